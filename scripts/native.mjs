@@ -1,0 +1,68 @@
+// Builds node-lmdb when none of its prebuilt binaries loads (they want a newer glibc than many servers have).
+// Called by setup.mjs. It calls the C++ compiler directly: node-gyp would want Python and a download of Node's headers,
+// and this project promises to need neither. Node's own headers lie beside its binary in every official distribution.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+/** True when `require('node-lmdb')` works in a fresh process of this very Node. */
+export function lmdbLoads(root) {
+  return spawnSync(process.execPath, ['-e', "require('node-lmdb')"], { cwd: root, stdio: 'ignore' }).status === 0;
+}
+
+/** Compiles node-lmdb into its build/Release, where its own loader looks first. Throws Error with one line for the user. */
+export function buildLmdb(root) {
+  const home = join(root, 'node_modules/node-lmdb');
+  const compiler = findCompiler();
+  const headers = findHeaders();
+  const nan = dirname(createRequire(join(home, 'package.json')).resolve('nan/package.json'));
+  const lmdb = join(home, 'dependencies/lmdb/libraries/liblmdb');
+  const out = join(home, 'build/Release');
+  rmSync(out, { recursive: true, force: true });
+  mkdirSync(out, { recursive: true });
+  const includes = [headers, nan, lmdb].flatMap((dir) => ['-I', dir]);
+  const common = ['-O3', '-fPIC', '-fvisibility=hidden', '-w', '-DNDEBUG', ...includes];
+  const objects = [];
+  const compile = (source, language) => {
+    const object = join(out, `${objects.length}.o`);
+    run(compiler, [...language, ...common, '-c', join(home, source), '-o', object]);
+    objects.push(object);
+  };
+  for (const file of ['mdb.c', 'midl.c']) compile(`dependencies/lmdb/libraries/liblmdb/${file}`, ['-x', 'c', '-pthread']);
+  const cxx = ['-x', 'c++', '-std=gnu++20', '-DNODE_GYP_MODULE_NAME=node_lmdb', '-DBUILDING_NODE_EXTENSION'];
+  for (const name of ['node-lmdb', 'env', 'misc', 'txn', 'dbi', 'cursor']) compile(`src/${name}.cpp`, cxx);
+  const undefinedOk = process.platform === 'darwin' ? ['-undefined', 'dynamic_lookup'] : [];
+  run(compiler, ['-shared', '-pthread', ...undefinedOk, ...objects, '-o', join(out, 'node-lmdb.node')]);
+  for (const object of objects) rmSync(object);
+}
+
+function run(compiler, args) {
+  try {
+    execFileSync(compiler, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  } catch (error) {
+    throw new Error(`Building node-lmdb with ${compiler} failed: ${String(error.stderr ?? error.message).trim().split('\n')[0]}`);
+  }
+}
+
+function findCompiler() {
+  for (const name of [process.env.CXX, 'c++', 'g++', 'clang++']) {
+    if (name && spawnSync(name, ['--version'], { stdio: 'ignore' }).status === 0) return name;
+  }
+  throw new Error('No C++ compiler found: install one (Debian, Ubuntu: apt-get install g++; Fedora: dnf install gcc-c++) and run the command again.');
+}
+
+/** Node's headers beside its binary, or where npm was told they lie: but only those of this very ABI. */
+function findHeaders() {
+  const prefix = dirname(dirname(realpathSync(process.execPath)));
+  for (const base of [prefix, process.env.npm_config_nodedir]) {
+    const dir = base && join(base, 'include/node');
+    if (dir && headersAbi(dir) === process.versions.modules) return dir;
+  }
+  throw new Error(`The C++ headers of Node ${process.versions.node} are not in ${join(prefix, 'include/node')}: use an official Node build, or set npm_config_nodedir to a folder that has include/node.`);
+}
+
+function headersAbi(dir) {
+  const file = join(dir, 'node_version.h');
+  return existsSync(file) ? /^#define NODE_MODULE_VERSION (\d+)/m.exec(readFileSync(file, 'utf8'))?.[1] : undefined;
+}

@@ -1,0 +1,34 @@
+// Makes a checkout ready to run, before `npm start` and `npm test`: packages, the native store, the build. Uses Node's own
+// modules alone, since nothing else is there on a fresh clone. Says one line a step, and nothing when nothing is to do.
+// `--force-build` builds even when no source has changed. Exits 1 with one line that names the remedy.
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, isBuilt } from './build.mjs';
+import { install, isInstalled } from './install.mjs';
+import { withLock } from './lock.mjs';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const say = (line) => console.log(`set-up: ${line}`);
+
+/** Throws unless this is Node 20.11 or later of 20, or Node 22. */
+function checkNode(version) {
+  const [major, minor] = version.split('.').map(Number);
+  if (major === 22 || (major === 20 && minor >= 11)) return;
+  throw new Error(`this is Node ${version}, but Sheaf runs on Node 20 (from 20.11) and 22: install one of these and run the command again.`);
+}
+
+async function setUp(forceBuild) {
+  checkNode(process.versions.node);
+  if (!forceBuild && isInstalled(root) && isBuilt(root)) return;
+  await withLock(join(root, '.setup-lock'), say, async () => {
+    install(root, say);
+    if (forceBuild || !isBuilt(root)) await build(root, say);
+  });
+}
+
+try {
+  await setUp(process.argv.includes('--force-build'));
+} catch (error) {
+  console.error(`set-up: ${error.message}`);
+  process.exitCode = 1;
+}

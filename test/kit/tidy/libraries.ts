@@ -1,0 +1,48 @@
+// A library is imported in its own folder only, so that a swap touches one folder; and only packages that package.json
+// declares are imported: by what is shipped, only those that are no dev dependencies.
+import { importsOf, packageOf } from './imports.js';
+import type { SourceFile } from './project.js';
+
+/** Where in src and workers a library may be imported; those not named here may be imported anywhere. */
+const HOMES: Readonly<Record<string, RegExp>> = {
+  'uWebSockets.js': /^src\/http\//,
+  '@fastify/busboy': /^src\/http\//,
+  piscina: /^(src\/pool|workers)\//,
+  'node-lmdb': /^src\/store\//,
+  'onnxruntime-node': /^workers\/embed\//,
+  commander: /^src\/cli\//,
+  'cli-progress': /^src\/cli\//,
+  picomatch: /^src\/cli\/glob\.ts$/,
+  yaml: /^src\/config[^/]*\.ts$/,
+  pino: /^src\/logger\.ts$/,
+};
+/** These are imported in one file, so that another build or version is a change of one file. */
+const ONE_FILE = ['uWebSockets.js', 'node-lmdb', 'pino'];
+
+export interface Declared {
+  readonly dependencies: readonly string[];
+  readonly devDependencies: readonly string[];
+}
+
+export function libraryComplaints(files: readonly SourceFile[], declared: Declared): string[] {
+  const uses = files.flatMap((file) =>
+    importsOf(file).flatMap(({ specifier, at }) => {
+      const library = packageOf(specifier);
+      return library === undefined ? [] : [{ path: file.path, library, at }];
+    }),
+  );
+  const misplaced = uses.flatMap(({ path, library, at }) => {
+    const shipped = /^(src|workers)\//.test(path);
+    if (shipped && HOMES[library]?.test(path) === false) return [`${at} imports ${library}, which only ${HOMES[library]} may`];
+    const known = declared.dependencies.includes(library) || (!shipped && declared.devDependencies.includes(library));
+    return known ? [] : [`${at} imports ${library}, which package.json does not name under ${shipped ? 'dependencies' : 'dependencies or devDependencies'}`];
+  });
+  return [...misplaced, ...scattered(uses)];
+}
+
+function scattered(uses: readonly { path: string; library: string }[]): string[] {
+  return ONE_FILE.flatMap((library) => {
+    const paths = new Set(uses.filter((use) => use.library === library && use.path.startsWith('src/')).map(({ path }) => path));
+    return paths.size > 1 ? [`${library} is imported by ${[...paths].join(' and ')}: one file is its door`] : [];
+  });
+}
