@@ -1,0 +1,9 @@
+// What the parts of the server need of a logger. The logger itself is made in main; levels as in pino.
+// Types only; tests give one of their own.
+
+export interface Log {
+  debug(fields: Record<string, unknown>, message: string): void;
+  info(fields: Record<string, unknown>, message: string): void;
+  warn(fields: Record<string, unknown>, message: string): void;
+  error(fields: Record<string, unknown>, message: string): void;
+}

@@ -1,0 +1,119 @@
+// Every error code a client can see, with its status and meaning: one table for the wire, the documentation and the tests.
+// AppError is the one way to refuse a request; it crosses threads as plain data (toWire, fromWire).
+
+interface CodeEntry {
+  readonly status: number;
+  readonly meaning: string;
+  /** Whether the same request may succeed later without a change by the caller. */
+  readonly retryable: boolean;
+}
+
+const entry = (status: number, meaning: string, retryable = false): CodeEntry => ({ status, meaning, retryable });
+
+/** Codes with status 400 are answered 422 by endpoints for which the specification lists no 400 (see http/reply). */
+export const ERROR_CODES = {
+  validation_error: entry(422, 'A path, query or body field has a wrong type or value; `detail` names each one.'),
+  invalid_json: entry(400, 'The body is not JSON.'),
+  invalid_document_json: entry(400, 'The JSON of an ingest is malformed or has the wrong shape.'),
+  invalid_multipart: entry(400, 'The multipart body is malformed or cut off.'),
+  unsupported_media_type: entry(400, 'The Content-Type is neither JSON nor multipart form data.'),
+  missing_document_file: entry(400, 'A multipart ingest came without a file.'),
+  invalid_tenant_name: entry(400, 'A tenant slug has forbidden characters or is too long.'),
+  invalid_collection_name: entry(400, 'A collection slug has forbidden characters or is too long.'),
+  invalid_docid: entry(400, 'A document id is empty, longer than 512 bytes of UTF-8 or has control characters.'),
+  invalid_display_name: entry(400, 'A display name is empty, longer than 120 characters or has control characters.'),
+  invalid_metadata_json: entry(400, 'The metadata form field is not JSON.'),
+  invalid_metadata: entry(400, 'Metadata is not a JSON object.'),
+  invalid_metadata_keys: entry(400, '`docid` or `ingested_at` in the metadata contradict the real ones.'),
+  metadata_too_large: entry(413, 'The metadata of a document is over the limit.'),
+  invalid_chunking: entry(400, 'Chunk size or overlap is out of bounds, or given for strategy `none`.'),
+  chunk_too_large: entry(400, 'A text is longer than the largest chunk and may not be split.'),
+  chunking_conflict: entry(400, 'The collection exists with another chunking.'),
+  search_mode_conflict: entry(400, 'The collection exists with another search mode.'),
+  priority_key_conflict: entry(400, 'The collection exists with another priority key.'),
+  collection_settings_conflict: entry(400, 'The collection exists with other settings.'),
+  invalid_embedder_config: entry(400, 'The embedder is not configured, ambiguous, or does not take these options.'),
+  collection_changed: entry(503, 'The collection was made anew with other settings meanwhile; send the document again.', true),
+  embedder_unavailable: entry(503, 'The embedder does not answer.', true),
+  no_text_extracted: entry(400, 'There is no text to index.'),
+  unsupported_or_invalid_document: entry(400, 'The file type is not supported.'),
+  vectors_only: entry(400, 'The collection holds vectors only and takes no text.'),
+  dim_mismatch: entry(400, 'The vector has another number of dimensions than the collection.'),
+  invalid_search_mode: entry(400, 'There is no such search mode.'),
+  search_mode_disabled: entry(400, 'This instance does not serve the search mode.'),
+  search_mode_requires_text: entry(400, 'Modes boost and hybrid want a text query.'),
+  move_invalid: entry(400, 'A collection cannot be renamed to its own name.'),
+  collection_conflict: entry(409, 'A collection of the new name exists.'),
+  collection_not_found: entry(404, 'There is no such collection.'),
+  document_not_found: entry(404, 'There is no such document.'),
+  chunk_not_found: entry(404, 'There is no such chunk.'),
+  chunk_content_not_found: entry(404, 'The chunk was ingested as a vector and has no text.'),
+  not_found: entry(404, 'There is no such route.'),
+  method_not_allowed: entry(405, 'The route does not take this method; `Allow` names those it takes.'),
+  request_too_large: entry(413, 'The body is over the limit.'),
+  file_too_large: entry(413, 'The file is over the limit.'),
+  auth_invalid: entry(401, 'There is no key on the request, or it is unknown or expired.'),
+  auth_forbidden: entry(403, 'The key belongs to another tenant or lacks the scope.'),
+  admin_required: entry(403, 'The route wants the admin key.'),
+  overloaded: entry(503, 'The server sheds load; try again after `Retry-After` seconds.', true),
+  shard_unavailable: entry(503, 'A shard is being rebuilt; try again after `Retry-After` seconds.', true),
+  shutting_down: entry(503, 'The server is draining.', true),
+  not_ready: entry(503, 'Storage or embeddings are not usable yet.', true),
+  storage_full: entry(503, 'The disk is full; reads go on.', true),
+  ingest_failed: entry(500, 'The ingest failed for a reason of ours; nothing was changed.'),
+  search_failed: entry(500, 'The search failed for a reason of ours.'),
+  internal_error: entry(500, 'A fault of ours.'),
+} as const satisfies Record<string, CodeEntry>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+export type ErrorType = 'invalid' | 'not_found' | 'conflict' | 'unavailable';
+
+/** One entry of `detail` in a 422 answer. */
+export interface ValidationDetail {
+  loc: (string | number)[];
+  msg: string;
+  type: string;
+  ctx?: Record<string, unknown>;
+  input?: unknown;
+}
+
+export interface AppErrorOptions {
+  details?: Record<string, unknown>;
+  detail?: ValidationDetail[];
+  retryAfterS?: number;
+  /** Extra response headers, such as Allow. */
+  headers?: Record<string, string>;
+}
+
+export interface WireError extends AppErrorOptions {
+  code: ErrorCode;
+  message: string;
+}
+
+export class AppError extends Error {
+  override readonly name = 'AppError';
+  constructor(readonly code: ErrorCode, message?: string, readonly options: AppErrorOptions = {}) {
+    super(message ?? ERROR_CODES[code].meaning);
+  }
+
+  toWire(): WireError {
+    return { code: this.code, message: this.message, ...this.options };
+  }
+
+  static fromWire({ code, message, ...options }: WireError): AppError {
+    return new AppError(code, message, options);
+  }
+}
+
+/** A 422 `validation_error` about one field. */
+export function invalidField(loc: (string | number)[], msg: string, type: string, input?: unknown): AppError {
+  return new AppError('validation_error', `${loc.join('.')}: ${msg}`, { detail: [{ loc, msg, type, ...(input === undefined ? {} : { input }) }] });
+}
+
+/** The class clients of this interface choose their exception by; absent for faults of ours. */
+export function errorTypeOf(status: number): ErrorType | undefined {
+  if (status === 404) return 'not_found';
+  if (status === 409) return 'conflict';
+  if (status === 429 || status === 503) return 'unavailable';
+  return status < 500 ? 'invalid' : undefined;
+}

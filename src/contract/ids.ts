@@ -1,0 +1,55 @@
+// Names and ids of the contract: slugs, document ids, chunk ids. Pure; used by every thread.
+// A slug never becomes a file path: storage goes by the numeric collection id.
+import { AppError, type ErrorCode } from './errors.js';
+
+declare const brand: unique symbol;
+type Branded<T, B> = T & { readonly [brand]: B };
+
+export type Tenant = Branded<string, 'tenant'>;
+export type CollectionName = Branded<string, 'collection name'>;
+export type DocId = Branded<string, 'docid'>;
+/** Storage key of a collection; never reused, never seen by clients. */
+export type CollectionId = Branded<number, 'collection id'>;
+/** Place of a chunk in its shard's part of a collection: the key of its records and of its vector. Reused after a delete. */
+export type Ordinal = Branded<number, 'ordinal'>;
+
+const SLUG = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+export const DOCID_BYTES_MAX = 512;
+
+function slug<T>(value: string, code: ErrorCode, what: string): T {
+  if (SLUG.test(value)) return value as T;
+  throw new AppError(code, `A ${what} starts with a letter or digit and has up to 128 of A-Z a-z 0-9 . _ -`);
+}
+
+export const asTenant = (value: string): Tenant => slug(value, 'invalid_tenant_name', 'tenant slug');
+export const asCollectionName = (value: string): CollectionName => slug(value, 'invalid_collection_name', 'collection slug');
+
+/** Checks a document id: 1 to 512 bytes of well-formed UTF-8 without control characters, else 400 `invalid_docid`. */
+export function asDocId(value: string): DocId {
+  const bytes = Buffer.byteLength(value);
+  if (bytes >= 1 && bytes <= DOCID_BYTES_MAX && !CONTROL.test(value) && isWellFormed(value)) return value as DocId;
+  throw new AppError('invalid_docid');
+}
+
+/** False when the string has a lone surrogate, which no UTF-8 can carry. */
+export function isWellFormed(value: string): boolean {
+  return !/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.test(value);
+}
+
+/** A file's base name as a document id: `My File (1).v2.txt` gives `MY_FILE_1_V2_TXT`; undefined when nothing is left. */
+export function docIdFromFilename(filename: string): DocId | undefined {
+  const base = filename.split(/[/\\]/).pop() ?? '';
+  const id = base.toUpperCase().replace(/[^A-Z0-9_]+/g, '_').replace(/^_+|_+$/g, '');
+  return id === '' ? undefined : asDocId(id);
+}
+
+export const chunkIdOf = (docid: string, chunkPath: string): string => `${docid}::${chunkPath}`;
+
+/** Splits a chunk id at its last `::`; undefined when there is none. */
+export function parseChunkId(rid: string): { docid: string; chunkPath: string } | undefined {
+  const at = rid.lastIndexOf('::');
+  return at < 0 ? undefined : { docid: rid.slice(0, at), chunkPath: rid.slice(at + 2) };
+}
+
+export { CONTROL as CONTROL_CHARACTERS };

@@ -1,0 +1,71 @@
+// The records of the interface as the specification words them, and the catalog's record of a collection.
+// Types only; shared by the front thread, the workers and the client.
+import type { CollectionId, CollectionName, Tenant } from './ids.js';
+
+export type SearchMode = 'vector' | 'boost' | 'hybrid';
+
+export interface Chunking {
+  strategy: 'fixed' | 'none';
+  /** Characters (Unicode code points) per chunk; absent for `none`. */
+  size?: number;
+  /** Characters shared with the previous chunk; absent for `none`. */
+  overlap?: number;
+}
+
+/** An embedding space as a collection stores it. */
+export interface Space {
+  embedder_type: string;
+  embed_model: string;
+  embedder_config: Record<string, unknown>;
+  vector_space_key: string;
+  dim: number;
+}
+
+/** A collection in the catalog: everything but its documents. */
+export interface Collection extends Space {
+  id: CollectionId;
+  tenant: Tenant;
+  name: CollectionName;
+  display_name: string;
+  created_at: string;
+  chunking: Chunking;
+  priority_key: string;
+  search_mode: SearchMode;
+  service_version: string;
+  schema_version: number;
+  /** Which set of vectors searches see; a reindex builds the next one. */
+  generation: number;
+}
+
+/** What can be changed of a collection. */
+export type CollectionChange = Partial<Pick<Collection, 'name' | 'display_name'>>;
+
+export interface DocumentSummary {
+  docid: string;
+  version: number;
+  ingested_at: string;
+  chunk_count: number;
+}
+
+export interface DocumentDetail extends DocumentSummary {
+  metadata: Record<string, unknown>;
+  chunk_ids: string[];
+}
+
+export interface ChunkSummary {
+  rid: string;
+  chunk_path: string;
+  ingested_at: string;
+  meta: Record<string, unknown>;
+}
+
+export interface ChunkDetail extends ChunkSummary {
+  docid: string;
+}
+
+export interface SearchTiming {
+  embed_ms: number;
+  filter_ms: number;
+  hydrate_ms: number;
+  search_ms: number;
+}
