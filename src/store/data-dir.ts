@@ -1,0 +1,98 @@
+// The data directory: makes it, checks that this server can use it, holds it for one process, and remembers what is fixed
+// when it is made (layout version, number of shards). Called by main at start, on the front thread.
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { dirname, join, resolve } from 'node:path';
+import typia, { type tags } from 'typia';
+import { SHARDS_MAX } from '../contract/limits.js';
+import { syncDirectory } from './sync.js';
+
+export const LAYOUT_VERSION = 1;
+
+interface Identity {
+  magic: 'sheaf';
+  layout: number;
+  shards: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<64>;
+}
+
+/** A reason why the directory cannot be used, worded for the operator. */
+export class DataDirectoryError extends Error {
+  override readonly name = 'DataDirectoryError';
+}
+
+export interface DataDirectory {
+  readonly path: string;
+  readonly shards: number;
+  shardPath(shard: number): string;
+  readonly catalogPath: string;
+  /** Lets another process have it. */
+  release(): void;
+}
+
+/** Opens or makes the directory. A new one gets `shards` shards; an old one keeps its number. Throws DataDirectoryError. */
+export async function openDataDirectory(path: string, shards: number): Promise<DataDirectory> {
+  makeWritable(path);
+  const real = realpathSync(path);
+  const lock = await hold(real);
+  try {
+    const identity = readIdentity(real) ?? makeIdentity(real, Math.min(shards, SHARDS_MAX));
+    return {
+      path: real,
+      shards: identity.shards,
+      shardPath: (shard) => join(real, `shard-${shard}`),
+      catalogPath: join(real, 'catalog'),
+      release: () => lock.close(),
+    };
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+function makeWritable(path: string): void {
+  try {
+    // Not always recursive: where the file system says ENOENT below an existing directory (/proc), Node 20 tries for ever.
+    if (!existsSync(path)) mkdirSync(path, { recursive: !existsSync(dirname(resolve(path))) });
+    const probe = join(path, `.probe-${process.pid}`);
+    writeFileSync(probe, '');
+    rmSync(probe);
+  } catch (error) {
+    throw new DataDirectoryError(`data_dir ${path} is not writable (${(error as NodeJS.ErrnoException).code}): choose another by SHEAF_DATA_DIR or data_dir in sheaf.yaml`);
+  }
+}
+
+/** An abstract socket (Linux) named after the directory's inode: the kernel frees it however the process ends, so it is never stale. */
+function hold(path: string): Promise<Server> {
+  const { dev, ino } = statSync(path);
+  return new Promise((resolve, reject) => {
+    const server = createServer((socket) => socket.destroy());
+    server.once('error', () => reject(new DataDirectoryError(`data_dir ${path} is in use by another sheaf process: stop it, or choose another directory by SHEAF_DATA_DIR`)));
+    server.listen(`\0sheaf-${dev}-${ino}`, () => resolve(server.unref()));
+  });
+}
+
+function readIdentity(path: string): Identity | undefined {
+  const file = join(path, 'sheaf.json');
+  if (!existsSync(file)) return undefined;
+  let identity: unknown;
+  try {
+    identity = JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    identity = undefined;
+  }
+  if (!typia.is<Identity>(identity)) throw new DataDirectoryError(`${file} is damaged: it should name magic, layout and shards`);
+  if (identity.layout !== LAYOUT_VERSION) throw new DataDirectoryError(`${file} has layout ${identity.layout}; this server reads layout ${LAYOUT_VERSION}`);
+  return identity;
+}
+
+function makeIdentity(path: string, shards: number): Identity {
+  const identity: Identity = { magic: 'sheaf', layout: LAYOUT_VERSION, shards };
+  const file = join(path, 'sheaf.json');
+  const handle = openSync(`${file}.new`, 'w', 0o644);
+  writeFileSync(handle, `${JSON.stringify(identity)}\n`);
+  fsyncSync(handle);
+  closeSync(handle);
+  renameSync(`${file}.new`, file);
+  syncDirectory(path);
+  return identity;
+}

@@ -1,0 +1,143 @@
+// The one door to node-lmdb: environments, tables of byte keys and byte values, transactions.
+// Thread rule: one thread owns an environment. node-lmdb shares an environment that is open twice in a process and its first
+// close frees it for all (0.10.1), so a worker that takes over from a dead one opens, closes and opens again: what the dead
+// one left (a half-written transaction, reader slots) goes with the first handle.
+// Every commit is synced to disk before it returns; noSync, which may corrupt at a power cut, is never used.
+import { mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import { AppError } from '../contract/errors.js';
+import { syncDirectory } from './sync.js';
+
+// node-lmdb is CommonJS without static exports: an import statement would only give its default.
+const lmdb = createRequire(import.meta.url)('node-lmdb') as typeof import('node-lmdb');
+type LmdbTxn = import('node-lmdb').Txn;
+type LmdbDbi = import('node-lmdb').Dbi;
+
+const BYTE_KEYS = { keyIsBuffer: true } as const;
+/** Address space, not disk: the file grows with what is written. */
+const MAP_BYTES = 2 ** 39;
+
+/** A table inside a transaction. Keys are 1 to 511 bytes. */
+export interface Table {
+  get(key: Buffer): Buffer | undefined;
+  has(key: Buffer): boolean;
+  put(key: Buffer, value: Buffer): void;
+  delete(key: Buffer): boolean;
+  /** Entries whose key starts with `prefix`, in key order, from `from` on where given. Nothing may be written meanwhile. */
+  entries(prefix: Buffer, from?: Buffer): Generator<{ key: Buffer; value: Buffer }>;
+  /** Like `entries`, without reading the values. */
+  keys(prefix: Buffer): Generator<Buffer>;
+}
+
+export type Tables<Names extends string> = Record<Names, Table>;
+
+export class Environment<Names extends string> {
+  private constructor(
+    private readonly env: import('node-lmdb').Env,
+    private readonly dbis: Record<Names, LmdbDbi>,
+  ) {}
+
+  /** Opens or makes the environment in `directory` with the named tables. `takeOver`: a thread that died had it open. */
+  static open<Names extends string>(directory: string, names: readonly Names[], takeOver: boolean): Environment<Names> {
+    mkdirSync(directory, { recursive: true });
+    if (takeOver) openEnv(directory, names.length).close();
+    const env = openEnv(directory, names.length);
+    for (const path of [directory, dirname(directory)]) syncDirectory(path);
+    const dbis = {} as Record<Names, LmdbDbi>;
+    for (const name of names) dbis[name] = env.openDbi({ name, create: true, ...BYTE_KEYS });
+    return new Environment(env, dbis);
+  }
+
+  /** Runs `work` in one write transaction and commits it with sync; anything thrown aborts it whole. */
+  write<T>(work: (tables: Tables<Names>) => T): T {
+    const txn = this.env.beginTxn();
+    try {
+      const result = work(this.tables(txn));
+      txn.commit();
+      return result;
+    } catch (error) {
+      abort(txn);
+      throw asStorageError(error);
+    }
+  }
+
+  /** Runs `work` on one snapshot. */
+  read<T>(work: (tables: Tables<Names>) => T): T {
+    const txn = this.env.beginTxn({ readOnly: true });
+    try {
+      return work(this.tables(txn));
+    } finally {
+      txn.abort();
+    }
+  }
+
+  /** Exactly once, by the owner, when nothing runs on it any more. */
+  close(): void {
+    this.env.close();
+  }
+
+  private tables(txn: LmdbTxn): Tables<Names> {
+    const tables = {} as Tables<Names>;
+    for (const name of Object.keys(this.dbis) as Names[]) tables[name] = openTable(txn, this.dbis[name]);
+    return tables;
+  }
+}
+
+function openEnv(path: string, tables: number): import('node-lmdb').Env {
+  const env = new lmdb.Env();
+  env.open({ path, mapSize: MAP_BYTES, maxDbs: tables, noMetaSync: false, noSync: false });
+  return env;
+}
+
+/** A commit that failed has closed its transaction already; aborting it again throws, and there is nothing left to undo. */
+function abort(txn: LmdbTxn): void {
+  try {
+    txn.abort();
+  } catch {
+    // Closed by the failed commit.
+  }
+}
+
+function asStorageError(error: unknown): unknown {
+  const message = error instanceof Error ? error.message : '';
+  return /MDB_MAP_FULL|No space left|ENOSPC/.test(message) ? new AppError('storage_full') : error;
+}
+
+function openTable(txn: LmdbTxn, dbi: LmdbDbi): Table {
+  return {
+    get: (key) => txn.getBinary(dbi, key, BYTE_KEYS) ?? undefined,
+    has: (key) => txn.getBinary(dbi, key, BYTE_KEYS) !== null,
+    put: (key, value) => txn.putBinary(dbi, key, value, BYTE_KEYS),
+    delete: (key) => remove(txn, dbi, key),
+    entries: (prefix, from = prefix) => walk(txn, dbi, prefix, from, (cursor, key) => ({ key, value: valueAt(cursor) })),
+    keys: (prefix) => walk(txn, dbi, prefix, prefix, (_, key) => key),
+  };
+}
+
+function remove(txn: LmdbTxn, dbi: LmdbDbi, key: Buffer): boolean {
+  try {
+    txn.del(dbi, key, BYTE_KEYS);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && error.message.includes('MDB_NOTFOUND')) return false;
+    throw error;
+  }
+}
+
+type ByteCursor = import('node-lmdb').Cursor<Buffer & string>;
+
+const valueAt = (cursor: ByteCursor): Buffer => cursor.getCurrentBinary() ?? Buffer.alloc(0);
+
+function* walk<T>(txn: LmdbTxn, dbi: LmdbDbi, prefix: Buffer, from: Buffer, read: (cursor: ByteCursor, key: Buffer) => T): Generator<T> {
+  const cursor: ByteCursor = new lmdb.Cursor(txn, dbi, BYTE_KEYS);
+  try {
+    let key: Buffer | null = from.length === 0 ? cursor.goToFirst() : cursor.goToRange(from as Buffer & string);
+    while (key !== null && key.subarray(0, prefix.length).equals(prefix)) {
+      yield read(cursor, key);
+      key = cursor.goToNext();
+    }
+  } finally {
+    cursor.close();
+  }
+}

@@ -1,0 +1,88 @@
+// The records in LMDB and their bytes (msgpack arrays behind one version byte). A record that does not decode to its
+// shape is damage, an error of its own kind: it is told, never served.
+import { Packr } from 'msgpackr';
+import type { DocId } from '../contract/ids.js';
+
+export const RECORD_VERSION = 1;
+
+/** One revision of a document, without its chunks. */
+export interface DocumentRecord {
+  docid: DocId;
+  version: number;
+  ingestedAtMs: number;
+  metadataJson: string;
+  /** Clamped to [-1, 1]; 0 for none. */
+  priority: number;
+  chunkCount: number;
+}
+
+/** The chunks of a document in order: their ordinals, and the path of each. */
+export interface MembersRecord {
+  ordinals: number[];
+  paths: string[];
+}
+
+export interface ChunkRecord {
+  docid: DocId;
+  path: string;
+  /** Position in the document. */
+  index: number;
+  metaJson: string;
+}
+
+export class DamagedRecord extends Error {
+  override readonly name = 'DamagedRecord';
+}
+
+const packr = new Packr({ useRecords: false });
+
+function encode(fields: unknown[]): Buffer {
+  return Buffer.concat([Buffer.from([RECORD_VERSION]), packr.pack(fields)]);
+}
+
+function decode(bytes: Buffer, types: readonly string[], what: string): unknown[] {
+  if (bytes[0] !== RECORD_VERSION) throw new DamagedRecord(`${what}: record version ${bytes[0]}`);
+  let fields: unknown;
+  try {
+    fields = packr.unpack(bytes.subarray(1));
+  } catch {
+    throw new DamagedRecord(`${what}: not msgpack`);
+  }
+  const fits = Array.isArray(fields) && fields.length === types.length && types.every((type, i) => typeOf(fields[i]) === type);
+  if (!fits) throw new DamagedRecord(`${what}: wrong shape`);
+  return fields as unknown[];
+}
+
+const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
+
+export function encodeDocument(record: DocumentRecord): Buffer {
+  return encode([record.docid, record.version, record.ingestedAtMs, record.metadataJson, record.priority, record.chunkCount]);
+}
+
+export function decodeDocument(bytes: Buffer): DocumentRecord {
+  const fields = decode(bytes, ['string', 'number', 'number', 'string', 'number', 'number'], 'document');
+  const [docid, version, ingestedAtMs, metadataJson, priority, chunkCount] = fields as [DocId, number, number, string, number, number];
+  return { docid, version, ingestedAtMs, metadataJson, priority, chunkCount };
+}
+
+export const encodeMembers = (record: MembersRecord): Buffer => encode([record.ordinals, record.paths]);
+
+export function decodeMembers(bytes: Buffer): MembersRecord {
+  const [ordinals, paths] = decode(bytes, ['array', 'array'], 'members') as [number[], string[]];
+  return { ordinals, paths };
+}
+
+export const encodeChunk = (record: ChunkRecord): Buffer => encode([record.docid, record.path, record.index, record.metaJson]);
+
+export function decodeChunk(bytes: Buffer): ChunkRecord {
+  const [docid, path, index, metaJson] = decode(bytes, ['string', 'string', 'number', 'string'], 'chunk') as [DocId, string, number, string];
+  return { docid, path, index, metaJson };
+}
+
+export const encodeVector = (vector: Float32Array): Buffer => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
+
+/** A copy: LMDB's bytes are not aligned. */
+export function decodeVector(bytes: Buffer): Float32Array {
+  if (bytes.length === 0 || bytes.length % 4 !== 0) throw new DamagedRecord('vector: wrong length');
+  return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+}
