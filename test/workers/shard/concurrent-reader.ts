@@ -1,0 +1,66 @@
+// The reading side of concurrent.test.ts: a worker thread that searches an index another thread writes, and checks each hit
+// against the vector that the hit's stamp says it was.
+import { parentPort, workerData } from 'node:worker_threads';
+import { createPrng } from '../../../src/base/prng.js';
+import { Kernel } from '../../../workers/shard/kernel.js';
+import type { Hits } from '../../../workers/shard/vector-index.js';
+import { randomVector } from './kernel-kit.js';
+
+export interface ReaderStart {
+  module: WebAssembly.Module;
+  memory: WebAssembly.Memory;
+  root: number;
+  /** Not 0 when the writer is done. */
+  stop: Int32Array;
+  /** Live rows never fall below k. */
+  k: number;
+  ordinals: number;
+  seed: number;
+}
+
+export interface ReaderReport {
+  searches: number;
+  faults: string[];
+}
+
+/** The vector that the writer's put number `put` wrote; they repeat, so that there are copies among the rows. */
+export function vectorOfPut(put: number, dim: number): Float32Array {
+  return randomVector(createPrng(put % 997), dim);
+}
+
+/** The number of the put that gave a row its stamp: the writer alone puts, and each put takes the next odd stamp. */
+function putOf(stamp: number): number {
+  return (stamp - 3) / 2;
+}
+
+function faultsOf({ count, ordinals, stamps, scores }: Hits, start: ReaderStart, query: Float32Array): string[] {
+  const faults: string[] = [];
+  if (count !== start.k) faults.push(`${count} hits`);
+  if (new Set(ordinals).size !== count) faults.push('a row twice');
+  for (let i = 0; i < count; i++) {
+    if ((ordinals[i] as number) >= start.ordinals) faults.push(`ordinal ${ordinals[i]}`);
+    const error = Math.abs(cosine(query, vectorOfPut(putOf(stamps[i] as number), query.length)) - (scores[i] as number));
+    if (!(error <= 1e-5)) faults.push(`score off by ${error}`);
+  }
+  return faults;
+}
+
+function cosine(a: Float32Array, b: Float32Array): number {
+  const dot = (x: Float32Array, y: Float32Array): number => x.reduce((sum, value, i) => sum + value * (y[i] as number), 0);
+  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+}
+
+function read(start: ReaderStart): ReaderReport {
+  const index = new Kernel(start.module, start.memory).attach(start.root);
+  const prng = createPrng(start.seed);
+  const report: ReaderReport = { searches: 0, faults: [] };
+  parentPort?.postMessage('ready');
+  while (Atomics.load(start.stop, 0) === 0 && report.faults.length < 10) {
+    const query = randomVector(prng, index.dim);
+    report.faults.push(...faultsOf(index.search(query, start.k, { ef: 40, exact: report.searches % 4 === 0 }), start, query));
+    report.searches++;
+  }
+  return report;
+}
+
+if (parentPort) parentPort.postMessage(read(workerData as ReaderStart));

@@ -1,0 +1,73 @@
+// The naive twin of the kernel's index: a map from ordinal to unit vector, scored row by row in double precision. Tests hold
+// the kernel against it.
+import assert from 'node:assert/strict';
+import type { Hits, VectorIndex } from '../../../workers/shard/vector-index.js';
+
+/** The kernel adds in float32: of unit vectors the error stays below this. */
+export const SCORE_TOLERANCE = 1e-6;
+
+export class NaiveIndex {
+  readonly rows = new Map<number, Float32Array>();
+
+  put(ordinal: number, vector: Float32Array): void {
+    this.rows.set(ordinal, unit(vector));
+  }
+
+  remove(ordinal: number): void {
+    this.rows.delete(ordinal);
+  }
+
+  score(ordinal: number, query: Float32Array): number {
+    const row = this.rows.get(ordinal);
+    assert(row, `row ${ordinal} is live`);
+    return dot(row, unit(query));
+  }
+
+  /** Ordinals and scores of the k nearest, best first. */
+  search(query: Float32Array, k: number): { ordinal: number; score: number }[] {
+    const wanted = unit(query);
+    const scored = [...this.rows].map(([ordinal, row]) => ({ ordinal, score: dot(row, wanted) }));
+    return scored.sort((a, b) => b.score - a.score || a.ordinal - b.ordinal).slice(0, k);
+  }
+}
+
+/** What holds for every answer, exact or not: k different live rows or all, best first, scores and stamps right. */
+export function assertSound(index: VectorIndex, twin: NaiveIndex, query: Float32Array, k: number, hits: Hits, label: string): void {
+  assert.equal(hits.count, Math.min(k, twin.rows.size), `${label}: count`);
+  assert.equal(new Set(hits.ordinals).size, hits.count, `${label}: different rows`);
+  for (let i = 0; i < hits.count; i++) {
+    const [ordinal, score] = [hits.ordinals[i] as number, hits.scores[i] as number];
+    assert(Math.abs(score - twin.score(ordinal, query)) <= SCORE_TOLERANCE, `${label}: score of ${ordinal}`);
+    assert.equal(hits.stamps[i], index.stampOf(ordinal), `${label}: stamp of ${ordinal}`);
+    if (i > 0) assert(inOrder(hits, i - 1), `${label}: order at ${i}`);
+  }
+}
+
+/** Beyond soundness: no row that the answer leaves out is nearer than the answer's last. */
+export function assertExact(index: VectorIndex, twin: NaiveIndex, query: Float32Array, k: number, hits: Hits, label: string): void {
+  assertSound(index, twin, query, k, hits, label);
+  twin.search(query, k).forEach(({ score }, i) => {
+    assert(Math.abs((hits.scores[i] as number) - score) <= 2 * SCORE_TOLERANCE, `${label}: score at ${i}`);
+  });
+}
+
+/** Share of the true k nearest among the hits; rows as near as the k-th count as true. */
+export function recallOf(twin: NaiveIndex, query: Float32Array, k: number, hits: Hits): number {
+  const floor = twin.search(query, k).at(-1)?.score ?? -Infinity;
+  const found = hits.ordinals.filter((ordinal) => twin.score(ordinal, query) >= floor - SCORE_TOLERANCE);
+  return Math.min(1, found.length / Math.min(k, twin.rows.size));
+}
+
+function inOrder({ scores, ordinals }: Hits, i: number): boolean {
+  const [a, b] = [scores[i] as number, scores[i + 1] as number];
+  return a > b || (a === b && (ordinals[i] as number) < (ordinals[i + 1] as number));
+}
+
+function unit(vector: Float32Array): Float32Array {
+  const norm = Math.hypot(...vector);
+  return vector.map((value) => value / norm);
+}
+
+function dot(a: Float32Array, b: Float32Array): number {
+  return a.reduce((sum, value, i) => sum + value * (b[i] as number), 0);
+}

@@ -1,0 +1,68 @@
+// The k best rows seen so far, as a binary heap of keys with the worst on top. Used by one search at a time.
+// It stands in the scratch of the thread that searches (scratch.ts), so it needs no lock.
+import { BEST_MAX, BEST_SIZE, SCRATCH_BEST } from '../layout';
+import { areaAt } from './scratch';
+
+export function clearBest(scratch: usize, k: u32): void {
+  store<u32>(scratch, 0, BEST_SIZE);
+  store<u32>(scratch, k, BEST_MAX);
+}
+
+/** Adds `key` if it is among the k best. Keys are distinct. */
+@inline export function offer(scratch: usize, key: u64): void {
+  const heap = areaAt(scratch, SCRATCH_BEST);
+  const size = load<u32>(scratch, BEST_SIZE);
+  if (size < load<u32>(scratch, BEST_MAX)) {
+    store<u32>(scratch, size + 1, BEST_SIZE);
+    siftUp(heap, size, key);
+  } else if (key > load<u64>(heap)) {
+    siftDown(heap, size, key);
+  }
+}
+
+@inline export function isBestFull(scratch: usize): bool {
+  return load<u32>(scratch, BEST_SIZE) == load<u32>(scratch, BEST_MAX);
+}
+
+/** The worst of the best. Requires that there is one. */
+@inline export function bestBound(scratch: usize): u64 {
+  return load<u64>(areaAt(scratch, SCRATCH_BEST));
+}
+
+/** Sorts the heap in place, best first, and answers its size. After it the heap can only be read or cleared. */
+export function sortBest(scratch: usize): u32 {
+  const heap = areaAt(scratch, SCRATCH_BEST);
+  const size = load<u32>(scratch, BEST_SIZE);
+  for (let end = size; end > 1; end--) {
+    const worst = load<u64>(heap);
+    const last = load<u64>(heap + (<usize>(end - 1) << 3));
+    siftDown(heap, end - 1, last);
+    store<u64>(heap + (<usize>(end - 1) << 3), worst);
+  }
+  return size;
+}
+
+function siftUp(heap: usize, from: u32, key: u64): void {
+  let place = from;
+  while (place > 0) {
+    const parent = (place - 1) >> 1;
+    const above = load<u64>(heap + (<usize>parent << 3));
+    if (above <= key) break;
+    store<u64>(heap + (<usize>place << 3), above);
+    place = parent;
+  }
+  store<u64>(heap + (<usize>place << 3), key);
+}
+
+/** Puts `key` in the place of the top of a heap of `size`. */
+function siftDown(heap: usize, size: u32, key: u64): void {
+  let place: u32 = 0;
+  for (let child: u32 = 1; child < size; child = 2 * place + 1) {
+    if (child + 1 < size && load<u64>(heap + (<usize>(child + 1) << 3)) < load<u64>(heap + (<usize>child << 3))) child++;
+    const below = load<u64>(heap + (<usize>child << 3));
+    if (below >= key) break;
+    store<u64>(heap + (<usize>place << 3), below);
+    place = child;
+  }
+  store<u64>(heap + (<usize>place << 3), key);
+}

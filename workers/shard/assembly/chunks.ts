@@ -1,0 +1,73 @@
+// Chunks of the arena: runs of lines with a header line in front that knows its neighbours' sizes (boundary tags), and the
+// free ones in bins by size, as doubly linked lists. Used by arena.ts alone, under its lock.
+import { BINS, BINS_AT, LINE_BYTES, USED_AT } from '../layout';
+
+// The first line of a chunk is its header; these words are counted in lines.
+export const LINES: usize = 0;
+export const LINES_BEFORE: usize = 4;
+export const IN_USE: usize = 8;
+const NEXT: usize = 12;
+const PREVIOUS: usize = 16;
+
+@inline export function at(line: u32): usize {
+  return <usize>line * LINE_BYTES;
+}
+
+/** Bins hold chunks of like size: one bin a line up to 7 lines, then four to each doubling. */
+function binOf(lines: u32): u32 {
+  if (lines < 8) return lines;
+  const exponent = 31 - clz(lines);
+  return ((exponent - 1) << 2) | ((lines >> (exponent - 2)) & 3);
+}
+
+/** Address of the word that names a bin's first chunk. */
+@inline function binAt(bin: u32): usize {
+  return <usize>BINS_AT + (<usize>bin << 2);
+}
+
+/** A free chunk of at least `lines`, or 0. The chunks of a bin differ in size, so only those of higher bins are surely large enough. */
+export function find(lines: u32): u32 {
+  const own = binOf(lines);
+  for (let chunk = load<u32>(binAt(own)); chunk; chunk = load<u32>(at(chunk), NEXT)) {
+    if (load<u32>(at(chunk), LINES) >= lines) return chunk;
+  }
+  for (let bin = own + 1; bin < <u32>BINS; bin++) {
+    const chunk = load<u32>(binAt(bin));
+    if (chunk) return chunk;
+  }
+  return 0;
+}
+
+/** Puts the first `lines` of a free chunk to use and leaves the rest free. */
+export function take(chunk: u32, lines: u32): void {
+  removeFree(chunk);
+  const rest = load<u32>(at(chunk), LINES) - lines;
+  // A rest of one line would be a header without a body.
+  if (rest < 2) lines += rest;
+  store<u32>(at(chunk), lines, LINES);
+  store<u32>(at(chunk), 1, IN_USE);
+  store<u32>(at(chunk + lines), lines, LINES_BEFORE);
+  if (rest >= 2) addFree(chunk + lines, rest);
+  store<u32>(USED_AT, load<u32>(USED_AT) + lines);
+}
+
+/** Makes a free chunk. Requires that the header tells the size of the one before it. */
+export function addFree(chunk: u32, lines: u32): void {
+  const bin = binAt(binOf(lines));
+  const next = load<u32>(bin);
+  store<u32>(at(chunk), lines, LINES);
+  store<u32>(at(chunk), 0, IN_USE);
+  store<u32>(at(chunk), next, NEXT);
+  store<u32>(at(chunk), 0, PREVIOUS);
+  if (next) store<u32>(at(next), chunk, PREVIOUS);
+  store<u32>(bin, chunk);
+  store<u32>(at(chunk + lines), lines, LINES_BEFORE);
+}
+
+export function removeFree(chunk: u32): void {
+  const next = load<u32>(at(chunk), NEXT);
+  const previous = load<u32>(at(chunk), PREVIOUS);
+  if (next) store<u32>(at(next), previous, PREVIOUS);
+  if (previous) store<u32>(at(previous), next, NEXT);
+  else store<u32>(binAt(binOf(load<u32>(at(chunk), LINES))), next);
+}

@@ -1,0 +1,99 @@
+// Links a row into the graph (HNSW, Malkov & Yashunin 2016, algorithm 1). Owner's thread only; searches go on meanwhile: the
+// node's own lists are complete before any other node leads to it.
+import { CHOSEN, EF_CONSTRUCTION, LINKS_UP, NONE, POOL_LIVE, ROOT_GRAPH, ROOT_LINKED, ROOT_ROWS_END, SCRATCH_POOL } from '../layout';
+import { addLink } from './connect';
+import { clearCopies, findOriginal, hang, NO_COPY } from './copies';
+import { levelOf, setEntry } from './graph';
+import { LIVE, ordinalOf } from './keys';
+import { clearList, linkIn, setLink, widthOf } from './links';
+import { clearPool, poolKey, poolSize } from './pool';
+import { addBlock, ensureNode, listAt, LIST_UP_BYTES, MARK, UPPER, vectorAt, nodeWordsAt } from './rows';
+import { areaAt } from './scratch';
+import { choose } from './select';
+import { clearVisited, ensureVisited } from './visited';
+import { descend, entryOf, walk } from './walk';
+
+/** Links a live row that is not in the graph. False, and nothing changed, when memory is full. */
+export function link(scratch: usize, root: usize, ordinal: u32): bool {
+  if (!prepare(scratch, root, ordinal)) return false;
+  const entry = entryOf(root);
+  if (entry == NONE) setEntry(root, ordinal, levelOf(ordinal));
+  else linkFrom(scratch, root, ordinal, entry);
+  store<u32>(nodeWordsAt(root, ordinal), load<u32>(root, ROOT_GRAPH), MARK);
+  store<u32>(root, load<u32>(root, ROOT_LINKED) + 1, ROOT_LINKED);
+  return true;
+}
+
+function linkFrom(scratch: usize, root: usize, ordinal: u32, entry: u32): void {
+  const level = levelOf(ordinal);
+  const top = min(level, entry >> 28);
+  const candidates = chooseLists(scratch, root, ordinal, top, entry);
+  const original = findOriginal(scratch, root, ordinal, candidates);
+  if (original != NO_COPY) {
+    clearLists(root, ordinal);
+    hang(root, ordinal, original);
+    return;
+  }
+  for (let at: u32 = 0; at <= top; at++) publishLinks(scratch, root, ordinal, at);
+  if (level > entry >> 28) setEntry(root, ordinal, level);
+}
+
+/** Makes the room a node needs and empties its lists. All that can fail happens here. */
+function prepare(scratch: usize, root: usize, ordinal: u32): bool {
+  if (!ensureNode(root, ordinal) || !ensureVisited(scratch, load<u32>(root, ROOT_ROWS_END)) || !clearPool(scratch, EF_CONSTRUCTION)) return false;
+  const level = levelOf(ordinal);
+  const words = nodeWordsAt(root, ordinal);
+  if (level > 0 && !load<u32>(words, UPPER)) {
+    const upper = addBlock(root, <u64>LIST_UP_BYTES * level);
+    if (!upper) return false;
+    atomic.store<u32>(words, <u32>upper, UPPER);
+  }
+  clearLists(root, ordinal);
+  clearCopies(root, ordinal);
+  return true;
+}
+
+function clearLists(root: usize, ordinal: u32): void {
+  const level = levelOf(ordinal);
+  for (let at: u32 = 0; at <= level; at++) clearList(listAt(root, ordinal, at), widthOf(at));
+}
+
+/** Writes the node's own lists from level `top` down to 0 and answers the number of candidates for the last, which stay in the pool. */
+function chooseLists(scratch: usize, root: usize, ordinal: u32, top: u32, entry: u32): u32 {
+  const vector = vectorAt(root, ordinal);
+  const rowsEnd = load<u32>(root, ROOT_ROWS_END);
+  let start = descend(root, vector, entry, top);
+  let candidates: u32 = 0;
+  for (let at = <i32>top; at >= 0; at--) {
+    clearVisited(scratch, rowsEnd);
+    walk(scratch, root, vector, start, at, EF_CONSTRUCTION, rowsEnd);
+    start = ordinalOf(poolKey(scratch, 0));
+    candidates = preferLive(scratch);
+    const chosen = choose(scratch, root, areaAt(scratch, SCRATCH_POOL), candidates, LINKS_UP);
+    const list = listAt(root, ordinal, at);
+    for (let i: u32 = 0; i < chosen; i++) setLink(list, i, ordinalOf(load<u64>(scratch + (<usize>i << 3), CHOSEN)));
+  }
+  return candidates;
+}
+
+/** Moves the pool's live keys to its front and answers their number. Where there are few, removed rows serve as well: as way-points. */
+function preferLive(scratch: usize): u32 {
+  if (load<u32>(scratch, POOL_LIVE) < <u32>LINKS_UP) return poolSize(scratch);
+  const pool = areaAt(scratch, SCRATCH_POOL);
+  let live: u32 = 0;
+  for (let place: u32 = 0; place < poolSize(scratch); place++) {
+    const key = poolKey(scratch, place);
+    store<u64>(pool + (<usize>live << 3), key);
+    live += <u32>((key & LIVE) != 0);
+  }
+  return live;
+}
+
+/** Makes the links of a list mutual. From the last to the first: a neighbour that refuses takes itself out, and the last moves into its slot. */
+function publishLinks(scratch: usize, root: usize, ordinal: u32, level: u32): void {
+  const list = listAt(root, ordinal, level);
+  for (let i = <i32>widthOf(level) - 1; i >= 0; i--) {
+    const other = linkIn(list, i);
+    if (other != NONE) addLink(scratch, root, other, level, ordinal);
+  }
+}

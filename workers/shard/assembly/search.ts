@@ -1,0 +1,131 @@
+// The k nearest rows of an index, exact or through the graph, with scores and stamps. Any thread, each with its own scratch.
+// What is written meanwhile is noticed by its stamp, and such hits are scored again (README.md, rule 11).
+import {
+  FULL, NONE, ROOT_DIM, ROOT_GRAPH, ROOT_LIVE, ROOT_ROWS_END, ROOT_ROW_BYTES, ROOT_WATERMARK, SCRATCH_BEST, SCRATCH_INPUT,
+  SCRATCH_OUTPUT, SCRATCH_QUERY, STAMP_AT,
+} from '../layout';
+import { bestBound, clearBest, isBestFull, offer, sortBest } from './best';
+import { copyAfter, COPY_REACH, NO_COPY } from './copies';
+import { cosine, normalize } from './distance';
+import { keyOf, LIVE, ordinalOf, scoreOf, withoutFlags } from './keys';
+import { poolKey, poolSize } from './pool';
+import { isLive, rowWordsAt, vectorAt } from './rows';
+import { scanQueue, scanRange, scoreAll } from './scan';
+import { areaAt, ensureAnswers, ensureArea } from './scratch';
+import { clearVisited, ensureVisited, visit } from './visited';
+import { descend, entryOf, walk } from './walk';
+
+/** A search beside a busy writer may lose hits while it runs; it is then done again, this often at most. */
+const ATTEMPTS_MAX = 4;
+
+/**
+ * Finds the `k` rows nearest to the input area and writes ordinals, stamps and cosines, best first, equal ones by ordinal, to
+ * the output area as three arrays of `k` words. Answers how many, or FULL. `ef` is the breadth of the walk; 0 asks for a scan.
+ */
+export function search(scratch: usize, root: usize, k: u32, ef: u32): i32 {
+  const query = prepareQuery(scratch, root);
+  if (!query || !ensureAnswers(scratch, k)) return FULL;
+  let count: u32 = 0;
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    const stampBefore = atomic.load<u32>(STAMP_AT);
+    // A walk that found too few, among removed rows or beside a writer, is followed by a scan.
+    const walked = attempt == 1 && ef > 0 && walkAndScan(scratch, root, query, k, ef);
+    if (!walked) scanAll(scratch, root, query, k);
+    count = writeHits(scratch, root, k);
+    if (atomic.load<u32>(STAMP_AT) != stampBefore) count = recheckHits(scratch, root, query, k, count);
+    if (count >= min(k, atomic.load<u32>(root, ROOT_LIVE))) break;
+  }
+  return count;
+}
+
+/** Writes the cosine of every row to the output area and answers how many there are, or FULL. */
+export function scores(scratch: usize, root: usize): i32 {
+  const end = load<u32>(root, ROOT_ROWS_END);
+  const query = prepareQuery(scratch, root);
+  if (!query || !ensureArea(scratch, SCRATCH_OUTPUT, <usize>end << 2)) return FULL;
+  scoreAll(scratch, root, query, end);
+  return end;
+}
+
+/** Normalizes the input area into the query area; 0 when memory is full. */
+function prepareQuery(scratch: usize, root: usize): usize {
+  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
+  if (!ensureArea(scratch, SCRATCH_QUERY, rowBytes)) return 0;
+  const query = areaAt(scratch, SCRATCH_QUERY);
+  normalize(areaAt(scratch, SCRATCH_INPUT), query, load<u32>(root, ROOT_DIM), rowBytes);
+  return query;
+}
+
+function scanAll(scratch: usize, root: usize, query: usize, k: u32): void {
+  clearBest(scratch, k);
+  scanRange(scratch, root, query, 0, atomic.load<u32>(root, ROOT_ROWS_END));
+}
+
+/**
+ * Scans what is not in the graph, then walks the graph. In this order a row that the owner links meanwhile is found twice
+ * rather than not at all; the second find is left out. False when there is no graph, or it was reset meanwhile.
+ */
+function walkAndScan(scratch: usize, root: usize, query: usize, k: u32, ef: u32): bool {
+  const graph = atomic.load<u32>(root, ROOT_GRAPH);
+  const watermark = atomic.load<u32>(root, ROOT_WATERMARK);
+  const entry = entryOf(root);
+  if (entry == NONE) return false;
+  const rowsEnd = atomic.load<u32>(root, ROOT_ROWS_END);
+  if (!ensureVisited(scratch, rowsEnd)) return false;
+  clearVisited(scratch, rowsEnd);
+  clearBest(scratch, k);
+  scanRange(scratch, root, query, watermark, rowsEnd);
+  scanQueue(scratch, root, query);
+  if (!walk(scratch, root, query, descend(root, query, entry, 0), 0, ef, rowsEnd)) return false;
+  offerPool(scratch, root, query, watermark);
+  return atomic.load<u32>(root, ROOT_GRAPH) == graph;
+}
+
+/** Offers the live rows among the pool's nodes and their copies, without those that have been scanned. */
+function offerPool(scratch: usize, root: usize, query: usize, watermark: u32): void {
+  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
+  for (let place: u32 = 0; place < poolSize(scratch); place++) {
+    const key = poolKey(scratch, place);
+    if (isBestFull(scratch) && scoreOf(key) < scoreOf(bestBound(scratch)) - COPY_REACH) return;
+    if (!(key & LIVE)) continue;
+    const node = ordinalOf(key);
+    if (node < watermark && isLive(root, node)) offer(scratch, withoutFlags(key));
+    for (let copy = copyAfter(root, node); copy != NO_COPY; copy = copyAfter(root, copy)) {
+      if (copy < watermark && visit(scratch, copy)) offer(scratch, keyOf(cosine(query, vectorAt(root, copy), rowBytes), copy));
+    }
+  }
+}
+
+/** Writes the best to the output area, without those removed meanwhile. */
+function writeHits(scratch: usize, root: usize, k: u32): u32 {
+  const found = sortBest(scratch);
+  const best = areaAt(scratch, SCRATCH_BEST);
+  let count: u32 = 0;
+  for (let i: u32 = 0; i < found; i++) {
+    const key = load<u64>(best + (<usize>i << 3));
+    const stamp = atomic.load<u32>(rowWordsAt(root, ordinalOf(key)));
+    if (stamp & 1) writeHit(areaAt(scratch, SCRATCH_OUTPUT), k, count++, ordinalOf(key), stamp, scoreOf(key));
+  }
+  return count;
+}
+
+/** Keeps the hits whose score is that of the row version their stamp names: rows were published while the search ran. */
+function recheckHits(scratch: usize, root: usize, query: usize, k: u32, found: u32): u32 {
+  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
+  const output = areaAt(scratch, SCRATCH_OUTPUT);
+  let count: u32 = 0;
+  for (let i: u32 = 0; i < found; i++) {
+    const ordinal = load<u32>(output + (<usize>i << 2));
+    const stamp = load<u32>(output + (<usize>(k + i) << 2));
+    const score = load<f32>(output + (<usize>(2 * k + i) << 2));
+    const same = cosine(query, vectorAt(root, ordinal), rowBytes) == score && atomic.load<u32>(rowWordsAt(root, ordinal)) == stamp;
+    if (same) writeHit(output, k, count++, ordinal, stamp, score);
+  }
+  return count;
+}
+
+@inline function writeHit(output: usize, k: u32, place: u32, ordinal: u32, stamp: u32, score: f32): void {
+  store<u32>(output + (<usize>place << 2), ordinal);
+  store<u32>(output + (<usize>(k + place) << 2), stamp);
+  store<f32>(output + (<usize>(2 * k + place) << 2), score);
+}

@@ -1,0 +1,80 @@
+// The writes to an index: rows are staged unseen, published, removed; whole indexes are made and dropped. Owner's thread only.
+// The order of the stores is what lets other threads search meanwhile (README.md, rules 8 to 10).
+import {
+  FULL, NONE, OK, ROOT_BYTES, ROOT_DIM, ROOT_ENTRY, ROOT_GRAPH, ROOT_GRAPH_MIN, ROOT_LINES, ROOT_LINKED, ROOT_LIVE, ROOT_NODE_BLOCKS,
+  ROOT_QUEUE, ROOT_ROWS_END, ROOT_ROW_BLOCKS, ROOT_ROW_BYTES, ROOT_TOMBSTONES, ROW_FLOATS, SCRATCH_INPUT, STAMP_AT,
+} from '../layout';
+import { allocate, linesOf, release } from './arena';
+import { isCopy, unhang } from './copies';
+import { normalize } from './distance';
+import { isLinked, levelOf, resetGraph } from './graph';
+import { enqueue } from './pending';
+import { unlink } from './remove';
+import { ensureRow, hasNode, MARK, nodeWordsAt, rowWordsAt, UPPER, vectorAt } from './rows';
+import { areaAt } from './scratch';
+import { ensureVisited } from './visited';
+
+/** Makes an empty index and answers its root, or 0 when memory is full. */
+export function createIndex(dim: u32, graphMin: u32): usize {
+  const root = allocate(ROOT_BYTES);
+  if (!root) return 0;
+  memory.fill(root, 0, ROOT_BYTES);
+  store<u32>(root, dim, ROOT_DIM);
+  store<u32>(root, ((dim + ROW_FLOATS - 1) / ROW_FLOATS) * (ROW_FLOATS << 2), ROOT_ROW_BYTES);
+  store<u32>(root, graphMin, ROOT_GRAPH_MIN);
+  store<u32>(root, 1, ROOT_GRAPH);
+  store<u32>(root, linesOf(root), ROOT_LINES);
+  atomic.store<u32>(root, NONE, ROOT_ENTRY);
+  return root;
+}
+
+/** Gives all memory of an index back. Requires that no other thread searches it. */
+export function dropIndex(root: usize): void {
+  const end = load<u32>(root, ROOT_ROWS_END);
+  for (let ordinal: u32 = 0; ordinal < end; ordinal++) {
+    if (levelOf(ordinal) > 0 && hasNode(root, ordinal)) release(load<u32>(nodeWordsAt(root, ordinal), UPPER));
+  }
+  for (let at: usize = ROOT_ROW_BLOCKS; at < <usize>ROOT_NODE_BLOCKS; at += 4) {
+    release(load<u32>(root + at));
+    release(load<u32>(root + at + (ROOT_NODE_BLOCKS - ROOT_ROW_BLOCKS)));
+  }
+  release(load<u32>(root, ROOT_QUEUE));
+  release(root);
+}
+
+/** Writes the input area, normalized, into a row that is not live; no search sees it. FULL, and nothing changed, when memory is full. */
+export function stage(scratch: usize, root: usize, ordinal: u32): i32 {
+  if (!ensureRow(root, ordinal) || !ensureVisited(scratch, max(ordinal + 1, load<u32>(root, ROOT_ROWS_END)))) return FULL;
+  if (isLinked(root, ordinal)) unlink(scratch, root, ordinal);
+  normalize(areaAt(scratch, SCRATCH_INPUT), vectorAt(root, ordinal), load<u32>(root, ROOT_DIM), load<u32>(root, ROOT_ROW_BYTES));
+  return OK;
+}
+
+/** Makes a staged row live under a stamp never used before. Everything a search needs to find it is written before the stamp. */
+export function publish(scratch: usize, root: usize, ordinal: u32): void {
+  enqueue(scratch, root, ordinal);
+  if (ordinal >= load<u32>(root, ROOT_ROWS_END)) atomic.store<u32>(root, ordinal + 1, ROOT_ROWS_END);
+  const stamp = atomic.add<u32>(STAMP_AT, 2) + 2;
+  atomic.store<u32>(rowWordsAt(root, ordinal), stamp);
+  // LIVE never exceeds the rows that a search can find: it goes up after a stamp and down before one.
+  atomic.store<u32>(root, load<u32>(root, ROOT_LIVE) + 1, ROOT_LIVE);
+}
+
+/**
+ * Removes a live row. A node stays in the graph as a way-point until its ordinal is staged again or removed nodes outnumber the
+ * live rows; a copy leaves at once.
+ */
+export function remove(root: usize, ordinal: u32): void {
+  atomic.store<u32>(root, load<u32>(root, ROOT_LIVE) - 1, ROOT_LIVE);
+  const stamp = rowWordsAt(root, ordinal);
+  atomic.store<u32>(stamp, load<u32>(stamp) + 1);
+  if (!isLinked(root, ordinal)) return;
+  store<u32>(root, load<u32>(root, ROOT_LINKED) - 1, ROOT_LINKED);
+  if (isCopy(root, ordinal)) {
+    unhang(root, ordinal);
+    store<u32>(nodeWordsAt(root, ordinal), 0, MARK);
+    return;
+  }
+  store<u32>(root, load<u32>(root, ROOT_TOMBSTONES) + 1, ROOT_TOMBSTONES);
+  if (load<u32>(root, ROOT_TOMBSTONES) > load<u32>(root, ROOT_LIVE)) resetGraph(root);
+}

@@ -1,0 +1,112 @@
+// Where things stand in a shard's shared memory, and the constants of the graph. Plain numbers, compiled by both compilers:
+// AssemblyScript (assembly/) and TypeScript (instance.ts, kernel.ts, vector-index.ts, tests). Offsets and sizes are bytes.
+// The rules for these words: README.md beside this file.
+
+// Arena header, at fixed addresses; address 0 stays unused so that 0 can mean "none".
+export const MAGIC = 0x53484631;
+export const VERSION = 1;
+export const MAGIC_AT = 64;
+export const VERSION_AT = 68;
+/** 0 while being formatted, else 1. */
+export const STATE_AT = 72;
+/** The allocator's lock: 1 while a thread is in it. */
+export const LOCK_AT = 76;
+/** The stamp given out last, always odd; goes up by 2. It survives format, so a stamp means one row version for the life of the memory. */
+export const STAMP_AT = 80;
+/** Lines in use, chunk headers included. */
+export const USED_AT = 84;
+/** Line of the fence: the last line of the arena. */
+export const FENCE_AT = 88;
+export const BINS_AT = 128;
+export const BINS = 108;
+export const ARENA_START = 1024;
+
+/** The allocator's unit and alignment. */
+export const LINE_BYTES = 64;
+export const GROW_PAGES_MIN = 16;
+
+// Root block of an index.
+export const ROOT_DIM = 0;
+export const ROOT_ROW_BYTES = 4;
+export const ROOT_GRAPH_MIN = 8;
+/** One more than the highest ordinal ever published. */
+export const ROOT_ROWS_END = 12;
+export const ROOT_LIVE = 16;
+/** Live rows in the graph. */
+export const ROOT_LINKED = 20;
+/** Removed rows in the graph. */
+export const ROOT_TOMBSTONES = 24;
+/** Generation of the graph: a node is in the graph when its mark is this number. */
+export const ROOT_GRAPH = 28;
+/** Live rows below it are in the graph or in the relink queue; those at or above it are scanned. */
+export const ROOT_WATERMARK = 32;
+/** Entry point: level << 28 | ordinal; NONE without a graph. */
+export const ROOT_ENTRY = 36;
+/** The relink queue: a ring of QUEUE_ROWS ordinals, with the running numbers of its first entry and of its next. */
+export const ROOT_QUEUE = 40;
+export const ROOT_QUEUE_HEAD = 44;
+export const ROOT_QUEUE_TAIL = 48;
+/** Lines that the index takes of the arena. */
+export const ROOT_LINES = 52;
+/** Tables of block addresses, 96 words each: of rows, and of graph nodes. */
+export const ROOT_ROW_BLOCKS = 64;
+export const ROOT_NODE_BLOCKS = 448;
+export const ROOT_BYTES = 832;
+
+// Blocks of rows: four of equal size to each doubling, the first four of 4 rows, so at most a quarter stands empty.
+export const FIRST_ROWS = 16;
+/** Words of a row, behind the vectors of its block: the stamp, and the ordinal + 1 of the next copy of its vector. */
+export const ROW_WORDS_BYTES = 8;
+/** Words of a node, behind the lists of its block: mark, address of the upper lists, ordinal + 1 of the row before it in a chain of copies. */
+export const NODE_WORDS_BYTES = 16;
+export const ORDINALS_MAX = 0x0ffffff0;
+export const DIM_MAX = 65536;
+/** Vectors are padded with zeros to this many floats: one round of the dot product's four accumulators. */
+export const ROW_FLOATS = 16;
+
+// Graph.
+export const NONE = 0xffffffff;
+export const LINKS_0 = 32;
+export const LINKS_UP = 16;
+export const LEVEL_MAX = 6;
+export const EF_CONSTRUCTION = 200;
+/**
+ * Breadth of a search's walk when the caller names none: this, or twice k where that is more. 128 gives recall@10 .998 on
+ * 20,000 rows of real text, .997 on 60,000 (node dist/load/recall.js [--rows 60000]).
+ */
+export const EF_MIN = 128;
+/** A walk takes as long as a scan of this many rows for each one of ef: 23 to 29 at ef 128 and 4,000 to 20,000 rows (last column of the same command). */
+export const WALK_ROWS_PER_EF = 32;
+/** Indexes of fewer live rows have no graph: a default search would not walk it. */
+export const GRAPH_MIN = EF_MIN * WALK_ROWS_PER_EF;
+/** Rows that were put again below the watermark and wait for their link. A power of two. */
+export const QUEUE_ROWS = 1024;
+
+// Scratch block of a kernel instance: pairs (address, capacity in bytes) of areas that grow, then words and small arrays.
+export const SCRATCH_INPUT = 0;
+export const SCRATCH_QUERY = 8;
+export const SCRATCH_VISITED = 16;
+export const SCRATCH_POOL = 24;
+export const SCRATCH_BEST = 32;
+export const SCRATCH_OUTPUT = 40;
+export const SCRATCH_AREAS = 6;
+export const POOL_SIZE = 64;
+export const POOL_LIVE = 68;
+export const POOL_LIVE_MAX = 72;
+export const BEST_SIZE = 76;
+export const BEST_MAX = 80;
+export const TOUCHED = 84;
+/** Ordinals of one hop's unvisited neighbours. */
+export const BATCH = 128;
+/** Keys of a list to choose from: a full list and one more. */
+export const CANDIDATES = 320;
+/** Keys chosen from them. */
+export const CHOSEN = 640;
+export const SCRATCH_BYTES = 1024;
+/** A scratch is made with room for this many answers, so that a search does not fail where memory is full; pages never used cost nothing. */
+export const SCRATCH_ANSWERS = 10_001;
+export const SCRATCH_POOL_ENTRIES = 40_068;
+
+// Result codes of kernel calls that can run out of memory.
+export const OK = 0;
+export const FULL = -1;

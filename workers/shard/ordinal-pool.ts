@@ -1,0 +1,39 @@
+// The free ordinals of a collection's part in one shard. Hands out the lowest free one, so that the same commands give the
+// same ordinals on any machine, and storage stays dense. Used by the shard worker alone.
+import type { Ordinal } from '../../src/contract/ids.js';
+
+export class OrdinalPool {
+  /** One bit an ordinal; set = taken. */
+  private words = new Uint32Array(16);
+  /** No word before this one has a free bit. */
+  private firstFree = 0;
+
+  /** The lowest free ordinal, now taken. */
+  take(): Ordinal {
+    while (this.words[this.firstFree] === 0xffffffff) this.firstFree++;
+    const word = this.words[this.firstFree] ?? 0;
+    const bit = 31 - Math.clz32(~word & -~word);
+    const ordinal = this.firstFree * 32 + bit;
+    this.claim(ordinal as Ordinal);
+    return ordinal as Ordinal;
+  }
+
+  /** Marks an ordinal as taken: for those found in the store at start. */
+  claim(ordinal: Ordinal): void {
+    const at = ordinal >>> 5;
+    if (at >= this.words.length) this.grow(at + 1);
+    this.words[at] = (this.words[at] as number) | (1 << (ordinal & 31));
+  }
+
+  release(ordinal: Ordinal): void {
+    const at = ordinal >>> 5;
+    this.words[at] = (this.words[at] as number) & ~(1 << (ordinal & 31));
+    this.firstFree = Math.min(this.firstFree, at);
+  }
+
+  private grow(words: number): void {
+    const grown = new Uint32Array(Math.max(words, this.words.length * 2));
+    grown.set(this.words);
+    this.words = grown;
+  }
+}

@@ -1,0 +1,31 @@
+// A shard worker: claims a shard when it starts, then runs the batches of commands that the front thread sends it
+// (src/pool/shard-pool.ts). Owns the shard's LMDB environment and is the only writer of its shared memory; the worker of
+// shard 0 owns the catalog too. A fault of ours ends the worker: another takes over and rebuilds from LMDB.
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Outcome, ShardAnswer, ShardCommand, ShardOp, ShardWorkerStart } from '../../src/contract/messages.js';
+import { claimShard } from './claim.js';
+import { Commands } from './commands.js';
+
+const start = workerData as ShardWorkerStart;
+const claim = claimShard(new Int32Array(start.owners));
+const commands = new Commands(start, claim);
+// The front thread looks at the slots when it hears anything.
+parentPort?.postMessage('claimed');
+
+/** Runs one batch; the outcomes stand in the order of its commands. A broken assertion ends this thread, and the batch with it. */
+export function run(batch: { shard: number; commands: ShardCommand[] }): Outcome<ShardAnswer<ShardOp>>[] | Promise<never> {
+  if (batch.shard !== claim.shard) throw new Error(`a batch for shard ${batch.shard} at the owner of ${claim.shard}`);
+  try {
+    return commands.run(batch.commands);
+  } catch (error) {
+    setImmediate(() => {
+      throw error;
+    });
+    return new Promise(() => {});
+  }
+}
+
+/** Closes the environments; nothing may be sent afterwards. */
+export function close(): void {
+  commands.close();
+}

@@ -1,0 +1,132 @@
+// Applies a batch of writes: one synced transaction for all of them, then their publication to shared memory.
+// Rule: rows are staged (unseen) before the commit, published after it; old rows go after the new ones have come. A batch
+// that fails to commit leaves store and memory as they were. Reads no clock and no random number.
+import { Packr } from 'msgpackr';
+import { assert } from '../../src/base/assert.js';
+import type { Ordinal } from '../../src/contract/ids.js';
+import type { Outcome, PreparedDocument, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
+import type { ShardWriteTxn } from '../../src/store/shard-store.js';
+import type { Part } from './part.js';
+import { refusalOf } from './refusal.js';
+import type { Shard } from './shard.js';
+
+export type DocumentWrite = ShardRequest<'put'> | ShardRequest<'deleteDocument'>;
+type WriteAnswer = ShardAnswer<'put'> | ShardAnswer<'deleteDocument'>;
+
+const packr = new Packr({ useRecords: false });
+
+/** What a batch will do to one part once it is committed. */
+interface Change {
+  /** Staged ordinals with their priority. */
+  added: Map<Ordinal, number>;
+  /** Published ordinals to take out. */
+  removed: Ordinal[];
+  /** Staged in this batch and replaced in it again: never published. */
+  superseded: Ordinal[];
+  documents: number;
+}
+
+/** Applies `writes` in order; one that is refused harms no other. Throws when the commit fails: then none is applied. */
+export function applyWrites(shard: Shard, writes: readonly DocumentWrite[]): Outcome<WriteAnswer>[] {
+  const batch = new WriteBatch(shard);
+  try {
+    const outcomes = shard.store.write((txn) => writes.map((write) => batch.apply(txn, write)));
+    batch.publish();
+    return outcomes;
+  } catch (error) {
+    batch.discard();
+    throw error;
+  }
+}
+
+class WriteBatch {
+  private readonly changes = new Map<Part, Change>();
+
+  constructor(private readonly shard: Shard) {}
+
+  apply(txn: ShardWriteTxn, write: DocumentWrite): Outcome<WriteAnswer> {
+    try {
+      return { value: write.op === 'put' ? this.put(txn, write) : this.remove(txn, write) };
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (!refusal) throw error;
+      return { error: refusal.toWire() };
+    }
+  }
+
+  /** All that can be refused is refused before the transaction is touched. */
+  private put(txn: ShardWriteTxn, { collection: ref, document, vectors }: ShardRequest<'put'>): ShardAnswer<'put'> {
+    const { docid, chunks, ingestedAtMs, metadataJson, priority } = packr.unpack(document) as PreparedDocument;
+    assert(vectors.length === chunks.length * ref.dim, 'a vector for each chunk');
+    const part = this.shard.partFor(ref);
+    const ordinals = this.stage(part, vectors, priority);
+    const previous = txn.document(ref.id, docid);
+    if (previous) this.free(part, txn.removeDocument(ref, docid));
+    const version = (previous?.version ?? 0) + 1;
+    const record = { docid, version, ingestedAtMs, metadataJson, priority, chunkCount: chunks.length };
+    txn.putDocument(ref, { record, ordinals, chunks, vectors });
+    this.changeOf(part).documents += previous ? 0 : 1;
+    return { chunks: chunks.length, version };
+  }
+
+  private remove(txn: ShardWriteTxn, { collection: ref, docid }: ShardRequest<'deleteDocument'>): ShardAnswer<'deleteDocument'> {
+    const part = this.shard.part(ref.id);
+    if (!part || !txn.document(ref.id, docid)) return { chunks: 0 };
+    const ordinals = txn.removeDocument(ref, docid);
+    this.free(part, ordinals);
+    this.changeOf(part).documents -= 1;
+    return { chunks: ordinals.length };
+  }
+
+  /** Puts vectors into free rows of shared memory, unseen by searches; undone when memory is full. */
+  private stage(part: Part, vectors: Float32Array, priority: number): Ordinal[] {
+    const { dim } = part.ref;
+    const ordinals: Ordinal[] = [];
+    try {
+      for (let at = 0; at < vectors.length; at += dim) {
+        const ordinal = part.ordinals.take();
+        ordinals.push(ordinal);
+        part.index.stage(ordinal, vectors.subarray(at, at + dim));
+      }
+    } catch (error) {
+      for (const ordinal of ordinals) part.ordinals.release(ordinal);
+      throw error;
+    }
+    const { added } = this.changeOf(part);
+    for (const ordinal of ordinals) added.set(ordinal, priority);
+    return ordinals;
+  }
+
+  private free(part: Part, ordinals: readonly Ordinal[]): void {
+    const change = this.changeOf(part);
+    for (const ordinal of ordinals) (change.added.delete(ordinal) ? change.superseded : change.removed).push(ordinal);
+  }
+
+  publish(): void {
+    for (const [part, { added, removed, superseded, documents }] of this.changes) {
+      for (const [ordinal, priority] of added) {
+        part.index.publish(ordinal);
+        if (priority !== 0) part.priorities.set(ordinal, priority);
+      }
+      for (const ordinal of removed) {
+        part.index.remove(ordinal);
+        part.priorities.delete(ordinal);
+      }
+      for (const ordinal of [...removed, ...superseded]) part.ordinals.release(ordinal);
+      part.counts.documents += documents;
+      part.counts.chunks += added.size - removed.length;
+    }
+  }
+
+  discard(): void {
+    for (const [part, { added, superseded }] of this.changes) {
+      for (const ordinal of [...added.keys(), ...superseded]) part.ordinals.release(ordinal);
+    }
+  }
+
+  private changeOf(part: Part): Change {
+    let change = this.changes.get(part);
+    if (!change) this.changes.set(part, (change = { added: new Map(), removed: [], superseded: [], documents: 0 }));
+    return change;
+  }
+}
