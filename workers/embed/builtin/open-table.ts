@@ -1,0 +1,69 @@
+// Opens the bytes of embedder.bin: every check stands here, at the door, so that the embedding loops have none.
+// Called once for each embed worker when it starts. The token rows stay a view of the bytes given; the rest is copied.
+import { createHash } from 'node:crypto';
+import { CHECKED_START, EmbedderFileError, HEADER_BYTES, MAGIC, OFFSETS, SHA256_BYTES, VERSION } from './format.js';
+import type { EmbedderFileFault } from './format.js';
+
+export interface EmbedderTable {
+  /** WordPiece vocabulary; a piece's id is its index. */
+  readonly vocabulary: readonly string[];
+  /** Numbers in a token row. */
+  readonly width: number;
+  /** pieces x width: row `id` starts at `id * width` and is to be multiplied by `scales[id]`. */
+  readonly rows: Int8Array;
+  readonly scales: Float32Array;
+  /** ln((N + 1) / (df + 1)) of each piece over the training sentences. */
+  readonly idfs: Float32Array;
+}
+
+/** Throws EmbedderFileError, whose `fault` says which promise of the format is broken. */
+export function openEmbedderTable(bytes: Uint8Array): EmbedderTable {
+  check(bytes.byteLength >= HEADER_BYTES, 'length', `${bytes.byteLength} bytes are less than the header of ${HEADER_BYTES}`);
+  const header = new DataView(bytes.buffer, bytes.byteOffset, HEADER_BYTES);
+  const field = (name: keyof typeof OFFSETS): number => header.getUint32(OFFSETS[name], true);
+  checkEnvelope(bytes, field('version'), field('fileBytes'));
+
+  const [pieces, width] = [field('pieces'), field('width')];
+  const section = (name: string, start: number, length: number): Uint8Array => {
+    check(start >= HEADER_BYTES && start + length <= bytes.byteLength, 'layout', `${name} [${start}, +${length}) lies outside the file`);
+    return bytes.subarray(start, start + length);
+  };
+  const rows = section('rows', field('rowsStart'), pieces * width);
+  const vocabulary = decodeLines(section('vocabulary', field('vocabularyStart'), field('vocabularyBytes')));
+  check(vocabulary.length === pieces, 'layout', `${vocabulary.length} vocabulary entries for ${pieces} pieces`);
+  return {
+    vocabulary,
+    width,
+    rows: new Int8Array(rows.buffer, rows.byteOffset, rows.byteLength),
+    scales: decodeFloats(section('scales', field('scalesStart'), pieces * 4)),
+    idfs: decodeFloats(section('idfs', field('idfsStart'), pieces * 4)),
+  };
+}
+
+function checkEnvelope(bytes: Uint8Array, version: number, fileBytes: number): void {
+  const magic = decodeText(bytes.subarray(OFFSETS.magic, OFFSETS.version));
+  check(magic === MAGIC, 'magic', `starts with ${JSON.stringify(magic)}, not ${MAGIC}`);
+  check(version === VERSION, 'version', `is of version ${version}; this program reads version ${VERSION}`);
+  check(fileBytes === bytes.byteLength, 'length', `has ${bytes.byteLength} bytes; its header says ${fileBytes}`);
+  const stored = Buffer.from(bytes.subarray(OFFSETS.sha256, OFFSETS.sha256 + SHA256_BYTES));
+  const actual = createHash('sha256').update(bytes.subarray(CHECKED_START)).digest();
+  check(stored.equals(actual), 'checksum', 'its bytes do not match its checksum');
+}
+
+function check(condition: boolean, fault: EmbedderFileFault, message: string): void {
+  if (!condition) throw new EmbedderFileError(fault, message);
+}
+
+// Both decoders copy first: the bytes may be shared memory, which TextDecoder refuses, and floats want alignment.
+// (slice() would not do: that of a Buffer is a view.)
+function decodeText(bytes: Uint8Array): string {
+  return new TextDecoder().decode(new Uint8Array(bytes));
+}
+
+function decodeLines(bytes: Uint8Array): string[] {
+  return bytes.byteLength === 0 ? [] : decodeText(bytes).split('\n');
+}
+
+function decodeFloats(bytes: Uint8Array): Float32Array {
+  return new Float32Array(new Uint8Array(bytes).buffer);
+}
