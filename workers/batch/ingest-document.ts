@@ -1,0 +1,11 @@
+// What an ingest body says once it is read, whatever kind of body it was. Types only.
+// Made by json-document.ts and file-document.ts, used by prepare.ts in the batch worker.
+
+/** What the readers of the body kinds have in common. Exactly one of `text` and `vector` is there. */
+export interface IngestDocument {
+  docid?: string;
+  filename?: string;
+  metadata: Record<string, unknown>;
+  text?: string;
+  vector?: number[];
+}

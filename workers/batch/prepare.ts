@@ -1,0 +1,55 @@
+// One ingest request, from the bytes of its body to a document cut into chunks: parsed, checked, decoded, chunked. Pure but
+// for the UUID it makes where nothing names the document. Batch worker only.
+import { Packr } from 'msgpackr';
+import { v7 as uuidv7 } from 'uuid';
+import { ownBytes } from '../../src/base/bytes.js';
+import { AppError } from '../../src/contract/errors.js';
+import { asDocId, docIdFromFilename, type DocId } from '../../src/contract/ids.js';
+import { CHUNK_SIZE_MAX } from '../../src/contract/limits.js';
+import type { PrepareAnswer, PreparedChunk, PrepareRequest } from '../../src/contract/messages.js';
+import { priorityOf } from '../../src/rank/priority.js';
+import { chunkText } from '../../src/text/chunk.js';
+import { readFileDocument } from './file-document.js';
+import type { IngestDocument } from './ingest-document.js';
+import { readJsonDocument } from './json-document.js';
+import { documentMetadata } from './metadata.js';
+import { toVector } from '../../src/contract/vector.js';
+
+const packr = new Packr({ useRecords: false });
+
+/** Throws AppError with the code the contract gives for what is wrong; nothing has been changed then. */
+export function prepareDocument(request: PrepareRequest): PrepareAnswer {
+  const input = request.body.kind === 'json' ? readJsonDocument(request.body.bytes) : readFileDocument(request.body);
+  const docid = docIdOf(input);
+  const metadata = documentMetadata(input, docid, request.nowMs, request.metadataBytesMax);
+  const vectors = input.vector && toVector(input.vector, request.space.dim);
+  const chunks = input.text === undefined ? [{ path: '0', metaJson: '{}' }] : textChunks(input.text, request);
+  const document = packr.pack({
+    docid,
+    ingestedAtMs: request.nowMs,
+    metadataJson: JSON.stringify(metadata),
+    priority: priorityOf(input.metadata, request.priorityKey),
+    chunks,
+  });
+  return { docid, chunks: chunks.length, document: ownBytes(document), ...(vectors && { vectors }) };
+}
+
+/** An empty id counts as omitted; a file then gives its name, anything else gets a UUIDv7. */
+function docIdOf({ docid, filename }: IngestDocument): DocId {
+  if (docid) return asDocId(docid);
+  return (filename === undefined ? undefined : docIdFromFilename(filename)) ?? asDocId(uuidv7());
+}
+
+function textChunks(text: string, { space, chunking }: PrepareRequest): PreparedChunk[] {
+  if (space.embedder_type === 'identity') throw new AppError('vectors_only');
+  if (text.trim() === '') throw new AppError('no_text_extracted');
+  if (chunking.strategy === 'none' && codePointsOver(text, CHUNK_SIZE_MAX)) {
+    throw new AppError('chunk_too_large', `A text of a collection with chunking \`none\` has at most ${CHUNK_SIZE_MAX} characters.`);
+  }
+  return chunkText(text, chunking).map((chunk, i) => ({ path: `chunk_${i}`, metaJson: JSON.stringify({ offset: chunk.offset }), text: chunk.text }));
+}
+
+function codePointsOver(text: string, max: number): boolean {
+  if (text.length <= max) return false;
+  return text.length > 2 * max || [...text].length > max;
+}
