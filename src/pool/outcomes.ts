@@ -1,0 +1,30 @@
+// Turns what comes back from a worker into values and errors of this thread: the one place where errors cross threads.
+// Used by the three pools, on the front thread.
+import type { Log } from '../base/log.js';
+import { AppError, type ErrorCode } from '../contract/errors.js';
+import type { Outcome } from '../contract/messages.js';
+
+/** A fault of ours in a worker. It has been logged; a client is told `internal_error`. */
+export class WorkerFault extends Error {
+  override readonly name = 'WorkerFault';
+}
+
+/** The value of an outcome. Throws AppError for a refusal, WorkerFault for a fault. */
+export function valueOf<T>(outcome: Outcome<T>, log: Log): T {
+  if ('value' in outcome) return outcome.value;
+  if ('error' in outcome) throw AppError.fromWire(outcome.error);
+  log.error({ fault: outcome.fault }, 'a worker failed a command');
+  throw new WorkerFault('a worker failed a command');
+}
+
+/** The value of a task's outcome. A task whose worker died under it is refused with `whenDead`, to be tried again. */
+export async function settled<T>(task: Promise<Outcome<T>>, whenDead: ErrorCode, log: Log): Promise<T> {
+  let outcome: Outcome<T>;
+  try {
+    outcome = await task;
+  } catch (error) {
+    log.warn({ reason: (error as Error).message }, 'a worker died with a task under way');
+    throw new AppError(whenDead, undefined, { retryAfterS: 1 });
+  }
+  return valueOf(outcome, log);
+}

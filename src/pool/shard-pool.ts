@@ -1,0 +1,179 @@
+// The shard workers, one a shard, under Piscina. A worker claims its shard in a slot of shared memory; the load balancer
+// sends each batch to the thread that the slot names. A worker that dies is replaced by Piscina; until the new one has
+// opened the shard, whatever asks for it is refused with 503 `shard_unavailable`, never held. Front thread.
+import { fileURLToPath } from 'node:url';
+import { Piscina } from 'piscina';
+import type { Log } from '../base/log.js';
+import { AppError } from '../contract/errors.js';
+import { WRITE_OPS, type Outcome, type ShardAnswer, type ShardCommand, type ShardCommands, type ShardOp } from '../contract/messages.js';
+import { Lane, type Ask } from './lane.js';
+import { valueOf } from './outcomes.js';
+import { OwnerSlots } from './owner-slots.js';
+import { createShardStart } from './shard-start.js';
+
+const READS_MAX = 256;
+const WRITES_MAX = 128;
+
+type ShardState = 'vacant' | 'opening' | 'open';
+type Answer = ShardAnswer<ShardOp>;
+
+interface ShardSeat {
+  state: ShardState;
+  readonly reads: Lane<ShardCommand, Answer>;
+  readonly writes: Lane<ShardCommand, Answer>;
+}
+
+export interface ShardPoolOptions {
+  shards: number;
+  directory: string;
+  log: Log;
+  /** Makes a claimed shard usable by asking it `loadCatalog` and `open`; rejects when that fails. */
+  open: (shard: number) => Promise<void>;
+  /** Called once the shard takes every command. */
+  opened: (shard: number) => Promise<void>;
+}
+
+export class ShardPool {
+  private readonly slots: OwnerSlots;
+  private readonly seats: ShardSeat[];
+  private readonly piscina: Piscina;
+  /** Threads that Piscina sends tasks to; one of them may still have to claim its shard. */
+  private readonly readyThreads = new Set<number>();
+  private closing = false;
+
+  constructor(private readonly options: ShardPoolOptions) {
+    const { shards } = options;
+    this.slots = new OwnerSlots(shards);
+    this.seats = Array.from({ length: shards }, (_, shard) => this.createSeat(shard));
+    this.piscina = new Piscina({
+      filename: fileURLToPath(new URL('../../workers/shard/worker.js', import.meta.url)),
+      name: 'run',
+      minThreads: shards,
+      maxThreads: shards,
+      concurrentTasksPerWorker: 1_000_000,
+      atomics: 'async',
+      recordTiming: false,
+      workerData: createShardStart(this.slots, options.directory),
+      loadBalancer: (task, workers) => this.ownerAmong(task, workers),
+    });
+    this.piscina.on('message', () => this.openClaimed());
+    this.piscina.on('workerCreate', ({ id }: { id: number }) => {
+      this.readyThreads.add(id);
+      this.openClaimed();
+    });
+    this.piscina.on('workerDestroy', () => this.vacateDead());
+    this.piscina.on('error', (error: Error) => options.log.error({ fault: error.stack }, 'a shard worker died'));
+  }
+
+  get size(): number {
+    return this.seats.length;
+  }
+
+  /** How many shards answer now. */
+  get openCount(): number {
+    return this.seats.filter(({ state }) => state === 'open').length;
+  }
+
+  /**
+   * Asks the owner of a shard. All reads asked in one turn of the event loop travel in one message; writes in one message
+   * at a time. Rejects with AppError (a refusal, or `shard_unavailable`) or WorkerFault.
+   */
+  async ask<O extends ShardOp>(shard: number, op: O, request: ShardCommands[O]['request']): Promise<ShardAnswer<O>> {
+    const seat = this.seats[shard] as ShardSeat;
+    const opening = seat.state === 'opening' && (op === 'open' || op === 'loadCatalog');
+    if (seat.state !== 'open' && !opening) throw unavailable();
+    const lane = WRITE_OPS.has(op) ? seat.writes : seat.reads;
+    return (await lane.ask({ op, ...request } as ShardCommand)) as ShardAnswer<O>;
+  }
+
+  /** Ends the thread that owns a shard, as a crash would: for tests. */
+  async kill(shard: number): Promise<void> {
+    const owner = this.slots.ownerOf(shard);
+    await this.piscina.threads.find(({ threadId }) => threadId === owner)?.terminate();
+  }
+
+  /** Closes every open shard's store, then ends the threads. Call it when nothing is under way. */
+  async close(): Promise<void> {
+    this.closing = true;
+    const open = this.seats.flatMap(({ state }, shard) => (state === 'open' ? [shard] : []));
+    await Promise.allSettled(open.map((shard) => this.piscina.run(pinned(shard, []), { name: 'close' })));
+    await this.piscina.destroy();
+  }
+
+  private createSeat(shard: number): ShardSeat {
+    const send = (batch: Ask<ShardCommand, Answer>[]): Promise<void> => this.send(shard, batch);
+    return {
+      state: 'vacant',
+      reads: new Lane({ requestsMax: READS_MAX, messagesMax: Infinity }, send),
+      writes: new Lane({ requestsMax: WRITES_MAX, messagesMax: 1 }, send),
+    };
+  }
+
+  private async send(shard: number, batch: Ask<ShardCommand, Answer>[]): Promise<void> {
+    let outcomes: Outcome<Answer>[];
+    try {
+      outcomes = (await this.piscina.run(pinned(shard, batch.map(({ request }) => request)))) as Outcome<Answer>[];
+    } catch (error) {
+      this.options.log.warn({ shard, reason: (error as Error).message }, 'a shard worker died with requests under way');
+      // Piscina tells of the death only once the thread is gone; until then more would be sent to it.
+      this.vacateDead();
+      for (const { reject } of batch) reject(unavailable());
+      return;
+    }
+    batch.forEach(({ resolve, reject }, i) => {
+      try {
+        resolve(valueOf(outcomes[i] as Outcome<Answer>, this.options.log));
+      } catch (error) {
+        reject(error);
+      }
+    });
+  }
+
+  private ownerAmong<W extends { id: number }>(task: object, workers: W[]): W | null {
+    const shard = (task as Record<symbol, { shard: number }>)[Piscina.queueOptionsSymbol]?.shard ?? 0;
+    const owner = this.slots.ownerOf(shard);
+    // A worker of another shard refuses the batch; no worker at all would stall the queue of every shard.
+    return workers.find(({ id }) => id === owner) ?? workers[0] ?? null;
+  }
+
+  /** A shard is opened when its worker has claimed it and Piscina knows the worker: these come in either order. */
+  private openClaimed(): void {
+    this.seats.forEach((seat, shard) => {
+      const owner = this.slots.ownerOf(shard);
+      if (seat.state === 'vacant' && this.readyThreads.has(owner)) void this.open(seat, shard, owner);
+    });
+  }
+
+  private async open(seat: ShardSeat, shard: number, owner: number): Promise<void> {
+    seat.state = 'opening';
+    const startedAtMs = performance.now();
+    try {
+      await this.options.open(shard);
+      if (this.slots.ownerOf(shard) !== owner) return;
+      seat.state = 'open';
+      await this.options.opened(shard);
+      this.options.log.info({ shard, openMs: Math.round(performance.now() - startedAtMs) }, 'shard open');
+    } catch (error) {
+      if (!this.closing) this.options.log.error({ shard, fault: (error as Error).stack }, 'a shard could not be opened');
+    }
+  }
+
+  /** Frees the slots of threads that are gone, so that their successors can claim them. */
+  private vacateDead(): void {
+    const alive = new Set(this.piscina.threads.map(({ threadId }) => threadId));
+    this.seats.forEach((seat, shard) => {
+      const owner = this.slots.ownerOf(shard);
+      if (owner === 0 || alive.has(owner)) return;
+      this.readyThreads.delete(owner);
+      seat.state = 'vacant';
+      for (const lane of [seat.reads, seat.writes]) lane.fail(unavailable());
+      this.slots.vacate(shard);
+    });
+  }
+}
+
+const unavailable = (): AppError => new AppError('shard_unavailable', undefined, { retryAfterS: 1 });
+
+function pinned(shard: number, commands: ShardCommand[]): object {
+  return { shard, commands, [Piscina.queueOptionsSymbol]: { shard } };
+}

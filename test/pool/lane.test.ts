@@ -1,0 +1,63 @@
+// Lanes: what is asked in one turn travels together; a bounded lane gathers while a message is under way.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Lane, type Ask } from '../../src/pool/lane.js';
+
+function recorder(): { sent: number[][]; release: (() => void)[]; send: (batch: Ask<number, number>[]) => Promise<void> } {
+  const sent: number[][] = [];
+  const release: (() => void)[] = [];
+  const send = (batch: Ask<number, number>[]): Promise<void> => {
+    sent.push(batch.map(({ request }) => request));
+    return new Promise((resolve) => {
+      release.push(() => {
+        for (const { request, resolve: answer } of batch) answer(request * 10);
+        resolve();
+      });
+    });
+  };
+  return { sent, release, send };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test('requests of one turn travel in one message, and each gets its answer', async () => {
+  const { sent, release, send } = recorder();
+  const lane = new Lane({ requestsMax: 10, messagesMax: Infinity }, send);
+  const answers = Promise.all([1, 2, 3].map((n) => lane.ask(n)));
+  await turn();
+  assert.deepEqual(sent, [[1, 2, 3]]);
+  release.forEach((free) => free());
+  assert.deepEqual(await answers, [10, 20, 30]);
+});
+
+test('more than a message holds go in several', async () => {
+  const { sent, send } = recorder();
+  const lane = new Lane({ requestsMax: 2, messagesMax: Infinity }, send);
+  for (const n of [1, 2, 3, 4, 5]) void lane.ask(n);
+  await turn();
+  assert.deepEqual(sent, [[1, 2], [3, 4], [5]]);
+});
+
+test('a lane with one message at a time gathers what comes meanwhile', async () => {
+  const { sent, release, send } = recorder();
+  const lane = new Lane({ requestsMax: 10, messagesMax: 1 }, send);
+  void lane.ask(1);
+  await turn();
+  for (const n of [2, 3]) void lane.ask(n);
+  await turn();
+  void lane.ask(4);
+  await turn();
+  assert.deepEqual(sent, [[1]]);
+  release[0]?.();
+  await turn();
+  await turn();
+  assert.deepEqual(sent, [[1], [2, 3, 4]]);
+});
+
+test('what waits can be refused at once', async () => {
+  const { send } = recorder();
+  const lane = new Lane({ requestsMax: 1, messagesMax: 1 }, send);
+  const waiting = lane.ask(1);
+  lane.fail(new Error('gone'));
+  await assert.rejects(waiting, /gone/);
+});
