@@ -1,0 +1,36 @@
+// Use case: create a collection, or find that it is there with the same settings.
+// Called by the create endpoint and by ingest, which creates what is missing; front thread.
+import type { CollectionName, Tenant } from '../contract/ids.js';
+import type { Collection } from '../contract/resources.js';
+import { SCHEMA_VERSION, SERVICE_VERSION } from '../contract/version.js';
+import { assertSameSettings, settingsOf, type CreateOptions } from './collection-settings.js';
+import type { Context } from './context.js';
+
+/** A collection as it would be made; nothing is stored. Throws AppError for settings that cannot be. */
+export function plannedCollection({ nowMs, chunking }: Context, tenant: Tenant, name: CollectionName, options: CreateOptions): Omit<Collection, 'id'> {
+  return {
+    tenant,
+    name,
+    display_name: name,
+    ...settingsOf(options, chunking),
+    created_at: new Date(nowMs()).toISOString(),
+    service_version: SERVICE_VERSION,
+    schema_version: SCHEMA_VERSION,
+    generation: 1,
+  };
+}
+
+/** Creating is idempotent: with the same or no options an existing collection is answered; others are a conflict (400). */
+export async function createCollection(context: Context, tenant: Tenant, name: CollectionName, options: CreateOptions): Promise<Collection> {
+  const { catalog, shards } = context;
+  const planned = plannedCollection(context, tenant, name, options);
+  const collection = catalog.find(tenant, name) ?? (await shards.ask(0, 'createCollection', { collection: planned })).collection;
+  assertSameSettings(options, planned, collection);
+  catalog.put(collection);
+  return collection;
+}
+
+/** The collection, made with the instance's defaults when it is missing: for ingest. */
+export async function ensureCollection(context: Context, tenant: Tenant, name: CollectionName): Promise<Collection> {
+  return context.catalog.find(tenant, name) ?? (await createCollection(context, tenant, name, {}));
+}

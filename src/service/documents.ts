@@ -1,0 +1,58 @@
+// Use cases on documents and chunks that are there: list, get, delete. A missing collection has none of them.
+// Called by the document and chunk endpoints; front thread. Each asks the one shard that has the document.
+import { AppError } from '../contract/errors.js';
+import { asDocId, parseChunkId, type CollectionName, type Tenant } from '../contract/ids.js';
+import { shardOf } from '../contract/placement.js';
+import type { ChunkDetail, ChunkSummary, DocumentDetail, DocumentSummary } from '../contract/resources.js';
+import { compareDocIds } from '../rank/merge.js';
+import { refOf } from './catalog.js';
+import type { Context } from './context.js';
+
+/** By document id. */
+export async function listDocuments({ catalog, shards }: Context, tenant: Tenant, name: CollectionName): Promise<DocumentSummary[]> {
+  const collection = catalog.find(tenant, name);
+  if (!collection) return [];
+  const lists = await Promise.all(Array.from({ length: shards.size }, (_, shard) => shards.ask(shard, 'listDocuments', { collection: collection.id })));
+  return lists.flat().sort((a, b) => compareDocIds(a.docid, b.docid));
+}
+
+/** Throws 404 `document_not_found`. */
+export async function getDocument({ catalog, shards }: Context, tenant: Tenant, name: CollectionName, docid: string): Promise<DocumentDetail> {
+  const collection = catalog.find(tenant, name);
+  const found = collection && (await shards.ask(shardOf(docid, shards.size), 'getDocument', { collection: collection.id, docid }));
+  if (!found) throw new AppError('document_not_found');
+  return found;
+}
+
+/** The number of chunks that went; 0 when there was no such document. */
+export async function deleteDocument({ catalog, shards }: Context, tenant: Tenant, name: CollectionName, docid: string): Promise<number> {
+  const collection = catalog.find(tenant, name);
+  if (!collection) return 0;
+  const { chunks } = await shards.ask(shardOf(docid, shards.size), 'deleteDocument', { collection: refOf(collection), docid: asDocId(docid) });
+  return chunks;
+}
+
+/** In document order; empty when there is no such document. */
+export async function listChunks({ catalog, shards }: Context, tenant: Tenant, name: CollectionName, docid: string): Promise<ChunkSummary[]> {
+  const collection = catalog.find(tenant, name);
+  return collection ? shards.ask(shardOf(docid, shards.size), 'listChunks', { collection: collection.id, docid }) : [];
+}
+
+/** Throws 404 `chunk_not_found`. */
+export async function getChunk({ catalog, shards }: Context, tenant: Tenant, name: CollectionName, rid: string): Promise<ChunkDetail> {
+  const collection = catalog.find(tenant, name);
+  const docid = parseChunkId(rid)?.docid;
+  const found = collection && docid !== undefined && (await shards.ask(shardOf(docid, shards.size), 'getChunk', { collection: collection.id, rid }));
+  if (!found) throw new AppError('chunk_not_found');
+  return found;
+}
+
+/** Throws 404 `chunk_not_found`, or `chunk_content_not_found` for a vector chunk. */
+export async function getChunkContent({ catalog, shards }: Context, tenant: Tenant, name: CollectionName, rid: string): Promise<string> {
+  const collection = catalog.find(tenant, name);
+  const docid = parseChunkId(rid)?.docid;
+  const found = collection && docid !== undefined && (await shards.ask(shardOf(docid, shards.size), 'getContent', { collection: collection.id, rid }));
+  if (!found) throw new AppError('chunk_not_found');
+  if (found.text === null) throw new AppError('chunk_content_not_found');
+  return found.text;
+}

@@ -1,0 +1,27 @@
+// Use cases: change the label of a collection, and rename it. Both are one write to the catalog; documents go by the
+// collection's id and stay where they are. Called by the update and move endpoints; front thread.
+import { AppError } from '../contract/errors.js';
+import type { CollectionName, Tenant } from '../contract/ids.js';
+import type { Collection, CollectionChange } from '../contract/resources.js';
+import { displayName } from './collection-settings.js';
+import type { Context } from './context.js';
+
+/** The new label, as stored. Throws 400 `invalid_display_name`, 404 `collection_not_found`. */
+export async function relabelCollection(context: Context, tenant: Tenant, name: CollectionName, label: string): Promise<string> {
+  const changed = await change(context, context.catalog.get(tenant, name), { display_name: displayName(label) });
+  return changed.display_name;
+}
+
+/** Throws 404 `collection_not_found`, 400 `move_invalid` for its own name, 409 `collection_conflict` for one that is taken. */
+export async function renameCollection(context: Context, tenant: Tenant, name: CollectionName, newName: CollectionName): Promise<void> {
+  const collection = context.catalog.get(tenant, name);
+  if (newName === name) throw new AppError('move_invalid');
+  await change(context, collection, { name: newName });
+}
+
+async function change({ catalog, shards }: Context, collection: Collection, wanted: CollectionChange): Promise<Collection> {
+  const changed = await shards.ask(0, 'updateCollection', { id: collection.id, change: wanted });
+  if (changed.name !== collection.name) catalog.remove(collection);
+  catalog.put(changed);
+  return changed;
+}
