@@ -1,0 +1,94 @@
+// Collections: list, create, detail, update, rename, delete; and the list of tenants.
+// Handlers on the front thread: body in, use case, reply out. The route table (routes.ts) names them.
+import typia, { type tags } from 'typia';
+import { asCollectionName } from '../../contract/ids.js';
+import type { Collection } from '../../contract/resources.js';
+import type { CreateOptions } from '../../service/collection-settings.js';
+import type { Context } from '../../service/context.js';
+import { countCollection } from '../../service/count-collections.js';
+import { createCollection } from '../../service/create-collection.js';
+import { deleteCollection } from '../../service/delete-collection.js';
+import { relabelCollection, renameCollection } from '../../service/update-collection.js';
+import type { Handler } from '../route.js';
+import { fitting, parseJson } from '../validation.js';
+import { collectionOf, tenantOf } from './path.js';
+
+type Whole = number & tags.Type<'uint32'>;
+
+/** The create body of the specification; no other fields. */
+interface CreateBody extends CreateOptions {
+  chunking?: { strategy?: 'fixed' | 'none' | null; size?: Whole | null; overlap?: Whole | null } | null;
+  priority_key?: (string & tags.MinLength<1>) | null;
+}
+
+const validateUpdate = typia.createValidateEquals<{ display_name: string }>();
+const validateMove = typia.createValidateEquals<{ new_name: string }>();
+const validateCreate = typia.createValidateEquals<CreateBody>();
+
+export const listTenants =
+  ({ catalog }: Context): Handler =>
+  async () => {
+    const tenants = catalog.tenantNames();
+    return { status: 200, json: { tenants, count: tenants.length } };
+  };
+
+export const listCollections =
+  ({ catalog }: Context): Handler =>
+  async (request) => {
+    const tenant = tenantOf(request);
+    const collections = catalog.ofTenant(tenant).map(({ name, display_name, embedder_type, embed_model, vector_space_key }) => {
+      return { name, display_name, embedder_label: `${embedder_type}:${embed_model}`, vector_space_key };
+    });
+    return { status: 200, json: { tenant, collections, count: collections.length } };
+  };
+
+export const postCollection =
+  (context: Context): Handler =>
+  async (request) => {
+    const [tenant, name] = collectionOf(request);
+    const body = parseJson(await request.body.bytes(), true);
+    const made = await createCollection(context, tenant, name, fitting(validateCreate(body ?? {}), 'body'));
+    const { display_name, embed_model, embedder_type, embedder_config, chunking, priority_key, search_mode } = made;
+    return { status: 201, json: { collection: name, name, tenant, display_name, embed_model, embedder_type, embedder_config, chunking, priority_key, search_mode } };
+  };
+
+export const getCollectionDetail =
+  (context: Context): Handler =>
+  async (request) => {
+    const [tenant, name] = collectionOf(request);
+    const collection = context.catalog.get(tenant, name);
+    const { documents, chunks } = await countCollection(context, collection);
+    return { status: 200, json: { ...detailOf(collection), doc_count: documents, chunk_count: chunks } };
+  };
+
+/** The catalog's record without what is only ours. */
+function detailOf(collection: Collection): Record<string, unknown> {
+  const { id: _id, dim: _dim, generation: _generation, ...detail } = collection;
+  return detail;
+}
+
+export const removeCollection =
+  (context: Context): Handler =>
+  async (request) => {
+    const [tenant, name] = collectionOf(request);
+    await deleteCollection(context, tenant, name);
+    return { status: 200, json: { tenant, deleted: name } };
+  };
+
+export const patchCollection =
+  (context: Context): Handler =>
+  async (request) => {
+    const [tenant, name] = collectionOf(request);
+    const { display_name: label } = fitting(validateUpdate(parseJson(await request.body.bytes())), 'body');
+    return { status: 200, json: { tenant, name, display_name: await relabelCollection(context, tenant, name, label) } };
+  };
+
+export const moveCollection =
+  (context: Context): Handler =>
+  async (request) => {
+    const [tenant, name] = collectionOf(request);
+    const { new_name: wanted } = fitting(validateMove(parseJson(await request.body.bytes())), 'body');
+    const newName = asCollectionName(wanted);
+    await renameCollection(context, tenant, name, newName);
+    return { status: 200, json: { tenant, old_name: name, new_name: newName } };
+  };

@@ -1,0 +1,78 @@
+// Documents and chunks: ingest, list, get, delete, content.
+// Handlers on the front thread: body in, use case, reply out. The route table (routes.ts) names them.
+import { AppError } from '../../contract/errors.js';
+import type { PrepareRequest } from '../../contract/messages.js';
+import type { Context } from '../../service/context.js';
+import { deleteDocument, getChunk, getChunkContent, getDocument, listChunks, listDocuments } from '../../service/documents.js';
+import { withFaultCode } from '../../service/fault-code.js';
+import { ingestDocument } from '../../service/ingest-document.js';
+import type { Body, Handler } from '../route.js';
+import { collectionOf, param } from './path.js';
+
+export const postDocument =
+  (context: Context): Handler =>
+  async (request) => {
+    const [tenant, collection] = collectionOf(request);
+    const body = await ingestBody(request.body);
+    const { docid, chunks } = await withFaultCode('ingest_failed', () => ingestDocument(context, tenant, collection, body));
+    return { status: 201, json: { tenant, collection, docid, chunks } };
+  };
+
+async function ingestBody(body: Body): Promise<PrepareRequest['body']> {
+  const type = (body.contentType.split(';')[0] ?? '').trim().toLowerCase();
+  if (type === 'application/json') return { kind: 'json', bytes: await body.bytes() };
+  if (type !== 'multipart/form-data') throw new AppError('unsupported_media_type', 'Ingest takes application/json or multipart/form-data.');
+  const { fields, file } = await body.form();
+  if (!file) throw new AppError('missing_document_file');
+  return { kind: 'file', bytes: file.bytes, name: file.name, type: file.type, docid: fields.get('docid') ?? '', metadata: fields.get('metadata') ?? '' };
+}
+
+export const getDocuments =
+  (context: Context): Handler =>
+  async (request) => {
+    const [tenant, collection] = collectionOf(request);
+    const documents = await listDocuments(context, tenant, collection);
+    return { status: 200, json: { tenant, collection, documents, count: documents.length } };
+  };
+
+export const getOneDocument =
+  (context: Context): Handler =>
+  async (request) => {
+    const [tenant, collection] = collectionOf(request);
+    const document = await getDocument(context, tenant, collection, param(request, 'docid'));
+    return { status: 200, json: { tenant, collection, ...document } };
+  };
+
+export const removeDocument =
+  (context: Context): Handler =>
+  async (request) => {
+    const [tenant, collection] = collectionOf(request);
+    const docid = param(request, 'docid');
+    const chunks = await deleteDocument(context, tenant, collection, docid);
+    return { status: 200, json: { tenant, collection, docid, chunks_deleted: chunks } };
+  };
+
+export const getDocumentChunks =
+  (context: Context): Handler =>
+  async (request) => {
+    const [tenant, collection] = collectionOf(request);
+    const docid = param(request, 'docid');
+    const chunks = await listChunks(context, tenant, collection, docid);
+    return { status: 200, json: { tenant, collection, docid, chunks, count: chunks.length } };
+  };
+
+export const getOneChunk =
+  (context: Context): Handler =>
+  async (request) => {
+    const [tenant, collection] = collectionOf(request);
+    const chunk = await getChunk(context, tenant, collection, param(request, 'rid'));
+    return { status: 200, json: { tenant, collection, ...chunk } };
+  };
+
+export const getContent =
+  (context: Context): Handler =>
+  async (request) => {
+    const [tenant, collection] = collectionOf(request);
+    const text = await getChunkContent(context, tenant, collection, param(request, 'rid'));
+    return { status: 200, bytes: Buffer.from(text), contentType: 'text/plain; charset=utf-8' };
+  };

@@ -1,0 +1,83 @@
+// Reads a multipart/form-data body: fields as text and at most one file, kept in memory. Called by body.ts on the front
+// thread. The parser takes bytes as they come and holds the source back, so the file could go to disk chunk by chunk.
+import { pipeline } from 'node:stream/promises';
+import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
+import { AppError } from '../contract/errors.js';
+import { ByteGatherer } from './byte-gatherer.js';
+import type { Form } from './route.js';
+
+export interface FormLimits {
+  readonly fileBytesMax: number;
+  /** Announced length of the whole body, undefined when unknown. */
+  readonly expectedBytes: number | undefined;
+}
+
+const PARTS_MAX = 64;
+const FIELD_BYTES_MAX = 1024 * 1024;
+const PART_HEADER_BYTES_MAX = 16 * 1024;
+
+/**
+ * Reads the form to its end. Of fields with one name the last counts; a nameless, empty file is what browsers send for an
+ * empty file input, and counts as no file. Throws 400 `invalid_multipart` when the body is malformed or cut off, has more
+ * than 64 parts or two files, 413 `file_too_large` or `request_too_large` (a field over 1 MiB), and what `source` throws.
+ */
+export async function readForm(source: AsyncIterable<Buffer>, contentType: string, limits: FormLimits): Promise<Form> {
+  const parser = openParser(contentType, limits.fileBytesMax);
+  const parts = new FormParts(parser, limits);
+  try {
+    await pipeline(source, parser);
+  } catch (error) {
+    throw error instanceof AppError ? error : new AppError('invalid_multipart');
+  }
+  return parts.form();
+}
+
+function openParser(contentType: string, fileBytesMax: number): BusboyInstance {
+  try {
+    return new Busboy({
+      headers: { 'content-type': contentType },
+      limits: { parts: PARTS_MAX, files: 1, fileSize: fileBytesMax, fieldSize: FIELD_BYTES_MAX, headerSize: PART_HEADER_BYTES_MAX },
+    });
+  } catch {
+    throw new AppError('invalid_multipart', 'The Content-Type is not multipart/form-data with a boundary.');
+  }
+}
+
+/** Collects what the parser finds, and stops it at the first thing that is not allowed. */
+class FormParts {
+  private readonly fields = new Map<string, string>();
+  private file: { name: string; type: string; content: ByteGatherer } | undefined;
+
+  constructor(private readonly parser: BusboyInstance, private readonly limits: FormLimits) {
+    parser.on('field', (name, value, _nameCut, valueCut) => this.addField(name, value, valueCut));
+    parser.on('file', (_field, stream, name, _encoding, type) => this.addFile(stream, name, type));
+    parser.on('partsLimit', () => this.refuse('invalid_multipart', `A form has at most ${PARTS_MAX} parts.`));
+    parser.on('filesLimit', () => this.refuse('invalid_multipart', 'A form has at most one file.'));
+  }
+
+  form(): Form {
+    const { fields, file } = this;
+    const bytes = file?.content.take();
+    if (file === undefined || bytes === undefined || (file.name === '' && bytes.length === 0)) return { fields };
+    return { fields, file: { name: file.name, type: file.type, bytes } };
+  }
+
+  private addField(name: string | undefined, value: string, isCut: boolean): void {
+    if (name === undefined) return this.refuse('invalid_multipart', 'A part has no name.');
+    if (isCut) return this.refuse('request_too_large', `A form field has at most ${FIELD_BYTES_MAX} bytes.`);
+    this.fields.set(name, value);
+  }
+
+  private addFile(stream: BusboyFileStream, name: string | undefined, type: string): void {
+    const content = new ByteGatherer(this.limits.expectedBytes);
+    this.file = { name: name ?? '', type, content };
+    stream.on('data', (chunk: Buffer) => content.add(chunk));
+    stream.on('limit', () => this.refuse('file_too_large', undefined, { limit_bytes: this.limits.fileBytesMax }));
+    // A file that is cut off is an error of the parser too, which is where it is answered.
+    stream.on('error', () => undefined);
+  }
+
+  private refuse(code: 'invalid_multipart' | 'request_too_large' | 'file_too_large', message?: string, details?: Record<string, unknown>): void {
+    this.parser.destroy(new AppError(code, message, details && { details }));
+  }
+}

@@ -1,0 +1,52 @@
+// What the composer gives the HTTP server, and what the server tells back: limits, authentication, one event a request.
+// Types only.
+import type { BodyLimits } from './body.js';
+import type { Access, Actor, Method, Route } from './route.js';
+
+/** What an authentication may look at. */
+export interface Credentials {
+  /** Header value by lower-case name; '' when absent. */
+  header(name: string): string;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+export interface HttpLimits extends BodyLimits {
+  /** Requests under way in the whole server; those of public routes do not count. */
+  readonly inFlightMax: number;
+  /** Bytes of bodies in memory, of all requests together; what does not fit is refused with 503 `overloaded`. */
+  readonly heldBytesMax: number;
+  /** A client that owes body bytes and sends none for so long is cut off. The library cuts it off after 12 s in any case. */
+  readonly bodyTimeoutMs: number;
+  /** A request unanswered for so long gets 503 `overloaded`; its handler sees `aborted`. Absent: no bound. */
+  readonly requestTimeoutMs?: number;
+}
+
+/** How a request ended: with a reply handed over in full, with the client gone before that, or cut off for a stalled body. */
+export type Outcome = 'answered' | 'aborted' | 'body_timeout';
+
+/** One finished request, for the log and the metrics. */
+export interface RequestEvent {
+  readonly id: string;
+  /** OTHER stands for every method that is not in use: clients may invent as many as they like. */
+  readonly method: Method | 'HEAD' | 'OPTIONS' | 'OTHER';
+  /** Path template of the route; '' where none was found. */
+  readonly route: string;
+  /** 0 when the client was gone before a reply was made. */
+  readonly status: number;
+  readonly latencyMs: number;
+  /** Name of who called; '' before authentication. */
+  readonly actor: string;
+  /** Bytes of the reply's body. */
+  readonly bytes: number;
+  readonly outcome: Outcome;
+}
+
+export interface HttpServerOptions {
+  readonly routes: readonly Route[];
+  /** Finds who calls and whether they may; throws AppError (401, 403). Asked for public routes too. */
+  readonly authenticate: (request: Credentials, access: Access) => Actor;
+  readonly limits: HttpLimits;
+  readonly log: (event: RequestEvent) => void;
+  /** Told of everything thrown that is not an AppError: faults of ours, of which the client learns nothing. */
+  readonly onFault: (error: unknown, requestId: string) => void;
+}

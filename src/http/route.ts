@@ -1,0 +1,60 @@
+// The words between the route table and the HTTP server: what a route declares, what a handler is given, what it answers.
+// Types only. The table itself is routes.ts; the server (server.ts) knows no endpoint.
+
+import type { Access, Actor } from '../tenants/authenticate.js';
+
+export type { Access, Actor };
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export interface Route {
+  readonly method: Method;
+  /** Template: `/v1/collections/{tenant}/{name}/search`. A segment is a literal or one parameter; literals win. */
+  readonly path: string;
+  readonly access: Access;
+  /** Every status the specification lists for it; an error of status 400 becomes 422 where 400 is not among them. */
+  readonly statuses: readonly number[];
+  /** `none`: up to 64 KiB are read and ignored; `json`: read whole, limit `jsonBytesMax`; `document`: limit `documentBytesMax`. */
+  readonly body: 'none' | 'json' | 'document';
+  readonly handle: Handler;
+}
+
+export type Handler = (request: Request) => Promise<Reply>;
+
+/** A request that has been matched, authenticated and admitted. All of it is copied: valid across awaits. */
+export interface Request {
+  readonly id: string;
+  readonly route: Route;
+  /** performance.now() when the head arrived. */
+  readonly startedAtMs: number;
+  /** Decoded path parameters; the path was split first. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** Header value by lower-case name; '' when absent. */
+  header(name: string): string;
+  readonly actor: Actor;
+  readonly body: Body;
+  /** True once the client has gone; long work may stop. */
+  readonly aborted: boolean;
+}
+
+/** The request body; exactly one of its methods may be called, once. All reject with AppError; nothing is held beyond the limit. */
+export interface Body {
+  readonly contentType: string;
+  /** The whole body. Empty when there was none. 413 `request_too_large` over the route's limit. */
+  bytes(): Promise<Buffer>;
+  /** A multipart/form-data body with at most one file. 400 `invalid_multipart` when malformed or cut off, 413 `file_too_large`. */
+  form(): Promise<Form>;
+}
+
+export interface Form {
+  readonly fields: ReadonlyMap<string, string>;
+  readonly file?: { readonly name: string; readonly type: string; readonly bytes: Buffer };
+}
+
+/** What a handler answers. The server adds `ok`, `latency_ms` and `request_id` to JSON, and X-Request-ID to all. */
+export type Reply =
+  | { readonly status: number; readonly json: Record<string, unknown> }
+  /** Ready pieces of one JSON object text without its closing brace, never empty of fields: `{"matches":[`, …, `]`. */
+  | { readonly status: number; readonly jsonParts: readonly (string | Uint8Array)[] }
+  | { readonly status: number; readonly bytes: Uint8Array; readonly contentType: string };

@@ -1,0 +1,115 @@
+// Finds the route for a method and a path: a tree of path segments made from the route table once, at start.
+// Called by exchange.ts for every request, on the front thread.
+import { assert } from '../base/assert.js';
+import { AppError } from '../contract/errors.js';
+import type { Route } from './route.js';
+
+export interface Match {
+  readonly route: Route;
+  /** Decoded path parameters by the names in the route's template. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+export interface Router {
+  /**
+   * The route for `method` (lower case; `head` finds the GET route) and the raw path, which is split first and decoded
+   * after, so that `%2F` stays inside its segment. Where two templates fit, the one with a literal further left wins.
+   * Throws 404 `not_found`, also for broken percent-encoding, and 405 `method_not_allowed` with `Allow`.
+   */
+  match(method: string, path: string): Match;
+}
+
+interface Node {
+  readonly literals: Map<string, Node>;
+  parameter?: Node;
+  /** Routes that end here, by method in lower case. */
+  readonly endings: Map<string, Ending>;
+}
+
+interface Ending {
+  readonly route: Route;
+  readonly names: readonly string[];
+}
+
+/** Builds the tree. A table with two routes for one method and place is a fault. */
+export function createRouter(routes: readonly Route[]): Router {
+  const root = newNode();
+  for (const route of routes) insert(root, route);
+  return {
+    match(method, path) {
+      const segments = segmentsOf(path);
+      const values: string[] = [];
+      const ending = find(root, segments, 0, method === 'head' ? 'get' : method, values);
+      if (ending === undefined) throw refusalFor(root, segments);
+      const params: Record<string, string> = {};
+      for (let at = 0; at < values.length; at += 1) params[ending.names[at] as string] = values[at] as string;
+      return { route: ending.route, params };
+    },
+  };
+}
+
+function newNode(): Node {
+  return { literals: new Map(), endings: new Map() };
+}
+
+function insert(root: Node, route: Route): void {
+  const names: string[] = [];
+  let node = root;
+  for (const segment of route.path.slice(1).split('/')) {
+    const isParameter = segment.startsWith('{') && segment.endsWith('}');
+    if (isParameter) names.push(segment.slice(1, -1));
+    node = isParameter ? (node.parameter ??= newNode()) : literalBelow(node, segment);
+  }
+  const method = route.method.toLowerCase();
+  assert(!node.endings.has(method), `two routes for ${route.method} ${route.path}`);
+  node.endings.set(method, { route, names });
+}
+
+function literalBelow(node: Node, segment: string): Node {
+  const below = node.literals.get(segment) ?? newNode();
+  node.literals.set(segment, below);
+  return below;
+}
+
+function segmentsOf(path: string): string[] {
+  const segments = path.slice(1).split('/');
+  return path.includes('%') ? segments.map(decoded) : segments;
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw new AppError('not_found', 'The path has broken percent-encoding.');
+  }
+}
+
+/** Leaves the parameters' values in `values`, in the order of the template. An empty segment is never a parameter. */
+function find(node: Node, segments: readonly string[], at: number, method: string, values: string[]): Ending | undefined {
+  const segment = segments[at];
+  if (segment === undefined) return node.endings.get(method);
+  const literal = node.literals.get(segment);
+  const found = literal && find(literal, segments, at + 1, method, values);
+  if (found !== undefined || node.parameter === undefined || segment === '') return found;
+  values.push(segment);
+  const ending = find(node.parameter, segments, at + 1, method, values);
+  if (ending === undefined) values.pop();
+  return ending;
+}
+
+function refusalFor(root: Node, segments: readonly string[]): AppError {
+  const methods = methodsAt(root, segments, 0);
+  if (methods.length === 0) return new AppError('not_found');
+  const allowed = methods.flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
+  return new AppError('method_not_allowed', undefined, { headers: { Allow: [...new Set(allowed)].join(', ') } });
+}
+
+function methodsAt(node: Node, segments: readonly string[], at: number): string[] {
+  const segment = segments[at];
+  if (segment === undefined) return [...node.endings.keys()];
+  const literal = node.literals.get(segment);
+  return [
+    ...(literal === undefined ? [] : methodsAt(literal, segments, at + 1)),
+    ...(node.parameter === undefined || segment === '' ? [] : methodsAt(node.parameter, segments, at + 1)),
+  ];
+}

@@ -1,0 +1,31 @@
+// The part of uWebSockets.js that the rest of this folder sees: what a request and a response of it can do. Types only, so
+// that the library is imported in server.ts alone and could be replaced there. Front thread.
+
+/** Valid only until the route callback returns: copy what is needed. */
+export interface WireRequest {
+  /** Lower case. */
+  getMethod(): string;
+  /** The raw path, still percent-encoded, without the query. */
+  getUrl(): string;
+  getQuery(): string | undefined;
+  forEach(visit: (lowerCaseName: string, value: string) => void): void;
+}
+
+/** Throws when touched after `onAborted` has fired or the reply has been handed over in full. */
+export interface WireResponse {
+  onAborted(gone: () => void): unknown;
+  /** The chunk is emptied when the callback returns. A request without a body gets one empty last chunk. */
+  onData(take: (chunk: ArrayBuffer, isLast: boolean) => void): unknown;
+  pause(): void;
+  resume(): void;
+  cork(write: () => void): unknown;
+  writeStatus(line: string): unknown;
+  writeHeader(name: string, value: string): unknown;
+  end(body: Uint8Array, closeConnection: boolean): unknown;
+  endWithoutBody(): unknown;
+  /** Hands over what the socket takes at once. Answers whether that was all of `chunk`, and whether the reply is complete. */
+  tryEnd(chunk: Uint8Array, totalBytes: number): [boolean, boolean];
+  onWritable(more: (offset: number) => boolean): unknown;
+  /** Drops the connection; `onAborted` runs before it returns. */
+  close(): unknown;
+}

@@ -1,0 +1,93 @@
+// A bare HTTP/1.1 client over one socket: sends exactly the bytes a test gives it and reads replies one by one, so that
+// tests see what fetch hides (connection reuse, interim replies, bytes after a reply). Used by the tests of this folder.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+export interface RawReply {
+  status: number;
+  /** By lower-case name. */
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+const HEAD_END = '\r\n\r\n';
+
+export class RawClient {
+  private readonly chunks: Buffer[] = [];
+  private receivedBytes = 0;
+  private isClosed = false;
+  private wake = (): void => undefined;
+
+  private constructor(readonly socket: Socket) {
+    socket.on('data', (chunk: Buffer) => {
+      this.chunks.push(chunk);
+      this.receivedBytes += chunk.length;
+      this.wake();
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      this.isClosed = true;
+      this.wake();
+    });
+  }
+
+  static async open(port: number): Promise<RawClient> {
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    return new RawClient(socket);
+  }
+
+  send(bytes: string | Uint8Array): void {
+    this.socket.write(bytes);
+  }
+
+  /** Sends a request with the headers given beside Host. */
+  request(method: string, path: string, headers: Record<string, string> = {}, body: string | Uint8Array = ''): void {
+    const lines = Object.entries({ Host: 'test', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+    this.send(Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`), Buffer.from(body)]));
+  }
+
+  /** The next reply; `hasBody` false for one to HEAD and for an interim one. */
+  async reply({ hasBody = true } = {}): Promise<RawReply> {
+    await this.until(() => this.received().includes(HEAD_END));
+    const headEnd = this.received().indexOf(HEAD_END);
+    const [statusLine = '', ...lines] = this.received().toString('latin1', 0, headEnd).split('\r\n');
+    const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 2)]));
+    const bodyAt = headEnd + HEAD_END.length;
+    const endAt = bodyAt + (hasBody ? Number(headers['content-length'] ?? 0) : 0);
+    await this.until(() => this.receivedBytes >= endAt);
+    const received = this.received();
+    this.keep(received.subarray(endAt));
+    return { status: Number(statusLine.split(' ')[1]), headers, body: received.subarray(bodyAt, endAt) };
+  }
+
+  /** Waits for the server to close the connection. */
+  async closed(): Promise<void> {
+    if (!this.isClosed) await once(this.socket, 'close');
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  /** Everything received and not yet read; joined only when asked for, so that large replies are not copied again and again. */
+  private received(): Buffer {
+    const joined = Buffer.concat(this.chunks);
+    this.keep(joined);
+    return joined;
+  }
+
+  private keep(bytes: Buffer): void {
+    this.chunks.splice(0, this.chunks.length, bytes);
+    this.receivedBytes = bytes.length;
+  }
+
+  private async until(isThere: () => boolean): Promise<void> {
+    while (!isThere()) {
+      if (this.isClosed) throw new Error(`the server closed the connection; left over: ${JSON.stringify(this.received().toString('latin1', 0, 200))}`);
+      await new Promise<void>((resolve) => (this.wake = resolve));
+    }
+  }
+}
+
+export const jsonOf = (reply: RawReply): Record<string, unknown> => JSON.parse(reply.body.toString()) as Record<string, unknown>;

@@ -1,0 +1,64 @@
+// A real server on a free port with a data directory of its own, in this process, so that a test can reach behind it.
+import { after } from 'node:test';
+import type { Log } from '../../src/base/log.js';
+import { readConfig } from '../../src/config.js';
+import { startServer, type RunningServer } from '../../src/server.js';
+import { tempDirectory } from './temp.js';
+
+export interface TestServer extends RunningServer {
+  readonly url: string;
+  /** What was logged at level error: faults of ours. */
+  readonly faults: string[];
+  /** One JSON request; `body` that is no string or bytes is sent as JSON. */
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The parsed body; {} where it is no JSON. */
+  json: Record<string, any>;
+}
+
+/** Starts a server and waits until it is ready. It is stopped when the test file ends. */
+export async function startTestServer(env: Record<string, string> = {}): Promise<TestServer> {
+  const faults: string[] = [];
+  const log: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: (fields, message) => faults.push(`${message} ${JSON.stringify(fields)}`) };
+  const dataDir = env.SHEAF_DATA_DIR ?? tempDirectory();
+  const config = readConfig({ SHEAF_SERVER__PORT: '0', SHEAF_STORAGE__PARTITIONS: '3', ...env, SHEAF_DATA_DIR: dataDir });
+  const server = await startServer(config, log);
+  const url = `http://127.0.0.1:${server.port}`;
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopped ??= server.stop());
+  after(stop);
+  const test: TestServer = { ...server, stop, url, faults, call: (method, path, body, headers) => call(url, method, path, body, headers) };
+  await ready(test);
+  return test;
+}
+
+export async function ready(server: TestServer): Promise<void> {
+  for (let tries = 0; tries < 1500; tries++) {
+    if ((await server.call('GET', '/health/ready')).status === 200) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`the server does not become ready: ${server.faults.join('\n')}`);
+}
+
+async function call(url: string, method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array || body instanceof FormData;
+  const sent = (raw ? body : JSON.stringify(body)) as BodyInit | undefined;
+  const type: Record<string, string> = body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' };
+  const response = await fetch(`${url}${path}`, { method, body: sent, headers: { ...type, ...headers } });
+  const text = await response.text();
+  const isJson = (response.headers.get('content-type') ?? '').includes('json');
+  return { status: response.status, headers: response.headers, text, json: isJson && text ? (JSON.parse(text) as Record<string, any>) : {} };
+}
+
+/** A multipart form with a file. */
+export function fileForm(name: string, content: string | Uint8Array, fields: Record<string, string> = {}): FormData {
+  const form = new FormData();
+  for (const [field, value] of Object.entries(fields)) form.set(field, value);
+  form.set('file', new Blob([content as BlobPart]), name);
+  return form;
+}
