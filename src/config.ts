@@ -1,0 +1,128 @@
+// Reads the configuration: sheaf.yaml, then SHEAF_ environment variables over it. Every key is checked; a wrong one ends the
+// start with a line that names it. Called by main once.
+import { existsSync, readFileSync } from 'node:fs';
+import { parse as parseYaml } from 'yaml';
+import { CONFIG_KEYS, envNameOf, type ConfigKey, type KeyType } from './config-keys.js';
+import { checkedKeys, ConfigError } from './config-tenant-keys.js';
+import type { Chunking } from './contract/resources.js';
+import type { KeyConfig } from './tenants/keys.js';
+
+export interface Config {
+  dataDir: string;
+  host: string;
+  port: number;
+  partitions: number;
+  auth: { mode: 'none' | 'static'; adminKey: string; keys: KeyConfig[] };
+  chunking: Required<Chunking>;
+  limits: { jsonBytesMax: number; fileBytesMax: number; metadataBytesMax: number; inFlightMax: number; heldBytesMax: number; bodyTimeoutMs: number; requestTimeoutMs: number; drainTimeoutMs: number };
+  threads: { embed: number; batch: number };
+  logLevel: string;
+}
+
+/** Variables with the prefix that are no configuration key: for the command line. */
+const OTHER_VARIABLES: ReadonlySet<string> = new Set(['SHEAF_CONFIG', 'SHEAF_API_KEY', 'SHEAF_URL']);
+
+/** Reads `SHEAF_CONFIG`, else ./sheaf.yaml where it exists, and the environment. Throws ConfigError. */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const file = env.SHEAF_CONFIG ?? 'sheaf.yaml';
+  if (env.SHEAF_CONFIG !== undefined && !existsSync(file)) throw new ConfigError(`SHEAF_CONFIG: there is no file ${file}`);
+  const given = existsSync(file) ? readFile(file) : new Map<string, unknown>();
+  for (const [path, value] of readEnv(env)) given.set(path, value);
+  const value = (path: string): unknown => given.get(path) ?? keyOf(path).fallback;
+  for (const [path, raw] of given) given.set(path, checked(keyOf(path), raw));
+  return checkedTogether(assemble(value));
+}
+
+function keyOf(path: string): ConfigKey {
+  const key = CONFIG_KEYS.find((candidate) => candidate.path === path);
+  if (!key) throw new ConfigError(`there is no configuration key ${path}; README.md lists them`);
+  return key;
+}
+
+function readFile(file: string): Map<string, unknown> {
+  let tree: unknown;
+  try {
+    tree = parseYaml(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new ConfigError(`${file} is not YAML: ${(error as Error).message.split('\n')[0]}`);
+  }
+  if (tree === null || tree === undefined) return new Map();
+  if (typeof tree !== 'object' || Array.isArray(tree)) throw new ConfigError(`${file} should be a mapping of keys`);
+  return new Map(flatten(tree as Record<string, unknown>, ''));
+}
+
+function* flatten(tree: Record<string, unknown>, prefix: string): Generator<[string, unknown]> {
+  for (const [name, value] of Object.entries(tree)) {
+    const isBranch = typeof value === 'object' && value !== null && !Array.isArray(value);
+    if (isBranch) yield* flatten(value as Record<string, unknown>, `${prefix}${name}.`);
+    else yield [`${prefix}${name}`, value];
+  }
+}
+
+function* readEnv(env: NodeJS.ProcessEnv): Generator<[string, unknown]> {
+  for (const [name, text] of Object.entries(env)) {
+    if (!name.startsWith('SHEAF_') || OTHER_VARIABLES.has(name) || text === undefined) continue;
+    const key = CONFIG_KEYS.find(({ path }) => envNameOf(path) === name);
+    if (!key) throw new ConfigError(`${name} names no configuration key; README.md lists them`);
+    yield [key.path, fromText(key, text)];
+  }
+}
+
+/** Strings stay as they are, secrets that look like numbers too. */
+function fromText(key: ConfigKey, text: string): unknown {
+  if (key.type.kind === 'string' || key.type.kind === 'choice') return text;
+  try {
+    return parseYaml(text);
+  } catch {
+    throw new ConfigError(`${envNameOf(key.path)} is neither a number nor YAML: ${text}`);
+  }
+}
+
+function checked({ path, type }: ConfigKey, value: unknown): unknown {
+  const wrong = (wanted: string): ConfigError => new ConfigError(`${path} (${envNameOf(path)}) should be ${wanted}, not ${JSON.stringify(value)}`);
+  if (type.kind === 'string' && typeof value !== 'string') throw wrong('text (in YAML: in quotes)');
+  if (type.kind === 'choice' && !type.of.includes(value as string)) throw wrong(`one of ${type.of.join(', ')}`);
+  if (type.kind === 'integer' && !inRange(value, type)) throw wrong(`a whole number from ${type.min} to ${type.max}`);
+  if (type.kind === 'keys') return checkedKeys(path, value);
+  return value;
+}
+
+const inRange = (value: unknown, { min, max }: Extract<KeyType, { kind: 'integer' }>): boolean =>
+  Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
+
+function assemble(value: (path: string) => unknown): Config {
+  const text = (path: string): string => value(path) as string;
+  const number = (path: string): number => value(path) as number;
+  return {
+    dataDir: text('data_dir'),
+    host: text('server.host'),
+    port: number('server.port'),
+    partitions: number('storage.partitions'),
+    auth: { mode: text('auth.mode') as 'none' | 'static', adminKey: text('auth.admin_key'), keys: value('auth.keys') as KeyConfig[] },
+    chunking: { strategy: text('chunking.strategy') as 'fixed' | 'none', size: number('chunking.size'), overlap: number('chunking.overlap') },
+    limits: {
+      jsonBytesMax: number('limits.json_bytes_max'),
+      fileBytesMax: number('limits.file_bytes_max'),
+      metadataBytesMax: number('limits.metadata_bytes_max'),
+      inFlightMax: number('limits.in_flight_max'),
+      heldBytesMax: number('limits.held_bytes_max'),
+      bodyTimeoutMs: number('limits.body_timeout_seconds') * 1000,
+      requestTimeoutMs: number('limits.request_timeout_seconds') * 1000,
+      drainTimeoutMs: number('limits.drain_timeout_seconds') * 1000,
+    },
+    threads: { embed: number('threads.embed'), batch: number('threads.batch') },
+    logLevel: text('log.level'),
+  };
+}
+
+const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
+
+function checkedTogether(config: Config): Config {
+  const { chunking, auth, host } = config;
+  if (chunking.overlap > chunking.size / 4) throw new ConfigError(`chunking.overlap should be at most a quarter of chunking.size (${chunking.size})`);
+  if (auth.mode === 'none' && !LOOPBACK.has(host)) {
+    throw new ConfigError(`server.host is ${host}, but auth.mode is none: without keys only loopback is served; set auth.mode to static`);
+  }
+  if (auth.mode === 'none' && auth.keys.length > 0) throw new ConfigError('auth.keys are given, but auth.mode is none: set auth.mode to static');
+  return config;
+}

@@ -1,0 +1,65 @@
+// The `serve` command: starts the server, tells the operator where it is, stops it on SIGTERM or SIGINT with exit code 0.
+// Called by main through the command line; prints by the function it is given.
+import { readFileSync } from 'node:fs';
+import { ConfigError } from './config-tenant-keys.js';
+import { readConfig } from './config.js';
+import { ListenError } from './http/server.js';
+import { createLogger } from './logger.js';
+import { startServer, type RunningServer } from './server.js';
+import { BUILTIN_SPACE } from './service/embedding-space.js';
+import { readiness } from './service/health.js';
+import { DataDirectoryError } from './store/data-dir.js';
+
+const READY_RECHECK_MS = 20;
+
+/** Runs until it is told to stop; the exit code. `print` writes lines for the operator. */
+export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => void): Promise<number> {
+  const startedAtMs = performance.now();
+  try {
+    const config = readConfig(env);
+    const server = await startServer(config, createLogger(config.logLevel));
+    const stopped = untilSignal(server);
+    const isReady = await Promise.race([untilReady(server), stopped.then(() => false)]);
+    if (isReady) print(banner(server, config.host, config.auth.mode, performance.now() - startedAtMs).join('\n'));
+    await stopped;
+    return 0;
+  } catch (error) {
+    if (!isOperatorError(error)) throw error;
+    print(`sheaf: ${error.message}`);
+    return 1;
+  }
+}
+
+function isOperatorError(error: unknown): error is Error {
+  return error instanceof ConfigError || error instanceof DataDirectoryError || error instanceof ListenError;
+}
+
+/** A second signal while stopping ends the process at once. */
+function untilSignal(server: RunningServer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => server.stop().then(resolve, reject));
+  });
+}
+
+/** True once everything is usable. A server that is told to stop before that never is; the timer keeps no process alive. */
+async function untilReady({ context }: RunningServer): Promise<true> {
+  for (;;) {
+    const ready = await readiness(context).catch(() => undefined);
+    if (ready) return true;
+    await new Promise((resolve) => setTimeout(resolve, READY_RECHECK_MS).unref());
+  }
+}
+
+function banner({ port, dataDir, context }: RunningServer, host: string, authMode: string, tookMs: number): string[] {
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const key = authMode === 'none' ? '' : ` -H "Authorization: Bearer $KEY"`;
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+  return [
+    `Sheaf ${version} is ready at ${url} after ${(tookMs / 1000).toFixed(1)} s`,
+    `  data      ${dataDir} (${context.shards.size} shards)`,
+    `  embedder  ${BUILTIN_SPACE.vector_space_key} (built in)`,
+    `  auth      ${authMode}${authMode === 'static' ? `: the admin key is auth.admin_key, or in ${dataDir}/admin.key` : ', loopback only'}`,
+    `  try       curl -s${key} ${url}/v1/collections/default/docs/documents --json '{"text":"Captain Nemo commands the Nautilus."}'`,
+    `            curl -s${key} "${url}/v1/collections/default/docs/search?q=submarine+captain"`,
+  ];
+}

@@ -1,0 +1,37 @@
+// The server as an operator runs it: a process of its own, started by its command line and stopped by signals.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { after } from 'node:test';
+
+const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+
+export interface ServeProcess {
+  readonly child: ChildProcess;
+  /** All of standard output and error so far. */
+  output(): string;
+  /** Resolves with the exit code once it has ended; null after a signal. */
+  readonly ended: Promise<number | null>;
+}
+
+/** Starts `sheaf serve` with these variables; it is killed when the test file ends. */
+export function spawnServe(env: Record<string, string>): ServeProcess {
+  const child = spawn(process.execPath, [MAIN, 'serve'], { env: { PATH: process.env.PATH, SHEAF_SERVER__PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  after(() => child.kill('SIGKILL'));
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  return { child, output: () => output, ended };
+}
+
+/** The address the server prints when it is ready. Throws with its output when it ends before. */
+export async function untilReady(server: ServeProcess): Promise<string> {
+  let ended = false;
+  void server.ended.then(() => (ended = true));
+  for (;;) {
+    const url = /ready at (http:\S+)/.exec(server.output())?.[1];
+    if (url) return url;
+    if (ended) throw new Error(`the server ended: ${server.output()}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
