@@ -1,0 +1,17 @@
+// File patterns of the command line (`--glob`), compiled once by program.ts and held against each path that find-files.ts
+// meets. Pure; the only file that knows picomatch.
+import picomatch from 'picomatch';
+import { UsageError } from './explain-error.js';
+
+/**
+ * A test for relative paths (with `/`). A pattern without `/` is held against the file name alone, as in .gitignore; hidden
+ * files count like others. Throws UsageError for a bracket without its partner.
+ */
+export function compileGlob(pattern: string): (path: string) => boolean {
+  try {
+    const matches = picomatch(pattern, { basename: !pattern.includes('/'), dot: true, strictBrackets: true });
+    return (path) => matches(path);
+  } catch {
+    throw new UsageError(`The pattern "${pattern}" has a bracket without its partner.`);
+  }
+}

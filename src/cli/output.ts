@@ -1,0 +1,32 @@
+// Where the command line writes, and the small words of its texts. Used by every command of src/cli; the streams are those
+// of the process, or a test's.
+
+/** A standard stream; `isTTY` and `columns` where it is a terminal. */
+export type Stream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
+
+export interface Output {
+  stdout: Stream;
+  stderr: Stream;
+}
+
+/** A reader that has seen enough (`| head`) closes the pipe; what is still written then goes nowhere, and that is no failure. */
+export function outliveReader(stream: Stream): void {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
+export const line = (stream: Stream, text: string): void => void stream.write(`${text}\n`);
+
+/** `1 file`, `2 files`. */
+export const count = (n: number, noun: string): string => `${n.toLocaleString('en-US')} ${noun}${n === 1 ? '' : 's'}`;
+
+/** `0.8 s`, `42 s`, `3 min 5 s`. */
+export function duration(seconds: number): string {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}
+
+/** Text from a document without line breaks and control characters, which could steer the terminal. */
+export const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim();

@@ -1,0 +1,26 @@
+// When to send a refused request again, and how long to wait before. Called by transport.ts, which does the waiting.
+// Pure.
+
+export const RETRIES_MAX = 5;
+/** No single wait is longer, whatever the server asks for. */
+export const WAIT_MAX_MS = 30_000;
+const WAIT_FIRST_MS = 250;
+
+/** True for the answers that mean "not now": rate limits, overload, a shard being rebuilt. Nothing has been done then. */
+export const isRefusal = (status: number): boolean => status === 429 || status === 503;
+
+/**
+ * Milliseconds to wait before retry number `attempt` (from 0): what `Retry-After` asks for (seconds or an HTTP date), else
+ * doubling from 250 ms; up to a quarter is added by `random` in [0, 1), so that refused clients do not come back together.
+ */
+export function retryWaitMs(attempt: number, retryAfter: string | null, nowMs: number, random: number): number {
+  const askedMs = retryAfter === null ? undefined : parseRetryAfterMs(retryAfter, nowMs);
+  const waitMs = askedMs ?? WAIT_FIRST_MS * 2 ** attempt;
+  return Math.min(WAIT_MAX_MS, Math.round(waitMs * (1 + random / 4)));
+}
+
+function parseRetryAfterMs(value: string, nowMs: number): number | undefined {
+  if (/^\d+$/.test(value.trim())) return Number(value) * 1000;
+  const atMs = Date.parse(value);
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+}

@@ -1,0 +1,68 @@
+// A local HTTP server that answers as a test tells it, and keeps the requests it got: for tests of the client and the command
+// line, which must also meet refusals and broken connections that the real server gives only under load.
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+
+export interface FakeRequest {
+  method: string;
+  /** Raw, as sent: still percent-encoded. */
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+export interface FakeReply {
+  status?: number;
+  json?: unknown;
+  text?: string;
+  headers?: Record<string, string>;
+}
+
+/** `hang up` breaks the connection without an answer; `never` leaves it open. */
+export type Answer = (request: FakeRequest) => Outcome | Promise<Outcome>;
+
+type Outcome = FakeReply | 'hang up' | 'never';
+
+export interface FakeServer {
+  url: string;
+  requests: FakeRequest[];
+}
+
+/** Listens on a free port of the loopback until the test ends. */
+export async function startFakeServer(t: TestContext, answer: Answer): Promise<FakeServer> {
+  const requests: FakeRequest[] = [];
+  const server = createServer((message, response) => void handle(message, response, requests, answer));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
+}
+
+async function handle(message: IncomingMessage, response: ServerResponse, requests: FakeRequest[], answer: Answer): Promise<void> {
+  const pieces: Buffer[] = [];
+  for await (const piece of message) pieces.push(piece as Buffer);
+  const request = { method: message.method ?? '', path: message.url ?? '', headers: message.headers, body: Buffer.concat(pieces) };
+  requests.push(request);
+  const reply = await answer(request);
+  if (reply === 'never') return;
+  if (reply === 'hang up') return void message.socket.destroy();
+  response.writeHead(reply.status ?? 200, { 'content-type': reply.text === undefined ? 'application/json' : 'text/plain', ...reply.headers });
+  response.end(reply.text ?? JSON.stringify(reply.json ?? { ok: true }));
+}
+
+/** The fields of a multipart body. */
+export function readForm({ body, headers }: FakeRequest): Promise<FormData> {
+  return new Response(new Uint8Array(body), { headers: { 'content-type': headers['content-type'] ?? '' } }).formData();
+}
+
+/** A port on which nothing listens. */
+export async function closedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
