@@ -1,0 +1,71 @@
+// Requests as fast as a number of connections can carry them, by autocannon, with quantiles of the latencies it saw. Called by
+// load/search.ts; shares the machine with the server it measures.
+import type { EventEmitter } from 'node:events';
+import { createRequire } from 'node:module';
+
+export interface CannonRequest {
+  method: string;
+  path: string;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+export interface HammerOptions {
+  url: string;
+  connections: number;
+  /** At least 1. */
+  seconds: number;
+  requests: CannonRequest[];
+}
+
+export interface HammerResult {
+  requestsPerSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+}
+
+/** The part of autocannon that is used here; the package has no types of its own. */
+type Autocannon = (options: CannonOptions, done: (error: Error | null, result: CannonResult) => void) => EventEmitter;
+
+interface CannonOptions {
+  url: string;
+  connections: number;
+  duration: number;
+  requests: CannonRequest[];
+  setupClient: (connection: { setRequests(requests: CannonRequest[]): void }) => void;
+}
+
+interface CannonResult {
+  /** Seconds. */
+  duration: number;
+  errors: number;
+  non2xx: number;
+  '2xx': number;
+}
+
+const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon;
+
+/** Every connection runs through all requests, each from another place. Throws where an answer was not 2xx or did not come. */
+export async function hammer(options: HammerOptions): Promise<HammerResult> {
+  const { result, latenciesMs } = await fire(options);
+  if (result.errors > 0 || result.non2xx > 0) throw new Error(`${result.errors} errors and ${result.non2xx} answers that are not 2xx`);
+  const quantile = (q: number): number => latenciesMs[Math.min(latenciesMs.length - 1, Math.floor(q * latenciesMs.length))] ?? NaN;
+  return { requestsPerSecond: result['2xx'] / result.duration, p50Ms: quantile(0.5), p99Ms: quantile(0.99) };
+}
+
+/** Latencies come sorted; autocannon's own histogram knows whole milliseconds only. */
+async function fire({ url, connections, seconds, requests }: HammerOptions): Promise<{ result: CannonResult; latenciesMs: Float64Array }> {
+  const latenciesMs: number[] = [];
+  let started = 0;
+  const setupClient: CannonOptions['setupClient'] = (connection) => connection.setRequests(rotate(requests, (started++ / connections) * requests.length));
+  const result = await new Promise<CannonResult>((resolve, reject) => {
+    const cannon = autocannon({ url, connections, duration: seconds, requests, setupClient }, (error, outcome) => (error ? reject(error) : resolve(outcome)));
+    cannon.on('response', (_client, _status, _bytes, latencyMs: number) => latenciesMs.push(latencyMs));
+  });
+  return { result, latenciesMs: Float64Array.from(latenciesMs).sort() };
+}
+
+function rotate<T>(values: readonly T[], by: number): T[] {
+  const start = Math.floor(by) % values.length;
+  return [...values.slice(start), ...values.slice(0, start)];
+}

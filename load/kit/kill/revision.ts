@@ -1,0 +1,24 @@
+// Documents of the kill test: every revision of a document has a text that can be told from any other, part by part, so that a
+// half document or a mixture of two revisions shows. Pure: a text follows from seed, document id and revision.
+import { createPrng } from '../../../src/base/prng.js';
+
+/** Chunk size of the collection, without overlap: part i of a text is chunk i. */
+export const PART_CHARACTERS = 160;
+const PARTS_MAX = 8;
+const SYLLABLES = ['ba', 'ce', 'di', 'fo', 'gu', 'ha', 'je', 'ki', 'lo', 'mu', 'na', 'pe', 'qui', 'ro', 'su', 'ta', 've', 'wi', 'xo', 'zu'];
+
+/** The parts of revision `revision` of document `docid`; 1 to 8 of them, each of PART_CHARACTERS characters. */
+export function partsOf(seed: number, docid: string, revision: number): string[] {
+  const prng = createPrng(seed * 31 + Number(docid.slice(1)) * 1009 + revision * 9_176_543);
+  const word = (): string => Array.from({ length: 2 + prng.int(3) }, () => SYLLABLES[prng.int(SYLLABLES.length)]).join('');
+  return Array.from({ length: 1 + prng.int(PARTS_MAX) }, (_, part) => {
+    let text = `${docid} r${revision} p${part}`;
+    while (text.length < PART_CHARACTERS) text += ` ${word()}`;
+    return `${text.slice(0, PART_CHARACTERS - 1)}.`;
+  });
+}
+
+/** The revision that a chunk's text says it belongs to; NaN for a text that is none of ours. */
+export function revisionOfPart(text: string): number {
+  return Number(/^d\d+ r(\d+) p\d+ /.exec(text)?.[1] ?? NaN);
+}

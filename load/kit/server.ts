@@ -1,0 +1,131 @@
+// Starts the built server in a process of its own, on a free port and in a data directory of the caller's, and ends it again.
+// Used by every load program that measures over HTTP.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { SheafClient } from '../../src/client/client.js';
+
+const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+const READY_WITHIN_MS = 60_000;
+/** Longer than the server's own drain limit. */
+const STOPPED_WITHIN_MS = 40_000;
+const RECHECK_MS = 5;
+
+export interface LoadServer {
+  url: string;
+  /** From spawn until /health/ready said yes. */
+  readyMs: number;
+  /** SIGTERM: drains and closes. Throws where the exit code is not 0, or after 40 s. */
+  stop(): Promise<void>;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+}
+
+/** A server process that may not be ready yet. It sees no environment but the settings given here, and dies with this process. */
+export interface ServerProcess extends Omit<LoadServer, 'readyMs'> {
+  /** Milliseconds from spawn until it was ready. Throws with what it wrote where it exits before, or after a minute. */
+  ready(): Promise<number>;
+}
+
+export async function startServer(dataDir: string): Promise<LoadServer> {
+  const server = await spawnServer(dataDir);
+  return { ...server, readyMs: await server.ready() };
+}
+
+export async function spawnServer(dataDir: string): Promise<ServerProcess> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const startedAtMs = performance.now();
+  const child = spawnMain(dataDir, port);
+  const written = keepTail(child);
+  return {
+    url,
+    ready: () => untilReady(new SheafClient({ url }), child, startedAtMs, written),
+    stop: async () => {
+      const late = setTimeout(() => child.kill('SIGKILL'), STOPPED_WITHIN_MS);
+      const code = await end(child, 'SIGTERM');
+      clearTimeout(late);
+      if (code !== 0) throw new Error(`The server ${code === null ? 'did not stop in time' : `stopped with exit code ${code}`}:\n${written()}`);
+    },
+    kill: async () => void (await end(child, 'SIGKILL')),
+  };
+}
+
+function spawnMain(dataDir: string, port: number): ChildProcess {
+  const child = spawn(process.execPath, [MAIN, 'serve'], {
+    cwd: dataDir,
+    env: { SHEAF_SERVER__PORT: String(port), SHEAF_DATA_DIR: join(dataDir, 'data'), SHEAF_LOG__LEVEL: 'warn' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  dieTogether(child);
+  return child;
+}
+
+/** Whatever ends this process ends the child. */
+function dieTogether(child: ChildProcess): void {
+  const kill = (): void => void child.kill('SIGKILL');
+  const exit = (): void => process.exit(1);
+  process.once('exit', kill).once('SIGINT', exit).once('SIGTERM', exit);
+  child.once('exit', () => process.off('exit', kill).off('SIGINT', exit).off('SIGTERM', exit));
+}
+
+/** The last of what the process wrote, for messages. */
+function keepTail(child: ChildProcess): () => string {
+  let written = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (piece) => (written = (written + String(piece)).slice(-4000)));
+  return () => written;
+}
+
+async function untilReady(client: SheafClient, child: ChildProcess, startedAtMs: number, written: () => string): Promise<number> {
+  while (performance.now() - startedAtMs < READY_WITHIN_MS) {
+    if (child.exitCode !== null) throw new Error(`The server ended with exit code ${child.exitCode} before it was ready:\n${written()}`);
+    if (await client.ready().then(() => true, () => false)) return performance.now() - startedAtMs;
+    await sleep(RECHECK_MS);
+  }
+  throw new Error(`The server was not ready after ${READY_WITHIN_MS / 1000} s:\n${written()}`);
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  if (child.exitCode === null && child.signalCode === null) {
+    child.kill(signal);
+    await once(child, 'exit');
+  }
+  return child.exitCode;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+/** Runs `work` with a new folder below the system's temporary one, and removes it. */
+export async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'sheaf-load-'));
+  try {
+    return await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs `work` with the server at `url`, else with one of its own on an empty data directory. */
+export async function withServer<T>(url: string | undefined, work: (url: string) => Promise<T>): Promise<T> {
+  if (url !== undefined) return work(url);
+  return withFolder(async (folder) => {
+    const server = await startServer(folder);
+    try {
+      return await work(server.url);
+    } finally {
+      await server.kill();
+    }
+  });
+}
