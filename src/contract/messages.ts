@@ -12,25 +12,6 @@ export interface CollectionRef {
   dim: number;
 }
 
-/** A document cut into chunks, ready to embed and to store; travels as msgpack bytes that the front thread never opens. */
-export interface PreparedDocument {
-  docid: DocId;
-  ingestedAtMs: number;
-  /** JSON text of the document's metadata: docid, filename, ingested_at, then the caller's keys. */
-  metadataJson: string;
-  /** Priority of the document, clamped to [-1, 1]; 0 for none. */
-  priority: number;
-  chunks: PreparedChunk[];
-}
-
-export interface PreparedChunk {
-  path: string;
-  /** Chunk metadata as JSON text, such as `{"offset":800}`. */
-  metaJson: string;
-  /** Absent for vector documents. */
-  text?: string;
-}
-
 export interface ShardHits {
   ordinals: Uint32Array;
   /** What a hydrate must still find: a changed stamp says that the chunk is gone or replaced. */
@@ -57,7 +38,7 @@ export interface ShardCounts {
 /** Every command a shard worker takes, with what it answers. */
 export interface ShardCommands {
   /** First command of each worker: opens the store, drops what no longer belongs to a collection, fills shared memory. */
-  open: { request: { collections: CollectionRef[] }; answer: ShardCounts };
+  open: { request: { collections: CollectionRef[] }; answer: null };
   search: { request: { collection: CollectionRef; vector: Float32Array; k: number }; answer: ShardHits };
   /** Document ids and chunk positions of hits whose scores are equal across shards. */
   locate: { request: { collection: CollectionId; ordinals: Uint32Array }; answer: { docid: string; index: number }[] };
@@ -74,7 +55,7 @@ export interface ShardCommands {
   getContent: { request: { collection: CollectionId; rid: string }; answer: { text: string | null } | null };
   /** The catalog's commands: shard 0 owns it. */
   loadCatalog: { request: Record<never, never>; answer: Collection[] };
-  createCollection: { request: { collection: Omit<Collection, 'id'> }; answer: { collection: Collection; created: boolean } };
+  createCollection: { request: { collection: Omit<Collection, 'id'> }; answer: Collection };
   /** Refused with `collection_not_found` or, for a name that is taken, `collection_conflict`. */
   updateCollection: { request: { id: CollectionId; change: CollectionChange }; answer: Collection };
   deleteCollection: { request: { id: CollectionId }; answer: null };

@@ -95,19 +95,19 @@ export class Exchange implements Request {
   private async handle(): Promise<Reply> {
     const { options, router, admission } = this.floor;
     admission.checkOpen();
-    const announced = this.head.announcedBody();
-    this.announced = announced;
+    this.announced = this.head.announcedBody();
     const { route, params } = router.match(this.head.method, this.head.path);
-    Object.assign(this, { route, params });
+    this.route = route;
+    this.params = params;
     this.actor = options.authenticate(this, route.access);
     if (route.access !== 'public') {
       admission.enter();
       this.isAdmitted = true;
     }
-    const body = openBody(this.response, { contentType: this.header('content-type'), announced }, route.body, options.limits, (bytes) => admission.hold(bytes));
+    const body = openBody(this.response, { contentType: this.header('content-type'), announced: this.announced }, route.body, options.limits, (bytes) => admission.hold(bytes));
     this.body = body;
     this.source = body.source;
-    if (route.body === 'none' && announced !== 0) await body.discard();
+    if (route.body === 'none' && this.announced !== 0) await body.discard();
     return route.handle(this);
   }
 

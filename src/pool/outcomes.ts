@@ -3,6 +3,7 @@
 import type { Log } from '../base/log.js';
 import { AppError, type ErrorCode } from '../contract/errors.js';
 import type { Outcome } from '../contract/messages.js';
+import type { Ask } from './lane.js';
 
 /** A fault of ours in a worker. It has been logged; a client is told `internal_error`. */
 export class WorkerFault extends Error {
@@ -15,6 +16,17 @@ export function valueOf<T>(outcome: Outcome<T>, log: Log): T {
   if ('error' in outcome) throw AppError.fromWire(outcome.error);
   log.error({ fault: outcome.fault }, 'a worker failed a command');
   throw new WorkerFault('a worker failed a command');
+}
+
+/** Answers each ask of a batch with its outcome; they stand in the same order. */
+export function settleAll<Q, A>(batch: readonly Ask<Q, A>[], outcomes: readonly Outcome<A>[], log: Log): void {
+  batch.forEach(({ resolve, reject }, i) => {
+    try {
+      resolve(valueOf(outcomes[i] as Outcome<A>, log));
+    } catch (error) {
+      reject(error);
+    }
+  });
 }
 
 /** The value of a task's outcome. A task whose worker died under it is refused with `whenDead`, to be tried again. */

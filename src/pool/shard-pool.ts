@@ -7,7 +7,7 @@ import type { Log } from '../base/log.js';
 import { AppError } from '../contract/errors.js';
 import { WRITE_OPS, type Outcome, type ShardAnswer, type ShardCommand, type ShardCommands, type ShardOp } from '../contract/messages.js';
 import { Lane, type Ask } from './lane.js';
-import { valueOf } from './outcomes.js';
+import { settleAll } from './outcomes.js';
 import { OwnerSlots } from './owner-slots.js';
 import { createShardStart } from './shard-start.js';
 
@@ -86,6 +86,11 @@ export class ShardPool {
     return (await lane.ask({ op, ...request } as ShardCommand)) as ShardAnswer<O>;
   }
 
+  /** Asks the owner of every shard the same; the answers stand in the order of the shards. */
+  askAll<O extends ShardOp>(op: O, request: ShardCommands[O]['request']): Promise<ShardAnswer<O>>[] {
+    return this.seats.map((_, shard) => this.ask(shard, op, request));
+  }
+
   /** Ends the thread that owns a shard, as a crash would: for tests. */
   async kill(shard: number): Promise<void> {
     const owner = this.slots.ownerOf(shard);
@@ -120,13 +125,7 @@ export class ShardPool {
       for (const { reject } of batch) reject(unavailable());
       return;
     }
-    batch.forEach(({ resolve, reject }, i) => {
-      try {
-        resolve(valueOf(outcomes[i] as Outcome<Answer>, this.options.log));
-      } catch (error) {
-        reject(error);
-      }
-    });
+    settleAll(batch, outcomes, this.options.log);
   }
 
   private ownerAmong<W extends { id: number }>(task: object, workers: W[]): W | null {

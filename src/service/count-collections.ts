@@ -5,7 +5,7 @@ import type { Collection } from '../contract/resources.js';
 import type { Context } from './context.js';
 
 export async function countCollection({ shards }: Context, { id }: Collection): Promise<ShardCounts> {
-  const answers = await Promise.all(Array.from({ length: shards.size }, (_, shard) => shards.ask(shard, 'counts', { collections: [id] })));
+  const answers = await Promise.all(shards.askAll('counts', { collections: [id] }));
   const total: ShardCounts = { documents: 0, chunks: 0 };
   for (const [counts] of answers) {
     total.documents += counts?.documents ?? 0;

@@ -24,7 +24,7 @@ export function plannedCollection({ nowMs, chunking }: Context, tenant: Tenant, 
 export async function createCollection(context: Context, tenant: Tenant, name: CollectionName, options: CreateOptions): Promise<Collection> {
   const { catalog, shards } = context;
   const planned = plannedCollection(context, tenant, name, options);
-  const collection = catalog.find(tenant, name) ?? (await shards.ask(0, 'createCollection', { collection: planned })).collection;
+  const collection = catalog.find(tenant, name) ?? (await shards.ask(0, 'createCollection', { collection: planned }));
   assertSameSettings(options, planned, collection);
   catalog.put(collection);
   return collection;

@@ -9,7 +9,7 @@ export async function deleteCollection({ catalog, shards, log }: Context, tenant
   const collection = catalog.get(tenant, name);
   await shards.ask(0, 'deleteCollection', { id: collection.id });
   catalog.remove(collection);
-  const told = Array.from({ length: shards.size }, (_, shard) => shards.ask(shard, 'dropCollection', { collection: collection.id }));
+  const told = shards.askAll('dropCollection', { collection: collection.id });
   for (const result of await Promise.allSettled(told)) {
     if (result.status === 'fulfilled') continue;
     catalog.toDrop.add(collection.id);

@@ -2,6 +2,7 @@
 // Called by the document and chunk endpoints; front thread. Each asks the one shard that has the document.
 import { AppError } from '../contract/errors.js';
 import { asDocId, parseChunkId, type CollectionName, type Tenant } from '../contract/ids.js';
+import type { ShardAnswer } from '../contract/messages.js';
 import { shardOf } from '../contract/placement.js';
 import type { ChunkDetail, ChunkSummary, DocumentDetail, DocumentSummary } from '../contract/resources.js';
 import { compareDocIds } from '../rank/merge.js';
@@ -12,7 +13,7 @@ import type { Context } from './context.js';
 export async function listDocuments({ catalog, shards }: Context, tenant: Tenant, name: CollectionName): Promise<DocumentSummary[]> {
   const collection = catalog.find(tenant, name);
   if (!collection) return [];
-  const lists = await Promise.all(Array.from({ length: shards.size }, (_, shard) => shards.ask(shard, 'listDocuments', { collection: collection.id })));
+  const lists = await Promise.all(shards.askAll('listDocuments', { collection: collection.id }));
   return lists.flat().sort((a, b) => compareDocIds(a.docid, b.docid));
 }
 
@@ -39,20 +40,21 @@ export async function listChunks({ catalog, shards }: Context, tenant: Tenant, n
 }
 
 /** Throws 404 `chunk_not_found`. */
-export async function getChunk({ catalog, shards }: Context, tenant: Tenant, name: CollectionName, rid: string): Promise<ChunkDetail> {
-  const collection = catalog.find(tenant, name);
-  const docid = parseChunkId(rid)?.docid;
-  const found = collection && docid !== undefined && (await shards.ask(shardOf(docid, shards.size), 'getChunk', { collection: collection.id, rid }));
-  if (!found) throw new AppError('chunk_not_found');
-  return found;
+export function getChunk(context: Context, tenant: Tenant, name: CollectionName, rid: string): Promise<ChunkDetail> {
+  return ofChunk(context, 'getChunk', tenant, name, rid);
 }
 
 /** Throws 404 `chunk_not_found`, or `chunk_content_not_found` for a vector chunk. */
-export async function getChunkContent({ catalog, shards }: Context, tenant: Tenant, name: CollectionName, rid: string): Promise<string> {
+export async function getChunkContent(context: Context, tenant: Tenant, name: CollectionName, rid: string): Promise<string> {
+  const { text } = await ofChunk(context, 'getContent', tenant, name, rid);
+  if (text === null) throw new AppError('chunk_content_not_found');
+  return text;
+}
+
+async function ofChunk<O extends 'getChunk' | 'getContent'>({ catalog, shards }: Context, op: O, tenant: Tenant, name: CollectionName, rid: string): Promise<NonNullable<ShardAnswer<O>>> {
   const collection = catalog.find(tenant, name);
   const docid = parseChunkId(rid)?.docid;
-  const found = collection && docid !== undefined && (await shards.ask(shardOf(docid, shards.size), 'getContent', { collection: collection.id, rid }));
+  const found = collection && docid !== undefined && (await shards.ask(shardOf(docid, shards.size), op, { collection: collection.id, rid }));
   if (!found) throw new AppError('chunk_not_found');
-  if (found.text === null) throw new AppError('chunk_content_not_found');
-  return found.text;
+  return found;
 }

@@ -60,7 +60,7 @@ type ShardHit = RankedHit & { shard: number };
 
 async function rank({ shards }: Context, collection: Collection, vector: Float32Array, k: number): Promise<ShardHit[]> {
   const request = { collection: refOf(collection), vector, k };
-  const lists = await Promise.all(Array.from({ length: shards.size }, (_, shard) => shards.ask(shard, 'search', request)));
+  const lists = await Promise.all(shards.askAll('search', request));
   const scores = lists.map((list) => list.scores);
   const places = mergeRanked(scores, k);
   for (const [start, end] of crossShardTies(scores, places, k)) {

@@ -26,14 +26,14 @@ export class CatalogStore {
   }
 
   /** Adds a collection and gives it an id; when its name is taken, changes nothing and answers the one that is there. */
-  create(collection: Omit<Collection, 'id'>): { collection: Collection; created: boolean } {
+  create(collection: Omit<Collection, 'id'>): Collection {
     return this.env.write(({ collections, settings }) => {
       const key = catalogKey(collection.tenant, collection.name);
       const present = collections.get(key);
-      if (present) return { collection: decode(present), created: false };
+      if (present) return decode(present);
       const made = { ...collection, id: nextId(settings) };
       collections.put(key, encode(made));
-      return { collection: made, created: true };
+      return made;
     });
   }
 

@@ -1,12 +1,11 @@
 // One ingest request, from the bytes of its body to a document cut into chunks: parsed, checked, decoded, chunked. Pure but
 // for the UUID it makes where nothing names the document. Batch worker only.
-import { Packr } from 'msgpackr';
 import { v7 as uuidv7 } from 'uuid';
-import { ownBytes } from '../../src/base/bytes.js';
 import { AppError } from '../../src/contract/errors.js';
 import { asDocId, docIdFromFilename, type DocId } from '../../src/contract/ids.js';
 import { CHUNK_SIZE_MAX } from '../../src/contract/limits.js';
-import type { PrepareAnswer, PreparedChunk, PrepareRequest } from '../../src/contract/messages.js';
+import type { PrepareAnswer, PrepareRequest } from '../../src/contract/messages.js';
+import { packDocument, type PreparedChunk } from '../../src/contract/prepared-document.js';
 import { priorityOf } from '../../src/rank/priority.js';
 import { chunkText } from '../../src/text/chunk.js';
 import { readFileDocument } from './file-document.js';
@@ -15,8 +14,6 @@ import { readJsonDocument } from './json-document.js';
 import { documentMetadata } from './metadata.js';
 import { toVector } from '../../src/contract/vector.js';
 
-const packr = new Packr({ useRecords: false });
-
 /** Throws AppError with the code the contract gives for what is wrong; nothing has been changed then. */
 export function prepareDocument(request: PrepareRequest): PrepareAnswer {
   const input = request.body.kind === 'json' ? readJsonDocument(request.body.bytes) : readFileDocument(request.body);
@@ -24,14 +21,14 @@ export function prepareDocument(request: PrepareRequest): PrepareAnswer {
   const metadata = documentMetadata(input, docid, request.nowMs, request.metadataBytesMax);
   const vectors = input.vector && toVector(input.vector, request.space.dim);
   const chunks = input.text === undefined ? [{ path: '0', metaJson: '{}' }] : textChunks(input.text, request);
-  const document = packr.pack({
+  const document = packDocument({
     docid,
     ingestedAtMs: request.nowMs,
     metadataJson: JSON.stringify(metadata),
     priority: priorityOf(input.metadata, request.priorityKey),
     chunks,
   });
-  return { docid, chunks: chunks.length, document: ownBytes(document), ...(vectors && { vectors }) };
+  return { docid, chunks: chunks.length, document, ...(vectors && { vectors }) };
 }
 
 /** An empty id counts as omitted; a file then gives its name, anything else gets a UUIDv7. */

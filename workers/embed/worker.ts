@@ -1,20 +1,19 @@
 // An embed worker: turns texts into vectors with the built-in embedder. Asked by src/pool/embed-pool.ts. A long document is
 // embedded in slices, between which the queries that have arrived meanwhile get their turn.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Packr } from 'msgpackr';
 import { move, Piscina } from 'piscina';
-import type { EmbedAnswer, EmbedDocument, EmbedQueries, Outcome, PreparedDocument } from '../../src/contract/messages.js';
+import type { EmbedAnswer, EmbedDocument, EmbedQueries, Outcome } from '../../src/contract/messages.js';
+import { unpackDocument } from '../../src/contract/prepared-document.js';
 import { loadBuiltinEmbedder } from './builtin/builtin-embedder.js';
 
 /** Characters a slice: about 2 ms of work (load/embed-rate). */
 const SLICE_CHARACTERS = 32_768;
 
 const embedder = loadBuiltinEmbedder();
-const packr = new Packr({ useRecords: false });
 
 export async function run(request: EmbedQueries | EmbedDocument): Promise<Outcome<EmbedAnswer>> {
   if (request.kind === 'queries') return moved({ vectors: embedder.embed(request.texts) });
-  const { chunks } = packr.unpack(request.document) as PreparedDocument;
+  const { chunks } = unpackDocument(request.document);
   const vectors = await embedInSlices(chunks.map(({ text }) => text ?? ''));
   return moved({ vectors, document: request.document });
 }

@@ -68,7 +68,7 @@ export class Commands {
   }
 
   private readonly handlers: Handlers = {
-    open: ({ collections }) => this.open(collections),
+    open: ({ collections }) => (this.open(collections), null),
     search: (request) => search(this.opened(), request),
     locate: (request) => locate(this.opened(), request),
     hydrate: (request) => hydrate(this.opened(), request),
@@ -85,14 +85,13 @@ export class Commands {
     deleteCollection: ({ id }) => (this.openedCatalog().delete(id), null),
   };
 
-  private open(collections: ShardRequest<'open'>['collections']): ShardAnswer<'open'> {
+  private open(collections: ShardRequest<'open'>['collections']): void {
     const { shard, takeOver } = this.claim;
     const store = ShardStore.open(join(this.start.directory, `shard-${shard}`), takeOver);
     const kernel = new Kernel(this.start.kernel, defined(this.start.memories[shard], 'memory of the shard'));
     const opened = new Shard(store, kernel);
-    const counts = opened.load(collections);
+    opened.load(collections);
     this.shard = opened;
-    return counts;
   }
 
   private opened(): Shard {

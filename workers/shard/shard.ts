@@ -2,7 +2,7 @@
 // command works on it. Used by the shard worker's thread alone.
 import { AppError } from '../../src/contract/errors.js';
 import type { CollectionId } from '../../src/contract/ids.js';
-import type { CollectionRef, ShardCounts } from '../../src/contract/messages.js';
+import type { CollectionRef } from '../../src/contract/messages.js';
 import type { ShardStore } from '../../src/store/shard-store.js';
 import type { Kernel } from './kernel.js';
 import { Part } from './part.js';
@@ -20,21 +20,14 @@ export class Shard {
   ) {}
 
   /** Fills shared memory from the store; what belongs to no collection any more is queued for removal. */
-  load(collections: readonly CollectionRef[]): ShardCounts {
+  load(collections: readonly CollectionRef[]): void {
     this.kernel.format();
-    const total: ShardCounts = { documents: 0, chunks: 0 };
     this.store.read((txn) => {
       const live = new Set(collections.map(({ id }) => id));
       const present = txn.collections();
       this.purges.push(...present.filter((id) => !live.has(id)));
-      for (const ref of collections.filter(({ id }) => present.includes(id))) {
-        const part = this.partFor(ref);
-        part.load(txn);
-        total.documents += part.counts.documents;
-        total.chunks += part.counts.chunks;
-      }
+      for (const ref of collections.filter(({ id }) => present.includes(id))) this.partFor(ref).load(txn);
     });
-    return total;
   }
 
   /** The part of a collection that has been written to; undefined for one without documents here. */

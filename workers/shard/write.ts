@@ -1,10 +1,10 @@
 // Applies a batch of writes: one synced transaction for all of them, then their publication to shared memory.
 // Rule: rows are staged (unseen) before the commit, published after it; old rows go after the new ones have come. A batch
 // that fails to commit leaves store and memory as they were. Reads no clock and no random number.
-import { Packr } from 'msgpackr';
 import { assert } from '../../src/base/assert.js';
 import type { Ordinal } from '../../src/contract/ids.js';
-import type { Outcome, PreparedDocument, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
+import type { Outcome, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
+import { unpackDocument } from '../../src/contract/prepared-document.js';
 import type { ShardWriteTxn } from '../../src/store/shard-store.js';
 import type { Part } from './part.js';
 import { refusalOf } from './refusal.js';
@@ -12,8 +12,6 @@ import type { Shard } from './shard.js';
 
 export type DocumentWrite = ShardRequest<'put'> | ShardRequest<'deleteDocument'>;
 type WriteAnswer = ShardAnswer<'put'> | ShardAnswer<'deleteDocument'>;
-
-const packr = new Packr({ useRecords: false });
 
 /** What a batch will do to one part once it is committed. */
 interface Change {
@@ -56,7 +54,7 @@ class WriteBatch {
 
   /** All that can be refused is refused before the transaction is touched. */
   private put(txn: ShardWriteTxn, { collection: ref, document, vectors }: ShardRequest<'put'>): ShardAnswer<'put'> {
-    const { docid, chunks, ingestedAtMs, metadataJson, priority } = packr.unpack(document) as PreparedDocument;
+    const { docid, chunks, ingestedAtMs, metadataJson, priority } = unpackDocument(document);
     assert(vectors.length === chunks.length * ref.dim, 'a vector for each chunk');
     const part = this.shard.partFor(ref);
     const ordinals = this.stage(part, vectors, priority);

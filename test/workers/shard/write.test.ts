@@ -2,9 +2,9 @@
 // nothing changed in memory or on disk when the commit fails.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Packr } from 'msgpackr';
 import { AppError } from '../../../src/contract/errors.js';
 import type { CollectionId, DocId, Ordinal } from '../../../src/contract/ids.js';
+import { packDocument } from '../../../src/contract/prepared-document.js';
 import { ShardStore } from '../../../src/store/shard-store.js';
 import { search } from '../../../workers/shard/search.js';
 import { Shard } from '../../../workers/shard/shard.js';
@@ -14,7 +14,6 @@ import { createKernel } from './kernel-kit.js';
 
 const DIM = 4;
 const ref = { id: 1 as CollectionId, generation: 1, dim: DIM };
-const packr = new Packr({ useRecords: false });
 
 interface Opened {
   shard: Shard;
@@ -35,7 +34,7 @@ function openShard(): Opened {
 /** A document of one chunk for each vector. */
 function put(docid: string, vectors: number[][], priority = 0): DocumentWrite {
   const chunks = vectors.map((_, i) => ({ path: `chunk_${i}`, metaJson: '{}', text: `${docid} ${i}` }));
-  const document = packr.pack({ docid, ingestedAtMs: 0, metadataJson: '{}', priority, chunks });
+  const document = packDocument({ docid: docid as DocId, ingestedAtMs: 0, metadataJson: '{}', priority, chunks });
   return { op: 'put', collection: ref, document, vectors: Float32Array.from(vectors.flat()) };
 }
 

@@ -1,0 +1,32 @@
+// A document between the workers: made by the batch worker, read by the embed worker and by the owner of its shard. It travels
+// as msgpack bytes that the front thread never opens. Pure.
+import { Packr } from 'msgpackr';
+import { ownBytes } from '../base/bytes.js';
+import type { DocId } from './ids.js';
+
+/** A document cut into chunks, ready to embed and to store. */
+export interface PreparedDocument {
+  docid: DocId;
+  ingestedAtMs: number;
+  /** JSON text of the document's metadata: docid, filename, ingested_at, then the caller's keys. */
+  metadataJson: string;
+  /** Priority of the document, clamped to [-1, 1]; 0 for none. */
+  priority: number;
+  chunks: PreparedChunk[];
+}
+
+export interface PreparedChunk {
+  path: string;
+  /** Chunk metadata as JSON text, such as `{"offset":800}`. */
+  metaJson: string;
+  /** Absent for vector documents. */
+  text?: string;
+}
+
+const packr = new Packr({ useRecords: false });
+
+/** The bytes of a document, in a buffer that can be moved to another thread. */
+export const packDocument = (document: PreparedDocument): Uint8Array<ArrayBuffer> => ownBytes(packr.pack(document));
+
+/** Requires bytes of packDocument. */
+export const unpackDocument = (bytes: Uint8Array): PreparedDocument => packr.unpack(bytes) as PreparedDocument;
