@@ -3,7 +3,7 @@
 // same order give the same shard on any machine.
 import type { WireError } from './errors.js';
 import type { CollectionId, DocId, Ordinal } from './ids.js';
-import type { ChunkDetail, ChunkSummary, Collection, CollectionChange, DocumentDetail, DocumentSummary, Space } from './resources.js';
+import type { ChunkDetail, ChunkSummary, Collection, CollectionChange, CollectionKey, DocumentDetail, DocumentSummary, Space } from './resources.js';
 
 /** What a shard must know of a collection to work on its part of it. */
 export interface CollectionRef {
@@ -56,9 +56,9 @@ export interface ShardCommands {
   /** The catalog's commands: shard 0 owns it. */
   loadCatalog: { request: Record<never, never>; answer: Collection[] };
   createCollection: { request: { collection: Omit<Collection, 'id'> }; answer: Collection };
-  /** Refused with `collection_not_found` or, for a name that is taken, `collection_conflict`. */
-  updateCollection: { request: { id: CollectionId; change: CollectionChange }; answer: Collection };
-  deleteCollection: { request: { id: CollectionId }; answer: null };
+  /** Refused with `collection_not_found` when no collection has this name and id any more; `collection_conflict` for a new name that is taken. */
+  updateCollection: { request: { collection: CollectionKey; change: CollectionChange }; answer: Collection };
+  deleteCollection: { request: { collection: CollectionKey }; answer: null };
 }
 
 export type ShardOp = keyof ShardCommands;

@@ -37,6 +37,9 @@ export interface Collection extends Space {
   generation: number;
 }
 
+/** A collection as a caller found it: by its name, and the id that the name stood for. */
+export type CollectionKey = Pick<Collection, 'tenant' | 'name' | 'id'>;
+
 /** What can be changed of a collection. */
 export type CollectionChange = Partial<Pick<Collection, 'name' | 'display_name'>>;
 

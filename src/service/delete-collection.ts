@@ -7,7 +7,7 @@ import type { Context } from './context.js';
 /** Throws 404 `collection_not_found`. */
 export async function deleteCollection({ catalog, shards, log }: Context, tenant: Tenant, name: CollectionName): Promise<void> {
   const collection = catalog.get(tenant, name);
-  await shards.ask(0, 'deleteCollection', { id: collection.id });
+  await shards.ask(0, 'deleteCollection', { collection });
   catalog.remove(collection);
   const told = shards.askAll('dropCollection', { collection: collection.id });
   for (const result of await Promise.allSettled(told)) {

@@ -20,8 +20,8 @@ export async function renameCollection(context: Context, tenant: Tenant, name: C
 }
 
 async function change({ catalog, shards }: Context, collection: Collection, wanted: CollectionChange): Promise<Collection> {
-  const changed = await shards.ask(0, 'updateCollection', { id: collection.id, change: wanted });
-  if (changed.name !== collection.name) catalog.remove(collection);
+  const changed = await shards.ask(0, 'updateCollection', { collection, change: wanted });
+  catalog.remove(collection);
   catalog.put(changed);
   return changed;
 }

@@ -4,7 +4,7 @@ import { Packr } from 'msgpackr';
 import typia from 'typia';
 import { AppError } from '../contract/errors.js';
 import type { CollectionId } from '../contract/ids.js';
-import type { Collection, CollectionChange } from '../contract/resources.js';
+import type { Collection, CollectionChange, CollectionKey } from '../contract/resources.js';
 import { catalogKey, settingKey } from './keys.js';
 import { Environment, type Table } from './lmdb.js';
 import { DamagedRecord, RECORD_VERSION } from './records.js';
@@ -29,8 +29,8 @@ export class CatalogStore {
   create(collection: Omit<Collection, 'id'>): Collection {
     return this.env.write(({ collections, settings }) => {
       const key = catalogKey(collection.tenant, collection.name);
-      const present = collections.get(key);
-      if (present) return decode(present);
+      const taken = collections.get(key);
+      if (taken) return decode(taken);
       const made = { ...collection, id: nextId(settings) };
       collections.put(key, encode(made));
       return made;
@@ -38,12 +38,10 @@ export class CatalogStore {
   }
 
   /** Changes a collection, a new name included: its documents go by the id. Throws `collection_not_found`, `collection_conflict`. */
-  update(id: CollectionId, change: CollectionChange): Collection {
-    const found = this.find(id);
-    if (!found) throw new AppError('collection_not_found');
-    const changed = { ...found, ...change };
-    const [before, after] = [found, changed].map(({ tenant, name }) => catalogKey(tenant, name)) as [Buffer, Buffer];
+  update(found: CollectionKey, change: CollectionChange): Collection {
     return this.env.write(({ collections }) => {
+      const changed = { ...present(collections, found), ...change };
+      const [before, after] = [catalogKey(found.tenant, found.name), catalogKey(changed.tenant, changed.name)];
       if (!after.equals(before) && collections.has(after)) throw new AppError('collection_conflict');
       collections.delete(before);
       collections.put(after, encode(changed));
@@ -51,19 +49,25 @@ export class CatalogStore {
     });
   }
 
-  /** Removes the collection with this id; nothing happens when it is gone already. */
-  delete(id: CollectionId): void {
-    const found = this.find(id);
-    if (found) this.env.write(({ collections }) => collections.delete(catalogKey(found.tenant, found.name)));
+  /** Throws `collection_not_found`. */
+  delete(found: CollectionKey): void {
+    this.env.write(({ collections }) => {
+      present(collections, found);
+      collections.delete(catalogKey(found.tenant, found.name));
+    });
   }
 
   close(): void {
     this.env.close();
   }
+}
 
-  private find(id: CollectionId): Collection | undefined {
-    return this.all().find((collection) => collection.id === id);
-  }
+/** The collection that still has this name and id: another request may have renamed or deleted it since the caller looked. */
+function present(collections: Table, { tenant, name, id }: CollectionKey): Collection {
+  const bytes = collections.get(catalogKey(tenant, name));
+  const collection = bytes && decode(bytes);
+  if (collection?.id !== id) throw new AppError('collection_not_found');
+  return collection;
 }
 
 /** Ids start at 1, are never reused, and so a dropped collection's leftovers can never show in a new one. */

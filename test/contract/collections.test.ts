@@ -178,6 +178,19 @@ for (const prefix of ['/v1', '/v1/admin']) {
   });
 }
 
+test('of renames and deletes at the same time one wins, and the others find nothing', async () => {
+  const named = async (name: string): Promise<string[]> => (await call('GET', '/v1/collections/acme')).json.collections.map((each: { name: string }) => each.name).filter((each: string) => each.startsWith(name));
+  for (let round = 0; round < 5; round++) {
+    const name = `busy${round}`;
+    await call('POST', `/v1/collections/acme/${name}`);
+    const move = (to: string): ReturnType<typeof call> => call('POST', `/v1/collections/acme/${name}/move`, { new_name: to });
+    const answers = await Promise.all([move(`${name}b`), move(`${name}c`), call('DELETE', `/v1/collections/acme/${name}`), move(`${name}d`)]);
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 404, 404, 404]);
+    const winner = answers.find(({ status }) => status === 200)?.json;
+    assert.deepEqual(await named(name), winner?.new_name ? [winner.new_name] : []);
+  }
+});
+
 test('the admin list has every tenant with collections', async () => {
   const { status, json } = await call('GET', '/v1/admin/tenants');
   assert.equal(status, 200);

@@ -81,8 +81,8 @@ export class Commands {
     getContent: (request) => getContent(this.opened(), request),
     loadCatalog: () => this.openedCatalog().all(),
     createCollection: ({ collection }) => this.openedCatalog().create(collection),
-    updateCollection: ({ id, change }) => this.openedCatalog().update(id, change),
-    deleteCollection: ({ id }) => (this.openedCatalog().delete(id), null),
+    updateCollection: ({ collection, change }) => this.openedCatalog().update(collection, change),
+    deleteCollection: ({ collection }) => (this.openedCatalog().delete(collection), null),
   };
 
   private open(collections: ShardRequest<'open'>['collections']): void {
