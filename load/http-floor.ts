@@ -19,8 +19,8 @@ const REQUESTS: Record<string, CannonRequest> = {
 };
 
 const routes: Route[] = [
-  { method: 'GET', path: '/static', access: 'public', statuses: [200], body: 'none', handle: async () => ({ status: 200, json: { status: 'ready' } }) },
-  { method: 'POST', path: '/v1/{tenant}/{name}/search', access: 'tenant', statuses: [200], body: 'json', handle: answerLikeSearch },
+  { operation: 'getStatic', method: 'GET', path: '/static', access: 'public', statuses: [200], body: 'none', handle: async () => ({ status: 200, json: { status: 'ready' } }) },
+  { operation: 'search', method: 'POST', path: '/v1/{tenant}/{name}/search', access: 'tenant', statuses: [200], body: 'json', handle: answerLikeSearch },
 ];
 
 async function answerLikeSearch({ body }: Request): Promise<Reply> {

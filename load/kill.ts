@@ -2,7 +2,7 @@
 // node dist/load/kill.js [--cycles 50] [--seed S] [--tiny]. Tells of crashes of the process; a power cut is another matter.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPrng } from '../src/base/prng.js';
-import type { CollectionOptions } from '../src/client/answers.js';
+import type { CreateBody } from '../src/contract/api/collections.js';
 import { SheafClient } from '../src/client/client.js';
 import { readArguments } from './kit/arguments.js';
 import { checkCollection, checkDocuments } from './kit/kill/check.js';
@@ -19,7 +19,7 @@ const documents = tiny ? 64 : 640;
 const CHURN_MS_MAX = 800;
 const KILLED_START_SHARE = 0.2;
 const VIOLATIONS_SHOWN = 20;
-const COLLECTION: CollectionOptions = { chunking: { strategy: 'fixed', size: PART_CHARACTERS, overlap: 0 } };
+const COLLECTION: CreateBody = { chunking: { strategy: 'fixed', size: PART_CHARACTERS, overlap: 0 } };
 
 const prng = createPrng(seed);
 const ledger = new Ledger();

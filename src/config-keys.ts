@@ -1,11 +1,13 @@
 // Every configuration key: type, bounds, default, meaning. This one list gives the checks at start (config.ts) and the
 // table in README.md (test/config.test.ts compares them). Read once, by main.
 import { availableParallelism } from 'node:os';
-import { CHUNK_OVERLAP_DEFAULT, CHUNK_SIZE_DEFAULT, CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, FILE_BYTES_MAX, HELD_BYTES_MAX, JSON_BYTES_MAX, METADATA_BYTES_MAX, SHARDS_MAX } from './contract/limits.js';
+import { BATCH_ITEMS_MAX, CHUNK_OVERLAP_DEFAULT, CHUNK_SIZE_DEFAULT, CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, FILE_BYTES_MAX, HELD_BYTES_MAX, JSON_BYTES_MAX, METADATA_BYTES_MAX, SHARDS_MAX, TEXT_BYTES_MAX } from './contract/limits.js';
 
 export type KeyType =
   | { kind: 'string' }
-  | { kind: 'integer'; min: number; max: number }
+  | { kind: 'boolean' }
+  | { kind: 'integer' | 'number'; min: number; max: number }
+  | { kind: 'choices'; of: readonly string[] }
   | { kind: 'choice'; of: readonly string[] }
   | { kind: 'keys' };
 
@@ -18,28 +20,54 @@ export interface ConfigKey {
   meaning: string;
 }
 
+const text: KeyType = { kind: 'string' };
 const integer = (min: number, max: number): KeyType => ({ kind: 'integer', min, max });
 const cores = availableParallelism();
 
 export const CONFIG_KEYS: readonly ConfigKey[] = [
-  { path: 'data_dir', type: { kind: 'string' }, fallback: './data', meaning: 'Where everything is stored. One server at a time.' },
-  { path: 'server.host', type: { kind: 'string' }, fallback: '127.0.0.1', meaning: 'Address to listen on. Another than loopback wants `auth.mode: static`.' },
+  { path: 'data_dir', type: text, fallback: './data', meaning: 'Where everything is stored. One server at a time.' },
+  { path: 'server.host', type: text, fallback: '127.0.0.1', meaning: 'Address to listen on. Another than loopback wants `auth.mode: static`.' },
   { path: 'server.port', type: integer(0, 65_535), fallback: 8080, meaning: 'Port to listen on; 0 takes a free one.' },
+  { path: 'server.tls.cert', type: text, fallback: '', fallbackText: 'plain HTTP', meaning: 'PEM file of the certificate chain, for HTTPS; wants `server.tls.key`.' },
+  { path: 'server.tls.key', type: text, fallback: '', fallbackText: 'plain HTTP', meaning: 'PEM file of its private key.' },
   { path: 'storage.partitions', type: integer(1, SHARDS_MAX), fallback: Math.min(cores, SHARDS_MAX), fallbackText: 'cores, at most 16', meaning: 'Shards of a new data directory; an existing one keeps its number.' },
-  { path: 'auth.mode', type: { kind: 'choice', of: ['none', 'static'] }, fallback: 'none', meaning: '`none`: everybody may do everything, on loopback only. `static`: keys.' },
-  { path: 'auth.admin_key', type: { kind: 'string' }, fallback: '', fallbackText: 'made at first start', meaning: 'The admin key in mode `static`. Without one it is made and kept in `data_dir/admin.key` (mode 0600).' },
+  { path: 'auth.mode', type: { kind: 'choice', of: ['none', 'static', 'jwt'] }, fallback: 'none', meaning: '`none`: everybody may do everything, on loopback only. `static`: keys. `jwt`: signed tokens, and keys too.' },
+  { path: 'auth.admin_key', type: text, fallback: '', fallbackText: 'made at first start', meaning: 'The admin key in mode `static`. Without one it is made and kept in `data_dir/admin.key` (mode 0600).' },
   { path: 'auth.keys', type: { kind: 'keys' }, fallback: [], fallbackText: 'none', meaning: 'Tenant keys: a list of `{name, tenant, key, expires}`, or `key_sha256` in place of `key`; `expires` is an ISO 8601 time.' },
+  { path: 'auth.jwt.secret', type: text, fallback: '', fallbackText: 'none', meaning: 'Secret of HS256 tokens, at least 32 bytes; exactly one of this and the two files.' },
+  { path: 'auth.jwt.public_key_file', type: text, fallback: '', fallbackText: 'none', meaning: 'PEM file of the public key of RS256 or EdDSA tokens.' },
+  { path: 'auth.jwt.jwks_file', type: text, fallback: '', fallbackText: 'none', meaning: 'JWKS file with the public keys, chosen by `kid`.' },
+  { path: 'auth.jwt.issuer', type: text, fallback: '', fallbackText: 'any', meaning: 'Wanted `iss` of a token.' },
+  { path: 'auth.jwt.audience', type: text, fallback: '', fallbackText: 'any', meaning: 'Wanted `aud` of a token.' },
   { path: 'chunking.strategy', type: { kind: 'choice', of: ['fixed', 'none'] }, fallback: 'fixed', meaning: 'Chunking of collections that name none.' },
   { path: 'chunking.size', type: integer(CHUNK_SIZE_MIN, CHUNK_SIZE_MAX), fallback: CHUNK_SIZE_DEFAULT, meaning: 'Characters a chunk, for `fixed`.' },
   { path: 'chunking.overlap', type: integer(0, CHUNK_SIZE_MAX / 4), fallback: CHUNK_OVERLAP_DEFAULT, meaning: 'Characters shared with the chunk before; at most a quarter of the size.' },
   { path: 'limits.json_bytes_max', type: integer(1024, 2 ** 30), fallback: JSON_BYTES_MAX, meaning: 'Largest JSON body, ingest aside.' },
   { path: 'limits.file_bytes_max', type: integer(1024, 2 ** 31), fallback: FILE_BYTES_MAX, meaning: 'Largest ingest body: file or JSON.' },
   { path: 'limits.metadata_bytes_max', type: integer(64, 2 ** 24), fallback: METADATA_BYTES_MAX, meaning: 'Largest metadata of a document, as JSON.' },
+  { path: 'limits.batch_items_max', type: integer(1, 1_000_000), fallback: BATCH_ITEMS_MAX, meaning: 'Documents of one JSON batch. NDJSON has no bound.' },
+  { path: 'limits.text_bytes_max', type: integer(1024, 2 ** 31), fallback: TEXT_BYTES_MAX, meaning: 'Text taken out of one file, and what a compressed file may unpack to.' },
+  { path: 'limits.parse_timeout_seconds', type: integer(1, 3600), fallback: 60, meaning: 'A parser that takes longer is ended, and the file is `file_unreadable`.' },
+  { path: 'limits.parse_memory_mb', type: integer(64, 65_536), fallback: 1024, meaning: 'Memory of one batch worker; a file that needs more is `file_unreadable`.' },
   { path: 'limits.in_flight_max', type: integer(1, 1_000_000), fallback: 1024, meaning: 'Requests worked on at a time; beyond: 503 `overloaded`.' },
   { path: 'limits.held_bytes_max', type: integer(1024, 2 ** 40), fallback: HELD_BYTES_MAX, meaning: 'Bytes of bodies in memory, of all requests together; beyond: 503 `overloaded`.' },
   { path: 'limits.body_timeout_seconds', type: integer(1, 12), fallback: 10, meaning: 'A body that makes no progress for this long loses its connection. (The HTTP library cuts it after 12 itself.)' },
   { path: 'limits.request_timeout_seconds', type: integer(1, 86_400), fallback: 300, meaning: 'A request that is not answered after this long gets 503 `overloaded`.' },
   { path: 'limits.drain_timeout_seconds', type: integer(1, 3600), fallback: 30, meaning: 'How long a stop waits for requests under way.' },
+  { path: 'limits.tenant.requests_per_second', type: { kind: 'number', min: 0, max: 1e6 }, fallback: 0, fallbackText: '0: no limit', meaning: 'Requests a tenant may make a second; beyond: 429 `tenant_rate_limited`.' },
+  { path: 'limits.tenant.burst', type: integer(0, 1_000_000), fallback: 0, fallbackText: '0: twice the rate', meaning: 'How many of them may come at once.' },
+  { path: 'limits.tenant.max_in_flight', type: integer(0, 1_000_000), fallback: 42, fallbackText: '42; without keys no limit', meaning: 'Requests of a tenant worked on at a time; beyond: 429 `tenant_rate_limited`. 0 is no limit.' },
+  { path: 'limits.tenant.max_collections', type: integer(0, 1e9), fallback: 0, fallbackText: '0: no limit', meaning: 'Collections a tenant may have; beyond: 429 `collection_limit_reached`.' },
+  { path: 'limits.tenant.max_chunks_per_collection', type: integer(0, 2 ** 32 - 1), fallback: 0, fallbackText: '0: no limit', meaning: 'Chunks a collection may have; beyond: 429 `chunk_limit_reached`.' },
+  { path: 'query_log.enabled', type: { kind: 'boolean' }, fallback: true, meaning: 'Whether searches are logged; without, answers have no `query_id`.' },
+  { path: 'query_log.max_entries', type: integer(1, 1e9), fallback: 10_000, meaning: 'Entries kept for each collection; the oldest go first.' },
+  { path: 'query_log.max_age_days', type: integer(1, 36_500), fallback: 30, meaning: 'Entries older than this go.' },
+  { path: 'common.enabled', type: { kind: 'boolean' }, fallback: false, meaning: 'Whether there is a common collection: for `/v1/search` and `include_common`.' },
+  { path: 'common.tenant', type: text, fallback: 'global', meaning: 'Tenant of the common collection.' },
+  { path: 'common.collection', type: text, fallback: 'common', meaning: 'Name of the common collection; made at start.' },
+  { path: 'search.modes', type: { kind: 'choices', of: ['vector', 'boost', 'hybrid'] }, fallback: ['vector', 'boost', 'hybrid'], fallbackText: 'all three', meaning: 'Search modes served.' },
+  { path: 'search.boost_weight', type: { kind: 'number', min: 0, max: 10 }, fallback: 0.1, meaning: 'What a chunk gains in mode boost that has every word of the query.' },
+  { path: 'search.string_operators', type: { kind: 'boolean' }, fallback: false, meaning: 'Whether filter strings such as `!x`, `x*`, `>5` are operators, as in PaveDB.' },
   { path: 'threads.embed', type: integer(1, 256), fallback: Math.max(1, Math.floor(cores / 4)), fallbackText: 'a quarter of the cores, at least 1', meaning: 'Embed workers.' },
   { path: 'threads.batch', type: integer(1, 256), fallback: Math.max(1, Math.floor(cores / 4)), fallbackText: 'a quarter of the cores, at least 1', meaning: 'Batch workers: parsing and chunking.' },
   { path: 'log.level', type: { kind: 'choice', of: ['debug', 'info', 'warn', 'error', 'silent'] }, fallback: 'info', meaning: 'What is logged, as JSON lines on standard error. `debug` has a line a request.' },

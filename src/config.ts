@@ -3,21 +3,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parse as parseYaml } from 'yaml';
 import { CONFIG_KEYS, envNameOf, type ConfigKey, type KeyType } from './config-keys.js';
+import { assemble, type Config } from './config-shape.js';
 import { checkedKeys, ConfigError } from './config-tenant-keys.js';
-import type { Chunking } from './contract/resources.js';
-import type { KeyConfig } from './tenants/keys.js';
-
-export interface Config {
-  dataDir: string;
-  host: string;
-  port: number;
-  partitions: number;
-  auth: { mode: 'none' | 'static'; adminKey: string; keys: KeyConfig[] };
-  chunking: Required<Chunking>;
-  limits: { jsonBytesMax: number; fileBytesMax: number; metadataBytesMax: number; inFlightMax: number; heldBytesMax: number; bodyTimeoutMs: number; requestTimeoutMs: number; drainTimeoutMs: number };
-  threads: { embed: number; batch: number };
-  logLevel: string;
-}
 
 /** Variables with the prefix that are no configuration key: for the command line. */
 const OTHER_VARIABLES: ReadonlySet<string> = new Set(['SHEAF_CONFIG', 'SHEAF_API_KEY', 'SHEAF_URL']);
@@ -30,7 +17,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   for (const [path, value] of readEnv(env)) given.set(path, value);
   const value = (path: string): unknown => given.get(path) ?? keyOf(path).fallback;
   for (const [path, raw] of given) given.set(path, checked(keyOf(path), raw));
-  return checkedTogether(assemble(value));
+  return checkedTogether(assemble(value, (path) => given.has(path)));
 }
 
 function keyOf(path: string): ConfigKey {
@@ -82,38 +69,18 @@ function checked({ path, type }: ConfigKey, value: unknown): unknown {
   const wrong = (wanted: string): ConfigError => new ConfigError(`${path} (${envNameOf(path)}) should be ${wanted}, not ${JSON.stringify(value)}`);
   if (type.kind === 'string' && typeof value !== 'string') throw wrong('text (in YAML: in quotes)');
   if (type.kind === 'choice' && !type.of.includes(value as string)) throw wrong(`one of ${type.of.join(', ')}`);
+  if (type.kind === 'boolean' && typeof value !== 'boolean') throw wrong('true or false');
+  if (type.kind === 'choices' && !isListOf(value, type.of)) throw wrong(`a list out of ${type.of.join(', ')}`);
+  if (type.kind === 'number' && !(typeof value === 'number' && value >= type.min && value <= type.max)) throw wrong(`a number from ${type.min} to ${type.max}`);
   if (type.kind === 'integer' && !inRange(value, type)) throw wrong(`a whole number from ${type.min} to ${type.max}`);
   if (type.kind === 'keys') return checkedKeys(path, value);
   return value;
 }
 
-const inRange = (value: unknown, { min, max }: Extract<KeyType, { kind: 'integer' }>): boolean =>
+const inRange = (value: unknown, { min, max }: Extract<KeyType, { min: number }>): boolean =>
   Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 
-function assemble(value: (path: string) => unknown): Config {
-  const text = (path: string): string => value(path) as string;
-  const number = (path: string): number => value(path) as number;
-  return {
-    dataDir: text('data_dir'),
-    host: text('server.host'),
-    port: number('server.port'),
-    partitions: number('storage.partitions'),
-    auth: { mode: text('auth.mode') as 'none' | 'static', adminKey: text('auth.admin_key'), keys: value('auth.keys') as KeyConfig[] },
-    chunking: { strategy: text('chunking.strategy') as 'fixed' | 'none', size: number('chunking.size'), overlap: number('chunking.overlap') },
-    limits: {
-      jsonBytesMax: number('limits.json_bytes_max'),
-      fileBytesMax: number('limits.file_bytes_max'),
-      metadataBytesMax: number('limits.metadata_bytes_max'),
-      inFlightMax: number('limits.in_flight_max'),
-      heldBytesMax: number('limits.held_bytes_max'),
-      bodyTimeoutMs: number('limits.body_timeout_seconds') * 1000,
-      requestTimeoutMs: number('limits.request_timeout_seconds') * 1000,
-      drainTimeoutMs: number('limits.drain_timeout_seconds') * 1000,
-    },
-    threads: { embed: number('threads.embed'), batch: number('threads.batch') },
-    logLevel: text('log.level'),
-  };
-}
+const isListOf = (value: unknown, of: readonly string[]): boolean => Array.isArray(value) && value.length > 0 && value.every((item) => of.includes(item as string));
 
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 

@@ -1,7 +1,7 @@
 // Composes the server: data directory, pools, use cases, routes, listener; and takes it apart again. No logic of its own.
 // Called by the serve command and by tests; front thread.
 import type { Log } from './base/log.js';
-import type { Config } from './config.js';
+import type { Config } from './config-shape.js';
 import { createHttpServer } from './http/server.js';
 import { createRoutes } from './http/routes.js';
 import { BatchPool } from './pool/batch-pool.js';

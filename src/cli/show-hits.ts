@@ -1,6 +1,6 @@
 // Search hits as text for a terminal: score, source path, chunk and a snippet around the words that were asked for. Called
 // by search.ts and demo.ts. Pure.
-import type { SearchHit } from '../client/answers.js';
+import type { SearchHit } from '../contract/api/search.js';
 import { oneLine } from './output.js';
 
 const SNIPPET_CHARACTERS_MAX = 220;

@@ -1,12 +1,19 @@
 // A typed client of the server's interface, one method an endpoint. Used by the command line and the load programs.
 // Every method rejects with SheafError (the server refused or failed), SheafUnreachable (no answer), or an AbortError once its
 // signal is aborted.
-import type {
-  ChunkList, CollectionDetail, CollectionList, CollectionOptions, CreatedCollection, DocumentList, Health, Ingested, IngestFile,
-  IngestOptions, Readiness, SearchAnswer, SearchRequest, StoredChunk, StoredDocument,
-} from './answers.js';
+import type { CollectionDetail, CollectionList, CreateBody, CreatedCollection, DeletedCollection } from '../contract/api/collections.js';
+import type { ChunkList, DeletedDocument, DocumentList, IngestBody, Ingested, StoredChunk, StoredDocument } from '../contract/api/documents.js';
+import type { Health, Readiness } from '../contract/api/health.js';
+import type { SearchAnswer, SearchBody } from '../contract/api/search.js';
 import { SheafError } from './errors.js';
 import { createTransport, type CallOptions, type Exchange, type Transport, type TransportOptions } from './transport.js';
+
+/** A file to ingest. */
+export interface IngestFile extends Pick<IngestBody, 'docid' | 'metadata'> {
+  /** File name; its extension tells the type. */
+  name: string;
+  content: Blob;
+}
 
 export class SheafClient {
   readonly #transport: Transport;
@@ -25,7 +32,7 @@ export class SheafClient {
     return this.#json({ method: 'GET', path: ['health', 'ready'], retriesMax: 0, ...call });
   }
 
-  createCollection(tenant: string, name: string, options?: CollectionOptions, call?: CallOptions): Promise<CreatedCollection> {
+  createCollection(tenant: string, name: string, options?: CreateBody, call?: CallOptions): Promise<CreatedCollection> {
     return this.#json({ method: 'POST', path: collectionPath(tenant, name), body: options, ...call });
   }
 
@@ -37,23 +44,23 @@ export class SheafClient {
     return this.#json({ method: 'GET', path: collectionPath(tenant, name, 'detail'), ...call });
   }
 
-  deleteCollection(tenant: string, name: string, call?: CallOptions): Promise<{ tenant: string; deleted: string }> {
+  deleteCollection(tenant: string, name: string, call?: CallOptions): Promise<DeletedCollection> {
     return this.#json({ method: 'DELETE', path: collectionPath(tenant, name), ...call });
   }
 
-  ingestText(tenant: string, collection: string, body: IngestOptions & { text: string }, call?: CallOptions): Promise<Ingested> {
+  ingestText(tenant: string, collection: string, body: IngestBody & { text: string }, call?: CallOptions): Promise<Ingested> {
     return this.#json({ method: 'POST', path: collectionPath(tenant, collection, 'documents'), body, ...call });
   }
 
-  ingestVector(tenant: string, collection: string, body: IngestOptions & { vector: number[] }, call?: CallOptions): Promise<Ingested> {
+  ingestVector(tenant: string, collection: string, body: IngestBody & { vector: number[] }, call?: CallOptions): Promise<Ingested> {
     return this.#json({ method: 'POST', path: collectionPath(tenant, collection, 'documents'), body, ...call });
   }
 
   /** Sends a file as multipart form data; the content is streamed, not held, where its Blob comes from a file. */
   ingestFile(tenant: string, collection: string, file: IngestFile, call?: CallOptions): Promise<Ingested> {
     const body = new FormData();
-    if (file.docid !== undefined) body.set('docid', file.docid);
-    if (file.metadata !== undefined) body.set('metadata', JSON.stringify(file.metadata));
+    if (file.docid != null) body.set('docid', file.docid);
+    if (file.metadata != null) body.set('metadata', JSON.stringify(file.metadata));
     body.set('file', file.content, file.name);
     return this.#json({ method: 'POST', path: collectionPath(tenant, collection, 'documents'), body, ...call });
   }
@@ -66,7 +73,7 @@ export class SheafClient {
     return this.#json({ method: 'GET', path: collectionPath(tenant, collection, 'documents', docid), ...call });
   }
 
-  deleteDocument(tenant: string, collection: string, docid: string, call?: CallOptions): Promise<{ docid: string; chunks_deleted: number }> {
+  deleteDocument(tenant: string, collection: string, docid: string, call?: CallOptions): Promise<DeletedDocument> {
     return this.#json({ method: 'DELETE', path: collectionPath(tenant, collection, 'documents', docid), ...call });
   }
 
@@ -84,7 +91,7 @@ export class SheafClient {
     return this.#transport({ method: 'GET', path: collectionPath(tenant, collection, 'chunks', rid, 'content'), ...call });
   }
 
-  search(tenant: string, collection: string, body: SearchRequest, call?: CallOptions): Promise<SearchAnswer> {
+  search(tenant: string, collection: string, body: SearchBody, call?: CallOptions): Promise<SearchAnswer> {
     return this.#json({ method: 'POST', path: collectionPath(tenant, collection, 'search'), body, ...call });
   }
 

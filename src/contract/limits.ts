@@ -15,6 +15,12 @@ export const METADATA_BYTES_MAX = 64 * 1024;
 export const JSON_BYTES_MAX = 32 * 1024 * 1024;
 export const HELD_BYTES_MAX = 1024 * 1024 * 1024;
 export const FILE_BYTES_MAX = 512 * 1024 * 1024;
+export const TEXT_BYTES_MAX = 256 * 1024 * 1024;
+export const BATCH_ITEMS_MAX = 10_000;
+/** `limit` of the listings. Without one the query log gives its default, the others all. */
+export const PAGE_MAX = 10_000;
+export const QUERIES_PAGE_DEFAULT = 50;
+export const QUERIES_PAGE_MAX = 500;
 
 export const SHARDS_MAX = 16;
 /** Untouched pages cost nothing; a shard's memory grows to 4 GiB. */

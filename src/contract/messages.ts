@@ -81,8 +81,11 @@ export interface ShardWorkerStart {
   directory: string;
 }
 
+/** An uploaded file: its bytes, or the path of the temporary file that holds them. */
+export type UploadedFile = { kind: 'file'; name: string; type: string; docid: string; metadata: string } & ({ bytes: Uint8Array } | { path: string });
+
 export interface PrepareRequest {
-  body: { kind: 'json'; bytes: Uint8Array } | { kind: 'file'; bytes: Uint8Array; name: string; type: string; docid: string; metadata: string };
+  body: { kind: 'json'; bytes: Uint8Array } | UploadedFile;
   space: Space;
   chunking: Collection['chunking'];
   priorityKey: string;

@@ -66,9 +66,13 @@ export interface ChunkDetail extends ChunkSummary {
   docid: string;
 }
 
+/** All in ms. */
 export interface SearchTiming {
   embed_ms: number;
   filter_ms: number;
   hydrate_ms: number;
   search_ms: number;
+  /** Of mode hybrid. */
+  lexical_search_ms?: number;
+  vector_search_ms?: number;
 }

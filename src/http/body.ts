@@ -50,6 +50,11 @@ export class IncomingBody implements Body {
     return awaitedLater(this.parse());
   }
 
+  async *stream(): AsyncGenerator<Buffer> {
+    const source = this.take();
+    if (source !== undefined) yield* source;
+  }
+
   /** Reads the body to its end and keeps nothing. */
   async discard(): Promise<void> {
     const source = this.take();
@@ -105,7 +110,7 @@ function limitOf(kind: Route['body'], contentType: string, limits: BodyLimits): 
     const refusal = (): AppError => tooLarge('file_too_large', limits.documentBytesMax);
     return { bytesMax: limits.documentBytesMax + FORM_FIELDS_BYTES_MAX, refusal };
   }
-  const bytesMax = { none: IGNORED_BODY_BYTES_MAX, json: limits.jsonBytesMax, document: limits.documentBytesMax }[kind];
+  const bytesMax = { none: IGNORED_BODY_BYTES_MAX, json: limits.jsonBytesMax, document: limits.documentBytesMax, lines: limits.jsonBytesMax }[kind];
   return { bytesMax, refusal: () => tooLarge('request_too_large', bytesMax) };
 }
 

@@ -8,7 +8,7 @@ import type { Reply } from './route.js';
 export interface Answer {
   readonly status: number;
   readonly contentType: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body: Uint8Array;
 }
 
@@ -22,10 +22,28 @@ const JSON_TYPE = 'application/json';
 const BRACE_OPEN = 0x7b;
 
 /** Encodes a handler's reply. `ok` comes first and follows the status unless the handler sets it. */
-export function encodeReply(reply: Reply, closing: Closing): Answer {
-  if ('bytes' in reply) return { status: reply.status, contentType: reply.contentType, body: reply.bytes };
-  const body = 'json' in reply ? encodeObject(reply.status, reply.json, closing) : joinParts(reply.status, reply.jsonParts, closing);
-  return { status: reply.status, contentType: JSON_TYPE, body };
+export function encodeReply(reply: WholeReply, closing: Closing): Answer {
+  const { status, headers } = reply;
+  if ('bytes' in reply) return { status, headers, contentType: reply.contentType, body: reply.bytes };
+  const body = 'json' in reply ? encodeObject(status, reply.json, closing) : joinParts(status, reply.jsonParts, closing);
+  return { status, headers, contentType: JSON_TYPE, body };
+}
+
+type StreamedReply = Extract<Reply, { jsonStream: unknown } | { stream: unknown }>;
+export type WholeReply = Exclude<Reply, StreamedReply>;
+
+export async function wholeOf(reply: Reply): Promise<WholeReply> {
+  const { status, headers } = reply;
+  if ('jsonStream' in reply) return { status, headers, jsonParts: await gathered(reply.jsonStream) };
+  if (!('stream' in reply)) return reply;
+  const pieces = await gathered(reply.stream);
+  return { status, headers, contentType: reply.contentType, bytes: Buffer.concat(pieces.map((piece) => Buffer.from(piece as string))) };
+}
+
+async function gathered<T>(pieces: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return all;
 }
 
 /** Encodes an error for a route that lists `statuses`: where 400 is not among them, a 400 becomes 422. */
@@ -63,7 +81,7 @@ function wholeBody(error: AppError): ValidationDetail {
   return { loc: ['body'], msg: error.message, type: error.code };
 }
 
-function encodeObject(status: number, fields: Record<string, unknown>, closing: Closing): Buffer {
+function encodeObject(status: number, fields: object, closing: Closing): Buffer {
   const latency_ms = roundedMs(closing.latencyMs);
   return Buffer.from(JSON.stringify({ ok: status < 400, ...fields, latency_ms, request_id: closing.requestId }));
 }

@@ -7,12 +7,12 @@ import { type Admission, overloaded } from './admission.js';
 import { afterwardsOf, type Announced } from './afterwards.js';
 import { openBody } from './body.js';
 import type { BodySource } from './body-source.js';
-import { type Answer, type Closing, encodeError, encodeReply } from './envelope.js';
+import { type Answer, type Closing, encodeError, encodeReply, wholeOf } from './envelope.js';
 import type { Head } from './head.js';
 import type { HttpServerOptions, Outcome, RequestEvent } from './options.js';
 import { writeReply } from './reply.js';
 import type { RequestIds } from './request-id.js';
-import type { Body, Reply, Request } from './route.js';
+import type { Actor, Body, Reply, Request } from './route.js';
 import type { Router } from './router.js';
 import { NO_BODY, NOBODY, UNMATCHED } from './unmatched.js';
 import type { WireResponse } from './wire.js';
@@ -63,7 +63,7 @@ export class Exchange implements Request {
   async run(): Promise<void> {
     let answer: Answer;
     try {
-      const reply = await this.handle();
+      const reply = await wholeOf(await this.handle());
       answer = encodeReply(reply, this.closing());
     } catch (error) {
       answer = this.refusal(error);
@@ -99,7 +99,7 @@ export class Exchange implements Request {
     const { route, params } = router.match(this.head.method, this.head.path);
     this.route = route;
     this.params = params;
-    this.actor = options.authenticate(this, route.access);
+    this.actor = options.authenticate(this, route) as Actor;
     if (route.access !== 'public') {
       admission.enter();
       this.isAdmitted = true;

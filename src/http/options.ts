@@ -1,14 +1,8 @@
 // What the composer gives the HTTP server, and what the server tells back: limits, authentication, one event a request.
 // Types only.
 import type { BodyLimits } from './body.js';
-import type { Access, Actor, Method, Route } from './route.js';
-
-/** What an authentication may look at. */
-export interface Credentials {
-  /** Header value by lower-case name; '' when absent. */
-  header(name: string): string;
-  readonly params: Readonly<Record<string, string>>;
-}
+import type { Credentials } from '../tenants/actor.js';
+import type { Actor, Method, Route } from './route.js';
 
 export interface HttpLimits extends BodyLimits {
   /** Requests under way in the whole server; those of public routes do not count. */
@@ -41,10 +35,23 @@ export interface RequestEvent {
   readonly outcome: Outcome;
 }
 
+/** A tenant's place for one request under way. */
+export interface Permit {
+  /** X-RateLimit-Limit, -Remaining and -Reset, for every response of the request, errors too. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Called once, when nothing of the request is under way any more. */
+  release(): void;
+}
+
 export interface HttpServerOptions {
   readonly routes: readonly Route[];
   /** Finds who calls and whether they may; throws AppError (401, 403). Asked for public routes too. */
-  readonly authenticate: (request: Credentials, access: Access) => Actor;
+  readonly authenticate: (request: Credentials, route: Pick<Route, 'access' | 'scope'>) => Actor | Promise<Actor>;
+  /**
+   * Takes a place for a request on a limited route (429 among its statuses). `tenant` is the one of the path; undefined where
+   * the path has none. Throws 429 `tenant_rate_limited`. Absent: no limits.
+   */
+  readonly admit?: (actor: Actor, tenant: string | undefined) => Permit;
   readonly limits: HttpLimits;
   readonly log: (event: RequestEvent) => void;
   /** Told of everything thrown that is not an AppError: faults of ours, of which the client learns nothing. */

@@ -1,21 +1,25 @@
 // The words between the route table and the HTTP server: what a route declares, what a handler is given, what it answers.
 // Types only. The table itself is routes.ts; the server (server.ts) knows no endpoint.
 
-import type { Access, Actor } from '../tenants/authenticate.js';
+import type { Access, Actor, Scope } from '../tenants/actor.js';
 
-export type { Access, Actor };
+export type { Access, Actor, Scope };
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export interface Route {
+  /** Name of the operation, unique: the key of its entry in the OpenAPI document. */
+  readonly operation: string;
   readonly method: Method;
   /** Template: `/v1/collections/{tenant}/{name}/search`. A segment is a literal or one parameter; literals win. */
   readonly path: string;
   readonly access: Access;
-  /** Every status the specification lists for it; an error of status 400 becomes 422 where 400 is not among them. */
+  /** What a key or token must be good for, beside its tenant; undefined where any will do. */
+  readonly scope?: Scope;
+  /** Every status the specification lists for it; an error of status 400 becomes 422 where 400 is not among them. With 429 among them the route is rate limited. */
   readonly statuses: readonly number[];
-  /** `none`: up to 64 KiB are read and ignored; `json`: read whole, limit `jsonBytesMax`; `document`: limit `documentBytesMax`. */
-  readonly body: 'none' | 'json' | 'document';
+  /** `none`: up to 64 KiB are read and ignored; `json`: read whole, limit `jsonBytesMax`; `document`: limit `documentBytesMax`; `lines`: JSON up to `jsonBytesMax`, or NDJSON streamed without a limit of its own. */
+  readonly body: 'none' | 'json' | 'document' | 'lines';
   readonly handle: Handler;
 }
 
@@ -45,16 +49,33 @@ export interface Body {
   bytes(): Promise<Buffer>;
   /** A multipart/form-data body with at most one file. 400 `invalid_multipart` when malformed or cut off, 413 `file_too_large`. */
   form(): Promise<Form>;
+  /** The bytes as they come; the socket is held back while nobody takes them. */
+  stream(): AsyncIterable<Buffer>;
 }
 
 export interface Form {
   readonly fields: ReadonlyMap<string, string>;
-  readonly file?: { readonly name: string; readonly type: string; readonly bytes: Buffer };
+  readonly file?: FormFile;
+}
+
+/** In memory up to 1 MiB; else in a temporary file, which is removed when the request is over. */
+export type FormFile = { readonly name: string; readonly type: string } & ({ readonly bytes: Buffer } | { readonly path: string });
+
+interface ReplyHead {
+  readonly status: number;
+  /** Beside Content-Type and X-Request-ID. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** What a handler answers. The server adds `ok`, `latency_ms` and `request_id` to JSON, and X-Request-ID to all. */
-export type Reply =
-  | { readonly status: number; readonly json: Record<string, unknown> }
-  /** Ready pieces of one JSON object text without its closing brace, never empty of fields: `{"matches":[`, …, `]`. */
-  | { readonly status: number; readonly jsonParts: readonly (string | Uint8Array)[] }
-  | { readonly status: number; readonly bytes: Uint8Array; readonly contentType: string };
+export type Reply = ReplyHead &
+  (
+    | { readonly json: object }
+    /** Ready pieces of one JSON object text without its closing brace, never empty of fields: `{"matches":[`, …, `]`. */
+    | { readonly jsonParts: readonly (string | Uint8Array)[] }
+    /** The same, written as it comes. A failure after the first piece cuts the connection. */
+    | { readonly jsonStream: AsyncIterable<string> }
+    | { readonly bytes: Uint8Array; readonly contentType: string }
+    /** Bytes written as they come: NDJSON, archives. A failure after the first piece cuts the connection. */
+    | { readonly stream: AsyncIterable<string | Uint8Array>; readonly contentType: string }
+  );

@@ -31,9 +31,10 @@ export class BatchPool {
   /** Cuts a document into chunks. The body's bytes are moved. Rejects with AppError; `overloaded` when too many wait. */
   async prepare(request: PrepareRequest): Promise<PrepareAnswer> {
     if (this.piscina.queueSize >= WAITING_MAX) throw new AppError('overloaded', undefined, { retryAfterS: 1 });
-    const bytes = ownBytes(request.body.bytes);
-    const message: PrepareRequest = { ...request, body: { ...request.body, bytes } };
-    const task = this.piscina.run(message, { name: 'prepare', transferList: [bytes.buffer] }) as Promise<Outcome<PrepareAnswer>>;
+    const { body } = request;
+    const bytes = 'bytes' in body ? ownBytes(body.bytes) : undefined;
+    const message: PrepareRequest = bytes ? { ...request, body: { ...body, bytes } } : request;
+    const task = this.piscina.run(message, { name: 'prepare', transferList: bytes ? [bytes.buffer] : [] }) as Promise<Outcome<PrepareAnswer>>;
     return settled(task, 'overloaded', this.log);
   }
 

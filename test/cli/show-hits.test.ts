@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { showHits, snippet } from '../../src/cli/show-hits.js';
-import type { SearchHit } from '../../src/client/answers.js';
+import type { SearchHit } from '../../src/contract/api/search.js';
 
 const hit = (fields: Partial<SearchHit>): SearchHit => ({ tenant: 't', collection: 'c', id: 'a/b.md::chunk_2', score: 0.71234, meta: {}, match_reason: '', ...fields });
 

@@ -9,6 +9,7 @@ const FILE_LIMIT = 200_000;
 
 const show = async (request: Request): Promise<{ status: number; json: Record<string, unknown> }> => {
   const { fields, file } = await request.body.form();
+  assert.ok(!file || 'bytes' in file);
   const shown = file && { name: file.name, type: file.type, size: file.bytes.length, text: file.bytes.subarray(0, 100).toString() };
   return { status: 200, json: { fields: Object.fromEntries(fields), file: shown ?? null } };
 };

@@ -25,7 +25,7 @@ type Handle = (request: Request) => Promise<Reply> | Reply;
 /** A route with the usual fields filled in. */
 export function route(method: Route['method'], path: string, handle: Handle, fields: Partial<Route> = {}): Route {
   const body = method === 'POST' || method === 'PUT' ? 'json' : 'none';
-  return { method, path, access: 'public', statuses: [200, 400], body, handle: async (request) => handle(request), ...fields };
+  return { operation: `${method} ${path}`, method, path, access: 'public', statuses: [200, 400], body, handle: async (request) => handle(request), ...fields };
 }
 
 export const ok = (): Reply => ({ status: 200, json: { status: 'ready' } });
@@ -38,7 +38,7 @@ export async function startProbe(test: TestContext, routes: Route[], limits: Par
   const faults: unknown[] = [];
   const options: HttpServerOptions = {
     routes,
-    authenticate: (request, access) => {
+    authenticate: (request, { access }) => {
       if (access === 'public') return { name: 'anonymous', admin: false };
       if (request.header('x-api-key') !== GOOD_KEY) throw new AppError('auth_invalid');
       return { name: `tenant:${request.params.tenant ?? ''}`, admin: false };

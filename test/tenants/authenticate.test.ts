@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { AppError } from '../../src/contract/errors.js';
-import { authenticateByKey, type Access, type Credentials } from '../../src/tenants/authenticate.js';
+import type { Access, Credentials } from '../../src/tenants/actor.js';
+import { authenticateByKey } from '../../src/tenants/authenticate.js';
 import { keptAdminKey, KeyRing } from '../../src/tenants/keys.js';
 
 const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
@@ -20,7 +21,7 @@ const request = (headers: Record<string, string>, tenant = 'acme'): Credentials 
 
 function codeOf(headers: Record<string, string>, access: Access, tenant?: string): string {
   try {
-    return `ok ${authenticate(request(headers, tenant), access).name}`;
+    return `ok ${authenticate(request(headers, tenant), { access }).name}`;
   } catch (error) {
     return (error as AppError).code;
   }

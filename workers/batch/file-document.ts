@@ -1,5 +1,6 @@
 // Reads an ingest body that came as a multipart file: decides its type, decodes its text, parses the form's metadata.
 // Batch worker only.
+import { readFileSync } from 'node:fs';
 import { extname } from 'node:path/posix';
 import { AppError } from '../../src/contract/errors.js';
 import type { PrepareRequest } from '../../src/contract/messages.js';
@@ -15,7 +16,9 @@ const PARSED_EXTENSIONS: ReadonlySet<string> = new Set(['.html', '.htm', '.csv',
 const PARSED_TYPES = /^(text\/(html|csv|tab-separated-values)|application\/(json|pdf|epub\+zip|vnd\.|msword)|message\/rfc822)/;
 const PLAIN_EXTENSIONS: ReadonlySet<string> = new Set(['.txt', '.md']);
 
-export function readFileDocument({ bytes, name, type, docid, metadata }: FileBody): IngestDocument {
+export function readFileDocument(body: FileBody): IngestDocument {
+  const { name, type, docid, metadata } = body;
+  const bytes = 'bytes' in body ? body.bytes : readFileSync(body.path);
   const parsed = parseMetadata(metadata);
   if (!isPlainText(bytes, name, type)) throw new AppError('unsupported_or_invalid_document', 'Files other than plain text and Markdown are not supported.');
   return { docid, filename: name, metadata: parsed, text: decodeText(bytes) };

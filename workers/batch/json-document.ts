@@ -1,18 +1,12 @@
 // Reads an ingest body of type application/json: `{docid?, metadata?, text | vector}`. Batch worker only.
 // Called by prepare.ts; a wrong body is an AppError with the code of the contract.
 import typia from 'typia';
+import type { IngestBody } from '../../src/contract/api/documents.js';
 import { AppError, invalidField } from '../../src/contract/errors.js';
 import { isWellFormed } from '../../src/contract/ids.js';
 import type { IngestDocument } from './ingest-document.js';
 
-interface JsonBody {
-  docid?: string | null;
-  metadata?: Record<string, unknown> | null;
-  text?: string | null;
-  vector?: number[] | null;
-}
-
-const validate = typia.createValidateEquals<JsonBody>();
+const validate = typia.createValidateEquals<IngestBody>();
 
 /** Throws AppError `invalid_document_json` for malformed JSON or a wrong shape. `null` counts as absent. */
 export function readJsonDocument(bytes: Uint8Array): IngestDocument {
@@ -32,8 +26,8 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-function checked(value: unknown): JsonBody {
-  if (typeof value === 'object' && value !== null && isBad((value as JsonBody).metadata)) throw new AppError('invalid_metadata');
+function checked(value: unknown): IngestBody {
+  if (typeof value === 'object' && value !== null && isBad((value as IngestBody).metadata)) throw new AppError('invalid_metadata');
   const result = validate(value);
   if (result.success) return result.data;
   const [first] = result.errors;

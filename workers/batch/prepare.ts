@@ -14,9 +14,16 @@ import { readJsonDocument } from './json-document.js';
 import { documentMetadata } from './metadata.js';
 import { toVector } from '../../src/contract/vector.js';
 
+/** What the text of a document is prepared for: everything in a request but its body. */
+export type PrepareSettings = Omit<PrepareRequest, 'body'>;
+
 /** Throws AppError with the code the contract gives for what is wrong; nothing has been changed then. */
-export function prepareDocument(request: PrepareRequest): PrepareAnswer {
-  const input = request.body.kind === 'json' ? readJsonDocument(request.body.bytes) : readFileDocument(request.body);
+export function prepareDocument({ body, ...settings }: PrepareRequest): PrepareAnswer {
+  return prepareInput(body.kind === 'json' ? readJsonDocument(body.bytes) : readFileDocument(body), settings);
+}
+
+/** The same for a body that has been read: an item of a batch, for one. */
+export function prepareInput(input: IngestDocument, request: PrepareSettings): PrepareAnswer {
   const docid = docIdOf(input);
   const metadata = documentMetadata(input, docid, request.nowMs, request.metadataBytesMax);
   const vectors = input.vector && toVector(input.vector, request.space.dim);
@@ -37,7 +44,7 @@ function docIdOf({ docid, filename }: IngestDocument): DocId {
   return (filename === undefined ? undefined : docIdFromFilename(filename)) ?? asDocId(uuidv7());
 }
 
-function textChunks(text: string, { space, chunking }: PrepareRequest): PreparedChunk[] {
+function textChunks(text: string, { space, chunking }: PrepareSettings): PreparedChunk[] {
   if (space.embedder_type === 'identity') throw new AppError('vectors_only');
   if (text.trim() === '') throw new AppError('no_text_extracted');
   if (chunking.strategy === 'none' && codePointsOver(text, CHUNK_SIZE_MAX)) {

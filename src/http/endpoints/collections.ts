@@ -1,9 +1,9 @@
 // Collections: list, create, detail, update, rename, delete; and the list of tenants.
 // Handlers on the front thread: body in, use case, reply out. The route table (routes.ts) names them.
-import typia, { type tags } from 'typia';
+import typia from 'typia';
+import type { CreateBody, MoveBody, UpdateBody } from '../../contract/api/collections.js';
 import { asCollectionName } from '../../contract/ids.js';
 import type { Collection } from '../../contract/resources.js';
-import type { CreateOptions } from '../../service/collection-settings.js';
 import type { Context } from '../../service/context.js';
 import { countCollection } from '../../service/count-collections.js';
 import { createCollection } from '../../service/create-collection.js';
@@ -13,16 +13,8 @@ import type { Handler } from '../route.js';
 import { fitting, parseJson } from '../validation.js';
 import { collectionOf, tenantOf } from './path.js';
 
-type Whole = number & tags.Type<'uint32'>;
-
-/** The create body of the specification; no other fields. */
-interface CreateBody extends CreateOptions {
-  chunking?: { strategy?: 'fixed' | 'none' | null; size?: Whole | null; overlap?: Whole | null } | null;
-  priority_key?: (string & tags.MinLength<1>) | null;
-}
-
-const validateUpdate = typia.createValidateEquals<{ display_name: string }>();
-const validateMove = typia.createValidateEquals<{ new_name: string }>();
+const validateUpdate = typia.createValidateEquals<UpdateBody>();
+const validateMove = typia.createValidateEquals<MoveBody>();
 const validateCreate = typia.createValidateEquals<CreateBody>();
 
 export const listTenants =

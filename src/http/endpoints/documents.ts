@@ -24,7 +24,7 @@ async function ingestBody(body: Body): Promise<PrepareRequest['body']> {
   if (type !== 'multipart/form-data') throw new AppError('unsupported_media_type', 'Ingest takes application/json or multipart/form-data.');
   const { fields, file } = await body.form();
   if (!file) throw new AppError('missing_document_file');
-  return { kind: 'file', bytes: file.bytes, name: file.name, type: file.type, docid: fields.get('docid') ?? '', metadata: fields.get('metadata') ?? '' };
+  return { kind: 'file', ...file, docid: fields.get('docid') ?? '', metadata: fields.get('metadata') ?? '' };
 }
 
 export const getDocuments =

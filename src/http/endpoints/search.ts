@@ -1,36 +1,16 @@
 // Search by GET and by POST. The hits come from the shards as ready JSON and are joined, never parsed again.
 // Handlers on the front thread. The route table (routes.ts) names them.
-import typia, { type tags } from 'typia';
+import typia from 'typia';
+import type { SearchBody, SearchQuery } from '../../contract/api/search.js';
 import { invalidField } from '../../contract/errors.js';
 import type { CollectionName, Tenant } from '../../contract/ids.js';
-import { K_DEFAULT, type K_MAX } from '../../contract/limits.js';
+import { K_DEFAULT } from '../../contract/limits.js';
 import type { Context } from '../../service/context.js';
 import { withFaultCode } from '../../service/fault-code.js';
 import { searchCollection, type SearchInput } from '../../service/search.js';
 import type { Handler, Reply } from '../route.js';
 import { fitting, parseJson } from '../validation.js';
 import { collectionOf } from './path.js';
-
-type K = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof K_MAX>;
-
-/** The search body of the specification; no other fields. */
-interface SearchBody {
-  q?: string | null;
-  v?: number[] | null;
-  k?: K | null;
-  filters?: Record<string, unknown> | null;
-  content_filter?: { op: 'exact' | 'phrase' | 'prefix' | 'contains'; value: string & tags.MinLength<1> } | null;
-  mode?: string | null;
-  include_common?: boolean | null;
-}
-
-/** The same of the query string. `include_common` takes effect once a common collection can be configured. */
-interface SearchQuery {
-  q: string;
-  k?: K;
-  mode?: string;
-  include_common?: boolean;
-}
 
 const validateBody = typia.createValidateEquals<SearchBody>();
 const validateQuery = typia.createValidate<SearchQuery>();

@@ -1,0 +1,112 @@
+// The configuration as the rest of the server takes it: the checked values of config-keys.ts, grouped by who uses them.
+// Called by config.ts at start.
+import type { Chunking, SearchMode } from './contract/resources.js';
+import type { KeyConfig } from './tenants/keys.js';
+
+export interface Config {
+  dataDir: string;
+  host: string;
+  port: number;
+  /** Paths of PEM files; undefined for plain HTTP. */
+  tls: { certFile: string; keyFile: string } | undefined;
+  partitions: number;
+  auth: { mode: 'none' | 'static' | 'jwt'; adminKey: string; keys: KeyConfig[]; jwt: JwtConfig };
+  chunking: Required<Chunking>;
+  limits: LimitsConfig;
+  tenantLimits: TenantLimits;
+  parsing: { timeoutMs: number; memoryMb: number; textBytesMax: number };
+  queryLog: { enabled: boolean; entriesMax: number; ageDaysMax: number };
+  common: { enabled: boolean; tenant: string; collection: string };
+  search: { modes: SearchMode[]; boostWeight: number; stringOperators: boolean };
+  threads: { embed: number; batch: number };
+  logLevel: string;
+}
+
+/** Empty strings are absent. */
+export interface JwtConfig {
+  secret: string;
+  publicKeyFile: string;
+  jwksFile: string;
+  issuer: string;
+  audience: string;
+}
+
+export interface LimitsConfig {
+  jsonBytesMax: number;
+  fileBytesMax: number;
+  metadataBytesMax: number;
+  batchItemsMax: number;
+  inFlightMax: number;
+  heldBytesMax: number;
+  bodyTimeoutMs: number;
+  requestTimeoutMs: number;
+  drainTimeoutMs: number;
+}
+
+/** What each tenant may use, where it has no quota of its own. 0 is no limit. */
+export interface TenantLimits {
+  requestsPerSecond: number;
+  burst: number;
+  inFlightMax: number;
+  collectionsMax: number;
+  chunksPerCollectionMax: number;
+}
+
+/** `value`: the checked value of a key, given or default. `isGiven`: whether the operator gave it. */
+export function assemble(value: (path: string) => unknown, isGiven: (path: string) => boolean): Config {
+  const text = (path: string): string => value(path) as string;
+  const number = (path: string): number => value(path) as number;
+  const flag = (path: string): boolean => value(path) as boolean;
+  return {
+    dataDir: text('data_dir'),
+    host: text('server.host'),
+    port: number('server.port'),
+    tls: text('server.tls.cert') === '' ? undefined : { certFile: text('server.tls.cert'), keyFile: text('server.tls.key') },
+    partitions: number('storage.partitions'),
+    auth: { mode: text('auth.mode') as Config['auth']['mode'], adminKey: text('auth.admin_key'), keys: value('auth.keys') as KeyConfig[], jwt: assembleJwt(text) },
+    chunking: { strategy: text('chunking.strategy') as 'fixed' | 'none', size: number('chunking.size'), overlap: number('chunking.overlap') },
+    limits: assembleLimits(number),
+    tenantLimits: assembleTenantLimits(number, text('auth.mode') === 'none' && !isGiven('limits.tenant.max_in_flight')),
+    parsing: { timeoutMs: number('limits.parse_timeout_seconds') * 1000, memoryMb: number('limits.parse_memory_mb'), textBytesMax: number('limits.text_bytes_max') },
+    queryLog: { enabled: flag('query_log.enabled'), entriesMax: number('query_log.max_entries'), ageDaysMax: number('query_log.max_age_days') },
+    common: { enabled: flag('common.enabled'), tenant: text('common.tenant'), collection: text('common.collection') },
+    search: { modes: value('search.modes') as SearchMode[], boostWeight: number('search.boost_weight'), stringOperators: flag('search.string_operators') },
+    threads: { embed: number('threads.embed'), batch: number('threads.batch') },
+    logLevel: text('log.level'),
+  };
+}
+
+function assembleJwt(text: (path: string) => string): JwtConfig {
+  return {
+    secret: text('auth.jwt.secret'),
+    publicKeyFile: text('auth.jwt.public_key_file'),
+    jwksFile: text('auth.jwt.jwks_file'),
+    issuer: text('auth.jwt.issuer'),
+    audience: text('auth.jwt.audience'),
+  };
+}
+
+function assembleLimits(number: (path: string) => number): LimitsConfig {
+  return {
+    jsonBytesMax: number('limits.json_bytes_max'),
+    fileBytesMax: number('limits.file_bytes_max'),
+    metadataBytesMax: number('limits.metadata_bytes_max'),
+    batchItemsMax: number('limits.batch_items_max'),
+    inFlightMax: number('limits.in_flight_max'),
+    heldBytesMax: number('limits.held_bytes_max'),
+    bodyTimeoutMs: number('limits.body_timeout_seconds') * 1000,
+    requestTimeoutMs: number('limits.request_timeout_seconds') * 1000,
+    drainTimeoutMs: number('limits.drain_timeout_seconds') * 1000,
+  };
+}
+
+/** Without keys there are no tenants to keep apart: the in-flight cap then holds only where the operator gave it. */
+function assembleTenantLimits(number: (path: string) => number, isUncapped: boolean): TenantLimits {
+  return {
+    requestsPerSecond: number('limits.tenant.requests_per_second'),
+    burst: number('limits.tenant.burst'),
+    inFlightMax: isUncapped ? 0 : number('limits.tenant.max_in_flight'),
+    collectionsMax: number('limits.tenant.max_collections'),
+    chunksPerCollectionMax: number('limits.tenant.max_chunks_per_collection'),
+  };
+}

@@ -1,0 +1,57 @@
+// Bodies of the query log's endpoints. Types only.
+// Read by the handlers, the OpenAPI document and the client.
+import type { SearchMode, SearchTiming } from '../resources.js';
+import type { ContentFilter, SearchHit } from './search.js';
+
+export interface QuerySummary {
+  query_id: string;
+  query_text: string;
+  k: number;
+  /** ISO 8601. */
+  executed_at: string;
+  result_count: number;
+  latency_ms?: number;
+  /** The query that this entry is a replay of. */
+  replay_of?: string;
+  request_id?: string;
+}
+
+export interface QueryEntry extends QuerySummary {
+  tenant: string;
+  collection: string;
+  /** Who ran the search. */
+  actor: string;
+  /** Chunk ids in rank order. */
+  result_ids: string[];
+  filters?: Record<string, unknown>;
+  content_filter?: ContentFilter;
+  mode?: SearchMode;
+  include_common?: boolean;
+  common_tenant?: string;
+  common_collection?: string;
+  timing?: SearchTiming;
+}
+
+/** Most recent first. */
+export interface QueryList {
+  tenant: string;
+  collection: string;
+  queries: QuerySummary[];
+  count: number;
+  next_cursor?: string;
+}
+
+export interface QueryAnswer {
+  query: QueryEntry;
+}
+
+export interface ReplayAnswer {
+  original_query_id: string;
+  original_result_count: number;
+  matches: SearchHit[];
+  mode?: SearchMode;
+  original_latency_ms?: number;
+  /** Absent when logging is off. */
+  replay_query_id?: string;
+  timing?: SearchTiming;
+}

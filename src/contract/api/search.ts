@@ -1,0 +1,56 @@
+// Bodies of the search endpoints. Types only.
+// Read by the handlers, the OpenAPI document and the client.
+import type { tags } from 'typia';
+import type { K_MAX } from '../limits.js';
+import type { SearchMode, SearchTiming } from '../resources.js';
+
+export type K = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof K_MAX>;
+
+export type ContentOp = 'exact' | 'phrase' | 'prefix' | 'contains';
+
+/** Narrows the hits to chunks whose text fits. */
+export interface ContentFilter {
+  op: ContentOp;
+  value: string & tags.MinLength<1>;
+}
+
+/** Exactly one of `q` and `v`. `null` counts as absent; there are no other fields. */
+export interface SearchBody {
+  q?: string | null;
+  v?: number[] | null;
+  k?: K | null;
+  /** Metadata filters: field to value, list of values, or operators. */
+  filters?: Record<string, unknown> | null;
+  content_filter?: ContentFilter | null;
+  mode?: string | null;
+  include_common?: boolean | null;
+}
+
+/** The query-string form. */
+export interface SearchQuery {
+  q: string;
+  k?: K;
+  mode?: string;
+  include_common?: boolean;
+}
+
+export interface SearchHit {
+  tenant: string;
+  collection: string;
+  /** Chunk id. */
+  id: string;
+  /** Higher is closer. */
+  score: number;
+  text?: string;
+  meta: Record<string, unknown>;
+  match_reason: string;
+}
+
+export interface SearchAnswer {
+  /** Best first. */
+  matches: SearchHit[];
+  mode?: SearchMode;
+  /** For the query log's endpoints; absent when logging is off. */
+  query_id?: string;
+  timing?: SearchTiming;
+}
