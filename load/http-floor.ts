@@ -1,5 +1,5 @@
 // What the HTTP server costs by itself: a static GET like /health and a POST that answers ready JSON like a search, with
-// nothing behind them, in a process of their own. Requests/s depend on how fast this client is; CPU a request does not.
+// nothing behind them, in a process of their own; also a reply of 5 hits compressed, and a streamed one of 1 MB. Requests/s depend on how fast this client is; CPU a request does not.
 // node dist/load/http-floor.js [--tiny] [--seconds 5]
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,15 +13,28 @@ import { printTable, whole } from './kit/report.js';
 const CONNECTIONS = 32;
 const HIT = Buffer.from(`{"id":"d::chunk_0","score":0.5,"text":"${'x'.repeat(400)}"}`);
 const SEARCH_PARTS = ['{"matches":[', HIT, ',', HIT, ']'];
+const LONGER_PARTS = ['{"matches":[', ...Array.from({ length: 10 }, (_, at) => `${at > 0 ? ',' : ''}${HIT.toString()}`), ']'];
+const PAGE = `${HIT.toString()}\n`.repeat(70);
+const PAGES = 32;
 const REQUESTS: Record<string, CannonRequest> = {
   'static GET': { method: 'GET', path: '/static' },
+  'longer, plain': { method: 'GET', path: '/longer' },
+  'longer, br': { method: 'GET', path: '/longer', headers: { 'accept-encoding': 'br' } },
+  'longer, gzip': { method: 'GET', path: '/longer', headers: { 'accept-encoding': 'gzip' } },
+  'stream of 1 MB': { method: 'GET', path: '/stream' },
   'search-like POST': { method: 'POST', path: '/v1/acme/books/search', headers: { 'content-type': 'application/json' }, body: '{"q":"captain nemo","k":5}' },
 };
 
 const routes: Route[] = [
   { operation: 'getStatic', method: 'GET', path: '/static', access: 'public', statuses: [200], body: 'none', handle: async () => ({ status: 200, json: { status: 'ready' } }) },
+  { operation: 'getLonger', method: 'GET', path: '/longer', access: 'public', statuses: [200], body: 'none', handle: async () => ({ status: 200, jsonParts: LONGER_PARTS }) },
+  { operation: 'getStream', method: 'GET', path: '/stream', access: 'public', statuses: [200], body: 'none', handle: async () => ({ status: 200, stream: pages(), contentType: 'application/x-ndjson' }) },
   { operation: 'search', method: 'POST', path: '/v1/{tenant}/{name}/search', access: 'tenant', statuses: [200], body: 'json', handle: answerLikeSearch },
 ];
+
+async function* pages(): AsyncGenerator<string> {
+  for (let page = 0; page < PAGES; page += 1) yield PAGE;
+}
 
 async function answerLikeSearch({ body }: Request): Promise<Reply> {
   JSON.parse((await body.bytes()).toString());

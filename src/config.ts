@@ -4,12 +4,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parse as parseYaml } from 'yaml';
 import { CONFIG_KEYS, envNameOf, type ConfigKey, type KeyType } from './config-keys.js';
 import { assemble, type Config } from './config-shape.js';
-import { checkedKeys, ConfigError } from './config-tenant-keys.js';
+import { checkedKeys, checkJwt, ConfigError } from './config-tenant-keys.js';
+import { isSlug } from './contract/ids.js';
+import { checkTlsFiles } from './http/tls.js';
 
 /** Variables with the prefix that are no configuration key: for the command line. */
 const OTHER_VARIABLES: ReadonlySet<string> = new Set(['SHEAF_CONFIG', 'SHEAF_API_KEY', 'SHEAF_URL']);
 
-/** Reads `SHEAF_CONFIG`, else ./sheaf.yaml where it exists, and the environment. Throws ConfigError. */
+/** Reads `SHEAF_CONFIG`, else ./sheaf.yaml where it exists, and the environment. Throws ConfigError and TlsError. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const file = env.SHEAF_CONFIG ?? 'sheaf.yaml';
   if (env.SHEAF_CONFIG !== undefined && !existsSync(file)) throw new ConfigError(`SHEAF_CONFIG: there is no file ${file}`);
@@ -85,11 +87,14 @@ const isListOf = (value: unknown, of: readonly string[]): boolean => Array.isArr
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
 function checkedTogether(config: Config): Config {
-  const { chunking, auth, host } = config;
+  const { chunking, auth, host, common, tls } = config;
+  if (tls !== undefined) checkTlsFiles(tls);
   if (chunking.overlap > chunking.size / 4) throw new ConfigError(`chunking.overlap should be at most a quarter of chunking.size (${chunking.size})`);
   if (auth.mode === 'none' && !LOOPBACK.has(host)) {
     throw new ConfigError(`server.host is ${host}, but auth.mode is none: without keys only loopback is served; set auth.mode to static`);
   }
+  checkJwt(auth);
   if (auth.mode === 'none' && auth.keys.length > 0) throw new ConfigError('auth.keys are given, but auth.mode is none: set auth.mode to static');
+  if (!isSlug(common.tenant) || !isSlug(common.collection)) throw new ConfigError('common.tenant and common.collection should be slugs: up to 128 of A-Z a-z 0-9 . _ -');
   return config;
 }

@@ -1,9 +1,11 @@
 // The `serve` command: starts the server, tells the operator where it is, stops it on SIGTERM or SIGINT with exit code 0.
 // Called by main through the command line; prints by the function it is given.
 import { readFileSync } from 'node:fs';
+import type { Config } from './config-shape.js';
 import { ConfigError } from './config-tenant-keys.js';
 import { readConfig } from './config.js';
 import { ListenError } from './http/server.js';
+import { TlsError } from './http/tls.js';
 import { createLogger } from './logger.js';
 import { startServer, type RunningServer } from './server.js';
 import { BUILTIN_SPACE } from './service/embedding-space.js';
@@ -20,7 +22,7 @@ export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => voi
     const server = await startServer(config, createLogger(config.logLevel));
     const stopped = untilSignal(server);
     const isReady = await Promise.race([untilReady(server), stopped.then(() => false)]);
-    if (isReady) print(banner(server, config.host, config.auth.mode, performance.now() - startedAtMs).join('\n'));
+    if (isReady) print(banner(server, config, performance.now() - startedAtMs).join('\n'));
     await stopped;
     return 0;
   } catch (error) {
@@ -31,7 +33,7 @@ export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => voi
 }
 
 function isOperatorError(error: unknown): error is Error {
-  return error instanceof ConfigError || error instanceof DataDirectoryError || error instanceof ListenError;
+  return error instanceof ConfigError || error instanceof DataDirectoryError || error instanceof ListenError || error instanceof TlsError;
 }
 
 /** A second signal while stopping ends the process at once. */
@@ -50,15 +52,15 @@ async function untilReady({ context }: RunningServer): Promise<true> {
   }
 }
 
-function banner({ port, dataDir, context }: RunningServer, host: string, authMode: string, tookMs: number): string[] {
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+function banner({ port, dataDir, context }: RunningServer, { host, tls, auth: { mode: authMode } }: Config, tookMs: number): string[] {
+  const url = `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const key = authMode === 'none' ? '' : ` -H "Authorization: Bearer $KEY"`;
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
   return [
     `Sheaf ${version} is ready at ${url} after ${(tookMs / 1000).toFixed(1)} s`,
     `  data      ${dataDir} (${context.shards.size} shards)`,
     `  embedder  ${BUILTIN_SPACE.vector_space_key} (built in)`,
-    `  auth      ${authMode}${authMode === 'static' ? `: the admin key is auth.admin_key, or in ${dataDir}/admin.key` : ', loopback only'}`,
+    `  auth      ${authMode}${authMode !== 'none' ? `: the admin key is auth.admin_key, or in ${dataDir}/admin.key` : ', loopback only'}`,
     `  try       curl -s${key} ${url}/v1/collections/default/docs/documents --json '{"text":"Captain Nemo commands the Nautilus."}'`,
     `            curl -s${key} "${url}/v1/collections/default/docs/search?q=submarine+captain"`,
   ];

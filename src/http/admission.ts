@@ -5,6 +5,9 @@ import { AppError } from '../contract/errors.js';
 
 const RETRY_AFTER_S = 1;
 
+/** What the server may hold of all bodies together. */
+export type Room = Pick<Admission, 'hold' | 'giveBack'>;
+
 export class Admission {
   private inFlight = 0;
   private heldBytes = 0;

@@ -3,7 +3,8 @@
 // Invariants: 1. onData is attached within the route callback, or the first bytes are lost. 2. `response` is not touched
 // after `release` (the exchange calls it before it replies) or `abandon`. 3. After a failure every `next` rejects with it.
 import { AppError } from '../contract/errors.js';
-import { overloaded } from './admission.js';
+import { overloaded, type Room } from './admission.js';
+import { TrickleClock } from './trickle-clock.js';
 import type { WireResponse } from './wire.js';
 
 /** So much may wait in memory for a slow reader; then the socket is paused. */
@@ -13,8 +14,6 @@ export interface BodyLimit {
   readonly bytesMax: number;
   /** The 413 to fail with. */
   readonly refusal: () => AppError;
-  /** Counts bytes against what the server may hold of all bodies together; false when that is used up. */
-  readonly hold: (bytes: number) => boolean;
 }
 
 interface Waiter {
@@ -26,18 +25,21 @@ export class BodySource implements AsyncIterable<Buffer> {
   private readonly queue: Buffer[] = [];
   private queuedBytes = 0;
   private waiter: Waiter | undefined;
+  private tellOver = (): void => undefined;
   private failure: AppError | undefined;
-  private isPaused = false;
+  /** Whether we hold the socket back. */
+  isPaused = false;
   private isReleased = false;
-  /** True once the last byte has come off the socket. */
+  /** Whether the last byte has come off the socket. */
   hasEnded = false;
   receivedBytes = 0;
+  /** performance.now() of the latest bytes. */
+  latestAtMs = 0;
   /** Bytes that count as held, to be given back when nothing of the request is under way any more. */
   heldBytes = 0;
-  /** performance.now() of the latest bytes. */
-  private progressAtMs = performance.now();
+  private readonly clock = new TrickleClock();
 
-  constructor(private readonly response: WireResponse, private readonly limit: BodyLimit) {
+  constructor(private readonly response: WireResponse, private readonly limit: BodyLimit, private readonly room: Room) {
     response.onData((chunk, isLast) => this.push(chunk, isLast));
   }
 
@@ -48,11 +50,31 @@ export class BodySource implements AsyncIterable<Buffer> {
     if (chunk !== undefined) this.queuedBytes -= chunk.length;
     if (this.queuedBytes < QUEUE_BYTES_MAX) this.resume();
     if (chunk !== undefined || this.hasEnded) return Promise.resolve(chunk);
+    this.clock.begin(performance.now());
     return new Promise((resolve, reject) => (this.waiter = { resolve, reject }));
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
     for (let chunk = await this.next(); chunk !== undefined; chunk = await this.next()) yield chunk;
+  }
+
+  /** Resolves, outside the library's callbacks, when the last byte is here or none is wanted any more. */
+  over(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.hasEnded || this.failure !== undefined) setImmediate(resolve);
+      else this.tellOver = () => setImmediate(resolve);
+    });
+  }
+
+  /** A write that does not fit makes the library read again from a socket that is held back: to be called after each. */
+  holdAgain(): void {
+    if (this.isPaused && !this.isReleased) this.response.pause();
+  }
+
+  /** Bytes that were taken and used count no longer as held. For readers that keep nothing. */
+  letGo(bytes: number): void {
+    this.heldBytes -= bytes;
+    this.room.giveBack(bytes);
   }
 
   /** Lets go of the socket before a reply: the library swallows what is still to come, and a reader still waiting rejects. */
@@ -67,21 +89,29 @@ export class BodySource implements AsyncIterable<Buffer> {
     if (!this.hasEnded) this.fail(new AppError('internal_error', 'The client does not wait for an answer any more.'));
   }
 
-  /** Milliseconds since the client last sent anything, 0 while we are the slow side or all is here. */
+  /** How long somebody has waited in vain for this body; 0 while we are the slow side or all is here. */
   stalledMs(nowMs: number): number {
-    return this.hasEnded || this.isPaused ? 0 : nowMs - this.progressAtMs;
+    return this.waiter === undefined ? 0 : this.clock.stalledMs(nowMs);
+  }
+
+  /** The client may have had a reason to wait: its time begins anew. */
+  excuse(): void {
+    this.clock.excuse(performance.now());
   }
 
   private push(chunk: ArrayBuffer, isLast: boolean): void {
     this.hasEnded = isLast;
     this.receivedBytes += chunk.byteLength;
-    this.progressAtMs = performance.now();
+    this.latestAtMs = performance.now();
+    this.clock.count(chunk.byteLength, this.latestAtMs);
     if (this.failure !== undefined || this.isReleased) return;
     if (this.receivedBytes > this.limit.bytesMax) return this.fail(this.limit.refusal());
-    if (!this.limit.hold(chunk.byteLength)) return this.fail(overloaded());
+    if (!this.room.hold(chunk.byteLength)) return this.fail(overloaded());
     this.heldBytes += chunk.byteLength;
     if (chunk.byteLength > 0) this.hand(Buffer.from(new Uint8Array(chunk)));
-    if (isLast) this.wake(undefined);
+    if (!isLast) return;
+    this.wake(undefined);
+    this.tellOver();
   }
 
   /** Makes readers reject and drops what is queued. The first failure stays. */
@@ -89,6 +119,7 @@ export class BodySource implements AsyncIterable<Buffer> {
     if (this.failure !== undefined) return;
     this.failure = error;
     this.queue.length = 0;
+    this.tellOver();
     this.waiter?.reject(error);
     this.waiter = undefined;
   }
@@ -97,10 +128,11 @@ export class BodySource implements AsyncIterable<Buffer> {
     if (this.wake(copy)) return;
     this.queue.push(copy);
     this.queuedBytes += copy.length;
-    if (this.queuedBytes >= QUEUE_BYTES_MAX && !this.isPaused && !this.hasEnded) {
-      this.isPaused = true;
-      this.response.pause();
-    }
+    if (this.queuedBytes < QUEUE_BYTES_MAX || this.hasEnded) return;
+    this.isPaused = true;
+    this.response.pause();
+    // When this callback has returned, the library tries once more to write what it still has of a streamed reply.
+    setImmediate(() => this.holdAgain());
   }
 
   private wake(chunk: Buffer | undefined): boolean {
@@ -113,7 +145,6 @@ export class BodySource implements AsyncIterable<Buffer> {
   private resume(): void {
     if (!this.isPaused || this.isReleased) return;
     this.isPaused = false;
-    this.progressAtMs = performance.now();
     this.response.resume();
   }
 }

@@ -3,15 +3,19 @@
 import { assert } from '../base/assert.js';
 import { AppError } from '../contract/errors.js';
 import type { Announced } from './afterwards.js';
+import type { Room } from './admission.js';
 import { BodySource, type BodyLimit } from './body-source.js';
 import { ByteGatherer } from './byte-gatherer.js';
 import { readForm } from './form.js';
 import type { Body, Form, Route } from './route.js';
+import { TemporaryFiles } from './temporary-files.js';
 import type { WireResponse } from './wire.js';
 
 export interface BodyLimits {
   readonly jsonBytesMax: number;
   readonly documentBytesMax: number;
+  /** Where larger files of forms go, emptied when the server starts. Absent: they are kept in memory. */
+  readonly temporaryDirectory?: string;
 }
 
 export interface BodyHead {
@@ -31,7 +35,9 @@ export class IncomingBody implements Body {
     private readonly head: BodyHead,
     /** Undefined when the request has no body. */
     readonly source: BodySource | undefined,
+    private readonly limit: BodyLimit,
     private readonly fileBytesMax: number,
+    private readonly files: TemporaryFiles | undefined,
   ) {}
 
   get contentType(): string {
@@ -52,13 +58,27 @@ export class IncomingBody implements Body {
 
   async *stream(): AsyncGenerator<Buffer> {
     const source = this.take();
-    if (source !== undefined) yield* source;
+    for (let chunk = await source?.next(); chunk !== undefined; chunk = await source?.next()) {
+      yield chunk;
+      source?.letGo(chunk.length);
+    }
+  }
+
+  /** Throws the 413 of the route where the announced length is over its limit. */
+  checkLength(): void {
+    const { announced } = this.head;
+    if (announced !== 'chunked' && announced > this.limit.bytesMax) throw this.limit.refusal();
   }
 
   /** Reads the body to its end and keeps nothing. */
   async discard(): Promise<void> {
     const source = this.take();
     while ((await source?.next()) !== undefined);
+  }
+
+  /** Removes what was written to disk, once nobody uses it any more. */
+  removeFiles(): void {
+    void this.files?.remove();
   }
 
   private async gather(): Promise<Buffer> {
@@ -77,7 +97,9 @@ export class IncomingBody implements Body {
   private async parse(): Promise<Form> {
     const source = this.take();
     if (source === undefined) throw new AppError('invalid_multipart', 'The request has no body.');
-    return readForm(source, this.contentType, { fileBytesMax: this.fileBytesMax, expectedBytes: this.expectedBytes });
+    const { fileBytesMax, expectedBytes, files } = this;
+    const spool = files && { newPath: () => files.newPath(), stored: (bytes: number) => source.letGo(bytes) };
+    return readForm(source, this.contentType, { fileBytesMax, expectedBytes, spool });
   }
 
   private take(): BodySource | undefined {
@@ -87,16 +109,12 @@ export class IncomingBody implements Body {
   }
 }
 
-/**
- * Must be called within the route callback. Throws the 413 of the route at once when the announced length is over its
- * limit; a chunked body fails with it while it streams.
- */
-export function openBody(response: WireResponse, head: BodyHead, kind: Route['body'], limits: BodyLimits, hold: BodyLimit['hold']): IncomingBody {
-  const { announced } = head;
+/** Must be called within the route callback. A chunked body over the limit of its route fails while it streams. */
+export function openBody(response: WireResponse, head: BodyHead, kind: Route['body'], limits: BodyLimits, room: Room): IncomingBody {
   const limit = limitOf(kind, head.contentType, limits);
-  if (announced !== 'chunked' && announced > limit.bytesMax) throw limit.refusal();
-  const source = announced === 0 ? undefined : new BodySource(response, { ...limit, hold });
-  return new IncomingBody(head, source, limits.documentBytesMax);
+  const source = head.announced === 0 ? undefined : new BodySource(response, limit, room);
+  const directory = kind === 'document' ? limits.temporaryDirectory : undefined;
+  return new IncomingBody(head, source, limit, limits.documentBytesMax, directory === undefined ? undefined : new TemporaryFiles(directory));
 }
 
 /** A handler may do other work before it awaits its body; a client that goes away meanwhile is no unhandled rejection. */
@@ -105,13 +123,18 @@ function awaitedLater<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
-function limitOf(kind: Route['body'], contentType: string, limits: BodyLimits): Omit<BodyLimit, 'hold'> {
+function limitOf(kind: Route['body'], contentType: string, limits: BodyLimits): BodyLimit {
   if (kind === 'document' && contentType.toLowerCase().startsWith('multipart/')) {
     const refusal = (): AppError => tooLarge('file_too_large', limits.documentBytesMax);
     return { bytesMax: limits.documentBytesMax + FORM_FIELDS_BYTES_MAX, refusal };
   }
-  const bytesMax = { none: IGNORED_BODY_BYTES_MAX, json: limits.jsonBytesMax, document: limits.documentBytesMax, lines: limits.jsonBytesMax }[kind];
+  const bytesMax = { none: IGNORED_BODY_BYTES_MAX, json: limits.jsonBytesMax, document: limits.documentBytesMax, lines: isLines(contentType) ? Infinity : limits.jsonBytesMax }[kind];
   return { bytesMax, refusal: () => tooLarge('request_too_large', bytesMax) };
+}
+
+/** Lines are bounded one by one, by who reads them. */
+function isLines(contentType: string): boolean {
+  return /^application\/x-ndjson *(;|$)/i.test(contentType);
 }
 
 function tooLarge(code: 'request_too_large' | 'file_too_large', limitBytes: number): AppError {

@@ -2,6 +2,7 @@
 // list of field errors of a 422. Called by exchange.ts on the front thread; pure. Tells nothing of a fault of ours.
 import { assert } from '../base/assert.js';
 import { AppError, ERROR_CODES, errorTypeOf, type ValidationDetail } from '../contract/errors.js';
+import type { PieceBlocks } from './piece-blocks.js';
 import type { Reply } from './route.js';
 
 /** A finished reply but for the headers that all replies have. */
@@ -10,6 +11,8 @@ export interface Answer {
   readonly contentType: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body: Uint8Array;
+  /** What follows `body`, of unknown length; undefined where that is all. */
+  readonly rest?: PieceBlocks | undefined;
 }
 
 /** The fields that close every JSON body. */
@@ -18,8 +21,10 @@ export interface Closing {
   readonly requestId: string;
 }
 
-const JSON_TYPE = 'application/json';
+export const JSON_TYPE = 'application/json';
 const BRACE_OPEN = 0x7b;
+const RETRY_AFTER_S = 1;
+const QUOTA_RETRY_AFTER_S = 60;
 
 /** Encodes a handler's reply. `ok` comes first and follows the status unless the handler sets it. */
 export function encodeReply(reply: WholeReply, closing: Closing): Answer {
@@ -29,38 +34,26 @@ export function encodeReply(reply: WholeReply, closing: Closing): Answer {
   return { status, headers, contentType: JSON_TYPE, body };
 }
 
-type StreamedReply = Extract<Reply, { jsonStream: unknown } | { stream: unknown }>;
+export type StreamedReply = Extract<Reply, { jsonStream: unknown } | { stream: unknown }>;
 export type WholeReply = Exclude<Reply, StreamedReply>;
-
-export async function wholeOf(reply: Reply): Promise<WholeReply> {
-  const { status, headers } = reply;
-  if ('jsonStream' in reply) return { status, headers, jsonParts: await gathered(reply.jsonStream) };
-  if (!('stream' in reply)) return reply;
-  const pieces = await gathered(reply.stream);
-  return { status, headers, contentType: reply.contentType, bytes: Buffer.concat(pieces.map((piece) => Buffer.from(piece as string))) };
-}
-
-async function gathered<T>(pieces: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const piece of pieces) all.push(piece);
-  return all;
-}
 
 /** Encodes an error for a route that lists `statuses`: where 400 is not among them, a 400 becomes 422. */
 export function encodeError(error: AppError, statuses: readonly number[], closing: Closing): Answer {
   const listed = ERROR_CODES[error.code].status;
   const status = listed === 400 && !statuses.includes(400) ? 422 : listed;
-  const { headers, retryAfterS } = error.options;
   return {
     status,
     contentType: JSON_TYPE,
-    headers: {
-      ...headers,
-      ...(retryAfterS === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfterS)) }),
-      ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
-    },
+    headers: { ...retryHeader(status, error), ...error.options.headers, ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}) },
     body: encodeObject(status, errorFields(error, status), closing),
   };
+}
+
+/** Every refusal for a time tells when to come back; where the cause is a quota, that is not soon. */
+function retryHeader(status: number, { code, options }: AppError): Record<string, string> {
+  if (status !== 429 && status !== 503 && options.retryAfterS === undefined) return {};
+  const retryAfterS = options.retryAfterS ?? (ERROR_CODES[code].retryable ? RETRY_AFTER_S : QUOTA_RETRY_AFTER_S);
+  return { 'Retry-After': String(Math.ceil(retryAfterS)) };
 }
 
 function errorFields(error: AppError, status: number): Record<string, unknown> {
@@ -92,9 +85,21 @@ function joinParts(status: number, parts: readonly (string | Uint8Array)[], clos
   const first = pieces[0];
   assert(first !== undefined && first[0] === BRACE_OPEN, 'jsonParts start with the brace of an object');
   pieces[0] = first.subarray(1);
-  const head = Buffer.from(`{"ok":${status < 400},`);
-  const tail = Buffer.from(`,"latency_ms":${roundedMs(closing.latencyMs)},"request_id":${JSON.stringify(closing.requestId)}}`);
-  return Buffer.concat([head, ...pieces, tail]);
+  return Buffer.concat([Buffer.from(headOf(status)), ...pieces, Buffer.from(tailOf(closing))]);
 }
 
+/** The same for pieces that are still to come; `closing` is asked for when they are over. */
+export async function* joinedPieces(status: number, pieces: AsyncIterable<string>, closing: () => Closing): AsyncGenerator<string> {
+  let isFirst = true;
+  for await (const piece of pieces) {
+    assert(!isFirst || piece[0] === '{', 'a jsonStream starts with the brace of an object');
+    yield isFirst ? headOf(status) + piece.slice(1) : piece;
+    isFirst = false;
+  }
+  assert(!isFirst, 'a jsonStream has pieces');
+  yield tailOf(closing());
+}
+
+const headOf = (status: number): string => `{"ok":${status < 400},`;
+const tailOf = ({ latencyMs, requestId }: Closing): string => `,"latency_ms":${roundedMs(latencyMs)},"request_id":${JSON.stringify(requestId)}}`;
 const roundedMs = (ms: number): number => Math.round(ms * 1000) / 1000;

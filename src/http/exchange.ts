@@ -1,150 +1,150 @@
-// One request's life: matched, authenticated, admitted, its body opened, handled, answered, logged. Made by server.ts for
-// each request, on the front thread. Invariants: 1. `response` is not touched in state `over`. 2. A place taken from the
-// admission is given back once the handler has settled *and* the reply is out or the client gone: an abandoned request
-// still costs what its handler costs. 3. Each request is logged once, when it is over for the client.
+// One request's life: handled, answered, logged. Made by server.ts for each request, on the front thread. Invariants:
+// 1. `response` is not touched in state `over`. 2. What a request has taken is given back once its handler has settled *and*
+// the reply is out or the client gone: an abandoned request still costs what its handler costs. 3. Each request is logged
+// once, when it is over for the client.
 import { AppError } from '../contract/errors.js';
-import { type Admission, overloaded } from './admission.js';
-import { afterwardsOf, type Announced } from './afterwards.js';
-import { openBody } from './body.js';
-import type { BodySource } from './body-source.js';
-import { type Answer, type Closing, encodeError, encodeReply, wholeOf } from './envelope.js';
+import { overloaded } from './admission.js';
+import { type Afterwards, afterwardsOf } from './afterwards.js';
+import { isCompressible, negotiated } from './compression.js';
+import { type Answer, encodeError, encodeReply } from './envelope.js';
 import type { Head } from './head.js';
-import type { HttpServerOptions, Outcome, RequestEvent } from './options.js';
-import { writeReply } from './reply.js';
+import type { Outcome, RequestEvent } from './options.js';
+import type { PieceBlocks } from './piece-blocks.js';
+import { type Manner, writeReply } from './reply.js';
+import { ReplyStream } from './reply-stream.js';
 import type { RequestIds } from './request-id.js';
-import type { Actor, Body, Reply, Request } from './route.js';
-import type { Router } from './router.js';
-import { NO_BODY, NOBODY, UNMATCHED } from './unmatched.js';
+import { beginStreamed, isStreamed } from './streamed-answer.js';
+import { type Reception, Visit } from './visit.js';
 import type { WireResponse } from './wire.js';
 
 /** What all exchanges of a server share. */
-export interface Floor {
-  readonly options: HttpServerOptions;
-  readonly router: Router;
-  readonly admission: Admission;
+export interface Floor extends Reception {
   readonly requestIds: RequestIds;
   /** Called once for each exchange, when nothing of it is under way any more. */
   left(exchange: Exchange): void;
 }
 
-export class Exchange implements Request {
-  readonly startedAtMs = performance.now();
-  readonly id: string;
-  route = UNMATCHED;
-  params: Readonly<Record<string, string>> = {};
-  actor = NOBODY;
-  body: Body = NO_BODY;
-  private parsedQuery: URLSearchParams | undefined;
-  private source: BodySource | undefined;
-  private announced: Announced | 'unclear' = 'unclear';
-  private isAdmitted = false;
+export class Exchange {
+  private readonly visit: Visit;
   private isSettled = false;
   private state: 'open' | 'replying' | 'over' = 'open';
   private sent: Answer | undefined;
+  private stream: ReplyStream | undefined;
   private cutOff: Outcome | undefined;
 
   constructor(private readonly floor: Floor, private readonly response: WireResponse, private readonly head: Head) {
-    this.id = floor.requestIds.idFor(head.header('x-request-id'));
-  }
-
-  get query(): URLSearchParams {
-    return (this.parsedQuery ??= new URLSearchParams(this.head.queryText));
-  }
-
-  get aborted(): boolean {
-    return this.state !== 'open';
-  }
-
-  header(name: string): string {
-    return this.head.header(name);
+    this.visit = new Visit(floor, response, head, floor.requestIds.idFor(head.header('x-request-id')));
   }
 
   /** Answers the request. Runs as far as the opening of the body before it returns; never rejects. */
   async run(): Promise<void> {
     let answer: Answer;
     try {
-      const reply = await wholeOf(await this.handle());
-      answer = encodeReply(reply, this.closing());
+      const reply = await this.visit.handle();
+      answer = isStreamed(reply) ? await beginStreamed(reply, () => this.visit.closing()) : encodeReply(reply, this.visit.closing());
     } catch (error) {
       answer = this.refusal(error);
     }
+    if (isCompressible(answer)) answer = await negotiated(answer, this.head.header('accept-encoding'));
+    if (this.floor.options.tls !== undefined && this.visit.owesBody) await new Promise(setImmediate);
+    if (answer.rest !== undefined) await this.replyAtLength(answer, answer.rest);
+    else if (this.state === 'open') this.reply(answer);
     this.isSettled = true;
-    if (this.state === 'open') this.reply(answer);
-    else if (this.state === 'over') this.leave();
+    if (this.state === 'over') this.leave();
   }
 
   /** The client has gone. */
   abort(): void {
     if (this.state === 'over') return;
-    this.source?.abandon();
+    this.visit.source?.abandon();
+    this.stream?.abandon();
     this.finish(this.cutOff ?? 'aborted');
   }
 
   /** Ends what has taken too long. Called every now and then while the request is under way. */
   checkTime(nowMs: number): void {
+    const { source, startedAtMs } = this.visit;
     const { bodyTimeoutMs, requestTimeoutMs = Infinity } = this.floor.options.limits;
+    if (this.state === 'over') return;
+    const verdict = this.stream?.verdict(nowMs);
+    if (verdict !== undefined) return this.cut(verdict);
     if (this.state !== 'open') return;
-    if ((this.source?.stalledMs(nowMs) ?? 0) > bodyTimeoutMs) {
-      this.cutOff = 'body_timeout';
-      this.response.close();
-    } else if (nowMs - this.startedAtMs > requestTimeoutMs) {
-      this.reply(this.refusal(overloaded('The request took longer than the server allows.')));
-    }
-  }
-
-  private async handle(): Promise<Reply> {
-    const { options, router, admission } = this.floor;
-    admission.checkOpen();
-    this.announced = this.head.announcedBody();
-    const { route, params } = router.match(this.head.method, this.head.path);
-    this.route = route;
-    this.params = params;
-    this.actor = options.authenticate(this, route) as Actor;
-    if (route.access !== 'public') {
-      admission.enter();
-      this.isAdmitted = true;
-    }
-    const body = openBody(this.response, { contentType: this.header('content-type'), announced: this.announced }, route.body, options.limits, (bytes) => admission.hold(bytes));
-    this.body = body;
-    this.source = body.source;
-    if (route.body === 'none' && this.announced !== 0) await body.discard();
-    return route.handle(this);
+    const waitedMs = nowMs - Math.max(startedAtMs, source?.latestAtMs ?? 0);
+    if ((source?.stalledMs(nowMs) ?? 0) > bodyTimeoutMs) this.cut('body_timeout');
+    else if (waitedMs > requestTimeoutMs) this.reply(this.refusal(overloaded('The request took longer than the server allows.')));
   }
 
   private refusal(error: unknown): Answer {
-    if (error instanceof AppError) return encodeError(error, this.route.statuses, this.closing());
-    this.floor.options.onFault(error, this.id);
-    return encodeError(new AppError('internal_error'), this.route.statuses, this.closing());
+    this.tellFault(error);
+    return encodeError(error instanceof AppError ? error : new AppError('internal_error'), this.visit.route.statuses, this.visit.closing());
+  }
+
+  private tellFault(error: unknown): void {
+    if (!(error instanceof AppError)) this.floor.options.onFault(error, this.visit.id);
   }
 
   private reply(answer: Answer): void {
-    const afterwards = afterwardsOf(this.announced, this.source, this.floor.admission.isClosed);
+    const { announced, source } = this.visit;
+    const afterwards = afterwardsOf(announced, source, this.floor.admission.isClosed);
+    this.begin(answer);
+    source?.release();
+    writeReply(this.response, answer, this.manner(afterwards), () => this.finish('answered'));
+  }
+
+  /** Writes a streamed reply while there is somebody to take it; its source is made to clean up in any case. */
+  private async replyAtLength(answer: Answer, rest: PieceBlocks): Promise<void> {
+    try {
+      if (this.state === 'open' && this.head.isHead) this.reply(answer);
+      else if (this.state === 'open') await this.writeStream(answer, rest);
+    } catch (error) {
+      if (this.state !== 'over') this.floor.options.onFault(error, this.visit.id);
+      this.cut('failed');
+    }
+    await rest.return().catch((error: unknown) => this.tellFault(error));
+  }
+
+  private async writeStream(answer: Answer, rest: PieceBlocks): Promise<void> {
+    const { options, admission } = this.floor;
+    this.begin(answer);
+    const stream = (this.stream = new ReplyStream(this.response, this.visit.source, options.limits, admission, options.tls !== undefined));
+    if (!(await stream.write(answer, rest, this.manner(admission.isClosed ? 'ask_to_close' : 'keep')))) return;
+    stream.end();
+    this.finish('answered');
+  }
+
+  private begin(answer: Answer): void {
     this.state = 'replying';
     this.sent = answer;
-    this.source?.release();
-    writeReply(this.response, answer, { requestId: this.id, isHead: this.head.isHead, afterwards }, () => this.finish('answered'));
+    this.visit.aborted = answer.rest === undefined;
+  }
+
+  private manner(afterwards: Afterwards): Manner {
+    return { requestId: this.visit.id, isHead: this.head.isHead, afterwards, headers: this.visit.headers };
+  }
+
+  /** Drops the connection, by which `abort` is called. */
+  private cut(outcome: Outcome): void {
+    if (this.state === 'over') return;
+    this.cutOff = outcome;
+    this.response.close();
   }
 
   private finish(outcome: Outcome): void {
     this.state = 'over';
+    this.visit.aborted = true;
     this.floor.options.log(this.event(outcome));
     if (this.isSettled) this.leave();
   }
 
   private leave(): void {
-    if (this.isAdmitted) this.floor.admission.leave();
-    this.floor.admission.giveBack(this.source?.heldBytes ?? 0);
+    this.visit.leave();
     this.floor.left(this);
   }
 
-  private closing(): Closing {
-    return { latencyMs: performance.now() - this.startedAtMs, requestId: this.id };
-  }
-
   private event(outcome: Outcome): RequestEvent {
-    const { id, head, route, actor, sent } = this;
-    const { latencyMs } = this.closing();
-    const bytes = head.isHead ? 0 : (sent?.body.length ?? 0);
-    return { id, method: head.loggedMethod, route: route.path, status: sent?.status ?? 0, latencyMs, actor: actor.name, bytes, outcome };
+    const { head, sent } = this;
+    const { id, route, actor } = this.visit;
+    const bytes = this.stream?.writtenBytes ?? (head.isHead ? 0 : (sent?.body.length ?? 0));
+    return { id, method: head.loggedMethod, route: route.path, status: sent?.status ?? 0, latencyMs: this.visit.closing().latencyMs, actor: actor.name, bytes, outcome };
   }
 }

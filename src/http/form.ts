@@ -1,15 +1,17 @@
-// Reads a multipart/form-data body: fields as text and at most one file, kept in memory. Called by body.ts on the front
-// thread. The parser takes bytes as they come and holds the source back, so the file could go to disk chunk by chunk.
-import { pipeline } from 'node:stream/promises';
+// Reads a multipart/form-data body: fields as text and at most one file, which goes where file-sink.ts has room for it.
+// Called by body.ts on the front thread. The parser takes bytes as they come, and holds the source back.
+import { finished, pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { AppError } from '../contract/errors.js';
-import { ByteGatherer } from './byte-gatherer.js';
+import { FileSink, type FileSpool } from './file-sink.js';
 import type { Form } from './route.js';
 
 export interface FormLimits {
   readonly fileBytesMax: number;
   /** Announced length of the whole body, undefined when unknown. */
   readonly expectedBytes: number | undefined;
+  /** Where large files go; undefined to keep them in memory. */
+  readonly spool: FileSpool | undefined;
 }
 
 const PARTS_MAX = 64;
@@ -19,17 +21,18 @@ const PART_HEADER_BYTES_MAX = 16 * 1024;
 /**
  * Reads the form to its end. Of fields with one name the last counts; a nameless, empty file is what browsers send for an
  * empty file input, and counts as no file. Throws 400 `invalid_multipart` when the body is malformed or cut off, has more
- * than 64 parts or two files, 413 `file_too_large` or `request_too_large` (a field over 1 MiB), and what `source` throws.
+ * than 64 parts or two files, 413 `file_too_large` or `request_too_large` (a field over 1 MiB), 503 `storage_full`, and what `source` throws.
  */
 export async function readForm(source: AsyncIterable<Buffer>, contentType: string, limits: FormLimits): Promise<Form> {
   const parser = openParser(contentType, limits.fileBytesMax);
   const parts = new FormParts(parser, limits);
   try {
     await pipeline(source, parser);
+    return await parts.form();
   } catch (error) {
-    throw error instanceof AppError ? error : new AppError('invalid_multipart');
+    await parts.stop();
+    throw parts.failure ?? (error instanceof AppError ? error : new AppError('invalid_multipart'));
   }
-  return parts.form();
 }
 
 function openParser(contentType: string, fileBytesMax: number): BusboyInstance {
@@ -46,7 +49,9 @@ function openParser(contentType: string, fileBytesMax: number): BusboyInstance {
 /** Collects what the parser finds, and stops it at the first thing that is not allowed. */
 class FormParts {
   private readonly fields = new Map<string, string>();
-  private file: { name: string; type: string; content: ByteGatherer } | undefined;
+  private file: { name: string; type: string; sink: FileSink } | undefined;
+  /** Why the file could not be kept. */
+  failure: Error | undefined;
 
   constructor(private readonly parser: BusboyInstance, private readonly limits: FormLimits) {
     parser.on('field', (name, value, _nameCut, valueCut) => this.addField(name, value, valueCut));
@@ -55,11 +60,18 @@ class FormParts {
     parser.on('filesLimit', () => this.refuse('invalid_multipart', 'A form has at most one file.'));
   }
 
-  form(): Form {
+  async form(): Promise<Form> {
     const { fields, file } = this;
-    const bytes = file?.content.take();
-    if (file === undefined || bytes === undefined || (file.name === '' && bytes.length === 0)) return { fields };
-    return { fields, file: { name: file.name, type: file.type, bytes } };
+    if (file === undefined) return { fields };
+    await finished(file.sink);
+    const content = file.sink.content();
+    const isNone = file.name === '' && 'bytes' in content && content.bytes.length === 0;
+    return isNone ? { fields } : { fields, file: { name: file.name, type: file.type, ...content } };
+  }
+
+  /** Resolves when nothing is written any more. */
+  async stop(): Promise<void> {
+    await this.file?.sink.stop();
   }
 
   private addField(name: string | undefined, value: string, isCut: boolean): void {
@@ -69,9 +81,12 @@ class FormParts {
   }
 
   private addFile(stream: BusboyFileStream, name: string | undefined, type: string): void {
-    const content = new ByteGatherer(this.limits.expectedBytes);
-    this.file = { name: name ?? '', type, content };
-    stream.on('data', (chunk: Buffer) => content.add(chunk));
+    const sink = new FileSink(this.limits.expectedBytes, this.limits.spool);
+    this.file = { name: name ?? '', type, sink };
+    stream.pipe(sink).on('error', (error) => {
+      this.failure = error;
+      this.parser.destroy(error);
+    });
     stream.on('limit', () => this.refuse('file_too_large', undefined, { limit_bytes: this.limits.fileBytesMax }));
     // A file that is cut off is an error of the parser too, which is where it is answered.
     stream.on('error', () => undefined);

@@ -3,6 +3,7 @@
 import type { BodyLimits } from './body.js';
 import type { Credentials } from '../tenants/actor.js';
 import type { Actor, Method, Route } from './route.js';
+import type { TlsFiles } from './tls.js';
 
 export interface HttpLimits extends BodyLimits {
   /** Requests under way in the whole server; those of public routes do not count. */
@@ -15,8 +16,8 @@ export interface HttpLimits extends BodyLimits {
   readonly requestTimeoutMs?: number;
 }
 
-/** How a request ended: with a reply handed over in full, with the client gone before that, or cut off for a stalled body. */
-export type Outcome = 'answered' | 'aborted' | 'body_timeout';
+/** How a request ended: with a reply handed over in full, with the client gone before that, cut off for a stalled body, or by a failure after the reply had begun. */
+export type Outcome = 'answered' | 'aborted' | 'body_timeout' | 'failed';
 
 /** One finished request, for the log and the metrics. */
 export interface RequestEvent {
@@ -46,13 +47,15 @@ export interface Permit {
 export interface HttpServerOptions {
   readonly routes: readonly Route[];
   /** Finds who calls and whether they may; throws AppError (401, 403). Asked for public routes too. */
-  readonly authenticate: (request: Credentials, route: Pick<Route, 'access' | 'scope'>) => Actor | Promise<Actor>;
+  readonly authenticate: (request: Credentials, route: Pick<Route, 'access' | 'scope' | 'operation'>) => Actor | Promise<Actor>;
   /**
    * Takes a place for a request on a limited route (429 among its statuses). `tenant` is the one of the path; undefined where
    * the path has none. Throws 429 `tenant_rate_limited`. Absent: no limits.
    */
   readonly admit?: (actor: Actor, tenant: string | undefined) => Permit;
   readonly limits: HttpLimits;
+  /** For HTTPS; the files have been checked. Absent: plain HTTP. */
+  readonly tls?: TlsFiles | undefined;
   readonly log: (event: RequestEvent) => void;
   /** Told of everything thrown that is not an AppError: faults of ours, of which the client learns nothing. */
   readonly onFault: (error: unknown, requestId: string) => void;

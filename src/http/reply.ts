@@ -10,6 +10,8 @@ export interface Manner {
   /** A reply to HEAD: all headers, and the length of the body instead of the body. */
   readonly isHead: boolean;
   readonly afterwards: Afterwards;
+  /** Beside those of the answer. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Larger replies are handed over as the socket takes them; the library can close after smaller ones by itself. */
@@ -28,14 +30,15 @@ export function writeReply(response: WireResponse, answer: Answer, manner: Manne
   if (!isLarge) written();
 }
 
-function writeHead(response: WireResponse, answer: Answer, manner: Manner, libraryCloses: boolean): void {
+export function writeHead(response: WireResponse, answer: Answer, manner: Manner, libraryCloses: boolean): void {
   response.writeStatus(`${answer.status} ${STATUS_CODES[answer.status]}`);
   response.writeHeader('X-Request-ID', manner.requestId);
   response.writeHeader('Content-Type', answer.contentType);
   for (const name in answer.headers) response.writeHeader(name, answer.headers[name] as string);
+  for (const name in manner.headers) response.writeHeader(name, manner.headers[name] as string);
   if (manner.afterwards !== 'keep' && !libraryCloses) response.writeHeader('Connection', 'close');
   // Not as an argument of endWithoutBody: the library would take the reply for unfinished and drop the next request.
-  if (manner.isHead) response.writeHeader('Content-Length', String(answer.body.length));
+  if (manner.isHead && answer.rest === undefined) response.writeHeader('Content-Length', String(answer.body.length));
 }
 
 function handOver(response: WireResponse, body: Uint8Array, written: () => void): void {

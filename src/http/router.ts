@@ -1,7 +1,7 @@
 // Finds the route for a method and a path: a tree of path segments made from the route table once, at start.
 // Called by exchange.ts for every request, on the front thread.
 import { assert } from '../base/assert.js';
-import { AppError } from '../contract/errors.js';
+import { AppError, invalidField } from '../contract/errors.js';
 import type { Route } from './route.js';
 
 export interface Match {
@@ -14,7 +14,8 @@ export interface Router {
   /**
    * The route for `method` (lower case; `head` finds the GET route) and the raw path, which is split first and decoded
    * after, so that `%2F` stays inside its segment. Where two templates fit, the one with a literal further left wins.
-   * Throws 404 `not_found`, also for broken percent-encoding, and 405 `method_not_allowed` with `Allow`.
+   * Throws 404 `not_found`, 405 `method_not_allowed` with `Allow`, and for broken percent-encoding 422 where the route it
+   * would be lists that, else 404.
    */
   match(method: string, path: string): Match;
 }
@@ -40,6 +41,7 @@ export function createRouter(routes: readonly Route[]): Router {
       const segments = segmentsOf(path);
       const values: string[] = [];
       const ending = find(root, segments, 0, method === 'head' ? 'get' : method, values);
+      if (segments.some(isBroken)) throw brokenPath(ending?.route.statuses ?? []);
       if (ending === undefined) throw refusalFor(root, segments);
       const params: Record<string, string> = {};
       for (let at = 0; at < values.length; at += 1) params[ending.names[at] as string] = values[at] as string;
@@ -71,17 +73,27 @@ function literalBelow(node: Node, segment: string): Node {
   return below;
 }
 
+/** A segment with broken percent-encoding stays as it is: it fits no literal, and `match` refuses it where it is a parameter. */
 function segmentsOf(path: string): string[] {
   const segments = path.slice(1).split('/');
-  return path.includes('%') ? segments.map(decoded) : segments;
+  return path.includes('%') ? segments.map((segment) => decoded(segment) ?? `${BROKEN}${segment}`) : segments;
 }
 
-function decoded(segment: string): string {
+/** No decoded segment begins so: a lone surrogate is in no UTF-8. */
+const BROKEN = '\ud800';
+const isBroken = (segment: string): boolean => segment.startsWith(BROKEN);
+
+function decoded(segment: string): string | undefined {
   try {
     return decodeURIComponent(segment);
   } catch {
-    throw new AppError('not_found', 'The path has broken percent-encoding.');
+    return undefined;
   }
+}
+
+function brokenPath(statuses: readonly number[]): AppError {
+  if (statuses.includes(422)) return invalidField(['path'], 'broken percent-encoding', 'url_parsing');
+  return new AppError('not_found', 'The path has broken percent-encoding.');
 }
 
 /** Leaves the parameters' values in `values`, in the order of the template. An empty segment is never a parameter. */

@@ -2,11 +2,27 @@
 // It drives routing, authentication, limits, error statuses and the OpenAPI document; the statuses are the specification's.
 import type { Context } from '../service/context.js';
 import type { Route } from './route.js';
+import { batchRoutes } from './routes/batch.js';
 import { collectionRoutes } from './routes/collections.js';
+import { withDocs } from './routes/docs.js';
 import { documentRoutes } from './routes/documents.js';
+import { embedderRoutes } from './routes/embedders.js';
 import { healthRoutes } from './routes/health.js';
+import { metricsRoutes } from './routes/metrics.js';
+import { queryRoutes } from './routes/queries.js';
 import { searchRoutes } from './routes/search.js';
+import { tenantRoutes } from './routes/tenants.js';
 
 export function createRoutes(context: Context): Route[] {
-  return [...healthRoutes(context), ...collectionRoutes(context), ...documentRoutes(context), ...searchRoutes(context)];
+  return withDocs([
+    ...healthRoutes(context),
+    ...metricsRoutes(context),
+    ...tenantRoutes(context),
+    ...embedderRoutes(),
+    ...collectionRoutes(context),
+    ...documentRoutes(context),
+    ...batchRoutes(context),
+    ...searchRoutes(context),
+    ...queryRoutes(context),
+  ]);
 }

@@ -8,6 +8,7 @@ import { Head } from './head.js';
 import type { HttpServerOptions } from './options.js';
 import { RequestIds } from './request-id.js';
 import { createRouter } from './router.js';
+import { emptyTemporaryDirectory } from './temporary-files.js';
 
 /** How often the time of the requests under way is checked. */
 const SWEEP_MS = 100;
@@ -27,7 +28,7 @@ export class ListenError extends Error {
 }
 
 export class HttpServer {
-  private readonly app = uWS.App();
+  private readonly app: uWS.TemplatedApp;
   private readonly open = new Set<Exchange>();
   private readonly admission: Admission;
   private socket: ListenSocket | undefined;
@@ -36,7 +37,11 @@ export class HttpServer {
   private becameIdle: () => void = () => undefined;
 
   constructor(options: HttpServerOptions) {
+    const { tls } = options;
+    this.app = tls === undefined ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
     this.admission = new Admission(options.limits.inFlightMax, options.limits.heldBytesMax);
+    const { temporaryDirectory } = options.limits;
+    if (temporaryDirectory !== undefined) emptyTemporaryDirectory(temporaryDirectory);
     const floor: Floor = {
       options,
       router: createRouter(options.routes),

@@ -16,12 +16,19 @@ export interface WireResponse {
   onAborted(gone: () => void): unknown;
   /** The chunk is emptied when the callback returns. A request without a body gets one empty last chunk. */
   onData(take: (chunk: ArrayBuffer, isLast: boolean) => void): unknown;
+  /**
+   * Takes the socket out of the poll, for writing too, and keeps what it was polled for in one of two places that all sockets
+   * share: one for sockets with bytes still to be written, one for those without. `resume` takes what the place for the
+   * socket's state now holds, so a socket that is paused in one state and resumed in the other relies on pauses of others.
+   */
   pause(): void;
   resume(): void;
   cork(write: () => void): unknown;
   writeStatus(line: string): unknown;
   writeHeader(name: string, value: string): unknown;
-  end(body: Uint8Array, closeConnection: boolean): unknown;
+  end(body?: Uint8Array, closeConnection?: boolean): unknown;
+  /** One chunk of a reply of unknown length. False when some of it, or of one before, still waits for the socket. */
+  write(chunk: Uint8Array): boolean;
   endWithoutBody(): unknown;
   /** Hands over what the socket takes at once. Answers whether that was all of `chunk`, and whether the reply is complete. */
   tryEnd(chunk: Uint8Array, totalBytes: number): [boolean, boolean];

@@ -165,6 +165,17 @@ test('a body that stalls is cut off and logged; the handler is told', async (t) 
   assert.equal((await fetch(probe.url('/health'))).status, 200);
 });
 
+test('a body that makes progress may take longer than a request without', async (t) => {
+  const probe = await startProbe(t, routes, { requestTimeoutMs: 300, bodyTimeoutMs: 5000 });
+  const client = await probe.client();
+  client.request('POST', '/json', { 'Content-Length': '20000' });
+  for (let sent = 0; sent < 20_000; sent += 1000) {
+    client.send('x'.repeat(1000));
+    await new Promise((resolve) => setTimeout(resolve, 40));
+  }
+  assert.equal(jsonOf(await client.reply()).bytes, 20_000);
+});
+
 test('a slow handler holds the socket back and loses nothing', async (t) => {
   const wait = gate();
   const late = route('POST', '/late', async (request) => {

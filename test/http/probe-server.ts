@@ -33,7 +33,7 @@ export const ok = (): Reply => ({ status: 200, json: { status: 'ready' } });
 /** Answers the length of the body it was sent. */
 export const measure = async (request: Request): Promise<Reply> => ({ status: 200, json: { bytes: (await request.body.bytes()).length } });
 
-export async function startProbe(test: TestContext, routes: Route[], limits: Partial<HttpLimits> = {}): Promise<ProbeServer> {
+export async function startProbe(test: TestContext, routes: Route[], limits: Partial<HttpLimits> = {}, others: Partial<HttpServerOptions> = {}): Promise<ProbeServer> {
   const events: RequestEvent[] = [];
   const faults: unknown[] = [];
   const options: HttpServerOptions = {
@@ -46,6 +46,7 @@ export async function startProbe(test: TestContext, routes: Route[], limits: Par
     limits: { ...LIMITS, ...limits },
     log: (event) => events.push(event),
     onFault: (error) => faults.push(error),
+    ...others,
   };
   const server = createHttpServer(options);
   const port = await server.listen('127.0.0.1', 0);

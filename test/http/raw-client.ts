@@ -47,18 +47,37 @@ export class RawClient {
     this.send(Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`), Buffer.from(body)]));
   }
 
-  /** The next reply; `hasBody` false for one to HEAD and for an interim one. */
+  /** The next reply; `hasBody` false for one to HEAD, for an interim one, and to read chunks one by one. */
   async reply({ hasBody = true } = {}): Promise<RawReply> {
     await this.until(() => this.received().includes(HEAD_END));
     const headEnd = this.received().indexOf(HEAD_END);
     const [statusLine = '', ...lines] = this.received().toString('latin1', 0, headEnd).split('\r\n');
     const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 2)]));
     const bodyAt = headEnd + HEAD_END.length;
+    if (hasBody && headers['transfer-encoding'] === 'chunked') {
+      this.keep(this.received().subarray(bodyAt));
+      return { status: Number(statusLine.split(' ')[1]), headers, body: await this.chunkedBody() };
+    }
     const endAt = bodyAt + (hasBody ? Number(headers['content-length'] ?? 0) : 0);
     await this.until(() => this.receivedBytes >= endAt);
     const received = this.received();
     this.keep(received.subarray(endAt));
     return { status: Number(statusLine.split(' ')[1]), headers, body: received.subarray(bodyAt, endAt) };
+  }
+
+  /** The next chunk of a chunked body; empty for the last one. The line end of a chunk comes with the next one. */
+  async chunk(): Promise<Buffer> {
+    const sizeLine = /^(?:\r\n)?([0-9a-f]+)\r\n/i;
+    const startOf = (): string => this.received().toString('latin1', 0, 32);
+    await this.until(() => sizeLine.test(startOf()));
+    const [line = '', size = ''] = sizeLine.exec(startOf()) ?? [];
+    const bytes = Number.parseInt(size, 16);
+    const endAt = line.length + bytes;
+    const keptAt = bytes === 0 ? endAt + 2 : endAt;
+    await this.until(() => this.receivedBytes >= keptAt);
+    const received = this.received();
+    this.keep(received.subarray(keptAt));
+    return received.subarray(line.length, endAt);
   }
 
   /** Waits for the server to close the connection. */
@@ -68,6 +87,12 @@ export class RawClient {
 
   destroy(): void {
     this.socket.destroy();
+  }
+
+  private async chunkedBody(): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    for (let chunk = await this.chunk(); chunk.length > 0; chunk = await this.chunk()) chunks.push(chunk);
+    return Buffer.concat(chunks);
   }
 
   /** Everything received and not yet read; joined only when asked for, so that large replies are not copied again and again. */

@@ -29,7 +29,7 @@ export async function untilReady(server: ServeProcess): Promise<string> {
   let ended = false;
   void server.ended.then(() => (ended = true));
   for (;;) {
-    const url = /ready at (http:\S+)/.exec(server.output())?.[1];
+    const url = /ready at (https?:\S+)/.exec(server.output())?.[1];
     if (url) return url;
     if (ended) throw new Error(`the server ended: ${server.output()}`);
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,0 +1,93 @@
+// Compresses what goes out, where the client asks for it and it is worth it. Called by exchange.ts on the front thread; the
+// work is done by Node's thread pool, at low levels. Streams are compressed block by block, each flushed, so that nothing that is ready
+// waits in the compressor.
+import { promisify } from 'node:util';
+import { brotliCompress, brotliCompressSync, constants, createBrotliCompress, createGzip, gzip, gzipSync, type BrotliCompress, type Gzip } from 'node:zlib';
+import { type Coding, codingFor } from './accept-encoding.js';
+import type { Answer } from './envelope.js';
+import { type Piece, PieceBlocks } from './piece-blocks.js';
+
+/** Below, a compressed reply saves no packet. */
+const BYTES_MIN = 1024;
+/** So much takes less than 0.1 ms to compress, about what it costs to ask the thread pool (200 kB: 0.5 ms). */
+const AT_ONCE_BYTES_MAX = 16 * 1024;
+const GZIP = { level: 4 };
+const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT };
+/** Bytes given to the compressor at a time; it has room for all that comes of them. */
+const SLICE_BYTES = 64 * 1024;
+const ROOM_BYTES = 1024 * 1024;
+/** How long a block of the source waits for more. */
+const BLOCK_WAIT_MS = 1;
+
+const COMPRESSIBLE = /^(text\/|application\/(json|x-ndjson|javascript|xml|yaml|openapi\+json))|[+]json\b/;
+const NOTHING = Buffer.alloc(0);
+const VARY = { Vary: 'Accept-Encoding' };
+
+const gzipped = promisify<Uint8Array, object, Buffer>(gzip);
+const brotlied = promisify<Uint8Array, object, Buffer>(brotliCompress);
+
+/** Whether the client's wishes make a difference to this answer. */
+export function isCompressible({ contentType, headers, body, rest }: Answer): boolean {
+  const isLong = rest !== undefined || body.length > BYTES_MIN;
+  return isLong && COMPRESSIBLE.test(contentType) && headers?.['Content-Encoding'] === undefined;
+}
+
+/** The answer as the client likes it best. For compressible ones. Never rejects. */
+export async function negotiated(answer: Answer, acceptEncoding: string): Promise<Answer> {
+  const coding = codingFor(acceptEncoding);
+  if (coding === undefined) return { ...answer, headers: { ...answer.headers, ...VARY } };
+  const headers = { ...answer.headers, ...VARY, 'Content-Encoding': coding };
+  const { body, rest } = answer;
+  if (rest !== undefined) return { ...answer, headers, body: NOTHING, rest: new PieceBlocks(compressedPieces(body, rest, coding)) };
+  return compressed(body, coding).then(
+    (bytes) => ({ ...answer, headers, body: bytes }),
+    () => ({ ...answer, headers: { ...answer.headers, ...VARY } }),
+  );
+}
+
+async function compressed(body: Uint8Array, coding: Coding): Promise<Buffer> {
+  const isSmall = body.length <= AT_ONCE_BYTES_MAX;
+  if (coding === 'gzip') return isSmall ? gzipSync(body, GZIP) : gzipped(body, GZIP);
+  const options = { params: { ...BROTLI, [constants.BROTLI_PARAM_SIZE_HINT]: body.length } };
+  return isSmall ? brotliCompressSync(body, options) : brotlied(body, options);
+}
+
+/** Compresses `first` and all of `rest`, which is told when nobody wants more, even before anything was taken. */
+function compressedPieces(first: Uint8Array, rest: PieceBlocks, coding: Coding): AsyncIterable<Piece> {
+  const pieces = compress(first, rest, coding);
+  const close = async (): Promise<IteratorResult<Piece>> => {
+    await pieces.return(undefined);
+    await rest.return();
+    return { done: true, value: undefined };
+  };
+  return { [Symbol.asyncIterator]: () => ({ next: () => pieces.next(), return: close }) };
+}
+
+async function* compress(first: Uint8Array, rest: PieceBlocks, coding: Coding): AsyncGenerator<Piece, void> {
+  const compressor = createCompressor(coding);
+  try {
+    for (let bytes = first, isLast = false; ; { bytes, isLast } = await rest.next(BLOCK_WAIT_MS)) {
+      for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield await pressed(compressor, bytes.subarray(at, at + SLICE_BYTES));
+      if (isLast) break;
+    }
+    compressor.end();
+    yield* compressor as AsyncIterable<Buffer>;
+  } finally {
+    compressor.destroy();
+  }
+}
+
+function createCompressor(coding: Coding): BrotliCompress | Gzip {
+  const room = { readableHighWaterMark: ROOM_BYTES };
+  const brotli = { params: BROTLI, flush: constants.BROTLI_OPERATION_FLUSH, ...room };
+  const compressor = coding === 'br' ? createBrotliCompress(brotli) : createGzip({ ...GZIP, flush: constants.Z_SYNC_FLUSH, ...room });
+  // A failure is answered where its bytes are awaited.
+  return compressor.on('error', () => undefined);
+}
+
+/** All that comes of these bytes, flushed. */
+function pressed(compressor: BrotliCompress | Gzip, bytes: Uint8Array): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    compressor.write(bytes, (error) => (error ? reject(error) : resolve((compressor.read() as Buffer | null) ?? NOTHING)));
+  });
+}

@@ -1,0 +1,79 @@
+// Where the file of a form goes: into memory while it is small, else into a temporary file, so that an upload takes no more
+// memory than that. Made by form.ts for each file, on the front thread; the disk is written by Node's thread pool, and the
+// client is held back meanwhile.
+import { open, type FileHandle } from 'node:fs/promises';
+import { once } from 'node:events';
+import { Writable } from 'node:stream';
+import { AppError } from '../contract/errors.js';
+import { ByteGatherer } from './byte-gatherer.js';
+
+/** Where larger files may go. */
+export interface FileSpool {
+  /** A path for one new file, which is removed when the request is over. */
+  newPath(): string;
+  /** Told of bytes that are on disk now, and in memory no more. */
+  stored(bytes: number): void;
+}
+
+const MEMORY_BYTES_MAX = 1024 * 1024;
+const DISK_IS_FULL: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+export class FileSink extends Writable {
+  private gatherer: ByteGatherer;
+  private handle: FileHandle | undefined;
+  private path: string | undefined;
+
+  /** `expectedBytes`: as for ByteGatherer. Without a spool everything stays in memory. */
+  constructor(expectedBytes: number | undefined, private readonly spool: FileSpool | undefined) {
+    super();
+    this.gatherer = new ByteGatherer(expectedBytes);
+  }
+
+  /** The file, once the sink has finished. */
+  content(): { path: string } | { bytes: Buffer } {
+    return this.path === undefined ? { bytes: this.gatherer.take() } : { path: this.path };
+  }
+
+  /** Stops, and resolves when nothing of the file is under way any more. */
+  async stop(): Promise<void> {
+    if (this.closed) return;
+    this.destroy();
+    await once(this, 'close');
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.take(chunk).then(() => done(), (error: unknown) => done(errorOf(error)));
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    const closed = this.handle?.close() ?? Promise.resolve();
+    closed.then(() => done(error), (failure: unknown) => done(error ?? errorOf(failure)));
+  }
+
+  private async take(chunk: Buffer): Promise<void> {
+    if (this.handle === undefined) {
+      this.gatherer.add(chunk);
+      if (this.spool !== undefined && this.gatherer.take().length > MEMORY_BYTES_MAX) await this.spill(this.spool);
+    } else {
+      await this.store(this.handle, chunk);
+    }
+  }
+
+  private async spill(spool: FileSpool): Promise<void> {
+    this.path = spool.newPath();
+    this.handle = await open(this.path, 'wx', 0o600);
+    await this.store(this.handle, this.gatherer.take());
+    this.gatherer = new ByteGatherer(0);
+  }
+
+  private async store(handle: FileHandle, bytes: Buffer): Promise<void> {
+    for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten;
+    this.spool?.stored(bytes.length);
+  }
+}
+
+/** A full disk is the server's state, not a fault of ours. */
+export function errorOf(error: unknown): Error {
+  const isFull = DISK_IS_FULL.has((error as NodeJS.ErrnoException).code);
+  return isFull ? new AppError('storage_full') : error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,118 @@
+// One request on its way in: matched, authenticated, counted, admitted, its body opened, handed to its handler; and in the
+// end everything that it took is given back. Made by exchange.ts for each request, on the front thread.
+import { AppError } from '../contract/errors.js';
+import type { Admission } from './admission.js';
+import type { Announced } from './afterwards.js';
+import { type IncomingBody, openBody } from './body.js';
+import type { BodySource } from './body-source.js';
+import type { Closing } from './envelope.js';
+import type { Head } from './head.js';
+import type { HttpServerOptions, Permit } from './options.js';
+import type { Actor, Body, Reply, Request, Route } from './route.js';
+import type { Router } from './router.js';
+import { NO_BODY, NOBODY, UNMATCHED } from './unmatched.js';
+import type { WireResponse } from './wire.js';
+
+/** Who is asked on the way in; the same for all requests of a server. */
+export interface Reception {
+  readonly options: HttpServerOptions;
+  readonly router: Router;
+  readonly admission: Admission;
+}
+
+const TOO_MANY_REQUESTS = 429;
+
+export class Visit implements Request {
+  readonly startedAtMs = performance.now();
+  route: Route = UNMATCHED;
+  params: Readonly<Record<string, string>> = {};
+  actor: Actor = NOBODY;
+  body: Body = NO_BODY;
+  announced: Announced | 'unclear' = 'unclear';
+  /** True once there is nobody left to answer, or an answer has begun. */
+  aborted = false;
+  private parsedQuery: URLSearchParams | undefined;
+  private incoming: IncomingBody | undefined;
+  private isAdmitted = false;
+  private permit: Permit | undefined;
+
+  constructor(private readonly reception: Reception, private readonly response: WireResponse, private readonly head: Head, readonly id: string) {}
+
+  get query(): URLSearchParams {
+    return (this.parsedQuery ??= new URLSearchParams(this.head.queryText));
+  }
+
+  /** The bytes of the body; undefined where there are none, or nobody listens to them yet. */
+  get source(): BodySource | undefined {
+    return this.incoming?.source;
+  }
+
+  /** Whether bytes of the body may still come. */
+  get owesBody(): boolean {
+    return this.announced !== 0 && this.source?.hasEnded !== true;
+  }
+
+  /** Headers for whatever is answered. */
+  get headers(): Readonly<Record<string, string>> | undefined {
+    return this.permit?.headers;
+  }
+
+  header(name: string): string {
+    return this.head.header(name);
+  }
+
+  /** What closes an answer given now. */
+  closing(): Closing {
+    return { latencyMs: performance.now() - this.startedAtMs, requestId: this.id };
+  }
+
+  /** Runs as far as the opening of the body before it returns. Rejects with what refuses the request, or what the handler throws. */
+  async handle(): Promise<Reply> {
+    const { options, router, admission } = this.reception;
+    admission.checkOpen();
+    this.announced = this.head.announcedBody();
+    const { route, params } = router.match(this.head.method, this.head.path);
+    this.route = route;
+    this.params = params;
+    const actor = options.authenticate(this, route);
+    if (actor instanceof Promise) await this.identify(actor);
+    else this.actor = actor;
+    this.admit();
+    const body = this.open();
+    body.checkLength();
+    this.body = body;
+    if (route.body === 'none' && this.announced !== 0) await body.discard();
+    return route.handle(this);
+  }
+
+  /** Gives back what was taken, once nothing of the request is under way any more. */
+  leave(): void {
+    const { admission } = this.reception;
+    if (this.isAdmitted) admission.leave();
+    this.permit?.release();
+    admission.giveBack(this.source?.heldBytes ?? 0);
+    this.incoming?.removeFiles();
+  }
+
+  /** The body is listened to before anything is awaited, or its first bytes would be lost; they wait, a few, for the answer. */
+  private async identify(actor: Promise<Actor>): Promise<void> {
+    this.open();
+    this.actor = await actor;
+    if (this.aborted) throw new AppError('internal_error', 'The client does not wait for an answer any more.');
+  }
+
+  private admit(): void {
+    const { options, admission } = this.reception;
+    const { route } = this;
+    if (options.admit !== undefined && route.statuses.includes(TOO_MANY_REQUESTS)) this.permit = options.admit(this.actor, this.params.tenant);
+    if (route.access === 'public') return;
+    admission.enter();
+    this.isAdmitted = true;
+  }
+
+  private open(): IncomingBody {
+    const { options, admission } = this.reception;
+    const head = { contentType: this.header('content-type'), announced: this.announced as Announced };
+    return (this.incoming ??= openBody(this.response, head, this.route.body, options.limits, admission));
+  }
+}
