@@ -2,6 +2,7 @@
 // Called by config.ts at start.
 import type { Chunking, SearchMode } from './contract/resources.js';
 import type { KeyConfig } from './tenants/keys.js';
+import type { TenantLimits } from './tenants/limits.js';
 
 export interface Config {
   dataDir: string;
@@ -13,6 +14,7 @@ export interface Config {
   auth: { mode: 'none' | 'static' | 'jwt'; adminKey: string; keys: KeyConfig[]; jwt: JwtConfig };
   chunking: Required<Chunking>;
   limits: LimitsConfig;
+  /** What each tenant may use, where it has no quota of its own. 0 is no limit. */
   tenantLimits: TenantLimits;
   parsing: { timeoutMs: number; memoryMb: number; textBytesMax: number };
   queryLog: { enabled: boolean; entriesMax: number; ageDaysMax: number };
@@ -43,15 +45,6 @@ export interface LimitsConfig {
   drainTimeoutMs: number;
 }
 
-/** What each tenant may use, where it has no quota of its own. 0 is no limit. */
-export interface TenantLimits {
-  requestsPerSecond: number;
-  burst: number;
-  inFlightMax: number;
-  collectionsMax: number;
-  chunksPerCollectionMax: number;
-}
-
 /** `value`: the checked value of a key, given or default. `isGiven`: whether the operator gave it. */
 export function assemble(value: (path: string) => unknown, isGiven: (path: string) => boolean): Config {
   const text = (path: string): string => value(path) as string;
@@ -61,7 +54,7 @@ export function assemble(value: (path: string) => unknown, isGiven: (path: strin
     dataDir: text('data_dir'),
     host: text('server.host'),
     port: number('server.port'),
-    tls: text('server.tls.cert') === '' ? undefined : { certFile: text('server.tls.cert'), keyFile: text('server.tls.key') },
+    tls: text('server.tls.cert') + text('server.tls.key') === '' ? undefined : { certFile: text('server.tls.cert'), keyFile: text('server.tls.key') },
     partitions: number('storage.partitions'),
     auth: { mode: text('auth.mode') as Config['auth']['mode'], adminKey: text('auth.admin_key'), keys: value('auth.keys') as KeyConfig[], jwt: assembleJwt(text) },
     chunking: { strategy: text('chunking.strategy') as 'fixed' | 'none', size: number('chunking.size'), overlap: number('chunking.overlap') },

@@ -47,6 +47,16 @@ const MISTAKES: [string, string, Record<string, string>, RegExp][] = [
   ['an unknown field of a key', 'auth:\n  mode: static\n  keys: [{name: a, tenant: t, key: b, admin: "yes"}]\n', {}, /auth\.keys\[0\]\.admin/],
   ['another address without keys', 'server:\n  host: 0.0.0.0\n', {}, /auth\.mode/],
   ['keys without static mode', 'auth:\n  keys: [{name: a, tenant: t, key: b}]\n', {}, /auth\.mode is none/],
+  ['no such scope', 'auth:\n  mode: static\n  keys: [{name: a, tenant: t, key: b, scopes: [read]}]\n', {}, /auth\.keys\[0\]\.scopes should be a list out of search/],
+  ['filters that are no mapping', 'auth:\n  mode: static\n  keys: [{name: a, tenant: t, key: b, filters: [c]}]\n', {}, /auth\.keys\[0\]\.filters/],
+  ['filters that no search can have', 'auth:\n  mode: static\n  keys: [{name: a, tenant: t, key: b, filters: {c: {$like: x}}}]\n', {}, /auth\.keys\[0\]\.filters/],
+  ['a key given twice', 'auth:\n  mode: static\n  keys: [{name: a, tenant: t, key: b}, {name: c, tenant: u, key: b}]\n', {}, /auth\.keys\[1\] is the same key as auth\.keys\[0\]/],
+  ['jwt without anything to check tokens by', 'auth:\n  mode: jwt\n', {}, /exactly one of auth\.jwt\.secret/],
+  ['jwt with two ways to check tokens', 'auth:\n  mode: jwt\n', { SHEAF_AUTH__JWT__SECRET: 'x'.repeat(32), SHEAF_AUTH__JWT__JWKS_FILE: 'keys.json' }, /exactly one of/],
+  ['a secret that is too short', 'auth:\n  mode: jwt\n', { SHEAF_AUTH__JWT__SECRET: 'short' }, /auth\.jwt\.secret should have at least 32 bytes/],
+  ['a key file that is not there', 'auth:\n  mode: jwt\n', { SHEAF_AUTH__JWT__PUBLIC_KEY_FILE: '/none.pem' }, /auth\.jwt\.public_key_file/],
+  ['a token secret in another mode', 'auth:\n  mode: static\n', { SHEAF_AUTH__JWT__SECRET: 'x'.repeat(32) }, /auth\.mode is static: set auth\.mode to jwt/],
+  ['a common collection whose name is no slug', 'common:\n  collection: a/b\n', {}, /common\.collection/],
   ['an overlap over a quarter', 'chunking:\n  size: 100\n  overlap: 26\n', {}, /chunking\.overlap/],
 ];
 

@@ -1,36 +1,42 @@
 // The catalog in LMDB: every collection of every tenant, and the counter that gives each its storage id.
 // Owned by the worker of shard 0; the front thread works on a copy in memory.
-import { Packr } from 'msgpackr';
-import typia from 'typia';
 import { AppError } from '../contract/errors.js';
 import type { CollectionId } from '../contract/ids.js';
 import type { Collection, CollectionChange, CollectionKey } from '../contract/resources.js';
-import { catalogKey, settingKey } from './keys.js';
-import { Environment, type Table } from './lmdb.js';
-import { DamagedRecord, RECORD_VERSION } from './records.js';
+import { CATALOG_TABLES, decodeCollection as decode, encodeCatalogRecord as encode, type CatalogTable } from './catalog-records.js';
+import { catalogKey, settingKey, tenantPrefix } from './keys.js';
+import { Environment } from './lmdb.js';
+import type { Table } from './tables.js';
+import { TenantStore } from './tenant-store.js';
 
-const TABLES = ['collections', 'settings'] as const;
 const NEXT_ID = settingKey('next_collection_id');
-const packr = new Packr({ useRecords: false });
-const isCollection = typia.createIs<Omit<Collection, 'id' | 'tenant' | 'name'> & { id: number; tenant: string; name: string }>();
 
 export class CatalogStore {
-  private constructor(private readonly env: Environment<(typeof TABLES)[number]>) {}
+  /** Tenants and keys, in the same environment. */
+  readonly tenants: TenantStore;
+
+  private constructor(private readonly env: Environment<CatalogTable>) {
+    this.tenants = new TenantStore(env);
+  }
 
   static open(directory: string, takeOver: boolean): CatalogStore {
-    return new CatalogStore(Environment.open(directory, TABLES, takeOver));
+    return new CatalogStore(Environment.open(directory, CATALOG_TABLES, takeOver));
   }
 
   all(): Collection[] {
     return this.env.read(({ collections }) => [...collections.entries(Buffer.alloc(0))].map(({ value }) => decode(value)));
   }
 
-  /** Adds a collection and gives it an id; when its name is taken, changes nothing and answers the one that is there. */
-  create(collection: Omit<Collection, 'id'>): Collection {
+  /**
+   * Adds a collection and gives it an id; when its name is taken, changes nothing and answers the one that is there. Throws
+   * `collection_limit_reached` where the tenant has `collectionsMax` already: two at a time cannot both be the last.
+   */
+  create(collection: Omit<Collection, 'id'>, collectionsMax = Infinity): Collection {
     return this.env.write(({ collections, settings }) => {
       const key = catalogKey(collection.tenant, collection.name);
       const taken = collections.get(key);
       if (taken) return decode(taken);
+      if (collectionsMax < Infinity && countOf(collections.keys(tenantPrefix(collection.tenant))) >= collectionsMax) throw new AppError('collection_limit_reached');
       const made = { ...collection, id: nextId(settings) };
       collections.put(key, encode(made));
       return made;
@@ -79,10 +85,8 @@ function nextId(settings: Table): CollectionId {
   return id as CollectionId;
 }
 
-const encode = (collection: Collection): Buffer => Buffer.concat([Buffer.from([RECORD_VERSION]), packr.pack(collection)]);
-
-function decode(bytes: Buffer): Collection {
-  const value: unknown = bytes[0] === RECORD_VERSION ? packr.unpack(bytes.subarray(1)) : undefined;
-  if (!isCollection(value)) throw new DamagedRecord('catalog: a collection record does not decode');
-  return value as Collection;
+function countOf(keys: Iterable<unknown>): number {
+  let count = 0;
+  for (const _ of keys) count++;
+  return count;
 }

@@ -1,15 +1,18 @@
-// Who calls, and what for: the words between authentication, the route table and the use cases. Types only.
+// Who calls, and what for: the words between authentication, the route table and the use cases.
+// Types, and one question that the endpoints ask.
+import type { Scope } from '../contract/tenants.js';
+
+export type { Scope };
 
 /** Who may call a route: anyone; the admin (metrics, admin); the tenant in the path or the admin; any valid key. */
 export type Access = 'public' | 'metrics' | 'admin' | 'tenant' | 'any';
-
-/** What a key or token may be used for. `search`: search and read; `ingest`: write and delete documents; `manage`: make, change, archive and delete collections. */
-export type Scope = 'search' | 'ingest' | 'manage';
 
 export interface Actor {
   /** For the search log. */
   readonly name: string;
   readonly admin: boolean;
+  /** Whether the limits of tenants are not for this one: the admin, where there are keys. */
+  readonly unlimited?: boolean;
   /** The tenants the key is good for; undefined for all. */
   readonly tenants?: readonly string[];
   /** undefined for all. */
@@ -25,3 +28,6 @@ export interface Credentials {
   header(name: string): string;
   readonly params: Readonly<Record<string, string>>;
 }
+
+/** Whether the actor's key names this collection, or names none at all. */
+export const seesCollection = ({ collections }: Actor, name: string): boolean => collections === undefined || collections.includes(name);

@@ -1,28 +1,51 @@
 // Who calls, and may they: from the headers of a request to an actor, or a refusal. Called by the HTTP server before a body
-// is read. Pure but for the clock it is given.
+// is read. Knows keys and, in mode jwt, tokens; says nothing of why one is no good.
 import { AppError } from '../contract/errors.js';
-import type { Access, Actor, Credentials, Scope } from './actor.js';
-import type { KeyRing } from './keys.js';
+import { seesCollection, type Access, type Actor, type Credentials, type Scope } from './actor.js';
+import { digestOf, type KeyRing } from './keys.js';
+import { looksLikeToken, type TokenVerifier } from './tokens.js';
 
-/** Throws AppError 401 or 403. */
-export type Authenticate = (request: Credentials, route: { readonly access: Access; readonly scope?: Scope }) => Actor;
+/** What authentication must know of a route. */
+export interface Guarded {
+  readonly access: Access;
+  readonly scope?: Scope;
+  readonly operation: string;
+}
+
+/** Answers at once where it can. Throws, or rejects with, AppError 401 or 403; 503 `not_ready` while keys are still being loaded. */
+export type Authenticate = (request: Credentials, route: Guarded) => Actor | Promise<Actor>;
+
+export interface Known {
+  readonly keys: KeyRing;
+  /** Absent: tokens are no good here. */
+  readonly tokens?: TokenVerifier;
+  /** Whether the keys made at run time have come from the store: before that, an unknown key may yet be a good one. */
+  readonly hasLoaded: () => boolean;
+  readonly nowMs: () => number;
+}
 
 const ANYBODY: Actor = { name: 'anonymous', admin: true };
 const NOBODY: Actor = { name: 'anonymous', admin: false };
+/** All that an actor with filters may do: anything else could show documents that the filters hide. */
+const FILTERED_OPERATIONS: ReadonlySet<string> = new Set(['search', 'searchByQuery']);
 
 export const allowEverybody: Authenticate = () => ANYBODY;
 
-/** Throws AppError 401 `auth_invalid` without a known key, 403 `auth_forbidden` or `admin_required` for the wrong one. */
-export function authenticateByKey(keys: KeyRing, nowMs: () => number): Authenticate {
-  return (request, { access }) => {
-    if (access === 'public') return NOBODY;
-    const holder = keys.find(presentedKey(request), nowMs());
-    if (!holder) throw new AppError('auth_invalid');
-    const actor: Actor = { name: holder.name, admin: holder.tenant === undefined, ...(holder.tenant === undefined ? {} : { tenants: [holder.tenant] }) };
-    if (actor.admin || access === 'any') return actor;
-    if (access !== 'tenant') throw new AppError('admin_required');
-    if (!actor.tenants?.includes(request.params.tenant ?? '')) throw new AppError('auth_forbidden');
-    return actor;
+/** 401 `auth_invalid` without a known key or token, 403 `auth_forbidden` or `admin_required` for the wrong one. */
+export function authenticateBy({ keys, tokens, hasLoaded, nowMs }: Known): Authenticate {
+  return (request, route) => {
+    if (route.access === 'public') return NOBODY;
+    const presented = presentedKey(request);
+    if (presented === '') throw new AppError('auth_invalid');
+    const digest = digestOf(presented);
+    const holder = keys.find(digest, nowMs());
+    if (holder) return permitted(holder, request, route);
+    if (tokens && looksLikeToken(presented)) {
+      const actor = tokens.verify(presented, digest);
+      return actor instanceof Promise ? actor.then((verified) => permitted(verified, request, route)) : permitted(actor, request, route);
+    }
+    if (!hasLoaded()) throw new AppError('not_ready', undefined, { retryAfterS: 1 });
+    throw new AppError('auth_invalid');
   };
 }
 
@@ -30,4 +53,15 @@ export function authenticateByKey(keys: KeyRing, nowMs: () => number): Authentic
 function presentedKey(request: Credentials): string {
   const [scheme = '', key = ''] = request.header('authorization').trim().split(/\s+/, 2);
   return scheme.toLowerCase() === 'bearer' ? key : request.header('x-api-key').trim();
+}
+
+/** The actor, where it may do this. Restrictions of a key or token hold for an admin's too. */
+function permitted(actor: Actor, { params }: Credentials, { access, scope, operation }: Guarded): Actor {
+  if ((access === 'admin' || access === 'metrics') && !actor.admin) throw new AppError('admin_required');
+  if (access === 'tenant' && actor.tenants && !actor.tenants.includes(params.tenant ?? '')) throw new AppError('auth_forbidden');
+  if (scope && actor.scopes && !actor.scopes.includes(scope)) throw new AppError('auth_forbidden');
+  const collection = params.name ?? params.collection;
+  if (collection !== undefined && !seesCollection(actor, collection)) throw new AppError('auth_forbidden');
+  if (actor.filters && !FILTERED_OPERATIONS.has(operation)) throw new AppError('auth_forbidden');
+  return actor;
 }

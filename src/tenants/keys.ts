@@ -1,8 +1,10 @@
-// The keys of mode `static`: held as SHA-256 digests, looked up by digest and compared in constant time; never logged.
-// Made by server.ts from the configuration; asked by authenticate.ts for every request.
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+// The keys that are good now: held as SHA-256 digests, looked up by digest and compared in constant time; never logged.
+// Configured keys come from server.ts at start, those made at run time from registry.ts; asked by authenticate.ts for every
+// request, on the front thread.
+import * as crypto from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Actor, Scope } from './actor.js';
 
 /** A tenant key as it is configured; exactly one of `key` and `key_sha256`. */
 export interface KeyConfig {
@@ -12,48 +14,62 @@ export interface KeyConfig {
   key_sha256?: string;
   /** ISO 8601. */
   expires?: string;
+  /** Absent: all; so too for collections. */
+  scopes?: Scope[];
+  collections?: string[];
+  filters?: Record<string, unknown>;
 }
 
-/** Whom a key belongs to. */
-export interface KeyHolder {
-  name: string;
-  /** undefined: the admin. */
-  tenant: string | undefined;
-  expiresAtMs: number;
+interface Holder {
+  readonly digest: Buffer;
+  readonly actor: Actor;
+  readonly expiresAtMs: number;
 }
 
 export class KeyRing {
-  private readonly holders = new Map<string, { digest: Buffer; holder: KeyHolder }>();
+  private readonly holders = new Map<string, Holder>();
 
+  /** Without an admin key nobody is the admin. */
   constructor(adminKey: string, keys: readonly KeyConfig[]) {
-    this.add(sha256(adminKey), { name: 'admin', tenant: undefined, expiresAtMs: Infinity });
-    for (const { name, tenant, key, key_sha256, expires } of keys) {
-      const digest = key_sha256 ? Buffer.from(key_sha256, 'hex') : sha256(key ?? '');
-      this.add(digest, { name, tenant, expiresAtMs: expires ? Date.parse(expires) : Infinity });
-    }
+    for (const key of keys) this.add(digestOfConfigured(key), actorOf(key), key.expires ? Date.parse(key.expires) : Infinity);
+    if (adminKey !== '') this.add(digestOf(adminKey), { name: 'admin', admin: true, unlimited: true }, Infinity);
   }
 
-  /** The holder of a presented key; undefined when it is unknown or expired at `nowMs`. */
-  find(presented: string, nowMs: number): KeyHolder | undefined {
-    if (presented === '') return undefined;
-    const digest = sha256(presented);
-    const found = this.holders.get(digest.toString('hex'));
-    if (!found || !timingSafeEqual(found.digest, digest)) return undefined;
-    return found.holder.expiresAtMs > nowMs ? found.holder : undefined;
+  /** `digest`: SHA-256 of the key in hexadecimal. */
+  add(digest: string, actor: Actor, expiresAtMs: number): void {
+    this.holders.set(digest, { digest: Buffer.from(digest, 'hex'), actor, expiresAtMs });
   }
 
-  private add(digest: Buffer, holder: KeyHolder): void {
-    this.holders.set(digest.toString('hex'), { digest, holder });
+  remove(digest: string): void {
+    this.holders.delete(digest);
+  }
+
+  /** Whom the key with this digest belongs to; undefined when it is unknown or expired at `nowMs`. */
+  find(digest: string, nowMs: number): Actor | undefined {
+    const found = this.holders.get(digest);
+    if (!found || !crypto.timingSafeEqual(found.digest, Buffer.from(digest, 'hex'))) return undefined;
+    return found.expiresAtMs > nowMs ? found.actor : undefined;
   }
 }
 
-const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
+/** What a key, configured or made at run time, lets its holder do. */
+export function actorOf({ name, tenant, scopes, collections, filters }: Pick<KeyConfig, 'name' | 'tenant' | 'scopes' | 'collections' | 'filters'>): Actor {
+  return { name, admin: false, tenants: [tenant], ...(scopes && { scopes }), ...(collections && { collections }), ...(filters && { filters }) };
+}
+
+/** SHA-256 in hexadecimal. At once where it can be (since Node 20.12): 0.2 µs for a key, and 2 with an object between (Node 20, loop of 100,000). */
+export const digestOf = (key: string): string => (crypto.hash ? crypto.hash('sha256', key, 'hex') : crypto.createHash('sha256').update(key).digest('hex'));
+
+export const digestOfConfigured = ({ key, key_sha256 }: KeyConfig): string => (key_sha256 ? key_sha256.toLowerCase() : digestOf(key ?? ''));
+
+/** A new key: 256 random bits behind a prefix by which scanners for leaked secrets know it. */
+export const newKey = (): string => `sheaf_${crypto.randomBytes(32).toString('base64url')}`;
 
 /** The admin key kept in the data directory; made, readable by its owner alone, when there is none. */
 export function keptAdminKey(dataDir: string): string {
   const file = join(dataDir, 'admin.key');
   try {
-    writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
+    writeFileSync(file, `${crypto.randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }

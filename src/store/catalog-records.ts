@@ -1,0 +1,27 @@
+// The records of the catalog and their bytes: a version byte, then the record in msgpack. One that does not decode to its
+// shape is damage: it is told, never served. Used by the stores of this folder that share the catalog's environment.
+import { Packr } from 'msgpackr';
+import typia from 'typia';
+import type { Collection } from '../contract/resources.js';
+import type { KeyRecord, TenantRecord } from '../contract/tenants.js';
+import { DamagedRecord, RECORD_VERSION } from './records.js';
+
+export const CATALOG_TABLES = ['collections', 'settings', 'tenants', 'keys'] as const;
+export type CatalogTable = (typeof CATALOG_TABLES)[number];
+
+const packr = new Packr({ useRecords: false });
+const isCollection = typia.createIs<Omit<Collection, 'id' | 'tenant' | 'name'> & { id: number; tenant: string; name: string }>();
+const isTenant = typia.createIs<Omit<TenantRecord, 'tenant'> & { tenant: string }>();
+const isKey = typia.createIs<Omit<KeyRecord, 'tenant'> & { tenant: string }>();
+
+export const encodeCatalogRecord = (record: Collection | TenantRecord | KeyRecord): Buffer => Buffer.concat([Buffer.from([RECORD_VERSION]), packr.pack(record)]);
+
+export const decodeCollection = (bytes: Buffer): Collection => decode(bytes, isCollection, 'collection') as Collection;
+export const decodeTenant = (bytes: Buffer): TenantRecord => decode(bytes, isTenant, 'tenant') as TenantRecord;
+export const decodeKey = (bytes: Buffer): KeyRecord => decode(bytes, isKey, 'key') as KeyRecord;
+
+function decode(bytes: Buffer, fits: (value: unknown) => boolean, what: string): unknown {
+  const value: unknown = bytes[0] === RECORD_VERSION ? packr.unpack(bytes.subarray(1)) : undefined;
+  if (!fits(value)) throw new DamagedRecord(`catalog: a ${what} record does not decode`);
+  return value;
+}
