@@ -1,5 +1,6 @@
-// Searches over HTTP as fast as 32 connections carry them, on the Cranfield collection: as text (with embedding) and as
-// ready vectors of the same queries, beside /health as the most this server and this client could do.
+// Searches over HTTP as fast as 32 connections carry them, on the Cranfield collection: as text (with embedding), as ready
+// vectors of the same queries, in the modes that look at words, and filtered; beside /health as the most this server and this
+// client could do.
 // node dist/load/search.js [--tiny] [--seconds 10] [--url URL]
 import { SheafClient } from '../src/client/client.js';
 import { loadBuiltinEmbedder } from '../workers/embed/builtin/builtin-embedder.js';
@@ -40,6 +41,9 @@ if (hasCranfield()) {
     const health = await measure(url, [{ method: 'GET', path: '/health' }]);
     const text = await measure(url, queries.map((q) => post({ q })));
     const vector = await measure(url, vectorsOf(queries).map((v) => post({ v })));
+    const boost = await measure(url, queries.map((q) => post({ q, mode: 'boost' })));
+    const hybrid = await measure(url, queries.map((q) => post({ q, mode: 'hybrid' })));
+    const filtered = await measure(url, queries.map((q) => post({ q, filters: { docid: { $prefix: '13' } } })));
     const row = (name: string, { requestsPerSecond, p50Ms, p99Ms }: HammerResult): string[] =>
       [name, whole(requestsPerSecond), p50Ms.toFixed(2), p99Ms.toFixed(2), (requestsPerSecond / health.requestsPerSecond).toFixed(2)];
     printTable(`Search over HTTP, ${whole(chunks)} chunks, k ${K}, ${CONNECTIONS} connections, ${measureSeconds} s each`, [
@@ -47,6 +51,9 @@ if (hasCranfield()) {
       row('GET /health', health),
       row('search by text', text),
       row('search by vector', vector),
+      row('mode boost', boost),
+      row('mode hybrid', hybrid),
+      row('text, a filter that one in thirteen fits', filtered),
     ]);
   });
 }

@@ -1,13 +1,46 @@
 // The `match_reason` of a hit: how its score was made, in the words that clients of this interface already parse. Pure.
 // Called by the shard workers when they hydrate hits.
+import type { Basis, Narrowed } from '../contract/ranking.js';
+import { fieldReader, type MetaLayers } from './match-filter.js';
 
-/** Reason of a hit in mode vector: its cosine, then what the priority made of it. */
-export function vectorReason(cosine: number, score: number, priority: number, priorityKey: string): string {
-  const base = `vector: cosine ${cosine.toFixed(3)}`;
-  return priority === 0 ? base : `${base}; ${priorityReason(priorityKey, priority, cosine, score)}`;
+export interface Priority {
+  readonly key: string;
+  readonly value: number;
+  readonly before: number;
+  readonly after: number;
 }
 
-function priorityReason(key: string, priority: number, before: number, after: number): string {
-  const sign = priority < 0 ? '-' : '+';
-  return `priority: ${key} ${sign}${Math.abs(priority).toFixed(2)}, ${before.toFixed(3)} -> ${after.toFixed(3)}`;
+const STORED_CHARACTERS_MAX = 200;
+
+export function matchReason(basis: Basis, narrowed: Narrowed, meta: () => MetaLayers, priority: Priority): string {
+  const parts = [basisReason(basis)];
+  if (narrowed.fields.length > 0) parts.push(filtersReason(narrowed.fields, meta()));
+  if (narrowed.contentOp) parts.push(`content ${narrowed.contentOp} match`);
+  if (priority.value !== 0) parts.push(priorityReason(priority));
+  return parts.join('; ');
+}
+
+function basisReason(basis: Basis): string {
+  if (basis.mode === 'vector') return `vector: cosine ${basis.cosine.toFixed(3)}`;
+  if (basis.mode === 'boost') return `boost: cosine ${basis.cosine.toFixed(3)} + ${basis.boost.toFixed(3)} for exact tokens ${basis.matched}/${basis.wanted}`;
+  const { vectorRank, lexicalRank, cosine } = basis;
+  const halves: string[] = [];
+  if (vectorRank !== undefined) halves.push(`vector rank ${vectorRank} (cosine ${(cosine ?? 0).toFixed(3)})`);
+  if (lexicalRank !== undefined) halves.push(`lexical rank ${lexicalRank}`);
+  return `hybrid: ${halves.join(' + ')}, each 1/(60+rank)`;
+}
+
+function filtersReason(fields: readonly string[], meta: MetaLayers): string {
+  return `filters: ${fields.map((field) => `${field}=${stored(fieldReader(field)(meta))}`).join(', ')}`;
+}
+
+/** A string as it is, anything else as JSON, cut where it is long; an absent field is null. */
+function stored(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
+  return text.length > STORED_CHARACTERS_MAX ? `${text.slice(0, STORED_CHARACTERS_MAX).replace(/[\ud800-\udbff]$/, '')}…` : text;
+}
+
+function priorityReason({ key, value, before, after }: Priority): string {
+  const sign = value < 0 ? '-' : '+';
+  return `priority: ${key} ${sign}${Math.abs(value).toFixed(2)}, ${before.toFixed(3)} -> ${after.toFixed(3)}`;
 }

@@ -50,7 +50,7 @@ export function crossShardTies(lists: readonly ArrayLike<number>[], places: read
   return runs;
 }
 
-/** Order of document ids: by their UTF-8 bytes, as the store lists them. */
+/** Order of document ids, and of chunk ids: by their UTF-8 bytes, as the store lists them. */
 export function compareDocIds(a: string, b: string): number {
   return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -1,15 +1,21 @@
-// Use case: search a collection. Embeds the text, asks every shard for its best, merges, and has the owners of the k best
-// turn them into JSON. A hit that is replaced between the two steps makes the search run again: an answer shows a document
-// whole, old or new.
+// Use case: search a collection, with the common one beside it where that is asked for, or the common one alone. Decides the mode
+// and the filters, embeds the text once, searches each collection, and merges. Called by the search endpoints and by the
+// replay of logged queries; front thread.
+import type { ContentFilter } from '../contract/api/search.js';
 import { AppError } from '../contract/errors.js';
-import type { CollectionName, Ordinal, Tenant } from '../contract/ids.js';
-import type { RankedHit, ShardHits } from '../contract/messages.js';
+import { parseChunkId, type CollectionName, type Tenant } from '../contract/ids.js';
+import { QUERY_CHARACTERS_MAX, QUERY_TOKENS_MAX } from '../contract/limits.js';
+import type { LexicalQuery } from '../contract/ranking.js';
 import type { Collection, SearchMode, SearchTiming } from '../contract/resources.js';
 import { toVector } from '../contract/vector.js';
-import { comparePositions, crossShardTies, mergeRanked, type Place } from '../rank/merge.js';
-import { refOf } from './catalog.js';
-import { servedMode } from './collection-settings.js';
+import { compareDocIds } from '../rank/merge.js';
+import { distinctTokens } from '../text/tokenize.js';
+import { commonBeside, findCommonCollection } from './common-collection.js';
 import type { Context } from './context.js';
+import { lexicalStatistics } from './lexical-statistics.js';
+import { searchMode } from './search-mode.js';
+import { narrowingOf, type NarrowedSearch } from './search-narrowing.js';
+import { searchShards, type FoundHit } from './search-shards.js';
 
 export interface SearchInput {
   /** Exactly one of `q` and `v`. */
@@ -17,6 +23,11 @@ export interface SearchInput {
   v?: number[];
   k: number;
   mode?: string;
+  filters?: Readonly<Record<string, unknown>>;
+  contentFilter?: ContentFilter;
+  includeCommon?: boolean;
+  /** Of the caller's key: ANDed to everything. */
+  embeddedFilters?: Readonly<Record<string, unknown>>;
 }
 
 export interface SearchResult {
@@ -24,93 +35,92 @@ export interface SearchResult {
   timing: SearchTiming;
   /** The hits, best first, each as JSON text. */
   hits: string[];
+  /** Chunk ids of the hits. */
+  ids: string[];
 }
 
-const ATTEMPTS_MAX = 3;
-
-/** Throws AppError for a mode, a vector or a text that the collection cannot be searched with. A missing collection is empty. */
+/** Throws AppError for a mode, a filter, a vector or a text that the collection cannot be searched with. A missing collection is empty. */
 export async function searchCollection(context: Context, tenant: Tenant, name: CollectionName, input: SearchInput): Promise<SearchResult> {
+  const narrowed = narrowingOf(context.search, input);
   const collection = context.catalog.find(tenant, name);
-  const mode = modeOf(input, collection);
-  const timing: SearchTiming = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 };
-  if (!collection) return { mode, timing, hits: [] };
-  const vector = await timed(timing, 'embed_ms', () => queryVector(context, collection, input));
-  for (let attempt = 1; ; attempt++) {
-    const ranked = await timed(timing, 'search_ms', () => rank(context, collection, vector, input.k));
-    const hits = await timed(timing, 'hydrate_ms', () => hydrate(context, collection, ranked));
-    const present = hits.filter((hit) => hit !== null);
-    if (present.length === hits.length || attempt === ATTEMPTS_MAX) return { mode, timing, hits: present };
-  }
+  const mode = searchMode(input.mode, input.v !== undefined, collection, context.search.modes);
+  if (!collection) return searchAll(context, [], mode, input, narrowed);
+  const common = input.includeCommon && input.q !== undefined ? commonBeside(context, collection) : undefined;
+  return searchAll(context, common ? [collection, common] : [collection], mode, input, narrowed);
 }
 
-/** A collection whose default wants a text answers a vector in mode vector; asking for such a mode with a vector is refused. */
-function modeOf({ mode, v }: SearchInput, collection: Collection | undefined): SearchMode {
-  if (mode === undefined) return v ? 'vector' : (collection?.search_mode ?? 'vector');
-  if (v && (mode === 'boost' || mode === 'hybrid')) throw new AppError('search_mode_requires_text');
-  return servedMode(mode);
+/** Searches the common collection; empty where there is none. Throws as above, and `vector_query_not_allowed`. */
+export async function searchShared(context: Context, input: SearchInput): Promise<SearchResult> {
+  if (input.v) throw new AppError('vector_query_not_allowed');
+  const narrowed = narrowingOf(context.search, input);
+  const common = findCommonCollection(context);
+  const mode = searchMode(input.mode, false, common, context.search.modes);
+  return searchAll(context, common ? [common] : [], mode, input, narrowed);
 }
 
-async function queryVector({ embed }: Context, { embedder_type: type, dim }: Collection, { q, v }: SearchInput): Promise<Float32Array> {
+/** Searches collections of one embedding space. */
+async function searchAll(context: Context, collections: readonly Collection[], mode: SearchMode, input: SearchInput, narrowed: NarrowedSearch): Promise<SearchResult> {
+  const [first] = collections;
+  const timings = collections.map(noTime);
+  const embedding = noTime();
+  if (!first) return { mode, timing: embedding, hits: [], ids: [] };
+  const embedded = timed(embedding, () => queryVector(context, first, input));
+  const searches = collections.map(async (collection, i) => {
+    const [vector, lexical] = await Promise.all([embedded, lexicalQuery(context, collection, mode, input)]);
+    return searchShards(context, collection, { mode, vector, k: input.k, ...narrowed, ...(lexical && { lexical }) }, timings[i] as SearchTiming);
+  });
+  const found = mergeHits(await Promise.all(searches)).slice(0, input.k);
+  return { mode, timing: slowest([embedding, ...timings]), hits: found.map(({ json }) => json), ids: found.map(({ id }) => id) };
+}
+
+async function queryVector({ embed }: Context, { tenant, embedder_type: type, dim }: Collection, { q, v }: SearchInput): Promise<Float32Array> {
   if (v) return toVector(v, dim, ['body', 'v']);
   if (type === 'identity') throw new AppError('vectors_only', 'The collection holds vectors only: search it with `v`.');
-  return embed.embedQuery(q as string);
+  return embed.embedQuery(q as string, tenant);
 }
 
-type ShardHit = RankedHit & { shard: number };
+async function lexicalQuery(context: Context, collection: Collection, mode: SearchMode, { q = '' }: SearchInput): Promise<LexicalQuery | undefined> {
+  if (mode === 'vector') return undefined;
+  const terms = distinctTokens(q.slice(0, QUERY_CHARACTERS_MAX), QUERY_TOKENS_MAX);
+  return { mode, terms, statistics: await lexicalStatistics(context, collection, terms) };
+}
 
-async function rank({ shards }: Context, collection: Collection, vector: Float32Array, k: number): Promise<ShardHit[]> {
-  const request = { collection: refOf(collection), vector, k };
-  const lists = await Promise.all(shards.askAll('search', request));
-  const scores = lists.map((list) => list.scores);
-  const places = mergeRanked(scores, k);
-  for (const [start, end] of crossShardTies(scores, places, k)) {
-    const tied = places.slice(start, end);
-    places.splice(start, end - start, ...(await inDocumentOrder(shards, collection, lists, tied)));
+/** Best first over all collections, each in its own order; equal scores by document id, those of earlier collections first. */
+function mergeHits(found: readonly FoundHit[][]): FoundHit[] {
+  const [first = [], ...others] = found;
+  return others.reduce(mergeTwo, first);
+}
+
+function mergeTwo(a: readonly FoundHit[], b: readonly FoundHit[]): FoundHit[] {
+  const merged: FoundHit[] = [];
+  let next = 0;
+  for (const hit of a) {
+    for (let other = b[next]; other && isBefore(other, hit); other = b[next]) {
+      merged.push(other);
+      next++;
+    }
+    merged.push(hit);
   }
-  return places.slice(0, k).map((place) => hitAt(lists, place));
+  return [...merged, ...b.slice(next)];
 }
 
-function hitAt(lists: readonly ShardHits[], { shard, at }: Place): ShardHit {
-  const { ordinals, stamps, scores, cosines } = lists[shard] as ShardHits;
-  return { shard, ordinal: ordinals[at] as Ordinal, stamp: stamps[at] as number, score: scores[at] as number, cosine: cosines[at] as number };
+const isBefore = (a: FoundHit, b: FoundHit): boolean => a.score > b.score || (a.score === b.score && compareDocIds(docidOf(a), docidOf(b)) < 0);
+const docidOf = ({ id }: FoundHit): string => parseChunkId(id)?.docid ?? id;
+
+const noTime = (): SearchTiming => ({ embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 });
+
+async function timed<T>(timing: SearchTiming, work: () => Promise<T>): Promise<T> {
+  const startedAtMs = performance.now();
+  const result = await work();
+  timing.embed_ms = performance.now() - startedAtMs;
+  return result;
 }
 
-async function inDocumentOrder(shards: Context['shards'], { id }: Collection, lists: readonly ShardHits[], tied: readonly Place[]): Promise<Place[]> {
-  const positions = await perShard(tied, (shard, places) => {
-    const ordinals = Uint32Array.from(places, ({ at }) => lists[shard]?.ordinals[at] as number);
-    return shards.ask(shard, 'locate', { collection: id, ordinals });
-  });
-  const order = tied.map((place, i) => ({ place, position: positions[i] as { docid: string; index: number } }));
-  return order.sort((a, b) => comparePositions(a.position, b.position)).map(({ place }) => place);
-}
-
-async function hydrate({ shards }: Context, collection: Collection, hits: readonly ShardHit[]): Promise<(string | null)[]> {
-  const { id, tenant, name, priority_key: priorityKey } = collection;
-  const head = `{"tenant":${JSON.stringify(tenant)},"collection":${JSON.stringify(name)},`;
-  return perShard(hits, (shard, ofShard) => {
-    const plain = ofShard.map(({ ordinal, stamp, score, cosine }) => ({ ordinal, stamp, score, cosine }));
-    return shards.ask(shard, 'hydrate', { collection: id, head, priorityKey, hits: plain });
-  });
-}
-
-/** Asks each shard about its items in one go; the answers stand in the order of `items`. */
-async function perShard<I extends { shard: number }, A>(items: readonly I[], ask: (shard: number, items: I[]) => Promise<A[]>): Promise<A[]> {
-  const byShard = new Map<number, number[]>();
-  items.forEach(({ shard }, i) => (byShard.get(shard) ?? byShard.set(shard, []).get(shard))?.push(i));
-  const answers = new Array<A>(items.length);
-  const asked = [...byShard].map(async ([shard, indices]) => {
-    const ofShard = await ask(shard, indices.map((i) => items[i] as I));
-    indices.forEach((i, n) => (answers[i] = ofShard[n] as A));
-  });
-  await Promise.all(asked);
-  return answers;
-}
-
-async function timed<T>(timing: SearchTiming, phase: keyof SearchTiming, work: () => Promise<T>): Promise<T> {
-  const started = performance.now();
-  try {
-    return await work();
-  } finally {
-    timing[phase] += performance.now() - started;
+/** Collections are searched side by side: a phase took as long as the slowest. */
+function slowest(timings: readonly SearchTiming[]): SearchTiming {
+  const all = noTime();
+  for (const timing of timings) {
+    for (const [phase, ms] of Object.entries(timing) as [keyof SearchTiming, number][]) all[phase] = Math.max(all[phase] ?? 0, ms);
   }
+  return all;
 }

@@ -1,4 +1,5 @@
-// Search in mode vector over a real socket: hits, order, ties, priority, timing, bad input.
+// Search in mode vector over a real socket: hits, order, ties, priority, timing, bad input. Filters and the other modes have
+// files of their own beside this one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../src/base/prng.js';
@@ -19,7 +20,7 @@ test('finds Captain Nemo for "submarine captain"', async () => {
   for (const [docid, text] of Object.entries(texts)) await call('POST', '/v1/collections/acme/docs/documents', { docid, text, metadata: { shelf: 's' } });
   const { status, json } = await call('GET', `${search}?q=submarine+captain`);
   assert.equal(status, 200);
-  assert.deepEqual(Object.keys(json).sort(), ['latency_ms', 'matches', 'mode', 'ok', 'request_id', 'timing']);
+  assert.deepEqual(Object.keys(json).sort(), ['latency_ms', 'matches', 'mode', 'ok', 'query_id', 'request_id', 'timing']);
   assert.deepEqual([json.ok, json.mode, json.matches.length], [true, 'vector', 3]);
   const [hit] = json.matches;
   assert.deepEqual([hit.id, hit.text, hit.tenant, hit.collection], ['NEMO::chunk_0', texts.NEMO, 'acme', 'docs']);
@@ -101,11 +102,13 @@ const bad: [string, unknown, string][] = [
   ['k of 1.5', { q: 'a', k: 1.5 }, 'validation_error'],
   ['an unknown field', { q: 'a', top: 3 }, 'validation_error'],
   ['no such mode', { q: 'a', mode: 'magic' }, 'invalid_search_mode'],
-  ['a mode that is not served', { q: 'a', mode: 'hybrid' }, 'search_mode_disabled'],
   ['boost with a vector', { v: zeros, mode: 'boost' }, 'search_mode_requires_text'],
   ['a vector of another length', { v: [1, 2] }, 'dim_mismatch'],
   ['a zero vector', { v: zeros }, 'validation_error'],
-  ['filters, which come later', { q: 'a', filters: { a: 1 } }, 'validation_error'],
+  ['filters that are no object', { q: 'a', filters: ['a'] }, 'validation_error'],
+  ['an empty content filter', { q: 'a', content_filter: { op: 'exact', value: '' } }, 'validation_error'],
+  ['a content filter of another kind', { q: 'a', content_filter: { op: 'regex', value: 'a' } }, 'validation_error'],
+  ['a field too many in the content filter', { q: 'a', content_filter: { op: 'exact', value: 'a', flags: 'i' } }, 'validation_error'],
 ];
 for (const [what, body, code] of bad) {
   test(`search with ${what} is 422 ${code}`, async () => {

@@ -1,7 +1,6 @@
-// The priority rule and the match_reason, as the contract words them.
+// The priority rule as the contract words it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { vectorReason } from '../../src/rank/match-reason.js';
 import { priorityOf, withPriority } from '../../src/rank/priority.js';
 
 test('numbers and numeric strings count and are clamped; anything else is no priority', () => {
@@ -14,9 +13,4 @@ test('a positive priority lifts and a negative one lowers, whatever the sign of 
   assert.equal(withPriority(0.5, 0.5), 0.75);
   assert.equal(withPriority(-0.5, 0.5), -0.25);
   assert.equal(withPriority(-0.5, -1), -1);
-});
-
-test('match_reason tells cosine and priority', () => {
-  assert.equal(vectorReason(0.7123, 0.7123, 0, 'prio_boost'), 'vector: cosine 0.712');
-  assert.equal(vectorReason(0.712, 1.068, 0.5, 'prio_boost'), 'vector: cosine 0.712; priority: prio_boost +0.50, 0.712 -> 1.068');
 });

@@ -1,6 +1,7 @@
-// Work a shard does between batches, in slices short enough that no search notices: linking new vectors into the graph,
-// and removing what dropped collections left in the store. Shard worker only.
+// Work a shard does between batches, in slices short enough that no search notices: indexing words that a search waits for,
+// linking new vectors into the graph, and removing what dropped collections left in the store. Shard worker only.
 import { AppError } from '../../src/contract/errors.js';
+import { buildLexical } from './count-terms.js';
 import type { Shard } from './shard.js';
 
 /** A search may wait this long behind a slice. */
@@ -27,6 +28,9 @@ export class Background {
 /** Works for one slice; true when there is more to do. */
 function slice(shard: Shard): boolean {
   const until = performance.now() + SLICE_MS;
+  for (const part of shard.allParts()) {
+    if (!buildLexical(shard, part, until)) return true;
+  }
   for (const { index } of shard.allParts()) {
     while (index.pendingCount > 0) {
       if (index.linkSome(LINK_STEP) === 0) break;

@@ -7,16 +7,22 @@ import { CatalogStore } from '../../src/store/catalog-store.js';
 import { ShardStore } from '../../src/store/shard-store.js';
 import { Background } from './background.js';
 import type { Claim } from './claim.js';
+import { countTerms } from './count-terms.js';
 import { hydrate } from './hydrate.js';
 import { Kernel } from './kernel.js';
 import { getChunk, getContent, getDocument, listChunks, listDocuments } from './listings.js';
+import { outcomesOf, singleWrites, type WriteCommand } from './put-many.js';
 import { refusalOf } from './refusal.js';
-import { locate, search } from './search.js';
+import { search } from './search.js';
 import { Shard } from './shard.js';
-import { applyWrites, type DocumentWrite } from './write.js';
+import { locate } from './ties.js';
+import { totals } from './totals.js';
+import { applyWrites } from './write.js';
 
 type Answer = ShardAnswer<ShardOp>;
-type Handlers = { [O in Exclude<ShardOp, DocumentWrite['op']>]: (request: ShardRequest<O>) => ShardCommands[O]['answer'] };
+type Handlers = { [O in Exclude<ShardOp, WriteCommand['op']>]: (request: ShardRequest<O>) => ShardCommands[O]['answer'] };
+
+const DOCUMENT_WRITES: ReadonlySet<string | undefined> = new Set<WriteCommand['op']>(['put', 'putMany', 'deleteDocument']);
 
 export class Commands {
   private shard: Shard | undefined;
@@ -33,10 +39,10 @@ export class Commands {
     for (let at = 0; at < commands.length; ) {
       const end = endOfWrites(commands, at);
       if (end > at) {
-        outcomes.push(...this.write(commands.slice(at, end) as DocumentWrite[]));
+        outcomes.push(...this.write(commands.slice(at, end) as WriteCommand[]));
         at = end;
       } else {
-        outcomes.push(this.attempt(commands[at++] as Exclude<ShardCommand, DocumentWrite>));
+        outcomes.push(this.attempt(commands[at++] as Exclude<ShardCommand, WriteCommand>));
       }
     }
     if (this.shard) this.background.wake(this.shard);
@@ -49,16 +55,17 @@ export class Commands {
     this.catalog?.close();
   }
 
-  private write(writes: readonly DocumentWrite[]): Outcome<Answer>[] {
+  private write(commands: readonly WriteCommand[]): Outcome<Answer>[] {
+    const writes = singleWrites(commands);
     try {
-      return applyWrites(this.opened(), writes);
+      return outcomesOf(commands, applyWrites(this.opened(), writes));
     } catch (error) {
       const outcome = outcomeOf(error);
-      return writes.map(() => outcome);
+      return outcomesOf(commands, writes.map(() => outcome));
     }
   }
 
-  private attempt(command: Exclude<ShardCommand, DocumentWrite>): Outcome<Answer> {
+  private attempt(command: Exclude<ShardCommand, WriteCommand>): Outcome<Answer> {
     try {
       const handler = this.handlers[command.op] as (request: typeof command) => Answer;
       return { value: handler(command) };
@@ -70,19 +77,27 @@ export class Commands {
   private readonly handlers: Handlers = {
     open: ({ collections }) => (this.open(collections), null),
     search: (request) => search(this.opened(), request),
+    countTerms: (request) => countTerms(this.opened(), request),
     locate: (request) => locate(this.opened(), request),
     hydrate: (request) => hydrate(this.opened(), request),
     dropCollection: ({ collection }) => (this.opened().drop(collection), null),
     counts: ({ collections }) => collections.map((id) => ({ ...(this.opened().part(id)?.counts ?? { documents: 0, chunks: 0 }) })),
+    totals: () => totals(this.opened()),
     listDocuments: (request) => listDocuments(this.opened(), request),
     getDocument: (request) => getDocument(this.opened(), request),
     listChunks: (request) => listChunks(this.opened(), request),
     getChunk: (request) => getChunk(this.opened(), request),
     getContent: (request) => getContent(this.opened(), request),
     loadCatalog: () => this.openedCatalog().all(),
-    createCollection: ({ collection }) => this.openedCatalog().create(collection),
+    createCollection: ({ collection, collectionsMax }) => this.openedCatalog().create(collection, collectionsMax),
     updateCollection: ({ collection, change }) => this.openedCatalog().update(collection, change),
     deleteCollection: ({ collection }) => (this.openedCatalog().delete(collection), null),
+    loadTenants: () => this.openedCatalog().tenants.all(),
+    createTenant: ({ tenant, key }) => (this.openedCatalog().tenants.create(tenant, key), null),
+    updateTenant: ({ tenant, change }) => this.openedCatalog().tenants.update(tenant, change),
+    deleteTenant: ({ tenant, force }) => this.openedCatalog().tenants.delete(tenant, force),
+    createKey: ({ tenant, key }) => this.openedCatalog().tenants.createKey(tenant, key),
+    revokeKey: ({ tenant, keyId, revokedAt }) => this.openedCatalog().tenants.revokeKey(tenant, keyId, revokedAt),
   };
 
   private open(collections: ShardRequest<'open'>['collections']): void {
@@ -106,7 +121,7 @@ export class Commands {
 /** The end of the run of document writes that starts at `from`; `from` itself when there is none. */
 function endOfWrites(commands: readonly ShardCommand[], from: number): number {
   let end = from;
-  while (commands[end]?.op === 'put' || commands[end]?.op === 'deleteDocument') end++;
+  while (DOCUMENT_WRITES.has(commands[end]?.op)) end++;
   return end;
 }
 

@@ -1,10 +1,14 @@
 // Turns ranked hits into the JSON text a client gets, from the records of this shard. Shard worker only.
 // Called by commands.ts after the front thread has merged the rankings of all shards.
-import { chunkIdOf, type CollectionId } from '../../src/contract/ids.js';
-import type { RankedHit, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
-import { vectorReason } from '../../src/rank/match-reason.js';
-import { DamagedRecord, type DocumentRecord } from '../../src/store/records.js';
-import type { ShardTxn } from '../../src/store/shard-store.js';
+import { chunkIdOf } from '../../src/contract/ids.js';
+import type { ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
+import type { Basis, HydratedHit, RankedHit } from '../../src/contract/ranking.js';
+import { fusedScore } from '../../src/rank/fuse.js';
+import type { MetaLayers } from '../../src/rank/match-filter.js';
+import { matchReason } from '../../src/rank/match-reason.js';
+import type { ChunkRecord, DocumentRecord } from '../../src/store/records.js';
+import type { ShardTxn } from '../../src/store/shard-txn.js';
+import { readDocument } from './documents.js';
 import { mergedMetaJson } from './metadata.js';
 import type { Part } from './part.js';
 import type { Shard } from './shard.js';
@@ -17,24 +21,29 @@ export function hydrate(shard: Shard, request: HydrateRequest): ShardAnswer<'hyd
   if (!part) return request.hits.map(() => null);
   return shard.store.read((txn) => {
     const documents = new Map<string, DocumentRecord>();
-    return request.hits.map((hit) => (part.index.stampOf(hit.ordinal) === hit.stamp ? hitJson(txn, request, part, hit, documents) : null));
+    return request.hits.map((hit) => (part.index.stampOf(hit.ordinal) === hit.stamp ? hydrated(txn, request, part, hit, documents) : null));
   });
 }
 
-function hitJson(txn: ShardTxn, request: HydrateRequest, part: Part, hit: RankedHit, documents: Map<string, DocumentRecord>): string {
+function hydrated(txn: ShardTxn, request: HydrateRequest, part: Part, hit: RankedHit, documents: Map<string, DocumentRecord>): HydratedHit {
   const chunk = txn.chunk(request.collection, hit.ordinal);
   const document = documents.get(chunk.docid) ?? readDocument(txn, request.collection, chunk.docid);
   documents.set(chunk.docid, document);
   const text = txn.text(request.collection, hit.ordinal)?.toString();
-  const reason = vectorReason(hit.cosine, hit.score, part.priorities.get(hit.ordinal) ?? 0, request.priorityKey);
-  const id = JSON.stringify(chunkIdOf(chunk.docid, chunk.path));
+  const reason = reasonOf(request, part, hit, chunk, document);
+  const id = chunkIdOf(chunk.docid, chunk.path);
   const textField = text === undefined ? '' : `"text":${JSON.stringify(text)},`;
   const meta = mergedMetaJson(document.metadataJson, chunk.metaJson);
-  return `${request.head}"id":${id},"score":${hit.score},${textField}"meta":${meta},"match_reason":${JSON.stringify(reason)}}`;
+  const json = `${request.head}"id":${JSON.stringify(id)},"score":${hit.score},${textField}"meta":${meta},"match_reason":${JSON.stringify(reason)}}`;
+  return { id, json };
 }
 
-function readDocument(txn: ShardTxn, id: CollectionId, docid: string): DocumentRecord {
-  const document = txn.document(id, docid);
-  if (!document) throw new DamagedRecord(`document of a chunk is missing in collection ${id}`);
-  return document;
+function reasonOf({ narrowed, priorityKey }: HydrateRequest, part: Part, { ordinal, basis, score }: RankedHit, chunk: ChunkRecord, document: DocumentRecord): string {
+  const layers = (): MetaLayers => [chunk.metaJson, document.metadataJson].map((json) => JSON.parse(json) as Record<string, unknown>);
+  return matchReason(basis, narrowed, layers, { key: priorityKey, value: part.priorities.get(ordinal) ?? 0, before: unprioritized(basis), after: score });
+}
+
+function unprioritized(basis: Basis): number {
+  if (basis.mode === 'hybrid') return fusedScore(basis);
+  return basis.mode === 'boost' ? basis.cosine + basis.boost : basis.cosine;
 }

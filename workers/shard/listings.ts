@@ -1,10 +1,10 @@
 // Reads of records for the listing and detail endpoints. Shard worker only.
-// Called by commands.ts; each read sees one snapshot.
+// Called by commands.ts; each read sees one snapshot. Listings come in pages of ready JSON texts.
 import { chunkIdOf, parseChunkId, type CollectionId, type Ordinal } from '../../src/contract/ids.js';
 import type { ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
 import type { ChunkDetail, DocumentSummary } from '../../src/contract/resources.js';
 import type { DocumentRecord } from '../../src/store/records.js';
-import type { ShardTxn } from '../../src/store/shard-store.js';
+import type { ShardTxn } from '../../src/store/shard-txn.js';
 import { mergedMetaJson } from './metadata.js';
 import type { Shard } from './shard.js';
 
@@ -14,8 +14,24 @@ function summaryOf({ docid, version, ingestedAtMs, chunkCount }: DocumentRecord)
   return { docid, version, ingested_at: iso(ingestedAtMs), chunk_count: chunkCount };
 }
 
-export function listDocuments(shard: Shard, { collection }: ShardRequest<'listDocuments'>): ShardAnswer<'listDocuments'> {
-  return shard.store.read((txn) => Array.from(txn.documents(collection), summaryOf));
+/** A page ends with the record that brings it to so many bytes: what was read of the store, and what goes out. */
+const PAGE_BYTES = 256 * 1024;
+
+export function listDocuments(shard: Shard, { collection, after, max }: ShardRequest<'listDocuments'>): ShardAnswer<'listDocuments'> {
+  const page: ShardAnswer<'listDocuments'> = { docids: [], records: [], more: false };
+  // A dropped collection may have a part of its records left.
+  if (!shard.part(collection)) return page;
+  return shard.store.read((txn) => {
+    let bytes = 0;
+    for (const record of txn.documents(collection, after)) {
+      if (page.records.length === max || bytes >= PAGE_BYTES) return { ...page, more: true };
+      const text = JSON.stringify(summaryOf(record));
+      bytes += record.metadataJson.length + text.length;
+      page.docids.push(record.docid);
+      page.records.push(text);
+    }
+    return page;
+  });
 }
 
 export function getDocument(shard: Shard, { collection, docid }: ShardRequest<'getDocument'>): ShardAnswer<'getDocument'> {
@@ -28,15 +44,24 @@ export function getDocument(shard: Shard, { collection, docid }: ShardRequest<'g
   });
 }
 
-export function listChunks(shard: Shard, { collection, docid }: ShardRequest<'listChunks'>): ShardAnswer<'listChunks'> {
+export function listChunks(shard: Shard, { collection, docid, from, max }: ShardRequest<'listChunks'>): ShardAnswer<'listChunks'> {
+  const page: ShardAnswer<'listChunks'> = { records: [], more: false };
+  if (!shard.part(collection)) return page;
   return shard.store.read((txn) => {
     const document = txn.document(collection, docid);
-    if (!document) return [];
-    return (txn.members(collection, docid).ordinals as Ordinal[]).map((ordinal) => {
-      const { docid: _, ...summary } = chunkDetail(txn, collection, document, ordinal);
-      return summary;
-    });
+    if (!document) return page;
+    const ordinals = (txn.members(collection, docid).ordinals as Ordinal[]).slice(from);
+    for (let bytes = 0; page.records.length < Math.min(max, ordinals.length) && bytes < PAGE_BYTES; bytes += page.records.at(-1)?.length ?? 0) {
+      page.records.push(chunkJson(txn, collection, document, ordinals[page.records.length] as Ordinal));
+    }
+    return { ...page, more: page.records.length < ordinals.length };
   });
+}
+
+function chunkJson(txn: ShardTxn, id: CollectionId, document: DocumentRecord, ordinal: Ordinal): string {
+  const { path, metaJson, docid } = txn.chunk(id, ordinal);
+  const head = JSON.stringify({ rid: chunkIdOf(docid, path), chunk_path: path, ingested_at: iso(document.ingestedAtMs) });
+  return `${head.slice(0, -1)},"meta":${mergedMetaJson(document.metadataJson, metaJson)}}`;
 }
 
 export function getChunk(shard: Shard, { collection, rid }: ShardRequest<'getChunk'>): ShardAnswer<'getChunk'> {

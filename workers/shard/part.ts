@@ -2,7 +2,8 @@
 // its counts and priorities. All of it is a cache of the store and is rebuilt from there. Used by the shard worker alone.
 import type { Ordinal } from '../../src/contract/ids.js';
 import type { CollectionRef, ShardCounts } from '../../src/contract/messages.js';
-import type { ShardTxn } from '../../src/store/shard-store.js';
+import type { ShardTxn } from '../../src/store/shard-txn.js';
+import type { LexicalIndex } from './lexical-index.js';
 import { OrdinalPool } from './ordinal-pool.js';
 import type { VectorIndex } from './vector-index.js';
 
@@ -11,6 +12,9 @@ export class Part {
   /** Chunks whose document has a priority other than 0. */
   readonly priorities = new Map<Ordinal, number>();
   readonly counts: ShardCounts = { documents: 0, chunks: 0 };
+
+  /** Made by the first search that wants words. */
+  lexical: LexicalIndex | undefined;
 
   constructor(
     readonly ref: CollectionRef,

@@ -5,6 +5,7 @@ import type { CollectionId } from '../../src/contract/ids.js';
 import type { CollectionRef } from '../../src/contract/messages.js';
 import type { ShardStore } from '../../src/store/shard-store.js';
 import type { Kernel } from './kernel.js';
+import { ParsedMetadata } from './parsed-metadata.js';
 import { Part } from './part.js';
 
 export class Shard {
@@ -13,6 +14,9 @@ export class Shard {
   private readonly dropped = new Set<CollectionId>();
   /** Collections whose entries are still to be removed from the store. */
   readonly purges: CollectionId[] = [];
+
+  /** For filters, of all parts. */
+  readonly parsed = new ParsedMetadata();
 
   constructor(
     readonly store: ShardStore,

@@ -1,8 +1,8 @@
 // A shard worker: claims a shard when it starts, then runs the batches of commands that the front thread sends it
 // (src/pool/shard-pool.ts). Owns the shard's LMDB environment and is the only writer of its shared memory; the worker of
 // shard 0 owns the catalog too. A fault of ours ends the worker: another takes over and rebuilds from LMDB.
-import { parentPort, workerData } from 'node:worker_threads';
-import type { Outcome, ShardAnswer, ShardCommand, ShardOp, ShardWorkerStart } from '../../src/contract/messages.js';
+import { parentPort, threadId, workerData } from 'node:worker_threads';
+import type { LoadedNote, Outcome, ShardAnswer, ShardCommand, ShardOp, ShardWorkerStart } from '../../src/contract/messages.js';
 import { claimShard } from './claim.js';
 import { Commands } from './commands.js';
 
@@ -10,7 +10,7 @@ const start = workerData as ShardWorkerStart;
 const claim = claimShard(new Int32Array(start.owners));
 const commands = new Commands(start, claim);
 // The front thread looks at the slots when it hears anything.
-parentPort?.postMessage('claimed');
+parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
 
 /** Runs one batch; the outcomes stand in the order of its commands. A broken assertion ends this thread, and the batch with it. */
 export function run(batch: { shard: number; commands: ShardCommand[] }): Outcome<ShardAnswer<ShardOp>>[] | Promise<never> {

@@ -2,27 +2,18 @@
 // Rule: rows are staged (unseen) before the commit, published after it; old rows go after the new ones have come. A batch
 // that fails to commit leaves store and memory as they were. Reads no clock and no random number.
 import { assert } from '../../src/base/assert.js';
-import type { Ordinal } from '../../src/contract/ids.js';
+import { AppError } from '../../src/contract/errors.js';
+import type { DocId, Ordinal } from '../../src/contract/ids.js';
 import type { Outcome, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
 import { unpackDocument } from '../../src/contract/prepared-document.js';
 import type { ShardWriteTxn } from '../../src/store/shard-store.js';
+import { discardChange, noChange, publishChange, type Change } from './change.js';
 import type { Part } from './part.js';
 import { refusalOf } from './refusal.js';
 import type { Shard } from './shard.js';
 
 export type DocumentWrite = ShardRequest<'put'> | ShardRequest<'deleteDocument'>;
 type WriteAnswer = ShardAnswer<'put'> | ShardAnswer<'deleteDocument'>;
-
-/** What a batch will do to one part once it is committed. */
-interface Change {
-  /** Staged ordinals with their priority. */
-  added: Map<Ordinal, number>;
-  /** Published ordinals to take out. */
-  removed: Ordinal[];
-  /** Staged in this batch and replaced in it again: never published. */
-  superseded: Ordinal[];
-  documents: number;
-}
 
 /** Applies `writes` in order; one that is refused harms no other. Throws when the commit fails: then none is applied. */
 export function applyWrites(shard: Shard, writes: readonly DocumentWrite[]): Outcome<WriteAnswer>[] {
@@ -53,16 +44,18 @@ class WriteBatch {
   }
 
   /** All that can be refused is refused before the transaction is touched. */
-  private put(txn: ShardWriteTxn, { collection: ref, document, vectors }: ShardRequest<'put'>): ShardAnswer<'put'> {
+  private put(txn: ShardWriteTxn, { collection: ref, document, vectors, room = Infinity }: ShardRequest<'put'>): ShardAnswer<'put'> {
     const { docid, chunks, ingestedAtMs, metadataJson, priority } = unpackDocument(document);
     assert(vectors.length === chunks.length * ref.dim, 'a vector for each chunk');
     const part = this.shard.partFor(ref);
-    const ordinals = this.stage(part, vectors, priority);
     const previous = txn.document(ref.id, docid);
-    if (previous) this.free(part, txn.removeDocument(ref, docid));
+    if (chunks.length - (previous?.chunkCount ?? 0) > room) throw new AppError('chunk_limit_reached');
+    const ordinals = this.stage(part, vectors, priority);
+    if (previous) this.removeStored(txn, part, docid);
     const version = (previous?.version ?? 0) + 1;
     const record = { docid, version, ingestedAtMs, metadataJson, priority, chunkCount: chunks.length };
     txn.putDocument(ref, { record, ordinals, chunks, vectors });
+    if (part.lexical) this.keepTexts(txn, part, ordinals);
     this.changeOf(part).documents += previous ? 0 : 1;
     return { chunks: chunks.length, version };
   }
@@ -70,10 +63,25 @@ class WriteBatch {
   private remove(txn: ShardWriteTxn, { collection: ref, docid }: ShardRequest<'deleteDocument'>): ShardAnswer<'deleteDocument'> {
     const part = this.shard.part(ref.id);
     if (!part || !txn.document(ref.id, docid)) return { chunks: 0 };
-    const ordinals = txn.removeDocument(ref, docid);
-    this.free(part, ordinals);
     this.changeOf(part).documents -= 1;
-    return { chunks: ordinals.length };
+    return { chunks: this.removeStored(txn, part, docid) };
+  }
+
+  /** How many chunks fell free. */
+  private removeStored(txn: ShardWriteTxn, part: Part, docid: DocId): number {
+    if (part.lexical) this.keepTexts(txn, part, txn.members(part.ref.id, docid).ordinals as Ordinal[]);
+    const ordinals = txn.removeDocument(part.ref, docid);
+    this.free(part, ordinals);
+    return ordinals.length;
+  }
+
+  /** The index of words is changed at publication, when the texts of removed chunks are gone from the store. */
+  private keepTexts(txn: ShardWriteTxn, part: Part, ordinals: readonly Ordinal[]): void {
+    const { texts } = this.changeOf(part);
+    for (const ordinal of ordinals) {
+      const text = txn.text(part.ref.id, ordinal)?.toString();
+      if (text !== undefined) texts.set(ordinal, text);
+    }
   }
 
   /** Puts vectors into free rows of shared memory, unseen by searches; undone when memory is full. */
@@ -101,30 +109,16 @@ class WriteBatch {
   }
 
   publish(): void {
-    for (const [part, { added, removed, superseded, documents }] of this.changes) {
-      for (const [ordinal, priority] of added) {
-        part.index.publish(ordinal);
-        if (priority !== 0) part.priorities.set(ordinal, priority);
-      }
-      for (const ordinal of removed) {
-        part.index.remove(ordinal);
-        part.priorities.delete(ordinal);
-      }
-      for (const ordinal of [...removed, ...superseded]) part.ordinals.release(ordinal);
-      part.counts.documents += documents;
-      part.counts.chunks += added.size - removed.length;
-    }
+    for (const [part, change] of this.changes) publishChange(part, change);
   }
 
   discard(): void {
-    for (const [part, { added, superseded }] of this.changes) {
-      for (const ordinal of [...added.keys(), ...superseded]) part.ordinals.release(ordinal);
-    }
+    for (const [part, change] of this.changes) discardChange(part, change);
   }
 
   private changeOf(part: Part): Change {
     let change = this.changes.get(part);
-    if (!change) this.changes.set(part, (change = { added: new Map(), removed: [], superseded: [], documents: 0 }));
+    if (!change) this.changes.set(part, (change = noChange()));
     return change;
   }
 }

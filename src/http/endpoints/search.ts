@@ -3,14 +3,15 @@
 import typia from 'typia';
 import type { SearchBody, SearchQuery } from '../../contract/api/search.js';
 import { invalidField } from '../../contract/errors.js';
-import type { CollectionName, Tenant } from '../../contract/ids.js';
 import { K_DEFAULT } from '../../contract/limits.js';
 import type { Context } from '../../service/context.js';
 import { withFaultCode } from '../../service/fault-code.js';
-import { searchCollection, type SearchInput } from '../../service/search.js';
-import type { Handler, Reply } from '../route.js';
+import { loggedSearch, sharedSearch, type LoggedResult } from '../../service/logged-search.js';
+import type { SearchInput } from '../../service/search.js';
+import type { Actor, Handler, Reply, Request } from '../route.js';
 import { fitting, parseJson } from '../validation.js';
 import { collectionOf } from './path.js';
+import { searcherOf, searchReply } from './search-reply.js';
 
 const validateBody = typia.createValidateEquals<SearchBody>();
 const validateQuery = typia.createValidate<SearchQuery>();
@@ -19,30 +20,60 @@ export const postSearch =
   (context: Context): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
-    const body = fitting(validateBody(parseJson(await request.body.bytes())), 'body');
-    return answer(context, tenant, name, inputOf(body, 'body'));
+    const input = await bodyInput(request);
+    return answer(() => loggedSearch(context, searcherOf(request), tenant, name, input));
   };
 
 export const getSearch =
   (context: Context): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
-    const query = fitting(validateQuery(queryOf(request.query)), 'query');
-    return answer(context, tenant, name, inputOf(query, 'query'));
+    const input = queryInput(request);
+    return answer(() => loggedSearch(context, searcherOf(request), tenant, name, input));
   };
 
-function inputOf({ q, v, k, mode, filters, content_filter: contentFilter }: SearchBody, where: string): SearchInput {
-  if ((q == null) === (v == null)) throw invalidField([where], 'exactly one of q and v is wanted', 'value_error');
-  if (q?.trim() === '') throw invalidField([where, 'q'], 'the search text is empty', 'too_short', q);
-  // Refused, not ignored: an answer that disregards a filter is a wrong answer.
-  if (filters != null && Object.keys(filters).length > 0) throw invalidField([where, 'filters'], 'this build does not serve metadata filters yet', 'not_served');
-  if (contentFilter != null) throw invalidField([where, 'content_filter'], 'this build does not serve content filters yet', 'not_served');
-  return { ...(q == null ? {} : { q }), ...(v == null ? {} : { v }), k: k ?? K_DEFAULT, ...(mode == null ? {} : { mode }) };
+export const postSharedSearch =
+  (context: Context): Handler =>
+  async (request) => {
+    const input = await bodyInput(request);
+    return answer(() => sharedSearch(context, input));
+  };
+
+export const getSharedSearch =
+  (context: Context): Handler =>
+  async (request) => {
+    const input = queryInput(request);
+    return answer(() => sharedSearch(context, input));
+  };
+
+async function bodyInput({ body, actor }: Request): Promise<SearchInput> {
+  return inputOf(fitting(validateBody(parseJson(await body.bytes())), 'body'), 'body', actor);
 }
 
-/** Numbers and booleans of a query string; what is neither is left as text for the validation to refuse. */
-function queryOf(query: URLSearchParams): Record<string, unknown> {
-  const values: Record<string, unknown> = Object.fromEntries(query);
+function queryInput({ query, actor }: Request): SearchInput {
+  return inputOf(fitting(validateQuery(valuesOf(query)), 'query'), 'query', actor);
+}
+
+/** `null` counts as absent. */
+function inputOf(body: SearchBody, where: string, { filters: embeddedFilters }: Actor): SearchInput {
+  const { q, v, k, mode, filters, content_filter: contentFilter, include_common: includeCommon } = body;
+  if ((q == null) === (v == null)) throw invalidField([where], 'exactly one of q and v is wanted', 'value_error');
+  if (q?.trim() === '') throw invalidField([where, 'q'], 'the search text is empty', 'too_short', q);
+  return {
+    ...(q == null ? {} : { q }),
+    ...(v == null ? {} : { v }),
+    k: k ?? K_DEFAULT,
+    ...(mode == null ? {} : { mode }),
+    ...(filters == null ? {} : { filters }),
+    ...(contentFilter == null ? {} : { contentFilter }),
+    ...(includeCommon == null ? {} : { includeCommon }),
+    ...(embeddedFilters === undefined ? {} : { embeddedFilters }),
+  };
+}
+
+/** Numbers and booleans of a query string; what is neither is left as text for the validation to refuse. Filters cannot be given here. */
+function valuesOf(query: URLSearchParams): Record<string, unknown> {
+  const { filters: _, content_filter: __, v: ___, ...values }: Record<string, unknown> = Object.fromEntries(query);
   if (/^-?\d{1,15}$/.test(query.get('k') ?? '')) values.k = Number(values.k);
   const common = query.get('include_common')?.toLowerCase() ?? '';
   if (['true', '1', 'yes', 'on'].includes(common)) values.include_common = true;
@@ -50,8 +81,6 @@ function queryOf(query: URLSearchParams): Record<string, unknown> {
   return values;
 }
 
-async function answer(context: Context, tenant: Tenant, name: CollectionName, input: SearchInput): Promise<Reply> {
-  const { hits, mode, timing } = await withFaultCode('search_failed', () => searchCollection(context, tenant, name, input));
-  const rounded = JSON.stringify(timing, (_, value: unknown) => (typeof value === 'number' ? Math.round(value * 1000) / 1000 : value));
-  return { status: 200, jsonParts: [`{"matches":[${hits.join(',')}],"mode":"${mode}","timing":${rounded}`] };
+async function answer(search: () => Promise<LoggedResult>): Promise<Reply> {
+  return searchReply(await withFaultCode('search_failed', search));
 }

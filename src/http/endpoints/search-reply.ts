@@ -1,0 +1,24 @@
+// The replies of searches and replays, joined from the hits, which come from the shards as ready JSON and are never parsed
+// again. Used by the handlers of searches and of the query log; pure.
+import type { FoundQuery } from '../../contract/query-log.js';
+import type { LoggedResult, Searcher } from '../../service/logged-search.js';
+import type { Reply, Request } from '../route.js';
+
+/** Who searches, for the log. */
+export const searcherOf = ({ actor, id }: Request): Searcher => ({ actor: actor.name, requestId: id });
+
+export function searchReply({ hits, mode, timing, queryId }: LoggedResult): Reply {
+  const fields = { mode, query_id: queryId, timing };
+  return { status: 200, jsonParts: [`{"matches":[${hits.join(',')}],${fieldsJson(fields)}`] };
+}
+
+export function replayReply(original: FoundQuery, { hits, mode, timing, queryId }: LoggedResult): Reply {
+  const head = { original_query_id: original.id, original_result_count: original.resultIds.length };
+  const fields = { mode, original_latency_ms: original.latencyMs, replay_query_id: queryId, timing };
+  return { status: 200, jsonParts: [`{${fieldsJson(head)},"matches":[${hits.join(',')}],${fieldsJson(fields)}`] };
+}
+
+/** The fields of an object as JSON, without its braces; numbers with three decimals, undefined ones left out. */
+function fieldsJson(fields: object): string {
+  return JSON.stringify(fields, (_, value: unknown) => (typeof value === 'number' ? Math.round(value * 1000) / 1000 : value)).slice(1, -1);
+}

@@ -1,0 +1,62 @@
+// The final order of a search: what each mode makes of the rankings, then the priority, then the k best. Equal scores stand by
+// document id and chunk order, in mode hybrid by vector rank before that. Used by search-shards.ts, on the front thread.
+import { chunkIdOf } from '../contract/ids.js';
+import type { Basis, ChunkPosition } from '../contract/ranking.js';
+import type { Collection } from '../contract/resources.js';
+import { boostOf } from '../rank/boost.js';
+import { fusedScore, fuseRankings } from '../rank/fuse.js';
+import { compareDocIds, comparePositions } from '../rank/merge.js';
+import { withPriority } from '../rank/priority.js';
+import type { Context } from './context.js';
+import { locate, type Candidate } from './merge-shards.js';
+
+export interface ScoredHit {
+  readonly candidate: Candidate;
+  readonly score: number;
+  readonly basis: Basis;
+}
+
+type Order = (a: ChunkPosition, b: ChunkPosition) => number;
+
+/** Candidates of mode vector, which are in their final order. */
+export const asVectorHits = (candidates: readonly Candidate[]): ScoredHit[] =>
+  candidates.map((candidate) => ({ candidate, score: candidate.score, basis: { mode: 'vector', cosine: candidate.cosine } }));
+
+/** `wanted` is the number of distinct tokens of the query. */
+export async function rankBoosted(context: Context, collection: Collection, candidates: readonly Candidate[], wanted: number): Promise<ScoredHit[]> {
+  const hits = candidates.map((candidate): ScoredHit => {
+    const { cosine, matched, priority } = candidate;
+    const boost = boostOf(context.search.boostWeight, matched, wanted);
+    return { candidate, score: withPriority(cosine + boost, priority), basis: { mode: 'boost', cosine, boost, matched, wanted } };
+  });
+  return ordered(context, collection, hits, comparePositions);
+}
+
+/** Both rankings are of one depth, over all shards. */
+export async function rankFused(context: Context, collection: Collection, byVector: readonly Candidate[], byWords: readonly Candidate[]): Promise<ScoredHit[]> {
+  const candidates = new Map([...byWords, ...byVector].map((candidate) => [keyOf(candidate), candidate]));
+  const hits = [...fuseRankings(byVector.map(keyOf), byWords.map(keyOf))].map(([key, ranks]): ScoredHit => {
+    const candidate = candidates.get(key) as Candidate;
+    const score = withPriority(fusedScore(ranks), candidate.priority);
+    return { candidate, score, basis: { mode: 'hybrid', ...ranks, ...(ranks.vectorRank !== undefined && { cosine: candidate.cosine }) } };
+  });
+  return ordered(context, collection, hits, (a, b) => compareDocIds(chunkIdOf(a.docid, a.path), chunkIdOf(b.docid, b.path)));
+}
+
+const keyOf = ({ shard, ordinal }: Candidate): string => `${shard}/${ordinal}`;
+
+const vectorRankOf = ({ basis }: ScoredHit): number => (basis.mode === 'hybrid' ? (basis.vectorRank ?? Infinity) : 0);
+
+/** Best first; what score and vector rank leave equal is put in order by where the chunks stand. */
+async function ordered({ shards }: Context, collection: Collection, hits: ScoredHit[], byPosition: Order): Promise<ScoredHit[]> {
+  const coarse = (a: ScoredHit, b: ScoredHit): number => b.score - a.score || compareNumbers(vectorRankOf(a), vectorRankOf(b));
+  hits.sort(coarse);
+  const isTied = (hit: ScoredHit, i: number): boolean => [hits[i - 1], hits[i + 1]].some((other) => other !== undefined && coarse(hit, other) === 0);
+  const tied = hits.filter(isTied);
+  if (tied.length === 0) return hits;
+  const positions = await locate(shards, collection, tied.map(({ candidate }) => candidate));
+  const positionOf = new Map(tied.map((hit, i) => [hit, positions[i] as ChunkPosition]));
+  return hits.sort((a, b) => coarse(a, b) || byPosition(positionOf.get(a) as ChunkPosition, positionOf.get(b) as ChunkPosition));
+}
+
+const compareNumbers = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0);

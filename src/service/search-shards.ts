@@ -1,0 +1,78 @@
+// One search of one collection over all its shards: every shard ranks its part, the rankings are merged and scored, and the
+// owners of the k best turn them into JSON. A hit that is replaced between the two steps makes the search run again: an answer
+// shows a document whole, old or new. Front thread.
+import { CANDIDATES_MIN, CANDIDATES_PER_K } from '../contract/limits.js';
+import type { HydratedHit, LexicalQuery, Narrowed, Narrowing, RankedHit, ShardHits } from '../contract/ranking.js';
+import type { Collection, SearchMode, SearchTiming } from '../contract/resources.js';
+import { refOf } from './catalog.js';
+import type { Context } from './context.js';
+import { mergeShards } from './merge-shards.js';
+import { perShard } from './per-shard.js';
+import { asVectorHits, rankBoosted, rankFused, type ScoredHit } from './score-candidates.js';
+
+export interface ShardQuery {
+  mode: SearchMode;
+  vector: Float32Array;
+  k: number;
+  narrowing?: Narrowing;
+  narrowed: Narrowed;
+  /** Of modes boost and hybrid. */
+  lexical?: LexicalQuery;
+}
+
+export interface FoundHit extends HydratedHit {
+  score: number;
+}
+
+/** Documents that are replaced without a pause make attempts fail one after the other; then what has changed is left out. */
+const ATTEMPTS_MAX = 16;
+
+/** The k best hits, best first; `timing` gets the time of each phase. */
+export async function searchShards(context: Context, collection: Collection, query: ShardQuery, timing: SearchTiming): Promise<FoundHit[]> {
+  for (let attempt = 1; ; attempt++) {
+    const scored = (await rank(context, collection, query, timing)).slice(0, query.k);
+    const startedAtMs = performance.now();
+    const hydrated = await hydrate(context, collection, query.narrowed, scored);
+    timing.hydrate_ms += performance.now() - startedAtMs;
+    const found = hydrated.flatMap((hit, i) => (hit ? [{ ...hit, score: (scored[i] as ScoredHit).score }] : []));
+    if (found.length === hydrated.length || attempt === ATTEMPTS_MAX) return found;
+  }
+}
+
+/** At least the k best, best first. */
+async function rank(context: Context, collection: Collection, query: ShardQuery, timing: SearchTiming): Promise<ScoredHit[]> {
+  const startedAtMs = performance.now();
+  const { vector, narrowing, lexical } = query;
+  const k = lexical ? Math.max(CANDIDATES_MIN, CANDIDATES_PER_K * query.k) : query.k;
+  const request = { collection: refOf(collection), vector, k, ...(narrowing && { narrowing }), ...(lexical && { lexical }) };
+  const lists = await Promise.all(context.shards.askAll('search', request));
+  const hits = await score(context, collection, lists, k, lexical);
+  addTimes(timing, lists, performance.now() - startedAtMs, query.mode);
+  return hits;
+}
+
+async function score(context: Context, collection: Collection, lists: readonly ShardHits[], k: number, lexical?: LexicalQuery): Promise<ScoredHit[]> {
+  const byVector = await mergeShards(context.shards, collection, lists.map(({ vector }) => vector), k);
+  if (!lexical) return asVectorHits(byVector);
+  if (lexical.mode === 'boost') return rankBoosted(context, collection, byVector, lexical.terms.length);
+  const byWords = await mergeShards(context.shards, collection, lists.flatMap((list) => list.lexical ?? []), k);
+  return rankFused(context, collection, byVector, byWords);
+}
+
+/** The shards work side by side: a phase took as long as the slowest of them. */
+function addTimes(timing: SearchTiming, lists: readonly ShardHits[], elapsedMs: number, mode: SearchMode): void {
+  const slowest = (of: (hits: ShardHits) => number): number => Math.max(...lists.map(of));
+  const filterMs = slowest((hits) => hits.filterMs);
+  timing.filter_ms += filterMs;
+  timing.search_ms += Math.max(0, elapsedMs - filterMs);
+  if (mode !== 'hybrid') return;
+  timing.vector_search_ms = (timing.vector_search_ms ?? 0) + slowest((hits) => hits.vectorMs);
+  timing.lexical_search_ms = (timing.lexical_search_ms ?? 0) + slowest((hits) => hits.lexicalMs);
+}
+
+async function hydrate({ shards }: Context, collection: Collection, narrowed: Narrowed, hits: readonly ScoredHit[]): Promise<(HydratedHit | null)[]> {
+  const { id, tenant, name, priority_key: priorityKey } = collection;
+  const head = `{"tenant":${JSON.stringify(tenant)},"collection":${JSON.stringify(name)},`;
+  const placed = hits.map(({ candidate: { shard, ordinal, stamp }, score, basis }) => ({ shard, hit: { ordinal, stamp, score, basis } satisfies RankedHit }));
+  return perShard(placed, (shard, ofShard) => shards.ask(shard, 'hydrate', { collection: id, head, priorityKey, narrowed, hits: ofShard.map(({ hit }) => hit) }));
+}

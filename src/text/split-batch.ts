@@ -1,0 +1,113 @@
+// Cuts the body of a batch, `{"documents":[…]}`, into its items without parsing them, so that they can be parsed a slice at a
+// time. Pure; called in the batch worker. What is inside an item is not looked at: whether it is good JSON shows when it is
+// parsed. Everything around the items is parsed here.
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+/** Brackets and braces differ in this bit alone. */
+const CASE_BIT = 0x20;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const SQUARE = 0x5b;
+
+export interface SplitBatch {
+  /** The body's value with the items left out of its list. */
+  skeleton: unknown;
+  /** The bytes of each item, views of the body; empty where there is no list. */
+  items: Uint8Array[];
+}
+
+interface List {
+  /** Of the bracket. */
+  start: number;
+  /** Behind the other bracket. */
+  end: number;
+  /** [start, end) of each item. */
+  items: [number, number][];
+}
+
+/** Throws SyntaxError where the body is no JSON, as far as can be told without the items; TypeError where it is no UTF-8. */
+export function splitBatch(body: Uint8Array): SplitBatch {
+  const list = findList(body);
+  if (!list) return { skeleton: parse(body), items: [] };
+  const skeleton = parse(Buffer.concat([body.subarray(0, list.start + 1), body.subarray(list.end - 1)]));
+  return { skeleton, items: list.items.map(([start, end]) => notBlank(body.subarray(start, end))) };
+}
+
+const parse = (bytes: Uint8Array): unknown => JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+
+/** The list under the key `documents` of the outermost object; the last one where there are several, as JSON has it. */
+function findList(body: Uint8Array): List | undefined {
+  let found: List | undefined;
+  let depth = 0;
+  let key = '';
+  for (let at = 0; at < body.length; ) {
+    const byte = body[at] as number;
+    if (byte === SQUARE && depth === 1 && key === '"documents"') {
+      found = readList(body, at);
+      at = found.end;
+      continue;
+    }
+    const end = byte === QUOTE ? endOfString(body, at) : at + 1;
+    if (byte === QUOTE && depth === 1) key = plainKey(body.subarray(at, end));
+    else if (byte === COMMA && depth === 1) key = '';
+    depth += depthChange(byte);
+    at = end;
+  }
+  return found;
+}
+
+/** `start` is its bracket. A list that does not end, or ends in a brace, makes the skeleton bad JSON. */
+function readList(body: Uint8Array, start: number): List {
+  const items: [number, number][] = [];
+  let depth = 0;
+  let itemAt = start + 1;
+  let at = itemAt;
+  for (; at < body.length && depth >= 0; ) {
+    const byte = body[at] as number;
+    if (byte === COMMA && depth === 0) {
+      items.push([itemAt, at]);
+      itemAt = at + 1;
+    }
+    depth += depthChange(byte);
+    at = byte === QUOTE ? endOfString(body, at) : at + 1;
+  }
+  const isEmpty = items.length === 0 && isBlank(body.subarray(itemAt, at - 1));
+  return { start, end: at, items: isEmpty ? [] : [...items, [itemAt, at - 1]] };
+}
+
+function depthChange(byte: number): number {
+  const brace = byte | CASE_BIT;
+  return brace === OPEN_BRACE ? 1 : brace === CLOSE_BRACE ? -1 : 0;
+}
+
+/** `start` is the opening quote; the answer is behind the closing one, or the end of the body. */
+function endOfString(body: Uint8Array, start: number): number {
+  for (let quote = body.indexOf(QUOTE, start + 1); quote >= 0; quote = body.indexOf(QUOTE, quote + 1)) {
+    let backslashes = 0;
+    while (body[quote - 1 - backslashes] === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return quote + 1;
+  }
+  return body.length;
+}
+
+/** A key as it would be written without escapes; '' for one that cannot be `documents`. */
+function plainKey(quoted: Uint8Array): string {
+  if (quoted.length > 64) return '';
+  try {
+    return JSON.stringify(parse(quoted));
+  } catch {
+    return '';
+  }
+}
+
+function notBlank(item: Uint8Array): Uint8Array {
+  if (isBlank(item)) throw new SyntaxError('an item is missing');
+  return item;
+}
+
+/** True where all bytes are white space of JSON. */
+export function isBlank(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d);
+}

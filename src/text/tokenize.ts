@@ -1,0 +1,40 @@
+// What a token is: a Unicode word after NFKC, case folding and the removal of Latin diacritics. One pure function for
+// content filters, boost and the lexical index, so that they agree. Called by the shard workers and, for queries, by the
+// front thread.
+
+/** One character is one token where words are not set apart by spaces; a phrase of such characters is then a substring. */
+const UNSPACED = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}';
+const WORDS = new RegExp(`[${UNSPACED}]|(?:(?![${UNSPACED}])[\\p{L}\\p{N}\\p{M}])+`, 'gu');
+const ASCII_WORDS = /[a-z0-9]+/g;
+const ASCII = /^[\x00-\x7f]*$/;
+const LATIN_MARKS = /(\p{Script=Latin})\p{M}+/gu;
+/** Letters whose stroke or missing dot Unicode does not take apart. */
+const STRUCK: Readonly<Record<string, string>> = { ø: 'o', ł: 'l', đ: 'd', ħ: 'h', ŧ: 't', ı: 'i' };
+const STRUCK_LETTERS = /[øłđħŧı]/g;
+
+/** The tokens of a text in their order, repeats included. */
+export function tokensOf(text: string): string[] {
+  if (ASCII.test(text)) return text.toLowerCase().match(ASCII_WORDS) ?? [];
+  return withoutLatinMarks(foldCase(text.normalize('NFKC'))).match(WORDS) ?? [];
+}
+
+/** The first `max` distinct tokens of a text, in their order. */
+export function distinctTokens(text: string, max: number): string[] {
+  const distinct = new Set<string>();
+  for (const token of tokensOf(text)) {
+    if (distinct.size === max) break;
+    distinct.add(token);
+  }
+  return [...distinct];
+}
+
+/** Folds case: by way of upper case, so that ß is ss and the two small sigmas are one. */
+export function foldCase(text: string): string {
+  if (ASCII.test(text)) return text.toLowerCase();
+  return text.toUpperCase().toLowerCase().replaceAll('ς', 'σ');
+}
+
+function withoutLatinMarks(text: string): string {
+  const plain = text.normalize('NFD').replace(LATIN_MARKS, '$1').normalize('NFC');
+  return plain.replace(STRUCK_LETTERS, (letter) => STRUCK[letter] as string);
+}

@@ -1,0 +1,29 @@
+// The match_reason, as the contract words it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Basis } from '../../src/contract/ranking.js';
+import { matchReason } from '../../src/rank/match-reason.js';
+
+const PLAIN = { key: 'prio_boost', value: 0, before: 0, after: 0 };
+const NO_META = (): never => assert.fail('metadata is not wanted');
+
+const bases: [Basis, string][] = [
+  [{ mode: 'vector', cosine: 0.7123 }, 'vector: cosine 0.712'],
+  [{ mode: 'boost', cosine: 0.7123, boost: 0.2 / 3, matched: 2, wanted: 3 }, 'boost: cosine 0.712 + 0.067 for exact tokens 2/3'],
+  [{ mode: 'hybrid', cosine: 0.7123, vectorRank: 1, lexicalRank: 3 }, 'hybrid: vector rank 1 (cosine 0.712) + lexical rank 3, each 1/(60+rank)'],
+  [{ mode: 'hybrid', cosine: 0.7123, vectorRank: 1 }, 'hybrid: vector rank 1 (cosine 0.712), each 1/(60+rank)'],
+  [{ mode: 'hybrid', lexicalRank: 3 }, 'hybrid: lexical rank 3, each 1/(60+rank)'],
+];
+for (const [basis, expected] of bases) test(expected, () => assert.equal(matchReason(basis, { fields: [] }, NO_META, PLAIN), expected));
+
+test('filters, content and priority follow in this order', () => {
+  const meta = () => [{ row: 3 }, { lang: 'de', tags: ['a', 'b'], row: 1 }];
+  const narrowed = { fields: ['lang', 'tags', 'row', 'gone'], contentOp: 'phrase' as const };
+  const reason = matchReason({ mode: 'vector', cosine: 0.712 }, narrowed, meta, { key: 'prio_boost', value: 0.5, before: 0.712, after: 1.068 });
+  assert.equal(reason, 'vector: cosine 0.712; filters: lang=de, tags=["a","b"], row=3, gone=null; content phrase match; priority: prio_boost +0.50, 0.712 -> 1.068');
+});
+
+test('a long stored value is cut, between characters', () => {
+  const reason = matchReason({ mode: 'vector', cosine: 1 }, { fields: ['a'] }, () => [{ a: `${'x'.repeat(199)}😀y` }], PLAIN);
+  assert.equal(reason, `vector: cosine 1.000; filters: a=${'x'.repeat(199)}…`);
+});

@@ -1,0 +1,36 @@
+// BM25, the boost and the fusion: their formulas, at points worked out by hand, and their edges.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sumStatistics, termWeight } from '../../src/rank/bm25.js';
+import { boostOf } from '../../src/rank/boost.js';
+import { fusedScore, fuseRankings } from '../../src/rank/fuse.js';
+
+test('a BM25 weight by hand', () => {
+  // 10 chunks of 5 tokens on average, 2 of them with the term; a chunk of 10 tokens that has it 3 times.
+  const weight = termWeight({ chunks: 10, tokens: 50, frequencies: [2] }, 0)(3, 10);
+  const idf = Math.log(1 + 8.5 / 2.5);
+  assert.ok(Math.abs(weight - (idf * 3 * 2.2) / (3 + 1.2 * (0.25 + 0.75 * 2))) < 1e-12);
+});
+
+test('a term that every chunk has still weighs something, and no statistics give no NaN', () => {
+  assert.ok(termWeight({ chunks: 4, tokens: 4, frequencies: [4] }, 0)(1, 1) > 0);
+  assert.ok(termWeight({ chunks: 0, tokens: 0, frequencies: [] }, 0)(1, 1) > 0);
+  assert.ok(termWeight({ chunks: 1, tokens: 1, frequencies: [3] }, 0)(1, 1) > 0, 'counted while chunks were being removed');
+});
+
+test('statistics of shards add up', () => {
+  const parts = [{ chunks: 1, tokens: 5, frequencies: [1, 0] }, { chunks: 2, tokens: 7, frequencies: [2, 1] }];
+  assert.deepEqual(sumStatistics(parts, 2), { chunks: 3, tokens: 12, frequencies: [3, 1] });
+  assert.deepEqual(sumStatistics([], 1), { chunks: 0, tokens: 0, frequencies: [0] });
+});
+
+test('a boost is the weight times the share of tokens', () => {
+  assert.equal(boostOf(0.1, 2, 4), 0.05);
+  assert.equal(boostOf(0.1, 0, 0), 0);
+});
+
+test('fusion adds reciprocal ranks', () => {
+  const ranks = fuseRankings(['a', 'b'], ['b', 'c']);
+  assert.deepEqual([...ranks], [['a', { vectorRank: 1 }], ['b', { vectorRank: 2, lexicalRank: 1 }], ['c', { lexicalRank: 2 }]]);
+  assert.deepEqual([...ranks.values()].map(fusedScore), [1 / 61, 1 / 62 + 1 / 61, 1 / 62]);
+});

@@ -1,0 +1,55 @@
+// A hundred collections used in turn are as fast as ten: what a search asks of the workers does not depend on how many there
+// are, nor on which was used before. Shown by what is sent; the times are in load/many-collections.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ShardCommand } from '../../src/contract/messages.js';
+import { startTestServer } from '../kit/server.js';
+
+const COLLECTIONS = 100;
+const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '2' });
+const { call, context } = server;
+const at = (i: number): string => `/v1/collections/tenant${i % 7}/c${i}`;
+
+type Run = (task: { commands?: ShardCommand[] }, ...rest: unknown[]) => unknown;
+
+/** Notes the commands of every message that is sent to a shard worker, and sends it. */
+function tapped(): ShardCommand['op'][][] {
+  const { piscina } = context.shards as unknown as { piscina: { run: Run } };
+  const run = piscina.run.bind(piscina);
+  const messages: ShardCommand['op'][][] = [];
+  piscina.run = (task, ...rest) => {
+    messages.push((task.commands ?? []).map(({ op }) => op));
+    return run(task, ...rest);
+  };
+  return messages;
+}
+
+test('a search in any of a hundred collections sends what one in the first of ten sends, and opens nothing', async () => {
+  for (let i = 0; i < COLLECTIONS; i++) await call('POST', `${at(i)}/documents:batch`, { documents: [0, 1, 2, 3].map((n) => ({ docid: `D${n}`, text: `document ${n}` })) });
+  const messages = tapped();
+  const sentBy = async (i: number): Promise<ShardCommand['op'][][]> => {
+    messages.length = 0;
+    const { json } = await call('GET', `${at(i)}/search?q=document`);
+    assert.equal(json.matches.length, 4);
+    return [...messages].sort();
+  };
+  const wanted = await sentBy(0);
+  assert.deepEqual(new Set(wanted.flat()), new Set(['search', 'locate', 'hydrate'].filter((op) => wanted.flat().includes(op as ShardCommand['op']))));
+  for (let round = 0; round < 2; round++) {
+    for (let i = 0; i < COLLECTIONS; i++) assert.deepEqual(await sentBy(i), wanted, `collection ${i}`);
+  }
+});
+
+test('a thousand asks of the server itself before one of a tenant: that one is in the next message to the shard', async () => {
+  const messages = tapped();
+  const [ref] = context.catalog.refs();
+  assert.ok(ref);
+  const noisy = Array.from({ length: 1000 }, () => context.shards.ask(0, 'counts', { collections: [] }));
+  await Promise.all([...noisy, context.shards.ask(0, 'getDocument', { collection: ref.id, docid: 'D0' })]);
+  assert.equal(messages.findIndex((ops) => ops.includes('getDocument')), 0);
+  assert.ok(messages.length > 60, `${messages.length} messages`);
+});
+
+test('no fault of ours on the way', () => {
+  assert.deepEqual(server.faults, []);
+});

@@ -1,0 +1,83 @@
+// The naive twin of search: scores every chunk it is told of, by the words of the contract. It has its own BM25, fusion and
+// order; cosines are given to it. Used by search-twin.test.ts.
+import { tokensOf } from '../../src/text/tokenize.js';
+
+export interface TwinChunk {
+  id: string;
+  docid: string;
+  index: number;
+  text: string;
+  cosine: number;
+  priority: number;
+  meta: Record<string, any>;
+}
+
+export interface TwinQuery {
+  mode: 'vector' | 'boost' | 'hybrid';
+  q: string;
+  k: number;
+  fits: (chunk: TwinChunk) => boolean;
+}
+
+export interface TwinHit {
+  id: string;
+  score: number;
+}
+
+type Order = (a: TwinChunk, b: TwinChunk) => number;
+
+const byPosition: Order = (a, b) => Buffer.compare(Buffer.from(a.docid), Buffer.from(b.docid)) || a.index - b.index;
+const lifted = (score: number, priority: number): number => score + Math.abs(score) * priority;
+
+/** Best first by `score`, equal ones by document and chunk. */
+function best(chunks: readonly TwinChunk[], score: (chunk: TwinChunk) => number, k: number): TwinChunk[] {
+  return [...chunks].sort((a, b) => score(b) - score(a) || byPosition(a, b)).slice(0, k);
+}
+
+export function naiveSearch(all: readonly TwinChunk[], { mode, q, k, fits }: TwinQuery): TwinHit[] {
+  const chunks = all.filter(fits);
+  const depth = Math.max(50, 5 * k);
+  const terms = [...new Set(tokensOf(q))];
+  const byCosine = (chunk: TwinChunk): number => lifted(chunk.cosine, chunk.priority);
+  if (mode === 'vector') return best(chunks, byCosine, k).map((chunk) => ({ id: chunk.id, score: byCosine(chunk) }));
+  if (mode === 'boost') {
+    const score = (chunk: TwinChunk): number => {
+      const tokens = tokensOf(chunk.text);
+      const matched = terms.filter((term) => tokens.includes(term)).length;
+      return lifted(chunk.cosine + (terms.length === 0 ? 0 : (0.1 * matched) / terms.length), chunk.priority);
+    };
+    return best(best(chunks, byCosine, depth), score, k).map((chunk) => ({ id: chunk.id, score: score(chunk) }));
+  }
+  return naiveHybrid(all, chunks, terms, depth).slice(0, k);
+}
+
+function naiveHybrid(all: readonly TwinChunk[], chunks: readonly TwinChunk[], terms: readonly string[], depth: number): TwinHit[] {
+  const words = bm25(all, terms);
+  const vector = best(chunks, (chunk) => chunk.cosine, depth);
+  const lexical = best(chunks.filter((chunk) => words(chunk) > 0), words, depth);
+  const rankIn = (list: readonly TwinChunk[], chunk: TwinChunk): number => (list.includes(chunk) ? list.indexOf(chunk) + 1 : Infinity);
+  const scored = [...new Set([...vector, ...lexical])].map((chunk) => {
+    const rank = rankIn(vector, chunk);
+    return { chunk, rank, score: lifted(1 / (60 + rank) + 1 / (60 + rankIn(lexical, chunk)), chunk.priority) };
+  });
+  const byRank = (a: number, b: number): number => (a === b ? 0 : a - b);
+  scored.sort((a, b) => b.score - a.score || byRank(a.rank, b.rank) || Buffer.compare(Buffer.from(a.chunk.id), Buffer.from(b.chunk.id)));
+  return scored.map(({ chunk, score }) => ({ id: chunk.id, score }));
+}
+
+/** Statistics over all chunks, whatever the filters. */
+function bm25(all: readonly TwinChunk[], terms: readonly string[]): (chunk: TwinChunk) => number {
+  const tokens = new Map(all.map((chunk) => [chunk, tokensOf(chunk.text)]));
+  const mean = [...tokens.values()].reduce((sum, list) => sum + list.length, 0) / all.length;
+  const idfs = terms.map((term) => {
+    const frequency = all.filter((chunk) => tokens.get(chunk)?.includes(term)).length;
+    return Math.log(1 + (all.length - frequency + 0.5) / (frequency + 0.5));
+  });
+  return (chunk) => {
+    const own = tokens.get(chunk) as string[];
+    return terms.reduce((sum, term, i) => {
+      const count = own.filter((token) => token === term).length;
+      return count === 0 ? sum : sum + ((idfs[i] as number) * count * 2.2) / (count + 1.2 * (1 - 0.75 + (0.75 * own.length) / mean));
+    }, 0);
+  };
+}
