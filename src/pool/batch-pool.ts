@@ -1,49 +1,67 @@
-// The batch workers: parsing, extraction and chunking of documents, off the front thread, which stays free to answer.
-// Front thread; made by server.ts, asked by the ingest use case.
-import { fileURLToPath } from 'node:url';
-import { Piscina } from 'piscina';
+// The batch workers: parsing, extraction and chunking of documents, off the front thread, which stays free to answer. Two crews:
+// JSON and plain text never wait behind a file that wants a parser. Front thread; made by server.ts, asked by the ingest use case.
 import { ownBytes } from '../base/bytes.js';
 import type { Log } from '../base/log.js';
-import { AppError } from '../contract/errors.js';
-import type { Outcome, PrepareAnswer, PrepareRequest } from '../contract/messages.js';
-import { settled } from './outcomes.js';
+import type { LineSlice, PreparedLines, PrepareLinesRequest, SplitBatchRequest } from '../contract/batch-messages.js';
+import type { PrepareAnswer, PrepareRequest } from '../contract/messages.js';
+import { kindOfFile } from '../text/kind.js';
+import { SNIFF_BYTES_MAX } from '../text/sniff.js';
+import { Crew } from './crew.js';
 
-const WAITING_MAX = 1024;
+/** What one task may take, and how much text one file may give. */
+export interface ParsingLimits {
+  timeoutMs: number;
+  memoryMb: number;
+  textBytesMax: number;
+}
 
 export class BatchPool {
-  private readonly piscina: Piscina;
+  /** JSON bodies, slices of batches and short plain text: milliseconds each. */
+  private readonly light: Crew;
+  /** Files that want a parser, or are long: up to the timeout each. */
+  private readonly parsing: Crew;
 
-  constructor(
-    threads: number,
-    private readonly log: Log,
-  ) {
-    this.piscina = new Piscina({
-      filename: fileURLToPath(new URL('../../workers/batch/worker.js', import.meta.url)),
-      minThreads: threads,
-      maxThreads: threads,
-      maxQueue: WAITING_MAX,
-      atomics: 'async',
-      recordTiming: false,
-    });
-    this.piscina.on('error', (error: Error) => log.error({ fault: error.stack }, 'a batch worker died'));
+  /** `threads`: of each of the crews. */
+  constructor(threads: number, { textBytesMax, ...limits }: ParsingLimits, log: Log) {
+    const options = { threads, ...limits, start: { textBytesMax, memoryBytesMax: limits.memoryMb * 2 ** 20 }, log };
+    this.light = new Crew(options);
+    this.parsing = new Crew(options);
   }
 
   /** Cuts a document into chunks. The body's bytes are moved. Rejects with AppError; `overloaded` when too many wait. */
-  async prepare(request: PrepareRequest): Promise<PrepareAnswer> {
-    if (this.piscina.queueSize >= WAITING_MAX) throw new AppError('overloaded', undefined, { retryAfterS: 1 });
+  prepare(request: PrepareRequest, tenant?: string): Promise<PrepareAnswer> {
     const { body } = request;
-    const bytes = 'bytes' in body ? ownBytes(body.bytes) : undefined;
-    const message: PrepareRequest = bytes ? { ...request, body: { ...body, bytes } } : request;
-    const task = this.piscina.run(message, { name: 'prepare', transferList: bytes ? [bytes.buffer] : [] }) as Promise<Outcome<PrepareAnswer>>;
-    return settled(task, 'overloaded', this.log);
+    const crew = isLight(body) ? this.light : this.parsing;
+    const moved = 'bytes' in body ? ownBytes(body.bytes) : undefined;
+    const message: PrepareRequest = moved ? { ...request, body: { ...body, bytes: moved } } : request;
+    return crew.run({ name: 'prepare', message, moved }, tenant);
+  }
+
+  /** Cuts the body of a JSON batch into slices. Its bytes are moved. Rejects with AppError where it is no batch. */
+  splitBatch(request: SplitBatchRequest, tenant?: string): Promise<LineSlice[]> {
+    const moved = ownBytes(request.bytes);
+    return this.light.run({ name: 'splitBatch', message: { ...request, bytes: moved }, moved }, tenant);
+  }
+
+  /** Prepares the items of a slice, whose bytes are moved. Rejects with AppError where none of them could be. */
+  prepareLines(request: PrepareLinesRequest, tenant?: string): Promise<PreparedLines> {
+    const moved = ownBytes(request.bytes);
+    return this.light.run({ name: 'prepareLines', message: { ...request, bytes: moved }, moved }, tenant);
   }
 
   /** Ends the threads, as a crash would: for tests. */
   async kill(): Promise<void> {
-    await Promise.all(this.piscina.threads.map((thread) => thread.terminate()));
+    await Promise.all([this.light.kill(), this.parsing.kill()]);
   }
 
   async close(): Promise<void> {
-    await this.piscina.destroy();
+    await Promise.all([this.light.close(), this.parsing.close()]);
   }
+}
+
+function isLight(body: PrepareRequest['body']): boolean {
+  if (body.kind === 'json') return true;
+  if (!('bytes' in body)) return false;
+  const kind = kindOfFile(body.name, body.type, body.bytes.subarray(0, SNIFF_BYTES_MAX));
+  return kind === undefined || kind === 'text' || kind === 'markdown';
 }

@@ -4,13 +4,19 @@ import typia from 'typia';
 import type { IngestBody } from '../../src/contract/api/documents.js';
 import { AppError, invalidField } from '../../src/contract/errors.js';
 import { isWellFormed } from '../../src/contract/ids.js';
+import { checkJsonSize } from './json-size.js';
 import type { IngestDocument } from './ingest-document.js';
 
 const validate = typia.createValidateEquals<IngestBody>();
 
-/** Throws AppError `invalid_document_json` for malformed JSON or a wrong shape. `null` counts as absent. */
-export function readJsonDocument(bytes: Uint8Array): IngestDocument {
-  const body = checked(parse(bytes));
+/** Throws AppError `invalid_document_json` for malformed JSON or a wrong shape. `null` counts as absent. `file_unreadable` over `memoryBytesMax`. */
+export function readJsonDocument(bytes: Uint8Array, memoryBytesMax: number): IngestDocument {
+  return readIngestBody(parse(bytes, memoryBytesMax));
+}
+
+/** The same for JSON that has been parsed: an item of a batch, for one. */
+export function readIngestBody(value: unknown): IngestDocument {
+  const body = checked(value);
   const { docid, metadata, text, vector } = body;
   if ((text == null) === (vector == null)) throw new AppError('invalid_document_json', 'Exactly one of `text` and `vector` is wanted.');
   if (text != null && !isWellFormed(text)) throw new AppError('invalid_document_json', '`text` has a lone surrogate, which is no character.');
@@ -18,10 +24,13 @@ export function readJsonDocument(bytes: Uint8Array): IngestDocument {
   return { docid: docid ?? '', metadata: metadata ?? {}, text: text ?? undefined, vector: vector ?? undefined };
 }
 
-function parse(bytes: Uint8Array): unknown {
+function parse(bytes: Uint8Array, memoryBytesMax: number): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    checkJsonSize(text, memoryBytesMax);
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
     throw new AppError('invalid_document_json', 'The body is not well-formed JSON in UTF-8.');
   }
 }

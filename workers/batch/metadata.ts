@@ -2,11 +2,13 @@
 // Called by prepare.ts in the batch worker.
 import { AppError } from '../../src/contract/errors.js';
 import type { DocId } from '../../src/contract/ids.js';
+import { METADATA_LEVELS_MAX } from '../../src/contract/limits.js';
 import type { IngestDocument } from './ingest-document.js';
 
-/** Throws AppError `invalid_metadata_keys` where the caller contradicts us, `metadata_too_large` over the bound. */
+/** Throws AppError `invalid_metadata` for too many levels, `invalid_metadata_keys` where the caller contradicts us, `metadata_too_large` over the bound. */
 export function documentMetadata(input: IngestDocument, docid: DocId, nowMs: number, bytesMax: number): Record<string, unknown> {
   const { metadata, filename } = input;
+  if (isDeeperThan(METADATA_LEVELS_MAX, metadata)) throw new AppError('invalid_metadata', `Metadata has at most ${METADATA_LEVELS_MAX} levels.`);
   if (Buffer.byteLength(JSON.stringify(metadata)) > bytesMax) {
     throw new AppError('metadata_too_large', `Metadata has at most ${bytesMax} bytes of JSON.`);
   }
@@ -16,4 +18,9 @@ export function documentMetadata(input: IngestDocument, docid: DocId, nowMs: num
     throw new AppError('invalid_metadata_keys', `These metadata keys are the server's: ${contradicted.join(', ')}.`, { details: { keys: contradicted } });
   }
   return { ...ours, ...metadata };
+}
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner));
 }

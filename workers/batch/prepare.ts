@@ -1,13 +1,13 @@
 // One ingest request, from the bytes of its body to a document cut into chunks: parsed, checked, decoded, chunked. Pure but
-// for the UUID it makes where nothing names the document. Batch worker only.
+// for the UUID it makes where nothing names the document, and for the file it reads. Batch worker only.
 import { v7 as uuidv7 } from 'uuid';
 import { AppError } from '../../src/contract/errors.js';
 import { asDocId, docIdFromFilename, type DocId } from '../../src/contract/ids.js';
-import { CHUNK_SIZE_MAX } from '../../src/contract/limits.js';
-import type { PrepareAnswer, PrepareRequest } from '../../src/contract/messages.js';
+import type { BatchWorkerStart, PrepareAnswer, PrepareRequest } from '../../src/contract/messages.js';
 import { packDocument, type PreparedChunk } from '../../src/contract/prepared-document.js';
 import { priorityOf } from '../../src/rank/priority.js';
-import { chunkText } from '../../src/text/chunk.js';
+import { cut } from './cut.js';
+import { flowOf, type Extracted } from './extract/extracted.js';
 import { readFileDocument } from './file-document.js';
 import type { IngestDocument } from './ingest-document.js';
 import { readJsonDocument } from './json-document.js';
@@ -18,8 +18,8 @@ import { toVector } from '../../src/contract/vector.js';
 export type PrepareSettings = Omit<PrepareRequest, 'body'>;
 
 /** Throws AppError with the code the contract gives for what is wrong; nothing has been changed then. */
-export function prepareDocument({ body, ...settings }: PrepareRequest): PrepareAnswer {
-  return prepareInput(body.kind === 'json' ? readJsonDocument(body.bytes) : readFileDocument(body), settings);
+export async function prepareDocument({ body, ...settings }: PrepareRequest, limits: BatchWorkerStart): Promise<PrepareAnswer> {
+  return prepareInput(body.kind === 'json' ? readJsonDocument(body.bytes, limits.memoryBytesMax) : await readFileDocument(body, limits), settings);
 }
 
 /** The same for a body that has been read: an item of a batch, for one. */
@@ -27,7 +27,8 @@ export function prepareInput(input: IngestDocument, request: PrepareSettings): P
   const docid = docIdOf(input);
   const metadata = documentMetadata(input, docid, request.nowMs, request.metadataBytesMax);
   const vectors = input.vector && toVector(input.vector, request.space.dim);
-  const chunks = input.text === undefined ? [{ path: '0', metaJson: '{}' }] : textChunks(input.text, request);
+  const content = input.text === undefined ? input.content : flowOf(input.text);
+  const chunks = content === undefined ? [{ path: '0', metaJson: '{}' }] : textChunks(content, request);
   const document = packDocument({
     docid,
     ingestedAtMs: request.nowMs,
@@ -44,16 +45,10 @@ function docIdOf({ docid, filename }: IngestDocument): DocId {
   return (filename === undefined ? undefined : docIdFromFilename(filename)) ?? asDocId(uuidv7());
 }
 
-function textChunks(text: string, { space, chunking }: PrepareSettings): PreparedChunk[] {
+function textChunks(content: Extracted, { space, chunking, metadataBytesMax }: PrepareSettings): PreparedChunk[] {
   if (space.embedder_type === 'identity') throw new AppError('vectors_only');
-  if (text.trim() === '') throw new AppError('no_text_extracted');
-  if (chunking.strategy === 'none' && codePointsOver(text, CHUNK_SIZE_MAX)) {
-    throw new AppError('chunk_too_large', `A text of a collection with chunking \`none\` has at most ${CHUNK_SIZE_MAX} characters.`);
-  }
-  return chunkText(text, chunking).map((chunk, i) => ({ path: `chunk_${i}`, metaJson: JSON.stringify({ offset: chunk.offset }), text: chunk.text }));
-}
-
-function codePointsOver(text: string, max: number): boolean {
-  if (text.length <= max) return false;
-  return text.length > 2 * max || [...text].length > max;
+  const chunks = cut(content, chunking);
+  const isTooLarge = chunks.some(({ metaJson }) => metaJson.length * 3 > metadataBytesMax && Buffer.byteLength(metaJson) > metadataBytesMax);
+  if (isTooLarge) throw new AppError('metadata_too_large', `Metadata of a chunk has at most ${metadataBytesMax} bytes of JSON.`);
+  return chunks;
 }

@@ -1,15 +1,43 @@
 // A batch worker: work that takes longer than the front thread may, one task at a time. Asked by src/pool/batch-pool.ts.
 // Errors go back as data: refusals for the client, faults for the log.
-import { move, Piscina } from 'piscina';
+import { parentPort, threadId } from 'node:worker_threads';
+import { move, Piscina, workerData } from 'piscina';
+import type { LineSlice, PreparedLines, PrepareLinesRequest, SplitBatchRequest } from '../../src/contract/batch-messages.js';
 import { AppError } from '../../src/contract/errors.js';
-import type { Outcome, PrepareAnswer, PrepareRequest } from '../../src/contract/messages.js';
+import type { BatchWorkerStart, LoadedNote, Outcome, PrepareAnswer, PrepareRequest } from '../../src/contract/messages.js';
 import { prepareDocument } from './prepare.js';
+import { prepareLines as prepareSlice } from './prepare-lines.js';
+import { sliceBatch } from './split-batch.js';
 
-export function prepare(request: PrepareRequest): Outcome<PrepareAnswer> {
+parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
+
+export function prepare(request: PrepareRequest): Promise<Outcome<PrepareAnswer>> {
+  return outcomeOf(
+    () => prepareDocument(request, workerData as BatchWorkerStart),
+    (answer) => [answer.document, ...(answer.vectors ? [answer.vectors] : [])],
+  );
+}
+
+export function splitBatch(request: SplitBatchRequest): Promise<Outcome<LineSlice[]>> {
+  return outcomeOf(
+    () => sliceBatch(request),
+    (slices) => slices.map(({ bytes }) => bytes),
+  );
+}
+
+export function prepareLines(request: PrepareLinesRequest): Promise<Outcome<PreparedLines>> {
+  return outcomeOf(
+    () => prepareSlice(request),
+    ({ groups }) => groups.flatMap(({ documents, vectors }) => [documents, vectors]),
+  );
+}
+
+/** `viewsIn`: the bytes in an answer that are moved to the front thread instead of copied. */
+async function outcomeOf<T>(work: () => T | Promise<T>, viewsIn: (answer: T) => ArrayBufferView[]): Promise<Outcome<T>> {
   try {
-    const answer = prepareDocument(request);
-    const buffers = [answer.document.buffer, ...(answer.vectors ? [answer.vectors.buffer] : [])];
-    return move({ [Piscina.transferableSymbol]: buffers, [Piscina.valueSymbol]: { value: answer } } as never) as unknown as Outcome<PrepareAnswer>;
+    const answer = await work();
+    const buffers = viewsIn(answer).map(({ buffer }) => buffer);
+    return move({ [Piscina.transferableSymbol]: buffers, [Piscina.valueSymbol]: { value: answer } } as never) as unknown as Outcome<T>;
   } catch (error) {
     if (error instanceof AppError) return { error: error.toWire() };
     return { fault: error instanceof Error ? (error.stack ?? error.message) : String(error) };

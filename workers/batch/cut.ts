@@ -1,0 +1,75 @@
+// Cuts what was taken out of a file into chunks with their paths and provenance.
+// Pure. Called by prepare.ts in the batch worker.
+import { AppError } from '../../src/contract/errors.js';
+import { CHUNK_SIZE_MAX } from '../../src/contract/limits.js';
+import type { PreparedChunk } from '../../src/contract/prepared-document.js';
+import type { Chunking } from '../../src/contract/resources.js';
+import { chunkText } from '../../src/text/chunk.js';
+import type { Extracted, Flow, Heading, Unit } from './extract/extracted.js';
+
+const SURROGATE_PAIR = /[\ud800-\udbff][\udc00-\udfff]/g;
+
+/**
+ * The chunks in document order; blank ones are left out. Throws AppError `chunk_too_large` where a text may not be split and is
+ * longer than the largest chunk, `no_text_extracted` where nothing is left.
+ */
+export function cut(extracted: Extracted, chunking: Chunking): PreparedChunk[] {
+  const chunks = extracted.kind === 'flow' ? flowChunks(extracted, chunking) : extracted.units.flatMap((unit) => unitChunks(unit, chunking, extracted.areRows));
+  if (chunks.length === 0) throw new AppError('no_text_extracted');
+  return chunks;
+}
+
+function flowChunks({ text, headings }: Flow, chunking: Chunking): PreparedChunk[] {
+  return windows(text, headings, chunking).map(({ text: window, meta }, i) => chunk(`chunk_${i}`, meta, window));
+}
+
+/** A unit is one chunk where it fits, a row as long as any chunk may be; else `page_3.0`, `page_3.1`. */
+function unitChunks({ path, text, meta, headings = [] }: Unit, chunking: Chunking, isRow: boolean): PreparedChunk[] {
+  if (text.trim() === '') return [];
+  const whole = isRow || chunking.strategy === 'none' ? CHUNK_SIZE_MAX : (chunking.size as number);
+  if (!hasMoreCharacters(text, whole)) return [chunk(path, { ...meta, ...headingMeta(headings, text) }, text)];
+  return windows(text, headings, chunking).map((window, i) => chunk(`${path}.${i}`, { ...meta, ...window.meta }, window.text));
+}
+
+function windows(text: string, headings: readonly Heading[], chunking: Chunking): { text: string; meta: Record<string, unknown> }[] {
+  if (chunking.strategy === 'none' && hasMoreCharacters(text, CHUNK_SIZE_MAX)) {
+    throw new AppError('chunk_too_large', `A text of a collection with chunking \`none\` has at most ${CHUNK_SIZE_MAX} characters.`);
+  }
+  const placed = inCharacters(text, headings);
+  let passed = 0;
+  return chunkText(text, chunking).map(({ text: window, offset }) => {
+    const start = offset + leadingBlanks(window);
+    while (passed < placed.length && placed[passed]!.at <= start) passed++;
+    const heading = placed[passed - 1];
+    return { text: window, meta: { offset, ...(heading && { heading: heading.title }) } };
+  });
+}
+
+/** A unit that is one chunk belongs under the heading it begins with, or the first it has. */
+function headingMeta(headings: readonly Heading[], text: string): { heading?: string } {
+  const heading = headings.findLast(({ at }) => at <= leadingBlanks(text)) ?? headings[0];
+  return heading ? { heading: heading.title } : {};
+}
+
+/** Places of headings in code units turned into places in characters. */
+function inCharacters(text: string, headings: readonly Heading[]): readonly Heading[] {
+  let pairs = 0;
+  let from = 0;
+  return headings.map(({ at, title }) => {
+    pairs += text.slice(from, at).match(SURROGATE_PAIR)?.length ?? 0;
+    from = at;
+    return { at: at - pairs, title };
+  });
+}
+
+const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
+/** A lone surrogate, which escapes in JSON can make, is no character: it becomes U+FFFD. */
+const chunk = (path: string, meta: object, text: string): PreparedChunk => ({ path, metaJson: JSON.stringify(meta), text: text.replace(LONE_SURROGATE, '\ufffd') });
+
+const leadingBlanks = (text: string): number => text.length - text.trimStart().length;
+
+function hasMoreCharacters(text: string, max: number): boolean {
+  if (text.length <= max) return false;
+  return text.length > 2 * max || [...text].length > max;
+}

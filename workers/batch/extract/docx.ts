@@ -1,0 +1,27 @@
+// Text of DOCX by mammoth: paragraphs, lists, tables, notes and text boxes as HTML, then as text. Pictures are left out, and
+// nothing outside of the file is read.
+import mammoth from 'mammoth';
+import { AppError } from '../../../src/contract/errors.js';
+import type { Budget } from './budget.js';
+import type { Flow } from './extracted.js';
+import { readHtml } from './html.js';
+import type { ZipPackage } from './zip-package.js';
+
+const OPTIONS = {
+  styleMap: ["p[style-name='Title'] => h1:fresh", "p[style-name='Subtitle'] => h2:fresh"],
+  includeEmbeddedStyleMap: false,
+  externalFileAccess: false,
+  convertImage: mammoth.images.imgElement(async () => ({ src: '' })),
+};
+
+/** Throws AppError `file_unreadable`. mammoth unpacks the same bytes with the same library, so they are measured first. */
+export async function readDocx(bytes: Uint8Array, zip: ZipPackage, budget: Budget): Promise<Flow> {
+  await zip.measure();
+  let html: string;
+  try {
+    html = (await mammoth.convertToHtml({ buffer: Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.length) }, OPTIONS)).value;
+  } catch {
+    throw new AppError('file_unreadable');
+  }
+  return readHtml(html, budget);
+}

@@ -1,0 +1,67 @@
+// Which parser reads which type of file. Called by ../file-document.ts in the batch worker; the parsers know nothing of
+// documents, metadata or chunks. README.md tells what each type gives.
+import { AppError } from '../../../src/contract/errors.js';
+import type { CsvOptions } from '../../../src/contract/messages.js';
+import { decodeMarkup, decodeText } from '../../../src/text/decode.js';
+import type { FileKind } from '../../../src/text/kind.js';
+import { Budget } from './budget.js';
+import { readCsv } from './csv.js';
+import { readEml } from './eml.js';
+import { flowOf, type Extracted } from './extracted.js';
+import { readHtml } from './html.js';
+import { readJson, readJsonLines } from './json.js';
+import { findHeadings } from './markdown.js';
+import { readPackage } from './package.js';
+import { readPdf } from './pdf.js';
+
+export interface ExtractOptions {
+  csv: CsvOptions;
+  /** Bounds the text that is taken out, and, apart from it, what a package unpacks to. */
+  textBytesMax: number;
+  /** Bounds what one page of a PDF grows to outside of the heap. */
+  memoryBytesMax: number;
+}
+
+/** UTF-16LE name of the stream that holds an encrypted OOXML file (MS-OFFCRYPTO 1.3.3). */
+const ENCRYPTED_PACKAGE = Buffer.from('EncryptedPackage', 'utf16le');
+
+/** These hold other things than text too, and may be longer. */
+const CONTAINERS: ReadonlySet<FileKind> = new Set(['eml', 'ole', 'package', 'pdf']);
+
+/**
+ * The text of a file. Rejects with AppError `file_unreadable`, `file_encrypted`, `unsupported_or_invalid_document` or
+ * `invalid_csv_options`; the text may be blank.
+ */
+export async function extract(bytes: Uint8Array, kind: FileKind, options: ExtractOptions): Promise<Extracted> {
+  if (!CONTAINERS.has(kind)) new Budget(options.textBytesMax).spend(bytes.length);
+  try {
+    return await READERS[kind](bytes, new Budget(options.textBytesMax), options);
+  } catch (error) {
+    // Whatever a library trips over, it is this file's doing, and its words are not for the client.
+    throw error instanceof AppError ? error : new AppError('file_unreadable');
+  }
+}
+
+type Reader = (bytes: Uint8Array, budget: Budget, options: ExtractOptions) => Extracted | Promise<Extracted>;
+
+const READERS: Readonly<Record<FileKind, Reader>> = {
+  text: (bytes) => flowOf(decodeText(bytes)),
+  markdown: (bytes) => markdown(decodeText(bytes)),
+  html: (bytes, budget) => readHtml(decodeMarkup(bytes), budget),
+  csv: (bytes, budget, { csv }) => readCsv(decodeText(bytes), undefined, csv, budget),
+  tsv: (bytes, budget, { csv }) => readCsv(decodeText(bytes), '\t', csv, budget),
+  json: (bytes, budget, { memoryBytesMax }) => readJson(decodeText(bytes), budget, memoryBytesMax),
+  jsonl: (bytes, budget, { memoryBytesMax }) => readJsonLines(decodeText(bytes), budget, memoryBytesMax),
+  eml: readEml,
+  pdf: readPdf,
+  package: (bytes, budget, { textBytesMax }) => readPackage(bytes, budget, new Budget(textBytesMax)),
+  ole: refuseOle,
+};
+
+const markdown = (text: string): Extracted => flowOf(text, findHeadings(text));
+
+/** Office files of old, which are no type of ours, and encrypted ones of today. */
+function refuseOle(bytes: Uint8Array): never {
+  const isEncrypted = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(ENCRYPTED_PACKAGE);
+  throw new AppError(isEncrypted ? 'file_encrypted' : 'unsupported_or_invalid_document');
+}

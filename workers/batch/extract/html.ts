@@ -1,0 +1,64 @@
+// Text of HTML by htmlparser2: what a reader of the page sees, with title, headings and alternative texts; no scripts, no
+// navigation, nothing hidden. Used for web pages, chapters of EPUB, HTML mail and what mammoth makes of DOCX.
+import { Parser } from 'htmlparser2';
+import { Blocks } from './blocks.js';
+import type { Budget } from './budget.js';
+import type { Flow } from './extracted.js';
+
+/** No text for readers, or not of this page. */
+const NEVER = new Set(['script', 'style', 'noscript', 'template', 'svg', 'math', 'iframe', 'object', 'canvas', 'audio', 'video', 'select', 'button', 'textarea', 'datalist']);
+/** What leads through a site rather than tells something: left out unless nothing else is there. */
+const NAVIGATION = new Set(['nav', 'menu']);
+const NAVIGATION_ROLES = new Set(['navigation', 'menu', 'menubar', 'search', 'dialog', 'alertdialog']);
+const PARAGRAPHS = new Set(['p', 'ul', 'ol', 'dl', 'table', 'blockquote', 'pre', 'section', 'article', 'main', 'aside', 'header', 'footer', 'figure', 'form', 'hr', 'title', 'body', 'address', 'details', 'fieldset']);
+const LINES = new Set(['br', 'div', 'li', 'dt', 'dd', 'tr', 'caption', 'figcaption', 'summary', 'option', 'legend', 'center']);
+const CELLS = new Set(['td', 'th']);
+const HEADING = /^h[1-6]$/;
+
+/** Never throws for bad HTML, since there is none; AppError `file_unreadable` over the budget. */
+export function readHtml(html: string, budget: Budget): Flow {
+  const page = walk(html, budget, true);
+  return page.text === '' ? walk(html, budget, false) : page;
+}
+
+function walk(html: string, budget: Budget, skipNavigation: boolean): Flow {
+  const blocks = new Blocks(budget);
+  let skippedDepth = 0;
+  let preDepth = 0;
+  const parser = new Parser({
+    onopentag(name, attributes) {
+      if (skippedDepth > 0 || isSkipped(name, attributes, skipNavigation)) return void skippedDepth++;
+      if (name === 'pre') preDepth++;
+      if (HEADING.test(name)) blocks.beginHeading();
+      else open(blocks, name, attributes);
+    },
+    ontext(text) {
+      if (skippedDepth === 0) blocks[preDepth > 0 ? 'addExactly' : 'add'](text);
+    },
+    onclosetag(name) {
+      if (skippedDepth > 0) return void skippedDepth--;
+      if (name === 'pre') preDepth--;
+      if (HEADING.test(name)) blocks.endHeading();
+      else separate(blocks, name);
+    },
+  });
+  parser.end(html);
+  return blocks.flow();
+}
+
+function isSkipped(name: string, { hidden, style, role, ...attributes }: Record<string, string>, skipNavigation: boolean): boolean {
+  if (NEVER.has(name) || hidden !== undefined || attributes['aria-hidden'] === 'true') return true;
+  if (style !== undefined && /display\s*:\s*none|visibility\s*:\s*hidden/i.test(style)) return true;
+  return skipNavigation && (NAVIGATION.has(name) || (role !== undefined && NAVIGATION_ROLES.has(role)));
+}
+
+function open(blocks: Blocks, name: string, attributes: Record<string, string>): void {
+  if (name === 'img' && attributes.alt) blocks.add(` ${attributes.alt} `);
+  if (CELLS.has(name)) blocks.cell();
+  else separate(blocks, name);
+}
+
+function separate(blocks: Blocks, name: string): void {
+  if (PARAGRAPHS.has(name)) blocks.break(2);
+  else if (LINES.has(name)) blocks.break(1);
+}

@@ -1,0 +1,70 @@
+// Text of JSON values: a `key: value` line for each field, the keys of nested objects joined by dots, so that a search finds
+// the words a reader would look for. A list of objects, and each line of JSONL, is a row of its own.
+import { AppError } from '../../../src/contract/errors.js';
+import { checkJsonSize } from '../json-size.js';
+import type { Budget } from './budget.js';
+import { flowOf, type Extracted, type Unit, type Units } from './extracted.js';
+
+const DEPTH_MAX = 256;
+const WORD_CHARACTERS_MAX = 32;
+/** Strings, which are skipped, and numbers. */
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const LONG_OR_ODD_NUMBER = /\d{16}|\d\.\d*0\b|\d[eE][+-]?\d/;
+
+/** Throws AppError `file_unreadable` for what is no JSON. */
+export function readJson(text: string, budget: Budget, memoryBytesMax: number): Extracted {
+  checkJsonSize(text, memoryBytesMax);
+  const value = parse(text, 'The file is not well-formed JSON.');
+  if (Array.isArray(value) && value.length > 0 && value.every(isObject)) return rows(value.map((row, i) => unit(row, i, budget)));
+  return flowOf(linesOf(value, budget));
+}
+
+/** One value a line; blank lines are none. `row` is the number of the line. */
+export function readJsonLines(text: string, budget: Budget, memoryBytesMax: number): Units {
+  const units: Unit[] = [];
+  for (let i = 0, at = 0; at < text.length; i++) {
+    const end = text.indexOf('\n', at);
+    const line = text.slice(at, end < 0 ? text.length : end).trim();
+    at += end < 0 ? text.length : end - at + 1;
+    if (line === '') continue;
+    checkJsonSize(line, memoryBytesMax);
+    units.push(unit(parse(line, `Line ${i + 1} is not well-formed JSON.`), i, budget));
+  }
+  return rows(units);
+}
+
+const rows = (units: Unit[]): Units => ({ kind: 'units', units, areRows: true });
+
+const unit = (value: unknown, i: number, budget: Budget): Unit => ({ path: `row_${i}`, text: linesOf(value, budget), meta: { row: i + 1 } });
+
+function parse(text: string, complaint: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return LONG_OR_ODD_NUMBER.test(text) ? JSON.parse(text.replace(STRING_OR_NUMBER, asWritten)) : value;
+  } catch {
+    throw new AppError('file_unreadable', complaint);
+  }
+}
+
+/** A number that a double would change (long ids, 1.10) becomes the string of its digits. */
+const asWritten = (token: string): string => (token.startsWith('"') || String(Number(token)) === token ? token : `"${token}"`);
+
+/** Numbers, flags and words stand in one line. */
+const isShort = (item: unknown): boolean => typeof item === 'number' || typeof item === 'boolean' || (typeof item === 'string' && item.length <= WORD_CHARACTERS_MAX);
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function linesOf(value: unknown, budget: Budget): string {
+  const lines: string[] = [];
+  addLines(value, '', lines, budget, 0);
+  return lines.join('\n');
+}
+
+function addLines(value: unknown, key: string, lines: string[], budget: Budget, depth: number): void {
+  if (depth > DEPTH_MAX) throw new AppError('file_unreadable', `The JSON is nested deeper than ${DEPTH_MAX} levels.`);
+  if (value === null || value === '') return;
+  if (typeof value !== 'object') return void lines.push(budget.spendText(key === '' ? String(value) : `${key}: ${String(value)}`));
+  if (Array.isArray(value) && value.every(isShort)) return addLines(value.join(', '), key, lines, budget, depth + 1);
+  const entries: [string, unknown][] = Array.isArray(value) ? value.map((item: unknown) => [key, item]) : Object.entries(value).map(([name, item]) => [key === '' ? name : `${key}.${name}`, item]);
+  for (const [name, item] of entries) addLines(item, name, lines, budget, depth + 1);
+}
