@@ -1,0 +1,12 @@
+// The inventory of embedder instances: for a tenant, and for the admin.
+// Called by routes.ts at start.
+import { getEmbedders, getTenantEmbedders } from '../endpoints/embedders.js';
+import type { Route } from '../route.js';
+import { get, READ } from './kit.js';
+
+export function embedderRoutes(): Route[] {
+  return [
+    { ...get('listEmbeddersAsAdmin', '/v1/admin/embedders', [200, 401, 403, 500], getEmbedders), access: 'admin' },
+    get('listEmbedders', '/v1/embedders/{tenant}', READ, getTenantEmbedders),
+  ];
+}

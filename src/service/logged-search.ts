@@ -1,0 +1,68 @@
+// Use case: search a collection, and keep the search in the query log. The search writes nothing before it answers: the log
+// takes the entry in memory and writes it when the reply is out. Called by the search endpoints and by a replay; front thread.
+import type { CollectionName, Tenant } from '../contract/ids.js';
+import type { LoggedQuery, LoggedRest } from '../contract/query-log.js';
+import type { SearchTiming } from '../contract/resources.js';
+import type { Context } from './context.js';
+import { searchCollection, searchShared, type SearchInput, type SearchResult } from './search.js';
+
+/** Who searches, for the log. */
+export interface Searcher {
+  actor: string;
+  requestId: string;
+  /** The query that this search repeats. */
+  replayOf?: string;
+}
+
+export interface LoggedResult extends SearchResult {
+  /** Absent when the search was not logged: logging is off, has no room, or there is no such collection. */
+  queryId?: string;
+}
+
+/** Throws what searchCollection throws; a search that fails is not logged. */
+export async function loggedSearch(context: Context, searcher: Searcher, tenant: Tenant, name: CollectionName, input: SearchInput): Promise<LoggedResult> {
+  const { catalog, queryLog, metrics, nowMs } = context;
+  const [executedAtMs, startedAtMs] = [nowMs(), performance.now()];
+  const collection = catalog.find(tenant, name);
+  const result = await searchCollection(context, tenant, name, input);
+  const latencyMs = performance.now() - startedAtMs;
+  metrics.searched(result.timing, result.hits.length, latencyMs);
+  // Dropped meanwhile: an entry would come after its log has gone.
+  if (!queryLog.enabled || !collection || !catalog.findById(collection.id)) return result;
+  const queryId = queryLog.append(collection.id, entryOf(context, searcher, input, result, executedAtMs, latencyMs));
+  return queryId === undefined ? result : { ...result, queryId };
+}
+
+/** The shared scope: counted, but not logged, for its owner would read what other tenants search. Throws what searchShared throws. */
+export async function sharedSearch(context: Context, input: SearchInput): Promise<SearchResult> {
+  const startedAtMs = performance.now();
+  const result = await searchShared(context, input);
+  context.metrics.searched(result.timing, result.hits.length, performance.now() - startedAtMs);
+  return result;
+}
+
+function entryOf(context: Context, searcher: Searcher, input: SearchInput, result: SearchResult, executedAtMs: number, latencyMs: number): LoggedQuery {
+  return {
+    text: input.q ?? '',
+    k: input.k,
+    executedAtMs,
+    latencyMs,
+    replayOf: searcher.replayOf ?? '',
+    requestId: searcher.requestId,
+    actor: searcher.actor,
+    mode: result.mode,
+    resultIds: result.ids,
+    rest: restOf(context, input, result.timing),
+    vector: input.v && Float32Array.from(input.v),
+  };
+}
+
+function restOf({ common }: Context, { q, filters, embeddedFilters, contentFilter, includeCommon }: SearchInput, timing: SearchTiming): LoggedRest {
+  const rest: LoggedRest = { timing };
+  if (filters) rest.filters = filters;
+  if (embeddedFilters) rest.embedded_filters = embeddedFilters;
+  if (contentFilter) rest.content_filter = contentFilter;
+  if (includeCommon === undefined) return rest;
+  const searched = includeCommon && q !== undefined && common.enabled && { common_tenant: common.tenant, common_collection: common.collection };
+  return { ...rest, include_common: includeCommon, ...searched };
+}

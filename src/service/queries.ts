@@ -1,0 +1,71 @@
+// Use cases on the query log: list a collection's searches, and find one, in a collection or in any tenant.
+// Called by the endpoints of the query log; front thread.
+import type { QueryEntry, QuerySummary } from '../contract/api/queries.js';
+import { AppError } from '../contract/errors.js';
+import type { CollectionName, Tenant } from '../contract/ids.js';
+import type { FoundQuery } from '../contract/query-log.js';
+import type { Collection } from '../contract/resources.js';
+import type { Context } from './context.js';
+import { asQueryId } from './query-ids.js';
+
+/** A logged search with the collection it was made in, by its present name. */
+export interface LoggedSearch {
+  query: FoundQuery;
+  collection: Collection;
+}
+
+export interface QueryPage {
+  limit: number;
+  offset: number;
+  /** Only searches older than the one with this id. */
+  before?: string;
+}
+
+/** Newest first. `next`: where the next page begins, undefined on the last one. A missing collection has none. */
+export async function listQueries({ catalog, queryLog }: Context, tenant: Tenant, name: CollectionName, page: QueryPage): Promise<{ queries: QuerySummary[]; next: string | undefined }> {
+  const collection = catalog.find(tenant, name);
+  const found = collection ? await queryLog.list(collection.id, { ...page, limit: page.limit + 1 }) : [];
+  const queries = found.slice(0, page.limit);
+  return { queries: queries.map(summaryOf), next: found.length > page.limit ? queries.at(-1)?.id : undefined };
+}
+
+/** Throws 404 `query_not_found`, also for an id that is none and for a search of another collection. */
+export async function getQuery(context: Context, tenant: Tenant, name: CollectionName, id: string): Promise<LoggedSearch> {
+  const collection = context.catalog.find(tenant, name);
+  if (!collection) throw new AppError('query_not_found');
+  return find(context, id, collection);
+}
+
+/** In any tenant. Throws 404 `query_not_found`. */
+export function getAnyQuery(context: Context, id: string): Promise<LoggedSearch> {
+  return find(context, id, undefined);
+}
+
+async function find({ catalog, queryLog }: Context, id: string, within: Collection | undefined): Promise<LoggedSearch> {
+  const known = asQueryId(id);
+  const query = known && (await queryLog.get(known, within?.id));
+  const collection = query && catalog.findById(query.collection);
+  if (!collection) throw new AppError('query_not_found');
+  return { query, collection };
+}
+
+function summaryOf({ id, text, k, executedAtMs, latencyMs, replayOf, requestId, resultIds }: FoundQuery): QuerySummary {
+  return {
+    query_id: id,
+    query_text: text,
+    k,
+    executed_at: new Date(executedAtMs).toISOString(),
+    result_count: resultIds.length,
+    latency_ms: rounded(latencyMs),
+    ...(replayOf !== '' && { replay_of: replayOf }),
+    request_id: requestId,
+  };
+}
+
+export function entryOf({ query, collection: { tenant, name } }: LoggedSearch): QueryEntry {
+  const { actor, resultIds, mode, rest: { embedded_filters: _, ...rest } } = query;
+  const timing = Object.fromEntries(Object.entries(rest.timing).map(([phase, ms]) => [phase, rounded(ms as number)])) as unknown as QueryEntry['timing'] & object;
+  return { ...summaryOf(query), tenant, collection: name, actor, result_ids: resultIds, mode, ...rest, timing };
+}
+
+const rounded = (ms: number): number => Math.round(ms * 1000) / 1000;

@@ -1,0 +1,21 @@
+// Use case: repeat a logged search on the data of today, with its mode, filters and k; the common scope as it is configured
+// today. The repetition is a search of its own in the log. Called by the replay endpoints; front thread.
+import type { Context } from './context.js';
+import { loggedSearch, type LoggedResult, type Searcher } from './logged-search.js';
+import type { LoggedSearch } from './queries.js';
+import type { SearchInput } from './search.js';
+
+/** Throws what a search throws. The filters of the original's key apply too: a replay shows no more than the original might. */
+export function replayQuery(context: Context, searcher: Searcher, { query, collection }: LoggedSearch): Promise<LoggedResult> {
+  const { text, vector, k, mode, rest } = query;
+  const input: SearchInput = {
+    ...(vector ? { v: Array.from(vector) } : { q: text }),
+    k,
+    mode,
+    ...(rest.filters && { filters: rest.filters }),
+    ...(rest.embedded_filters && { embeddedFilters: rest.embedded_filters }),
+    ...(rest.content_filter && { contentFilter: rest.content_filter }),
+    ...(rest.include_common !== undefined && { includeCommon: rest.include_common }),
+  };
+  return loggedSearch(context, { ...searcher, replayOf: query.id }, collection.tenant, collection.name, input);
+}

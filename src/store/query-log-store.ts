@@ -1,0 +1,99 @@
+// The query log in LMDB: the searches of each collection by time, where each one stands, and how much each collection has.
+// Owned by the log worker. An append and what it pushes out are one commit; anything larger goes in bounded steps.
+import type { CollectionId } from '../contract/ids.js';
+import type { FoundQuery, LogBounds } from '../contract/query-log.js';
+import { collectionOfKey, collectionPrefix } from './keys.js';
+import { Environment } from './lmdb.js';
+import { add, isBeyond, LOG_TABLES, removeOldest, setSize, sizeOf, type LogEntry, type LogSize } from './query-log-tables.js';
+import { decodeQuery, idOfQueryKey, queryIdBytes, queryIdOf, queryKey, timeOfQueryKey } from './query-records.js';
+
+/** Beyond what it brings itself, an append pushes out at most so many entries of a collection. */
+const PUSHED_OUT_MAX = 64;
+const ABOVE_ALL_IDS = Buffer.alloc(17, 0xff);
+
+export interface Page {
+  /** Only entries older than this one. */
+  before?: string;
+  offset: number;
+  limit: number;
+  /** Entries of before are not seen. */
+  oldestMs: number;
+}
+
+export class QueryLogStore {
+  private constructor(private readonly env: Environment<(typeof LOG_TABLES)[number]>) {}
+
+  static open(directory: string, takeOver: boolean): QueryLogStore {
+    return new QueryLogStore(Environment.open(directory, LOG_TABLES, takeOver));
+  }
+
+  /** Adds entries in one commit, and removes the oldest where a collection has too many. One that is there is left alone. */
+  append(entries: readonly LogEntry[], bounds: LogBounds): void {
+    this.env.write((tables) => {
+      const added = new Map<CollectionId, LogSize>();
+      for (const entry of entries) {
+        if (!add(tables, entry)) continue;
+        const sum = added.get(entry.collection) ?? { entries: 0, bytes: 0 };
+        added.set(entry.collection, { entries: sum.entries + 1, bytes: sum.bytes + entry.record.length });
+      }
+      for (const [collection, { entries: count, bytes }] of added) {
+        const size = sizeOf(tables.sizes, collection);
+        setSize(tables.sizes, collection, { entries: size.entries + count, bytes: size.bytes + bytes });
+        removeOldest(tables, collection, bounds, 0, count + PUSHED_OUT_MAX);
+      }
+    });
+  }
+
+  /** Newest first. Throws DamagedRecord. */
+  list(collection: CollectionId, { before, offset, limit, oldestMs }: Page): FoundQuery[] {
+    return this.env.read(({ queries, sizes }) => {
+      const found: FoundQuery[] = [];
+      if (offset >= sizeOf(sizes, collection).entries) return found;
+      let left = offset;
+      for (const { key, value } of queries.entriesBelow(collectionPrefix(collection), queryKey(collection, before ? queryIdBytes(before) : ABOVE_ALL_IDS))) {
+        if (found.length === limit || timeOfQueryKey(key) < oldestMs) break;
+        if (left-- <= 0) found.push(foundQuery(key, value));
+      }
+      return found;
+    });
+  }
+
+  /** Throws DamagedRecord. */
+  get(id: string, oldestMs: number): FoundQuery | undefined {
+    return this.env.read(({ queries, places }) => {
+      const place = places.get(queryIdBytes(id));
+      const key = place && queryKey(collectionOfKey(place), queryIdBytes(id));
+      const value = key && queries.get(key);
+      return value && timeOfQueryKey(key) >= oldestMs ? foundQuery(key, value) : undefined;
+    });
+  }
+
+  /** Every collection that has a log. */
+  collections(): CollectionId[] {
+    return this.env.read(({ sizes }) => [...sizes.keys(Buffer.alloc(0))].map(collectionOfKey));
+  }
+
+  size(collection: CollectionId): LogSize {
+    return this.env.read(({ sizes }) => sizeOf(sizes, collection));
+  }
+
+  /** True where something is beyond the bounds or from before `oldestMs`. */
+  isOver(collection: CollectionId, bounds: LogBounds, oldestMs: number): boolean {
+    return this.env.read(({ queries, sizes }) => {
+      if (isBeyond(sizeOf(sizes, collection), bounds)) return true;
+      for (const oldest of queries.keys(collectionPrefix(collection))) return timeOfQueryKey(oldest) < oldestMs;
+      return false;
+    });
+  }
+
+  /** Removes up to `max` of a collection's oldest entries, while they are beyond the bounds or from before `oldestMs`; how many went. */
+  trim(collection: CollectionId, bounds: LogBounds, oldestMs: number, max: number): number {
+    return this.env.write((tables) => removeOldest(tables, collection, bounds, oldestMs, max));
+  }
+
+  close(): void {
+    this.env.close();
+  }
+}
+
+const foundQuery = (key: Buffer, value: Buffer): FoundQuery => ({ ...decodeQuery(value), id: queryIdOf(idOfQueryKey(key)), collection: collectionOfKey(key) });

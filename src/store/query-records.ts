@@ -1,0 +1,54 @@
+// The record of a logged search, and the key it stands under: its bytes, and back. Pure. Encoded by the front thread
+// (service/query-log.ts), decoded by the log worker; the layout stands in README.md beside this file.
+import typia from 'typia';
+import type { CollectionId } from '../contract/ids.js';
+import type { LoggedQuery, LoggedRest } from '../contract/query-log.js';
+import type { SearchMode } from '../contract/resources.js';
+import { collectionPrefix } from './keys.js';
+import { DamagedRecord, decode, decodeVector, encode, encodeVector } from './records.js';
+
+export const QUERY_ID_BYTES = 16;
+const TYPES = ['string', 'number', 'number', 'number', 'string', 'string', 'string', 'string', 'array', 'string', 'object'] as const;
+const NO_VECTOR = Buffer.alloc(0);
+const isRest = typia.createIs<LoggedRest>();
+const areIds = typia.createIs<string[]>();
+const isMode = typia.createIs<SearchMode>();
+
+export function encodeQuery(query: LoggedQuery): Buffer {
+  const { text, k, executedAtMs, latencyMs, replayOf, requestId, actor, mode, resultIds, rest, vector } = query;
+  const vectorBytes = vector ? encodeVector(vector) : NO_VECTOR;
+  return encode([text, k, executedAtMs, latencyMs, replayOf, requestId, actor, mode, resultIds, JSON.stringify(rest), vectorBytes]);
+}
+
+/** Throws DamagedRecord. */
+export function decodeQuery(bytes: Buffer): LoggedQuery {
+  const fields = decode(bytes, TYPES, 'query') as [string, number, number, number, string, string, string, string, unknown[], string, unknown];
+  const [text, k, executedAtMs, latencyMs, replayOf, requestId, actor, mode, resultIds, restJson, vector] = fields;
+  if (!areIds(resultIds) || !isMode(mode) || !(vector instanceof Uint8Array)) throw new DamagedRecord('query: wrong shape');
+  const found = { text, k, executedAtMs, latencyMs, replayOf, requestId, actor, mode, resultIds, rest: decodeRest(restJson) };
+  return vector.length === 0 ? found : { ...found, vector: decodeVector(Buffer.from(vector)) };
+}
+
+function decodeRest(json: string): LoggedRest {
+  let rest: unknown;
+  try {
+    rest = JSON.parse(json);
+  } catch {
+    rest = undefined;
+  }
+  if (!isRest(rest)) throw new DamagedRecord('query: the rest is no JSON of its shape');
+  return rest;
+}
+
+/** UUIDs in lower case with dashes; 16 bytes. Their order is the order of the time in them. */
+export const queryIdBytes = (id: string): Buffer => Buffer.from(id.replaceAll('-', ''), 'hex');
+
+export function queryIdOf(bytes: Uint8Array): string {
+  const hex = Buffer.from(bytes).toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+export const queryKey = (collection: CollectionId, id: Uint8Array): Buffer => Buffer.concat([collectionPrefix(collection), id]);
+export const idOfQueryKey = (key: Buffer): Buffer => key.subarray(4);
+/** Milliseconds since 1970, from the UUIDv7 in the key. */
+export const timeOfQueryKey = (key: Buffer): number => key.readUIntBE(4, 6);

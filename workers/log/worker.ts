@@ -1,0 +1,17 @@
+// The log worker: owns the LMDB environment of the query log. Asked by src/pool/log-pool.ts, one batch of commands at a time,
+// which it runs in order. A worker that takes over from a dead one opens the store anew (src/store/lmdb.ts says why).
+import { parentPort, threadId, workerData } from 'node:worker_threads';
+import type { LogAnswer, LogCommand, LogOp, LogWorkerStart } from '../../src/contract/query-log.js';
+import type { LoadedNote, Outcome } from '../../src/contract/messages.js';
+import { QueryLogStore } from '../../src/store/query-log-store.js';
+import { faultOf, LogCommands } from './commands.js';
+
+const { directory, bounds, openings } = workerData as LogWorkerStart;
+const isTakeOver = Atomics.add(new Int32Array(openings), 0, 1) > 0;
+const commands = new LogCommands(QueryLogStore.open(directory, isTakeOver), bounds, (error) => parentPort?.postMessage({ fault: faultOf(error) }));
+parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
+
+/** The outcomes stand in the order of the commands. */
+export function run(batch: LogCommand[]): Outcome<LogAnswer<LogOp>>[] {
+  return commands.run(batch);
+}
