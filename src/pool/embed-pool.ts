@@ -1,19 +1,29 @@
 // The embed workers, in a pool of their own, so that an embedding never delays a search in a shard. Queries of one turn of
-// the event loop travel in one message and go ahead of documents, of which few are under way at a time. Front thread.
+// the event loop travel in one message and go ahead of documents, of which few are under way at a time; in both lanes tenants
+// are served in turn. Front thread.
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import type { Log } from '../base/log.js';
-import type { EmbedAnswer, EmbedDocument, EmbedQueries, Outcome } from '../contract/messages.js';
+import type { EmbedDocuments } from '../contract/batch-messages.js';
+import type { EmbedAnswer, EmbedDocument, EmbedQueries } from '../contract/embed-messages.js';
+import type { Outcome } from '../contract/messages.js';
 import { Lane, type Ask } from './lane.js';
+import { LoadedThreads } from './loaded-threads.js';
 import { settled } from './outcomes.js';
 
-const QUERIES_MAX = 64;
-const DOCUMENTS_PER_WORKER = 2;
+const QUERIES_MAX = 32;
+const MESSAGES_PER_WORKER = 2;
+const WAITING_MAX = 8192;
+/** Bytes of documents that a tenant may have embedded before the next one is served: some milliseconds of work. */
+const DOCUMENTS_QUANTUM_BYTES = 64 * 1024;
+
+type DocumentsMessage = EmbedDocument | EmbedDocuments;
 
 export class EmbedPool {
   private readonly piscina: Piscina;
+  private readonly threads: LoadedThreads;
   private readonly queries: Lane<string, Float32Array>;
-  private readonly documents: Lane<Uint8Array, EmbedAnswer>;
+  private readonly documents: Lane<DocumentsMessage, EmbedAnswer>;
   private answered = false;
 
   constructor(
@@ -28,19 +38,27 @@ export class EmbedPool {
       atomics: 'async',
       recordTiming: false,
     });
+    this.threads = new LoadedThreads(this.piscina);
     this.piscina.on('error', (error: Error) => log.error({ fault: error.stack }, 'an embed worker died'));
-    this.queries = new Lane({ requestsMax: QUERIES_MAX, messagesMax: Infinity }, (batch) => this.sendQueries(batch));
-    this.documents = new Lane({ requestsMax: 1, messagesMax: threads * DOCUMENTS_PER_WORKER }, (batch) => this.sendDocument(batch));
+    const lane = { messagesMax: threads * MESSAGES_PER_WORKER, waitingMax: WAITING_MAX };
+    const costOf = (message: DocumentsMessage): number => documentsOf(message).byteLength;
+    this.queries = new Lane({ ...lane, requestsMax: QUERIES_MAX }, (batch) => this.sendQueries(batch));
+    this.documents = new Lane({ ...lane, requestsMax: 1, costOf, quantum: DOCUMENTS_QUANTUM_BYTES }, (batch) => this.sendDocument(batch));
   }
 
-  /** The vector of a query text; rejects with AppError `embedder_unavailable` when the worker died. */
-  embedQuery(text: string): Promise<Float32Array> {
-    return this.queries.ask(text);
+  /** The vector of a query text; rejects with AppError `embedder_unavailable` when the worker died, `overloaded` when too many wait. */
+  embedQuery(text: string, tenant?: string): Promise<Float32Array> {
+    return this.queries.ask(text, tenant);
   }
 
   /** One vector a chunk of the prepared document. Its bytes are moved to the worker; the answer hands them back. */
-  embedDocument(document: Uint8Array): Promise<EmbedAnswer> {
-    return this.documents.ask(document);
+  embedDocument(document: Uint8Array, tenant?: string): Promise<EmbedAnswer> {
+    return this.documents.ask({ kind: 'document', document }, tenant);
+  }
+
+  /** Fills in the vectors of the chunks that have a text. All bytes are moved to the worker; the answer hands them back. */
+  embedDocuments(documents: Omit<EmbedDocuments, 'kind'>, tenant?: string): Promise<EmbedAnswer> {
+    return this.documents.ask({ kind: 'documents', ...documents }, tenant);
   }
 
   /** Whether the embedder answers. Asked anew until it has once; a worker that dies later is replaced by the pool. */
@@ -58,7 +76,7 @@ export class EmbedPool {
   }
 
   async close(): Promise<void> {
-    await this.piscina.destroy();
+    await this.threads.end();
   }
 
   private async sendQueries(batch: Ask<string, Float32Array>[]): Promise<void> {
@@ -69,9 +87,9 @@ export class EmbedPool {
     });
   }
 
-  private async sendDocument(batch: Ask<Uint8Array, EmbedAnswer>[]): Promise<void> {
+  private async sendDocument(batch: Ask<DocumentsMessage, EmbedAnswer>[]): Promise<void> {
     await this.settle(batch, async () => {
-      for (const { request, resolve } of batch) resolve(await this.run({ kind: 'document', document: request }, [request.buffer as ArrayBuffer]));
+      for (const { request, resolve } of batch) resolve(await this.run(request, buffersOf(request)));
     });
   }
 
@@ -83,8 +101,15 @@ export class EmbedPool {
     }
   }
 
-  private run(message: EmbedQueries | EmbedDocument, transferList: ArrayBuffer[]): Promise<EmbedAnswer> {
+  private run(message: EmbedQueries | DocumentsMessage, transferList: ArrayBuffer[]): Promise<EmbedAnswer> {
     const task = this.piscina.run(message, { name: 'run', transferList }) as Promise<Outcome<EmbedAnswer>>;
     return settled(task, 'embedder_unavailable', this.log);
   }
+}
+
+const documentsOf = (message: DocumentsMessage): Uint8Array => (message.kind === 'document' ? message.document : message.documents);
+
+function buffersOf(message: DocumentsMessage): ArrayBuffer[] {
+  const views = message.kind === 'document' ? [message.document] : [message.documents, message.vectors];
+  return views.map(({ buffer }) => buffer as ArrayBuffer);
 }

@@ -1,5 +1,8 @@
-// Gathers what is asked during one turn of the event loop into one message. A lane may allow one message under way at a
-// time: what comes meanwhile travels in the next, which is how concurrent writes come to share a commit. Front thread.
+// Gathers what is asked during one turn of the event loop into one message. A lane allows a few messages under way at a time:
+// what comes meanwhile waits here, in one line a tenant (fair-queue.ts), and travels in the next ones, which is how concurrent
+// writes come to share a commit. A queue at the worker would be first come, first served: there it is kept short. Front thread.
+import { AppError } from '../contract/errors.js';
+import { FairQueue } from './fair-queue.js';
 
 export interface Ask<Q, A> {
   request: Q;
@@ -7,50 +10,76 @@ export interface Ask<Q, A> {
   reject: (error: unknown) => void;
 }
 
-export interface LaneOptions {
+export interface LaneOptions<Q> {
   /** At most this many requests in a message. */
   requestsMax: number;
-  /** How many messages may be under way; Infinity for no bound. */
+  /** How many messages may be under way. */
   messagesMax: number;
+  /** What a request costs a worker, in any unit; 1 where absent. */
+  costOf?: (request: Q) => number;
+  /** A message takes no further request once it has come to this cost. Absent: no bound. */
+  costMax?: number;
+  /** The cost that a tenant may spend before the next one is served; 1 where absent. */
+  quantum?: number;
+  /** So many may wait, half of them of one tenant; beyond that an ask is refused with 503 `overloaded`. Absent: no bound. */
+  waitingMax?: number;
 }
 
 export class Lane<Q, A> {
-  private waiting: Ask<Q, A>[] = [];
+  private readonly waiting: FairQueue<Ask<Q, A>>;
   private scheduled = false;
   private underway = 0;
 
   /** `send` settles every ask of the batch itself, and resolves when it has. It never rejects. */
   constructor(
-    private readonly options: LaneOptions,
+    private readonly options: LaneOptions<Q>,
     private readonly send: (batch: Ask<Q, A>[]) => Promise<void>,
-  ) {}
+  ) {
+    this.waiting = new FairQueue(options.quantum ?? 1);
+  }
 
-  ask(request: Q): Promise<A> {
+  /** `tenant`: whose line it waits in. Asks of one tenant are sent in the order they were made. */
+  ask(request: Q, tenant = ''): Promise<A> {
+    const { waitingMax = Infinity, costOf } = this.options;
+    const isFull = this.waiting.size >= waitingMax || this.waiting.waitingOf(tenant) >= waitingMax / 2;
+    if (isFull) return Promise.reject(new AppError('overloaded', undefined, { retryAfterS: 1 }));
     return new Promise((resolve, reject) => {
-      this.waiting.push({ request, resolve, reject });
+      this.waiting.push(tenant, { request, resolve, reject }, costOf?.(request) ?? 1);
       this.schedule();
     });
   }
 
   /** Rejects all that has not been sent yet. */
   fail(error: unknown): void {
-    for (const { reject } of this.waiting.splice(0)) reject(error);
+    for (const { reject } of this.waiting.drain()) reject(error);
   }
 
   private schedule(): void {
-    if (this.scheduled || this.waiting.length === 0 || this.underway >= this.options.messagesMax) return;
+    if (this.scheduled || this.waiting.size === 0 || this.underway >= this.options.messagesMax) return;
     this.scheduled = true;
     setImmediate(() => this.flush());
   }
 
   private flush(): void {
     this.scheduled = false;
-    while (this.waiting.length > 0 && this.underway < this.options.messagesMax) {
+    while (this.waiting.size > 0 && this.underway < this.options.messagesMax) {
       this.underway++;
-      void this.send(this.waiting.splice(0, this.options.requestsMax)).then(() => {
+      void this.send(this.nextMessage()).then(() => {
         this.underway--;
         this.schedule();
       });
     }
+  }
+
+  private nextMessage(): Ask<Q, A>[] {
+    const { requestsMax, costMax = Infinity } = this.options;
+    const batch: Ask<Q, A>[] = [];
+    for (let cost = 0; batch.length < requestsMax && cost < costMax; ) {
+      const next = this.waiting.shift();
+      if (!next) break;
+      batch.push(next.item);
+      cost += next.cost;
+    }
+    return batch;
   }
 }

@@ -6,22 +6,14 @@ import { Piscina } from 'piscina';
 import type { Log } from '../base/log.js';
 import { AppError } from '../contract/errors.js';
 import { WRITE_OPS, type Outcome, type ShardAnswer, type ShardCommand, type ShardCommands, type ShardOp } from '../contract/messages.js';
-import { Lane, type Ask } from './lane.js';
+import type { Ask } from './lane.js';
+import { LoadedThreads } from './loaded-threads.js';
 import { settleAll } from './outcomes.js';
 import { OwnerSlots } from './owner-slots.js';
 import { createShardStart } from './shard-start.js';
+import { createSeat, tenantIn, type ShardSeat, type TenantOf } from './shard-seat.js';
 
-const READS_MAX = 256;
-const WRITES_MAX = 128;
-
-type ShardState = 'vacant' | 'opening' | 'open';
 type Answer = ShardAnswer<ShardOp>;
-
-interface ShardSeat {
-  state: ShardState;
-  readonly reads: Lane<ShardCommand, Answer>;
-  readonly writes: Lane<ShardCommand, Answer>;
-}
 
 export interface ShardPoolOptions {
   shards: number;
@@ -31,12 +23,15 @@ export interface ShardPoolOptions {
   open: (shard: number) => Promise<void>;
   /** Called once the shard takes every command. */
   opened: (shard: number) => Promise<void>;
+  /** Whose line the asks about a collection wait in. */
+  tenantOf: TenantOf;
 }
 
 export class ShardPool {
   private readonly slots: OwnerSlots;
   private readonly seats: ShardSeat[];
   private readonly piscina: Piscina;
+  private readonly threads: LoadedThreads;
   /** Threads that Piscina sends tasks to; one of them may still have to claim its shard. */
   private readonly readyThreads = new Set<number>();
   private closing = false;
@@ -44,7 +39,7 @@ export class ShardPool {
   constructor(private readonly options: ShardPoolOptions) {
     const { shards } = options;
     this.slots = new OwnerSlots(shards);
-    this.seats = Array.from({ length: shards }, (_, shard) => this.createSeat(shard));
+    this.seats = Array.from({ length: shards }, (_, shard) => createSeat((batch) => this.send(shard, batch)));
     this.piscina = new Piscina({
       filename: fileURLToPath(new URL('../../workers/shard/worker.js', import.meta.url)),
       name: 'run',
@@ -56,6 +51,7 @@ export class ShardPool {
       workerData: createShardStart(this.slots, options.directory),
       loadBalancer: (task, workers) => this.ownerAmong(task, workers),
     });
+    this.threads = new LoadedThreads(this.piscina);
     this.piscina.on('message', () => this.openClaimed());
     this.piscina.on('workerCreate', ({ id }: { id: number }) => {
       this.readyThreads.add(id);
@@ -75,15 +71,15 @@ export class ShardPool {
   }
 
   /**
-   * Asks the owner of a shard. All reads asked in one turn of the event loop travel in one message; writes in one message
-   * at a time. Rejects with AppError (a refusal, or `shard_unavailable`) or WorkerFault.
+   * Asks the owner of a shard. What is asked in one turn of the event loop travels together; writes in one message at a time.
+   * Tenants are served in turn. Rejects with AppError (a refusal, `shard_unavailable`, `overloaded`) or WorkerFault.
    */
   async ask<O extends ShardOp>(shard: number, op: O, request: ShardCommands[O]['request']): Promise<ShardAnswer<O>> {
     const seat = this.seats[shard] as ShardSeat;
-    const opening = seat.state === 'opening' && (op === 'open' || op === 'loadCatalog');
-    if (seat.state !== 'open' && !opening) throw unavailable();
-    const lane = WRITE_OPS.has(op) ? seat.writes : seat.reads;
-    return (await lane.ask({ op, ...request } as ShardCommand)) as ShardAnswer<O>;
+    const opening = seat.state === 'opening' && (op === 'open' || op === 'loadCatalog' || op === 'loadTenants');
+    if (this.closing || (seat.state !== 'open' && !opening)) throw unavailable();
+    const command = { op, ...request } as ShardCommand;
+    return (await seat[WRITE_OPS.has(op) ? 'writes' : 'reads'].ask(command, tenantIn(command, this.options.tenantOf))) as ShardAnswer<O>;
   }
 
   /** Asks the owner of every shard the same; the answers stand in the order of the shards. */
@@ -97,21 +93,14 @@ export class ShardPool {
     await this.piscina.threads.find(({ threadId }) => threadId === owner)?.terminate();
   }
 
-  /** Closes every open shard's store, then ends the threads. Call it when nothing is under way. */
+  /** Closes what any shard has opened, then ends the threads. Nothing that was asked before or is asked from now on is done after it. */
   async close(): Promise<void> {
     this.closing = true;
-    const open = this.seats.flatMap(({ state }, shard) => (state === 'open' ? [shard] : []));
-    await Promise.allSettled(open.map((shard) => this.piscina.run(pinned(shard, []), { name: 'close' })));
-    await this.piscina.destroy();
-  }
-
-  private createSeat(shard: number): ShardSeat {
-    const send = (batch: Ask<ShardCommand, Answer>[]): Promise<void> => this.send(shard, batch);
-    return {
-      state: 'vacant',
-      reads: new Lane({ requestsMax: READS_MAX, messagesMax: Infinity }, send),
-      writes: new Lane({ requestsMax: WRITES_MAX, messagesMax: 1 }, send),
-    };
+    for (const { reads, writes } of this.seats) for (const lane of [reads, writes]) lane.fail(unavailable());
+    await this.threads.whenAll();
+    const claimed = this.seats.flatMap((_, shard) => (this.slots.ownerOf(shard) === 0 ? [] : [shard]));
+    await Promise.allSettled(claimed.map((shard) => this.piscina.run(pinned(shard, []), { name: 'close' })));
+    await this.threads.end();
   }
 
   private async send(shard: number, batch: Ask<ShardCommand, Answer>[]): Promise<void> {
@@ -139,7 +128,7 @@ export class ShardPool {
   private openClaimed(): void {
     this.seats.forEach((seat, shard) => {
       const owner = this.slots.ownerOf(shard);
-      if (seat.state === 'vacant' && this.readyThreads.has(owner)) void this.open(seat, shard, owner);
+      if (!this.closing && seat.state === 'vacant' && this.readyThreads.has(owner)) void this.open(seat, shard, owner);
     });
   }
 

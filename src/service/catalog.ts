@@ -9,6 +9,9 @@ export const refOf = ({ id, generation, dim }: Collection): CollectionRef => ({ 
 
 export class Catalog {
   private tenants: Map<Tenant, Map<CollectionName, Collection>> | undefined;
+  private readonly byIds = new Map<CollectionId, Collection>();
+  /** Of tenants whose collections have been listed; kept up to date from then on. */
+  private readonly sortedNames = new Map<Tenant, CollectionName[]>();
   private markLoaded: () => void = () => {};
   /** Resolves when the catalog has come from the store for the first time. */
   readonly whenLoaded = new Promise<void>((resolve) => (this.markLoaded = resolve));
@@ -18,6 +21,8 @@ export class Catalog {
   /** Takes over what the store holds. Called when shard 0 opens, again after each death of its worker. */
   load(collections: readonly Collection[]): void {
     this.tenants = new Map();
+    this.byIds.clear();
+    this.sortedNames.clear();
     for (const collection of collections) this.put(collection);
     this.markLoaded();
   }
@@ -30,6 +35,10 @@ export class Catalog {
     return this.opened().get(tenant)?.get(name);
   }
 
+  findById(id: CollectionId): Collection | undefined {
+    return this.byIds.get(id);
+  }
+
   /** Throws 404 `collection_not_found`. */
   get(tenant: Tenant, name: CollectionName): Collection {
     const found = this.find(tenant, name);
@@ -39,12 +48,26 @@ export class Catalog {
 
   /** Collections of a tenant by name. */
   ofTenant(tenant: Tenant): Collection[] {
-    return [...(this.opened().get(tenant)?.values() ?? [])].sort((a, b) => compare(a.name, b.name));
+    return this.pageOfTenant(tenant, '', Infinity);
+  }
+
+  /** The first `max` collections of a tenant by name that come behind `after`. */
+  pageOfTenant(tenant: Tenant, after: string, max: number): Collection[] {
+    const collections = this.opened().get(tenant);
+    if (!collections) return [];
+    let names = this.sortedNames.get(tenant);
+    if (!names) this.sortedNames.set(tenant, (names = [...collections.keys()].sort(compare)));
+    const from = placeBehind(names, after);
+    return names.slice(from, from + max).map((name) => collections.get(name) as Collection);
   }
 
   /** Tenants that have collections, by name. */
   tenantNames(): Tenant[] {
     return [...this.opened().keys()].sort(compare);
+  }
+
+  size(): { tenants: number; collections: number } {
+    return { tenants: this.tenants?.size ?? 0, collections: this.byIds.size };
   }
 
   refs(): CollectionRef[] {
@@ -54,13 +77,21 @@ export class Catalog {
   put(collection: Collection): void {
     const tenants = this.opened();
     const collections = tenants.get(collection.tenant) ?? new Map<CollectionName, Collection>();
+    const names = collections.has(collection.name) ? undefined : this.sortedNames.get(collection.tenant);
+    names?.splice(placeBehind(names, collection.name), 0, collection.name);
     tenants.set(collection.tenant, collections.set(collection.name, collection));
+    this.byIds.set(collection.id, collection);
   }
 
-  remove({ tenant, name }: Collection): void {
+  remove({ tenant, name, id }: Collection): void {
+    this.byIds.delete(id);
     const collections = this.opened().get(tenant);
+    const names = collections?.has(name) ? this.sortedNames.get(tenant) : undefined;
+    names?.splice(placeBehind(names, name) - 1, 1);
     collections?.delete(name);
-    if (collections?.size === 0) this.opened().delete(tenant);
+    if (collections?.size !== 0) return;
+    this.opened().delete(tenant);
+    this.sortedNames.delete(tenant);
   }
 
   private opened(): Map<Tenant, Map<CollectionName, Collection>> {
@@ -70,3 +101,15 @@ export class Catalog {
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** How many of the sorted names are not behind `name`. */
+function placeBehind(names: readonly string[], name: string): number {
+  let low = 0;
+  let high = names.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compare(names[middle] as string, name) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -5,6 +5,7 @@ import { CONTROL_CHARACTERS } from '../contract/ids.js';
 import { CHUNK_OVERLAP_DEFAULT, CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DISPLAY_NAME_CHARACTERS_MAX } from '../contract/limits.js';
 import type { Chunking, Collection, SearchMode } from '../contract/resources.js';
 import { asksForEmbedder, resolveSpace, type EmbedderChoice } from './embedding-space.js';
+import { defaultMode, servedMode } from './search-mode.js';
 
 /** The create body; null and undefined are absent. */
 export interface CreateOptions extends EmbedderChoice {
@@ -19,25 +20,16 @@ export type CollectionSettings = Pick<Collection, 'chunking' | 'priority_key' | 
 };
 
 export const PRIORITY_KEY_DEFAULT = 'prio_boost';
-const SERVED_MODES: readonly SearchMode[] = ['vector'];
-const MODES: readonly string[] = ['vector', 'boost', 'hybrid'];
 
-export function settingsOf(options: CreateOptions, instanceChunking: Required<Chunking>): CollectionSettings {
+export function settingsOf(options: CreateOptions, instanceChunking: Required<Chunking>, servedModes: readonly SearchMode[]): CollectionSettings {
   const { display_name: label, priority_key: priorityKey } = options;
   return {
     ...resolveSpace(options),
     ...(label == null ? {} : { display_name: displayName(label) }),
     chunking: chunkingOf(options.chunking ?? {}, instanceChunking),
     priority_key: priorityKey ?? PRIORITY_KEY_DEFAULT,
-    search_mode: servedMode(options.search_mode ?? 'vector'),
+    search_mode: servedMode(options.search_mode ?? defaultMode(servedModes), servedModes),
   };
-}
-
-/** A mode this instance serves. Throws `invalid_search_mode` or `search_mode_disabled`. */
-export function servedMode(mode: string): SearchMode {
-  if (!MODES.includes(mode)) throw new AppError('invalid_search_mode', `Search modes are ${MODES.join(', ')}.`);
-  if (!SERVED_MODES.includes(mode as SearchMode)) throw new AppError('search_mode_disabled', `This instance serves: ${SERVED_MODES.join(', ')}.`);
-  return mode as SearchMode;
 }
 
 /** Trimmed; 1 to 120 characters without control characters, else 400 `invalid_display_name`. */

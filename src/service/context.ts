@@ -1,19 +1,43 @@
 // What every use case works with; made once by main.
 // Types only: the use cases take it as their first argument.
 import type { Log } from '../base/log.js';
-import type { Chunking } from '../contract/resources.js';
+import type { Chunking, SearchMode } from '../contract/resources.js';
 import type { BatchPool } from '../pool/batch-pool.js';
 import type { EmbedPool } from '../pool/embed-pool.js';
 import type { ShardPool } from '../pool/shard-pool.js';
+import type { ChunkLedger } from '../tenants/chunk-ledger.js';
+import type { TenantRegistry } from '../tenants/registry.js';
 import type { Catalog } from './catalog.js';
+import type { Metrics } from './metrics.js';
+import type { QueryLog } from './query-log.js';
 
 export interface Context {
   readonly catalog: Catalog;
+  readonly tenants: TenantRegistry;
+  readonly chunkLedger: ChunkLedger;
   readonly shards: ShardPool;
   readonly embed: EmbedPool;
   readonly batch: BatchPool;
+  readonly queryLog: QueryLog;
+  readonly metrics: Metrics;
   readonly log: Log;
   readonly nowMs: () => number;
   readonly chunking: Required<Chunking>;
   readonly metadataBytesMax: number;
+  readonly batchLimits: { readonly itemsMax: number; readonly lineBytesMax: number };
+  readonly search: SearchSettings;
+  readonly common: CommonSettings;
+}
+
+export interface SearchSettings {
+  readonly modes: readonly SearchMode[];
+  readonly boostWeight: number;
+  readonly stringOperators: boolean;
+}
+
+/** The collection that `/v1/search` and `include_common` search, where enabled. */
+export interface CommonSettings {
+  readonly enabled: boolean;
+  readonly tenant: string;
+  readonly collection: string;
 }

@@ -7,12 +7,12 @@ import { assertSameSettings, settingsOf, type CreateOptions } from './collection
 import type { Context } from './context.js';
 
 /** A collection as it would be made; nothing is stored. Throws AppError for settings that cannot be. */
-export function plannedCollection({ nowMs, chunking }: Context, tenant: Tenant, name: CollectionName, options: CreateOptions): Omit<Collection, 'id'> {
+export function plannedCollection({ nowMs, chunking, search }: Context, tenant: Tenant, name: CollectionName, options: CreateOptions): Omit<Collection, 'id'> {
   return {
     tenant,
     name,
     display_name: name,
-    ...settingsOf(options, chunking),
+    ...settingsOf(options, chunking, search.modes),
     created_at: new Date(nowMs()).toISOString(),
     service_version: SERVICE_VERSION,
     schema_version: SCHEMA_VERSION,
@@ -20,12 +20,14 @@ export function plannedCollection({ nowMs, chunking }: Context, tenant: Tenant, 
   };
 }
 
-/** Creating is idempotent: with the same or no options an existing collection is answered; others are a conflict (400). */
+/** Creating is idempotent: with the same or no options an existing collection is answered; others are a conflict (400). Throws 429 `collection_limit_reached`. */
 export async function createCollection(context: Context, tenant: Tenant, name: CollectionName, options: CreateOptions): Promise<Collection> {
   const { catalog, shards } = context;
   const planned = plannedCollection(context, tenant, name, options);
-  const collection = catalog.find(tenant, name) ?? (await shards.ask(0, 'createCollection', { collection: planned }));
+  const { collectionsMax } = context.tenants.limitsOf(tenant);
+  const collection = catalog.find(tenant, name) ?? (await shards.ask(0, 'createCollection', { collection: planned, collectionsMax }));
   assertSameSettings(options, planned, collection);
+  if (!catalog.find(tenant, name)) context.metrics.count('collectionsCreated');
   catalog.put(collection);
   return collection;
 }

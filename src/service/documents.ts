@@ -1,21 +1,12 @@
-// Use cases on documents and chunks that are there: list, get, delete. A missing collection has none of them.
+// Use cases on documents and chunks that are there: get, delete. A missing collection has none of them.
 // Called by the document and chunk endpoints; front thread. Each asks the one shard that has the document.
 import { AppError } from '../contract/errors.js';
 import { asDocId, parseChunkId, type CollectionName, type Tenant } from '../contract/ids.js';
 import type { ShardAnswer } from '../contract/messages.js';
 import { shardOf } from '../contract/placement.js';
-import type { ChunkDetail, ChunkSummary, DocumentDetail, DocumentSummary } from '../contract/resources.js';
-import { compareDocIds } from '../rank/merge.js';
+import type { ChunkDetail, DocumentDetail } from '../contract/resources.js';
 import { refOf } from './catalog.js';
 import type { Context } from './context.js';
-
-/** By document id. */
-export async function listDocuments({ catalog, shards }: Context, tenant: Tenant, name: CollectionName): Promise<DocumentSummary[]> {
-  const collection = catalog.find(tenant, name);
-  if (!collection) return [];
-  const lists = await Promise.all(shards.askAll('listDocuments', { collection: collection.id }));
-  return lists.flat().sort((a, b) => compareDocIds(a.docid, b.docid));
-}
 
 /** Throws 404 `document_not_found`. */
 export async function getDocument({ catalog, shards }: Context, tenant: Tenant, name: CollectionName, docid: string): Promise<DocumentDetail> {
@@ -26,17 +17,12 @@ export async function getDocument({ catalog, shards }: Context, tenant: Tenant, 
 }
 
 /** The number of chunks that went; 0 when there was no such document. */
-export async function deleteDocument({ catalog, shards }: Context, tenant: Tenant, name: CollectionName, docid: string): Promise<number> {
+export async function deleteDocument({ catalog, shards, metrics }: Context, tenant: Tenant, name: CollectionName, docid: string): Promise<number> {
   const collection = catalog.find(tenant, name);
   if (!collection) return 0;
   const { chunks } = await shards.ask(shardOf(docid, shards.size), 'deleteDocument', { collection: refOf(collection), docid: asDocId(docid) });
+  if (chunks > 0) metrics.count('documentsDeleted');
   return chunks;
-}
-
-/** In document order; empty when there is no such document. */
-export async function listChunks({ catalog, shards }: Context, tenant: Tenant, name: CollectionName, docid: string): Promise<ChunkSummary[]> {
-  const collection = catalog.find(tenant, name);
-  return collection ? shards.ask(shardOf(docid, shards.size), 'listChunks', { collection: collection.id, docid }) : [];
 }
 
 /** Throws 404 `chunk_not_found`. */

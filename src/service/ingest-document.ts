@@ -3,12 +3,11 @@
 import { AppError } from '../contract/errors.js';
 import type { CollectionName, DocId, Tenant } from '../contract/ids.js';
 import type { PrepareAnswer, PrepareRequest } from '../contract/messages.js';
-import { shardOf } from '../contract/placement.js';
 import type { Collection } from '../contract/resources.js';
-import { refOf } from './catalog.js';
 import { isSameChunking } from './collection-settings.js';
 import type { Context } from './context.js';
 import { ensureCollection, plannedCollection } from './create-collection.js';
+import { putDocument } from './put-document.js';
 
 export interface Ingested {
   docid: DocId;
@@ -20,37 +19,39 @@ export interface Ingested {
  * with the instance's defaults, but only once the document is ready to be stored.
  */
 export async function ingestDocument(context: Context, tenant: Tenant, name: CollectionName, body: PrepareRequest['body']): Promise<Ingested> {
-  const { catalog, shards } = context;
+  const { catalog, metrics } = context;
+  const startedAtMs = performance.now();
   const planned = catalog.find(tenant, name) ?? plannedCollection(context, tenant, name, {});
-  const prepared = await prepare(context, planned, body);
+  const prepared = await context.batch.prepare({ body, ...prepareSettings(context, planned) }, tenant);
   const { docid, chunks } = prepared;
-  const { document, vectors } = await embedded(context, prepared);
+  const { document, vectors } = await embedded(context, tenant, prepared);
   const put = async (): Promise<void> => {
     const collection = await ensureCollection(context, tenant, name);
     if (!isPreparedFor(planned, collection)) throw new AppError('collection_changed', undefined, { retryAfterS: 1 });
-    await shards.ask(shardOf(docid, shards.size), 'put', { collection: refOf(collection), document, vectors });
+    await putDocument(context, collection, { docid, chunks, document, vectors });
   };
   await put().catch((error: unknown) => {
     const deletedMeanwhile = error instanceof AppError && error.code === 'collection_not_found';
     return deletedMeanwhile ? put() : Promise.reject(error);
   });
+  metrics.ingested(chunks, performance.now() - startedAtMs);
   return { docid, chunks };
 }
 
 /** False when the collection has been made anew meanwhile, with settings that a prepared document does not fit. */
-function isPreparedFor(planned: Omit<Collection, 'id'>, { chunking, vector_space_key, priority_key }: Collection): boolean {
+export function isPreparedFor(planned: Omit<Collection, 'id'>, { chunking, vector_space_key, priority_key }: Collection): boolean {
   return isSameChunking(planned.chunking, chunking) && planned.vector_space_key === vector_space_key && planned.priority_key === priority_key;
 }
 
-function prepare(context: Context, collection: Omit<Collection, 'id'>, body: PrepareRequest['body']): Promise<PrepareAnswer> {
-  const { nowMs, metadataBytesMax } = context;
+/** How documents are prepared for a collection, now. */
+export function prepareSettings({ nowMs, metadataBytesMax }: Context, collection: Omit<Collection, 'id'>): Omit<PrepareRequest, 'body'> {
   const { chunking, priority_key: priorityKey, dim, embedder_type, embed_model, embedder_config, vector_space_key } = collection;
   const space = { dim, embedder_type, embed_model, embedder_config, vector_space_key };
-  return context.batch.prepare({ body, space, chunking, priorityKey, nowMs: nowMs(), metadataBytesMax });
+  return { space, chunking, priorityKey, nowMs: nowMs(), metadataBytesMax };
 }
 
-async function embedded({ embed }: Context, { document, vectors }: PrepareAnswer): Promise<{ document: Uint8Array; vectors: Float32Array }> {
+async function embedded({ embed }: Context, tenant: Tenant, { document, vectors }: PrepareAnswer): Promise<{ document: Uint8Array; vectors: Float32Array }> {
   if (vectors) return { document, vectors };
-  const answer = await embed.embedDocument(document);
+  const answer = await embed.embedDocument(document, tenant);
   return { document: answer.document as Uint8Array, vectors: answer.vectors };
 }

@@ -5,6 +5,9 @@ import { createServer, type Server } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import typia, { type tags } from 'typia';
 import { SHARDS_MAX } from '../contract/limits.js';
+// The front thread keeps node-lmdb loaded for as long as the process lives: the last worker to end would unload the library
+// first and collect what was made by it after: without this, test/service/query-log.test.ts crashed in every third run.
+import './lmdb.js';
 import { syncDirectory } from './sync.js';
 
 export const LAYOUT_VERSION = 1;

@@ -6,8 +6,10 @@
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
+import { assert } from '../base/assert.js';
 import { AppError } from '../contract/errors.js';
 import { syncDirectory } from './sync.js';
+import type { Table, Tables } from './tables.js';
 
 // node-lmdb is CommonJS without static exports: an import statement would only give its default.
 const lmdb = createRequire(import.meta.url)('node-lmdb') as typeof import('node-lmdb');
@@ -18,21 +20,12 @@ const BYTE_KEYS = { keyIsBuffer: true } as const;
 /** Address space, not disk: the file grows with what is written. */
 const MAP_BYTES = 2 ** 39;
 
-/** A table inside a transaction. Keys are 1 to 511 bytes. */
-export interface Table {
-  get(key: Buffer): Buffer | undefined;
-  has(key: Buffer): boolean;
-  put(key: Buffer, value: Buffer): void;
-  delete(key: Buffer): boolean;
-  /** Entries whose key starts with `prefix`, in key order, from `from` on where given. Nothing may be written meanwhile. */
-  entries(prefix: Buffer, from?: Buffer): Generator<{ key: Buffer; value: Buffer }>;
-  /** Like `entries`, without reading the values. */
-  keys(prefix: Buffer): Generator<Buffer>;
-}
-
-export type Tables<Names extends string> = Record<Names, Table>;
+/** The library would read freed memory. */
+const CLOSED = 'a closed environment is not used';
 
 export class Environment<Names extends string> {
+  private isClosed = false;
+
   private constructor(
     private readonly env: import('node-lmdb').Env,
     private readonly dbis: Record<Names, LmdbDbi>,
@@ -51,6 +44,7 @@ export class Environment<Names extends string> {
 
   /** Runs `work` in one write transaction and commits it with sync; anything thrown aborts it whole. */
   write<T>(work: (tables: Tables<Names>) => T): T {
+    assert(!this.isClosed, CLOSED);
     const txn = this.env.beginTxn();
     try {
       const result = work(this.tables(txn));
@@ -64,6 +58,7 @@ export class Environment<Names extends string> {
 
   /** Runs `work` on one snapshot. */
   read<T>(work: (tables: Tables<Names>) => T): T {
+    assert(!this.isClosed, CLOSED);
     const txn = this.env.beginTxn({ readOnly: true });
     try {
       return work(this.tables(txn));
@@ -74,6 +69,8 @@ export class Environment<Names extends string> {
 
   /** Exactly once, by the owner, when nothing runs on it any more. */
   close(): void {
+    assert(!this.isClosed, 'an environment is closed once');
+    this.isClosed = true;
     this.env.close();
   }
 
@@ -110,8 +107,9 @@ function openTable(txn: LmdbTxn, dbi: LmdbDbi): Table {
     has: (key) => txn.getBinary(dbi, key, BYTE_KEYS) !== null,
     put: (key, value) => txn.putBinary(dbi, key, value, BYTE_KEYS),
     delete: (key) => remove(txn, dbi, key),
-    entries: (prefix, from = prefix) => walk(txn, dbi, prefix, from, (cursor, key) => ({ key, value: valueAt(cursor) })),
-    keys: (prefix) => walk(txn, dbi, prefix, prefix, (_, key) => key),
+    entries: (prefix, from = prefix) => walk(txn, dbi, prefix, (cursor) => firstFrom(cursor, from), 'goToNext', entryAt),
+    keys: (prefix) => walk(txn, dbi, prefix, (cursor) => firstFrom(cursor, prefix), 'goToNext', (_, key) => key),
+    entriesBelow: (prefix, before) => walk(txn, dbi, prefix, (cursor) => lastBelow(cursor, before), 'goToPrev', entryAt),
   };
 }
 
@@ -127,16 +125,17 @@ function remove(txn: LmdbTxn, dbi: LmdbDbi, key: Buffer): boolean {
 
 type ByteCursor = import('node-lmdb').Cursor<Buffer & string>;
 
-const valueAt = (cursor: ByteCursor): Buffer => cursor.getCurrentBinary() ?? Buffer.alloc(0);
+const entryAt = (cursor: ByteCursor, key: Buffer): { key: Buffer; value: Buffer } => ({ key, value: cursor.getCurrentBinary() ?? Buffer.alloc(0) });
+const firstFrom = (cursor: ByteCursor, from: Buffer): Buffer | null => (from.length === 0 ? cursor.goToFirst() : cursor.goToRange(from as Buffer & string));
+const lastBelow = (cursor: ByteCursor, before: Buffer): Buffer | null => (cursor.goToRange(before as Buffer & string) === null ? cursor.goToLast() : cursor.goToPrev());
 
-function* walk<T>(txn: LmdbTxn, dbi: LmdbDbi, prefix: Buffer, from: Buffer, read: (cursor: ByteCursor, key: Buffer) => T): Generator<T> {
+type Step = 'goToNext' | 'goToPrev';
+type Start = (cursor: ByteCursor) => Buffer | null;
+
+function* walk<T>(txn: LmdbTxn, dbi: LmdbDbi, prefix: Buffer, start: Start, step: Step, read: (cursor: ByteCursor, key: Buffer) => T): Generator<T> {
   const cursor: ByteCursor = new lmdb.Cursor(txn, dbi, BYTE_KEYS);
   try {
-    let key: Buffer | null = from.length === 0 ? cursor.goToFirst() : cursor.goToRange(from as Buffer & string);
-    while (key !== null && key.subarray(0, prefix.length).equals(prefix)) {
-      yield read(cursor, key);
-      key = cursor.goToNext();
-    }
+    for (let key = start(cursor); key !== null && key.subarray(0, prefix.length).equals(prefix); key = cursor[step]()) yield read(cursor, key);
   } finally {
     cursor.close();
   }

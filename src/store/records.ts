@@ -36,11 +36,13 @@ export class DamagedRecord extends Error {
 
 const packr = new Packr({ useRecords: false });
 
-function encode(fields: unknown[]): Buffer {
+/** A record of these fields, behind its version byte. */
+export function encode(fields: unknown[]): Buffer {
   return Buffer.concat([Buffer.from([RECORD_VERSION]), packr.pack(fields)]);
 }
 
-function decode(bytes: Buffer, types: readonly string[], what: string): unknown[] {
+/** The fields of a record; throws DamagedRecord unless they are of these types (as `typeof` tells, or `array`). `what` names the record. */
+export function decode(bytes: Buffer, types: readonly string[], what: string): unknown[] {
   if (bytes[0] !== RECORD_VERSION) throw new DamagedRecord(`${what}: record version ${bytes[0]}`);
   let fields: unknown;
   try {

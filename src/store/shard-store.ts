@@ -2,13 +2,10 @@
 // Owned by one shard worker. Everything about one document changes in one transaction.
 import type { CollectionId, DocId, Ordinal } from '../contract/ids.js';
 import type { CollectionRef } from '../contract/messages.js';
-import { chunkKey, collectionOfKey, collectionPrefix, documentKey, generationPrefix, ordinalOfVectorKey, vectorKey } from './keys.js';
-import { Environment, type Tables } from './lmdb.js';
-import { DamagedRecord, decodeChunk, decodeDocument, decodeMembers, decodeVector, encodeChunk, encodeDocument, encodeMembers, encodeVector } from './records.js';
-import type { ChunkRecord, DocumentRecord, MembersRecord } from './records.js';
-
-const TABLES = ['documents', 'members', 'chunks', 'texts', 'vectors'] as const;
-type ShardTables = Tables<(typeof TABLES)[number]>;
+import { chunkKey, collectionPrefix, documentKey, vectorKey } from './keys.js';
+import { Environment } from './lmdb.js';
+import { encodeChunk, encodeDocument, encodeMembers, encodeVector, type DocumentRecord } from './records.js';
+import { SHARD_TABLES, ShardTxn } from './shard-txn.js';
 
 /** A document as one transaction writes it. `vectors` holds one row of `ref.dim` floats a chunk. */
 export interface StoredDocument {
@@ -19,10 +16,10 @@ export interface StoredDocument {
 }
 
 export class ShardStore {
-  private constructor(private readonly env: Environment<(typeof TABLES)[number]>) {}
+  private constructor(private readonly env: Environment<(typeof SHARD_TABLES)[number]>) {}
 
   static open(directory: string, takeOver: boolean): ShardStore {
-    return new ShardStore(Environment.open(directory, TABLES, takeOver));
+    return new ShardStore(Environment.open(directory, SHARD_TABLES, takeOver));
   }
 
   read<T>(work: (txn: ShardTxn) => T): T {
@@ -36,62 +33,6 @@ export class ShardStore {
 
   close(): void {
     this.env.close();
-  }
-}
-
-export class ShardTxn {
-  constructor(protected readonly tables: ShardTables) {}
-
-  document(id: CollectionId, docid: string): DocumentRecord | undefined {
-    const bytes = this.tables.documents.get(documentKey(id, docid));
-    return bytes && decodeDocument(bytes);
-  }
-
-  /** The chunks of a document; empty when it does not exist. */
-  members(id: CollectionId, docid: string): MembersRecord {
-    const bytes = this.tables.members.get(documentKey(id, docid));
-    return bytes ? decodeMembers(bytes) : { ordinals: [], paths: [] };
-  }
-
-  chunk(id: CollectionId, ordinal: Ordinal): ChunkRecord {
-    const bytes = this.tables.chunks.get(chunkKey(id, ordinal));
-    if (!bytes) throw new DamagedRecord(`chunk ${id}/${ordinal} is missing`);
-    return decodeChunk(bytes);
-  }
-
-  /** The text of a chunk as its UTF-8 bytes; undefined for chunks of vector documents. */
-  text(id: CollectionId, ordinal: Ordinal): Buffer | undefined {
-    return this.tables.texts.get(chunkKey(id, ordinal));
-  }
-
-  /** The ordinal of the chunk with this path; undefined when there is none. */
-  ordinalOf(id: CollectionId, docid: string, path: string): Ordinal | undefined {
-    const members = this.members(id, docid);
-    const at = members.paths.indexOf(path);
-    return at < 0 ? undefined : (members.ordinals[at] as Ordinal);
-  }
-
-  *documents(id: CollectionId): Generator<DocumentRecord> {
-    for (const { value } of this.tables.documents.entries(collectionPrefix(id))) yield decodeDocument(value);
-  }
-
-  *vectors(ref: CollectionRef): Generator<{ ordinal: Ordinal; vector: Float32Array }> {
-    for (const { key, value } of this.tables.vectors.entries(generationPrefix(ref.id, ref.generation))) {
-      if (value.length !== ref.dim * 4) throw new DamagedRecord(`vector ${ref.id}/${ordinalOfVectorKey(key)} has ${value.length} bytes`);
-      yield { ordinal: ordinalOfVectorKey(key), vector: decodeVector(value) };
-    }
-  }
-
-  /** Ids of the collections that have anything here. */
-  collections(): CollectionId[] {
-    const ids: CollectionId[] = [];
-    for (let from: Buffer = Buffer.alloc(4); ; ) {
-      const first = this.tables.documents.entries(Buffer.alloc(0), from).next();
-      if (first.done) return ids;
-      const id = collectionOfKey(first.value.key);
-      ids.push(id);
-      from = collectionPrefix((id + 1) as CollectionId);
-    }
   }
 }
 

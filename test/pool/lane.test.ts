@@ -61,3 +61,44 @@ test('what waits can be refused at once', async () => {
   lane.fail(new Error('gone'));
   await assert.rejects(waiting, /gone/);
 });
+
+test('with a held worker, a thousand asks of one tenant and then one of another: that one is in the next message', async () => {
+  const { sent, release, send } = recorder();
+  const lane = new Lane({ requestsMax: 16, messagesMax: 2 }, send);
+  for (let n = 0; n < 1000; n++) void lane.ask(n, 'noisy');
+  await turn();
+  assert.equal(sent.length, 2, 'the worker is held, and the rest waits here');
+  void lane.ask(-1, 'quiet');
+  release[0]?.();
+  await turn();
+  await turn();
+  assert.equal(sent.length, 3);
+  assert.ok(sent[2]?.includes(-1), 'the late one is served in the next message');
+});
+
+test('a message ends with the request that brings it to its cost', async () => {
+  const { sent, send } = recorder();
+  const lane = new Lane({ requestsMax: 10, messagesMax: Infinity, costOf: (n: number) => n, costMax: 5 }, send);
+  for (const n of [1, 3, 2, 9, 1]) void lane.ask(n);
+  await turn();
+  assert.deepEqual(sent, [[1, 3, 2], [9], [1]]);
+});
+
+test('more than may wait is refused at once, with a time to try again; one tenant alone cannot take all places', async () => {
+  const { sent, release, send } = recorder();
+  const lane = new Lane({ requestsMax: 1, messagesMax: 1, waitingMax: 4 }, send);
+  const answers = [lane.ask(1, 'a')];
+  await turn();
+  answers.push(lane.ask(2, 'a'), lane.ask(3, 'a'));
+  const refusal = { code: 'overloaded', options: { retryAfterS: 1 } };
+  await assert.rejects(lane.ask(4, 'a'), refusal);
+  answers.push(lane.ask(5, 'b'), lane.ask(6, 'c'));
+  await assert.rejects(lane.ask(7, 'd'), refusal);
+  for (let n = 0; n < 5; n++) {
+    release[n]?.();
+    await turn();
+    await turn();
+  }
+  assert.deepEqual(await Promise.all(answers), [10, 20, 30, 50, 60]);
+  assert.deepEqual(sent, [[1], [2], [5], [6], [3]]);
+});

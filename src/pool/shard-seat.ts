@@ -1,0 +1,40 @@
+// A shard as the pool sees it: its state and its two lanes, with their bounds, what a write costs there, and whose line a command
+// waits in. Used by shard-pool.ts for every command.
+import type { CollectionId } from '../contract/ids.js';
+import type { ShardAnswer, ShardCommand, ShardOp } from '../contract/messages.js';
+import { Lane, type Ask, type LaneOptions } from './lane.js';
+
+/** The tenant of a collection; undefined for one that is gone. */
+export type TenantOf = (collection: CollectionId) => string | undefined;
+
+/** Beyond that the server sheds: more than all requests of the default `limits.in_flight_max` can ask for at a time. */
+const WAITING_MAX = 8192;
+
+/** Two messages under way keep the worker busy; few requests in each keep the queue at the worker short, which is not fair. */
+export const READ_LANE: LaneOptions<ShardCommand> = { requestsMax: 8, messagesMax: 2, waitingMax: WAITING_MAX };
+
+/** One message is one commit, during which no search of the shard is answered: some milliseconds of work. */
+export const WRITE_LANE: LaneOptions<ShardCommand> = { requestsMax: 128, messagesMax: 1, costMax: 64, quantum: 16, waitingMax: WAITING_MAX, costOf: costOfWrite };
+
+/** Chunks to write, as far as the message tells; 1 for anything else. */
+function costOfWrite(command: ShardCommand): number {
+  return command.op === 'put' || command.op === 'putMany' ? Math.max(1, command.vectors.length / command.collection.dim) : 1;
+}
+
+/** The tenant a command is for; '' for what the server asks for itself. */
+export function tenantIn(command: ShardCommand, tenantOf: TenantOf): string {
+  if (!('collection' in command)) return '';
+  const { collection } = command;
+  if (typeof collection === 'number') return tenantOf(collection) ?? '';
+  return ('tenant' in collection ? collection.tenant : tenantOf(collection.id)) ?? '';
+}
+
+export interface ShardSeat {
+  state: 'vacant' | 'opening' | 'open';
+  readonly reads: Lane<ShardCommand, ShardAnswer<ShardOp>>;
+  readonly writes: Lane<ShardCommand, ShardAnswer<ShardOp>>;
+}
+
+export function createSeat(send: (batch: Ask<ShardCommand, ShardAnswer<ShardOp>>[]) => Promise<void>): ShardSeat {
+  return { state: 'vacant', reads: new Lane(READ_LANE, send), writes: new Lane(WRITE_LANE, send) };
+}

@@ -1,0 +1,127 @@
+// Use case: ingest a slice of a batch. Prepared by a batch worker, embedded in groups, stored by the owners of the shards, with
+// an outcome for each item. What goes wrong fails the items it concerns and no others. Slices overlap in time, but their
+// documents reach a shard in the order of the items, so the last of several with one id wins. Front thread.
+import type { LineSlice, PreparedGroup, PreparedLines, PrepareLinesRequest } from '../contract/batch-messages.js';
+import { AppError } from '../contract/errors.js';
+import type { CollectionName, Tenant } from '../contract/ids.js';
+import type { Collection } from '../contract/resources.js';
+import { WorkerFault } from '../pool/outcomes.js';
+import type { Context } from './context.js';
+import { ensureCollection, plannedCollection } from './create-collection.js';
+import { isPreparedFor, prepareSettings } from './ingest-document.js';
+import { outcomesOf, refused, type ItemOutcome } from './item-outcomes.js';
+import { putGroup, type Stored } from './put-group.js';
+
+export interface PreparedSlice extends Omit<PreparedLines, 'faults'> {
+  planned: Omit<Collection, 'id'>;
+}
+
+/** The right to ask the shards, which goes from slice to slice. */
+export interface Turn {
+  readonly before: Promise<void>;
+  done(): void;
+}
+
+export class BatchIngest {
+  private last: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly context: Context,
+    private readonly tenant: Tenant,
+    private readonly name: CollectionName,
+  ) {}
+
+  /** The next turn; whoever takes it has to end it. */
+  takeTurn(): Turn {
+    const before = this.last;
+    let done = (): void => {};
+    this.last = new Promise((resolve) => (done = resolve));
+    return { before, done };
+  }
+
+  /** Both steps of a slice of lines that are items each for themselves. Never rejects; slices are stored in the order of the calls. */
+  async ingest(slice: LineSlice): Promise<ItemOutcome[]> {
+    const turn = this.takeTurn();
+    try {
+      return await this.store(await this.prepare(slice, 'item'), turn);
+    } catch (error) {
+      turn.done();
+      const { code, message } = this.refusalOf(error);
+      return Array.from({ length: slice.lines }, () => refused(undefined, { code, message }));
+    }
+  }
+
+  /** Rejects where nothing can be prepared at all, and with `invalid_json`; any other failure is that of the slice's items. */
+  async prepare({ bytes, lines }: LineSlice, malformed: PrepareLinesRequest['malformed']): Promise<PreparedSlice> {
+    const { context, tenant } = this;
+    const planned = context.catalog.find(tenant, this.name) ?? plannedCollection(context, tenant, this.name, {});
+    try {
+      const { items, groups, faults } = await context.batch.prepareLines({ bytes, malformed, shards: context.shards.size, ...prepareSettings(context, planned) }, tenant);
+      for (const fault of faults) context.log.error({ fault }, 'an item of a batch failed');
+      return { planned, items, groups };
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'invalid_json') throw error;
+      return { planned, items: Array.from({ length: lines }, () => ({ error: this.refusalOf(error).toWire() })), groups: [] };
+    }
+  }
+
+  /** An outcome for each item, when all of them are on disk and searchable or refused. Ends the turn. */
+  async store({ planned, items, groups }: PreparedSlice, turn: Turn): Promise<ItemOutcome[]> {
+    try {
+      const embedded = await Promise.all(groups.map((group) => this.embed(group)));
+      await turn.before;
+      if (groups.length === 0) return outcomesOf(items, [], []);
+      const collection = await this.collectionFor(planned);
+      const stored = embedded.map((group) => (group instanceof AppError ? group : this.put(group, collection)));
+      turn.done();
+      return this.counted(outcomesOf(items, groups, await Promise.all(stored)));
+    } catch (error) {
+      const refusal = this.refusalOf(error);
+      return outcomesOf(items, groups, groups.map(() => refusal));
+    } finally {
+      turn.done();
+    }
+  }
+
+  private counted(outcomes: ItemOutcome[]): ItemOutcome[] {
+    const chunks = outcomes.flatMap((outcome) => (outcome.ok ? outcome.chunks : []));
+    this.context.metrics.indexed(chunks.length, chunks.reduce((sum, count) => sum + count, 0));
+    return outcomes;
+  }
+
+  private async embed(group: PreparedGroup): Promise<PreparedGroup | AppError> {
+    if (!group.hasTexts) return group;
+    try {
+      const { documents, ends, chunks, vectors } = group;
+      const answer = await this.context.embed.embedDocuments({ documents, ends, chunks, vectors }, this.tenant);
+      return { ...group, documents: answer.document as Uint8Array, vectors: answer.vectors };
+    } catch (error) {
+      return this.refusalOf(error);
+    }
+  }
+
+  private async collectionFor(planned: Omit<Collection, 'id'>): Promise<Collection> {
+    const collection = await ensureCollection(this.context, this.tenant, this.name);
+    if (!isPreparedFor(planned, collection)) throw new AppError('collection_changed', undefined, { retryAfterS: 1 });
+    return collection;
+  }
+
+  /** Asks the shard before it first waits. A collection that is deleted meanwhile is made anew, once. */
+  private async put(group: PreparedGroup, collection: Collection): Promise<Stored | AppError> {
+    try {
+      const outcomes = await putGroup(this.context, collection, group);
+      const [first] = outcomes;
+      const isDeleted = first && 'error' in first && first.error.code === 'collection_not_found';
+      return isDeleted ? await putGroup(this.context, await this.collectionFor(collection), group) : outcomes;
+    } catch (error) {
+      return this.refusalOf(error);
+    }
+  }
+
+  /** What an item is told of an error. A fault of a worker has been logged already. */
+  private refusalOf(error: unknown): AppError {
+    if (error instanceof AppError) return error;
+    if (!(error instanceof WorkerFault)) this.context.log.error({ fault: error instanceof Error ? error.stack : String(error) }, 'a slice of a batch failed');
+    return new AppError('ingest_failed');
+  }
+}

@@ -1,0 +1,101 @@
+// Cuts a stream of bytes into slices of lines, as they are wanted: what is not wanted yet stays as it came. Blank lines are none;
+// a line over the limit is dropped while it comes, and told. Used by ingest-lines.ts on the front thread.
+import type { LineSlice } from '../contract/batch-messages.js';
+import { AppError } from '../contract/errors.js';
+import { NEWLINE, SLICE_BYTES_MAX, SLICE_LINES_MAX, sliceOf } from '../text/lines.js';
+import { isBlank } from '../text/split-batch.js';
+
+/** One line that was too long to be read. */
+export interface RefusedLine {
+  lines: 1;
+  refusal: AppError;
+}
+
+export class LineSlicer {
+  private readonly chunks: Uint8Array[] = [];
+  /** Where in the first chunk the next line begins. */
+  private at = 0;
+  /** The first chunk that has a line break from there on; the number of chunks where none has. */
+  private breakIn = 0;
+  private waitingBytes = 0;
+  /** Within a line that is too long: what came of it is gone. */
+  private isDropping = false;
+  private hasEnded = false;
+  /** A line that was read, but has to come in a slice behind those before it. */
+  private refused: RefusedLine | undefined;
+
+  constructor(private readonly lineBytesMax: number) {}
+
+  /** Whether there is as much as one slice takes: then it is better to wait than to add. */
+  get isFull(): boolean {
+    return this.waitingBytes >= SLICE_BYTES_MAX && this.breakIn < this.chunks.length;
+  }
+
+  add(chunk: Uint8Array): void {
+    this.chunks.push(chunk);
+    this.waitingBytes += chunk.length;
+    this.findBreak();
+  }
+
+  /** Nothing follows: what is left is the last line. */
+  end(): void {
+    this.hasEnded = true;
+  }
+
+  /** The next slice; undefined while no line is complete. */
+  take(): LineSlice | RefusedLine | undefined {
+    const lines: Uint8Array[] = [];
+    for (let bytes = 0; lines.length < SLICE_LINES_MAX && bytes < SLICE_BYTES_MAX && !this.refused; ) {
+      const line = this.nextLine();
+      if (!line) break;
+      if (isBlank(line)) continue;
+      lines.push(line);
+      bytes += line.length;
+    }
+    if (lines.length > 0) return sliceOf(lines);
+    const { refused } = this;
+    this.refused = undefined;
+    return refused;
+  }
+
+  /** An empty line stands for one that is refused. */
+  private nextLine(): Uint8Array | undefined {
+    const chunk = this.chunks[this.breakIn];
+    if (chunk) return this.cut(chunk.indexOf(NEWLINE, this.breakIn === 0 ? this.at : 0));
+    const isLeft = this.hasEnded && (this.waitingBytes > 0 || this.isDropping);
+    return isLeft ? this.cut(0) : undefined;
+  }
+
+  /** Takes the line up to `end` in the chunk with the break; without such a chunk, all that is left. */
+  private cut(end: number): Uint8Array {
+    const rest = this.chunks[this.breakIn];
+    const pieces = this.chunks.splice(0, this.breakIn);
+    if (rest) pieces.push(rest.subarray(0, end));
+    if (pieces[0]) pieces[0] = pieces[0].subarray(this.at);
+    const line = pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
+    this.waitingBytes -= line.length + (rest ? 1 : 0);
+    this.at = rest ? end + 1 : 0;
+    this.breakIn = 0;
+    const admitted = this.admitted(line);
+    this.findBreak();
+    return admitted;
+  }
+
+  private admitted(line: Uint8Array): Uint8Array {
+    const isTooLong = this.isDropping || line.length > this.lineBytesMax;
+    this.isDropping = false;
+    if (!isTooLong) return line;
+    const refusal = new AppError('request_too_large', `A line has at most ${this.lineBytesMax} bytes.`, { details: { limit_bytes: this.lineBytesMax } });
+    this.refused = { lines: 1, refusal };
+    return new Uint8Array(0);
+  }
+
+  private findBreak(): void {
+    const has = (chunk: Uint8Array, from: number): boolean => chunk.indexOf(NEWLINE, from) >= 0;
+    while (this.breakIn < this.chunks.length && !has(this.chunks[this.breakIn] as Uint8Array, this.breakIn === 0 ? this.at : 0)) this.breakIn++;
+    if (this.breakIn < this.chunks.length || this.waitingBytes <= this.lineBytesMax) return;
+    this.chunks.length = 0;
+    this.at = this.breakIn = this.waitingBytes = 0;
+    this.isDropping = true;
+  }
+}
