@@ -1,108 +1,109 @@
-// A typed client of the server's interface, one method an endpoint. Used by the command line and the load programs.
-// Every method rejects with SheafError (the server refused or failed), SheafUnreachable (no answer), or an AbortError once its
-// signal is aborted.
-import type { CollectionDetail, CollectionList, CreateBody, CreatedCollection, DeletedCollection } from '../contract/api/collections.js';
-import type { ChunkList, DeletedDocument, DocumentList, IngestBody, Ingested, StoredChunk, StoredDocument } from '../contract/api/documents.js';
-import type { Health, Readiness } from '../contract/api/health.js';
-import type { SearchAnswer, SearchBody } from '../contract/api/search.js';
-import { SheafError } from './errors.js';
-import { createTransport, type CallOptions, type Exchange, type Transport, type TransportOptions } from './transport.js';
+// A typed client of the server's interface, one method an endpoint: what `sheaf/client` exports. Used by the command line, the
+// load programs and other people's programs. Every method rejects with SheafError (the server refused or failed),
+// SheafUnreachable (no answer), or an AbortError once its signal is aborted.
+import type { CollectionDetail, CollectionList, CollectionSummary, CreateBody, CreatedCollection, DeletedCollection, MovedCollection, UpdateBody, UpdatedCollection } from '../contract/api/collections.js';
+import type { Health, Liveness, MetricsAnswer, Readiness } from '../contract/api/health.js';
+import type { SearchAnswer, SearchBody, SearchQuery } from '../contract/api/search.js';
+import type { TenantEmbedderInventory } from '../contract/api/tenants.js';
+import { AdminCalls } from './admin.js';
+import { Calls, collectionPath, type Answered, type PageOptions } from './calls.js';
+import { DocumentCalls } from './documents.js';
+import { QueryCalls } from './queries.js';
+import type { CallOptions, TransportOptions } from './transport.js';
 
-/** A file to ingest. */
-export interface IngestFile extends Pick<IngestBody, 'docid' | 'metadata'> {
-  /** File name; its extension tells the type. */
-  name: string;
-  content: Blob;
-}
+export { SheafConflict, SheafError, SheafNotFound, SheafUnavailable, SheafUnreachable } from './errors.js';
+export type { Answered, PageOptions } from './calls.js';
+export type { CsvOptions, IngestFile } from './documents.js';
+export type { DocumentSource } from './ingest-stream.js';
+export type { CallOptions, TransportOptions } from './transport.js';
+export type * from '../contract/api/collections.js';
+export type * from '../contract/api/documents.js';
+export type * from '../contract/api/health.js';
+export type * from '../contract/api/queries.js';
+export type * from '../contract/api/search.js';
+export type * from '../contract/api/tenants.js';
 
-export class SheafClient {
-  readonly #transport: Transport;
+export class SheafClient extends DocumentCalls {
+  readonly queries: QueryCalls;
+  readonly admin: AdminCalls;
 
   /** Throws TypeError when `options.url` is no http address. Opens no connection. */
   constructor(options: TransportOptions) {
-    this.#transport = createTransport(options);
+    super(new Calls(options));
+    this.queries = new QueryCalls(this.calls);
+    this.admin = new AdminCalls(this.calls);
   }
 
-  health(call?: CallOptions): Promise<Health> {
-    return this.#json({ method: 'GET', path: ['health'], retriesMax: 0, ...call });
+  health(call?: CallOptions): Promise<Answered<Health>> {
+    return this.calls.get(['health'], { retriesMax: 0, ...call });
+  }
+
+  live(call?: CallOptions): Promise<Answered<Liveness>> {
+    return this.calls.get(['health', 'live'], { retriesMax: 0, ...call });
   }
 
   /** Rejects with status 503 until storage and embeddings are usable. */
-  ready(call?: CallOptions): Promise<Readiness> {
-    return this.#json({ method: 'GET', path: ['health', 'ready'], retriesMax: 0, ...call });
+  ready(call?: CallOptions): Promise<Answered<Readiness>> {
+    return this.calls.get(['health', 'ready'], { retriesMax: 0, ...call });
   }
 
-  createCollection(tenant: string, name: string, options?: CreateBody, call?: CallOptions): Promise<CreatedCollection> {
-    return this.#json({ method: 'POST', path: collectionPath(tenant, name), body: options, ...call });
+  metrics(call?: CallOptions): Promise<Answered<MetricsAnswer>> {
+    return this.calls.get(['health', 'metrics'], call);
   }
 
-  listCollections(tenant: string, call?: CallOptions): Promise<CollectionList> {
-    return this.#json({ method: 'GET', path: ['v1', 'collections', tenant], ...call });
+  /** In Prometheus exposition text. */
+  metricsText(call?: CallOptions): Promise<string> {
+    return this.calls.text({ method: 'GET', path: ['metrics'], ...call });
   }
 
-  collectionDetail(tenant: string, name: string, call?: CallOptions): Promise<CollectionDetail> {
-    return this.#json({ method: 'GET', path: collectionPath(tenant, name, 'detail'), ...call });
+  createCollection(tenant: string, name: string, options?: CreateBody, call?: CallOptions): Promise<Answered<CreatedCollection>> {
+    return this.calls.post(collectionPath(tenant, name), options, call);
   }
 
-  deleteCollection(tenant: string, name: string, call?: CallOptions): Promise<DeletedCollection> {
-    return this.#json({ method: 'DELETE', path: collectionPath(tenant, name), ...call });
+  /** All collections by name, or a page of them. */
+  listCollections(tenant: string, options?: PageOptions): Promise<Answered<CollectionList>> {
+    return this.calls.page(['v1', 'collections', tenant], options);
   }
 
-  ingestText(tenant: string, collection: string, body: IngestBody & { text: string }, call?: CallOptions): Promise<Ingested> {
-    return this.#json({ method: 'POST', path: collectionPath(tenant, collection, 'documents'), body, ...call });
+  eachCollection(tenant: string, options?: PageOptions): AsyncGenerator<CollectionSummary, void> {
+    return this.calls.each((page) => this.listCollections(tenant, page), ({ collections }) => collections, options);
   }
 
-  ingestVector(tenant: string, collection: string, body: IngestBody & { vector: number[] }, call?: CallOptions): Promise<Ingested> {
-    return this.#json({ method: 'POST', path: collectionPath(tenant, collection, 'documents'), body, ...call });
+  collectionDetail(tenant: string, name: string, call?: CallOptions): Promise<Answered<CollectionDetail>> {
+    return this.calls.get(collectionPath(tenant, name, 'detail'), call);
   }
 
-  /** Sends a file as multipart form data; the content is streamed, not held, where its Blob comes from a file. */
-  ingestFile(tenant: string, collection: string, file: IngestFile, call?: CallOptions): Promise<Ingested> {
-    const body = new FormData();
-    if (file.docid != null) body.set('docid', file.docid);
-    if (file.metadata != null) body.set('metadata', JSON.stringify(file.metadata));
-    body.set('file', file.content, file.name);
-    return this.#json({ method: 'POST', path: collectionPath(tenant, collection, 'documents'), body, ...call });
+  updateCollection(tenant: string, name: string, body: UpdateBody, call?: CallOptions): Promise<Answered<UpdatedCollection>> {
+    return this.calls.patch(collectionPath(tenant, name), body, call);
   }
 
-  listDocuments(tenant: string, collection: string, call?: CallOptions): Promise<DocumentList> {
-    return this.#json({ method: 'GET', path: collectionPath(tenant, collection, 'documents'), ...call });
+  moveCollection(tenant: string, name: string, newName: string, call?: CallOptions): Promise<Answered<MovedCollection>> {
+    return this.calls.post(collectionPath(tenant, name, 'move'), { new_name: newName }, call);
   }
 
-  getDocument(tenant: string, collection: string, docid: string, call?: CallOptions): Promise<StoredDocument> {
-    return this.#json({ method: 'GET', path: collectionPath(tenant, collection, 'documents', docid), ...call });
+  deleteCollection(tenant: string, name: string, call?: CallOptions): Promise<Answered<DeletedCollection>> {
+    return this.calls.delete(collectionPath(tenant, name), call);
   }
 
-  deleteDocument(tenant: string, collection: string, docid: string, call?: CallOptions): Promise<DeletedDocument> {
-    return this.#json({ method: 'DELETE', path: collectionPath(tenant, collection, 'documents', docid), ...call });
+  search(tenant: string, collection: string, body: SearchBody, call?: CallOptions): Promise<Answered<SearchAnswer>> {
+    return this.calls.post(collectionPath(tenant, collection, 'search'), body, call);
   }
 
-  /** Chunks in document order. */
-  listChunks(tenant: string, collection: string, docid: string, call?: CallOptions): Promise<ChunkList> {
-    return this.#json({ method: 'GET', path: collectionPath(tenant, collection, 'documents', docid, 'chunks'), ...call });
+  /** By query string, which a cache can keep. */
+  searchByQuery(tenant: string, collection: string, query: SearchQuery, call?: CallOptions): Promise<Answered<SearchAnswer>> {
+    return this.calls.json({ method: 'GET', path: collectionPath(tenant, collection, 'search'), query: { ...query }, ...call });
   }
 
-  getChunk(tenant: string, collection: string, rid: string, call?: CallOptions): Promise<StoredChunk> {
-    return this.#json({ method: 'GET', path: collectionPath(tenant, collection, 'chunks', rid), ...call });
+  /** Empty while the server's shared scope is switched off. */
+  searchShared(body: SearchBody & { q: string }, call?: CallOptions): Promise<Answered<SearchAnswer>> {
+    return this.calls.post(['v1', 'search'], body, call);
   }
 
-  /** The text of a chunk; 404 `chunk_content_not_found` for one that came as a vector. */
-  chunkContent(tenant: string, collection: string, rid: string, call?: CallOptions): Promise<string> {
-    return this.#transport({ method: 'GET', path: collectionPath(tenant, collection, 'chunks', rid, 'content'), ...call });
+  searchSharedByQuery(query: SearchQuery, call?: CallOptions): Promise<Answered<SearchAnswer>> {
+    return this.calls.json({ method: 'GET', path: ['v1', 'search'], query: { ...query }, ...call });
   }
 
-  search(tenant: string, collection: string, body: SearchBody, call?: CallOptions): Promise<SearchAnswer> {
-    return this.#json({ method: 'POST', path: collectionPath(tenant, collection, 'search'), body, ...call });
-  }
-
-  async #json<T>(exchange: Exchange): Promise<T> {
-    const text = await this.#transport(exchange);
-    try {
-      return JSON.parse(text) as T;
-    } catch {
-      throw new SheafError(200, 'http_error', 'The answer is not JSON; another program than Sheaf listens there.');
-    }
+  listEmbedders(tenant: string, call?: CallOptions): Promise<Answered<TenantEmbedderInventory>> {
+    return this.calls.get(['v1', 'embedders', tenant], call);
   }
 }
-
-const collectionPath = (tenant: string, collection: string, ...rest: string[]): string[] => ['v1', 'collections', tenant, collection, ...rest];

@@ -1,5 +1,6 @@
 // When to send a refused request again, and how long to wait before. Called by transport.ts, which does the waiting.
 // Pure.
+import type { ErrorCode } from '../contract/errors.js';
 
 export const RETRIES_MAX = 5;
 /** No single wait is longer, whatever the server asks for. */
@@ -8,6 +9,12 @@ const WAIT_FIRST_MS = 250;
 
 /** True for the answers that mean "not now": rate limits, overload, a shard being rebuilt. Nothing has been done then. */
 export const isRefusal = (status: number): boolean => status === 429 || status === 503;
+
+/** Quotas are refusals with status 429 too, but no waiting makes room. */
+const LASTING: ReadonlySet<string> = new Set<ErrorCode>(['collection_limit_reached', 'chunk_limit_reached']);
+
+/** Whether the same request may succeed after a wait. */
+export const isWorthRetry = (status: number, code: string): boolean => isRefusal(status) && !LASTING.has(code);
 
 /**
  * Milliseconds to wait before retry number `attempt` (from 0): what `Retry-After` asks for (seconds or an HTTP date), else
@@ -19,7 +26,8 @@ export function retryWaitMs(attempt: number, retryAfter: string | null, nowMs: n
   return Math.min(WAIT_MAX_MS, Math.round(waitMs * (1 + random / 4)));
 }
 
-function parseRetryAfterMs(value: string, nowMs: number): number | undefined {
+/** Seconds or an HTTP date; undefined for anything else. */
+export function parseRetryAfterMs(value: string, nowMs: number): number | undefined {
   if (/^\d+$/.test(value.trim())) return Number(value) * 1000;
   const atMs = Date.parse(value);
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);

@@ -1,8 +1,10 @@
 // One HTTP exchange with the server: address, key, time limit, retries of refusals, errors as classes. Over fetch.
-// Used by client.ts; holds no state but its options, so it may be shared.
+// Used by calls.ts; holds no state but its options, so it may be shared.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SheafError, SheafUnreachable } from './errors.js';
-import { isRefusal, RETRIES_MAX, retryWaitMs } from './retry.js';
+import { errorOf } from './error-answer.js';
+import { SheafUnreachable } from './errors.js';
+import { isWorthRetry, RETRIES_MAX, retryWaitMs } from './retry.js';
+import { encodePath, encodeQuery, parseBase, type Query } from './url.js';
 
 export interface TransportOptions {
   /** Such as `http://127.0.0.1:8080`; a path before `/v1` is kept. */
@@ -10,7 +12,7 @@ export interface TransportOptions {
   key?: string;
   /** How often a refusal (429, 503) is tried again, after the wait the server asks for; default 5. */
   retriesMax?: number;
-  /** For one exchange, without the waits between; default 5 minutes. */
+  /** For one exchange, without the waits between; of a stream, without a byte in either direction. Default 5 minutes. */
   timeoutMs?: number;
 }
 
@@ -21,42 +23,51 @@ export interface CallOptions {
 }
 
 export interface Exchange extends CallOptions {
-  method: 'GET' | 'POST' | 'DELETE';
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Segments, encoded here. */
   path: readonly string[];
+  query?: Query;
   /** Plain objects are sent as JSON. */
   body?: FormData | object;
 }
 
-/** The body of a successful answer. */
-export type Transport = (exchange: Exchange) => Promise<string>;
+/** A request whose body is a stream; it is sent once. */
+export interface StreamedExchange {
+  path: readonly string[];
+  contentType: string;
+  body: ReadableStream<Uint8Array>;
+  signal: AbortSignal;
+}
+
+export interface Transport {
+  readonly base: string;
+  readonly timeoutMs: number;
+  /** The body of a successful answer. */
+  text(exchange: Exchange): Promise<string>;
+  /** A successful answer whose body is still to come. Rejects with what fetch rejects with. */
+  stream(exchange: StreamedExchange): Promise<Response>;
+}
 
 /** Throws TypeError when `url` is no http or https address. */
 export function createTransport({ url, key, retriesMax = RETRIES_MAX, timeoutMs = 300_000 }: TransportOptions): Transport {
   const base = parseBase(url);
   const headers: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {};
-  return async (exchange) => {
-    const target = base + exchange.path.map((segment) => `/${encodeSegment(segment)}`).join('');
-    for (let attempt = 0; ; attempt++) {
-      const { response, text } = await send(base, target, exchange, headers, timeoutMs);
-      if (response.ok) return text;
-      if (!isRefusal(response.status) || attempt >= (exchange.retriesMax ?? retriesMax)) throw errorOf(response, text);
-      const waitMs = retryWaitMs(attempt, response.headers.get('retry-after'), Date.now(), Math.random());
-      await sleep(waitMs, undefined, { signal: exchange.signal });
-    }
+  return {
+    base,
+    timeoutMs,
+    async text(exchange) {
+      const target = base + encodePath(exchange.path) + encodeQuery(exchange.query);
+      for (let attempt = 0; ; attempt++) {
+        const { response, text } = await send(base, target, exchange, headers, timeoutMs);
+        if (response.ok) return text;
+        const error = errorOf(response, text);
+        if (!isWorthRetry(response.status, error.code) || attempt >= (exchange.retriesMax ?? retriesMax)) throw error;
+        const waitMs = retryWaitMs(attempt, response.headers.get('retry-after'), Date.now(), Math.random());
+        await sleep(waitMs, undefined, { signal: exchange.signal });
+      }
+    },
+    stream: (exchange) => sendStream(base, exchange, headers),
   };
-}
-
-function parseBase(url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (!parsed || !/^https?:$/.test(parsed.protocol)) throw new TypeError(`"${url}" is not an http address.`);
-  return (parsed.origin + parsed.pathname).replace(/\/+$/, '');
-}
-
-/** A URL takes `.` and `..` for folders even when percent-encoded, so that a request would reach another resource. */
-function encodeSegment(segment: string): string {
-  if (segment === '' || segment === '.' || segment === '..') throw new TypeError(`"${segment}" cannot stand in a path.`);
-  return encodeURIComponent(segment);
 }
 
 async function send(base: string, target: string, { method, body, signal }: Exchange, headers: Record<string, string>, timeoutMs: number) {
@@ -76,31 +87,17 @@ async function send(base: string, target: string, { method, body, signal }: Exch
   }
 }
 
+async function sendStream(base: string, { path, contentType, body, signal }: StreamedExchange, headers: Record<string, string>): Promise<Response> {
+  // fetch wants to be told that the answer may begin before the request has ended; its types do not know the word yet.
+  const request: RequestInit & { duplex: 'half' } = { method: 'POST', headers: { ...headers, 'content-type': contentType }, body, signal, duplex: 'half' };
+  const response = await fetch(base + encodePath(path), request);
+  if (!response.ok) throw errorOf(response, await response.text());
+  return response;
+}
+
 /** fetch says "fetch failed"; the cause beneath names the socket's error. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause as { code?: string; message?: string } | undefined;
   return cause?.code ?? (cause?.message || error.message);
-}
-
-function errorOf(response: Response, text: string): SheafError {
-  const { code, error, details, request_id } = parseEnvelope(text);
-  const requestId = request_id ?? response.headers.get('x-request-id') ?? undefined;
-  return new SheafError(response.status, code ?? 'http_error', error ?? response.statusText, requestId, details);
-}
-
-interface Envelope {
-  code?: string;
-  error?: string;
-  details?: Record<string, unknown>;
-  request_id?: string;
-}
-
-function parseEnvelope(text: string): Envelope {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : {};
-  } catch {
-    return {};
-  }
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SheafClient } from '../../src/client/client.js';
-import { SheafError, SheafUnreachable } from '../../src/client/errors.js';
+import { SheafConflict, SheafError, SheafNotFound, SheafUnavailable, SheafUnreachable } from '../../src/client/errors.js';
 import { closedPort, readForm, startFakeServer } from '../kit/fake-server.js';
 
 const REFUSED = { status: 503, json: { ok: false, code: 'overloaded', error: 'Later.' }, headers: { 'retry-after': '0' } };
@@ -21,6 +21,33 @@ test('each call goes to its endpoint, with names encoded', async (t) => {
   await client.deleteDocument('acme', 'docs', 'ä?');
   await client.listChunks('acme', 'docs', '50%');
   await client.getChunk('acme', 'docs', 'a/b.md::chunk_0');
+  await client.live();
+  await client.metrics();
+  await client.metricsText();
+  await client.updateCollection('acme', 'docs', { display_name: 'Docs' });
+  await client.moveCollection('acme', 'docs', 'manuals');
+  await client.listDocuments('acme', 'docs', { limit: 2, cursor: 'a+b' });
+  await client.ingestBatch('acme', 'docs', [{ text: 'x' }]);
+  await client.searchByQuery('acme', 'docs', { q: 'a b&c', k: 3, include_common: true });
+  await client.searchShared({ q: 'x' });
+  await client.searchSharedByQuery({ q: 'x' });
+  await client.listEmbedders('acme');
+  await client.queries.list('acme', 'docs', { limit: 10, offset: 20 });
+  await client.queries.get('acme', 'docs', 'q1');
+  await client.queries.replay('acme', 'docs', 'q1');
+  await client.admin.listTenants();
+  await client.admin.createTenant({ tenant: 'acme' });
+  await client.admin.getTenant('acme');
+  await client.admin.updateTenant('acme', { burst: null });
+  await client.admin.deleteTenant('acme', { force: true });
+  await client.admin.listKeys('acme');
+  await client.admin.createKey('acme');
+  await client.admin.revokeKey('acme', 'k1');
+  await client.admin.moveCollection('acme', 'docs', 'manuals');
+  await client.admin.getQuery('q1');
+  await client.admin.replayQuery('q1');
+  await client.admin.listEmbedders();
+  await client.admin.resetMetrics();
   assert.deepEqual(requests.map(({ method, path }) => `${method} ${path}`), [
     'GET /health',
     'GET /health/ready',
@@ -33,6 +60,33 @@ test('each call goes to its endpoint, with names encoded', async (t) => {
     'DELETE /v1/collections/acme/docs/documents/%C3%A4%3F',
     'GET /v1/collections/acme/docs/documents/50%25/chunks',
     'GET /v1/collections/acme/docs/chunks/a%2Fb.md%3A%3Achunk_0',
+    'GET /health/live',
+    'GET /health/metrics',
+    'GET /metrics',
+    'PATCH /v1/collections/acme/docs',
+    'POST /v1/collections/acme/docs/move',
+    'GET /v1/collections/acme/docs/documents?limit=2&cursor=a%2Bb',
+    'POST /v1/collections/acme/docs/documents%3Abatch',
+    'GET /v1/collections/acme/docs/search?q=a+b%26c&k=3&include_common=true',
+    'POST /v1/search',
+    'GET /v1/search?q=x',
+    'GET /v1/embedders/acme',
+    'GET /v1/collections/acme/docs/queries?limit=10&offset=20',
+    'GET /v1/collections/acme/docs/queries/q1',
+    'POST /v1/collections/acme/docs/queries/q1/replay',
+    'GET /v1/admin/tenants',
+    'POST /v1/admin/tenants',
+    'GET /v1/admin/tenants/acme',
+    'PATCH /v1/admin/tenants/acme',
+    'DELETE /v1/admin/tenants/acme?force=true',
+    'GET /v1/admin/tenants/acme/keys',
+    'POST /v1/admin/tenants/acme/keys',
+    'DELETE /v1/admin/tenants/acme/keys/k1',
+    'POST /v1/admin/collections/acme/docs/move',
+    'GET /v1/admin/queries/q1',
+    'POST /v1/admin/queries/q1/replay',
+    'GET /v1/admin/embedders',
+    'DELETE /v1/admin/metrics',
   ]);
 });
 
@@ -63,7 +117,14 @@ test('JSON bodies carry what was given, and answers come back parsed', async (t)
 
 test('a file goes as multipart form data', async (t) => {
   const { url, requests } = await startFakeServer(t, () => ({ status: 201 }));
-  await new SheafClient({ url }).ingestFile('acme', 'docs', { name: 'b.md', content: new Blob(['# Title\r\n']), docid: 'a/b.md', metadata: { path: 'a/b.md' } });
+  await new SheafClient({ url }).ingestFile('acme', 'docs', {
+    name: 'b.md',
+    content: new Blob(['# Title\r\n']),
+    docid: 'a/b.md',
+    metadata: { path: 'a/b.md' },
+    csv: { hasHeader: 'no', metaColumns: ['a', 2] },
+  });
+  assert.equal(requests[0]?.path, '/v1/collections/acme/docs/documents?csv_has_header=no&csv_meta_cols=a%2C2');
   const form = await readForm(requests[0]!);
   const file = form.get('file') as File;
   assert.equal(form.get('docid'), 'a/b.md');
@@ -90,6 +151,34 @@ test('an error envelope becomes a SheafError', async (t) => {
     });
     return true;
   });
+});
+
+test('what programs act on has a class of its own', async (t) => {
+  const statuses = [404, 409, 429, 422] as const;
+  const envelopes = [
+    { ok: false, code: 'document_not_found', error: 'x', error_type: 'not_found' },
+    { ok: false, code: 'collection_conflict', error: 'x', error_type: 'conflict' },
+    { ok: false, code: 'tenant_rate_limited', error: 'x', error_type: 'unavailable' },
+    { ok: false, code: 'validation_error', error: 'x', error_type: 'invalid', detail: [{ loc: ['body', 'k'], msg: 'm', type: 't' }] },
+  ];
+  let at = 0;
+  const { url } = await startFakeServer(t, () => ({ status: statuses[at] ?? 500, json: envelopes[at++], headers: { 'retry-after': '7' } }));
+  const client = new SheafClient({ url, retriesMax: 0 });
+  for (const kind of [SheafNotFound, SheafConflict, SheafUnavailable, SheafError]) {
+    await assert.rejects(client.listCollections('acme'), (error) => {
+      assert.ok(error instanceof kind && error instanceof SheafError);
+      assert.equal(error.name, kind === SheafError ? 'SheafError' : kind.name);
+      assert.equal(error.retryAfterS, 7);
+      assert.deepEqual(error.detail, error.status === 422 ? [{ loc: ['body', 'k'], msg: 'm', type: 't' }] : undefined);
+      return true;
+    });
+  }
+});
+
+test('a quota is not tried again', async (t) => {
+  const { url, requests } = await startFakeServer(t, () => ({ status: 429, json: { ok: false, code: 'collection_limit_reached', error: 'x', error_type: 'unavailable' } }));
+  await assert.rejects(new SheafClient({ url }).createCollection('acme', 'docs'), SheafUnavailable);
+  assert.equal(requests.length, 1);
 });
 
 test('an error that is no envelope keeps its status and the request id of its header', async (t) => {

@@ -1,0 +1,98 @@
+// Batch ingest as NDJSON: documents go out as their source gives them, results come back while the rest is still being sent.
+// Neither the body nor the answer is ever held whole. Called by documents.ts.
+import type { BatchItemResult, BatchSummary, IngestBody } from '../contract/api/documents.js';
+import { linesOf } from './lines.js';
+import { SheafError, SheafUnreachable } from './errors.js';
+import { QuietTimer } from './quiet-timer.js';
+import { reasonOf, type CallOptions, type Transport } from './transport.js';
+
+export type DocumentSource = Iterable<IngestBody> | AsyncIterable<IngestBody>;
+
+/** About so much of the source is sent at a time. */
+const PIECE_CHARACTERS = 64 * 1024;
+const LATER = Symbol('later');
+
+/**
+ * The results in the order of the documents; the generator's own result is the summary. Rejects with what the source throws,
+ * SheafError where the server refuses, SheafUnreachable where the connection breaks or is silent for the client's time limit
+ * while neither the source nor the taker of the results is waited for. It is sent once: a source cannot be asked again.
+ * A taker who stops early ends the request; documents that have gone out may have been stored.
+ */
+export async function* ingestStream(transport: Transport, path: readonly string[], documents: DocumentSource, call: CallOptions = {}): AsyncGenerator<BatchItemResult, BatchSummary> {
+  const timer = new QuietTimer(transport.timeoutMs);
+  const ends = new AbortController();
+  const source = new LineSource(documents, timer, () => ends.abort());
+  const signal = AbortSignal.any([timer.signal, ends.signal, ...(call.signal ? [call.signal] : [])]);
+  try {
+    const response = await transport.stream({ path, contentType: 'application/x-ndjson', body: source.stream(), signal });
+    for await (const line of linesOf(response, timer)) {
+      const result = JSON.parse(line) as BatchItemResult | BatchSummary;
+      if (!('index' in result)) return result;
+      timer.pause();
+      yield result;
+      timer.resume();
+    }
+    throw new Error('the results broke off');
+  } catch (error) {
+    if (source.failure !== undefined) throw source.failure.error;
+    call.signal?.throwIfAborted();
+    throw error instanceof SheafError ? error : new SheafUnreachable(transport.base, reasonOf(error), { cause: error });
+  } finally {
+    timer.end();
+    ends.abort();
+    source.close();
+  }
+}
+
+/** Documents as pieces of NDJSON, made when they are wanted. */
+class LineSource {
+  /** What the source has thrown. */
+  failure: { readonly error: unknown } | undefined;
+  private readonly documents: AsyncIterator<IngestBody> | Iterator<IngestBody>;
+  /** A document that was asked for, and had not come when a piece went out. */
+  private pending: Promise<string | undefined> | undefined;
+
+  constructor(documents: DocumentSource, private readonly timer: QuietTimer, private readonly failed: () => void) {
+    this.documents = Symbol.asyncIterator in documents ? documents[Symbol.asyncIterator]() : documents[Symbol.iterator]();
+  }
+
+  stream(): ReadableStream<Uint8Array> {
+    return new ReadableStream<Uint8Array>({ pull: (controller) => this.pull(controller) });
+  }
+
+  /** Lets the source tidy up. Not waited for: it may hang in the middle of a document. */
+  close(): void {
+    void Promise.resolve(this.documents.return?.()).catch(() => undefined);
+  }
+
+  /** Sends what the source has at once, up to a piece; a source that has nothing is waited for. */
+  private async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    // A turn of the event loop lies between two pieces: the socket of the answer is read meanwhile.
+    const turn = new Promise<typeof LATER>((resolve) => setImmediate(resolve, LATER));
+    let piece = '';
+    let line: string | undefined | typeof LATER;
+    this.timer.pause();
+    do {
+      this.pending ??= this.next();
+      line = await (piece === '' ? this.pending : Promise.race([this.pending, turn]));
+      if (line === LATER) break;
+      this.pending = undefined;
+      piece += line ?? '';
+    } while (line !== undefined && piece.length < PIECE_CHARACTERS);
+    this.timer.resume();
+    if (piece !== '') controller.enqueue(new TextEncoder().encode(piece));
+    if (line === undefined) controller.close();
+    await turn;
+  }
+
+  private async next(): Promise<string | undefined> {
+    try {
+      const { done, value } = await this.documents.next();
+      return done ? undefined : `${JSON.stringify(value)}\n`;
+    } catch (error) {
+      this.failure = { error };
+      this.failed();
+      throw error;
+    }
+  }
+}

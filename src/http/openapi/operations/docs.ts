@@ -1,0 +1,21 @@
+// Entries of the documentation's own operations.
+// Read by ../operations.ts. Constants.
+import { otherContent, type Operation } from '../operation.js';
+
+export const DOCS_OPERATIONS = {
+  openApi: {
+    tag: 'Documentation',
+    summary: 'This document: OpenAPI 3.1',
+    answer: { 'application/json': { schema: { type: 'object', required: ['openapi', 'info', 'paths'] }, examples: {} } },
+  },
+  docs: {
+    tag: 'Documentation',
+    summary: 'A page that shows this document and can send its requests',
+    answer: otherContent('text/html'),
+  },
+  docsFile: {
+    tag: 'Documentation',
+    summary: 'A script, style or picture of that page',
+    answer: { ...otherContent('text/javascript'), ...otherContent('text/css'), ...otherContent('image/png') },
+  },
+} satisfies Record<string, Operation>;

@@ -1,0 +1,74 @@
+// Entries of the search operations.
+// Read by ../operations.ts. Constants.
+import type { SearchAnswer, SearchBody } from '../../../contract/api/search.js';
+import type { ErrorCode } from '../../../contract/errors.js';
+import { jsonAnswer, jsonRequest, type Operation } from '../operation.js';
+import { INCLUDE_COMMON, K, MODE, Q } from '../parameters.js';
+
+export const SEARCH_ANSWER: SearchAnswer = {
+  matches: [
+    {
+      tenant: 'acme',
+      collection: 'docs',
+      id: 'nemo::chunk_0',
+      score: 0.438,
+      text: 'Captain Nemo commands the Nautilus.',
+      meta: { docid: 'nemo', ingested_at: '2026-01-05T09:30:00.000Z', lang: 'en', offset: 0 },
+      match_reason: 'vector: cosine 0.438',
+    },
+  ],
+  mode: 'vector',
+  query_id: '0198c2f1-6a07-7b52-8c11-90d3f3f5a1b2',
+  timing: { embed_ms: 0.31, filter_ms: 0, hydrate_ms: 0.42, search_ms: 0.87 },
+};
+
+const REQUESTS: Record<string, SearchBody> = {
+  text: { q: 'submarine captain', k: 3 },
+  filtered: { q: 'submarine captain', filters: { lang: 'en', year: { $gte: 1870 } }, content_filter: { op: 'phrase', value: 'captain nemo' } },
+};
+
+const CODES: readonly ErrorCode[] = ['invalid_search_mode', 'search_mode_disabled', 'search_mode_requires_text', 'vectors_only', 'dim_mismatch', 'incompatible_embedder_config', 'embedder_unavailable', 'search_failed'];
+const CODES_OF_TEXT = CODES.filter((code) => code !== 'search_mode_requires_text' && code !== 'dim_mismatch');
+
+const FILTERS = `\`filters\` narrow by metadata, before the ranking: a value is equality, a list is any of, \`null\` is absent; an object is operators
+(\`$eq $ne $gt $gte $lt $lte $in $nin $exists $prefix\`); \`$and\`, \`$or\`, \`$not\` combine. \`content_filter\` narrows by the text of the chunk.`;
+const RULES = `A collection that does not exist has no hits. ${FILTERS}`;
+
+const shared = {
+  tag: 'Search' as const,
+  description: 'Any valid key may search it. Empty while the shared scope is switched off. It is not logged.',
+};
+
+export const SEARCH_OPERATIONS = {
+  searchByQuery: {
+    tag: 'Search',
+    summary: 'Search a collection by query string',
+    description: 'Takes no filters; POST does. A collection that does not exist has no hits.',
+    query: [Q, K, MODE, INCLUDE_COMMON],
+    answer: jsonAnswer('SearchAnswer', SEARCH_ANSWER),
+    codes: CODES_OF_TEXT,
+  },
+  search: {
+    tag: 'Search',
+    summary: 'Search a collection by text or vector',
+    description: RULES,
+    request: { required: true, content: jsonRequest('SearchBody', { ...REQUESTS, vector: { v: [0.1, 0.7, -0.2], k: 10 } }) },
+    answer: jsonAnswer('SearchAnswer', SEARCH_ANSWER),
+    codes: CODES,
+  },
+  searchSharedByQuery: {
+    ...shared,
+    summary: 'Search the shared scope by query string',
+    query: [Q, K, MODE],
+    answer: jsonAnswer('SearchAnswer', { ...SEARCH_ANSWER, query_id: undefined }),
+    codes: CODES_OF_TEXT,
+  },
+  searchShared: {
+    ...shared,
+    summary: 'Search the shared scope by text',
+    description: `${shared.description} A vector is refused: \`vector_query_not_allowed\`. ${FILTERS}`,
+    request: { required: true, content: jsonRequest('SearchBody', REQUESTS) },
+    answer: jsonAnswer('SearchAnswer', { ...SEARCH_ANSWER, query_id: undefined }),
+    codes: [...CODES_OF_TEXT, 'vector_query_not_allowed'],
+  },
+} satisfies Record<string, Operation>;

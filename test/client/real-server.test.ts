@@ -1,0 +1,58 @@
+// The client against the real server: every method whose endpoint is there, with answers as the types say.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SheafClient, SheafConflict, SheafNotFound } from '../../src/client/client.js';
+import { startTestServer } from '../kit/server.js';
+
+const server = await startTestServer();
+const client = new SheafClient({ url: server.url });
+
+test('collections: made, seen, relabelled, renamed, deleted', async () => {
+  const made = await client.createCollection('acme', 'shelf', { display_name: 'A shelf', chunking: { strategy: 'none' } });
+  assert.equal(made.collection, 'shelf');
+  assert.equal(made.ok, true);
+  assert.match(made.request_id, /^[0-9a-f-]{36}$/);
+  assert.equal((await client.updateCollection('acme', 'shelf', { display_name: 'Shelf' })).display_name, 'Shelf');
+  assert.equal((await client.moveCollection('acme', 'shelf', 'board')).old_name, 'shelf');
+  await client.createCollection('acme', 'other');
+  await assert.rejects(client.moveCollection('acme', 'board', 'other'), SheafConflict);
+  assert.equal((await client.admin.moveCollection('acme', 'board', 'rack')).new_name, 'rack');
+  const names: string[] = [];
+  for await (const { name } of client.eachCollection('acme')) names.push(name);
+  assert.deepEqual(names, ['other', 'rack']);
+  assert.deepEqual((await client.listCollections('acme')).collections.map(({ display_name }) => display_name), ['other', 'Shelf']);
+  assert.equal((await client.collectionDetail('acme', 'rack')).chunking?.strategy, 'none');
+  assert.deepEqual((await client.admin.listTenants()).tenants, ['acme']);
+  assert.equal((await client.deleteCollection('acme', 'rack')).deleted, 'rack');
+  await assert.rejects(client.collectionDetail('acme', 'rack'), SheafNotFound);
+});
+
+test('documents: ingested as text, vector and file, found, read, deleted', async () => {
+  assert.equal((await client.ingestText('acme', 'docs', { docid: 'a/b: ä', text: 'Captain Nemo commands the Nautilus.', metadata: { lang: 'en' } })).chunks, 1);
+  const file = await client.ingestFile('acme', 'docs', { name: 'my notes.md', content: new Blob(['# Whales\n\nThey sing.']) });
+  assert.equal(file.docid, 'MY_NOTES_MD');
+  await client.createCollection('acme', 'vectors', { embedder_type: 'identity', embedder_config: { dim: 2 } });
+  await client.ingestVector('acme', 'vectors', { docid: 'v', vector: [1, 0] });
+  assert.equal((await client.search('acme', 'vectors', { v: [2, 0], k: 1 })).matches[0]?.score, 1);
+  const found = await client.search('acme', 'docs', { q: 'submarine captain', k: 1 });
+  assert.equal(found.matches[0]?.id, 'a/b: ä::chunk_0');
+  assert.equal((await client.searchByQuery('acme', 'docs', { q: 'whales & song', k: 1 })).matches[0]?.meta.docid, 'MY_NOTES_MD');
+  assert.equal((await client.getDocument('acme', 'docs', 'a/b: ä')).metadata.lang, 'en');
+  assert.equal(await client.chunkContent('acme', 'docs', 'a/b: ä::chunk_0'), 'Captain Nemo commands the Nautilus.');
+  assert.equal((await client.getChunk('acme', 'docs', 'a/b: ä::chunk_0')).chunk_path, 'chunk_0');
+  assert.equal((await client.listChunks('acme', 'docs', 'a/b: ä')).count, 1);
+  const rids: string[] = [];
+  for await (const { rid } of client.eachChunk('acme', 'docs', 'MY_NOTES_MD')) rids.push(rid);
+  assert.deepEqual(rids, ['MY_NOTES_MD::chunk_0']);
+  const docids: string[] = [];
+  for await (const { docid } of client.eachDocument('acme', 'docs')) docids.push(docid);
+  assert.deepEqual(docids, ['MY_NOTES_MD', 'a/b: ä']);
+  assert.equal((await client.listDocuments('acme', 'docs')).count, 2);
+  assert.equal((await client.deleteDocument('acme', 'docs', 'a/b: ä')).chunks_deleted, 1);
+});
+
+test('health', async () => {
+  assert.equal((await client.health()).status, 'ready');
+  assert.equal((await client.live()).status, 'live');
+  assert.equal((await client.ready()).checks.shards, 'ok');
+});

@@ -1,0 +1,93 @@
+// A page in a real Chromium, over its debugging protocol: what it requests, what it complains about, and what stands in it.
+// For tests that skip by name where Debian's package `chromium` is absent.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import type { Readable, Writable } from 'node:stream';
+import type { TestContext } from 'node:test';
+import { tempDirectory } from './temp.js';
+
+export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+
+export interface Page {
+  /** URLs that the page has asked for, in order. */
+  readonly requests: string[];
+  /** Messages of its console at level error, breaches of its content policy among them. */
+  readonly complaints: string[];
+  /** The value of an expression in the page. */
+  evaluate(expression: string): Promise<unknown>;
+  /** Waits until the expression is true in the page. */
+  until(expression: string): Promise<void>;
+}
+
+interface Message {
+  id?: number;
+  method?: string;
+  params?: Record<string, any>;
+  result?: Record<string, any>;
+  error?: { message: string };
+}
+
+type Send = (method: string, params?: object) => Promise<Record<string, any>>;
+
+/** Opens a page; the browser ends with the test. */
+export async function openPage(t: TestContext, url: string): Promise<Page> {
+  const requests: string[] = [];
+  const complaints: string[] = [];
+  const hear = ({ method, params }: Message): void => {
+    if (method === 'Network.requestWillBeSent') requests.push(params?.request.url as string);
+    if (method === 'Log.entryAdded' && params?.entry.level === 'error') complaints.push(`${params.entry.text} ${params.entry.url ?? ''}`);
+    if (method === 'Runtime.exceptionThrown') complaints.push(JSON.stringify(params?.exceptionDetails));
+  };
+  const send = startBrowser(t, hear);
+  const { targetId } = await send('Target.createTarget', { url: 'about:blank' });
+  const { sessionId } = await send('Target.attachToTarget', { targetId, flatten: true });
+  const inPage: Send = (method, params = {}) => send(method, { ...params, sessionId });
+  for (const domain of ['Network', 'Log', 'Runtime', 'Page']) await inPage(`${domain}.enable`);
+  await inPage('Page.navigate', { url });
+  const evaluate = async (expression: string): Promise<unknown> => (await inPage('Runtime.evaluate', { expression, returnByValue: true })).result.value;
+  const until = async (expression: string): Promise<void> => {
+    for (let tries = 0; tries < 600; tries++) {
+      if (await evaluate(expression)) return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error(`never true in the page: ${expression}\n${complaints.join('\n')}`);
+  };
+  return { requests, complaints, evaluate, until };
+}
+
+/** The protocol over a pipe: JSON messages that end in a zero byte, written to descriptor 3 and read from 4. */
+function startBrowser(t: TestContext, hear: (message: Message) => void): Send {
+  // Hooks run in the order of their making: the browser has to end before its directory is removed.
+  t.after(() => end());
+  const flags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-breakpad', '--no-first-run', '--remote-debugging-pipe', `--user-data-dir=${tempDirectory()}`];
+  const child = spawn(CHROMIUM as string, flags, { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+  const ended = once(child, 'exit');
+  const end = async (): Promise<void> => {
+    void send('Browser.close').catch(() => undefined);
+    const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
+    await ended;
+    clearTimeout(timer);
+    for (const stream of child.stdio) stream?.destroy();
+  };
+  const waiting = new Map<number, { resolve: (result: Record<string, any>) => void; reject: (error: Error) => void }>();
+  let rest = '';
+  (child.stdio[4] as Readable).setEncoding('utf8').on('data', (text: string) => {
+    const messages = (rest + text).split('\0');
+    rest = messages.pop() ?? '';
+    for (const message of messages.map((each) => JSON.parse(each) as Message)) {
+      const caller = waiting.get(message.id ?? 0);
+      waiting.delete(message.id ?? 0);
+      if (message.error) caller?.reject(new Error(message.error.message));
+      else if (caller) caller.resolve(message.result ?? {});
+      else hear(message);
+    }
+  });
+  let id = 0;
+  const send: Send = (method, params = {}) => {
+    const { sessionId, ...others } = params as { sessionId?: string };
+    (child.stdio[3] as Writable).write(`${JSON.stringify({ id: ++id, method, params: others, ...(sessionId && { sessionId }) })}\0`);
+    return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
+  };
+  return send;
+}
