@@ -51,7 +51,7 @@ async function call(url: string, method: string, path: string, body?: unknown, h
   const type: Record<string, string> = body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' };
   const response = await fetch(`${url}${path}`, { method, body: sent, headers: { ...type, ...headers } });
   const text = await response.text();
-  const isJson = (response.headers.get('content-type') ?? '').includes('json');
+  const isJson = (response.headers.get('content-type') ?? '').startsWith('application/json');
   return { status: response.status, headers: response.headers, text, json: isJson && text ? (JSON.parse(text) as Record<string, any>) : {} };
 }
 

@@ -1,0 +1,97 @@
+// How each status of an endpoint's row is made to happen by a real request, and on which of four servers: an open one, one
+// with keys and one without, both with a budget of one request, and one with tight limits. Used by test/conformance/statuses.test.ts.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Endpoint, Request } from './endpoint.js';
+import { holdRequests, whileBroken } from './faults.js';
+import { setStage, until, type Reply, type Stage } from './stage.js';
+
+/** A stage that could not be set is the error: the cells that want it fail, the others do not. */
+export interface Stages {
+  readonly open: Stage | Error;
+  readonly keyed: Stage | Error;
+  readonly tight: Stage | Error;
+  /** Without keys, with a budget that one request spends: even the admin's routes may be limited here. */
+  readonly spent: Stage | Error;
+}
+
+const KEY = 'key-of-acme';
+const NEIGHBOUR_KEY = 'key-of-the-neighbour';
+const WRITER_KEY = 'key-of-a-writer';
+const KEYS = JSON.stringify([
+  { name: 'acme', tenant: 'acme', key: KEY },
+  { name: 'neighbour', tenant: 'neighbour', key: NEIGHBOUR_KEY },
+  { name: 'writer', tenant: 'acme', key: WRITER_KEY, scopes: ['ingest'] },
+]);
+const IN_FLIGHT_MAX = 2;
+const ONE_REQUEST = { SHEAF_LIMITS__TENANT__REQUESTS_PER_SECOND: '0.0001', SHEAF_LIMITS__TENANT__BURST: '1' };
+const failed = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
+
+export async function setStages(): Promise<Stages> {
+  const common = { SHEAF_COMMON__ENABLED: 'true' };
+  return {
+    open: await setStage(common).catch(failed),
+    keyed: await setStage({ ...common, SHEAF_AUTH__MODE: 'static', SHEAF_AUTH__KEYS: KEYS, ...ONE_REQUEST }).catch(failed),
+    tight: await setStage({ ...common, SHEAF_LIMITS__JSON_BYTES_MAX: '1024', SHEAF_LIMITS__FILE_BYTES_MAX: '1024', SHEAF_LIMITS__IN_FLIGHT_MAX: String(IN_FLIGHT_MAX) }).catch(failed),
+    spent: await setStage({ ...common, ...ONE_REQUEST }, 'other').catch(failed),
+  };
+}
+
+const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
+const withKey = (request: Request, key: string): Request => ({ ...request, headers: { ...request.headers, ...bearer(key) } });
+
+function ready(stage: Stage | Error): Stage {
+  if (stage instanceof Error) throw stage;
+  return stage;
+}
+
+/** Makes the endpoint answer with the status, or with whatever it answers instead. */
+export async function provoke(stages: Stages, endpoint: Endpoint, status: number): Promise<Reply> {
+  const { method, valid, access } = endpoint;
+  if (status === 401) return sendWith(ready(stages.keyed), endpoint, 'no-such-key');
+  if (status === 403) return sendWith(ready(stages.keyed), endpoint, access === 'admin' ? KEY : access === 'any' ? WRITER_KEY : NEIGHBOUR_KEY);
+  if (status === 429) return access === 'admin' ? overspent(ready(stages.spent), endpoint) : overspent(ready(stages.keyed), endpoint, KEY);
+  if (status === 503) return endpoint.path === '/health/ready' ? unready(ready(stages.open)) : overloaded(ready(stages.tight), endpoint);
+  const stage = ready(status === 413 ? stages.tight : stages.open);
+  const compose = endpoint.provoke?.[status] ?? valid;
+  const request = await compose(stage);
+  return status === 500 ? whileBroken(stage.server, () => stage.send(method, request)) : stage.send(method, request);
+}
+
+async function sendWith(stage: Stage, { method, valid }: Endpoint, key: string): Promise<Reply> {
+  return stage.send(method, withKey(await valid(stage), key));
+}
+
+/** Asks until the budget is spent: the bucket of a route without a tenant may be another one. */
+async function overspent(stage: Stage, { method, valid }: Endpoint, key?: string): Promise<Reply> {
+  const request = await valid({ ...stage, fresh: () => Promise.resolve('docs') });
+  const ask = (): Promise<Reply> => stage.send(method, key === undefined ? request : withKey(request, key));
+  await ask();
+  await ask();
+  return ask();
+}
+
+/** Every place is taken by requests that wait for their bodies. */
+async function overloaded(stage: Stage, { method, valid }: Endpoint): Promise<Reply> {
+  const request = await valid(stage);
+  const held = await holdRequests(stage.server, IN_FLIGHT_MAX);
+  try {
+    await until(({ status }) => status === 503, () => stage.send('GET', { path: '/v1/collections/acme' }));
+    return await stage.send(method, request);
+  } finally {
+    for (const socket of held) socket.destroy();
+    await until(({ status }) => status !== 503, () => stage.send('GET', { path: '/v1/collections/acme' }));
+  }
+}
+
+/** A dead shard; its successor may be quicker than the question, so kill and ask again. */
+async function unready(stage: Stage): Promise<Reply> {
+  const ask = (): Promise<Reply> => stage.send('GET', { path: '/health/ready' });
+  for (let tries = 1; ; tries++) {
+    await stage.server.context.shards.kill(0);
+    const reply = await ask();
+    await until(({ status }) => status === 200, ask);
+    if (reply.status === 503 || tries === 10) return reply;
+    await sleep(10);
+  }
+}
+

@@ -1,0 +1,54 @@
+// What the conformance tests know of an endpoint: its row in the specification, a request that succeeds, and requests for
+// the statuses that only this endpoint can provoke. The rows are in endpoints/; stage.ts carries the requests out.
+import type { Shape } from './shape.js';
+
+export interface Request {
+  readonly path: string;
+  /** Sent as JSON unless text or a form. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What is there for requests to name, made once on each server through the interface itself; beside it `vectors`, of 3 dimensions. */
+export interface Scene {
+  readonly tenant: string;
+  /** A collection with the document below, and a search in its log. */
+  readonly collection: string;
+  readonly docid: string;
+  readonly rid: string;
+  readonly queryId: string;
+  /** Makes a new, empty collection and gives its name: for requests that use one up. */
+  fresh(): Promise<string>;
+}
+
+export type Compose = (scene: Scene) => Request | Promise<Request>;
+
+export interface Endpoint {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** As the specification writes it. */
+  readonly path: string;
+  /** Who may call it: `any` takes a key of any tenant, but it needs the scope `search`. */
+  readonly access: 'public' | 'admin' | 'tenant' | 'any';
+  readonly success: number;
+  /** "Other statuses" of the row. */
+  readonly others: readonly number[];
+  /** A shape, or the start of the content type where the answer is no JSON. */
+  readonly answer: Shape | string;
+  readonly valid: Compose;
+  /** Only for what no rule of statuses.ts makes for every endpoint alike: 400, 404, 409, 413, 422. */
+  readonly provoke?: Readonly<Record<number, Compose>>;
+}
+
+export const nameOf = ({ method, path }: Endpoint): string => `${method} ${path}`;
+
+/** Rows of issue 8, which brings archives and reindex jobs. */
+export const EXCLUDED = [
+  ...['GET', 'PUT'].map((method) => `${method} /v1/admin/archive`),
+  ...['GET', 'POST', 'PUT'].map((method) => `${method} /v1/admin/collections/{tenant}/{name}/archive`),
+  'POST /v1/admin/collections/{tenant}/{name}/reindex',
+  ...['GET', 'DELETE'].map((method) => `${method} /v1/admin/reindex/{job_id}`),
+  ...['pause', 'resume'].map((verb) => `POST /v1/admin/reindex/{job_id}/${verb}`),
+  ...['GET', 'POST', 'PUT'].map((method) => `${method} /v1/collections/{tenant}/{name}/archive`),
+  'POST /v1/collections/{tenant}/{name}/reindex',
+  ...['GET', 'DELETE'].map((method) => `${method} /v1/collections/{tenant}/{name}/reindex/{job_id}`),
+] as const;

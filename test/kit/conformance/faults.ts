@@ -1,0 +1,70 @@
+// Faults for statuses that no request provokes by itself: a store and workers that fail, and a server that has all the
+// requests under way that it may have. The server under test runs in this process, so its parts can be reached.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { mock } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TestServer } from '../server.js';
+
+const ARRIVAL_MS = 100;
+/** What stands in the message of an injected fault: no answer may show it. */
+export const SECRET = 'MDB_CORRUPTED: /var/lib/secret-path/data.mdb';
+
+/** Parts of the server that only note what happened: a request does not depend on them. */
+const BESIDE = ['log', 'metrics'];
+
+/**
+ * Runs `work` while every part that the use cases ask (catalog, shards, embedder, …) fails as if its disk did, and a success
+ * that needs none of them cannot be encoded. One request at a time: all that the server does meanwhile fails.
+ */
+export async function whileBroken<T>(server: TestServer, work: () => Promise<T>): Promise<T> {
+  const parts = Object.entries(server.context).filter(([name, part]) => !BESIDE.includes(name) && typeof part === 'object' && part !== null);
+  const mocks = [breakEncoder(), ...parts.flatMap(([, part]) => methodsOf(part as object).map((name) => breakMethod(part as Record<string, () => unknown>, name)))];
+  try {
+    return await work();
+  } finally {
+    for (const broken of mocks) broken.restore();
+  }
+}
+
+function methodsOf(part: object): string[] {
+  const names = new Set<string>();
+  for (let at: object | null = part; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at) as object | null) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at))) if (typeof value === 'function' && name !== 'constructor') names.add(name);
+  }
+  return [...names];
+}
+
+function breakMethod(part: Record<string, () => unknown>, name: string): { restore(): void } {
+  const isAsync = part[name]?.constructor.name === 'AsyncFunction';
+  const fail = (): never => {
+    throw new Error(SECRET);
+  };
+  return mock.method(part, name, isAsync ? async () => fail() : fail).mock;
+}
+
+function breakEncoder(): { restore(): void } {
+  const encode = JSON.stringify;
+  const encodeErrors = (value: unknown, ...rest: []): string => {
+    if (typeof value === 'object' && value !== null && 'ok' in value && value.ok === true) throw new Error(SECRET);
+    return encode(value, ...rest);
+  };
+  return mock.method(JSON, 'stringify', encodeErrors).mock;
+}
+
+/** Opens requests whose bodies do not come, so that they stay under way; the sockets to destroy. */
+export async function holdRequests(server: TestServer, count: number, headers: Record<string, string> = {}): Promise<Socket[]> {
+  const lines = Object.entries({ host: 'test', 'content-type': 'application/json', 'content-length': '100', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const sockets = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const socket = connect(server.port, '127.0.0.1');
+      await once(socket, 'connect');
+      socket.on('error', () => undefined);
+      socket.write(`POST /v1/collections/acme/held/documents HTTP/1.1\r\n${lines.join('')}\r\n{`);
+      return socket;
+    }),
+  );
+  // Whoever asks before their heads have arrived would have the place himself, and they would be refused.
+  await sleep(ARRIVAL_MS);
+  return sockets;
+}

@@ -1,0 +1,63 @@
+// A real server with something on it for the tests to name: two collections, a document, a logged search. And the one way in
+// which conformance tests send a request: with a request id of their own or without, and with the elapsed time kept.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startTestServer, type TestServer } from '../server.js';
+import type { Request, Scene } from './endpoint.js';
+import { UNKNOWN_ID } from './endpoints/kit.js';
+
+export const ADMIN_KEY = 'admin-key-of-the-conformance-tests';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The parsed body; {} where it is no JSON. */
+  readonly json: Record<string, any>;
+  readonly elapsedMs: number;
+  /** The X-Request-ID that was sent. */
+  readonly sentId: string | undefined;
+}
+
+export interface Stage extends Scene {
+  readonly server: TestServer;
+  send(method: string, request: Request): Promise<Reply>;
+}
+
+/** Starts a server with one shard and makes the scene with the admin's key. */
+export async function setStage(env: Record<string, string> = {}, tenant = 'acme'): Promise<Stage> {
+  const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '1', SHEAF_AUTH__ADMIN_KEY: ADMIN_KEY, ...env });
+  const admin = { authorization: `Bearer ${ADMIN_KEY}` };
+  const base = `/v1/collections/${tenant}`;
+  await server.call('POST', `${base}/docs/documents`, { docid: 'DOC', text: 'Captain Nemo commands the Nautilus.', metadata: { shelf: 'A' } }, admin);
+  await server.call('POST', `${base}/vectors`, { embedder_type: 'identity', embedder_config: { dim: 3 } }, admin);
+  const { json } = await server.call('POST', `${base}/docs/search`, { q: 'submarine captain', k: 3 }, admin);
+  let made = 0;
+  const fresh = async (): Promise<string> => {
+    const name = `fresh-${++made}`;
+    const { status, text } = await server.call('POST', `${base}/${name}`, undefined, admin);
+    if (status !== 201) throw new Error(`the stage cannot make a collection: ${text}`);
+    return name;
+  };
+  const queryId = typeof json.query_id === 'string' ? json.query_id : UNKNOWN_ID;
+  return { server, tenant, collection: 'docs', docid: 'DOC', rid: 'DOC::chunk_0', queryId, fresh, send: senderOf(server) };
+}
+
+/** Sends requests, every second with an id of its own. */
+export function senderOf(server: TestServer): Stage['send'] {
+  let count = 0;
+  return async (method, { path, body, headers }) => {
+    const sentId = ++count % 2 === 0 ? undefined : `test:${count}/${method}`;
+    const startedAtMs = performance.now();
+    const answer = await server.call(method, path, body, { ...headers, ...(sentId === undefined ? {} : { 'x-request-id': sentId }) });
+    return { ...answer, elapsedMs: performance.now() - startedAtMs, sentId };
+  };
+}
+
+/** Asks again until the answer is as wanted, or 200 times: for what is made to happen behind the server's back. */
+export async function until(wanted: (reply: Reply) => boolean, ask: () => Promise<Reply>): Promise<Reply> {
+  for (let tries = 1; ; tries++) {
+    const reply = await ask();
+    if (wanted(reply) || tries === 200) return reply;
+    await sleep(10);
+  }
+}
