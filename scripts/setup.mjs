@@ -10,11 +10,11 @@ import { withLock } from './lock.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const say = (line) => console.log(`set-up: ${line}`);
 
-/** Throws unless this is Node 20.11 or later of 20, or Node 22. */
+/** Throws unless this is Node 20.16 or later of 20, or Node 22. */
 function checkNode(version) {
   const [major, minor] = version.split('.').map(Number);
-  if (major === 22 || (major === 20 && minor >= 11)) return;
-  throw new Error(`this is Node ${version}, but Sheaf runs on Node 20 (from 20.11) and 22: install one of these and run the command again.`);
+  if ((major === 22 && minor >= 3) || (major === 20 && minor >= 16)) return;
+  throw new Error(`this is Node ${version}, but Sheaf runs on Node 20 (from 20.16) and 22: install one of these and run the command again.`);
 }
 
 async function setUp(forceBuild) {

@@ -56,6 +56,7 @@ export const ERROR_CODES = {
   query_not_found: entry(404, 'There is no such logged search.'),
   tenant_not_found: entry(404, 'There is no such tenant.'),
   key_not_found: entry(404, 'The tenant has no such key.'),
+  key_limit_reached: entry(409, 'The tenant has as many keys as it may; revoke one.'),
   document_not_found: entry(404, 'There is no such document.'),
   chunk_not_found: entry(404, 'There is no such chunk.'),
   chunk_content_not_found: entry(404, 'The chunk was ingested as a vector and has no text.'),

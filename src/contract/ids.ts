@@ -22,6 +22,7 @@ function slug<T>(value: string, code: ErrorCode, what: string): T {
   throw new AppError(code, `A ${what} starts with a letter or digit and has up to 128 of A-Z a-z 0-9 . _ -`);
 }
 
+export const isSlug = (value: string): boolean => SLUG.test(value);
 export const asTenant = (value: string): Tenant => slug(value, 'invalid_tenant_name', 'tenant slug');
 export const asCollectionName = (value: string): CollectionName => slug(value, 'invalid_collection_name', 'collection slug');
 

@@ -11,6 +11,8 @@ export const CHUNK_OVERLAP_DEFAULT = 200;
 export const CHUNK_SIZE_MIN = 16;
 export const CHUNK_SIZE_MAX = 32_768;
 
+/** How deep lists and objects may stand in each other: far below what a stack can take. */
+export const METADATA_LEVELS_MAX = 100;
 export const METADATA_BYTES_MAX = 64 * 1024;
 export const JSON_BYTES_MAX = 32 * 1024 * 1024;
 export const HELD_BYTES_MAX = 1024 * 1024 * 1024;
@@ -21,8 +23,28 @@ export const BATCH_ITEMS_MAX = 10_000;
 export const PAGE_MAX = 10_000;
 export const QUERIES_PAGE_DEFAULT = 50;
 export const QUERIES_PAGE_MAX = 500;
+/** Records of one collection's query log; the oldest go beyond it, whatever their number. */
+export const QUERY_LOG_BYTES_MAX = 256 * 1024 * 1024;
+/** Logged searches on their way to the disk; beyond it searches go unlogged. */
+export const QUERY_LOG_WAITING_BYTES_MAX = 32 * 1024 * 1024;
+
+/** Keys of one tenant, revoked ones included: the oldest of these go when room is wanted. */
+export const TENANT_KEYS_MAX = 1000;
+export const KEY_FILTERS_BYTES_MAX = 16 * 1024;
 
 export const SHARDS_MAX = 16;
 /** Untouched pages cost nothing; a shard's memory grows to 4 GiB. */
 export const SHARD_PAGES_INITIAL = 256;
 export const SHARD_PAGES_MAX = 65_536;
+
+/** How deep each ranking is taken in modes boost and hybrid: this many times k, and at least the minimum. */
+export const CANDIDATES_PER_K = 5;
+export const CANDIDATES_MIN = 50;
+/** How much of a query modes boost and hybrid look for words in, and how many distinct ones they take; the rest counts for nothing. */
+export const QUERY_CHARACTERS_MAX = 32_768;
+export const QUERY_TOKENS_MAX = 1024;
+/** Bounds of one `filters` object: levels of $and, $or, $not; conditions on fields; values in all of its lists together. */
+export const FILTER_LEVELS_MAX = 8;
+export const FILTER_CONDITIONS_MAX = 256;
+export const FILTER_VALUES_MAX = 10_000;
+export const FILTER_FIELD_CHARACTERS_MAX = 512;

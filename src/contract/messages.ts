@@ -2,8 +2,11 @@
 // A shard is changed by commands alone, and applying one reads no clock and no random number: the same commands in the
 // same order give the same shard on any machine.
 import type { WireError } from './errors.js';
-import type { CollectionId, DocId, Ordinal } from './ids.js';
-import type { ChunkDetail, ChunkSummary, Collection, CollectionChange, CollectionKey, DocumentDetail, DocumentSummary, Space } from './resources.js';
+import type { CollectionId, DocId, Tenant } from './ids.js';
+import type { PackedDocuments } from './prepared-document.js';
+import type { ChunkPosition, HydratedHit, LexicalStatistics, Narrowed, RankedHit, ShardHits, ShardSearch } from './ranking.js';
+import type { ChunkDetail, Collection, CollectionChange, CollectionKey, DocumentDetail, Space } from './resources.js';
+import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from './tenants.js';
 
 /** What a shard must know of a collection to work on its part of it. */
 export interface CollectionRef {
@@ -12,53 +15,68 @@ export interface CollectionRef {
   dim: number;
 }
 
-export interface ShardHits {
-  ordinals: Uint32Array;
-  /** What a hydrate must still find: a changed stamp says that the chunk is gone or replaced. */
-  stamps: Uint32Array;
-  /** Final scores, best first; ties in document and chunk order. */
-  scores: Float64Array;
-  /** Cosines beneath the scores; they differ where a priority applies. */
-  cosines: Float32Array;
-}
-
-/** One hit to turn into JSON, as the front thread has ranked it. */
-export interface RankedHit {
-  ordinal: Ordinal;
-  stamp: number;
-  score: number;
-  cosine: number;
-}
-
 export interface ShardCounts {
   documents: number;
   chunks: number;
+}
+
+/** A page of a listing: records as ready JSON texts. */
+export interface ListPage {
+  records: string[];
+  /** Whether there are records behind this page. */
+  more: boolean;
+}
+
+export interface DocumentPage extends ListPage {
+  /** Of each record. */
+  docids: string[];
 }
 
 /** Every command a shard worker takes, with what it answers. */
 export interface ShardCommands {
   /** First command of each worker: opens the store, drops what no longer belongs to a collection, fills shared memory. */
   open: { request: { collections: CollectionRef[] }; answer: null };
-  search: { request: { collection: CollectionRef; vector: Float32Array; k: number }; answer: ShardHits };
-  /** Document ids and chunk positions of hits whose scores are equal across shards. */
-  locate: { request: { collection: CollectionId; ordinals: Uint32Array }; answer: { docid: string; index: number }[] };
-  /** JSON texts in the order of `hits`; null where a chunk has changed since the search. */
-  hydrate: { request: { collection: CollectionId; head: string; priorityKey: string; hits: RankedHit[] }; answer: (string | null)[] };
-  put: { request: { collection: CollectionRef; document: Uint8Array; vectors: Float32Array }; answer: { chunks: number; version: number } };
+  search: { request: { collection: CollectionRef } & ShardSearch; answer: ShardHits };
+  /** What mode boost and hybrid must know of every shard before they search; null while the words of the part are being indexed. */
+  countTerms: { request: { collection: CollectionId; terms: string[] }; answer: LexicalStatistics | null };
+  /** Where chunks stand whose scores are equal across shards. */
+  locate: { request: { collection: CollectionId; ordinals: Uint32Array }; answer: ChunkPosition[] };
+  /** In the order of `hits`; null where a chunk has changed since the search. */
+  hydrate: { request: { collection: CollectionId; head: string; priorityKey: string; narrowed: Narrowed; hits: RankedHit[] }; answer: (HydratedHit | null)[] };
+  /** `room`: by how many chunks the collection may grow; a document that wants more is refused with `chunk_limit_reached`. */
+  put: { request: { collection: CollectionRef; document: Uint8Array; vectors: Float32Array; room?: number }; answer: { chunks: number; version: number } };
+  /** Several puts in order, in one commit; each has an outcome of its own. */
+  putMany: { request: { collection: CollectionRef } & PackedDocuments; answer: Outcome<{ chunks: number; version: number }>[] };
   deleteDocument: { request: { collection: CollectionRef; docid: DocId }; answer: { chunks: number } };
   dropCollection: { request: { collection: CollectionId }; answer: null };
   counts: { request: { collections: CollectionId[] }; answer: ShardCounts[] };
-  listDocuments: { request: { collection: CollectionId }; answer: DocumentSummary[] };
+  /** Over all collections. */
+  totals: { request: Record<never, never>; answer: ShardCounts };
+  /** Documents behind `after` in the order of their keys (store/keys). Fewer than `max` where the page would grow too large. */
+  listDocuments: { request: { collection: CollectionId; after: string | undefined; max: number }; answer: DocumentPage };
   getDocument: { request: { collection: CollectionId; docid: string }; answer: DocumentDetail | null };
-  listChunks: { request: { collection: CollectionId; docid: string }; answer: ChunkSummary[] };
+  /** Chunks of a document from a position on. Fewer than `max` where the page would grow too large. */
+  listChunks: { request: { collection: CollectionId; docid: string; from: number; max: number }; answer: ListPage };
   getChunk: { request: { collection: CollectionId; rid: string }; answer: ChunkDetail | null };
   getContent: { request: { collection: CollectionId; rid: string }; answer: { text: string | null } | null };
   /** The catalog's commands: shard 0 owns it. */
   loadCatalog: { request: Record<never, never>; answer: Collection[] };
-  createCollection: { request: { collection: Omit<Collection, 'id'> }; answer: Collection };
+  /** `collectionsMax`: how many the tenant may have; one more is refused with `collection_limit_reached`. */
+  createCollection: { request: { collection: Omit<Collection, 'id'>; collectionsMax?: number }; answer: Collection };
   /** Refused with `collection_not_found` when no collection has this name and id any more; `collection_conflict` for a new name that is taken. */
   updateCollection: { request: { collection: CollectionKey; change: CollectionChange }; answer: Collection };
   deleteCollection: { request: { collection: CollectionKey }; answer: null };
+  loadTenants: { request: Record<never, never>; answer: StoredTenants };
+  /** A new tenant with its first key. Refused with `tenant_exists`. */
+  createTenant: { request: { tenant: TenantRecord; key: KeyRecord }; answer: null };
+  /** `tenant` is the record to change where the tenant has collections only and no record yet. Refused with `tenant_not_found`. */
+  updateTenant: { request: { tenant: TenantRecord; change: TenantChange }; answer: TenantRecord };
+  /** Answers the collections that went with it. Refused with `tenant_not_found`, `tenant_not_empty` where not `force`. */
+  deleteTenant: { request: { tenant: Tenant; force: boolean }; answer: Collection[] };
+  /** A new key; `tenant` is the record to write where the tenant has none yet. Answers the revoked key that went for it. Refused with `tenant_not_found`, `key_limit_reached`. */
+  createKey: { request: { tenant: TenantRecord; key: KeyRecord }; answer: KeyRecord | null };
+  /** Answers the key as it is then; one that was revoked keeps its time. Refused with `key_not_found`. */
+  revokeKey: { request: { tenant: Tenant; keyId: string; revokedAt: string }; answer: KeyRecord };
 }
 
 export type ShardOp = keyof ShardCommands;
@@ -67,10 +85,15 @@ export type ShardCommand = { [O in ShardOp]: ShardRequest<O> }[ShardOp];
 export type ShardAnswer<O extends ShardOp> = ShardCommands[O]['answer'];
 
 /** Commands that change the store: they share one commit, and a shard has one batch of them under way at a time. */
-export const WRITE_OPS: ReadonlySet<ShardOp> = new Set<ShardOp>(['put', 'deleteDocument', 'dropCollection', 'createCollection', 'updateCollection', 'deleteCollection']);
+export const WRITE_OPS: ReadonlySet<ShardOp> = new Set<ShardOp>(['put', 'putMany', 'deleteDocument', 'dropCollection', 'createCollection', 'updateCollection', 'deleteCollection', 'createTenant', 'updateTenant', 'deleteTenant', 'createKey', 'revokeKey']);
 
 /** What became of a command: its answer, a refusal for the client, or a fault of ours for the log. */
 export type Outcome<T> = { value: T } | { error: WireError } | { fault: string };
+
+/** What each worker tells of itself when it has loaded: its thread id. */
+export interface LoadedNote {
+  loaded: number;
+}
 
 /** Given to each shard worker when it starts. */
 export interface ShardWorkerStart {
@@ -81,8 +104,23 @@ export interface ShardWorkerStart {
   directory: string;
 }
 
+/** The query parameters for CSV and TSV files. The lists are as they were sent; '' is absent. */
+export interface CsvOptions {
+  header: 'auto' | 'yes' | 'no';
+  metaColumns: string;
+  includeColumns: string;
+}
+
 /** An uploaded file: its bytes, or the path of the temporary file that holds them. */
-export type UploadedFile = { kind: 'file'; name: string; type: string; docid: string; metadata: string } & ({ bytes: Uint8Array } | { path: string });
+export type UploadedFile = { kind: 'file'; name: string; type: string; docid: string; metadata: string; csv: CsvOptions } & ({ bytes: Uint8Array } | { path: string });
+
+/** Given to each batch worker when it starts. */
+export interface BatchWorkerStart {
+  /** Bound of the text of one file, and of what it unpacks to. */
+  textBytesMax: number;
+  /** Bound of the memory that reading one page of a file takes beside the heap, which is bounded by the thread itself. */
+  memoryBytesMax: number;
+}
 
 export interface PrepareRequest {
   body: { kind: 'json'; bytes: Uint8Array } | UploadedFile;
@@ -99,20 +137,4 @@ export interface PrepareAnswer {
   document: Uint8Array;
   /** The vectors, where the caller gave them; else they are to be embedded. */
   vectors?: Float32Array;
-}
-
-export interface EmbedQueries {
-  kind: 'queries';
-  texts: string[];
-}
-
-export interface EmbedDocument {
-  kind: 'document';
-  document: Uint8Array;
-}
-
-export interface EmbedAnswer {
-  vectors: Float32Array;
-  /** The document handed back: its bytes were moved, not copied. */
-  document?: Uint8Array;
 }

@@ -23,6 +23,16 @@ export interface PreparedChunk {
   text?: string;
 }
 
+/** Documents packed one behind the other, with a row of `vectors` for each of their chunks. */
+export interface PackedDocuments {
+  documents: Uint8Array;
+  /** Where in `documents` each one ends. */
+  ends: number[];
+  /** How many chunks each one has. */
+  chunks: number[];
+  vectors: Float32Array;
+}
+
 const packr = new Packr({ useRecords: false });
 
 /** The bytes of a document, in a buffer that can be moved to another thread. */
@@ -30,3 +40,8 @@ export const packDocument = (document: PreparedDocument): Uint8Array<ArrayBuffer
 
 /** Requires bytes of packDocument. */
 export const unpackDocument = (bytes: Uint8Array): PreparedDocument => packr.unpack(bytes) as PreparedDocument;
+
+/** Documents packed one behind the other; `ends` says where each one ends. */
+export function unpackDocuments(bytes: Uint8Array, ends: readonly number[]): PreparedDocument[] {
+  return ends.map((end, i) => unpackDocument(bytes.subarray(ends[i - 1] ?? 0, end)));
+}

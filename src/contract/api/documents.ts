@@ -18,6 +18,11 @@ export interface Ingested {
   chunks: number;
 }
 
+/** Items as `IngestBody`; one of another shape is the item's failure. At least one. */
+export interface BatchBody {
+  documents: IngestBody[];
+}
+
 /** What became of one item of a batch, by its place in it. */
 export interface BatchItemResult {
   /** From 0. */
@@ -36,6 +41,16 @@ export interface BatchAnswer {
   count: number;
   succeeded: number;
   failed: number;
+}
+
+/** Closes the results of an NDJSON batch, one of which stands on each line before. */
+export interface BatchSummary {
+  ok: true;
+  count: number;
+  succeeded: number;
+  failed: number;
+  latency_ms: number;
+  request_id: string;
 }
 
 export interface DocumentList {

@@ -1,7 +1,19 @@
 // Bodies of the query log's endpoints. Types only.
 // Read by the handlers, the OpenAPI document and the client.
+import type { tags } from 'typia';
+import type { QUERIES_PAGE_MAX } from '../limits.js';
 import type { SearchMode, SearchTiming } from '../resources.js';
+import type { Whole } from './common.js';
 import type { ContentFilter, SearchHit } from './search.js';
+
+/** The query string of the listing. */
+export interface QueryListParameters {
+  limit?: Whole & tags.Minimum<1> & tags.Maximum<typeof QUERIES_PAGE_MAX>;
+  /** How many of the newest to leave out. */
+  offset?: Whole;
+  /** `next_cursor` of the page before; `offset` then counts from there. */
+  cursor?: string & tags.Format<'uuid'>;
+}
 
 export interface QuerySummary {
   query_id: string;
@@ -38,6 +50,7 @@ export interface QueryList {
   collection: string;
   queries: QuerySummary[];
   count: number;
+  /** Where the next page begins; only with `limit`, and only where there is one. */
   next_cursor?: string;
 }
 

@@ -19,10 +19,12 @@ export interface SearchBody {
   q?: string | null;
   v?: number[] | null;
   k?: K | null;
-  /** Metadata filters: field to value, list of values, or operators. */
+  /** Metadata filters, ANDed: field to value, list of values (any of them), or operators `{"$gte": 5}`; `$and`, `$or`, `$not` at the top. */
   filters?: Record<string, unknown> | null;
   content_filter?: ContentFilter | null;
+  /** `vector`, `boost` or `hybrid`; omitted: the collection's default. The latter two want `q`. */
   mode?: string | null;
+  /** Adds what the common collection has, where the server has one. */
   include_common?: boolean | null;
 }
 

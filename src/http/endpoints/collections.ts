@@ -2,13 +2,18 @@
 // Handlers on the front thread: body in, use case, reply out. The route table (routes.ts) names them.
 import typia from 'typia';
 import type { CreateBody, MoveBody, UpdateBody } from '../../contract/api/collections.js';
+import { AppError } from '../../contract/errors.js';
 import { asCollectionName } from '../../contract/ids.js';
 import type { Collection } from '../../contract/resources.js';
 import type { Context } from '../../service/context.js';
 import { countCollection } from '../../service/count-collections.js';
 import { createCollection } from '../../service/create-collection.js';
 import { deleteCollection } from '../../service/delete-collection.js';
+import { listCollections } from '../../service/listings.js';
+import { tenantNames } from '../../service/tenants.js';
 import { relabelCollection, renameCollection } from '../../service/update-collection.js';
+import { seesCollection } from '../../tenants/actor.js';
+import { listingReply } from '../listing.js';
 import type { Handler } from '../route.js';
 import { fitting, parseJson } from '../validation.js';
 import { collectionOf, tenantOf } from './path.js';
@@ -18,20 +23,19 @@ const validateMove = typia.createValidateEquals<MoveBody>();
 const validateCreate = typia.createValidateEquals<CreateBody>();
 
 export const listTenants =
-  ({ catalog }: Context): Handler =>
+  (context: Context): Handler =>
   async () => {
-    const tenants = catalog.tenantNames();
+    const tenants = tenantNames(context);
     return { status: 200, json: { tenants, count: tenants.length } };
   };
 
-export const listCollections =
-  ({ catalog }: Context): Handler =>
+/** Those that the caller's key sees. */
+export const getCollections =
+  (context: Context): Handler =>
   async (request) => {
     const tenant = tenantOf(request);
-    const collections = catalog.ofTenant(tenant).map(({ name, display_name, embedder_type, embed_model, vector_space_key }) => {
-      return { name, display_name, embedder_label: `${embedder_type}:${embed_model}`, vector_space_key };
-    });
-    return { status: 200, json: { tenant, collections, count: collections.length } };
+    const isVisible = (name: string): boolean => seesCollection(request.actor, name);
+    return listingReply(request.query, { head: { tenant }, field: 'collections', pages: (span) => listCollections(context, tenant, isVisible, span) });
   };
 
 export const postCollection =
@@ -81,6 +85,7 @@ export const moveCollection =
     const [tenant, name] = collectionOf(request);
     const { new_name: wanted } = fitting(validateMove(parseJson(await request.body.bytes())), 'body');
     const newName = asCollectionName(wanted);
+    if (!seesCollection(request.actor, newName)) throw new AppError('auth_forbidden');
     await renameCollection(context, tenant, name, newName);
     return { status: 200, json: { tenant, old_name: name, new_name: newName } };
   };

@@ -1,11 +1,13 @@
 // Documents and chunks: ingest, list, get, delete, content.
 // Handlers on the front thread: body in, use case, reply out. The route table (routes.ts) names them.
-import { AppError } from '../../contract/errors.js';
-import type { PrepareRequest } from '../../contract/messages.js';
+import { AppError, invalidField } from '../../contract/errors.js';
+import type { CsvOptions, PrepareRequest } from '../../contract/messages.js';
 import type { Context } from '../../service/context.js';
-import { deleteDocument, getChunk, getChunkContent, getDocument, listChunks, listDocuments } from '../../service/documents.js';
+import { deleteDocument, getChunk, getChunkContent, getDocument } from '../../service/documents.js';
 import { withFaultCode } from '../../service/fault-code.js';
 import { ingestDocument } from '../../service/ingest-document.js';
+import { listChunks, listDocuments, type Page, type Span } from '../../service/listings.js';
+import { listingReply } from '../listing.js';
 import type { Body, Handler } from '../route.js';
 import { collectionOf, param } from './path.js';
 
@@ -13,26 +15,34 @@ export const postDocument =
   (context: Context): Handler =>
   async (request) => {
     const [tenant, collection] = collectionOf(request);
-    const body = await ingestBody(request.body);
+    const csv = csvOptions(request.query);
+    const body = await ingestBody(request.body, csv);
     const { docid, chunks } = await withFaultCode('ingest_failed', () => ingestDocument(context, tenant, collection, body));
     return { status: 201, json: { tenant, collection, docid, chunks } };
   };
 
-async function ingestBody(body: Body): Promise<PrepareRequest['body']> {
+async function ingestBody(body: Body, csv: CsvOptions): Promise<PrepareRequest['body']> {
   const type = (body.contentType.split(';')[0] ?? '').trim().toLowerCase();
   if (type === 'application/json') return { kind: 'json', bytes: await body.bytes() };
   if (type !== 'multipart/form-data') throw new AppError('unsupported_media_type', 'Ingest takes application/json or multipart/form-data.');
   const { fields, file } = await body.form();
   if (!file) throw new AppError('missing_document_file');
-  return { kind: 'file', ...file, docid: fields.get('docid') ?? '', metadata: fields.get('metadata') ?? '' };
+  return { kind: 'file', ...file, csv, docid: fields.get('docid') ?? '', metadata: fields.get('metadata') ?? '' };
+}
+
+/** What the lists name is known once the file is read; the worker checks them. */
+function csvOptions(query: URLSearchParams): CsvOptions {
+  const header = query.get('csv_has_header') || 'auto';
+  if (header !== 'auto' && header !== 'yes' && header !== 'no') throw invalidField(['query', 'csv_has_header'], 'Should be auto, yes or no.', 'literal_error', header.slice(0, 200));
+  return { header, metaColumns: query.get('csv_meta_cols') ?? '', includeColumns: query.get('csv_include_cols') ?? '' };
 }
 
 export const getDocuments =
   (context: Context): Handler =>
   async (request) => {
     const [tenant, collection] = collectionOf(request);
-    const documents = await listDocuments(context, tenant, collection);
-    return { status: 200, json: { tenant, collection, documents, count: documents.length } };
+    const pages = (span: Span): AsyncGenerator<Page> => listDocuments(context, tenant, collection, span);
+    return listingReply(request.query, { head: { tenant, collection }, field: 'documents', pages });
   };
 
 export const getOneDocument =
@@ -57,8 +67,8 @@ export const getDocumentChunks =
   async (request) => {
     const [tenant, collection] = collectionOf(request);
     const docid = param(request, 'docid');
-    const chunks = await listChunks(context, tenant, collection, docid);
-    return { status: 200, json: { tenant, collection, docid, chunks, count: chunks.length } };
+    const pages = (span: Span): AsyncGenerator<Page> => listChunks(context, tenant, collection, docid, span);
+    return listingReply(request.query, { head: { tenant, collection, docid }, field: 'chunks', pages, placeForm: /^\d{1,9}$/ });
   };
 
 export const getOneChunk =

@@ -1,4 +1,5 @@
-// Documents and chunks.
+// The lines of the route table for documents and chunks.
+// Called by ../routes.ts.
 import type { Context } from '../../service/context.js';
 import { getContent, getDocumentChunks, getDocuments, getOneChunk, getOneDocument, postDocument, removeDocument } from '../endpoints/documents.js';
 import type { Route } from '../route.js';

@@ -1,4 +1,5 @@
-// Health: open to everybody.
+// The lines of the route table for health, which is open to everybody.
+// Called by ../routes.ts.
 import type { Context } from '../../service/context.js';
 import { getHealth, getLive, getReady } from '../endpoints/health.js';
 import type { Route } from '../route.js';
