@@ -56,3 +56,48 @@ test('health', async () => {
   assert.equal((await client.live()).status, 'live');
   assert.equal((await client.ready()).checks.shards, 'ok');
 });
+
+test('batches: whole and as a stream, a result for each document', async () => {
+  const { succeeded, failed, documents } = await client.ingestBatch('acme', 'many', [{ docid: 'a', text: 'one' }, { docid: 'b' }, { docid: 'c', text: 'three' }]);
+  assert.deepEqual([succeeded, failed, documents.map(({ ok }) => ok)], [2, 1, [true, false, true]]);
+  const numbers = function* (): Generator<{ docid: string; text: string }> {
+    for (let i = 0; i < 700; i++) yield { docid: `n${i}`, text: `number ${i}` };
+  };
+  const places: number[] = [];
+  for await (const { index, ok } of client.ingestStream('acme', 'many', numbers())) places.push(ok ? index : -1);
+  assert.deepEqual(places, Array.from({ length: 700 }, (_, i) => i));
+  let count = 0;
+  for await (const _ of client.eachDocument('acme', 'many', { limit: 300 })) count++;
+  assert.equal(count, 702);
+});
+
+test('queries: logged, read in both forms, run again', async () => {
+  const { query_id: id = '' } = await client.search('acme', 'many', { q: 'number seven', k: 2 });
+  assert.equal((await client.queries.list('acme', 'many', { limit: 1 })).queries[0]?.query_id, id);
+  assert.deepEqual((await client.queries.get('acme', 'many', id)).query, (await client.admin.getQuery(id)).query);
+  const replayed = await client.queries.replay('acme', 'many', id);
+  assert.deepEqual([replayed.original_query_id, replayed.matches.length], [id, 2]);
+  assert.notEqual((await client.admin.replayQuery(id)).replay_query_id, id);
+  const ids: string[] = [];
+  for await (const { query_id } of client.queries.each('acme', 'many', { limit: 1 })) ids.push(query_id);
+  assert.equal(ids.length, 3);
+  assert.equal(ids.at(-1), id);
+});
+
+test('tenants and keys, embedders, metrics, the shared scope', async () => {
+  assert.equal((await client.admin.createTenant({ tenant: 'made', max_collections: 1 })).tenant, 'made');
+  assert.equal((await client.admin.updateTenant('made', { max_collections: 2 })).tenant, 'made');
+  const { key_id } = await client.admin.createKey('made', { label: 'web' });
+  assert.ok((await client.admin.listKeys('made')).keys.some((each) => each.key_id === key_id));
+  await client.admin.revokeKey('made', key_id);
+  assert.equal((await client.admin.getTenant('made')).tenant, 'made');
+  await client.admin.deleteTenant('made', { force: true });
+  await assert.rejects(client.admin.getTenant('made'), SheafNotFound);
+  assert.deepEqual((await client.listEmbedders('acme')).default, (await client.admin.listEmbedders()).default);
+  assert.ok((await client.metrics()).search_total > 0);
+  assert.match(await client.metricsText(), /^# HELP sheaf_/m);
+  assert.ok((await client.admin.resetMetrics()).reset_at > 0);
+  assert.equal((await client.metrics()).search_total, 0);
+  assert.deepEqual((await client.searchShared({ q: 'sea' })).matches, []);
+  assert.deepEqual((await client.searchSharedByQuery({ q: 'sea' })).matches, []);
+});
