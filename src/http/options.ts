@@ -1,7 +1,8 @@
 // What the composer gives the HTTP server, and what the server tells back: limits, authentication, one event a request.
 // Types only.
+import type { Permit } from '../tenants/actor.js';
+import type { Authenticate } from '../tenants/authenticate.js';
 import type { BodyLimits } from './body.js';
-import type { Credentials } from '../tenants/actor.js';
 import type { Actor, Method, Route } from './route.js';
 import type { TlsFiles } from './tls.js';
 
@@ -36,18 +37,10 @@ export interface RequestEvent {
   readonly outcome: Outcome;
 }
 
-/** A tenant's place for one request under way. */
-export interface Permit {
-  /** X-RateLimit-Limit, -Remaining and -Reset, for every response of the request, errors too. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Called once, when nothing of the request is under way any more. */
-  release(): void;
-}
-
 export interface HttpServerOptions {
   readonly routes: readonly Route[];
   /** Finds who calls and whether they may; throws AppError (401, 403). Asked for public routes too. */
-  readonly authenticate: (request: Credentials, route: Pick<Route, 'access' | 'scope' | 'operation'>) => Actor | Promise<Actor>;
+  readonly authenticate: Authenticate;
   /**
    * Takes a place for a request on a limited route (429 among its statuses). `tenant` is the one of the path; undefined where
    * the path has none. Throws 429 `tenant_rate_limited`. Absent: no limits.

@@ -70,13 +70,13 @@ export class QueryLog {
   /** Newest first. */
   async list(collection: CollectionId, page: Page): Promise<FoundQuery[]> {
     this.flush();
-    return this.options.pool.ask('list', { collection, ...page, oldestMs: this.oldestMs() });
+    return this.options.pool.ask('list', { collection, ...page, oldestMs: oldestMs(this.options) });
   }
 
   /** In `collection`, or in any. */
   async get(id: string, collection?: CollectionId): Promise<FoundQuery | null> {
     this.flush();
-    return this.options.pool.ask('get', { id, ...(collection !== undefined && { collection }), oldestMs: this.oldestMs() });
+    return this.options.pool.ask('get', { id, ...(collection !== undefined && { collection }), oldestMs: oldestMs(this.options) });
   }
 
   /** The collection is no more. Its log goes in the background; when that cannot be told now, with a later sweep. */
@@ -97,7 +97,7 @@ export class QueryLog {
   async sweep(): Promise<void> {
     if (this.hasClosed) return;
     await this.dropUndropped();
-    await this.options.pool.ask('sweep', { oldestMs: this.oldestMs() }).catch((error: unknown) => this.tell(error));
+    await this.options.pool.ask('sweep', { oldestMs: oldestMs(this.options) }).catch((error: unknown) => this.tell(error));
   }
 
   /** Ends the worker's thread, as a crash would: for tests. */
@@ -112,8 +112,6 @@ export class QueryLog {
     this.flush();
     await this.options.pool.close();
   }
-
-  private readonly oldestMs = (): number => this.options.nowMs() - this.options.ageDaysMax * DAY_MS;
 
   private flush(): void {
     clearTimeout(this.gathering);
@@ -147,3 +145,6 @@ export class QueryLog {
     this.options.log.error({ reason: String(error) }, 'the query log could not be tidied');
   }
 }
+
+/** What is older than this is too old. */
+const oldestMs = ({ nowMs, ageDaysMax }: QueryLogOptions): number => nowMs() - ageDaysMax * DAY_MS;

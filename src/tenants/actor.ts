@@ -31,3 +31,11 @@ export interface Credentials {
 
 /** Whether the actor's key names this collection, or names none at all. */
 export const seesCollection = ({ collections }: Actor, name: string): boolean => collections === undefined || collections.includes(name);
+
+/** A tenant's place for one request under way. */
+export interface Permit {
+  /** X-RateLimit-Limit, -Remaining and -Reset, for every response of the request, errors too. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Called once, when nothing of the request is under way any more. */
+  release(): void;
+}

@@ -2,22 +2,16 @@
 // others down. Asked by the HTTP server for every request on a limited route, before the body is read; front thread.
 // A bucket that is full again is as good as none: those of idle tenants are dropped, and memory goes with the busy ones.
 import { AppError } from '../contract/errors.js';
-import type { Actor } from './actor.js';
+import type { Actor, Permit } from './actor.js';
 import type { TenantLimits } from './limits.js';
 import { TokenBucket, type BucketRate } from './token-bucket.js';
-
-/** A tenant's place for one request under way; `headers` are for every response of the request. */
-export interface Place {
-  readonly headers: Readonly<Record<string, string>>;
-  release(): void;
-}
 
 interface Use {
   readonly bucket: TokenBucket;
   inFlight: number;
 }
 
-const UNLIMITED: Place = { headers: {}, release: () => undefined };
+const UNLIMITED: Permit = { headers: {}, release: () => undefined };
 /** A place falls free when any request ends: soon, but nobody knows when. */
 const IN_FLIGHT_RETRY_S = 1;
 const SWEEP_MIN = 1024;
@@ -35,7 +29,7 @@ export class TenantLimiter {
    * Takes a place for a request to `tenant` (that of the path; undefined where the path has none: then the actor's only
    * tenant, else its name). Throws 429 `tenant_rate_limited`, which costs no token.
    */
-  admit(actor: Actor, tenant: string | undefined): Place {
+  admit(actor: Actor, tenant: string | undefined): Permit {
     if (actor.unlimited) return UNLIMITED;
     // No slug begins like this: a caller whose name is that of a tenant does not use up what that has.
     const name = tenant ?? (actor.tenants?.length === 1 ? actor.tenants[0] : undefined) ?? `@${actor.name}`;

@@ -1,6 +1,7 @@
 // Which type a file is: by what its first bytes prove, then by extension, then by declared type, then by what it looks like.
 // Pure. Called by the batch pool, to choose the lane, and by the batch worker, to choose the parser.
 import { extname } from 'node:path/posix';
+import { mediaTypeOf } from '../base/media-type.js';
 import { looksBinary } from './sniff.js';
 
 /** `package`: a zip archive, whose entries tell DOCX, PPTX, XLSX, ODT and EPUB apart; `ole`: an older container, which holds encrypted OOXML. */
@@ -40,7 +41,7 @@ export function kindOfFile(name: string, declaredType: string, head: Uint8Array)
 }
 
 function byType(declared: string): FileKind | undefined {
-  const type = (declared.split(';')[0] ?? '').trim().toLowerCase();
+  const type = mediaTypeOf(declared);
   if (OFFICE_TYPE.test(type)) return 'package';
   return Object.hasOwn(BY_TYPE, type) ? BY_TYPE[type] : undefined;
 }

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError, ERROR_CODES, type ErrorCode } from '../../src/contract/errors.js';
-import type { HttpServerOptions, Permit } from '../../src/http/options.js';
+import type { HttpServerOptions } from '../../src/http/options.js';
+import type { Permit } from '../../src/tenants/actor.js';
 import { eventually, gate, measure, ok, route, startProbe } from './probe-server.js';
 import { jsonOf } from './raw-client.js';
 

@@ -1,5 +1,6 @@
 // Batch ingest: JSON, answered when all items are done, or NDJSON, answered line by line while it comes.
 // Handlers on the front thread: body in, use case, reply out. The route table (routes.ts) names them.
+import { mediaTypeOf } from '../../base/media-type.js';
 import type { BatchItemResult } from '../../contract/api/documents.js';
 import { AppError } from '../../contract/errors.js';
 import type { CollectionName, Tenant } from '../../contract/ids.js';
@@ -17,7 +18,7 @@ export const postBatch =
   (context: Context): Handler =>
   async (request) => {
     const [tenant, collection] = collectionOf(request);
-    const type = (request.body.contentType.split(';')[0] ?? '').trim().toLowerCase();
+    const type = mediaTypeOf(request.body.contentType);
     if (type === NDJSON) {
       const outcomes = ingestLines(context, tenant, collection, request.body.stream());
       return { status: 201, contentType: NDJSON, stream: resultLines(request, outcomes) };

@@ -1,5 +1,6 @@
 // Documents and chunks: ingest, list, get, delete, content.
 // Handlers on the front thread: body in, use case, reply out. The route table (routes.ts) names them.
+import { mediaTypeOf } from '../../base/media-type.js';
 import { AppError, invalidField } from '../../contract/errors.js';
 import type { CsvOptions, PrepareRequest } from '../../contract/messages.js';
 import type { Context } from '../../service/context.js';
@@ -22,7 +23,7 @@ export const postDocument =
   };
 
 async function ingestBody(body: Body, csv: CsvOptions): Promise<PrepareRequest['body']> {
-  const type = (body.contentType.split(';')[0] ?? '').trim().toLowerCase();
+  const type = mediaTypeOf(body.contentType);
   if (type === 'application/json') return { kind: 'json', bytes: await body.bytes() };
   if (type !== 'multipart/form-data') throw new AppError('unsupported_media_type', 'Ingest takes application/json or multipart/form-data.');
   const { fields, file } = await body.form();
