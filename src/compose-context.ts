@@ -2,10 +2,10 @@
 // Called by server.ts at start; front thread.
 import { join } from 'node:path';
 import type { Log } from './base/log.js';
+import { createEmbedders } from './compose-embedders.js';
 import type { Config } from './config-shape.js';
 import { QUERY_LOG_BYTES_MAX, QUERY_LOG_WAITING_BYTES_MAX } from './contract/limits.js';
 import { BatchPool } from './pool/batch-pool.js';
-import { EmbedPool } from './pool/embed-pool.js';
 import { LogPool } from './pool/log-pool.js';
 import { ShardPool } from './pool/shard-pool.js';
 import { Catalog } from './service/catalog.js';
@@ -31,7 +31,7 @@ export function createContext(config: Config, log: Log, path: string, shardCount
       opened: (shard) => afterOpening(context, shard),
       tenantOf: (collection) => catalog.findById(collection)?.tenant,
     }),
-    embed: new EmbedPool(config.threads.embed, log),
+    ...createEmbedders(config, log),
     batch: new BatchPool(config.threads.batch, config.parsing, log),
     queryLog: createQueryLog(config, log, path, catalog),
     metrics: new Metrics(),

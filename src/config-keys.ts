@@ -9,7 +9,8 @@ export type KeyType =
   | { kind: 'integer' | 'number'; min: number; max: number }
   | { kind: 'choices'; of: readonly string[] }
   | { kind: 'choice'; of: readonly string[] }
-  | { kind: 'keys' };
+  | { kind: 'keys' }
+  | { kind: 'mappings' };
 
 export interface ConfigKey {
   path: string;
@@ -68,7 +69,14 @@ export const CONFIG_KEYS: readonly ConfigKey[] = [
   { path: 'search.modes', type: { kind: 'choices', of: ['vector', 'boost', 'hybrid'] }, fallback: ['vector', 'boost', 'hybrid'], fallbackText: 'all three', meaning: 'Search modes served.' },
   { path: 'search.boost_weight', type: { kind: 'number', min: 0, max: 10 }, fallback: 0.1, meaning: 'What a chunk gains in mode boost that has every word of the query.' },
   { path: 'search.string_operators', type: { kind: 'boolean' }, fallback: false, meaning: 'Whether filter strings such as `!x`, `x*`, `>5` are operators, as in PaveDB.' },
-  { path: 'threads.embed', type: integer(1, 256), fallback: Math.max(1, Math.floor(cores / 4)), fallbackText: 'a quarter of the cores, at least 1', meaning: 'Embed workers.' },
+  { path: 'search.degrade', type: { kind: 'boolean' }, fallback: false, meaning: 'Whether searches in mode boost and hybrid answer by words alone, told by `degraded` in the answer, while the embedder does not answer; else 503 `embedder_unavailable`.' },
+  { path: 'embedder.default', type: text, fallback: '', fallbackText: 'the model folder, else `builtin`', meaning: 'Selector of the embedder that collections get which name none: an instance key, a type, `type:model` or a vector-space key.' },
+  { path: 'embedder.model', type: text, fallback: '', fallbackText: 'none', meaning: 'A model folder in the layout of sentence-transformers; it becomes the instance `model`, and the default.' },
+  { path: 'embedder.instances', type: { kind: 'mappings' }, fallback: [], fallbackText: 'none', meaning: 'Embedder instances beside the built-in one: see Embedders.' },
+  { path: 'embedder.query_cache_mb', type: integer(0, 1_048_576), fallback: 64, meaning: 'Memory for the vectors of query texts that have been asked for before; 0 is none.' },
+  { path: 'rerank.instances', type: { kind: 'mappings' }, fallback: [], fallbackText: 'none', meaning: 'Rerankers for `rerank` of a search: see Embedders.' },
+  { path: 'threads.embed', type: integer(1, 256), fallback: Math.min(4, cores), fallbackText: 'the cores, at most 4', meaning: 'Embed workers for documents, at a lower priority of the operating system. Each holds every local model.' },
+  { path: 'threads.embed_queries', type: integer(1, 256), fallback: Math.min(2, cores), fallbackText: '2', meaning: 'Embed workers for the texts of searches. Each holds every local model.' },
   { path: 'threads.batch', type: integer(1, 256), fallback: Math.max(1, Math.floor(cores / 4)), fallbackText: 'a quarter of the cores, at least 1', meaning: 'Batch workers: so many for JSON and plain text, and as many for files that want a parser.' },
   { path: 'log.level', type: { kind: 'choice', of: ['debug', 'info', 'warn', 'error', 'silent'] }, fallback: 'info', meaning: 'What is logged, as JSON lines on standard error. `debug` has a line a request.' },
 ];

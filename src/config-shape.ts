@@ -1,8 +1,13 @@
 // The configuration as the rest of the server takes it: the checked values of config-keys.ts, grouped by who uses them.
 // Called by config.ts at start.
+import { availableParallelism } from 'node:os';
 import type { Chunking, SearchMode } from './contract/resources.js';
+import type { EmbedThreads } from './pool/embed-pool.js';
 import type { KeyConfig } from './tenants/keys.js';
 import type { TenantLimits } from './tenants/limits.js';
+
+/** Of one run of a query: beyond a few, a short text gains nothing. */
+const MODEL_THREADS_MAX = 4;
 
 export interface Config {
   dataDir: string;
@@ -19,9 +24,23 @@ export interface Config {
   parsing: { timeoutMs: number; memoryMb: number; textBytesMax: number };
   queryLog: { enabled: boolean; entriesMax: number; ageDaysMax: number };
   common: { enabled: boolean; tenant: string; collection: string };
-  search: { modes: SearchMode[]; boostWeight: number; stringOperators: boolean };
-  threads: { embed: number; batch: number };
+  search: { modes: SearchMode[]; boostWeight: number; stringOperators: boolean; degrade: boolean };
+  embedder: EmbedderConfig;
+  /** Each as the operator gave it. */
+  rerankers: Record<string, unknown>[];
+  threads: { embed: EmbedThreads; batch: number };
   logLevel: string;
+}
+
+/** Empty strings are absent. */
+export interface EmbedderConfig {
+  /** Selector of what a collection gets that names none. */
+  default: string;
+  /** A model folder. */
+  model: string;
+  /** Each as the operator gave it. */
+  instances: Record<string, unknown>[];
+  cacheBytesMax: number;
 }
 
 /** Empty strings are absent. */
@@ -63,8 +82,10 @@ export function assemble(value: (path: string) => unknown, isGiven: (path: strin
     parsing: { timeoutMs: number('limits.parse_timeout_seconds') * 1000, memoryMb: number('limits.parse_memory_mb'), textBytesMax: number('limits.text_bytes_max') },
     queryLog: { enabled: flag('query_log.enabled'), entriesMax: number('query_log.max_entries'), ageDaysMax: number('query_log.max_age_days') },
     common: { enabled: flag('common.enabled'), tenant: text('common.tenant'), collection: text('common.collection') },
-    search: { modes: value('search.modes') as SearchMode[], boostWeight: number('search.boost_weight'), stringOperators: flag('search.string_operators') },
-    threads: { embed: number('threads.embed'), batch: number('threads.batch') },
+    search: { modes: value('search.modes') as SearchMode[], boostWeight: number('search.boost_weight'), stringOperators: flag('search.string_operators'), degrade: flag('search.degrade') },
+    embedder: assembleEmbedder(value),
+    rerankers: value('rerank.instances') as Record<string, unknown>[],
+    threads: { embed: assembleEmbedThreads(number), batch: number('threads.batch') },
     logLevel: text('log.level'),
   };
 }
@@ -77,6 +98,21 @@ function assembleJwt(text: (path: string) => string): JwtConfig {
     issuer: text('auth.jwt.issuer'),
     audience: text('auth.jwt.audience'),
   };
+}
+
+function assembleEmbedder(value: (path: string) => unknown): EmbedderConfig {
+  return {
+    default: value('embedder.default') as string,
+    model: value('embedder.model') as string,
+    instances: value('embedder.instances') as Record<string, unknown>[],
+    cacheBytesMax: (value('embedder.query_cache_mb') as number) * 2 ** 20,
+  };
+}
+
+/** A query may take every core, up to four; the sessions of documents share the cores. */
+function assembleEmbedThreads(number: (path: string) => number): EmbedThreads {
+  const [queries, documents] = [number('threads.embed_queries'), number('threads.embed')];
+  return { queries, documents, queryModel: Math.min(availableParallelism(), MODEL_THREADS_MAX), documentModel: Math.max(1, Math.floor(availableParallelism() / documents)) };
 }
 
 function assembleLimits(number: (path: string) => number): LimitsConfig {

@@ -75,6 +75,7 @@ function checked({ path, type }: ConfigKey, value: unknown): unknown {
   if (type.kind === 'choices' && !isListOf(value, type.of)) throw wrong(`a list out of ${type.of.join(', ')}`);
   if (type.kind === 'number' && !(typeof value === 'number' && value >= type.min && value <= type.max)) throw wrong(`a number from ${type.min} to ${type.max}`);
   if (type.kind === 'integer' && !inRange(value, type)) throw wrong(`a whole number from ${type.min} to ${type.max}`);
+  if (type.kind === 'mappings' && !isMappings(value)) throw wrong('a list of mappings');
   if (type.kind === 'keys') return checkedKeys(path, value);
   return value;
 }
@@ -83,6 +84,8 @@ const inRange = (value: unknown, { min, max }: Extract<KeyType, { min: number }>
   Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 
 const isListOf = (value: unknown, of: readonly string[]): boolean => Array.isArray(value) && value.length > 0 && value.every((item) => of.includes(item as string));
+
+const isMappings = (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null && !Array.isArray(item));
 
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 

@@ -8,7 +8,6 @@ import { ListenError } from './http/server.js';
 import { TlsError } from './http/tls.js';
 import { createLogger } from './logger.js';
 import { startServer, type RunningServer } from './server.js';
-import { BUILTIN_SPACE } from './service/embedding-space.js';
 import { readiness } from './service/health.js';
 import { DataDirectoryError } from './store/data-dir.js';
 
@@ -59,7 +58,7 @@ function banner({ port, dataDir, context }: RunningServer, { host, tls, auth: { 
   return [
     `Sheaf ${version} is ready at ${url} after ${(tookMs / 1000).toFixed(1)} s`,
     `  data      ${dataDir} (${context.shards.size} shards)`,
-    `  embedder  ${BUILTIN_SPACE.vector_space_key} (built in)`,
+    `  embedder  ${context.embedders.inventory().default.vector_key}`,
     `  auth      ${authMode}${authMode !== 'none' ? `: the admin key is auth.admin_key, or in ${dataDir}/admin.key` : ', loopback only'}`,
     `  try       curl -s${key} ${url}/v1/collections/default/docs/documents --json '{"text":"Captain Nemo commands the Nautilus."}'`,
     `            curl -s${key} "${url}/v1/collections/default/docs/search?q=submarine+captain"`,

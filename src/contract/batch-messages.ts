@@ -43,8 +43,3 @@ export interface PreparedLines {
   /** Faults of ours that failed an item, for the log. */
   faults: string[];
 }
-
-/** Documents of a batch: those chunks are embedded that have a text; the other rows hold vectors already. */
-export interface EmbedDocuments extends PackedDocuments {
-  kind: 'documents';
-}

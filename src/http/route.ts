@@ -40,6 +40,8 @@ export interface Request {
   readonly body: Body;
   /** True once the client has gone; long work may stop. */
   readonly aborted: boolean;
+  /** Aborted when that becomes true. */
+  readonly signal: AbortSignal;
 }
 
 /** The request body; exactly one of its methods may be called, once. All reject with AppError; nothing is held beyond the limit. */

@@ -18,7 +18,7 @@ export function createRoutes(context: Context): Route[] {
     ...healthRoutes(context),
     ...metricsRoutes(context),
     ...tenantRoutes(context),
-    ...embedderRoutes(),
+    ...embedderRoutes(context),
     ...collectionRoutes(context),
     ...documentRoutes(context),
     ...batchRoutes(context),

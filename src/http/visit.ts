@@ -22,6 +22,8 @@ export interface Reception {
 }
 
 const TOO_MANY_REQUESTS = 429;
+/** Without a reason each abortion would make an exception. */
+const GONE = 'there is nobody left to answer';
 
 export class Visit implements Request {
   readonly startedAtMs = performance.now();
@@ -30,14 +32,31 @@ export class Visit implements Request {
   actor: Actor = NOBODY;
   body: Body = NO_BODY;
   announced: Announced | 'unclear' = 'unclear';
-  /** True once there is nobody left to answer, or an answer has begun. */
-  aborted = false;
+  private isAborted = false;
+  private abortion: AbortController | undefined;
   private parsedQuery: URLSearchParams | undefined;
   private incoming: IncomingBody | undefined;
   private isAdmitted = false;
   private permit: Permit | undefined;
 
   constructor(private readonly reception: Reception, private readonly response: WireResponse, private readonly head: Head, readonly id: string) {}
+
+  /** True once there is nobody left to answer, or an answer has begun. */
+  get aborted(): boolean {
+    return this.isAborted;
+  }
+
+  set aborted(aborted: boolean) {
+    this.isAborted = aborted;
+    if (aborted) this.abortion?.abort(GONE);
+  }
+
+  /** Made when it is first asked for: most requests need none. */
+  get signal(): AbortSignal {
+    this.abortion ??= new AbortController();
+    if (this.isAborted) this.abortion.abort(GONE);
+    return this.abortion.signal;
+  }
 
   get query(): URLSearchParams {
     return (this.parsedQuery ??= new URLSearchParams(this.head.queryText));
@@ -99,7 +118,7 @@ export class Visit implements Request {
   private async identify(actor: Promise<Actor>): Promise<void> {
     this.open();
     this.actor = await actor;
-    if (this.aborted) throw new AppError('internal_error', 'The client does not wait for an answer any more.');
+    if (this.isAborted) throw new AppError('internal_error', 'The client does not wait for an answer any more.');
   }
 
   private admit(): void {

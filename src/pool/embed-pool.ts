@@ -1,115 +1,76 @@
-// The embed workers, in a pool of their own, so that an embedding never delays a search in a shard. Queries of one turn of
-// the event loop travel in one message and go ahead of documents, of which few are under way at a time; in both lanes tenants
-// are served in turn. Front thread.
-import { fileURLToPath } from 'node:url';
-import { Piscina } from 'piscina';
+// The embed workers, in threads of their own, so that an embedding never delays a search in a shard. Queries and documents have
+// workers apart, those of documents at a lower priority of the operating system: queries go ahead, whatever a model run takes.
+// Front thread.
 import type { Log } from '../base/log.js';
-import type { EmbedDocuments } from '../contract/batch-messages.js';
-import type { EmbedAnswer, EmbedDocument, EmbedQueries } from '../contract/embed-messages.js';
-import type { Outcome } from '../contract/messages.js';
-import { Lane, type Ask } from './lane.js';
-import { LoadedThreads } from './loaded-threads.js';
-import { settled } from './outcomes.js';
+import type { EmbedderSpec, RerankerSpec } from '../contract/embedder.js';
+import type { DocumentTexts, EmbeddedDocuments, EmbedRole, RerankTexts } from '../contract/embed-messages.js';
+import { EmbedCrew } from './embed-crew.js';
 
-const QUERIES_MAX = 32;
-const MESSAGES_PER_WORKER = 2;
-const WAITING_MAX = 8192;
-/** Bytes of documents that a tenant may have embedded before the next one is served: some milliseconds of work. */
-const DOCUMENTS_QUANTUM_BYTES = 64 * 1024;
+export interface EmbedThreads {
+  queries: number;
+  documents: number;
+  /** Threads that one run of a model may use, for a query and for documents. */
+  queryModel: number;
+  documentModel: number;
+}
 
-type DocumentsMessage = EmbedDocument | EmbedDocuments;
+export interface EmbedPoolOptions {
+  threads: EmbedThreads;
+  embedders: readonly EmbedderSpec[];
+  rerankers: readonly RerankerSpec[];
+  log: Log;
+}
 
 export class EmbedPool {
-  private readonly piscina: Piscina;
-  private readonly threads: LoadedThreads;
-  private readonly queries: Lane<string, Float32Array>;
-  private readonly documents: Lane<DocumentsMessage, EmbedAnswer>;
-  private answered = false;
+  private readonly crews: Readonly<Record<EmbedRole, EmbedCrew | undefined>>;
 
-  constructor(
-    threads: number,
-    private readonly log: Log,
-  ) {
-    this.piscina = new Piscina({
-      filename: fileURLToPath(new URL('../../workers/embed/worker.js', import.meta.url)),
-      minThreads: threads,
-      maxThreads: threads,
-      concurrentTasksPerWorker: 1_000_000,
-      atomics: 'async',
-      recordTiming: false,
-    });
-    this.threads = new LoadedThreads(this.piscina);
-    this.piscina.on('error', (error: Error) => log.error({ fault: error.stack }, 'an embed worker died'));
-    const lane = { messagesMax: threads * MESSAGES_PER_WORKER, waitingMax: WAITING_MAX };
-    const costOf = (message: DocumentsMessage): number => documentsOf(message).byteLength;
-    this.queries = new Lane({ ...lane, requestsMax: QUERIES_MAX }, (batch) => this.sendQueries(batch));
-    this.documents = new Lane({ ...lane, requestsMax: 1, costOf, quantum: DOCUMENTS_QUANTUM_BYTES }, (batch) => this.sendDocument(batch));
+  constructor({ threads, embedders, rerankers, log }: EmbedPoolOptions) {
+    const crew = (role: EmbedRole, count: number, modelThreads: number): EmbedCrew | undefined => {
+      const isLocal = role !== 'remote';
+      const own = embedders.filter(({ type }) => (type !== 'openai') === isLocal);
+      const ownRerankers = rerankers.filter(({ type }) => role !== 'documents' && (type === 'onnx') === isLocal);
+      if (own.length + ownRerankers.length === 0) return undefined;
+      return new EmbedCrew(count, { role, embedders: own, rerankers: ownRerankers, modelThreads }, log);
+    };
+    this.crews = {
+      queries: crew('queries', threads.queries, threads.queryModel),
+      documents: crew('documents', threads.documents, threads.documentModel),
+      remote: crew('remote', 1, 1),
+    };
   }
 
-  /** The vector of a query text; rejects with AppError `embedder_unavailable` when the worker died, `overloaded` when too many wait. */
-  embedQuery(text: string, tenant?: string): Promise<Float32Array> {
-    return this.queries.ask(text, tenant);
+  /**
+   * The vector of a query text. Rejects with AppError `embedder_unavailable` when the embedder does not answer or its worker
+   * died, `overloaded` when too many wait. One whose signal is aborted while it waits leaves the line.
+   */
+  embedQuery(embedder: string, text: string, tenant?: string, signal?: AbortSignal): Promise<Float32Array> {
+    return this.lanes(embedder, 'queries').queries.ask(text, tenant, signal);
   }
 
-  /** One vector a chunk of the prepared document. Its bytes are moved to the worker; the answer hands them back. */
-  embedDocument(document: Uint8Array, tenant?: string): Promise<EmbedAnswer> {
-    return this.documents.ask({ kind: 'document', document }, tenant);
+  /** The vectors of all chunks that have a text and no vector yet. Rejects as above where no document could be embedded. */
+  embedDocuments(embedder: string, texts: DocumentTexts, tenant?: string, signal?: AbortSignal): Promise<EmbeddedDocuments> {
+    return this.lanes(embedder, 'documents').documents.ask({ ...texts, embedder, signal }, tenant, signal);
   }
 
-  /** Fills in the vectors of the chunks that have a text. All bytes are moved to the worker; the answer hands them back. */
-  embedDocuments(documents: Omit<EmbedDocuments, 'kind'>, tenant?: string): Promise<EmbedAnswer> {
-    return this.documents.ask({ kind: 'documents', ...documents }, tenant);
-  }
-
-  /** Whether the embedder answers. Asked anew until it has once; a worker that dies later is replaced by the pool. */
-  async usable(): Promise<boolean> {
-    this.answered ||= await this.embedQuery('ready').then(
-      () => true,
-      () => false,
-    );
-    return this.answered;
+  /** A score for each text, of how well it answers the query. Rejects as embedQuery does. */
+  rerank(request: Omit<RerankTexts, 'kind'>, tenant?: string, signal?: AbortSignal): Promise<Float32Array> {
+    const lane = this.crews.queries?.rerankLaneOf(request.reranker) ?? this.crews.remote?.rerankLaneOf(request.reranker);
+    if (!lane) throw new Error(`there is no reranker ${request.reranker}`);
+    return lane.ask(request, tenant, signal);
   }
 
   /** Ends the threads, as a crash would: for tests. */
   async kill(): Promise<void> {
-    await Promise.all(this.piscina.threads.map((thread) => thread.terminate()));
+    await Promise.all(Object.values(this.crews).map((crew) => crew?.kill()));
   }
 
   async close(): Promise<void> {
-    await this.threads.end();
+    await Promise.all(Object.values(this.crews).map((crew) => crew?.close()));
   }
 
-  private async sendQueries(batch: Ask<string, Float32Array>[]): Promise<void> {
-    await this.settle(batch, async () => {
-      const answer = await this.run({ kind: 'queries', texts: batch.map(({ request }) => request) }, []);
-      const dim = answer.vectors.length / batch.length;
-      batch.forEach(({ resolve }, i) => resolve(answer.vectors.subarray(i * dim, (i + 1) * dim)));
-    });
+  private lanes(embedder: string, role: 'queries' | 'documents'): NonNullable<ReturnType<EmbedCrew['lanesOf']>> {
+    const lanes = this.crews[role]?.lanesOf(embedder) ?? this.crews.remote?.lanesOf(embedder);
+    if (!lanes) throw new Error(`there is no embedder ${embedder}`);
+    return lanes;
   }
-
-  private async sendDocument(batch: Ask<DocumentsMessage, EmbedAnswer>[]): Promise<void> {
-    await this.settle(batch, async () => {
-      for (const { request, resolve } of batch) resolve(await this.run(request, buffersOf(request)));
-    });
-  }
-
-  private async settle<Q, A>(batch: Ask<Q, A>[], work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      for (const { reject } of batch) reject(error);
-    }
-  }
-
-  private run(message: EmbedQueries | DocumentsMessage, transferList: ArrayBuffer[]): Promise<EmbedAnswer> {
-    const task = this.piscina.run(message, { name: 'run', transferList }) as Promise<Outcome<EmbedAnswer>>;
-    return settled(task, 'embedder_unavailable', this.log);
-  }
-}
-
-const documentsOf = (message: DocumentsMessage): Uint8Array => (message.kind === 'document' ? message.document : message.documents);
-
-function buffersOf(message: DocumentsMessage): ArrayBuffer[] {
-  const views = message.kind === 'document' ? [message.document] : [message.documents, message.vectors];
-  return views.map(({ buffer }) => buffer as ArrayBuffer);
 }

@@ -8,6 +8,8 @@ export interface Ask<Q, A> {
   request: Q;
   resolve: (answer: A) => void;
   reject: (error: unknown) => void;
+  /** Aborted: nobody waits for the answer any more. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface LaneOptions<Q> {
@@ -38,13 +40,13 @@ export class Lane<Q, A> {
     this.waiting = new FairQueue(options.quantum ?? 1);
   }
 
-  /** `tenant`: whose line it waits in. Asks of one tenant are sent in the order they were made. */
-  ask(request: Q, tenant = ''): Promise<A> {
+  /** `tenant`: whose line it waits in. Asks of one tenant are sent in the order they were made; one that is aborted by then is not sent. */
+  ask(request: Q, tenant = '', signal?: AbortSignal): Promise<A> {
     const { waitingMax = Infinity, costOf } = this.options;
     const isFull = this.waiting.size >= waitingMax || this.waiting.waitingOf(tenant) >= waitingMax / 2;
     if (isFull) return Promise.reject(new AppError('overloaded', undefined, { retryAfterS: 1 }));
     return new Promise((resolve, reject) => {
-      this.waiting.push(tenant, { request, resolve, reject }, costOf?.(request) ?? 1);
+      this.waiting.push(tenant, { request, resolve, reject, signal }, costOf?.(request) ?? 1);
       this.schedule();
     });
   }
@@ -63,8 +65,10 @@ export class Lane<Q, A> {
   private flush(): void {
     this.scheduled = false;
     while (this.waiting.size > 0 && this.underway < this.options.messagesMax) {
+      const message = this.nextMessage();
+      if (message.length === 0) continue;
       this.underway++;
-      void this.send(this.nextMessage()).then(() => {
+      void this.send(message).then(() => {
         this.underway--;
         this.schedule();
       });
@@ -77,9 +81,15 @@ export class Lane<Q, A> {
     for (let cost = 0; batch.length < requestsMax && cost < costMax; ) {
       const next = this.waiting.shift();
       if (!next) break;
+      if (next.item.signal?.aborted) {
+        next.item.reject(abandoned());
+        continue;
+      }
       batch.push(next.item);
       cost += next.cost;
     }
     return batch;
   }
 }
+
+const abandoned = (): AppError => new AppError('internal_error', 'The client does not wait for an answer any more.');

@@ -3,8 +3,8 @@
 import { AppError } from '../contract/errors.js';
 import { CONTROL_CHARACTERS } from '../contract/ids.js';
 import { CHUNK_OVERLAP_DEFAULT, CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DISPLAY_NAME_CHARACTERS_MAX } from '../contract/limits.js';
-import type { Chunking, Collection, SearchMode } from '../contract/resources.js';
-import { asksForEmbedder, resolveSpace, type EmbedderChoice } from './embedding-space.js';
+import type { Chunking, Collection, SearchMode, Space } from '../contract/resources.js';
+import { asksForEmbedder, type EmbedderChoice } from '../embedding/selection.js';
 import { defaultMode, servedMode } from './search-mode.js';
 
 /** The create body; null and undefined are absent. */
@@ -21,10 +21,11 @@ export type CollectionSettings = Pick<Collection, 'chunking' | 'priority_key' | 
 
 export const PRIORITY_KEY_DEFAULT = 'prio_boost';
 
-export function settingsOf(options: CreateOptions, instanceChunking: Required<Chunking>, servedModes: readonly SearchMode[]): CollectionSettings {
+/** `space`: what the embedder that is asked for gives. */
+export function settingsOf(options: CreateOptions, space: Space, instanceChunking: Required<Chunking>, servedModes: readonly SearchMode[]): CollectionSettings {
   const { display_name: label, priority_key: priorityKey } = options;
   return {
-    ...resolveSpace(options),
+    ...space,
     ...(label == null ? {} : { display_name: displayName(label) }),
     chunking: chunkingOf(options.chunking ?? {}, instanceChunking),
     priority_key: priorityKey ?? PRIORITY_KEY_DEFAULT,

@@ -2,6 +2,7 @@
 // Types only: the use cases take it as their first argument.
 import type { Log } from '../base/log.js';
 import type { Chunking, SearchMode } from '../contract/resources.js';
+import type { Embedders } from '../embedding/embedders.js';
 import type { BatchPool } from '../pool/batch-pool.js';
 import type { EmbedPool } from '../pool/embed-pool.js';
 import type { ShardPool } from '../pool/shard-pool.js';
@@ -16,7 +17,9 @@ export interface Context {
   readonly tenants: TenantRegistry;
   readonly chunkLedger: ChunkLedger;
   readonly shards: ShardPool;
+  /** The threads behind the embedders; the use cases ask `embedders`. */
   readonly embed: EmbedPool;
+  readonly embedders: Embedders;
   readonly batch: BatchPool;
   readonly queryLog: QueryLog;
   readonly metrics: Metrics;

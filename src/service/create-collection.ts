@@ -7,12 +7,12 @@ import { assertSameSettings, settingsOf, type CreateOptions } from './collection
 import type { Context } from './context.js';
 
 /** A collection as it would be made; nothing is stored. Throws AppError for settings that cannot be. */
-export function plannedCollection({ nowMs, chunking, search }: Context, tenant: Tenant, name: CollectionName, options: CreateOptions): Omit<Collection, 'id'> {
+export function plannedCollection({ nowMs, chunking, search, embedders }: Context, tenant: Tenant, name: CollectionName, options: CreateOptions): Omit<Collection, 'id'> {
   return {
     tenant,
     name,
     display_name: name,
-    ...settingsOf(options, chunking, search.modes),
+    ...settingsOf(options, embedders.spaceFor(tenant, options), chunking, search.modes),
     created_at: new Date(nowMs()).toISOString(),
     service_version: SERVICE_VERSION,
     schema_version: SCHEMA_VERSION,

@@ -17,7 +17,7 @@ export async function readiness(context: Context): Promise<Checks> {
   return found;
 }
 
-async function checks({ catalog, shards, embed }: Context): Promise<Checks> {
+async function checks({ catalog, shards, embedders }: Context): Promise<Checks> {
   const told = (fine: boolean): Check => (fine ? 'ok' : 'unavailable');
-  return { storage: told(catalog.loaded), embeddings: told(await embed.usable()), shards: told(shards.openCount === shards.size) };
+  return { storage: told(catalog.loaded), embeddings: told(await embedders.usable()), shards: told(shards.openCount === shards.size) };
 }

@@ -4,7 +4,7 @@
 import type { LineSlice, PreparedGroup, PreparedLines, PrepareLinesRequest } from '../contract/batch-messages.js';
 import { AppError } from '../contract/errors.js';
 import type { CollectionName, Tenant } from '../contract/ids.js';
-import type { Collection } from '../contract/resources.js';
+import type { Collection, Space } from '../contract/resources.js';
 import { WorkerFault } from '../pool/outcomes.js';
 import type { Context } from './context.js';
 import { ensureCollection, plannedCollection } from './create-collection.js';
@@ -68,7 +68,7 @@ export class BatchIngest {
   /** An outcome for each item, when all of them are on disk and searchable or refused. Ends the turn. */
   async store({ planned, items, groups }: PreparedSlice, turn: Turn): Promise<ItemOutcome[]> {
     try {
-      const embedded = await Promise.all(groups.map((group) => this.embed(group)));
+      const embedded = await Promise.all(groups.map((group) => this.embed(group, planned)));
       await turn.before;
       if (groups.length === 0) return outcomesOf(items, [], []);
       const collection = await this.collectionFor(planned);
@@ -89,12 +89,12 @@ export class BatchIngest {
     return outcomes;
   }
 
-  private async embed(group: PreparedGroup): Promise<PreparedGroup | AppError> {
+  private async embed(group: PreparedGroup, space: Space): Promise<PreparedGroup | AppError> {
     if (!group.hasTexts) return group;
     try {
-      const { documents, ends, chunks, vectors } = group;
-      const answer = await this.context.embed.embedDocuments({ documents, ends, chunks, vectors }, this.tenant);
-      return { ...group, documents: answer.document as Uint8Array, vectors: answer.vectors };
+      const { documents, ends, vectors } = group;
+      const { failures, ...embedded } = await this.context.embedders.embedDocuments(space, { documents, ends, vectors }, this.tenant);
+      return failures?.[0] ? AppError.fromWire(failures[0].error) : { ...group, ...embedded };
     } catch (error) {
       return this.refusalOf(error);
     }

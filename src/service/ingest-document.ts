@@ -7,7 +7,7 @@ import type { Collection } from '../contract/resources.js';
 import { isSameChunking } from './collection-settings.js';
 import type { Context } from './context.js';
 import { ensureCollection, plannedCollection } from './create-collection.js';
-import { putDocument } from './put-document.js';
+import { putDocument, type ReadyDocument } from './put-document.js';
 
 export interface Ingested {
   docid: DocId;
@@ -16,15 +16,15 @@ export interface Ingested {
 
 /**
  * Throws AppError with the code of what is wrong with the body, or why it cannot be stored now. A missing collection is made
- * with the instance's defaults, but only once the document is ready to be stored.
+ * with the instance's defaults, but only once the document is ready to be stored. `signal`: the client has gone.
  */
-export async function ingestDocument(context: Context, tenant: Tenant, name: CollectionName, body: PrepareRequest['body']): Promise<Ingested> {
+export async function ingestDocument(context: Context, tenant: Tenant, name: CollectionName, body: PrepareRequest['body'], signal?: AbortSignal): Promise<Ingested> {
   const { catalog, metrics } = context;
   const startedAtMs = performance.now();
   const planned = catalog.find(tenant, name) ?? plannedCollection(context, tenant, name, {});
   const prepared = await context.batch.prepare({ body, ...prepareSettings(context, planned) }, tenant);
   const { docid, chunks } = prepared;
-  const { document, vectors } = await embedded(context, tenant, prepared);
+  const { document, vectors } = await embedded(context, planned, prepared, signal);
   const put = async (): Promise<void> => {
     const collection = await ensureCollection(context, tenant, name);
     if (!isPreparedFor(planned, collection)) throw new AppError('collection_changed', undefined, { retryAfterS: 1 });
@@ -50,8 +50,9 @@ export function prepareSettings({ nowMs, metadataBytesMax }: Context, collection
   return { space, chunking, priorityKey, nowMs: nowMs(), metadataBytesMax };
 }
 
-async function embedded({ embed }: Context, tenant: Tenant, { document, vectors }: PrepareAnswer): Promise<{ document: Uint8Array; vectors: Float32Array }> {
+async function embedded({ embedders }: Context, collection: Omit<Collection, 'id'>, { document, vectors }: PrepareAnswer, signal?: AbortSignal): Promise<Pick<ReadyDocument, 'document' | 'vectors'>> {
   if (vectors) return { document, vectors };
-  const answer = await embed.embedDocument(document, tenant);
-  return { document: answer.document as Uint8Array, vectors: answer.vectors };
+  const { documents, vectors: embedded, failures } = await embedders.embedDocuments(collection, { documents: document, ends: [document.length] }, collection.tenant, signal);
+  if (failures?.[0]) throw AppError.fromWire(failures[0].error);
+  return { document: documents, vectors: embedded };
 }

@@ -8,6 +8,7 @@ import { QUERY_CHARACTERS_MAX, QUERY_TOKENS_MAX } from '../contract/limits.js';
 import type { LexicalQuery } from '../contract/ranking.js';
 import type { Collection, SearchMode, SearchTiming } from '../contract/resources.js';
 import { toVector } from '../contract/vector.js';
+import { IDENTITY_TYPE } from '../embedding/spaces.js';
 import { compareDocIds } from '../rank/merge.js';
 import { distinctTokens } from '../text/tokenize.js';
 import { commonBeside, findCommonCollection } from './common-collection.js';
@@ -28,6 +29,8 @@ export interface SearchInput {
   includeCommon?: boolean;
   /** Of the caller's key: ANDed to everything. */
   embeddedFilters?: Readonly<Record<string, unknown>>;
+  /** Aborted when nobody waits for the hits any more. */
+  signal?: AbortSignal;
 }
 
 export interface SearchResult {
@@ -73,10 +76,10 @@ async function searchAll(context: Context, collections: readonly Collection[], m
   return { mode, timing: slowest([embedding, ...timings]), hits: found.map(({ json }) => json), ids: found.map(({ id }) => id) };
 }
 
-async function queryVector({ embed }: Context, { tenant, embedder_type: type, dim }: Collection, { q, v }: SearchInput): Promise<Float32Array> {
-  if (v) return toVector(v, dim, ['body', 'v']);
-  if (type === 'identity') throw new AppError('vectors_only', 'The collection holds vectors only: search it with `v`.');
-  return embed.embedQuery(q as string, tenant);
+async function queryVector({ embedders }: Context, collection: Collection, { q, v, signal }: SearchInput): Promise<Float32Array> {
+  if (v) return toVector(v, collection.dim, ['body', 'v']);
+  if (collection.embedder_type === IDENTITY_TYPE) throw new AppError('vectors_only', 'The collection holds vectors only: search it with `v`.');
+  return embedders.embedQuery(collection, q as string, collection.tenant, signal);
 }
 
 async function lexicalQuery(context: Context, collection: Collection, mode: SearchMode, { q = '' }: SearchInput): Promise<LexicalQuery | undefined> {

@@ -115,7 +115,7 @@ test('the filters of a key hold for every search route, in both forms, and are n
   };
   for (const route of createRoutes(server.context).filter(({ operation }) => operation in expected)) {
     const body = { contentType: 'application/json', bytes: async () => Buffer.from('{"q":"sea","include_common":true}') } as unknown as Request['body'];
-    const reply = await route.handle({ id: 'r', route, startedAtMs: 0, params: { tenant: 'acme', name: 'shelf' }, query: new URLSearchParams('q=sea&include_common=true'), header: () => '', actor, body, aborted: false });
+    const reply = await route.handle({ id: 'r', route, startedAtMs: 0, params: { tenant: 'acme', name: 'shelf' }, query: new URLSearchParams('q=sea&include_common=true'), header: () => '', actor, body, aborted: false, signal: new AbortController().signal });
     assert.ok('jsonParts' in reply);
     const json = JSON.parse(`${reply.jsonParts.join('')}}`) as Record<string, any>;
     assert.deepEqual(idsOf(json), expected[route.operation], route.operation);

@@ -1,58 +1,54 @@
-// An embed worker: turns texts into vectors with the built-in embedder. Asked by src/pool/embed-pool.ts. A long document is
-// embedded in slices, between which the queries that have arrived meanwhile get their turn.
-import { setImmediate as nextTurn } from 'node:timers/promises';
+// An embed worker: turns texts into vectors, and pairs of texts into scores. Asked by src/pool/embed-pool.ts, many messages at a
+// time. Errors go back as data: refusals for the client, faults for the log.
 import { parentPort, threadId } from 'node:worker_threads';
-import { move, Piscina } from 'piscina';
-import type { EmbedDocuments } from '../../src/contract/batch-messages.js';
-import type { EmbedAnswer, EmbedDocument, EmbedQueries } from '../../src/contract/embed-messages.js';
+import { move, Piscina, workerData } from 'piscina';
+import type { EmbeddedDocuments, EmbedRequest, EmbedWorkerStart, QueryVectors, RerankScores } from '../../src/contract/embed-messages.js';
+import { AppError } from '../../src/contract/errors.js';
 import type { LoadedNote, Outcome } from '../../src/contract/messages.js';
-import { unpackDocument, unpackDocuments } from '../../src/contract/prepared-document.js';
-import { loadBuiltinEmbedder } from './builtin/builtin-embedder.js';
+import { embedDocuments } from './embed-documents.js';
+import { yieldToSearches } from './priority.js';
+import { loadRunners } from './runners.js';
 
-/** Characters a slice: about 2 ms of work (load/embed-rate). */
-const SLICE_CHARACTERS = 32_768;
+type Answer = QueryVectors | EmbeddedDocuments | RerankScores;
 
-const embedder = loadBuiltinEmbedder();
+const start = workerData as EmbedWorkerStart;
+// Before the models load: the threads that they start inherit the priority.
+if (start.role === 'documents') yieldToSearches();
+const { embedders, rerankers } = await loadRunners(start);
 parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
 
-export async function run(request: EmbedQueries | EmbedDocument | EmbedDocuments): Promise<Outcome<EmbedAnswer>> {
-  if (request.kind === 'queries') return moved({ vectors: embedder.embed(request.texts) });
-  if (request.kind === 'documents') return moved(await embedTexts(request));
-  const { chunks } = unpackDocument(request.document);
-  const vectors = await embedInSlices(chunks.map(({ text }) => text ?? ''));
-  return moved({ vectors, document: request.document });
-}
-
-/** Chunks without a text keep the vector their row has. */
-async function embedTexts({ documents, ends, vectors }: EmbedDocuments): Promise<EmbedAnswer> {
-  const chunks = unpackDocuments(documents, ends).flatMap((document) => document.chunks);
-  const rows = chunks.flatMap(({ text }, row) => (text === undefined ? [] : [row]));
-  const embedded = await embedInSlices(rows.map((row) => chunks[row]?.text ?? ''));
-  const { dim } = embedder;
-  rows.forEach((row, i) => vectors.set(embedded.subarray(i * dim, (i + 1) * dim), row * dim));
-  return { vectors, document: documents };
-}
-
-async function embedInSlices(texts: readonly string[]): Promise<Float32Array> {
-  const vectors = new Float32Array(texts.length * embedder.dim);
-  for (let from = 0; from < texts.length; ) {
-    const to = endOfSlice(texts, from);
-    vectors.set(embedder.embed(texts.slice(from, to)), from * embedder.dim);
-    from = to;
-    if (from < texts.length) await nextTurn();
+export async function run(request: EmbedRequest): Promise<Outcome<Answer>> {
+  try {
+    return moved(await answer(request));
+  } catch (error) {
+    if (error instanceof AppError) return { error: error.toWire() };
+    return { fault: error instanceof Error ? (error.stack ?? error.message) : String(error) };
   }
-  return vectors;
 }
 
-function endOfSlice(texts: readonly string[], from: number): number {
-  let characters = 0;
-  let to = from;
-  while (to < texts.length && characters < SLICE_CHARACTERS) characters += (texts[to++] as string).length;
-  return to;
+async function answer(request: EmbedRequest): Promise<Answer> {
+  switch (request.kind) {
+    case 'queries': {
+      const { vectors, failures } = await known(embedders, request.embedder).embed(request.texts, 'query', () => false);
+      for (const failure of failures?.values() ?? []) throw failure;
+      return { vectors };
+    }
+    case 'documents':
+      return embedDocuments(known(embedders, request.embedder), request);
+    case 'rerank':
+      return { scores: await known(rerankers, request.reranker).score(request.query, request.texts) };
+  }
+}
+
+function known<T>(runners: ReadonlyMap<string, T>, key: string): T {
+  const runner = runners.get(key);
+  if (!runner) throw new Error(`this worker does not run ${key}`);
+  return runner;
 }
 
 /** The answer, its vectors and bytes moved to the front thread instead of copied. */
-function moved(answer: EmbedAnswer): Outcome<EmbedAnswer> {
-  const buffers = [answer.vectors.buffer, ...(answer.document ? [answer.document.buffer] : [])];
-  return move({ [Piscina.transferableSymbol]: buffers, [Piscina.valueSymbol]: { value: answer } } as never) as unknown as Outcome<EmbedAnswer>;
+function moved(answer: Answer): Outcome<Answer> {
+  const views = 'scores' in answer ? [answer.scores] : 'documents' in answer ? [answer.vectors, answer.documents] : [answer.vectors];
+  const buffers = views.map(({ buffer }) => buffer);
+  return move({ [Piscina.transferableSymbol]: buffers, [Piscina.valueSymbol]: { value: answer } } as never) as unknown as Outcome<Answer>;
 }

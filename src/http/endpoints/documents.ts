@@ -18,7 +18,7 @@ export const postDocument =
     const [tenant, collection] = collectionOf(request);
     const csv = csvOptions(request.query);
     const body = await ingestBody(request.body, csv);
-    const { docid, chunks } = await withFaultCode('ingest_failed', () => ingestDocument(context, tenant, collection, body));
+    const { docid, chunks } = await withFaultCode('ingest_failed', () => ingestDocument(context, tenant, collection, body, request.signal));
     return { status: 201, json: { tenant, collection, docid, chunks } };
   };
 

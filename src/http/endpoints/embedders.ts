@@ -1,13 +1,18 @@
-// The embedder inventory, for the admin and for a tenant: every tenant may use every instance.
+// The embedder inventory: for the admin all of it, for a tenant what it may use.
 // Handlers on the front thread. The route table (routes.ts) names them.
 import type { TenantEmbedderInventory } from '../../contract/api/tenants.js';
-import { embedderInventory } from '../../service/embedder-inventory.js';
+import type { Context } from '../../service/context.js';
 import type { Handler } from '../route.js';
 import { tenantOf } from './path.js';
 
-export const getEmbedders: Handler = async () => ({ status: 200, json: embedderInventory() });
+export const getEmbedders =
+  ({ embedders }: Context): Handler =>
+  async () => ({ status: 200, json: embedders.inventory() });
 
-export const getTenantEmbedders: Handler = async (request) => {
-  const json: TenantEmbedderInventory = { tenant: tenantOf(request), ...embedderInventory() };
-  return { status: 200, json };
-};
+export const getTenantEmbedders =
+  ({ embedders }: Context): Handler =>
+  async (request) => {
+    const tenant = tenantOf(request);
+    const json: TenantEmbedderInventory = { tenant, ...embedders.inventory(tenant) };
+    return { status: 200, json };
+  };

@@ -46,16 +46,16 @@ export const getSharedSearch =
     return answer(() => sharedSearch(context, input));
   };
 
-async function bodyInput({ body, actor }: Request): Promise<SearchInput> {
-  return inputOf(fitting(validateBody(parseJson(await body.bytes())), 'body'), 'body', actor);
+async function bodyInput({ body, actor, signal }: Request): Promise<SearchInput> {
+  return inputOf(fitting(validateBody(parseJson(await body.bytes())), 'body'), 'body', actor, signal);
 }
 
-function queryInput({ query, actor }: Request): SearchInput {
-  return inputOf(fitting(validateQuery(valuesOf(query)), 'query'), 'query', actor);
+function queryInput({ query, actor, signal }: Request): SearchInput {
+  return inputOf(fitting(validateQuery(valuesOf(query)), 'query'), 'query', actor, signal);
 }
 
 /** `null` counts as absent. */
-function inputOf(body: SearchBody, where: string, { filters: embeddedFilters }: Actor): SearchInput {
+function inputOf(body: SearchBody, where: string, { filters: embeddedFilters }: Actor, signal: AbortSignal): SearchInput {
   const { q, v, k, mode, filters, content_filter: contentFilter, include_common: includeCommon } = body;
   if ((q == null) === (v == null)) throw invalidField([where], 'exactly one of q and v is wanted', 'value_error');
   if (q?.trim() === '') throw invalidField([where, 'q'], 'the search text is empty', 'too_short', q);
@@ -68,6 +68,7 @@ function inputOf(body: SearchBody, where: string, { filters: embeddedFilters }: 
     ...(contentFilter == null ? {} : { contentFilter }),
     ...(includeCommon == null ? {} : { includeCommon }),
     ...(embeddedFilters === undefined ? {} : { embeddedFilters }),
+    signal,
   };
 }
 

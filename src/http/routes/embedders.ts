@@ -1,12 +1,13 @@
 // The inventory of embedder instances: for a tenant, and for the admin.
 // Called by routes.ts at start.
 import { getEmbedders, getTenantEmbedders } from '../endpoints/embedders.js';
+import type { Context } from '../../service/context.js';
 import type { Route } from '../route.js';
 import { get, READ } from './kit.js';
 
-export function embedderRoutes(): Route[] {
+export function embedderRoutes(context: Context): Route[] {
   return [
-    { ...get('listEmbeddersAsAdmin', '/v1/admin/embedders', [200, 401, 403, 500], getEmbedders), access: 'admin' },
-    get('listEmbedders', '/v1/embedders/{tenant}', READ, getTenantEmbedders),
+    { ...get('listEmbeddersAsAdmin', '/v1/admin/embedders', [200, 401, 403, 500], getEmbedders(context)), access: 'admin' },
+    get('listEmbedders', '/v1/embedders/{tenant}', READ, getTenantEmbedders(context)),
   ];
 }

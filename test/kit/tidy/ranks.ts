@@ -5,7 +5,7 @@ import type { SourceFile } from './project.js';
 
 /** Folders of src. Equal ranks do not see each other. Files in src itself compose the rest; nothing imports main.ts. */
 const RANKS: Readonly<Record<string, number>> = {
-  base: 0, contract: 1, client: 1, rank: 2, text: 2, pool: 3, store: 3, archive: 3, tenants: 4, jobs: 5, service: 6, http: 7, '': 8, cli: 9,
+  base: 0, contract: 1, client: 1, rank: 2, text: 2, pool: 3, store: 3, archive: 3, tenants: 4, embedding: 4, jobs: 5, service: 6, http: 7, '': 8, cli: 9,
 };
 const MAIN_RANK = 10;
 const WORKERS_SEE = ['base', 'contract', 'text', 'store', 'rank'];

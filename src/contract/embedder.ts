@@ -1,0 +1,75 @@
+// Embedders and rerankers as the server runs them: plain data, checked when the configuration was read, given to the workers
+// at their start. Types only. Read by src/embedding, src/pool/embed-pool.ts and workers/embed.
+import type { Space } from './resources.js';
+
+/** How the vectors of a text's tokens become one. */
+export type Pooling = 'mean' | 'cls' | 'max' | 'mean_sqrt_len' | 'last_token';
+
+/** A model folder in the layout of sentence-transformers. */
+export interface OnnxModel {
+  directory: string;
+  /** The graph, relative to the directory. */
+  file: string;
+  pooling: Pooling;
+  normalize: boolean;
+  /** Tokens of a text that the model reads, special ones included; the rest is cut off. */
+  tokensMax: number;
+  /** Length of what the model gives. */
+  modelDim: number;
+  /** Length of the vectors: less than `modelDim` for the first dimensions of a matryoshka model. */
+  dim: number;
+  queryPrefix: string;
+  passagePrefix: string;
+}
+
+/** Bounds and ways of every HTTP endpoint. */
+export interface RemoteEndpoint {
+  /** Without a slash at the end. */
+  url: string;
+  model: string;
+  /** '' for none. */
+  apiKey: string;
+  timeoutMs: number;
+  /** How often a call is tried again. */
+  retriesMax: number;
+  /** 0 is no bound. */
+  requestsPerMinute: number;
+  tokensPerMinute: number;
+  /** Calls under way at a time. */
+  callsMax: number;
+}
+
+/** An endpoint that speaks OpenAI's `/embeddings`. */
+export interface OpenAiEndpoint extends RemoteEndpoint {
+  dim: number;
+  /** Whether `dimensions` is sent along: endpoints that do not know it refuse it. */
+  sendsDimensions: boolean;
+  /** Of one call. */
+  inputsMax: number;
+  tokensMax: number;
+  /** A longer text is cut off; 0 is no bound. */
+  charactersMax: number;
+  queryPrefix: string;
+  passagePrefix: string;
+}
+
+export type EmbedderSpec = { key: string } & ({ type: 'builtin' } | { type: 'onnx'; model: OnnxModel } | { type: 'openai'; endpoint: OpenAiEndpoint });
+
+/** What takes texts and gives vectors of its space. Several may serve one space. */
+export interface EmbedderInstance {
+  key: string;
+  space: Space;
+  /** Tenants that may use it; absent: all. */
+  tenants?: readonly string[];
+  spec: EmbedderSpec;
+}
+
+/** A cross-encoder: an ONNX folder whose graph gives one score for a pair of texts. */
+export interface OnnxReranker {
+  directory: string;
+  file: string;
+  /** Tokens of a pair, special ones included; the passage is cut off. */
+  tokensMax: number;
+}
+
+export type RerankerSpec = { key: string } & ({ type: 'onnx'; model: OnnxReranker } | { type: 'endpoint'; endpoint: RemoteEndpoint });

@@ -1,0 +1,89 @@
+// How much of what travels to an embed worker in one message, and how many messages are under way: few, since what waits at
+// a worker is first come, first served. Used by embed-crew.ts on the front thread.
+import type { EmbedderSpec } from '../contract/embedder.js';
+import type { DocumentTexts, EmbedAnswer, EmbedDocuments, EmbeddedDocuments, EmbedRequest, RerankTexts } from '../contract/embed-messages.js';
+import { Lane, type Ask } from './lane.js';
+
+const WAITING_MAX = 8192;
+/** Bytes of documents that a tenant may have embedded before the next one is served: some milliseconds of work for the built-in embedder. */
+const DOCUMENTS_QUANTUM_BYTES = 64 * 1024;
+
+interface Traffic {
+  /** Queries in a message. */
+  queriesMax: number;
+  /** Messages under way at each worker, of queries and of documents. */
+  queryMessagesMax: number;
+  documentMessagesMax: number;
+}
+
+/** A model takes milliseconds for a query, and joins the texts of the messages that have reached it; an endpoint answers when it does. */
+const TRAFFIC: Readonly<Record<EmbedderSpec['type'], Traffic>> = {
+  builtin: { queriesMax: 32, queryMessagesMax: 2, documentMessagesMax: 2 },
+  onnx: { queriesMax: 4, queryMessagesMax: 2, documentMessagesMax: 8 },
+  openai: { queriesMax: 64, queryMessagesMax: 64, documentMessagesMax: 64 },
+};
+const RERANK_MESSAGES_MAX = 2;
+
+/** Documents to embed, and the word that tells the worker when nobody waits for them any more. */
+export interface DocumentsAsk extends DocumentTexts {
+  embedder: string;
+  signal: AbortSignal | undefined;
+}
+
+export type Run = <R extends EmbedRequest>(request: R, moved: ArrayBuffer[]) => Promise<EmbedAnswer<R>>;
+
+export function queriesLane({ key, type }: EmbedderSpec, threads: number, run: Run): Lane<string, Float32Array> {
+  const { queriesMax, queryMessagesMax } = TRAFFIC[type];
+  return new Lane({ requestsMax: queriesMax, messagesMax: threads * queryMessagesMax, waitingMax: WAITING_MAX }, (batch) =>
+    settle(batch, async () => {
+      const { vectors } = await run({ kind: 'queries', embedder: key, texts: batch.map(({ request }) => request) }, []);
+      const dim = vectors.length / batch.length;
+      batch.forEach(({ resolve }, i) => resolve(vectors.subarray(i * dim, (i + 1) * dim)));
+    }),
+  );
+}
+
+export function documentsLane({ type }: EmbedderSpec, threads: number, run: Run): Lane<DocumentsAsk, EmbeddedDocuments> {
+  const options = {
+    requestsMax: 1,
+    messagesMax: threads * TRAFFIC[type].documentMessagesMax,
+    waitingMax: WAITING_MAX,
+    costOf: ({ documents }: DocumentsAsk) => documents.byteLength,
+    quantum: DOCUMENTS_QUANTUM_BYTES,
+  };
+  return new Lane(options, (batch) =>
+    settle(batch, async () => {
+      for (const { request, resolve } of batch) resolve(await embedDocuments(request, run));
+    }),
+  );
+}
+
+export function rerankLane(threads: number, run: Run): Lane<Omit<RerankTexts, 'kind'>, Float32Array> {
+  return new Lane({ requestsMax: 1, messagesMax: threads * RERANK_MESSAGES_MAX, waitingMax: WAITING_MAX }, (batch) =>
+    settle(batch, async () => {
+      for (const { request, resolve } of batch) resolve((await run({ kind: 'rerank', ...request }, [])).scores);
+    }),
+  );
+}
+
+async function embedDocuments({ signal, ...request }: DocumentsAsk, run: Run): Promise<EmbeddedDocuments> {
+  const cancelled = new Int32Array(new SharedArrayBuffer(4));
+  const cancel = (): void => void Atomics.store(cancelled, 0, 1);
+  signal?.addEventListener('abort', cancel, { once: true });
+  try {
+    const message: EmbedDocuments = { kind: 'documents', ...request, cancelled };
+    return await run(message, buffersOf(request));
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+  }
+}
+
+const buffersOf = ({ documents, vectors, given }: DocumentTexts): ArrayBuffer[] => [documents, vectors, given].flatMap((view) => (view ? [view.buffer as ArrayBuffer] : []));
+
+async function settle<Q, A>(batch: Ask<Q, A>[], work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    for (const { reject } of batch) reject(error);
+  }
+}
