@@ -1,0 +1,66 @@
+// A model folder on disk and what it says of itself: SOURCE.json names the repository, the commit and every file with its
+// digest. While it is being filled that is SOURCE.json.part, so that a folder with SOURCE.json is whole. Called by fetch-model.mjs.
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync, openSync, closeSync, fsyncSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Refusal } from './faults.mjs';
+
+const SOURCE = 'SOURCE.json';
+const PART = '.part';
+
+export const partOf = (path) => `${path}${PART}`;
+
+/** What a folder holds, whole or begun: `{ repo, commit, files }`, without files for an empty one. Refuses a folder of someone else. */
+export function readSource(folder, repo) {
+  const names = [SOURCE, partOf(SOURCE)].filter((name) => existsSync(join(folder, name)));
+  const others = readdirSync(folder).filter((name) => name !== '.lock');
+  if (names.length === 0 && others.length > 0) throw new Refusal(`${folder} has files that are not from here: choose another folder with --to`);
+  const isWhole = names[0] === SOURCE;
+  const source = names.length === 0 ? { repo, files: [] } : parse(join(folder, names[0]));
+  if (source.repo !== repo) throw new Refusal(`${folder} holds ${source.repo}: remove it, or choose another folder with --to`);
+  return { ...source, isWhole };
+}
+
+function parse(path) {
+  try {
+    const source = JSON.parse(readFileSync(path, 'utf8'));
+    if (Array.isArray(source.files)) return source;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new Refusal(`${path} is damaged: remove the folder`);
+}
+
+/** Says that the folder is being filled. Files and parts of an earlier source that are of no use to this one go. */
+export function beginSource(folder, source, before) {
+  for (const { path, digest } of before.files) {
+    const kept = source.files.find((file) => file.path === path);
+    if (kept?.digest !== digest) rmSync(join(folder, partOf(path)), { force: true });
+    if (kept === undefined) rmSync(join(folder, path), { force: true });
+  }
+  writeFileSync(join(folder, partOf(SOURCE)), `${JSON.stringify(source, undefined, 2)}\n`, { flush: true });
+  rmSync(join(folder, SOURCE), { force: true });
+}
+
+/** Says that it is whole. */
+export const finishSource = (folder) => renameSynced(join(folder, SOURCE));
+
+/** Gives a part, whose bytes are on the disk, its name. */
+export function renameSynced(path) {
+  renameSync(partOf(path), path);
+  const directory = openSync(dirname(path), 'r');
+  fsyncSync(directory);
+  closeSync(directory);
+}
+
+export const sizeOf = (path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** Whether the file at `path` has the size and the digest that the listing gives. */
+export async function isIntact(path, { size, digest }) {
+  if (!existsSync(path) || sizeOf(path) !== size) return false;
+  const [kind, hex] = digest.split(':');
+  const hash = createHash(kind === 'sha256' ? 'sha256' : 'sha1');
+  if (kind === 'git-sha1') hash.update(`blob ${size}\0`);
+  for await (const bytes of createReadStream(path)) hash.update(bytes);
+  return hash.digest('hex') === hex;
+}
