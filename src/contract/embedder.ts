@@ -5,13 +5,14 @@ import type { Space } from './resources.js';
 /** How the vectors of a text's tokens become one. */
 export type Pooling = 'mean' | 'cls' | 'max' | 'mean_sqrt_len' | 'last_token';
 
-/** A model folder in the layout of sentence-transformers. */
+/** A model folder in the layout of sentence-transformers. Its vectors are brought to length 1, as cosine wants them. */
 export interface OnnxModel {
   directory: string;
   /** The graph, relative to the directory. */
   file: string;
   pooling: Pooling;
-  normalize: boolean;
+  /** Whether the output `sentence_embedding` of a graph that has one is taken instead of pooling its tokens; `always`: it has to be there. */
+  ownVector: 'never' | 'preferred' | 'always';
   /** Tokens of a text that the model reads, special ones included; the rest is cut off. */
   tokensMax: number;
   /** Length of what the model gives. */
@@ -73,3 +74,11 @@ export interface OnnxReranker {
 }
 
 export type RerankerSpec = { key: string } & ({ type: 'onnx'; model: OnnxReranker } | { type: 'endpoint'; endpoint: RemoteEndpoint });
+
+/** What scores how well texts answer a query. */
+export interface RerankerInstance {
+  key: string;
+  /** Tenants that may use it; absent: all. */
+  tenants?: readonly string[];
+  spec: RerankerSpec;
+}

@@ -1,0 +1,141 @@
+// Joins the texts of all messages that wait into runs of the model. A run blocks the thread; before each, one turn of the event
+// loop lets the messages in that have come meanwhile. There is no other wait: a run that is not full costs little more than its
+// tokens, so that a wait would only be added to what a search takes. Owner: the runner of one model; embed workers.
+//
+// 1. One run at a time. 2. Every message in turn has its oldest text in a run, so a long document holds no short one up.
+// 3. A cancelled message is out before the next run. 4. Of each message, only so many texts are tokenized ahead.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AppError } from '../../../src/contract/errors.js';
+import type { Embedded } from '../runner.js';
+import { nextRun } from './next-run.js';
+import type { Vectorize } from './text-vectors.js';
+import type { Encoding } from './tokenizer.js';
+
+/** Enough to find texts of one length among, and some milliseconds of work. */
+const AHEAD_TEXTS = 32;
+
+/** The texts of one message. */
+interface Message {
+  texts: readonly string[];
+  isCancelled: () => boolean;
+  answer: { vectors: Float32Array; truncated: Uint8Array; failures: Map<number, AppError> };
+  /** How many texts are encoded, and how many are done. */
+  encoded: number;
+  done: number;
+  resolve: (answer: Embedded) => void;
+  reject: (error: AppError) => void;
+}
+
+/** An encoded text of a message, waiting for its run. */
+interface Ready {
+  message: Message;
+  place: number;
+  encoding: Encoding;
+}
+
+export interface BatcherOptions {
+  dim: number;
+  encode: (text: string) => Encoding;
+  vectorize: Vectorize;
+  /** Tokens of a run, padding included; a longer text runs alone, and with 0 every text. */
+  runTokensMax: number;
+  /** Told once of each message with texts that failed. */
+  report: (fault: string) => void;
+}
+
+export class Batcher {
+  /** In turns: the first is the next to be served. */
+  private messages: Message[] = [];
+  /** Oldest first. */
+  private ready: Ready[] = [];
+  private isWorking = false;
+
+  constructor(private readonly options: BatcherOptions) {}
+
+  /** As Runner.embed does. One that is cancelled resolves before its texts are done. */
+  embed(texts: readonly string[], isCancelled: () => boolean): Promise<Embedded> {
+    const answer = { vectors: new Float32Array(texts.length * this.options.dim), truncated: new Uint8Array(texts.length), failures: new Map<number, AppError>() };
+    if (texts.length === 0) return Promise.resolve(answer);
+    return new Promise((resolve, reject) => {
+      this.messages.push({ texts, isCancelled, answer, encoded: 0, done: 0, resolve, reject });
+      if (!this.isWorking) void this.work();
+    });
+  }
+
+  private async work(): Promise<void> {
+    this.isWorking = true;
+    while (this.messages.length > 0) {
+      await nextTurn();
+      this.dropCancelled();
+      this.encodeAhead();
+      const run = this.takeRun();
+      if (run.length > 0) await this.run(run);
+    }
+    this.isWorking = false;
+  }
+
+  private dropCancelled(): void {
+    const cancelled = new Set(this.messages.filter(({ isCancelled }) => isCancelled()));
+    if (cancelled.size === 0) return;
+    this.messages = this.messages.filter((message) => !cancelled.has(message));
+    this.ready = this.ready.filter(({ message }) => !cancelled.has(message));
+    for (const { resolve, answer } of cancelled) resolve(answer);
+  }
+
+  private encodeAhead(): void {
+    for (const message of this.messages) {
+      while (message.encoded < message.texts.length && message.encoded - message.done < AHEAD_TEXTS) this.encodeNext(message);
+    }
+  }
+
+  private encodeNext(message: Message): void {
+    const place = message.encoded++;
+    try {
+      const encoding = this.options.encode(message.texts[place] as string);
+      message.answer.truncated[place] = Number(encoding.isTruncated);
+      this.ready.push({ message, place, encoding });
+    } catch (error) {
+      this.settle(message, place, error as Error);
+    }
+  }
+
+  /** What runs next: it begins with the oldest text of the message whose turn it is, which then goes to the end of the line. */
+  private takeRun(): Ready[] {
+    const message = this.messages.shift();
+    if (!message) return [];
+    this.messages.push(message);
+    const first = this.ready.findIndex((ready) => ready.message === message);
+    const places = new Set(nextRun(this.ready.map(({ encoding }) => encoding.ids.length), first, this.options.runTokensMax));
+    const run = this.ready.filter((_, place) => places.has(place));
+    this.ready = this.ready.filter((_, place) => !places.has(place));
+    return run;
+  }
+
+  /** Where the model refuses a batch, each text has a run of its own, so that one does not fail the others. */
+  private async run(batch: readonly Ready[]): Promise<void> {
+    const { dim, vectorize } = this.options;
+    try {
+      const rows = await vectorize(batch.map(({ encoding }) => encoding));
+      batch.forEach(({ message, place }, i) => this.settle(message, place, rows.subarray(i * dim, (i + 1) * dim)));
+    } catch (error) {
+      if (batch.length > 1) for (const ready of batch) await this.run([ready]);
+      else for (const { message, place } of batch) this.settle(message, place, error as Error);
+    }
+  }
+
+  private settle(message: Message, place: number, result: Float32Array | Error): void {
+    const { answer, texts, resolve, reject } = message;
+    if (result instanceof Error) this.note(message, place, result);
+    else answer.vectors.set(result, place * this.options.dim);
+    if (++message.done < texts.length) return;
+    this.messages = this.messages.filter((other) => other !== message);
+    const [failure] = answer.failures.values();
+    if (failure && answer.failures.size === texts.length) reject(failure);
+    else resolve(answer);
+  }
+
+  private note({ answer, texts }: Message, place: number, error: Error): void {
+    if (answer.failures.size === 0) this.options.report(`text ${place} of ${texts.length}, and perhaps others, could not be embedded: ${error.stack}`);
+    answer.failures.set(place, new AppError('embedder_unavailable', 'The model cannot embed this text.'));
+  }
+}

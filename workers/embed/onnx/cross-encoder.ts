@@ -1,0 +1,73 @@
+// A cross-encoder: an ONNX graph that reads a query and a passage together and gives one number for how well the passage answers.
+// Pairs are run in small groups of like length, and other messages get their turn in between. Called by runners.ts; embed workers.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { OnnxReranker } from '../../../src/contract/embedder.js';
+import { AppError } from '../../../src/contract/errors.js';
+import type { Reranker } from '../runner.js';
+import { createPairEncoder, pairFrameOf } from './pair-encoder.js';
+import { openSession } from './session.js';
+import { loadTokenizer, openTokenizer, type Encoding } from './tokenizer.js';
+
+/** Padding included. A run holds up the searches behind it: this is as long as one pair may be with most models. */
+const RUN_TOKENS_MAX = 512;
+/** Passages encoded in a turn of the event loop. */
+const ENCODED_AT_ONCE = 16;
+
+/** The numbers of some pairs, as the graph gives them. */
+type RunPairs = (pairs: readonly Encoding[]) => Promise<Float32Array>;
+
+/** `threads`: those that one run may use. Rejects where the folder does not hold a cross-encoder. */
+export async function openCrossEncoder({ directory, file, tokensMax }: OnnxReranker, threads: number, report: (fault: string) => void): Promise<Reranker> {
+  const { padId, contentOf } = loadTokenizer(directory, tokensMax);
+  const encoder = createPairEncoder(pairFrameOf(openTokenizer(directory)), contentOf, tokensMax);
+  const session = await openSession(directory, file, threads, padId);
+  const output = session.outputs[0]?.name;
+  if (output === undefined) throw new Error(`${file} has no output of 32-bit floats`);
+  const run: RunPairs = async (pairs) => {
+    const { values, shape } = await session.run(pairs, output);
+    if (values.length !== pairs.length) throw new Error(`${file} gives ${output} of shape ${shape.join(' x ')} for ${pairs.length} pairs, not one number for each`);
+    return values;
+  };
+  // Whatever the graph gives is seen now, not at the first search.
+  await run([encoder('a')('b')]);
+  const failed = (error: Error): never => {
+    report(`pairs of texts could not be scored: ${error.stack}`);
+    throw new AppError('embedder_unavailable');
+  };
+  return { score: async (query, texts) => score(run, await encodeAll(encoder(query), texts)).catch(failed) };
+}
+
+async function encodeAll(encode: (passage: string) => Encoding, texts: readonly string[]): Promise<Encoding[]> {
+  const pairs: Encoding[] = [];
+  for (const text of texts) {
+    pairs.push(encode(text));
+    if (pairs.length % ENCODED_AT_ONCE === 0) await nextTurn();
+  }
+  return pairs;
+}
+
+async function score(runPairs: RunPairs, pairs: readonly Encoding[]): Promise<Float32Array> {
+  const scores = new Float32Array(pairs.length);
+  for (const run of runsOf(pairs.map(({ ids }) => ids.length))) {
+    const logits = await runPairs(run.map((place) => pairs[place] as Encoding));
+    run.forEach((place, i) => (scores[place] = sigmoid(logits[i] as number)));
+    await nextTurn();
+  }
+  return scores;
+}
+
+/** Places of pairs that are run together, by their lengths: the longest first, so that each run is padded to that of its first. */
+export function runsOf(lengths: readonly number[]): number[][] {
+  const lengthOf = (place: number): number => lengths[place] as number;
+  const places = [...lengths.keys()].sort((a, b) => lengthOf(b) - lengthOf(a));
+  const runs: number[][] = [];
+  for (let start = 0; start < places.length; ) {
+    const count = Math.max(1, Math.floor(RUN_TOKENS_MAX / lengthOf(places[start] as number)));
+    runs.push(places.slice(start, start + count));
+    start += count;
+  }
+  return runs;
+}
+
+/** What sentence-transformers makes of the number that a cross-encoder with one label gives. */
+const sigmoid = (logit: number): number => 1 / (1 + Math.exp(-logit));
