@@ -1,9 +1,9 @@
 // An answer that refuses, as the error it becomes. Called by transport.ts.
 // Pure.
+import { parseRetryAfterMs } from '../base/retry-after.js';
 import type { ErrorEnvelope } from '../contract/api/common.js';
 import type { ErrorType } from '../contract/errors.js';
 import { classOf, SheafError } from './errors.js';
-import { parseRetryAfterMs } from './retry.js';
 
 /** `http_error` for a body that is no envelope; the request id is that of the header then. */
 export function errorOf(response: Response, text: string): SheafError {

@@ -1,5 +1,6 @@
 // When to send a refused request again, and how long to wait before. Called by transport.ts, which does the waiting.
 // Pure.
+import { parseRetryAfterMs } from '../base/retry-after.js';
 import type { ErrorCode } from '../contract/errors.js';
 
 export const RETRIES_MAX = 5;
@@ -24,11 +25,4 @@ export function retryWaitMs(attempt: number, retryAfter: string | null, nowMs: n
   const askedMs = retryAfter === null ? undefined : parseRetryAfterMs(retryAfter, nowMs);
   const waitMs = askedMs ?? WAIT_FIRST_MS * 2 ** attempt;
   return Math.min(WAIT_MAX_MS, Math.round(waitMs * (1 + random / 4)));
-}
-
-/** Seconds or an HTTP date; undefined for anything else. */
-export function parseRetryAfterMs(value: string, nowMs: number): number | undefined {
-  if (/^\d+$/.test(value.trim())) return Number(value) * 1000;
-  const atMs = Date.parse(value);
-  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }

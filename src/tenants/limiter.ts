@@ -2,9 +2,9 @@
 // others down. Asked by the HTTP server for every request on a limited route, before the body is read; front thread.
 // A bucket that is full again is as good as none: those of idle tenants are dropped, and memory goes with the busy ones.
 import { AppError } from '../contract/errors.js';
-import type { Actor, Permit } from './actor.js';
+import { accountOf, type Actor, type Permit } from './actor.js';
 import type { TenantLimits } from './limits.js';
-import { TokenBucket, type BucketRate } from './token-bucket.js';
+import { TokenBucket, type BucketRate } from '../base/token-bucket.js';
 
 interface Use {
   readonly bucket: TokenBucket;
@@ -31,8 +31,7 @@ export class TenantLimiter {
    */
   admit(actor: Actor, tenant: string | undefined): Permit {
     if (actor.unlimited) return UNLIMITED;
-    // No slug begins like this: a caller whose name is that of a tenant does not use up what that has.
-    const name = tenant ?? (actor.tenants?.length === 1 ? actor.tenants[0] : undefined) ?? `@${actor.name}`;
+    const name = tenant ?? accountOf(actor);
     const limits = this.limitsOf(name);
     const rate = rateOf(limits);
     if (rate.perSecond === Infinity && limits.inFlightMax === Infinity) return UNLIMITED;

@@ -19,10 +19,10 @@ export interface FakeReply {
   headers?: Record<string, string>;
 }
 
-/** `hang up` breaks the connection without an answer; `never` leaves it open. */
+/** `hang up` breaks the connection without an answer, `break off` in the middle of one; `never` leaves it open. */
 export type Answer = (request: FakeRequest) => Outcome | Promise<Outcome>;
 
-type Outcome = FakeReply | 'hang up' | 'never';
+export type Outcome = FakeReply | 'hang up' | 'break off' | 'never';
 
 export interface FakeServer {
   url: string;
@@ -49,6 +49,10 @@ async function handle(message: IncomingMessage, response: ServerResponse, reques
   const reply = await answer(request);
   if (reply === 'never') return;
   if (reply === 'hang up') return void message.socket.destroy();
+  if (reply === 'break off') {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+    return void response.write('{"data"', () => message.socket.destroy());
+  }
   response.writeHead(reply.status ?? 200, { 'content-type': reply.text === undefined ? 'application/json' : 'text/plain', ...reply.headers });
   response.end(reply.text ?? JSON.stringify(reply.json ?? { ok: true }));
 }

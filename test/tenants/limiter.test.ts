@@ -6,7 +6,7 @@ import { AppError } from '../../src/contract/errors.js';
 import type { Actor } from '../../src/tenants/actor.js';
 import { TenantLimiter } from '../../src/tenants/limiter.js';
 import { configuredLimits, limitsUnder, toldLimits, type TenantLimits } from '../../src/tenants/limits.js';
-import { TokenBucket } from '../../src/tenants/token-bucket.js';
+import { TokenBucket } from '../../src/base/token-bucket.js';
 
 const OPEN: TenantLimits = { requestsPerSecond: 0, burst: 0, inFlightMax: 0, collectionsMax: 0, chunksPerCollectionMax: 0 };
 const INHERIT = { max_collections: null, max_chunks_per_collection: null, requests_per_second: null, burst: null, max_in_flight: null };

@@ -1,5 +1,5 @@
 // A token bucket: so many requests a second in the long run, and a burst at once. Pure; the caller gives the time.
-// Used by limiter.ts, one for each tenant. The algorithm is the one of ITU-T I.371 ("leaky bucket as a meter"), in tokens.
+// One for each tenant in src/tenants/limiter.ts, and for each budget of an endpoint in workers/embed/remote. The algorithm is the one of ITU-T I.371 ("leaky bucket as a meter"), in tokens.
 
 export interface BucketRate {
   /** Tokens that come back each second; Infinity for no bound, 0 for none. */
@@ -30,6 +30,11 @@ export class TokenBucket {
     if (this.tokens < 1) return false;
     this.tokens -= 1;
     return true;
+  }
+
+  /** Takes tokens whether they are there or not, into debt; less than none gives some back. */
+  spend(tokens: number): void {
+    this.tokens -= tokens;
   }
 
   /** Whole tokens there now. */

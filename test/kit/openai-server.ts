@@ -1,0 +1,107 @@
+// A local server that speaks OpenAI's `/v1/embeddings`, and `/v1/rerank` in the shape of Cohere or of TEI, over real HTTP. It keeps
+// what it was asked, and fails as a test tells it. Its vectors and scores can be computed beside it (vectorOf, scoreOf).
+import type { TestContext } from 'node:test';
+import { startFakeServer, type FakeReply, type FakeRequest, type Outcome } from './fake-server.js';
+
+export interface EmbeddingsRequest {
+  model: string;
+  input: string[];
+  encoding_format?: string;
+  dimensions?: number;
+}
+
+export interface RerankRequest {
+  query: string;
+  model?: string;
+  documents?: string[];
+  texts?: string[];
+}
+
+export interface OpenAiServerOptions {
+  dim: number;
+  /** Answers with lists of numbers whatever it is asked for, as many servers do. */
+  givesLists?: boolean;
+  /** More texts in a call are refused with 413. */
+  inputsMax?: number;
+  /** A call with such a text is refused with 400. */
+  refuses?: (text: string) => boolean;
+  /** Other keys are refused with 401. */
+  apiKey?: string;
+  /** How it speaks rerank; absent, Cohere's way. */
+  rerank?: 'cohere' | 'tei';
+  /** Asked first, with the number of the call from 0: what to do instead of answering; undefined answers. */
+  fail?: (number: number, call: EmbeddingsRequest | RerankRequest) => Outcome | undefined | Promise<Outcome | undefined>;
+}
+
+export interface OpenAiServer {
+  /** With `/v1`. */
+  url: string;
+  calls: EmbeddingsRequest[];
+  reranks: RerankRequest[];
+  requests: FakeRequest[];
+}
+
+/** Listens on the loopback until the test ends. */
+export async function startOpenAiServer(t: TestContext, options: OpenAiServerOptions): Promise<OpenAiServer> {
+  const [calls, reranks]: [EmbeddingsRequest[], RerankRequest[]] = [[], []];
+  const { url, requests } = await startFakeServer(t, async ({ method, path, headers, body }) => {
+    const call = JSON.parse(body.toString()) as EmbeddingsRequest & RerankRequest;
+    const number = calls.length + reranks.length;
+    if (path === '/v1/rerank') reranks.push(call);
+    else calls.push(call);
+    const failure = await options.fail?.(number, call);
+    if (failure) return failure;
+    if (method !== 'POST' || !['/v1/embeddings', '/v1/rerank'].includes(path)) return refusal(404, 'Not Found');
+    if (options.apiKey && headers.authorization !== `Bearer ${options.apiKey}`) return refusal(401, `Incorrect API key provided: ${headers.authorization}`);
+    return path === '/v1/rerank' ? rerank(call, options) : embeddings(call, options);
+  });
+  return { url: `${url}/v1`, calls, reranks, requests };
+}
+
+function embeddings({ model, input, encoding_format: encoding, dimensions }: EmbeddingsRequest, options: OpenAiServerOptions): FakeReply {
+  if (!Array.isArray(input) || input.length === 0) return refusal(400, '`input` is empty');
+  if (input.length > (options.inputsMax ?? Infinity)) return refusal(413, `batch size ${input.length} > maximum allowed batch size ${options.inputsMax}`);
+  if (input.some((text) => options.refuses?.(text))) return refusal(400, 'a text is too long for the model');
+  const vectors = input.map((text) => vectorOf(text, dimensions ?? options.dim));
+  const asBase64 = encoding === 'base64' && !options.givesLists;
+  const data = vectors.map((vector, index) => ({ object: 'embedding', index, embedding: asBase64 ? Buffer.from(Float32Array.from(vector).buffer).toString('base64') : vector }));
+  // The order is told by `index` alone.
+  const tokens = input.reduce((sum, text) => sum + text.length, 0);
+  return { json: { object: 'list', data: data.reverse(), model, usage: { prompt_tokens: tokens, total_tokens: tokens } } };
+}
+
+function rerank({ query, documents, texts }: RerankRequest, { rerank: shape = 'cohere', inputsMax = Infinity }: OpenAiServerOptions): FakeReply {
+  const passages = shape === 'tei' ? texts : documents;
+  if (!passages) return refusal(422, `Failed to deserialize the JSON body: missing field \`${shape === 'tei' ? 'texts' : 'documents'}\``);
+  if (passages.length > inputsMax) return refusal(422, `batch size ${passages.length} > maximum allowed batch size ${inputsMax}`);
+  const scored = passages.map((text, index) => ({ index, score: scoreOf(query, text) })).sort((a, b) => b.score - a.score);
+  if (shape === 'tei') return { json: scored };
+  return { json: { id: '1', results: scored.map(({ index, score }) => ({ index, relevance_score: score, document: { text: passages[index] } })) } };
+}
+
+const refusal = (status: number, message: string): FakeReply => ({ status, json: { error: { message, type: 'invalid_request_error' } } });
+
+/** Not of length 1; a text of `zeros` has none. */
+export function vectorOf(text: string, dim: number): number[] {
+  if (text.includes('zeros')) return new Array<number>(dim).fill(0);
+  let state = 2166136261;
+  for (const character of text) state = Math.imul(state ^ (character.codePointAt(0) as number), 16777619);
+  return Array.from({ length: dim }, () => {
+    state = Math.imul(state ^ (state >>> 15), 2246822519);
+    return (state % 1000) / 100 + 0.005;
+  });
+}
+
+/** What an embedder makes of vectorOf. */
+export function unitOf(text: string, dim: number): number[] {
+  const vector = Array.from(Float32Array.from(vectorOf(text, dim)));
+  const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
+  return vector.map((value) => value / length);
+}
+
+/** The share of the query's words that the text has. */
+export function scoreOf(query: string, text: string): number {
+  const words = new Set(text.toLowerCase().split(/\W+/));
+  const asked = query.toLowerCase().split(/\W+/).filter(Boolean);
+  return asked.filter((word) => words.has(word)).length / Math.max(1, asked.length);
+}

@@ -1,0 +1,92 @@
+// The texts of one message, and what has become of each. Made by openai-runner.ts, taken from by waiting-texts.ts, settled when
+// answers come; embed worker of role remote.
+import { AppError } from '../../../src/contract/errors.js';
+import type { Embedded, Purpose } from '../runner.js';
+
+/** One text of a job. */
+export interface Item {
+  job: EmbedJob;
+  place: number;
+  text: string;
+  /** Estimated. */
+  tokens: number;
+}
+
+export interface EmbedJobOptions {
+  items: readonly { text: string; tokens: number }[];
+  purpose: Purpose;
+  dim: number;
+  isCancelled: () => boolean;
+  nowMs: number;
+}
+
+export class EmbedJob {
+  readonly purpose: Purpose;
+  /** Resolves when each text is settled; rejects where all failed, and not one of them by its own fault. */
+  readonly done: Promise<Embedded>;
+  /** Since when it waits for its next call. */
+  waitsSinceMs: number;
+  private readonly items: readonly Item[];
+  private readonly vectors: Float32Array;
+  private readonly failures = new Map<number, AppError>();
+  private taken = 0;
+  private unsettled: number;
+  private resolve!: (embedded: Embedded) => void;
+  private reject!: (error: unknown) => void;
+
+  constructor(private readonly options: EmbedJobOptions) {
+    this.purpose = options.purpose;
+    this.waitsSinceMs = options.nowMs;
+    this.items = options.items.map((item, place) => ({ job: this, place, ...item }));
+    this.vectors = new Float32Array(this.items.length * options.dim);
+    this.unsettled = this.items.length;
+    this.done = new Promise((resolve, reject) => Object.assign(this, { resolve, reject }));
+    if (this.unsettled === 0) this.resolve({ vectors: this.vectors });
+  }
+
+  /** The next text that no call has taken. */
+  get next(): Item | undefined {
+    return this.items[this.taken];
+  }
+
+  take(nowMs: number): Item {
+    this.waitsSinceMs = nowMs;
+    return this.items[this.taken++] as Item;
+  }
+
+  /** Whether nobody waits for it any more; then it is over. */
+  isAbandoned(): boolean {
+    if (!this.options.isCancelled()) return false;
+    this.resolve({ vectors: this.vectors });
+    return true;
+  }
+
+  settle(place: number, vector: Float32Array): void {
+    this.vectors.set(vector, place * this.options.dim);
+    this.settled();
+  }
+
+  fail(place: number, error: AppError): void {
+    this.failures.set(place, error);
+    this.settled();
+  }
+
+  /** No call takes the rest of its texts: what failed one of them would fail them too. */
+  giveUp(error: AppError): void {
+    while (this.next) this.fail(this.take(this.waitsSinceMs).place, error);
+  }
+
+  /** A fault of ours. */
+  break(error: unknown): void {
+    this.taken = this.items.length;
+    this.reject(error);
+  }
+
+  private settled(): void {
+    if (--this.unsettled > 0) return;
+    const { vectors, failures } = this;
+    const errors = [...failures.values()];
+    if (errors.length === this.items.length && errors.every(({ code }) => code !== 'text_not_embeddable')) this.reject(errors[0]);
+    else this.resolve(failures.size > 0 ? { vectors, failures } : { vectors });
+  }
+}

@@ -1,0 +1,99 @@
+// The embedder of type `openai`: an endpoint that speaks OpenAI's `/embeddings`. Texts of all messages that wait share calls, so
+// many at a time as the endpoint takes; queries go before passages. Made by runners.ts; embed worker of role remote.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { OpenAiEndpoint } from '../../../src/contract/embedder.js';
+import type { AppError } from '../../../src/contract/errors.js';
+import { estimateTokens } from '../remote/estimate-tokens.js';
+import { RemoteEndpoint } from '../remote/remote-endpoint.js';
+import type { Embedded, Purpose, Runner, Warn } from '../runner.js';
+import { EmbedJob, type Item } from './embed-job.js';
+import { EmbeddingsCalls } from './embeddings-calls.js';
+import { deliver, type TextDelivery } from './text-delivery.js';
+import { WaitingTexts } from './waiting-texts.js';
+
+/** What the first text waits for others that come at the same time. */
+const JOIN_MS = 1;
+/** No endpoint is believed to take fewer texts a call than this, unless it is configured so. */
+const INPUTS_LEARNED_MIN = 16;
+
+export function createOpenAiRunner(key: string, spec: OpenAiEndpoint, warn: Warn, nowMs = (): number => performance.now()): Runner {
+  return new OpenAiRunner(key, spec, warn, nowMs);
+}
+
+class OpenAiRunner implements Runner {
+  readonly dim: number;
+  private readonly endpoint: RemoteEndpoint;
+  private readonly delivery: TextDelivery;
+  private readonly waiting = new WaitingTexts();
+  private readonly isServed: Record<Purpose, boolean> = { query: false, passage: false };
+  private inputsMax: number;
+
+  constructor(
+    private readonly key: string,
+    private readonly spec: OpenAiEndpoint,
+    private readonly warn: Warn,
+    private readonly nowMs: () => number,
+  ) {
+    this.dim = spec.dim;
+    this.inputsMax = spec.inputsMax;
+    this.endpoint = new RemoteEndpoint(key, spec, '/embeddings', warn, nowMs);
+    const giveUp = ({ job }: Item, error: AppError): void => this.waiting.drop(job, error);
+    this.delivery = { calls: new EmbeddingsCalls(this.endpoint, spec), endpoint: this.endpoint, giveUp, onTooMany: (inputs) => this.learn(inputs) };
+  }
+
+  embed(texts: readonly string[], purpose: Purpose, isCancelled: () => boolean): Promise<Embedded> {
+    const prefix = purpose === 'query' ? this.spec.queryPrefix : this.spec.passagePrefix;
+    const items = texts.map((whole) => {
+      const text = prefix + this.cut(whole);
+      return { text, tokens: estimateTokens(text) };
+    });
+    const job = new EmbedJob({ items, purpose, dim: this.dim, isCancelled, nowMs: this.nowMs() });
+    this.waiting.push(job);
+    void this.serve(purpose);
+    return job.done;
+  }
+
+  isTruncated(text: string): boolean {
+    return this.spec.charactersMax > 0 && text.length > this.spec.charactersMax;
+  }
+
+  /** Never within a pair of surrogates. */
+  private cut(text: string): string {
+    if (!this.isTruncated(text)) return text;
+    return text.slice(0, this.spec.charactersMax).replace(/[\ud800-\udbff]$/, '');
+  }
+
+  /** Sends calls while texts wait: one of these loops runs for each purpose at most. */
+  private async serve(purpose: Purpose): Promise<void> {
+    if (this.isServed[purpose]) return;
+    this.isServed[purpose] = true;
+    await sleep(JOIN_MS);
+    while (!this.waiting.isEmpty(purpose)) await this.sendNext(purpose);
+    this.isServed[purpose] = false;
+  }
+
+  /** Resolves when the call has begun: until then, texts can join it. */
+  private async sendNext(purpose: Purpose): Promise<void> {
+    let items: Item[] = [];
+    try {
+      const hasEntered = await this.endpoint.enter(purpose, this.waiting.waitsSinceMs(purpose), () => {
+        items = this.waiting.take(purpose, this.bounds, this.nowMs());
+        return items.length > 0 ? items.reduce((sum, { tokens }) => sum + tokens, 0) : undefined;
+      });
+      if (hasEntered) void deliver(this.delivery, items);
+    } catch (error) {
+      this.waiting.failLongest(purpose, error as AppError);
+    }
+  }
+
+  private get bounds(): { inputsMax: number; tokensMax: number } {
+    return { inputsMax: this.inputsMax, tokensMax: Math.min(this.spec.tokensMax, this.endpoint.tokensMax) };
+  }
+
+  private learn(inputs: number): void {
+    const inputsMax = Math.max(INPUTS_LEARNED_MIN, inputs);
+    if (inputsMax >= this.inputsMax) return;
+    this.inputsMax = inputsMax;
+    this.warn({ instance: this.key, inputs_max: inputsMax }, 'an endpoint refused a call for its size: calls have fewer texts from now on; set inputs_max or tokens_max');
+  }
+}

@@ -1,0 +1,118 @@
+// Lets the calls of one endpoint begin: so many at a time, within its budgets, and not while it has asked to be left alone.
+// Queries go before passages, which always leave them a place. A call that cannot begin in time is refused as soon as that can
+// be told. Used by remote-endpoint.ts; embed worker of role remote. One thread runs it, so nothing is locked.
+import { AppError } from '../../../src/contract/errors.js';
+import type { RemoteEndpoint } from '../../../src/contract/embedder.js';
+import type { Purpose } from '../runner.js';
+import { MinuteBudget } from './minute-budget.js';
+
+interface Turn {
+  purpose: Purpose;
+  untilMs: number;
+  begin: () => number | undefined;
+  settle: (hasEntered: boolean) => void;
+  reject: (error: AppError) => void;
+}
+
+export class CallGate {
+  private readonly callsMax: number;
+  private readonly requests: MinuteBudget | undefined;
+  private readonly tokens: MinuteBudget | undefined;
+  private waiting: Turn[] = [];
+  private readonly underway: Record<Purpose, number> = { query: 0, passage: 0 };
+  private restsUntilMs = 0;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor({ callsMax, requestsPerMinute, tokensPerMinute }: Pick<RemoteEndpoint, 'callsMax' | 'requestsPerMinute' | 'tokensPerMinute'>, private readonly nowMs: () => number) {
+    this.callsMax = callsMax;
+    this.requests = requestsPerMinute > 0 ? new MinuteBudget(requestsPerMinute, nowMs(), 1) : undefined;
+    this.tokens = tokensPerMinute > 0 ? new MinuteBudget(tokensPerMinute, nowMs()) : undefined;
+  }
+
+  /** Tokens that a call should not go beyond, so that the budget holds. */
+  get tokensMax(): number {
+    return this.tokens?.capacity ?? Infinity;
+  }
+
+  /**
+   * Resolves when the call may begin; whoever entered has to leave. `begin` is asked at that moment, and gives the call's tokens,
+   * or undefined where there is nothing to call any more: then it resolves to false, and nothing is spent. Rejects with 503
+   * `embedder_unavailable` where the call cannot begin until `untilMs`.
+   */
+  enter(purpose: Purpose, untilMs: number, begin: () => number | undefined): Promise<boolean> {
+    return new Promise((settle, reject) => {
+      this.waiting.push({ purpose, untilMs, begin, settle, reject });
+      this.pump();
+    });
+  }
+
+  leave(purpose: Purpose): void {
+    this.underway[purpose]--;
+    this.pump();
+  }
+
+  /** No call begins for so long. */
+  rest(ms: number): void {
+    this.restsUntilMs = Math.max(this.restsUntilMs, this.nowMs() + ms);
+    this.pump();
+  }
+
+  /** The endpoint counted other tokens than were estimated. */
+  correct(tokens: number): void {
+    this.tokens?.spend(tokens);
+  }
+
+  /** Looks at the clock once: were it asked again, a gate that opens meanwhile would be waited for by nobody. */
+  private pump(): void {
+    const nowMs = this.nowMs();
+    for (const purpose of ['query', 'passage'] as const) {
+      while (this.hasPlace(purpose) && this.openAtMs(nowMs) <= nowMs) {
+        const turn = this.waiting.find((each) => each.purpose === purpose && each.untilMs >= nowMs);
+        if (!turn) break;
+        this.take(turn);
+      }
+    }
+    this.refuseLate(nowMs);
+    this.wakeInTime(nowMs);
+  }
+
+  private take(turn: Turn): void {
+    this.waiting = this.waiting.filter((each) => each !== turn);
+    const tokens = turn.begin();
+    if (tokens !== undefined) {
+      this.underway[turn.purpose]++;
+      this.requests?.spend(1);
+      this.tokens?.spend(tokens);
+    }
+    turn.settle(tokens !== undefined);
+  }
+
+  private refuseLate(nowMs: number): void {
+    const openAtMs = this.openAtMs(nowMs);
+    const isLate = ({ untilMs }: Turn): boolean => untilMs < openAtMs || untilMs <= nowMs;
+    const late = this.waiting.filter(isLate);
+    this.waiting = this.waiting.filter((turn) => !isLate(turn));
+    const retryAfterS = Math.max(1, Math.ceil((openAtMs - nowMs) / 1000));
+    for (const { reject } of late) reject(new AppError('embedder_unavailable', 'The embedder has no room for this call in time.', { retryAfterS }));
+  }
+
+  /** A place that falls free tells by itself; the time has to be looked at. */
+  private wakeInTime(nowMs: number): void {
+    clearTimeout(this.timer);
+    if (this.waiting.length === 0) return;
+    const openInMs = this.openAtMs(nowMs) - nowMs;
+    const lateInMs = Math.min(...this.waiting.map(({ untilMs }) => untilMs)) - nowMs;
+    this.timer = setTimeout(() => this.pump(), Math.max(1, openInMs > 0 ? Math.min(openInMs, lateInMs) : lateInMs));
+  }
+
+  private openAtMs(nowMs: number): number {
+    const waitMs = Math.max(this.requests?.msUntilOpen(nowMs) ?? 0, this.tokens?.msUntilOpen(nowMs) ?? 0);
+    return Math.max(this.restsUntilMs, nowMs + waitMs);
+  }
+
+  private hasPlace(purpose: Purpose): boolean {
+    const { query, passage } = this.underway;
+    if (query + passage >= this.callsMax) return false;
+    return purpose === 'query' || passage < Math.max(1, this.callsMax - 1);
+  }
+}

@@ -1,0 +1,76 @@
+// The reranker of type `endpoint`: another machine's `/rerank`. Which of the two shapes it speaks is found by asking: the first that
+// it does not refuse. Where it takes fewer texts than a search has candidates they go in several calls, which changes
+// nothing: each is scored by itself. Made by runners.ts; embed worker of role remote.
+import type { RemoteEndpoint as EndpointSpec } from '../../../src/contract/embedder.js';
+import { CallError } from '../remote/call-error.js';
+import { estimateTokens } from '../remote/estimate-tokens.js';
+import { RemoteEndpoint } from '../remote/remote-endpoint.js';
+import type { Reranker, Warn } from '../runner.js';
+import { readScores, rerankBody, type RerankShape } from './rerank-shapes.js';
+
+/** Fewer texts are not tried: then it is something else that the endpoint does not like. */
+const TEXTS_MIN = 8;
+/** Some endpoints send the texts back, and may escape every character. */
+const ECHO_FACTOR = 6;
+const ENVELOPE_BYTES_MAX = 1024 * 1024;
+
+export function createEndpointReranker(key: string, spec: EndpointSpec, warn: Warn): Reranker {
+  return new EndpointReranker(new RemoteEndpoint(key, spec, '/rerank', warn), spec.model);
+}
+
+class EndpointReranker implements Reranker {
+  private shape: RerankShape | undefined;
+  private textsMax = Infinity;
+
+  constructor(
+    private readonly endpoint: RemoteEndpoint,
+    private readonly model: string,
+  ) {}
+
+  async score(query: string, texts: readonly string[]): Promise<Float32Array> {
+    if (texts.length === 0) return new Float32Array(0);
+    if (texts.length > this.textsMax) return this.scoreHalves(query, texts);
+    const refusals: CallError[] = [];
+    for (const shape of this.shape ? [this.shape] : (['cohere', 'tei'] as const)) {
+      const answered = await this.tried(shape, query, texts);
+      if (!(answered instanceof CallError)) return answered;
+      refusals.push(answered);
+    }
+    if (texts.length <= TEXTS_MIN) throw this.endpoint.unavailable(refusals.map(({ message }) => message).join('; '));
+    // Where these few are refused too, it is not for the size.
+    await this.score(query, texts.slice(0, TEXTS_MIN));
+    const scores = await this.scoreHalves(query, texts);
+    this.textsMax = Math.min(this.textsMax, Math.ceil(texts.length / 2));
+    return scores;
+  }
+
+  private async scoreHalves(query: string, texts: readonly string[]): Promise<Float32Array> {
+    const half = Math.ceil(texts.length / 2);
+    const scores = new Float32Array(texts.length);
+    const [head, tail] = await Promise.all([this.score(query, texts.slice(0, half)), this.score(query, texts.slice(half))]);
+    scores.set(head);
+    scores.set(tail, half);
+    return scores;
+  }
+
+  /** The scores, or how the endpoint refused. */
+  private async tried(shape: RerankShape, query: string, texts: readonly string[]): Promise<Float32Array | CallError> {
+    try {
+      const scores = await this.endpoint.call({
+        purpose: 'query',
+        tokens: () => tokensOf(query, texts),
+        body: () => rerankBody(shape, this.model, query, texts),
+        answerBytesMax: ENVELOPE_BYTES_MAX + ECHO_FACTOR * texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
+        read: (answer) => readScores(answer, texts.length),
+      });
+      this.shape = shape;
+      return scores as Float32Array;
+    } catch (error) {
+      if (error instanceof CallError) return error;
+      throw error;
+    }
+  }
+}
+
+/** The query is read with each text. */
+const tokensOf = (query: string, texts: readonly string[]): number => texts.reduce((sum, text) => sum + estimateTokens(text), texts.length * estimateTokens(query));
