@@ -19,6 +19,7 @@ import { ChunkLedger } from './tenants/chunk-ledger.js';
 /** `path`: the data directory, which has `shardCount` shards. */
 export function createContext(config: Config, log: Log, path: string, shardCount: number): Context {
   const catalog = new Catalog();
+  const metrics = new Metrics();
   const context: Context = {
     catalog,
     tenants: createRegistry(config, path),
@@ -31,10 +32,10 @@ export function createContext(config: Config, log: Log, path: string, shardCount
       opened: (shard) => afterOpening(context, shard),
       tenantOf: (collection) => catalog.findById(collection)?.tenant,
     }),
-    ...createEmbedders(config, log),
+    ...createEmbedders(config, log, (call) => metrics.embedders.called(call)),
     batch: new BatchPool(config.threads.batch, config.parsing, log),
     queryLog: createQueryLog(config, log, path, catalog),
-    metrics: new Metrics(),
+    metrics,
     log,
     nowMs: Date.now,
     ...settingsOf(config),
@@ -43,7 +44,8 @@ export function createContext(config: Config, log: Log, path: string, shardCount
 }
 
 /** Call it when nothing is under way. */
-export async function closeContext({ shards, embed, batch, queryLog }: Context): Promise<void> {
+export async function closeContext({ shards, embed, embedders, batch, queryLog }: Context): Promise<void> {
+  embedders.close();
   await Promise.all([shards.close(), embed.close(), batch.close(), queryLog.close()]);
 }
 

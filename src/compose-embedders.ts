@@ -3,12 +3,15 @@
 import type { Log } from './base/log.js';
 import type { Config } from './config-shape.js';
 import { Embedders } from './embedding/embedders.js';
-import { BUILTIN } from './embedding/spaces.js';
+import { QueryCache } from './embedding/query-cache.js';
+import { Rerankers } from './embedding/rerankers.js';
+import type { EmbedObserver } from './pool/embed-observer.js';
 import { EmbedPool } from './pool/embed-pool.js';
 import type { Context } from './service/context.js';
 
-export function createEmbedders({ embedder, threads }: Config, log: Log): Pick<Context, 'embed' | 'embedders'> {
-  const instances = [BUILTIN];
-  const embed = new EmbedPool({ threads: threads.embed, embedders: instances.map(({ spec }) => spec), rerankers: [], log });
-  return { embed, embedders: new Embedders({ instances, defaultSelector: embedder.default || BUILTIN.key, pool: embed }) };
+export function createEmbedders({ embedder, rerankers, threads }: Config, log: Log, observe: EmbedObserver): Pick<Context, 'embed' | 'embedders' | 'rerankers' | 'queryCache'> {
+  const { instances, default: defaultSelector, cacheBytesMax } = embedder;
+  const embed = new EmbedPool({ threads: threads.embed, embedders: instances.map(({ spec }) => spec), rerankers: rerankers.map(({ spec }) => spec), log, observe });
+  const embedders = new Embedders({ instances, defaultSelector, pool: embed, log });
+  return { embed, embedders, rerankers: new Rerankers(rerankers, embed), queryCache: new QueryCache(cacheBytesMax) };
 }

@@ -38,25 +38,34 @@ export function readEndpoint(at: string, mapping: Record<string, unknown>, other
   return { endpoint: endpointOf(at, values, env), values };
 }
 
+/** What is wrong is not shown: there may be a password in it. */
 function checkedUrl(at: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !['http:', 'https:'].includes(url.protocol)) throw new ConfigError(`${at} should be an http or https URL, not ${JSON.stringify(text)}`);
-  if (url.username || url.password || url.search || url.hash) throw new ConfigError(`${at} should have no user, password, query or fragment`);
+  if (!url || !['http:', 'https:'].includes(url.protocol)) throw new ConfigError(`${at} should be an http or https URL`);
+  if (url.username || url.password || /[?#]/.test(url.href)) throw new ConfigError(`${at} should have no user, password, query or fragment`);
   return url.href.replace(/\/+$/, '');
 }
 
 function apiKeyOf(at: string, variable: string, file: string, env: NodeJS.ProcessEnv): string {
   if (variable && file) throw new ConfigError(`${at} has both api_key_env and api_key_file: give one`);
-  if (variable) return env[variable]?.trim() || missing(`${at}.api_key_env: there is no environment variable ${variable}`);
-  if (!file) return '';
+  if (file) return checkedApiKey(`${at}.api_key_file`, readKeyFile(`${at}.api_key_file`, file));
+  // Whoever writes the key itself here should not find it in the log.
+  const shown = /^[A-Z][A-Z_]*$/.test(variable) ? variable : 'of that name';
+  if (variable && env[variable] === undefined) throw new ConfigError(`${at}.api_key_env: there is no environment variable ${shown}`);
+  return variable ? checkedApiKey(`${at}.api_key_env`, env[variable] as string) : '';
+}
+
+function readKeyFile(at: string, file: string): string {
   try {
-    return readFileSync(file, 'utf8').trim() || missing(`${at}.api_key_file: the file is empty`);
+    return readFileSync(file, 'utf8');
   } catch (error) {
-    if (error instanceof ConfigError) throw error;
-    throw new ConfigError(`${at}.api_key_file cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+    throw new ConfigError(`${at} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
   }
 }
 
-function missing(message: string): never {
-  throw new ConfigError(message);
+/** Of other characters than these a header cannot be made. */
+function checkedApiKey(at: string, text: string): string {
+  const key = text.trim();
+  if (!/^[\x20-\x7e]+$/.test(key)) throw new ConfigError(`${at} ${key === '' ? 'leads to an empty key' : 'leads to a key that is not one line of ASCII'}`);
+  return key;
 }

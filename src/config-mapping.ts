@@ -9,12 +9,14 @@ export interface Field {
   max?: number;
   /** Of texts: the only ones. */
   of?: readonly string[];
+  /** Of texts: whether '' is one. */
+  mayBeEmpty?: boolean;
   /** Absent: the field is wanted. */
   fallback?: unknown;
 }
 
 const FITS: Readonly<Record<Field['kind'], { fits: (value: unknown, field: Field) => boolean; wanted: (field: Field) => string }>> = {
-  text: { fits: (value, { of }) => typeof value === 'string' && (of?.includes(value) ?? value !== ''), wanted: ({ of }) => (of ? `one of ${of.join(', ')}` : 'text (in YAML: in quotes)') },
+  text: { fits: (value, { of, mayBeEmpty = false }) => typeof value === 'string' && (of?.includes(value) ?? (mayBeEmpty || value !== '')), wanted: ({ of }) => (of ? `one of ${of.join(', ')}` : 'text (in YAML: in quotes)') },
   integer: { fits: (value, { min = -Infinity, max = Infinity }) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max, wanted: ({ min, max }) => `a whole number from ${min} to ${max}` },
   boolean: { fits: (value) => typeof value === 'boolean', wanted: () => 'true or false' },
   texts: { fits: (value) => Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string' && item !== ''), wanted: () => 'a list of texts' },

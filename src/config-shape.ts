@@ -1,6 +1,7 @@
 // The configuration as the rest of the server takes it: the checked values of config-keys.ts, grouped by who uses them.
 // Called by config.ts at start.
 import { availableParallelism } from 'node:os';
+import type { EmbedderInstance, RerankerInstance } from './contract/embedder.js';
 import type { Chunking, SearchMode } from './contract/resources.js';
 import type { EmbedThreads } from './pool/embed-pool.js';
 import type { KeyConfig } from './tenants/keys.js';
@@ -8,6 +9,9 @@ import type { TenantLimits } from './tenants/limits.js';
 
 /** Of one run of a query: beyond a few, a short text gains nothing. */
 const MODEL_THREADS_MAX = 4;
+
+/** Key of the instance that `embedder.model` makes. */
+export const MODEL_KEY = 'model';
 
 export interface Config {
   dataDir: string;
@@ -26,8 +30,7 @@ export interface Config {
   common: { enabled: boolean; tenant: string; collection: string };
   search: { modes: SearchMode[]; boostWeight: number; stringOperators: boolean; degrade: boolean };
   embedder: EmbedderConfig;
-  /** Each as the operator gave it. */
-  rerankers: Record<string, unknown>[];
+  rerankers: RerankerInstance[];
   threads: { embed: EmbedThreads; batch: number };
   logLevel: string;
 }
@@ -36,10 +39,8 @@ export interface Config {
 export interface EmbedderConfig {
   /** Selector of what a collection gets that names none. */
   default: string;
-  /** A model folder. */
-  model: string;
-  /** Each as the operator gave it. */
-  instances: Record<string, unknown>[];
+  /** The built-in one is the last. */
+  instances: EmbedderInstance[];
   cacheBytesMax: number;
 }
 
@@ -84,11 +85,14 @@ export function assemble(value: (path: string) => unknown, isGiven: (path: strin
     common: { enabled: flag('common.enabled'), tenant: text('common.tenant'), collection: text('common.collection') },
     search: { modes: value('search.modes') as SearchMode[], boostWeight: number('search.boost_weight'), stringOperators: flag('search.string_operators'), degrade: flag('search.degrade') },
     embedder: assembleEmbedder(value),
-    rerankers: value('rerank.instances') as Record<string, unknown>[],
-    threads: { embed: assembleEmbedThreads(number), batch: number('threads.batch') },
+    rerankers: value('rerank.instances') as RerankerInstance[],
+    threads: { embed: assembleEmbedThreads(number, isGiven, hasModel(value)), batch: number('threads.batch') },
     logLevel: text('log.level'),
   };
 }
+
+const hasModel = (value: (path: string) => unknown): boolean =>
+  [...(value('embedder.instances') as EmbedderInstance[]), ...(value('rerank.instances') as RerankerInstance[])].some(({ spec }) => spec.type === 'onnx');
 
 function assembleJwt(text: (path: string) => string): JwtConfig {
   return {
@@ -102,17 +106,18 @@ function assembleJwt(text: (path: string) => string): JwtConfig {
 
 function assembleEmbedder(value: (path: string) => unknown): EmbedderConfig {
   return {
-    default: value('embedder.default') as string,
-    model: value('embedder.model') as string,
-    instances: value('embedder.instances') as Record<string, unknown>[],
+    default: (value('embedder.default') as string) || (value('embedder.model') === '' ? '' : MODEL_KEY),
+    instances: value('embedder.instances') as EmbedderInstance[],
     cacheBytesMax: (value('embedder.query_cache_mb') as number) * 2 ** 20,
   };
 }
 
-/** A query may take every core, up to four; the sessions of documents share the cores. */
-function assembleEmbedThreads(number: (path: string) => number): EmbedThreads {
-  const [queries, documents] = [number('threads.embed_queries'), number('threads.embed')];
-  return { queries, documents, queryModel: Math.min(availableParallelism(), MODEL_THREADS_MAX), documentModel: Math.max(1, Math.floor(availableParallelism() / documents)) };
+/** A query may take every core, up to four; the sessions of documents share the cores. Without a local model a few threads are enough. */
+function assembleEmbedThreads(number: (path: string) => number, isGiven: (path: string) => boolean, hasModel: boolean): EmbedThreads {
+  const cores = availableParallelism();
+  const countOf = (path: string): number => (hasModel || isGiven(path) ? number(path) : Math.max(1, Math.floor(cores / 4)));
+  const [queries, documents] = [countOf('threads.embed_queries'), countOf('threads.embed')];
+  return { queries, documents, queryModel: Math.min(cores, MODEL_THREADS_MAX), documentModel: Math.max(1, Math.floor(cores / documents)) };
 }
 
 function assembleLimits(number: (path: string) => number): LimitsConfig {

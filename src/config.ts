@@ -2,7 +2,9 @@
 // start with a line that names it. Called by main once.
 import { existsSync, readFileSync } from 'node:fs';
 import { parse as parseYaml } from 'yaml';
+import { checkDefault, readEmbedders } from './config-embedders.js';
 import { CONFIG_KEYS, envNameOf, type ConfigKey, type KeyType } from './config-keys.js';
+import { readRerankers } from './config-rerankers.js';
 import { assemble, type Config } from './config-shape.js';
 import { checkedKeys, checkJwt, ConfigError } from './config-tenant-keys.js';
 import { isSlug } from './contract/ids.js';
@@ -19,6 +21,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   for (const [path, value] of readEnv(env)) given.set(path, value);
   const value = (path: string): unknown => given.get(path) ?? keyOf(path).fallback;
   for (const [path, raw] of given) given.set(path, checked(keyOf(path), raw));
+  given.set('embedder.instances', readEmbedders(value('embedder.model') as string, value('embedder.instances') as Record<string, unknown>[], env));
+  given.set('rerank.instances', readRerankers('rerank.instances', value('rerank.instances') as Record<string, unknown>[], env));
   return checkedTogether(assemble(value, (path) => given.has(path)));
 }
 
@@ -90,12 +94,13 @@ const isMappings = (value: unknown): boolean => Array.isArray(value) && value.ev
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
 function checkedTogether(config: Config): Config {
-  const { chunking, auth, host, common, tls } = config;
+  const { chunking, auth, host, common, tls, embedder } = config;
   if (tls !== undefined) checkTlsFiles(tls);
   if (chunking.overlap > chunking.size / 4) throw new ConfigError(`chunking.overlap should be at most a quarter of chunking.size (${chunking.size})`);
   if (auth.mode === 'none' && !LOOPBACK.has(host)) {
     throw new ConfigError(`server.host is ${host}, but auth.mode is none: without keys only loopback is served; set auth.mode to static`);
   }
+  checkDefault(embedder.default, embedder.instances);
   checkJwt(auth);
   if (auth.mode === 'none' && auth.keys.length > 0) throw new ConfigError('auth.keys are given, but auth.mode is none: set auth.mode to static');
   if (!isSlug(common.tenant) || !isSlug(common.collection)) throw new ConfigError('common.tenant and common.collection should be slugs: up to 128 of A-Z a-z 0-9 . _ -');

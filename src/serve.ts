@@ -2,13 +2,14 @@
 // Called by main through the command line; prints by the function it is given.
 import { readFileSync } from 'node:fs';
 import type { Config } from './config-shape.js';
+import type { EmbedderInventory } from './contract/api/tenants.js';
 import { ConfigError } from './config-tenant-keys.js';
 import { readConfig } from './config.js';
 import { ListenError } from './http/server.js';
 import { TlsError } from './http/tls.js';
 import { createLogger } from './logger.js';
 import { startServer, type RunningServer } from './server.js';
-import { readiness } from './service/health.js';
+import { isReady } from './service/health.js';
 import { DataDirectoryError } from './store/data-dir.js';
 
 const READY_RECHECK_MS = 20;
@@ -20,8 +21,8 @@ export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => voi
     const config = readConfig(env);
     const server = await startServer(config, createLogger(config.logLevel));
     const stopped = untilSignal(server);
-    const isReady = await Promise.race([untilReady(server), stopped.then(() => false)]);
-    if (isReady) print(banner(server, config, performance.now() - startedAtMs).join('\n'));
+    const hasStarted = await Promise.race([untilReady(server), stopped.then(() => false)]);
+    if (hasStarted) print(banner(server, config, performance.now() - startedAtMs).join('\n'));
     await stopped;
     return 0;
   } catch (error) {
@@ -45,8 +46,7 @@ function untilSignal(server: RunningServer): Promise<void> {
 /** True once everything is usable. A server that is told to stop before that never is; the timer keeps no process alive. */
 async function untilReady({ context }: RunningServer): Promise<true> {
   for (;;) {
-    const ready = await readiness(context).catch(() => undefined);
-    if (ready) return true;
+    if (isReady(context)) return true;
     await new Promise((resolve) => setTimeout(resolve, READY_RECHECK_MS).unref());
   }
 }
@@ -58,9 +58,17 @@ function banner({ port, dataDir, context }: RunningServer, { host, tls, auth: { 
   return [
     `Sheaf ${version} is ready at ${url} after ${(tookMs / 1000).toFixed(1)} s`,
     `  data      ${dataDir} (${context.shards.size} shards)`,
-    `  embedder  ${context.embedders.inventory().default.vector_key}`,
+    `  embedder  ${embedderLabels(context.embedders.inventory()).join(', ')}`,
     `  auth      ${authMode}${authMode !== 'none' ? `: the admin key is auth.admin_key, or in ${dataDir}/admin.key` : ', loopback only'}`,
     `  try       curl -s${key} ${url}/v1/collections/default/docs/documents --json '{"text":"Captain Nemo commands the Nautilus."}'`,
     `            curl -s${key} "${url}/v1/collections/default/docs/search?q=submarine+captain"`,
   ];
+}
+
+/** The default first. */
+function embedderLabels({ embedders, default: { vector_key: vectorKey } }: EmbedderInventory): string[] {
+  const label = ({ embedder_type, embed_model }: EmbedderInventory['embedders'][number]): string => `${embedder_type}:${embed_model}`;
+  const isDefault = ({ vector_key }: EmbedderInventory['embedders'][number]): boolean => vector_key === vectorKey;
+  const others = embedders.filter((embedder) => !isDefault(embedder));
+  return [...new Set([...embedders.filter(isDefault).map((embedder) => `${label(embedder)} (default)`), ...others.map(label)])];
 }

@@ -1,5 +1,5 @@
-// The embedding spaces that need no configuration: the built-in embedder's, and `identity` for vectors of one's own. Pure.
-// Used by embedders.ts, and by the command that serves.
+// The embedding spaces: how the key of one is made, the built-in embedder's, and `identity` for vectors of one's own. Pure.
+// Used by embedders.ts, selection.ts and, at start, by the configuration.
 import type { EmbedderInstance } from '../contract/embedder.js';
 import { AppError } from '../contract/errors.js';
 import { DIM_MAX } from '../contract/limits.js';
@@ -7,15 +7,19 @@ import type { Space } from '../contract/resources.js';
 
 const BUILTIN_DIM = 512;
 
+/** `options`: what shapes the space beside the model, its dimension always. A collection is told them as its `embedder_config`. */
+export function spaceOf(type: string, model: string, options: Record<string, string | number> & { dim: number }): Space {
+  const pairs = Object.entries(options).map(([name, value]) => `${name}=${escaped(String(value))}`);
+  return { embedder_type: type, embed_model: model, embedder_config: options, vector_space_key: `${type}:${model}:${pairs.sort().join(',')}`, dim: options.dim };
+}
+
+/** So that no text in an option can make two spaces look alike. */
+const escaped = (value: string): string => value.replace(/[%,=]/g, encodeURIComponent);
+
 export const BUILTIN: EmbedderInstance = {
   key: 'builtin',
-  space: {
-    embedder_type: 'builtin',
-    embed_model: 'static-minilm-512',
-    embedder_config: {},
-    vector_space_key: `builtin:static-minilm-512:dim=${BUILTIN_DIM}`,
-    dim: BUILTIN_DIM,
-  },
+  // It has one dimension: there is nothing to choose, and so nothing to tell.
+  space: { ...spaceOf('builtin', 'static-minilm-512', { dim: BUILTIN_DIM }), embedder_config: {} },
   spec: { key: 'builtin', type: 'builtin' },
 };
 
@@ -29,5 +33,5 @@ export function identitySpace(model: string | null | undefined, options: Record<
   if (!Number.isInteger(dim) || (dim as number) < 1 || (dim as number) > DIM_MAX) {
     throw new AppError('invalid_embedder_config', `Embedder type identity wants a whole number \`dim\` from 1 to ${DIM_MAX}.`);
   }
-  return { embedder_type: IDENTITY_TYPE, embed_model: '', embedder_config: { dim }, vector_space_key: `identity::dim=${dim as number}`, dim: dim as number };
+  return spaceOf(IDENTITY_TYPE, '', { dim: dim as number });
 }

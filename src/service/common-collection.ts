@@ -4,12 +4,12 @@ import { AppError } from '../contract/errors.js';
 import { asCollectionName, asTenant } from '../contract/ids.js';
 import type { Collection } from '../contract/resources.js';
 import type { Context } from './context.js';
-import { ensureCollection } from './create-collection.js';
+import { plannedCollection, storeCollection } from './create-collection.js';
 
-/** Called whenever shard 0, the owner of the catalog, has opened. */
+/** Called whenever shard 0, the owner of the catalog, has opened. It is the operator's wish: made whether the embedder answers yet or not. */
 export async function ensureCommonCollection(context: Context): Promise<void> {
   const { enabled, tenant, collection } = context.common;
-  if (enabled) await ensureCollection(context, asTenant(tenant), asCollectionName(collection));
+  if (enabled) await storeCollection(context, plannedCollection(context, asTenant(tenant), asCollectionName(collection), {}));
 }
 
 /** undefined while it is disabled or missing. */

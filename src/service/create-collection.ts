@@ -20,19 +20,30 @@ export function plannedCollection({ nowMs, chunking, search, embedders }: Contex
   };
 }
 
-/** Creating is idempotent: with the same or no options an existing collection is answered; others are a conflict (400). Throws 429 `collection_limit_reached`. */
+/**
+ * Creating is idempotent: with the same or no options an existing collection is answered; others are a conflict (400). Throws 429
+ * `collection_limit_reached`, and 503 `embedder_unavailable` where nothing could be embedded for it: then there is no collection.
+ */
 export async function createCollection(context: Context, tenant: Tenant, name: CollectionName, options: CreateOptions): Promise<Collection> {
-  const { catalog, shards } = context;
   const planned = plannedCollection(context, tenant, name, options);
-  const { collectionsMax } = context.tenants.limitsOf(tenant);
-  const collection = catalog.find(tenant, name) ?? (await shards.ask(0, 'createCollection', { collection: planned, collectionsMax }));
+  if (!context.catalog.find(tenant, name)) await context.embedders.preflight(planned, tenant);
+  const collection = await storeCollection(context, planned);
   assertSameSettings(options, planned, collection);
-  if (!catalog.find(tenant, name)) context.metrics.count('collectionsCreated');
-  catalog.put(collection);
   return collection;
 }
 
 /** The collection, made with the instance's defaults when it is missing: for ingest. */
 export async function ensureCollection(context: Context, tenant: Tenant, name: CollectionName): Promise<Collection> {
   return context.catalog.find(tenant, name) ?? (await createCollection(context, tenant, name, {}));
+}
+
+/** The collection as it is, or as it was planned where it was missing. Throws 429 `collection_limit_reached`. */
+export async function storeCollection(context: Context, planned: Omit<Collection, 'id'>): Promise<Collection> {
+  const { catalog, shards, metrics } = context;
+  const { tenant, name } = planned;
+  const { collectionsMax } = context.tenants.limitsOf(tenant);
+  const collection = catalog.find(tenant, name) ?? (await shards.ask(0, 'createCollection', { collection: planned, collectionsMax }));
+  if (!catalog.find(tenant, name)) metrics.count('collectionsCreated');
+  catalog.put(collection);
+  return collection;
 }

@@ -6,18 +6,27 @@ import type { Context } from './context.js';
 type Check = 'ok' | 'unavailable';
 export type Checks = Record<'storage' | 'embeddings' | 'shards', Check>;
 
-export async function health(context: Context): Promise<'ready' | 'degraded'> {
-  return Object.values(await checks(context)).every((check) => check === 'ok') ? 'ready' : 'degraded';
+/** Degraded too while any embedder instance does not answer, be it one that nothing needs now. */
+export function health(context: Context): 'ready' | 'degraded' {
+  const isFine = isReady(context) && context.embedders.states().every(({ state }) => state === 'usable');
+  return isFine ? 'ready' : 'degraded';
 }
 
-/** Throws 503 `not_ready`, with the checks in its details, until storage and embeddings are usable. */
-export async function readiness(context: Context): Promise<Checks> {
-  const found = await checks(context);
-  if (Object.values(found).some((check) => check !== 'ok')) throw new AppError('not_ready', undefined, { details: { checks: found }, retryAfterS: 1 });
+/** Throws 503 `not_ready`, with the checks in its details, while storage or the default embedder are not usable. */
+export function readiness(context: Context): Checks {
+  const found = checks(context);
+  if (!areFine(found)) throw new AppError('not_ready', undefined, { details: { checks: found }, retryAfterS: 1 });
   return found;
 }
 
-async function checks({ catalog, shards, embedders }: Context): Promise<Checks> {
+/** Whether storage, shards and the default embedder are usable. */
+export function isReady(context: Context): boolean {
+  return areFine(checks(context));
+}
+
+const areFine = (found: Checks): boolean => Object.values(found).every((check) => check === 'ok');
+
+function checks({ catalog, shards, embedders }: Context): Checks {
   const told = (fine: boolean): Check => (fine ? 'ok' : 'unavailable');
-  return { storage: told(catalog.loaded), embeddings: told(await embedders.usable()), shards: told(shards.openCount === shards.size) };
+  return { storage: told(catalog.loaded), embeddings: told(embedders.usable), shards: told(shards.openCount === shards.size) };
 }

@@ -13,7 +13,7 @@ export const EMBEDDER_OPERATIONS = {
   listEmbedders: {
     tag: 'Embedders',
     summary: 'The embedders a tenant can use',
-    description: 'Credentials are never told. `default` is what a collection gets that names none.',
+    description: 'Credentials are never told, nor instances of other tenants. `default` is what a collection gets that names none: its space, and the instances that serve it together.',
     answer: jsonAnswer('TenantEmbedderInventory', { tenant: 'acme', ...INVENTORY }),
   },
   listEmbeddersAsAdmin: {

@@ -1,0 +1,58 @@
+// Every configured reranker: which a tenant may use, and the scores that one gives. One that has failed several times in a row is
+// left alone for some seconds, then tried with one search. Made by compose-embedders.ts; used by the search use case on the
+// front thread.
+import { circuitBreaker, ConsecutiveBreaker, handleWhen, isBrokenCircuitError, type CircuitBreakerPolicy } from 'cockatiel';
+import type { RerankerInstance } from '../contract/embedder.js';
+import { AppError } from '../contract/errors.js';
+import type { EmbedPool } from '../pool/embed-pool.js';
+
+const FAILURES_MAX = 5;
+const PAUSE_SECONDS = 5;
+
+export class Rerankers {
+  private readonly breakers = new Map<string, CircuitBreakerPolicy>();
+
+  constructor(
+    private readonly instances: readonly RerankerInstance[],
+    private readonly pool: EmbedPool,
+  ) {
+    for (const { key } of instances) this.breakers.set(key, circuitBreaker(handleWhen(isUnavailable), { breaker: new ConsecutiveBreaker(FAILURES_MAX), halfOpenAfter: PAUSE_SECONDS * 1000 }));
+  }
+
+  /** Throws 400 `invalid_rerank` for one that is not configured, or not for this tenant: those of others do not exist. */
+  check(key: string, tenant: string): void {
+    const visible = this.instances.filter(({ tenants }) => tenants?.includes(tenant) ?? true).map((instance) => instance.key);
+    if (visible.includes(key)) return;
+    throw new AppError('invalid_rerank', visible.length === 0 ? 'No reranker is configured.' : `Rerankers are: ${visible.join(', ')}.`);
+  }
+
+  /** How well each text answers the query, higher is better. Rejects with 503 `reranker_unavailable`, `overloaded`. */
+  async score(key: string, query: string, texts: readonly string[], tenant: string, signal?: AbortSignal): Promise<Float32Array> {
+    if (texts.length === 0) return new Float32Array();
+    const breaker = this.breakers.get(key) as CircuitBreakerPolicy;
+    try {
+      return await breaker.execute(() => this.ask(key, query, texts, tenant, signal));
+    } catch (error) {
+      throw isBrokenCircuitError(error) ? new AppError('reranker_unavailable', undefined, { retryAfterS: PAUSE_SECONDS }) : error;
+    }
+  }
+
+  private async ask(reranker: string, query: string, texts: readonly string[], tenant: string, signal?: AbortSignal): Promise<Float32Array> {
+    try {
+      const scores = await this.pool.rerank({ reranker, query, texts: [...texts] }, tenant, signal);
+      if (scores.length !== texts.length || !scores.every(Number.isFinite)) throw new AppError('embedder_unavailable');
+      return scores;
+    } catch (error) {
+      throw asOfReranker(error);
+    }
+  }
+}
+
+/** The pool has one code for whatever does not answer. */
+function asOfReranker(error: unknown): unknown {
+  if (!(error instanceof AppError) || error.code !== 'embedder_unavailable') return error;
+  const { retryAfterS } = error.options;
+  return new AppError('reranker_unavailable', undefined, retryAfterS === undefined ? {} : { retryAfterS });
+}
+
+const isUnavailable = (error: unknown): boolean => error instanceof AppError && error.code === 'reranker_unavailable';
