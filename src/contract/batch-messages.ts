@@ -2,7 +2,7 @@
 // Types only; plain data between the front thread and the workers, as in messages.ts.
 import type { WireError } from './errors.js';
 import type { DocId } from './ids.js';
-import type { PrepareRequest } from './messages.js';
+import type { PrepareRequest } from './prepare-messages.js';
 import type { PackedDocuments } from './prepared-document.js';
 
 /** A batch body (`{"documents":[…]}`) to cut into slices of lines. Its bytes are moved. */
@@ -34,6 +34,8 @@ export interface PreparedGroup extends PackedDocuments {
   places: number[];
   docids: DocId[];
   hasTexts: boolean;
+  /** A digest for each chunk, where they are asked for; zeros for a chunk without a text. */
+  digests?: Uint8Array;
 }
 
 export interface PreparedLines {

@@ -54,6 +54,8 @@ export interface EmbeddedDocuments {
   documents: Uint8Array;
   ends: number[];
   vectors: Float32Array;
+  /** How many texts were embedded for them. */
+  texts: number;
   /** Documents that could not be embedded, by their place; the others are. Absent: none. */
   failures?: { document: number; error: WireError }[];
 }

@@ -5,7 +5,7 @@ import type { WireError } from './errors.js';
 import type { CollectionId, DocId, Tenant } from './ids.js';
 import type { PackedDocuments } from './prepared-document.js';
 import type { ChunkPosition, HydratedHit, LexicalStatistics, Narrowed, RankedHit, ShardHits, ShardSearch } from './ranking.js';
-import type { ChunkDetail, Collection, CollectionChange, CollectionKey, DocumentDetail, Space } from './resources.js';
+import type { ChunkDetail, Collection, CollectionChange, CollectionKey, DocumentDetail } from './resources.js';
 import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from './tenants.js';
 
 /** What a shard must know of a collection to work on its part of it. */
@@ -32,6 +32,14 @@ export interface DocumentPage extends ListPage {
   docids: string[];
 }
 
+/** Those of the asked chunks that have a text: its digest (text/text-digest) and its vector, a row each. */
+export interface TextVectors {
+  digests: Uint8Array;
+  vectors: Float32Array;
+  /** How many of the ordinals it covers, at least one: fewer than asked for where it would grow too large. */
+  taken: number;
+}
+
 /** Every command a shard worker takes, with what it answers. */
 export interface ShardCommands {
   /** First command of each worker: opens the store, drops what no longer belongs to a collection, fills shared memory. */
@@ -41,8 +49,8 @@ export interface ShardCommands {
   countTerms: { request: { collection: CollectionId; terms: string[] }; answer: LexicalStatistics | null };
   /** Where chunks stand whose scores are equal across shards. */
   locate: { request: { collection: CollectionId; ordinals: Uint32Array }; answer: ChunkPosition[] };
-  /** In the order of `hits`; null where a chunk has changed since the search. */
-  hydrate: { request: { collection: CollectionId; head: string; priorityKey: string; narrowed: Narrowed; hits: RankedHit[] }; answer: (HydratedHit | null)[] };
+  /** In the order of `hits`; null where a chunk has changed since the search. `withParts`: to be scored again. */
+  hydrate: { request: { collection: CollectionId; head: string; priorityKey: string; narrowed: Narrowed; hits: RankedHit[]; withParts?: boolean }; answer: (HydratedHit | null)[] };
   /** `room`: by how many chunks the collection may grow; a document that wants more is refused with `chunk_limit_reached`. */
   put: { request: { collection: CollectionRef; document: Uint8Array; vectors: Float32Array; room?: number }; answer: { chunks: number; version: number } };
   /** Several puts in order, in one commit; each has an outcome of its own. */
@@ -58,6 +66,10 @@ export interface ShardCommands {
   /** Chunks of a document from a position on. Fewer than `max` where the page would grow too large. */
   listChunks: { request: { collection: CollectionId; docid: string; from: number; max: number }; answer: ListPage };
   getChunk: { request: { collection: CollectionId; rid: string }; answer: ChunkDetail | null };
+  /** Where the chunks of documents stand. */
+  listOrdinals: { request: { collection: CollectionId; docids: DocId[] }; answer: Uint32Array };
+  /** What the texts of chunks were embedded to. */
+  textVectors: { request: { collection: CollectionRef; ordinals: Uint32Array }; answer: TextVectors };
   getContent: { request: { collection: CollectionId; rid: string }; answer: { text: string | null } | null };
   /** The catalog's commands: shard 0 owns it. */
   loadCatalog: { request: Record<never, never>; answer: Collection[] };
@@ -95,6 +107,13 @@ export interface LoadedNote {
   loaded: number;
 }
 
+/** What a worker wants logged, though it goes on. */
+export interface LogNote {
+  level: 'warn' | 'error';
+  fields: Record<string, unknown>;
+  message: string;
+}
+
 /** Given to each shard worker when it starts. */
 export interface ShardWorkerStart {
   /** One slot a shard: the thread that owns it, 0 for vacant. */
@@ -102,39 +121,4 @@ export interface ShardWorkerStart {
   kernel: WebAssembly.Module;
   memories: WebAssembly.Memory[];
   directory: string;
-}
-
-/** The query parameters for CSV and TSV files. The lists are as they were sent; '' is absent. */
-export interface CsvOptions {
-  header: 'auto' | 'yes' | 'no';
-  metaColumns: string;
-  includeColumns: string;
-}
-
-/** An uploaded file: its bytes, or the path of the temporary file that holds them. */
-export type UploadedFile = { kind: 'file'; name: string; type: string; docid: string; metadata: string; csv: CsvOptions } & ({ bytes: Uint8Array } | { path: string });
-
-/** Given to each batch worker when it starts. */
-export interface BatchWorkerStart {
-  /** Bound of the text of one file, and of what it unpacks to. */
-  textBytesMax: number;
-  /** Bound of the memory that reading one page of a file takes beside the heap, which is bounded by the thread itself. */
-  memoryBytesMax: number;
-}
-
-export interface PrepareRequest {
-  body: { kind: 'json'; bytes: Uint8Array } | UploadedFile;
-  space: Space;
-  chunking: Collection['chunking'];
-  priorityKey: string;
-  nowMs: number;
-  metadataBytesMax: number;
-}
-
-export interface PrepareAnswer {
-  docid: DocId;
-  chunks: number;
-  document: Uint8Array;
-  /** The vectors, where the caller gave them; else they are to be embedded. */
-  vectors?: Float32Array;
 }

@@ -1,5 +1,6 @@
 // One request on its way in: matched, authenticated, counted, admitted, its body opened, handed to its handler; and in the
 // end everything that it took is given back. Made by exchange.ts for each request, on the front thread.
+import { setMaxListeners } from 'node:events';
 import { AppError } from '../contract/errors.js';
 import type { Admission } from './admission.js';
 import type { Announced } from './afterwards.js';
@@ -53,7 +54,11 @@ export class Visit implements Request {
 
   /** Made when it is first asked for: most requests need none. */
   get signal(): AbortSignal {
-    this.abortion ??= new AbortController();
+    if (!this.abortion) {
+      this.abortion = new AbortController();
+      // Each part of a batch listens: they are many, and no leak.
+      setMaxListeners(0, this.abortion.signal);
+    }
     if (this.isAborted) this.abortion.abort(GONE);
     return this.abortion.signal;
   }

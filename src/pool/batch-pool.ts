@@ -3,7 +3,7 @@
 import { ownBytes } from '../base/bytes.js';
 import type { Log } from '../base/log.js';
 import type { LineSlice, PreparedLines, PrepareLinesRequest, SplitBatchRequest } from '../contract/batch-messages.js';
-import type { PrepareAnswer, PrepareRequest } from '../contract/messages.js';
+import type { PrepareAnswer, PrepareRequest } from '../contract/prepare-messages.js';
 import { kindOfFile } from '../text/kind.js';
 import { SNIFF_BYTES_MAX } from '../text/sniff.js';
 import { Crew } from './crew.js';
@@ -28,25 +28,25 @@ export class BatchPool {
     this.parsing = new Crew(options);
   }
 
-  /** Cuts a document into chunks. The body's bytes are moved. Rejects with AppError; `overloaded` when too many wait. */
-  prepare(request: PrepareRequest, tenant?: string): Promise<PrepareAnswer> {
+  /** Cuts a document into chunks. The body's bytes are moved. Rejects with AppError; `overloaded` when too many wait. `signal`: nobody waits any more. */
+  prepare(request: PrepareRequest, tenant?: string, signal?: AbortSignal): Promise<PrepareAnswer> {
     const { body } = request;
     const crew = isLight(body) ? this.light : this.parsing;
     const moved = 'bytes' in body ? ownBytes(body.bytes) : undefined;
     const message: PrepareRequest = moved ? { ...request, body: { ...body, bytes: moved } } : request;
-    return crew.run({ name: 'prepare', message, moved }, tenant);
+    return crew.run({ name: 'prepare', message, moved }, tenant, signal);
   }
 
   /** Cuts the body of a JSON batch into slices. Its bytes are moved. Rejects with AppError where it is no batch. */
-  splitBatch(request: SplitBatchRequest, tenant?: string): Promise<LineSlice[]> {
+  splitBatch(request: SplitBatchRequest, tenant?: string, signal?: AbortSignal): Promise<LineSlice[]> {
     const moved = ownBytes(request.bytes);
-    return this.light.run({ name: 'splitBatch', message: { ...request, bytes: moved }, moved }, tenant);
+    return this.light.run({ name: 'splitBatch', message: { ...request, bytes: moved }, moved }, tenant, signal);
   }
 
   /** Prepares the items of a slice, whose bytes are moved. Rejects with AppError where none of them could be. */
-  prepareLines(request: PrepareLinesRequest, tenant?: string): Promise<PreparedLines> {
+  prepareLines(request: PrepareLinesRequest, tenant?: string, signal?: AbortSignal): Promise<PreparedLines> {
     const moved = ownBytes(request.bytes);
-    return this.light.run({ name: 'prepareLines', message: { ...request, bytes: moved }, moved }, tenant);
+    return this.light.run({ name: 'prepareLines', message: { ...request, bytes: moved }, moved }, tenant, signal);
   }
 
   /** Ends the threads, as a crash would: for tests. */

@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import type { Log } from '../base/log.js';
 import { AppError } from '../contract/errors.js';
-import type { BatchWorkerStart, Outcome } from '../contract/messages.js';
+import type { Outcome } from '../contract/messages.js';
+import type { BatchWorkerStart } from '../contract/prepare-messages.js';
 import { watchExcess, type TaskLimits } from './excess-watch.js';
 import { Lane, type Ask } from './lane.js';
 import { LoadedThreads } from './loaded-threads.js';
@@ -59,9 +60,10 @@ export class Crew {
   /**
    * Runs a task of workers/batch/worker.ts when a thread is free. Rejects with what the task was refused with;
    * `file_unreadable` where it takes too much time or memory; `overloaded` where too many wait or its thread died otherwise.
+   * One whose signal is aborted while it waits leaves the line.
    */
-  run<T>(work: Work, tenant?: string): Promise<T> {
-    return this.lane.ask(work, tenant) as Promise<T>;
+  run<T>(work: Work, tenant?: string, signal?: AbortSignal): Promise<T> {
+    return this.lane.ask(work, tenant, signal) as Promise<T>;
   }
 
   /** Ends the threads, as a crash would: for tests. */

@@ -1,14 +1,20 @@
 // The embed threads of one role, and what waits for them: a lane for the queries, the documents and the pairs of each model.
 // Queries of one turn of the event loop travel together; tenants are served in turn. Used by embed-pool.ts on the front thread.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import type { Log } from '../base/log.js';
 import type { EmbedAnswer, EmbeddedDocuments, EmbedRequest, EmbedWorkerStart, QueryVectors, RerankScores, RerankTexts } from '../contract/embed-messages.js';
-import type { Outcome } from '../contract/messages.js';
+import { AppError } from '../contract/errors.js';
+import type { LogNote, Outcome } from '../contract/messages.js';
 import { documentsLane, queriesLane, rerankLane, type DocumentsAsk } from './embed-lanes.js';
+import { observed, type EmbedObserver } from './embed-observer.js';
 import type { Lane } from './lane.js';
 import { LoadedThreads } from './loaded-threads.js';
 import { settled } from './outcomes.js';
+
+/** A run takes a second at most; one that hangs does not keep the server from stopping. */
+const RUNS_END_WITHIN_MS = 10_000;
 
 /** The lanes of one model. */
 interface ModelLanes {
@@ -21,11 +27,16 @@ export class EmbedCrew {
   private readonly threads: LoadedThreads;
   private readonly models = new Map<string, ModelLanes>();
   private readonly rerankers = new Map<string, Lane<Omit<RerankTexts, 'kind'>, Float32Array>>();
+  /** Answers that are awaited, and the words that cut those of documents short. */
+  private readonly underway = new Set<Promise<unknown>>();
+  private readonly cancelWords = new Set<Int32Array>();
+  private closing = false;
 
   constructor(
     threads: number,
-    start: EmbedWorkerStart,
+    private readonly start: EmbedWorkerStart,
     private readonly log: Log,
+    private readonly observe: EmbedObserver,
   ) {
     this.piscina = new Piscina({
       filename: fileURLToPath(new URL('../../workers/embed/worker.js', import.meta.url)),
@@ -38,9 +49,10 @@ export class EmbedCrew {
     });
     this.threads = new LoadedThreads(this.piscina);
     this.piscina.on('error', (error: Error) => log.error({ fault: error.stack }, 'an embed worker died'));
+    this.piscina.on('message', (note: Partial<LogNote>) => note.level && log[note.level](note.fields ?? {}, note.message ?? ''));
     const run = <R extends EmbedRequest>(request: R, moved: ArrayBuffer[]): Promise<EmbedAnswer<R>> => this.run(request, moved);
     for (const spec of start.embedders) this.models.set(spec.key, { queries: queriesLane(spec, threads, run), documents: documentsLane(spec, threads, run) });
-    for (const { key } of start.rerankers) this.rerankers.set(key, rerankLane(threads, run));
+    for (const spec of start.rerankers) this.rerankers.set(spec.key, rerankLane(spec, threads, run));
   }
 
   lanesOf(embedder: string): ModelLanes | undefined {
@@ -56,12 +68,37 @@ export class EmbedCrew {
     await Promise.all(this.piscina.threads.map((thread) => thread.terminate()));
   }
 
+  /**
+   * What waits and what is under way is refused. A thread is ended between two runs of a model: one that is ended within a run takes
+   * the whole process with it, for the runtime throws where nobody catches.
+   */
   async close(): Promise<void> {
+    this.closing = true;
+    for (const word of this.cancelWords) Atomics.store(word, 0, 1);
+    if (this.start.role !== 'remote') await Promise.race([Promise.allSettled(this.underway), sleep(RUNS_END_WITHIN_MS, undefined, { ref: false })]);
     await this.threads.end();
   }
 
-  private run<R extends EmbedRequest>(request: R, transferList: ArrayBuffer[]): Promise<EmbedAnswer<R>> {
+  private async run<R extends EmbedRequest>(request: R, transferList: ArrayBuffer[]): Promise<EmbedAnswer<R>> {
+    if (this.closing) throw new AppError('shutting_down');
+    const answer = this.ask(request, transferList);
+    observed(request, answer, this.observe);
+    this.underway.add(answer);
+    if (request.kind === 'documents') this.cancelWords.add(request.cancelled);
+    try {
+      return await answer;
+    } finally {
+      this.underway.delete(answer);
+      if (request.kind === 'documents') this.cancelWords.delete(request.cancelled);
+    }
+  }
+
+  private async ask<R extends EmbedRequest>(request: R, transferList: ArrayBuffer[]): Promise<EmbedAnswer<R>> {
     const task = this.piscina.run(request, { name: 'run', transferList }) as Promise<Outcome<QueryVectors | EmbeddedDocuments | RerankScores>>;
-    return settled(task, 'embedder_unavailable', this.log) as Promise<EmbedAnswer<R>>;
+    const refused = (error: unknown): Promise<never> => Promise.reject(this.closing ? new AppError('shutting_down') : error);
+    const answer = await settled(task.catch(refused), 'embedder_unavailable', this.log);
+    // What was cut short holds no vectors.
+    if (this.closing) throw new AppError('shutting_down');
+    return answer as EmbedAnswer<R>;
   }
 }

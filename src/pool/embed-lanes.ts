@@ -1,8 +1,8 @@
 // How much of what travels to an embed worker in one message, and how many messages are under way: few, since what waits at
 // a worker is first come, first served. Used by embed-crew.ts on the front thread.
-import type { EmbedderSpec } from '../contract/embedder.js';
+import type { EmbedderSpec, RerankerSpec } from '../contract/embedder.js';
 import type { DocumentTexts, EmbedAnswer, EmbedDocuments, EmbeddedDocuments, EmbedRequest, RerankTexts } from '../contract/embed-messages.js';
-import { Lane, type Ask } from './lane.js';
+import { abandoned, Lane, type Ask } from './lane.js';
 
 const WAITING_MAX = 8192;
 /** Bytes of documents that a tenant may have embedded before the next one is served: some milliseconds of work for the built-in embedder. */
@@ -16,13 +16,16 @@ interface Traffic {
   documentMessagesMax: number;
 }
 
-/** A model takes milliseconds for a query, and joins the texts of the messages that have reached it; an endpoint answers when it does. */
+/**
+ * A model takes milliseconds for a query, and joins the texts of the messages that have reached it; an endpoint answers when it
+ * does: its worker joins the texts of all messages, and a text that the endpoint refuses fails its own message alone.
+ */
 const TRAFFIC: Readonly<Record<EmbedderSpec['type'], Traffic>> = {
   builtin: { queriesMax: 32, queryMessagesMax: 2, documentMessagesMax: 2 },
   onnx: { queriesMax: 4, queryMessagesMax: 2, documentMessagesMax: 8 },
-  openai: { queriesMax: 64, queryMessagesMax: 64, documentMessagesMax: 64 },
+  openai: { queriesMax: 1, queryMessagesMax: 256, documentMessagesMax: 64 },
 };
-const RERANK_MESSAGES_MAX = 2;
+const RERANK_MESSAGES_MAX: Readonly<Record<RerankerSpec['type'], number>> = { onnx: 2, endpoint: 64 };
 
 /** Documents to embed, and the word that tells the worker when nobody waits for them any more. */
 export interface DocumentsAsk extends DocumentTexts {
@@ -38,7 +41,8 @@ export function queriesLane({ key, type }: EmbedderSpec, threads: number, run: R
     settle(batch, async () => {
       const { vectors } = await run({ kind: 'queries', embedder: key, texts: batch.map(({ request }) => request) }, []);
       const dim = vectors.length / batch.length;
-      batch.forEach(({ resolve }, i) => resolve(vectors.subarray(i * dim, (i + 1) * dim)));
+      // Copies: a view would travel on, and be kept, with the vectors of the whole message behind it.
+      batch.forEach(({ resolve }, i) => resolve(vectors.slice(i * dim, (i + 1) * dim)));
     }),
   );
 }
@@ -58,8 +62,8 @@ export function documentsLane({ type }: EmbedderSpec, threads: number, run: Run)
   );
 }
 
-export function rerankLane(threads: number, run: Run): Lane<Omit<RerankTexts, 'kind'>, Float32Array> {
-  return new Lane({ requestsMax: 1, messagesMax: threads * RERANK_MESSAGES_MAX, waitingMax: WAITING_MAX }, (batch) =>
+export function rerankLane({ type }: RerankerSpec, threads: number, run: Run): Lane<Omit<RerankTexts, 'kind'>, Float32Array> {
+  return new Lane({ requestsMax: 1, messagesMax: threads * RERANK_MESSAGES_MAX[type], waitingMax: WAITING_MAX }, (batch) =>
     settle(batch, async () => {
       for (const { request, resolve } of batch) resolve((await run({ kind: 'rerank', ...request }, [])).scores);
     }),
@@ -72,7 +76,10 @@ async function embedDocuments({ signal, ...request }: DocumentsAsk, run: Run): P
   signal?.addEventListener('abort', cancel, { once: true });
   try {
     const message: EmbedDocuments = { kind: 'documents', ...request, cancelled };
-    return await run(message, buffersOf(request));
+    const embedded = await run(message, buffersOf(request));
+    // The worker has stopped in the middle: what it gave are no vectors.
+    if (signal?.aborted) throw abandoned();
+    return embedded;
   } finally {
     signal?.removeEventListener('abort', cancel);
   }

@@ -5,6 +5,7 @@ import type { Log } from '../base/log.js';
 import type { EmbedderSpec, RerankerSpec } from '../contract/embedder.js';
 import type { DocumentTexts, EmbeddedDocuments, EmbedRole, RerankTexts } from '../contract/embed-messages.js';
 import { EmbedCrew } from './embed-crew.js';
+import type { EmbedObserver } from './embed-observer.js';
 
 export interface EmbedThreads {
   queries: number;
@@ -19,18 +20,20 @@ export interface EmbedPoolOptions {
   embedders: readonly EmbedderSpec[];
   rerankers: readonly RerankerSpec[];
   log: Log;
+  /** Told of each call when it is over. */
+  observe?: EmbedObserver;
 }
 
 export class EmbedPool {
   private readonly crews: Readonly<Record<EmbedRole, EmbedCrew | undefined>>;
 
-  constructor({ threads, embedders, rerankers, log }: EmbedPoolOptions) {
+  constructor({ threads, embedders, rerankers, log, observe = () => undefined }: EmbedPoolOptions) {
     const crew = (role: EmbedRole, count: number, modelThreads: number): EmbedCrew | undefined => {
       const isLocal = role !== 'remote';
       const own = embedders.filter(({ type }) => (type !== 'openai') === isLocal);
       const ownRerankers = rerankers.filter(({ type }) => role !== 'documents' && (type === 'onnx') === isLocal);
       if (own.length + ownRerankers.length === 0) return undefined;
-      return new EmbedCrew(count, { role, embedders: own, rerankers: ownRerankers, modelThreads }, log);
+      return new EmbedCrew(count, { role, embedders: own, rerankers: ownRerankers, modelThreads }, log, observe);
     };
     this.crews = {
       queries: crew('queries', threads.queries, threads.queryModel),

@@ -57,6 +57,16 @@ export class FairQueue<T> {
     return undefined;
   }
 
+  /** Takes out one that is to be served no more, where it still waits; its line pays nothing for it. */
+  remove(key: string, item: T): void {
+    const line = this.lines.get(key);
+    const at = line?.waiting.findIndex((waiting) => waiting.item === item) ?? -1;
+    if (!line || at < 0) return;
+    line.waiting.splice(at, 1);
+    this.count--;
+    if (line.waiting.length === 0) this.end(line);
+  }
+
   /** Takes out everything. */
   drain(): T[] {
     const all = this.turns.flatMap(({ waiting }) => waiting.map(({ item }) => item));
@@ -70,10 +80,12 @@ export class FairQueue<T> {
     line.waiting.shift();
     line.credit = Math.max(0, line.credit - head.cost);
     this.count--;
-    if (line.waiting.length === 0) {
-      this.lines.delete(line.key);
-      this.turns.shift();
-    }
+    if (line.waiting.length === 0) this.end(line);
     return head;
+  }
+
+  private end(line: Line<T>): void {
+    this.lines.delete(line.key);
+    this.turns.splice(this.turns.indexOf(line), 1);
   }
 }

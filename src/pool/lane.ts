@@ -8,8 +8,8 @@ export interface Ask<Q, A> {
   request: Q;
   resolve: (answer: A) => void;
   reject: (error: unknown) => void;
-  /** Aborted: nobody waits for the answer any more. */
-  signal?: AbortSignal | undefined;
+  /** From now on it no longer leaves the line when its signal is aborted. */
+  stay?: () => void;
 }
 
 export interface LaneOptions<Q> {
@@ -40,20 +40,38 @@ export class Lane<Q, A> {
     this.waiting = new FairQueue(options.quantum ?? 1);
   }
 
-  /** `tenant`: whose line it waits in. Asks of one tenant are sent in the order they were made; one that is aborted by then is not sent. */
+  /**
+   * `tenant`: whose line it waits in. Asks of one tenant are sent in the order they were made. One whose signal is aborted while
+   * it waits leaves at once: it is rejected, never sent, and counts for nothing.
+   */
   ask(request: Q, tenant = '', signal?: AbortSignal): Promise<A> {
+    if (signal?.aborted) return Promise.reject(abandoned());
     const { waitingMax = Infinity, costOf } = this.options;
     const isFull = this.waiting.size >= waitingMax || this.waiting.waitingOf(tenant) >= waitingMax / 2;
     if (isFull) return Promise.reject(new AppError('overloaded', undefined, { retryAfterS: 1 }));
     return new Promise((resolve, reject) => {
-      this.waiting.push(tenant, { request, resolve, reject, signal }, costOf?.(request) ?? 1);
+      const ask: Ask<Q, A> = { request, resolve, reject };
+      if (signal) this.leaveWhenAborted(ask, tenant, signal);
+      this.waiting.push(tenant, ask, costOf?.(request) ?? 1);
       this.schedule();
     });
   }
 
   /** Rejects all that has not been sent yet. */
   fail(error: unknown): void {
-    for (const { reject } of this.waiting.drain()) reject(error);
+    for (const { reject, stay } of this.waiting.drain()) {
+      stay?.();
+      reject(error);
+    }
+  }
+
+  private leaveWhenAborted(ask: Ask<Q, A>, tenant: string, signal: AbortSignal): void {
+    const leave = (): void => {
+      this.waiting.remove(tenant, ask);
+      ask.reject(abandoned());
+    };
+    signal.addEventListener('abort', leave, { once: true });
+    ask.stay = () => signal.removeEventListener('abort', leave);
   }
 
   private schedule(): void {
@@ -66,7 +84,6 @@ export class Lane<Q, A> {
     this.scheduled = false;
     while (this.waiting.size > 0 && this.underway < this.options.messagesMax) {
       const message = this.nextMessage();
-      if (message.length === 0) continue;
       this.underway++;
       void this.send(message).then(() => {
         this.underway--;
@@ -81,10 +98,7 @@ export class Lane<Q, A> {
     for (let cost = 0; batch.length < requestsMax && cost < costMax; ) {
       const next = this.waiting.shift();
       if (!next) break;
-      if (next.item.signal?.aborted) {
-        next.item.reject(abandoned());
-        continue;
-      }
+      next.item.stay?.();
       batch.push(next.item);
       cost += next.cost;
     }
@@ -92,4 +106,5 @@ export class Lane<Q, A> {
   }
 }
 
-const abandoned = (): AppError => new AppError('internal_error', 'The client does not wait for an answer any more.');
+/** What an ask is rejected with whose asker has gone. */
+export const abandoned = (): AppError => new AppError('internal_error', 'The client does not wait for an answer any more.');

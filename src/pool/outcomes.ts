@@ -29,12 +29,13 @@ export function settleAll<Q, A>(batch: readonly Ask<Q, A>[], outcomes: readonly 
   });
 }
 
-/** The value of a task's outcome. A task whose worker died under it is refused with `whenDead`, to be tried again. */
+/** The value of a task's outcome. A task whose worker died under it is refused with `whenDead`, to be tried again; one that is refused already stays so. */
 export async function settled<T>(task: Promise<Outcome<T>>, whenDead: ErrorCode, log: Log): Promise<T> {
   let outcome: Outcome<T>;
   try {
     outcome = await task;
   } catch (error) {
+    if (error instanceof AppError) throw error;
     log.warn({ reason: (error as Error).message }, 'a worker died with a task under way');
     throw new AppError(whenDead, undefined, { retryAfterS: 1 });
   }

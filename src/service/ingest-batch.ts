@@ -4,10 +4,12 @@
 import type { LineSlice, PreparedGroup, PreparedLines, PrepareLinesRequest } from '../contract/batch-messages.js';
 import { AppError } from '../contract/errors.js';
 import type { CollectionName, Tenant } from '../contract/ids.js';
-import type { Collection, Space } from '../contract/resources.js';
+import type { Collection } from '../contract/resources.js';
+import { abandoned } from '../pool/lane.js';
 import { WorkerFault } from '../pool/outcomes.js';
 import type { Context } from './context.js';
 import { ensureCollection, plannedCollection } from './create-collection.js';
+import { embedGroup, nothingOf, withFailures, type EmbeddedGroup } from './embed-group.js';
 import { isPreparedFor, prepareSettings } from './ingest-document.js';
 import { outcomesOf, refused, type ItemOutcome } from './item-outcomes.js';
 import { putGroup, type Stored } from './put-group.js';
@@ -29,6 +31,8 @@ export class BatchIngest {
     private readonly context: Context,
     private readonly tenant: Tenant,
     private readonly name: CollectionName,
+    /** Aborted when the client has gone: what no shard has been asked to store yet is given up. */
+    private readonly signal?: AbortSignal,
   ) {}
 
   /** The next turn; whoever takes it has to end it. */
@@ -56,7 +60,7 @@ export class BatchIngest {
     const { context, tenant } = this;
     const planned = context.catalog.find(tenant, this.name) ?? plannedCollection(context, tenant, this.name, {});
     try {
-      const { items, groups, faults } = await context.batch.prepareLines({ bytes, malformed, shards: context.shards.size, ...prepareSettings(context, planned) }, tenant);
+      const { items, groups, faults } = await context.batch.prepareLines({ bytes, malformed, shards: context.shards.size, ...prepareSettings(context, planned) }, tenant, this.signal);
       for (const fault of faults) context.log.error({ fault }, 'an item of a batch failed');
       return { planned, items, groups };
     } catch (error) {
@@ -70,9 +74,8 @@ export class BatchIngest {
     try {
       const embedded = await Promise.all(groups.map((group) => this.embed(group, planned)));
       await turn.before;
-      if (groups.length === 0) return outcomesOf(items, [], []);
-      const collection = await this.collectionFor(planned);
-      const stored = embedded.map((group) => (group instanceof AppError ? group : this.put(group, collection)));
+      if (this.signal?.aborted) throw abandoned();
+      const stored = await this.putAll(embedded, planned);
       turn.done();
       return this.counted(outcomesOf(items, groups, await Promise.all(stored)));
     } catch (error) {
@@ -89,15 +92,19 @@ export class BatchIngest {
     return outcomes;
   }
 
-  private async embed(group: PreparedGroup, space: Space): Promise<PreparedGroup | AppError> {
-    if (!group.hasTexts) return group;
+  private async embed(group: PreparedGroup, planned: Omit<Collection, 'id'>): Promise<EmbeddedGroup> {
     try {
-      const { documents, ends, vectors } = group;
-      const { failures, ...embedded } = await this.context.embedders.embedDocuments(space, { documents, ends, vectors }, this.tenant);
-      return failures?.[0] ? AppError.fromWire(failures[0].error) : { ...group, ...embedded };
+      return await embedGroup(this.context, planned, group, this.signal);
     } catch (error) {
-      return this.refusalOf(error);
+      return nothingOf(group, this.refusalOf(error).toWire());
     }
+  }
+
+  /** What the shards, which have been asked then, answer for each group. A collection is made only for documents to store. */
+  private async putAll(groups: readonly EmbeddedGroup[], planned: Omit<Collection, 'id'>): Promise<Promise<Stored | AppError>[]> {
+    const isAny = groups.some(({ group }) => group.docids.length > 0);
+    const collection = isAny ? await this.collectionFor(planned) : undefined;
+    return groups.map((embedded) => (collection && embedded.group.docids.length > 0 ? this.put(embedded, collection) : Promise.resolve(withFailures([], embedded.failures))));
   }
 
   private async collectionFor(planned: Omit<Collection, 'id'>): Promise<Collection> {
@@ -107,12 +114,12 @@ export class BatchIngest {
   }
 
   /** Asks the shard before it first waits. A collection that is deleted meanwhile is made anew, once. */
-  private async put(group: PreparedGroup, collection: Collection): Promise<Stored | AppError> {
+  private async put({ group, failures }: EmbeddedGroup, collection: Collection): Promise<Stored | AppError> {
     try {
       const outcomes = await putGroup(this.context, collection, group);
       const [first] = outcomes;
       const isDeleted = first && 'error' in first && first.error.code === 'collection_not_found';
-      return isDeleted ? await putGroup(this.context, await this.collectionFor(collection), group) : outcomes;
+      return withFailures(isDeleted ? await putGroup(this.context, await this.collectionFor(collection), group) : outcomes, failures);
     } catch (error) {
       return this.refusalOf(error);
     }

@@ -2,12 +2,14 @@
 // of its shard; the answer comes when it is on disk and searchable. A failure anywhere leaves what was there before.
 import { AppError } from '../contract/errors.js';
 import type { CollectionName, DocId, Tenant } from '../contract/ids.js';
-import type { PrepareAnswer, PrepareRequest } from '../contract/messages.js';
+import type { PrepareAnswer, PrepareRequest } from '../contract/prepare-messages.js';
+import { shardOf } from '../contract/placement.js';
 import type { Collection } from '../contract/resources.js';
 import { isSameChunking } from './collection-settings.js';
 import type { Context } from './context.js';
 import { ensureCollection, plannedCollection } from './create-collection.js';
 import { putDocument, type ReadyDocument } from './put-document.js';
+import { reusedVectors } from './reused-vectors.js';
 
 export interface Ingested {
   docid: DocId;
@@ -16,13 +18,14 @@ export interface Ingested {
 
 /**
  * Throws AppError with the code of what is wrong with the body, or why it cannot be stored now. A missing collection is made
- * with the instance's defaults, but only once the document is ready to be stored. `signal`: the client has gone.
+ * with the instance's defaults, but only once the document is ready to be stored. Once `signal` is aborted, since
+ * the client has gone, nothing is stored that is not embedded yet.
  */
 export async function ingestDocument(context: Context, tenant: Tenant, name: CollectionName, body: PrepareRequest['body'], signal?: AbortSignal): Promise<Ingested> {
   const { catalog, metrics } = context;
   const startedAtMs = performance.now();
   const planned = catalog.find(tenant, name) ?? plannedCollection(context, tenant, name, {});
-  const prepared = await context.batch.prepare({ body, ...prepareSettings(context, planned) }, tenant);
+  const prepared = await context.batch.prepare({ body, ...prepareSettings(context, planned) }, tenant, signal);
   const { docid, chunks } = prepared;
   const { document, vectors } = await embedded(context, planned, prepared, signal);
   const put = async (): Promise<void> => {
@@ -44,15 +47,17 @@ export function isPreparedFor(planned: Omit<Collection, 'id'>, { chunking, vecto
 }
 
 /** How documents are prepared for a collection, now. */
-export function prepareSettings({ nowMs, metadataBytesMax }: Context, collection: Omit<Collection, 'id'>): Omit<PrepareRequest, 'body'> {
+export function prepareSettings({ nowMs, metadataBytesMax, embedders }: Context, collection: Omit<Collection, 'id'>): Omit<PrepareRequest, 'body'> {
   const { chunking, priority_key: priorityKey, dim, embedder_type, embed_model, embedder_config, vector_space_key } = collection;
   const space = { dim, embedder_type, embed_model, embedder_config, vector_space_key };
-  return { space, chunking, priorityKey, nowMs: nowMs(), metadataBytesMax };
+  return { space, chunking, priorityKey, nowMs: nowMs(), metadataBytesMax, withDigests: embedders.isCostly(space) };
 }
 
-async function embedded({ embedders }: Context, collection: Omit<Collection, 'id'>, { document, vectors }: PrepareAnswer, signal?: AbortSignal): Promise<Pick<ReadyDocument, 'document' | 'vectors'>> {
+async function embedded(context: Context, planned: Omit<Collection, 'id'>, { docid, document, vectors, digests }: PrepareAnswer, signal?: AbortSignal): Promise<Pick<ReadyDocument, 'document' | 'vectors'>> {
   if (vectors) return { document, vectors };
-  const { documents, vectors: embedded, failures } = await embedders.embedDocuments(collection, { documents: document, ends: [document.length] }, collection.tenant, signal);
+  const reused = await reusedVectors(context, planned, { shard: shardOf(docid, context.shards.size), docids: [docid], digests }, signal);
+  const texts = { documents: document, ends: [document.length], ...reused };
+  const { documents, vectors: embedded, failures } = await context.embedders.embedDocuments(planned, texts, planned.tenant, signal);
   if (failures?.[0]) throw AppError.fromWire(failures[0].error);
   return { document: documents, vectors: embedded };
 }

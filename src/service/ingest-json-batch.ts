@@ -8,10 +8,10 @@ import type { ItemOutcome } from './item-outcomes.js';
 /** Slices of one batch that are worked on at a time. */
 const SLICES_UNDERWAY_MAX = 4;
 
-/** The outcomes of the items, in order, as the slices have them. Throws AppError where the body is no batch. */
-export async function ingestJsonBatch(context: Context, tenant: Tenant, name: CollectionName, bytes: Uint8Array): Promise<ItemOutcome[][]> {
-  const ingest = new BatchIngest(context, tenant, name);
-  const slices = await context.batch.splitBatch({ bytes, itemsMax: context.batchLimits.itemsMax }, tenant);
+/** The outcomes of the items, in order, as the slices have them. Throws AppError where the body is no batch. `signal`: as in BatchIngest. */
+export async function ingestJsonBatch(context: Context, tenant: Tenant, name: CollectionName, bytes: Uint8Array, signal?: AbortSignal): Promise<ItemOutcome[][]> {
+  const ingest = new BatchIngest(context, tenant, name, signal);
+  const slices = await context.batch.splitBatch({ bytes, itemsMax: context.batchLimits.itemsMax }, tenant, signal);
   const prepared = await eachInTurn(slices, (slice) => ingest.prepare(slice, 'batch'));
   return eachInTurn(prepared, (slice) => ingest.store(slice, ingest.takeTurn()));
 }

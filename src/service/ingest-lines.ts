@@ -19,11 +19,11 @@ interface Underway {
 
 type Slice = NonNullable<ReturnType<LineSlicer['take']>>;
 
-/** Throws AppError where ingest cannot begin. The outcomes of the items come in order; a body that breaks off throws on the way. */
-export function ingestLines(context: Context, tenant: Tenant, name: CollectionName, body: AsyncIterable<Uint8Array>): AsyncGenerator<ItemOutcome[]> {
+/** Throws AppError where ingest cannot begin. The outcomes of the items come in order; a body that breaks off throws on the way. `signal`: as in BatchIngest. */
+export function ingestLines(context: Context, tenant: Tenant, name: CollectionName, body: AsyncIterable<Uint8Array>, signal?: AbortSignal): AsyncGenerator<ItemOutcome[]> {
   // Not ready is an answer of its own, before the first line.
   context.catalog.find(tenant, name);
-  return new LineIngest(new BatchIngest(context, tenant, name), context.batchLimits.lineBytesMax).run(body);
+  return new LineIngest(new BatchIngest(context, tenant, name, signal), context.batchLimits.lineBytesMax).run(body);
 }
 
 class LineIngest {

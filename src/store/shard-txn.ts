@@ -2,7 +2,7 @@
 // writing; used by the shard worker alone.
 import type { CollectionId, Ordinal } from '../contract/ids.js';
 import type { CollectionRef } from '../contract/messages.js';
-import { chunkKey, collectionOfKey, collectionPrefix, documentKey, generationPrefix, ordinalOfChunkKey, ordinalOfVectorKey } from './keys.js';
+import { chunkKey, collectionOfKey, collectionPrefix, documentKey, generationPrefix, ordinalOfChunkKey, ordinalOfVectorKey, vectorKey } from './keys.js';
 import type { Tables } from './tables.js';
 import { DamagedRecord, decodeChunk, decodeDocument, decodeMembers, decodeVector, type ChunkRecord, type DocumentRecord, type MembersRecord } from './records.js';
 
@@ -55,10 +55,16 @@ export class ShardTxn {
     }
   }
 
+  /** The vector of a chunk in the collection's generation; undefined where it has none. */
+  vector(ref: CollectionRef, ordinal: Ordinal): Float32Array | undefined {
+    const bytes = this.tables.vectors.get(vectorKey(ref.id, ref.generation, ordinal));
+    return bytes && vectorOf(ref, ordinal, bytes);
+  }
+
   *vectors(ref: CollectionRef): Generator<{ ordinal: Ordinal; vector: Float32Array }> {
     for (const { key, value } of this.tables.vectors.entries(generationPrefix(ref.id, ref.generation))) {
-      if (value.length !== ref.dim * 4) throw new DamagedRecord(`vector ${ref.id}/${ordinalOfVectorKey(key)} has ${value.length} bytes`);
-      yield { ordinal: ordinalOfVectorKey(key), vector: decodeVector(value) };
+      const ordinal = ordinalOfVectorKey(key);
+      yield { ordinal, vector: vectorOf(ref, ordinal, value) };
     }
   }
 
@@ -73,4 +79,9 @@ export class ShardTxn {
       from = collectionPrefix((id + 1) as CollectionId);
     }
   }
+}
+
+function vectorOf(ref: CollectionRef, ordinal: Ordinal, bytes: Buffer): Float32Array {
+  if (bytes.length !== ref.dim * 4) throw new DamagedRecord(`vector ${ref.id}/${ordinal} has ${bytes.length} bytes`);
+  return decodeVector(bytes);
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { unpackDocument } from '../../src/contract/prepared-document.js';
-import type { PrepareAnswer, PrepareRequest } from '../../src/contract/messages.js';
+import type { PrepareAnswer, PrepareRequest } from '../../src/contract/prepare-messages.js';
 import { BatchPool } from '../../src/pool/batch-pool.js';
 import { docx, pdf, pdfText } from '../workers/batch/packages.js';
 

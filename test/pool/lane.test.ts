@@ -1,5 +1,6 @@
 // Lanes: what is asked in one turn travels together; a bounded lane gathers while a message is under way.
 import assert from 'node:assert/strict';
+import { setMaxListeners } from 'node:events';
 import { test } from 'node:test';
 import { Lane, type Ask } from '../../src/pool/lane.js';
 
@@ -101,4 +102,54 @@ test('more than may wait is refused at once, with a time to try again; one tenan
   }
   assert.deepEqual(await Promise.all(answers), [10, 20, 30, 50, 60]);
   assert.deepEqual(sent, [[1], [2], [5], [6], [3]]);
+});
+
+test('an ask that is aborted while it waits leaves at once, is never sent, and makes room', async () => {
+  const { sent, release, send } = recorder();
+  const lane = new Lane({ requestsMax: 1, messagesMax: 1, waitingMax: 4 }, send);
+  const answers = [lane.ask(1)];
+  await turn();
+  const gone = new AbortController();
+  const given = [lane.ask(2, '', gone.signal), lane.ask(3, '', gone.signal)];
+  await assert.rejects(lane.ask(4), { code: 'overloaded' });
+  gone.abort('gone');
+  for (const ask of given) await assert.rejects(ask, { code: 'internal_error', message: /does not wait/ });
+  answers.push(lane.ask(5));
+  await assert.rejects(lane.ask(6, '', gone.signal), /does not wait/, 'aborted before it is asked');
+  for (const n of [0, 1]) {
+    release[n]?.();
+    await turn();
+    await turn();
+  }
+  assert.deepEqual([sent, await Promise.all(answers)], [[[1], [5]], [10, 50]]);
+});
+
+test('an ask that has been sent gets its answer, whatever becomes of its signal', async () => {
+  const { release, send } = recorder();
+  const lane = new Lane({ requestsMax: 1, messagesMax: 1 }, send);
+  const controller = new AbortController();
+  const answer = lane.ask(1, '', controller.signal);
+  await turn();
+  controller.abort('gone');
+  release[0]?.();
+  assert.equal(await answer, 10);
+});
+
+test('a tenant pays nothing for what it has given up', async () => {
+  const { sent, release, send } = recorder();
+  const lane = new Lane({ requestsMax: 1, messagesMax: 1, costOf: () => 10, quantum: 1 }, send);
+  void lane.ask(0, 'other');
+  await turn();
+  const gone = new AbortController();
+  setMaxListeners(0, gone.signal);
+  for (let n = 1; n <= 100; n++) lane.ask(n, 'a', gone.signal).catch(() => {});
+  void lane.ask(101, 'a');
+  for (const n of [201, 202]) void lane.ask(n, 'b');
+  gone.abort('gone');
+  for (let n = 0; n < 3; n++) {
+    release[n]?.();
+    await turn();
+    await turn();
+  }
+  assert.deepEqual(sent, [[0], [101], [201], [202]]);
 });

@@ -2,7 +2,7 @@
 // Batch worker only.
 import { readFileSync } from 'node:fs';
 import { AppError } from '../../src/contract/errors.js';
-import type { BatchWorkerStart, UploadedFile } from '../../src/contract/messages.js';
+import type { BatchWorkerStart, UploadedFile } from '../../src/contract/prepare-messages.js';
 import { kindOfFile } from '../../src/text/kind.js';
 import { SNIFF_BYTES_MAX } from '../../src/text/sniff.js';
 import { extract } from './extract/extract.js';

@@ -1,7 +1,8 @@
 // Collects the prepared documents of a slice into groups by shard, each in two buffers that move to other threads as one.
 // Used by prepare-lines.ts in the batch worker.
 import type { PreparedGroup } from '../../src/contract/batch-messages.js';
-import type { PrepareAnswer } from '../../src/contract/messages.js';
+import type { PrepareAnswer } from '../../src/contract/prepare-messages.js';
+import { DIGEST_BYTES } from '../../src/text/text-digest.js';
 
 /** Chunks of a group, where it is not one larger document: a part of what a shard commits at a time (pool/shard-lanes). */
 const GROUP_CHUNKS_MAX = 32;
@@ -48,6 +49,17 @@ export class GroupBuilder {
     const hasTexts = members.some(({ prepared }) => prepared.vectors === undefined);
     const places = members.map(({ place }) => place);
     const docids = members.map(({ prepared }) => prepared.docid);
-    return { shard, places, docids, hasTexts, documents, ends, chunks: members.map(({ prepared }) => prepared.chunks), vectors };
+    const group = { shard, places, docids, hasTexts, documents, ends, chunks: members.map(({ prepared }) => prepared.chunks), vectors };
+    return members.some(({ prepared }) => prepared.digests) ? { ...group, digests: digestsOf(members, chunkCount) } : group;
   }
+}
+
+function digestsOf(members: OpenGroup['members'], chunkCount: number): Uint8Array {
+  const digests = new Uint8Array(chunkCount * DIGEST_BYTES);
+  let row = 0;
+  for (const { prepared } of members) {
+    if (prepared.digests) digests.set(prepared.digests, row * DIGEST_BYTES);
+    row += prepared.chunks;
+  }
+  return digests;
 }

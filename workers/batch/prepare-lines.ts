@@ -3,7 +3,7 @@
 import type { PreparedItem, PreparedLines, PrepareLinesRequest } from '../../src/contract/batch-messages.js';
 import { AppError, type ErrorCode } from '../../src/contract/errors.js';
 import { asDocId, type DocId } from '../../src/contract/ids.js';
-import type { PrepareAnswer } from '../../src/contract/messages.js';
+import type { PrepareAnswer } from '../../src/contract/prepare-messages.js';
 import { shardOf } from '../../src/contract/placement.js';
 import { textsOfLines } from '../../src/text/lines.js';
 import { GroupBuilder } from './group-builder.js';

@@ -3,9 +3,10 @@
 import { v7 as uuidv7 } from 'uuid';
 import { AppError } from '../../src/contract/errors.js';
 import { asDocId, docIdFromFilename, type DocId } from '../../src/contract/ids.js';
-import type { BatchWorkerStart, PrepareAnswer, PrepareRequest } from '../../src/contract/messages.js';
+import type { BatchWorkerStart, PrepareAnswer, PrepareRequest } from '../../src/contract/prepare-messages.js';
 import { packDocument, type PreparedChunk } from '../../src/contract/prepared-document.js';
 import { priorityOf } from '../../src/rank/priority.js';
+import { DIGEST_BYTES, textDigest } from '../../src/text/text-digest.js';
 import { cut } from './cut.js';
 import { flowOf, type Extracted } from './extract/extracted.js';
 import { readFileDocument } from './file-document.js';
@@ -36,7 +37,14 @@ export function prepareInput(input: IngestDocument, request: PrepareSettings): P
     priority: priorityOf(input.metadata, request.priorityKey),
     chunks,
   });
-  return { docid, chunks: chunks.length, document, ...(vectors && { vectors }) };
+  const digests = request.withDigests && !vectors && digestsOf(chunks);
+  return { docid, chunks: chunks.length, document, ...(vectors && { vectors }), ...(digests && { digests }) };
+}
+
+function digestsOf(chunks: readonly PreparedChunk[]): Uint8Array {
+  const digests = new Uint8Array(chunks.length * DIGEST_BYTES);
+  chunks.forEach(({ text = '' }, i) => digests.set(textDigest(text), i * DIGEST_BYTES));
+  return digests;
 }
 
 /** An empty id counts as omitted; a file then gives its name, anything else gets a UUIDv7. */

@@ -4,7 +4,8 @@ import { parentPort, threadId } from 'node:worker_threads';
 import { move, Piscina, workerData } from 'piscina';
 import type { LineSlice, PreparedLines, PrepareLinesRequest, SplitBatchRequest } from '../../src/contract/batch-messages.js';
 import { AppError } from '../../src/contract/errors.js';
-import type { BatchWorkerStart, LoadedNote, Outcome, PrepareAnswer, PrepareRequest } from '../../src/contract/messages.js';
+import type { LoadedNote, Outcome } from '../../src/contract/messages.js';
+import type { BatchWorkerStart, PrepareAnswer, PrepareRequest } from '../../src/contract/prepare-messages.js';
 import { prepareDocument } from './prepare.js';
 import { prepareLines as prepareSlice } from './prepare-lines.js';
 import { sliceBatch } from './split-batch.js';
@@ -14,7 +15,7 @@ parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
 export function prepare(request: PrepareRequest): Promise<Outcome<PrepareAnswer>> {
   return outcomeOf(
     () => prepareDocument(request, workerData as BatchWorkerStart),
-    (answer) => [answer.document, ...(answer.vectors ? [answer.vectors] : [])],
+    ({ document, vectors, digests }) => present(document, vectors, digests),
   );
 }
 
@@ -28,9 +29,11 @@ export function splitBatch(request: SplitBatchRequest): Promise<Outcome<LineSlic
 export function prepareLines(request: PrepareLinesRequest): Promise<Outcome<PreparedLines>> {
   return outcomeOf(
     () => prepareSlice(request),
-    ({ groups }) => groups.flatMap(({ documents, vectors }) => [documents, vectors]),
+    ({ groups }) => groups.flatMap(({ documents, vectors, digests }) => present(documents, vectors, digests)),
   );
 }
+
+const present = (...views: (ArrayBufferView | undefined)[]): ArrayBufferView[] => views.filter((view) => view !== undefined);
 
 /** `viewsIn`: the bytes in an answer that are moved to the front thread instead of copied. */
 async function outcomeOf<T>(work: () => T | Promise<T>, viewsIn: (answer: T) => ArrayBufferView[]): Promise<Outcome<T>> {

@@ -1,15 +1,21 @@
 // What an embed worker asks of each kind of embedder. Types only.
-// Implemented in builtin/, onnx/ and openai/; called by worker.ts and embed-documents.ts.
+// Implemented in builtin/, onnx/, openai/ and rerank-endpoint/; called by worker.ts and embed-documents.ts.
 import type { AppError } from '../../src/contract/errors.js';
 
 /** Embedders may treat what searches and what is found differently. */
 export type Purpose = 'query' | 'passage';
+
+/** Tells the log of the front thread of something that no client is told: never a key, never a whole text. */
+export type Tell = (level: 'warn' | 'error', fields: Record<string, unknown>, message: string) => void;
+export type Warn = (fields: Record<string, unknown>, message: string) => void;
 
 export interface Embedded {
   /** A row for each text; rows of failed texts hold nothing of meaning. */
   vectors: Float32Array;
   /** Texts that could not be embedded, by their place. Absent: none. */
   failures?: ReadonlyMap<number, AppError>;
+  /** 1 for each text that is longer than the embedder reads. Absent: isTruncated tells. */
+  truncated?: Uint8Array;
 }
 
 export interface Runner {

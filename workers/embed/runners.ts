@@ -1,27 +1,62 @@
-// Which program runs which kind of embedder and reranker. Called by worker.ts when it starts.
+// Which program runs which kind of embedder and reranker. Each is imported where it is configured: the model runtime alone
+// takes longer to load than all the rest. Called by worker.ts when it starts.
 // Embed worker only.
-import type { EmbedderSpec } from '../../src/contract/embedder.js';
+import type { EmbedderSpec, RerankerSpec } from '../../src/contract/embedder.js';
 import type { EmbedWorkerStart } from '../../src/contract/embed-messages.js';
+import { AppError } from '../../src/contract/errors.js';
 import { createBuiltinRunner } from './builtin/builtin-runner.js';
-import type { Reranker, Runner } from './runner.js';
+import type { Reranker, Runner, Tell } from './runner.js';
 
 export interface Runners {
   embedders: ReadonlyMap<string, Runner>;
   rerankers: ReadonlyMap<string, Reranker>;
 }
 
-/** Loads every model of the worker's role. Throws where one cannot be loaded. */
-export async function loadRunners(start: EmbedWorkerStart): Promise<Runners> {
+/** Loads every model of the worker's role. One that cannot be loaded is told to the log, and refuses whatever it is asked. */
+export async function loadRunners(start: EmbedWorkerStart, tell: Tell): Promise<Runners> {
   const embedders = new Map<string, Runner>();
-  for (const spec of start.embedders) embedders.set(spec.key, await loadEmbedder(spec));
-  return { embedders, rerankers: new Map() };
+  for (const spec of start.embedders) embedders.set(spec.key, await loadEmbedder(spec, start, tell).catch((error: Error) => brokenRunner(spec, error, tell)));
+  const rerankers = new Map<string, Reranker>();
+  for (const spec of start.rerankers) rerankers.set(spec.key, await loadReranker(spec, start, tell).catch((error: Error) => brokenReranker(spec, error, tell)));
+  return { embedders, rerankers };
 }
 
-async function loadEmbedder(spec: EmbedderSpec): Promise<Runner> {
+async function loadEmbedder(spec: EmbedderSpec, { modelThreads }: EmbedWorkerStart, tell: Tell): Promise<Runner> {
   switch (spec.type) {
     case 'builtin':
       return createBuiltinRunner();
-    default:
-      throw new Error(`there is no runner for embedders of type ${spec.type}`);
+    case 'onnx': {
+      const { createOnnxRunner } = await import('./onnx/onnx-runner.js');
+      return createOnnxRunner(spec.model, modelThreads, (fault) => tell('error', { embedder: spec.key, fault }, 'a model failed'));
+    }
+    case 'openai': {
+      const { createOpenAiRunner } = await import('./openai/openai-runner.js');
+      return createOpenAiRunner(spec.key, spec.endpoint, (fields, message) => tell('warn', fields, message));
+    }
   }
+}
+
+/** A thread that dies of it would be replaced, and die again. */
+function brokenRunner({ key }: EmbedderSpec, error: Error, tell: Tell): Runner {
+  tell('error', { embedder: key, fault: error.stack }, 'an embedder cannot be loaded');
+  const refusal = new AppError('embedder_unavailable', 'The embedder could not be loaded.');
+  return { dim: 0, embed: () => Promise.reject(refusal), isTruncated: () => false };
+}
+
+async function loadReranker(spec: RerankerSpec, { modelThreads }: EmbedWorkerStart, tell: Tell): Promise<Reranker> {
+  switch (spec.type) {
+    case 'onnx': {
+      const { openCrossEncoder } = await import('./onnx/cross-encoder.js');
+      return openCrossEncoder(spec.model, modelThreads, (fault) => tell('error', { reranker: spec.key, fault }, 'a model failed'));
+    }
+    case 'endpoint': {
+      const { createEndpointReranker } = await import('./rerank-endpoint/endpoint-reranker.js');
+      return createEndpointReranker(spec.key, spec.endpoint, (fields, message) => tell('warn', fields, message));
+    }
+  }
+}
+
+function brokenReranker({ key }: RerankerSpec, error: Error, tell: Tell): Reranker {
+  tell('error', { reranker: key, fault: error.stack }, 'a reranker cannot be loaded');
+  return { score: () => Promise.reject(new AppError('embedder_unavailable')) };
 }

@@ -4,7 +4,7 @@ import { parentPort, threadId } from 'node:worker_threads';
 import { move, Piscina, workerData } from 'piscina';
 import type { EmbeddedDocuments, EmbedRequest, EmbedWorkerStart, QueryVectors, RerankScores } from '../../src/contract/embed-messages.js';
 import { AppError } from '../../src/contract/errors.js';
-import type { LoadedNote, Outcome } from '../../src/contract/messages.js';
+import type { LoadedNote, LogNote, Outcome } from '../../src/contract/messages.js';
 import { embedDocuments } from './embed-documents.js';
 import { yieldToSearches } from './priority.js';
 import { loadRunners } from './runners.js';
@@ -14,7 +14,7 @@ type Answer = QueryVectors | EmbeddedDocuments | RerankScores;
 const start = workerData as EmbedWorkerStart;
 // Before the models load: the threads that they start inherit the priority.
 if (start.role === 'documents') yieldToSearches();
-const { embedders, rerankers } = await loadRunners(start);
+const { embedders, rerankers } = await loadRunners(start, (level, fields, message) => parentPort?.postMessage({ level, fields, message } satisfies LogNote));
 parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
 
 export async function run(request: EmbedRequest): Promise<Outcome<Answer>> {

@@ -15,6 +15,7 @@ import { outcomesOf, singleWrites, type WriteCommand } from './put-many.js';
 import { refusalOf } from './refusal.js';
 import { search } from './search.js';
 import { Shard } from './shard.js';
+import { listOrdinals, textVectors } from './text-vectors.js';
 import { locate } from './ties.js';
 import { totals } from './totals.js';
 import { applyWrites } from './write.js';
@@ -87,6 +88,8 @@ export class Commands {
     getDocument: (request) => getDocument(this.opened(), request),
     listChunks: (request) => listChunks(this.opened(), request),
     getChunk: (request) => getChunk(this.opened(), request),
+    listOrdinals: (request) => listOrdinals(this.opened(), request),
+    textVectors: (request) => textVectors(this.opened(), request),
     getContent: (request) => getContent(this.opened(), request),
     loadCatalog: () => this.openedCatalog().all(),
     createCollection: ({ collection, collectionsMax }) => this.openedCatalog().create(collection, collectionsMax),

@@ -4,6 +4,7 @@ import { chunkIdOf } from '../../src/contract/ids.js';
 import type { ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
 import type { Basis, HydratedHit, RankedHit } from '../../src/contract/ranking.js';
 import { fusedScore } from '../../src/rank/fuse.js';
+import { hitJson } from '../../src/rank/hit-json.js';
 import type { MetaLayers } from '../../src/rank/match-filter.js';
 import { matchReason } from '../../src/rank/match-reason.js';
 import type { ChunkRecord, DocumentRecord } from '../../src/store/records.js';
@@ -32,10 +33,10 @@ function hydrated(txn: ShardTxn, request: HydrateRequest, part: Part, hit: Ranke
   const text = txn.text(request.collection, hit.ordinal)?.toString();
   const reason = reasonOf(request, part, hit, chunk, document);
   const id = chunkIdOf(chunk.docid, chunk.path);
-  const textField = text === undefined ? '' : `"text":${JSON.stringify(text)},`;
-  const meta = mergedMetaJson(document.metadataJson, chunk.metaJson);
-  const json = `${request.head}"id":${JSON.stringify(id)},"score":${hit.score},${textField}"meta":${meta},"match_reason":${JSON.stringify(reason)}}`;
-  return { id, json };
+  const metaJson = mergedMetaJson(document.metadataJson, chunk.metaJson);
+  const priority = { key: request.priorityKey, value: part.priorities.get(hit.ordinal) ?? 0 };
+  const parts = { head: request.head, id, ...(text !== undefined && { text }), metaJson, reason, priority };
+  return { id, json: hitJson(parts, hit.score), ...(request.withParts && { parts }) };
 }
 
 function reasonOf({ narrowed, priorityKey }: HydrateRequest, part: Part, { ordinal, basis, score }: RankedHit, chunk: ChunkRecord, document: DocumentRecord): string {

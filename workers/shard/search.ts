@@ -23,7 +23,8 @@ export function search(shard: Shard, request: SearchRequest): ShardHits {
 
 function rank(shard: Shard, part: Part, { vector, k, lexical }: SearchRequest, narrower?: Narrower): ShardHits {
   const clock = new PhaseClock(narrower);
-  const byVector = pack(rankByVector(shard, part, vector, { k, narrower }, lexical?.mode !== 'hybrid'), lexical && part);
+  const nearest = vector ? rankByVector(shard, part, vector, { k, narrower }, lexical?.mode !== 'hybrid') : [];
+  const byVector = pack(nearest, lexical && part);
   const vectorMs = clock.lapMs();
   if (lexical?.mode === 'boost') byVector.matched = matchedTerms(shard, part, byVector.ordinals, lexical.terms);
   const byWords = lexical?.mode === 'hybrid' ? { lexical: pack(rankByWords(shard, part, lexical, { k, narrower }), part) } : {};

@@ -20,12 +20,12 @@ export const postBatch =
     const [tenant, collection] = collectionOf(request);
     const type = mediaTypeOf(request.body.contentType);
     if (type === NDJSON) {
-      const outcomes = ingestLines(context, tenant, collection, request.body.stream());
+      const outcomes = ingestLines(context, tenant, collection, request.body.stream(), request.signal);
       return { status: 201, contentType: NDJSON, stream: resultLines(request, outcomes) };
     }
     if (type !== 'application/json') throw new AppError('unsupported_media_type', `A batch is application/json or ${NDJSON}.`);
     const bytes = await request.body.bytes();
-    const slices = await withFaultCode('ingest_failed', () => ingestJsonBatch(context, tenant, collection, bytes));
+    const slices = await withFaultCode('ingest_failed', () => ingestJsonBatch(context, tenant, collection, bytes, request.signal));
     return { status: 201, jsonParts: answerParts(tenant, collection, slices) };
   };
 

@@ -2,7 +2,7 @@
 // Handlers on the front thread: body in, use case, reply out. The route table (routes.ts) names them.
 import { mediaTypeOf } from '../../base/media-type.js';
 import { AppError, invalidField } from '../../contract/errors.js';
-import type { CsvOptions, PrepareRequest } from '../../contract/messages.js';
+import type { CsvOptions, PrepareRequest } from '../../contract/prepare-messages.js';
 import type { Context } from '../../service/context.js';
 import { deleteDocument, getChunk, getChunkContent, getDocument } from '../../service/documents.js';
 import { withFaultCode } from '../../service/fault-code.js';

@@ -2,7 +2,7 @@
 import { kindOfFile } from '../../../src/text/kind.js';
 import { cut } from '../../../workers/batch/cut.js';
 import { extract } from '../../../workers/batch/extract/extract.js';
-import type { CsvOptions } from '../../../src/contract/messages.js';
+import type { CsvOptions } from '../../../src/contract/prepare-messages.js';
 import type { Chunking } from '../../../src/contract/resources.js';
 
 export interface ReadOptions {

@@ -1,7 +1,7 @@
 // The columns of a CSV file that a caller asked for: by name or by index from 1.
 // Pure. Used by csv.ts in the batch worker.
 import { AppError } from '../../../src/contract/errors.js';
-import type { CsvOptions } from '../../../src/contract/messages.js';
+import type { CsvOptions } from '../../../src/contract/prepare-messages.js';
 import { columnName, columnNames } from './table.js';
 
 export interface Columns {

@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream';
 import { parse } from 'csv-parse';
 import { AppError } from '../../../src/contract/errors.js';
-import type { CsvOptions } from '../../../src/contract/messages.js';
+import type { CsvOptions } from '../../../src/contract/prepare-messages.js';
 import type { Budget } from './budget.js';
 import { chooseColumns, type Columns } from './csv-columns.js';
 import type { Unit, Units } from './extracted.js';

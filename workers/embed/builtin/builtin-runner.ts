@@ -21,7 +21,7 @@ export function createBuiltinRunner(): Runner {
         from = to;
         if (from < texts.length) await nextTurn();
       }
-      return { vectors };
+      return { vectors, truncated: new Uint8Array(texts.length) };
     },
   };
 }
