@@ -26,22 +26,26 @@ export interface LoadServer {
   kill(): Promise<void>;
 }
 
+/** By the names of the environment variables. */
+export type Settings = Readonly<Record<string, string>>;
+
 /** A server process that may not be ready yet. It sees no environment but the settings given here, and dies with this process. */
 export interface ServerProcess extends Omit<LoadServer, 'readyMs'> {
   /** Milliseconds from spawn until it was ready. Throws with what it wrote where it exits before, or after a minute. */
   ready(): Promise<number>;
 }
 
-export async function startServer(dataDir: string): Promise<LoadServer> {
-  const server = await spawnServer(dataDir);
+/** `settings`: environment variables beside those that every load program needs. */
+export async function startServer(dataDir: string, settings: Settings = {}): Promise<LoadServer> {
+  const server = await spawnServer(dataDir, settings);
   return { ...server, readyMs: await server.ready() };
 }
 
-export async function spawnServer(dataDir: string): Promise<ServerProcess> {
+export async function spawnServer(dataDir: string, settings: Settings = {}): Promise<ServerProcess> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const startedAtMs = performance.now();
-  const child = spawnMain(dataDir, port);
+  const child = spawnMain(dataDir, port, settings);
   const written = keepTail(child);
   return {
     url,
@@ -56,10 +60,10 @@ export async function spawnServer(dataDir: string): Promise<ServerProcess> {
   };
 }
 
-function spawnMain(dataDir: string, port: number): ChildProcess {
+function spawnMain(dataDir: string, port: number, settings: Settings): ChildProcess {
   const child = spawn(process.execPath, [MAIN, 'serve'], {
     cwd: dataDir,
-    env: { SHEAF_SERVER__PORT: String(port), SHEAF_DATA_DIR: join(dataDir, 'data'), SHEAF_LOG__LEVEL: 'warn' },
+    env: { SHEAF_SERVER__PORT: String(port), SHEAF_DATA_DIR: join(dataDir, 'data'), SHEAF_LOG__LEVEL: 'warn', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   dieTogether(child);
@@ -118,10 +122,10 @@ export async function withFolder<T>(work: (folder: string) => Promise<T>): Promi
 }
 
 /** Runs `work` with the server at `url`, else with one of its own on an empty data directory. */
-export async function withServer<T>(url: string | undefined, work: (url: string) => Promise<T>): Promise<T> {
+export async function withServer<T>(url: string | undefined, work: (url: string) => Promise<T>, settings: Settings = {}): Promise<T> {
   if (url !== undefined) return work(url);
   return withFolder(async (folder) => {
-    const server = await startServer(folder);
+    const server = await startServer(folder, settings);
     try {
       return await work(server.url);
     } finally {

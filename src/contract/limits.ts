@@ -40,9 +40,13 @@ export const SHARD_PAGES_MAX = 65_536;
 /** How deep each ranking is taken in modes boost and hybrid: this many times k, and at least the minimum. */
 export const CANDIDATES_PER_K = 5;
 export const CANDIDATES_MIN = 50;
+/** How many candidates are reranked where a search does not say; never fewer than k. */
+export const RERANK_DEPTH_DEFAULT = 50;
 /** How much of a query modes boost and hybrid look for words in, and how many distinct ones they take; the rest counts for nothing. */
 export const QUERY_CHARACTERS_MAX = 32_768;
 export const QUERY_TOKENS_MAX = 1024;
+/** The vectors of longer query texts are not kept: a text that long is hardly asked for again. */
+export const CACHED_QUERY_CHARACTERS_MAX = 4096;
 /** Bounds of one `filters` object: levels of $and, $or, $not; conditions on fields; values in all of its lists together. */
 export const FILTER_LEVELS_MAX = 8;
 export const FILTER_CONDITIONS_MAX = 256;

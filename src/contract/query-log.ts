@@ -3,6 +3,7 @@
 // comes with each message.
 import type { CollectionId } from './ids.js';
 import type { ContentFilter } from './api/search.js';
+import type { RerankSettings } from './ranking.js';
 import type { SearchMode, SearchTiming } from './resources.js';
 
 /** One search, as it is stored. Its collection and its id are the key. */
@@ -33,6 +34,9 @@ export interface LoggedRest {
   include_common?: boolean;
   common_tenant?: string;
   common_collection?: string;
+  rerank?: RerankSettings;
+  /** Ranked by words alone. */
+  degraded?: true;
   timing: SearchTiming;
 }
 

@@ -26,7 +26,8 @@ export interface LexicalQuery {
 }
 
 export interface ShardSearch {
-  vector: Float32Array;
+  /** Absent: ranked by words alone. */
+  vector?: Float32Array;
   /** Depth of each ranking. */
   k: number;
   narrowing?: Narrowing;
@@ -84,12 +85,35 @@ export interface Narrowed {
   readonly contentOp?: ContentOp;
 }
 
+/** How a search is reranked. */
+export interface RerankSettings {
+  /** Key of the reranker. */
+  instance: string;
+  /** How many candidates it reads. */
+  depth: number;
+}
+
 /** A hit as a client gets it. */
 export interface HydratedHit {
   /** Chunk id. */
   id: string;
   /** The whole hit, as JSON text. */
   json: string;
+  /** Where they were asked for. */
+  parts?: HitParts;
+}
+
+/** What a hit is made of, its score aside. */
+export interface HitParts {
+  /** JSON of the fields that all hits of a collection begin with, without the brace at the end. */
+  head: string;
+  id: string;
+  /** Absent where the chunk was ingested as a vector. */
+  text?: string;
+  metaJson: string;
+  reason: string;
+  /** Of the chunk's document; 0 for none. */
+  priority: { key: string; value: number };
 }
 
 /** Where a chunk stands. */

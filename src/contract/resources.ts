@@ -75,4 +75,6 @@ export interface SearchTiming {
   /** Of mode hybrid. */
   lexical_search_ms?: number;
   vector_search_ms?: number;
+  /** Where the hits were reranked. */
+  rerank_ms?: number;
 }

@@ -10,6 +10,12 @@ export interface Priority {
   readonly after: number;
 }
 
+/** What a reranker adds to the reason that a hit was found for. `score`: before the priority. */
+export function rerankReason(reason: string, instance: string, score: number, priority: Priority): string {
+  const scored = `${reason}; rerank: ${instance} ${score.toFixed(3)}`;
+  return priority.value === 0 ? scored : `${scored}; ${priorityReason(priority)}`;
+}
+
 const STORED_CHARACTERS_MAX = 200;
 
 export function matchReason(basis: Basis, narrowed: Narrowed, meta: () => MetaLayers, priority: Priority): string {

@@ -3,6 +3,8 @@
 import type { Log } from '../base/log.js';
 import type { Chunking, SearchMode } from '../contract/resources.js';
 import type { Embedders } from '../embedding/embedders.js';
+import type { QueryCache } from '../embedding/query-cache.js';
+import type { Rerankers } from '../embedding/rerankers.js';
 import type { BatchPool } from '../pool/batch-pool.js';
 import type { EmbedPool } from '../pool/embed-pool.js';
 import type { ShardPool } from '../pool/shard-pool.js';
@@ -20,6 +22,8 @@ export interface Context {
   /** The threads behind the embedders; the use cases ask `embedders`. */
   readonly embed: EmbedPool;
   readonly embedders: Embedders;
+  readonly rerankers: Rerankers;
+  readonly queryCache: QueryCache;
   readonly batch: BatchPool;
   readonly queryLog: QueryLog;
   readonly metrics: Metrics;
@@ -36,6 +40,8 @@ export interface SearchSettings {
   readonly modes: readonly SearchMode[];
   readonly boostWeight: number;
   readonly stringOperators: boolean;
+  /** Whether modes boost and hybrid answer by words alone while the embedder does not answer. */
+  readonly degrade: boolean;
 }
 
 /** The collection that `/v1/search` and `include_common` search, where enabled. */

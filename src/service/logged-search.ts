@@ -2,7 +2,6 @@
 // takes the entry in memory and writes it when the reply is out. Called by the search endpoints and by a replay; front thread.
 import type { CollectionName, Tenant } from '../contract/ids.js';
 import type { LoggedQuery, LoggedRest } from '../contract/query-log.js';
-import type { SearchTiming } from '../contract/resources.js';
 import type { Context } from './context.js';
 import { searchCollection, searchShared, type SearchInput, type SearchResult } from './search.js';
 
@@ -26,7 +25,7 @@ export async function loggedSearch(context: Context, searcher: Searcher, tenant:
   const collection = catalog.find(tenant, name);
   const result = await searchCollection(context, tenant, name, input);
   const latencyMs = performance.now() - startedAtMs;
-  metrics.searched(result.timing, result.hits.length, latencyMs);
+  metrics.searched(result, latencyMs);
   // Dropped meanwhile: an entry would come after its log has gone.
   if (!queryLog.enabled || !collection || !catalog.findById(collection.id)) return result;
   const queryId = queryLog.append(collection.id, entryOf(context, searcher, input, result, executedAtMs, latencyMs));
@@ -37,7 +36,7 @@ export async function loggedSearch(context: Context, searcher: Searcher, tenant:
 export async function sharedSearch(context: Context, input: SearchInput): Promise<SearchResult> {
   const startedAtMs = performance.now();
   const result = await searchShared(context, input);
-  context.metrics.searched(result.timing, result.hits.length, performance.now() - startedAtMs);
+  context.metrics.searched(result, performance.now() - startedAtMs);
   return result;
 }
 
@@ -52,16 +51,17 @@ function entryOf(context: Context, searcher: Searcher, input: SearchInput, resul
     actor: searcher.actor,
     mode: result.mode,
     resultIds: result.ids,
-    rest: restOf(context, input, result.timing),
+    rest: restOf(context, input, result),
     vector: input.v && Float32Array.from(input.v),
   };
 }
 
-function restOf({ common }: Context, { q, filters, embeddedFilters, contentFilter, includeCommon }: SearchInput, timing: SearchTiming): LoggedRest {
-  const rest: LoggedRest = { timing };
+function restOf({ common }: Context, { q, filters, embeddedFilters, contentFilter, includeCommon, rerank }: SearchInput, { timing, degraded }: SearchResult): LoggedRest {
+  const rest: LoggedRest = { timing, ...(degraded && { degraded }) };
   if (filters) rest.filters = filters;
   if (embeddedFilters) rest.embedded_filters = embeddedFilters;
   if (contentFilter) rest.content_filter = contentFilter;
+  if (rerank) rest.rerank = rerank;
   if (includeCommon === undefined) return rest;
   const searched = includeCommon && q !== undefined && common.enabled && { common_tenant: common.tenant, common_collection: common.collection };
   return { ...rest, include_common: includeCommon, ...searched };

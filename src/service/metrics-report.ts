@@ -5,13 +5,15 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { MetricsAnswer } from '../contract/api/health.js';
 import { SERVICE_VERSION } from '../contract/version.js';
 import type { LatencyWindow } from '../base/latency-window.js';
+import type { QueryCache } from '../embedding/query-cache.js';
 import type { Context } from './context.js';
 import { takeInventory, type Inventory } from './inventory.js';
+import { lookUpInstances } from './metrics-embedders.js';
 import { lookedUp } from './metrics.js';
 
 /** What is counted, and what is looked up when it is scraped: gauges, the query log's counters, and the process itself. */
 export function createPrometheusReport(context: Context): () => Promise<string> {
-  const { metrics, queryLog, shards } = context;
+  const { embedders, metrics, queryCache, queryLog, shards } = context;
   const registry = new Registry();
   let inventory: Inventory = { tenants: 0, collections: 0, documents: 0, chunks: 0 };
   lookedUp(registry, Gauge, 'sheaf_tenants', 'Tenants that have collections.', () => inventory.tenants);
@@ -23,6 +25,8 @@ export function createPrometheusReport(context: Context): () => Promise<string> 
   lookedUp(registry, Gauge, 'sheaf_query_log_waiting_bytes', 'Logged searches on their way to the disk.', () => queryLog.waitingBytes);
   lookedUp(registry, Counter, 'sheaf_query_log_appended_total', 'Searches written to the query log.', () => queryLog.counts.appended);
   lookedUp(registry, Counter, 'sheaf_query_log_dropped_total', 'Searches that went unlogged: the log was behind, or could not be written.', () => queryLog.counts.dropped);
+  lookUpCache(registry, queryCache);
+  lookUpInstances(registry, embedders);
   const build = new Gauge({ name: 'sheaf_build_info', help: 'Version of the server and of Node; always 1.', labelNames: ['version', 'node'], registers: [registry] });
   build.set({ version: SERVICE_VERSION, node: process.version }, 1);
   collectDefaultMetrics({ register: registry });
@@ -30,6 +34,14 @@ export function createPrometheusReport(context: Context): () => Promise<string> 
     inventory = await takeInventory(context);
     return `${await metrics.registry.metrics()}\n${await registry.metrics()}`;
   };
+}
+
+function lookUpCache(registry: Registry, cache: QueryCache): void {
+  lookedUp(registry, Counter, 'sheaf_query_cache_hits_total', 'Texts searched for whose vector was there already, or under way.', () => cache.counts.hits);
+  lookedUp(registry, Counter, 'sheaf_query_cache_misses_total', 'Texts searched for that had to be embedded, of those that may be kept.', () => cache.counts.misses);
+  lookedUp(registry, Counter, 'sheaf_query_cache_evictions_total', 'Vectors that went for newer ones.', () => cache.counts.evictions);
+  lookedUp(registry, Gauge, 'sheaf_query_cache_entries', 'Vectors of texts that are kept.', () => cache.entries);
+  lookedUp(registry, Gauge, 'sheaf_query_cache_bytes', 'Memory they take.', () => cache.bytes);
 }
 
 /** Latency percentiles are those of the latest 2,048 searches and ingests. */

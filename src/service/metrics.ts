@@ -4,6 +4,7 @@ import { Counter, Histogram, Registry, type Gauge } from 'prom-client';
 import { LatencyWindow } from '../base/latency-window.js';
 import type { ShardCounts } from '../contract/messages.js';
 import type { SearchTiming } from '../contract/resources.js';
+import { EmbedderMetrics } from './metrics-embedders.js';
 
 /** Half a millisecond to half a minute. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -12,9 +13,11 @@ const COUNTERS = {
   requests: ['sheaf_requests_total', 'Requests that are over.'],
   errors: ['sheaf_errors_total', 'Requests that were answered with an error, of the client or of the server.'],
   searches: ['sheaf_searches_total', 'Searches of a collection that succeeded.'],
+  searchesDegraded: ['sheaf_searches_degraded_total', 'Searches that were answered by words alone, because the embedder did not answer.'],
   matches: ['sheaf_search_matches_total', 'Hits in the answers of searches.'],
   documentsIndexed: ['sheaf_documents_indexed_total', 'Documents stored, new and replaced.'],
   chunksIndexed: ['sheaf_chunks_indexed_total', 'Chunks of the documents stored.'],
+  chunksReused: ['sheaf_chunks_reused_total', 'Chunks that were not embedded, since the stored document of the same id had their text.'],
   documentsDeleted: ['sheaf_documents_deleted_total', 'Documents deleted, without those of deleted collections.'],
   collectionsCreated: ['sheaf_collections_created_total', 'Collections made, by ingest too.'],
   collectionsDeleted: ['sheaf_collections_deleted_total', 'Collections deleted.'],
@@ -32,6 +35,13 @@ export interface FinishedRequest {
   readonly latencyMs: number;
 }
 
+/** A search that has its hits. */
+export interface FinishedSearch {
+  readonly timing: SearchTiming;
+  readonly hits: readonly unknown[];
+  readonly degraded?: true;
+}
+
 /** A metric whose value is read when it is scraped, and costs nothing before. */
 export function lookedUp(registry: Registry, Kind: typeof Counter | typeof Gauge, name: string, help: string, read: () => number): void {
   const registers = [registry];
@@ -46,10 +56,11 @@ export class Metrics {
   readonly startedAtMs = performance.now();
   readonly searchLatency = new LatencyWindow();
   readonly ingestLatency = new LatencyWindow();
+  readonly embedders = new EmbedderMetrics(this.registry);
   /** What each shard had when it was last asked. */
   readonly shardTotals = new Map<number, ShardCounts>();
   private readonly counted = {} as Counts;
-  private readonly resettable: { reset(): void }[] = [this.searchLatency, this.ingestLatency];
+  private readonly resettable: { reset(): void }[] = [this.searchLatency, this.ingestLatency, this.embedders];
   private readonly answers: Counter<'method' | 'route' | 'status'>;
   private readonly durations = this.histogram('sheaf_http_request_duration_seconds', 'Time from the head of a request to the end of its reply.', 'route');
   private readonly phases = this.histogram('sheaf_search_phase_seconds', 'Time of the phases of searches.', 'phase');
@@ -87,9 +98,10 @@ export class Metrics {
   }
 
   /** A search of a collection has its hits. */
-  searched(timing: SearchTiming, hits: number, latencyMs: number): void {
+  searched({ timing, hits, degraded }: FinishedSearch, latencyMs: number): void {
     this.counted.searches++;
-    this.counted.matches += hits;
+    this.counted.matches += hits.length;
+    if (degraded) this.counted.searchesDegraded++;
     this.searchLatency.add(latencyMs);
     this.searches(latencyMs);
     for (const phase in timing) this.phases(timing[phase as keyof SearchTiming] as number, phase);
@@ -106,6 +118,11 @@ export class Metrics {
   indexed(documents: number, chunks: number): void {
     this.counted.documentsIndexed += documents;
     this.counted.chunksIndexed += chunks;
+  }
+
+  /** Chunks of a document that comes again have their vectors from the stored one. */
+  reused(chunks: number): void {
+    this.counted.chunksReused += chunks;
   }
 
   count(what: 'documentsDeleted' | 'collectionsCreated' | 'collectionsDeleted'): void {

@@ -1,4 +1,4 @@
-// Use case: repeat a logged search on the data of today, with its mode, filters and k; the common scope as it is configured
+// Use case: repeat a logged search on the data of today, with its mode, filters, k and reranker; the common scope as it is configured
 // today. The repetition is a search of its own in the log. Called by the replay endpoints; front thread.
 import type { Context } from './context.js';
 import { loggedSearch, type LoggedResult, type Searcher } from './logged-search.js';
@@ -15,6 +15,7 @@ export function replayQuery(context: Context, searcher: Searcher, { query, colle
     ...(rest.filters && { filters: rest.filters }),
     ...(rest.embedded_filters && { embeddedFilters: rest.embedded_filters }),
     ...(rest.content_filter && { contentFilter: rest.content_filter }),
+    ...(rest.rerank && { rerank: rest.rerank }),
     ...(rest.include_common !== undefined && { includeCommon: rest.include_common }),
   };
   return loggedSearch(context, { ...searcher, replayOf: query.id }, collection.tenant, collection.name, input);

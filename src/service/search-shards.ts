@@ -3,7 +3,7 @@
 // shows a document whole, old or new. Front thread.
 import { CANDIDATES_MIN, CANDIDATES_PER_K } from '../contract/limits.js';
 import type { HydratedHit, LexicalQuery, Narrowed, Narrowing, RankedHit, ShardHits } from '../contract/ranking.js';
-import type { Collection, SearchMode, SearchTiming } from '../contract/resources.js';
+import type { Collection, SearchTiming } from '../contract/resources.js';
 import { refOf } from './catalog.js';
 import type { Context } from './context.js';
 import { mergeShards } from './merge-shards.js';
@@ -11,13 +11,15 @@ import { perShard } from './per-shard.js';
 import { asVectorHits, rankBoosted, rankFused, type ScoredHit } from './score-candidates.js';
 
 export interface ShardQuery {
-  mode: SearchMode;
-  vector: Float32Array;
+  /** Absent: the hits are ranked by words alone, as mode hybrid ranks by them. */
+  vector?: Float32Array;
   k: number;
   narrowing?: Narrowing;
   narrowed: Narrowed;
   /** Of modes boost and hybrid. */
   lexical?: LexicalQuery;
+  /** The hits come with their parts, to be scored again. */
+  withParts?: boolean;
 }
 
 export interface FoundHit extends HydratedHit {
@@ -32,7 +34,7 @@ export async function searchShards(context: Context, collection: Collection, que
   for (let attempt = 1; ; attempt++) {
     const scored = (await rank(context, collection, query, timing)).slice(0, query.k);
     const startedAtMs = performance.now();
-    const hydrated = await hydrate(context, collection, query.narrowed, scored);
+    const hydrated = await hydrate(context, collection, query, scored);
     timing.hydrate_ms += performance.now() - startedAtMs;
     const found = hydrated.flatMap((hit, i) => (hit ? [{ ...hit, score: (scored[i] as ScoredHit).score }] : []));
     if (found.length === hydrated.length || attempt === ATTEMPTS_MAX) return found;
@@ -44,10 +46,10 @@ async function rank(context: Context, collection: Collection, query: ShardQuery,
   const startedAtMs = performance.now();
   const { vector, narrowing, lexical } = query;
   const k = lexical ? Math.max(CANDIDATES_MIN, CANDIDATES_PER_K * query.k) : query.k;
-  const request = { collection: refOf(collection), vector, k, ...(narrowing && { narrowing }), ...(lexical && { lexical }) };
+  const request = { collection: refOf(collection), k, ...(vector && { vector }), ...(narrowing && { narrowing }), ...(lexical && { lexical }) };
   const lists = await Promise.all(context.shards.askAll('search', request));
   const hits = await score(context, collection, lists, k, lexical);
-  addTimes(timing, lists, performance.now() - startedAtMs, query.mode);
+  addTimes(timing, lists, performance.now() - startedAtMs, lexical);
   return hits;
 }
 
@@ -60,19 +62,19 @@ async function score(context: Context, collection: Collection, lists: readonly S
 }
 
 /** The shards work side by side: a phase took as long as the slowest of them. */
-function addTimes(timing: SearchTiming, lists: readonly ShardHits[], elapsedMs: number, mode: SearchMode): void {
+function addTimes(timing: SearchTiming, lists: readonly ShardHits[], elapsedMs: number, lexical?: LexicalQuery): void {
   const slowest = (of: (hits: ShardHits) => number): number => Math.max(...lists.map(of));
   const filterMs = slowest((hits) => hits.filterMs);
   timing.filter_ms += filterMs;
   timing.search_ms += Math.max(0, elapsedMs - filterMs);
-  if (mode !== 'hybrid') return;
+  if (lexical?.mode !== 'hybrid') return;
   timing.vector_search_ms = (timing.vector_search_ms ?? 0) + slowest((hits) => hits.vectorMs);
   timing.lexical_search_ms = (timing.lexical_search_ms ?? 0) + slowest((hits) => hits.lexicalMs);
 }
 
-async function hydrate({ shards }: Context, collection: Collection, narrowed: Narrowed, hits: readonly ScoredHit[]): Promise<(HydratedHit | null)[]> {
+async function hydrate({ shards }: Context, collection: Collection, { narrowed, withParts = false }: ShardQuery, hits: readonly ScoredHit[]): Promise<(HydratedHit | null)[]> {
   const { id, tenant, name, priority_key: priorityKey } = collection;
   const head = `{"tenant":${JSON.stringify(tenant)},"collection":${JSON.stringify(name)},`;
   const placed = hits.map(({ candidate: { shard, ordinal, stamp }, score, basis }) => ({ shard, hit: { ordinal, stamp, score, basis } satisfies RankedHit }));
-  return perShard(placed, (shard, ofShard) => shards.ask(shard, 'hydrate', { collection: id, head, priorityKey, narrowed, hits: ofShard.map(({ hit }) => hit) }));
+  return perShard(placed, (shard, ofShard) => shards.ask(shard, 'hydrate', { collection: id, head, priorityKey, narrowed, hits: ofShard.map(({ hit }) => hit), withParts }));
 }

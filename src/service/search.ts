@@ -5,36 +5,35 @@ import type { ContentFilter } from '../contract/api/search.js';
 import { AppError } from '../contract/errors.js';
 import { parseChunkId, type CollectionName, type Tenant } from '../contract/ids.js';
 import { QUERY_CHARACTERS_MAX, QUERY_TOKENS_MAX } from '../contract/limits.js';
-import type { LexicalQuery } from '../contract/ranking.js';
+import type { LexicalQuery, RerankSettings } from '../contract/ranking.js';
 import type { Collection, SearchMode, SearchTiming } from '../contract/resources.js';
-import { toVector } from '../contract/vector.js';
-import { IDENTITY_TYPE } from '../embedding/spaces.js';
 import { compareDocIds } from '../rank/merge.js';
 import { distinctTokens } from '../text/tokenize.js';
 import { commonBeside, findCommonCollection } from './common-collection.js';
 import type { Context } from './context.js';
 import { lexicalStatistics } from './lexical-statistics.js';
+import { queryVector, type Sought } from './query-vector.js';
+import { checkRerank, rerankHits } from './rerank-hits.js';
 import { searchMode } from './search-mode.js';
 import { narrowingOf, type NarrowedSearch } from './search-narrowing.js';
-import { searchShards, type FoundHit } from './search-shards.js';
+import { searchShards, type FoundHit, type ShardQuery } from './search-shards.js';
 
-export interface SearchInput {
-  /** Exactly one of `q` and `v`. */
-  q?: string;
-  v?: number[];
+export interface SearchInput extends Sought {
   k: number;
   mode?: string;
   filters?: Readonly<Record<string, unknown>>;
   contentFilter?: ContentFilter;
   includeCommon?: boolean;
+  /** Wants `q`; the depth is at least k. */
+  rerank?: RerankSettings;
   /** Of the caller's key: ANDed to everything. */
   embeddedFilters?: Readonly<Record<string, unknown>>;
-  /** Aborted when nobody waits for the hits any more. */
-  signal?: AbortSignal;
 }
 
 export interface SearchResult {
   mode: SearchMode;
+  /** The embedder did not answer: the words ranked alone. */
+  degraded?: true;
   timing: SearchTiming;
   /** The hits, best first, each as JSON text. */
   hits: string[];
@@ -45,6 +44,7 @@ export interface SearchResult {
 /** Throws AppError for a mode, a filter, a vector or a text that the collection cannot be searched with. A missing collection is empty. */
 export async function searchCollection(context: Context, tenant: Tenant, name: CollectionName, input: SearchInput): Promise<SearchResult> {
   const narrowed = narrowingOf(context.search, input);
+  checkRerank(context, tenant, input);
   const collection = context.catalog.find(tenant, name);
   const mode = searchMode(input.mode, input.v !== undefined, collection, context.search.modes);
   if (!collection) return searchAll(context, [], mode, input, narrowed);
@@ -56,6 +56,7 @@ export async function searchCollection(context: Context, tenant: Tenant, name: C
 export async function searchShared(context: Context, input: SearchInput): Promise<SearchResult> {
   if (input.v) throw new AppError('vector_query_not_allowed');
   const narrowed = narrowingOf(context.search, input);
+  checkRerank(context, context.common.tenant, input);
   const common = findCommonCollection(context);
   const mode = searchMode(input.mode, false, common, context.search.modes);
   return searchAll(context, common ? [common] : [], mode, input, narrowed);
@@ -66,26 +67,30 @@ async function searchAll(context: Context, collections: readonly Collection[], m
   const [first] = collections;
   const timings = collections.map(noTime);
   const embedding = noTime();
+  const depth = input.rerank ? { k: input.rerank.depth, withParts: true } : { k: input.k };
   if (!first) return { mode, timing: embedding, hits: [], ids: [] };
-  const embedded = timed(embedding, () => queryVector(context, first, input));
+  const embedded = timed(embedding, 'embed_ms', () => queryVector(context, first, mode, input));
   const searches = collections.map(async (collection, i) => {
     const [vector, lexical] = await Promise.all([embedded, lexicalQuery(context, collection, mode, input)]);
-    return searchShards(context, collection, { mode, vector, k: input.k, ...narrowed, ...(lexical && { lexical }) }, timings[i] as SearchTiming);
+    return searchShards(context, collection, { ...depth, ...narrowed, ...rankingsOf(vector, lexical) }, timings[i] as SearchTiming);
   });
-  const found = mergeHits(await Promise.all(searches)).slice(0, input.k);
-  return { mode, timing: slowest([embedding, ...timings]), hits: found.map(({ json }) => json), ids: found.map(({ id }) => id) };
-}
-
-async function queryVector({ embedders }: Context, collection: Collection, { q, v, signal }: SearchInput): Promise<Float32Array> {
-  if (v) return toVector(v, collection.dim, ['body', 'v']);
-  if (collection.embedder_type === IDENTITY_TYPE) throw new AppError('vectors_only', 'The collection holds vectors only: search it with `v`.');
-  return embedders.embedQuery(collection, q as string, collection.tenant, signal);
+  const candidates = mergeHits(await Promise.all(searches)).slice(0, depth.k);
+  const timing = slowest([embedding, ...timings]);
+  const found = input.rerank ? await timed(timing, 'rerank_ms', () => rerankHits(context, first.tenant, candidates, input)) : candidates;
+  const degraded = (await embedded) === undefined;
+  return { mode, ...(degraded && { degraded }), timing, hits: found.map(({ json }) => json), ids: found.map(({ id }) => id) };
 }
 
 async function lexicalQuery(context: Context, collection: Collection, mode: SearchMode, { q = '' }: SearchInput): Promise<LexicalQuery | undefined> {
   if (mode === 'vector') return undefined;
   const terms = distinctTokens(q.slice(0, QUERY_CHARACTERS_MAX), QUERY_TOKENS_MAX);
   return { mode, terms, statistics: await lexicalStatistics(context, collection, terms) };
+}
+
+/** Where there is no vector, the words rank as they do in mode hybrid. */
+function rankingsOf(vector: Float32Array | undefined, lexical: LexicalQuery | undefined): Pick<ShardQuery, 'vector' | 'lexical'> {
+  if (!vector) return lexical ? { lexical: { ...lexical, mode: 'hybrid' } } : {};
+  return { vector, ...(lexical && { lexical }) };
 }
 
 /** Best first over all collections, each in its own order; equal scores by document id, those of earlier collections first. */
@@ -112,11 +117,13 @@ const docidOf = ({ id }: FoundHit): string => parseChunkId(id)?.docid ?? id;
 
 const noTime = (): SearchTiming => ({ embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 });
 
-async function timed<T>(timing: SearchTiming, work: () => Promise<T>): Promise<T> {
+async function timed<T>(timing: SearchTiming, phase: keyof SearchTiming, work: () => Promise<T>): Promise<T> {
   const startedAtMs = performance.now();
-  const result = await work();
-  timing.embed_ms = performance.now() - startedAtMs;
-  return result;
+  try {
+    return await work();
+  } finally {
+    timing[phase] = performance.now() - startedAtMs;
+  }
 }
 
 /** Collections are searched side by side: a phase took as long as the slowest. */

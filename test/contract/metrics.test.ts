@@ -63,6 +63,10 @@ test('the Prometheus text has the same counters, with HELP and TYPE, by route te
   assert.equal(found.get('sheaf_http_request_duration_seconds_count{route="/v1/collections/{tenant}/{name}/search"}'), 2);
   for (const phase of ['embed', 'filter', 'search', 'hydrate']) assert.equal(found.get(`sheaf_search_phase_seconds_count{phase="${phase}"}`), 2, phase);
   assert.equal(found.get('sheaf_ingest_duration_seconds_count'), 3);
+  const ofDocuments = '{embedder="builtin",kind="documents"}';
+  assert.deepEqual([found.get(`sheaf_embedder_call_seconds_count${ofDocuments}`), found.get(`sheaf_embedder_call_texts_sum${ofDocuments}`)], [3, json.chunks_indexed_total]);
+  assert.ok((found.get('sheaf_embedder_call_texts_sum{embedder="builtin",kind="queries"}') ?? 0) >= 2);
+  assert.equal(found.get('sheaf_embedder_usable{embedder="builtin"}'), 1);
   assert.ok((found.get('process_resident_memory_bytes') ?? 0) > 0);
   assert.match(text, /sheaf_build_info\{version="0\.9\.7",node="v/);
   assert.doesNotMatch(text, /acme|other/);
@@ -86,6 +90,7 @@ test('a reset zeroes what counts requests, not what there is', async () => {
   assert.deepEqual([after.doc_count, 'search_latency_p50_ms' in after], [1, false]);
   const found = await samples();
   assert.equal(found.get('sheaf_http_requests_total{method="GET",route="none",status="404"}'), undefined);
+  assert.equal(found.get('sheaf_embedder_call_seconds_count{embedder="builtin",kind="documents"}'), undefined);
   await call('GET', `${docs}/search?q=x`);
   assert.equal((await samples()).get('sheaf_search_phase_seconds_count{phase="embed"}'), 1);
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Basis } from '../../src/contract/ranking.js';
-import { matchReason } from '../../src/rank/match-reason.js';
+import { matchReason, rerankReason } from '../../src/rank/match-reason.js';
 
 const PLAIN = { key: 'prio_boost', value: 0, before: 0, after: 0 };
 const NO_META = (): never => assert.fail('metadata is not wanted');
@@ -26,4 +26,10 @@ test('filters, content and priority follow in this order', () => {
 test('a long stored value is cut, between characters', () => {
   const reason = matchReason({ mode: 'vector', cosine: 1 }, { fields: ['a'] }, () => [{ a: `${'x'.repeat(199)}😀y` }], PLAIN);
   assert.equal(reason, `vector: cosine 1.000; filters: a=${'x'.repeat(199)}…`);
+});
+
+test('a reranker tells its score, and what the priority made of it', () => {
+  assert.equal(rerankReason('vector: cosine 0.712', 'cross', 0.98, { ...PLAIN, before: 0.98, after: 0.98 }), 'vector: cosine 0.712; rerank: cross 0.980');
+  const lowered = rerankReason('hybrid: lexical rank 3, each 1/(60+rank)', 'cross', 0.98, { key: 'prio_boost', value: -0.5, before: 0.98, after: 0.49 });
+  assert.equal(lowered, 'hybrid: lexical rank 3, each 1/(60+rank); rerank: cross 0.980; priority: prio_boost -0.50, 0.980 -> 0.490');
 });

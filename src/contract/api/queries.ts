@@ -4,7 +4,7 @@ import type { tags } from 'typia';
 import type { QUERIES_PAGE_MAX } from '../limits.js';
 import type { SearchMode, SearchTiming } from '../resources.js';
 import type { Whole } from './common.js';
-import type { ContentFilter, SearchHit } from './search.js';
+import type { ContentFilter, Rerank, SearchHit } from './search.js';
 
 /** The query string of the listing. */
 export interface QueryListParameters {
@@ -38,9 +38,12 @@ export interface QueryEntry extends QuerySummary {
   filters?: Record<string, unknown>;
   content_filter?: ContentFilter;
   mode?: SearchMode;
+  /** Its hits were ranked by words alone. Absent otherwise. */
+  degraded?: true;
   include_common?: boolean;
   common_tenant?: string;
   common_collection?: string;
+  rerank?: Rerank;
   timing?: SearchTiming;
 }
 
@@ -63,6 +66,8 @@ export interface ReplayAnswer {
   original_result_count: number;
   matches: SearchHit[];
   mode?: SearchMode;
+  /** Ranked by words alone: the embedder did not answer. Absent otherwise. */
+  degraded?: true;
   original_latency_ms?: number;
   /** Absent when logging is off. */
   replay_query_id?: string;

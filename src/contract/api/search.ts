@@ -14,6 +14,14 @@ export interface ContentFilter {
   value: string & tags.MinLength<1>;
 }
 
+/** Retrieves more candidates than k, and orders them by how well a reranker says that they answer `q`. */
+export interface Rerank {
+  /** Key of a configured reranker. */
+  instance: string & tags.MinLength<1>;
+  /** How many candidates it reads, at least k. */
+  depth?: K | null;
+}
+
 /** Exactly one of `q` and `v`. `null` counts as absent; there are no other fields. */
 export interface SearchBody {
   q?: string | null;
@@ -26,6 +34,8 @@ export interface SearchBody {
   mode?: string | null;
   /** Adds what the common collection has, where the server has one. */
   include_common?: boolean | null;
+  /** Wants `q`. */
+  rerank?: Rerank | null;
 }
 
 /** The query-string form. */
@@ -52,6 +62,8 @@ export interface SearchAnswer {
   /** Best first. */
   matches: SearchHit[];
   mode?: SearchMode;
+  /** Ranked by words alone: the embedder did not answer. Absent otherwise. */
+  degraded?: true;
   /** For the query log's endpoints; absent when logging is off. */
   query_id?: string;
   timing?: SearchTiming;

@@ -7,14 +7,14 @@ import type { Reply, Request } from '../route.js';
 /** Who searches, for the log. */
 export const searcherOf = ({ actor, id }: Request): Searcher => ({ actor: actor.name, requestId: id });
 
-export function searchReply({ hits, mode, timing, queryId }: LoggedResult): Reply {
-  const fields = { mode, query_id: queryId, timing };
+export function searchReply({ hits, mode, degraded, timing, queryId }: LoggedResult): Reply {
+  const fields = { mode, degraded, query_id: queryId, timing };
   return { status: 200, jsonParts: [`{"matches":[${hits.join(',')}],${fieldsJson(fields)}`] };
 }
 
-export function replayReply(original: FoundQuery, { hits, mode, timing, queryId }: LoggedResult): Reply {
+export function replayReply(original: FoundQuery, { hits, mode, degraded, timing, queryId }: LoggedResult): Reply {
   const head = { original_query_id: original.id, original_result_count: original.resultIds.length };
-  const fields = { mode, original_latency_ms: original.latencyMs, replay_query_id: queryId, timing };
+  const fields = { mode, degraded, original_latency_ms: original.latencyMs, replay_query_id: queryId, timing };
   return { status: 200, jsonParts: [`{${fieldsJson(head)},"matches":[${hits.join(',')}],${fieldsJson(fields)}`] };
 }
 

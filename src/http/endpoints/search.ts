@@ -1,13 +1,15 @@
 // Search by GET and by POST. The hits come from the shards as ready JSON and are joined, never parsed again.
 // Handlers on the front thread. The route table (routes.ts) names them.
 import typia from 'typia';
-import type { SearchBody, SearchQuery } from '../../contract/api/search.js';
+import type { Rerank, SearchBody, SearchQuery } from '../../contract/api/search.js';
 import { invalidField } from '../../contract/errors.js';
-import { K_DEFAULT } from '../../contract/limits.js';
+import { K_DEFAULT, RERANK_DEPTH_DEFAULT } from '../../contract/limits.js';
+import type { RerankSettings } from '../../contract/ranking.js';
 import type { Context } from '../../service/context.js';
 import { withFaultCode } from '../../service/fault-code.js';
 import { loggedSearch, sharedSearch, type LoggedResult } from '../../service/logged-search.js';
 import type { SearchInput } from '../../service/search.js';
+import { accountOf } from '../../tenants/actor.js';
 import type { Actor, Handler, Reply, Request } from '../route.js';
 import { fitting, parseJson } from '../validation.js';
 import { collectionOf } from './path.js';
@@ -36,14 +38,14 @@ export const postSharedSearch =
   (context: Context): Handler =>
   async (request) => {
     const input = await bodyInput(request);
-    return answer(() => sharedSearch(context, input));
+    return answer(() => sharedSearch(context, { ...input, account: accountOf(request.actor) }));
   };
 
 export const getSharedSearch =
   (context: Context): Handler =>
   async (request) => {
     const input = queryInput(request);
-    return answer(() => sharedSearch(context, input));
+    return answer(() => sharedSearch(context, { ...input, account: accountOf(request.actor) }));
   };
 
 async function bodyInput({ body, actor, signal }: Request): Promise<SearchInput> {
@@ -56,25 +58,32 @@ function queryInput({ query, actor, signal }: Request): SearchInput {
 
 /** `null` counts as absent. */
 function inputOf(body: SearchBody, where: string, { filters: embeddedFilters }: Actor, signal: AbortSignal): SearchInput {
-  const { q, v, k, mode, filters, content_filter: contentFilter, include_common: includeCommon } = body;
+  const { q, v, mode, filters, content_filter: contentFilter, include_common: includeCommon, rerank } = body;
+  const k = body.k ?? K_DEFAULT;
   if ((q == null) === (v == null)) throw invalidField([where], 'exactly one of q and v is wanted', 'value_error');
   if (q?.trim() === '') throw invalidField([where, 'q'], 'the search text is empty', 'too_short', q);
   return {
     ...(q == null ? {} : { q }),
     ...(v == null ? {} : { v }),
-    k: k ?? K_DEFAULT,
+    k,
     ...(mode == null ? {} : { mode }),
     ...(filters == null ? {} : { filters }),
     ...(contentFilter == null ? {} : { contentFilter }),
     ...(includeCommon == null ? {} : { includeCommon }),
+    ...(rerank == null ? {} : { rerank: rerankOf(rerank, k) }),
     ...(embeddedFilters === undefined ? {} : { embeddedFilters }),
     signal,
   };
 }
 
-/** Numbers and booleans of a query string; what is neither is left as text for the validation to refuse. Filters cannot be given here. */
+function rerankOf({ instance, depth }: Rerank, k: number): RerankSettings {
+  if (depth != null && depth < k) throw invalidField(['body', 'rerank', 'depth'], `the depth should be at least k, which is ${k}`, 'greater_than_equal', depth);
+  return { instance, depth: depth ?? Math.max(RERANK_DEPTH_DEFAULT, k) };
+}
+
+/** Numbers and booleans of a query string; what is neither is left as text for the validation to refuse. Filters and rerankers cannot be given here. */
 function valuesOf(query: URLSearchParams): Record<string, unknown> {
-  const { filters: _, content_filter: __, v: ___, ...values }: Record<string, unknown> = Object.fromEntries(query);
+  const { filters: _, content_filter: __, v: ___, rerank: ____, ...values }: Record<string, unknown> = Object.fromEntries(query);
   if (/^-?\d{1,15}$/.test(query.get('k') ?? '')) values.k = Number(values.k);
   const common = query.get('include_common')?.toLowerCase() ?? '';
   if (['true', '1', 'yes', 'on'].includes(common)) values.include_common = true;

@@ -25,6 +25,7 @@ export const REFINEMENTS: Readonly<Record<string, Schema>> = {
   'SearchBody.v': { ...VECTOR, description: 'A vector of the collection\'s dimensions: finite, not all zero.' },
   'SearchBody.k': { default: 5, description: 'How many hits at most.' },
   'SearchBody.mode': { enum: [...SEARCH_MODES, null], description: 'Omitted: the collection\'s. `boost` and `hybrid` want `q`.' },
+  'Rerank.depth': { description: 'How many candidates are read, at least k. Omitted: 50, or k where that is more.' },
   IngestBody: exactlyOne('text', 'vector'),
   'IngestBody.docid': { maxLength: 512, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' },
   'IngestBody.vector': { ...VECTOR, description: 'A vector of the collection\'s dimensions: finite, not all zero.' },

@@ -25,14 +25,18 @@ export const SEARCH_ANSWER: SearchAnswer = {
 const REQUESTS: Record<string, SearchBody> = {
   text: { q: 'submarine captain', k: 3 },
   filtered: { q: 'submarine captain', filters: { lang: 'en', year: { $gte: 1870 } }, content_filter: { op: 'phrase', value: 'captain nemo' } },
+  reranked: { q: 'submarine captain', k: 3, rerank: { instance: 'cross', depth: 50 } },
 };
 
 const CODES: readonly ErrorCode[] = ['invalid_search_mode', 'search_mode_disabled', 'search_mode_requires_text', 'vectors_only', 'dim_mismatch', 'incompatible_embedder_config', 'embedder_unavailable', 'search_failed'];
+const RERANK_CODES: readonly ErrorCode[] = ['invalid_rerank', 'reranker_unavailable'];
 const CODES_OF_TEXT = CODES.filter((code) => code !== 'search_mode_requires_text' && code !== 'dim_mismatch');
 
 const FILTERS = `\`filters\` narrow by metadata, before the ranking: a value is equality, a list is any of, \`null\` is absent; an object is operators
 (\`$eq $ne $gt $gte $lt $lte $in $nin $exists $prefix\`); \`$and\`, \`$or\`, \`$not\` combine. \`content_filter\` narrows by the text of the chunk.`;
-const RULES = `A collection that does not exist has no hits. ${FILTERS}`;
+const RERANK = `\`rerank\` retrieves \`depth\` candidates in the mode asked for (50, or k where that is more), and a configured reranker, which reads each beside \`q\`,
+orders them: \`score\` is then its score.`;
+const RULES = `A collection that does not exist has no hits. ${FILTERS} ${RERANK}`;
 
 const shared = {
   tag: 'Search' as const,
@@ -54,7 +58,7 @@ export const SEARCH_OPERATIONS = {
     description: RULES,
     request: { required: true, content: jsonRequest('SearchBody', { ...REQUESTS, vector: { v: [0.1, 0.7, -0.2], k: 10 } }) },
     answer: jsonAnswer('SearchAnswer', SEARCH_ANSWER),
-    codes: CODES,
+    codes: [...CODES, ...RERANK_CODES],
   },
   searchSharedByQuery: {
     ...shared,
@@ -66,9 +70,9 @@ export const SEARCH_OPERATIONS = {
   searchShared: {
     ...shared,
     summary: 'Search the shared scope by text',
-    description: `${shared.description} A vector is refused: \`vector_query_not_allowed\`. ${FILTERS}`,
+    description: `${shared.description} A vector is refused: \`vector_query_not_allowed\`. ${FILTERS} ${RERANK}`,
     request: { required: true, content: jsonRequest('SearchBody', REQUESTS) },
     answer: jsonAnswer('SearchAnswer', { ...SEARCH_ANSWER, query_id: undefined }),
-    codes: [...CODES_OF_TEXT, 'vector_query_not_allowed'],
+    codes: [...CODES_OF_TEXT, ...RERANK_CODES, 'vector_query_not_allowed'],
   },
 } satisfies Record<string, Operation>;

@@ -1,0 +1,37 @@
+// The vector of a search: the one that came with it, or that of its text, from the cache or the embedder; none where the embedder
+// does not answer and the words may rank alone. Called by the search use case, on the front thread.
+import { AppError } from '../contract/errors.js';
+import type { Collection, SearchMode } from '../contract/resources.js';
+import { toVector } from '../contract/vector.js';
+import { BUILTIN, IDENTITY_TYPE } from '../embedding/spaces.js';
+import type { Context } from './context.js';
+
+/** What is searched for: exactly one of `q` and `v`. */
+export interface Sought {
+  q?: string;
+  v?: number[];
+  /** Who asks, where that is not the tenant of the collection. */
+  account?: string;
+  /** Aborted when nobody waits for the hits any more. */
+  signal?: AbortSignal;
+}
+
+/** undefined only in modes that look at words, where `search.degrade` allows it. Throws as searchCollection does. */
+export async function queryVector(context: Context, collection: Collection, mode: SearchMode, { q, v, account, signal }: Sought): Promise<Float32Array | undefined> {
+  if (v) return toVector(v, collection.dim, ['body', 'v']);
+  if (collection.embedder_type === IDENTITY_TYPE) throw new AppError('vectors_only', 'The collection holds vectors only: search it with `v`.');
+  try {
+    return await vectorOfText(context, collection, q as string, account ?? collection.tenant, signal);
+  } catch (error) {
+    const mayDegrade = context.search.degrade && mode !== 'vector';
+    if (mayDegrade && error instanceof AppError && error.code === 'embedder_unavailable') return undefined;
+    throw error;
+  }
+}
+
+/** The built-in embedder is not worth a cache: its share of a search is no greater than what looking up and keeping take. */
+async function vectorOfText({ embedders, queryCache }: Context, collection: Collection, text: string, owner: string, signal?: AbortSignal): Promise<Float32Array> {
+  const embed = (until?: AbortSignal): Promise<Float32Array> => embedders.embedQuery(collection, text, collection.tenant, until);
+  if (collection.embedder_type === BUILTIN.space.embedder_type) return embed(signal);
+  return queryCache.vectorOf({ owner, space: collection.vector_space_key, text }, embed, signal);
+}

@@ -1,0 +1,43 @@
+// The last step of a search that asks for it: a reranker reads the candidates beside the query, and its scores order them.
+// A chunk without text cannot be read, and keeps its place behind those that can. Called by search.ts; front thread.
+import { AppError } from '../contract/errors.js';
+import type { HitParts, RerankSettings } from '../contract/ranking.js';
+import { hitJson } from '../rank/hit-json.js';
+import { rerankReason } from '../rank/match-reason.js';
+import { withPriority } from '../rank/priority.js';
+import type { Context } from './context.js';
+import type { FoundHit } from './search-shards.js';
+
+/** What a search says that may want its hits reranked. */
+interface Wanted {
+  q?: string;
+  k: number;
+  rerank?: RerankSettings;
+  signal?: AbortSignal;
+}
+
+/** Throws `invalid_rerank` for a reranker that the tenant does not have, and for a search without a text. */
+export function checkRerank({ rerankers }: Context, tenant: string, { rerank, q }: Wanted): void {
+  if (!rerank) return;
+  rerankers.check(rerank.instance, tenant);
+  if (q === undefined) throw new AppError('invalid_rerank', 'A reranker reads a search text: give `q`.');
+}
+
+/**
+ * The k best by the reranker's scores, each with the priority of its document; equal scores in the order of the candidates.
+ * `candidates` have their parts. Rejects with AppError `reranker_unavailable`, `overloaded`.
+ */
+export async function rerankHits({ rerankers }: Context, tenant: string, candidates: readonly FoundHit[], { q, k, rerank, signal }: Wanted): Promise<FoundHit[]> {
+  const { instance } = rerank as NonNullable<typeof rerank>;
+  const read = candidates.flatMap(({ parts }) => (parts?.text === undefined ? [] : [{ parts, text: parts.text }]));
+  const unread = candidates.filter(({ parts }) => parts?.text === undefined);
+  const scores = await rerankers.score(instance, q as string, read.map(({ text }) => text), tenant, signal);
+  const scored = read.map(({ parts }, i) => rescored(parts, instance, scores[i] as number));
+  return [...scored.sort((a, b) => b.score - a.score), ...unread].slice(0, k);
+}
+
+function rescored(parts: HitParts, instance: string, before: number): FoundHit {
+  const after = withPriority(before, parts.priority.value);
+  const reason = rerankReason(parts.reason, instance, before, { ...parts.priority, before, after });
+  return { id: parts.id, score: after, json: hitJson({ ...parts, reason }, after) };
+}
