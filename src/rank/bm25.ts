@@ -14,14 +14,41 @@ export function sumStatistics(parts: readonly LexicalStatistics[], terms: number
   };
 }
 
+/** The constants of a question, as the kernel takes them: scores are whole numbers, `scale` to one, so that sums do not depend on their order. */
+export interface Bm25 {
+  /** For each term: idf * (k1 + 1) * scale. */
+  readonly factors: Float32Array;
+  /** A term that occurs `count` times in a chunk of `length` weighs trunc(factor / (1 + (norm + normPerToken * length) / count)) + 1, in float32. */
+  readonly norm: number;
+  readonly normPerToken: number;
+  /** A power of two: the sum of all factors stays below 2^31. */
+  readonly scale: number;
+}
+
+export function bm25Of({ chunks, tokens, frequencies }: LexicalStatistics): Bm25 {
+  const most = frequencies.map((frequency) => idfOf(chunks, frequency) * (K1 + 1));
+  const sum = most.reduce((total, weight) => total + weight, 0);
+  const scale = 2 ** Math.floor(30 - Math.log2(Math.max(sum, 1)));
+  const meanLength = Math.max(1, tokens) / Math.max(1, chunks);
+  return {
+    factors: Float32Array.from(most, (weight) => weight * scale),
+    norm: Math.fround(K1 * (1 - B)),
+    normPerToken: Math.fround((K1 * B) / meanLength),
+    scale,
+  };
+}
+
+/** Writes between the counting and the scoring may leave more occurrences than chunks counted. */
+function idfOf(chunks: number, frequency: number): number {
+  return Math.log(1 + (Math.max(chunks, frequency) - frequency + 0.5) / (frequency + 0.5));
+}
+
 /** What a term that occurs `count` times in a chunk of `length` tokens adds to its score. */
 export type TermWeight = (count: number, length: number) => number;
 
 /** The weight of a term of the query, by its place among them. */
 export function termWeight({ chunks, tokens, frequencies }: LexicalStatistics, term: number): TermWeight {
-  const frequency = frequencies[term] ?? 0;
-  // Writes between the counting and the scoring may leave more occurrences than chunks counted.
-  const idf = Math.log(1 + (Math.max(chunks, frequency) - frequency + 0.5) / (frequency + 0.5));
+  const idf = idfOf(chunks, frequencies[term] ?? 0);
   const meanLength = Math.max(1, tokens) / Math.max(1, chunks);
   return (count, length) => (idf * count * (K1 + 1)) / (count + K1 * (1 - B + (B * length) / meanLength));
 }

@@ -3,7 +3,7 @@
 // front thread.
 
 /** One character is one token where words are not set apart by spaces; a phrase of such characters is then a substring. */
-const UNSPACED = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}';
+export const UNSPACED = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}';
 const WORDS = new RegExp(`[${UNSPACED}]|(?:(?![${UNSPACED}])[\\p{L}\\p{N}\\p{M}])+`, 'gu');
 const ASCII_WORDS = /[a-z0-9]+/g;
 const ASCII = /^[\x00-\x7f]*$/;
@@ -14,8 +14,18 @@ const STRUCK_LETTERS = /[øłđħŧı]/g;
 
 /** The tokens of a text in their order, repeats included. */
 export function tokensOf(text: string): string[] {
-  if (ASCII.test(text)) return text.toLowerCase().match(ASCII_WORDS) ?? [];
-  return withoutLatinMarks(foldCase(text.normalize('NFKC'))).match(WORDS) ?? [];
+  return wordsOf(plainOf(text));
+}
+
+/** The text as tokens are cut from it: compatibility forms, case and Latin diacritics folded. */
+export function plainOf(text: string): string {
+  if (ASCII.test(text)) return text.toLowerCase();
+  return withoutLatinMarks(foldCase(text.normalize('NFKC')));
+}
+
+/** The tokens of a plain text. */
+export function wordsOf(plain: string): string[] {
+  return plain.match(ASCII.test(plain) ? ASCII_WORDS : WORDS) ?? [];
 }
 
 /** The first `max` distinct tokens of a text, in their order. */

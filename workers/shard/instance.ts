@@ -1,5 +1,6 @@
 // An instance of the kernel's code on a shard's memory: its calls, its scratch, and the views through which this thread reads
 // and writes shared memory. One per thread; used by Kernel and VectorIndex.
+import type { WordCalls } from './words/word-calls.js';
 import { FULL, SCRATCH_ANSWERS, SCRATCH_OUTPUT, SCRATCH_POOL_ENTRIES } from './layout.js';
 
 /** The shard's memory cannot grow any further; the call that threw it changed nothing. */
@@ -12,7 +13,7 @@ export class ArenaFull extends Error {
 }
 
 /** The functions of assembly/index.ts. Addresses come back as signed numbers and may be given as either. */
-export interface KernelCalls {
+export interface KernelCalls extends WordCalls {
   format(): void;
   createScratch(answers: number, poolEntries: number): number;
   ensureInput(scratch: number, dim: number): number;
@@ -30,6 +31,7 @@ export class Instance {
   readonly calls: KernelCalls;
   private words = new Uint32Array(0);
   private floats = new Float32Array(0);
+  private bytes = Buffer.alloc(0);
   private scratchAt = 0;
 
   constructor(
@@ -60,6 +62,35 @@ export class Instance {
     this.floats.set(vector, at >>> 2);
   }
 
+  /** Room for `bytes` where the calls take their input from; its address. Throws ArenaFull. */
+  reserveInput(bytes: number): number {
+    const at = addressOf(this.calls.ensureInput(this.scratch, (bytes + 3) >>> 2));
+    this.reach(at + bytes);
+    return at;
+  }
+
+  /** Writes a text as UTF-8 with a zero byte and answers the bytes. Requires room for three a character, and one. */
+  writeText(at: number, text: string): number {
+    const bytes = this.bytes.write(text, at, 'utf8');
+    this.bytes[at + bytes] = 0;
+    return bytes + 1;
+  }
+
+  readText(at: number, bytes: number): string {
+    this.reach(at + bytes);
+    return this.bytes.toString('utf8', at, at + bytes);
+  }
+
+  writeWords(at: number, words: Uint32Array): void {
+    this.reach(at + words.byteLength);
+    this.words.set(words, at >>> 2);
+  }
+
+  writeFloats(at: number, floats: Float32Array): void {
+    this.reach(at + floats.byteLength);
+    this.floats.set(floats, at >>> 2);
+  }
+
   /** Address of what search and scores answer. */
   get output(): number {
     return this.word(this.scratch + SCRATCH_OUTPUT);
@@ -87,6 +118,7 @@ export class Instance {
     this.memory.grow(0);
     this.words = new Uint32Array(this.memory.buffer);
     this.floats = new Float32Array(this.memory.buffer);
+    this.bytes = Buffer.from(this.memory.buffer);
   }
 }
 

@@ -4,6 +4,7 @@ import { assert } from '../../src/base/assert.js';
 import { addressOf, Instance } from './instance.js';
 import { DIM_MAX, GRAPH_MIN, LINE_BYTES, MAGIC, MAGIC_AT, STATE_AT, USED_AT, VERSION, VERSION_AT } from './layout.js';
 import { VectorIndex } from './vector-index.js';
+import { WordIndex } from './words/word-index.js';
 
 export { ArenaFull } from './instance.js';
 
@@ -32,6 +33,18 @@ export class Kernel {
   attach(root: number): VectorIndex {
     this.assertFormatted();
     return new VectorIndex(this.instance, root);
+  }
+
+  /** Makes an empty index of words. Throws ArenaFull. Owner only. */
+  createWords(): WordIndex {
+    this.assertFormatted();
+    return this.attachWords(addressOf(this.instance.calls.createWords()));
+  }
+
+  /** The index of words with the `root` that another thread's Kernel made on the same memory. */
+  attachWords(root: number): WordIndex {
+    this.assertFormatted();
+    return new WordIndex(this.instance, root);
   }
 
   /** Bytes of memory that hold something. */

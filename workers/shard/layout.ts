@@ -89,7 +89,10 @@ export const SCRATCH_VISITED = 16;
 export const SCRATCH_POOL = 24;
 export const SCRATCH_BEST = 32;
 export const SCRATCH_OUTPUT = 40;
-export const SCRATCH_AREAS = 6;
+/** Of the words: a question with its cursors, or what a freeze sorts; and a bitmap of ordinals that goes with a question. */
+export const SCRATCH_WORDS = 48;
+export const SCRATCH_ALLOWED = 56;
+export const SCRATCH_AREAS = 8;
 export const POOL_SIZE = 64;
 export const POOL_LIVE = 68;
 export const POOL_LIVE_MAX = 72;

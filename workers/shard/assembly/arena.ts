@@ -57,6 +57,28 @@ export function release(address: usize): void {
   unlock();
 }
 
+/** Gives back the lines of an allocated block behind its first `bytes`. */
+export function shrink(address: usize, bytes: usize): void {
+  const chunk = <u32>(address / LINE_BYTES) - 1;
+  const kept = <u32>((bytes + LINE_BYTES - 1) / LINE_BYTES) + 1;
+  lock();
+  let rest = load<u32>(at(chunk), LINES) - kept;
+  const after = chunk + kept + rest;
+  const isNextFree = !load<u32>(at(after), IN_USE);
+  // A rest of one line would be a header without a body.
+  if (rest >= 2 || (rest == 1 && isNextFree)) {
+    store<u32>(USED_AT, load<u32>(USED_AT) - rest);
+    store<u32>(at(chunk), kept, LINES);
+    store<u32>(at(chunk + kept), kept, LINES_BEFORE);
+    if (isNextFree) {
+      removeFree(after);
+      rest += load<u32>(at(after), LINES);
+    }
+    addFree(chunk + kept, rest);
+  }
+  unlock();
+}
+
 /** Lines that an allocated block takes, header included. */
 export function linesOf(address: usize): u32 {
   return load<u32>(address - LINE_BYTES, LINES);

@@ -1,0 +1,40 @@
+// Short texts in number, from the real corpora of ../shared/data: windows of their words, and questions from their query files.
+// Used by load/words.ts.
+import { readFileSync } from 'node:fs';
+import { createPrng } from '../../src/base/prng.js';
+import { tokensOf } from '../../src/text/tokenize.js';
+import { dataFolder } from './data.js';
+
+const CORPORA = ['cranfield', 'scifact', 'npl-vaswani'];
+export const WINDOW_WORDS = 22;
+
+export interface WordWindows {
+  readonly windows: readonly string[];
+  /** Distinct tokens of each query of the corpora. */
+  readonly questions: readonly (readonly string[])[];
+}
+
+/** `count` windows, spread evenly over all corpora; they overlap where there are more of them than words for them. Undefined without the corpora. */
+export function readWordWindows(count: number): WordWindows | undefined {
+  const folders = CORPORA.map(dataFolder);
+  if (!folders.every((folder) => folder !== undefined)) return undefined;
+  const words = folders.flatMap((folder) => readLines(folder, 'corpus.jsonl').map(({ title, text }) => `${title ?? ''} ${text}`.split(/\s+/).filter(Boolean))).flat();
+  const stride = (words.length - WINDOW_WORDS) / count;
+  const windows = Array.from({ length: count }, (_, i) => words.slice(Math.floor(i * stride), Math.floor(i * stride) + WINDOW_WORDS).join(' '));
+  const questions = folders.flatMap((folder) => readLines(folder, 'queries.jsonl').map(({ text }) => [...new Set(tokensOf(text))]));
+  return { windows, questions };
+}
+
+/** `count` questions of `terms` distinct tokens of one query each, in random order; the same for every peer. */
+export function drawQuestions(questions: readonly (readonly string[])[], terms: number, count: number): string[][] {
+  const prng = createPrng(terms);
+  const long = questions.filter((question) => question.length >= terms);
+  return Array.from({ length: count }, () => {
+    const rest = [...(long[prng.int(long.length)] as readonly string[])];
+    return Array.from({ length: terms }, () => rest.splice(prng.int(rest.length), 1)[0] as string);
+  });
+}
+
+function readLines(folder: string, name: string): { title?: string; text: string }[] {
+  return readFileSync(`${folder}/${name}`, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line) as { title?: string; text: string });
+}

@@ -1,0 +1,95 @@
+// The naive twin of the index of words: a map from ordinal to tokens, everything counted and scored anew for each question. The
+// arithmetic of a score is that of the contract in src/rank/bm25.ts, step by step in float32.
+import assert from 'node:assert/strict';
+import type { Prng } from '../../../../src/base/prng.js';
+import type { LexicalStatistics } from '../../../../src/contract/ranking.js';
+import { bm25Of } from '../../../../src/rank/bm25.js';
+import type { Bitmap, RankedWords } from '../../../../workers/shard/words/word-answers.js';
+import type { WordIndex } from '../../../../workers/shard/words/word-index.js';
+
+export class NaiveWords {
+  readonly chunks = new Map<number, readonly string[]>();
+
+  statistics(terms: readonly string[]): LexicalStatistics {
+    const all = [...this.chunks.values()];
+    const tokens = all.reduce((sum, chunk) => sum + chunk.length, 0);
+    return { chunks: all.length, tokens, frequencies: terms.map((term) => all.filter((chunk) => chunk.includes(term)).length) };
+  }
+
+  /** Every chunk that has any of the terms, best first, equal scores by ordinal. */
+  rank(terms: readonly string[], statistics: LexicalStatistics): [ordinal: number, score: number][] {
+    const { factors, norm, normPerToken, scale } = bm25Of(statistics);
+    const { fround, trunc } = Math;
+    const scored = [...this.chunks].map(([ordinal, tokens]): [number, number] => {
+      const length = fround(norm + fround(normPerToken * tokens.length));
+      const weights = terms.map((term, i) => {
+        const count = tokens.filter((token) => token === term).length;
+        return count === 0 ? 0 : trunc(fround((factors[i] as number) / fround(1 + fround(length / count)))) + 1;
+      });
+      return [ordinal, weights.reduce((sum, weight) => sum + weight, 0) / scale];
+    });
+    return scored.filter(([, score]) => score > 0).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+  }
+
+  /** Ordinals in rising order. */
+  having(fits: (tokens: readonly string[]) => boolean): number[] {
+    return [...this.chunks].filter(([, tokens]) => fits(tokens)).map(([ordinal]) => ordinal).sort((a, b) => a - b);
+  }
+
+  phrase(tokens: readonly string[], lastIsPrefix: boolean): number[] {
+    const fits = (found: string | undefined, i: number): boolean =>
+      found !== undefined && (lastIsPrefix && i === tokens.length - 1 ? found.startsWith(tokens[i] as string) : found === tokens[i]);
+    return this.having((chunk) => chunk.some((_, at) => tokens.every((_token, i) => fits(chunk[at + i], i))));
+  }
+}
+
+/** An index with its twin: what one does, the other does. */
+export class Twins {
+  readonly naive = new NaiveWords();
+
+  constructor(readonly index: WordIndex) {}
+
+  /** Removes the chunk where there is one, and else adds it. */
+  toggle(ordinal: number, tokens: () => readonly string[]): void {
+    const old = this.naive.chunks.get(ordinal);
+    if (old) {
+      this.index.remove(ordinal, old);
+      this.naive.chunks.delete(ordinal);
+      return;
+    }
+    const added = tokens();
+    this.index.add(ordinal, added);
+    this.naive.chunks.set(ordinal, added);
+  }
+
+  /** Now and then what happens in the background: a head is frozen, a merge goes a step on. */
+  disturb(prng: Prng): void {
+    if (prng.int(300) === 0) this.index.freeze();
+    if (prng.int(20) === 0) this.index.mergeSome(0, prng.int(10) === 0);
+  }
+
+  assertRanks(terms: readonly string[], k: number, label: string, allowed?: Bitmap): void {
+    const statistics = this.index.statistics(terms);
+    assert.deepEqual(statistics, this.naive.statistics(terms), `${label}: statistics`);
+    const wanted = this.naive.rank(terms, statistics).filter(([ordinal]) => !allowed || isSet(allowed, ordinal));
+    assert.deepEqual(pairs(this.index.rank(terms, statistics, k, allowed)), wanted.slice(0, k), `${label}: ${k} best of ${terms.join(' ')}`);
+    const least = wanted[k - 1]?.[1] ?? 0;
+    const tied = wanted.filter(([, score]) => score >= least);
+    assert.deepEqual(pairs(this.index.rankWithTies(terms, statistics, k, allowed)), tied, `${label}: with ties`);
+  }
+}
+
+export const pairs = ({ ordinals, scores }: RankedWords): [number, number][] => [...ordinals].map((ordinal, i) => [ordinal, scores[i] as number]);
+
+export const isSet = (bitmap: Bitmap, ordinal: number): boolean => (((bitmap[ordinal >>> 5] ?? 0) >>> (ordinal & 31)) & 1) === 1;
+
+export function ordinalsOf(bitmap: Bitmap): number[] {
+  return [...bitmap].flatMap((word, i) => Array.from({ length: 32 }, (_, bit) => bit).filter((bit) => (word >>> bit) & 1).map((bit) => 32 * i + bit));
+}
+
+/** Words of many lengths and scripts, the first ones far more often than the last. */
+export function createVocabulary(prng: Prng, size: number): () => string {
+  const stems = ['a', 'ab', 'über', 'gravity', 'gravitation', 'gravitational', '東京', 'x', '\u{1f600}'];
+  const words = Array.from({ length: size }, (_, i) => `${stems[i % stems.length]}${i < stems.length ? '' : i}`);
+  return () => words[Math.floor(size * prng.next() ** 3)] as string;
+}

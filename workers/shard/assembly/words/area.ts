@@ -1,0 +1,52 @@
+// A piece of the arena that grows with what is put into it: address, bytes it has room for, bytes in use. Three words of a
+// larger block; every variable part of the index of words is one. Used by the owner's thread, and by each thread in its scratch.
+import { allocate, linesOf, release, shrink } from '../arena';
+
+@unmanaged
+export class Area {
+  at: u32;
+  bytes: u32;
+  used: u32;
+}
+
+/** Room for `more` bytes behind those in use, which are kept. False, and nothing changed, when memory is full. */
+export function reserve(area: Area, more: usize): bool {
+  const needed = <usize>area.used + more;
+  if (needed <= <usize>area.bytes) return true;
+  let bytes = max(needed, <usize>area.bytes + (<usize>area.bytes >> 1));
+  let at = allocate(bytes);
+  if (!at) {
+    bytes = needed;
+    at = allocate(bytes);
+  }
+  if (!at) return false;
+  memory.copy(at, area.at, area.used);
+  release(area.at);
+  area.at = <u32>at;
+  area.bytes = <u32>bytes;
+  return true;
+}
+
+export function releaseArea(area: Area): void {
+  release(area.at);
+  area.at = 0;
+  area.bytes = 0;
+  area.used = 0;
+}
+
+/** Gives back what is not in use. */
+export function trimArea(area: Area): void {
+  if (!area.at) return;
+  if (!area.used) return releaseArea(area);
+  shrink(area.at, area.used);
+  area.bytes = area.used;
+}
+
+export function areaLines(area: Area): u32 {
+  return area.at ? linesOf(area.at) : 0;
+}
+
+/** Address of an element in an area of elements of `size` bytes. */
+@inline export function element(area: Area, index: u32, size: usize): usize {
+  return <usize>area.at + <usize>index * size;
+}

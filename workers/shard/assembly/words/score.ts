@@ -1,0 +1,90 @@
+// Weights and bounds of the postings a cursor stands on. A bound never lies below a weight it stands for, whatever the mean length
+// has become since the postings were written. Used by the ranking of a segment.
+import { maskOf, unpackFour } from './bits';
+import { baseOf, blockOf, countOf, Cursor, lowerOrdinal, ordinalAt, ordinalsOf, weightsOf } from './cursor';
+import { Query } from './query';
+import { bitmapAt, countAt, countsAt, unpackOrdinals } from './unpack';
+import { boundOf, weigh, weighFour } from './weigh';
+
+/** Weighs all postings of the block looked at, whose ordinals are unpacked. */
+export function weighBlock(query: Query, cursor: Cursor): void {
+  if (cursor.weighed == cursor.block + 1) return;
+  const block = blockOf(cursor, cursor.block);
+  const bits: u32 = block.countBits;
+  const counts = countsAt(cursor, block);
+  const mask = i32x4.splat(maskOf(bits));
+  const one = i32x4.splat(1);
+  const norm = f32x4.splat(query.norm);
+  const normPerToken = f32x4.splat(query.normPerToken);
+  const factor = f32x4.splat(cursor.factor);
+  const ordinals = ordinalsOf(cursor);
+  const weights = weightsOf(cursor);
+  const groups = (countOf(cursor) + 3) >> 2;
+  for (let group: u32 = 0; group < groups; group++) {
+    const numbers = bits ? i32x4.add(unpackFour(counts, group, bits, mask), one) : one;
+    const at = <usize>group << 4;
+    v128.store(weights + at, weighFour(norm, normPerToken, factor, numbers, gather(query.lengths, ordinals + at)));
+  }
+  cursor.weighed = cursor.block + 1;
+}
+
+/** The lengths of four ordinals. */
+@inline function gather(lengths: usize, ordinals: usize): v128 {
+  const one = v128.load16_lane(lengths + (<usize>load<u32>(ordinals) << 1), i32x4.splat(0), 0);
+  const two = v128.load16_lane(lengths + (<usize>load<u32>(ordinals, 4) << 1), one, 2);
+  const three = v128.load16_lane(lengths + (<usize>load<u32>(ordinals, 8) << 1), two, 4);
+  return v128.load16_lane(lengths + (<usize>load<u32>(ordinals, 12) << 1), three, 6);
+}
+
+/** What no posting of the block looked at weighs more than. */
+export function blockBoundOf(query: Query, cursor: Cursor): u32 {
+  if (cursor.bounded != cursor.block + 1) {
+    cursor.blockBound = boundOf(query, cursor.factor, blockOf(cursor, cursor.block).impact);
+    cursor.bounded = cursor.block + 1;
+  }
+  return cursor.blockBound;
+}
+
+/** Beyond so many blocks in a window the bound of the whole list serves as well. */
+const BLOCKS_BOUNDED: u32 = 3;
+
+/** What no posting in the window weighs more than; 0 where there is none. Requires that the cursor stands on the first block that ends in or behind it. */
+export function windowBoundOf(query: Query, cursor: Cursor, end: u32): u32 {
+  let bound: u32 = 0;
+  for (let block = cursor.block; block < cursor.blockCount; block++) {
+    if (baseOf(cursor, block) + 1 >= end) break;
+    if (block - cursor.block >= BLOCKS_BOUNDED) return cursor.bound;
+    bound = max(bound, block == cursor.block ? blockBoundOf(query, cursor) : boundOf(query, cursor.factor, blockOf(cursor, block).impact));
+  }
+  return bound;
+}
+
+/** The weight of the term in a chunk that lies within the block looked at; 0 where it does not occur. */
+export function weightIn(query: Query, cursor: Cursor, ordinal: u32): u32 {
+  const block = blockOf(cursor, cursor.block);
+  let i: u32;
+  if (block.isBitmap) {
+    i = rankInBitmap(cursor, ordinal);
+    if (i == NOT_THERE) return 0;
+  } else {
+    unpackOrdinals(cursor);
+    i = lowerOrdinal(cursor, ordinal);
+    if (ordinalAt(cursor, i) != ordinal) return 0;
+  }
+  return weigh(query, cursor.factor, countAt(cursor, i), load<u16>(<usize>query.lengths + (<usize>ordinal << 1)));
+}
+
+const NOT_THERE: u32 = 0xffffffff;
+
+/** Index of the posting of `ordinal` in a block that stands as a bitmap, or NOT_THERE. */
+export function rankInBitmap(cursor: Cursor, ordinal: u32): u32 {
+  const bit = ordinal - baseOf(cursor, cursor.block) - 1;
+  let at = bitmapAt(cursor);
+  const end = at + (<usize>(bit >> 6) << 3);
+  const word = load<u64>(end);
+  const mask = <u64>1 << (bit & 63);
+  if (!(word & mask)) return NOT_THERE;
+  let rank = <u32>popcnt(word & (mask - 1));
+  for (; at < end; at += 8) rank += <u32>popcnt(load<u64>(at));
+  return rank;
+}
