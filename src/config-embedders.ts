@@ -9,13 +9,11 @@ import type { EmbedderInstance, OnnxModel, OpenAiEndpoint, Pooling } from './con
 import { AppError } from './contract/errors.js';
 import { isSlug } from './contract/ids.js';
 import { DIM_MAX } from './contract/limits.js';
-import { ModelFolderError, readModelFolder, type ModelFolderOptions } from './embedding/model-folder.js';
+import { GRAPHS, ModelFolderError, readModelFolder, type ModelFolderOptions } from './embedding/model-folder.js';
 import { selectSpace } from './embedding/selection.js';
 import { BUILTIN, IDENTITY_TYPE, spaceOf } from './embedding/spaces.js';
 
 const POOLINGS: readonly Pooling[] = ['mean', 'cls', 'max', 'mean_sqrt_len', 'last_token'];
-/** The graphs that a model folder is looked through for. */
-const GRAPHS: readonly unknown[] = ['onnx/model.onnx', 'model.onnx'];
 
 const INSTANCE_FIELDS = { key: { kind: 'text' }, type: { kind: 'text' }, tenants: { kind: 'texts', fallback: undefined } } as const satisfies Record<string, Field>;
 
@@ -113,7 +111,7 @@ function readInstance(at: string, mapping: Record<string, unknown>, env: NodeJS.
 function onnxInstance(at: string, mapping: Record<string, unknown>): EmbedderInstance {
   const { key, tenants, path, model: name, file, dim, pooling, max_tokens, query_prefix, passage_prefix } = checkedMapping(at, mapping, ONNX_FIELDS) as unknown as OnnxValues;
   const model = modelIn(at, { path, file, dim, pooling, maxTokens: max_tokens, queryPrefix: query_prefix, passagePrefix: passage_prefix });
-  const shaping = given({ file: GRAPHS.includes(file) ? undefined : file, pooling, query_prefix, passage_prefix });
+  const shaping = given({ file: file !== undefined && GRAPHS.includes(file) ? undefined : file, pooling, query_prefix, passage_prefix });
   const space = spaceOf('onnx', name ?? basename(resolve(path)), { dim: model.dim, ...shaping });
   return { key, space, ...given({ tenants }), spec: { key, type: 'onnx', model } };
 }

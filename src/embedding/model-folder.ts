@@ -20,7 +20,8 @@ export interface ModelFolderOptions {
   passagePrefix?: string;
 }
 
-const GRAPHS = ['onnx/model.onnx', 'model.onnx'];
+/** What a model folder is looked through for where no file is named: these do not shape the space. */
+export const GRAPHS: readonly string[] = ['onnx/model.onnx', 'model.onnx'];
 const TOKENIZERS = ['WordPiece', 'BPE', 'Unigram'];
 /** Where the folder does not say how much its model was trained to read: what most were. */
 const TOKENS_MAX = 512;

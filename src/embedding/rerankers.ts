@@ -5,6 +5,7 @@ import { circuitBreaker, ConsecutiveBreaker, handleWhen, isBrokenCircuitError, t
 import type { RerankerInstance } from '../contract/embedder.js';
 import { AppError } from '../contract/errors.js';
 import type { EmbedPool } from '../pool/embed-pool.js';
+import { visibleTo } from './selection.js';
 
 const FAILURES_MAX = 5;
 const PAUSE_SECONDS = 5;
@@ -21,7 +22,7 @@ export class Rerankers {
 
   /** Throws 400 `invalid_rerank` for one that is not configured, or not for this tenant: those of others do not exist. */
   check(key: string, tenant: string): void {
-    const visible = this.instances.filter(({ tenants }) => tenants?.includes(tenant) ?? true).map((instance) => instance.key);
+    const visible = visibleTo(tenant, this.instances).map((instance) => instance.key);
     if (visible.includes(key)) return;
     throw new AppError('invalid_rerank', visible.length === 0 ? 'No reranker is configured.' : `Rerankers are: ${visible.join(', ')}.`);
   }

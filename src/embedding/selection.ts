@@ -58,7 +58,7 @@ export function selectSpace(selector: string, instances: readonly EmbedderInstan
 }
 
 /** All of them without a tenant. What a tenant may not use does not exist for it. */
-export function visibleTo(tenant: string | undefined, instances: readonly EmbedderInstance[]): EmbedderInstance[] {
+export function visibleTo<I extends { tenants?: readonly string[] }>(tenant: string | undefined, instances: readonly I[]): I[] {
   return instances.filter(({ tenants }) => tenant === undefined || (tenants?.includes(tenant) ?? true));
 }
 

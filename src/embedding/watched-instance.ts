@@ -7,6 +7,7 @@ import { circuitBreaker, CircuitState, ConsecutiveBreaker, ExponentialBackoff, h
 import type { Log } from '../base/log.js';
 import type { EmbedderInstance } from '../contract/embedder.js';
 import { AppError } from '../contract/errors.js';
+import { abandoned } from '../pool/lane.js';
 
 /** Calls that failed one after the other, each of them tried several times where that helps. */
 const FAILURES_MAX = 5;
@@ -99,5 +100,3 @@ export const isUnavailable = (error: unknown): error is AppError => error instan
 
 /** One that says when to come back is busy, over its budget, or its worker is being replaced: it is not broken. */
 const isFailure = (error: unknown): boolean => isUnavailable(error) && error.options.retryAfterS === undefined;
-
-const abandoned = (): AppError => new AppError('internal_error', 'The client does not wait for an answer any more.');

@@ -1,7 +1,7 @@
 // One request on its way in: matched, authenticated, counted, admitted, its body opened, handed to its handler; and in the
 // end everything that it took is given back. Made by exchange.ts for each request, on the front thread.
 import { setMaxListeners } from 'node:events';
-import { AppError } from '../contract/errors.js';
+import { abandoned } from '../pool/lane.js';
 import type { Admission } from './admission.js';
 import type { Announced } from './afterwards.js';
 import { type IncomingBody, openBody } from './body.js';
@@ -123,7 +123,7 @@ export class Visit implements Request {
   private async identify(actor: Promise<Actor>): Promise<void> {
     this.open();
     this.actor = await actor;
-    if (this.isAborted) throw new AppError('internal_error', 'The client does not wait for an answer any more.');
+    if (this.isAborted) throw abandoned();
   }
 
   private admit(): void {
