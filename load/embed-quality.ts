@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { dataFolder } from './kit/data.js';
+import { keepRows } from './kit/kept-vectors.js';
 import { EMBEDDERS, startEmbedder, type LoadEmbedder } from './kit/load-embedders.js';
 import { meanNdcg, readJudged } from './kit/judged.js';
 
@@ -23,15 +24,17 @@ const unknown = words.find((word) => !COLLECTIONS.includes(word) && !EMBEDDERS.i
 if (unknown !== undefined) throw new TypeError(`${unknown} is none of ${[...COLLECTIONS, ...EMBEDDERS].join(', ')}`);
 const chosen = (all: readonly string[]): readonly string[] => (all.some((name) => words.includes(name)) ? all.filter((name) => words.includes(name)) : all);
 
-async function measure(embedder: LoadEmbedder, folder: string): Promise<string> {
+async function measure(name: string, embedder: LoadEmbedder, folder: string): Promise<string> {
   const { documents, queries } = readJudged(folder, tiny ? 300 : Infinity, tiny ? 20 : Infinity);
   const startedAtMs = performance.now();
   const progress = (done: number): void => {
     if (process.stderr.isTTY) process.stderr.write(`\r${basename(folder)}: ${done} of ${documents.length} documents\x1b[K`);
   };
-  const documentRows = await embedder.passages(documents.map(({ title, text }) => `${title} ${text}`), progress);
+  const passages = documents.map(({ title, text }) => `${title} ${text}`);
+  const documentRows = keepRows(name, passages, await embedder.passages(passages, progress));
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
-  const ndcg = meanNdcg(documents, documentRows, queries, await embedder.queries(queries.map(({ text }) => text)));
+  const questions = queries.map(({ text }) => text);
+  const ndcg = meanNdcg(documents, documentRows, queries, keepRows(name, questions, await embedder.queries(questions)));
   return `nDCG@10 ${ndcg.toFixed(4)} (${documents.length} documents, ${queries.length} queries, ${((performance.now() - startedAtMs) / 1000).toFixed(0)} s)`;
 }
 
@@ -39,7 +42,7 @@ for (const name of chosen(EMBEDDERS)) {
   const embedder = await startEmbedder(name, availableParallelism());
   for (const collection of embedder ? chosen(COLLECTIONS) : []) {
     const folder = dataFolder(collection);
-    if (folder) console.log(`${name}, ${collection}: ${await measure(embedder!, folder)}${tiny ? '' : `, published ${PUBLISHED[name]![collection]}`}`);
+    if (folder) console.log(`${name}, ${collection}: ${await measure(name, embedder!, folder)}${tiny ? '' : `, published ${PUBLISHED[name]![collection]}`}`);
   }
   await embedder?.close();
 }
