@@ -7,7 +7,7 @@ import { Kernel } from '../workers/shard/kernel.js';
 import type { WordIndex } from '../workers/shard/words/word-index.js';
 import { readArguments } from './kit/arguments.js';
 import { printTable, whole } from './kit/report.js';
-import { cpuMs, measureNaive, measureTantivy, questionRate, type PeerFigures, type Questions } from './kit/word-peers.js';
+import { cpuMs, measureTantivy, questionRate, type PeerFigures, type Questions } from './kit/word-peers.js';
 import { drawQuestions, readWordWindows, WINDOW_WORDS, type WordWindows } from './kit/word-windows.js';
 
 const TERMS = [2, 5, 9];
@@ -87,7 +87,7 @@ if (given) {
   const questions = questionsOf(given, tiny ? 20 : 1000);
   const ours = measureOurs(given, questions);
   const tantivy = measureTantivy(given.windows.map((text) => chunkTerms(text).join(' ')), questions);
-  const rows = [...ours, ...(tantivy ? [tantivy] : []), measureNaive(given.windows, questions)].map(({ name, rate, bytes, questions: rates }) => [
+  const rows = [...ours, ...(tantivy ? [tantivy] : [])].map(({ name, rate, bytes, questions: rates }) => [
     name, whole(rate), Number.isNaN(bytes) ? '' : bytes.toFixed(0), ...Object.keys(questions).map((kind) => whole(rates[kind] as number)),
   ]);
   printTable(`${whole(given.windows.length)} chunks of ${WINDOW_WORDS} words, ${K} best, a second of CPU time`, [['', 'chunks/s', 'bytes', ...Object.keys(questions)], ...rows]);

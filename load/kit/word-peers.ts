@@ -1,10 +1,9 @@
-// The peers of the index of words: the naive one in JavaScript, and tantivy in a Python process; and the clock for all of them.
+// The peer of the index of words, tantivy in a Python process, and the clock for both.
 // Used by load/words.ts.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LexicalIndex } from '../../workers/shard/lexical-index.js';
 
 /** By kind of question, e.g. `5 words`. */
 export type Questions = Readonly<Record<string, readonly (readonly string[])[]>>;
@@ -32,24 +31,6 @@ export function questionRate(count: number, ask: () => void): number {
     return cpuMs() - startedAt;
   });
   return (count / (rounds.sort((a, b) => a - b)[2] as number)) * 1000;
-}
-
-/** Answers are built in full and taken best first, as searches did before. Its memory is the heap's and is not told. */
-export function measureNaive(windows: readonly string[], questions: Questions): PeerFigures {
-  const index = new LexicalIndex();
-  index.build(() => [], Infinity);
-  const startedAt = cpuMs();
-  windows.forEach((text, ordinal) => index.add(ordinal, text));
-  const rate = (windows.length / (cpuMs() - startedAt)) * 1000;
-  const rates = Object.entries(questions).map(([kind, all]) => {
-    const some = all.slice(0, 100).map((terms) => ({ terms, statistics: index.statistics(terms) }));
-    const ask = ({ terms, statistics }: (typeof some)[number]): void => {
-      const best = index.rank(terms, statistics);
-      for (let i = 0; i < 10 && best.peekScore() !== undefined; i++) best.pop();
-    };
-    return [kind, questionRate(some.length, () => some.forEach(ask))];
-  });
-  return { name: 'naive index (before)', rate, bytes: NaN, questions: Object.fromEntries(rates) as Record<string, number> };
 }
 
 /** Undefined, said on standard output, where there is no Python with tantivy. The words given are split as ours are. */

@@ -44,8 +44,9 @@ export interface TextVectors {
 export interface ShardCommands {
   /** First command of each worker: opens the store, drops what no longer belongs to a collection, fills shared memory. */
   open: { request: { collections: CollectionRef[] }; answer: null };
-  search: { request: { collection: CollectionRef } & ShardSearch; answer: ShardHits };
-  /** What mode boost and hybrid must know of every shard before they search; null while the words of the part are being indexed. */
+  /** null while what it needs is being indexed. */
+  search: { request: { collection: CollectionRef } & ShardSearch; answer: ShardHits | null };
+  /** What mode hybrid must know of every shard before it searches; null while the words of the part are being indexed. */
   countTerms: { request: { collection: CollectionId; terms: string[] }; answer: LexicalStatistics | null };
   /** Where chunks stand whose scores are equal across shards. */
   locate: { request: { collection: CollectionId; ordinals: Uint32Array }; answer: ChunkPosition[] };

@@ -10,20 +10,27 @@ export interface Narrowing {
   content?: ContentFilter;
 }
 
-/** Of a collection, or of a part of one: chunks with text, their tokens, and for each term of a query the chunks that have it. */
+/** Of a collection, or of a part of one: chunks with text, their terms, and for each term of a query the chunks that have it. */
 export interface LexicalStatistics {
   chunks: number;
   tokens: number;
   frequencies: number[];
 }
 
-/** The words of a query. `boost`: count them in the vector candidates; `hybrid`: rank by them too. */
-export interface LexicalQuery {
-  mode: 'boost' | 'hybrid';
-  /** Distinct tokens. */
+/** The words of a query in mode boost: its distinct tokens, to be counted in the vector candidates. */
+export interface BoostQuery {
+  mode: 'boost';
+  terms: string[];
+}
+
+/** The words of a query in mode hybrid: its distinct terms (text/rank-terms), to rank by. */
+export interface HybridQuery {
+  mode: 'hybrid';
   terms: string[];
   statistics: LexicalStatistics;
 }
+
+export type LexicalQuery = BoostQuery | HybridQuery;
 
 export interface ShardSearch {
   /** Absent: ranked by words alone. */
@@ -46,14 +53,14 @@ export interface RankedList {
   /** Of modes boost and hybrid, where any is not 0. */
   priorities?: Float64Array;
   /** Of mode boost: how many terms of the query each chunk has. */
-  matched?: Uint16Array;
+  matched?: Uint32Array | undefined;
 }
 
 export interface ShardHits {
   vector: RankedList;
   /** Of mode hybrid. */
   lexical?: RankedList;
-  /** Time spent on filters, which the other two do not contain. */
+  /** Time spent on finding what may be ranked. */
   filterMs: number;
   vectorMs: number;
   lexicalMs: number;

@@ -1,5 +1,5 @@
 // BM25 (Robertson et al., Okapi at TREC-3; the idf is Lucene's, which is never negative), with statistics over the whole
-// collection, so that a score does not depend on how many shards there are. Pure; called by the lexical index of each shard.
+// collection, so that a score does not depend on how many shards there are. Pure; called by the index of words of each shard.
 import type { LexicalStatistics } from '../contract/ranking.js';
 
 const K1 = 1.2;
@@ -41,14 +41,4 @@ export function bm25Of({ chunks, tokens, frequencies }: LexicalStatistics): Bm25
 /** Writes between the counting and the scoring may leave more occurrences than chunks counted. */
 function idfOf(chunks: number, frequency: number): number {
   return Math.log(1 + (Math.max(chunks, frequency) - frequency + 0.5) / (frequency + 0.5));
-}
-
-/** What a term that occurs `count` times in a chunk of `length` tokens adds to its score. */
-export type TermWeight = (count: number, length: number) => number;
-
-/** The weight of a term of the query, by its place among them. */
-export function termWeight({ chunks, tokens, frequencies }: LexicalStatistics, term: number): TermWeight {
-  const idf = idfOf(chunks, frequencies[term] ?? 0);
-  const meanLength = Math.max(1, tokens) / Math.max(1, chunks);
-  return (count, length) => (idf * count * (K1 + 1)) / (count + K1 * (1 - B + (B * length) / meanLength));
 }

@@ -4,6 +4,7 @@
 import { CANDIDATES_MIN, CANDIDATES_PER_K } from '../contract/limits.js';
 import type { HydratedHit, LexicalQuery, Narrowed, Narrowing, RankedHit, ShardHits } from '../contract/ranking.js';
 import type { Collection, SearchTiming } from '../contract/resources.js';
+import { askIndexed } from './ask-indexed.js';
 import { refOf } from './catalog.js';
 import type { Context } from './context.js';
 import { mergeShards } from './merge-shards.js';
@@ -47,7 +48,7 @@ async function rank(context: Context, collection: Collection, query: ShardQuery,
   const { vector, narrowing, lexical } = query;
   const k = lexical ? Math.max(CANDIDATES_MIN, CANDIDATES_PER_K * query.k) : query.k;
   const request = { collection: refOf(collection), k, ...(vector && { vector }), ...(narrowing && { narrowing }), ...(lexical && { lexical }) };
-  const lists = await Promise.all(context.shards.askAll('search', request));
+  const lists = await Promise.all(Array.from({ length: context.shards.size }, (_, shard) => askIndexed(() => context.shards.ask(shard, 'search', request))));
   const hits = await score(context, collection, lists, k, lexical);
   addTimes(timing, lists, performance.now() - startedAtMs, lexical);
   return hits;

@@ -8,6 +8,7 @@ import { QUERY_CHARACTERS_MAX, QUERY_TOKENS_MAX } from '../contract/limits.js';
 import type { LexicalQuery, RerankSettings } from '../contract/ranking.js';
 import type { Collection, SearchMode, SearchTiming } from '../contract/resources.js';
 import { compareDocIds } from '../rank/merge.js';
+import { questionTerms } from '../text/rank-terms.js';
 import { distinctTokens } from '../text/tokenize.js';
 import { commonBeside, findCommonCollection } from './common-collection.js';
 import type { Context } from './context.js';
@@ -71,8 +72,8 @@ async function searchAll(context: Context, collections: readonly Collection[], m
   if (!first) return { mode, timing: embedding, hits: [], ids: [] };
   const embedded = timed(embedding, 'embed_ms', () => queryVector(context, first, mode, input));
   const searches = collections.map(async (collection, i) => {
-    const [vector, lexical] = await Promise.all([embedded, lexicalQuery(context, collection, mode, input)]);
-    return searchShards(context, collection, { ...depth, ...narrowed, ...rankingsOf(vector, lexical) }, timings[i] as SearchTiming);
+    const rankings = await rankingsOf(context, collection, mode, input, embedded);
+    return searchShards(context, collection, { ...depth, ...narrowed, ...rankings }, timings[i] as SearchTiming);
   });
   const candidates = mergeHits(await Promise.all(searches)).slice(0, depth.k);
   const timing = slowest([embedding, ...timings]);
@@ -81,16 +82,18 @@ async function searchAll(context: Context, collections: readonly Collection[], m
   return { mode, ...(degraded && { degraded }), timing, hits: found.map(({ json }) => json), ids: found.map(({ id }) => id) };
 }
 
-async function lexicalQuery(context: Context, collection: Collection, mode: SearchMode, { q = '' }: SearchInput): Promise<LexicalQuery | undefined> {
-  if (mode === 'vector') return undefined;
-  const terms = distinctTokens(q.slice(0, QUERY_CHARACTERS_MAX), QUERY_TOKENS_MAX);
-  return { mode, terms, statistics: await lexicalStatistics(context, collection, terms) };
+/** What the shards rank by. Where there is no vector, the words rank alone, as they do in mode hybrid. */
+async function rankingsOf(context: Context, collection: Collection, mode: SearchMode, input: SearchInput, embedded: Promise<Float32Array | undefined>): Promise<Pick<ShardQuery, 'vector' | 'lexical'>> {
+  const q = input.q?.slice(0, QUERY_CHARACTERS_MAX) ?? '';
+  const [vector, hybrid] = await Promise.all([embedded, mode === 'hybrid' ? hybridQuery(context, collection, q) : undefined]);
+  if (!vector) return mode === 'vector' ? {} : { lexical: hybrid ?? (await hybridQuery(context, collection, q)) };
+  const lexical = mode === 'boost' ? ({ mode, terms: distinctTokens(q, QUERY_TOKENS_MAX) } as const) : hybrid;
+  return { vector, ...(lexical && { lexical }) };
 }
 
-/** Where there is no vector, the words rank as they do in mode hybrid. */
-function rankingsOf(vector: Float32Array | undefined, lexical: LexicalQuery | undefined): Pick<ShardQuery, 'vector' | 'lexical'> {
-  if (!vector) return lexical ? { lexical: { ...lexical, mode: 'hybrid' } } : {};
-  return { vector, ...(lexical && { lexical }) };
+async function hybridQuery(context: Context, collection: Collection, q: string): Promise<LexicalQuery> {
+  const terms = questionTerms(q, QUERY_TOKENS_MAX);
+  return { mode: 'hybrid', terms, statistics: await lexicalStatistics(context, collection, terms) };
 }
 
 /** Best first over all collections, each in its own order; equal scores by document id, those of earlier collections first. */

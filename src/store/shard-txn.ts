@@ -34,9 +34,9 @@ export class ShardTxn {
   }
 
   /** All texts of a collection from an ordinal on, in the order of ordinals. */
-  *texts(id: CollectionId, from: Ordinal): Generator<{ ordinal: Ordinal; text: string }> {
+  *texts(id: CollectionId, from: Ordinal): Generator<{ ordinal: Ordinal; source: string }> {
     const entries = this.tables.texts.entries(collectionPrefix(id), chunkKey(id, from));
-    for (const { key, value } of entries) yield { ordinal: ordinalOfChunkKey(key), text: value.toString() };
+    for (const { key, value } of entries) yield { ordinal: ordinalOfChunkKey(key), source: value.toString() };
   }
 
   /** The ordinal of the chunk with this path; undefined when there is none. */

@@ -1,6 +1,8 @@
-// The naive twin of search: scores every chunk it is told of, by the words of the contract. It has its own BM25, fusion and
-// order; cosines are given to it. Used by search-twin.test.ts.
+// The naive twin of search: scores every chunk it is told of, by the words of the contract. It has its own fusion and order;
+// BM25 is that of the naive index of words, cosines are given to it. Used by search-twin.test.ts.
+import { chunkTerms, questionTerms } from '../../src/text/rank-terms.js';
 import { tokensOf } from '../../src/text/tokenize.js';
+import { NaiveWords } from '../workers/shard/words/naive-words.js';
 
 export interface TwinChunk {
   id: string;
@@ -37,10 +39,10 @@ function best(chunks: readonly TwinChunk[], score: (chunk: TwinChunk) => number,
 export function naiveSearch(all: readonly TwinChunk[], { mode, q, k, fits }: TwinQuery): TwinHit[] {
   const chunks = all.filter(fits);
   const depth = Math.max(50, 5 * k);
-  const terms = [...new Set(tokensOf(q))];
   const byCosine = (chunk: TwinChunk): number => lifted(chunk.cosine, chunk.priority);
   if (mode === 'vector') return best(chunks, byCosine, k).map((chunk) => ({ id: chunk.id, score: byCosine(chunk) }));
   if (mode === 'boost') {
+    const terms = [...new Set(tokensOf(q))];
     const score = (chunk: TwinChunk): number => {
       const tokens = tokensOf(chunk.text);
       const matched = terms.filter((term) => tokens.includes(term)).length;
@@ -48,7 +50,7 @@ export function naiveSearch(all: readonly TwinChunk[], { mode, q, k, fits }: Twi
     };
     return best(best(chunks, byCosine, depth), score, k).map((chunk) => ({ id: chunk.id, score: score(chunk) }));
   }
-  return naiveHybrid(all, chunks, terms, depth).slice(0, k);
+  return naiveHybrid(all, chunks, questionTerms(q, 1024), depth).slice(0, k);
 }
 
 function naiveHybrid(all: readonly TwinChunk[], chunks: readonly TwinChunk[], terms: readonly string[], depth: number): TwinHit[] {
@@ -65,19 +67,10 @@ function naiveHybrid(all: readonly TwinChunk[], chunks: readonly TwinChunk[], te
   return scored.map(({ chunk, score }) => ({ id: chunk.id, score }));
 }
 
-/** Statistics over all chunks, whatever the filters. */
+/** Statistics over all chunks, whatever the filters; 0 for a chunk that has none of the terms. */
 function bm25(all: readonly TwinChunk[], terms: readonly string[]): (chunk: TwinChunk) => number {
-  const tokens = new Map(all.map((chunk) => [chunk, tokensOf(chunk.text)]));
-  const mean = [...tokens.values()].reduce((sum, list) => sum + list.length, 0) / all.length;
-  const idfs = terms.map((term) => {
-    const frequency = all.filter((chunk) => tokens.get(chunk)?.includes(term)).length;
-    return Math.log(1 + (all.length - frequency + 0.5) / (frequency + 0.5));
-  });
-  return (chunk) => {
-    const own = tokens.get(chunk) as string[];
-    return terms.reduce((sum, term, i) => {
-      const count = own.filter((token) => token === term).length;
-      return count === 0 ? sum : sum + ((idfs[i] as number) * count * 2.2) / (count + 1.2 * (1 - 0.75 + (0.75 * own.length) / mean));
-    }, 0);
-  };
+  const words = new NaiveWords();
+  all.forEach(({ text }, i) => words.chunks.set(i, chunkTerms(text)));
+  const scores = new Map(words.rank(terms, words.statistics(terms)).map(([i, score]) => [all[i], score]));
+  return (chunk) => scores.get(chunk) ?? 0;
 }

@@ -1,7 +1,7 @@
 // Work a shard does between batches, in slices short enough that no search notices: indexing words that a search waits for,
-// linking new vectors into the graph, and removing what dropped collections left in the store. Shard worker only.
+// linking new vectors into the graph, merging what is indexed of words, and removing what dropped collections left in the store. Shard worker only.
 import { AppError } from '../../src/contract/errors.js';
-import { buildLexical } from './count-terms.js';
+import { buildWords } from './part-words.js';
 import type { Shard } from './shard.js';
 
 /** A search may wait this long behind a slice. */
@@ -29,13 +29,16 @@ export class Background {
 function slice(shard: Shard): boolean {
   const until = performance.now() + SLICE_MS;
   for (const part of shard.allParts()) {
-    if (!buildLexical(shard, part, until)) return true;
+    if (!buildWords(shard, part, until)) return true;
   }
   for (const { index } of shard.allParts()) {
     while (index.pendingCount > 0) {
       if (index.linkSome(LINK_STEP) === 0) break;
       if (performance.now() >= until) return true;
     }
+  }
+  for (const { words } of shard.allParts()) {
+    if (words?.mergeSome(until - performance.now())) return true;
   }
   return purge(shard);
 }

@@ -21,17 +21,22 @@ export const noChange = (): Change => ({ added: new Map(), removed: [], texts: n
 export function publishChange(part: Part, { added, removed, superseded, texts, documents }: Change): void {
   for (const [ordinal, priority] of added) {
     part.index.publish(ordinal);
-    part.lexical?.add(ordinal, texts.get(ordinal));
+    withText(texts, ordinal, (text) => part.words?.add(ordinal, text));
     if (priority !== 0) part.priorities.set(ordinal, priority);
   }
   for (const ordinal of removed) {
     part.index.remove(ordinal);
-    part.lexical?.remove(ordinal, texts.get(ordinal));
+    withText(texts, ordinal, (text) => part.words?.remove(ordinal, text));
     part.priorities.delete(ordinal);
   }
   for (const ordinal of [...removed, ...superseded]) part.ordinals.release(ordinal);
   part.counts.documents += documents;
   part.counts.chunks += added.size - removed.length;
+}
+
+function withText(texts: ReadonlyMap<Ordinal, string>, ordinal: Ordinal, change: (text: string) => void): void {
+  const text = texts.get(ordinal);
+  if (text !== undefined) change(text);
 }
 
 /** After a commit that failed: what was staged is free again. */

@@ -26,8 +26,6 @@ interface ParsedDocument {
 }
 
 export class Narrower {
-  /** Time spent here. */
-  spentMs = 0;
   private readonly tests: readonly MetaTest[];
   private readonly fitsContent: ((text: string) => boolean) | undefined;
   private verdicts = new Uint8Array(1024);
@@ -47,10 +45,8 @@ export class Narrower {
   admits(ordinal: number): boolean {
     const known = this.verdicts[ordinal] ?? UNKNOWN;
     if (known !== UNKNOWN) return known === ADMITTED;
-    const startedAtMs = performance.now();
     const admitted = this.fitsFilters(ordinal as Ordinal) && this.fitsText(ordinal as Ordinal);
     this.remember(ordinal, admitted ? ADMITTED : REFUSED);
-    this.spentMs += performance.now() - startedAtMs;
     return admitted;
   }
 

@@ -5,8 +5,14 @@ import type { Ordinal } from '../../src/contract/ids.js';
 export class OrdinalPool {
   /** One bit an ordinal; set = taken. */
   private words = new Uint32Array(16);
+  private ordinalsEnd = 0;
   /** No word before this one has a free bit. */
   private firstFree = 0;
+
+  /** Higher than any ordinal that was ever taken. */
+  get end(): number {
+    return this.ordinalsEnd;
+  }
 
   /** The lowest free ordinal, now taken. */
   take(): Ordinal {
@@ -20,6 +26,7 @@ export class OrdinalPool {
 
   /** Marks an ordinal as taken: for those found in the store at start. */
   claim(ordinal: Ordinal): void {
+    this.ordinalsEnd = Math.max(this.ordinalsEnd, ordinal + 1);
     const at = ordinal >>> 5;
     if (at >= this.words.length) this.grow(at + 1);
     this.words[at] = (this.words[at] as number) | (1 << (ordinal & 31));

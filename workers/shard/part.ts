@@ -3,8 +3,8 @@
 import type { Ordinal } from '../../src/contract/ids.js';
 import type { CollectionRef, ShardCounts } from '../../src/contract/messages.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';
-import type { LexicalIndex } from './lexical-index.js';
 import { OrdinalPool } from './ordinal-pool.js';
+import type { PartTerms } from './part-terms.js';
 import type { VectorIndex } from './vector-index.js';
 
 export class Part {
@@ -14,7 +14,7 @@ export class Part {
   readonly counts: ShardCounts = { documents: 0, chunks: 0 };
 
   /** Made by the first search that wants words. */
-  lexical: LexicalIndex | undefined;
+  words: PartTerms<string> | undefined;
 
   constructor(
     readonly ref: CollectionRef,
@@ -33,6 +33,12 @@ export class Part {
       this.counts.documents++;
       if (priority !== 0) this.prioritize(txn.members(this.ref.id, docid).ordinals as Ordinal[], priority);
     }
+  }
+
+  /** Gives the memory back. */
+  drop(): void {
+    this.index.drop();
+    this.words?.drop();
   }
 
   prioritize(ordinals: readonly Ordinal[], priority: number): void {

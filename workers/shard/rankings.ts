@@ -1,15 +1,14 @@
-// The two rankings of a part: by vector and by words, each in the exact order of the contract. A priority changes the score of
-// the vector ranking before the k best are chosen. Filters are asked about chunks from the best down, until enough fit: the
-// answer is that of filtering first, without looking at every record. Shard worker only; called by search.ts.
+// The two rankings of a part: by vector and by words, each in the exact order of the contract, of the chunks that are allowed. A
+// priority changes the score of the vector ranking before the k best are chosen. Shard worker only; called by search.ts.
 import type { Ordinal } from '../../src/contract/ids.js';
-import type { LexicalQuery } from '../../src/contract/ranking.js';
+import type { HybridQuery } from '../../src/contract/ranking.js';
 import { BestFirst, takeBest } from '../../src/rank/best-first.js';
 import { withPriority } from '../../src/rank/priority.js';
-import { completeLexical } from './count-terms.js';
-import type { Narrower } from './narrower.js';
 import type { Part } from './part.js';
 import type { Shard } from './shard.js';
 import { breakTies } from './ties.js';
+import type { Bitmap } from './words/word-answers.js';
+import type { WordIndex } from './words/word-index.js';
 
 export interface Scored {
   ordinal: Ordinal;
@@ -21,14 +20,15 @@ export interface Scored {
 
 export interface Depth {
   k: number;
-  narrower?: Narrower | undefined;
+  /** Of all live chunks where it is absent. */
+  allowed?: Bitmap | undefined;
 }
 
 /** The k nearest chunks, by cosine or, with `prioritized`, by what their priorities make of it. */
-export function rankByVector(shard: Shard, part: Part, vector: Float32Array, { k, narrower }: Depth, prioritized: boolean): Scored[] {
+export function rankByVector(shard: Shard, part: Part, vector: Float32Array, { k, allowed }: Depth, prioritized: boolean): Scored[] {
   const priorities = prioritized && part.priorities.size > 0 ? part.priorities : undefined;
-  const nearest = priorities || narrower ? undefined : nearestByCosine(part, vector, k);
-  return breakTies(shard, part, nearest ?? bestOfAll(part, vector, { k, narrower }, priorities)).slice(0, k);
+  const nearest = priorities || allowed ? undefined : nearestByCosine(part, vector, k);
+  return breakTies(shard, part, nearest ?? bestOfAll(part, vector, { k, allowed }, priorities)).slice(0, k);
 }
 
 /** The k nearest and one more; undefined where these two are equal, for then more may be equal that were not seen. */
@@ -42,27 +42,26 @@ function nearestByCosine(part: Part, vector: Float32Array, k: number): Scored[] 
 }
 
 /** Scores every chunk and keeps the k best that fit, with all that equal the k-th: a lifted one may come from far below the k nearest. */
-function bestOfAll(part: Part, vector: Float32Array, depth: Depth, priorities: ReadonlyMap<Ordinal, number> | undefined): Scored[] {
+function bestOfAll(part: Part, vector: Float32Array, { k, allowed }: Depth, priorities: ReadonlyMap<Ordinal, number> | undefined): Scored[] {
   const cosines = part.index.scores(vector);
   const rows = new Uint32Array(cosines.length);
   const scores = new Float64Array(cosines.length);
   let live = 0;
   for (let row = 0; row < cosines.length; row++) {
     const cosine = cosines[row] as number;
-    if (Number.isNaN(cosine)) continue; // Not live.
+    if (Number.isNaN(cosine) || (allowed && !isSet(allowed, row))) continue;
     rows[live] = row;
     scores[live++] = priorities ? withPriority(cosine, priorities.get(row as Ordinal) ?? 0) : cosine;
   }
-  return best(part, new BestFirst(rows.subarray(0, live), scores.subarray(0, live)), depth, (row) => cosines[row] as number);
+  const best = takeBest(new BestFirst(rows.subarray(0, live), scores.subarray(0, live)), k, () => true);
+  return best.map(({ item, score }) => ({ ordinal: item as Ordinal, stamp: part.index.stampOf(item), score, cosine: cosines[item] as number }));
 }
 
-/** The k best by BM25 of those that have any word of the query. */
-export function rankByWords(shard: Shard, part: Part, { terms, statistics }: LexicalQuery, depth: Depth): Scored[] {
-  const ranked = completeLexical(shard, part).rank(terms, statistics);
-  return breakTies(shard, part, best(part, ranked, depth, () => NaN)).slice(0, depth.k);
+/** The k best by BM25 of those that have any term of the query. */
+export function rankByWords(shard: Shard, part: Part, words: WordIndex, { terms, statistics }: HybridQuery, { k, allowed }: Depth): Scored[] {
+  const { ordinals, scores } = words.rankWithTies(terms, statistics, k, allowed);
+  const scored = Array.from(ordinals, (ordinal, i): Scored => ({ ordinal: ordinal as Ordinal, stamp: part.index.stampOf(ordinal), score: scores[i] as number, cosine: NaN }));
+  return breakTies(shard, part, scored).slice(0, k);
 }
 
-function best(part: Part, source: BestFirst, { k, narrower }: Depth, cosineOf: (row: number) => number): Scored[] {
-  const admits = narrower ? (row: number) => narrower.admits(row) : () => true;
-  return takeBest(source, k, admits).map(({ item, score }) => ({ ordinal: item as Ordinal, stamp: part.index.stampOf(item), score, cosine: cosineOf(item) }));
-}
+const isSet = (bitmap: Bitmap, ordinal: number): boolean => (((bitmap[ordinal >>> 5] ?? 0) >>> (ordinal & 31)) & 1) === 1;

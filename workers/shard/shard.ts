@@ -7,6 +7,7 @@ import type { ShardStore } from '../../src/store/shard-store.js';
 import type { Kernel } from './kernel.js';
 import { ParsedMetadata } from './parsed-metadata.js';
 import { Part } from './part.js';
+import type { WordIndex } from './words/word-index.js';
 
 export class Shard {
   private readonly parts = new Map<CollectionId, Part>();
@@ -49,10 +50,15 @@ export class Shard {
     return part;
   }
 
+  /** An empty index of terms in this shard's memory. Throws ArenaFull. */
+  createWords(): WordIndex {
+    return this.kernel.createWords();
+  }
+
   drop(id: CollectionId): void {
     this.dropped.add(id);
     this.purges.push(id);
-    this.parts.get(id)?.index.drop();
+    this.parts.get(id)?.drop();
     this.parts.delete(id);
   }
 

@@ -55,7 +55,7 @@ class WriteBatch {
     const version = (previous?.version ?? 0) + 1;
     const record = { docid, version, ingestedAtMs, metadataJson, priority, chunkCount: chunks.length };
     txn.putDocument(ref, { record, ordinals, chunks, vectors });
-    if (part.lexical) this.keepTexts(txn, part, ordinals);
+    if (part.words) this.keepTexts(txn, part, ordinals);
     this.changeOf(part).documents += previous ? 0 : 1;
     return { chunks: chunks.length, version };
   }
@@ -69,7 +69,7 @@ class WriteBatch {
 
   /** How many chunks fell free. */
   private removeStored(txn: ShardWriteTxn, part: Part, docid: DocId): number {
-    if (part.lexical) this.keepTexts(txn, part, txn.members(part.ref.id, docid).ordinals as Ordinal[]);
+    if (part.words) this.keepTexts(txn, part, txn.members(part.ref.id, docid).ordinals as Ordinal[]);
     const ordinals = txn.removeDocument(part.ref, docid);
     this.free(part, ordinals);
     return ordinals.length;

@@ -42,7 +42,9 @@ const remove = (docid: string): DocumentWrite => ({ op: 'deleteDocument', collec
 
 /** The texts of all chunks a search for [1, 0, 0, 0] finds, best first. */
 function found({ shard, store }: Opened): string[] {
-  const { vector: { ordinals } } = search(shard, { op: 'search', collection: ref, vector: Float32Array.of(1, 0, 0, 0), k: 100 });
+  const hits = search(shard, { op: 'search', collection: ref, vector: Float32Array.of(1, 0, 0, 0), k: 100 });
+  assert.ok(hits);
+  const { ordinals } = hits.vector;
   return store.read((txn) => Array.from(ordinals, (ordinal) => txn.text(ref.id, ordinal as Ordinal)?.toString() ?? 'no text'));
 }
 

@@ -1,0 +1,83 @@
+// An index of terms that a part has beside its vectors: of its words, or of its metadata. Filled from the store in slices when
+// the first search needs it, kept up by every write from then on, and gone with the part. Where memory has no room for it, it is
+// lost: dropped, and made anew by the next search that needs it. Shard worker only.
+import type { Ordinal } from '../../src/contract/ids.js';
+import { ArenaFull } from './instance.js';
+import type { WordIndex } from './words/word-index.js';
+
+/** What is indexed of each chunk from an ordinal on, in the order of ordinals. */
+export type Stored<S> = (from: Ordinal) => Iterable<{ ordinal: Ordinal; source: S }>;
+
+/** How the terms of a chunk come about: pure functions of its source. */
+export interface TermMaker<S> {
+  add(index: WordIndex, ordinal: Ordinal, source: S): void;
+  /** What `add` added. */
+  termsOf(source: S): readonly string[];
+}
+
+export class PartTerms<S> {
+  /** Chunks with a lower ordinal are in; Infinity once all are. */
+  private builtTo = 0;
+  private lost = false;
+
+  constructor(
+    private readonly index: WordIndex,
+    private readonly maker: TermMaker<S>,
+  ) {}
+
+  get isLost(): boolean {
+    return this.lost;
+  }
+
+  /** The index once it has every chunk. */
+  get complete(): WordIndex | undefined {
+    return this.builtTo === Infinity && !this.lost ? this.index : undefined;
+  }
+
+  /** Takes in what is stored until there is nothing more to do, which it then says, or until the time is over. */
+  build(stored: Stored<S>, untilMs: number): boolean {
+    if (this.builtTo < Infinity) this.orLose(() => this.takeIn(stored, untilMs));
+    return this.lost || this.builtTo === Infinity;
+  }
+
+  private takeIn(stored: Stored<S>, untilMs: number): void {
+    for (const { ordinal, source } of stored(this.builtTo as Ordinal)) {
+      this.maker.add(this.index, ordinal, source);
+      this.builtTo = ordinal + 1;
+      if (performance.now() >= untilMs) return;
+    }
+    this.builtTo = Infinity;
+  }
+
+  /** A chunk that has just been stored. While the index is being built, those ahead are found in the store. */
+  add(ordinal: Ordinal, source: S): void {
+    if (ordinal < this.builtTo) this.orLose(() => this.maker.add(this.index, ordinal, source));
+  }
+
+  /** `source` is what was added. */
+  remove(ordinal: Ordinal, source: S): void {
+    if (ordinal < this.builtTo) this.orLose(() => this.index.remove(ordinal, this.maker.termsOf(source)));
+  }
+
+  /** Merges what was added in small pieces; true when there is more to do. */
+  mergeSome(budgetMs: number): boolean {
+    return !this.lost && this.index.mergeSome(budgetMs);
+  }
+
+  /** It must not be used after it. */
+  drop(): void {
+    if (!this.lost) this.index.drop();
+  }
+
+  /** A commit cannot be taken back because an index has no room: the index goes instead. */
+  private orLose(change: () => void): void {
+    if (this.lost) return;
+    try {
+      change();
+    } catch (error) {
+      if (!(error instanceof ArenaFull)) throw error;
+      this.drop();
+      this.lost = true;
+    }
+  }
+}
