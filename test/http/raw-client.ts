@@ -80,9 +80,9 @@ export class RawClient {
     return received.subarray(line.length, endAt);
   }
 
-  /** Waits for the server to close the connection. */
+  /** Waits for the server to close the connection, by a reset too: that is what a sender meets who goes on sending. */
   async closed(): Promise<void> {
-    if (!this.isClosed) await once(this.socket, 'close');
+    if (!this.isClosed) await new Promise<void>((resolve) => void this.socket.once('close', () => resolve()));
   }
 
   destroy(): void {

@@ -27,7 +27,7 @@ const slow = (): Buffer => pdf([Buffer.alloc(200 * 2 ** 20, 'q Q ')]);
 const hoard = (): Buffer => Buffer.from(`[${'[],'.repeat(4_000_000)}[]]`);
 
 test('a parser that hangs is ended after the limit; what waits behind it is done, JSON does not wait at all', async () => {
-  const pool = open({ timeoutMs: 1500 });
+  const pool = open({ timeoutMs: 5000 });
   let hanging = true;
   const hung = assert.rejects(pool.prepare(file('hang.pdf', slow())), { code: 'file_unreadable', message: /longer/ }).finally(() => (hanging = false));
   const behind = Promise.all(['one', 'two', 'three'].map((word) => pool.prepare(file(`${word}.pdf`, pdf([pdfText(word)])))));
