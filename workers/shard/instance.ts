@@ -1,7 +1,7 @@
 // An instance of the kernel's code on a shard's memory: its calls, its scratch, and the views through which this thread reads
 // and writes shared memory. One per thread; used by Kernel and VectorIndex.
 import type { WordCalls } from './words/word-calls.js';
-import { FULL, SCRATCH_ANSWERS, SCRATCH_OUTPUT, SCRATCH_POOL_ENTRIES } from './layout.js';
+import { FULL, NONE, SCRATCH_ANSWERS, SCRATCH_OUTPUT, SCRATCH_POOL_ENTRIES } from './layout.js';
 
 /** The shard's memory cannot grow any further; the call that threw it changed nothing. */
 export class ArenaFull extends Error {
@@ -23,8 +23,9 @@ export interface KernelCalls extends WordCalls {
   publish(scratch: number, root: number, ordinal: number): void;
   remove(root: number, ordinal: number): void;
   linkSome(scratch: number, root: number, max: number): number;
-  search(scratch: number, root: number, k: number, ef: number): number;
-  scores(scratch: number, root: number): number;
+  search(scratch: number, root: number, k: number, ef: number, allowed: number): number;
+  countAllowed(scratch: number, end: number): number;
+  scoresOf(scratch: number, root: number, ordinals: number, count: number): number;
 }
 
 export class Instance {
@@ -67,6 +68,19 @@ export class Instance {
     const at = addressOf(this.calls.ensureInput(this.scratch, (bytes + 3) >>> 2));
     this.reach(at + bytes);
     return at;
+  }
+
+  /** Puts ordinals, or a bitmap of them, where the calls that take some find them; answers their address. Throws ArenaFull. */
+  setOrdinals(ordinals: Uint32Array): number {
+    const at = addressOf(this.calls.ensureAllowed(this.scratch, ordinals.byteLength + 8));
+    this.writeWords(at, ordinals);
+    return at;
+  }
+
+  /** The same of a bitmap, if there is one; answers how many ordinals it has, or NONE. */
+  setBitmap(bitmap: Uint32Array | undefined): number {
+    if (bitmap) this.setOrdinals(bitmap);
+    return bitmap ? 32 * bitmap.length : NONE;
   }
 
   /** Writes a text as UTF-8 with a zero byte and answers the bytes. Requires room for three a character, and one. */

@@ -1,28 +1,13 @@
 // One collection's vectors in a shard's memory: rows by ordinal, exact and graph search by cosine. A thin door: checks and
 // copies here, the work in the kernel (assembly/). The owner's thread writes; any thread with a Kernel of its own may search.
 import { assert } from '../../src/base/assert.js';
+import { firstHits, type Hits, type SearchOptions } from './hits.js';
 import { countOf, type Instance } from './instance.js';
 import {
-  EF_MIN, FIRST_ROWS, LINE_BYTES, ORDINALS_MAX, ROOT_DIM, ROOT_GRAPH_MIN, ROOT_LINES, ROOT_LINKED, ROOT_LIVE, ROOT_ROW_BLOCKS, ROOT_ROW_BYTES,
-  ROOT_WATERMARK, ROW_WORDS_BYTES, WALK_ROWS_PER_EF,
+  EF_MIN, FIRST_ROWS, LINE_BYTES, NONE, ORDINALS_MAX, ROOT_DIM, ROOT_GRAPH_MIN, ROOT_LINES, ROOT_LINKED, ROOT_LIVE,
+  ROOT_ROW_BLOCKS, ROOT_ROW_BYTES, ROOT_WATERMARK, ROW_WORDS_BYTES, WALK_ROWS_PER_EF,
 } from './layout.js';
-
-/** Hits, best first, equal scores by ordinal. Copies: they stay as they are whatever is written later. */
-export interface Hits {
-  readonly count: number;
-  readonly ordinals: Uint32Array;
-  /** The version of the row each hit saw: compare with `stampOf` to know whether the ordinal still holds it. */
-  readonly stamps: Uint32Array;
-  /** Cosines, in [-1, 1]. */
-  readonly scores: Float32Array;
-}
-
-export interface SearchOptions {
-  /** Breadth of the walk through the graph, where there is one; raised to k. Chosen by default; then small indexes are scanned. */
-  readonly ef?: number;
-  /** Scan every row. */
-  readonly exact?: boolean;
-}
+import { withTies } from './with-ties.js';
 
 export class VectorIndex {
   readonly dim: number;
@@ -88,26 +73,33 @@ export class VectorIndex {
     return (this.stampOf(ordinal) & 1) === 1;
   }
 
-  /** The `k` nearest live rows, or all where there are fewer. `query` is finite and need not be of unit length. Throws ArenaFull. */
-  search(query: Float32Array, k: number, { ef = this.breadthFor(k), exact = false }: SearchOptions = {}): Hits {
-    assert(query.length === this.dim, `a query of ${query.length} for ${this.dim} dimensions`);
-    assert(Number.isInteger(k) && k >= 1 && Number.isInteger(ef) && ef >= 0, `k ${k}, ef ${ef}`);
-    this.instance.setInput(query);
-    const count = countOf(this.instance.calls.search(this.instance.scratch, this.root, k, exact || ef === 0 ? 0 : Math.max(ef, k)));
-    const { output } = this.instance;
+  /** The `k` nearest of the live rows allowed, or all where there are fewer. `query` is finite, of any length but 0. Throws ArenaFull. */
+  search(query: Float32Array, k: number, { ef, exact = false, allowed }: SearchOptions = {}): Hits {
+    assert(Number.isInteger(k) && k >= 1 && (ef ?? 0) >= 0, `k ${k}, ef ${ef}`);
+    const { instance, root } = this;
+    this.setQuery(query);
+    const end = instance.setBitmap(allowed);
+    const breadth = exact ? 0 : (ef ?? this.breadthFor(k, end));
+    const count = countOf(instance.calls.search(instance.scratch, root, k, breadth === 0 ? 0 : Math.max(breadth, k), end));
+    const { output } = instance;
     return {
       count,
-      ordinals: this.instance.copyWords(output, count),
-      stamps: this.instance.copyWords(output + 4 * k, count),
-      scores: this.instance.copyFloats(output + 8 * k, count),
+      ordinals: instance.copyWords(output, count),
+      stamps: instance.copyWords(output + 4 * k, count),
+      scores: instance.copyFloats(output + 8 * k, count),
     };
   }
 
-  /** The cosine of every row by ordinal; NaN for a row that is not live. Throws ArenaFull. */
-  scores(query: Float32Array): Float32Array {
-    assert(query.length === this.dim, `a query of ${query.length} for ${this.dim} dimensions`);
-    this.instance.setInput(query);
-    const count = countOf(this.instance.calls.scores(this.instance.scratch, this.root));
+  /** As search, with all further rows whose score equals the k-th. */
+  searchWithTies(query: Float32Array, k: number, options: SearchOptions = {}): Hits {
+    return withTies(k, (depth) => this.search(query, depth, options), firstHits);
+  }
+
+  /** The cosines of some rows; NaN for those that are not live. Throws ArenaFull. */
+  scoresOf(query: Float32Array, ordinals: Uint32Array): Float32Array {
+    this.setQuery(query);
+    const at = this.instance.setOrdinals(ordinals);
+    const count = countOf(this.instance.calls.scoresOf(this.instance.scratch, this.root, at, ordinals.length));
     return this.instance.copyFloats(this.instance.output, count);
   }
 
@@ -121,10 +113,17 @@ export class VectorIndex {
     this.instance.calls.dropIndex(this.root);
   }
 
-  /** Breadth of the walk for `k` hits; 0, a scan, where that is faster. */
-  private breadthFor(k: number): number {
+  private setQuery(query: Float32Array): void {
+    assert(query.length === this.dim, `a query of ${query.length} for ${this.dim} dimensions`);
+    this.instance.setInput(query);
+  }
+
+  /** Breadth of the walk for `k` hits; 0, a scan, where that is faster. `end` is the number of ordinals in the filter that has been set, or NONE. */
+  private breadthFor(k: number, end: number): number {
     const ef = Math.max(EF_MIN, 2 * k);
-    return this.instance.word(this.root + ROOT_WATERMARK) < ef * WALK_ROWS_PER_EF ? 0 : ef;
+    const linked = this.instance.word(this.root + ROOT_WATERMARK);
+    const rows = end === NONE ? linked : this.instance.calls.countAllowed(this.instance.scratch, Math.min(end, linked));
+    return rows < ef * WALK_ROWS_PER_EF ? 0 : ef;
   }
 
   /** Address of a row's stamp, as assembly/rows.ts computes it; 0 where the row has no block. */

@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createPrng } from '../../../src/base/prng.js';
 import { Kernel } from '../../../workers/shard/kernel.js';
-import type { Hits } from '../../../workers/shard/vector-index.js';
+import type { Hits } from '../../../workers/shard/hits.js';
 import { randomVector } from './kernel-kit.js';
 
 export interface ReaderStart {

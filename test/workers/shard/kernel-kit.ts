@@ -32,5 +32,12 @@ export function clusteredVectors(prng: Prng, dim: number, clusters: number, spre
   };
 }
 
+/** A bitmap of ordinals below `end`, each with the probability `share`; now and then it ends before. */
+export function randomBitmap(prng: Prng, end: number, share: number): Uint32Array {
+  const bitmap = new Uint32Array(prng.int(5) === 0 ? prng.int(end >>> 5) + 1 : Math.ceil(end / 32));
+  for (let ordinal = 0; ordinal < 32 * bitmap.length; ordinal++) if (prng.next() < share) bitmap[ordinal >>> 5]! |= 1 << (ordinal & 31);
+  return bitmap;
+}
+
 /** Random tests run once with each, and name theirs when they fail. */
 export const SEEDS = [1, 2, 3, 4];

@@ -1,7 +1,9 @@
 // The naive twin of the kernel's index: a map from ordinal to unit vector, scored row by row in double precision. Tests hold
 // the kernel against it.
 import assert from 'node:assert/strict';
-import type { Hits, VectorIndex } from '../../../workers/shard/vector-index.js';
+import type { Hits } from '../../../workers/shard/hits.js';
+import type { Bitmap } from '../../../workers/shard/words/word-answers.js';
+import type { VectorIndex } from '../../../workers/shard/vector-index.js';
 
 /** The kernel adds in float32: of unit vectors the error stays below this. */
 export const SCORE_TOLERANCE = 1e-6;
@@ -15,6 +17,13 @@ export class NaiveIndex {
 
   remove(ordinal: number): void {
     this.rows.delete(ordinal);
+  }
+
+  /** The twin of an index that holds the allowed rows alone: what a filtered search is over. */
+  within(allowed: Bitmap): NaiveIndex {
+    const some = new NaiveIndex();
+    for (const [ordinal, row] of this.rows) if (((allowed[ordinal >>> 5] ?? 0) >>> (ordinal & 31)) & 1) some.rows.set(ordinal, row);
+    return some;
   }
 
   score(ordinal: number, query: Float32Array): number {

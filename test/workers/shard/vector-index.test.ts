@@ -41,7 +41,7 @@ function step(prng: Prng, { index, twin }: Pair, label: string): void {
 
 function assertScores(prng: Prng, { index, twin }: Pair): void {
   const query = randomVector(prng, index.dim);
-  const scores = index.scores(query);
+  const scores = index.scoresOf(query, Uint32Array.from(Array(ORDINALS).keys()));
   for (let ordinal = 0; ordinal < scores.length; ordinal++) {
     const score = scores[ordinal] as number;
     if (twin.rows.has(ordinal)) assert(Math.abs(score - twin.score(ordinal, query)) <= 1e-6, `score of ${ordinal}`);

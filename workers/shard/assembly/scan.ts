@@ -1,6 +1,8 @@
-// Exact scoring, row by row in memory order: of small indexes, of rows not in the graph yet, and of all rows when every score
-// is asked for. Any thread.
-import { ROOT_QUEUE_HEAD, ROOT_QUEUE_TAIL, ROOT_ROW_BYTES, ROW_WORDS_BYTES, SCRATCH_OUTPUT } from '../layout';
+// Exact scoring, row by row in memory order: of small indexes, of rows not in the graph yet, and of rows whose scores are asked for.
+// Any thread.
+import { ROOT_QUEUE_HEAD, ROOT_QUEUE_TAIL, ROOT_ROWS_END, ROOT_ROW_BYTES, ROW_WORDS_BYTES, SCRATCH_OUTPUT } from '../layout';
+import { allowedBits, filterEnd, isAllowed, isFiltered } from './allowed';
+import { batched, putInBatch, touch } from './batch';
 import { offer } from './best';
 import { cosine } from './distance';
 import { keyOf } from './keys';
@@ -9,8 +11,15 @@ import { hasRow, isLive, rowsToBlockEnd, rowWordsAt, vectorAt } from './rows';
 import { areaAt } from './scratch';
 import { visit } from './visited';
 
-/** Offers every live row of [from, end) to the best. */
+/** Rows of a filtered scan that are touched together. */
+const TOUCHED_ROWS: u32 = 32;
+
+/** Offers every live row of [from, end) that the filter admits to the best. */
 export function scanRange(scratch: usize, root: usize, query: usize, from: u32, end: u32): void {
+  if (isFiltered(scratch)) {
+    scanAllowed(scratch, root, query, from, filterEnd(scratch, end));
+    return;
+  }
   for (let ordinal = from; ordinal < end; ) {
     const blockEnd = min(end, ordinal + rowsToBlockEnd(ordinal));
     if (hasRow(root, ordinal)) scanBlock(scratch, root, query, ordinal, blockEnd);
@@ -28,22 +37,54 @@ function scanBlock(scratch: usize, root: usize, query: usize, from: u32, end: u3
   }
 }
 
-/** Offers the live rows of the relink queue and marks them met, so that the walk after it does not find them again. */
+/** As much work as there are bits; the rows stand apart, so they are touched together before they are scored. */
+function scanAllowed(scratch: usize, root: usize, query: usize, from: u32, end: u32): void {
+  const first = from >> 5;
+  let count: u32 = 0;
+  for (let word = first; word << 5 < end; word++) {
+    const bits = allowedBits(scratch, word, end);
+    for (let left = word == first ? bits & (-1 << (from & 31)) : bits; left; left &= left - 1) {
+      const ordinal = (word << 5) + ctz(left);
+      if (!hasRow(root, ordinal) || !isLive(root, ordinal)) continue;
+      putInBatch(scratch, count++, ordinal);
+      if (count == TOUCHED_ROWS) count = scoreBatch(scratch, root, query, count);
+    }
+  }
+  scoreBatch(scratch, root, query, count);
+}
+
+/** Offers the `count` rows in BATCH to the best; 0 are left in it then. */
+function scoreBatch(scratch: usize, root: usize, query: usize, count: u32): u32 {
+  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
+  touch(scratch, root, count, rowBytes);
+  for (let i: u32 = 0; i < count; i++) {
+    const ordinal = batched(scratch, i);
+    offer(scratch, keyOf(cosine(query, vectorAt(root, ordinal), rowBytes), ordinal));
+  }
+  return 0;
+}
+
+/** Offers the live rows of the relink queue that the filter admits and marks them met, so that the walk after it does not find them again. */
 export function scanQueue(scratch: usize, root: usize, query: usize): void {
   const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
   const tail = atomic.load<u32>(root, ROOT_QUEUE_TAIL);
   for (let number = atomic.load<u32>(root, ROOT_QUEUE_HEAD); number != tail; number++) {
     const ordinal = queued(root, number);
-    if (isLive(root, ordinal) && visit(scratch, ordinal)) offer(scratch, keyOf(cosine(query, vectorAt(root, ordinal), rowBytes), ordinal));
+    if (isAllowed(scratch, ordinal) && isLive(root, ordinal) && visit(scratch, ordinal)) offer(scratch, keyOf(cosine(query, vectorAt(root, ordinal), rowBytes), ordinal));
   }
 }
 
-/** Writes the cosine of every row of [0, end) to the output area, NaN for a row that is not live. */
-export function scoreAll(scratch: usize, root: usize, query: usize, end: u32): void {
-  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
+/** Writes the cosines of the `count` ordinals that stand at `ordinals` to the output area, whatever they are: NaN where a row is not live. */
+export function scoreSome(scratch: usize, root: usize, query: usize, ordinals: usize, count: u32): void {
+  const rowsEnd = atomic.load<u32>(root, ROOT_ROWS_END);
   const output = areaAt(scratch, SCRATCH_OUTPUT);
-  for (let ordinal: u32 = 0; ordinal < end; ordinal++) {
-    const live = hasRow(root, ordinal) && isLive(root, ordinal);
-    store<f32>(output + (<usize>ordinal << 2), live ? cosine(query, vectorAt(root, ordinal), rowBytes) : NaN);
+  for (let i: u32 = 0; i < count; i++) {
+    const ordinal = load<u32>(ordinals + (<usize>i << 2));
+    store<f32>(output + (<usize>i << 2), ordinal < rowsEnd ? scoreOne(root, query, ordinal) : NaN);
   }
+}
+
+@inline function scoreOne(root: usize, query: usize, ordinal: u32): f32 {
+  const live = hasRow(root, ordinal) && isLive(root, ordinal);
+  return live ? cosine(query, vectorAt(root, ordinal), load<u32>(root, ROOT_ROW_BYTES)) : NaN;
 }

@@ -4,13 +4,14 @@ import {
   FULL, NONE, ROOT_DIM, ROOT_GRAPH, ROOT_LIVE, ROOT_ROWS_END, ROOT_ROW_BYTES, ROOT_WATERMARK, SCRATCH_BEST, SCRATCH_INPUT,
   SCRATCH_OUTPUT, SCRATCH_QUERY, STAMP_AT,
 } from '../layout';
+import { countLiveAllowed, isAllowed, isFiltered, setFilter } from './allowed';
 import { bestBound, clearBest, isBestFull, offer, sortBest } from './best';
 import { copyAfter, COPY_REACH, NO_COPY } from './copies';
 import { cosine, normalize } from './distance';
 import { keyOf, LIVE, ordinalOf, scoreOf, withoutFlags } from './keys';
 import { poolKey, poolSize } from './pool';
 import { isLive, rowWordsAt, vectorAt } from './rows';
-import { scanQueue, scanRange, scoreAll } from './scan';
+import { scanQueue, scanRange, scoreSome } from './scan';
 import { areaAt, ensureAnswers, ensureArea } from './scratch';
 import { clearVisited, ensureVisited, visit } from './visited';
 import { descend, entryOf, walk } from './walk';
@@ -21,8 +22,10 @@ const ATTEMPTS_MAX = 4;
 /**
  * Finds the `k` rows nearest to the input area and writes ordinals, stamps and cosines, best first, equal ones by ordinal, to
  * the output area as three arrays of `k` words. Answers how many, or FULL. `ef` is the breadth of the walk; 0 asks for a scan.
+ * `allowed` is the number of ordinals in the bitmap of those that may be answered, NONE for all.
  */
-export function search(scratch: usize, root: usize, k: u32, ef: u32): i32 {
+export function search(scratch: usize, root: usize, k: u32, ef: u32, allowed: u32): i32 {
+  setFilter(scratch, allowed);
   const query = prepareQuery(scratch, root);
   if (!query || !ensureAnswers(scratch, k)) return FULL;
   let count: u32 = 0;
@@ -33,18 +36,22 @@ export function search(scratch: usize, root: usize, k: u32, ef: u32): i32 {
     if (!walked) scanAll(scratch, root, query, k);
     count = writeHits(scratch, root, k);
     if (atomic.load<u32>(STAMP_AT) != stampBefore) count = recheckHits(scratch, root, query, k, count);
-    if (count >= min(k, atomic.load<u32>(root, ROOT_LIVE))) break;
+    if (count >= k || count >= reachable(scratch, root)) break;
   }
   return count;
 }
 
-/** Writes the cosine of every row to the output area and answers how many there are, or FULL. */
-export function scores(scratch: usize, root: usize): i32 {
-  const end = load<u32>(root, ROOT_ROWS_END);
+/** Rows that there are to be found. */
+function reachable(scratch: usize, root: usize): u32 {
+  return isFiltered(scratch) ? countLiveAllowed(scratch, root, atomic.load<u32>(root, ROOT_ROWS_END)) : atomic.load<u32>(root, ROOT_LIVE);
+}
+
+/** Writes the cosines of the `count` rows whose ordinals stand at `ordinals` to the output area and answers `count`, or FULL. */
+export function scoresOf(scratch: usize, root: usize, ordinals: usize, count: u32): i32 {
   const query = prepareQuery(scratch, root);
-  if (!query || !ensureArea(scratch, SCRATCH_OUTPUT, <usize>end << 2)) return FULL;
-  scoreAll(scratch, root, query, end);
-  return end;
+  if (!query || !ensureArea(scratch, SCRATCH_OUTPUT, <usize>count << 2)) return FULL;
+  scoreSome(scratch, root, query, ordinals, count);
+  return count;
 }
 
 /** Normalizes the input area into the query area; 0 when memory is full. */
@@ -76,12 +83,12 @@ function walkAndScan(scratch: usize, root: usize, query: usize, k: u32, ef: u32)
   clearBest(scratch, k);
   scanRange(scratch, root, query, watermark, rowsEnd);
   scanQueue(scratch, root, query);
-  if (!walk(scratch, root, query, descend(root, query, entry, 0), 0, ef, rowsEnd)) return false;
+  if (!walk(scratch, root, query, descend(root, query, entry, 0), 0, ef, rowsEnd, isFiltered(scratch))) return false;
   offerPool(scratch, root, query, watermark);
   return atomic.load<u32>(root, ROOT_GRAPH) == graph;
 }
 
-/** Offers the live rows among the pool's nodes and their copies, without those that have been scanned. */
+/** Offers the live rows among the pool's nodes and their copies that the filter admits, without those that have been scanned. */
 function offerPool(scratch: usize, root: usize, query: usize, watermark: u32): void {
   const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
   for (let place: u32 = 0; place < poolSize(scratch); place++) {
@@ -89,9 +96,9 @@ function offerPool(scratch: usize, root: usize, query: usize, watermark: u32): v
     if (isBestFull(scratch) && scoreOf(key) < scoreOf(bestBound(scratch)) - COPY_REACH) return;
     if (!(key & LIVE)) continue;
     const node = ordinalOf(key);
-    if (node < watermark && isLive(root, node)) offer(scratch, withoutFlags(key));
+    if (node < watermark && isAllowed(scratch, node) && isLive(root, node)) offer(scratch, withoutFlags(key));
     for (let copy = copyAfter(root, node); copy != NO_COPY; copy = copyAfter(root, copy)) {
-      if (copy < watermark && visit(scratch, copy)) offer(scratch, keyOf(cosine(query, vectorAt(root, copy), rowBytes), copy));
+      if (copy < watermark && isAllowed(scratch, copy) && visit(scratch, copy)) offer(scratch, keyOf(cosine(query, vectorAt(root, copy), rowBytes), copy));
     }
   }
 }

@@ -1,16 +1,15 @@
 // The walk through the graph: best-first search of one level, and the greedy descent to it (HNSW, Malkov & Yashunin 2016,
 // algorithms 2 and 5). Used by searches on any thread and by insertions of the owner.
-import { BATCH, LINE_BYTES, NONE, ROOT_ENTRY, ROOT_ROW_BYTES, SCRATCH_POOL, TOUCHED } from '../layout';
+import { NONE, ROOT_ENTRY, ROOT_ROW_BYTES, SCRATCH_POOL } from '../layout';
+import { batched, putInBatch, touch } from './batch';
 import { cosine } from './distance';
 import { EXPANDED, keyOf, LIVE, ordinalOf } from './keys';
 import { linkIn, widthOf } from './links';
 import { clearPool, insert, poolBound, poolKey, poolSize } from './pool';
 import { COPY, listAt, rowWordsAt, vectorAt } from './rows';
 import { areaAt } from './scratch';
+import { collectAllowed, isAnswer, seedPool } from './two-hop';
 import { visit } from './visited';
-
-/** Of longer rows only the beginning is touched: what is touched should still be in the second cache when it is scored. */
-const TOUCH_BYTES_MAX: usize = 8192;
 
 /** The entry point word: level << 28 | ordinal, or NONE. One word, so that both always agree. */
 @inline export function entryOf(root: usize): u32 {
@@ -43,13 +42,15 @@ export function descend(root: usize, query: usize, entry: u32, level: u32): u32 
 /**
  * Fills the pool with the `ef` live rows of `level` nearest to `query`, as far as the graph leads from `start`, and the
  * removed rows between them. Requires a visited set cleared for `rowsEnd` rows; rows beyond are left out. False when memory is full.
+ * `filtered`: on level 0, only rows that the filter of the scratch admits count, and the walk passes over others (two-hop.ts).
  */
-export function walk(scratch: usize, root: usize, query: usize, start: u32, level: u32, ef: u32, rowsEnd: u32): bool {
+export function walk(scratch: usize, root: usize, query: usize, start: u32, level: u32, ef: u32, rowsEnd: u32, filtered: bool = false): bool {
   if (!clearPool(scratch, ef)) return false;
   const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
   // A start that has been met is one that the search has scanned: it must not be found again, only passed.
   const fresh = start < rowsEnd && visit(scratch, start) != 0;
-  insert(scratch, keyOf(cosine(query, vectorAt(root, start), rowBytes), start) | (fresh && isFound(root, start) ? LIVE : 0));
+  insert(scratch, keyOf(cosine(query, vectorAt(root, start), rowBytes), start) | (fresh && isFound(scratch, root, start, filtered) ? LIVE : 0));
+  if (filtered) seedPool(scratch, root, query, rowsEnd);
   for (let place: u32 = 0; place < poolSize(scratch); ) {
     const key = poolKey(scratch, place);
     if (key & EXPANDED) {
@@ -57,20 +58,21 @@ export function walk(scratch: usize, root: usize, query: usize, start: u32, leve
       continue;
     }
     store<u64>(areaAt(scratch, SCRATCH_POOL) + (<usize>place << 3), key | EXPANDED);
-    const count = collect(scratch, listAt(root, ordinalOf(key), level), widthOf(level), rowsEnd);
+    const count = filtered ? collectAllowed(scratch, root, ordinalOf(key), rowsEnd) : collect(scratch, listAt(root, ordinalOf(key), level), widthOf(level), rowsEnd);
     touch(scratch, root, count, rowBytes);
     for (let i: u32 = 0; i < count; i++) {
-      const ordinal = load<u32>(scratch + (<usize>i << 2), BATCH);
+      const ordinal = batched(scratch, i);
       const found = keyOf(cosine(query, vectorAt(root, ordinal), rowBytes), ordinal);
       if (found < poolBound(scratch)) continue;
-      place = min(place, insert(scratch, found | (isFound(root, ordinal) ? LIVE : 0)));
+      place = min(place, insert(scratch, found | (isFound(scratch, root, ordinal, filtered) ? LIVE : 0)));
     }
   }
   return true;
 }
 
 /** True for a node that is live or has copies, which are. */
-@inline function isFound(root: usize, ordinal: u32): bool {
+@inline function isFound(scratch: usize, root: usize, ordinal: u32, filtered: bool): bool {
+  if (filtered) return isAnswer(scratch, root, ordinal);
   const words = rowWordsAt(root, ordinal);
   return (atomic.load<u32>(words) & 1) != 0 || atomic.load<u32>(words, COPY) != 0;
 }
@@ -82,23 +84,8 @@ export function walk(scratch: usize, root: usize, query: usize, start: u32, leve
     const next = linkIn(list, slot);
     if (next == NONE) break;
     if (next >= rowsEnd) continue;
-    store<u32>(scratch + (<usize>count << 2), next, BATCH);
+    putInBatch(scratch, count, next);
     count += visit(scratch, next);
   }
   return count;
-}
-
-/**
- * Loads a byte of every line of the rows in BATCH before they are scored: WebAssembly has no prefetch, but these loads overlap.
- * 5 to 12 % faster than no touch or the first line alone (node dist/load/recall.js --rows 30000, with each in turn). The sum is
- * kept, or nothing would be loaded.
- */
-@inline function touch(scratch: usize, root: usize, count: u32, rowBytes: usize): void {
-  const bytes = min<usize>(rowBytes, TOUCH_BYTES_MAX);
-  let touched: u32 = 0;
-  for (let i: u32 = 0; i < count; i++) {
-    const vector = vectorAt(root, load<u32>(scratch + (<usize>i << 2), BATCH));
-    for (let at = vector; at < vector + bytes; at += LINE_BYTES) touched ^= load<u8>(at);
-  }
-  store<u32>(scratch, touched, TOUCHED);
 }
