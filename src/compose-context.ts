@@ -18,7 +18,7 @@ import { ChunkLedger } from './tenants/chunk-ledger.js';
 
 /** `path`: the data directory, which has `shardCount` shards. */
 export function createContext(config: Config, log: Log, path: string, shardCount: number): Context {
-  const catalog = new Catalog();
+  const catalog = new Catalog(config.search.language);
   const metrics = new Metrics();
   const context: Context = {
     catalog,

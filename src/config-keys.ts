@@ -1,7 +1,8 @@
 // Every configuration key: type, bounds, default, meaning. This one list gives the checks at start (config.ts) and the
 // table in README.md (test/config.test.ts compares them). Read once, by main.
 import { availableParallelism } from 'node:os';
-import { BATCH_ITEMS_MAX, CHUNK_OVERLAP_DEFAULT, CHUNK_SIZE_DEFAULT, CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, FILE_BYTES_MAX, HELD_BYTES_MAX, JSON_BYTES_MAX, METADATA_BYTES_MAX, SHARDS_MAX, TEXT_BYTES_MAX } from './contract/limits.js';
+import { LANGUAGE_DEFAULT, LANGUAGES } from './contract/language.js';
+import { BATCH_ITEMS_MAX, CHUNK_OVERLAP_DEFAULT, CHUNK_SIZE_DEFAULT, CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, FILE_BYTES_MAX, FUSION_K_DEFAULT, FUSION_K_MAX, FUSION_WEIGHT_MAX, HELD_BYTES_MAX, JSON_BYTES_MAX, METADATA_BYTES_MAX, SHARDS_MAX, TEXT_BYTES_MAX } from './contract/limits.js';
 
 export type KeyType =
   | { kind: 'string' }
@@ -23,6 +24,7 @@ export interface ConfigKey {
 
 const text: KeyType = { kind: 'string' };
 const integer = (min: number, max: number): KeyType => ({ kind: 'integer', min, max });
+const fusionWeight: KeyType = { kind: 'number', min: 0, max: FUSION_WEIGHT_MAX };
 const cores = availableParallelism();
 
 export const CONFIG_KEYS: readonly ConfigKey[] = [
@@ -70,6 +72,11 @@ export const CONFIG_KEYS: readonly ConfigKey[] = [
   { path: 'search.boost_weight', type: { kind: 'number', min: 0, max: 10 }, fallback: 0.1, meaning: 'What a chunk gains in mode boost that has every word of the query.' },
   { path: 'search.string_operators', type: { kind: 'boolean' }, fallback: false, meaning: 'Whether filter strings such as `!x`, `x*`, `>5` are operators, as in PaveDB.' },
   { path: 'search.degrade', type: { kind: 'boolean' }, fallback: false, meaning: 'Whether searches in mode boost and hybrid answer by words alone, told by `degraded` in the answer, while the embedder does not answer; else 503 `embedder_unavailable`.' },
+  { path: 'search.fusion.method', type: { kind: 'choice', of: ['rank', 'score'] }, fallback: 'rank', meaning: 'How mode hybrid fuses its halves where a search does not say: `rank` by weight/(k+rank), `score` by weight × cosine and weight × BM25 over the best BM25.' },
+  { path: 'search.fusion.k', type: integer(0, FUSION_K_MAX), fallback: FUSION_K_DEFAULT, meaning: 'k of method `rank`.' },
+  { path: 'search.fusion.vector_weight', type: fusionWeight, fallback: 1, fallbackText: '`1`; of method `score` `0.6`', meaning: 'What the vectors weigh; a half that weighs 0 is not searched.' },
+  { path: 'search.fusion.lexical_weight', type: fusionWeight, fallback: 1, fallbackText: '`1`; of method `score` `0.4`', meaning: 'What the words weigh.' },
+  { path: 'search.language', type: { kind: 'choice', of: LANGUAGES }, fallback: LANGUAGE_DEFAULT, meaning: 'Language of collections that name none: mode hybrid ranks words by its stems, without its stop words; `none` ranks them as they stand. See [Concepts](#concepts).' },
   { path: 'embedder.default', type: text, fallback: '', fallbackText: 'the model folder, else `builtin`', meaning: 'Selector of the embedder that collections get which name none: an instance key, a type, `type:model` or a vector-space key.' },
   { path: 'embedder.model', type: text, fallback: '', fallbackText: 'none', meaning: 'A model folder in the layout of sentence-transformers; it becomes the instance `model`, and the default.' },
   { path: 'embedder.instances', type: { kind: 'mappings' }, fallback: [], fallbackText: 'none', meaning: 'Embedder instances beside the built-in one, a list of mappings: see [Embedders](#embedders).' },

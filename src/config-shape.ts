@@ -1,8 +1,9 @@
 // The configuration as the rest of the server takes it: the checked values of config-keys.ts, grouped by who uses them.
 // Called by config.ts at start.
 import { availableParallelism } from 'node:os';
+import { assembleSearch, type SearchConfig } from './config-search.js';
 import type { EmbedderInstance, RerankerInstance } from './contract/embedder.js';
-import type { Chunking, SearchMode } from './contract/resources.js';
+import type { Chunking } from './contract/resources.js';
 import type { EmbedThreads } from './pool/embed-pool.js';
 import type { KeyConfig } from './tenants/keys.js';
 import type { TenantLimits } from './tenants/limits.js';
@@ -28,7 +29,7 @@ export interface Config {
   parsing: { timeoutMs: number; memoryMb: number; textBytesMax: number };
   queryLog: { enabled: boolean; entriesMax: number; ageDaysMax: number };
   common: { enabled: boolean; tenant: string; collection: string };
-  search: { modes: SearchMode[]; boostWeight: number; stringOperators: boolean; degrade: boolean };
+  search: SearchConfig;
   embedder: EmbedderConfig;
   rerankers: RerankerInstance[];
   threads: { embed: EmbedThreads; batch: number };
@@ -83,7 +84,7 @@ export function assemble(value: (path: string) => unknown, isGiven: (path: strin
     parsing: { timeoutMs: number('limits.parse_timeout_seconds') * 1000, memoryMb: number('limits.parse_memory_mb'), textBytesMax: number('limits.text_bytes_max') },
     queryLog: { enabled: flag('query_log.enabled'), entriesMax: number('query_log.max_entries'), ageDaysMax: number('query_log.max_age_days') },
     common: { enabled: flag('common.enabled'), tenant: text('common.tenant'), collection: text('common.collection') },
-    search: { modes: value('search.modes') as SearchMode[], boostWeight: number('search.boost_weight'), stringOperators: flag('search.string_operators'), degrade: flag('search.degrade') },
+    search: assembleSearch(value, isGiven),
     embedder: assembleEmbedder(value),
     rerankers: value('rerank.instances') as RerankerInstance[],
     threads: { embed: assembleEmbedThreads(number, isGiven, hasModel(value)), batch: number('threads.batch') },

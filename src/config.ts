@@ -94,12 +94,13 @@ const isMappings = (value: unknown): boolean => Array.isArray(value) && value.ev
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
 function checkedTogether(config: Config): Config {
-  const { chunking, auth, host, common, tls, embedder } = config;
+  const { chunking, auth, host, common, tls, embedder, search } = config;
   if (tls !== undefined) checkTlsFiles(tls);
   if (chunking.overlap > chunking.size / 4) throw new ConfigError(`chunking.overlap should be at most a quarter of chunking.size (${chunking.size})`);
   if (auth.mode === 'none' && !LOOPBACK.has(host)) {
     throw new ConfigError(`server.host is ${host}, but auth.mode is none: without keys only loopback is served; set auth.mode to static`);
   }
+  if (search.fusion.weights.vector + search.fusion.weights.lexical === 0) throw new ConfigError('search.fusion.vector_weight and lexical_weight are both 0: one half has to be searched');
   checkDefault(embedder.default, embedder.instances);
   checkJwt(auth);
   if (auth.mode === 'none' && auth.keys.length > 0) throw new ConfigError('auth.keys are given, but auth.mode is none: set auth.mode to static');

@@ -1,6 +1,7 @@
 // The records of the interface as the specification words them, and the catalog's record of a collection.
 // Types only; shared by the front thread, the workers and the client.
 import type { CollectionId, CollectionName, Tenant } from './ids.js';
+import type { Language } from './language.js';
 
 export type SearchMode = 'vector' | 'boost' | 'hybrid';
 
@@ -31,11 +32,16 @@ export interface Collection extends Space {
   chunking: Chunking;
   priority_key: string;
   search_mode: SearchMode;
+  /** By whose stems its words are ranked. */
+  language: Language;
   service_version: string;
   schema_version: number;
   /** Which set of vectors searches see; a reindex builds the next one. */
   generation: number;
 }
+
+/** A collection as the store has it: one from the time before languages names none, and has the instance's. */
+export type StoredCollection = Omit<Collection, 'language'> & Partial<Pick<Collection, 'language'>>;
 
 /** A collection as a caller found it: by its name, and the id that the name stood for. */
 export type CollectionKey = Pick<Collection, 'tenant' | 'name' | 'id'>;

@@ -2,10 +2,11 @@
 // first and shown here after. Made by main; used by every use case.
 import { AppError } from '../contract/errors.js';
 import type { CollectionId, CollectionName, Tenant } from '../contract/ids.js';
+import type { Language } from '../contract/language.js';
 import type { CollectionRef } from '../contract/messages.js';
-import type { Collection } from '../contract/resources.js';
+import type { Collection, CollectionKey, StoredCollection } from '../contract/resources.js';
 
-export const refOf = ({ id, generation, dim }: Collection): CollectionRef => ({ id, generation, dim });
+export const refOf = ({ id, generation, dim, language }: Collection): CollectionRef => ({ id, generation, dim, language });
 
 export class Catalog {
   private tenants: Map<Tenant, Map<CollectionName, Collection>> | undefined;
@@ -18,8 +19,11 @@ export class Catalog {
   /** Dropped while a shard could not be told: it is told when it opens. */
   readonly toDrop = new Set<CollectionId>();
 
+  /** `language`: of collections whose record names none. */
+  constructor(private readonly language: Language) {}
+
   /** Takes over what the store holds. Called when shard 0 opens, again after each death of its worker. */
-  load(collections: readonly Collection[]): void {
+  load(collections: readonly StoredCollection[]): void {
     this.tenants = new Map();
     this.byIds.clear();
     this.sortedNames.clear();
@@ -74,16 +78,19 @@ export class Catalog {
     return [...this.opened().values()].flatMap((collections) => [...collections.values()].map(refOf));
   }
 
-  put(collection: Collection): void {
+  /** Answers it as it stands in the catalog. */
+  put(stored: StoredCollection): Collection {
+    const collection = { ...stored, language: stored.language ?? this.language };
     const tenants = this.opened();
     const collections = tenants.get(collection.tenant) ?? new Map<CollectionName, Collection>();
     const names = collections.has(collection.name) ? undefined : this.sortedNames.get(collection.tenant);
     names?.splice(placeBehind(names, collection.name), 0, collection.name);
     tenants.set(collection.tenant, collections.set(collection.name, collection));
     this.byIds.set(collection.id, collection);
+    return collection;
   }
 
-  remove({ tenant, name, id }: Collection): void {
+  remove({ tenant, name, id }: CollectionKey): void {
     this.byIds.delete(id);
     const collections = this.opened().get(tenant);
     const names = collections?.has(name) ? this.sortedNames.get(tenant) : undefined;

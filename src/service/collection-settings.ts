@@ -3,8 +3,10 @@
 import { AppError } from '../contract/errors.js';
 import { CONTROL_CHARACTERS } from '../contract/ids.js';
 import { CHUNK_OVERLAP_DEFAULT, CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DISPLAY_NAME_CHARACTERS_MAX } from '../contract/limits.js';
-import type { Chunking, Collection, SearchMode, Space } from '../contract/resources.js';
+import type { Language } from '../contract/language.js';
+import type { Chunking, Collection, Space } from '../contract/resources.js';
 import { asksForEmbedder, type EmbedderChoice } from '../embedding/selection.js';
+import type { SearchSettings } from './context.js';
 import { defaultMode, servedMode } from './search-mode.js';
 
 /** The create body; null and undefined are absent. */
@@ -13,23 +15,25 @@ export interface CreateOptions extends EmbedderChoice {
   chunking?: { strategy?: 'fixed' | 'none' | null; size?: number | null; overlap?: number | null } | null;
   priority_key?: string | null;
   search_mode?: string | null;
+  language?: Language | null;
 }
 
-export type CollectionSettings = Pick<Collection, 'chunking' | 'priority_key' | 'search_mode' | 'embedder_type' | 'embed_model' | 'embedder_config' | 'vector_space_key' | 'dim'> & {
+export type CollectionSettings = Pick<Collection, 'chunking' | 'priority_key' | 'search_mode' | 'language' | 'embedder_type' | 'embed_model' | 'embedder_config' | 'vector_space_key' | 'dim'> & {
   display_name?: string;
 };
 
 export const PRIORITY_KEY_DEFAULT = 'prio_boost';
 
 /** `space`: what the embedder that is asked for gives. */
-export function settingsOf(options: CreateOptions, space: Space, instanceChunking: Required<Chunking>, servedModes: readonly SearchMode[]): CollectionSettings {
+export function settingsOf(options: CreateOptions, space: Space, instanceChunking: Required<Chunking>, search: Pick<SearchSettings, 'modes' | 'language'>): CollectionSettings {
   const { display_name: label, priority_key: priorityKey } = options;
   return {
     ...space,
     ...(label == null ? {} : { display_name: displayName(label) }),
     chunking: chunkingOf(options.chunking ?? {}, instanceChunking),
     priority_key: priorityKey ?? PRIORITY_KEY_DEFAULT,
-    search_mode: servedMode(options.search_mode ?? defaultMode(servedModes), servedModes),
+    search_mode: servedMode(options.search_mode ?? defaultMode(search.modes), search.modes),
+    language: options.language ?? search.language,
   };
 }
 
@@ -67,4 +71,5 @@ export function assertSameSettings(options: CreateOptions, asked: CollectionSett
     throw new AppError('invalid_embedder_config', 'The collection exists with another embedder.');
   }
   if (options.display_name != null && asked.display_name !== present.display_name) throw new AppError('collection_settings_conflict');
+  if (options.language != null && asked.language !== present.language) throw new AppError('collection_settings_conflict', 'The collection exists with another language.');
 }

@@ -1,6 +1,8 @@
 // What every use case works with; made once by main.
 // Types only: the use cases take it as their first argument.
 import type { Log } from '../base/log.js';
+import type { Language } from '../contract/language.js';
+import type { FusionSettings } from '../contract/ranking.js';
 import type { Chunking, SearchMode } from '../contract/resources.js';
 import type { Embedders } from '../embedding/embedders.js';
 import type { QueryCache } from '../embedding/query-cache.js';
@@ -40,8 +42,12 @@ export interface SearchSettings {
   readonly modes: readonly SearchMode[];
   readonly boostWeight: number;
   readonly stringOperators: boolean;
+  /** Of mode hybrid, where a search does not say. */
+  readonly fusion: FusionSettings;
   /** Whether modes boost and hybrid answer by words alone while the embedder does not answer. */
   readonly degrade: boolean;
+  /** Of collections that name none. */
+  readonly language: Language;
 }
 
 /** The collection that `/v1/search` and `include_common` search, where enabled. */

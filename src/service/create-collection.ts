@@ -12,7 +12,7 @@ export function plannedCollection({ nowMs, chunking, search, embedders }: Contex
     tenant,
     name,
     display_name: name,
-    ...settingsOf(options, embedders.spaceFor(tenant, options), chunking, search.modes),
+    ...settingsOf(options, embedders.spaceFor(tenant, options), chunking, search),
     created_at: new Date(nowMs()).toISOString(),
     service_version: SERVICE_VERSION,
     schema_version: SCHEMA_VERSION,
@@ -44,6 +44,5 @@ export async function storeCollection(context: Context, planned: Omit<Collection
   const { collectionsMax } = context.tenants.limitsOf(tenant);
   const collection = catalog.find(tenant, name) ?? (await shards.ask(0, 'createCollection', { collection: planned, collectionsMax }));
   if (!catalog.find(tenant, name)) metrics.count('collectionsCreated');
-  catalog.put(collection);
-  return collection;
+  return catalog.put(collection);
 }

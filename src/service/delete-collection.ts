@@ -2,7 +2,7 @@
 // Called by the delete endpoint; front thread.
 import type { CollectionName, Tenant } from '../contract/ids.js';
 import { AppError } from '../contract/errors.js';
-import type { Collection } from '../contract/resources.js';
+import type { CollectionKey } from '../contract/resources.js';
 import type { Context } from './context.js';
 
 /** Throws 404 `collection_not_found`. */
@@ -13,7 +13,7 @@ export async function deleteCollection(context: Context, tenant: Tenant, name: C
 }
 
 /** Takes a collection that is out of the stored catalog out of memory, here and in the shards. Never rejects. */
-export async function forgetCollection({ catalog, shards, queryLog, metrics, log }: Context, collection: Collection): Promise<void> {
+export async function forgetCollection({ catalog, shards, queryLog, metrics, log }: Context, collection: CollectionKey): Promise<void> {
   catalog.remove(collection);
   queryLog.forget(collection.id);
   metrics.count('collectionsDeleted');

@@ -101,6 +101,6 @@ export async function* listCollections({ catalog }: Context, tenant: Tenant, isV
   }
 }
 
-function summaryOf({ name, display_name, embedder_type, embed_model, vector_space_key }: Collection): CollectionSummary {
-  return { name, display_name, embedder_label: `${embedder_type}:${embed_model}`, vector_space_key };
+function summaryOf({ name, display_name, embedder_type, embed_model, vector_space_key, language }: Collection): CollectionSummary {
+  return { name, display_name, embedder_label: `${embedder_type}:${embed_model}`, vector_space_key, language };
 }

@@ -22,6 +22,5 @@ export async function renameCollection(context: Context, tenant: Tenant, name: C
 async function change({ catalog, shards }: Context, collection: Collection, wanted: CollectionChange): Promise<Collection> {
   const changed = await shards.ask(0, 'updateCollection', { collection, change: wanted });
   catalog.remove(collection);
-  catalog.put(changed);
-  return changed;
+  return catalog.put(changed);
 }

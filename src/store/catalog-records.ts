@@ -2,7 +2,7 @@
 // shape is damage: it is told, never served. Used by the stores of this folder that share the catalog's environment.
 import { Packr } from 'msgpackr';
 import typia from 'typia';
-import type { Collection } from '../contract/resources.js';
+import type { StoredCollection } from '../contract/resources.js';
 import type { KeyRecord, TenantRecord } from '../contract/tenants.js';
 import { DamagedRecord, RECORD_VERSION } from './records.js';
 
@@ -10,13 +10,13 @@ export const CATALOG_TABLES = ['collections', 'settings', 'tenants', 'keys'] as 
 export type CatalogTable = (typeof CATALOG_TABLES)[number];
 
 const packr = new Packr({ useRecords: false });
-const isCollection = typia.createIs<Omit<Collection, 'id' | 'tenant' | 'name'> & { id: number; tenant: string; name: string }>();
+const isCollection = typia.createIs<Omit<StoredCollection, 'id' | 'tenant' | 'name'> & { id: number; tenant: string; name: string }>();
 const isTenant = typia.createIs<Omit<TenantRecord, 'tenant'> & { tenant: string }>();
 const isKey = typia.createIs<Omit<KeyRecord, 'tenant'> & { tenant: string }>();
 
-export const encodeCatalogRecord = (record: Collection | TenantRecord | KeyRecord): Buffer => Buffer.concat([Buffer.from([RECORD_VERSION]), packr.pack(record)]);
+export const encodeCatalogRecord = (record: StoredCollection | TenantRecord | KeyRecord): Buffer => Buffer.concat([Buffer.from([RECORD_VERSION]), packr.pack(record)]);
 
-export const decodeCollection = (bytes: Buffer): Collection => decode(bytes, isCollection, 'collection') as Collection;
+export const decodeCollection = (bytes: Buffer): StoredCollection => decode(bytes, isCollection, 'collection') as StoredCollection;
 export const decodeTenant = (bytes: Buffer): TenantRecord => decode(bytes, isTenant, 'tenant') as TenantRecord;
 export const decodeKey = (bytes: Buffer): KeyRecord => decode(bytes, isKey, 'key') as KeyRecord;
 

@@ -2,7 +2,7 @@
 // Owned by the worker of shard 0; the front thread works on a copy in memory.
 import { AppError } from '../contract/errors.js';
 import type { CollectionId } from '../contract/ids.js';
-import type { Collection, CollectionChange, CollectionKey } from '../contract/resources.js';
+import type { CollectionChange, CollectionKey, StoredCollection } from '../contract/resources.js';
 import { CATALOG_TABLES, decodeCollection as decode, encodeCatalogRecord as encode, type CatalogTable } from './catalog-records.js';
 import { catalogKey, settingKey, tenantPrefix } from './keys.js';
 import { Environment } from './lmdb.js';
@@ -23,7 +23,7 @@ export class CatalogStore {
     return new CatalogStore(Environment.open(directory, CATALOG_TABLES, takeOver));
   }
 
-  all(): Collection[] {
+  all(): StoredCollection[] {
     return this.env.read(({ collections }) => [...collections.entries(Buffer.alloc(0))].map(({ value }) => decode(value)));
   }
 
@@ -31,7 +31,7 @@ export class CatalogStore {
    * Adds a collection and gives it an id; when its name is taken, changes nothing and answers the one that is there. Throws
    * `collection_limit_reached` where the tenant has `collectionsMax` already: two at a time cannot both be the last.
    */
-  create(collection: Omit<Collection, 'id'>, collectionsMax = Infinity): Collection {
+  create(collection: Omit<StoredCollection, 'id'>, collectionsMax = Infinity): StoredCollection {
     return this.env.write(({ collections, settings }) => {
       const key = catalogKey(collection.tenant, collection.name);
       const taken = collections.get(key);
@@ -44,7 +44,7 @@ export class CatalogStore {
   }
 
   /** Changes a collection, a new name included: its documents go by the id. Throws `collection_not_found`, `collection_conflict`. */
-  update(found: CollectionKey, change: CollectionChange): Collection {
+  update(found: CollectionKey, change: CollectionChange): StoredCollection {
     return this.env.write(({ collections }) => {
       const changed = { ...present(collections, found), ...change };
       const [before, after] = [catalogKey(found.tenant, found.name), catalogKey(changed.tenant, changed.name)];
@@ -69,7 +69,7 @@ export class CatalogStore {
 }
 
 /** The collection that still has this name and id: another request may have renamed or deleted it since the caller looked. */
-function present(collections: Table, { tenant, name, id }: CollectionKey): Collection {
+function present(collections: Table, { tenant, name, id }: CollectionKey): StoredCollection {
   const bytes = collections.get(catalogKey(tenant, name));
   const collection = bytes && decode(bytes);
   if (collection?.id !== id) throw new AppError('collection_not_found');

@@ -3,7 +3,7 @@
 import { AppError } from '../contract/errors.js';
 import type { Tenant } from '../contract/ids.js';
 import { TENANT_KEYS_MAX } from '../contract/limits.js';
-import type { Collection } from '../contract/resources.js';
+import type { StoredCollection } from '../contract/resources.js';
 import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from '../contract/tenants.js';
 import { decodeCollection, decodeKey, decodeTenant, encodeCatalogRecord, type CatalogTable } from './catalog-records.js';
 import { accessKeyKey, tenantKey, tenantPrefix } from './keys.js';
@@ -44,7 +44,7 @@ export class TenantStore {
   }
 
   /** The collections that went with it. Throws `tenant_not_found`, and `tenant_not_empty` where not `force`. */
-  delete(tenant: Tenant, force: boolean): Collection[] {
+  delete(tenant: Tenant, force: boolean): StoredCollection[] {
     return this.env.write((tables) => {
       assertThere(tables, tenant);
       const found = [...tables.collections.entries(tenantPrefix(tenant))];

@@ -70,7 +70,7 @@ test('collections by name, in pages too, while some come and go', async () => {
   const { json } = await call('GET', '/v1/collections/many');
   assert.deepEqual(Object.keys(json), ['ok', 'tenant', 'collections', 'count', 'latency_ms', 'request_id']);
   assert.deepEqual(json.collections.map(({ name }: Record_) => name), names);
-  assert.deepEqual(Object.keys(json.collections[0]), ['name', 'display_name', 'embedder_label', 'vector_space_key']);
+  assert.deepEqual(Object.keys(json.collections[0]), ['name', 'display_name', 'embedder_label', 'vector_space_key', 'language']);
   assert.deepEqual(await paged('/v1/collections/many', 'collections', 7), json.collections);
   let made = 1;
   const seen = await paged('/v1/collections/many', 'collections', 4, async () => {

@@ -6,7 +6,7 @@ import { DamagedRecord } from '../../src/store/records.js';
 import { ShardStore, type StoredDocument } from '../../src/store/shard-store.js';
 import { tempDirectory } from '../kit/temp.js';
 
-const ref = (id: number) => ({ id: id as CollectionId, generation: 1, dim: 2 });
+const ref = (id: number) => ({ id: id as CollectionId, generation: 1, dim: 2, language: 'none' as const });
 
 function stored(docid: string, ordinals: number[], version = 1): StoredDocument {
   const chunks = ordinals.map((_, i) => ({ path: `chunk_${i}`, metaJson: '{}', text: `${docid} text ${i}` }));

@@ -23,21 +23,25 @@ const FIXTURE: [text: string, chunk: string, question?: string][] = [
 ];
 for (const [text, chunk, question = chunk] of FIXTURE) {
   test(`terms of ${JSON.stringify(text)}`, () => {
-    assert.equal(shown(chunkTerms(text)), chunk);
-    assert.equal(shown(questionTerms(text, 100)), question);
+    assert.equal(shown(chunkTerms(text, 'none')), chunk);
+    assert.equal(shown(questionTerms(text, 100, 'none')), question);
   });
 }
 
 test('a chunk begins with its words, in their order', () => {
-  for (const [text] of FIXTURE) assert.deepEqual(chunkTerms(text).slice(0, tokensOf(text).length), tokensOf(text));
+  for (const [text] of FIXTURE) assert.deepEqual(chunkTerms(text, 'none').slice(0, tokensOf(text).length), tokensOf(text));
 });
 
 test('an ASCII text has the same terms beside other letters', () => {
   const text = 'A-b c_d.e 1.2 x y-';
-  const beside = questionTerms(`${text} é`, 100);
-  assert.deepEqual(beside.filter((term) => term !== 'e' || text.includes('e')).sort(), questionTerms(text, 100).sort());
+  const beside = questionTerms(`${text} é`, 100, 'none');
+  assert.deepEqual(beside.filter((term) => term !== 'e' || text.includes('e')).sort(), questionTerms(text, 100, 'none').sort());
+});
+
+test('a long word beside a joint takes no time by its square', () => {
+  for (const letter of ['a', 'д']) assert.equal(chunkTerms(`${letter.repeat(32_000)} x-y`, 'none').length, 4);
 });
 
 test('a question is bounded', () => {
-  assert.deepEqual(questionTerms('one two-three four', 3), ['one', 'two', 'three']);
+  assert.deepEqual(questionTerms('one two-three four', 3, 'none'), ['one', 'two', 'three']);
 });

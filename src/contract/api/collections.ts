@@ -1,6 +1,7 @@
 // Bodies of the collection endpoints. Types only.
 // Read by the handlers, the OpenAPI document and the client.
 import type { tags } from 'typia';
+import type { Language } from '../language.js';
 import type { Chunking, SearchMode } from '../resources.js';
 import type { Whole } from './common.js';
 
@@ -24,6 +25,8 @@ export interface CreateBody {
   chunking?: ChunkingBody | null;
   priority_key?: (string & tags.MinLength<1>) | null;
   search_mode?: string | null;
+  /** By whose stems and without whose stop words mode hybrid ranks; `none`: words as they stand. Omitted: the instance's. */
+  language?: Language | null;
 }
 
 export interface CreatedCollection {
@@ -37,6 +40,7 @@ export interface CreatedCollection {
   chunking?: Chunking;
   priority_key?: string;
   search_mode?: SearchMode;
+  language?: Language;
 }
 
 export interface CollectionDetail {
@@ -54,6 +58,7 @@ export interface CollectionDetail {
   chunking?: Chunking;
   priority_key?: string;
   search_mode?: SearchMode;
+  language?: Language;
   service_version?: string;
   schema_version?: number;
 }
@@ -64,6 +69,7 @@ export interface CollectionSummary {
   /** Type and model of the embedder in one label. */
   embedder_label?: string;
   vector_space_key?: string;
+  language?: Language;
 }
 
 export interface CollectionList {

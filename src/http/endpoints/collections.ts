@@ -44,8 +44,8 @@ export const postCollection =
     const [tenant, name] = collectionOf(request);
     const body = parseJson(await request.body.bytes(), true);
     const made = await createCollection(context, tenant, name, fitting(validateCreate(body ?? {}), 'body'));
-    const { display_name, embed_model, embedder_type, embedder_config, chunking, priority_key, search_mode } = made;
-    return { status: 201, json: { collection: name, name, tenant, display_name, embed_model, embedder_type, embedder_config, chunking, priority_key, search_mode } };
+    const { display_name, embed_model, embedder_type, embedder_config, chunking, priority_key, search_mode, language } = made;
+    return { status: 201, json: { collection: name, name, tenant, display_name, embed_model, embedder_type, embedder_config, chunking, priority_key, search_mode, language } };
   };
 
 export const getCollectionDetail =

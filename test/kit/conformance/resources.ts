@@ -3,6 +3,8 @@
 import type { Shape } from './shape.js';
 
 const MODE = { oneOf: ['vector', 'boost', 'hybrid'] };
+/** `language` goes beyond the specification. */
+const LANGUAGE = { language: 'string' } as const;
 
 /** The server always gives all three; the specification asks for none of them. */
 export const COMMON: Shape = { required: { ok: 'true', latency_ms: 'number', request_id: 'string' } };
@@ -21,16 +23,17 @@ export const COLLECTION_DETAIL: Shape = {
     chunking: CHUNKING,
     priority_key: 'string',
     search_mode: MODE,
+    ...LANGUAGE,
     service_version: 'string',
     schema_version: 'integer',
   },
 };
 
-export const COLLECTION_SUMMARY: Shape = { required: { name: 'string' }, optional: { display_name: 'string', embedder_label: 'string', vector_space_key: 'string' } };
+export const COLLECTION_SUMMARY: Shape = { required: { name: 'string' }, optional: { display_name: 'string', embedder_label: 'string', vector_space_key: 'string', ...LANGUAGE } };
 
 export const CREATED_COLLECTION: Shape = {
   required: { collection: 'string', name: 'string', tenant: 'string', display_name: 'string', embed_model: 'string', embedder_type: 'string' },
-  optional: { embedder_config: 'object', chunking: CHUNKING, priority_key: 'string', search_mode: MODE },
+  optional: { embedder_config: 'object', chunking: CHUNKING, priority_key: 'string', search_mode: MODE, ...LANGUAGE },
 };
 
 export const DOCUMENT: Shape = {

@@ -24,6 +24,9 @@ const HOMES: Readonly<Record<string, RegExp>> = {
   htmlparser2: /^workers\/batch\/extract\//,
   mammoth: /^workers\/batch\/extract\//,
   'postal-mime': /^workers\/batch\/extract\//,
+  porter2: /^src\/text\/stemmers\.ts$/,
+  '@orama/stemmers': /^src\/text\/stemmers\.ts$/,
+  '@orama/stopwords': /^src\/text\/stemmers\.ts$/,
   'pdfjs-dist': /^workers\/batch\/extract\//,
   pino: /^src\/logger\.ts$/,
 };

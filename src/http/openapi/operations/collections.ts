@@ -7,7 +7,7 @@ import { PAGE } from '../parameters.js';
 
 const SPACE = { embed_model: 'static-minilm-512', embedder_type: 'builtin', embedder_config: {} };
 const SPACE_KEY = 'builtin:static-minilm-512:dim=512';
-const SETTINGS = { chunking: { strategy: 'fixed' as const, size: 1000, overlap: 200 }, priority_key: 'prio_boost', search_mode: 'vector' as const };
+const SETTINGS = { chunking: { strategy: 'fixed' as const, size: 1000, overlap: 200 }, priority_key: 'prio_boost', search_mode: 'vector' as const, language: 'english' as const };
 
 const CONFLICTS: readonly ErrorCode[] = ['chunking_conflict', 'search_mode_conflict', 'priority_key_conflict', 'collection_settings_conflict'];
 const MOVE_CODES: readonly ErrorCode[] = ['collection_not_found', 'collection_conflict', 'move_invalid', 'storage_full'];
@@ -28,14 +28,14 @@ export const COLLECTION_OPERATIONS = {
     query: PAGE,
     answer: jsonAnswer('CollectionList', {
       tenant: 'acme',
-      collections: [{ name: 'docs', display_name: 'Handbooks', embedder_label: 'builtin:static-minilm-512', vector_space_key: SPACE_KEY }],
+      collections: [{ name: 'docs', display_name: 'Handbooks', embedder_label: 'builtin:static-minilm-512', vector_space_key: SPACE_KEY, language: 'english' }],
       count: 1,
     }),
   },
   createCollection: {
     tag: 'Collections',
     summary: 'Create a collection',
-    description: 'The body may be absent. Creating one that exists with the same options, or none, is 201 again. `embedder` goes alone or not at all beside `embedder_type`, `embed_model` and `embedder_config`. Chunking, priority key and search mode cannot be changed later.',
+    description: 'The body may be absent. Creating one that exists with the same options, or none, is 201 again. `embedder` goes alone or not at all beside `embedder_type`, `embed_model` and `embedder_config`. Chunking, priority key, search mode and language cannot be changed later.',
     request: {
       required: false,
       content: jsonRequest('CreateBody', {

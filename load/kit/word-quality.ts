@@ -1,0 +1,54 @@
+// How good a ranking by words alone is: nDCG@10 and recall@100 of the index of words, with terms made in one way or another. Used by
+// load/languages.ts.
+import { dataFolder } from './data.js';
+import { ndcgOf, readJudged, recallOf } from './judged.js';
+import { createWordIndex } from './word-kernel.js';
+
+const DEPTH = 100;
+
+export interface JudgedTexts {
+  name: string;
+  texts: readonly string[];
+  /** Grades by the place of a text. */
+  queries: readonly { text: string; grades: ReadonlyMap<number, number> }[];
+}
+
+/** How chunks and questions become terms. */
+export interface Analysis {
+  name: string;
+  chunk(text: string): string[];
+  question(text: string): string[];
+}
+
+export interface WordQuality {
+  ndcg: number;
+  recall: number;
+  /** Of the index, for each text. */
+  bytes: number;
+}
+
+/** A collection of ../shared/data, title and text joined by a space; undefined, said on standard output, where it is absent. */
+export function readJudgedTexts(name: string, documentsMax: number, queriesMax: number): JudgedTexts | undefined {
+  const folder = dataFolder(name);
+  if (folder === undefined) return undefined;
+  const { documents, queries } = readJudged(folder, documentsMax, queriesMax);
+  const places = new Map(documents.map(({ _id }, place) => [_id, place]));
+  const graded = queries.map(({ text, grades }) => ({ text, grades: new Map([...grades].map(([id, grade], i) => [places.get(id) ?? -1 - i, grade])) }));
+  return { name, texts: documents.map(({ title, text }) => `${title ?? ''} ${text}`), queries: graded };
+}
+
+export function measureQuality({ texts, queries }: JudgedTexts, { chunk, question }: Analysis): WordQuality {
+  const index = createWordIndex();
+  texts.forEach((text, ordinal) => index.add(ordinal, chunk(text)));
+  index.freeze();
+  while (index.mergeSome(1000, true));
+  const scored = queries.map(({ text, grades }) => {
+    const terms = question(text);
+    const found = terms.length === 0 ? [] : [...index.rank(terms, index.statistics(terms), DEPTH).ordinals];
+    return { ndcg: ndcgOf(found, grades), recall: recallOf(found, grades) };
+  });
+  const bytes = Object.values(index.bytes()).reduce((sum, part) => sum + part, 0) / texts.length;
+  return { ndcg: mean(scored.map(({ ndcg }) => ndcg)), recall: mean(scored.map(({ recall }) => recall)), bytes };
+}
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);

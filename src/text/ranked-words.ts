@@ -1,0 +1,93 @@
+// By which term a word is ranked in a language: its stem, none for a stop word, the word itself where there is nothing to stem. Pure
+// but for what it remembers. Called by rank-terms.ts on the shard workers and the front thread, and by what marks the words found.
+import type { Language } from '../contract/language.js';
+import { loadLanguage, type LanguageWords } from './stemmers.js';
+import { plainOf, UNSPACED } from './tokenize.js';
+
+/** Goes before a stem: no word holds it, so no phrase, prefix or part of a word ever meets one. Compounds have another. */
+export const STEM_MARK = '\u0002';
+const STEM_CODE = STEM_MARK.charCodeAt(0);
+/** What no language stems: a word with a digit, a character of a script that does not set words apart, the mark that draws a kana out. */
+const UNSTEMMED = new RegExp(`[\\p{N}${UNSPACED}]|^ー+$`, 'u');
+/** No language has longer words; the stemmers' time and what is remembered are bounded by it. */
+const STEMMED_CHARACTERS_MAX = 64;
+/** Twice as many are remembered: texts have most of their words from so few. */
+const GENERATION_WORDS = 65_536;
+const STOPPED = '';
+
+/** Remembers the terms of words in two generations: what was not asked for during a whole one is forgotten. */
+class RankedWords {
+  private recent = new Map<string, string>();
+  private before = new Map<string, string>();
+
+  constructor(private readonly words: LanguageWords) {}
+
+  /** STOPPED for a stop word. */
+  termOf(word: string): string {
+    return this.recent.get(word) ?? this.remember(word);
+  }
+
+  private remember(word: string): string {
+    const term = this.before.get(word) ?? copyOf(this.find(word));
+    if (this.recent.size === GENERATION_WORDS) {
+      this.before = this.recent;
+      this.recent = new Map();
+    }
+    if (word.length <= STEMMED_CHARACTERS_MAX) this.recent.set(copyOf(word), term);
+    return term;
+  }
+
+  private find(word: string): string {
+    if (this.words.stopWords.has(word)) return STOPPED;
+    if (word.length > STEMMED_CHARACTERS_MAX || UNSTEMMED.test(word)) return word;
+    return STEM_MARK + (this.words.stem(word) || word);
+  }
+}
+
+/** A text of its own: one cut out of a chunk's text would keep that in memory. */
+const copyOf = (text: string): string => Buffer.from(text, 'utf16le').toString('utf16le');
+
+/** Each made when its language is first asked for; what it answers does not depend on what it has been asked before. */
+const RANKED = new Map<Language, RankedWords>();
+
+function rankedIn(language: Exclude<Language, 'none'>): RankedWords {
+  const present = RANKED.get(language);
+  if (present) return present;
+  const made = new RankedWords(loadLanguage(language));
+  RANKED.set(language, made);
+  return made;
+}
+
+/** The term that a token (tokenize.ts) is ranked by; undefined for a stop word. */
+export function termOfWord(word: string, language: Language): string | undefined {
+  if (language === 'none') return word;
+  return rankedIn(language).termOf(word) || undefined;
+}
+
+/** The terms of all tokens in their order, stop words left out. */
+export function termsOfWords(words: readonly string[], language: Language): string[] {
+  if (language === 'none') return [...words];
+  const ranked = rankedIn(language);
+  const terms: string[] = [];
+  for (const word of words) {
+    const term = ranked.termOf(word);
+    if (term !== STOPPED) terms.push(term);
+  }
+  return terms;
+}
+
+/** Puts a stem behind the tokens for each of them that has one, in their order. */
+export function appendStems(words: string[], language: Exclude<Language, 'none'>): void {
+  const ranked = rankedIn(language);
+  const count = words.length;
+  for (let i = 0; i < count; i++) {
+    const term = ranked.termOf(words[i] as string);
+    if (term.charCodeAt(0) === STEM_CODE) words.push(term);
+  }
+}
+
+/** Whether a word as it stands in a text is one that a question's terms (questionTerms) ask for. */
+export function isAskedFor(word: string, terms: ReadonlySet<string>, language: Language): boolean {
+  const plain = plainOf(word);
+  return terms.has(plain) || terms.has(termOfWord(plain, language) ?? plain);
+}
