@@ -14,24 +14,38 @@ export function createComparison(by: Comparison, operand: number | string): (val
 }
 
 const numberOrder = (operand: number) => (value: unknown): number => {
-  if (typeof value === 'number') return value - operand;
-  return typeof value === 'string' ? (numberOfDecimal(value) ?? NaN) - operand : NaN;
+  if (typeof value === 'number') return compareNumbers(value, operand);
+  return typeof value === 'string' ? compareNumbers(numberOfDecimal(value) ?? NaN, operand) : NaN;
 };
+
+/** Not their difference: a decimal form may be as large as Infinity. */
+const compareNumbers = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : a === b ? 0 : NaN);
 
 function stringOrder(operand: string): (value: unknown) => number {
   const timeMs = timeOf(operand);
   const number = numberOfDecimal(operand);
   return (value) => {
-    if (typeof value === 'number') return number === undefined ? NaN : value - number;
+    if (typeof value === 'number') return number === undefined ? NaN : compareNumbers(value, number);
     if (typeof value !== 'string') return NaN;
     const valueMs = timeMs === undefined ? undefined : timeOf(value);
     if (timeMs !== undefined && valueMs !== undefined) return valueMs - timeMs;
-    return value < operand ? -1 : value > operand ? 1 : 0;
+    return compareTexts(value, operand);
   };
 }
 
+/** By code points, as the bytes of UTF-8 are ordered, so that an index can have the same order. */
+function compareTexts(a: string, b: string): number {
+  const end = Math.min(a.length, b.length);
+  let at = 0;
+  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  return at < end ? codePointOrder(a.charCodeAt(at)) - codePointOrder(b.charCodeAt(at)) : a.length - b.length;
+}
+
+/** Moves the halves of the pairs that make the highest code points behind all other units. */
+const codePointOrder = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);
+
 /** Milliseconds of an ISO 8601 date or time; without a zone it is UTC, so that no answer depends on where the server stands. */
-function timeOf(text: string): number | undefined {
+export function timeOf(text: string): number | undefined {
   const match = ISO_TIME.exec(text);
   if (!match) return undefined;
   const zoned = match[1] === undefined || match[4] !== undefined ? text : `${text}Z`;

@@ -39,6 +39,12 @@ export class ShardTxn {
     for (const { key, value } of entries) yield { ordinal: ordinalOfChunkKey(key), source: value.toString() };
   }
 
+  /** All chunks of a collection from an ordinal on, in the order of ordinals. */
+  *chunks(id: CollectionId, from: Ordinal): Generator<{ ordinal: Ordinal; chunk: ChunkRecord }> {
+    const entries = this.tables.chunks.entries(collectionPrefix(id), chunkKey(id, from));
+    for (const { key, value } of entries) yield { ordinal: ordinalOfChunkKey(key), chunk: decodeChunk(value) };
+  }
+
   /** The ordinal of the chunk with this path; undefined when there is none. */
   ordinalOf(id: CollectionId, docid: string, path: string): Ordinal | undefined {
     const members = this.members(id, docid);

@@ -1,6 +1,7 @@
-// Work a shard does between batches, in slices short enough that no search notices: indexing words that a search waits for,
-// linking new vectors into the graph, merging what is indexed of words, and removing what dropped collections left in the store. Shard worker only.
+// Work a shard does between batches, in slices short enough that no search notices: indexing words or metadata that a search
+// waits for, linking new vectors into the graph, merging what is indexed, and removing what dropped collections left in the store. Shard worker only.
 import { AppError } from '../../src/contract/errors.js';
+import { buildFields } from './part-fields.js';
 import { buildWords } from './part-words.js';
 import type { Shard } from './shard.js';
 
@@ -29,7 +30,7 @@ export class Background {
 function slice(shard: Shard): boolean {
   const until = performance.now() + SLICE_MS;
   for (const part of shard.allParts()) {
-    if (!buildWords(shard, part, until)) return true;
+    if (!buildWords(shard, part, until) || !buildFields(shard, part, until)) return true;
   }
   for (const { index } of shard.allParts()) {
     while (index.pendingCount > 0) {
@@ -37,8 +38,8 @@ function slice(shard: Shard): boolean {
       if (performance.now() >= until) return true;
     }
   }
-  for (const { words } of shard.allParts()) {
-    if (words?.mergeSome(until - performance.now())) return true;
+  for (const { words, fields } of shard.allParts()) {
+    if (words?.mergeSome(until - performance.now()) || fields?.mergeSome(until - performance.now())) return true;
   }
   return purge(shard);
 }

@@ -1,5 +1,6 @@
 // The words of a part: made when the first search in mode boost or hybrid, or with a content filter, asks for them. A small part
 // is indexed at once, a large one in slices between other work, and searches wait for it. Shard worker only.
+import type { Language } from '../../src/contract/language.js';
 import type { ShardRequest } from '../../src/contract/messages.js';
 import type { LexicalStatistics } from '../../src/contract/ranking.js';
 import { chunkTerms } from '../../src/text/rank-terms.js';
@@ -12,19 +13,27 @@ import type { WordIndex } from './words/word-index.js';
 /** How long the search that comes first may keep the shard to itself. */
 const FIRST_SLICE_MS = 10;
 
-const MAKER: TermMaker<string> = {
-  add: (index, ordinal, text) => index.addText(ordinal, text),
-  termsOf: chunkTerms,
-};
+/** Without stems the kernel can split plain text by itself. */
+const makerOf = (language: Language): TermMaker<string> => ({
+  add: (index, ordinal, text) => (language === 'none' ? index.addText(ordinal, text) : index.add(ordinal, chunkTerms(text, language))),
+  termsOf: (text) => chunkTerms(text, language),
+});
 
 /** The complete index of words; undefined while it is being built: ask again. Throws ArenaFull where memory has no room for it. */
 export function wordsOf(shard: Shard, part: Part): WordIndex | undefined {
-  if (!part.words || part.words.isLost) {
-    part.words = new PartTerms(shard.createWords(), MAKER);
-    buildWords(shard, part, performance.now() + FIRST_SLICE_MS);
+  if (part.words?.isLost) part.words = undefined;
+  prepareWords(shard, part);
+  if (part.words?.isLost) throw new ArenaFull();
+  return part.words?.complete;
+}
+
+/** Makes the index where there is none; false while it is being built. It may be lost, and is not tried again here. */
+export function prepareWords(shard: Shard, part: Part, firstSliceMs = FIRST_SLICE_MS): boolean {
+  if (!part.words) {
+    part.words = new PartTerms(shard.createWords(), makerOf(part.ref.language));
+    buildWords(shard, part, performance.now() + firstSliceMs);
   }
-  if (part.words.isLost) throw new ArenaFull();
-  return part.words.complete;
+  return part.words.isLost || part.words.complete !== undefined;
 }
 
 /** Goes on with the index that a search has asked for; true when there is nothing more to do. */

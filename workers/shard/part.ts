@@ -15,6 +15,8 @@ export class Part {
 
   /** Made by the first search that wants words. */
   words: PartTerms<string> | undefined;
+  /** Made by the first search with metadata filters. */
+  fields: PartTerms<readonly string[]> | undefined;
 
   constructor(
     readonly ref: CollectionRef,
@@ -39,6 +41,7 @@ export class Part {
   drop(): void {
     this.index.drop();
     this.words?.drop();
+    this.fields?.drop();
   }
 
   prioritize(ordinals: readonly Ordinal[], priority: number): void {

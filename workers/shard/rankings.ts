@@ -4,11 +4,15 @@ import type { Ordinal } from '../../src/contract/ids.js';
 import type { HybridQuery } from '../../src/contract/ranking.js';
 import { BestFirst, takeBest } from '../../src/rank/best-first.js';
 import { withPriority } from '../../src/rank/priority.js';
+import { bitmapOf, fullBitmap, intersect, ordinalsIn, subtract } from './bitmaps.js';
 import type { Part } from './part.js';
 import type { Shard } from './shard.js';
 import { breakTies } from './ties.js';
 import type { Bitmap } from './words/word-answers.js';
 import type { WordIndex } from './words/word-index.js';
+
+/** Where more of a part's chunks have a priority, all are scored: then that is less work than a search beside it. */
+const SCORED_SHARE_MAX = 0.25;
 
 export interface Scored {
   ordinal: Ordinal;
@@ -25,36 +29,37 @@ export interface Depth {
 }
 
 /** The k nearest chunks, by cosine or, with `prioritized`, by what their priorities make of it. */
-export function rankByVector(shard: Shard, part: Part, vector: Float32Array, { k, allowed }: Depth, prioritized: boolean): Scored[] {
-  const priorities = prioritized && part.priorities.size > 0 ? part.priorities : undefined;
-  const nearest = priorities || allowed ? undefined : nearestByCosine(part, vector, k);
-  return breakTies(shard, part, nearest ?? bestOfAll(part, vector, { k, allowed }, priorities)).slice(0, k);
+export function rankByVector(shard: Shard, part: Part, vector: Float32Array, depth: Depth, prioritized: boolean): Scored[] {
+  const nearest = prioritized && part.priorities.size > 0 ? nearestLifted(part, vector, depth) : nearestByCosine(part, vector, depth);
+  return breakTies(shard, part, nearest).slice(0, depth.k);
 }
 
-/** The k nearest and one more; undefined where these two are equal, for then more may be equal that were not seen. */
-function nearestByCosine(part: Part, vector: Float32Array, k: number): Scored[] | undefined {
-  const { count, ordinals, stamps, scores } = part.index.search(vector, k + 1);
-  if (count > k && scores[k] === scores[k - 1]) return undefined;
-  return Array.from({ length: count }, (_, i) => {
+/** With all that equal the k-th. */
+function nearestByCosine(part: Part, vector: Float32Array, { k, allowed }: Depth): Scored[] {
+  const { ordinals, stamps, scores } = part.index.searchWithTies(vector, k, { allowed });
+  return Array.from(ordinals, (ordinal, i): Scored => {
     const cosine = scores[i] as number;
-    return { ordinal: ordinals[i] as Ordinal, stamp: stamps[i] as number, cosine, score: cosine };
+    return { ordinal: ordinal as Ordinal, stamp: stamps[i] as number, cosine, score: cosine };
   });
 }
 
-/** Scores every chunk and keeps the k best that fit, with all that equal the k-th: a lifted one may come from far below the k nearest. */
-function bestOfAll(part: Part, vector: Float32Array, { k, allowed }: Depth, priorities: ReadonlyMap<Ordinal, number> | undefined): Scored[] {
-  const cosines = part.index.scores(vector);
-  const rows = new Uint32Array(cosines.length);
-  const scores = new Float64Array(cosines.length);
-  let live = 0;
-  for (let row = 0; row < cosines.length; row++) {
-    const cosine = cosines[row] as number;
-    if (Number.isNaN(cosine) || (allowed && !isSet(allowed, row))) continue;
-    rows[live] = row;
-    scores[live++] = priorities ? withPriority(cosine, priorities.get(row as Ordinal) ?? 0) : cosine;
-  }
-  const best = takeBest(new BestFirst(rows.subarray(0, live), scores.subarray(0, live)), k, () => true);
-  return best.map(({ item, score }) => ({ ordinal: item as Ordinal, stamp: part.index.stampOf(item), score, cosine: cosines[item] as number }));
+/** A chunk that is lifted may come from far below the k nearest: those with a priority are all scored, the others ranked as ever. */
+function nearestLifted(part: Part, vector: Float32Array, { k, allowed = fullBitmap(part.ordinals.end) }: Depth): Scored[] {
+  const isMany = part.priorities.size > SCORED_SHARE_MAX * part.index.liveCount;
+  const lifted = isMany ? allowed : intersect(allowed, bitmapOf(part.priorities.keys(), part.ordinals.end));
+  const others = isMany ? [] : nearestByCosine(part, vector, { k, allowed: subtract(allowed, lifted) });
+  return [...others, ...bestOf(part, vector, k, Uint32Array.from(ordinalsIn(lifted)))].sort((a, b) => b.score - a.score);
+}
+
+/** Scores all of the rows that are live, and keeps the k best with all that equal the k-th. */
+function bestOf({ index, priorities }: Part, vector: Float32Array, k: number, rows: Uint32Array): Scored[] {
+  const cosines = index.scoresOf(vector, rows);
+  const live = Uint32Array.from(rows.keys()).filter((i) => !Number.isNaN(cosines[i]));
+  const scores = Float64Array.from(live, (i) => withPriority(cosines[i] as number, priorities.get(rows[i] as Ordinal) ?? 0));
+  return takeBest(new BestFirst(live, scores), k, () => true).map(({ item, score }) => {
+    const ordinal = rows[item] as Ordinal;
+    return { ordinal, stamp: index.stampOf(ordinal), score, cosine: cosines[item] as number };
+  });
 }
 
 /** The k best by BM25 of those that have any term of the query. */
@@ -63,5 +68,3 @@ export function rankByWords(shard: Shard, part: Part, words: WordIndex, { terms,
   const scored = Array.from(ordinals, (ordinal, i): Scored => ({ ordinal: ordinal as Ordinal, stamp: part.index.stampOf(ordinal), score: scores[i] as number, cosine: NaN }));
   return breakTies(shard, part, scored).slice(0, k);
 }
-
-const isSet = (bitmap: Bitmap, ordinal: number): boolean => (((bitmap[ordinal >>> 5] ?? 0) >>> (ordinal & 31)) & 1) === 1;

@@ -5,7 +5,6 @@ import type { CollectionId } from '../../src/contract/ids.js';
 import type { CollectionRef } from '../../src/contract/messages.js';
 import type { ShardStore } from '../../src/store/shard-store.js';
 import type { Kernel } from './kernel.js';
-import { ParsedMetadata } from './parsed-metadata.js';
 import { Part } from './part.js';
 import type { WordIndex } from './words/word-index.js';
 
@@ -15,9 +14,6 @@ export class Shard {
   private readonly dropped = new Set<CollectionId>();
   /** Collections whose entries are still to be removed from the store. */
   readonly purges: CollectionId[] = [];
-
-  /** For filters, of all parts. */
-  readonly parsed = new ParsedMetadata();
 
   constructor(
     readonly store: ShardStore,

@@ -9,6 +9,7 @@ import { unpackDocument } from '../../src/contract/prepared-document.js';
 import type { ShardWriteTxn } from '../../src/store/shard-store.js';
 import { discardChange, noChange, publishChange, type Change } from './change.js';
 import type { Part } from './part.js';
+import { FieldTerms } from './part-fields.js';
 import { refusalOf } from './refusal.js';
 import type { Shard } from './shard.js';
 
@@ -55,7 +56,7 @@ class WriteBatch {
     const version = (previous?.version ?? 0) + 1;
     const record = { docid, version, ingestedAtMs, metadataJson, priority, chunkCount: chunks.length };
     txn.putDocument(ref, { record, ordinals, chunks, vectors });
-    if (part.words) this.keepTexts(txn, part, ordinals);
+    this.keepSources(txn, part, ordinals);
     this.changeOf(part).documents += previous ? 0 : 1;
     return { chunks: chunks.length, version };
   }
@@ -69,18 +70,20 @@ class WriteBatch {
 
   /** How many chunks fell free. */
   private removeStored(txn: ShardWriteTxn, part: Part, docid: DocId): number {
-    if (part.words) this.keepTexts(txn, part, txn.members(part.ref.id, docid).ordinals as Ordinal[]);
+    this.keepSources(txn, part, txn.members(part.ref.id, docid).ordinals as Ordinal[]);
     const ordinals = txn.removeDocument(part.ref, docid);
     this.free(part, ordinals);
     return ordinals.length;
   }
 
-  /** The index of words is changed at publication, when the texts of removed chunks are gone from the store. */
-  private keepTexts(txn: ShardWriteTxn, part: Part, ordinals: readonly Ordinal[]): void {
-    const { texts } = this.changeOf(part);
+  /** The indexes of words and metadata are changed at publication, when the records of removed chunks are gone from the store. */
+  private keepSources(txn: ShardWriteTxn, part: Part, ordinals: readonly Ordinal[]): void {
+    const { texts, fields } = this.changeOf(part);
+    const terms = part.fields && new FieldTerms(txn, part.ref.id);
     for (const ordinal of ordinals) {
-      const text = txn.text(part.ref.id, ordinal)?.toString();
+      const text = part.words && txn.text(part.ref.id, ordinal)?.toString();
       if (text !== undefined) texts.set(ordinal, text);
+      if (terms) fields.set(ordinal, terms.of(txn.chunk(part.ref.id, ordinal)));
     }
   }
 

@@ -9,7 +9,7 @@ import { PartTerms, type Stored, type TermMaker } from '../../../workers/shard/p
 import { createKernel, createMemory } from './kernel-kit.js';
 
 const WORDS = ['alpha', 'beta', 'gamma', 'delta', 'épée', '東京', 'zeta'];
-const MAKER: TermMaker<string> = { add: (index, ordinal, text) => index.addText(ordinal, text), termsOf: chunkTerms };
+const MAKER: TermMaker<string> = { add: (index, ordinal, text) => index.addText(ordinal, text), termsOf: (text) => chunkTerms(text, 'none') };
 
 const randomText = (prng: Prng): string => Array.from({ length: prng.int(9) }, () => WORDS[prng.int(WORDS.length)]).join(' ');
 
@@ -23,7 +23,7 @@ function assertLikeTexts(words: PartTerms<string>, texts: ReadonlyMap<number, st
   const index = words.complete;
   assert.ok(index, what);
   const terms = ['beta', 'epee', 'none', '東', 'alpha'];
-  const all = [...texts].map(([ordinal, text]) => ({ ordinal, terms: chunkTerms(text) }));
+  const all = [...texts].map(([ordinal, text]) => ({ ordinal, terms: chunkTerms(text, 'none') }));
   const frequencies = terms.map((term) => all.filter((chunk) => chunk.terms.includes(term)).length);
   assert.deepEqual(index.statistics(terms), { chunks: all.length, tokens: all.flatMap((chunk) => chunk.terms).length, frequencies }, what);
   const ordinals = Uint32Array.from(all, ({ ordinal }) => ordinal);
@@ -57,14 +57,17 @@ for (const seed of [1, 2, 3]) {
 
 test('without room it is lost, gives its memory back, and says so', () => {
   const kernel = createKernel(createMemory(48));
-  const before = kernel.usedBytes();
-  const words = new PartTerms(kernel.createWords(), MAKER);
   const texts = new Map(Array.from({ length: 2000 }, (_, i): [number, string] => [i, Array.from({ length: 300 }, (_, n) => `word${i}x${n}`).join(' ')]));
-  assert.equal(words.build(stored(texts), Infinity), true);
-  assert.deepEqual([words.isLost, words.complete], [true, undefined]);
-  words.add(3000 as Ordinal, 'more');
-  words.remove(3 as Ordinal, texts.get(3) as string);
-  words.drop();
-  assert.equal(words.mergeSome(1), false);
-  assert.ok(kernel.usedBytes() - before < 2 ** 16, 'the scratch alone is kept');
+  // The scratch of the thread is kept: it is there after the first round.
+  const used = [1, 2, 3].map(() => {
+    const words = new PartTerms(kernel.createWords(), MAKER);
+    assert.equal(words.build(stored(texts), Infinity), true);
+    assert.deepEqual([words.isLost, words.complete], [true, undefined]);
+    words.add(3000 as Ordinal, 'more');
+    words.remove(3 as Ordinal, texts.get(3) as string);
+    words.drop();
+    assert.equal(words.mergeSome(1), false);
+    return kernel.usedBytes();
+  });
+  assert.equal(used[2], used[1]);
 });

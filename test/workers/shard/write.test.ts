@@ -13,7 +13,7 @@ import { tempDirectory } from '../../kit/temp.js';
 import { createKernel } from './kernel-kit.js';
 
 const DIM = 4;
-const ref = { id: 1 as CollectionId, generation: 1, dim: DIM };
+const ref = { id: 1 as CollectionId, generation: 1, dim: DIM, language: 'none' as const };
 
 interface Opened {
   shard: Shard;

@@ -1,4 +1,4 @@
-// What an index of words answers: rankings, bitmaps of chunks, and where its memory goes. Types, and the choice of those that tie.
+// What an index of words answers: rankings, bitmaps of chunks, and where its memory goes. Types and small functions.
 // Used by WordIndex and whoever asks it.
 /** Best first, equal scores by ordinal. */
 export interface RankedWords {
@@ -24,14 +24,9 @@ export interface WordBytes {
 /** In the order of the kernel's numbers for them. */
 export const PARTS: readonly (keyof WordBytes)[] = ['lengths', 'head', 'terms', 'blocks', 'postings', 'positions', 'live'];
 
-/** Asks for more and more until the k-th best and all that equal it are there. */
-export function withTies(k: number, rank: (depth: number) => RankedWords): RankedWords {
-  for (let depth = k + 1; ; depth *= 4) {
-    const { count, ordinals, scores } = rank(depth);
-    let end = Math.min(k, count);
-    while (end < count && scores[end] === scores[k - 1]) end++;
-    if (end < count || count < depth) return { count: end, ordinals: ordinals.subarray(0, end), scores: scores.subarray(0, end) };
-  }
+/** The first `count` of an answer. */
+export function firstWords({ ordinals, scores }: RankedWords, count: number): RankedWords {
+  return { count, ordinals: ordinals.subarray(0, count), scores: scores.subarray(0, count) };
 }
 
 /** The first `max` of some terms, each once, in the order of their bytes. */

@@ -11,9 +11,12 @@ export interface WordCalls {
   countWords(scratch: number, root: number, terms: number): number;
   matchWords(scratch: number, root: number, terms: number, ordinals: number, chunks: number): number;
   rankWords(scratch: number, root: number, terms: number, k: number, norm: number, normPerToken: number, allowed: number): number;
-  /** The answers of these two are bitmaps in the output. */
+  /** The answers of these five are bitmaps in the output. */
   findPhrase(scratch: number, root: number, terms: number, lastIsPrefix: boolean): number;
   findContaining(scratch: number, root: number, atEnd: boolean): number;
+  findAny(scratch: number, root: number, terms: number): number;
+  findLive(scratch: number, root: number): number;
+  findRange(scratch: number, root: number, atEnd: boolean): number;
   listPrefixed(scratch: number, root: number, max: number): number;
   ensureAllowed(scratch: number, bytes: number): number;
   wordsLines(root: number, part: number): number;

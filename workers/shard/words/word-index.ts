@@ -1,34 +1,23 @@
-// One collection's words in a shard's memory: chunks by ordinal, BM25, counts and phrases. A thin door: checks and copies here,
+// One collection's words in a shard's memory: chunks by ordinal, BM25, counts; term-bitmaps.ts looks for phrases. A thin door: checks and copies here,
 // the work in the kernel (assembly/words/). The owner's thread writes; any thread with a Kernel of its own may search.
 import { assert } from '../../../src/base/assert.js';
 import type { LexicalStatistics } from '../../../src/contract/ranking.js';
 import { bm25Of } from '../../../src/rank/bm25.js';
-import { chunkTerms } from '../../../src/text/rank-terms.js';
-import { countOf, type Instance } from '../instance.js';
-import { LINE_BYTES, NONE, ORDINALS_MAX } from '../layout.js';
-import { firstTerms, PARTS, withTies, type Bitmap, type RankedWords, type WordBytes } from './word-answers.js';
-import { WordInput } from './word-input.js';
+import { CHUNK_TERMS_MAX, chunkTerms } from '../../../src/text/rank-terms.js';
+import { countOf } from '../instance.js';
+import { LINE_BYTES, ORDINALS_MAX } from '../layout.js';
+import { withTies } from '../with-ties.js';
+import { TermBitmaps } from './term-bitmaps.js';
+import { firstTerms, firstWords, PARTS, type Bitmap, type RankedWords, type WordBytes } from './word-answers.js';
 
 /** Postings between two looks at the clock: about a fifth of a millisecond. */
 const MERGE_STEP = 8192;
-/** A chunk's length is kept in sixteen bits. Chunks are bounded far below (CHUNK_SIZE_MAX characters). */
-const TOKENS_MAX = 0xffff;
 const ROOT_TOKENS = 0;
 const ROOT_CHUNKS = 8;
 const NOT_THERE = -2;
 const NOT_PLAIN = -3;
 
-export class WordIndex {
-  private readonly input: WordInput;
-
-  /** `root` is the address of the index; another thread's Kernel attaches by it. */
-  constructor(
-    private readonly instance: Instance,
-    readonly root: number,
-  ) {
-    this.input = new WordInput(instance);
-  }
-
+export class WordIndex extends TermBitmaps {
   get chunks(): number {
     return this.instance.word(this.root + ROOT_CHUNKS);
   }
@@ -40,18 +29,18 @@ export class WordIndex {
   /** Adds a chunk that is not in the index. Tokens hold no zero character. Throws ArenaFull with nothing changed. */
   add(ordinal: number, tokens: readonly string[]): void {
     assertOrdinal(ordinal);
-    assert(tokens.length <= TOKENS_MAX, `a chunk of ${tokens.length} tokens`);
+    assert(tokens.length <= CHUNK_TERMS_MAX, `a chunk of ${tokens.length} tokens`);
     const bytes = this.input.setTokens(tokens);
     countOf(this.instance.calls.addWords(this.instance.scratch, this.root, ordinal, tokens.length, bytes));
   }
 
-  /** Adds a chunk with the tokens of chunkTerms, which the kernel finds by itself in plain text. Throws ArenaFull with nothing changed. */
+  /** Adds a chunk with the tokens of chunkTerms without a language, which the kernel finds by itself in plain text. Throws ArenaFull with nothing changed. */
   addText(ordinal: number, text: string): void {
     assertOrdinal(ordinal);
-    assert(text.length <= TOKENS_MAX, `a chunk of ${text.length} characters`);
+    if (text.length > CHUNK_TERMS_MAX) return this.add(ordinal, chunkTerms(text, 'none'));
     const bytes = this.input.setText(text);
     const added = countOf(this.instance.calls.addPlain(this.instance.scratch, this.root, ordinal, bytes));
-    if (added === NOT_PLAIN) this.add(ordinal, chunkTerms(text));
+    if (added === NOT_PLAIN) this.add(ordinal, chunkTerms(text, 'none'));
   }
 
   /** Takes out a chunk; `tokens` are those it was added with. Throws ArenaFull with nothing changed. */
@@ -75,37 +64,23 @@ export class WordIndex {
     const { factors, norm, normPerToken, scale } = bm25Of(statistics);
     const { calls, scratch } = this.instance;
     this.input.setTerms(terms, factors);
-    const end = allowed ? this.input.setBitmap(allowed) : NONE;
+    const end = this.instance.setBitmap(allowed);
     const count = countOf(calls.rankWords(scratch, this.root, terms.length, k, norm, normPerToken, end));
-    const { output } = this.instance;
-    const scores = Float64Array.from(this.instance.copyWords(output + 4 * k, count), (score) => score / scale);
-    return { count, ordinals: this.instance.copyWords(output, count), scores };
+    const scores = Float64Array.from(this.instance.copyWords(this.instance.output + 4 * k, count), (score) => score / scale);
+    return { count, ordinals: this.instance.copyWords(this.instance.output, count), scores };
   }
 
   /** As rank, with all further chunks whose score equals the k-th. */
   rankWithTies(terms: readonly string[], statistics: LexicalStatistics, k: number, allowed?: Bitmap): RankedWords {
-    return withTies(k, (depth) => this.rank(terms, statistics, depth, allowed));
+    return withTies(k, (depth) => this.rank(terms, statistics, depth, allowed), firstWords);
   }
 
   /** How many of the distinct terms each chunk has. */
   matched(ordinals: Uint32Array, terms: readonly string[]): Uint32Array {
     this.input.setTerms(terms);
-    const at = this.input.setOrdinals(ordinals);
+    const at = this.instance.setOrdinals(ordinals);
     countOf(this.instance.calls.matchWords(this.instance.scratch, this.root, terms.length, at, ordinals.length));
     return this.instance.copyWords(at, ordinals.length);
-  }
-
-  /** The chunks in which the tokens, at least one, follow each other; of the last, with `lastIsPrefix`, perhaps only the beginning. */
-  phrase(tokens: readonly string[], lastIsPrefix = false): Bitmap {
-    assert(tokens.length > 0, 'a phrase without a token');
-    this.input.setTerms(tokens);
-    return this.copyBitmap(this.instance.calls.findPhrase(this.instance.scratch, this.root, tokens.length, lastIsPrefix));
-  }
-
-  /** The chunks that have a token with `piece` in it; with `atEnd`, one that ends with it. For those that begin with it: `phrase`. */
-  containing(piece: string, atEnd = false): Bitmap {
-    this.input.setTerms([piece]);
-    return this.copyBitmap(this.instance.calls.findContaining(this.instance.scratch, this.root, atEnd));
   }
 
   /** The first `max` terms that begin with `prefix`, in the order of their bytes. */
@@ -138,10 +113,6 @@ export class WordIndex {
   /** Gives the memory back. The index must not be used after it, on any thread. */
   drop(): void {
     this.instance.calls.dropWords(this.root);
-  }
-
-  private copyBitmap(words: number): Bitmap {
-    return this.instance.copyWords(this.instance.output, countOf(words));
   }
 }
 

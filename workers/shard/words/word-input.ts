@@ -1,7 +1,6 @@
-// Puts questions, chunks and bitmaps where the kernel's calls on words take them from. Terms go as UTF-8, each with a zero byte.
+// Puts questions and chunks where the kernel's calls on words take them from. Terms go as UTF-8, each with a zero byte.
 // One for each WordIndex, on its thread.
-import { addressOf, type Instance } from '../instance.js';
-import type { Bitmap } from './word-answers.js';
+import type { Instance } from '../instance.js';
 
 export class WordInput {
   constructor(private readonly instance: Instance) {}
@@ -25,18 +24,5 @@ export class WordInput {
     const at = this.instance.reserveInput(4 * terms.length + 3 * text.length + 1);
     if (factors) this.instance.writeFloats(at, factors);
     this.instance.writeText(at + 4 * terms.length, text);
-  }
-
-  /** Answers how many ordinals the bitmap has. */
-  setBitmap(bitmap: Bitmap): number {
-    this.setOrdinals(bitmap);
-    return 32 * bitmap.length;
-  }
-
-  /** Answers where they stand. */
-  setOrdinals(ordinals: Uint32Array): number {
-    const at = addressOf(this.instance.calls.ensureAllowed(this.instance.scratch, ordinals.byteLength + 8));
-    this.instance.writeWords(at, ordinals);
-    return at;
   }
 }

@@ -20,7 +20,7 @@ for (const seed of SEEDS) {
     for (let ordinal = 0; ordinal < 2000; ordinal++) {
       const text = randomText(prng);
       index.addText(ordinal, text);
-      naive.chunks.set(ordinal, chunkTerms(text));
+      naive.chunks.set(ordinal, chunkTerms(text, 'none'));
     }
     const all = [...new Set([...naive.chunks.values()].flat())];
     const { chunks, tokens } = naive.statistics([]);

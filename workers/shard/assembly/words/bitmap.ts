@@ -2,9 +2,10 @@
 // them. Any thread.
 import { SCRATCH_OUTPUT } from '../../layout';
 import { areaAt, ensureArea } from '../scratch';
-import { atEnd, countOf, Cursor, nextBlock, openCursor, ordinalAt } from './cursor';
+import { atEnd, baseOf, blockOf, countOf, Cursor, nextBlock, openCursor, ordinalAt } from './cursor';
 import { isLive } from './live';
-import { unpackOrdinals } from './unpack';
+import { termAt } from './segment';
+import { bitmapAt, bitmapBytes, unpackOrdinals } from './unpack';
 import { Words } from './words';
 
 /** Words of a bitmap for all ordinals of the index. */
@@ -28,11 +29,32 @@ export function openBitmap(scratch: usize, words: Words): usize {
 
 /** Sets the bits of all live chunks that have the term. */
 export function setTerm(bitmap: usize, cursor: Cursor, segment: usize, term: u32): void {
+  const isWhole = termAt(segment, term).dead == 0;
   for (openCursor(cursor, segment, term); !atEnd(cursor); nextBlock(cursor)) {
+    if (isWhole && blockOf(cursor, cursor.block).isBitmap) {
+      joinBits(bitmap, cursor);
+      continue;
+    }
     unpackOrdinals(cursor);
     for (let i: u32 = 0; i < countOf(cursor); i++) {
       const ordinal = ordinalAt(cursor, i);
-      if (isLive(segment, ordinal)) setBit(bitmap, ordinal);
+      if (isWhole || isLive(segment, ordinal)) setBit(bitmap, ordinal);
     }
+  }
+}
+
+/** Takes over a block that is a bitmap itself, from its own first ordinal on. */
+function joinBits(bitmap: usize, cursor: Cursor): void {
+  const base = baseOf(cursor, cursor.block);
+  const from = bitmapAt(cursor);
+  const bytes = bitmapBytes(blockOf(cursor, cursor.block).last - base);
+  const shift = <u64>((base + 1) & 63);
+  let to = bitmap + (((base + 1) & ~63) >> 3);
+  for (let at = from; at < from + bytes; at += 8, to += 8) {
+    const bits = load<u64>(at);
+    store<u64>(to, load<u64>(to) | (bits << shift));
+    const above = shift ? bits >> (64 - shift) : 0;
+    // Behind the last chunk there may be no room, nor anything to write.
+    if (above) store<u64>(to, load<u64>(to, 8) | above, 8);
   }
 }

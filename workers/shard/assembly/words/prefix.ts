@@ -56,7 +56,7 @@ function containingInHead(head: Head, ref: TermRef, atEnd: bool, bitmap: usize):
 }
 
 /** Whole characters match whole characters: in UTF-8 no character is part of another. */
-function holds(at: usize, length: u32, ref: TermRef, atEnd: bool): bool {
+export function holds(at: usize, length: u32, ref: TermRef, atEnd: bool): bool {
   if (length < ref.length) return false;
   const last = length - ref.length;
   for (let i = atEnd ? last : 0; i <= last; i++) if (equalBytes(at + i, ref.at, ref.length)) return true;
