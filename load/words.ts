@@ -1,14 +1,14 @@
 // The index of words against its peers, one thread each, on windows of 22 words of real texts: rate of indexing, bytes a chunk, and
-// questions a second for any of 2, 5 and 9 words, the ten best. By CPU time, so that other work on the machine counts little.
-// node dist/load/words.js [--chunks N] [--tiny]
-import { readFileSync } from 'node:fs';
+// questions a second for any of 2, 5 and 9 words, the ten best, and for phrases and prefixes (of which ours answers all chunks, as
+// filters want them). By CPU time, so that other work on the machine counts little. node dist/load/words.js [--chunks N] [--tiny]
 import { chunkTerms } from '../src/text/rank-terms.js';
-import { Kernel } from '../workers/shard/kernel.js';
+import { tokensOf } from '../src/text/tokenize.js';
 import type { WordIndex } from '../workers/shard/words/word-index.js';
 import { readArguments } from './kit/arguments.js';
 import { printTable, whole } from './kit/report.js';
-import { cpuMs, measureTantivy, questionRate, type PeerFigures, type Questions } from './kit/word-peers.js';
-import { drawQuestions, readWordWindows, WINDOW_WORDS, type WordWindows } from './kit/word-windows.js';
+import { createWordIndex } from './kit/word-kernel.js';
+import { cpuMs, measureInPython, measureMiniSearch, measureOrama, questionRate, type PeerFigures, type Questions } from './kit/word-peers.js';
+import { drawPhrases, drawPrefixes, drawQuestions, readWordWindows, WINDOW_WORDS, type WordWindows } from './kit/word-windows.js';
 
 const TERMS = [2, 5, 9];
 /** A question of rare words leaves out those that more than one chunk in fifty has. */
@@ -17,13 +17,6 @@ const K = 10;
 const BACKGROUND_MS = 2;
 /** Chunks between two turns of the background. */
 const TURN = 256;
-
-function createIndex(): WordIndex {
-  const module = new WebAssembly.Module(readFileSync(new URL('../workers/shard/kernel.wasm', import.meta.url)));
-  const kernel = new Kernel(module, new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true }));
-  kernel.format();
-  return kernel.createWords();
-}
 
 /** The longest slice of any kind, in milliseconds of CPU time. */
 class Slices {
@@ -48,6 +41,7 @@ function fill(index: WordIndex, windows: readonly string[], slices: Slices): num
 
 function askAll(index: WordIndex, questions: Questions): Record<string, number> {
   const rates = Object.entries(questions).map(([kind, all]) => {
+    if (kind === 'phrase' || kind === 'prefix') return [kind, questionRate(all.length, () => all.forEach((terms) => index.phrase(terms, kind === 'prefix')))];
     const asked = all.map((terms) => ({ terms, statistics: index.statistics(terms) }));
     return [kind, questionRate(asked.length, () => asked.forEach(({ terms, statistics }) => index.rank(terms, statistics, K)))];
   });
@@ -58,8 +52,8 @@ const bytesOf = (index: WordIndex): number => Object.values(index.bytes()).reduc
 
 /** As it stands after the adds, and merged into one segment, as an index that rests. */
 function measureOurs({ windows }: WordWindows, questions: Questions): PeerFigures[] {
-  fill(createIndex(), windows.slice(0, 20_000), new Slices()); // Warms the compilers up.
-  const index = createIndex();
+  fill(createWordIndex(), windows.slice(0, 20_000), new Slices()); // Warms the compilers up.
+  const index = createWordIndex();
   const slices = new Slices();
   const rate = fill(index, windows, slices);
   const asItIs = { name: 'ours, as added', rate, bytes: bytesOf(index) / windows.length, questions: askAll(index, questions) };
@@ -72,13 +66,13 @@ function measureOurs({ windows }: WordWindows, questions: Questions): PeerFigure
 
 function questionsOf({ windows, questions }: WordWindows, count: number): Questions {
   const chunks = new Map<string, number>();
-  for (const window of windows) for (const term of new Set(chunkTerms(window))) chunks.set(term, (chunks.get(term) ?? 0) + 1);
+  for (const window of windows) for (const term of new Set(chunkTerms(window, 'none'))) chunks.set(term, (chunks.get(term) ?? 0) + 1);
   const rare = questions.map((question) => question.filter((term) => (chunks.get(term) ?? 0) < windows.length * RARE_SHARE));
   const kinds = TERMS.flatMap((terms): [string, string[][]][] => [
     [`${terms} words`, drawQuestions(questions, terms, count)],
     [`${terms} rare words`, drawQuestions(rare, terms, count)],
   ]);
-  return Object.fromEntries(kinds);
+  return { ...Object.fromEntries(kinds), phrase: drawPhrases(windows, count), prefix: drawPrefixes(questions, count) };
 }
 
 const { tiny, number } = readArguments('chunks');
@@ -86,9 +80,12 @@ const given = readWordWindows(number('chunks', tiny ? 3000 : 130_000));
 if (given) {
   const questions = questionsOf(given, tiny ? 20 : 1000);
   const ours = measureOurs(given, questions);
-  const tantivy = measureTantivy(given.windows.map((text) => chunkTerms(text).join(' ')), questions);
-  const rows = [...ours, ...(tantivy ? [tantivy] : [])].map(({ name, rate, bytes, questions: rates }) => [
-    name, whole(rate), Number.isNaN(bytes) ? '' : bytes.toFixed(0), ...Object.keys(questions).map((kind) => whole(rates[kind] as number)),
+  // Words as ours are split.
+  const split = given.windows.map((text) => tokensOf(text).join(' '));
+  const python = (['tantivy', 'fts5'] as const).flatMap((peer) => measureInPython(peer, split, questions) ?? []);
+  const peers = [...python, measureMiniSearch(split, questions), await measureOrama(split, questions)];
+  const rows = [...ours, ...peers].map(({ name, rate, bytes, questions: rates }) => [
+    name, whole(rate), Number.isNaN(bytes) ? '' : bytes.toFixed(0), ...Object.keys(questions).map((kind) => (rates[kind] === undefined ? '' : whole(rates[kind]))),
   ]);
   printTable(`${whole(given.windows.length)} chunks of ${WINDOW_WORDS} words, ${K} best, a second of CPU time`, [['', 'chunks/s', 'bytes', ...Object.keys(questions)], ...rows]);
 }

@@ -1,5 +1,5 @@
 // Judged collections of ../shared/data (corpus.jsonl, queries.jsonl, qrels.tsv), and how good a ranking by exact cosine is.
-// Used by load/embed-quality.ts.
+// Used by load/embed-quality.ts and, through word-quality.ts, by load/languages.ts.
 import { readFileSync } from 'node:fs';
 
 const DEPTH = 10;
@@ -52,9 +52,17 @@ export function meanNdcg(documents: readonly JudgedDocument[], documentRows: rea
   return ndcgs.reduce((sum, ndcg) => sum + ndcg, 0) / ndcgs.length;
 }
 
-function ndcgOf(ranking: readonly string[], grades: ReadonlyMap<string, number>): number {
+/** `ranking`: the best first, at least 10 of them where there are so many. */
+export function ndcgOf<Id>(ranking: readonly Id[], grades: ReadonlyMap<Id, number>): number {
   const ideal = gainOf([...grades.values()].sort((a, b) => b - a));
   return ideal === 0 ? 0 : gainOf(ranking.map((id) => grades.get(id) ?? 0)) / ideal;
+}
+
+/** The share of the relevant documents that the ranking has. */
+export function recallOf<Id>(ranking: readonly Id[], grades: ReadonlyMap<Id, number>): number {
+  const wanted = [...grades].filter(([, grade]) => grade > 0);
+  const found = new Set(ranking);
+  return wanted.length === 0 ? 0 : wanted.filter(([id]) => found.has(id)).length / wanted.length;
 }
 
 /** Discounted cumulative gain: Järvelin and Kekäläinen (2002), the gain being the grade itself. */

@@ -1,21 +1,30 @@
-// The peer of the index of words, tantivy in a Python process, and the clock for both.
-// Used by load/words.ts.
+// The peers of the index of words: MiniSearch and Orama in this process, tantivy and SQLite's FTS5 in a Python process; and the
+// clock for all of them. Used by load/words.ts.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { create, insertMultiple, search } from '@orama/orama';
+import MiniSearch from 'minisearch';
 
-/** By kind of question, e.g. `5 words`. */
+/** By kind: `phrase`, `prefix`, or how many words of which any may be there. */
 export type Questions = Readonly<Record<string, readonly (readonly string[])[]>>;
 
 export interface PeerFigures {
   readonly name: string;
   /** Documents a second of CPU time. */
   readonly rate: number;
+  /** NaN where the memory is the heap's. */
   readonly bytes: number;
-  /** Questions a second of CPU time, by kind. */
-  readonly questions: Readonly<Record<string, number>>;
+  /** Questions a second of CPU time, by kind; absent where the peer has no such question. */
+  readonly questions: Readonly<Record<string, number | undefined>>;
 }
+
+type Ask = (kind: string, terms: readonly string[]) => unknown;
+
+const TOP = 10;
+/** The peers in JavaScript take milliseconds a question. */
+const FEW = 30;
 
 /** Milliseconds of CPU time of this process: other work on the machine is not in it. */
 export function cpuMs(): number {
@@ -33,18 +42,45 @@ export function questionRate(count: number, ask: () => void): number {
   return (count / (rounds.sort((a, b) => a - b)[2] as number)) * 1000;
 }
 
-/** Undefined, said on standard output, where there is no Python with tantivy. The words given are split as ours are. */
-export function measureTantivy(windows: readonly string[], questions: Questions): PeerFigures | undefined {
+/** It has no phrases. */
+export function measureMiniSearch(windows: readonly string[], questions: Questions): PeerFigures {
+  const index = new MiniSearch({ fields: ['text'], tokenize: (text) => text.split(' '), processTerm: (term) => term });
+  const startedAt = cpuMs();
+  index.addAll(windows.map((text, id) => ({ id, text })));
+  const rate = (windows.length / (cpuMs() - startedAt)) * 1000;
+  return { name: 'MiniSearch 7', rate, bytes: NaN, questions: ratesOf(questions, (kind, terms) => index.search(terms.join(' '), { prefix: kind === 'prefix' }).slice(0, TOP)) };
+}
+
+/** It has no phrases either; a question of words finds what begins with them, which is its way. */
+export async function measureOrama(windows: readonly string[], questions: Questions): Promise<PeerFigures> {
+  const index = create({ schema: { text: 'string' } as const, components: { tokenizer: { language: 'english', normalizationCache: new Map<string, string>(), tokenize: (text: string) => [...new Set(text.split(' '))] } } });
+  const startedAt = cpuMs();
+  await insertMultiple(index, windows.map((text) => ({ text })), windows.length);
+  const rate = (windows.length / (cpuMs() - startedAt)) * 1000;
+  return { name: 'Orama 3', rate, bytes: NaN, questions: ratesOf(questions, (_, terms) => search(index, { term: terms.join(' '), limit: TOP, threshold: 1 })) };
+}
+
+function ratesOf(questions: Questions, ask: Ask): PeerFigures['questions'] {
+  const rates = Object.entries(questions).map(([kind, all]) => {
+    const few = all.slice(0, FEW);
+    return [kind, kind === 'phrase' ? undefined : questionRate(few.length, () => few.forEach((terms) => ask(kind, terms)))];
+  });
+  return Object.fromEntries(rates) as PeerFigures['questions'];
+}
+
+/** `peer` is tantivy or fts5. Undefined, said on standard output, where there is no Python with it. */
+export function measureInPython(peer: 'tantivy' | 'fts5', windows: readonly string[], questions: Questions): PeerFigures | undefined {
   const python = process.env['PYTHON'] ?? 'python3';
-  if (spawnSync(python, ['-c', 'import tantivy']).status !== 0) {
-    console.log('skipped: tantivy (pip install tantivy; PYTHON names the interpreter)');
+  const wanted = peer === 'tantivy' ? 'tantivy' : 'sqlite3';
+  if (spawnSync(python, ['-c', `import ${wanted}`]).status !== 0) {
+    console.log(`skipped: ${peer} (a Python with ${wanted}; PYTHON names the interpreter)`);
     return undefined;
   }
   const folder = mkdtempSync(join(tmpdir(), 'sheaf-words-'));
   try {
     const file = join(folder, 'given.json');
     writeFileSync(file, JSON.stringify({ windows, questions }));
-    return JSON.parse(execFileSync(python, ['load/kit/words_tantivy.py', file], { encoding: 'utf8' })) as PeerFigures;
+    return JSON.parse(execFileSync(python, ['load/kit/words_peer.py', peer, file], { encoding: 'utf8' })) as PeerFigures;
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -35,6 +35,23 @@ export function drawQuestions(questions: readonly (readonly string[])[], terms: 
   });
 }
 
+/** Two words that follow each other in a random window. */
+export function drawPhrases(windows: readonly string[], count: number): string[][] {
+  const prng = createPrng(count);
+  return Array.from({ length: count }, () => {
+    const tokens = tokensOf(windows[prng.int(windows.length)] as string);
+    const at = prng.int(Math.max(1, tokens.length - 1));
+    return tokens.slice(at, at + 2);
+  }).filter((phrase) => phrase.length === 2);
+}
+
+/** The first four letters of a random word of a query. */
+export function drawPrefixes(questions: readonly (readonly string[])[], count: number): string[][] {
+  const prng = createPrng(count);
+  const words = questions.flat().filter((word) => /^[a-z]{5,}$/.test(word));
+  return Array.from({ length: count }, () => [(words[prng.int(words.length)] as string).slice(0, 4)]);
+}
+
 function readLines(folder: string, name: string): { title?: string; text: string }[] {
   return readFileSync(`${folder}/${name}`, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line) as { title?: string; text: string });
 }
