@@ -40,6 +40,12 @@ export const SHARD_PAGES_MAX = 65_536;
 /** How deep each ranking is taken in modes boost and hybrid: this many times k, and at least the minimum. */
 export const CANDIDATES_PER_K = 5;
 export const CANDIDATES_MIN = 50;
+/** Fusion of ranks: what is added to each rank (Cormack et al. 2009). */
+export const FUSION_K_DEFAULT = 60;
+export const FUSION_K_MAX = 1_000_000;
+/** What the halves of mode hybrid weigh. Those of score: `node dist/load/retrieval-quality.js` has what they reach. */
+export const FUSION_WEIGHTS_DEFAULT = { rank: { vector: 1, lexical: 1 }, score: { vector: 0.6, lexical: 0.4 } } as const;
+export const FUSION_WEIGHT_MAX = 1000;
 /** How many candidates are reranked where a search does not say; never fewer than k. */
 export const RERANK_DEPTH_DEFAULT = 50;
 /** How much of a query modes boost and hybrid look for words in, and how many distinct ones they take; the rest counts for nothing. */

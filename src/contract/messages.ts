@@ -2,10 +2,12 @@
 // A shard is changed by commands alone, and applying one reads no clock and no random number: the same commands in the
 // same order give the same shard on any machine.
 import type { WireError } from './errors.js';
+import type { DetailsWanted, HydratedHit } from './hits.js';
 import type { CollectionId, DocId, Tenant } from './ids.js';
+import type { Language } from './language.js';
 import type { PackedDocuments } from './prepared-document.js';
-import type { ChunkPosition, HydratedHit, LexicalStatistics, Narrowed, RankedHit, ShardHits, ShardSearch } from './ranking.js';
-import type { ChunkDetail, Collection, CollectionChange, CollectionKey, DocumentDetail } from './resources.js';
+import type { ChunkPosition, LexicalStatistics, Narrowed, RankedHit, ShardHits, ShardSearch } from './ranking.js';
+import type { ChunkDetail, Collection, CollectionChange, CollectionKey, DocumentDetail, StoredCollection } from './resources.js';
 import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from './tenants.js';
 
 /** What a shard must know of a collection to work on its part of it. */
@@ -13,6 +15,7 @@ export interface CollectionRef {
   id: CollectionId;
   generation: number;
   dim: number;
+  language: Language;
 }
 
 export interface ShardCounts {
@@ -51,7 +54,7 @@ export interface ShardCommands {
   /** Where chunks stand whose scores are equal across shards. */
   locate: { request: { collection: CollectionId; ordinals: Uint32Array }; answer: ChunkPosition[] };
   /** In the order of `hits`; null where a chunk has changed since the search. `withParts`: to be scored again. */
-  hydrate: { request: { collection: CollectionId; head: string; priorityKey: string; narrowed: Narrowed; hits: RankedHit[]; withParts?: boolean }; answer: (HydratedHit | null)[] };
+  hydrate: { request: { collection: CollectionId; head: string; priorityKey: string; narrowed: Narrowed; hits: RankedHit[]; withParts?: boolean; details?: DetailsWanted }; answer: (HydratedHit | null)[] };
   /** `room`: by how many chunks the collection may grow; a document that wants more is refused with `chunk_limit_reached`. */
   put: { request: { collection: CollectionRef; document: Uint8Array; vectors: Float32Array; room?: number }; answer: { chunks: number; version: number } };
   /** Several puts in order, in one commit; each has an outcome of its own. */
@@ -73,11 +76,11 @@ export interface ShardCommands {
   textVectors: { request: { collection: CollectionRef; ordinals: Uint32Array }; answer: TextVectors };
   getContent: { request: { collection: CollectionId; rid: string }; answer: { text: string | null } | null };
   /** The catalog's commands: shard 0 owns it. */
-  loadCatalog: { request: Record<never, never>; answer: Collection[] };
+  loadCatalog: { request: Record<never, never>; answer: StoredCollection[] };
   /** `collectionsMax`: how many the tenant may have; one more is refused with `collection_limit_reached`. */
-  createCollection: { request: { collection: Omit<Collection, 'id'>; collectionsMax?: number }; answer: Collection };
+  createCollection: { request: { collection: Omit<Collection, 'id'>; collectionsMax?: number }; answer: StoredCollection };
   /** Refused with `collection_not_found` when no collection has this name and id any more; `collection_conflict` for a new name that is taken. */
-  updateCollection: { request: { collection: CollectionKey; change: CollectionChange }; answer: Collection };
+  updateCollection: { request: { collection: CollectionKey; change: CollectionChange }; answer: StoredCollection };
   deleteCollection: { request: { collection: CollectionKey }; answer: null };
   loadTenants: { request: Record<never, never>; answer: StoredTenants };
   /** A new tenant with its first key. Refused with `tenant_exists`. */
@@ -85,7 +88,7 @@ export interface ShardCommands {
   /** `tenant` is the record to change where the tenant has collections only and no record yet. Refused with `tenant_not_found`. */
   updateTenant: { request: { tenant: TenantRecord; change: TenantChange }; answer: TenantRecord };
   /** Answers the collections that went with it. Refused with `tenant_not_found`, `tenant_not_empty` where not `force`. */
-  deleteTenant: { request: { tenant: Tenant; force: boolean }; answer: Collection[] };
+  deleteTenant: { request: { tenant: Tenant; force: boolean }; answer: StoredCollection[] };
   /** A new key; `tenant` is the record to write where the tenant has none yet. Answers the revoked key that went for it. Refused with `tenant_not_found`, `key_limit_reached`. */
   createKey: { request: { tenant: TenantRecord; key: KeyRecord }; answer: KeyRecord | null };
   /** Answers the key as it is then; one that was revoked keeps its time. Refused with `key_not_found`. */

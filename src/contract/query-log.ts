@@ -3,7 +3,7 @@
 // comes with each message.
 import type { CollectionId } from './ids.js';
 import type { ContentFilter } from './api/search.js';
-import type { RerankSettings } from './ranking.js';
+import type { FusionSettings, RerankSettings } from './ranking.js';
 import type { SearchMode, SearchTiming } from './resources.js';
 
 /** One search, as it is stored. Its collection and its id are the key. */
@@ -35,6 +35,10 @@ export interface LoggedRest {
   common_tenant?: string;
   common_collection?: string;
   rerank?: RerankSettings;
+  fusion?: FusionSettings;
+  explain?: true;
+  relevance?: true;
+  highlight?: true;
   /** Ranked by words alone. */
   degraded?: true;
   timing: SearchTiming;

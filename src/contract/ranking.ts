@@ -30,6 +30,15 @@ export interface HybridQuery {
   statistics: LexicalStatistics;
 }
 
+/** What each half of mode hybrid counts for: one of 0 is not searched. */
+export interface FusionWeights {
+  vector: number;
+  lexical: number;
+}
+
+/** How mode hybrid makes one score of its halves: weight / (k + rank), or weight * score. */
+export type FusionSettings = { method: 'rank'; k: number; weights: FusionWeights } | { method: 'score'; weights: FusionWeights };
+
 export type LexicalQuery = BoostQuery | HybridQuery;
 
 export interface ShardSearch {
@@ -39,6 +48,10 @@ export interface ShardSearch {
   k: number;
   narrowing?: Narrowing;
   lexical?: LexicalQuery;
+  /** A sample of cosines is wanted. */
+  sample?: boolean;
+  /** In mode hybrid: the chunks of each ranking come with their scores of the other one. */
+  bothScores?: boolean;
 }
 
 /** Best first; equal scores in document and chunk order. The arrays are of one length. */
@@ -48,8 +61,10 @@ export interface RankedList {
   stamps: Uint32Array;
   /** Of the vector ranking: cosines, with the priority applied unless the mode is hybrid. Of the lexical one: BM25. */
   scores: Float64Array;
-  /** NaN in the lexical ranking. */
+  /** NaN in the lexical ranking, unless both scores were asked for. */
   cosines: Float32Array;
+  /** BM25, where both scores were asked for. */
+  words?: Float64Array;
   /** Of modes boost and hybrid, where any is not 0. */
   priorities?: Float64Array;
   /** Of mode boost: how many terms of the query each chunk has. */
@@ -60,6 +75,7 @@ export interface ShardHits {
   vector: RankedList;
   /** Of mode hybrid. */
   lexical?: RankedList;
+  sample?: CosineSample;
   /** Time spent on finding what may be ranked. */
   filterMs: number;
   vectorMs: number;
@@ -74,9 +90,17 @@ export interface Ranks {
 
 /** How a hit got its score before the priority. */
 export type Basis =
-  | { readonly mode: 'vector'; readonly cosine: number }
-  | { readonly mode: 'boost'; readonly cosine: number; readonly boost: number; readonly matched: number; readonly wanted: number }
-  | ({ readonly mode: 'hybrid'; readonly cosine?: number } & Readonly<Ranks>);
+  | { readonly mode: 'vector'; readonly cosine: number; readonly vectorRank?: number }
+  | { readonly mode: 'boost'; readonly cosine: number; readonly vectorRank?: number; readonly boost: number; readonly matched: number; readonly wanted: number }
+  | ({ readonly mode: 'hybrid'; readonly fusion: FusionSettings } & Halves);
+
+/** What the halves of mode hybrid say of a chunk: of a half that does not have it, nothing; in score fusion both know their scores. */
+export interface Halves extends Readonly<Ranks> {
+  readonly cosine?: number;
+  readonly bm25?: number;
+  /** BM25 over the best of the ranking. */
+  readonly share?: number;
+}
 
 /** One hit to turn into JSON, as the front thread has ranked it. */
 export interface RankedHit {
@@ -100,27 +124,10 @@ export interface RerankSettings {
   depth: number;
 }
 
-/** A hit as a client gets it. */
-export interface HydratedHit {
-  /** Chunk id. */
-  id: string;
-  /** The whole hit, as JSON text. */
-  json: string;
-  /** Where they were asked for. */
-  parts?: HitParts;
-}
-
-/** What a hit is made of, its score aside. */
-export interface HitParts {
-  /** JSON of the fields that all hits of a collection begin with, without the brace at the end. */
-  head: string;
-  id: string;
-  /** Absent where the chunk was ingested as a vector. */
-  text?: string;
-  metaJson: string;
-  reason: string;
-  /** Of the chunk's document; 0 for none. */
-  priority: { key: string; value: number };
+/** Cosines of a query with a sample of a collection's chunks, summed up. */
+export interface CosineSample {
+  count: number;
+  sum: number;
 }
 
 /** Where a chunk stands. */

@@ -26,7 +26,7 @@ export interface Bm25 {
 }
 
 export function bm25Of({ chunks, tokens, frequencies }: LexicalStatistics): Bm25 {
-  const most = frequencies.map((frequency) => idfOf(chunks, frequency) * (K1 + 1));
+  const most = idfsOf({ chunks, frequencies }).map((idf) => idf * (K1 + 1));
   const sum = most.reduce((total, weight) => total + weight, 0);
   const scale = 2 ** Math.floor(30 - Math.log2(Math.max(sum, 1)));
   const meanLength = Math.max(1, tokens) / Math.max(1, chunks);
@@ -37,6 +37,12 @@ export function bm25Of({ chunks, tokens, frequencies }: LexicalStatistics): Bm25
     scale,
   };
 }
+
+/** How rare each term is: what it weighs. */
+export const idfsOf = ({ chunks, frequencies }: Pick<LexicalStatistics, 'chunks' | 'frequencies'>): number[] => frequencies.map((frequency) => idfOf(chunks, frequency));
+
+/** What no chunk's score exceeds. */
+export const greatestBm25 = (statistics: Pick<LexicalStatistics, 'chunks' | 'frequencies'>): number => idfsOf(statistics).reduce((sum, idf) => sum + idf * (K1 + 1), 0);
 
 /** Writes between the counting and the scoring may leave more occurrences than chunks counted. */
 function idfOf(chunks: number, frequency: number): number {

@@ -1,6 +1,6 @@
 // The `match_reason` of a hit: how its score was made, in the words that clients of this interface already parse. Pure.
 // Called by the shard workers when they hydrate hits.
-import type { Basis, Narrowed } from '../contract/ranking.js';
+import type { Basis, FusionSettings, Halves, Narrowed } from '../contract/ranking.js';
 import { fieldReader, type MetaLayers } from './match-filter.js';
 
 export interface Priority {
@@ -29,11 +29,23 @@ export function matchReason(basis: Basis, narrowed: Narrowed, meta: () => MetaLa
 function basisReason(basis: Basis): string {
   if (basis.mode === 'vector') return `vector: cosine ${basis.cosine.toFixed(3)}`;
   if (basis.mode === 'boost') return `boost: cosine ${basis.cosine.toFixed(3)} + ${basis.boost.toFixed(3)} for exact tokens ${basis.matched}/${basis.wanted}`;
-  const { vectorRank, lexicalRank, cosine } = basis;
+  return `hybrid: ${basis.fusion.method === 'score' ? scoresReason(basis.fusion, basis) : ranksReason(basis.fusion, basis)}`;
+}
+
+function ranksReason({ k, weights }: Extract<FusionSettings, { method: 'rank' }>, { vectorRank, lexicalRank, cosine }: Halves): string {
+  const isPlain = weights.vector === 1 && weights.lexical === 1;
+  const weight = (of: number): string => (isPlain ? '' : `${of} * `);
   const halves: string[] = [];
-  if (vectorRank !== undefined) halves.push(`vector rank ${vectorRank} (cosine ${(cosine ?? 0).toFixed(3)})`);
-  if (lexicalRank !== undefined) halves.push(`lexical rank ${lexicalRank}`);
-  return `hybrid: ${halves.join(' + ')}, each 1/(60+rank)`;
+  if (vectorRank !== undefined) halves.push(`${weight(weights.vector)}vector rank ${vectorRank} (cosine ${(cosine ?? 0).toFixed(3)})`);
+  if (lexicalRank !== undefined) halves.push(`${weight(weights.lexical)}lexical rank ${lexicalRank}`);
+  return `${halves.join(' + ')}, each ${isPlain ? '1' : 'weight'}/(${k}+rank)`;
+}
+
+function scoresReason({ weights }: FusionSettings, { cosine, share }: Halves): string {
+  const halves: string[] = [];
+  if (cosine !== undefined) halves.push(`${weights.vector} * cosine ${cosine.toFixed(3)}`);
+  if (share !== undefined) halves.push(`${weights.lexical} * lexical ${share.toFixed(3)}`);
+  return halves.join(' + ');
 }
 
 function filtersReason(fields: readonly string[], meta: MetaLayers): string {

@@ -2,6 +2,7 @@
 // takes the entry in memory and writes it when the reply is out. Called by the search endpoints and by a replay; front thread.
 import type { CollectionName, Tenant } from '../contract/ids.js';
 import type { LoggedQuery, LoggedRest } from '../contract/query-log.js';
+import { fusionSettings } from '../rank/fusion-settings.js';
 import type { Context } from './context.js';
 import { searchCollection, searchShared, type SearchInput, type SearchResult } from './search.js';
 
@@ -56,12 +57,14 @@ function entryOf(context: Context, searcher: Searcher, input: SearchInput, resul
   };
 }
 
-function restOf({ common }: Context, { q, filters, embeddedFilters, contentFilter, includeCommon, rerank }: SearchInput, { timing, degraded }: SearchResult): LoggedRest {
+function restOf({ common, search }: Context, { q, filters, embeddedFilters, contentFilter, includeCommon, rerank, fusion, telling }: SearchInput, { timing, degraded }: SearchResult): LoggedRest {
   const rest: LoggedRest = { timing, ...(degraded && { degraded }) };
   if (filters) rest.filters = filters;
   if (embeddedFilters) rest.embedded_filters = embeddedFilters;
   if (contentFilter) rest.content_filter = contentFilter;
   if (rerank) rest.rerank = rerank;
+  if (fusion) rest.fusion = fusionSettings(fusion, search.fusion);
+  for (const told of ['explain', 'relevance', 'highlight'] as const) if (telling?.[told]) rest[told] = true;
   if (includeCommon === undefined) return rest;
   const searched = includeCommon && q !== undefined && common.enabled && { common_tenant: common.tenant, common_collection: common.collection };
   return { ...rest, include_common: includeCommon, ...searched };

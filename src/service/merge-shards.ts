@@ -13,7 +13,10 @@ export interface Candidate {
   readonly ordinal: Ordinal;
   readonly stamp: number;
   readonly score: number;
+  /** NaN where no ranking knows it. */
   readonly cosine: number;
+  /** BM25 of a vector candidate, where both scores were asked for. */
+  readonly words: number;
   readonly priority: number;
   /** Terms of the query it has; 0 where they were not counted. */
   readonly matched: number;
@@ -41,13 +44,14 @@ export function locate(shards: Shards, { id }: Collection, candidates: readonly 
 }
 
 function candidateAt(lists: readonly RankedList[], { shard, at }: Place): Candidate {
-  const { ordinals, stamps, scores, cosines, priorities, matched } = lists[shard] as RankedList;
+  const { ordinals, stamps, scores, cosines, words, priorities, matched } = lists[shard] as RankedList;
   return {
     shard,
     ordinal: ordinals[at] as Ordinal,
     stamp: stamps[at] as number,
     score: scores[at] as number,
     cosine: cosines[at] as number,
+    words: words?.[at] ?? NaN,
     priority: priorities?.[at] ?? 0,
     matched: matched?.[at] ?? 0,
   };

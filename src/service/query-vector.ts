@@ -19,7 +19,7 @@ export interface Sought {
 /** undefined only in modes that look at words, where `search.degrade` allows it. Throws as searchCollection does. */
 export async function queryVector(context: Context, collection: Collection, mode: SearchMode, { q, v, account, signal }: Sought): Promise<Float32Array | undefined> {
   if (v) return toVector(v, collection.dim, ['body', 'v']);
-  if (collection.embedder_type === IDENTITY_TYPE) throw new AppError('vectors_only', 'The collection holds vectors only: search it with `v`.');
+  checkHasText(collection);
   try {
     return await vectorOfText(context, collection, q as string, account ?? collection.tenant, signal);
   } catch (error) {
@@ -27,6 +27,11 @@ export async function queryVector(context: Context, collection: Collection, mode
     if (mayDegrade && error instanceof AppError && error.code === 'embedder_unavailable') return undefined;
     throw error;
   }
+}
+
+/** Throws `vectors_only` for a collection that no text can be sought in. */
+export function checkHasText({ embedder_type: type }: Collection): void {
+  if (type === IDENTITY_TYPE) throw new AppError('vectors_only', 'The collection holds vectors only: search it with `v`.');
 }
 
 /** The built-in embedder is not worth a cache: its share of a search is no greater than what looking up and keeping take. */

@@ -16,6 +16,8 @@ export function replayQuery(context: Context, searcher: Searcher, { query, colle
     ...(rest.embedded_filters && { embeddedFilters: rest.embedded_filters }),
     ...(rest.content_filter && { contentFilter: rest.content_filter }),
     ...(rest.rerank && { rerank: rest.rerank }),
+    ...(rest.fusion && { fusion: rest.fusion }),
+    telling: { explain: rest.explain ?? false, relevance: rest.relevance ?? false, highlight: rest.highlight ?? false },
     ...(rest.include_common !== undefined && { includeCommon: rest.include_common }),
   };
   return loggedSearch(context, { ...searcher, replayOf: query.id }, collection.tenant, collection.name, input);

@@ -1,7 +1,8 @@
 // The last step of a search that asks for it: a reranker reads the candidates beside the query, and its scores order them.
 // A chunk without text cannot be read, and keeps its place behind those that can. Called by search.ts; front thread.
 import { AppError } from '../contract/errors.js';
-import type { HitParts, RerankSettings } from '../contract/ranking.js';
+import type { HitParts } from '../contract/hits.js';
+import type { RerankSettings } from '../contract/ranking.js';
 import { hitJson } from '../rank/hit-json.js';
 import { rerankReason } from '../rank/match-reason.js';
 import { withPriority } from '../rank/priority.js';
@@ -38,6 +39,7 @@ export async function rerankHits({ rerankers }: Context, tenant: string, candida
 
 function rescored(parts: HitParts, instance: string, before: number): FoundHit {
   const after = withPriority(before, parts.priority.value);
+  const explain = parts.explain && { ...parts.explain, rerank: { instance, score: before } };
   const reason = rerankReason(parts.reason, instance, before, { ...parts.priority, before, after });
-  return { id: parts.id, score: after, json: hitJson({ ...parts, reason }, after) };
+  return { id: parts.id, score: after, json: hitJson({ ...parts, reason, ...(explain && { explain }) }, after) };
 }

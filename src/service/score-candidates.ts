@@ -1,7 +1,7 @@
 // The final order of a search: what each mode makes of the rankings, then the priority, then the k best. Equal scores stand by
 // document id and chunk order, in mode hybrid by vector rank before that. Used by search-shards.ts, on the front thread.
 import { chunkIdOf } from '../contract/ids.js';
-import type { Basis, ChunkPosition } from '../contract/ranking.js';
+import type { Basis, ChunkPosition, FusionSettings, Halves, Ranks } from '../contract/ranking.js';
 import type { Collection } from '../contract/resources.js';
 import { boostOf } from '../rank/boost.js';
 import { fusedScore, fuseRankings } from '../rank/fuse.js';
@@ -20,27 +20,36 @@ type Order = (a: ChunkPosition, b: ChunkPosition) => number;
 
 /** Candidates of mode vector, which are in their final order. */
 export const asVectorHits = (candidates: readonly Candidate[]): ScoredHit[] =>
-  candidates.map((candidate) => ({ candidate, score: candidate.score, basis: { mode: 'vector', cosine: candidate.cosine } }));
+  candidates.map((candidate, i) => ({ candidate, score: candidate.score, basis: { mode: 'vector', cosine: candidate.cosine, vectorRank: i + 1 } }));
 
 /** `wanted` is the number of distinct tokens of the query. */
 export async function rankBoosted(context: Context, collection: Collection, candidates: readonly Candidate[], wanted: number): Promise<ScoredHit[]> {
-  const hits = candidates.map((candidate): ScoredHit => {
+  const hits = candidates.map((candidate, i): ScoredHit => {
     const { cosine, matched, priority } = candidate;
     const boost = boostOf(context.search.boostWeight, matched, wanted);
-    return { candidate, score: withPriority(cosine + boost, priority), basis: { mode: 'boost', cosine, boost, matched, wanted } };
+    return { candidate, score: withPriority(cosine + boost, priority), basis: { mode: 'boost', cosine, vectorRank: i + 1, boost, matched, wanted } };
   });
   return ordered(context, collection, hits, comparePositions);
 }
 
-/** Both rankings are of one depth, over all shards. */
-export async function rankFused(context: Context, collection: Collection, byVector: readonly Candidate[], byWords: readonly Candidate[]): Promise<ScoredHit[]> {
-  const candidates = new Map([...byWords, ...byVector].map((candidate) => [keyOf(candidate), candidate]));
-  const hits = [...fuseRankings(byVector.map(keyOf), byWords.map(keyOf))].map(([key, ranks]): ScoredHit => {
-    const candidate = candidates.get(key) as Candidate;
-    const score = withPriority(fusedScore(ranks), candidate.priority);
-    return { candidate, score, basis: { mode: 'hybrid', ...ranks, ...(ranks.vectorRank !== undefined && { cosine: candidate.cosine }) } };
+/** Both rankings are of one depth, over all shards; for a fusion of scores each knows those of the other. */
+export async function rankFused(context: Context, collection: Collection, fusion: FusionSettings, byVector: readonly Candidate[], byWords: readonly Candidate[]): Promise<ScoredHit[]> {
+  const best = byWords[0]?.score ?? 0;
+  const hits = [...fuseRankings(byVector.map(keyOf), byWords.map(keyOf)).values()].map((ranks): ScoredHit => {
+    const [near, worded] = [at(byVector, ranks.vectorRank), at(byWords, ranks.lexicalRank)];
+    const candidate = (near ?? worded) as Candidate;
+    const halves = halvesOf(ranks, near?.cosine ?? worded?.cosine, worded?.score ?? near?.words, best);
+    return { candidate, score: withPriority(fusedScore(fusion, halves), candidate.priority), basis: { mode: 'hybrid', fusion, ...halves } };
   });
   return ordered(context, collection, hits, (a, b) => compareDocIds(chunkIdOf(a.docid, a.path), chunkIdOf(b.docid, b.path)));
+}
+
+const at = (ranking: readonly Candidate[], rank: number | undefined): Candidate | undefined => (rank === undefined ? undefined : ranking[rank - 1]);
+
+/** Scores that no half knows are NaN or undefined, and left out. `best` is 0 where no chunk has any of the words. */
+function halvesOf(ranks: Ranks, cosine = NaN, bm25 = NaN, best: number): Halves {
+  const share = best === 0 ? 0 : bm25 / best;
+  return { ...ranks, ...(!Number.isNaN(cosine) && { cosine }), ...(!Number.isNaN(bm25) && { bm25, share }) };
 }
 
 const keyOf = ({ shard, ordinal }: Candidate): string => `${shard}/${ordinal}`;

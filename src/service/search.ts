@@ -1,23 +1,22 @@
 // Use case: search a collection, with the common one beside it where that is asked for, or the common one alone. Decides the mode
 // and the filters, embeds the text once, searches each collection, and merges. Called by the search endpoints and by the
 // replay of logged queries; front thread.
-import type { ContentFilter } from '../contract/api/search.js';
-import { AppError } from '../contract/errors.js';
+import type { ContentFilter, Fusion, Telling } from '../contract/api/search.js';
+import { AppError, invalidField } from '../contract/errors.js';
 import { parseChunkId, type CollectionName, type Tenant } from '../contract/ids.js';
-import { QUERY_CHARACTERS_MAX, QUERY_TOKENS_MAX } from '../contract/limits.js';
-import type { LexicalQuery, RerankSettings } from '../contract/ranking.js';
+import type { FusionSettings, RerankSettings } from '../contract/ranking.js';
 import type { Collection, SearchMode, SearchTiming } from '../contract/resources.js';
+import { fusionSettings } from '../rank/fusion-settings.js';
 import { compareDocIds } from '../rank/merge.js';
-import { questionTerms } from '../text/rank-terms.js';
-import { distinctTokens } from '../text/tokenize.js';
 import { commonBeside, findCommonCollection } from './common-collection.js';
 import type { Context } from './context.js';
-import { lexicalStatistics } from './lexical-statistics.js';
-import { queryVector, type Sought } from './query-vector.js';
+import { detailsOf } from './hit-details.js';
+import type { Sought } from './query-vector.js';
 import { checkRerank, rerankHits } from './rerank-hits.js';
 import { searchMode } from './search-mode.js';
+import { rankingsOf, vectorOf } from './search-rankings.js';
 import { narrowingOf, type NarrowedSearch } from './search-narrowing.js';
-import { searchShards, type FoundHit, type ShardQuery } from './search-shards.js';
+import { searchShards, type FoundHit } from './search-shards.js';
 
 export interface SearchInput extends Sought {
   k: number;
@@ -27,6 +26,9 @@ export interface SearchInput extends Sought {
   includeCommon?: boolean;
   /** Wants `q`; the depth is at least k. */
   rerank?: RerankSettings;
+  /** Of mode hybrid. */
+  fusion?: Fusion;
+  telling?: Telling;
   /** Of the caller's key: ANDed to everything. */
   embeddedFilters?: Readonly<Record<string, unknown>>;
 }
@@ -69,31 +71,26 @@ async function searchAll(context: Context, collections: readonly Collection[], m
   const timings = collections.map(noTime);
   const embedding = noTime();
   const depth = input.rerank ? { k: input.rerank.depth, withParts: true } : { k: input.k };
+  const fusion = fusionOf(context, mode, input, first !== undefined);
   if (!first) return { mode, timing: embedding, hits: [], ids: [] };
-  const embedded = timed(embedding, 'embed_ms', () => queryVector(context, first, mode, input));
+  const embedded = timed(embedding, 'embed_ms', () => vectorOf(context, first, mode, fusion, input));
   const searches = collections.map(async (collection, i) => {
-    const rankings = await rankingsOf(context, collection, mode, input, embedded);
-    return searchShards(context, collection, { ...depth, ...narrowed, ...rankings }, timings[i] as SearchTiming);
+    const rankings = await rankingsOf(context, collection, mode, fusion, input, embedded);
+    const details = input.telling && (await detailsOf(context, collection, input.telling, input.q, rankings));
+    return searchShards(context, collection, { ...depth, ...narrowed, ...rankings, fusion, ...(details && { details }) }, timings[i] as SearchTiming);
   });
   const candidates = mergeHits(await Promise.all(searches)).slice(0, depth.k);
   const timing = slowest([embedding, ...timings]);
   const found = input.rerank ? await timed(timing, 'rerank_ms', () => rerankHits(context, first.tenant, candidates, input)) : candidates;
-  const degraded = (await embedded) === undefined;
+  const degraded = (await embedded) === 'unavailable';
   return { mode, ...(degraded && { degraded }), timing, hits: found.map(({ json }) => json), ids: found.map(({ id }) => id) };
 }
 
-/** What the shards rank by. Where there is no vector, the words rank alone, as they do in mode hybrid. */
-async function rankingsOf(context: Context, collection: Collection, mode: SearchMode, input: SearchInput, embedded: Promise<Float32Array | undefined>): Promise<Pick<ShardQuery, 'vector' | 'lexical'>> {
-  const q = input.q?.slice(0, QUERY_CHARACTERS_MAX) ?? '';
-  const [vector, hybrid] = await Promise.all([embedded, mode === 'hybrid' ? hybridQuery(context, collection, q) : undefined]);
-  if (!vector) return mode === 'vector' ? {} : { lexical: hybrid ?? (await hybridQuery(context, collection, q)) };
-  const lexical = mode === 'boost' ? ({ mode, terms: distinctTokens(q, QUERY_TOKENS_MAX) } as const) : hybrid;
-  return { vector, ...(lexical && { lexical }) };
-}
-
-async function hybridQuery(context: Context, collection: Collection, q: string): Promise<LexicalQuery> {
-  const terms = questionTerms(q, QUERY_TOKENS_MAX);
-  return { mode: 'hybrid', terms, statistics: await lexicalStatistics(context, collection, terms) };
+/** Throws a 422 for a fusion that is asked of another mode, unless nothing is known of the mode: a missing collection may have any. */
+function fusionOf({ search }: Context, mode: SearchMode, { fusion, mode: asked }: SearchInput, exists: boolean): FusionSettings {
+  if (!fusion) return search.fusion;
+  if (mode !== 'hybrid' && (exists || asked !== undefined)) throw invalidField(['body', 'fusion'], `fusion is of mode hybrid, and this search is of mode ${mode}`, 'fusion_mode');
+  return fusionSettings(fusion, search.fusion);
 }
 
 /** Best first over all collections, each in its own order; equal scores by document id, those of earlier collections first. */

@@ -1,18 +1,25 @@
 // The match_reason, as the contract words it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Basis } from '../../src/contract/ranking.js';
+import type { Basis, FusionSettings } from '../../src/contract/ranking.js';
 import { matchReason, rerankReason } from '../../src/rank/match-reason.js';
 
 const PLAIN = { key: 'prio_boost', value: 0, before: 0, after: 0 };
 const NO_META = (): never => assert.fail('metadata is not wanted');
 
+const fusion: FusionSettings = { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } };
+const weighed: FusionSettings = { method: 'rank', k: 10, weights: { vector: 2, lexical: 0.5 } };
+const scores: FusionSettings = { method: 'score', weights: { vector: 0.6, lexical: 0.4 } };
+
 const bases: [Basis, string][] = [
   [{ mode: 'vector', cosine: 0.7123 }, 'vector: cosine 0.712'],
   [{ mode: 'boost', cosine: 0.7123, boost: 0.2 / 3, matched: 2, wanted: 3 }, 'boost: cosine 0.712 + 0.067 for exact tokens 2/3'],
-  [{ mode: 'hybrid', cosine: 0.7123, vectorRank: 1, lexicalRank: 3 }, 'hybrid: vector rank 1 (cosine 0.712) + lexical rank 3, each 1/(60+rank)'],
-  [{ mode: 'hybrid', cosine: 0.7123, vectorRank: 1 }, 'hybrid: vector rank 1 (cosine 0.712), each 1/(60+rank)'],
-  [{ mode: 'hybrid', lexicalRank: 3 }, 'hybrid: lexical rank 3, each 1/(60+rank)'],
+  [{ mode: 'hybrid', fusion, cosine: 0.7123, vectorRank: 1, lexicalRank: 3 }, 'hybrid: vector rank 1 (cosine 0.712) + lexical rank 3, each 1/(60+rank)'],
+  [{ mode: 'hybrid', fusion, cosine: 0.7123, vectorRank: 1 }, 'hybrid: vector rank 1 (cosine 0.712), each 1/(60+rank)'],
+  [{ mode: 'hybrid', fusion, lexicalRank: 3 }, 'hybrid: lexical rank 3, each 1/(60+rank)'],
+  [{ mode: 'hybrid', fusion: weighed, cosine: 0.7123, vectorRank: 1, lexicalRank: 3 }, 'hybrid: 2 * vector rank 1 (cosine 0.712) + 0.5 * lexical rank 3, each weight/(10+rank)'],
+  [{ mode: 'hybrid', fusion: scores, cosine: 0.7123, bm25: 3, share: 0.25, vectorRank: 1 }, 'hybrid: 0.6 * cosine 0.712 + 0.4 * lexical 0.250'],
+  [{ mode: 'hybrid', fusion: scores, bm25: 3, share: 0.25, lexicalRank: 1 }, 'hybrid: 0.4 * lexical 0.250'],
 ];
 for (const [basis, expected] of bases) test(expected, () => assert.equal(matchReason(basis, { fields: [] }, NO_META, PLAIN), expected));
 

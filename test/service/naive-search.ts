@@ -1,5 +1,6 @@
 // The naive twin of search: scores every chunk it is told of, by the words of the contract. It has its own fusion and order;
 // BM25 is that of the naive index of words, cosines are given to it. Used by search-twin.test.ts.
+import { LANGUAGE_DEFAULT } from '../../src/contract/language.js';
 import { chunkTerms, questionTerms } from '../../src/text/rank-terms.js';
 import { tokensOf } from '../../src/text/tokenize.js';
 import { NaiveWords } from '../workers/shard/words/naive-words.js';
@@ -14,11 +15,19 @@ export interface TwinChunk {
   meta: Record<string, any>;
 }
 
+export interface TwinFusion {
+  method: 'rank' | 'score';
+  k?: number;
+  weights: { vector: number; lexical: number };
+}
+
 export interface TwinQuery {
   mode: 'vector' | 'boost' | 'hybrid';
   q: string;
   k: number;
   fits: (chunk: TwinChunk) => boolean;
+  /** Of mode hybrid. */
+  fusion?: TwinFusion;
 }
 
 export interface TwinHit {
@@ -36,7 +45,7 @@ function best(chunks: readonly TwinChunk[], score: (chunk: TwinChunk) => number,
   return [...chunks].sort((a, b) => score(b) - score(a) || byPosition(a, b)).slice(0, k);
 }
 
-export function naiveSearch(all: readonly TwinChunk[], { mode, q, k, fits }: TwinQuery): TwinHit[] {
+export function naiveSearch(all: readonly TwinChunk[], { mode, q, k, fits, fusion = PLAIN }: TwinQuery): TwinHit[] {
   const chunks = all.filter(fits);
   const depth = Math.max(50, 5 * k);
   const byCosine = (chunk: TwinChunk): number => lifted(chunk.cosine, chunk.priority);
@@ -50,17 +59,23 @@ export function naiveSearch(all: readonly TwinChunk[], { mode, q, k, fits }: Twi
     };
     return best(best(chunks, byCosine, depth), score, k).map((chunk) => ({ id: chunk.id, score: score(chunk) }));
   }
-  return naiveHybrid(all, chunks, questionTerms(q, 1024), depth).slice(0, k);
+  return naiveHybrid(all, chunks, questionTerms(q, 1024, LANGUAGE_DEFAULT), depth, fusion).slice(0, k);
 }
 
-function naiveHybrid(all: readonly TwinChunk[], chunks: readonly TwinChunk[], terms: readonly string[], depth: number): TwinHit[] {
+const PLAIN: TwinFusion = { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } };
+
+function naiveHybrid(all: readonly TwinChunk[], chunks: readonly TwinChunk[], terms: readonly string[], depth: number, { method, k = 60, weights }: TwinFusion): TwinHit[] {
   const words = bm25(all, terms);
-  const vector = best(chunks, (chunk) => chunk.cosine, depth);
-  const lexical = best(chunks.filter((chunk) => words(chunk) > 0), words, depth);
+  const vector = weights.vector === 0 ? [] : best(chunks, (chunk) => chunk.cosine, depth);
+  const lexical = weights.lexical === 0 ? [] : best(chunks.filter((chunk) => words(chunk) > 0), words, depth);
+  const most = Math.max(...lexical.map(words));
+  const share = (chunk: TwinChunk): number => (lexical.length === 0 ? 0 : words(chunk) / most);
   const rankIn = (list: readonly TwinChunk[], chunk: TwinChunk): number => (list.includes(chunk) ? list.indexOf(chunk) + 1 : Infinity);
   const scored = [...new Set([...vector, ...lexical])].map((chunk) => {
     const rank = rankIn(vector, chunk);
-    return { chunk, rank, score: lifted(1 / (60 + rank) + 1 / (60 + rankIn(lexical, chunk)), chunk.priority) };
+    const byRanks = weights.vector / (k + rank) + weights.lexical / (k + rankIn(lexical, chunk));
+    const byScores = weights.vector * chunk.cosine + weights.lexical * share(chunk);
+    return { chunk, rank, score: lifted(method === 'rank' ? byRanks : byScores, chunk.priority) };
   });
   const byRank = (a: number, b: number): number => (a === b ? 0 : a - b);
   scored.sort((a, b) => b.score - a.score || byRank(a.rank, b.rank) || Buffer.compare(Buffer.from(a.chunk.id), Buffer.from(b.chunk.id)));
@@ -70,7 +85,7 @@ function naiveHybrid(all: readonly TwinChunk[], chunks: readonly TwinChunk[], te
 /** Statistics over all chunks, whatever the filters; 0 for a chunk that has none of the terms. */
 function bm25(all: readonly TwinChunk[], terms: readonly string[]): (chunk: TwinChunk) => number {
   const words = new NaiveWords();
-  all.forEach(({ text }, i) => words.chunks.set(i, chunkTerms(text)));
+  all.forEach(({ text }, i) => words.chunks.set(i, chunkTerms(text, LANGUAGE_DEFAULT)));
   const scores = new Map(words.rank(terms, words.statistics(terms)).map(([i, score]) => [all[i], score]));
   return (chunk) => scores.get(chunk) ?? 0;
 }

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../src/base/prng.js';
 import { ready, startTestServer, type TestServer } from '../kit/server.js';
-import { naiveSearch, type TwinChunk, type TwinQuery } from './naive-search.js';
+import { naiveSearch, type TwinChunk, type TwinFusion, type TwinQuery } from './naive-search.js';
 
 const SEED = 20_261_121;
 const PATH = '/v1/collections/acme/twin';
@@ -35,6 +35,15 @@ async function put(docid: string): Promise<void> {
 async function remove(docid: string): Promise<void> {
   await everywhere(async ({ call }, path) => assert.equal((await call('DELETE', `${path}/documents/${docid}`)).status, 200));
 }
+
+const fusions: (TwinFusion | undefined)[] = [
+  undefined,
+  { method: 'score', weights: { vector: 0.6, lexical: 0.4 } },
+  { method: 'score', weights: { vector: 0, lexical: 1 } },
+  { method: 'score', weights: { vector: 2, lexical: 0 } },
+  { method: 'rank', k: 0, weights: { vector: 1, lexical: 3 } },
+  { method: 'rank', k: 7, weights: { vector: 0, lexical: 1 } },
+];
 
 type Narrowing = [Record<string, unknown>, (chunk: TwinChunk) => boolean];
 
@@ -75,9 +84,11 @@ async function assertLikeTwin(searches: number, when: string): Promise<void> {
   for (let i = 0; i < searches; i++) {
     const q = i % 10 === 0 ? '?!' : sentence(1 + prng.int(4));
     const [narrowing, fits] = pick(narrowings);
-    const query: TwinQuery = { q, mode: pick(['vector', 'boost', 'hybrid'] as const), k: pick([1, 3, 10, 40]), fits };
+    const mode = pick(['vector', 'boost', 'hybrid', 'hybrid'] as const);
+    const fusion = mode === 'hybrid' ? pick(fusions) : undefined;
+    const query: TwinQuery = { q, mode, k: pick([1, 3, 10, 40]), fits, ...(fusion && { fusion }) };
     const what = `seed ${SEED}, ${when}, search ${i}: ${JSON.stringify({ ...query, ...narrowing })}`;
-    const [one, three] = await Promise.all(servers.map((server) => ask(server, { q, mode: query.mode, k: query.k, ...narrowing })));
+    const [one, three] = await Promise.all(servers.map((server) => ask(server, { q, mode, k: query.k, ...narrowing, ...(fusion && { fusion }) })));
     assert.deepEqual(three, one, what);
     const expected = naiveSearch(await chunksFor(servers[0] as TestServer, q), query);
     assert.deepEqual(one?.map(({ id }) => id), expected.map(({ id }) => id), what);

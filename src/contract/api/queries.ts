@@ -4,7 +4,7 @@ import type { tags } from 'typia';
 import type { QUERIES_PAGE_MAX } from '../limits.js';
 import type { SearchMode, SearchTiming } from '../resources.js';
 import type { Whole } from './common.js';
-import type { ContentFilter, Rerank, SearchHit } from './search.js';
+import type { ContentFilter, Fusion, Rerank, SearchHit } from './search.js';
 
 /** The query string of the listing. */
 export interface QueryListParameters {
@@ -44,6 +44,10 @@ export interface QueryEntry extends QuerySummary {
   common_tenant?: string;
   common_collection?: string;
   rerank?: Rerank;
+  fusion?: Fusion;
+  explain?: true;
+  relevance?: true;
+  highlight?: true;
   timing?: SearchTiming;
 }
 

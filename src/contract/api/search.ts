@@ -1,7 +1,7 @@
 // Bodies of the search endpoints. Types only.
 // Read by the handlers, the OpenAPI document and the client.
 import type { tags } from 'typia';
-import type { K_MAX } from '../limits.js';
+import type { FUSION_K_MAX, FUSION_WEIGHT_MAX, K_MAX } from '../limits.js';
 import type { SearchMode, SearchTiming } from '../resources.js';
 
 export type K = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof K_MAX>;
@@ -22,6 +22,18 @@ export interface Rerank {
   depth?: K | null;
 }
 
+export type FusionWeight = number & tags.Minimum<0> & tags.Maximum<typeof FUSION_WEIGHT_MAX>;
+
+/** How mode hybrid makes one score of its halves. */
+export interface Fusion {
+  /** `rank`: weight / (k + rank); `score`: weight * cosine and weight * BM25 over the best BM25. */
+  method: 'rank' | 'score';
+  /** Of method `rank`: 60 where the instance says nothing else. */
+  k?: (number & tags.Type<'uint32'> & tags.Maximum<typeof FUSION_K_MAX>) | null;
+  /** A half that weighs 0 is not searched; one of them weighs something. By default 1 and 1, of method `score` 0.6 and 0.4. */
+  weights?: { vector: FusionWeight; lexical: FusionWeight } | null;
+}
+
 /** Exactly one of `q` and `v`. `null` counts as absent; there are no other fields. */
 export interface SearchBody {
   q?: string | null;
@@ -36,6 +48,14 @@ export interface SearchBody {
   include_common?: boolean | null;
   /** Wants `q`. */
   rerank?: Rerank | null;
+  /** Of mode hybrid; in others it is refused. */
+  fusion?: Fusion | null;
+  /** Adds to each hit the parts of its score. */
+  explain?: boolean | null;
+  /** Adds to each hit how probable it is that it is relevant. */
+  relevance?: boolean | null;
+  /** Adds to each hit with a text the passage of it that fits `q` best. */
+  highlight?: boolean | null;
 }
 
 /** The query-string form. */
@@ -44,6 +64,40 @@ export interface SearchQuery {
   k?: K;
   mode?: string;
   include_common?: boolean;
+}
+
+/** What a search wants its hits to tell. */
+export interface Telling {
+  explain: boolean;
+  relevance: boolean;
+  highlight: boolean;
+}
+
+/** What a hit's score is made of, as far as its mode looks at it. Scores are before the priority where nothing else is said. */
+export interface Explanation {
+  /** `rank`: in the ranking by vector, from 1. */
+  vector?: { cosine: number; rank?: number };
+  /** `share`: BM25 over the best BM25 of the search. `terms`: those of the query that the chunk has, as they are indexed. */
+  lexical?: { bm25: number; rank?: number; share?: number; terms: { term: string; bm25: number }[] };
+  /** What it gained for the words of the query that it has. */
+  boost?: { matched: number; wanted: number; boost: number };
+  fusion?: { method: 'rank' | 'score'; k?: number; weights: { vector: number; lexical: number } };
+  /** The score of the mode. */
+  fused: number;
+  rerank?: { instance: string; score: number };
+  /** Of the document: the score is s + |s| * priority of what comes before it. */
+  priority?: number;
+  /** As the hit has it. */
+  score: number;
+}
+
+/** A passage of a chunk, as it stands there. Positions are in characters (Unicode code points). */
+export interface Highlight {
+  text: string;
+  /** Where the passage begins in the chunk. */
+  offset: number;
+  /** Start and end of what was found, in the passage. */
+  matches: [number, number][];
 }
 
 export interface SearchHit {
@@ -56,6 +110,10 @@ export interface SearchHit {
   text?: string;
   meta: Record<string, unknown>;
   match_reason: string;
+  explain?: Explanation;
+  /** An estimate of how probable it is that the hit is relevant, from 0 to 1. */
+  relevance?: number;
+  highlight?: Highlight;
 }
 
 export interface SearchAnswer {

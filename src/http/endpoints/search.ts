@@ -1,7 +1,7 @@
 // Search by GET and by POST. The hits come from the shards as ready JSON and are joined, never parsed again.
 // Handlers on the front thread. The route table (routes.ts) names them.
 import typia from 'typia';
-import type { Rerank, SearchBody, SearchQuery } from '../../contract/api/search.js';
+import type { Fusion, Rerank, SearchBody, SearchQuery, Telling } from '../../contract/api/search.js';
 import { invalidField } from '../../contract/errors.js';
 import { K_DEFAULT, RERANK_DEPTH_DEFAULT } from '../../contract/limits.js';
 import type { RerankSettings } from '../../contract/ranking.js';
@@ -14,6 +14,9 @@ import type { Actor, Handler, Reply, Request } from '../route.js';
 import { fitting, parseJson } from '../validation.js';
 import { collectionOf } from './path.js';
 import { searcherOf, searchReply } from './search-reply.js';
+
+/** Fields of a body that the query-string form does not take. */
+const BODY_ONLY: ReadonlySet<string> = new Set(['v', 'filters', 'content_filter', 'rerank', 'fusion', 'explain', 'relevance', 'highlight']);
 
 const validateBody = typia.createValidateEquals<SearchBody>();
 const validateQuery = typia.createValidate<SearchQuery>();
@@ -58,7 +61,7 @@ function queryInput({ query, actor, signal }: Request): SearchInput {
 
 /** `null` counts as absent. */
 function inputOf(body: SearchBody, where: string, { filters: embeddedFilters }: Actor, signal: AbortSignal): SearchInput {
-  const { q, v, mode, filters, content_filter: contentFilter, include_common: includeCommon, rerank } = body;
+  const { q, v, mode, filters, content_filter: contentFilter, include_common: includeCommon, rerank, fusion } = body;
   const k = body.k ?? K_DEFAULT;
   if ((q == null) === (v == null)) throw invalidField([where], 'exactly one of q and v is wanted', 'value_error');
   if (q?.trim() === '') throw invalidField([where, 'q'], 'the search text is empty', 'too_short', q);
@@ -71,6 +74,8 @@ function inputOf(body: SearchBody, where: string, { filters: embeddedFilters }: 
     ...(contentFilter == null ? {} : { contentFilter }),
     ...(includeCommon == null ? {} : { includeCommon }),
     ...(rerank == null ? {} : { rerank: rerankOf(rerank, k) }),
+    ...(fusion == null ? {} : { fusion: checkedFusion(fusion) }),
+    ...tellingOf(body),
     ...(embeddedFilters === undefined ? {} : { embeddedFilters }),
     signal,
   };
@@ -81,9 +86,21 @@ function rerankOf({ instance, depth }: Rerank, k: number): RerankSettings {
   return { instance, depth: depth ?? Math.max(RERANK_DEPTH_DEFAULT, k) };
 }
 
-/** Numbers and booleans of a query string; what is neither is left as text for the validation to refuse. Filters and rerankers cannot be given here. */
+function checkedFusion(fusion: Fusion): Fusion {
+  const at = (...place: string[]): string[] => ['body', 'fusion', ...place];
+  if (fusion.method === 'score' && fusion.k != null) throw invalidField(at('k'), 'k is of method rank', 'value_error', fusion.k);
+  if (fusion.weights && fusion.weights.vector + fusion.weights.lexical === 0) throw invalidField(at('weights'), 'one of the weights should be more than 0', 'value_error');
+  return fusion;
+}
+
+function tellingOf({ explain, relevance, highlight }: SearchBody): { telling?: Telling } {
+  if (!explain && !relevance && !highlight) return {};
+  return { telling: { explain: explain ?? false, relevance: relevance ?? false, highlight: highlight ?? false } };
+}
+
+/** Numbers and booleans of a query string; what is neither is left as text for the validation to refuse. What only a body can say is passed over. */
 function valuesOf(query: URLSearchParams): Record<string, unknown> {
-  const { filters: _, content_filter: __, v: ___, rerank: ____, ...values }: Record<string, unknown> = Object.fromEntries(query);
+  const values: Record<string, unknown> = Object.fromEntries([...query].filter(([name]) => !BODY_ONLY.has(name)));
   if (/^-?\d{1,15}$/.test(query.get('k') ?? '')) values.k = Number(values.k);
   const common = query.get('include_common')?.toLowerCase() ?? '';
   if (['true', '1', 'yes', 'on'].includes(common)) values.include_common = true;

@@ -25,6 +25,8 @@ export const SEARCH_ANSWER: SearchAnswer = {
 const REQUESTS: Record<string, SearchBody> = {
   text: { q: 'submarine captain', k: 3 },
   filtered: { q: 'submarine captain', filters: { lang: 'en', year: { $gte: 1870 } }, content_filter: { op: 'phrase', value: 'captain nemo' } },
+  fused: { q: 'submarine captain', mode: 'hybrid', fusion: { method: 'score', weights: { vector: 0.6, lexical: 0.4 } } },
+  told: { q: 'submarine captain', mode: 'hybrid', explain: true, relevance: true, highlight: true },
   reranked: { q: 'submarine captain', k: 3, rerank: { instance: 'cross', depth: 50 } },
 };
 
@@ -36,7 +38,11 @@ const FILTERS = `\`filters\` narrow by metadata, before the ranking: a value is 
 (\`$eq $ne $gt $gte $lt $lte $in $nin $exists $prefix\`); \`$and\`, \`$or\`, \`$not\` combine. \`content_filter\` narrows by the text of the chunk.`;
 const RERANK = `\`rerank\` retrieves \`depth\` candidates in the mode asked for (50, or k where that is more), and a configured reranker, which reads each beside \`q\`,
 orders them: \`score\` is then its score.`;
-const RULES = `A collection that does not exist has no hits. ${FILTERS} ${RERANK}`;
+const FUSION = `\`fusion\` says how mode hybrid makes one score of its halves, by their ranks (\`weight/(k+rank)\`) or by their scores (\`weight * cosine + weight * BM25 / best BM25\`);
+a half that weighs 0 is not searched. In another mode it is refused.`;
+const TOLD = `\`explain\` adds the parts of its score to each hit, \`relevance\` an estimate of how probable it is that it is relevant, \`highlight\` the best passage of
+its text and what matches in it.`;
+const RULES = `A collection that does not exist has no hits. ${FILTERS} ${RERANK} ${FUSION} ${TOLD}`;
 
 const shared = {
   tag: 'Search' as const,
@@ -70,7 +76,7 @@ export const SEARCH_OPERATIONS = {
   searchShared: {
     ...shared,
     summary: 'Search the shared scope by text',
-    description: `${shared.description} A vector is refused: \`vector_query_not_allowed\`. ${FILTERS} ${RERANK}`,
+    description: `${shared.description} A vector is refused: \`vector_query_not_allowed\`. ${FILTERS} ${RERANK} ${FUSION} ${TOLD}`,
     request: { required: true, content: jsonRequest('SearchBody', REQUESTS) },
     answer: jsonAnswer('SearchAnswer', { ...SEARCH_ANSWER, query_id: undefined }),
     codes: [...CODES_OF_TEXT, ...RERANK_CODES, 'vector_query_not_allowed'],

@@ -1,0 +1,75 @@
+// The passage of a chunk that fits a question best, with what of it was found: `highlight` of a search. Words of the text are looked at
+// as they are written, and compared as the ranking compares them (rank-terms.ts). Pure; called by the shard workers for the hits.
+import type { Highlight } from '../contract/api/search.js';
+import type { Language } from '../contract/language.js';
+import { densest, passageAround, type Match, type Span } from './passage.js';
+import { MARK } from './rank-terms.js';
+import { termOfWord } from './ranked-words.js';
+import { tokensOf, UNSPACED } from './tokenize.js';
+
+const PASSAGE_CHARACTERS = 240;
+/** Signs that are words once they are taken apart: № ™ ㎏ ⓐ and their like. */
+const SIGNS = '\\u2100-\\u214f\\u249c-\\u24e9\\u3200-\\u33ff\\u{1f100}-\\u{1f1ad}';
+/** A word as it is written; voicing marks that follow a kana are part of it. */
+const WRITTEN = new RegExp(`[${UNSPACED}][\\u3099\\u309a\\uff9e\\uff9f]*|(?:(?![${UNSPACED}])[\\p{L}\\p{N}\\p{M}${SIGNS}])+`, 'gu');
+
+interface Word extends Span {
+  readonly tokens: readonly string[];
+}
+
+/** `terms`: of questionTerms in `language`. `weights`: of each, where it is known what they weigh. Without a match: the beginning. */
+export function highlightOf(text: string, { terms, language, weights }: { terms: readonly string[]; language: Language; weights?: readonly number[] }): Highlight {
+  const characters = [...text];
+  const words = writtenWords(text);
+  const weighed = new Map(terms.map((term, i) => [term, weights?.[i] ?? 1]));
+  const found = densest(matchesOf(words, weighed, language), (term) => weighed.get(term) as number, PASSAGE_CHARACTERS);
+  const core = { start: found[0]?.start ?? 0, end: found.at(-1)?.end ?? 0 };
+  const { start, end } = passageAround(characters, words, core, PASSAGE_CHARACTERS);
+  const matches = found.map((match): [number, number] => [match.start - start, Math.min(match.end, end) - start]);
+  return { text: characters.slice(start, end).join(''), offset: start, matches: joined(matches) };
+}
+
+function writtenWords(text: string): Word[] {
+  let [unit, character] = [0, 0];
+  const characterAt = (target: number): number => {
+    for (; unit < target; unit++) if ((text.charCodeAt(unit) & 0xfc00) !== 0xdc00) character++;
+    return character;
+  };
+  return Array.from(text.matchAll(WRITTEN), ({ 0: written, index }) => ({ start: characterAt(index), end: characterAt(index + written.length), tokens: tokensOf(written) }));
+}
+
+function matchesOf(words: readonly Word[], terms: ReadonlyMap<string, number>, language: Language): Match[] {
+  return words.flatMap((word, i) => {
+    const term = askedBy(word, terms, language) ?? pairOf(words, i, terms);
+    return term === undefined ? [] : [{ start: word.start, end: word.end, term }];
+  });
+}
+
+/** The term that asks for a word: it itself, or its stem. */
+function askedBy({ tokens }: Word, terms: ReadonlyMap<string, number>, language: Language): string | undefined {
+  for (const token of tokens) {
+    const term = terms.has(token) ? token : termOfWord(token, language);
+    if (term !== undefined && terms.has(term)) return term;
+  }
+  return undefined;
+}
+
+/** Characters of scripts without spaces are asked for in pairs: the one that this character makes with a neighbour. */
+function pairOf(words: readonly Word[], i: number, terms: ReadonlyMap<string, number>): string | undefined {
+  const [before, word, after] = [words[i - 1], words[i] as Word, words[i + 1]];
+  const pairs = [before?.end === word.start && joint(before, word), after?.start === word.end && joint(word, after)];
+  return pairs.find((pair): pair is string => pair !== false && terms.has(pair));
+}
+
+const joint = (a: Word, b: Word): string => `${MARK}${a.tokens.join('')}${b.tokens.join('')}`;
+
+/** Matches that touch are one. */
+function joined(matches: readonly [number, number][]): [number, number][] {
+  const whole: [number, number][] = [];
+  for (const match of matches) {
+    const last = whole.at(-1);
+    if (last && last[1] >= match[0]) last[1] = match[1];
+    else whole.push([...match]);
+  }
+  return whole;
+}
