@@ -1,5 +1,6 @@
 // What an index of vectors answers to a search, and what a search may ask for: copies out of shared memory, and plain options.
 // Used by VectorIndex and whoever asks it, on the thread that asks.
+import type { Instance } from './instance.js';
 import type { Bitmap } from './words/word-answers.js';
 
 /** Hits, best first, equal scores by ordinal. Copies: they stay as they are whatever is written later. */
@@ -24,4 +25,15 @@ export interface SearchOptions {
 /** The first `count` hits. */
 export function firstHits({ ordinals, stamps, scores }: Hits, count: number): Hits {
   return { count, ordinals: ordinals.subarray(0, count), stamps: stamps.subarray(0, count), scores: scores.subarray(0, count) };
+}
+
+/** The hits that a search for `k` left in the output of an instance. */
+export function readHits(instance: Instance, k: number, count: number): Hits {
+  const { output } = instance;
+  return {
+    count,
+    ordinals: instance.copyWords(output, count),
+    stamps: instance.copyWords(output + 4 * k, count),
+    scores: instance.copyFloats(output + 8 * k, count),
+  };
 }

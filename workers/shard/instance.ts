@@ -1,5 +1,6 @@
 // An instance of the kernel's code on a shard's memory: its calls, its scratch, and the views through which this thread reads
 // and writes shared memory. One per thread; used by Kernel and VectorIndex.
+import type { CodeCalls } from './codes/code-calls.js';
 import type { WordCalls } from './words/word-calls.js';
 import { FULL, NONE, SCRATCH_ANSWERS, SCRATCH_OUTPUT, SCRATCH_POOL_ENTRIES } from './layout.js';
 
@@ -13,7 +14,7 @@ export class ArenaFull extends Error {
 }
 
 /** The functions of assembly/index.ts. Addresses come back as signed numbers and may be given as either. */
-export interface KernelCalls extends WordCalls {
+export interface KernelCalls extends WordCalls, CodeCalls {
   format(): void;
   createScratch(answers: number, poolEntries: number): number;
   ensureInput(scratch: number, dim: number): number;
@@ -35,10 +36,7 @@ export class Instance {
   private bytes = Buffer.alloc(0);
   private scratchAt = 0;
 
-  constructor(
-    module: WebAssembly.Module,
-    private readonly memory: WebAssembly.Memory,
-  ) {
+  constructor(module: WebAssembly.Module, private readonly memory: WebAssembly.Memory) {
     this.calls = new WebAssembly.Instance(module, { env: { memory } }).exports as unknown as KernelCalls;
   }
 

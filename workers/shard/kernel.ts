@@ -1,6 +1,7 @@
 // The vector kernel on one shard's shared memory: the arena and the making of indexes. One per thread. The owner of the shard
 // formats the memory and writes; other threads may attach to its indexes and search. The rules: README.md beside this file.
 import { assert } from '../../src/base/assert.js';
+import { createCodes, type CodedIndex, type CodeShape } from './codes/coded-index.js';
 import { addressOf, Instance } from './instance.js';
 import { DIM_MAX, GRAPH_MIN, LINE_BYTES, MAGIC, MAGIC_AT, STATE_AT, USED_AT, VERSION, VERSION_AT } from './layout.js';
 import { VectorIndex } from './vector-index.js';
@@ -33,6 +34,11 @@ export class Kernel {
   attach(root: number): VectorIndex {
     this.assertFormatted();
     return new VectorIndex(this.instance, root);
+  }
+
+  /** Makes codes for an index, without axes and rows yet. Throws ArenaFull. Owner only. */
+  createCodes({ root }: VectorIndex, shape: CodeShape): CodedIndex {
+    return createCodes(this.instance, root, shape);
   }
 
   /** Makes an empty index of words. Throws ArenaFull. Owner only. */

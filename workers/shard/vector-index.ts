@@ -1,7 +1,7 @@
 // One collection's vectors in a shard's memory: rows by ordinal, exact and graph search by cosine. A thin door: checks and
 // copies here, the work in the kernel (assembly/). The owner's thread writes; any thread with a Kernel of its own may search.
 import { assert } from '../../src/base/assert.js';
-import { firstHits, type Hits, type SearchOptions } from './hits.js';
+import { firstHits, readHits, type Hits, type SearchOptions } from './hits.js';
 import { countOf, type Instance } from './instance.js';
 import {
   EF_MIN, FIRST_ROWS, LINE_BYTES, NONE, ORDINALS_MAX, ROOT_DIM, ROOT_GRAPH_MIN, ROOT_LINES, ROOT_LINKED, ROOT_LIVE,
@@ -81,13 +81,7 @@ export class VectorIndex {
     const end = instance.setBitmap(allowed);
     const breadth = exact ? 0 : (ef ?? this.breadthFor(k, end));
     const count = countOf(instance.calls.search(instance.scratch, root, k, breadth === 0 ? 0 : Math.max(breadth, k), end));
-    const { output } = instance;
-    return {
-      count,
-      ordinals: instance.copyWords(output, count),
-      stamps: instance.copyWords(output + 4 * k, count),
-      scores: instance.copyFloats(output + 8 * k, count),
-    };
+    return readHits(instance, k, count);
   }
 
   /** As search, with all further rows whose score equals the k-th. */

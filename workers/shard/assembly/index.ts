@@ -18,3 +18,8 @@ export { createWords, dropWords, wordsLines } from './words/words';
 export { findPhrase } from './words/phrase';
 export { findContaining, listPrefixed } from './words/prefix';
 export { findAny, findLive, findRange } from './words/sets';
+export { finishAxes, finishSample, improveAxes } from './codes/axes';
+export { beginAxes, sampleRows } from './codes/covariance';
+export { createCodes, dropCodes } from './codes/codes';
+export { encodeRows } from './codes/encode';
+export { searchCodes } from './codes/search';

@@ -17,16 +17,16 @@ export const BEFORE: usize = 8;
 const BLOCK_BYTES_MAX: u64 = 0xffff0000;
 
 /** log2 of the rows in the block that holds `ordinal`. */
-@inline function shiftOf(ordinal: u32): u32 {
+@inline export function shiftOf(ordinal: u32): u32 {
   return 29 - clz(ordinal + FIRST_ROWS);
 }
 
 /** Offset of the block's address in a table of the root. */
-@inline function slotOf(ordinal: u32, shift: u32): usize {
+@inline export function slotOf(ordinal: u32, shift: u32): usize {
   return <usize>(((shift - 2) << 2) + ((ordinal + FIRST_ROWS) >> shift) - 4) << 2;
 }
 
-@inline function placeOf(ordinal: u32, shift: u32): usize {
+@inline export function placeOf(ordinal: u32, shift: u32): usize {
   return <usize>((ordinal + FIRST_ROWS) & ((1 << shift) - 1));
 }
 

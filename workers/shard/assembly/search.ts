@@ -104,7 +104,7 @@ function offerPool(scratch: usize, root: usize, query: usize, watermark: u32): v
 }
 
 /** Writes the best to the output area, without those removed meanwhile. */
-function writeHits(scratch: usize, root: usize, k: u32): u32 {
+export function writeHits(scratch: usize, root: usize, k: u32): u32 {
   const found = sortBest(scratch);
   const best = areaAt(scratch, SCRATCH_BEST);
   let count: u32 = 0;

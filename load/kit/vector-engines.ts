@@ -1,0 +1,80 @@
+// What the benchmark of vectors compares: an engine that answers queries at several settings, with what it cost to build. The
+// index as it is and its exact scan stand here, hnswlib-node in hnswlib-engine.ts. Used by load/vectors.ts.
+import { readFileSync } from 'node:fs';
+import { Kernel } from '../../workers/shard/kernel.js';
+import type { VectorIndex } from '../../workers/shard/vector-index.js';
+import type { VectorSet } from '../vector-sets.js';
+import { keepBuilt, keptBuilt } from './kept-builds.js';
+import { cpuMs } from './word-peers.js';
+
+export const K = 10;
+
+export interface VectorEngine {
+  readonly name: string;
+  /** Vectors a second of CPU time; NaN where nothing is built. */
+  readonly buildRate: number;
+  readonly bytesAVector: number;
+  /** From fast to thorough; what one means is the engine's own affair. */
+  readonly settings: readonly Setting[];
+  /** The K nearest of query number `query`. */
+  search(query: number, setting: Setting): ArrayLike<number>;
+}
+
+export interface Setting {
+  readonly ef: number;
+  /** Candidates that are scored again; absent where an engine does not. */
+  readonly rerank?: number;
+}
+
+export interface BuiltIndex {
+  readonly kernel: Kernel;
+  readonly index: VectorIndex;
+  readonly buildRate: number;
+}
+
+/** Links in batches of this many; the size changes nothing but how often the call is made. */
+const LINK_BATCH = 64;
+
+/** The index of the set, linked; read from the temporary folder if a program before this one built it. */
+export function buildIndex({ rows, name }: VectorSet, fresh: boolean): BuiltIndex {
+  const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true });
+  const wasm = readFileSync(new URL('../../workers/shard/kernel.wasm', import.meta.url));
+  const kernel = new Kernel(new WebAssembly.Module(wasm), memory);
+  const key = `sheaf-${name}-${rows.length}`;
+  const kept = fresh ? undefined : keptBuilt(key);
+  if (kept) {
+    const { root, buildRate } = kept.figures as { root: number; buildRate: number };
+    memory.grow(kept.bytes.length / 65536 - 1);
+    new Uint8Array(memory.buffer).set(kept.bytes);
+    return { kernel, index: kernel.attach(root), buildRate };
+  }
+  kernel.format();
+  const startedAt = cpuMs();
+  const index = kernel.createIndex(rows[0]!.length, 1);
+  rows.forEach((row, ordinal) => index.put(ordinal, row));
+  while (index.linkSome(LINK_BATCH) > 0);
+  const buildRate = (rows.length / (cpuMs() - startedAt)) * 1000;
+  keepBuilt(key, new Uint8Array(memory.buffer), { root: index.root, buildRate });
+  return { kernel, index, buildRate };
+}
+
+/** The graph of float32 rows, as searches use it by default. */
+export function graphEngine({ rows, queries }: VectorSet, { index, buildRate }: BuiltIndex): VectorEngine {
+  return {
+    name: 'graph of float32 rows',
+    buildRate,
+    bytesAVector: index.usedBytes / rows.length,
+    settings: [10, 16, 24, 32, 48, 64, 96, 128, 192, 256].map((ef) => ({ ef })),
+    search: (query, { ef }) => index.search(queries[query]!, K, { ef }).ordinals,
+  };
+}
+
+export function scanEngine({ queries }: VectorSet, { index }: BuiltIndex): VectorEngine {
+  return {
+    name: 'exact scan',
+    buildRate: NaN,
+    bytesAVector: 4 * index.dim,
+    settings: [{ ef: 0 }],
+    search: (query) => index.search(queries[query]!, K, { exact: true }).ordinals,
+  };
+}

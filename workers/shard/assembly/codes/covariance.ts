@@ -1,0 +1,90 @@
+// The working memory of learning axes (axes.ts): the mean and the covariance of a sample of rows, then room for two bases. Filled
+// in steps, so that an owner can do other things between. Owner's thread.
+import { ROOT_ROW_BYTES } from '../../layout';
+import { CODES_DIM, CODES_SAMPLED, CODES_VARIANCE, CODES_WORK } from '../../codes/layout';
+import { dot } from '../distance';
+import { hasRow, isLive, vectorAt } from '../rows';
+import { addCodesBlock, axesOf } from './codes';
+
+/** Begins to learn the axes of the rows of an index. False when memory is full. */
+export function beginAxes(codes: usize, root: usize): bool {
+  const dim: u64 = load<u32>(codes, CODES_DIM);
+  const rowBytes: u64 = load<u32>(root, ROOT_ROW_BYTES);
+  store<u32>(codes, <u32>addCodesBlock(codes, rowBytes * (dim + 1 + 2 * <u64>axesOf(codes))), CODES_WORK);
+  store<u32>(codes, 0, CODES_SAMPLED);
+  return load<u32>(codes, CODES_WORK) != 0;
+}
+
+@inline export function meanAt(codes: usize): usize {
+  return load<u32>(codes, CODES_WORK);
+}
+
+/** Row of the covariance, of which the upper triangle is summed up. */
+@inline export function covarianceAt(codes: usize, i: u32, rowBytes: usize): usize {
+  return meanAt(codes) + (1 + <usize>i) * rowBytes;
+}
+
+@inline export function basisAt(codes: usize, rowBytes: usize): usize {
+  return covarianceAt(codes, load<u32>(codes, CODES_DIM), rowBytes);
+}
+
+@inline export function nextAt(codes: usize, rowBytes: usize): usize {
+  return basisAt(codes, rowBytes) + <usize>axesOf(codes) * rowBytes;
+}
+
+/** Adds the live ones of `count` rows from `from`, `step` apart, to the sums. */
+export function sampleRows(codes: usize, root: usize, from: u32, count: u32, step: u32): void {
+  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
+  let first: usize = 0;
+  for (let i: u32 = 0; i < count; i++) {
+    const ordinal = from + i * step;
+    if (!hasRow(root, ordinal) || !isLive(root, ordinal)) continue;
+    if (first) addTwo(codes, first, vectorAt(root, ordinal), rowBytes);
+    first = first ? 0 : vectorAt(root, ordinal);
+  }
+}
+
+/** Two rows at a time: the covariance is larger than the nearest caches, and is read and written for each. */
+function addTwo(codes: usize, a: usize, b: usize, rowBytes: usize): void {
+  const mean = meanAt(codes);
+  for (let at: usize = 0; at < rowBytes; at += 16) v128.store(mean + at, f32x4.add(v128.load(mean + at), f32x4.add(v128.load(a + at), v128.load(b + at))));
+  const dim = load<u32>(codes, CODES_DIM);
+  for (let i: u32 = 0; i < dim; i++) {
+    const row = covarianceAt(codes, i, rowBytes);
+    const ai = f32x4.splat(load<f32>(a + (<usize>i << 2)));
+    const bi = f32x4.splat(load<f32>(b + (<usize>i << 2)));
+    for (let at = <usize>(i & ~3) << 2; at < rowBytes; at += 16) {
+      v128.store(row + at, f32x4.add(v128.load(row + at), f32x4.add(f32x4.mul(ai, v128.load(a + at)), f32x4.mul(bi, v128.load(b + at)))));
+    }
+  }
+  store<u32>(codes, load<u32>(codes, CODES_SAMPLED) + 2, CODES_SAMPLED);
+}
+
+/** Makes mean and covariance of the sums. Requires two rows in them. */
+export function finishCovariance(codes: usize, root: usize): void {
+  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
+  const dim = load<u32>(codes, CODES_DIM);
+  const share: f32 = <f32>1 / <f32>load<u32>(codes, CODES_SAMPLED);
+  const mean = meanAt(codes);
+  for (let i: u32 = 0; i < dim; i++) store<f32>(mean + (<usize>i << 2), load<f32>(mean + (<usize>i << 2)) * share);
+  let variance: f32 = 0;
+  for (let i: u32 = 0; i < dim; i++) {
+    const row = covarianceAt(codes, i, rowBytes);
+    const meanI = load<f32>(mean + (<usize>i << 2));
+    for (let j = i; j < dim; j++) {
+      const value = load<f32>(row + (<usize>j << 2)) * share - meanI * load<f32>(mean + (<usize>j << 2));
+      store<f32>(row + (<usize>j << 2), value);
+      store<f32>(covarianceAt(codes, j, rowBytes) + (<usize>i << 2), value);
+    }
+    variance += load<f32>(row + (<usize>i << 2));
+  }
+  store<f32>(codes, variance, CODES_VARIANCE);
+}
+
+/** Variance of the sample along a direction. */
+export function varianceAlong(codes: usize, direction: usize, rowBytes: usize): f32 {
+  const dim = load<u32>(codes, CODES_DIM);
+  let sum: f32 = 0;
+  for (let i: u32 = 0; i < dim; i++) sum += load<f32>(direction + (<usize>i << 2)) * dot(direction, covarianceAt(codes, i, rowBytes), rowBytes);
+  return max<f32>(0, sum);
+}

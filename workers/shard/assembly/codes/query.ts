@@ -1,0 +1,40 @@
+// A query for the walk: its 16-bit numbers, and folded: where it lies along each axis, times the step of the axis, as 16-bit
+// numbers, of which score.ts tells more. What is the same for all rows (mean, middle of the steps) is left out. Any thread.
+import { CODES_AXES_4, CODES_DIM, CODES_WIDE_BYTES, FOLDED_MAX } from '../../codes/layout';
+import { axesOf, axisAt, stepAt, unitAt } from './codes';
+import { fourAxisDots, widen } from './wide';
+
+/** Bytes that `foldQuery` writes: the wide query, the folded one, and room for floats on the way. */
+export function foldedBytes(codes: usize): usize {
+  return <usize>load<u32>(codes, CODES_WIDE_BYTES) + <usize>axesOf(codes) * 6;
+}
+
+@inline export function foldedIn(codes: usize, wide: usize): usize {
+  return wide + <usize>load<u32>(codes, CODES_WIDE_BYTES);
+}
+
+/** `query` is of unit length; `wide` has room for `foldedBytes`. */
+export function foldQuery(codes: usize, query: usize, wide: usize): void {
+  const bytes: usize = load<u32>(codes, CODES_WIDE_BYTES);
+  widen(query, wide, load<u32>(codes, CODES_DIM), bytes);
+  const axes: usize = axesOf(codes);
+  const folded = foldedIn(codes, wide);
+  const floats = folded + (axes << 1);
+  let largest = f32x4.splat(0);
+  for (let axis: u32 = 0; axis < <u32>axes; axis += 4) {
+    const products = f32x4.convert_i32x4_s(fourAxisDots(axisAt(codes, axis), bytes >> 1, wide, bytes));
+    const values = f32x4.mul(products, f32x4.mul(v128.load(unitAt(codes, axis)), v128.load(stepAt(codes, axis))));
+    v128.store(floats + (<usize>axis << 2), values);
+    largest = f32x4.max(largest, f32x4.abs(values));
+  }
+  const most = max(max(f32x4.extract_lane(largest, 0), f32x4.extract_lane(largest, 1)), max(f32x4.extract_lane(largest, 2), f32x4.extract_lane(largest, 3)));
+  const scale: f32 = most > 0 ? <f32>FOLDED_MAX / most : 0;
+  const axes4: usize = load<u32>(codes, CODES_AXES_4);
+  for (let axis: usize = 0; axis < axes; axis++) store<f32>(floats + (axis << 2), nearest<f32>(load<f32>(floats + (axis << 2)) * scale));
+  for (let axis: usize = 0; axis < axes; axis++) {
+    // Eight axes on stands the level above, which the shift before it did not mask away: 16 or 4 of it for each of this one's.
+    const below: usize = axis < axes4 ? (axis & 31) : ((axis - axes4) & 63);
+    const taken: f32 = below < 8 ? 0 : load<f32>(floats + ((axis - 8) << 2)) * (axis < axes4 ? <f32>16 : <f32>4);
+    store<i16>(folded + (axis << 1), <i16>(load<f32>(floats + (axis << 2)) - taken));
+  }
+}
