@@ -25,7 +25,7 @@ if (unknown !== undefined) throw new TypeError(`${unknown} is none of ${[...COLL
 const chosen = (all: readonly string[]): readonly string[] => (all.some((name) => words.includes(name)) ? all.filter((name) => words.includes(name)) : all);
 
 async function measure(name: string, embedder: LoadEmbedder, folder: string): Promise<string> {
-  const { documents, queries } = readJudged(folder, tiny ? 300 : Infinity, tiny ? 20 : Infinity);
+  const { documents, queries } = readJudged(folder, tiny ? 60 : Infinity, tiny ? 10 : Infinity);
   const startedAtMs = performance.now();
   const progress = (done: number): void => {
     if (process.stderr.isTTY) process.stderr.write(`\r${basename(folder)}: ${done} of ${documents.length} documents\x1b[K`);

@@ -24,7 +24,7 @@ type Ask = (kind: string, terms: readonly string[]) => unknown;
 
 const TOP = 10;
 /** The peers in JavaScript take milliseconds a question. */
-const FEW = 30;
+const FEW = 10;
 
 /** Milliseconds of CPU time of this process: other work on the machine is not in it. */
 export function cpuMs(): number {
