@@ -79,7 +79,7 @@ def run_fts5(given, folder):
     def ask(query):
         db.execute("SELECT rowid FROM windows WHERE windows MATCH ? ORDER BY rank LIMIT ?", (query, TOP)).fetchall()
 
-    report(f"SQLite {sqlite3.sqlite_version} FTS5", seconds, os.path.getsize(file), ask, query_of, given, most=50)
+    report(f"SQLite {sqlite3.sqlite_version} FTS5", seconds, os.path.getsize(file), ask, query_of, given, most=10)
 
 
 with open(sys.argv[2], encoding="utf8") as source:
