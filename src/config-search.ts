@@ -12,6 +12,10 @@ export interface SearchConfig {
   degrade: boolean;
   language: Language;
   fusion: FusionSettings;
+  /** Search workers. */
+  threads: number;
+  /** Between two checks of recall; 0 for none. */
+  recallSampleS: number;
 }
 
 export function assembleSearch(value: (path: string) => unknown, isGiven: (path: string) => boolean): SearchConfig {
@@ -22,6 +26,8 @@ export function assembleSearch(value: (path: string) => unknown, isGiven: (path:
     degrade: value('search.degrade') as boolean,
     language: value('search.language') as Language,
     fusion: assembleFusion(value, isGiven),
+    threads: value('search.threads') as number,
+    recallSampleS: value('search.recall_sample_seconds') as number,
   };
 }
 

@@ -21,6 +21,8 @@ export interface Config {
   /** Paths of PEM files; undefined for plain HTTP. */
   tls: { certFile: string; keyFile: string } | undefined;
   partitions: number;
+  /** 0 for never. */
+  idleSeconds: number;
   auth: { mode: 'none' | 'static' | 'jwt'; adminKey: string; keys: KeyConfig[]; jwt: JwtConfig };
   chunking: Required<Chunking>;
   limits: LimitsConfig;
@@ -77,6 +79,7 @@ export function assemble(value: (path: string) => unknown, isGiven: (path: strin
     port: number('server.port'),
     tls: text('server.tls.cert') + text('server.tls.key') === '' ? undefined : { certFile: text('server.tls.cert'), keyFile: text('server.tls.key') },
     partitions: number('storage.partitions'),
+    idleSeconds: number('collections.idle_seconds'),
     auth: { mode: text('auth.mode') as Config['auth']['mode'], adminKey: text('auth.admin_key'), keys: value('auth.keys') as KeyConfig[], jwt: assembleJwt(text) },
     chunking: { strategy: text('chunking.strategy') as 'fixed' | 'none', size: number('chunking.size'), overlap: number('chunking.overlap') },
     limits: assembleLimits(number),

@@ -3,6 +3,7 @@
 // SheafUnreachable (no answer), or an AbortError once its signal is aborted.
 import type { CollectionDetail, CollectionList, CollectionSummary, CreateBody, CreatedCollection, DeletedCollection, MovedCollection, UpdateBody, UpdatedCollection } from '../contract/api/collections.js';
 import type { Health, Liveness, MetricsAnswer, Readiness } from '../contract/api/health.js';
+import type { RecallAnswer, RecallBody } from '../contract/api/recall.js';
 import type { SearchAnswer, SearchBody, SearchQuery } from '../contract/api/search.js';
 import type { TenantEmbedderInventory } from '../contract/api/tenants.js';
 import { AdminCalls } from './admin.js';
@@ -20,6 +21,7 @@ export type * from '../contract/api/collections.js';
 export type * from '../contract/api/documents.js';
 export type * from '../contract/api/health.js';
 export type * from '../contract/api/queries.js';
+export type * from '../contract/api/recall.js';
 export type * from '../contract/api/search.js';
 export type * from '../contract/api/tenants.js';
 
@@ -101,6 +103,11 @@ export class SheafClient extends DocumentCalls {
 
   searchSharedByQuery(query: SearchQuery, call?: CallOptions): Promise<Answered<SearchAnswer>> {
     return this.calls.json({ method: 'GET', path: ['v1', 'search'], query: { ...query }, ...call });
+  }
+
+  /** Compares searches of the collection with exact ones; takes up to ten seconds. */
+  recall(tenant: string, collection: string, body?: RecallBody, call?: CallOptions): Promise<Answered<RecallAnswer>> {
+    return this.calls.post(collectionPath(tenant, collection, 'recall'), body, call);
   }
 
   listEmbedders(tenant: string, call?: CallOptions): Promise<Answered<TenantEmbedderInventory>> {

@@ -1,4 +1,4 @@
-// What the shard workers make of the hits of a search, and what the front thread asks them to tell: plain data. Types only.
+// What the search workers make of the hits of a search, and what they tell of them: plain data. Types only.
 // Part of the messages (messages.ts); also read by the pure files of rank/.
 import type { Explanation, Highlight } from './api/search.js';
 import type { Language } from './language.js';
@@ -10,11 +10,17 @@ export interface RelevanceQuestion {
   vector?: { query: Float32Array; mean: number };
 }
 
+/** Terms to be marked in the text. */
+export interface HighlightAsked {
+  terms: string[];
+  language: Language;
+}
+
 /** What hits shall tell beside their score. */
 export interface DetailsWanted {
   explain: boolean;
-  /** Terms to be marked in the text; idf of each where it is known. */
-  highlight?: { terms: string[]; language: Language; weights?: number[] };
+  /** With the idf of each term where it is known. */
+  highlight?: HighlightAsked & { weights?: number[] };
   /** The terms of the query where it ranks by them, or its relevance is estimated by them. */
   words?: Omit<HybridQuery, 'mode'>;
   relevance?: RelevanceQuestion;

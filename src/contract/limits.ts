@@ -3,6 +3,25 @@
 
 export const K_DEFAULT = 5;
 export const K_MAX = 1000;
+/** Breadth of a walk through the graph that a search may ask for: no answer is deeper, and the memory of a search is made for it. */
+export const EF_MAX = 10_000;
+
+/** Of one measurement of recall: queries, the nearest of each, and time. */
+export const RECALL_SAMPLE_DEFAULT = 100;
+export const RECALL_SAMPLE_MAX = 1000;
+export const RECALL_K_DEFAULT = 10;
+export const RECALL_K_MAX = 100;
+export const RECALL_TIME_MAX_MS = 10_000;
+/** At a time, over all collections. */
+export const RECALLS_MAX = 2;
+/** With fewer logged searches than this, and than the sample, stored vectors are looked for. */
+export const RECALL_LOGGED_MIN = 20;
+/** The latest entries of the log that are read for them. */
+export const RECALL_LOG_ENTRIES_MAX = 2000;
+/** Stored vectors of one message. */
+export const RECALL_PAGE_VECTORS = 64;
+export const RECALL_PAGE_BYTES = 4 * 1024 * 1024;
+
 export const DIM_MAX = 65_536;
 export const DISPLAY_NAME_CHARACTERS_MAX = 120;
 

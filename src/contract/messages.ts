@@ -2,12 +2,11 @@
 // A shard is changed by commands alone, and applying one reads no clock and no random number: the same commands in the
 // same order give the same shard on any machine.
 import type { WireError } from './errors.js';
-import type { DetailsWanted, HydratedHit } from './hits.js';
 import type { CollectionId, DocId, Tenant } from './ids.js';
 import type { Language } from './language.js';
+import type { Precision } from './precision.js';
 import type { PackedDocuments } from './prepared-document.js';
-import type { ChunkPosition, LexicalStatistics, Narrowed, RankedHit, ShardHits, ShardSearch } from './ranking.js';
-import type { ChunkDetail, Collection, CollectionChange, CollectionKey, DocumentDetail, StoredCollection } from './resources.js';
+import type { ChunkDetail, Collection, CollectionChange, CollectionKey, DocumentDetail, MemoryUse, StoredCollection } from './resources.js';
 import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from './tenants.js';
 
 /** What a shard must know of a collection to work on its part of it. */
@@ -16,6 +15,13 @@ export interface CollectionRef {
   generation: number;
   dim: number;
   language: Language;
+  precision: Precision;
+}
+
+/** Collections of one kind: all of a reference but its id. */
+export interface CollectionGroup {
+  kind: Omit<CollectionRef, 'id'>;
+  ids: Uint32Array;
 }
 
 export interface ShardCounts {
@@ -28,6 +34,13 @@ export interface ListPage {
   records: string[];
   /** Whether there are records behind this page. */
   more: boolean;
+}
+
+/** Records as the store has them, one after the other. */
+export interface PackedRecords {
+  bytes: Uint8Array;
+  /** Of each record in `bytes`. */
+  ends: Uint32Array;
 }
 
 export interface DocumentPage extends ListPage {
@@ -45,16 +58,10 @@ export interface TextVectors {
 
 /** Every command a shard worker takes, with what it answers. */
 export interface ShardCommands {
-  /** First command of each worker: opens the store, drops what no longer belongs to a collection, fills shared memory. */
-  open: { request: { collections: CollectionRef[] }; answer: null };
-  /** null while what it needs is being indexed. */
-  search: { request: { collection: CollectionRef } & ShardSearch; answer: ShardHits | null };
-  /** What mode hybrid must know of every shard before it searches; null while the words of the part are being indexed. */
-  countTerms: { request: { collection: CollectionId; terms: string[] }; answer: LexicalStatistics | null };
-  /** Where chunks stand whose scores are equal across shards. */
-  locate: { request: { collection: CollectionId; ordinals: Uint32Array }; answer: ChunkPosition[] };
-  /** In the order of `hits`; null where a chunk has changed since the search. `withParts`: to be scored again. */
-  hydrate: { request: { collection: CollectionId; head: string; priorityKey: string; narrowed: Narrowed; hits: RankedHit[]; withParts?: boolean; details?: DetailsWanted }; answer: (HydratedHit | null)[] };
+  /** First command of each worker: opens the store, drops what no longer belongs to a collection, and finds out what there is. Nothing is loaded for it. */
+  open: { request: { collections: CollectionGroup[] }; answer: null };
+  /** Brings the part into memory, and makes the indexes that a search wants of it; false while that takes: ask again. Refused with `storage_full` where memory has no room for its vectors or words. */
+  prepare: { request: { collection: CollectionRef; words: boolean; fields: boolean }; answer: boolean };
   /** `room`: by how many chunks the collection may grow; a document that wants more is refused with `chunk_limit_reached`. */
   put: { request: { collection: CollectionRef; document: Uint8Array; vectors: Float32Array; room?: number }; answer: { chunks: number; version: number } };
   /** Several puts in order, in one commit; each has an outcome of its own. */
@@ -62,6 +69,8 @@ export interface ShardCommands {
   deleteDocument: { request: { collection: CollectionRef; docid: DocId }; answer: { chunks: number } };
   dropCollection: { request: { collection: CollectionId }; answer: null };
   counts: { request: { collections: CollectionId[] }; answer: ShardCounts[] };
+  /** What the shard's memory holds of a collection. */
+  memory: { request: { collection: CollectionId }; answer: MemoryUse };
   /** Over all collections. */
   totals: { request: Record<never, never>; answer: ShardCounts };
   /** Documents behind `after` in the order of their keys (store/keys). Fewer than `max` where the page would grow too large. */
@@ -74,9 +83,11 @@ export interface ShardCommands {
   listOrdinals: { request: { collection: CollectionId; docids: DocId[] }; answer: Uint32Array };
   /** What the texts of chunks were embedded to. */
   textVectors: { request: { collection: CollectionRef; ordinals: Uint32Array }; answer: TextVectors };
+  /** Vectors of the rows at or behind some places, from 0 to 1 of the part's ordinals, with their chunk ids; a place has one or none. */
+  sampleVectors: { request: { collection: CollectionRef; places: Float64Array }; answer: { ids: string[]; vectors: Float32Array } | null };
   getContent: { request: { collection: CollectionId; rid: string }; answer: { text: string | null } | null };
   /** The catalog's commands: shard 0 owns it. */
-  loadCatalog: { request: Record<never, never>; answer: StoredCollection[] };
+  loadCatalog: { request: Record<never, never>; answer: PackedRecords };
   /** `collectionsMax`: how many the tenant may have; one more is refused with `collection_limit_reached`. */
   createCollection: { request: { collection: Omit<Collection, 'id'>; collectionsMax?: number }; answer: StoredCollection };
   /** Refused with `collection_not_found` when no collection has this name and id any more; `collection_conflict` for a new name that is taken. */
@@ -118,11 +129,20 @@ export interface LogNote {
   message: string;
 }
 
+/** The memories and stores of all shards, for the threads that work on them. */
+export interface SharedShards {
+  kernel: WebAssembly.Module;
+  /** Of each shard its arenas, the home first. */
+  memories: WebAssembly.Memory[][];
+  /** Where each of these ends. */
+  arenaPagesMax: number;
+  directory: string;
+  /** A small part that is not used for so long leaves the memory; 0 for never. */
+  idleSeconds: number;
+}
+
 /** Given to each shard worker when it starts. */
-export interface ShardWorkerStart {
+export interface ShardWorkerStart extends SharedShards {
   /** One slot a shard: the thread that owns it, 0 for vacant. */
   owners: SharedArrayBuffer;
-  kernel: WebAssembly.Module;
-  memories: WebAssembly.Memory[];
-  directory: string;
 }

@@ -36,6 +36,8 @@ export interface LoggedRest {
   common_collection?: string;
   rerank?: RerankSettings;
   fusion?: FusionSettings;
+  ef?: number;
+  exact?: true;
   explain?: true;
   relevance?: true;
   highlight?: true;

@@ -1,4 +1,4 @@
-// What the front thread and the shard workers say to each other about one search: plain data. Types only.
+// What a search ranks by, and what comes of it in each shard: plain data. Types only.
 // Part of the messages (messages.ts); also read by the pure files of rank/.
 import type { ContentFilter, ContentOp } from './api/search.js';
 import type { Filter } from './filter.js';
@@ -48,6 +48,10 @@ export interface ShardSearch {
   k: number;
   narrowing?: Narrowing;
   lexical?: LexicalQuery;
+  /** Breadth of the walk through each shard's graph. Absent: the index chooses. */
+  ef?: number;
+  /** Every vector that may be ranked is scored. */
+  exact?: boolean;
   /** A sample of cosines is wanted. */
   sample?: boolean;
   /** In mode hybrid: the chunks of each ranking come with their scores of the other one. */
@@ -72,6 +76,12 @@ export interface RankedList {
 }
 
 export interface ShardHits {
+  /** The stamp that was given out last before the search: what was published later may be a part of a document only. */
+  before: number;
+  /** How often rows had gone before the search, and whether some were going: odd. */
+  removals: number;
+  /** Live chunks. */
+  chunks: number;
   vector: RankedList;
   /** Of mode hybrid. */
   lexical?: RankedList;
@@ -102,7 +112,7 @@ export interface Halves extends Readonly<Ranks> {
   readonly share?: number;
 }
 
-/** One hit to turn into JSON, as the front thread has ranked it. */
+/** One hit to turn into JSON, as it stands in the answer. */
 export interface RankedHit {
   ordinal: Ordinal;
   stamp: number;

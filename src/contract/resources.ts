@@ -2,6 +2,7 @@
 // Types only; shared by the front thread, the workers and the client.
 import type { CollectionId, CollectionName, Tenant } from './ids.js';
 import type { Language } from './language.js';
+import type { Precision } from './precision.js';
 
 export type SearchMode = 'vector' | 'boost' | 'hybrid';
 
@@ -34,14 +35,29 @@ export interface Collection extends Space {
   search_mode: SearchMode;
   /** By whose stems its words are ranked. */
   language: Language;
+  /** In how many bits its vectors are searched. */
+  precision: Precision;
   service_version: string;
   schema_version: number;
   /** Which set of vectors searches see; a reindex builds the next one. */
   generation: number;
 }
 
-/** A collection as the store has it: one from the time before languages names none, and has the instance's. */
-export type StoredCollection = Omit<Collection, 'language'> & Partial<Pick<Collection, 'language'>>;
+/** A collection as the store has it: one from the time before languages names none, and has the instance's; one from before precisions has the default. */
+export type StoredCollection = Omit<Collection, 'language' | 'precision'> & Partial<Pick<Collection, 'language' | 'precision'>>;
+
+/** Bytes of the shards' memory that a collection takes. */
+export interface MemoryUse {
+  /** Vectors, at the precision of the collection. */
+  vectors: number;
+  /** Short codes of the vectors, which walks read. */
+  codes: number;
+  graph: number;
+  /** Words and metadata, once a search has wanted them. */
+  postings: number;
+  /** 0: texts are on disk alone. */
+  text: number;
+}
 
 /** A collection as a caller found it: by its name, and the id that the name stood for. */
 export type CollectionKey = Pick<Collection, 'tenant' | 'name' | 'id'>;

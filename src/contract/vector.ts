@@ -7,7 +7,7 @@ export function toVector(numbers: readonly number[], dim: number, loc: (string |
   if (numbers.length !== dim) {
     throw new AppError('dim_mismatch', `The vector has ${numbers.length} dimensions, the collection ${dim}.`, { details: { expected: dim, got: numbers.length } });
   }
-  const vector = Float32Array.from(numbers);
+  const vector = new Float32Array(numbers);
   const bad = vector.findIndex((value) => !Number.isFinite(value));
   if (bad >= 0) throw invalidField([...loc, bad], 'a finite float32 number is wanted', 'finite_number', String(numbers[bad]));
   if (vector.every((value) => value === 0)) throw invalidField(loc, 'a zero vector has no direction', 'zero_vector');

@@ -45,6 +45,8 @@ export interface QueryEntry extends QuerySummary {
   common_collection?: string;
   rerank?: Rerank;
   fusion?: Fusion;
+  ef?: number;
+  exact?: true;
   explain?: true;
   relevance?: true;
   highlight?: true;

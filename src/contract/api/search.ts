@@ -1,10 +1,12 @@
 // Bodies of the search endpoints. Types only.
 // Read by the handlers, the OpenAPI document and the client.
 import type { tags } from 'typia';
-import type { FUSION_K_MAX, FUSION_WEIGHT_MAX, K_MAX } from '../limits.js';
+import type { EF_MAX, FUSION_K_MAX, FUSION_WEIGHT_MAX, K_MAX } from '../limits.js';
 import type { SearchMode, SearchTiming } from '../resources.js';
 
 export type K = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof K_MAX>;
+
+export type Ef = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof EF_MAX>;
 
 export type ContentOp = 'exact' | 'phrase' | 'prefix' | 'contains';
 
@@ -50,6 +52,10 @@ export interface SearchBody {
   rerank?: Rerank | null;
   /** Of mode hybrid; in others it is refused. */
   fusion?: Fusion | null;
+  /** Breadth of the walk through the graph of each shard: more finds more, and takes longer. Omitted: chosen so that recall@10 is at least .97. Not together with `exact`. */
+  ef?: Ef | null;
+  /** Compares the query with every vector that the filters leave. */
+  exact?: boolean | null;
   /** Adds to each hit the parts of its score. */
   explain?: boolean | null;
   /** Adds to each hit how probable it is that it is relevant. */
