@@ -1,6 +1,7 @@
-// Work a shard does between batches, in slices short enough that no search notices: indexing words or metadata that a search
-// waits for, linking new vectors into the graph, merging what is indexed, and removing what dropped collections left in the store. Shard worker only.
+// Work a shard does between batches, in slices short enough that no search notices: loading parts, indexing words or metadata that a
+// search waits for, giving memory back, linking new vectors into the graph, merging what is indexed, and removing what dropped collections left in the store. Shard worker only.
 import { AppError } from '../../src/contract/errors.js';
+import { compactSome } from './compaction.js';
 import { buildFields } from './part-fields.js';
 import { buildWords } from './part-words.js';
 import type { Shard } from './shard.js';
@@ -26,22 +27,35 @@ export class Background {
   }
 }
 
-/** Works for one slice; true when there is more to do. */
+/** Works for one slice; true when there is more to do. What somebody waits for comes first. */
 function slice(shard: Shard): boolean {
   const until = performance.now() + SLICE_MS;
-  for (const part of shard.allParts()) {
+  if (!shard.loads.work(until, true)) return true;
+  for (const part of shard.parts.restless) {
     if (!buildWords(shard, part, until) || !buildFields(shard, part, until)) return true;
   }
-  for (const { index } of shard.allParts()) {
-    while (index.pendingCount > 0) {
-      if (index.linkSome(LINK_STEP) === 0) break;
+  if (!shard.loads.work(until, false) || improve(shard, until)) return true;
+  return shard.reclaim() || purge(shard);
+}
+
+/**
+ * Gives memory back, links and merges; true when there is more to do. A part without more to do is at rest; one for whose links memory is
+ * full is not. Rows move before they are linked, as they would have to be linked again.
+ */
+function improve(shard: Shard, until: number): boolean {
+  const { restless } = shard.parts;
+  for (const part of restless) {
+    const { index, words, fields } = part;
+    if (compactSome(shard, part)) return true;
+    while (index.hasWork) {
+      if (index.linkSome(LINK_STEP) === 0 && !index.isTended) break;
       if (performance.now() >= until) return true;
     }
-  }
-  for (const { words, fields } of shard.allParts()) {
     if (words?.mergeSome(until - performance.now()) || fields?.mergeSome(until - performance.now())) return true;
+    if (!index.hasWork) restless.delete(part);
+    if (performance.now() >= until) return restless.size > 0;
   }
-  return purge(shard);
+  return false;
 }
 
 /** Removes a bounded number of entries. With the disk full it waits for the next wake: removing takes space too. */

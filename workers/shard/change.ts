@@ -1,5 +1,5 @@
-// What a batch of writes does to one part of shared memory once it is committed: rows that come and rows that go, with the words,
-// metadata and priorities of their chunks. Filled by write.ts, in the shard worker's thread.
+// What a batch of writes does to a part of shared memory once it is committed: rows that come and rows that go, with the words,
+// metadata and priorities of their chunks. All by the rows of the part. Filled by write.ts, in the shard worker's thread.
 import type { Ordinal } from '../../src/contract/ids.js';
 import type { Part } from './part.js';
 
@@ -14,28 +14,41 @@ export interface Change {
   fields: Map<Ordinal, readonly string[]>;
   /** Staged in this batch and replaced in it again: never published. */
   superseded: Ordinal[];
-  documents: number;
 }
 
-export const noChange = (): Change => ({ added: new Map(), removed: [], texts: new Map(), fields: new Map(), superseded: [], documents: 0 });
+export const noChange = (): Change => ({ added: new Map(), removed: [], texts: new Map(), fields: new Map(), superseded: [] });
 
-/** After the commit: the new rows come before the old ones go. */
-export function publishChange(part: Part, { added, removed, superseded, texts, fields, documents }: Change): void {
+/** After the commit: the new rows of all parts come before any old one goes, so that no document is missing between. */
+export function publishChanges(changes: Iterable<readonly [Part, Change]>): void {
+  const all = [...changes];
+  markRemovals(all);
+  for (const [part, change] of all) add(part, change);
+  for (const [part, change] of all) remove(part, change);
+  markRemovals(all);
+  for (const [part, { removed, superseded }] of all) for (const ordinal of [...removed, ...superseded]) part.ordinals.release(ordinal);
+}
+
+/** Before rows come for others that go, and after those have gone: a search beside it runs again. */
+function markRemovals(changes: readonly (readonly [Part, Change])[]): void {
+  for (const [part, { removed }] of changes) if (removed.length > 0) part.index.beginOrEndRemovals();
+}
+
+function add(part: Part, { added, texts, fields }: Change): void {
   for (const [ordinal, priority] of added) {
+    part.priorities.set(ordinal, priority);
     part.index.publish(ordinal);
     withSource(texts, ordinal, (text) => part.words?.add(ordinal, text));
     withSource(fields, ordinal, (terms) => part.fields?.add(ordinal, terms));
-    if (priority !== 0) part.priorities.set(ordinal, priority);
   }
+}
+
+function remove(part: Part, { removed, texts, fields }: Change): void {
   for (const ordinal of removed) {
     part.index.remove(ordinal);
     withSource(texts, ordinal, (text) => part.words?.remove(ordinal, text));
     withSource(fields, ordinal, (terms) => part.fields?.remove(ordinal, terms));
-    part.priorities.delete(ordinal);
+    part.priorities.set(ordinal, 0);
   }
-  for (const ordinal of [...removed, ...superseded]) part.ordinals.release(ordinal);
-  part.counts.documents += documents;
-  part.counts.chunks += added.size - removed.length;
 }
 
 function withSource<S>(sources: ReadonlyMap<Ordinal, S>, ordinal: Ordinal, change: (source: S) => void): void {

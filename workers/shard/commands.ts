@@ -1,58 +1,72 @@
 // Dispatches the commands of a shard worker: reads run one by one, document writes next to each other share a commit.
 // Between batches it does background work in short slices. Shard worker only.
 import { join } from 'node:path';
-import { AssertionFailed, defined } from '../../src/base/assert.js';
+import { defined } from '../../src/base/assert.js';
 import type { Outcome, ShardAnswer, ShardCommand, ShardCommands, ShardOp, ShardRequest, ShardWorkerStart } from '../../src/contract/messages.js';
 import { CatalogStore } from '../../src/store/catalog-store.js';
-import { ShardStore } from '../../src/store/shard-store.js';
 import { Background } from './background.js';
 import type { Claim } from './claim.js';
-import { hydrate } from './hydrate.js';
-import { Kernel } from './kernel.js';
+import { IdleParts } from './idle-parts.js';
 import { getChunk, getContent, getDocument, listChunks, listDocuments } from './listings.js';
-import { countTerms } from './part-words.js';
-import { outcomesOf, singleWrites, type WriteCommand } from './put-many.js';
-import { refusalOf } from './refusal.js';
-import { search } from './search.js';
-import { Shard } from './shard.js';
+import { memoryUse } from './memory-use.js';
+import { openShard } from './open-shard.js';
+import { prepare } from './prepare.js';
+import { outcomesOf, refsOf, singleWrites, type WriteCommand } from './put-many.js';
+import { outcomeOf } from './refusal.js';
+import { sampleVectors } from './sample-vectors.js';
+import type { Shard } from './shard.js';
 import { listOrdinals, textVectors } from './text-vectors.js';
-import { locate } from './ties.js';
-import { totals } from './totals.js';
+import { countsOf, totals } from './totals.js';
 import { applyWrites } from './write.js';
 
 type Answer = ShardAnswer<ShardOp>;
 type Handlers = { [O in Exclude<ShardOp, WriteCommand['op']>]: (request: ShardRequest<O>) => ShardCommands[O]['answer'] };
 
 const DOCUMENT_WRITES: ReadonlySet<string | undefined> = new Set<WriteCommand['op']>(['put', 'putMany', 'deleteDocument']);
+const isWrite = (command: ShardCommand | undefined): command is WriteCommand => DOCUMENT_WRITES.has(command?.op);
 
 export class Commands {
   private shard: Shard | undefined;
   private catalog: CatalogStore | undefined;
   private readonly background = new Background();
+  private idle: IdleParts | undefined;
 
   constructor(
     private readonly start: ShardWorkerStart,
     private readonly claim: Claim,
   ) {}
 
-  run(commands: readonly ShardCommand[]): Outcome<Answer>[] {
+  /** Writes wait until the parts they go to are in memory; what comes in other batches is answered meanwhile. */
+  async run(commands: readonly ShardCommand[]): Promise<Outcome<Answer>[]> {
+    const underWay = this.shard?.loads.bringAll(refsOf(commands.filter(isWrite)));
+    this.wakeBackground();
+    if (underWay) await underWay;
+    return this.runNow(commands);
+  }
+
+  private runNow(commands: readonly ShardCommand[]): Outcome<Answer>[] {
     const outcomes: Outcome<Answer>[] = [];
     for (let at = 0; at < commands.length; ) {
       const end = endOfWrites(commands, at);
       if (end > at) {
-        outcomes.push(...this.write(commands.slice(at, end) as WriteCommand[]));
+        outcomes.push(...this.write(commands.slice(at, end).filter(isWrite)));
         at = end;
       } else {
         outcomes.push(this.attempt(commands[at++] as Exclude<ShardCommand, WriteCommand>));
       }
     }
-    if (this.shard) this.background.wake(this.shard);
+    this.wakeBackground();
     return outcomes;
+  }
+
+  private wakeBackground(): void {
+    if (this.shard) this.background.wake(this.shard);
   }
 
   close(): void {
     this.background.stop();
-    this.shard?.store.close();
+    this.idle?.stop();
+    this.shard?.close();
     this.catalog?.close();
   }
 
@@ -77,12 +91,10 @@ export class Commands {
 
   private readonly handlers: Handlers = {
     open: ({ collections }) => (this.open(collections), null),
-    search: (request) => search(this.opened(), request),
-    countTerms: (request) => countTerms(this.opened(), request),
-    locate: (request) => locate(this.opened(), request),
-    hydrate: (request) => hydrate(this.opened(), request),
+    prepare: (request) => prepare(this.opened(), request),
     dropCollection: ({ collection }) => (this.opened().drop(collection), null),
-    counts: ({ collections }) => collections.map((id) => ({ ...(this.opened().part(id)?.counts ?? { documents: 0, chunks: 0 }) })),
+    counts: ({ collections }) => countsOf(this.opened(), collections),
+    memory: ({ collection }) => memoryUse(this.opened().parts.of(collection)),
     totals: () => totals(this.opened()),
     listDocuments: (request) => listDocuments(this.opened(), request),
     getDocument: (request) => getDocument(this.opened(), request),
@@ -90,8 +102,9 @@ export class Commands {
     getChunk: (request) => getChunk(this.opened(), request),
     listOrdinals: (request) => listOrdinals(this.opened(), request),
     textVectors: (request) => textVectors(this.opened(), request),
+    sampleVectors: (request) => sampleVectors(this.opened(), request),
     getContent: (request) => getContent(this.opened(), request),
-    loadCatalog: () => this.openedCatalog().all(),
+    loadCatalog: () => this.openedCatalog().packed(),
     createCollection: ({ collection, collectionsMax }) => this.openedCatalog().create(collection, collectionsMax),
     updateCollection: ({ collection, change }) => this.openedCatalog().update(collection, change),
     deleteCollection: ({ collection }) => (this.openedCatalog().delete(collection), null),
@@ -104,12 +117,8 @@ export class Commands {
   };
 
   private open(collections: ShardRequest<'open'>['collections']): void {
-    const { shard, takeOver } = this.claim;
-    const store = ShardStore.open(join(this.start.directory, `shard-${shard}`), takeOver);
-    const kernel = new Kernel(this.start.kernel, defined(this.start.memories[shard], 'memory of the shard'));
-    const opened = new Shard(store, kernel);
-    opened.load(collections);
-    this.shard = opened;
+    this.shard = openShard(this.start, this.claim, collections);
+    this.idle = new IdleParts(this.shard.parts, this.start.idleSeconds, () => this.wakeBackground());
   }
 
   private opened(): Shard {
@@ -124,14 +133,6 @@ export class Commands {
 /** The end of the run of document writes that starts at `from`; `from` itself when there is none. */
 function endOfWrites(commands: readonly ShardCommand[], from: number): number {
   let end = from;
-  while (DOCUMENT_WRITES.has(commands[end]?.op)) end++;
+  while (isWrite(commands[end])) end++;
   return end;
-}
-
-/** A refusal travels as data; a broken assertion ends the worker; anything else fails this command and is told as a fault. */
-function outcomeOf(error: unknown): Outcome<never> {
-  const refusal = refusalOf(error);
-  if (refusal) return { error: refusal.toWire() };
-  if (error instanceof AssertionFailed) throw error;
-  return { fault: error instanceof Error ? (error.stack ?? error.message) : String(error) };
 }

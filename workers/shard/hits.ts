@@ -15,9 +15,9 @@ export interface Hits {
 
 export interface SearchOptions {
   /** Breadth of the walk through the graph, where there is one; raised to k. Chosen by default; then small indexes and few matches are scanned. */
-  readonly ef?: number;
+  readonly ef?: number | undefined;
   /** Score every row that may be answered. */
-  readonly exact?: boolean;
+  readonly exact?: boolean | undefined;
   /** The rows that may be answered; all where it is left out. */
   readonly allowed?: Bitmap | undefined;
 }

@@ -1,8 +1,11 @@
 // An instance of the kernel's code on a shard's memory: its calls, its scratch, and the views through which this thread reads
 // and writes shared memory. One per thread; used by Kernel and VectorIndex.
+import type { ArenaCalls } from './arena-calls.js';
 import type { CodeCalls } from './codes/code-calls.js';
 import type { WordCalls } from './words/word-calls.js';
-import { FULL, NONE, SCRATCH_ANSWERS, SCRATCH_OUTPUT, SCRATCH_POOL_ENTRIES } from './layout.js';
+import { FULL, HOLDER, NONE, SCRATCH_ANSWERS, SCRATCH_OUTPUT, SCRATCH_POOL_ENTRIES } from './layout.js';
+import { OWNER } from './reader-layout.js';
+import { MemoryViews } from './memory-views.js';
 
 /** The shard's memory cannot grow any further; the call that threw it changed nothing. */
 export class ArenaFull extends Error {
@@ -14,35 +17,36 @@ export class ArenaFull extends Error {
 }
 
 /** The functions of assembly/index.ts. Addresses come back as signed numbers and may be given as either. */
-export interface KernelCalls extends WordCalls, CodeCalls {
-  format(): void;
-  createScratch(answers: number, poolEntries: number): number;
+export interface KernelCalls extends ArenaCalls, WordCalls, CodeCalls {
   ensureInput(scratch: number, dim: number): number;
-  createIndex(dim: number, graphMin: number): number;
+  createIndex(dim: number, graphMin: number, narrow: boolean): number;
   dropIndex(root: number): void;
   stage(scratch: number, root: number, ordinal: number): number;
   publish(scratch: number, root: number, ordinal: number): void;
   remove(root: number, ordinal: number): void;
+  hideRows(scratch: number, root: number, end: number, max: number): number;
+  freeRows(root: number, from: number): void;
   linkSome(scratch: number, root: number, max: number): number;
-  search(scratch: number, root: number, k: number, ef: number, allowed: number): number;
+  search(scratch: number, root: number, k: number, ef: number, rerank: number, allowed: number): number;
   countAllowed(scratch: number, end: number): number;
+  readRow(scratch: number, root: number, ordinal: number): number;
   scoresOf(scratch: number, root: number, ordinals: number, count: number): number;
 }
 
-export class Instance {
+export class Instance extends MemoryViews {
   readonly calls: KernelCalls;
-  private words = new Uint32Array(0);
-  private floats = new Float32Array(0);
-  private bytes = Buffer.alloc(0);
   private scratchAt = 0;
+  /** How the allocator's lock knows this thread. */
+  private holder = OWNER;
 
-  constructor(module: WebAssembly.Module, private readonly memory: WebAssembly.Memory) {
+  constructor(module: WebAssembly.Module, memory: WebAssembly.Memory) {
+    super(memory);
     this.calls = new WebAssembly.Instance(module, { env: { memory } }).exports as unknown as KernelCalls;
   }
 
   /** The working memory of this instance, made at first use. Throws ArenaFull. */
   get scratch(): number {
-    return (this.scratchAt ||= addressOf(this.calls.createScratch(SCRATCH_ANSWERS, SCRATCH_POOL_ENTRIES)));
+    return (this.scratchAt ||= addressOf(this.calls.createScratch(SCRATCH_ANSWERS, SCRATCH_POOL_ENTRIES, this.holder)));
   }
 
   /** After a format the scratch is part of the free memory again. */
@@ -50,15 +54,22 @@ export class Instance {
     this.scratchAt = 0;
   }
 
-  get reservedBytes(): number {
-    return this.memory.buffer.byteLength;
+  /** From now on this thread is a reader. */
+  becomeReader(holder: number): void {
+    this.holder = holder;
+    this.scratchAt = 0;
+  }
+
+  /** Takes over what a reader that is gone has left. */
+  adoptScratch(scratch: number): void {
+    this.setWord(scratch + HOLDER, this.holder);
+    this.scratchAt = scratch;
   }
 
   /** Puts a vector where the calls stage, search and scores take it from. Throws ArenaFull. */
   setInput(vector: Float32Array): void {
     const at = addressOf(this.calls.ensureInput(this.scratch, vector.length));
-    this.reach(at + vector.byteLength);
-    this.floats.set(vector, at >>> 2);
+    this.writeFloats(at, vector);
   }
 
   /** Room for `bytes` where the calls take their input from; its address. Throws ArenaFull. */
@@ -81,56 +92,9 @@ export class Instance {
     return bitmap ? 32 * bitmap.length : NONE;
   }
 
-  /** Writes a text as UTF-8 with a zero byte and answers the bytes. Requires room for three a character, and one. */
-  writeText(at: number, text: string): number {
-    const bytes = this.bytes.write(text, at, 'utf8');
-    this.bytes[at + bytes] = 0;
-    return bytes + 1;
-  }
-
-  readText(at: number, bytes: number): string {
-    this.reach(at + bytes);
-    return this.bytes.toString('utf8', at, at + bytes);
-  }
-
-  writeWords(at: number, words: Uint32Array): void {
-    this.reach(at + words.byteLength);
-    this.words.set(words, at >>> 2);
-  }
-
-  writeFloats(at: number, floats: Float32Array): void {
-    this.reach(at + floats.byteLength);
-    this.floats.set(floats, at >>> 2);
-  }
-
   /** Address of what search and scores answer. */
   get output(): number {
     return this.word(this.scratch + SCRATCH_OUTPUT);
-  }
-
-  /** The word at a byte address. */
-  word(at: number): number {
-    this.reach(at + 4);
-    return Atomics.load(this.words, at >>> 2);
-  }
-
-  copyWords(at: number, count: number): Uint32Array {
-    this.reach(at + 4 * count);
-    return new Uint32Array(this.words.subarray(at >>> 2, (at >>> 2) + count));
-  }
-
-  copyFloats(at: number, count: number): Float32Array {
-    this.reach(at + 4 * count);
-    return new Float32Array(this.floats.subarray(at >>> 2, (at >>> 2) + count));
-  }
-
-  /** Views do not grow with the memory: renews them where they end before `end`. Growing by 0 makes this thread see what others added. */
-  private reach(end: number): void {
-    if (end <= this.words.byteLength) return;
-    this.memory.grow(0);
-    this.words = new Uint32Array(this.memory.buffer);
-    this.floats = new Float32Array(this.memory.buffer);
-    this.bytes = Buffer.from(this.memory.buffer);
   }
 }
 

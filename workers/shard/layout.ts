@@ -4,12 +4,12 @@
 
 // Arena header, at fixed addresses; address 0 stays unused so that 0 can mean "none".
 export const MAGIC = 0x53484631;
-export const VERSION = 1;
+export const VERSION = 2;
 export const MAGIC_AT = 64;
 export const VERSION_AT = 68;
 /** 0 while being formatted, else 1. */
 export const STATE_AT = 72;
-/** The allocator's lock: 1 while a thread is in it. */
+/** The allocator's lock: who is in it, OWNER or a reader's thread id + 1; 0 for nobody. */
 export const LOCK_AT = 76;
 /** The stamp given out last, always odd; goes up by 2. It survives format, so a stamp means one row version for the life of the memory. */
 export const STAMP_AT = 80;
@@ -19,7 +19,7 @@ export const USED_AT = 84;
 export const FENCE_AT = 88;
 export const BINS_AT = 128;
 export const BINS = 108;
-export const ARENA_START = 1024;
+export const ARENA_START = 5120;
 
 /** The allocator's unit and alignment. */
 export const LINE_BYTES = 64;
@@ -48,21 +48,34 @@ export const ROOT_QUEUE_HEAD = 44;
 export const ROOT_QUEUE_TAIL = 48;
 /** Lines that the index takes of the arena. */
 export const ROOT_LINES = 52;
+/** Bytes of a query, or of a row widened to 16-bit numbers: those of a row, twice as many where rows are of 8-bit numbers. */
+export const ROOT_WIDE_BYTES = 56;
+/** The codes that walks go by, and those being made, which rows are encoded with already once their axes are learned; 0 where there are none. */
+export const ROOT_CODES = 60;
+export const ROOT_CODES_NEXT = 64;
+/** Breadth of a search's walk when the caller names none, or twice k where that is more. */
+export const ROOT_EF = 68;
+/** Goes up before a publication takes rows out, and after it: odd meanwhile. */
+export const ROOT_REMOVALS = 72;
 /** Tables of block addresses, 96 words each: of rows, and of graph nodes. */
-export const ROOT_ROW_BLOCKS = 64;
-export const ROOT_NODE_BLOCKS = 448;
-export const ROOT_BYTES = 832;
+export const ROOT_ROW_BLOCKS = 128;
+export const ROOT_NODE_BLOCKS = 512;
+export const ROOT_BYTES = 896;
 
 // Blocks of rows: four of equal size to each doubling, the first four of 4 rows, so at most a quarter stands empty.
 export const FIRST_ROWS = 16;
-/** Words of a row, behind the vectors of its block: the stamp, and the ordinal + 1 of the next copy of its vector. */
-export const ROW_WORDS_BYTES = 8;
+/** Words of a row, behind the vectors of its block: the stamp, the ordinal + 1 of the next copy of its vector, one by the length of its numbers. */
+export const ROW_WORDS_BYTES = 12;
 /** Words of a node, behind the lists of its block: mark, address of the upper lists, ordinal + 1 of the row before it in a chain of copies. */
-export const NODE_WORDS_BYTES = 16;
+export const NODE_WORDS_BYTES = 12;
 export const ORDINALS_MAX = 0x0ffffff0;
 export const DIM_MAX = 65536;
-/** Vectors are padded with zeros to this many floats: one round of the dot product's four accumulators. */
-export const ROW_FLOATS = 16;
+/** Rows are padded with zeros to this many numbers: one round of the dot product's accumulators. */
+export const ROW_NUMBERS = 32;
+/** A unit vector times this is a row of 16-bit numbers. The dot product of two stays below 2^31, sums on the way too (Cauchy-Schwarz). */
+export const WIDE_SCALE = 32767;
+/** Largest of the 8-bit numbers of a row. */
+export const NARROW_MAX = 127;
 
 // Graph.
 export const NONE = 0xffffffff;
@@ -70,15 +83,14 @@ export const LINKS_0 = 32;
 export const LINKS_UP = 16;
 export const LEVEL_MAX = 6;
 export const EF_CONSTRUCTION = 200;
-/**
- * Breadth of a search's walk when the caller names none: this, or twice k where that is more. 128 gives recall@10 .998 on
- * 20,000 rows of real text, .997 on 60,000 (node dist/load/recall.js [--rows 60000]).
- */
-export const EF_MIN = 128;
+/** Of what an insertion's walk found the best are scored by their rows, and neighbours chosen of them. */
+export const RESCORED = 100;
+/** Breadth of a search's walk when the caller names none, until recall asks for more (codes/tending.ts): this, or twice k where that is more. */
+export const EF_MIN = 64;
 /** A walk takes as long as a scan of this many rows for each one of ef: 23 to 29 at ef 128 and 4,000 to 20,000 rows (last column of the same command). */
 export const WALK_ROWS_PER_EF = 32;
-/** Indexes of fewer live rows have no graph: a default search would not walk it. */
-export const GRAPH_MIN = EF_MIN * WALK_ROWS_PER_EF;
+/** Indexes of fewer live rows have no graph. */
+export const GRAPH_MIN = 4096;
 /** Room of BATCH: TWO_HOP_MIN, and two full lists. */
 export const BATCH_ROWS = 96;
 /**
@@ -107,9 +119,8 @@ export const SCRATCH_OUTPUT = 40;
 export const SCRATCH_WORDS = 48;
 export const SCRATCH_ALLOWED = 56;
 export const SCRATCH_AREAS = 8;
-export const POOL_SIZE = 64;
-export const POOL_LIVE = 68;
-export const POOL_LIVE_MAX = 72;
+/** The codes that lead the walk, 0 for rows. */
+export const GUIDE_CODES = 64;
 export const BEST_SIZE = 76;
 export const BEST_MAX = 80;
 export const TOUCHED = 84;
@@ -117,13 +128,17 @@ export const TOUCHED = 84;
 export const ALLOWED_END = 88;
 /** Nodes that a filtered walk may still use as bridges. */
 export const BRIDGES_LEFT = 92;
+/** Whose scratch it is, as the allocator's lock names them. */
+export const HOLDER = 96;
 /** Ordinals that are about to be scored, up to BATCH_ROWS. */
 export const BATCH = 128;
 /** Keys of a list to choose from: a full list and one more. */
 export const CANDIDATES = 512;
 /** Keys chosen from them. */
 export const CHOSEN = 832;
-export const SCRATCH_BYTES = 1152;
+/** Scores of the ordinals in BATCH. */
+export const SCORES = 1152;
+export const SCRATCH_BYTES = 1536;
 /** A scratch is made with room for this many answers, so that a search does not fail where memory is full; pages never used cost nothing. */
 export const SCRATCH_ANSWERS = 10_001;
 export const SCRATCH_POOL_ENTRIES = 40_068;

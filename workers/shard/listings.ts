@@ -20,7 +20,7 @@ const PAGE_BYTES = 256 * 1024;
 export function listDocuments(shard: Shard, { collection, after, max }: ShardRequest<'listDocuments'>): ShardAnswer<'listDocuments'> {
   const page: ShardAnswer<'listDocuments'> = { docids: [], records: [], more: false };
   // A dropped collection may have a part of its records left.
-  if (!shard.part(collection)) return page;
+  if (shard.isDropped(collection)) return page;
   return shard.store.read((txn) => {
     let bytes = 0;
     for (const record of txn.documents(collection, after)) {
@@ -46,7 +46,7 @@ export function getDocument(shard: Shard, { collection, docid }: ShardRequest<'g
 
 export function listChunks(shard: Shard, { collection, docid, from, max }: ShardRequest<'listChunks'>): ShardAnswer<'listChunks'> {
   const page: ShardAnswer<'listChunks'> = { records: [], more: false };
-  if (!shard.part(collection)) return page;
+  if (shard.isDropped(collection)) return page;
   return shard.store.read((txn) => {
     const document = txn.document(collection, docid);
     if (!document) return page;

@@ -9,9 +9,24 @@ export class OrdinalPool {
   /** No word before this one has a free bit. */
   private firstFree = 0;
 
-  /** Higher than any ordinal that was ever taken. */
+  /** One more than the highest ordinal that is taken. */
   get end(): number {
-    return this.ordinalsEnd;
+    for (;;) {
+      const word = this.words[(this.ordinalsEnd - 1) >>> 5] ?? 0;
+      const below = word << (31 - ((this.ordinalsEnd - 1) & 31));
+      if (this.ordinalsEnd === 0 || below < 0) return this.ordinalsEnd;
+      const free = below === 0 ? ((this.ordinalsEnd - 1) & 31) + 1 : Math.clz32(below);
+      this.ordinalsEnd -= free;
+    }
+  }
+
+  /** Taken ordinals at or above `from`, from the highest down, up to `max`. */
+  highest(from: number, max: number): Ordinal[] {
+    const found: Ordinal[] = [];
+    for (let ordinal = this.end - 1; ordinal >= from && found.length < max; ordinal--) {
+      if ((((this.words[ordinal >>> 5] as number) >>> (ordinal & 31)) & 1) === 1) found.push(ordinal as Ordinal);
+    }
+    return found;
   }
 
   /** The lowest free ordinal, now taken. */

@@ -6,7 +6,7 @@ import type { ChunkRecord } from '../../src/store/records.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';
 import { readDocument } from './documents.js';
 import type { Part } from './part.js';
-import { PartTerms, type Stored, type TermMaker } from './part-terms.js';
+import type { Stored, TermMaker } from './part-terms.js';
 import type { Shard } from './shard.js';
 
 type Json = Record<string, unknown>;
@@ -23,22 +23,24 @@ const MAKER: TermMaker<readonly string[]> = {
 /** Makes the index where there is none; false while it is being built. It may be lost, and is not tried again. */
 export function prepareFields(shard: Shard, part: Part, firstSliceMs = FIRST_SLICE_MS): boolean {
   if (!part.fields) {
-    part.fields = new PartTerms(shard.createWords(), MAKER);
+    part.fields = shard.createTerms(part, 'fields', MAKER);
     buildFields(shard, part, performance.now() + firstSliceMs);
   }
   return part.fields.isLost || part.fields.complete !== undefined;
 }
 
 /** Goes on with the index that a search has asked for; true when there is nothing more to do. */
-export function buildFields(shard: Shard, { ref, fields }: Part, untilMs: number): boolean {
+export function buildFields(shard: Shard, part: Part, untilMs: number): boolean {
+  const { fields } = part;
   if (!fields || fields.complete) return true;
-  return shard.store.read((txn) => fields.build(storedFields(txn, ref.id), untilMs));
+  return shard.store.read((txn) => fields.build(storedFields(txn, part), untilMs));
 }
 
-function storedFields(txn: ShardTxn, id: CollectionId): Stored<readonly string[]> {
+function storedFields(txn: ShardTxn, part: Part): Stored<readonly string[]> {
+  const { id } = part.ref;
   const terms = new FieldTerms(txn, id);
   return function* (from: Ordinal) {
-    for (const { ordinal, chunk } of txn.chunks(id, from)) yield { ordinal, source: terms.of(chunk) };
+    for (const { ordinal, chunk } of part.within(txn.chunks(id, part.stored(from)))) yield { ordinal, source: terms.of(chunk) };
   };
 }
 

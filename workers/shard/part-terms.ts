@@ -3,6 +3,7 @@
 // lost: dropped, and made anew by the next search that needs it. Shard worker only.
 import type { Ordinal } from '../../src/contract/ids.js';
 import { ArenaFull } from './instance.js';
+import { LOST } from './reader-layout.js';
 import type { WordIndex } from './words/word-index.js';
 
 /** What is indexed of each chunk from an ordinal on, in the order of ordinals. */
@@ -20,13 +21,24 @@ export class PartTerms<S> {
   private builtTo = 0;
   private lost = false;
 
+  /**
+   * `announce` tells readers where the index is: once it is complete, and that it is LOST before it goes. `withRoom` runs what may want
+   * memory, again where it has found some.
+   */
   constructor(
     private readonly index: WordIndex,
     private readonly maker: TermMaker<S>,
+    private readonly announce: (root: number) => void = () => {},
+    private readonly withRoom: (work: () => void) => void = (work) => work(),
   ) {}
 
   get isLost(): boolean {
     return this.lost;
+  }
+
+  /** Memory that it takes, as far as it has been made. */
+  get bytes(): number {
+    return this.lost ? 0 : Object.values(this.index.bytes()).reduce((sum, bytes) => sum + bytes, 0);
   }
 
   /** The index once it has every chunk. */
@@ -47,6 +59,7 @@ export class PartTerms<S> {
       if (performance.now() >= untilMs) return;
     }
     this.builtTo = Infinity;
+    this.announce(this.index.root);
   }
 
   /** A chunk that has just been stored. While the index is being built, those ahead are found in the store. */
@@ -64,7 +77,7 @@ export class PartTerms<S> {
     return !this.lost && this.index.mergeSome(budgetMs);
   }
 
-  /** It must not be used after it. */
+  /** It must not be used after it. Requires that readers do not find it any more. */
   drop(): void {
     if (!this.lost) this.index.drop();
   }
@@ -73,9 +86,10 @@ export class PartTerms<S> {
   private orLose(change: () => void): void {
     if (this.lost) return;
     try {
-      change();
+      this.withRoom(change);
     } catch (error) {
       if (!(error instanceof ArenaFull)) throw error;
+      this.announce(LOST);
       this.drop();
       this.lost = true;
     }

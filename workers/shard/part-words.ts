@@ -1,12 +1,10 @@
 // The words of a part: made when the first search in mode boost or hybrid, or with a content filter, asks for them. A small part
 // is indexed at once, a large one in slices between other work, and searches wait for it. Shard worker only.
 import type { Language } from '../../src/contract/language.js';
-import type { ShardRequest } from '../../src/contract/messages.js';
-import type { LexicalStatistics } from '../../src/contract/ranking.js';
 import { chunkTerms } from '../../src/text/rank-terms.js';
 import { ArenaFull } from './instance.js';
 import type { Part } from './part.js';
-import { PartTerms, type TermMaker } from './part-terms.js';
+import type { TermMaker } from './part-terms.js';
 import type { Shard } from './shard.js';
 import type { WordIndex } from './words/word-index.js';
 
@@ -30,21 +28,15 @@ export function wordsOf(shard: Shard, part: Part): WordIndex | undefined {
 /** Makes the index where there is none; false while it is being built. It may be lost, and is not tried again here. */
 export function prepareWords(shard: Shard, part: Part, firstSliceMs = FIRST_SLICE_MS): boolean {
   if (!part.words) {
-    part.words = new PartTerms(shard.createWords(), makerOf(part.ref.language));
+    part.words = shard.createTerms(part, 'words', makerOf(part.ref.language));
     buildWords(shard, part, performance.now() + firstSliceMs);
   }
   return part.words.isLost || part.words.complete !== undefined;
 }
 
 /** Goes on with the index that a search has asked for; true when there is nothing more to do. */
-export function buildWords(shard: Shard, { ref, words }: Part, untilMs: number): boolean {
+export function buildWords(shard: Shard, part: Part, untilMs: number): boolean {
+  const { ref, words } = part;
   if (!words || words.complete) return true;
-  return shard.store.read((txn) => words.build((from) => txn.texts(ref.id, from), untilMs));
-}
-
-/** null while the index is being built. */
-export function countTerms(shard: Shard, { collection, terms }: ShardRequest<'countTerms'>): LexicalStatistics | null {
-  const part = shard.part(collection);
-  if (!part) return { chunks: 0, tokens: 0, frequencies: terms.map(() => 0) };
-  return wordsOf(shard, part)?.statistics(terms) ?? null;
+  return shard.store.read((txn) => words.build((from) => part.within(txn.texts(ref.id, part.stored(from))), untilMs));
 }

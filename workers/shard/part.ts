@@ -1,17 +1,20 @@
-// One collection's part in this shard, as the worker holds it in memory: its vectors in shared memory, its free ordinals,
-// its counts and priorities. All of it is a cache of the store and is rebuilt from there. Used by the shard worker alone.
+// One collection's part in an arena of this shard, as the worker holds it in memory: its vectors in shared memory, its free ordinals,
+// its priorities. All of it is a cache of the store and is rebuilt from there. Used by the shard worker alone.
 import type { Ordinal } from '../../src/contract/ids.js';
-import type { CollectionRef, ShardCounts } from '../../src/contract/messages.js';
-import type { ShardTxn } from '../../src/store/shard-txn.js';
+import type { CollectionRef } from '../../src/contract/messages.js';
+import { arenaOf, rowOf, storedOrdinal } from '../../src/contract/ordinals.js';
+import { GRAPH_MIN } from './layout.js';
 import { OrdinalPool } from './ordinal-pool.js';
 import type { PartTerms } from './part-terms.js';
+import type { Priorities } from './priorities.js';
 import type { VectorIndex } from './vector-index.js';
 
 export class Part {
   readonly ordinals = new OrdinalPool();
-  /** Chunks whose document has a priority other than 0. */
-  readonly priorities = new Map<Ordinal, number>();
-  readonly counts: ShardCounts = { documents: 0, chunks: 0 };
+  /** A batch of writes is under way on it. */
+  isChanging = false;
+  /** Rows from this one on are hidden; their blocks go when the readers of this epoch have left (compaction.ts). */
+  hidden: { from: number; epoch: number } | undefined;
 
   /** Made by the first search that wants words. */
   words: PartTerms<string> | undefined;
@@ -21,30 +24,33 @@ export class Part {
   constructor(
     readonly ref: CollectionRef,
     readonly index: VectorIndex,
+    readonly priorities: Priorities,
+    readonly arena = 0,
   ) {}
 
-  /** Fills an empty part from the store. */
-  load(txn: ShardTxn): void {
-    for (const { ordinal, vector } of txn.vectors(this.ref)) {
-      this.index.stage(ordinal, vector);
-      this.index.publish(ordinal);
-      this.ordinals.claim(ordinal);
-      this.counts.chunks++;
-    }
-    for (const { docid, priority } of txn.documents(this.ref.id)) {
-      this.counts.documents++;
-      if (priority !== 0) this.prioritize(txn.members(this.ref.id, docid).ordinals as Ordinal[], priority);
+  /** The ordinal of a row as the store has it. */
+  stored(row: Ordinal): Ordinal {
+    return storedOrdinal(this.arena, row);
+  }
+
+  /** Of what the store has from a row on, in the order of ordinals, that which is in this arena, by its rows. */
+  *within<T extends { ordinal: Ordinal }>(entries: Iterable<T>): Generator<T> {
+    for (const entry of entries) {
+      if (arenaOf(entry.ordinal) !== this.arena) return;
+      yield { ...entry, ordinal: rowOf(entry.ordinal) };
     }
   }
 
-  /** Gives the memory back. */
+  /** It has no graph. */
+  get isSmall(): boolean {
+    return this.index.liveCount < GRAPH_MIN;
+  }
+
+  /** Gives the memory back. Requires that readers do not find it any more. */
   drop(): void {
     this.index.drop();
     this.words?.drop();
     this.fields?.drop();
-  }
-
-  prioritize(ordinals: readonly Ordinal[], priority: number): void {
-    for (const ordinal of ordinals) this.priorities.set(ordinal, priority);
+    this.priorities.drop();
   }
 }

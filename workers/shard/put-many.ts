@@ -1,11 +1,14 @@
 // Several documents of a batch in one command: taken apart before the write, and their outcomes put together after it.
 // Shard worker only; called by commands.ts, which writes whatever stands next to each other in one commit.
-import type { Outcome, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
+import type { CollectionRef, Outcome, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
 import type { DocumentWrite } from './write.js';
 
 /** A command that writes documents, as it comes. */
 export type WriteCommand = DocumentWrite | ShardRequest<'putMany'>;
 type WriteAnswer = ShardAnswer<'put' | 'putMany' | 'deleteDocument'>;
+
+/** The collections that are written to, each once. */
+export const refsOf = (commands: readonly WriteCommand[]): Iterable<CollectionRef> => new Map(commands.map(({ collection }) => [collection.id, collection])).values();
 
 /** The single writes of the commands, in order. */
 export const singleWrites = (commands: readonly WriteCommand[]): DocumentWrite[] => commands.flatMap((command) => (command.op === 'putMany' ? puts(command) : [command]));

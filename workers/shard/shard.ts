@@ -1,64 +1,131 @@
-// The state of one shard: its store, its kernel, and its part of every collection. Made by the `open` command; every other
-// command works on it. Used by the shard worker's thread alone.
+// The state of one shard: its store, its kernel, and those parts of collections that are in memory. Made by the `open` command; every
+// other command works on it. Used by the shard worker's thread alone.
 import { AppError } from '../../src/contract/errors.js';
 import type { CollectionId } from '../../src/contract/ids.js';
-import type { CollectionRef } from '../../src/contract/messages.js';
+import type { CollectionGroup, CollectionRef } from '../../src/contract/messages.js';
 import type { ShardStore } from '../../src/store/shard-store.js';
+import type { ShardTxn } from '../../src/store/shard-txn.js';
+import { Arenas } from './arenas.js';
 import type { Kernel } from './kernel.js';
-import { Part } from './part.js';
-import type { WordIndex } from './words/word-index.js';
+import { GRAPH_MIN } from './layout.js';
+import type { Part } from './part.js';
+import { PartLoads } from './part-loads.js';
+import { PartTable } from './part-table.js';
+import { PartTerms, type TermMaker } from './part-terms.js';
+import type { PartView } from './part-view.js';
+import { Room } from './room.js';
+
+function kindsOf(groups: readonly CollectionGroup[]): Map<CollectionId, CollectionGroup['kind']> {
+  const kinds = new Map<CollectionId, CollectionGroup['kind']>();
+  for (const { kind, ids } of groups) for (const id of ids) kinds.set(id as CollectionId, kind);
+  return kinds;
+}
 
 export class Shard {
-  private readonly parts = new Map<CollectionId, Part>();
+  readonly parts: PartTable;
+  readonly loads: PartLoads;
+  readonly room: Room;
   /** Ids are never reused: a late write to a dropped collection is refused, not stored. */
   private readonly dropped = new Set<CollectionId>();
   /** Collections whose entries are still to be removed from the store. */
   readonly purges: CollectionId[] = [];
 
+  readonly arenas: Arenas;
+
+  /** The first of its kernels is on the home arena. */
   constructor(
     readonly store: ShardStore,
-    private readonly kernel: Kernel,
-  ) {}
+    ...kernels: readonly Kernel[]
+  ) {
+    this.arenas = new Arenas(kernels);
+    this.parts = new PartTable(this.arenas);
+    this.room = new Room(this.parts, this.arenas);
+    this.loads = new PartLoads(store, this.parts, this.room);
+  }
 
-  /** Fills shared memory from the store; what belongs to no collection any more is queued for removal. */
-  load(collections: readonly CollectionRef[]): void {
-    this.kernel.format();
+  /** Says which collections have documents here, and loads none: large ones come by and by. What belongs to no collection any more is queued for removal. */
+  load(collections: readonly CollectionGroup[]): void {
+    this.arenas.format();
+    const kinds = kindsOf(collections);
+    const large: { ref: CollectionRef; chunks: number }[] = [];
     this.store.read((txn) => {
-      const live = new Set(collections.map(({ id }) => id));
-      const present = txn.collections();
-      this.purges.push(...present.filter((id) => !live.has(id)));
-      for (const ref of collections.filter(({ id }) => present.includes(id))) this.partFor(ref).load(txn);
+      for (const { id, chunks } of txn.allCounts()) {
+        const kind = kinds.get(id);
+        if (!kind) this.purges.push(id);
+        else this.parts.enterAway(id);
+        if (kind && chunks >= GRAPH_MIN) large.push({ ref: { id, ...kind }, chunks });
+      }
     });
+    for (const { ref } of large.sort((a, b) => b.chunks - a.chunks)) this.loads.queue(ref);
+    this.arenas.open();
   }
 
-  /** The part of a collection that has been written to; undefined for one without documents here. */
+  /** The first part of a collection, where it is in memory. */
   part(id: CollectionId): Part | undefined {
-    return this.parts.get(id);
+    return this.parts.of(id)[0];
   }
 
-  /** The part, made when this is the first write to it. Refuses a collection that has been dropped. */
-  partFor(ref: CollectionRef): Part {
-    const present = this.parts.get(ref.id);
-    if (present) return present;
+  isDropped(id: CollectionId): boolean {
+    return this.dropped.has(id);
+  }
+
+  /** Sees to it that a collection can be written to: loads it whole where it is away. Refuses one that has been dropped. Throws ArenaFull. */
+  bring(ref: CollectionRef, txn?: ShardTxn): void {
     if (this.dropped.has(ref.id)) throw new AppError('collection_not_found');
-    const part = new Part(ref, this.kernel.createIndex(ref.dim));
-    this.parts.set(ref.id, part);
-    return part;
+    this.loads.bring(ref, Infinity, txn);
   }
 
-  /** An empty index of terms in this shard's memory. Throws ArenaFull. */
-  createWords(): WordIndex {
-    return this.kernel.createWords();
+  /** The part of a collection in an arena, made where there is none. Requires that the collection is not away. Throws ArenaFull. */
+  partIn(ref: CollectionRef, arena: number): Part {
+    return this.parts.find(ref.id, arena) ?? this.begin(ref, arena);
+  }
+
+  /** An empty index of terms for a part, which readers find once it is complete. Throws ArenaFull. */
+  createTerms<S>(part: Part, kind: 'words' | 'fields', maker: TermMaker<S>): PartTerms<S> {
+    const announce = (root: number): void => this.parts.announce(part, { [kind]: root });
+    const wanted = { arena: part.arena, id: part.ref.id };
+    announce(0);
+    this.parts.wake(part);
+    const index = this.room.for(() => this.arenas.at(part.arena).createWords(), wanted);
+    return new PartTerms(index, maker, announce, (work) => this.room.for(work, wanted));
+  }
+
+  /** What readers see of a collection at home, for this thread. */
+  view(id: CollectionId): PartView | undefined {
+    return this.arenas.home.view(id);
+  }
+
+  /** Says that a batch of writes has been published whole. */
+  settle(): void {
+    this.arenas.settle();
   }
 
   drop(id: CollectionId): void {
     this.dropped.add(id);
     this.purges.push(id);
-    this.parts.get(id)?.drop();
+    this.loads.cancel(id);
     this.parts.delete(id);
   }
 
-  allParts(): IterableIterator<Part> {
-    return this.parts.values();
+  /** Frees some of the memory that readers have left; true when there may be more. */
+  reclaim(): boolean {
+    return this.arenas.reclaim();
+  }
+
+  /** Readers are out before the environment goes that they read too. */
+  close(): void {
+    this.arenas.close();
+    this.store.close();
+  }
+
+  private begin(ref: CollectionRef, arena: number): Part {
+    const part = this.parts.create(ref, arena);
+    try {
+      this.parts.enter(ref.id, [part]);
+    } catch (error) {
+      part.drop();
+      throw error;
+    }
+    return part;
   }
 }

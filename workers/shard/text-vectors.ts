@@ -11,7 +11,7 @@ const PAGE_BYTES = 256 * 1024;
 /** Of documents that are not there: none. */
 export function listOrdinals(shard: Shard, { collection, docids }: ShardRequest<'listOrdinals'>): ShardAnswer<'listOrdinals'> {
   // A dropped collection may have a part of its records left.
-  if (!shard.part(collection)) return new Uint32Array();
+  if (shard.isDropped(collection)) return new Uint32Array();
   return shard.store.read((txn) => Uint32Array.from([...new Set(docids)].flatMap((docid) => txn.members(collection, docid).ordinals)));
 }
 
@@ -20,7 +20,7 @@ export function listOrdinals(shard: Shard, { collection, docids }: ShardRequest<
  * is that of the text. A chunk without a text is left out: its vector came from the caller.
  */
 export function textVectors(shard: Shard, { collection: ref, ordinals }: ShardRequest<'textVectors'>): ShardAnswer<'textVectors'> {
-  if (!shard.part(ref.id)) return { digests: new Uint8Array(), vectors: new Float32Array(), taken: ordinals.length };
+  if (shard.isDropped(ref.id)) return { digests: new Uint8Array(), vectors: new Float32Array(), taken: ordinals.length };
   const digests: Uint8Array[] = [];
   const vectors: Float32Array[] = [];
   let taken = 0;

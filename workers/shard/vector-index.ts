@@ -1,37 +1,31 @@
 // One collection's vectors in a shard's memory: rows by ordinal, exact and graph search by cosine. A thin door: checks and
 // copies here, the work in the kernel (assembly/). The owner's thread writes; any thread with a Kernel of its own may search.
 import { assert } from '../../src/base/assert.js';
+import { RERANK_MIN, RERANK_PER_HIT, RERANK_SHARE } from './codes/layout.js';
+import { Tending } from './codes/tending.js';
 import { firstHits, readHits, type Hits, type SearchOptions } from './hits.js';
+import { IndexState } from './index-state.js';
 import { countOf, type Instance } from './instance.js';
-import {
-  EF_MIN, FIRST_ROWS, LINE_BYTES, NONE, ORDINALS_MAX, ROOT_DIM, ROOT_GRAPH_MIN, ROOT_LINES, ROOT_LINKED, ROOT_LIVE,
-  ROOT_ROW_BLOCKS, ROOT_ROW_BYTES, ROOT_WATERMARK, ROW_WORDS_BYTES, WALK_ROWS_PER_EF,
-} from './layout.js';
+import { NONE, ORDINALS_MAX, ROOT_EF, ROOT_REMOVALS, ROOT_WATERMARK, WALK_ROWS_PER_EF } from './layout.js';
 import { withTies } from './with-ties.js';
 
-export class VectorIndex {
-  readonly dim: number;
+/** A filtered walk is as many times as broad, less so where this share matches, and takes the place of a scan of as many times the matches. */
+const FILTERED_BREADTH = 3;
+const WIDE_BREADTH = 1.5;
+const WIDE_SHARE = 0.25;
+const FILTERED_SCAN = 2;
 
-  /** `root` is the address of the index; another thread's Kernel attaches by it. */
+export class VectorIndex extends IndexState {
+  private readonly tending: Tending;
+
+  /** `root` is the address of the index; another thread's Kernel attaches by it. The owner makes codes at `codesMin` live rows. */
   constructor(
-    private readonly instance: Instance,
-    readonly root: number,
+    instance: Instance,
+    root: number,
+    codesMin = Infinity,
   ) {
-    this.dim = instance.word(root + ROOT_DIM);
-  }
-
-  get liveCount(): number {
-    return this.instance.word(this.root + ROOT_LIVE);
-  }
-
-  /** Live rows that wait to be linked into the graph; searches scan them meanwhile. */
-  get pendingCount(): number {
-    const small = this.liveCount < this.instance.word(this.root + ROOT_GRAPH_MIN) && this.instance.word(this.root + ROOT_WATERMARK) === 0;
-    return small ? 0 : this.liveCount - this.instance.word(this.root + ROOT_LINKED);
-  }
-
-  get usedBytes(): number {
-    return this.instance.word(this.root + ROOT_LINES) * LINE_BYTES;
+    super(instance, root);
+    this.tending = new Tending(instance, root, this, codesMin);
   }
 
   /** Writes a vector, finite and not all zero, into a row that is not live. No search sees it until `publish`; staging again overwrites it. Throws ArenaFull. */
@@ -63,14 +57,9 @@ export class VectorIndex {
     this.instance.calls.remove(this.root, ordinal);
   }
 
-  /** The version of a row: odd while it is live, never used twice for a live row in this memory; 0 for one that never was. */
-  stampOf(ordinal: number): number {
-    const at = this.stampAt(ordinal);
-    return at === 0 ? 0 : this.instance.word(at);
-  }
-
-  isLive(ordinal: number): boolean {
-    return (this.stampOf(ordinal) & 1) === 1;
+  /** Before the first row of a publication that takes rows out, and behind its last. */
+  beginOrEndRemovals(): void {
+    this.instance.setWord(this.root + ROOT_REMOVALS, this.removals + 1);
   }
 
   /** The `k` nearest of the live rows allowed, or all where there are fewer. `query` is finite, of any length but 0. Throws ArenaFull. */
@@ -80,7 +69,7 @@ export class VectorIndex {
     this.setQuery(query);
     const end = instance.setBitmap(allowed);
     const breadth = exact ? 0 : (ef ?? this.breadthFor(k, end));
-    const count = countOf(instance.calls.search(instance.scratch, root, k, breadth === 0 ? 0 : Math.max(breadth, k), end));
+    const count = countOf(instance.calls.search(instance.scratch, root, k, breadth === 0 ? 0 : Math.max(breadth, k), rerankOf(breadth, k), end));
     return readHits(instance, k, count);
   }
 
@@ -97,9 +86,34 @@ export class VectorIndex {
     return this.instance.copyFloats(this.instance.output, count);
   }
 
-  /** Links up to `max` waiting rows into the graph. Answers how many still wait; 0 also where memory is full and no link can be made. */
+  /** True while rows wait for links, or codes for their making. */
+  get hasWork(): boolean {
+    return this.pendingCount > 0 || this.tending.isDue;
+  }
+
+  /** True while codes wait for their making. */
+  get isTended(): boolean {
+    return this.tending.isDue;
+  }
+
+  /**
+   * Makes codes where it is time, a slice at a time, and links up to `max` waiting rows into the graph. Answers how many still wait; 0
+   * also where memory is full and no link can be made.
+   */
   linkSome(max: number): number {
+    if (this.tending.step() && this.pendingCount > 0) return this.pendingCount;
     return this.instance.calls.linkSome(this.instance.scratch, this.root, max);
+  }
+
+  /** Lowers `end` past rows that are not live, a slice at a time, down to `end`; true when that is done. Throws ArenaFull. */
+  hideSome(end: number, max: number): boolean {
+    return this.end <= end || countOf(this.instance.calls.hideRows(this.instance.scratch, this.root, end, max)) <= end;
+  }
+
+  /** Gives the blocks of rows at or above `from` back. Requires that `end` is not above it since before the readers inside came. */
+  freeFrom(from: number): void {
+    assert(this.end <= from, 'rows that are freed are hidden');
+    this.instance.calls.freeRows(this.root, from);
   }
 
   /** Gives the memory back. The index must not be used after it, on any thread. */
@@ -114,20 +128,16 @@ export class VectorIndex {
 
   /** Breadth of the walk for `k` hits; 0, a scan, where that is faster. `end` is the number of ordinals in the filter that has been set, or NONE. */
   private breadthFor(k: number, end: number): number {
-    const ef = Math.max(EF_MIN, 2 * k);
+    const narrowest = this.instance.word(this.root + ROOT_EF);
     const linked = this.instance.word(this.root + ROOT_WATERMARK);
     const rows = end === NONE ? linked : this.instance.calls.countAllowed(this.instance.scratch, Math.min(end, linked));
-    return rows < ef * WALK_ROWS_PER_EF ? 0 : ef;
+    const scanned = WALK_ROWS_PER_EF * Math.max(end === NONE ? narrowest : FILTERED_SCAN * narrowest, 2 * k);
+    const times = end === NONE ? 1 : rows < WIDE_SHARE * linked ? FILTERED_BREADTH : WIDE_BREADTH;
+    return rows < scanned ? 0 : Math.max(Math.ceil(times * narrowest), 2 * k);
   }
+}
 
-  /** Address of a row's stamp, as assembly/rows.ts computes it; 0 where the row has no block. */
-  private stampAt(ordinal: number): number {
-    const place = ordinal + FIRST_ROWS;
-    const shift = 29 - Math.clz32(place);
-    const slot = ((shift - 2) << 2) + (place >>> shift) - 4;
-    const block = this.instance.word(this.root + ROOT_ROW_BLOCKS + 4 * slot);
-    if (block === 0) return 0;
-    const rowBytes = this.instance.word(this.root + ROOT_ROW_BYTES);
-    return block + rowBytes * 2 ** shift + ROW_WORDS_BYTES * (place & ((1 << shift) - 1));
-  }
+/** How many of the candidates of a walk are scored by their rows. */
+function rerankOf(ef: number, k: number): number {
+  return Math.max(RERANK_PER_HIT * k, Math.ceil(RERANK_SHARE * ef) + RERANK_MIN);
 }

@@ -13,10 +13,10 @@ const commands = new Commands(start, claim);
 parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
 
 /** Runs one batch; the outcomes stand in the order of its commands. A broken assertion ends this thread, and the batch with it. */
-export function run(batch: { shard: number; commands: ShardCommand[] }): Outcome<ShardAnswer<ShardOp>>[] | Promise<never> {
+export async function run(batch: { shard: number; commands: ShardCommand[] }): Promise<Outcome<ShardAnswer<ShardOp>>[]> {
   if (batch.shard !== claim.shard) throw new Error(`a batch for shard ${batch.shard} at the owner of ${claim.shard}`);
   try {
-    return commands.run(batch.commands);
+    return await commands.run(batch.commands);
   } catch (error) {
     setImmediate(() => {
       throw error;

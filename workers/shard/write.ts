@@ -1,15 +1,17 @@
 // Applies a batch of writes: one synced transaction for all of them, then their publication to shared memory.
 // Rule: rows are staged (unseen) before the commit, published after it; old rows go after the new ones have come. A batch
 // that fails to commit leaves store and memory as they were. Reads no clock and no random number.
-import { assert } from '../../src/base/assert.js';
+import { assert, defined } from '../../src/base/assert.js';
 import { AppError } from '../../src/contract/errors.js';
-import type { DocId, Ordinal } from '../../src/contract/ids.js';
-import type { Outcome, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
+import type { CollectionId, DocId, Ordinal } from '../../src/contract/ids.js';
+import type { CollectionRef, Outcome, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
+import { arenaOf, rowOf } from '../../src/contract/ordinals.js';
 import { unpackDocument } from '../../src/contract/prepared-document.js';
 import type { ShardWriteTxn } from '../../src/store/shard-store.js';
-import { discardChange, noChange, publishChange, type Change } from './change.js';
+import { discardChange, noChange, publishChanges, type Change } from './change.js';
 import type { Part } from './part.js';
 import { FieldTerms } from './part-fields.js';
+import { place } from './placing.js';
 import { refusalOf } from './refusal.js';
 import type { Shard } from './shard.js';
 
@@ -48,46 +50,53 @@ class WriteBatch {
   private put(txn: ShardWriteTxn, { collection: ref, document, vectors, room = Infinity }: ShardRequest<'put'>): ShardAnswer<'put'> {
     const { docid, chunks, ingestedAtMs, metadataJson, priority } = unpackDocument(document);
     assert(vectors.length === chunks.length * ref.dim, 'a vector for each chunk');
-    const part = this.shard.partFor(ref);
+    this.shard.bring(ref, txn);
     const previous = txn.document(ref.id, docid);
     if (chunks.length - (previous?.chunkCount ?? 0) > room) throw new AppError('chunk_limit_reached');
-    const ordinals = this.stage(part, vectors, priority);
-    if (previous) this.removeStored(txn, part, docid);
+    const ordinals = place(this.shard, ref, (part) => this.stage(part, vectors, priority));
+    if (previous) this.removeStored(txn, ref, docid);
     const version = (previous?.version ?? 0) + 1;
     const record = { docid, version, ingestedAtMs, metadataJson, priority, chunkCount: chunks.length };
     txn.putDocument(ref, { record, ordinals, chunks, vectors });
-    this.keepSources(txn, part, ordinals);
-    this.changeOf(part).documents += previous ? 0 : 1;
+    this.keepSources(txn, ref.id, ordinals);
     return { chunks: chunks.length, version };
   }
 
   private remove(txn: ShardWriteTxn, { collection: ref, docid }: ShardRequest<'deleteDocument'>): ShardAnswer<'deleteDocument'> {
-    const part = this.shard.part(ref.id);
-    if (!part || !txn.document(ref.id, docid)) return { chunks: 0 };
-    this.changeOf(part).documents -= 1;
-    return { chunks: this.removeStored(txn, part, docid) };
+    if (this.shard.isDropped(ref.id) || !txn.document(ref.id, docid)) return { chunks: 0 };
+    this.shard.bring(ref, txn);
+    return { chunks: this.removeStored(txn, ref, docid) };
   }
 
   /** How many chunks fell free. */
-  private removeStored(txn: ShardWriteTxn, part: Part, docid: DocId): number {
-    this.keepSources(txn, part, txn.members(part.ref.id, docid).ordinals as Ordinal[]);
-    const ordinals = txn.removeDocument(part.ref, docid);
-    this.free(part, ordinals);
+  private removeStored(txn: ShardWriteTxn, ref: CollectionRef, docid: DocId): number {
+    this.keepSources(txn, ref.id, txn.members(ref.id, docid).ordinals as Ordinal[]);
+    const ordinals = txn.removeDocument(ref, docid);
+    for (const ordinal of ordinals) {
+      const { added, superseded, removed } = this.changeOf(this.partOf(ref.id, ordinal));
+      const row = rowOf(ordinal);
+      (added.delete(row) ? superseded : removed).push(row);
+    }
     return ordinals.length;
   }
 
   /** The indexes of words and metadata are changed at publication, when the records of removed chunks are gone from the store. */
-  private keepSources(txn: ShardWriteTxn, part: Part, ordinals: readonly Ordinal[]): void {
-    const { texts, fields } = this.changeOf(part);
-    const terms = part.fields && new FieldTerms(txn, part.ref.id);
+  private keepSources(txn: ShardWriteTxn, id: CollectionId, ordinals: readonly Ordinal[]): void {
+    const terms = new FieldTerms(txn, id);
     for (const ordinal of ordinals) {
-      const text = part.words && txn.text(part.ref.id, ordinal)?.toString();
-      if (text !== undefined) texts.set(ordinal, text);
-      if (terms) fields.set(ordinal, terms.of(txn.chunk(part.ref.id, ordinal)));
+      const part = this.partOf(id, ordinal);
+      const { texts, fields } = this.changeOf(part);
+      const text = part.words && txn.text(id, ordinal)?.toString();
+      if (text !== undefined) texts.set(rowOf(ordinal), text);
+      if (part.fields) fields.set(rowOf(ordinal), terms.of(txn.chunk(id, ordinal)));
     }
   }
 
-  /** Puts vectors into free rows of shared memory, unseen by searches; undone when memory is full. */
+  private partOf(id: CollectionId, ordinal: Ordinal): Part {
+    return defined(this.shard.parts.find(id, arenaOf(ordinal)), `the part of chunk ${id}/${ordinal}`);
+  }
+
+  /** Puts vectors into free rows of shared memory, unseen by searches; undone when memory is full. Answers their ordinals as the store has them. */
   private stage(part: Part, vectors: Float32Array, priority: number): Ordinal[] {
     const { dim } = part.ref;
     const ordinals: Ordinal[] = [];
@@ -97,31 +106,38 @@ class WriteBatch {
         ordinals.push(ordinal);
         part.index.stage(ordinal, vectors.subarray(at, at + dim));
       }
+      if (priority !== 0) this.shard.parts.reservePriorities(part, ordinals);
     } catch (error) {
       for (const ordinal of ordinals) part.ordinals.release(ordinal);
       throw error;
     }
     const { added } = this.changeOf(part);
     for (const ordinal of ordinals) added.set(ordinal, priority);
-    return ordinals;
-  }
-
-  private free(part: Part, ordinals: readonly Ordinal[]): void {
-    const change = this.changeOf(part);
-    for (const ordinal of ordinals) (change.added.delete(ordinal) ? change.superseded : change.removed).push(ordinal);
+    return ordinals.map((ordinal) => part.stored(ordinal));
   }
 
   publish(): void {
-    for (const [part, change] of this.changes) publishChange(part, change);
+    publishChanges(this.changes);
+    this.shard.settle();
+    this.end();
   }
 
   discard(): void {
     for (const [part, change] of this.changes) discardChange(part, change);
+    this.end();
+  }
+
+  private end(): void {
+    for (const part of this.changes.keys()) {
+      part.isChanging = false;
+      this.shard.parts.wake(part);
+    }
   }
 
   private changeOf(part: Part): Change {
     let change = this.changes.get(part);
     if (!change) this.changes.set(part, (change = noChange()));
+    part.isChanging = true;
     return change;
   }
 }

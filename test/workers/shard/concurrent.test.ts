@@ -19,7 +19,7 @@ test(`a reader beside a writer, seed ${SEED}`, async () => {
   const memory = createMemory();
   const kernel = new Kernel(module, memory);
   kernel.format();
-  const index = kernel.createIndex(DIM, 50);
+  const index = kernel.createIndex(DIM, { graphMin: 50 });
   let puts = 0;
   const put = (ordinal: number): void => index.put(ordinal, vectorOfPut(puts++, DIM));
   // Rows below K are never removed, though they are replaced; replacing takes a row away for a moment, hence a few more.

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
+import { PRECISIONS } from '../../../src/contract/precision.js';
 import type { Hits } from '../../../workers/shard/hits.js';
 import type { VectorIndex } from '../../../workers/shard/vector-index.js';
 import { createKernel, randomBitmap, randomVector, SEEDS } from './kernel-kit.js';
@@ -72,7 +73,8 @@ describe('a filtered search agrees with the naive twin', () => {
     test(`several indexes, seed ${seed}`, () => {
       const prng = createPrng(seed);
       const kernel = createKernel();
-      const pairs = [2, 16, 50, 384].map((dim): Pair => ({ index: kernel.createIndex(dim, 1 + prng.int(100)), twin: new NaiveIndex() }));
+      const precision = PRECISIONS[seed % 2];
+      const pairs = [2, 16, 50, 384].map((dim): Pair => ({ index: kernel.createIndex(dim, { graphMin: 1 + prng.int(100), precision }), twin: new NaiveIndex(precision) }));
       for (let i = 0; i < 4000; i++) {
         const pair = pairs[prng.int(pairs.length)] as Pair;
         const label = `seed ${seed}, step ${i}`;

@@ -15,7 +15,7 @@ export interface Pair {
 
 export function createPair(): Pair {
   const memory = createMemory();
-  return { memory, index: createKernel(memory).createIndex(DIM, 100), twin: new NaiveIndex() };
+  return { memory, index: createKernel(memory).createIndex(DIM, { graphMin: 100 }), twin: new NaiveIndex() };
 }
 
 export function linkAll(index: VectorIndex): void {

@@ -85,14 +85,14 @@ test('more rows put again than the queue holds are found at once', () => {
   for (let ordinal = 0; ordinal < 1500; ordinal++) put(pair, ordinal, next());
   assert(pair.index.pendingCount <= 1024);
   for (const ordinal of [0, 1, 700, 1499]) {
-    const vector = pair.twin.rows.get(ordinal) as Float32Array;
+    const vector = Float32Array.from(pair.twin.rows.get(ordinal)!.numbers);
     assert.equal(pair.index.search(vector, 1, { ef: 64 }).ordinals[0], ordinal);
   }
   assertRecall(pair, next, 'queue full');
 });
 
 test('an index below its graph minimum has nothing to link', () => {
-  const index = createKernel().createIndex(DIM, 100);
+  const index = createKernel().createIndex(DIM, { graphMin: 100 });
   const next = clusteredVectors(createPrng(14), DIM, 4, 0.5);
   for (let ordinal = 0; ordinal < 99; ordinal++) index.put(ordinal, next());
   assert.equal(index.pendingCount, 0);

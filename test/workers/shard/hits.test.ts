@@ -5,7 +5,7 @@ import { createPrng } from '../../../src/base/prng.js';
 import { createKernel, randomVector } from './kernel-kit.js';
 
 test('equal scores are ordered by ordinal, scanned or walked', () => {
-  const index = createKernel().createIndex(2, 1);
+  const index = createKernel().createIndex(2, { graphMin: 1 });
   for (const ordinal of [7, 3, 9, 1, 5]) index.put(ordinal, Float32Array.of(3, 4));
   index.put(2, Float32Array.of(-3, 4));
   const expected = [1, 3, 5, 7];
@@ -16,7 +16,7 @@ test('equal scores are ordered by ordinal, scanned or walked', () => {
 
 test('scores stay within -1 and 1, whatever the length of the vectors', () => {
   const prng = createPrng(8);
-  const index = createKernel().createIndex(37, 1);
+  const index = createKernel().createIndex(37, { graphMin: 1 });
   for (const scale of [1e-30, 1e-3, 1, 1e3, 1e30]) {
     const vector = randomVector(prng, 37).map((value) => value * scale);
     index.put(0, vector);

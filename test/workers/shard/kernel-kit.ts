@@ -1,6 +1,7 @@
 // What the kernel's tests share: a kernel on a memory of its own, seeds and seeded vectors.
 import { readFileSync } from 'node:fs';
 import type { Prng } from '../../../src/base/prng.js';
+import type { CollectionGroup, CollectionRef } from '../../../src/contract/messages.js';
 import { Kernel } from '../../../workers/shard/kernel.js';
 
 export function readKernelBytes(): Buffer<ArrayBuffer> {
@@ -41,3 +42,6 @@ export function randomBitmap(prng: Prng, end: number, share: number): Uint32Arra
 
 /** Random tests run once with each, and name theirs when they fail. */
 export const SEEDS = [1, 2, 3, 4];
+
+/** Collections as a shard is told of them when it is opened. */
+export const groupsOf = (refs: readonly CollectionRef[]): CollectionGroup[] => refs.map(({ id, ...kind }) => ({ kind, ids: Uint32Array.of(id) }));

@@ -1,18 +1,28 @@
-// The naive twin of the kernel's index: a map from ordinal to unit vector, scored row by row in double precision. Tests hold
-// the kernel against it.
+// The naive twin of the kernel's index: a map from ordinal to a row of 16-bit or 8-bit numbers, made as the kernel makes them and
+// scored one by one. Tests hold the kernel against it.
 import assert from 'node:assert/strict';
 import type { Hits } from '../../../workers/shard/hits.js';
 import type { Bitmap } from '../../../workers/shard/words/word-answers.js';
 import type { VectorIndex } from '../../../workers/shard/vector-index.js';
 
-/** The kernel adds in float32: of unit vectors the error stays below this. */
+/** Products are exact, and scores float32: of cosines the error stays below this. */
 export const SCORE_TOLERANCE = 1e-6;
+/** What 16-bit numbers may add to or take from a cosine of floats. */
+export const ROUNDING_TOLERANCE = 1e-4;
+
+/** Whole numbers, and what 1 of them stands for. */
+interface Row {
+  readonly numbers: Float64Array;
+  readonly unit: number;
+}
 
 export class NaiveIndex {
-  readonly rows = new Map<number, Float32Array>();
+  readonly rows = new Map<number, Row>();
+
+  constructor(private readonly precision: 'int16' | 'int8' = 'int16') {}
 
   put(ordinal: number, vector: Float32Array): void {
-    this.rows.set(ordinal, unit(vector));
+    this.rows.set(ordinal, this.precision === 'int16' ? wide(vector) : narrow(vector));
   }
 
   remove(ordinal: number): void {
@@ -21,7 +31,7 @@ export class NaiveIndex {
 
   /** The twin of an index that holds the allowed rows alone: what a filtered search is over. */
   within(allowed: Bitmap): NaiveIndex {
-    const some = new NaiveIndex();
+    const some = new NaiveIndex(this.precision);
     for (const [ordinal, row] of this.rows) if (((allowed[ordinal >>> 5] ?? 0) >>> (ordinal & 31)) & 1) some.rows.set(ordinal, row);
     return some;
   }
@@ -29,12 +39,12 @@ export class NaiveIndex {
   score(ordinal: number, query: Float32Array): number {
     const row = this.rows.get(ordinal);
     assert(row, `row ${ordinal} is live`);
-    return dot(row, unit(query));
+    return dot(row, wide(query));
   }
 
   /** Ordinals and scores of the k nearest, best first. */
   search(query: Float32Array, k: number): { ordinal: number; score: number }[] {
-    const wanted = unit(query);
+    const wanted = wide(query);
     const scored = [...this.rows].map(([ordinal, row]) => ({ ordinal, score: dot(row, wanted) }));
     return scored.sort((a, b) => b.score - a.score || a.ordinal - b.ordinal).slice(0, k);
   }
@@ -72,11 +82,21 @@ function inOrder({ scores, ordinals }: Hits, i: number): boolean {
   return a > b || (a === b && (ordinals[i] as number) < (ordinals[i + 1] as number));
 }
 
-function unit(vector: Float32Array): Float32Array {
-  const norm = Math.hypot(...vector);
-  return vector.map((value) => value / norm);
+const rowOf = (numbers: Float64Array): Row => ({ numbers, unit: 1 / Math.hypot(...numbers) });
+
+/** Of the length 32767, but for rounding. */
+function wide(vector: Float32Array): Row {
+  const scale = 32767 / Math.hypot(...vector);
+  return rowOf(Float64Array.from(vector, (value) => Math.round(value * scale)));
 }
 
-function dot(a: Float32Array, b: Float32Array): number {
-  return a.reduce((sum, value, i) => sum + value * (b[i] as number), 0);
+/** The largest number is 127. */
+function narrow(vector: Float32Array): Row {
+  const scale = 127 / Math.max(...vector.map(Math.abs));
+  return rowOf(Float64Array.from(vector, (value) => Math.round(value * scale)));
+}
+
+function dot(a: Row, b: Row): number {
+  const product = a.numbers.reduce((sum, value, i) => sum + value * (b.numbers[i] as number), 0) * a.unit * b.unit;
+  return Math.max(-1, Math.min(1, product));
 }

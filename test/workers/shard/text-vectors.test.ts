@@ -14,7 +14,7 @@ import { applyWrites, type DocumentWrite } from '../../../workers/shard/write.js
 import { tempDirectory } from '../../kit/temp.js';
 import { createKernel, SEEDS } from './kernel-kit.js';
 
-const ref: CollectionRef = { id: 1 as CollectionId, generation: 1, dim: 4, language: 'none' };
+const ref: CollectionRef = { id: 1 as CollectionId, generation: 1, dim: 4, language: 'none', precision: 'int16' };
 
 function openShard(): Shard {
   const shard = new Shard(ShardStore.open(tempDirectory(), false), createKernel());

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
+import { PRECISIONS, type Precision } from '../../../src/contract/precision.js';
 import type { Kernel } from '../../../workers/shard/kernel.js';
 import type { VectorIndex } from '../../../workers/shard/vector-index.js';
 import { createKernel, randomVector, SEEDS } from './kernel-kit.js';
@@ -49,8 +50,8 @@ function assertScores(prng: Prng, { index, twin }: Pair): void {
   }
 }
 
-function createPair(kernel: Kernel, dim: number, graphMin: number): Pair {
-  return { index: kernel.createIndex(dim, graphMin), twin: new NaiveIndex() };
+function createPair(kernel: Kernel, dim: number, graphMin: number, precision: Precision = 'int16'): Pair {
+  return { index: kernel.createIndex(dim, { graphMin, precision }), twin: new NaiveIndex(precision) };
 }
 
 describe('an index agrees with its naive twin', () => {
@@ -58,13 +59,14 @@ describe('an index agrees with its naive twin', () => {
     test(`several indexes in one arena, seed ${seed}`, () => {
       const prng = createPrng(seed);
       const kernel = createKernel();
-      const pairs = [1, 3, 16, 50, 384].map((dim) => createPair(kernel, dim, 1 + prng.int(100)));
+      const precision = (): Precision => PRECISIONS[prng.int(PRECISIONS.length)] as Precision;
+      const pairs = [1, 3, 16, 50, 384].map((dim) => createPair(kernel, dim, 1 + prng.int(100), precision()));
       for (let i = 0; i < 4000; i++) {
         const at = prng.int(pairs.length);
         step(prng, pairs[at] as Pair, `seed ${seed}, step ${i}`);
         if (prng.int(1000) > 0) continue;
         pairs[at]?.index.drop();
-        pairs[at] = createPair(kernel, 1 + prng.int(70), 1 + prng.int(100));
+        pairs[at] = createPair(kernel, 1 + prng.int(70), 1 + prng.int(100), precision());
       }
       for (const pair of pairs) {
         while (pair.index.linkSome(100) > 0);

@@ -1,16 +1,29 @@
 // The allocator of a shard's memory: chunks of 64-byte lines, merged when freed, found by size in bins (good fit with boundary
 // tags, after Masmano et al., "TLSF", 2004). Any thread may allocate; a lock word guards it. Memory grows by memory.grow.
-import { ARENA_START, BINS, BINS_AT, FENCE_AT, GROW_PAGES_MIN, LINE_BYTES, LOCK_AT, MAGIC, MAGIC_AT, STAMP_AT, STATE_AT, USED_AT, VERSION, VERSION_AT } from '../layout';
-import { addFree, at, find, IN_USE, LINES, LINES_BEFORE, removeFree, take } from './chunks';
+import {
+  ARENA_START, BINS, BINS_AT, FENCE_AT, GROW_PAGES_MIN, LINE_BYTES, LOCK_AT, MAGIC, MAGIC_AT, STAMP_AT, STATE_AT, USED_AT, VERSION, VERSION_AT,
+} from '../layout';
+import {
+  DAMAGED_AT, DIRECTORY_AT, EPOCH_AT, INCARNATION_AT, OPEN_AT, OWNER, RECLAIM_STEP, RETIRED_FIRST_AT, RETIRED_LAST_AT, RETIRED_LINES_AT,
+} from '../reader-layout';
+import { addFree, at, find, giveBack, IN_USE, LINES, LINES_BEFORE, removeFree, take } from './chunks';
+import { freeRetired } from './epochs';
+import { lock, unlock } from './lock';
 
 const LINES_PER_PAGE: u32 = 1024;
-const LOCK_SPINS_MAX = 1 << 30;
 
-/** Empties the arena. Requires that no other thread uses this memory. The stamp counter goes on. */
+/** Empties the arena. Requires that no other thread is at work in this memory. The counters of stamps and epochs go on. */
 export function format(): void {
   const known = load<u32>(MAGIC_AT) == MAGIC;
+  atomic.store<u32>(OPEN_AT, 0);
   atomic.store<u32>(STATE_AT, 0);
-  if (!known) store<u32>(STAMP_AT, 1);
+  if (!known) {
+    store<u32>(STAMP_AT, 1);
+    store<u32>(EPOCH_AT, 1);
+    store<u32>(INCARNATION_AT, 0);
+  }
+  store<u32>(INCARNATION_AT, load<u32>(INCARNATION_AT) + 1);
+  clearState();
   store<u32>(MAGIC_AT, MAGIC);
   store<u32>(VERSION_AT, VERSION);
   store<u32>(LOCK_AT, 0);
@@ -24,36 +37,43 @@ export function format(): void {
   atomic.store<u32>(STATE_AT, 1);
 }
 
+/** What has been retired or entered is gone with the memory that it stood in. */
+function clearState(): void {
+  store<u32>(DIRECTORY_AT, 0);
+  store<u32>(RETIRED_FIRST_AT, 0);
+  store<u32>(RETIRED_LAST_AT, 0);
+  store<u32>(RETIRED_LINES_AT, 0);
+  store<u32>(DAMAGED_AT, 0);
+}
+
 /** Address of `bytes` of uninitialized memory at a line's start, or 0 when memory is full. */
 export function allocate(bytes: usize): usize {
+  return allocateFor(OWNER, bytes);
+}
+
+/** The same for a reader. */
+export function allocateFor(holder: u32, bytes: usize): usize {
   const lines = <u32>((bytes + LINE_BYTES - 1) / LINE_BYTES) + 1;
-  lock();
+  if (!lock(holder)) return 0;
   let chunk = find(lines);
+  if (!chunk && freeRetired(RECLAIM_STEP)) chunk = find(lines);
   if (!chunk && grow(lines)) chunk = find(lines);
+  // The last resort may take its time.
+  while (!chunk && freeRetired(RECLAIM_STEP)) chunk = find(lines);
   if (chunk) take(chunk, lines);
   unlock();
   return chunk ? at(chunk + 1) : 0;
 }
 
-/** Gives back what allocate returned; 0 is ignored. */
+/** Gives back what allocate returned, and no other thread has seen; 0 is ignored. What others may read is retired (epochs.ts). */
 export function release(address: usize): void {
-  if (!address) return;
-  lock();
-  let chunk = <u32>(address / LINE_BYTES) - 1;
-  let lines = load<u32>(at(chunk), LINES);
-  store<u32>(USED_AT, load<u32>(USED_AT) - lines);
-  const after = chunk + lines;
-  if (!load<u32>(at(after), IN_USE)) {
-    removeFree(after);
-    lines += load<u32>(at(after), LINES);
-  }
-  const linesBefore = load<u32>(at(chunk), LINES_BEFORE);
-  if (linesBefore && !load<u32>(at(chunk - linesBefore), IN_USE)) {
-    chunk -= linesBefore;
-    removeFree(chunk);
-    lines += linesBefore;
-  }
-  addFree(chunk, lines);
+  releaseFor(OWNER, address);
+}
+
+/** The same for a reader. */
+export function releaseFor(holder: u32, address: usize): void {
+  if (!address || !lock(holder)) return;
+  giveBack(<u32>(address / LINE_BYTES) - 1);
   unlock();
 }
 
@@ -61,7 +81,7 @@ export function release(address: usize): void {
 export function shrink(address: usize, bytes: usize): void {
   const chunk = <u32>(address / LINE_BYTES) - 1;
   const kept = <u32>((bytes + LINE_BYTES - 1) / LINE_BYTES) + 1;
-  lock();
+  if (!lock(OWNER)) return;
   let rest = load<u32>(at(chunk), LINES) - kept;
   const after = chunk + kept + rest;
   const isNextFree = !load<u32>(at(after), IN_USE);
@@ -82,15 +102,6 @@ export function shrink(address: usize, bytes: usize): void {
 /** Lines that an allocated block takes, header included. */
 export function linesOf(address: usize): u32 {
   return load<u32>(address - LINE_BYTES, LINES);
-}
-
-/** A holder that was killed never unlocks: after seconds of waiting the kernel traps, and whoever takes over formats. */
-function lock(): void {
-  for (let spins = 0; atomic.cmpxchg<u32>(LOCK_AT, 0, 1) != 0; spins++) if (spins == LOCK_SPINS_MAX) unreachable();
-}
-
-@inline function unlock(): void {
-  atomic.store<u32>(LOCK_AT, 0);
 }
 
 /** The fence is a chunk of one line that is always in use, so no chunk needs to know whether it is the last. */

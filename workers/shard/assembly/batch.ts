@@ -1,7 +1,7 @@
 // The rows that are about to be scored together: their ordinals, in the scratch of the thread, and the loads that bring their
 // vectors near before. Used by scans and walks on any thread.
 import { BATCH, LINE_BYTES, TOUCHED } from '../layout';
-import { vectorAt } from './rows';
+import { rowWordsAt, vectorAt } from './rows';
 
 /** Of longer rows only the beginning is touched: what is touched should still be in the second cache when it is scored. */
 const TOUCH_BYTES_MAX: usize = 8192;
@@ -24,6 +24,7 @@ const TOUCH_BYTES_MAX: usize = 8192;
   let touched: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
     const vector = vectorAt(root, batched(scratch, i));
+    touched ^= load<u8>(rowWordsAt(root, batched(scratch, i)));
     for (let at = vector; at < vector + bytes; at += LINE_BYTES) touched ^= load<u8>(at);
   }
   store<u32>(scratch, touched, TOUCHED);

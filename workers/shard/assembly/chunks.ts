@@ -1,13 +1,15 @@
 // Chunks of the arena: runs of lines with a header line in front that knows its neighbours' sizes (boundary tags), and the
-// free ones in bins by size, as doubly linked lists. Used by arena.ts alone, under its lock.
+// free ones in bins by size, as doubly linked lists. Used by arena.ts and epochs.ts, under the lock.
 import { BINS, BINS_AT, LINE_BYTES, USED_AT } from '../layout';
 
 // The first line of a chunk is its header; these words are counted in lines.
 export const LINES: usize = 0;
 export const LINES_BEFORE: usize = 4;
 export const IN_USE: usize = 8;
-const NEXT: usize = 12;
+/** Of a free chunk: its neighbours in the bin. Of a retired one: the next, and the epoch it was retired in. */
+export const NEXT: usize = 12;
 const PREVIOUS: usize = 16;
+export const EPOCH: usize = 20;
 
 @inline export function at(line: u32): usize {
   return <usize>line * LINE_BYTES;
@@ -49,6 +51,24 @@ export function take(chunk: u32, lines: u32): void {
   store<u32>(at(chunk + lines), lines, LINES_BEFORE);
   if (rest >= 2) addFree(chunk + lines, rest);
   store<u32>(USED_AT, load<u32>(USED_AT) + lines);
+}
+
+/** Frees a chunk that is in use, and merges it with free neighbours. */
+export function giveBack(chunk: u32): void {
+  let lines = load<u32>(at(chunk), LINES);
+  store<u32>(USED_AT, load<u32>(USED_AT) - lines);
+  const after = chunk + lines;
+  if (!load<u32>(at(after), IN_USE)) {
+    removeFree(after);
+    lines += load<u32>(at(after), LINES);
+  }
+  const linesBefore = load<u32>(at(chunk), LINES_BEFORE);
+  if (linesBefore && !load<u32>(at(chunk - linesBefore), IN_USE)) {
+    chunk -= linesBefore;
+    removeFree(chunk);
+    lines += linesBefore;
+  }
+  addFree(chunk, lines);
 }
 
 /** Makes a free chunk. Requires that the header tells the size of the one before it. */

@@ -1,10 +1,11 @@
 // Makes links between two nodes of a level. A full list is chosen anew, and who is dropped from it drops it too, so links
 // stay symmetric. Owner's thread only.
-import { CANDIDATES, CHOSEN, NONE, ROOT_ROW_BYTES } from '../layout';
-import { dot } from './distance';
+import { CANDIDATES, CHOSEN, NONE } from '../layout';
+import { cosine, setOperand } from './distance';
 import { keyOf, ordinalOf } from './keys';
 import { countLinks, join, linkIn, setLink, unlinkOne, widthOf } from './links';
-import { listAt, vectorAt } from './rows';
+import { operandIn } from './query';
+import { listAt } from './rows';
 import { choose, sortKeys } from './select';
 
 /** Adds `added` to the list of `ordinal`. Requires that the list of `added` has `ordinal` already; it loses it if this list is full of better ones. */
@@ -19,12 +20,11 @@ export function addLink(scratch: usize, root: usize, ordinal: u32, level: u32, a
 function chooseAnew(scratch: usize, root: usize, ordinal: u32, level: u32, added: u32): void {
   const list = listAt(root, ordinal, level);
   const width = widthOf(level);
-  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
-  const vector = vectorAt(root, ordinal);
+  const vector = setOperand(root, ordinal, operandIn(scratch, root));
   const keys = scratch + CANDIDATES;
   for (let i: u32 = 0; i <= width; i++) {
     const other = i < width ? linkIn(list, i) : added;
-    store<u64>(keys + (<usize>i << 3), keyOf(dot(vector, vectorAt(root, other), rowBytes), other));
+    store<u64>(keys + (<usize>i << 3), keyOf(cosine(root, vector, other), other));
   }
   sortKeys(keys, width + 1);
   const chosen = choose(scratch, root, keys, width + 1, width);

@@ -1,13 +1,18 @@
 // Links a row into the graph (HNSW, Malkov & Yashunin 2016, algorithm 1). Owner's thread only; searches go on meanwhile: the
 // node's own lists are complete before any other node leads to it.
-import { CHOSEN, EF_CONSTRUCTION, LINKS_UP, NONE, POOL_LIVE, ROOT_GRAPH, ROOT_LINKED, ROOT_ROWS_END, SCRATCH_POOL } from '../layout';
+import { CHOSEN, EF_CONSTRUCTION, LINKS_UP, NONE, RESCORED, ROOT_GRAPH, ROOT_LINKED, ROOT_ROWS_END, SCRATCH_BEST } from '../layout';
+import { clearBest, sortBest } from './best';
 import { addLink } from './connect';
 import { clearCopies, findOriginal, hang, NO_COPY } from './copies';
+import { setOperand } from './distance';
 import { levelOf, setEntry } from './graph';
-import { LIVE, ordinalOf } from './keys';
+import { beginGuide } from './guide';
+import { ordinalOf } from './keys';
 import { clearList, linkIn, setLink, widthOf } from './links';
-import { clearPool, poolKey, poolSize } from './pool';
-import { addBlock, ensureNode, listAt, LIST_UP_BYTES, MARK, UPPER, vectorAt, nodeWordsAt } from './rows';
+import { ensureNear, nearAt, NEAR_LIVE } from './near';
+import { ensureQuery, queryIn } from './query';
+import { addBlock, ensureNode, listAt, LIST_UP_BYTES, MARK, UPPER, nodeWordsAt } from './rows';
+import { offerNear } from './rescore';
 import { areaAt } from './scratch';
 import { choose } from './select';
 import { clearVisited, ensureVisited } from './visited';
@@ -28,7 +33,7 @@ function linkFrom(scratch: usize, root: usize, ordinal: u32, entry: u32): void {
   const level = levelOf(ordinal);
   const top = min(level, entry >> 28);
   const candidates = chooseLists(scratch, root, ordinal, top, entry);
-  const original = findOriginal(scratch, root, ordinal, candidates);
+  const original = findOriginal(root, ordinal, areaAt(scratch, SCRATCH_BEST), candidates);
   if (original != NO_COPY) {
     clearLists(root, ordinal);
     hang(root, ordinal, original);
@@ -40,7 +45,7 @@ function linkFrom(scratch: usize, root: usize, ordinal: u32, entry: u32): void {
 
 /** Makes the room a node needs and empties its lists. All that can fail happens here. */
 function prepare(scratch: usize, root: usize, ordinal: u32): bool {
-  if (!ensureNode(root, ordinal) || !ensureVisited(scratch, load<u32>(root, ROOT_ROWS_END)) || !clearPool(scratch, EF_CONSTRUCTION)) return false;
+  if (!ensureNode(root, ordinal) || !ensureQuery(scratch, root) || !ensureVisited(scratch, load<u32>(root, ROOT_ROWS_END)) || !ensureNear(scratch, EF_CONSTRUCTION)) return false;
   const level = levelOf(ordinal);
   const words = nodeWordsAt(root, ordinal);
   if (level > 0 && !load<u32>(words, UPPER)) {
@@ -58,35 +63,31 @@ function clearLists(root: usize, ordinal: u32): void {
   for (let at: u32 = 0; at <= level; at++) clearList(listAt(root, ordinal, at), widthOf(at));
 }
 
-/** Writes the node's own lists from level `top` down to 0 and answers the number of candidates for the last, which stay in the pool. */
+/** Writes the node's own lists from level `top` down to 0 and answers the number of candidates for the last, which stay among the best. */
 function chooseLists(scratch: usize, root: usize, ordinal: u32, top: u32, entry: u32): u32 {
-  const vector = vectorAt(root, ordinal);
+  setOperand(root, ordinal, queryIn(scratch));
+  beginGuide(scratch, root, false);
   const rowsEnd = load<u32>(root, ROOT_ROWS_END);
-  let start = descend(root, vector, entry, top);
+  let start = descend(scratch, root, entry, top);
   let candidates: u32 = 0;
   for (let at = <i32>top; at >= 0; at--) {
     clearVisited(scratch, rowsEnd);
-    walk(scratch, root, vector, start, at, EF_CONSTRUCTION, rowsEnd);
-    start = ordinalOf(poolKey(scratch, 0));
-    candidates = preferLive(scratch);
-    const chosen = choose(scratch, root, areaAt(scratch, SCRATCH_POOL), candidates, LINKS_UP);
+    candidates = rescore(scratch, root, walk(scratch, root, start, at, EF_CONSTRUCTION, rowsEnd, false));
+    start = ordinalOf(load<u64>(areaAt(scratch, SCRATCH_BEST)));
+    const chosen = choose(scratch, root, areaAt(scratch, SCRATCH_BEST), candidates, LINKS_UP);
     const list = listAt(root, ordinal, at);
     for (let i: u32 = 0; i < chosen; i++) setLink(list, i, ordinalOf(load<u64>(scratch + (<usize>i << 3), CHOSEN)));
   }
   return candidates;
 }
 
-/** Moves the pool's live keys to its front and answers their number. Where there are few, removed rows serve as well: as way-points. */
-function preferLive(scratch: usize): u32 {
-  if (load<u32>(scratch, POOL_LIVE) < <u32>LINKS_UP) return poolSize(scratch);
-  const pool = areaAt(scratch, SCRATCH_POOL);
+/** Sorts the best of `found` candidates by the scores of their rows, and answers their number. Where few are live, removed nodes serve as well: as way-points. */
+function rescore(scratch: usize, root: usize, found: u32): u32 {
   let live: u32 = 0;
-  for (let place: u32 = 0; place < poolSize(scratch); place++) {
-    const key = poolKey(scratch, place);
-    store<u64>(pool + (<usize>live << 3), key);
-    live += <u32>((key & LIVE) != 0);
-  }
-  return live;
+  for (let place: u32 = 0; place < found; place++) live += <u32>((nearAt(scratch, place) & NEAR_LIVE) != 0);
+  clearBest(scratch, RESCORED);
+  offerNear(scratch, root, found, RESCORED, live >= <u32>LINKS_UP);
+  return sortBest(scratch);
 }
 
 /** Makes the links of a list mutual. From the last to the first: a neighbour that refuses takes itself out, and the last moves into its slot. */

@@ -1,10 +1,8 @@
 // Candidates as single u64 words whose order is the order of answers: higher score first, then lower ordinal.
-// Bits: score made sortable 32 | complement of the ordinal 30 | live 1 | expanded 1. The flags never decide between two rows.
+// Bits: score made sortable 32 | complement of the ordinal 30 | 0.
 const ORDINAL_MASK: u32 = 0x3fffffff;
-export const LIVE: u64 = 2;
-export const EXPANDED: u64 = 1;
 
-/** Key of a row without flags. Flipping the sign bit, or all bits of a negative number, makes IEEE order the order of integers. */
+/** Flipping the sign bit, or all bits of a negative number, makes IEEE order the order of integers. */
 @inline export function keyOf(score: f32, ordinal: u32): u64 {
   const bits = reinterpret<u32>(score);
   const sortable = bits ^ (<u32>(<i32>bits >> 31) | 0x80000000);
@@ -19,8 +17,4 @@ export const EXPANDED: u64 = 1;
   const sortable = <u32>(key >> 32);
   const bits = sortable ^ (<u32>(<i32>~sortable >> 31) | 0x80000000);
   return reinterpret<f32>(bits);
-}
-
-@inline export function withoutFlags(key: u64): u64 {
-  return key & ~(LIVE | EXPANDED);
 }

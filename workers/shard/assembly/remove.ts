@@ -1,13 +1,14 @@
 // Takes a node out of the graph before its row is written anew (a removed row alone stays as a way-point). Its neighbours are
 // connected with each other to mend the hole (after Vespa's mutual_reconnect). Owner's thread only.
-import { BATCH, LINKS_0, ROOT_ROW_BYTES, ROOT_TOMBSTONES, SCRATCH_BEST } from '../layout';
+import { BATCH, LINKS_0, ROOT_TOMBSTONES, SCRATCH_BEST } from '../layout';
 import { clearBest, offer, sortBest } from './best';
 import { copyAfter, NO_COPY, setBefore } from './copies';
-import { dot } from './distance';
+import { cosine, setOperand } from './distance';
 import { levelOf, moveEntry } from './graph';
 import { keyOf, ordinalOf } from './keys';
 import { clearList, countLinks, join, linkIn, replaceLink, setLink, unlinkOne, widthOf } from './links';
-import { listAt, MARK, vectorAt, nodeWordsAt } from './rows';
+import { operandIn } from './query';
+import { listAt, MARK, nodeWordsAt } from './rows';
 import { areaAt } from './scratch';
 import { entryOf } from './walk';
 
@@ -66,12 +67,11 @@ function mend(scratch: usize, root: usize, list: usize, level: u32, count: u32):
 
 /** Puts all pairs of slots of `list` (slot << 8 | slot, in place of ordinals) into BEST, nearest first, and answers their number. */
 function rankPairs(scratch: usize, root: usize, list: usize, count: u32): u32 {
-  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
   clearBest(scratch, PAIRS_MAX);
   for (let a: u32 = 1; a < count; a++) {
-    const vector = vectorAt(root, linkIn(list, a));
+    const vector = setOperand(root, linkIn(list, a), operandIn(scratch, root));
     for (let b: u32 = 0; b < a; b++) {
-      offer(scratch, keyOf(dot(vector, vectorAt(root, linkIn(list, b)), rowBytes), (a << 8) | b));
+      offer(scratch, keyOf(cosine(root, vector, linkIn(list, b)), (a << 8) | b));
     }
   }
   return sortBest(scratch);

@@ -1,15 +1,17 @@
 // Rows and graph nodes of an index, in blocks that never move: four blocks to each doubling of the row count, found from the
 // ordinal's leading bits. Readers compute addresses with these functions on any thread; only the owner adds blocks.
 import {
-  FIRST_ROWS, LINKS_0, LINKS_UP, NODE_WORDS_BYTES, NONE, ROOT_LINES, ROOT_NODE_BLOCKS, ROOT_ROW_BLOCKS, ROOT_ROW_BYTES, ROW_WORDS_BYTES,
+  FIRST_ROWS, LINKS_0, LINKS_UP, NODE_WORDS_BYTES, NONE, ROOT_LINES, ROOT_NODE_BLOCKS, ROOT_ROW_BLOCKS, ROOT_ROW_BYTES, ROOT_WIDE_BYTES,
+  ROW_WORDS_BYTES,
 } from '../layout';
 import { allocate, linesOf } from './arena';
 
 /** Bytes of the level-0 list of a node, and of one upper level. */
 export const LIST_0_BYTES: usize = LINKS_0 << 2;
 export const LIST_UP_BYTES: usize = LINKS_UP << 2;
-/** Beside a row's stamp: the next copy of its vector (copies.ts). */
+/** Beside a row's stamp: the next copy of its vector (copies.ts), and one by the length of its numbers. */
 export const COPY: usize = 4;
+export const SCALE: usize = 8;
 /** Words of a node: the graph it is in, the address of its upper lists, the row before it in a chain of copies. */
 export const MARK: usize = 0;
 export const UPPER: usize = 4;
@@ -42,6 +44,11 @@ const BLOCK_BYTES_MAX: u64 = 0xffff0000;
   const shift = shiftOf(ordinal);
   const block: usize = load<u32>(root + slotOf(ordinal, shift), ROOT_ROW_BLOCKS);
   return block + (<usize>load<u32>(root, ROOT_ROW_BYTES) << shift) + placeOf(ordinal, shift) * ROW_WORDS_BYTES;
+}
+
+/** True for an index whose rows are of 8-bit numbers. */
+@inline export function isNarrow(root: usize): bool {
+  return load<u32>(root, ROOT_ROW_BYTES) != load<u32>(root, ROOT_WIDE_BYTES);
 }
 
 /** An odd stamp is a live row. */

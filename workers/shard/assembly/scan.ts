@@ -1,13 +1,13 @@
 // Exact scoring, row by row in memory order: of small indexes, of rows not in the graph yet, and of rows whose scores are asked for.
 // Any thread.
-import { ROOT_QUEUE_HEAD, ROOT_QUEUE_TAIL, ROOT_ROWS_END, ROOT_ROW_BYTES, ROW_WORDS_BYTES, SCRATCH_OUTPUT } from '../layout';
+import { ROOT_QUEUE_HEAD, ROOT_QUEUE_TAIL, ROOT_ROWS_END, ROOT_ROW_BYTES, SCRATCH_OUTPUT } from '../layout';
 import { allowedBits, filterEnd, isAllowed, isFiltered } from './allowed';
 import { batched, putInBatch, touch } from './batch';
 import { offer } from './best';
 import { cosine } from './distance';
 import { keyOf } from './keys';
 import { queued } from './pending';
-import { hasRow, isLive, rowsToBlockEnd, rowWordsAt, vectorAt } from './rows';
+import { hasRow, isLive, rowsToBlockEnd } from './rows';
 import { areaAt } from './scratch';
 import { visit } from './visited';
 
@@ -29,11 +29,8 @@ export function scanRange(scratch: usize, root: usize, query: usize, from: u32, 
 
 /** Offers the live rows of a range within one block. */
 function scanBlock(scratch: usize, root: usize, query: usize, from: u32, end: u32): void {
-  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
-  let vector = vectorAt(root, from);
-  let stamp = rowWordsAt(root, from);
-  for (let ordinal = from; ordinal < end; ordinal++, vector += rowBytes, stamp += ROW_WORDS_BYTES) {
-    if (atomic.load<u32>(stamp) & 1) offer(scratch, keyOf(cosine(query, vector, rowBytes), ordinal));
+  for (let ordinal = from; ordinal < end; ordinal++) {
+    if (isLive(root, ordinal)) offer(scratch, keyOf(cosine(root, query, ordinal), ordinal));
   }
 }
 
@@ -55,22 +52,25 @@ function scanAllowed(scratch: usize, root: usize, query: usize, from: u32, end: 
 
 /** Offers the `count` rows in BATCH to the best; 0 are left in it then. */
 function scoreBatch(scratch: usize, root: usize, query: usize, count: u32): u32 {
-  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
-  touch(scratch, root, count, rowBytes);
+  touch(scratch, root, count, load<u32>(root, ROOT_ROW_BYTES));
   for (let i: u32 = 0; i < count; i++) {
     const ordinal = batched(scratch, i);
-    offer(scratch, keyOf(cosine(query, vectorAt(root, ordinal), rowBytes), ordinal));
+    offer(scratch, keyOf(cosine(root, query, ordinal), ordinal));
   }
   return 0;
 }
 
-/** Offers the live rows of the relink queue that the filter admits and marks them met, so that the walk after it does not find them again. */
-export function scanQueue(scratch: usize, root: usize, query: usize): void {
-  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
+/**
+ * Offers the live rows of the relink queue that the filter admits and marks them met, so that the walk after it does not find them again. The
+ * head is read before the tail, which then is never behind it; entries that come meanwhile may name rows that the visited set has no room for.
+ */
+export function scanQueue(scratch: usize, root: usize, query: usize, rowsEnd: u32): void {
+  const head = atomic.load<u32>(root, ROOT_QUEUE_HEAD);
   const tail = atomic.load<u32>(root, ROOT_QUEUE_TAIL);
-  for (let number = atomic.load<u32>(root, ROOT_QUEUE_HEAD); number != tail; number++) {
+  for (let number = head; number != tail; number++) {
     const ordinal = queued(root, number);
-    if (isAllowed(scratch, ordinal) && isLive(root, ordinal) && visit(scratch, ordinal)) offer(scratch, keyOf(cosine(query, vectorAt(root, ordinal), rowBytes), ordinal));
+    if (ordinal >= rowsEnd) continue;
+    if (isAllowed(scratch, ordinal) && isLive(root, ordinal) && visit(scratch, ordinal)) offer(scratch, keyOf(cosine(root, query, ordinal), ordinal));
   }
 }
 
@@ -86,5 +86,5 @@ export function scoreSome(scratch: usize, root: usize, query: usize, ordinals: u
 
 @inline function scoreOne(root: usize, query: usize, ordinal: u32): f32 {
   const live = hasRow(root, ordinal) && isLive(root, ordinal);
-  return live ? cosine(query, vectorAt(root, ordinal), load<u32>(root, ROOT_ROW_BYTES)) : NaN;
+  return live ? cosine(root, query, ordinal) : NaN;
 }

@@ -1,32 +1,37 @@
 // The working memory of one kernel instance (one thread): areas that grow, small arrays and counters. It stands in the arena
 // because shared memory is all a kernel has; its address goes with every call, as instances must not have globals.
-import { SCRATCH_AREAS, SCRATCH_BEST, SCRATCH_BYTES, SCRATCH_INPUT, SCRATCH_OUTPUT, SCRATCH_POOL } from '../layout';
-import { allocate, release } from './arena';
+import { HOLDER, SCRATCH_AREAS, SCRATCH_BEST, SCRATCH_BYTES, SCRATCH_INPUT, SCRATCH_OUTPUT, SCRATCH_POOL } from '../layout';
+import { allocateFor, releaseFor } from './arena';
 
-/** Makes a scratch block with areas for up to `k` answers and a pool of `poolEntries`; 0 when memory is full. */
-export function createScratch(k: u32, poolEntries: u32): usize {
-  const scratch = allocate(SCRATCH_BYTES);
+/** Makes a scratch block with areas for up to `k` answers and a pool of `poolEntries`, for the thread that the allocator's lock knows as `holder`; 0 when memory is full. */
+export function createScratch(k: u32, poolEntries: u32, holder: u32): usize {
+  const scratch = allocateFor(holder, SCRATCH_BYTES);
   if (!scratch) return 0;
   memory.fill(scratch, 0, SCRATCH_BYTES);
+  store<u32>(scratch, holder, HOLDER);
   if (ensureAnswers(scratch, k) && ensureArea(scratch, SCRATCH_POOL, <usize>poolEntries << 3)) return scratch;
   releaseScratch(scratch);
   return 0;
 }
 
 export function releaseScratch(scratch: usize): void {
-  for (let area: usize = 0; area < <usize>SCRATCH_AREAS; area++) release(load<u32>(scratch + (area << 3)));
-  release(scratch);
+  const holder = load<u32>(scratch, HOLDER);
+  for (let area: usize = 0; area < <usize>SCRATCH_AREAS; area++) releaseFor(holder, load<u32>(scratch + (area << 3)));
+  releaseFor(holder, scratch);
 }
 
 /** Gives an area room for `bytes`; what it held is lost when it grows. False, and nothing changed, when memory is full. */
 export function ensureArea(scratch: usize, area: usize, bytes: usize): bool {
   const capacity: usize = load<u32>(scratch + area, 4);
   if (bytes <= capacity) return true;
-  const address = allocate(max(bytes, capacity + (capacity >> 1)));
+  const holder = load<u32>(scratch, HOLDER);
+  const address = allocateFor(holder, max(bytes, capacity + (capacity >> 1)));
   if (!address) return false;
-  release(load<u32>(scratch + area));
+  const old = load<u32>(scratch + area);
+  // In this order a thread that is killed here leaves a scratch that another can take over.
   store<u32>(scratch + area, <u32>address);
   store<u32>(scratch + area, <u32>bytes, 4);
+  releaseFor(holder, old);
   return true;
 }
 

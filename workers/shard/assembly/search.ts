@@ -1,16 +1,20 @@
 // The k nearest rows of an index, exact or through the graph, with scores and stamps. Any thread, each with its own scratch.
 // What is written meanwhile is noticed by its stamp, and such hits are scored again (README.md, rule 11).
 import {
-  FULL, NONE, ROOT_DIM, ROOT_GRAPH, ROOT_LIVE, ROOT_ROWS_END, ROOT_ROW_BYTES, ROOT_WATERMARK, SCRATCH_BEST, SCRATCH_INPUT,
-  SCRATCH_OUTPUT, SCRATCH_QUERY, STAMP_AT,
+  FULL, NONE, OK, ROOT_GRAPH, ROOT_LIVE, ROOT_ROWS_END, ROOT_WATERMARK, SCRATCH_BEST, SCRATCH_OUTPUT, STAMP_AT,
 } from '../layout';
 import { countLiveAllowed, isAllowed, isFiltered, setFilter } from './allowed';
+import { batched } from './batch';
 import { bestBound, clearBest, isBestFull, offer, sortBest } from './best';
+import { floatBytes, toFloats } from './codes/floats';
 import { copyAfter, COPY_REACH, NO_COPY } from './copies';
-import { cosine, normalize } from './distance';
-import { keyOf, LIVE, ordinalOf, scoreOf, withoutFlags } from './keys';
-import { poolKey, poolSize } from './pool';
-import { isLive, rowWordsAt, vectorAt } from './rows';
+import { cosine } from './distance';
+import { beginGuide } from './guide';
+import { keyOf, ordinalOf, scoreOf } from './keys';
+import { ensureNear } from './near';
+import { ensureQuery, operandIn, prepareQuery } from './query';
+import { takeNear } from './rescore';
+import { isLive, rowWordsAt } from './rows';
 import { scanQueue, scanRange, scoreSome } from './scan';
 import { areaAt, ensureAnswers, ensureArea } from './scratch';
 import { clearVisited, ensureVisited, visit } from './visited';
@@ -21,10 +25,10 @@ const ATTEMPTS_MAX = 4;
 
 /**
  * Finds the `k` rows nearest to the input area and writes ordinals, stamps and cosines, best first, equal ones by ordinal, to
- * the output area as three arrays of `k` words. Answers how many, or FULL. `ef` is the breadth of the walk; 0 asks for a scan.
- * `allowed` is the number of ordinals in the bitmap of those that may be answered, NONE for all.
+ * the output area as three arrays of `k` words. Answers how many, or FULL. `ef` is the breadth of the walk, of which the `rerank`
+ * best are scored by their rows; 0 asks for a scan. `allowed` is the number of ordinals in the bitmap of those that may be answered, NONE for all.
  */
-export function search(scratch: usize, root: usize, k: u32, ef: u32, allowed: u32): i32 {
+export function search(scratch: usize, root: usize, k: u32, ef: u32, rerank: u32, allowed: u32): i32 {
   setFilter(scratch, allowed);
   const query = prepareQuery(scratch, root);
   if (!query || !ensureAnswers(scratch, k)) return FULL;
@@ -32,13 +36,20 @@ export function search(scratch: usize, root: usize, k: u32, ef: u32, allowed: u3
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const stampBefore = atomic.load<u32>(STAMP_AT);
     // A walk that found too few, among removed rows or beside a writer, is followed by a scan.
-    const walked = attempt == 1 && ef > 0 && walkAndScan(scratch, root, query, k, ef);
+    const walked = attempt == 1 && ef > 0 && walkAndScan(scratch, root, query, k, ef, rerank);
     if (!walked) scanAll(scratch, root, query, k);
     count = writeHits(scratch, root, k);
     if (atomic.load<u32>(STAMP_AT) != stampBefore) count = recheckHits(scratch, root, query, k, count);
     if (count >= k || count >= reachable(scratch, root)) break;
   }
   return count;
+}
+
+/** Writes a row as floats of unit length to the output area. Answers OK, or FULL. */
+export function readRow(scratch: usize, root: usize, ordinal: u32): i32 {
+  if (!ensureQuery(scratch, root) || !ensureArea(scratch, SCRATCH_OUTPUT, floatBytes(root))) return FULL;
+  toFloats(root, ordinal, areaAt(scratch, SCRATCH_OUTPUT), operandIn(scratch, root));
+  return OK;
 }
 
 /** Rows that there are to be found. */
@@ -54,15 +65,6 @@ export function scoresOf(scratch: usize, root: usize, ordinals: usize, count: u3
   return count;
 }
 
-/** Normalizes the input area into the query area; 0 when memory is full. */
-function prepareQuery(scratch: usize, root: usize): usize {
-  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
-  if (!ensureArea(scratch, SCRATCH_QUERY, rowBytes)) return 0;
-  const query = areaAt(scratch, SCRATCH_QUERY);
-  normalize(areaAt(scratch, SCRATCH_INPUT), query, load<u32>(root, ROOT_DIM), rowBytes);
-  return query;
-}
-
 function scanAll(scratch: usize, root: usize, query: usize, k: u32): void {
   clearBest(scratch, k);
   scanRange(scratch, root, query, 0, atomic.load<u32>(root, ROOT_ROWS_END));
@@ -72,34 +74,41 @@ function scanAll(scratch: usize, root: usize, query: usize, k: u32): void {
  * Scans what is not in the graph, then walks the graph. In this order a row that the owner links meanwhile is found twice
  * rather than not at all; the second find is left out. False when there is no graph, or it was reset meanwhile.
  */
-function walkAndScan(scratch: usize, root: usize, query: usize, k: u32, ef: u32): bool {
+function walkAndScan(scratch: usize, root: usize, query: usize, k: u32, ef: u32, rerank: u32): bool {
   const graph = atomic.load<u32>(root, ROOT_GRAPH);
   const watermark = atomic.load<u32>(root, ROOT_WATERMARK);
   const entry = entryOf(root);
   if (entry == NONE) return false;
   const rowsEnd = atomic.load<u32>(root, ROOT_ROWS_END);
-  if (!ensureVisited(scratch, rowsEnd)) return false;
+  if (!ensureVisited(scratch, rowsEnd) || !ensureNear(scratch, ef)) return false;
   clearVisited(scratch, rowsEnd);
   clearBest(scratch, k);
   scanRange(scratch, root, query, watermark, rowsEnd);
-  scanQueue(scratch, root, query);
-  if (!walk(scratch, root, query, descend(root, query, entry, 0), 0, ef, rowsEnd, isFiltered(scratch))) return false;
-  offerPool(scratch, root, query, watermark);
+  scanQueue(scratch, root, query, rowsEnd);
+  beginGuide(scratch, root, false);
+  const found = walk(scratch, root, descend(scratch, root, entry, 0), 0, ef, rowsEnd, isFiltered(scratch));
+  offerFound(scratch, root, query, watermark, found, rerank);
   return atomic.load<u32>(root, ROOT_GRAPH) == graph;
 }
 
-/** Offers the live rows among the pool's nodes and their copies that the filter admits, without those that have been scanned. */
-function offerPool(scratch: usize, root: usize, query: usize, watermark: u32): void {
-  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
-  for (let place: u32 = 0; place < poolSize(scratch); place++) {
-    const key = poolKey(scratch, place);
-    if (isBestFull(scratch) && scoreOf(key) < scoreOf(bestBound(scratch)) - COPY_REACH) return;
-    if (!(key & LIVE)) continue;
-    const node = ordinalOf(key);
-    if (node < watermark && isAllowed(scratch, node) && isLive(root, node)) offer(scratch, withoutFlags(key));
-    for (let copy = copyAfter(root, node); copy != NO_COPY; copy = copyAfter(root, copy)) {
-      if (copy < watermark && isAllowed(scratch, copy) && visit(scratch, copy)) offer(scratch, keyOf(cosine(query, vectorAt(root, copy), rowBytes), copy));
-    }
+/** Offers the live rows among the `rerank` best nodes and their copies that the filter admits, without those that have been scanned. */
+function offerFound(scratch: usize, root: usize, query: usize, watermark: u32, found: u32, rerank: u32): void {
+  for (let place: u32 = 0, left = rerank; place < found && left > 0; ) {
+    const taken = takeNear(scratch, root, place, found, left, true);
+    place = taken >> 8;
+    const count = taken & 255;
+    left -= count;
+    for (let i: u32 = 0; i < count; i++) offerNode(scratch, root, query, watermark, batched(scratch, i));
+  }
+}
+
+@inline function offerNode(scratch: usize, root: usize, query: usize, watermark: u32, node: u32): void {
+  const score = cosine(root, query, node);
+  if (node < watermark && isAllowed(scratch, node) && isLive(root, node)) offer(scratch, keyOf(score, node));
+  let copy = copyAfter(root, node);
+  if (copy == NO_COPY || (isBestFull(scratch) && score < scoreOf(bestBound(scratch)) - COPY_REACH)) return;
+  for (; copy != NO_COPY; copy = copyAfter(root, copy)) {
+    if (copy < watermark && isAllowed(scratch, copy) && visit(scratch, copy)) offer(scratch, keyOf(cosine(root, query, copy), copy));
   }
 }
 
@@ -118,14 +127,13 @@ export function writeHits(scratch: usize, root: usize, k: u32): u32 {
 
 /** Keeps the hits whose score is that of the row version their stamp names: rows were published while the search ran. */
 function recheckHits(scratch: usize, root: usize, query: usize, k: u32, found: u32): u32 {
-  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
   const output = areaAt(scratch, SCRATCH_OUTPUT);
   let count: u32 = 0;
   for (let i: u32 = 0; i < found; i++) {
     const ordinal = load<u32>(output + (<usize>i << 2));
     const stamp = load<u32>(output + (<usize>(k + i) << 2));
     const score = load<f32>(output + (<usize>(2 * k + i) << 2));
-    const same = cosine(query, vectorAt(root, ordinal), rowBytes) == score && atomic.load<u32>(rowWordsAt(root, ordinal)) == stamp;
+    const same = cosine(root, query, ordinal) == score && atomic.load<u32>(rowWordsAt(root, ordinal)) == stamp;
     if (same) writeHit(output, k, count++, ordinal, stamp, score);
   }
   return count;

@@ -1,9 +1,9 @@
 // The choice of neighbours: near ones that are not near each other (Malkov & Yashunin 2016, algorithm 4, in the form of
 // hnswlib's getNeighborsByHeuristic2). Owner's thread only.
-import { CHOSEN, ROOT_ROW_BYTES } from '../layout';
-import { dot } from './distance';
+import { CHOSEN } from '../layout';
+import { cosine, setOperand } from './distance';
 import { ordinalOf, scoreOf } from './keys';
-import { vectorAt } from './rows';
+import { operandIn } from './query';
 
 /**
  * Chooses up to `max` of `count` keys (sorted, best first; their scores are cosines to one row) into CHOSEN and answers how
@@ -21,11 +21,10 @@ export function choose(scratch: usize, root: usize, keys: usize, count: u32, max
 }
 
 @inline function isCovered(scratch: usize, root: usize, key: u64, chosen: u32): bool {
-  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
-  const vector = vectorAt(root, ordinalOf(key));
+  const vector = setOperand(root, ordinalOf(key), operandIn(scratch, root));
   for (let i: u32 = 0; i < chosen; i++) {
     const other = ordinalOf(load<u64>(scratch + (<usize>i << 3), CHOSEN));
-    if (dot(vector, vectorAt(root, other), rowBytes) > scoreOf(key)) return true;
+    if (cosine(root, vector, other) > scoreOf(key)) return true;
   }
   return false;
 }

@@ -1,16 +1,13 @@
 // What a walk does under a filter: it scores admitted nodes alone, and where a node has few of them for neighbours it takes the
 // admitted neighbours of the others (ACORN-1, Patel et al. 2024; as Lucene, only where the neighbourhood is thin). A bounded number of
 // the others are bridges: scored and expanded, never answered. Without them the walk ends at the first gap. Used by walk.ts on any thread.
-import { BATCH, BATCH_ROWS, BRIDGES_LEFT, BRIDGES_MAX, COPIES_ASKED, NONE, ROOT_ROW_BYTES, SEEDS, TWO_HOP_MIN } from '../layout';
+import { BATCH, BATCH_ROWS, BRIDGES_LEFT, BRIDGES_MAX, COPIES_ASKED, NONE, SEEDS, TWO_HOP_MIN } from '../layout';
 import { allowedBits, countAllowed, filterEnd, isAllowed } from './allowed';
 import { putInBatch } from './batch';
 import { copyAfter, isCopy, NO_COPY } from './copies';
-import { cosine } from './distance';
 import { isLinked } from './graph';
-import { keyOf, LIVE } from './keys';
 import { linkIn, widthOf } from './links';
-import { insert } from './pool';
-import { isLive, listAt, vectorAt } from './rows';
+import { isLive, listAt } from './rows';
 import { visit } from './visited';
 
 /** True for a node whose row the filter admits, or one of its copies; and where there are many, whatever they are. */
@@ -31,30 +28,28 @@ export function isAnswer(scratch: usize, root: usize, node: u32): bool {
   return (isAllowed(scratch, node) && isLive(root, node)) || admitsCopy(scratch, root, node);
 }
 
-/** Inserts nodes that are spread over all that the filter admits: what lies far from the query, or in islands, is found from there. */
-export function seedPool(scratch: usize, root: usize, query: usize, rowsEnd: u32): void {
+/** Puts nodes that are spread over all that the filter admits into BATCH, behind `start`: what lies far from the query, or in islands, is found from there. */
+export function collectSeeds(scratch: usize, root: usize, rowsEnd: u32, start: u32): u32 {
   store<u32>(scratch, BRIDGES_MAX, BRIDGES_LEFT);
   const end = filterEnd(scratch, rowsEnd);
   const step = max<u32>(1, countAllowed(scratch, end) / SEEDS);
   let rank = step >> 1;
+  let count: u32 = 1;
   for (let word: u32 = 0; word << 5 < end; word++) {
     let bits = allowedBits(scratch, word, end);
-    for (; rank < <u32>popcnt(bits); rank += step) {
-      seed(scratch, root, query, (word << 5) + nthBit(bits, rank));
+    for (; rank < <u32>popcnt(bits) && count < <u32>BATCH_ROWS; rank += step) {
+      const ordinal = (word << 5) + nthBit(bits, rank);
+      if (ordinal == start || !isLinked(root, ordinal) || isCopy(root, ordinal) || !visit(scratch, ordinal)) continue;
+      putInBatch(scratch, count++, ordinal);
     }
     rank -= popcnt(bits);
   }
+  return count;
 }
 
 @inline function nthBit(bits: u32, n: u32): u32 {
   for (; n > 0; n--) bits &= bits - 1;
   return ctz(bits);
-}
-
-function seed(scratch: usize, root: usize, query: usize, ordinal: u32): void {
-  if (!isLinked(root, ordinal) || isCopy(root, ordinal) || !visit(scratch, ordinal)) return;
-  const key = keyOf(cosine(query, vectorAt(root, ordinal), load<u32>(root, ROOT_ROW_BYTES)), ordinal);
-  insert(scratch, isLive(root, ordinal) ? key | LIVE : key);
 }
 
 /** Gathers the nodes to be scored after one of level 0 into BATCH and answers their number. */

@@ -1,14 +1,14 @@
 // The walk through the graph: best-first search of one level, and the greedy descent to it (HNSW, Malkov & Yashunin 2016,
-// algorithms 2 and 5). Used by searches on any thread and by insertions of the owner.
-import { NONE, ROOT_ENTRY, ROOT_ROW_BYTES, SCRATCH_POOL } from '../layout';
-import { batched, putInBatch, touch } from './batch';
-import { cosine } from './distance';
-import { EXPANDED, keyOf, LIVE, ordinalOf } from './keys';
+// algorithms 2 and 5), by the scores of guide.ts. Most of its time goes to memory, so a hop gathers the neighbours not met yet and
+// scores them together. Used by searches on any thread and by insertions of the owner.
+import { BATCH, LINE_BYTES, NONE, ROOT_ENTRY, ROOT_TOMBSTONES, SCRATCH_POOL, SCRATCH_VISITED, TOUCHED } from '../layout';
+import { batched, putInBatch } from './batch';
+import { batchedScore, scoreBatch } from './guide';
 import { linkIn, widthOf } from './links';
-import { clearPool, insert, poolBound, poolKey, poolSize } from './pool';
-import { COPY, listAt, rowWordsAt, vectorAt } from './rows';
+import { EXPANDED, insertNear, nearKey, NEAR_LIVE, nearMax, nearOrdinal, nearScore } from './near';
+import { COPY, listAt, rowWordsAt } from './rows';
 import { areaAt } from './scratch';
-import { collectAllowed, isAnswer, seedPool } from './two-hop';
+import { collectAllowed, collectSeeds, isAnswer } from './two-hop';
 import { visit } from './visited';
 
 /** The entry point word: level << 28 | ordinal, or NONE. One word, so that both always agree. */
@@ -17,57 +17,86 @@ import { visit } from './visited';
 }
 
 /** Goes down from the entry point to `level`, on each level above to the node that is nearest. Answers a node of `level`. */
-export function descend(root: usize, query: usize, entry: u32, level: u32): u32 {
-  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
+export function descend(scratch: usize, root: usize, entry: u32, level: u32): u32 {
   let best = entry & 0x0fffffff;
-  let bestScore = cosine(query, vectorAt(root, best), rowBytes);
+  putInBatch(scratch, 0, best);
+  scoreBatch(scratch, root, 1);
+  let bestScore = batchedScore(scratch, 0);
   for (let at = entry >> 28; at > level; at--) {
-    for (let moved = true; moved; ) {
-      moved = false;
-      const list = listAt(root, best, at);
-      for (let slot: u32 = 0; slot < widthOf(at); slot++) {
-        const next = linkIn(list, slot);
-        if (next == NONE) break;
-        const score = cosine(query, vectorAt(root, next), rowBytes);
-        if (score <= bestScore) continue;
-        bestScore = score;
-        best = next;
-        moved = true;
+    for (let from = NONE; from != best; ) {
+      from = best;
+      const count = gather(scratch, listAt(root, best, at), widthOf(at));
+      scoreBatch(scratch, root, count);
+      for (let i: u32 = 0; i < count; i++) {
+        const score = batchedScore(scratch, i);
+        best = score > bestScore ? batched(scratch, i) : best;
+        bestScore = max(score, bestScore);
       }
     }
   }
   return best;
 }
 
-/**
- * Fills the pool with the `ef` live rows of `level` nearest to `query`, as far as the graph leads from `start`, and the
- * removed rows between them. Requires a visited set cleared for `rowsEnd` rows; rows beyond are left out. False when memory is full.
- * `filtered`: on level 0, only rows that the filter of the scratch admits count, and the walk passes over others (two-hop.ts).
- */
-export function walk(scratch: usize, root: usize, query: usize, start: u32, level: u32, ef: u32, rowsEnd: u32, filtered: bool = false): bool {
-  if (!clearPool(scratch, ef)) return false;
-  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
-  // A start that has been met is one that the search has scanned: it must not be found again, only passed.
-  const fresh = start < rowsEnd && visit(scratch, start) != 0;
-  insert(scratch, keyOf(cosine(query, vectorAt(root, start), rowBytes), start) | (fresh && isFound(scratch, root, start, filtered) ? LIVE : 0));
-  if (filtered) seedPool(scratch, root, query, rowsEnd);
-  for (let place: u32 = 0; place < poolSize(scratch); ) {
-    const key = poolKey(scratch, place);
-    if (key & EXPANDED) {
-      place++;
-      continue;
-    }
-    store<u64>(areaAt(scratch, SCRATCH_POOL) + (<usize>place << 3), key | EXPANDED);
-    const count = filtered ? collectAllowed(scratch, root, ordinalOf(key), rowsEnd) : collect(scratch, listAt(root, ordinalOf(key), level), widthOf(level), rowsEnd);
-    touch(scratch, root, count, rowBytes);
-    for (let i: u32 = 0; i < count; i++) {
-      const ordinal = batched(scratch, i);
-      const found = keyOf(cosine(query, vectorAt(root, ordinal), rowBytes), ordinal);
-      if (found < poolBound(scratch)) continue;
-      place = min(place, insert(scratch, found | (isFound(scratch, root, ordinal, filtered) ? LIVE : 0)));
-    }
+/** Gathers all neighbours of a list into BATCH and answers their number. */
+function gather(scratch: usize, list: usize, width: u32): u32 {
+  let count: u32 = 0;
+  for (; count < width; count++) {
+    const next = linkIn(list, count);
+    if (next == NONE) break;
+    putInBatch(scratch, count, next);
   }
-  return true;
+  return count;
+}
+
+/**
+ * Fills the candidates with the `ef` live nodes of `level` nearest to the query, as far as the graph leads from `start`, and the removed
+ * ones between them; answers how many there are. Requires a guide, room for the candidates and a visited set cleared for `rowsEnd`
+ * rows; rows beyond are left out. `filtered`: on level 0, only rows that the filter of the scratch admits count (two-hop.ts).
+ */
+export function walk(scratch: usize, root: usize, start: u32, level: u32, ef: u32, rowsEnd: u32, filtered: bool): u32 {
+  const pool = areaAt(scratch, SCRATCH_POOL);
+  const width = widthOf(level);
+  const capacity = nearMax(ef);
+  // Where nothing has been removed all nodes are live, and their words, each on a line of its own, need not be read.
+  const asks = filtered || load<u32>(root, ROOT_TOMBSTONES) != 0;
+  let size: u32 = 0;
+  let live: u32 = 0;
+  let count = begin(scratch, root, start, rowsEnd, filtered);
+  // A start that has been met is one that the search has scanned: it must not be found again, only passed.
+  let hidden = start < rowsEnd && visit(scratch, start) != 0 ? NONE : start;
+  for (let place: u32 = 0; place <= size; ) {
+    scoreBatch(scratch, root, count);
+    for (let i: u32 = 0; i < count; i++) {
+      const score = batchedScore(scratch, i);
+      if (live >= ef && score <= nearScore(load<i64>(pool + (<usize>(size - 1) << 3)))) continue;
+      const ordinal = batched(scratch, i);
+      const counts = ordinal != hidden && (!asks || isFound(scratch, root, ordinal, filtered));
+      if (size == capacity) live -= <u32>((load<i64>(pool + (<usize>--size << 3)) & NEAR_LIVE) != 0);
+      place = min(place, insertNear(pool, size++, nearKey(score, ordinal, counts)));
+      live += <u32>counts;
+      // Live nodes beyond ef go, and removed ones behind the last live one.
+      while (live >= ef) {
+        const isLast = (load<i64>(pool + (<usize>(size - 1) << 3)) & NEAR_LIVE) != 0;
+        if (isLast && live == ef) break;
+        live -= <u32>isLast;
+        size--;
+      }
+    }
+    while (place < size && (load<i64>(pool + (<usize>place << 3)) & EXPANDED)) place++;
+    if (place >= size) break;
+    const at = pool + (<usize>place << 3);
+    const node = nearOrdinal(load<i64>(at));
+    store<i64>(at, load<i64>(at) | EXPANDED);
+    count = filtered ? collectAllowed(scratch, root, node, rowsEnd) : collect(scratch, listAt(root, node, level), width, rowsEnd);
+    if (place + 1 < size) touchList(scratch, listAt(root, nearOrdinal(load<i64>(at + 8)), level));
+  }
+  return size;
+}
+
+/** Puts what a walk starts from into BATCH and answers the number. */
+function begin(scratch: usize, root: usize, start: u32, rowsEnd: u32, filtered: bool): u32 {
+  putInBatch(scratch, 0, start);
+  return filtered ? collectSeeds(scratch, root, rowsEnd, start) : 1;
 }
 
 /** True for a node that is live or has copies, which are. */
@@ -77,15 +106,30 @@ export function walk(scratch: usize, root: usize, query: usize, start: u32, leve
   return (atomic.load<u32>(words) & 1) != 0 || atomic.load<u32>(words, COPY) != 0;
 }
 
-/** Gathers the neighbours not met before into BATCH and answers their number. */
+/**
+ * Gathers the neighbours not met before into BATCH and answers their number: every address that is not the link's own is a local, as
+ * this loop and the scores are where a walk spends its time.
+ */
 @inline function collect(scratch: usize, list: usize, width: u32, rowsEnd: u32): u32 {
-  let count: u32 = 0;
-  for (let slot: u32 = 0; slot < width; slot++) {
-    const next = linkIn(list, slot);
-    if (next == NONE) break;
-    if (next >= rowsEnd) continue;
-    putInBatch(scratch, count, next);
-    count += visit(scratch, next);
+  const visited = areaAt(scratch, SCRATCH_VISITED);
+  const batch = scratch + BATCH;
+  let end = batch;
+  for (const listEnd = list + (<usize>width << 2); list < listEnd; list += 4) {
+    const next = load<u32>(list);
+    if (next >= rowsEnd) {
+      if (next == NONE) break;
+      continue;
+    }
+    const byte = visited + (next >> 3);
+    const before: u32 = load<u8>(byte);
+    store<u8>(byte, before | (1 << (next & 7)));
+    store<u32>(end, next);
+    end += <usize>(((before >> (next & 7)) & 1) ^ 1) << 2;
   }
-  return count;
+  return <u32>((end - batch) >> 2);
+}
+
+/** Brings near the list that is likely to be walked next. */
+@inline function touchList(scratch: usize, list: usize): void {
+  store<u32>(scratch, load<u32>(list) ^ load<u32>(list + LINE_BYTES), TOUCHED);
 }

@@ -1,52 +1,64 @@
 // The writes to an index: rows are staged unseen, published, removed; whole indexes are made and dropped. Owner's thread only.
 // The order of the stores is what lets other threads search meanwhile (README.md, rules 8 to 10).
 import {
-  FULL, NONE, OK, ROOT_BYTES, ROOT_DIM, ROOT_ENTRY, ROOT_GRAPH, ROOT_GRAPH_MIN, ROOT_LINES, ROOT_LINKED, ROOT_LIVE, ROOT_NODE_BLOCKS,
-  ROOT_QUEUE, ROOT_ROWS_END, ROOT_ROW_BLOCKS, ROOT_ROW_BYTES, ROOT_TOMBSTONES, ROW_FLOATS, SCRATCH_INPUT, STAMP_AT,
+  EF_MIN, FULL, NONE, OK, ORDINALS_MAX, ROOT_BYTES, ROOT_DIM, ROOT_EF, ROOT_ENTRY, ROOT_GRAPH, ROOT_GRAPH_MIN, ROOT_LINES, ROOT_LINKED, ROOT_LIVE, ROOT_NODE_BLOCKS,
+  ROOT_QUEUE, ROOT_ROWS_END, ROOT_ROW_BLOCKS, ROOT_ROW_BYTES, ROOT_TOMBSTONES, ROOT_WIDE_BYTES, ROW_NUMBERS,
+  SCRATCH_INPUT, STAMP_AT,
 } from '../layout';
-import { allocate, linesOf, release } from './arena';
+import { allocate, linesOf } from './arena';
+import { encodeRow, ensureCodes } from './codes/encode';
+import { dropCodes, dropNext } from './codes/exchange';
 import { isCopy, unhang } from './copies';
-import { normalize } from './distance';
-import { isLinked, levelOf, resetGraph } from './graph';
+import { writeRow } from './distance';
+import { retire } from './epochs';
+import { isLinked, resetGraph } from './graph';
 import { enqueue } from './pending';
 import { unlink } from './remove';
-import { ensureRow, hasNode, MARK, nodeWordsAt, rowWordsAt, UPPER, vectorAt } from './rows';
+import { ensureQuery } from './query';
+import { ensureRow, hasNode, MARK, nodeWordsAt, rowsToBlockEnd, rowWordsAt } from './rows';
 import { areaAt } from './scratch';
+import { retireUpper } from './trim';
 import { ensureVisited } from './visited';
 
-/** Makes an empty index and answers its root, or 0 when memory is full. */
-export function createIndex(dim: u32, graphMin: u32): usize {
+/** Makes an empty index of rows of 16-bit or, `narrow`, 8-bit numbers; answers its root, or 0 when memory is full. */
+export function createIndex(dim: u32, graphMin: u32, narrow: bool): usize {
   const root = allocate(ROOT_BYTES);
   if (!root) return 0;
   memory.fill(root, 0, ROOT_BYTES);
   store<u32>(root, dim, ROOT_DIM);
-  store<u32>(root, ((dim + ROW_FLOATS - 1) / ROW_FLOATS) * (ROW_FLOATS << 2), ROOT_ROW_BYTES);
+  const numbers = ((dim + ROW_NUMBERS - 1) / ROW_NUMBERS) * ROW_NUMBERS;
+  store<u32>(root, numbers << (narrow ? 0 : 1), ROOT_ROW_BYTES);
+  store<u32>(root, numbers << 1, ROOT_WIDE_BYTES);
   store<u32>(root, graphMin, ROOT_GRAPH_MIN);
   store<u32>(root, 1, ROOT_GRAPH);
+  store<u32>(root, EF_MIN, ROOT_EF);
   store<u32>(root, linesOf(root), ROOT_LINES);
   atomic.store<u32>(root, NONE, ROOT_ENTRY);
   return root;
 }
 
-/** Gives all memory of an index back. Requires that no other thread searches it. */
+/** Gives all memory of an index back. Requires that nothing leads to it any more; a reader may still be searching it. */
 export function dropIndex(root: usize): void {
-  const end = load<u32>(root, ROOT_ROWS_END);
-  for (let ordinal: u32 = 0; ordinal < end; ordinal++) {
-    if (levelOf(ordinal) > 0 && hasNode(root, ordinal)) release(load<u32>(nodeWordsAt(root, ordinal), UPPER));
+  // Hidden rows (trim.ts) may have nodes above the end.
+  for (let ordinal: u32 = 0; ordinal < <u32>ORDINALS_MAX; ordinal += rowsToBlockEnd(ordinal)) {
+    if (hasNode(root, ordinal)) retireUpper(root, ordinal, rowsToBlockEnd(ordinal));
   }
   for (let at: usize = ROOT_ROW_BLOCKS; at < <usize>ROOT_NODE_BLOCKS; at += 4) {
-    release(load<u32>(root + at));
-    release(load<u32>(root + at + (ROOT_NODE_BLOCKS - ROOT_ROW_BLOCKS)));
+    retire(load<u32>(root + at));
+    retire(load<u32>(root + at + (ROOT_NODE_BLOCKS - ROOT_ROW_BLOCKS)));
   }
-  release(load<u32>(root, ROOT_QUEUE));
-  release(root);
+  dropNext(root);
+  dropCodes(root);
+  retire(load<u32>(root, ROOT_QUEUE));
+  retire(root);
 }
 
-/** Writes the input area, normalized, into a row that is not live; no search sees it. FULL, and nothing changed, when memory is full. */
+/** Writes the input area, scaled to unit length, into a row that is not live; no search sees it. FULL, and nothing changed, when memory is full. */
 export function stage(scratch: usize, root: usize, ordinal: u32): i32 {
-  if (!ensureRow(root, ordinal) || !ensureVisited(scratch, max(ordinal + 1, load<u32>(root, ROOT_ROWS_END)))) return FULL;
+  if (!ensureRow(root, ordinal) || !ensureCodes(root, ordinal) || !ensureQuery(scratch, root) || !ensureVisited(scratch, max(ordinal + 1, load<u32>(root, ROOT_ROWS_END)))) return FULL;
   if (isLinked(root, ordinal)) unlink(scratch, root, ordinal);
-  normalize(areaAt(scratch, SCRATCH_INPUT), vectorAt(root, ordinal), load<u32>(root, ROOT_DIM), load<u32>(root, ROOT_ROW_BYTES));
+  writeRow(areaAt(scratch, SCRATCH_INPUT), root, ordinal);
+  encodeRow(scratch, root, ordinal);
   return OK;
 }
 

@@ -1,13 +1,17 @@
-// The kernel's calls on the codes of an index, as instance.ts declares those on vectors. Numbers are u32;
-// `searchCodes` may answer FULL. Used by CodedIndex.
+// The kernel's calls on the codes of an index, as instance.ts declares those on vectors. Numbers are u32. All but `dropCodes` are about
+// the codes that are being made. Used by learning.ts.
 export interface CodeCalls {
   createCodes(root: number, axes4: number, axes2: number): number;
-  dropCodes(codes: number): void;
-  beginAxes(codes: number, root: number): boolean;
-  sampleRows(codes: number, root: number, from: number, count: number, step: number): void;
-  finishSample(codes: number, root: number): void;
-  improveAxes(codes: number, root: number): void;
-  finishAxes(codes: number, root: number): void;
-  encodeRows(codes: number, root: number, from: number, end: number): boolean;
-  searchCodes(scratch: number, codes: number, root: number, k: number, ef: number, rerank: number): number;
+  sampleRows(root: number, from: number, count: number, step: number): void;
+  finishMean(root: number): void;
+  finishCovariance(root: number, from: number, end: number): void;
+  beginBasis(root: number, from: number, end: number): void;
+  multiplyBasis(root: number, from: number, end: number): void;
+  orthogonalize(root: number, from: number, end: number): void;
+  writeAxes(root: number, from: number, end: number): void;
+  finishAxes(root: number): void;
+  encodeRows(scratch: number, root: number, from: number, end: number): number;
+  exchangeCodes(root: number): void;
+  dropNext(root: number): void;
+  dropCodes(root: number): void;
 }

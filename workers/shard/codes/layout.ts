@@ -7,11 +7,11 @@ export const CODES_DIM = 0;
 export const CODES_AXES_4 = 4;
 export const CODES_AXES_2 = 8;
 export const CODES_ROW_BYTES = 12;
-/** Bytes of a row of 16-bit numbers: for scoring again. */
+/** Bytes of a query of 16-bit numbers, as in the root of the index. */
 export const CODES_WIDE_BYTES = 16;
-/** Address of the axes: rows of 8-bit numbers, as many as a wide row has. Half the bytes, as a query reads them all. */
+/** Address of the axes: rows of 8-bit numbers, as many as a query has. Half the bytes, as a query reads them all. */
 export const CODES_AXES = 20;
-/** Address of four floats an axis, array after array: its unit (what 1 of a product of axis and wide row stands for), its step, its offset (the mean along it), its variance. */
+/** Address of four floats an axis, array after array: its unit (what 1 of a product of axis and query stands for), its step, its offset (the mean along it), its variance. */
 export const CODES_STEPS = 24;
 /** Sum of the variances along all axes of the space, as a float: what share of it the axes of the codes hold. */
 export const CODES_VARIANCE = 28;
@@ -20,22 +20,32 @@ export const CODES_WORK = 32;
 /** Rows in the covariance so far. */
 export const CODES_SAMPLED = 36;
 export const CODES_LINES = 40;
-/** Tables of block addresses, as in the root of an index: of codes, and of wide rows. */
+/** Table of block addresses, as in the root of an index. */
 export const CODES_ROW_BLOCKS = 64;
-export const CODES_WIDE_BLOCKS = 448;
-export const CODES_BYTES = 832;
+export const CODES_BYTES = 448;
 
-/** Wide rows are padded to this many numbers: one round of the dot product's accumulators. */
-export const WIDE_NUMBERS = 32;
-/** A unit vector times this is a wide row. The dot product of two stays below 2^31, sums on the way too (Cauchy-Schwarz). */
-export const WIDE_SCALE = 32767;
 /** Steps in standard deviations that cost a normal distribution least (Max 1960): of 16 levels, and of 4. */
 export const STEP_4 = 0.335;
 export const STEP_2 = 0.996;
 /** The folded query's largest number; it and 16 times another fit 16 bits (assembly/codes/score.ts). */
 export const FOLDED_MAX = 1927;
+/** Axes a code may have, and what a query folded along them takes: 16-bit numbers, and floats on the way. */
+export const AXES_MAX = 512;
+export const FOLDED_BYTES_MAX = 6 * AXES_MAX;
+/** Indexes of fewer live rows have no codes. */
+export const CODES_MIN = 4096;
+/** Of the candidates of a walk of breadth ef this share, and these more, are scored by their rows, and at least this many for each hit. */
+export const RERANK_SHARE = 0.5;
+export const RERANK_MIN = 12;
+export const RERANK_PER_HIT = 2;
 /** Rows the covariance is taken of, and rounds of orthogonal iteration. */
 export const SAMPLE_ROWS = 10_000;
 export const LEARN_ROUNDS = 12;
-/** Room for as many neighbours as two full lists. */
-export const NEAR_MAX = 64;
+/** Axes are learned again at each doubling of the rows until there are this many. */
+export const LEARN_ROWS_MAX = 100_000;
+/** Recall@10 of a sample of rows that is enough: the .97 that is promised, and what stored rows are easier to find than queries (README.md). */
+export const RECALL_MIN = 0.985;
+/** A check waits until no more of the rows wait for their links. */
+export const UNLINKED_SHARE_MAX = 0.1;
+/** Multiplications in a slice of learning: well below a millisecond. */
+export const SLICE_PRODUCTS = 2_400_000;

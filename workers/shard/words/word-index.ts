@@ -22,8 +22,11 @@ export class WordIndex extends TermBitmaps {
     return this.instance.word(this.root + ROOT_CHUNKS);
   }
 
+  /** Two words, written as one: where the upper one has moved meanwhile, both are read again. */
   get tokens(): number {
-    return this.instance.word(this.root + ROOT_TOKENS) + this.instance.word(this.root + ROOT_TOKENS + 4) * 2 ** 32;
+    const upper = this.instance.word(this.root + ROOT_TOKENS + 4);
+    const tokens = this.instance.word(this.root + ROOT_TOKENS) + upper * 2 ** 32;
+    return this.instance.word(this.root + ROOT_TOKENS + 4) === upper ? tokens : this.tokens;
   }
 
   /** Adds a chunk that is not in the index. Tokens hold no zero character. Throws ArenaFull with nothing changed. */

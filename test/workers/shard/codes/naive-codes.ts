@@ -1,12 +1,10 @@
-// The naive twin of codes: principal axes by Jacobi rotations in double precision, levels and scores by the formula. And what the
-// tests of codes share.
+// The naive twin of codes: principal axes by Jacobi rotations in double precision. And what the tests of codes share: vectors whose
+// spread falls from axis to axis, as texts' does, and what the codes in memory say of themselves.
+import { createPrng } from '../../../../src/base/prng.js';
+import { CODES_AXES_2, CODES_AXES_4, CODES_STEPS, CODES_VARIANCE } from '../../../../workers/shard/codes/layout.js';
+import { ROOT_CODES } from '../../../../workers/shard/layout.js';
 import type { VectorIndex } from '../../../../workers/shard/vector-index.js';
-import type { CodedIndex } from '../../../../workers/shard/codes/coded-index.js';
-
-export function unit(vector: ArrayLike<number>): number[] {
-  const length = Math.hypot(...Array.from(vector)) || 1;
-  return Array.from(vector, (value) => value / length);
-}
+import { randomVector } from '../kernel-kit.js';
 
 /** The variances along the principal axes of the rows, largest first (cyclic Jacobi). */
 export function principalVariances(rows: readonly (readonly number[])[]): number[] {
@@ -28,19 +26,34 @@ function rotate(matrix: number[][], p: number, q: number): void {
   for (let i = 0; i < matrix.length; i++) [matrix[p]![i], matrix[q]![i]] = turn(matrix[p]![i]!, matrix[q]![i]!);
 }
 
-/** Learns and encodes at once. */
-export function fill(coded: CodedIndex): CodedIndex {
-  for (const _ of coded.learn());
-  for (const _ of coded.encode());
-  return coded;
+export function unit(vector: ArrayLike<number>): number[] {
+  const length = Math.hypot(...Array.from(vector)) || 1;
+  return Array.from(vector, (value) => value / length);
 }
 
-/** Share of the k nearest by an exact scan that a search over codes found, over the queries. */
-export function recallOf(index: VectorIndex, coded: CodedIndex, queries: readonly Float32Array[], ef: number, rerank: number): number {
+export function falling(seed: number, dim: number, count: number): Float32Array[] {
+  const prng = createPrng(seed);
+  return Array.from({ length: count }, () => randomVector(prng, dim).map((value, i) => value * (i + 3) ** -0.7 + (i === 2 ? 0.5 : 0)));
+}
+
+/** The codes in use, as they stand in memory: how many axes, and the share of the sample's variance along them. Undefined where there are none. */
+export function readCodes(memory: WebAssembly.Memory, { root }: VectorIndex): { axes: number; varianceShare: number } | undefined {
+  const words = new Uint32Array(memory.buffer);
+  const floats = new Float32Array(memory.buffer);
+  const codes = words[(root + ROOT_CODES) >>> 2]!;
+  if (codes === 0) return undefined;
+  const axes = words[(codes + CODES_AXES_4) >>> 2]! + words[(codes + CODES_AXES_2) >>> 2]!;
+  const from = (words[(codes + CODES_STEPS) >>> 2]! >>> 2) + 3 * axes;
+  const variance = floats.subarray(from, from + axes).reduce((sum, value) => sum + value, 0);
+  return { axes, varianceShare: variance / floats[(codes + CODES_VARIANCE) >>> 2]! };
+}
+
+/** Share of the k nearest by an exact scan that a search found, over the queries. */
+export function recallOf(index: VectorIndex, queries: readonly Float32Array[], ef?: number): number {
   const k = 10;
   const shares = queries.map((query) => {
     const wanted = new Set(index.search(query, k, { exact: true }).ordinals);
-    return coded.search(query, k, { ef, rerank }).ordinals.filter((ordinal) => wanted.has(ordinal)).length / wanted.size;
+    return index.search(query, k, ef === undefined ? {} : { ef }).ordinals.filter((ordinal) => wanted.has(ordinal)).length / wanted.size;
   });
   return shares.reduce((sum, share) => sum + share, 0) / shares.length;
 }

@@ -1,17 +1,17 @@
 // The working memory of learning axes (axes.ts): the mean and the covariance of a sample of rows, then room for two bases. Filled
 // in steps, so that an owner can do other things between. Owner's thread.
-import { ROOT_ROW_BYTES } from '../../layout';
+import { LINE_BYTES, ROOT_CODES_NEXT } from '../../layout';
 import { CODES_DIM, CODES_SAMPLED, CODES_VARIANCE, CODES_WORK } from '../../codes/layout';
-import { dot } from '../distance';
-import { hasRow, isLive, vectorAt } from '../rows';
+import { hasRow, isLive } from '../rows';
 import { addCodesBlock, axesOf } from './codes';
+import { dot, floatBytes, toFloats } from './floats';
 
-/** Begins to learn the axes of the rows of an index. False when memory is full. */
-export function beginAxes(codes: usize, root: usize): bool {
+/** Begins to learn the axes of the rows of an index, for new codes. False when memory is full. */
+export function beginAxes(root: usize): bool {
+  const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
   const dim: u64 = load<u32>(codes, CODES_DIM);
-  const rowBytes: u64 = load<u32>(root, ROOT_ROW_BYTES);
-  store<u32>(codes, <u32>addCodesBlock(codes, rowBytes * (dim + 1 + 2 * <u64>axesOf(codes))), CODES_WORK);
-  store<u32>(codes, 0, CODES_SAMPLED);
+  const rowBytes: u64 = floatBytes(root);
+  store<u32>(codes, <u32>addCodesBlock(codes, rowBytes * (dim + 4 + 2 * <u64>axesOf(codes))), CODES_WORK);
   return load<u32>(codes, CODES_WORK) != 0;
 }
 
@@ -32,15 +32,23 @@ export function beginAxes(codes: usize, root: usize): bool {
   return basisAt(codes, rowBytes) + <usize>axesOf(codes) * rowBytes;
 }
 
+/** Room for two rows of the sample, and for one of 16-bit numbers. */
+@inline function sampledAt(codes: usize, rowBytes: usize): usize {
+  return nextAt(codes, rowBytes) + <usize>axesOf(codes) * rowBytes;
+}
+
 /** Adds the live ones of `count` rows from `from`, `step` apart, to the sums. */
-export function sampleRows(codes: usize, root: usize, from: u32, count: u32, step: u32): void {
-  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
-  let first: usize = 0;
+export function sampleRows(root: usize, from: u32, count: u32, step: u32): void {
+  const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
+  const rowBytes = floatBytes(root);
+  const sampled = sampledAt(codes, rowBytes);
+  let isSecond = false;
   for (let i: u32 = 0; i < count; i++) {
     const ordinal = from + i * step;
     if (!hasRow(root, ordinal) || !isLive(root, ordinal)) continue;
-    if (first) addTwo(codes, first, vectorAt(root, ordinal), rowBytes);
-    first = first ? 0 : vectorAt(root, ordinal);
+    toFloats(root, ordinal, sampled + (isSecond ? rowBytes : 0), sampled + 2 * rowBytes + LINE_BYTES);
+    if (isSecond) addTwo(codes, sampled, sampled + rowBytes, rowBytes);
+    isSecond = !isSecond;
   }
 }
 
@@ -60,15 +68,22 @@ function addTwo(codes: usize, a: usize, b: usize, rowBytes: usize): void {
   store<u32>(codes, load<u32>(codes, CODES_SAMPLED) + 2, CODES_SAMPLED);
 }
 
-/** Makes mean and covariance of the sums. Requires two rows in them. */
-export function finishCovariance(codes: usize, root: usize): void {
-  const rowBytes: usize = load<u32>(root, ROOT_ROW_BYTES);
+/** Makes a mean of the sum. Requires two rows in it. */
+export function finishMean(root: usize): void {
+  const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
+  const mean = meanAt(codes);
+  const share: f32 = <f32>1 / <f32>load<u32>(codes, CODES_SAMPLED);
+  for (let i: usize = 0; i < <usize>load<u32>(codes, CODES_DIM); i++) store<f32>(mean + (i << 2), load<f32>(mean + (i << 2)) * share);
+}
+
+/** Makes the rows [from, end) of the covariance of the sums, and the columns that mirror them. */
+export function finishCovariance(root: usize, from: u32, end: u32): void {
+  const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
+  const rowBytes = floatBytes(root);
   const dim = load<u32>(codes, CODES_DIM);
   const share: f32 = <f32>1 / <f32>load<u32>(codes, CODES_SAMPLED);
   const mean = meanAt(codes);
-  for (let i: u32 = 0; i < dim; i++) store<f32>(mean + (<usize>i << 2), load<f32>(mean + (<usize>i << 2)) * share);
-  let variance: f32 = 0;
-  for (let i: u32 = 0; i < dim; i++) {
+  for (let i = from; i < end; i++) {
     const row = covarianceAt(codes, i, rowBytes);
     const meanI = load<f32>(mean + (<usize>i << 2));
     for (let j = i; j < dim; j++) {
@@ -76,9 +91,8 @@ export function finishCovariance(codes: usize, root: usize): void {
       store<f32>(row + (<usize>j << 2), value);
       store<f32>(covarianceAt(codes, j, rowBytes) + (<usize>i << 2), value);
     }
-    variance += load<f32>(row + (<usize>i << 2));
+    store<f32>(codes, load<f32>(codes, CODES_VARIANCE) + load<f32>(row + (<usize>i << 2)), CODES_VARIANCE);
   }
-  store<f32>(codes, variance, CODES_VARIANCE);
 }
 
 /** Variance of the sample along a direction. */

@@ -1,22 +1,47 @@
 // From a row to its code: where it lies along each axis, from the mean, in steps of the axis. Neighbouring axes stand in
 // neighbouring 16-bit lanes, so that a load and a shift bring eight of them into the lanes of the folded query. Owner's thread.
-import { CODES_AXES_4, CODES_DIM, CODES_ROW_BYTES, CODES_WIDE_BYTES } from '../../codes/layout';
-import { vectorAt } from '../rows';
-import { axesOf, axisAt, codeAt, ensureCode, offsetAt, stepAt, unitAt, wideAt } from './codes';
-import { axisDot, widen } from './wide';
+import { ROOT_CODES, ROOT_CODES_NEXT, WIDE_SCALE } from '../../layout';
+import { CODES_AXES_4, CODES_ROW_BYTES, CODES_WIDE_BYTES, CODES_WORK } from '../../codes/layout';
+import { scaleOf, setOperand } from '../distance';
+import { ensureQuery, foldedIn, operandIn } from '../query';
+import { hasRow } from '../rows';
+import { fourAxisDots } from '../wide';
+import { axesOf, axisAt, codeAt, ensureCode, offsetAt, stepAt, unitAt } from './codes';
+import { dropNext } from './exchange';
 
-/** Writes code and wide row of the rows [from, end) of the index, live or not. False when memory is full. Requires axes. */
-export function encodeRows(codes: usize, root: usize, from: u32, end: u32): bool {
+/** Makes room for the row in the codes of an index, false when memory is full, and in those being made, which are given up then. */
+export function ensureCodes(root: usize, ordinal: u32): bool {
+  const codes: usize = load<u32>(root, ROOT_CODES);
+  const next: usize = load<u32>(root, ROOT_CODES_NEXT);
+  if (next && !ensureCode(next, ordinal)) dropNext(root);
+  return !codes || ensureCode(codes, ordinal);
+}
+
+/** Encodes a row by all axes there are. Requires `ensureCodes` and `ensureQuery`. */
+export function encodeRow(scratch: usize, root: usize, ordinal: u32): void {
+  const codes: usize = load<u32>(root, ROOT_CODES);
+  const next: usize = load<u32>(root, ROOT_CODES_NEXT);
+  if (codes) encode(scratch, codes, root, ordinal);
+  if (next && !load<u32>(next, CODES_WORK)) encode(scratch, next, root, ordinal);
+}
+
+/** Encodes the rows [from, end), live or not, by the axes learned last. False when memory is full. */
+export function encodeRows(scratch: usize, root: usize, from: u32, end: u32): bool {
+  const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
+  if (!ensureQuery(scratch, root)) return false;
   for (let ordinal = from; ordinal < end; ordinal++) {
+    if (!hasRow(root, ordinal)) continue;
     if (!ensureCode(codes, ordinal)) return false;
-    const wide = wideAt(codes, ordinal);
-    widen(vectorAt(root, ordinal), wide, load<u32>(codes, CODES_DIM), load<u32>(codes, CODES_WIDE_BYTES));
-    encode(codes, wide, codeAt(codes, ordinal));
+    encode(scratch, codes, root, ordinal);
   }
   return true;
 }
 
-function encode(codes: usize, wide: usize, code: usize): void {
+function encode(scratch: usize, codes: usize, root: usize, ordinal: u32): void {
+  const wide = setOperand(root, ordinal, operandIn(scratch, root));
+  const levels = foldedIn(scratch, root);
+  setLevels(codes, wide, levels);
+  const code = codeAt(codes, ordinal);
   const axes = axesOf(codes);
   const axes4 = load<u32>(codes, CODES_AXES_4);
   memory.fill(code, 0, load<u32>(codes, CODES_ROW_BYTES));
@@ -24,9 +49,22 @@ function encode(codes: usize, wide: usize, code: usize): void {
     const bits: u32 = axis < axes4 ? 4 : 2;
     const lane = axis < axes4 ? laneOf(axis, 4) : <usize>(axes4 >> 1) + laneOf(axis - axes4, 2);
     const shift = axis < axes4 ? shiftIn(axis, 4) : shiftIn(axis - axes4, 2);
+    const half = <i32>(1 << (bits - 1));
+    const level = <u32>max(0, min(2 * half - 1, load<i32>(levels + (<usize>axis << 2)) + half));
     // The topmost level of a lane is signed, as the lane is.
-    const level = levelOn(codes, wide, axis, bits) ^ (shift + bits == 16 ? 1 << (bits - 1) : 0);
-    store<u16>(code + lane, load<u16>(code + lane) | <u16>(level << shift));
+    const signed = level ^ (shift + bits == 16 ? <u32>half : 0);
+    store<u16>(code + lane, load<u16>(code + lane) | <u16>(signed << shift));
+  }
+}
+
+/** Writes how many steps the row lies from the mean along each axis, as whole numbers. */
+function setLevels(codes: usize, wide: usize, levels: usize): void {
+  const bytes: usize = load<u32>(codes, CODES_WIDE_BYTES);
+  const length = f32x4.splat(scaleOf(wide) * <f32>WIDE_SCALE);
+  for (let axis: u32 = 0; axis < axesOf(codes); axis += 4) {
+    const products = f32x4.convert_i32x4_s(fourAxisDots(axisAt(codes, axis), bytes >> 1, wide, bytes));
+    const along = f32x4.sub(f32x4.mul(f32x4.mul(products, length), v128.load(unitAt(codes, axis))), v128.load(offsetAt(codes, axis)));
+    v128.store(levels + (<usize>axis << 2), i32x4.trunc_sat_f32x4_s(f32x4.floor(f32x4.div(along, v128.load(stepAt(codes, axis))))));
   }
 }
 
@@ -37,13 +75,4 @@ function encode(codes: usize, wide: usize, code: usize): void {
 
 @inline function shiftIn(axis: u32, bits: u32): u32 {
   return ((axis % (128 / bits)) >> 3) * bits;
-}
-
-@inline function levelOn(codes: usize, wide: usize, axis: u32, bits: u32): u32 {
-  const product = axisDot(axisAt(codes, axis), wide, load<u32>(codes, CODES_WIDE_BYTES));
-  const along = <f32>product * load<f32>(unitAt(codes, axis)) - load<f32>(offsetAt(codes, axis));
-  const step = load<f32>(stepAt(codes, axis));
-  const half = <i32>(1 << (bits - 1));
-  const level = step > 0 ? <i32>max<f32>(-100, min<f32>(100, floor<f32>(along / step))) : 0;
-  return <u32>max(0, min(2 * half - 1, level + half));
 }

@@ -4,7 +4,7 @@
 // A lane of 16 bits holds several levels, and x >> s holds the level at s and those above it. Those above are not masked away: the
 // folded query (query.ts) has what they add taken off in advance, from the number that the next shift is multiplied by. Sums on the
 // way may pass 32 bits, which does no harm: the score does not.
-import { pairSums } from './wide';
+import { pairSums } from '../wide';
 
 /** Scores of four codes, each of `bytes4` bytes of 4-bit levels and `bytes2` of 2-bit levels, multiples of 16. */
 @inline export function fourScores(a: usize, b: usize, c: usize, d: usize, folded: usize, bytes4: usize, bytes2: usize): v128 {

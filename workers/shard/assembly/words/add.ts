@@ -1,13 +1,17 @@
 // Adds a chunk to the head, and takes one out. Everything that can want memory comes before the first change.
 // The owner's thread only.
 import { FULL, NONE, OK, SCRATCH_INPUT } from '../../layout';
-import { allocate, release } from '../arena';
 import { areaAt } from '../scratch';
 import { reserve } from './area';
 import { freeze } from './freeze';
-import { createHead, Entry, entryAt, Head, headArea, HeadTerm, headTermAt, headTermCount, placeOf, Slot, slotAt, SLOTS_MAX, tableAt, tokenCount, TOKENS_MAX } from './head';
+import {
+  Entry, entryAt, Head, headArea, HeadTerm, headTermAt, headTermCount, Slot, slotAt, SLOTS_MAX, tokenCount,
+  TOKENS_MAX,
+} from './head';
+import { growTable, numberAt, placeOf } from './head-table';
+import { publishHead } from './lists';
 import { hashOf, lengthTo0 } from './terms';
-import { ensureLengths, setLength, Words } from './words';
+import { ensureLengths, headIn, setLength, Words } from './words';
 
 /** Adds a chunk that is not there, with the tokens of the input, `bytes` of them. FULL, and nothing to be seen changed, when memory is full. */
 export function addWords(scratch: usize, root: usize, ordinal: u32, tokens: u32, bytes: u32): i32 {
@@ -17,12 +21,14 @@ export function addWords(scratch: usize, root: usize, ordinal: u32, tokens: u32,
 export function addTokens(scratch: usize, root: usize, ordinal: u32, tokens: u32, from: usize, bytes: u32): i32 {
   const words = changetype<Words>(root);
   if (!ensureLengths(words, ordinal)) return FULL;
-  if (words.head && isHeadFull(changetype<Head>(words.head), tokens) && freeze(scratch, root) == FULL) return FULL;
-  if (!words.head) words.head = <u32>createHead();
-  if (!words.head || !makeRoom(words.head, tokens, bytes)) return FULL;
-  append(changetype<Head>(words.head), ordinal, tokens, from);
+  if (headIn(words.list) && isHeadFull(changetype<Head>(headIn(words.list)), tokens) && freeze(scratch, root) == FULL) return FULL;
+  if (!headIn(words.list) && !publishHead(words)) return FULL;
+  const head = headIn(words.list);
+  if (!makeRoom(head, tokens, bytes)) return FULL;
+  // The slot that the chunk gets is counted after all that a reader of it needs.
   setLength(words, ordinal, tokens);
-  words.end = max(words.end, ordinal + 1);
+  if (ordinal >= words.end) atomic.store<u32>(root + offsetof<Words>('end'), ordinal + 1);
+  append(changetype<Head>(head), ordinal, tokens, from);
   words.tokens += tokens;
   atomic.store<u32>(root + offsetof<Words>('chunks'), words.chunks + 1);
   return OK;
@@ -41,30 +47,6 @@ function makeRoom(address: usize, tokens: u32, bytes: u32): bool {
     reserve(headArea(address, 3), bytes) &&
     growTable(head, headTermCount(head) + tokens)
   );
-}
-
-/** A table with a third of its places free for `terms` of them. */
-function growTable(head: Head, terms: u32): bool {
-  if (head.table && terms + (terms >> 1) <= head.mask) return true;
-  let size: u32 = 64;
-  while (terms + (terms >> 1) > size - 1) size <<= 1;
-  const table = allocate(<usize>size << 3);
-  if (!table) return false;
-  memory.fill(table, 0, <usize>size << 3);
-  const old = head.table;
-  const oldSize = old ? head.mask + 1 : 0;
-  for (let place: u32 = 0; place < oldSize; place++) {
-    const pair = load<u64>(<usize>old + (<usize>place << 3));
-    if (!pair) continue;
-    let to = <u32>pair & (size - 1);
-    while (load<u64>(table + (<usize>to << 3))) to = (to + 1) & (size - 1);
-    store<u64>(table + (<usize>to << 3), pair);
-  }
-  head.table = <u32>table;
-  head.tableBytes = size << 3;
-  head.mask = size - 1;
-  release(old);
-  return true;
 }
 
 /** The slot is counted last: before that no other thread looks at its tokens. */
@@ -99,15 +81,15 @@ function appendToken(head: Head, slot: u32, first: u32, token: u32, number: u32)
   }
   term.most = max(term.most, ++term.run);
   term.tokens++;
-  term.last = token + 1;
+  atomic.store<u32>(changetype<usize>(term) + offsetof<HeadTerm>('last'), token + 1);
   head.entriesUsed += <u32>offsetof<Entry>();
 }
 
 /** Number of the term with these bytes, made where it is new. */
 function termOf(head: Head, at: usize, length: u32): u32 {
   const hash = hashOf(at, length);
-  const place = tableAt(head, placeOf(head, hash, at, length));
-  const known = load<u32>(place, 4);
+  const place = placeOf(head, head.table, hash, at, length);
+  const known = numberAt(place);
   if (known) return known - 1;
   const number = headTermCount(head);
   const term = headTermAt(head, number);
@@ -116,9 +98,9 @@ function termOf(head: Head, at: usize, length: u32): u32 {
   term.length = length;
   memory.copy(<usize>head.bytes + term.at, at, length);
   head.bytesUsed += length;
-  head.termsUsed += <u32>offsetof<HeadTerm>();
+  atomic.store<u32>(changetype<usize>(head) + offsetof<Head>('termsUsed'), head.termsUsed + <u32>offsetof<HeadTerm>());
   store<u32>(place, hash);
-  store<u32>(place, number + 1, 4);
+  atomic.store<u32>(place, number + 1, 4);
   return number;
 }
 

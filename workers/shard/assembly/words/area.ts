@@ -1,6 +1,7 @@
 // A piece of the arena that grows with what is put into it: address, bytes it has room for, bytes in use. Three words of a
 // larger block; every variable part of the index of words is one. Used by the owner's thread, and by each thread in its scratch.
 import { allocate, linesOf, release, shrink } from '../arena';
+import { retire } from '../epochs';
 
 @unmanaged
 export class Area {
@@ -9,7 +10,7 @@ export class Area {
   used: u32;
 }
 
-/** Room for `more` bytes behind those in use, which are kept. False, and nothing changed, when memory is full. */
+/** Room for `more` bytes behind those in use, which are kept, also for who still reads them. False, and nothing changed, when memory is full. */
 export function reserve(area: Area, more: usize): bool {
   const needed = <usize>area.used + more;
   if (needed <= <usize>area.bytes) return true;
@@ -21,12 +22,19 @@ export function reserve(area: Area, more: usize): bool {
   }
   if (!at) return false;
   memory.copy(at, area.at, area.used);
-  release(area.at);
-  area.at = <u32>at;
+  const old: usize = area.at;
+  atomic.store<u32>(changetype<usize>(area), <u32>at);
   area.bytes = <u32>bytes;
+  retire(old);
   return true;
 }
 
+/** Gives back an area that readers may be reading: its address stays, for them. */
+export function retireArea(area: Area): void {
+  retire(area.at);
+}
+
+/** Gives back an area that no other thread has seen. */
 export function releaseArea(area: Area): void {
   release(area.at);
   area.at = 0;

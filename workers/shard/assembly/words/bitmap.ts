@@ -4,18 +4,18 @@ import { SCRATCH_OUTPUT } from '../../layout';
 import { areaAt, ensureArea } from '../scratch';
 import { atEnd, baseOf, blockOf, countOf, Cursor, nextBlock, openCursor, ordinalAt } from './cursor';
 import { isLive } from './live';
+import { Query } from './query';
 import { termAt } from './segment';
 import { bitmapAt, bitmapBytes, unpackOrdinals } from './unpack';
-import { Words } from './words';
 
-/** Words of a bitmap for all ordinals of the index. */
-export function bitmapWords(words: Words): u32 {
-  return (words.end + 31) >> 5;
+/** Words of a bitmap for all ordinals that a question meets. */
+export function bitmapWords(query: Query): u32 {
+  return (query.end + 31) >> 5;
 }
 
 /** An empty bitmap as the output; its address, or 0 when memory is full. */
-export function openBitmap(scratch: usize, words: Words): usize {
-  const bytes = <usize>(bitmapWords(words) + 2) << 2;
+export function openBitmap(scratch: usize, query: Query): usize {
+  const bytes = <usize>(bitmapWords(query) + 2) << 2;
   if (!ensureArea(scratch, SCRATCH_OUTPUT, bytes)) return 0;
   const at = areaAt(scratch, SCRATCH_OUTPUT);
   memory.fill(at, 0, bytes);

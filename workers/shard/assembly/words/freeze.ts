@@ -3,33 +3,26 @@
 import { FULL, NONE, OK, SCRATCH_WORDS } from '../../layout';
 import { areaAt, ensureArea } from '../scratch';
 import { releaseArea } from './area';
-import { bytesOf, entryAt, Head, HeadTerm, headTermAt, headTermCount, releaseHead, slotAt } from './head';
-import { createSegment, exchangeSegments, trimSegment } from './lists';
+import { bytesOf, entryAt, Head, HeadTerm, headTermAt, headTermCount, slotAt } from './head';
+import { createSegment, exchangeList, trimSegment } from './lists';
 import { setLive } from './live';
-import { releaseSegment } from './segment';
+import { retireSegment } from './segment';
 import { sortRecords } from './sort';
 import { keyOf } from './terms';
-import { Words } from './words';
+import { headIn, Words } from './words';
 import { addPosition, addPosting, beginTerm, endTerm, openWriter } from './writer';
 import { positionsArea, Writer, WRITER_BYTES } from './writer-state';
 
 /** Makes a segment of the head, which begins anew. FULL, and nothing changed, when memory is full. */
 export function freeze(scratch: usize, root: usize): i32 {
   const words = changetype<Words>(root);
-  if (!words.head) return OK;
-  const head = changetype<Head>(words.head);
-  if (head.live) {
-    const segment = segmentOf(scratch, words, head);
-    if (!segment) return FULL;
-    if (!exchangeSegments(words, segment)) {
-      releaseSegment(segment);
-      return FULL;
-    }
-  }
-  const old = words.head;
-  atomic.store<u32>(root + offsetof<Words>('head'), 0);
-  releaseHead(old);
-  return OK;
+  if (!headIn(words.list)) return OK;
+  const head = changetype<Head>(headIn(words.list));
+  const segment = head.live ? segmentOf(scratch, words, head) : 0;
+  if (head.live && !segment) return FULL;
+  if (exchangeList(words, 0, segment)) return OK;
+  if (segment) retireSegment(segment);
+  return FULL;
 }
 
 /** The head's live chunks as a segment; 0 when memory is full. */
@@ -46,7 +39,7 @@ function segmentOf(scratch: usize, words: Words, head: Head): usize {
   const isWritten = writeTerms(writer, head, sorted, terms);
   releaseArea(positionsArea(writer));
   if (!isWritten) {
-    releaseSegment(segment);
+    retireSegment(segment);
     return 0;
   }
   trimSegment(segment);

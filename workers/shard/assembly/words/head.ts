@@ -1,9 +1,10 @@
 // The head: the chunks added last, token by token in the order they came, each token with a link to the one before it of the same
 // term. Adds go here and cost the same however large the index is; when it is full it is frozen into a segment. Written by the
-// owner; other threads see the slots that SLOTS counts, and find the rest of a chain by walking it from its newest token.
-import { allocate, linesOf, release } from '../arena';
-import { Area, areaLines, releaseArea } from './area';
-import { equalBytes } from './terms';
+// owner; other threads see the slots that SLOTS counted when they began, and skip the newer tokens of a chain. An area that grows leaves
+// its old place to them: whoever knows the number of an element before it loads the area's address finds it there.
+import { allocate, linesOf } from '../arena';
+import { retire } from '../epochs';
+import { Area, areaLines, retireArea } from './area';
 
 @unmanaged
 export class Head {
@@ -12,8 +13,6 @@ export class Head {
   live: u32;
   /** Of the live and the dead: for bounds. */
   shortest: u32;
-  /** Size of the table of hashes less one. */
-  mask: u32;
   entries: u32;
   entriesBytes: u32;
   entriesUsed: u32;
@@ -26,6 +25,7 @@ export class Head {
   bytes: u32;
   bytesBytes: u32;
   bytesUsed: u32;
+  /** Hashes: the number of places less one, 8 bytes in all, and the places. */
   table: u32;
   tableBytes: u32;
   tableUsed: u32;
@@ -73,9 +73,10 @@ export function createHead(): usize {
   return head;
 }
 
-export function releaseHead(head: usize): void {
-  for (let i: usize = 0; i < AREAS; i++) releaseArea(headArea(head, i));
-  release(head);
+/** Gives back a head, be it that readers are still at work in it. Requires that it is in no list. */
+export function retireHead(head: usize): void {
+  for (let i: usize = 0; i < AREAS; i++) retireArea(headArea(head, i));
+  retire(head);
 }
 
 export function headLines(head: usize): u32 {
@@ -94,7 +95,12 @@ export function headArea(head: usize, index: usize): Area {
 }
 
 @inline export function headTermCount(head: Head): u32 {
-  return head.termsUsed / <u32>offsetof<HeadTerm>();
+  return atomic.load<u32>(changetype<usize>(head) + offsetof<Head>('termsUsed')) / <u32>offsetof<HeadTerm>();
+}
+
+/** One more than the number of the newest token of a term. */
+@inline export function newestOf(term: HeadTerm): u32 {
+  return atomic.load<u32>(changetype<usize>(term) + offsetof<HeadTerm>('last'));
 }
 
 @inline export function entryAt(head: Head, token: u32): Entry {
@@ -113,24 +119,8 @@ export function headArea(head: usize, index: usize): Area {
   return <usize>head.bytes + term.at;
 }
 
-/** A place of the table: a hash, and one more than the number of the term with it; 0 where it is free. */
-@inline export function tableAt(head: Head, place: u32): usize {
-  return <usize>head.table + (<usize>place << 3);
-}
-
-/** The place of a term in the table, or the free one where it belongs. Requires that the table has a free one. */
-export function placeOf(head: Head, hash: u32, at: usize, length: u32): u32 {
-  let place = hash & head.mask;
-  for (; load<u32>(tableAt(head, place), 4); place = (place + 1) & head.mask) {
-    if (load<u32>(tableAt(head, place)) != hash) continue;
-    const term = headTermAt(head, load<u32>(tableAt(head, place), 4) - 1);
-    if (term.length == length && equalBytes(bytesOf(head, term), at, length)) break;
-  }
-  return place;
-}
-
-/** The slot of a live chunk, or NONE. */
-export function findSlot(head: Head, ordinal: u32): u32 {
-  for (let slot = head.slots; slot > 0; slot--) if (slotAt(head, slot - 1).ordinal == ordinal) return slot - 1;
+/** The slot of a live chunk among the first `slots`, or NONE. */
+export function findSlot(head: Head, slots: u32, ordinal: u32): u32 {
+  for (let slot = slots; slot > 0; slot--) if (slotAt(head, slot - 1).ordinal == ordinal) return slot - 1;
   return 0xffffffff;
 }

@@ -1,9 +1,11 @@
-// The list of an index's segments, exchanged as a whole: a reader has the old one or the new one. Also the making of a segment
-// and its last steps. The owner's thread only.
-import { allocate, release } from '../arena';
+// The list of an index's head and segments, exchanged as a whole: a reader has the old one or the new one, and in either each chunk stands
+// once. Also the making of a segment and its last steps. The owner's thread only.
+import { allocate } from '../arena';
+import { retire } from '../epochs';
 import { reserve, trimArea } from './area';
-import { areaOf, releaseSegment, Segment } from './segment';
-import { segmentAt, segmentCount, Words } from './words';
+import { createHead, retireHead } from './head';
+import { areaOf, retireSegment, Segment } from './segment';
+import { headIn, LIST_HEAD, segmentAt, segmentCount, Words } from './words';
 
 /** An empty segment for ordinals from `first` to before `end`, with none of them live; 0 when memory is full. */
 export function createSegment(first: u32, end: u32): usize {
@@ -16,7 +18,7 @@ export function createSegment(first: u32, end: u32): usize {
   const bits = areaOf(address, 6);
   const bytes = ((<usize>(end - (first & ~63)) + 63) >> 6) << 3;
   if (!reserve(bits, bytes)) {
-    releaseSegment(address);
+    retireSegment(address);
     return 0;
   }
   memory.fill(bits.at, 0, bytes);
@@ -24,28 +26,43 @@ export function createSegment(first: u32, end: u32): usize {
   return address;
 }
 
-/** Puts `added` (0 for none) into the list for the segments marked as gone. False, and nothing changed, when memory is full. */
-export function exchangeSegments(words: Words, added: usize): bool {
-  const count = segmentCount(words);
-  const list = allocate((<usize>count + 2) << 2);
+/** An empty head for the next chunk. False, and nothing changed, when memory is full. */
+export function publishHead(words: Words): bool {
+  const head = createHead();
+  if (!head) return false;
+  if (exchangeList(words, head, 0)) return true;
+  retireHead(head);
+  return false;
+}
+
+/** Publishes the list with `head` (0 for none), and with `added` (0 for none) in the place of the segments marked as gone. False, and nothing changed, when memory is full. */
+export function exchangeList(words: Words, head: usize, added: usize): bool {
+  const old = <usize>words.list;
+  const list = allocate(LIST_HEAD + ((<usize>segmentCount(old) + 1) << 2));
   if (!list) return false;
-  let size: u32 = 0;
+  let to = list + LIST_HEAD;
   let waiting = added;
-  for (let i: u32 = 0; i < count; i++) {
-    const segment = segmentAt(words, i);
+  for (let i: u32 = 0; i < segmentCount(old); i++) {
+    const segment = segmentAt(old, i);
     if (isGone(segment)) continue;
     if (waiting && changetype<Segment>(segment).first > changetype<Segment>(waiting).first) {
-      store<u32>(list + (<usize>++size << 2), <u32>waiting);
+      to = put(to, waiting);
       waiting = 0;
     }
-    store<u32>(list + (<usize>++size << 2), <u32>segment);
+    to = put(to, segment);
   }
-  if (waiting) store<u32>(list + (<usize>++size << 2), <u32>waiting);
-  store<u32>(list, size);
-  const old = <usize>words.list;
+  if (waiting) to = put(to, waiting);
+  store<u32>(list, <u32>head);
+  store<u32>(list, <u32>((to - list - LIST_HEAD) >> 2), 4);
   atomic.store<u32>(changetype<usize>(words) + offsetof<Words>('list'), <u32>list);
-  releaseList(old);
+  if (headIn(old) && headIn(old) != head) retireHead(headIn(old));
+  retireList(old);
   return true;
+}
+
+@inline function put(to: usize, segment: usize): usize {
+  store<u32>(to, <u32>segment);
+  return to + 4;
 }
 
 @inline function isGone(segment: usize): bool {
@@ -53,17 +70,12 @@ export function exchangeSegments(words: Words, added: usize): bool {
 }
 
 /** The old list, with the segments that are in no list any more. */
-function releaseList(list: usize): void {
-  if (!list) return;
-  const count = load<u32>(list);
-  for (let i: u32 = 1; i <= count; i++) {
-    const segment: usize = load<u32>(list + (<usize>i << 2));
-    if (isGone(segment)) releaseSegment(segment);
-  }
-  release(list);
+function retireList(list: usize): void {
+  for (let i: u32 = 0; i < segmentCount(list); i++) if (isGone(segmentAt(list, i))) retireSegment(segmentAt(list, i));
+  retire(list);
 }
 
-/** Gives back what a segment that is complete does not need. */
+/** Gives back what a segment that is complete does not need, before any other thread has seen it. */
 export function trimSegment(segment: usize): void {
   for (let i: usize = 0; i < 6; i++) trimArea(areaOf(segment, i));
 }

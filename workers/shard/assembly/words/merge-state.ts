@@ -3,7 +3,7 @@
 import { release } from '../arena';
 import { releaseArea } from './area';
 import { Cursor, CURSOR_BYTES } from './cursor';
-import { releaseSegment } from './segment';
+import { retireSegment } from './segment';
 import { positionsArea, Writer, WRITER_BYTES } from './writer-state';
 
 @unmanaged
@@ -47,6 +47,6 @@ export const MERGE_BYTES: usize = INPUTS + <usize>INPUTS_MAX * INPUT_BYTES;
 export function releaseMerge(merge: usize): void {
   const writer = writerOf(merge);
   releaseArea(positionsArea(writer));
-  if (writer.segment) releaseSegment(writer.segment);
+  if (writer.segment) retireSegment(writer.segment);
   release(merge);
 }

@@ -4,14 +4,14 @@ import { FULL } from '../../layout';
 import { allocate } from '../arena';
 import { reserve } from './area';
 import { openCursor } from './cursor';
-import { createSegment, exchangeSegments, trimSegment } from './lists';
+import { createSegment, exchangeList, trimSegment } from './lists';
 import { joinLive } from './live';
 import { copyRun } from './merge-copy';
 import { cursorOf, Input, inputAt, INPUTS_MAX, Merge, MERGE_BYTES, releaseMerge, writerOf } from './merge-state';
 import { areaOf, compareTerm, keyAt, longAt, Segment, termCount } from './segment';
 import { tailLength } from './terms';
 import { chooseInputs } from './tiers';
-import { Words } from './words';
+import { headIn, Words } from './words';
 import { beginTerm, endTerm, openWriter } from './writer';
 import { POSITIONS } from './writer-state';
 
@@ -25,6 +25,8 @@ export function mergeWords(root: usize, max: u32, all: bool): i32 {
     const started = start(words, all);
     if (started <= 0) return 0;
   }
+  // The area of lengths may have grown since the last step.
+  writerOf(words.merge).lengths = words.lengths;
   const step = run(words.merge, max);
   if (step == MORE) return 1;
   const isDone = step == DONE && finish(words);
@@ -135,16 +137,13 @@ function finish(words: Words): bool {
   for (let i: u32 = 0; i < state.inputs; i++) joinLive(segment, inputAt(merge, i).segment);
   changetype<Segment>(segment).chunks = changetype<Segment>(segment).live;
   const isEmpty = changetype<Segment>(segment).live == 0;
+  if (!isEmpty) trimSegment(segment);
   for (let i: u32 = 0; i < state.inputs; i++) changetype<Segment>(inputAt(merge, i).segment).isGone = 1;
-  if (!exchangeSegments(words, isEmpty ? 0 : segment)) {
+  if (!exchangeList(words, headIn(words.list), isEmpty ? 0 : segment)) {
     for (let i: u32 = 0; i < state.inputs; i++) changetype<Segment>(inputAt(merge, i).segment).isGone = 0;
     return false;
   }
-  if (!isEmpty) {
-    trimSegment(segment);
-    writer.segment = 0;
-  }
+  if (!isEmpty) writer.segment = 0;
   abandon(words);
   return true;
 }
-

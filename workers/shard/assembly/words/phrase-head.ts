@@ -2,7 +2,7 @@
 // Called by phrase.ts. Any thread.
 import { NONE } from '../../layout';
 import { setBit } from './bitmap';
-import { entryAt, Head, headTermAt, headTermCount, Slot, slotAt } from './head';
+import { entryAt, Head, headTermAt, headTermCount, newestOf, Slot, slotAt } from './head';
 import { headStartsWith, setHeadTerm } from './prefix';
 import { Query, refAt } from './query';
 import { findInHead } from './rank-head';
@@ -20,17 +20,18 @@ export function phraseInHead(query: Query, head: Head, whole: u32, bitmap: usize
     fewest = headTermAt(head, ref.head).tokens;
     rarest = i;
   }
-  for (let token = headTermAt(head, refAt(query, rarest).head).last; token; token = entryAt(head, token - 1).before) {
+  for (let token = newestOf(headTermAt(head, refAt(query, rarest).head)); token; token = entryAt(head, token - 1).before) {
     const number = entryAt(head, token - 1).slot;
-    if (number >= head.slots) continue;
+    if (number >= query.slots) continue;
     const slot = slotAt(head, number);
-    if (slot.ordinal != NONE && token - 1 >= slot.first + rarest && standsAt(query, head, whole, token - 1 - rarest, slot)) setBit(bitmap, slot.ordinal);
+    const ordinal = slot.ordinal;
+    if (ordinal != NONE && token - 1 >= slot.first + rarest && standsAt(query, head, whole, token - 1 - rarest, slot)) setBit(bitmap, ordinal);
   }
 }
 
 function prefixInHead(query: Query, head: Head, bitmap: usize): void {
   for (let i: u32 = 0; i < headTermCount(head); i++) {
-    if (headStartsWith(head, headTermAt(head, i), refAt(query, 0))) setHeadTerm(bitmap, head, headTermAt(head, i));
+    if (headStartsWith(head, headTermAt(head, i), refAt(query, 0))) setHeadTerm(bitmap, query, headTermAt(head, i));
   }
 }
 

@@ -11,22 +11,21 @@ import { gather, PLACES_MAX, sift, stands } from './places';
 import { startsWith } from './prefix';
 import { cursorAt, openQuery, Query, refAt, tailLengthOf, tailOf } from './query';
 import { findTerm, lowerTerm, termAt, termCount } from './segment';
-import { segmentAt, segmentCount, Words } from './words';
+import { segmentAt, segmentCount } from './words';
 
 /** Writes the bitmap to the output, and answers its words, or FULL. The terms need not be distinct; there is at least one. */
 export function findPhrase(scratch: usize, root: usize, terms: u32, lastIsPrefix: bool): i32 {
-  const words = changetype<Words>(root);
   const query = openQuery(scratch, root, terms, terms);
   if (!query || !ensureArea(scratch, SCRATCH_ALLOWED, <usize>PLACES_MAX << 3)) return FULL;
-  const bitmap = openBitmap(scratch, words);
+  const bitmap = openBitmap(scratch, query);
   if (!bitmap) return FULL;
   const whole = lastIsPrefix ? terms - 1 : terms;
-  for (let i: u32 = 0; i < segmentCount(words); i++) {
-    if (whole) phraseInSegment(query, areaAt(scratch, SCRATCH_ALLOWED), segmentAt(words, i), whole, bitmap);
-    else prefixInSegment(query, segmentAt(words, i), bitmap);
+  for (let i: u32 = 0; i < segmentCount(query.list); i++) {
+    if (whole) phraseInSegment(query, areaAt(scratch, SCRATCH_ALLOWED), segmentAt(query.list, i), whole, bitmap);
+    else prefixInSegment(query, segmentAt(query.list, i), bitmap);
   }
-  if (words.head) phraseInHead(query, changetype<Head>(words.head), whole, bitmap);
-  return bitmapWords(words);
+  if (query.head) phraseInHead(query, changetype<Head>(query.head), whole, bitmap);
+  return bitmapWords(query);
 }
 
 function prefixInSegment(query: Query, segment: usize, bitmap: usize): void {

@@ -4,11 +4,11 @@ import { FULL, NONE, SCRATCH_OUTPUT } from '../../layout';
 import { areaAt, ensureArea } from '../scratch';
 import { bitmapWords, openBitmap, setBit, setTerm } from './bitmap';
 import { atEnd } from './cursor';
-import { bytesOf, entryAt, Head, HeadTerm, headTermAt, headTermCount, slotAt } from './head';
+import { bytesOf, entryAt, Head, HeadTerm, headTermAt, headTermCount, newestOf, slotAt } from './head';
 import { cursorAt, openQuery, Query, refAt, tailLengthOf, tailOf, TermRef } from './query';
 import { bytesAt, keyAt, longAt, lowerTerm, termAt, termCount, termLength } from './segment';
 import { equalBytes } from './terms';
-import { segmentAt, segmentCount, Words } from './words';
+import { segmentAt, segmentCount } from './words';
 
 /** Whether a term begins with the bytes of the question's. */
 export function startsWith(segment: usize, term: u32, ref: TermRef): bool {
@@ -22,36 +22,38 @@ export function startsWith(segment: usize, term: u32, ref: TermRef): bool {
   return term.length >= ref.length && equalBytes(bytesOf(head, term), ref.at, ref.length);
 }
 
-/** Sets the bits of all live chunks of the head that have the term. */
-export function setHeadTerm(bitmap: usize, head: Head, term: HeadTerm): void {
-  for (let token = term.last; token; token = entryAt(head, token - 1).before) {
+/** Sets the bits of all live chunks of the question's head that have the term. */
+export function setHeadTerm(bitmap: usize, query: Query, term: HeadTerm): void {
+  const head = changetype<Head>(query.head);
+  for (let token = newestOf(term); token; token = entryAt(head, token - 1).before) {
     const slot = entryAt(head, token - 1).slot;
-    if (slot < head.slots && slotAt(head, slot).ordinal != NONE) setBit(bitmap, slotAt(head, slot).ordinal);
+    const ordinal = slot < query.slots ? slotAt(head, slot).ordinal : NONE;
+    if (ordinal != NONE) setBit(bitmap, ordinal);
   }
 }
 
 /** A bitmap of the chunks with a term that holds the one given; with `atEnd`, ends with it. Answers its words, or FULL. */
 export function findContaining(scratch: usize, root: usize, atEnd: bool): i32 {
-  const words = changetype<Words>(root);
   const query = openQuery(scratch, root, 1, 1);
-  const bitmap = openBitmap(scratch, words);
+  const bitmap = query ? openBitmap(scratch, query) : 0;
   if (!query || !bitmap) return FULL;
   const ref = refAt(query, 0);
-  for (let i: u32 = 0; i < segmentCount(words); i++) {
-    const segment = segmentAt(words, i);
+  for (let i: u32 = 0; i < segmentCount(query.list); i++) {
+    const segment = segmentAt(query.list, i);
     for (let term: u32 = 0; term < termCount(segment); term++) {
       const bytes = bytesAt(segment, term, query.window);
       if (holds(bytes, termLength(segment, term), ref, atEnd)) setTerm(bitmap, cursorAt(query, 0), segment, term);
     }
   }
-  if (words.head) containingInHead(changetype<Head>(words.head), ref, atEnd, bitmap);
-  return bitmapWords(words);
+  if (query.head) containingInHead(query, ref, atEnd, bitmap);
+  return bitmapWords(query);
 }
 
-function containingInHead(head: Head, ref: TermRef, atEnd: bool, bitmap: usize): void {
+function containingInHead(query: Query, ref: TermRef, atEnd: bool, bitmap: usize): void {
+  const head = changetype<Head>(query.head);
   for (let i: u32 = 0; i < headTermCount(head); i++) {
     const term = headTermAt(head, i);
-    if (term.chunks && holds(bytesOf(head, term), term.length, ref, atEnd)) setHeadTerm(bitmap, head, term);
+    if (term.chunks && holds(bytesOf(head, term), term.length, ref, atEnd)) setHeadTerm(bitmap, query, term);
   }
 }
 
@@ -68,36 +70,40 @@ export function holds(at: usize, length: u32, ref: TermRef, atEnd: bool): bool {
  * may be some more than once. Answers their bytes, or FULL.
  */
 export function listPrefixed(scratch: usize, root: usize, max: u32): i32 {
-  const words = changetype<Words>(root);
   const query = openQuery(scratch, root, 1, 0);
   if (!query) return FULL;
-  // The first round counts, the second writes.
-  if (!ensureArea(scratch, SCRATCH_OUTPUT, listAll(query, words, max, 0) + 8)) return FULL;
-  return <i32>listAll(query, words, max, areaAt(scratch, SCRATCH_OUTPUT));
+  // The first round counts, the second writes. What has become more between them is left out.
+  const room = listAll(query, max, 0, NO_LIMIT) + 8;
+  if (!ensureArea(scratch, SCRATCH_OUTPUT, room)) return FULL;
+  return <i32>listAll(query, max, areaAt(scratch, SCRATCH_OUTPUT), room);
 }
 
-function listAll(query: Query, words: Words, max: u32, to: usize): usize {
+const NO_LIMIT: usize = -1;
+
+function listAll(query: Query, max: u32, to: usize, room: usize): usize {
   const ref = refAt(query, 0);
   let bytes: usize = 0;
-  for (let i: u32 = 0; i < segmentCount(words); i++) {
-    const segment = segmentAt(words, i);
+  for (let i: u32 = 0; i < segmentCount(query.list); i++) {
+    const segment = segmentAt(query.list, i);
     let term = lowerTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
     for (let listed: u32 = 0; listed < max && term < termCount(segment) && startsWith(segment, term, ref); term++) {
       if (termAt(segment, term).count == termAt(segment, term).dead) continue;
-      bytes += list(to, bytes, bytesAt(segment, term, query.window), termLength(segment, term));
+      bytes += list(to, bytes, room, bytesAt(segment, term, query.window), termLength(segment, term));
       listed++;
     }
   }
-  if (!words.head) return bytes;
-  const head = changetype<Head>(words.head);
+  if (!query.head) return bytes;
+  const head = changetype<Head>(query.head);
   for (let i: u32 = 0; i < headTermCount(head); i++) {
     const term = headTermAt(head, i);
-    if (term.chunks && headStartsWith(head, term, ref)) bytes += list(to, bytes, bytesOf(head, term), term.length);
+    if (term.chunks && headStartsWith(head, term, ref)) bytes += list(to, bytes, room, bytesOf(head, term), term.length);
   }
   return bytes;
 }
 
-function list(to: usize, at: usize, bytes: usize, length: u32): usize {
+/** The bytes that were added to those before, or would have been. */
+function list(to: usize, at: usize, room: usize, bytes: usize, length: u32): usize {
+  if (at + length >= room) return 0;
   if (to) {
     memory.copy(to + at, bytes, length);
     store<u8>(to + at + length, 0);

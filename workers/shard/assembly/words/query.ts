@@ -3,8 +3,9 @@
 import { SCRATCH_ALLOWED, SCRATCH_INPUT, SCRATCH_WORDS } from '../../layout';
 import { areaAt, ensureArea } from '../scratch';
 import { Cursor, CURSOR_BYTES } from './cursor';
+import { Head } from './head';
 import { keyOf, lengthTo0, tailLength } from './terms';
-import { Words } from './words';
+import { headIn, Words } from './words';
 
 @unmanaged
 export class Query {
@@ -14,6 +15,12 @@ export class Query {
   norm: f32;
   normPerToken: f32;
   terms: u32;
+  /** The list of head and segments that the question is put to, the head, and how many of its slots there were. */
+  list: u32;
+  head: u32;
+  slots: u32;
+  /** All their ordinals are below it. */
+  end: u32;
   /** Lengths by ordinal. */
   lengths: u32;
   /** A bitmap by ordinal of those that may be answered, and how many ordinals it has; 0 for all. */
@@ -54,7 +61,7 @@ export function openQuery(scratch: usize, root: usize, terms: u32, cursors: u32)
   memory.fill(at, 0, fixed);
   const query = changetype<Query>(at);
   query.terms = terms;
-  query.lengths = changetype<Words>(root).lengths;
+  look(query, root);
   query.window = <u32>(at + fixed);
   query.marks = query.window + (WINDOW << 2);
   query.cursors = query.marks + (WINDOW >> 3);
@@ -64,6 +71,20 @@ export function openQuery(scratch: usize, root: usize, terms: u32, cursors: u32)
   memory.fill(query.window, 0, (WINDOW << 2) + (WINDOW >> 3));
   readTerms(query, areaAt(scratch, SCRATCH_INPUT));
   return query;
+}
+
+/**
+ * Notes what there is at this moment: in a list together with the slots that its head had while it was the list, each chunk stands once. What
+ * comes with a slot is looked at after it. Going round again means that the owner has exchanged the list, so one of the two gets on.
+ */
+function look(query: Query, root: usize): void {
+  do {
+    query.list = atomic.load<u32>(root, offsetof<Words>('list'));
+    query.head = <u32>headIn(query.list);
+    query.slots = query.head ? atomic.load<u32>(<usize>query.head + offsetof<Head>('slots')) : 0;
+  } while (atomic.load<u32>(root, offsetof<Words>('list')) != query.list);
+  query.end = atomic.load<u32>(root, offsetof<Words>('end'));
+  query.lengths = atomic.load<u32>(root, offsetof<Words>('lengths'));
 }
 
 function readTerms(query: Query, input: usize): void {

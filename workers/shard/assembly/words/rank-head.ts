@@ -2,7 +2,8 @@
 // counted in the tokens of the chunks found. Called after the segments, when the floor is high. Any thread.
 import { NONE } from '../../layout';
 import { offer } from '../best';
-import { Entry, entryAt, Head, headTermAt, placeOf, Slot, slotAt, tableAt } from './head';
+import { Entry, entryAt, Head, headTermAt, newestOf, Slot, slotAt } from './head';
+import { numberAt, placeOf, tableOf } from './head-table';
 import { isAllowed, Query, refAt, TermRef } from './query';
 import { hashOf } from './terms';
 import { weigh } from './weigh';
@@ -20,13 +21,13 @@ export function rankHead(scratch: usize, query: Query, head: Head): void {
     else if (bound) walkChain(query, head, ref);
     ref.isIdle = isIdle;
   }
-  for (let first: u32 = 0; first < head.slots; first += 64) takeSlots(scratch, query, head, first, rest);
+  for (let first: u32 = 0; first < query.slots; first += 64) takeSlots(scratch, query, head, first, rest);
 }
 
 /** Number of a term in the head, or NONE. */
 export function findInHead(head: Head, ref: TermRef): u32 {
-  if (!head.table) return NONE;
-  return load<u32>(tableAt(head, placeOf(head, hashOf(ref.at, ref.length), ref.at, ref.length)), 4) - 1;
+  const table = tableOf(head);
+  return table ? numberAt(placeOf(head, table, hashOf(ref.at, ref.length), ref.at, ref.length)) - 1 : NONE;
 }
 
 @inline function boundInHead(query: Query, head: Head, ref: TermRef): u32 {
@@ -35,12 +36,12 @@ export function findInHead(head: Head, ref: TermRef): u32 {
 
 /** Adds the weights of a term to the sums of the slots. Tokens of one chunk follow each other in the chain. */
 function walkChain(query: Query, head: Head, ref: TermRef): void {
-  let token = headTermAt(head, ref.head).last;
+  let token = newestOf(headTermAt(head, ref.head));
   while (token) {
     const slot = entryAt(head, token - 1).slot;
     let count: u32 = 0;
     for (; token && entryAt(head, token - 1).slot == slot; token = entryAt(head, token - 1).before) count++;
-    if (slot >= head.slots) continue;
+    if (slot >= query.slots) continue;
     const sum = <usize>query.window + (<usize>slot << 2);
     store<u32>(sum, load<u32>(sum) + weigh(query, ref.factor, count, slotAt(head, slot).length));
     const mark = <usize>query.marks + (<usize>(slot >> 6) << 3);

@@ -14,14 +14,14 @@ export function removeWords(scratch: usize, root: usize, ordinal: u32, terms: u3
   const words = changetype<Words>(root);
   const query = openQuery(scratch, root, terms, 0);
   if (!query) return FULL;
-  const segment = segmentWith(words, ordinal);
+  const segment = segmentWith(words.list, ordinal);
   let found = terms;
   if (segment) {
     found = countDead(query, words, segment, ordinal);
     clearLive(segment, ordinal);
   } else {
-    const head = changetype<Head>(words.head);
-    const slot = words.head ? findSlot(head, ordinal) : NONE;
+    const head = changetype<Head>(query.head);
+    const slot = query.head ? findSlot(head, query.slots, ordinal) : NONE;
     if (slot == NONE) return NOT_THERE;
     removeFromHead(head, slot);
   }
@@ -34,8 +34,8 @@ export function removeWords(scratch: usize, root: usize, ordinal: u32, terms: u3
 const NOT_THERE: i32 = -2;
 
 /** The segment in which the chunk is live, or 0: at most one. */
-export function segmentWith(words: Words, ordinal: u32): usize {
-  for (let i: u32 = 0; i < segmentCount(words); i++) if (isLive(segmentAt(words, i), ordinal)) return segmentAt(words, i);
+export function segmentWith(list: usize, ordinal: u32): usize {
+  for (let i: u32 = 0; i < segmentCount(list); i++) if (isLive(segmentAt(list, i), ordinal)) return segmentAt(list, i);
   return 0;
 }
 

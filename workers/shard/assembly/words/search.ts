@@ -7,14 +7,13 @@ import { Head } from './head';
 import { openQuery } from './query';
 import { rankSegment } from './rank';
 import { rankHead } from './rank-head';
-import { segmentAt, segmentCount, Words } from './words';
+import { segmentAt, segmentCount } from './words';
 
 /**
  * Writes ordinals and scores of the k best chunks to the output, k words each, and answers how many. `allowed` is the number of ordinals in the
  * bitmap of those that may be answered, NONE for all. FULL when memory is full.
  */
 export function rankWords(scratch: usize, root: usize, terms: u32, k: u32, norm: f32, normPerToken: f32, allowed: u32): i32 {
-  const words = changetype<Words>(root);
   const query = openQuery(scratch, root, terms, terms);
   if (!query || !ensureAnswers(scratch, k)) return FULL;
   query.norm = norm;
@@ -24,8 +23,8 @@ export function rankWords(scratch: usize, root: usize, terms: u32, k: u32, norm:
     query.allowedEnd = allowed;
   }
   clearBest(scratch, k);
-  for (let i: u32 = 0; i < segmentCount(words); i++) rankSegment(scratch, query, segmentAt(words, i));
-  if (words.head) rankHead(scratch, query, changetype<Head>(words.head));
+  for (let i: u32 = 0; i < segmentCount(query.list); i++) rankSegment(scratch, query, segmentAt(query.list, i));
+  if (query.head) rankHead(scratch, query, changetype<Head>(query.head));
   const count = sortBest(scratch);
   writeAnswer(scratch, k, count);
   return count;

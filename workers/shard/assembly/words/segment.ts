@@ -1,7 +1,8 @@
 // A frozen segment: terms in order, their postings in blocks of 128, and one bit for every chunk that is live. Immutable but for
 // these bits and the terms' counts of dead postings. One block of the arena, with an area for each of its arrays.
-import { linesOf, release } from '../arena';
-import { Area, areaLines, releaseArea } from './area';
+import { linesOf } from '../arena';
+import { retire } from '../epochs';
+import { Area, areaLines, retireArea } from './area';
 import { Impact } from './impact';
 import { compareBytes } from './terms';
 
@@ -131,9 +132,10 @@ export function findTerm(segment: usize, key: u64, tail: usize, length: u32): i3
   return i < termCount(segment) && compareTerm(segment, i, key, tail, length) == 0 ? <i32>i : -1;
 }
 
-export function releaseSegment(segment: usize): void {
-  for (let i: usize = 0; i < AREAS; i++) releaseArea(areaOf(segment, i));
-  release(segment);
+/** Gives back a segment, be it that readers are still at work in it. Requires that it is in no list. */
+export function retireSegment(segment: usize): void {
+  for (let i: usize = 0; i < AREAS; i++) retireArea(areaOf(segment, i));
+  retire(segment);
 }
 
 /** Lines of one part: 0 terms, 1 blocks, 2 postings, 3 positions, 4 live bits. */

@@ -8,17 +8,16 @@ import { cursorAt, openQuery, Query, refAt, tailLengthOf, tailOf, TermRef } from
 import { findInHead } from './rank-head';
 import { bytesAt, findTerm, lowerTerm, Segment, termLength } from './segment';
 import { compareBytes } from './terms';
-import { segmentAt, segmentCount, Words } from './words';
+import { segmentAt, segmentCount } from './words';
 
 /** A bitmap of the chunks that have any of the terms. Answers its words, or FULL. */
 export function findAny(scratch: usize, root: usize, terms: u32): i32 {
-  const words = changetype<Words>(root);
   const query = openQuery(scratch, root, terms, 1);
-  const bitmap = openBitmap(scratch, words);
+  const bitmap = query ? openBitmap(scratch, query) : 0;
   if (!query || !bitmap) return FULL;
-  for (let i: u32 = 0; i < segmentCount(words); i++) anyInSegment(query, segmentAt(words, i), bitmap);
-  if (words.head) anyInHead(query, changetype<Head>(words.head), bitmap);
-  return bitmapWords(words);
+  for (let i: u32 = 0; i < segmentCount(query.list); i++) anyInSegment(query, segmentAt(query.list, i), bitmap);
+  if (query.head) anyInHead(query, changetype<Head>(query.head), bitmap);
+  return bitmapWords(query);
 }
 
 function anyInSegment(query: Query, segment: usize, bitmap: usize): void {
@@ -32,7 +31,7 @@ function anyInSegment(query: Query, segment: usize, bitmap: usize): void {
 function anyInHead(query: Query, head: Head, bitmap: usize): void {
   for (let i: u32 = 0; i < query.terms; i++) {
     const term = findInHead(head, refAt(query, i));
-    if (term != NONE) setHeadTerm(bitmap, head, headTermAt(head, term));
+    if (term != NONE) setHeadTerm(bitmap, query, headTermAt(head, term));
   }
 }
 
@@ -41,19 +40,18 @@ function anyInHead(query: Query, head: Head, bitmap: usize): void {
  * count that hold it behind the bytes of the first; with `atEnd`, at their end. Answers its words, or FULL.
  */
 export function findRange(scratch: usize, root: usize, atEnd: bool): i32 {
-  const words = changetype<Words>(root);
   const query = openQuery(scratch, root, 3, 1);
-  const bitmap = openBitmap(scratch, words);
+  const bitmap = query ? openBitmap(scratch, query) : 0;
   if (!query || !bitmap) return FULL;
-  for (let i: u32 = 0; i < segmentCount(words); i++) {
-    const segment = segmentAt(words, i);
+  for (let i: u32 = 0; i < segmentCount(query.list); i++) {
+    const segment = segmentAt(query.list, i);
     const end = lowerIn(segment, refAt(query, 1));
     for (let term = lowerIn(segment, refAt(query, 0)); term < end; term++) {
       if (holdsPiece(query, bytesAt(segment, term, query.window), termLength(segment, term), atEnd)) setTerm(bitmap, cursorAt(query, 0), segment, term);
     }
   }
-  if (words.head) rangeInHead(query, changetype<Head>(words.head), atEnd, bitmap);
-  return bitmapWords(words);
+  if (query.head) rangeInHead(query, changetype<Head>(query.head), atEnd, bitmap);
+  return bitmapWords(query);
 }
 
 @inline function lowerIn(segment: usize, ref: TermRef): u32 {
@@ -64,7 +62,7 @@ function rangeInHead(query: Query, head: Head, atEnd: bool, bitmap: usize): void
   for (let i: u32 = 0; i < headTermCount(head); i++) {
     const term = headTermAt(head, i);
     if (!term.chunks || order(head, term, refAt(query, 0)) < 0 || order(head, term, refAt(query, 1)) >= 0) continue;
-    if (holdsPiece(query, bytesOf(head, term), term.length, atEnd)) setHeadTerm(bitmap, head, term);
+    if (holdsPiece(query, bytesOf(head, term), term.length, atEnd)) setHeadTerm(bitmap, query, term);
   }
 }
 
@@ -80,16 +78,17 @@ function holdsPiece(query: Query, at: usize, length: u32, atEnd: bool): bool {
 
 /** A bitmap of all chunks. Answers its words, or FULL. */
 export function findLive(scratch: usize, root: usize): i32 {
-  const words = changetype<Words>(root);
-  const bitmap = openBitmap(scratch, words);
-  if (!bitmap) return FULL;
-  for (let i: u32 = 0; i < segmentCount(words); i++) {
-    const segment = changetype<Segment>(segmentAt(words, i));
+  const query = openQuery(scratch, root, 0, 0);
+  const bitmap = query ? openBitmap(scratch, query) : 0;
+  if (!query || !bitmap) return FULL;
+  for (let i: u32 = 0; i < segmentCount(query.list); i++) {
+    const segment = changetype<Segment>(segmentAt(query.list, i));
     let to = bitmap + ((segment.first & ~63) >> 3);
     for (let at: usize = segment.bits; at < <usize>segment.bits + segment.bitsUsed; at += 8, to += 8) store<u64>(to, load<u64>(to) | load<u64>(at));
   }
-  if (!words.head) return bitmapWords(words);
-  const head = changetype<Head>(words.head);
-  for (let slot: u32 = 0; slot < head.slots; slot++) if (slotAt(head, slot).ordinal != NONE) setBit(bitmap, slotAt(head, slot).ordinal);
-  return bitmapWords(words);
+  for (let slot: u32 = 0; slot < query.slots; slot++) {
+    const ordinal = slotAt(changetype<Head>(query.head), slot).ordinal;
+    if (ordinal != NONE) setBit(bitmap, ordinal);
+  }
+  return bitmapWords(query);
 }

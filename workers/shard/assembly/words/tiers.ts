@@ -10,11 +10,11 @@ const TIER_SEGMENTS: u32 = 4;
 
 /** Notes the inputs of the next merge, and answers how many; 0 when all is well. With `all`, every segment is wanted in one. */
 export function chooseInputs(words: Words, merge: usize, all: bool, max: u32): u32 {
-  if (all && segmentCount(words) > 1) return choose(words, merge, ANY_TIER, max);
-  for (let i: u32 = 0; i < segmentCount(words); i++) {
-    const segment = changetype<Segment>(segmentAt(words, i));
+  if (all && segmentCount(words.list) > 1) return choose(words, merge, ANY_TIER, max);
+  for (let i: u32 = 0; i < segmentCount(words.list); i++) {
+    const segment = changetype<Segment>(segmentAt(words.list, i));
     if (segment.live << 1 >= segment.chunks) continue;
-    inputAt(merge, 0).segment = <u32>segmentAt(words, i);
+    inputAt(merge, 0).segment = <u32>segmentAt(words.list, i);
     return 1;
   }
   for (let tier: u32 = 0; tier < 32; tier++) {
@@ -33,14 +33,14 @@ function tierOf(segment: usize): u32 {
 
 function sizeOf(words: Words, tier: u32): u32 {
   let size: u32 = 0;
-  for (let i: u32 = 0; i < segmentCount(words); i++) if (tierOf(segmentAt(words, i)) == tier) size++;
+  for (let i: u32 = 0; i < segmentCount(words.list); i++) if (tierOf(segmentAt(words.list, i)) == tier) size++;
   return size;
 }
 
 function choose(words: Words, merge: usize, tier: u32, max: u32): u32 {
   let chosen: u32 = 0;
-  for (let i: u32 = 0; i < segmentCount(words) && chosen < max; i++) {
-    const segment = segmentAt(words, i);
+  for (let i: u32 = 0; i < segmentCount(words.list) && chosen < max; i++) {
+    const segment = segmentAt(words.list, i);
     if (tier == ANY_TIER || tierOf(segment) == tier) inputAt(merge, chosen++).segment = <u32>segment;
   }
   return chosen;

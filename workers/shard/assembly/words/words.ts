@@ -1,10 +1,11 @@
 // The root of one collection's words: counts, the length of every chunk, the head and the list of frozen segments.
 // The owner writes it; what other threads read changes by one atomic store. How the parts work together: README.md above.
-import { allocate, linesOf, release } from '../arena';
-import { Area, areaLines, releaseArea, reserve } from './area';
-import { headLines, releaseHead } from './head';
+import { allocate, linesOf } from '../arena';
+import { retire } from '../epochs';
+import { Area, areaLines, reserve, retireArea } from './area';
+import { headLines, retireHead } from './head';
 import { releaseMerge } from './merge-state';
-import { releaseSegment, segmentLines } from './segment';
+import { retireSegment, segmentLines } from './segment';
 
 @unmanaged
 export class Words {
@@ -12,9 +13,7 @@ export class Words {
   chunks: u32;
   /** One more than the highest ordinal ever added. */
   end: u32;
-  /** Takes the adds; 0 until the first. */
-  head: u32;
-  /** The list of segments: a count and their addresses, in the order of their first ordinals. Exchanged as a whole. */
+  /** What there is to search: the head, a count, and so many segments in the order of their first ordinals. Exchanged as a whole; 0 before the first add. */
   list: u32;
   /** The merge under way, or 0. */
   merge: u32;
@@ -34,14 +33,16 @@ export function createWords(): usize {
   return root;
 }
 
+/** Requires that nothing leads to it any more; readers may still be at work in it. */
 export function dropWords(root: usize): void {
   const words = changetype<Words>(root);
+  const list = words.list;
   if (words.merge) releaseMerge(words.merge);
-  if (words.head) releaseHead(words.head);
-  for (let i: u32 = 0; i < segmentCount(words); i++) releaseSegment(segmentAt(words, i));
-  release(words.list);
-  releaseArea(lengthsArea(words));
-  release(root);
+  if (headIn(list)) retireHead(headIn(list));
+  for (let i: u32 = 0; i < segmentCount(list); i++) retireSegment(segmentAt(list, i));
+  retire(list);
+  retireArea(lengthsArea(words));
+  retire(root);
 }
 
 @inline export function lengthsArea(words: Words): Area {
@@ -68,20 +69,29 @@ export function lengthOf(words: Words, ordinal: u32): u32 {
   store<u16>(<usize>words.lengths + (<usize>ordinal << 1), <u16>tokens);
 }
 
-@inline export function segmentCount(words: Words): u32 {
-  return words.list ? load<u32>(words.list) : 0;
+/** Bytes before the segments of a list. */
+export const LIST_HEAD: usize = 8;
+
+/** The head that takes the adds, or 0. */
+@inline export function headIn(list: usize): usize {
+  return list ? load<u32>(list) : 0;
 }
 
-@inline export function segmentAt(words: Words, i: u32): usize {
-  return load<u32>(<usize>words.list + (<usize>(i + 1) << 2));
+@inline export function segmentCount(list: usize): u32 {
+  return list ? load<u32>(list, 4) : 0;
+}
+
+@inline export function segmentAt(list: usize, i: u32): usize {
+  return load<u32>(list + (<usize>i << 2), LIST_HEAD);
 }
 
 /** A part of the memory, in lines: 0 root, lengths and list, 1 head, 2 and up a part of the segments, -1 the merge under way is in none. */
 export function wordsLines(root: usize, part: u32): u32 {
   const words = changetype<Words>(root);
   if (part == 0) return linesOf(root) + areaLines(lengthsArea(words)) + (words.list ? linesOf(words.list) : 0);
-  if (part == 1) return words.head ? headLines(words.head) : 0;
+  const head = headIn(words.list);
+  if (part == 1) return head ? headLines(head) : 0;
   let lines: u32 = 0;
-  for (let i: u32 = 0; i < segmentCount(words); i++) lines += segmentLines(segmentAt(words, i), part - 2);
+  for (let i: u32 = 0; i < segmentCount(words.list); i++) lines += segmentLines(segmentAt(words.list, i), part - 2);
   return lines;
 }

@@ -1,24 +1,18 @@
-// A query for the walk: its 16-bit numbers, and folded: where it lies along each axis, times the step of the axis, as 16-bit
+// A query for the walk, folded: where it lies along each axis, times the step of the axis, as 16-bit
 // numbers, of which score.ts tells more. What is the same for all rows (mean, middle of the steps) is left out. Any thread.
-import { CODES_AXES_4, CODES_DIM, CODES_WIDE_BYTES, FOLDED_MAX } from '../../codes/layout';
+import { CODES_AXES_4, CODES_WIDE_BYTES, FOLDED_MAX } from '../../codes/layout';
 import { axesOf, axisAt, stepAt, unitAt } from './codes';
-import { fourAxisDots, widen } from './wide';
+import { fourAxisDots } from '../wide';
 
-/** Bytes that `foldQuery` writes: the wide query, the folded one, and room for floats on the way. */
+/** Bytes that `foldQuery` writes: the folded query, and floats on the way. */
 export function foldedBytes(codes: usize): usize {
-  return <usize>load<u32>(codes, CODES_WIDE_BYTES) + <usize>axesOf(codes) * 6;
+  return <usize>axesOf(codes) * 6;
 }
 
-@inline export function foldedIn(codes: usize, wide: usize): usize {
-  return wide + <usize>load<u32>(codes, CODES_WIDE_BYTES);
-}
-
-/** `query` is of unit length; `wide` has room for `foldedBytes`. */
-export function foldQuery(codes: usize, query: usize, wide: usize): void {
+/** Folds a query of 16-bit numbers. */
+export function foldQuery(codes: usize, wide: usize, folded: usize): void {
   const bytes: usize = load<u32>(codes, CODES_WIDE_BYTES);
-  widen(query, wide, load<u32>(codes, CODES_DIM), bytes);
   const axes: usize = axesOf(codes);
-  const folded = foldedIn(codes, wide);
   const floats = folded + (axes << 1);
   let largest = f32x4.splat(0);
   for (let axis: u32 = 0; axis < <u32>axes; axis += 4) {

@@ -1,21 +1,7 @@
-// Rows of 16-bit numbers: unit vectors times WIDE_SCALE. Their dot product is an exact integer, the same in whatever order it is
-// added up. Used for the axes, for queries and for scoring the best of a walk again.
-import { WIDE_SCALE } from '../../codes/layout';
+// Dot products of rows of 16-bit and of 8-bit numbers: exact integers, the same in whatever order they are added up. Used for scores
+// (distance.ts) and for the axes of codes (codes/). Any thread.
 
-/** Writes `count` floats as 16-bit numbers, zeros behind them up to `bytes`. */
-export function widen(floats: usize, target: usize, count: u32, bytes: usize): void {
-  const even = <usize>(count & ~7);
-  const scale = f32x4.splat(<f32>WIDE_SCALE);
-  for (let i: usize = 0; i < even; i += 8) {
-    const low = i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(v128.load(floats + (i << 2)), scale)));
-    const high = i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(v128.load(floats + (i << 2), 16), scale)));
-    v128.store(target + (i << 1), i16x8.narrow_i32x4_s(low, high));
-  }
-  for (let i = even; i < <usize>count; i++) store<i16>(target + (i << 1), <i16>nearest<f32>(load<f32>(floats + (i << 2)) * <f32>WIDE_SCALE));
-  memory.fill(target + (<usize>count << 1), 0, bytes - (<usize>count << 1));
-}
-
-/** Dot product of two rows of `bytes`, a multiple of 64; WIDE_SCALE squared stands for 1. */
+/** Dot product of two rows of 16-bit numbers of `bytes`, a multiple of 64; WIDE_SCALE squared stands for 1. */
 @inline export function wideDot(a: usize, b: usize, bytes: usize): i32 {
   let s0 = i32x4.splat(0);
   let s1 = i32x4.splat(0);
@@ -30,13 +16,13 @@ export function widen(floats: usize, target: usize, count: u32, bytes: usize): v
   return sumOf(i32x4.add(i32x4.add(s0, s1), i32x4.add(s2, s3)));
 }
 
-/** Dot product of an axis, of 8-bit numbers, and a row of `bytes`. */
-@inline export function axisDot(axis: usize, row: usize, bytes: usize): i32 {
+/** Dot product of a row of 8-bit numbers and one of 16-bit numbers of `bytes`, a multiple of 64. */
+@inline export function narrowDot(narrow: usize, wide: usize, bytes: usize): i32 {
   let s0 = i32x4.splat(0);
   let s1 = i32x4.splat(0);
-  for (const end = row + bytes; row < end; row += 32, axis += 16) {
-    s0 = i32x4.add(s0, i32x4.dot_i16x8_s(v128.load8x8_s(axis), v128.load(row)));
-    s1 = i32x4.add(s1, i32x4.dot_i16x8_s(v128.load8x8_s(axis, 8), v128.load(row, 16)));
+  for (const end = wide + bytes; wide < end; wide += 32, narrow += 16) {
+    s0 = i32x4.add(s0, i32x4.dot_i16x8_s(v128.load8x8_s(narrow), v128.load(wide)));
+    s1 = i32x4.add(s1, i32x4.dot_i16x8_s(v128.load8x8_s(narrow, 8), v128.load(wide, 16)));
   }
   return sumOf(i32x4.add(s0, s1));
 }
@@ -69,9 +55,4 @@ export function widen(floats: usize, target: usize, count: u32, bytes: usize): v
 
 @inline export function sumOf(lanes: v128): i32 {
   return i32x4.extract_lane(lanes, 0) + i32x4.extract_lane(lanes, 1) + i32x4.extract_lane(lanes, 2) + i32x4.extract_lane(lanes, 3);
-}
-
-/** The cosine that a wide dot product stands for. */
-@inline export function wideCosine(product: i32): f32 {
-  return max<f32>(-1, min<f32>(1, <f32>(<f64>product / <f64>(WIDE_SCALE * WIDE_SCALE))));
 }

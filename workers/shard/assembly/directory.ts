@@ -1,0 +1,95 @@
+// The directory of a shard's parts: a hash table by collection id (open addressing, linear probing) of the roots of their indexes.
+// The owner writes. Any thread inside an epoch reads it without a lock: an entry's id is stored after its roots and its place never
+// gets another id; growing publishes a new table by one store and retires the old one.
+import { FULL, NONE, OK } from '../layout';
+import {
+  DIRECTORY_AT, DIRECTORY_ENTRIES, DIRECTORY_LIVE, DIRECTORY_SIZE, DIRECTORY_USED, ENTRY_BYTES, ENTRY_ID, ENTRY_ROOTS, PART_ROOTS,
+} from '../reader-layout';
+import { allocate } from './arena';
+import { retire } from './epochs';
+
+const SIZE_MIN: u32 = 16;
+
+/** Address of the roots of a collection's part, or 0. Any thread. */
+export function findPart(id: u32): usize {
+  const table: usize = atomic.load<u32>(DIRECTORY_AT);
+  if (!table) return 0;
+  const mask = load<u32>(table, DIRECTORY_SIZE) - 1;
+  let place = placeOf(id) & mask;
+  let found = atomic.load<u32>(entryAt(table, place), ENTRY_ID);
+  while (found && found != id) {
+    place = (place + 1) & mask;
+    found = atomic.load<u32>(entryAt(table, place), ENTRY_ID);
+  }
+  return found ? entryAt(table, place) + ENTRY_ROOTS : 0;
+}
+
+/** Enters a part without roots; answers as findPart, or 0 when memory is full. Owner only. */
+export function addPart(id: u32): usize {
+  const known = findPart(id);
+  if (known) return known;
+  if (!ensureRoom()) return 0;
+  const table: usize = load<u32>(DIRECTORY_AT);
+  const entry = freeEntry(table, id);
+  store<u32>(table, load<u32>(table, DIRECTORY_USED) + 1, DIRECTORY_USED);
+  store<u32>(table, load<u32>(table, DIRECTORY_LIVE) + 1, DIRECTORY_LIVE);
+  atomic.store<u32>(entry, id, ENTRY_ID);
+  return entry + ENTRY_ROOTS;
+}
+
+/** A reader that has found it goes on with the roots it has read: these are retired, not freed. Owner only. */
+export function deletePart(id: u32): void {
+  const roots = findPart(id);
+  if (!roots) return;
+  const table: usize = load<u32>(DIRECTORY_AT);
+  atomic.store<u32>(roots - ENTRY_ROOTS, NONE, ENTRY_ID);
+  store<u32>(table, load<u32>(table, DIRECTORY_LIVE) - 1, DIRECTORY_LIVE);
+}
+
+@inline function entryAt(table: usize, place: u32): usize {
+  return table + DIRECTORY_ENTRIES + <usize>place * <usize>ENTRY_BYTES;
+}
+
+/** Ids are given out one after the other: a multiplication spreads them (Knuth, "The Art of Computer Programming" 3, 6.4). */
+@inline function placeOf(id: u32): u32 {
+  return (id * 0x9e3779b1) >> 7;
+}
+
+function freeEntry(table: usize, id: u32): usize {
+  const mask = load<u32>(table, DIRECTORY_SIZE) - 1;
+  let place = placeOf(id) & mask;
+  while (load<u32>(entryAt(table, place), ENTRY_ID)) place = (place + 1) & mask;
+  return entryAt(table, place);
+}
+
+/** A quarter of the places stays free; deleted entries leave their places with the next table. */
+function ensureRoom(): bool {
+  const table: usize = load<u32>(DIRECTORY_AT);
+  const size: u32 = table ? load<u32>(table, DIRECTORY_SIZE) : 0;
+  if (table && load<u32>(table, DIRECTORY_USED) + 1 <= size - (size >> 2)) return true;
+  const live: u32 = table ? load<u32>(table, DIRECTORY_LIVE) : 0;
+  let larger = SIZE_MIN;
+  while (live + 1 > larger >> 1) larger <<= 1;
+  const next = createTable(larger);
+  if (!next) return false;
+  for (let place: u32 = 0; place < size; place++) copyEntry(next, entryAt(table, place));
+  store<u32>(next, live, DIRECTORY_USED);
+  store<u32>(next, live, DIRECTORY_LIVE);
+  atomic.store<u32>(DIRECTORY_AT, <u32>next);
+  retire(table);
+  return true;
+}
+
+function createTable(size: u32): usize {
+  const bytes = <usize>DIRECTORY_ENTRIES + <usize>size * <usize>ENTRY_BYTES;
+  const table = allocate(bytes);
+  if (!table) return 0;
+  memory.fill(table, 0, bytes);
+  store<u32>(table, size, DIRECTORY_SIZE);
+  return table;
+}
+
+function copyEntry(table: usize, entry: usize): void {
+  const id = load<u32>(entry, ENTRY_ID);
+  if (id && id != NONE) memory.copy(freeEntry(table, id), entry, <usize>(ENTRY_ROOTS + (PART_ROOTS << 2)));
+}

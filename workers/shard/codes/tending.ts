@@ -1,0 +1,96 @@
+// When an index gets codes and when new ones, and what keeps its recall: as it grows, its axes are learned again at each doubling, and
+// searches of a sample of its rows are compared with scans. Where they miss too much, walks become broader, then codes longer, then
+// rows alone lead. The state of this work, one object an index, in the owner's thread; VectorIndex does a slice of it with each `linkSome`.
+import type { Instance } from '../instance.js';
+import { EF_MIN, ROOT_CODES, ROOT_CODES_NEXT, ROOT_DIM, ROOT_EF, ROOT_LIVE } from '../layout.js';
+import { LEARN_ROWS_MAX, RECALL_MIN, UNLINKED_SHARE_MAX } from './layout.js';
+import { learn } from './learning.js';
+import { recallAt, sampleRows, type Checked } from './recall-check.js';
+import { shapesFor, type CodeShape } from './shapes.js';
+
+/** Breadths of a search's walk, from that of an index that has not been checked; those by rows go further, as nothing comes after. */
+const EFS = [64, 96, 128, 192];
+const EFS_BY_ROWS = [64, 96, 128, 192, 256, 384, 512];
+
+interface Tended extends Checked {
+  readonly pendingCount: number;
+}
+
+export class Tending {
+  private work: Generator<undefined, unknown> | undefined;
+  private readonly shapes: readonly CodeShape[];
+  /** Place of the shape in use; behind the last, rows lead. */
+  private shape = 0;
+  /** Live rows at which recall is checked next. */
+  private checkAt: number;
+
+  /** `learnAt`: live rows at which the axes are learned next; Infinity for a reader, who does none of this. */
+  constructor(
+    private readonly instance: Instance,
+    private readonly root: number,
+    private readonly index: Tended,
+    private learnAt: number,
+  ) {
+    this.shapes = learnAt < Infinity ? shapesFor(instance.word(root + ROOT_DIM)) : [];
+    this.checkAt = learnAt;
+  }
+
+  /** True while there is something to do, whether rows wait for links or not. */
+  get isDue(): boolean {
+    return this.work !== undefined || this.isLearningDue || this.isCheckDue;
+  }
+
+  /** Does a slice of what is due. True where links should wait for it: insertions go by codes, and there are none yet. */
+  step(): boolean {
+    if (!this.isDue) return false;
+    this.work ??= this.isLearningDue ? this.learn() : this.check();
+    if (this.work.next().done) this.work = undefined;
+    return this.work !== undefined && this.instance.word(this.root + ROOT_CODES_NEXT) !== 0 && this.instance.word(this.root + ROOT_CODES) === 0;
+  }
+
+  private get isLearningDue(): boolean {
+    return this.liveCount >= this.learnAt && this.shape < this.shapes.length;
+  }
+
+  private get isCheckDue(): boolean {
+    return this.liveCount >= this.checkAt && this.index.pendingCount <= UNLINKED_SHARE_MAX * this.liveCount;
+  }
+
+  private *learn(): Generator<undefined, void> {
+    const rows = this.liveCount;
+    this.learnAt = rows < LEARN_ROWS_MAX ? 2 * rows : Infinity;
+    this.checkAt = Math.min(this.checkAt, rows);
+    const learning = learn(this.instance, this.root, this.shapes[this.shape] as CodeShape);
+    while (!learning.next().done) {
+      yield;
+      // Given up for want of memory by a row that needed it.
+      if (this.instance.word(this.root + ROOT_CODES_NEXT) === 0) return;
+    }
+  }
+
+  /** Finds the smallest breadth that is enough; where none is, the next shape is learned, and recall checked again. */
+  private *check(): Generator<undefined, void> {
+    this.checkAt = 2 * this.liveCount;
+    const samples = yield* sampleRows(this.index);
+    const byRows = this.instance.word(this.root + ROOT_CODES) === 0;
+    let best = EF_MIN;
+    for (const ef of byRows ? EFS_BY_ROWS : EFS) {
+      best = ef;
+      this.instance.setWord(this.root + ROOT_EF, ef);
+      if ((yield* recallAt(this.index, samples, ef)) >= RECALL_MIN) return;
+    }
+    if (!byRows) this.tryNextShape(best);
+  }
+
+  private tryNextShape(ef: number): void {
+    this.instance.setWord(this.root + ROOT_EF, ef);
+    this.shape++;
+    this.checkAt = 0;
+    if (this.shape < this.shapes.length) this.learnAt = 0;
+    else this.instance.calls.dropCodes(this.root);
+  }
+
+  private get liveCount(): number {
+    return this.instance.word(this.root + ROOT_LIVE);
+  }
+}

@@ -1,0 +1,88 @@
+// Gives memory back after deletes. Where most rows of a part are free, chunks move from its highest ordinals to its lowest free ones, some
+// in each transaction, as if their documents had been replaced by themselves; then the blocks at the end are empty, and go when
+// no reader is left that may look at them. Killed at any point, nothing is lost. A step at a time by background.ts; shard worker only.
+import { defined } from '../../src/base/assert.js';
+import { AppError } from '../../src/contract/errors.js';
+import type { Ordinal } from '../../src/contract/ids.js';
+import type { ShardTxn } from '../../src/store/shard-txn.js';
+import { discardChange, noChange, publishChanges, type Change } from './change.js';
+import { ArenaFull } from './kernel.js';
+import type { Part } from './part.js';
+import { FieldTerms } from './part-fields.js';
+import type { Shard } from './shard.js';
+
+/** Shorter parts are let alone: they take little. */
+const ROWS_MIN = 256;
+/** Chunks move when fewer than this share of the ordinals are in use, to within this many times those in use. */
+const USED_SHARE_MIN = 0.5;
+const END_PER_LIVE = 1.25;
+/** A free end goes without any move when it is this share of all. */
+const FREE_END_SHARE_MIN = 1 / 8;
+const MOVE_STEP = 32;
+const HIDE_STEP = 8;
+
+/** Does one step; true when there is more to do. Where memory or disk have no room for a move, it waits for the next write. */
+export function compactSome(shard: Shard, part: Part): boolean {
+  if (part.hidden) return finish(shard, part, part.hidden);
+  const { index, ordinals } = part;
+  if (index.end < ROWS_MIN) return false;
+  const target = index.liveCount < USED_SHARE_MIN * index.end ? Math.ceil(END_PER_LIVE * index.liveCount) : Infinity;
+  try {
+    if (ordinals.end > target) return move(shard, part, target);
+    if (ordinals.end > (1 - FREE_END_SHARE_MIN) * index.end) return false;
+    const from = ordinals.end;
+    if (index.hideSome(from, HIDE_STEP)) part.hidden = { from, epoch: shard.arenas.at(part.arena).endEpoch() };
+    return true;
+  } catch (error) {
+    if (error instanceof ArenaFull || error instanceof AppError) return false;
+    throw error;
+  }
+}
+
+/** Rows that were put again meanwhile keep their blocks, and all others with them. */
+function finish(shard: Shard, part: Part, { from, epoch }: NonNullable<Part['hidden']>): boolean {
+  if (!shard.arenas.at(part.arena).haveLeft(epoch)) return true;
+  if (part.ordinals.end <= from && part.index.end <= from) part.index.freeFrom(from);
+  part.hidden = undefined;
+  return true;
+}
+
+/** Moves some chunks from `target` on below it. Throws ArenaFull and AppError with nothing changed. */
+function move(shard: Shard, part: Part, target: number): boolean {
+  const change = noChange();
+  try {
+    shard.store.write((txn) => {
+      const moves = new Map(part.ordinals.highest(target, MOVE_STEP).map((from) => [from, stage(txn, part, from, change)]));
+      shard.parts.reservePriorities(part, [...moves].filter(([from]) => part.priorities.of(from) !== 0).map(([, to]) => to));
+      keepSources(txn, part, moves, change);
+      txn.moveChunks(part.ref, new Map([...moves].map(([from, to]) => [part.stored(from), part.stored(to)])));
+    });
+  } catch (error) {
+    discardChange(part, change);
+    throw error;
+  }
+  publishChanges([[part, change]]);
+  shard.settle();
+  return true;
+}
+
+/** Puts the row of a chunk into the lowest free one, unseen. */
+function stage(txn: ShardTxn, part: Part, from: Ordinal, { added, removed }: Change): Ordinal {
+  const to = part.ordinals.take();
+  added.set(to, part.priorities.of(from));
+  removed.push(from);
+  part.index.stage(to, defined(txn.vector(part.ref, part.stored(from)), `vector of chunk ${from}`));
+  return to;
+}
+
+function keepSources(txn: ShardTxn, part: Part, moves: ReadonlyMap<Ordinal, Ordinal>, { texts, fields }: Change): void {
+  const terms = part.fields && new FieldTerms(txn, part.ref.id);
+  for (const [from, to] of moves) {
+    const text = part.words && txn.text(part.ref.id, part.stored(from))?.toString();
+    const ofChunk = terms?.of(txn.chunk(part.ref.id, part.stored(from)));
+    for (const ordinal of [from, to]) {
+      if (text !== undefined) texts.set(ordinal, text);
+      if (ofChunk) fields.set(ordinal, ofChunk);
+    }
+  }
+}

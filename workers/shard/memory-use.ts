@@ -1,0 +1,17 @@
+// What the parts of a collection take of the shard's memory, by what it is for: a count of blocks, not a walk through them. Called by commands.ts.
+// Texts and metadata are on disk alone, so texts take none. Shard worker only.
+import type { MemoryUse } from '../../src/contract/resources.js';
+import type { Part } from './part.js';
+
+/** In bytes. Of a collection that has nothing here: zeros. */
+export function memoryUse(parts: readonly Part[]): MemoryUse {
+  const use: MemoryUse = { vectors: 0, codes: 0, graph: 0, postings: 0, text: 0 };
+  for (const { index, words, fields } of parts) {
+    const { rowsBytes, codesBytes, usedBytes } = index;
+    use.vectors += rowsBytes;
+    use.codes += codesBytes;
+    use.graph += usedBytes - rowsBytes - codesBytes;
+    use.postings += (words?.bytes ?? 0) + (fields?.bytes ?? 0);
+  }
+  return use;
+}

@@ -1,0 +1,111 @@
+// Brings parts from the store into shared memory: a small one at once when a write or a search first needs it, a large one in slices
+// between other work. After the start of a server large ones come by themselves, so that the first search does not wait.
+// Shard worker only; asked by commands, gone on with by background.ts.
+import { AssertionFailed } from '../../src/base/assert.js';
+import type { CollectionId } from '../../src/contract/ids.js';
+import type { CollectionRef } from '../../src/contract/messages.js';
+import type { ShardStore } from '../../src/store/shard-store.js';
+import type { ShardTxn } from '../../src/store/shard-txn.js';
+import { PartLoad } from './part-load.js';
+import type { PartTable } from './part-table.js';
+import type { Room } from './room.js';
+
+/** How long whoever comes first may keep the shard to itself: some 500 rows. */
+const FIRST_SLICE_MS = 10;
+
+export class PartLoads {
+  private readonly loads = new Map<CollectionId, PartLoad>();
+  /** What loads have failed with that nobody was told of yet. */
+  private readonly failures = new Map<CollectionId, unknown>();
+
+  constructor(
+    private readonly store: ShardStore,
+    private readonly parts: PartTable,
+    private readonly room: Room,
+  ) {}
+
+  /** True when there is nothing to load, or not any more; false while it is being loaded: ask again. Throws ArenaFull. */
+  bring(ref: CollectionRef, untilMs = performance.now() + FIRST_SLICE_MS, txn?: ShardTxn): boolean {
+    this.parts.use(ref.id);
+    if (!this.parts.isAway(ref.id)) return true;
+    const failure = this.failures.get(ref.id);
+    this.failures.delete(ref.id);
+    if (failure !== undefined) throw failure;
+    const load = this.loadOf(ref);
+    load.isAwaited = true;
+    return this.proceed(load, untilMs, txn);
+  }
+
+  /** As `bring`, for many, and without their errors: resolves when they are there; undefined when they are now. */
+  bringAll(refs: Iterable<CollectionRef>): Promise<unknown> | undefined {
+    const untilMs = performance.now() + FIRST_SLICE_MS;
+    const underWay = [...refs].flatMap((ref) => {
+      if (!this.parts.isAway(ref.id) || this.failures.has(ref.id)) return [];
+      const load = this.loadOf(ref);
+      load.isAwaited = true;
+      return this.proceedOrFail(load, untilMs) ? [] : [load.whenEnded];
+    });
+    return underWay.length > 0 ? Promise.all(underWay) : undefined;
+  }
+
+  /** To be loaded when there is nothing else to do. */
+  queue(ref: CollectionRef): void {
+    this.loadOf(ref);
+  }
+
+  /** Loads for one slice what is awaited, or anything; true when there is nothing more of it. */
+  work(untilMs: number, awaitedOnly: boolean): boolean {
+    const all = [...this.loads.values()];
+    const load = all.find(({ isAwaited }) => isAwaited) ?? (awaitedOnly ? undefined : all[0]);
+    if (load) this.proceedOrFail(load, untilMs);
+    return !load;
+  }
+
+  /** The collection has been dropped. */
+  cancel(id: CollectionId): void {
+    const load = this.loads.get(id);
+    this.failures.delete(id);
+    if (load) this.end(load, true);
+  }
+
+  private loadOf(ref: CollectionRef): PartLoad {
+    const present = this.loads.get(ref.id);
+    if (present) return present;
+    const load = new PartLoad(this.parts, ref);
+    this.loads.set(ref.id, load);
+    return load;
+  }
+
+  /** Answers whether it has come to an end. Where it failed, the next who asks is told. */
+  private proceedOrFail(load: PartLoad, untilMs: number): boolean {
+    try {
+      return this.proceed(load, untilMs);
+    } catch (error) {
+      if (error instanceof AssertionFailed) throw error;
+      if (load.isAwaited) this.failures.set(load.ref.id, error);
+      return true;
+    }
+  }
+
+  private proceed(load: PartLoad, untilMs: number, txn?: ShardTxn): boolean {
+    const { id } = load.ref;
+    const wanted = { id, get arena() { return load.arena; } };
+    const step = (snapshot: ShardTxn): ReturnType<PartLoad['proceed']> => this.room.for(() => load.proceed(snapshot, untilMs), wanted);
+    try {
+      const parts = txn ? step(txn) : this.store.read(step);
+      if (!parts) return false;
+      this.parts.enter(id, parts);
+      this.end(load, false);
+      return true;
+    } catch (error) {
+      this.end(load, true);
+      throw error;
+    }
+  }
+
+  private end(load: PartLoad, discard: boolean): void {
+    this.loads.delete(load.ref.id);
+    if (discard) load.discard();
+    load.end();
+  }
+}

@@ -1,0 +1,113 @@
+// The table of readers in a shard's memory: which thread has which place, and which epoch each is inside of. A reader's thread takes
+// a place and enters and leaves through it; the owner closes the memory with it. What the epochs are for: assembly/epochs.ts.
+import { threadId } from 'node:worker_threads';
+import { assert } from '../../src/base/assert.js';
+import type { Instance } from './instance.js';
+import {
+  EPOCH_AT, INCARNATION_AT, OPEN_AT, READER_BYTES, READER_EPOCH, READER_INCARNATION, READER_SCRATCH, READER_THREAD, READERS_AT, READERS_END_AT,
+  READERS_MAX,
+} from './reader-layout.js';
+
+/** How long a new owner waits for readers: a search takes milliseconds, and the place of a dead thread is cleared sooner. */
+const WAIT_MS_MAX = 10_000;
+
+export class ReaderTable {
+  /** The header of the arena. It is there in a memory of any size, and its view never has to be renewed. */
+  private readonly words: Int32Array;
+
+  constructor(memory: WebAssembly.Memory) {
+    this.words = new Int32Array(memory.buffer, 0, (READERS_AT + READERS_MAX * READER_BYTES) >> 2);
+  }
+
+  get incarnation(): number {
+    return Atomics.load(this.words, INCARNATION_AT >> 2);
+  }
+
+  get isOpen(): boolean {
+    return Atomics.load(this.words, OPEN_AT >> 2) !== 0;
+  }
+
+  open(): void {
+    Atomics.store(this.words, OPEN_AT >> 2, this.incarnation);
+  }
+
+  /** Lets nobody in any more, and waits until all are out. */
+  closeAndWait(): void {
+    Atomics.store(this.words, OPEN_AT >> 2, 0);
+    const until = performance.now() + WAIT_MS_MAX;
+    for (let number = 0; number < READERS_MAX; number++) {
+      const at = wordOf(number, READER_EPOCH);
+      for (let epoch = Atomics.load(this.words, at); epoch !== 0; epoch = Atomics.load(this.words, at)) {
+        assert(performance.now() < until, `reader ${Atomics.load(this.words, wordOf(number, READER_THREAD)) - 1} leaves the memory`);
+        // Nobody notifies: that would cost every search something.
+        Atomics.wait(this.words, at, epoch, 1);
+      }
+    }
+  }
+
+  /** Takes a free place for this thread. */
+  join(): ReaderPlace {
+    for (let number = 0; number < READERS_MAX; number++) {
+      if (Atomics.compareExchange(this.words, wordOf(number, READER_THREAD), 0, threadId + 1) !== 0) continue;
+      this.reach(number + 1);
+      return new ReaderPlace(this.words, number);
+    }
+    throw new Error(`there is no room for more than ${READERS_MAX} readers`);
+  }
+
+  private reach(end: number): void {
+    for (let known = Atomics.load(this.words, READERS_END_AT >> 2); known < end; ) {
+      known = Atomics.compareExchange(this.words, READERS_END_AT >> 2, known, end);
+    }
+  }
+}
+
+export class ReaderPlace {
+  private readonly epochAt: number;
+  private incarnation = 0;
+
+  constructor(
+    private readonly words: Int32Array,
+    private readonly number: number,
+  ) {
+    this.epochAt = wordOf(number, READER_EPOCH);
+  }
+
+  /** How the allocator's lock knows this thread. */
+  get holder(): number {
+    return threadId + 1;
+  }
+
+  /** Answers the incarnation of the memory, or 0 where it is closed: then this thread is not inside. The order of the two is what epochs.ts relies on. */
+  enter(): number {
+    Atomics.store(this.words, this.epochAt, Atomics.load(this.words, EPOCH_AT >> 2));
+    const incarnation = Atomics.load(this.words, OPEN_AT >> 2);
+    if (incarnation === 0) this.leave();
+    return incarnation;
+  }
+
+  leave(): void {
+    Atomics.store(this.words, this.epochAt, 0);
+  }
+
+  /** Sees to it that the instance has a scratch of this incarnation: its own, or the one that the last thread in this place left. Throws ArenaFull. */
+  provideScratch(instance: Instance, incarnation: number): void {
+    if (incarnation === this.incarnation) return;
+    const left = this.own(READER_SCRATCH);
+    if (left !== 0 && this.own(READER_INCARNATION) === incarnation) instance.adoptScratch(left >>> 0);
+    else instance.forgetScratch();
+    this.setOwn(READER_SCRATCH, instance.scratch);
+    this.setOwn(READER_INCARNATION, incarnation);
+    this.incarnation = incarnation;
+  }
+
+  private own(field: number): number {
+    return Atomics.load(this.words, wordOf(this.number, field));
+  }
+
+  private setOwn(field: number, value: number): void {
+    Atomics.store(this.words, wordOf(this.number, field), value);
+  }
+}
+
+const wordOf = (number: number, field: number): number => (READERS_AT + number * READER_BYTES + field) >> 2;

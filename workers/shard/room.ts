@@ -1,0 +1,57 @@
+// Room in an arena of a shard where it is full: the small parts that were used longest ago leave it. They come back from the store in a
+// millisecond or two when they are needed. Shard worker only; asked by whatever takes memory.
+import type { CollectionId } from '../../src/contract/ids.js';
+import type { Arenas } from './arenas.js';
+import { ArenaFull, type Kernel } from './kernel.js';
+import type { PartTable } from './part-table.js';
+
+/** Of the small parts, so that room is not made for one row at a time. */
+const SHARE_TO_LEAVE = 1 / 8;
+/** How long a full memory waits for readers to leave what has been given up. A search takes milliseconds. */
+const READERS_WAIT_MS = 50;
+
+/** Where room is wanted, and the collection that stays. */
+export interface Wanted {
+  readonly arena: number;
+  readonly id: CollectionId;
+}
+
+export class Room {
+  constructor(
+    private readonly parts: PartTable,
+    private readonly arenas: Arenas,
+  ) {}
+
+  /** Runs what may want memory, and changes nothing without: where there is none, other collections leave and it is run again. Throws ArenaFull. */
+  for<T>(work: () => T, wanted: Wanted): T {
+    for (;;) {
+      try {
+        return work();
+      } catch (error) {
+        if (!(error instanceof ArenaFull) || !this.make(wanted)) throw error;
+      }
+    }
+  }
+
+  /** True when memory has been freed. */
+  private make({ arena, id }: Wanted): boolean {
+    const kernel = this.arenas.at(arena);
+    const before = kernel.usedBytes();
+    const here = [...this.parts.all()].filter((part) => part.arena === arena && part.ref.id !== id && this.parts.mayLeave(part));
+    const candidates = here.map((part) => ({ part, usedAt: this.parts.usedAt(part) }));
+    const oldest = candidates.sort((a, b) => a.usedAt - b.usedAt).slice(0, Math.ceil(candidates.length * SHARE_TO_LEAVE));
+    for (const { part } of oldest) this.parts.leave(part);
+    reclaimAll(kernel);
+    return kernel.usedBytes() < before;
+  }
+}
+
+function reclaimAll(kernel: Kernel): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  const untilMs = performance.now() + READERS_WAIT_MS;
+  for (;;) {
+    while (kernel.reclaim());
+    if (kernel.retiredBytes() === 0 || performance.now() >= untilMs) return;
+    Atomics.wait(pause, 0, 0, 1);
+  }
+}
