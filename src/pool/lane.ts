@@ -13,8 +13,8 @@ export interface Ask<Q, A> {
 }
 
 export interface LaneOptions<Q> {
-  /** At most this many requests in a message. */
-  requestsMax: number;
+  /** At most this many requests in a message; it may depend on how many wait, and on the messages under way. */
+  requestsMax: number | ((waiting: number, underway: number) => number);
   /** How many messages may be under way. */
   messagesMax: number;
   /** What a request costs a worker, in any unit; 1 where absent. */
@@ -38,6 +38,10 @@ export class Lane<Q, A> {
     private readonly send: (batch: Ask<Q, A>[]) => Promise<void>,
   ) {
     this.waiting = new FairQueue(options.quantum ?? 1);
+  }
+
+  get waitingCount(): number {
+    return this.waiting.size;
   }
 
   /**
@@ -92,8 +96,14 @@ export class Lane<Q, A> {
     }
   }
 
+  private requestsMax(): number {
+    const { requestsMax } = this.options;
+    return typeof requestsMax === 'number' ? requestsMax : requestsMax(this.waiting.size, this.underway);
+  }
+
   private nextMessage(): Ask<Q, A>[] {
-    const { requestsMax, costMax = Infinity } = this.options;
+    const { costMax = Infinity } = this.options;
+    const requestsMax = this.requestsMax();
     const batch: Ask<Q, A>[] = [];
     for (let cost = 0; batch.length < requestsMax && cost < costMax; ) {
       const next = this.waiting.shift();

@@ -5,19 +5,18 @@ import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import type { Log } from '../base/log.js';
 import { AppError } from '../contract/errors.js';
-import { WRITE_OPS, type Outcome, type ShardAnswer, type ShardCommand, type ShardCommands, type ShardOp } from '../contract/messages.js';
+import { WRITE_OPS, type Outcome, type ShardAnswer, type ShardCommand, type SharedShards, type ShardCommands, type ShardOp, type ShardWorkerStart } from '../contract/messages.js';
 import type { Ask } from './lane.js';
 import { LoadedThreads } from './loaded-threads.js';
 import { settleAll } from './outcomes.js';
 import { OwnerSlots } from './owner-slots.js';
-import { createShardStart } from './shard-start.js';
 import { createSeat, tenantIn, type ShardSeat, type TenantOf } from './shard-seat.js';
 
 type Answer = ShardAnswer<ShardOp>;
 
 export interface ShardPoolOptions {
-  shards: number;
-  directory: string;
+  /** As many shards as memories. */
+  shared: SharedShards;
   log: Log;
   /** Makes a claimed shard usable by asking it `loadCatalog` and `open`; rejects when that fails. */
   open: (shard: number) => Promise<void>;
@@ -37,7 +36,8 @@ export class ShardPool {
   private closing = false;
 
   constructor(private readonly options: ShardPoolOptions) {
-    const { shards } = options;
+    const { shared } = options;
+    const shards = shared.memories.length;
     this.slots = new OwnerSlots(shards);
     this.seats = Array.from({ length: shards }, (_, shard) => createSeat((batch) => this.send(shard, batch)));
     this.piscina = new Piscina({
@@ -48,7 +48,7 @@ export class ShardPool {
       concurrentTasksPerWorker: 1_000_000,
       atomics: 'async',
       recordTiming: false,
-      workerData: createShardStart(this.slots, options.directory),
+      workerData: { ...shared, owners: this.slots.memory } satisfies ShardWorkerStart,
       loadBalancer: (task, workers) => this.ownerAmong(task, workers),
     });
     this.threads = new LoadedThreads(this.piscina);

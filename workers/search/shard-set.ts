@@ -1,0 +1,40 @@
+// The memories and stores of all shards, for one search worker: it reads them and owns none. Made once by worker.ts, when its thread
+// starts; search.ts takes its views from here, one for each arena in which a shard has a part of the collection.
+import { join } from 'node:path';
+import { AppError } from '../../src/contract/errors.js';
+import type { CollectionRef, SharedShards } from '../../src/contract/messages.js';
+import { ReadShard } from './read-shard.js';
+import type { ShardView } from './shard-view.js';
+
+/** Collections that come to other arenas, or leave memory, while one looks for them: hardly twice. */
+const ATTEMPTS_MAX = 100;
+
+export class ShardSet {
+  private readonly shards: readonly ReadShard[];
+  /** Every shard. */
+  readonly all: readonly number[];
+
+  constructor({ kernel, memories, directory }: SharedShards) {
+    this.shards = memories.map((arenas, shard) => new ReadShard(shard, kernel, arenas, join(directory, `shard-${shard}`)));
+    this.all = this.shards.map((_, shard) => shard);
+  }
+
+  /**
+   * Runs `work`, which waits for nothing, on views of the given shards, in their order: until it ends nothing that they show is freed
+   * or closed. It may be run again. Throws 503 `shard_unavailable` where a shard has no owner, or one that has not loaded it yet.
+   */
+  view<T>(shards: readonly number[], collection: CollectionRef, work: (views: ShardView[]) => T): T {
+    for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts++) {
+      const entered = this.enter(shards.map((shard) => this.shards[shard] as ReadShard), collection, [], work);
+      if (entered) return entered.answer;
+    }
+    throw new AppError('shard_unavailable', undefined, { retryAfterS: 1 });
+  }
+
+  /** undefined where a collection has moved meanwhile. */
+  private enter<T>([shard, ...rest]: readonly ReadShard[], collection: CollectionRef, views: readonly ShardView[], work: (views: ShardView[]) => T): { answer: T } | undefined {
+    if (!shard) return { answer: work([...views]) };
+    const entered = shard.view(collection, (own) => ({ within: this.enter(rest, collection, [...views, ...own], work) }));
+    return entered?.within;
+  }
+}

@@ -1,0 +1,36 @@
+// A search worker: runs the searches that the front thread sends it (src/pool/search-pool.ts), each as a whole, over the shared memories
+// and the stores of all shards. It owns nothing and writes nothing, so no search waits for a write, and its death harms nobody but
+// the searches that it had. Any number of these threads work side by side.
+import { parentPort, threadId, workerData } from 'node:worker_threads';
+import { AssertionFailed } from '../../src/base/assert.js';
+import type { LoadedNote, Outcome, SharedShards } from '../../src/contract/messages.js';
+import type { SearchAnswer, SearchTask } from '../../src/contract/search-messages.js';
+import { refusalOf } from '../shard/refusal.js';
+import { search } from './search.js';
+import { ShardSet } from './shard-set.js';
+
+const shards = new ShardSet(workerData as SharedShards);
+parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
+
+/** Runs the searches of one message; the outcomes stand in their order. A broken assertion ends this thread, and the message with it. */
+export function run(tasks: readonly SearchTask[]): Outcome<SearchAnswer>[] | Promise<never> {
+  try {
+    return tasks.map(attempt);
+  } catch (error) {
+    setImmediate(() => {
+      throw error;
+    });
+    return new Promise(() => {});
+  }
+}
+
+function attempt(task: SearchTask): Outcome<SearchAnswer> {
+  try {
+    return { value: search(shards, task) };
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal) return { error: refusal.toWire() };
+    if (error instanceof AssertionFailed) throw error;
+    return { fault: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
+}
