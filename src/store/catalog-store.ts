@@ -2,8 +2,9 @@
 // Owned by the worker of shard 0; the front thread works on a copy in memory.
 import { AppError } from '../contract/errors.js';
 import type { CollectionId } from '../contract/ids.js';
+import type { PackedRecords } from '../contract/messages.js';
 import type { CollectionChange, CollectionKey, StoredCollection } from '../contract/resources.js';
-import { CATALOG_TABLES, decodeCollection as decode, encodeCatalogRecord as encode, type CatalogTable } from './catalog-records.js';
+import { CATALOG_TABLES, decodeCollection as decode, decodeCollections, encodeCatalogRecord as encode, type CatalogTable } from './catalog-records.js';
 import { catalogKey, settingKey, tenantPrefix } from './keys.js';
 import { Environment } from './lmdb.js';
 import type { Table } from './tables.js';
@@ -24,7 +25,14 @@ export class CatalogStore {
   }
 
   all(): StoredCollection[] {
-    return this.env.read(({ collections }) => [...collections.entries(Buffer.alloc(0))].map(({ value }) => decode(value)));
+    return decodeCollections(this.packed());
+  }
+
+  /** All collections, for `decodeCollections`. */
+  packed(): PackedRecords {
+    const records = this.env.read(({ collections }) => Array.from(collections.entries(Buffer.alloc(0)), ({ value }) => value));
+    let end = 0;
+    return { bytes: new Uint8Array(Buffer.concat(records)), ends: Uint32Array.from(records, ({ length }) => (end += length)) };
   }
 
   /**

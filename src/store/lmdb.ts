@@ -1,7 +1,7 @@
 // The one door to node-lmdb: environments, tables of byte keys and byte values, transactions.
-// Thread rule: one thread owns an environment. node-lmdb shares an environment that is open twice in a process and its first
-// close frees it for all (0.10.1), so a worker that takes over from a dead one opens, closes and opens again: what the dead
-// one left (a half-written transaction, reader slots) goes with the first handle.
+// Thread rule: one thread owns an environment and alone writes to it; others may attach to read. node-lmdb shares an environment
+// that is open twice in a process and its first close frees it for all (0.10.1), so a worker that takes over from a dead one opens,
+// closes and opens again: what the dead one left (a half-written transaction, reader slots) goes with the first handle.
 // Every commit is synced to disk before it returns; noSync, which may corrupt at a power cut, is never used.
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,6 +10,7 @@ import { assert } from '../base/assert.js';
 import { AppError } from '../contract/errors.js';
 import { syncDirectory } from './sync.js';
 import type { Table, Tables } from './tables.js';
+import { entriesBelow, entriesFrom, keysFrom, type ByteCursor } from './walk.js';
 
 // node-lmdb is CommonJS without static exports: an import statement would only give its default.
 const lmdb = createRequire(import.meta.url)('node-lmdb') as typeof import('node-lmdb');
@@ -42,6 +43,18 @@ export class Environment<Names extends string> {
     return new Environment(env, dbis);
   }
 
+  /**
+   * Reads along in an environment that its owner has open in this process, and will not close before this thread has stopped reading.
+   * It is never closed by the one that attached: the library keeps a handle until then, and frees nothing when the thread ends.
+   */
+  static attach<Names extends string>(directory: string, names: readonly Names[]): Environment<Names> {
+    const env = openEnv(directory, names.length);
+    const dbis = {} as Record<Names, LmdbDbi>;
+    // Open already: a read transaction finds it and changes nothing.
+    for (const name of names) dbis[name] = env.openDbi({ name, create: false, ...BYTE_KEYS });
+    return new Environment(env, dbis);
+  }
+
   /** Runs `work` in one write transaction and commits it with sync; anything thrown aborts it whole. */
   write<T>(work: (tables: Tables<Names>) => T): T {
     assert(!this.isClosed, CLOSED);
@@ -58,13 +71,19 @@ export class Environment<Names extends string> {
 
   /** Runs `work` on one snapshot. */
   read<T>(work: (tables: Tables<Names>) => T): T {
+    const { tables, end } = this.snapshot();
+    try {
+      return work(tables);
+    } finally {
+      end();
+    }
+  }
+
+  /** What was committed before; to be ended once. */
+  snapshot(): { tables: Tables<Names>; end: () => void } {
     assert(!this.isClosed, CLOSED);
     const txn = this.env.beginTxn({ readOnly: true });
-    try {
-      return work(this.tables(txn));
-    } finally {
-      txn.abort();
-    }
+    return { tables: this.tables(txn), end: () => txn.abort() };
   }
 
   /** Exactly once, by the owner, when nothing runs on it any more. */
@@ -102,14 +121,15 @@ function asStorageError(error: unknown): unknown {
 }
 
 function openTable(txn: LmdbTxn, dbi: LmdbDbi): Table {
+  const openCursor = (): ByteCursor => new lmdb.Cursor(txn, dbi, BYTE_KEYS) as unknown as ByteCursor;
   return {
     get: (key) => txn.getBinary(dbi, key, BYTE_KEYS) ?? undefined,
     has: (key) => txn.getBinary(dbi, key, BYTE_KEYS) !== null,
     put: (key, value) => txn.putBinary(dbi, key, value, BYTE_KEYS),
     delete: (key) => remove(txn, dbi, key),
-    entries: (prefix, from = prefix) => walk(txn, dbi, prefix, (cursor) => firstFrom(cursor, from), 'goToNext', entryAt),
-    keys: (prefix) => walk(txn, dbi, prefix, (cursor) => firstFrom(cursor, prefix), 'goToNext', (_, key) => key),
-    entriesBelow: (prefix, before) => walk(txn, dbi, prefix, (cursor) => lastBelow(cursor, before), 'goToPrev', entryAt),
+    entries: (prefix, from = prefix) => entriesFrom(openCursor, prefix, from),
+    keys: (prefix) => keysFrom(openCursor, prefix),
+    entriesBelow: (prefix, before) => entriesBelow(openCursor, prefix, before),
   };
 }
 
@@ -120,23 +140,5 @@ function remove(txn: LmdbTxn, dbi: LmdbDbi, key: Buffer): boolean {
   } catch (error) {
     if (error instanceof Error && error.message.includes('MDB_NOTFOUND')) return false;
     throw error;
-  }
-}
-
-type ByteCursor = import('node-lmdb').Cursor<Buffer & string>;
-
-const entryAt = (cursor: ByteCursor, key: Buffer): { key: Buffer; value: Buffer } => ({ key, value: cursor.getCurrentBinary() ?? Buffer.alloc(0) });
-const firstFrom = (cursor: ByteCursor, from: Buffer): Buffer | null => (from.length === 0 ? cursor.goToFirst() : cursor.goToRange(from as Buffer & string));
-const lastBelow = (cursor: ByteCursor, before: Buffer): Buffer | null => (cursor.goToRange(before as Buffer & string) === null ? cursor.goToLast() : cursor.goToPrev());
-
-type Step = 'goToNext' | 'goToPrev';
-type Start = (cursor: ByteCursor) => Buffer | null;
-
-function* walk<T>(txn: LmdbTxn, dbi: LmdbDbi, prefix: Buffer, start: Start, step: Step, read: (cursor: ByteCursor, key: Buffer) => T): Generator<T> {
-  const cursor: ByteCursor = new lmdb.Cursor(txn, dbi, BYTE_KEYS);
-  try {
-    for (let key = start(cursor); key !== null && key.subarray(0, prefix.length).equals(prefix); key = cursor[step]()) yield read(cursor, key);
-  } finally {
-    cursor.close();
   }
 }

@@ -4,8 +4,10 @@ import type { CollectionId, DocId, Ordinal } from '../contract/ids.js';
 import type { CollectionRef } from '../contract/messages.js';
 import { chunkKey, collectionPrefix, documentKey, vectorKey } from './keys.js';
 import { Environment } from './lmdb.js';
+import { areCounted, clearCounts, countAll, CountChanges } from './part-counts.js';
 import { encodeChunk, encodeDocument, encodeMembers, encodeVector, type DocumentRecord } from './records.js';
 import { SHARD_TABLES, ShardTxn } from './shard-txn.js';
+import type { Table } from './tables.js';
 
 /** A document as one transaction writes it. `vectors` holds one row of `ref.dim` floats a chunk. */
 export interface StoredDocument {
@@ -19,7 +21,9 @@ export class ShardStore {
   private constructor(private readonly env: Environment<(typeof SHARD_TABLES)[number]>) {}
 
   static open(directory: string, takeOver: boolean): ShardStore {
-    return new ShardStore(Environment.open(directory, SHARD_TABLES, takeOver));
+    const env = Environment.open(directory, SHARD_TABLES, takeOver);
+    if (!env.read(({ counts }) => areCounted(counts))) env.write(countAll);
+    return new ShardStore(env);
   }
 
   read<T>(work: (txn: ShardTxn) => T): T {
@@ -28,7 +32,12 @@ export class ShardStore {
 
   /** One synced commit; what `work` throws aborts it whole. */
   write<T>(work: (txn: ShardWriteTxn) => T): T {
-    return this.env.write((tables) => work(new ShardWriteTxn(tables)));
+    return this.env.write((tables) => {
+      const txn = new ShardWriteTxn(tables);
+      const result = work(txn);
+      txn.countChanges.writeTo(tables.counts);
+      return result;
+    });
   }
 
   close(): void {
@@ -37,9 +46,13 @@ export class ShardStore {
 }
 
 export class ShardWriteTxn extends ShardTxn {
+  /** Of the documents that this transaction writes and removes. */
+  readonly countChanges = new CountChanges();
+
   /** Writes a document whose older revision, if any, has been removed in the same transaction. */
   putDocument(ref: CollectionRef, { record, ordinals, chunks, vectors }: StoredDocument): void {
     const key = documentKey(ref.id, record.docid);
+    this.countChanges.put(ref.id, record);
     this.tables.documents.put(key, encodeDocument(record));
     this.tables.members.put(key, encodeMembers({ ordinals, paths: chunks.map(({ path }) => path) }));
     chunks.forEach(({ path, metaJson, text }, index) => {
@@ -53,6 +66,8 @@ export class ShardWriteTxn extends ShardTxn {
 
   /** Removes a document with all of its chunks; answers the ordinals that fall free. */
   removeDocument(ref: CollectionRef, docid: DocId): Ordinal[] {
+    const record = this.document(ref.id, docid);
+    if (record) this.countChanges.remove(ref.id, record);
     const ordinals = this.members(ref.id, docid).ordinals as Ordinal[];
     for (const ordinal of ordinals) {
       this.tables.chunks.delete(chunkKey(ref.id, ordinal));
@@ -64,7 +79,22 @@ export class ShardWriteTxn extends ShardTxn {
     return ordinals;
   }
 
-  /** Removes up to `max` entries of a collection; true when none is left. Documents go last: until then a restart finds the rest. */
+  /** Gives chunks other ordinals, which are free: [from, to]. Nothing else of their documents changes. */
+  moveChunks(ref: CollectionRef, moves: ReadonlyMap<Ordinal, Ordinal>): void {
+    const docids = new Set<string>();
+    for (const [from, to] of moves) {
+      docids.add(this.chunk(ref.id, from).docid);
+      moveEntry(this.tables.chunks, chunkKey(ref.id, from), chunkKey(ref.id, to));
+      moveEntry(this.tables.texts, chunkKey(ref.id, from), chunkKey(ref.id, to));
+      moveEntry(this.tables.vectors, vectorKey(ref.id, ref.generation, from), vectorKey(ref.id, ref.generation, to));
+    }
+    for (const docid of docids) {
+      const { ordinals, paths } = this.members(ref.id, docid);
+      this.tables.members.put(documentKey(ref.id, docid), encodeMembers({ ordinals: ordinals.map((ordinal) => moves.get(ordinal as Ordinal) ?? ordinal), paths }));
+    }
+  }
+
+  /** Removes up to `max` entries of a collection; true when none is left. Its counts go last: until then a restart finds the rest. */
   purgeSome(id: CollectionId, max: number): boolean {
     let left = max;
     for (const name of ['vectors', 'texts', 'chunks', 'members', 'documents'] as const) {
@@ -73,8 +103,16 @@ export class ShardWriteTxn extends ShardTxn {
       left -= keys.length;
       if (left === 0) return false;
     }
+    clearCounts(this.tables.counts, id);
     return true;
   }
+}
+
+function moveEntry(table: Table, from: Buffer, to: Buffer): void {
+  const value = table.get(from);
+  if (!value) return;
+  table.put(to, value);
+  table.delete(from);
 }
 
 function take<T>(items: Generator<T>, max: number): T[] {

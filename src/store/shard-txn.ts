@@ -2,11 +2,12 @@
 // writing; used by the shard worker alone.
 import type { CollectionId, Ordinal } from '../contract/ids.js';
 import type { CollectionRef } from '../contract/messages.js';
-import { chunkKey, collectionOfKey, collectionPrefix, documentKey, generationPrefix, ordinalOfChunkKey, ordinalOfVectorKey, vectorKey } from './keys.js';
+import { chunkKey, collectionPrefix, documentKey, generationPrefix, ordinalOfChunkKey, ordinalOfVectorKey, vectorKey } from './keys.js';
+import { allCounts, readCounts, type PartCounts } from './part-counts.js';
 import type { Tables } from './tables.js';
 import { DamagedRecord, decodeChunk, decodeDocument, decodeMembers, decodeVector, type ChunkRecord, type DocumentRecord, type MembersRecord } from './records.js';
 
-export const SHARD_TABLES = ['documents', 'members', 'chunks', 'texts', 'vectors'] as const;
+export const SHARD_TABLES = ['documents', 'members', 'chunks', 'texts', 'vectors', 'counts'] as const;
 
 export class ShardTxn {
   constructor(protected readonly tables: Tables<(typeof SHARD_TABLES)[number]>) {}
@@ -22,10 +23,17 @@ export class ShardTxn {
     return bytes ? decodeMembers(bytes) : { ordinals: [], paths: [] };
   }
 
+  /** Of a chunk that must be there. */
   chunk(id: CollectionId, ordinal: Ordinal): ChunkRecord {
+    const chunk = this.findChunk(id, ordinal);
+    if (!chunk) throw new DamagedRecord(`chunk ${id}/${ordinal} is missing`);
+    return chunk;
+  }
+
+  /** Of a chunk that may have gone since its ordinal was known. */
+  findChunk(id: CollectionId, ordinal: Ordinal): ChunkRecord | undefined {
     const bytes = this.tables.chunks.get(chunkKey(id, ordinal));
-    if (!bytes) throw new DamagedRecord(`chunk ${id}/${ordinal} is missing`);
-    return decodeChunk(bytes);
+    return bytes && decodeChunk(bytes);
   }
 
   /** The text of a chunk as its UTF-8 bytes; undefined for chunks of vector documents. */
@@ -67,23 +75,23 @@ export class ShardTxn {
     return bytes && vectorOf(ref, ordinal, bytes);
   }
 
-  *vectors(ref: CollectionRef): Generator<{ ordinal: Ordinal; vector: Float32Array }> {
-    for (const { key, value } of this.tables.vectors.entries(generationPrefix(ref.id, ref.generation))) {
+  /** In the order of ordinals, from one on. */
+  *vectors(ref: CollectionRef, from = 0 as Ordinal): Generator<{ ordinal: Ordinal; vector: Float32Array }> {
+    const prefix = generationPrefix(ref.id, ref.generation);
+    for (const { key, value } of this.tables.vectors.entries(prefix, vectorKey(ref.id, ref.generation, from))) {
       const ordinal = ordinalOfVectorKey(key);
       yield { ordinal, vector: vectorOf(ref, ordinal, value) };
     }
   }
 
-  /** Ids of the collections that have anything here. */
-  collections(): CollectionId[] {
-    const ids: CollectionId[] = [];
-    for (let from: Buffer = Buffer.alloc(4); ; ) {
-      const first = this.tables.documents.entries(Buffer.alloc(0), from).next();
-      if (first.done) return ids;
-      const id = collectionOfKey(first.value.key);
-      ids.push(id);
-      from = collectionPrefix((id + 1) as CollectionId);
-    }
+  /** Documents and chunks of a collection. */
+  counts(id: CollectionId): PartCounts {
+    return readCounts(this.tables.counts, id);
+  }
+
+  /** Of every collection that has anything here. */
+  allCounts(): Generator<PartCounts & { id: CollectionId }> {
+    return allCounts(this.tables.counts);
   }
 }
 

@@ -14,7 +14,7 @@ const keyOf = (tenant: string, n: number): KeyRecord => ({
   tenant: tenant as Tenant, key_id: `k${String(n).padStart(5, '0')}`, label: 'l', digest: 'ab', created_at: '', expires: null, revoked_at: null, scopes: null, collections: null, filters: null,
 });
 const collectionOf = (tenant: string, name: string): Omit<Collection, 'id'> => ({
-  tenant: tenant as Tenant, name: name as CollectionName, display_name: name, created_at: '', chunking: { strategy: 'none' }, priority_key: 'p', search_mode: 'vector', language: 'none', service_version: '', schema_version: 1,
+  tenant: tenant as Tenant, name: name as CollectionName, display_name: name, created_at: '', chunking: { strategy: 'none' }, priority_key: 'p', search_mode: 'vector', language: 'none', precision: 'int16', service_version: '', schema_version: 1,
   generation: 1, embedder_type: 'identity', embed_model: '', embedder_config: {}, vector_space_key: '', dim: 1,
 });
 
