@@ -1,5 +1,5 @@
-// Asks a shard what it can tell only once the words or the metadata of its part are indexed: again and again until it does.
-// Used by the steps of a search, on the front thread.
+// Asks what can be told only once the words or the metadata of a collection are indexed: again and again until it is.
+// Used by search-shards.ts, on the front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../contract/errors.js';
 

@@ -3,13 +3,15 @@
 import { AppError } from '../contract/errors.js';
 import type { CollectionId, CollectionName, Tenant } from '../contract/ids.js';
 import type { Language } from '../contract/language.js';
-import type { CollectionRef } from '../contract/messages.js';
+import type { CollectionGroup, CollectionRef } from '../contract/messages.js';
 import type { Collection, CollectionKey, StoredCollection } from '../contract/resources.js';
+import { KeptCollections } from './kept-collections.js';
 
-export const refOf = ({ id, generation, dim, language }: Collection): CollectionRef => ({ id, generation, dim, language });
+export const refOf = ({ id, generation, dim, language, precision }: Collection): CollectionRef => ({ id, generation, dim, language, precision });
 
 export class Catalog {
   private tenants: Map<Tenant, Map<CollectionName, Collection>> | undefined;
+  private readonly kept: KeptCollections;
   private readonly byIds = new Map<CollectionId, Collection>();
   /** Of tenants whose collections have been listed; kept up to date from then on. */
   private readonly sortedNames = new Map<Tenant, CollectionName[]>();
@@ -20,7 +22,9 @@ export class Catalog {
   readonly toDrop = new Set<CollectionId>();
 
   /** `language`: of collections whose record names none. */
-  constructor(private readonly language: Language) {}
+  constructor(language: Language) {
+    this.kept = new KeptCollections(language);
+  }
 
   /** Takes over what the store holds. Called when shard 0 opens, again after each death of its worker. */
   load(collections: readonly StoredCollection[]): void {
@@ -74,13 +78,29 @@ export class Catalog {
     return { tenants: this.tenants?.size ?? 0, collections: this.byIds.size };
   }
 
+  ids(): CollectionId[] {
+    return [...this.byIds.keys()];
+  }
+
+  /** Ids by all else that a shard must know of them: of ten thousand collections there are few kinds. */
+  groups(): CollectionGroup[] {
+    const groups = new Map<string, { kind: CollectionGroup['kind']; ids: number[] }>();
+    for (const { id, generation, dim, language, precision } of this.byIds.values()) {
+      const name = `${generation} ${dim} ${language} ${precision}`;
+      const group = groups.get(name) ?? { kind: { generation, dim, language, precision }, ids: [] };
+      groups.set(name, group);
+      group.ids.push(id);
+    }
+    return Array.from(groups.values(), ({ kind, ids }) => ({ kind, ids: Uint32Array.from(ids) }));
+  }
+
   refs(): CollectionRef[] {
     return [...this.opened().values()].flatMap((collections) => [...collections.values()].map(refOf));
   }
 
   /** Answers it as it stands in the catalog. */
   put(stored: StoredCollection): Collection {
-    const collection = { ...stored, language: stored.language ?? this.language };
+    const collection = this.kept.keep(stored);
     const tenants = this.opened();
     const collections = tenants.get(collection.tenant) ?? new Map<CollectionName, Collection>();
     const names = collections.has(collection.name) ? undefined : this.sortedNames.get(collection.tenant);

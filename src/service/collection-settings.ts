@@ -4,6 +4,7 @@ import { AppError } from '../contract/errors.js';
 import { CONTROL_CHARACTERS } from '../contract/ids.js';
 import { CHUNK_OVERLAP_DEFAULT, CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DISPLAY_NAME_CHARACTERS_MAX } from '../contract/limits.js';
 import type { Language } from '../contract/language.js';
+import { PRECISION_DEFAULT, type Precision } from '../contract/precision.js';
 import type { Chunking, Collection, Space } from '../contract/resources.js';
 import { asksForEmbedder, type EmbedderChoice } from '../embedding/selection.js';
 import type { SearchSettings } from './context.js';
@@ -16,9 +17,10 @@ export interface CreateOptions extends EmbedderChoice {
   priority_key?: string | null;
   search_mode?: string | null;
   language?: Language | null;
+  precision?: Precision | null;
 }
 
-export type CollectionSettings = Pick<Collection, 'chunking' | 'priority_key' | 'search_mode' | 'language' | 'embedder_type' | 'embed_model' | 'embedder_config' | 'vector_space_key' | 'dim'> & {
+export type CollectionSettings = Pick<Collection, 'chunking' | 'priority_key' | 'search_mode' | 'language' | 'precision' | 'embedder_type' | 'embed_model' | 'embedder_config' | 'vector_space_key' | 'dim'> & {
   display_name?: string;
 };
 
@@ -34,6 +36,7 @@ export function settingsOf(options: CreateOptions, space: Space, instanceChunkin
     priority_key: priorityKey ?? PRIORITY_KEY_DEFAULT,
     search_mode: servedMode(options.search_mode ?? defaultMode(search.modes), search.modes),
     language: options.language ?? search.language,
+    precision: options.precision ?? PRECISION_DEFAULT,
   };
 }
 
@@ -72,4 +75,5 @@ export function assertSameSettings(options: CreateOptions, asked: CollectionSett
   }
   if (options.display_name != null && asked.display_name !== present.display_name) throw new AppError('collection_settings_conflict');
   if (options.language != null && asked.language !== present.language) throw new AppError('collection_settings_conflict', 'The collection exists with another language.');
+  if (options.precision != null && asked.precision !== present.precision) throw new AppError('collection_settings_conflict', 'The collection exists with another precision.');
 }

@@ -9,18 +9,24 @@ import type { QueryCache } from '../embedding/query-cache.js';
 import type { Rerankers } from '../embedding/rerankers.js';
 import type { BatchPool } from '../pool/batch-pool.js';
 import type { EmbedPool } from '../pool/embed-pool.js';
+import type { SearchPool } from '../pool/search-pool.js';
 import type { ShardPool } from '../pool/shard-pool.js';
 import type { ChunkLedger } from '../tenants/chunk-ledger.js';
 import type { TenantRegistry } from '../tenants/registry.js';
 import type { Catalog } from './catalog.js';
+import type { FanOut } from './fan-out.js';
 import type { Metrics } from './metrics.js';
+import type { RecallSampler } from './recall-sampler.js';
 import type { QueryLog } from './query-log.js';
+import type { UnderWay } from './under-way.js';
 
 export interface Context {
   readonly catalog: Catalog;
   readonly tenants: TenantRegistry;
   readonly chunkLedger: ChunkLedger;
   readonly shards: ShardPool;
+  readonly searches: SearchPool;
+  readonly fanOut: FanOut;
   /** The threads behind the embedders; the use cases ask `embedders`. */
   readonly embed: EmbedPool;
   readonly embedders: Embedders;
@@ -28,6 +34,9 @@ export interface Context {
   readonly queryCache: QueryCache;
   readonly batch: BatchPool;
   readonly queryLog: QueryLog;
+  readonly searchesUnderWay: UnderWay;
+  readonly recallsUnderWay: UnderWay;
+  readonly recallSampler: RecallSampler;
   readonly metrics: Metrics;
   readonly log: Log;
   readonly nowMs: () => number;

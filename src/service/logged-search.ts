@@ -21,10 +21,10 @@ export interface LoggedResult extends SearchResult {
 
 /** Throws what searchCollection throws; a search that fails is not logged. */
 export async function loggedSearch(context: Context, searcher: Searcher, tenant: Tenant, name: CollectionName, input: SearchInput): Promise<LoggedResult> {
-  const { catalog, queryLog, metrics, nowMs } = context;
+  const { catalog, queryLog, metrics, searchesUnderWay, nowMs } = context;
   const [executedAtMs, startedAtMs] = [nowMs(), performance.now()];
   const collection = catalog.find(tenant, name);
-  const result = await searchCollection(context, tenant, name, input);
+  const result = await searchesUnderWay.during(() => searchCollection(context, tenant, name, input));
   const latencyMs = performance.now() - startedAtMs;
   metrics.searched(result, latencyMs);
   // Dropped meanwhile: an entry would come after its log has gone.
@@ -36,8 +36,9 @@ export async function loggedSearch(context: Context, searcher: Searcher, tenant:
 /** The shared scope: counted, but not logged, for its owner would read what other tenants search. Throws what searchShared throws. */
 export async function sharedSearch(context: Context, input: SearchInput): Promise<SearchResult> {
   const startedAtMs = performance.now();
-  const result = await searchShared(context, input);
-  context.metrics.searched(result, performance.now() - startedAtMs);
+  const { metrics, searchesUnderWay } = context;
+  const result = await searchesUnderWay.during(() => searchShared(context, input));
+  metrics.searched(result, performance.now() - startedAtMs);
   return result;
 }
 
@@ -57,13 +58,15 @@ function entryOf(context: Context, searcher: Searcher, input: SearchInput, resul
   };
 }
 
-function restOf({ common, search }: Context, { q, filters, embeddedFilters, contentFilter, includeCommon, rerank, fusion, telling }: SearchInput, { timing, degraded }: SearchResult): LoggedRest {
+function restOf({ common, search }: Context, { q, filters, embeddedFilters, contentFilter, includeCommon, rerank, fusion, ef, exact, telling }: SearchInput, { timing, degraded }: SearchResult): LoggedRest {
   const rest: LoggedRest = { timing, ...(degraded && { degraded }) };
   if (filters) rest.filters = filters;
   if (embeddedFilters) rest.embedded_filters = embeddedFilters;
   if (contentFilter) rest.content_filter = contentFilter;
   if (rerank) rest.rerank = rerank;
   if (fusion) rest.fusion = fusionSettings(fusion, search.fusion);
+  if (ef !== undefined) rest.ef = ef;
+  if (exact) rest.exact = exact;
   for (const told of ['explain', 'relevance', 'highlight'] as const) if (telling?.[told]) rest[told] = true;
   if (includeCommon === undefined) return rest;
   const searched = includeCommon && q !== undefined && common.enabled && { common_tenant: common.tenant, common_collection: common.collection };

@@ -9,11 +9,11 @@ import type { QueryCache } from '../embedding/query-cache.js';
 import type { Context } from './context.js';
 import { takeInventory, type Inventory } from './inventory.js';
 import { lookUpInstances } from './metrics-embedders.js';
-import { lookedUp } from './metrics.js';
+import { lookedUp } from './metrics-looked-up.js';
 
 /** What is counted, and what is looked up when it is scraped: gauges, the query log's counters, and the process itself. */
 export function createPrometheusReport(context: Context): () => Promise<string> {
-  const { embedders, metrics, queryCache, queryLog, shards } = context;
+  const { embedders, metrics, queryCache, queryLog, searchesUnderWay, shards } = context;
   const registry = new Registry();
   let inventory: Inventory = { tenants: 0, collections: 0, documents: 0, chunks: 0 };
   lookedUp(registry, Gauge, 'sheaf_tenants', 'Tenants that have collections.', () => inventory.tenants);
@@ -22,6 +22,7 @@ export function createPrometheusReport(context: Context): () => Promise<string> 
   lookedUp(registry, Gauge, 'sheaf_chunks', 'Chunks.', () => inventory.chunks);
   lookedUp(registry, Gauge, 'sheaf_shards', 'Shards.', () => shards.size);
   lookedUp(registry, Gauge, 'sheaf_shards_open', 'Shards that answer.', () => shards.openCount);
+  lookedUp(registry, Gauge, 'sheaf_searches_under_way', 'Searches that wait for their hits.', () => searchesUnderWay.count);
   lookedUp(registry, Gauge, 'sheaf_query_log_waiting_bytes', 'Logged searches on their way to the disk.', () => queryLog.waitingBytes);
   lookedUp(registry, Counter, 'sheaf_query_log_appended_total', 'Searches written to the query log.', () => queryLog.counts.appended);
   lookedUp(registry, Counter, 'sheaf_query_log_dropped_total', 'Searches that went unlogged: the log was behind, or could not be written.', () => queryLog.counts.dropped);

@@ -1,9 +1,11 @@
 // What the server counts: requests, searches, ingests, and what they did. Plain numbers on the way of a request; Prometheus
 // reads them when it scrapes. One instance for each server, in the context; front thread. No label names a tenant.
-import { Counter, Histogram, Registry, type Gauge } from 'prom-client';
+import { Counter, Histogram, Registry } from 'prom-client';
 import { LatencyWindow } from '../base/latency-window.js';
 import type { ShardCounts } from '../contract/messages.js';
 import type { SearchTiming } from '../contract/resources.js';
+import { RecallMetrics } from './metrics-recall.js';
+import { lookedUp } from './metrics-looked-up.js';
 import { EmbedderMetrics } from './metrics-embedders.js';
 
 /** Half a millisecond to half a minute. */
@@ -42,25 +44,17 @@ export interface FinishedSearch {
   readonly degraded?: true;
 }
 
-/** A metric whose value is read when it is scraped, and costs nothing before. */
-export function lookedUp(registry: Registry, Kind: typeof Counter | typeof Gauge, name: string, help: string, read: () => number): void {
-  const registers = [registry];
-  new Kind({ name, help, registers, collect() {
-    this.reset();
-    this.inc(read());
-  } });
-}
-
 export class Metrics {
   readonly registry = new Registry();
   readonly startedAtMs = performance.now();
   readonly searchLatency = new LatencyWindow();
   readonly ingestLatency = new LatencyWindow();
   readonly embedders = new EmbedderMetrics(this.registry);
+  readonly recall = new RecallMetrics(this.registry);
   /** What each shard had when it was last asked. */
   readonly shardTotals = new Map<number, ShardCounts>();
   private readonly counted = {} as Counts;
-  private readonly resettable: { reset(): void }[] = [this.searchLatency, this.ingestLatency, this.embedders];
+  private readonly resettable: { reset(): void }[] = [this.searchLatency, this.ingestLatency, this.embedders, this.recall];
   private readonly answers: Counter<'method' | 'route' | 'status'>;
   private readonly durations = this.histogram('sheaf_http_request_duration_seconds', 'Time from the head of a request to the end of its reply.', 'route');
   private readonly phases = this.histogram('sheaf_search_phase_seconds', 'Time of the phases of searches.', 'phase');

@@ -1,5 +1,5 @@
 // Asks each shard about its items in one go, all shards side by side.
-// Used by the steps of a search, on the front thread.
+// Used where recall is measured, on the front thread.
 
 /** The answers stand in the order of `items`; `ask` answers in the order of those it is given. */
 export async function perShard<I extends { readonly shard: number }, A>(items: readonly I[], ask: (shard: number, items: I[]) => Promise<A[]>): Promise<A[]> {

@@ -17,6 +17,8 @@ export function replayQuery(context: Context, searcher: Searcher, { query, colle
     ...(rest.content_filter && { contentFilter: rest.content_filter }),
     ...(rest.rerank && { rerank: rest.rerank }),
     ...(rest.fusion && { fusion: rest.fusion }),
+    ...(rest.ef !== undefined && { ef: rest.ef }),
+    ...(rest.exact && { exact: rest.exact }),
     telling: { explain: rest.explain ?? false, relevance: rest.relevance ?? false, highlight: rest.highlight ?? false },
     ...(rest.include_common !== undefined && { includeCommon: rest.include_common }),
   };

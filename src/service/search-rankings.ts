@@ -1,19 +1,20 @@
-// What the shards rank by in a search: its vector, its words, or both, as the mode and the weights of its halves say. Called by the
+// What a search ranks by: its vector, its words, or both, as the mode and the weights of its halves say. Called by the
 // search use case, on the front thread.
+import type { Language } from '../contract/language.js';
 import { QUERY_CHARACTERS_MAX, QUERY_TOKENS_MAX } from '../contract/limits.js';
-import type { FusionSettings, HybridQuery, LexicalQuery } from '../contract/ranking.js';
+import type { FusionSettings } from '../contract/ranking.js';
 import type { Collection, SearchMode } from '../contract/resources.js';
+import type { LexicalSearch } from '../contract/search-messages.js';
 import { questionTerms } from '../text/rank-terms.js';
 import { distinctTokens } from '../text/tokenize.js';
 import type { Context } from './context.js';
-import { lexicalStatistics } from './lexical-statistics.js';
 import { checkHasText, queryVector, type Sought } from './query-vector.js';
 
 export interface Rankings {
   /** Absent: the hits are ranked by words alone, as mode hybrid ranks by them. */
   vector?: Float32Array;
   /** Of modes boost and hybrid. */
-  lexical?: LexicalQuery;
+  lexical?: LexicalSearch;
 }
 
 /** `unwanted`: the vectors weigh nothing. `unavailable`: the embedder does not answer, and the words may rank alone. */
@@ -29,18 +30,15 @@ export async function vectorOf(context: Context, collection: Collection, mode: S
 }
 
 /** Where there is no vector, the words rank alone, as they do in mode hybrid. */
-export async function rankingsOf(context: Context, collection: Collection, mode: SearchMode, { weights }: FusionSettings, { q }: Sought, embedded: Promise<EmbeddedQuery>): Promise<Rankings> {
-  const text = weights.lexical === 0 ? '' : wordsOfQuery(q);
-  const [vector, hybrid] = await Promise.all([embedded, mode === 'hybrid' ? hybridQuery(context, collection, text) : undefined]);
-  if (typeof vector === 'string') return mode === 'vector' ? {} : { lexical: hybrid ?? (await hybridQuery(context, collection, text)) };
-  const lexical = mode === 'boost' ? ({ mode, terms: distinctTokens(wordsOfQuery(q), QUERY_TOKENS_MAX) } as const) : hybrid;
-  return { vector, ...(lexical && { lexical }) };
+export function rankingsOf({ language }: Collection, mode: SearchMode, { weights }: FusionSettings, { q }: Sought, vector: EmbeddedQuery): Rankings {
+  const hybrid = (): LexicalSearch => ({ mode: 'hybrid', terms: weights.lexical === 0 ? [] : termsOf(q, language) });
+  if (typeof vector === 'string') return mode === 'vector' ? {} : { lexical: hybrid() };
+  if (mode === 'vector') return { vector };
+  return { vector, lexical: mode === 'boost' ? { mode, terms: distinctTokens(wordsOfQuery(q), QUERY_TOKENS_MAX) } : hybrid() };
 }
+
+/** The terms of a query that mode hybrid ranks by. */
+export const termsOf = (q: string | undefined, language: Language): string[] => questionTerms(wordsOfQuery(q), QUERY_TOKENS_MAX, language);
 
 /** As much of a query as words are looked for in. */
-export const wordsOfQuery = (q = ''): string => q.slice(0, QUERY_CHARACTERS_MAX);
-
-export async function hybridQuery(context: Context, collection: Collection, text: string): Promise<HybridQuery> {
-  const terms = questionTerms(text, QUERY_TOKENS_MAX, collection.language);
-  return { mode: 'hybrid', terms, statistics: await lexicalStatistics(context, collection, terms) };
-}
+const wordsOfQuery = (q = ''): string => q.slice(0, QUERY_CHARACTERS_MAX);

@@ -28,6 +28,9 @@ export interface SearchInput extends Sought {
   rerank?: RerankSettings;
   /** Of mode hybrid. */
   fusion?: Fusion;
+  /** Breadth of the walk; the index chooses where neither it nor `exact` is given. */
+  ef?: number;
+  exact?: true;
   telling?: Telling;
   /** Of the caller's key: ANDed to everything. */
   embeddedFilters?: Readonly<Record<string, unknown>>;
@@ -71,18 +74,22 @@ async function searchAll(context: Context, collections: readonly Collection[], m
   const timings = collections.map(noTime);
   const embedding = noTime();
   const depth = input.rerank ? { k: input.rerank.depth, withParts: true } : { k: input.k };
+  const { ef, exact } = input;
+  const breadth = { ...(ef !== undefined && { ef }), ...(exact && { exact }) };
   const fusion = fusionOf(context, mode, input, first !== undefined);
   if (!first) return { mode, timing: embedding, hits: [], ids: [] };
-  const embedded = timed(embedding, 'embed_ms', () => vectorOf(context, first, mode, fusion, input));
-  const searches = collections.map(async (collection, i) => {
-    const rankings = await rankingsOf(context, collection, mode, fusion, input, embedded);
-    const details = input.telling && (await detailsOf(context, collection, input.telling, input.q, rankings));
-    return searchShards(context, collection, { ...depth, ...narrowed, ...rankings, fusion, ...(details && { details }) }, timings[i] as SearchTiming);
+  const embedded = await timed(embedding, 'embed_ms', () => vectorOf(context, first, mode, fusion, input));
+  const searches = collections.map((collection, i) => {
+    const rankings = rankingsOf(collection, mode, fusion, input, embedded);
+    const details = input.telling && detailsOf(collection, input.telling, input.q, rankings);
+    if (rankings.vector && ef === undefined && !exact) context.recallSampler.offer(collection, { vector: rankings.vector, k: input.k, ...(narrowed.narrowing && { narrowing: narrowed.narrowing }) });
+    const signal = input.signal && { signal: input.signal };
+    return searchShards(context, collection, { ...depth, ...breadth, ...narrowed, ...rankings, fusion, ...(details && { details }), ...signal }, timings[i] as SearchTiming);
   });
   const candidates = mergeHits(await Promise.all(searches)).slice(0, depth.k);
   const timing = slowest([embedding, ...timings]);
   const found = input.rerank ? await timed(timing, 'rerank_ms', () => rerankHits(context, first.tenant, candidates, input)) : candidates;
-  const degraded = (await embedded) === 'unavailable';
+  const degraded = embedded === 'unavailable';
   return { mode, ...(degraded && { degraded }), timing, hits: found.map(({ json }) => json), ids: found.map(({ id }) => id) };
 }
 

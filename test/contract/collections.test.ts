@@ -31,18 +31,18 @@ test('create without a body takes the defaults of the instance', async () => {
   const { ok: _ok, latency_ms: _latency, request_id: _id, ...record } = json;
   assert.deepEqual(record, {
     collection: 'plain', name: 'plain', tenant: 'acme', display_name: 'plain', embed_model: 'static-minilm-512', embedder_type: 'builtin', embedder_config: {},
-    chunking: { strategy: 'fixed', size: 1000, overlap: 200 }, priority_key: 'prio_boost', search_mode: 'vector', language: 'english',
+    chunking: { strategy: 'fixed', size: 1000, overlap: 200 }, priority_key: 'prio_boost', search_mode: 'vector', language: 'english', precision: 'int16',
   });
 });
 
 test('create with options, and null for absent ones', async () => {
-  const body = { display_name: '  My docs ', embedder: 'builtin', chunking: { strategy: 'fixed', size: 100, overlap: null }, priority_key: 'rank', search_mode: 'vector', language: 'german', embed_model: null };
+  const body = { display_name: '  My docs ', embedder: 'builtin', chunking: { strategy: 'fixed', size: 100, overlap: null }, priority_key: 'rank', search_mode: 'vector', language: 'german', precision: 'int8', embed_model: null };
   const { status, json } = await call('POST', '/v1/collections/acme/options', body);
   assert.equal(status, 201, JSON.stringify(json));
-  assert.deepEqual([json.display_name, json.chunking, json.priority_key, json.language], ['My docs', { strategy: 'fixed', size: 100, overlap: 25 }, 'rank', 'german']);
+  assert.deepEqual([json.display_name, json.chunking, json.priority_key, json.language, json.precision], ['My docs', { strategy: 'fixed', size: 100, overlap: 25 }, 'rank', 'german', 'int8']);
   const { json: detail } = await call('GET', '/v1/collections/acme/options/detail');
   const { json: listing } = await call('GET', '/v1/collections/acme');
-  assert.deepEqual([detail.language, listing.collections.find(({ name }: { name: string }) => name === 'options').language], ['german', 'german']);
+  assert.deepEqual([detail.language, detail.precision, listing.collections.find(({ name }: { name: string }) => name === 'options').language], ['german', 'int8', 'german']);
 });
 
 test('creating it again with the same or no options is 201, with others a conflict of its own code', async () => {
@@ -55,7 +55,8 @@ test('creating it again with the same or no options is 201, with others a confli
   assertError(await call('POST', path, { embedder_type: 'identity', embedder_config: { dim: 3 } }), 400, 'invalid_embedder_config');
   assertError(await call('POST', path, { display_name: 'Two' }), 400, 'collection_settings_conflict');
   assertError(await call('POST', path, { language: 'none' }), 400, 'collection_settings_conflict');
-  assert.equal((await call('POST', path, { language: 'english' })).status, 201);
+  assertError(await call('POST', path, { precision: 'int8' }), 400, 'collection_settings_conflict');
+  assert.equal((await call('POST', path, { language: 'english', precision: 'int16' })).status, 201);
 });
 
 test('many at once create one collection', async () => {
@@ -81,6 +82,7 @@ const BAD_OPTIONS: [string, unknown, number, string][] = [
   ['a selector with detailed fields', { embedder: 'builtin', embed_model: 'x' }, 422, 'validation_error'],
   ['identity without dim', { embedder_type: 'identity' }, 400, 'invalid_embedder_config'],
   ['no such language', { language: 'klingon' }, 422, 'validation_error'],
+  ['no such precision', { precision: 'int4' }, 422, 'validation_error'],
   ['no such search mode', { search_mode: 'magic' }, 400, 'invalid_search_mode'],
 ];
 for (const [what, body, status, code] of BAD_OPTIONS) {

@@ -1,9 +1,10 @@
-// The same data gives the same answer whatever the number of shards, in every mode, with and without filters, and it is the one of
-// a naive twin that scores everything: over a random collection, after random replacements and deletions, and after a
-// worker has died.
+// The same data gives the same answer whatever the number of shards, and of the search workers at one search, in every mode, with and
+// without filters, and it is the one of a naive twin that scores everything: over a random collection, after random replacements
+// and deletions, and after a worker has died.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../src/base/prng.js';
+import { FanOut } from '../../src/service/fan-out.js';
 import { ready, startTestServer, type TestServer } from '../kit/server.js';
 import { naiveSearch, type TwinChunk, type TwinFusion, type TwinQuery } from './naive-search.js';
 
@@ -13,7 +14,9 @@ const PLAIN = '/v1/collections/acme/plain';
 const WORDS = ['whale', 'captain', 'submarine', 'Nautilus', 'sea', 'café', 'budget', 'parliament', 'dough', 'oven', 'violin', 'graph', 'Straße', '東京', 'engine', 'x1'];
 const DOCUMENTS = 120;
 
-const servers = await Promise.all(['1', '3'].map((shards) => startTestServer({ SHEAF_STORAGE__PARTITIONS: shards })));
+const servers = await Promise.all(['1', '3', '3'].map((shards) => startTestServer({ SHEAF_STORAGE__PARTITIONS: shards, SHEAF_SEARCH__THREADS: '3' })));
+// Of the last one every search is fanned out.
+(servers[2]!.context as { fanOut: FanOut }).fanOut = new FanOut(-1);
 const prng = createPrng(SEED);
 const pick = <T>(items: readonly T[]): T => items[prng.int(items.length)] as T;
 const sentence = (words: number): string => Array.from({ length: words }, () => pick(WORDS)).join(' ');
@@ -88,8 +91,9 @@ async function assertLikeTwin(searches: number, when: string): Promise<void> {
     const fusion = mode === 'hybrid' ? pick(fusions) : undefined;
     const query: TwinQuery = { q, mode, k: pick([1, 3, 10, 40]), fits, ...(fusion && { fusion }) };
     const what = `seed ${SEED}, ${when}, search ${i}: ${JSON.stringify({ ...query, ...narrowing })}`;
-    const [one, three] = await Promise.all(servers.map((server) => ask(server, { q, mode, k: query.k, ...narrowing, ...(fusion && { fusion }) })));
+    const [one, three, fannedOut] = await Promise.all(servers.map((server) => ask(server, { q, mode, k: query.k, ...narrowing, ...(fusion && { fusion }) })));
     assert.deepEqual(three, one, what);
+    assert.deepEqual(fannedOut, one, what);
     const expected = naiveSearch(await chunksFor(servers[0] as TestServer, q), query);
     assert.deepEqual(one?.map(({ id }) => id), expected.map(({ id }) => id), what);
     one?.forEach(({ score }, at) => assert.ok(Math.abs(score - (expected[at]?.score ?? NaN)) < 1e-9, what));

@@ -6,6 +6,7 @@ import { AppError } from '../../contract/errors.js';
 import { asCollectionName } from '../../contract/ids.js';
 import type { Collection } from '../../contract/resources.js';
 import type { Context } from '../../service/context.js';
+import { collectionMemory } from '../../service/collection-memory.js';
 import { countCollection } from '../../service/count-collections.js';
 import { createCollection } from '../../service/create-collection.js';
 import { deleteCollection } from '../../service/delete-collection.js';
@@ -44,8 +45,8 @@ export const postCollection =
     const [tenant, name] = collectionOf(request);
     const body = parseJson(await request.body.bytes(), true);
     const made = await createCollection(context, tenant, name, fitting(validateCreate(body ?? {}), 'body'));
-    const { display_name, embed_model, embedder_type, embedder_config, chunking, priority_key, search_mode, language } = made;
-    return { status: 201, json: { collection: name, name, tenant, display_name, embed_model, embedder_type, embedder_config, chunking, priority_key, search_mode, language } };
+    const { display_name, embed_model, embedder_type, embedder_config, chunking, priority_key, search_mode, language, precision } = made;
+    return { status: 201, json: { collection: name, name, tenant, display_name, embed_model, embedder_type, embedder_config, chunking, priority_key, search_mode, language, precision } };
   };
 
 export const getCollectionDetail =
@@ -53,8 +54,8 @@ export const getCollectionDetail =
   async (request) => {
     const [tenant, name] = collectionOf(request);
     const collection = context.catalog.get(tenant, name);
-    const { documents, chunks } = await countCollection(context, collection);
-    return { status: 200, json: { ...detailOf(collection), doc_count: documents, chunk_count: chunks } };
+    const [{ documents, chunks }, memory] = await Promise.all([countCollection(context, collection), collectionMemory(context, collection)]);
+    return { status: 200, json: { ...detailOf(collection), doc_count: documents, chunk_count: chunks, memory } };
   };
 
 /** The catalog's record without what is only ours. */

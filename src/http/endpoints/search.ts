@@ -16,7 +16,7 @@ import { collectionOf } from './path.js';
 import { searcherOf, searchReply } from './search-reply.js';
 
 /** Fields of a body that the query-string form does not take. */
-const BODY_ONLY: ReadonlySet<string> = new Set(['v', 'filters', 'content_filter', 'rerank', 'fusion', 'explain', 'relevance', 'highlight']);
+const BODY_ONLY: ReadonlySet<string> = new Set(['v', 'filters', 'content_filter', 'rerank', 'fusion', 'ef', 'exact', 'explain', 'relevance', 'highlight']);
 
 const validateBody = typia.createValidateEquals<SearchBody>();
 const validateQuery = typia.createValidate<SearchQuery>();
@@ -75,6 +75,7 @@ function inputOf(body: SearchBody, where: string, { filters: embeddedFilters }: 
     ...(includeCommon == null ? {} : { includeCommon }),
     ...(rerank == null ? {} : { rerank: rerankOf(rerank, k) }),
     ...(fusion == null ? {} : { fusion: checkedFusion(fusion) }),
+    ...breadthOf(body),
     ...tellingOf(body),
     ...(embeddedFilters === undefined ? {} : { embeddedFilters }),
     signal,
@@ -91,6 +92,11 @@ function checkedFusion(fusion: Fusion): Fusion {
   if (fusion.method === 'score' && fusion.k != null) throw invalidField(at('k'), 'k is of method rank', 'value_error', fusion.k);
   if (fusion.weights && fusion.weights.vector + fusion.weights.lexical === 0) throw invalidField(at('weights'), 'one of the weights should be more than 0', 'value_error');
   return fusion;
+}
+
+function breadthOf({ ef, exact }: SearchBody): { ef?: number; exact?: true } {
+  if (ef != null && exact) throw invalidField(['body', 'ef'], 'an exact search walks no graph: one of ef and exact is wanted', 'value_error', ef);
+  return { ...(ef == null ? {} : { ef }), ...(exact ? { exact } : {}) };
 }
 
 function tellingOf({ explain, relevance, highlight }: SearchBody): { telling?: Telling } {

@@ -7,6 +7,7 @@ import type { CommonFields, ErrorEnvelope } from '../../contract/api/common.js';
 import type { BatchAnswer, BatchBody, ChunkList, DeletedDocument, DocumentList, IngestBody, Ingested, StoredChunk, StoredDocument } from '../../contract/api/documents.js';
 import type { Health, Liveness, MetricsAnswer, MetricsReset, Readiness } from '../../contract/api/health.js';
 import type { QueryAnswer, QueryList, ReplayAnswer } from '../../contract/api/queries.js';
+import type { RecallAnswer, RecallBody } from '../../contract/api/recall.js';
 import type { SearchAnswer, SearchBody } from '../../contract/api/search.js';
 import type { CreatedKey, CreatedTenant, CreateKeyBody, CreateTenantBody, DeletedTenant, KeyList, RevokedKey, TenantProfile, UpdateTenantBody } from '../../contract/api/tenants.js';
 import type { EmbedderInventory, TenantEmbedderInventory, TenantList } from '../../contract/api/tenants.js';
@@ -19,6 +20,7 @@ export interface Requests {
   IngestBody: IngestBody;
   BatchBody: BatchBody;
   SearchBody: SearchBody;
+  RecallBody: RecallBody;
   CreateTenantBody: CreateTenantBody;
   UpdateTenantBody: UpdateTenantBody;
   CreateKeyBody: CreateKeyBody;
@@ -45,6 +47,7 @@ export interface Answers {
   StoredChunk: StoredChunk;
   BatchAnswer: BatchAnswer;
   SearchAnswer: SearchAnswer;
+  RecallAnswer: RecallAnswer;
   QueryList: QueryList;
   QueryAnswer: QueryAnswer;
   ReplayAnswer: ReplayAnswer;

@@ -7,7 +7,7 @@ import { PAGE } from '../parameters.js';
 
 const SPACE = { embed_model: 'static-minilm-512', embedder_type: 'builtin', embedder_config: {} };
 const SPACE_KEY = 'builtin:static-minilm-512:dim=512';
-const SETTINGS = { chunking: { strategy: 'fixed' as const, size: 1000, overlap: 200 }, priority_key: 'prio_boost', search_mode: 'vector' as const, language: 'english' as const };
+const SETTINGS = { chunking: { strategy: 'fixed' as const, size: 1000, overlap: 200 }, priority_key: 'prio_boost', search_mode: 'vector' as const, language: 'english' as const, precision: 'int16' as const };
 
 const CONFLICTS: readonly ErrorCode[] = ['chunking_conflict', 'search_mode_conflict', 'priority_key_conflict', 'collection_settings_conflict'];
 const MOVE_CODES: readonly ErrorCode[] = ['collection_not_found', 'collection_conflict', 'move_invalid', 'storage_full'];
@@ -35,7 +35,7 @@ export const COLLECTION_OPERATIONS = {
   createCollection: {
     tag: 'Collections',
     summary: 'Create a collection',
-    description: 'The body may be absent. Creating one that exists with the same options, or none, is 201 again. `embedder` goes alone or not at all beside `embedder_type`, `embed_model` and `embedder_config`. Chunking, priority key, search mode and language cannot be changed later.',
+    description: 'The body may be absent. Creating one that exists with the same options, or none, is 201 again. `embedder` goes alone or not at all beside `embedder_type`, `embed_model` and `embedder_config`. Chunking, priority key, search mode, language and precision cannot be changed later.',
     request: {
       required: false,
       content: jsonRequest('CreateBody', {
@@ -50,6 +50,7 @@ export const COLLECTION_OPERATIONS = {
   getCollection: {
     tag: 'Collections',
     summary: 'Settings and counts of a collection',
+    description: '`memory` is what the shards hold of it, in bytes; texts and metadata are on disk.',
     answer: jsonAnswer('CollectionDetail', {
       tenant: 'acme',
       name: 'docs',
@@ -62,6 +63,7 @@ export const COLLECTION_OPERATIONS = {
       ...SETTINGS,
       service_version: SERVICE_VERSION,
       schema_version: 1,
+      memory: { vectors: 368_640, codes: 0, graph: 6_144, postings: 51_200, text: 0 },
     }),
     codes: ['collection_not_found'],
   },

@@ -2,6 +2,7 @@
 // Read by ../operations.ts. Constants.
 import type { SearchAnswer, SearchBody } from '../../../contract/api/search.js';
 import type { ErrorCode } from '../../../contract/errors.js';
+import { RECALL_TIME_MAX_MS } from '../../../contract/limits.js';
 import { jsonAnswer, jsonRequest, type Operation } from '../operation.js';
 import { INCLUDE_COMMON, K, MODE, Q } from '../parameters.js';
 
@@ -27,6 +28,7 @@ const REQUESTS: Record<string, SearchBody> = {
   filtered: { q: 'submarine captain', filters: { lang: 'en', year: { $gte: 1870 } }, content_filter: { op: 'phrase', value: 'captain nemo' } },
   fused: { q: 'submarine captain', mode: 'hybrid', fusion: { method: 'score', weights: { vector: 0.6, lexical: 0.4 } } },
   told: { q: 'submarine captain', mode: 'hybrid', explain: true, relevance: true, highlight: true },
+  exact: { q: 'submarine captain', exact: true },
   reranked: { q: 'submarine captain', k: 3, rerank: { instance: 'cross', depth: 50 } },
 };
 
@@ -42,7 +44,8 @@ const FUSION = `\`fusion\` says how mode hybrid makes one score of its halves, b
 a half that weighs 0 is not searched. In another mode it is refused.`;
 const TOLD = `\`explain\` adds the parts of its score to each hit, \`relevance\` an estimate of how probable it is that it is relevant, \`highlight\` the best passage of
 its text and what matches in it.`;
-const RULES = `A collection that does not exist has no hits. ${FILTERS} ${RERANK} ${FUSION} ${TOLD}`;
+const BREADTH = '`ef` is the breadth of the walk through the graph of each shard, `exact` compares with every vector instead.';
+const RULES = `A collection that does not exist has no hits. ${FILTERS} ${RERANK} ${FUSION} ${BREADTH} ${TOLD}`;
 
 const shared = {
   tag: 'Search' as const,
@@ -66,6 +69,15 @@ export const SEARCH_OPERATIONS = {
     answer: jsonAnswer('SearchAnswer', SEARCH_ANSWER),
     codes: [...CODES, ...RERANK_CODES],
   },
+  measureRecall: {
+    tag: 'Search',
+    summary: 'How much of the true nearest the searches of a collection find',
+    description: `Compares up to \`sample\` queries with exact search: those of the query log (their vectors, without filters), or stored vectors, which are then left
+out of what they find. A hit that scores as high as the last of the true k nearest counts. It takes ${RECALL_TIME_MAX_MS / 1000} s at most (\`cut\`), and gives way to searches.`,
+    request: { required: false, content: jsonRequest('RecallBody', { defaults: {}, stored: { sample: 500, k: 10, ef: 200, source: 'stored' } }) },
+    answer: jsonAnswer('RecallAnswer', { tenant: 'acme', collection: 'docs', recall: 0.991, lowest: 0.8, k: 10, queries: 100, source: 'log', ef: null, qps: 3120, exact_qps: 95 }),
+    codes: ['collection_not_found', 'embedder_unavailable', 'search_failed'],
+  },
   searchSharedByQuery: {
     ...shared,
     summary: 'Search the shared scope by query string',
@@ -76,7 +88,7 @@ export const SEARCH_OPERATIONS = {
   searchShared: {
     ...shared,
     summary: 'Search the shared scope by text',
-    description: `${shared.description} A vector is refused: \`vector_query_not_allowed\`. ${FILTERS} ${RERANK} ${FUSION} ${TOLD}`,
+    description: `${shared.description} A vector is refused: \`vector_query_not_allowed\`. ${FILTERS} ${RERANK} ${FUSION} ${BREADTH} ${TOLD}`,
     request: { required: true, content: jsonRequest('SearchBody', REQUESTS) },
     answer: jsonAnswer('SearchAnswer', { ...SEARCH_ANSWER, query_id: undefined }),
     codes: [...CODES_OF_TEXT, ...RERANK_CODES, 'vector_query_not_allowed'],

@@ -1,0 +1,81 @@
+// What recall is measured with: the vectors of searches that were made, or of chunks that are stored. Both come one by one, as
+// they are wanted, so that a measurement that is cut short has not fetched the rest. Called by recall.ts; front thread.
+import { createPrng } from '../base/prng.js';
+import { RECALL_LOG_ENTRIES_MAX, RECALL_PAGE_BYTES, RECALL_PAGE_VECTORS } from '../contract/limits.js';
+import type { LoggedQuery } from '../contract/query-log.js';
+import type { Collection } from '../contract/resources.js';
+import type { Context } from './context.js';
+import { askIndexed } from './ask-indexed.js';
+import { refOf } from './catalog.js';
+import { perShard } from './per-shard.js';
+import { queryVector } from './query-vector.js';
+
+export interface Question {
+  readonly vector: Float32Array;
+  /** Id of the chunk whose vector it is: that it finds itself proves nothing. */
+  readonly own?: string;
+}
+
+const LOG_PAGE_ENTRIES = 500;
+
+/** Up to `sample` different searches by vector or text, the latest first. */
+export async function loggedSearches({ queryLog }: Context, { id, dim }: Collection, sample: number): Promise<LoggedQuery[]> {
+  const found = new Map<string, LoggedQuery>();
+  for (let offset = 0; offset < RECALL_LOG_ENTRIES_MAX && found.size < sample; offset += LOG_PAGE_ENTRIES) {
+    const page = await queryLog.list(id, { offset, limit: LOG_PAGE_ENTRIES });
+    const usable = page.filter(({ vector, text }) => (vector ? vector.length === dim : text !== ''));
+    for (const query of usable) if (found.size < sample) found.set(query.vector ? query.vector.join() : query.text, query);
+    if (page.length < LOG_PAGE_ENTRIES) break;
+  }
+  return [...found.values()];
+}
+
+/** A text is embedded again, unless its vector is kept. Throws as queryVector does. */
+export async function* loggedQuestions(context: Context, collection: Collection, searches: readonly LoggedQuery[], signal: AbortSignal): AsyncGenerator<Question> {
+  for (const { vector, text } of searches) {
+    const embedded = vector ?? (await queryVector(context, collection, 'vector', { q: text, signal }));
+    if (embedded) yield { vector: embedded };
+  }
+}
+
+/** `sample` of the stored vectors, spread evenly; the same ones for the same collection as long as it does not change. */
+export async function* storedQuestions({ shards }: Context, collection: Collection, sample: number): AsyncGenerator<Question> {
+  const ref = refOf(collection);
+  const counts = (await Promise.all(shards.askAll('counts', { collections: [ref.id] }))).map(([part]) => part?.chunks ?? 0);
+  const places = shuffled(evenPlaces(counts, sample), ref.id);
+  const pageLength = Math.max(1, Math.min(RECALL_PAGE_VECTORS, Math.floor(RECALL_PAGE_BYTES / (4 * ref.dim))));
+  for (let from = 0; from < places.length; from += pageLength) {
+    const page = await perShard(places.slice(from, from + pageLength), async (shard, ofShard): Promise<(Question | undefined)[]> => {
+      const { ids, vectors } = await askIndexed(() => shards.ask(shard, 'sampleVectors', { collection: ref, places: Float64Array.from(ofShard, ({ at }) => at) }));
+      return ids.map((own, i) => ({ own, vector: vectors.subarray(i * ref.dim, (i + 1) * ref.dim) }));
+    });
+    // A shard answers fewer where rows are gone.
+    for (const question of page) if (question) yield question;
+  }
+}
+
+interface Place {
+  readonly shard: number;
+  /** From 0 to 1, of the ordinals of the shard. */
+  readonly at: number;
+}
+
+/** Of each shard as many as its share of the chunks. */
+function evenPlaces(counts: readonly number[], sample: number): Place[] {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const share = Math.min(1, sample / total);
+  return counts.flatMap((count, shard) => {
+    const ofShard = Math.ceil(count * share);
+    return Array.from({ length: ofShard }, (_, i): Place => ({ shard, at: (i + 0.5) / ofShard }));
+  });
+}
+
+/** Any beginning of it is spread as evenly as all. */
+function shuffled(places: Place[], seed: number): Place[] {
+  const prng = createPrng(seed);
+  for (let i = places.length - 1; i > 0; i--) {
+    const other = prng.int(i + 1);
+    [places[i], places[other]] = [places[other] as Place, places[i] as Place];
+  }
+  return places;
+}

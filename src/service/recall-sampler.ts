@@ -1,0 +1,76 @@
+// Checks now and then what a search has found: the search is kept, and when no other is under way it is made again, as it was and
+// exactly. What is found goes to the metrics. A check takes a thousandth of the time at most; under load there is none.
+// One instance for each server, in the context; front thread.
+import type { Log } from '../base/log.js';
+import { RECALL_K_MAX } from '../contract/limits.js';
+import type { Narrowing } from '../contract/ranking.js';
+import type { Collection } from '../contract/resources.js';
+import type { Recalled } from '../rank/recall.js';
+
+/** A search that named neither `ef` nor `exact`. */
+export interface SampledSearch {
+  vector: Float32Array;
+  k: number;
+  narrowing?: Narrowing;
+}
+
+export interface RecallSamplerOptions {
+  /** Between two checks at least; 0: there are none. */
+  everyMs: number;
+  compare: (collection: Collection, search: SampledSearch) => Promise<Recalled>;
+  isBusy: () => boolean;
+  sampled: (collection: Collection, recalled: Recalled) => void;
+  log: Log;
+}
+
+/** A moment without searches is looked for so often, then another search is waited for. */
+const RECHECK_MS = 50;
+const RECHECKS_MAX = 100;
+/** Of the time, one part in so many. */
+const SHARE = 1000;
+
+export class RecallSampler {
+  private dueAtMs = 0;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly options: RecallSamplerOptions) {}
+
+  /** A search has been made. */
+  offer(collection: Collection, { vector, k, narrowing }: SampledSearch): void {
+    if (this.options.everyMs === 0 || this.timer || performance.now() < this.dueAtMs) return;
+    this.dueAtMs = Infinity;
+    this.wait(collection, { vector, k: Math.min(k, RECALL_K_MAX), ...(narrowing && { narrowing }) }, RECHECKS_MAX);
+  }
+
+  close(): void {
+    this.dueAtMs = Infinity;
+    clearTimeout(this.timer);
+  }
+
+  private wait(collection: Collection, search: SampledSearch, rechecks: number): void {
+    this.timer = setTimeout(() => {
+      if (!this.options.isBusy()) void this.check(collection, search);
+      else if (rechecks > 0) this.wait(collection, search, rechecks - 1);
+      else this.rest(0);
+    }, RECHECK_MS).unref();
+  }
+
+  /** A collection that is gone meanwhile, or a shard that is away, is no fault: then there is no sample. */
+  private async check(collection: Collection, search: SampledSearch): Promise<void> {
+    const { compare, sampled, log } = this.options;
+    const startedAtMs = performance.now();
+    try {
+      const recalled = await compare(collection, search);
+      if (recalled.wanted > 0) sampled(collection, recalled);
+      log.debug({ tenant: collection.tenant, collection: collection.name, ...recalled }, 'recall of a search');
+    } catch (error) {
+      log.debug({ reason: (error as Error).message }, 'a search could not be checked');
+    }
+    this.rest(performance.now() - startedAtMs);
+  }
+
+  private rest(tookMs: number): void {
+    this.timer = undefined;
+    this.dueAtMs = performance.now() + Math.max(this.options.everyMs, SHARE * tookMs);
+  }
+}

@@ -1,0 +1,99 @@
+// Use case: how good the searches of a collection are, measured on itself: real queries, searched as ever and exactly. One after the
+// other, with pauses while others search, for a bounded time: a measurement must not be felt. Called by its endpoint; front thread.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '../contract/errors.js';
+import { RECALL_LOGGED_MIN, RECALL_TIME_MAX_MS, RECALLS_MAX } from '../contract/limits.js';
+import type { RecallAnswer } from '../contract/api/recall.js';
+import type { Collection, SearchTiming } from '../contract/resources.js';
+import { recalled, type Recalled } from '../rank/recall.js';
+import type { Context } from './context.js';
+import { loggedQuestions, loggedSearches, storedQuestions, type Question } from './recall-questions.js';
+import { searchShards, type FoundHit, type ShardQuery } from './search-shards.js';
+
+export interface RecallWish {
+  sample: number;
+  k: number;
+  ef?: number;
+  source?: 'log' | 'stored';
+  /** Aborted when nobody waits for the answer any more. */
+  signal: AbortSignal;
+}
+
+export type Measured = Omit<RecallAnswer, 'tenant' | 'collection'>;
+
+export interface Comparison extends Recalled {
+  /** Time of ranking. */
+  readonly searchMs: number;
+  readonly exactMs: number;
+}
+
+const RETRY_AFTER_S = 5;
+
+type Breadth = { readonly ef?: number } | { readonly exact: true };
+
+/** Throws as a search does where a logged text cannot be embedded, unless stored vectors would do; `overloaded` while others measure. */
+export async function measureRecall(context: Context, collection: Collection, wish: RecallWish): Promise<Measured> {
+  const { recallsUnderWay } = context;
+  if (recallsUnderWay.count >= RECALLS_MAX) throw new AppError('overloaded', 'Recall is being measured already.', { retryAfterS: RETRY_AFTER_S });
+  return recallsUnderWay.during(() => measure(context, collection, wish));
+}
+
+async function measure(context: Context, collection: Collection, wish: RecallWish): Promise<Measured> {
+  const searches = wish.source === 'stored' ? [] : await loggedSearches(context, collection, wish.sample);
+  if (wish.source === 'log' || (wish.source === undefined && searches.length >= Math.min(RECALL_LOGGED_MIN, wish.sample))) {
+    try {
+      return await compareAll(context, collection, wish, 'log', loggedQuestions(context, collection, searches, wish.signal));
+    } catch (error) {
+      if (wish.source === 'log' || !(error instanceof AppError && error.code === 'embedder_unavailable')) throw error;
+    }
+  }
+  return compareAll(context, collection, wish, 'stored', storedQuestions(context, collection, wish.sample));
+}
+
+async function compareAll(context: Context, collection: Collection, { k, ef, sample, signal }: RecallWish, source: 'log' | 'stored', questions: AsyncIterable<Question>): Promise<Measured> {
+  const untilMs = performance.now() + RECALL_TIME_MAX_MS;
+  const compared: Comparison[] = [];
+  let isCut = false;
+  for await (const { vector, own } of questions) {
+    isCut = signal.aborted || performance.now() > untilMs;
+    if (isCut || compared.length === sample) break;
+    const startedAtMs = performance.now();
+    compared.push(await compare(context, collection, { vector, k, ...(ef !== undefined && { ef }) }, own));
+    await giveWay(context, performance.now() - startedAtMs);
+  }
+  return { ...summed(compared), k, source, ef: ef ?? null, ...(isCut && { cut: true as const }) };
+}
+
+/** Searches twice. `own` is left out of both answers. */
+export async function compare(context: Context, collection: Collection, { vector, k, ef, narrowing }: Pick<ShardQuery, 'vector' | 'k' | 'ef' | 'narrowing'>, own?: string): Promise<Comparison> {
+  const search = async (breadth: Breadth): Promise<{ hits: FoundHit[]; ms: number }> => {
+    const timing: SearchTiming = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 };
+    const depth = own === undefined ? k : k + 1;
+    const hits = await searchShards(context, collection, { ...(vector && { vector }), k: depth, ...(narrowing && { narrowing }), narrowed: { fields: [] }, fusion: context.search.fusion, ...breadth }, timing);
+    return { hits: hits.filter(({ id }) => id !== own), ms: timing.search_ms };
+  };
+  const found = await search(ef === undefined ? {} : { ef });
+  const exact = await search({ exact: true });
+  return { ...recalled(found.hits, exact.hits, k), searchMs: found.ms, exactMs: exact.ms };
+}
+
+/** While others search, at most half of the time is taken. */
+async function giveWay({ searchesUnderWay }: Context, tookMs: number): Promise<void> {
+  if (searchesUnderWay.count > 0) await sleep(tookMs);
+}
+
+function summed(compared: readonly Comparison[]): Pick<Measured, 'recall' | 'lowest' | 'queries' | 'qps' | 'exact_qps'> {
+  const usable = compared.filter(({ wanted }) => wanted > 0);
+  if (usable.length === 0) return { recall: null, lowest: null, queries: 0, qps: null, exact_qps: null };
+  const sum = (of: (comparison: Comparison) => number): number => usable.reduce((total, comparison) => total + of(comparison), 0);
+  const rate = (ms: number): number => Math.round((usable.length / ms) * 1000);
+  return {
+    recall: rounded(sum(({ found }) => found) / sum(({ wanted }) => wanted)),
+    lowest: rounded(Math.min(...usable.map(({ found, wanted }) => found / wanted))),
+    queries: usable.length,
+    qps: rate(sum(({ searchMs }) => searchMs)),
+    exact_qps: rate(sum(({ exactMs }) => exactMs)),
+  };
+}
+
+const rounded = (share: number): number => Math.round(share * 10_000) / 10_000;
