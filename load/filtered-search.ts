@@ -10,15 +10,18 @@ import type { CollectionRef } from '../src/contract/messages.js';
 import { packDocument } from '../src/contract/prepared-document.js';
 import type { Narrowing } from '../src/contract/ranking.js';
 import { parseFilter } from '../src/rank/parse-filter.js';
+import { ShardReader } from '../src/store/shard-reader.js';
 import { ShardStore } from '../src/store/shard-store.js';
 import { countBits } from '../workers/shard/bitmaps.js';
 import { Kernel } from '../workers/shard/kernel.js';
 import { buildFields } from '../workers/shard/part-fields.js';
 import { buildWords } from '../workers/shard/part-words.js';
-import { prepareSelection, select } from '../workers/shard/selection.js';
-import { search } from '../workers/shard/search.js';
+import { prepare } from '../workers/shard/prepare.js';
 import { Shard } from '../workers/shard/shard.js';
 import { applyWrites, type DocumentWrite } from '../workers/shard/write.js';
+import { rankPart } from '../workers/search/rank-part.js';
+import { select } from '../workers/search/selection.js';
+import { ShardView } from '../workers/search/shard-view.js';
 import { readArguments } from './kit/arguments.js';
 import { printTable, whole } from './kit/report.js';
 import { cpuMs } from './kit/word-peers.js';
@@ -35,7 +38,7 @@ const rows = number('rows', tiny ? 2000 : 100_000);
 const set = tiny ? clustered(rows, 64, 1) : (windows(rows) ?? clustered(rows, 384, 1));
 const texts = (tiny ? undefined : readWordWindows(rows)?.windows) ?? ['one two three', 'four five six'];
 const dim = set.rows[0]?.length ?? 0;
-const ref: CollectionRef = { id: 1 as CollectionId, generation: 1, dim, language: 'none' };
+const ref: CollectionRef = { id: 1 as CollectionId, generation: 1, dim, language: 'none', precision: 'int16' };
 const prng = createPrng(1);
 
 /** A document's metadata: a field that one in so many documents has, and what metadata usually are. */
@@ -55,13 +58,13 @@ const noisy = (row: Float32Array): Float32Array => row.map((value) => value + 0.
 
 function fill(shard: Shard): void {
   for (let i = 0; i < rows / CHUNKS_PER_DOCUMENT; i += BATCH) applyWrites(shard, Array.from({ length: Math.min(BATCH, rows / CHUNKS_PER_DOCUMENT - i) }, (_, n) => put(i + n)));
-  for (const { index } of shard.allParts()) while (index.linkSome(64) > 0);
+  for (const { index } of shard.parts.all()) while (index.linkSome(64) > 0);
 }
 
 /** CPU time of making the indexes of metadata and of words, and their bytes a chunk. */
 function index(shard: Shard): string {
   const part = shard.part(ref.id)!;
-  prepareSelection(shard, part, { filters: [{ all: [] }], content: { op: 'phrase', value: 'x' } });
+  prepare(shard, { op: 'prepare', collection: ref, words: true, fields: true });
   const startedAt = cpuMs();
   buildFields(shard, part, Infinity);
   const fieldsMs = cpuMs() - startedAt;
@@ -86,27 +89,40 @@ const CASES: [string, Narrowing | undefined][] = [
   ['content contains', { filters: [], content: { op: 'contains', value: tiny ? 'wo thr' : 'oundary layer fl' } }],
 ];
 
-function measure(shard: Shard, narrowing: Narrowing | undefined): string[] {
-  const part = shard.part(ref.id)!;
-  const ask = (vector: Float32Array): number => search(shard, { op: 'search', collection: ref, vector, k: K, ...(narrowing && { narrowing }) })?.filterMs ?? NaN;
+/** Runs `work` as a search worker would. */
+function viewed<T>(work: (view: ShardView) => T): T | undefined {
+  return kernel.read((incarnation) => {
+    const view = new ShardView(0, incarnation, kernel, reader, ref);
+    try {
+      return work(view);
+    } finally {
+      view.end();
+    }
+  });
+}
+
+function measure(narrowing: Narrowing | undefined): string[] {
+  const ask = (vector: Float32Array): number => viewed((view) => rankPart(view, { vector, k: K, ...(narrowing && { narrowing }) }).filterMs) ?? NaN;
   const queries = set.queries.slice(0, tiny ? 5 : QUERIES);
   ask(queries[0] as Float32Array);
   const startedAt = cpuMs();
   const filterMs = queries.map(ask).sort((a, b) => a - b)[queries.length >> 1] as number;
   const rate = (queries.length / (cpuMs() - startedAt)) * 1000;
-  return [narrowing ? whole(countBits(select(shard, part, narrowing))) : whole(rows), filterMs.toFixed(3), whole(rate)];
+  return [narrowing ? whole(viewed((view) => countBits(select(view, view.part!, narrowing))) ?? 0) : whole(rows), filterMs.toFixed(3), whole(rate)];
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'sheaf-filters-'));
 const module = new WebAssembly.Module(readFileSync(new URL('../workers/shard/kernel.wasm', import.meta.url)));
-const shard = new Shard(ShardStore.open(folder, false), new Kernel(module, new WebAssembly.Memory({ initial: 64, maximum: 65536, shared: true })));
+const kernel = new Kernel(module, new WebAssembly.Memory({ initial: 64, maximum: 65536, shared: true }));
+const shard = new Shard(ShardStore.open(folder, false), kernel);
+const reader = new ShardReader(folder);
 try {
   shard.load([]);
   fill(shard);
   const indexed = index(shard);
-  const table = CASES.map(([name, narrowing]) => [name, ...measure(shard, narrowing)]);
+  const table = CASES.map(([name, narrowing]) => [name, ...measure(narrowing)]);
   printTable(`${set.name}: ${whole(rows)} chunks, ${K} best; ${indexed}`, [['filter', 'chunks that fit', 'filter ms (median)', 'searches/s of CPU'], ...table]);
 } finally {
-  shard.store.close();
+  shard.close();
   rmSync(folder, { recursive: true, force: true });
 }

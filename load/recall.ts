@@ -44,7 +44,7 @@ function recall(truth: Measured, found: Measured): number {
 
 function report(set: VectorSet): void {
   const dim = set.rows[0]?.length ?? 0;
-  const index = createKernel().createIndex(dim, 1);
+  const index = createKernel().createIndex(dim, { graphMin: 1 });
   const putS = seconds(() => set.rows.forEach((row, ordinal) => index.put(ordinal, row)));
   const truth = measure(set.queries, (query) => index.search(query, K, { exact: true }).ordinals);
   const linkS = seconds(() => {

@@ -1,6 +1,7 @@
 // The vectors that loads are run on: real ones from the data folder beside the project, where it is there, and seeded ones.
 // Used by the programs that measure the kernel itself, without a server.
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
 import { createPrng, type Prng } from '../src/base/prng.js';
 import { CHUNK_OVERLAP_DEFAULT, CHUNK_SIZE_DEFAULT } from '../src/contract/limits.js';
 import { chunkText } from '../src/text/chunk.js';
@@ -28,6 +29,41 @@ export function cranfield(): VectorSet | undefined {
   if (!existsSync(CRANFIELD)) return undefined;
   const all = readRows(CRANFIELD);
   return { name: 'cranfield-minilm-384d', rows: all.slice(0, -198), queries: all.slice(-198) };
+}
+
+const GLOVE = '../shared/data/glove-10k-50d/vectors.npy';
+const SIFT = '../shared/data/siftsmall';
+const MNIST = '../shared/data/mnist-t10k/t10k-images-idx3-ubyte.gz';
+const MNIST_PIXELS = 784;
+/** Of sets that come without queries, so many of the last rows are kept out as such. */
+const KEPT_OUT = 200;
+
+/** 50-d vectors of words: a flat spectrum. */
+export function glove(): VectorSet | undefined {
+  if (!existsSync(GLOVE)) return undefined;
+  const all = readRows(GLOVE);
+  return { name: 'glove-10k-50d', rows: all.slice(0, -KEPT_OUT), queries: all.slice(-KEPT_OUT) };
+}
+
+/** 128-d descriptors of pictures, whole numbers; its queries. Ranked by cosine here, so its own truth does not count. */
+export function sift(): VectorSet | undefined {
+  if (!existsSync(SIFT)) return undefined;
+  return { name: 'siftsmall', rows: readFvecs(`${SIFT}/siftsmall_base.fvecs`), queries: readFvecs(`${SIFT}/siftsmall_query.fvecs`) };
+}
+
+/** 784 pixels of handwritten digits. */
+export function mnist(): VectorSet | undefined {
+  if (!existsSync(MNIST)) return undefined;
+  const pixels = gunzipSync(readFileSync(MNIST)).subarray(16);
+  const all = Array.from({ length: pixels.length / MNIST_PIXELS }, (_, i) => Float32Array.from(pixels.subarray(i * MNIST_PIXELS, (i + 1) * MNIST_PIXELS)));
+  return { name: 'mnist-t10k', rows: all.slice(0, -KEPT_OUT), queries: all.slice(-KEPT_OUT) };
+}
+
+/** Each row behind its length, little-endian. */
+function readFvecs(path: string): Float32Array[] {
+  const bytes = readFileSync(path);
+  const dim = bytes.readInt32LE(0);
+  return Array.from({ length: bytes.length / (4 + 4 * dim) }, (_, row) => Float32Array.from({ length: dim }, (_, i) => bytes.readFloatLE((row * (dim + 1) + 1 + i) * 4)));
 }
 
 /** What the server makes of the Cranfield collection: chunks of the default size by the built-in embedder, 512-d; real queries. */

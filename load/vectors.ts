@@ -1,60 +1,94 @@
 // Vector search side by side, one thread each, on the same vectors and in one run: recall@10 and rate over ef, the rate at recall
-// .95 and .99, rate of building and bytes a vector, by CPU time; and a chart of it. Our index and its exact scan beside
-// hnswlib-node. npm run bench:vectors -- [--rows N] [--chart FILE.svg] [--fresh 1] [--tiny]; graphs are kept between runs.
-import { existsSync, writeFileSync } from 'node:fs';
+// .95 and .99, rate of building and bytes a vector, by CPU time; and a chart of it. Our index and its exact scan beside native ones.
+// npm run bench:vectors -- [--sets a,b] [--peers a,b] [--rows N] [--charts FOLDER] [--fresh 1] [--tiny]; graphs are kept between runs.
+import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { readArguments } from './kit/arguments.js';
-import { codedEngine } from './kit/coded-engine.js';
 import { hnswlibEngine } from './kit/hnswlib-engine.js';
+import { hnswlibWasmEngine } from './kit/hnswlib-wasm-engine.js';
 import { chartOf } from './kit/recall-chart.js';
-import { largestRecall, qpsAt, sweep, type CurvePoint } from './kit/recall-curve.js';
+import { curveOf, largestRecall, qpsAt, type Curve } from './kit/recall-curve.js';
 import { printTable, whole } from './kit/report.js';
-import { buildIndex, graphEngine, K, scanEngine, type BuiltIndex, type VectorEngine } from './kit/vector-engines.js';
-import { readNpy } from './npy.js';
-import { clustered, windows, type VectorSet } from './vector-sets.js';
+import { usearchEngine } from './kit/usearch-engine.js';
+import { buildIndex, DEFAULT_EF, graphEngine, K, scanEngine, type VectorEngine } from './kit/vector-engines.js';
+import { pythonCurves, PYTHON_PEERS } from './kit/vector-peers.js';
+import { truthOf } from './kit/vector-truth.js';
+import { clustered, cranfield, cranfieldChunks, glove, mnist, sift, windows, type VectorSet } from './vector-sets.js';
 
-const NEIGHBORS = '../shared/data/minilm-windows-60k/neighbors.npy';
-const WINDOWS = 60_000;
-/** A code of one line of memory, and of two. */
-const SHAPES = [{ axes4: 64, axes2: 128 }, { axes4: 192, axes2: 0 }];
+const WINDOWS_ROWS = 60_000;
+const CLUSTERED_ROWS = 100_000;
 /** A scan takes milliseconds. */
 const SCANNED_QUERIES = 50;
+/** It builds 300 rows a second and answers 300 queries: beyond so many rows it is measured only when it is named. */
+const HNSWLIB_WASM_ROWS_MAX = 10_000;
+/** Its rates stand in the columns of ratios. */
+const BASE = 'hnswlib-node';
 
-/** The nearest of all rows by the file beside the vectors, or, of fewer rows, by a scan. */
-function truthOf({ rows, queries }: VectorSet, { index }: BuiltIndex): ArrayLike<number>[] {
-  if (rows.length < WINDOWS || !existsSync(NEIGHBORS)) return queries.map((query) => index.search(query, K, { exact: true }).ordinals);
-  const { shape, values } = readNpy(NEIGHBORS);
-  const depth = shape[1]!;
-  return queries.map((_, i) => values.subarray(i * depth, i * depth + K));
+const { tiny, number, text } = readArguments('sets', 'peers', 'rows', 'charts', 'fresh');
+const fresh = tiny || number('fresh', 0) > 0;
+const named = text('peers')?.split(',');
+const wants = (peer: string): boolean => named?.includes(peer) ?? true;
+
+const SETS: Readonly<Record<string, () => VectorSet | undefined>> = {
+  windows: () => windows(number('rows', WINDOWS_ROWS)),
+  cranfield,
+  chunks: cranfieldChunks,
+  glove,
+  sift,
+  mnist,
+  clustered: () => clustered(number('rows', CLUSTERED_ROWS), 384, 1),
+};
+
+async function curvesOf(set: VectorSet): Promise<Curve[]> {
+  const built = buildIndex(set, fresh);
+  const truth = truthOf(set, built.index);
+  const engines: (VectorEngine | undefined)[] = [
+    wants(BASE) ? await hnswlibEngine(set, fresh) : undefined,
+    graphEngine(set, built),
+    wants('int8') ? graphEngine(set, buildIndex(set, fresh, 'int8')) : undefined,
+    wants('usearch') ? await usearchEngine(set, fresh) : undefined,
+    isWasmWanted(set) ? await hnswlibWasmEngine(set) : undefined,
+  ];
+  const curves = engines.filter((engine) => engine !== undefined).map((engine) => curveOf(engine, truth));
+  curves.push(...pythonCurves(set, truth, PYTHON_PEERS.filter(wants)));
+  if (wants('scan')) curves.push(curveOf(scanEngine(set, built), truth.slice(0, SCANNED_QUERIES)));
+  return curves;
 }
 
-function printCurves(curves: readonly { engine: VectorEngine; points: readonly CurvePoint[] }[], title: string): void {
-  const peer = curves.find(({ engine }) => engine.name.startsWith('hnswlib'))?.points ?? [];
-  const at = (points: readonly CurvePoint[], recall: number): string[] => {
-    const [qps, other] = [qpsAt(points, recall), qpsAt(peer, recall)];
+function isWasmWanted({ rows }: VectorSet): boolean {
+  const isWanted = named?.includes('hnswlib-wasm') ?? rows.length <= HNSWLIB_WASM_ROWS_MAX;
+  if (!isWanted && !named) console.log(`skipped: hnswlib-wasm (it takes minutes with ${whole(rows.length)} rows; --peers hnswlib-wasm has it)`);
+  return isWanted;
+}
+
+function print(curves: readonly Curve[], title: string): void {
+  const base = curves.find(({ name }) => name.startsWith(BASE))?.points ?? [];
+  const at = ({ points }: Curve, recall: number): string[] => {
+    const [qps, other] = [qpsAt(points, recall), qpsAt(base, recall)];
     return [Number.isNaN(qps) ? '-' : whole(qps), Number.isNaN(qps / other) ? '-' : (qps / other).toFixed(2)];
   };
-  const rows = curves.map(({ engine: { name, buildRate, bytesAVector }, points }) => [
-    name, ...at(points, 0.95), ...at(points, 0.99), largestRecall(points).toFixed(4), Number.isNaN(buildRate) ? '-' : whole(buildRate), whole(bytesAVector),
-  ]);
+  const rows = curves.map((curve) => {
+    const { name, buildRate, bytesAVector, points } = curve;
+    return [name, ...at(curve, 0.95), ...at(curve, 0.99), largestRecall(points).toFixed(4), Number.isNaN(buildRate) ? '-' : whole(buildRate), bytesAVector === 0 ? '-' : whole(bytesAVector)];
+  });
   printTable(title, [['', 'QPS .95', 'ratio', 'QPS .99', 'ratio', 'max recall', 'built/s', 'bytes'], ...rows]);
-  for (const { engine, points } of curves) {
-    console.log(`${engine.name}: ${points.map(({ ef, rerank, recall, qps }) => `${ef}${rerank === undefined ? '' : `/${rerank}`} ${recall.toFixed(4)} ${Math.round(qps)}`).join(' | ')}`);
+  for (const { name, points } of curves.filter((curve) => curve.points.length > 1)) {
+    console.log(`${name}: ${points.map(({ ef, recall, qps }) => `${ef === DEFAULT_EF ? 'default' : ef} ${recall.toFixed(4)} ${Math.round(qps)}`).join(' | ')}`);
   }
 }
 
-const { tiny, number, text } = readArguments('rows', 'chart', 'fresh');
-const rows = number('rows', WINDOWS);
-const set = (tiny ? undefined : windows(rows)) ?? clustered(tiny ? 1000 : rows, tiny ? 64 : 384, 1);
-const fresh = tiny || number('fresh', 0) > 0;
-const built = buildIndex(set, fresh);
-const truth = truthOf(set, built);
-const engines = [await hnswlibEngine(set, fresh), graphEngine(set, built), ...SHAPES.map((shape) => codedEngine(set, built, shape))].filter((engine) => engine !== undefined);
-const scan = scanEngine(set, built);
-const curves = engines.map((engine) => ({ engine, points: sweep(engine, truth) }));
-curves.push({ engine: scan, points: sweep(scan, truth.slice(0, SCANNED_QUERIES)) });
-const title = `${set.name}: ${whole(set.rows.length)} rows, ${set.queries.length} queries, the ${K} nearest, ef (and rows scored again)`;
-printCurves(curves, title);
-const chart = text('chart') ?? `${tmpdir()}/sheaf-vectors.svg`;
-writeFileSync(chart, chartOf(title, curves.map(({ engine, points }) => ({ name: engine.name, points }))));
-console.log(`chart: ${chart}`);
+const sets = tiny ? [clustered(1000, 64, 1)] : (text('sets')?.split(',') ?? Object.keys(SETS)).map((name) => {
+  const read = SETS[name];
+  if (!read) throw new TypeError(`--sets takes ${Object.keys(SETS).join(', ')}`);
+  const set = read();
+  if (!set) console.log(`skipped: ${name} is not there`);
+  return set;
+});
+for (const set of sets.filter((present) => present !== undefined)) {
+  const title = `${set.name}: ${whole(set.rows.length)} rows, ${set.queries.length} queries, the ${K} nearest`;
+  const curves = await curvesOf(set);
+  print(curves, title);
+  const chart = `${text('charts') ?? tmpdir()}/sheaf-vectors-${set.name.replaceAll(/[^\w]+/g, '-')}.svg`;
+  writeFileSync(chart, chartOf(title, curves));
+  console.log(`chart: ${chart}`);
+}

@@ -3,7 +3,7 @@
 import { existsSync, statSync } from 'node:fs';
 import type { VectorSet } from '../vector-sets.js';
 import { keepFigures, keptFigures, keptPath } from './kept-builds.js';
-import { K, type VectorEngine } from './vector-engines.js';
+import { EFS, K, unitRow, type VectorEngine } from './vector-engines.js';
 import { cpuMs } from './word-peers.js';
 
 const M = 16;
@@ -18,16 +18,15 @@ export async function hnswlibEngine({ rows, queries, name }: VectorSet, fresh: b
   const index = new library.HierarchicalNSW('ip', rows[0]!.length);
   let buildRate = fresh ? undefined : (keptFigures(key) as number | undefined);
   if (buildRate !== undefined && existsSync(path)) index.readIndexSync(path);
-  else buildRate = build(index, rows.map(unitArray));
+  else buildRate = build(index, rows.map((row) => Array.from(unitRow(row))));
   index.writeIndexSync(path);
   keepFigures(key, buildRate);
-  const asked = queries.map(unitArray);
+  const asked = queries.map((query) => Array.from(unitRow(query)));
   const search = (query: number, { ef }: { ef: number }): number[] => {
     index.setEf(ef);
     return index.searchKnn(asked[query]!, K).neighbors;
   };
-  const settings = [10, 16, 24, 32, 48, 64, 96, 130, 192, 256].map((ef) => ({ ef }));
-  return { name: 'hnswlib-node 3.0', buildRate, bytesAVector: statSync(path).size / rows.length, settings, search };
+  return { name: 'hnswlib-node 3.0', buildRate, bytesAVector: statSync(path).size / rows.length, settings: EFS.map((ef) => ({ ef })), search };
 }
 
 type Library = typeof import('hnswlib-node');
@@ -46,9 +45,4 @@ function build(index: InstanceType<Library['HierarchicalNSW']>, rows: readonly n
   const startedAt = cpuMs();
   rows.forEach((row, label) => index.addPoint(row, label));
   return (rows.length / (cpuMs() - startedAt)) * 1000;
-}
-
-function unitArray(row: Float32Array): number[] {
-  const length = Math.hypot(...row) || 1;
-  return Array.from(row, (value) => value / length);
 }

@@ -13,7 +13,7 @@ const LEFT = 70;
 const RIGHT = 190;
 const BASE = HEIGHT - 50;
 const TOP = 40;
-const COLOURS = ['#0b6bcb', '#c8511b', '#2e7d32', '#7b1fa2', '#5d4037', '#00838f'];
+const COLOURS = ['#0b6bcb', '#c8511b', '#2e7d32', '#7b1fa2', '#5d4037', '#00838f', '#ad1457', '#827717', '#37474f', '#ef6c00', '#4527a0'];
 const RECALLS = [0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999];
 const [RECALL_MIN, RECALL_MAX] = [0.75, 0.9995];
 
@@ -42,7 +42,7 @@ function x(recall: number): number {
 
 function drawCurve({ name, points }: Curve, number: number, y: (qps: number) => number): string {
   const colour = COLOURS[number % COLOURS.length]!;
-  const shown = points.filter(({ recall }) => recall >= RECALL_MIN);
+  const shown = points.filter(({ recall }) => recall >= RECALL_MIN).sort((a, b) => b.qps - a.qps);
   const path = shown.map(({ recall, qps }) => `${x(recall).toFixed(1)},${y(qps).toFixed(1)}`).join(' ');
   const dots = shown.map(({ recall, qps, ef }) => `<circle cx="${x(recall).toFixed(1)}" cy="${y(qps).toFixed(1)}" r="3" fill="${colour}"><title>${escaped(name)}, ef ${ef}: ${recall.toFixed(4)}, ${Math.round(qps)}</title></circle>`);
   const key = TOP + 10 + 20 * number;

@@ -9,10 +9,19 @@ export interface CurvePoint extends Setting {
   readonly qps: number;
 }
 
+/** An engine with what it reached. */
+export interface Curve extends Pick<VectorEngine, 'name' | 'buildRate' | 'bytesAVector'> {
+  readonly points: readonly CurvePoint[];
+}
+
 const PASSES = 3;
 
+export function curveOf({ name, buildRate, bytesAVector, ...engine }: VectorEngine, truth: readonly ArrayLike<number>[]): Curve {
+  return { name, buildRate, bytesAVector, points: sweep(engine, truth) };
+}
+
 /** `truth`: for each query the ordinals of its K nearest. */
-export function sweep(engine: VectorEngine, truth: readonly ArrayLike<number>[], settings = engine.settings): CurvePoint[] {
+export function sweep(engine: Pick<VectorEngine, 'settings' | 'search'>, truth: readonly ArrayLike<number>[], settings = engine.settings): CurvePoint[] {
   return settings.map((setting) => {
     const recall = truth.reduce((sum, wanted, query) => sum + shareFound(wanted, engine.search(query, setting)), 0) / truth.length;
     const passes = Array.from({ length: PASSES }, () => {

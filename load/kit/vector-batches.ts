@@ -27,3 +27,22 @@ export function batchesOf(items: readonly string[], size: number): string[] {
 export async function createVectorCollection(client: SheafClient, tenant: string, name: string): Promise<void> {
   await client.createCollection(tenant, name, { embedder_type: 'identity', embedder_config: { dim: DIM } });
 }
+
+/** Queries for them, of the same kind. */
+export function vectorQueries(): number[][] {
+  const { queries } = windows(1) ?? clustered(1, DIM, 1);
+  return queries.map((query) => Array.from(query, (value) => Number(value.toPrecision(7))));
+}
+
+/** In batches, four under way. Throws where one is not stored whole. */
+export async function ingestVectors(url: string, tenant: string, name: string, items: readonly string[], size: number): Promise<void> {
+  const bodies = batchesOf(items, size).values();
+  const work = async (): Promise<void> => {
+    for (const body of bodies) {
+      const response = await fetch(`${url}/v1/collections/${tenant}/${name}/documents:batch`, { method: 'POST', body, headers: { 'content-type': 'application/json' } });
+      const text = await response.text();
+      if (response.status !== 201 || text.includes('"ok":false')) throw new Error(`${response.status}: ${text.slice(0, 500)}`);
+    }
+  };
+  await Promise.all(Array.from({ length: 4 }, work));
+}

@@ -1,0 +1,132 @@
+// The writing side of the stress test: one thread that owns the memory, and puts, replaces, removes, links, merges, drops and makes indexes
+// at random, through the publication that the shard uses. It can be killed at any moment; the next one formats the memory.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { workerData } from 'node:worker_threads';
+import { createPrng, type Prng } from '../../../src/base/prng.js';
+import type { Ordinal } from '../../../src/contract/ids.js';
+import { noChange, publishChanges, type Change } from '../../../workers/shard/change.js';
+import { ArenaFull, Kernel } from '../../../workers/shard/kernel.js';
+import { Contents } from './contents.js';
+import { HeldPart } from './held-part.js';
+import { BORN_DONE, DIED_BEGIN, DIED_END, INCARNATION, ORDINALS, PLACES, QUIET, STOP, World, type SharedWorld } from './world.js';
+
+export interface OwnerStart {
+  module: WebAssembly.Module;
+  memory: WebAssembly.Memory;
+  shared: SharedWorld;
+  seed: number;
+}
+
+const OPERATIONS_BETWEEN_QUIETS = 400;
+
+class StressOwner {
+  private readonly world: World;
+  private readonly contents = new Contents();
+  private readonly kernel: Kernel;
+  private readonly prng: Prng;
+  private readonly held: HeldPart[] = [];
+
+  constructor({ module, memory, shared, seed }: OwnerStart) {
+    this.world = new World(shared);
+    this.kernel = new Kernel(module, memory);
+    this.prng = createPrng(seed);
+  }
+
+  /** Takes the memory over, as a new owner does. */
+  start(): void {
+    this.kernel.format();
+    this.world.set(INCARNATION, 0);
+    this.world.set(QUIET, 0);
+    this.kernel.settle();
+    this.world.restart(this.kernel.settledStamp());
+    for (let place = 0; place < PLACES; place++) this.create(place);
+    this.world.set(INCARNATION, this.kernel.incarnation);
+    this.kernel.open();
+  }
+
+  /** Ends when it is told to, or its log is full. */
+  async run(): Promise<void> {
+    for (let step = 1; this.world.get(STOP) === 0 && !this.world.isFull; step++) {
+      this.operate();
+      if (step % OPERATIONS_BETWEEN_QUIETS !== 0) continue;
+      this.world.set(QUIET, step);
+      await sleep(this.prng.int(30));
+      this.world.set(QUIET, 0);
+    }
+  }
+
+  private operate(): void {
+    const place = this.prng.int(PLACES);
+    const kind = this.prng.int(1000);
+    try {
+      if (kind < 500) this.write(place, 1 + this.prng.int(12), this.prng.int(4));
+      else if (kind < 560) this.write(place, 60, 0);
+      else if (kind < 700) this.write(place, 0, 1 + this.prng.int(12));
+      else if (kind < 702) this.write(place, 0, ORDINALS);
+      else if (kind < 705) this.replace(place);
+      else (this.held[place] as HeldPart).tend(this.prng);
+    } catch (error) {
+      if (!(error instanceof ArenaFull)) throw error;
+      this.replace(place);
+    }
+  }
+
+  private create(place: number): void {
+    this.held[place] = new HeldPart(this.kernel, this.contents, this.world.createId(place));
+  }
+
+  /** Drops the collection and makes another. */
+  private replace(place: number): void {
+    const { live } = this.held[place] as HeldPart;
+    for (const put of live.values()) this.world.mark(put, DIED_BEGIN);
+    this.held[place]?.drop();
+    for (const put of live.values()) this.world.mark(put, DIED_END);
+    this.create(place);
+  }
+
+  /** One batch: some rows come, some go. */
+  private write(place: number, adds: number, removes: number): void {
+    const held = this.held[place] as HeldPart;
+    const { part, live } = held;
+    const change = noChange();
+    const added = held.stage(Math.min(adds, ORDINALS - live.size), this.world.nextPut);
+    const removed = pick(this.prng, [...live.keys()], removes);
+    const puts = added.map((ordinal) => this.announce(place, change, ordinal));
+    for (const ordinal of removed) this.remove(live, change, ordinal);
+    publishChanges([[part, change]]);
+    this.kernel.settle();
+    for (const put of puts) this.world.mark(put, BORN_DONE);
+    for (const ordinal of removed) {
+      this.world.mark(live.get(ordinal) as number, DIED_END);
+      live.delete(ordinal);
+    }
+    added.forEach((ordinal, i) => live.set(ordinal, puts[i] as number));
+  }
+
+  private announce(place: number, change: Change, ordinal: Ordinal): number {
+    const { part } = this.held[place] as HeldPart;
+    const put = this.world.addVersion(place, part.ref.id, ordinal);
+    change.added.set(ordinal, this.contents.priority(put));
+    change.fields.set(ordinal, this.contents.terms(put));
+    return put;
+  }
+
+  private remove(live: HeldPart['live'], change: Change, ordinal: number): void {
+    const put = live.get(ordinal) as number;
+    this.world.mark(put, DIED_BEGIN);
+    change.removed.push(ordinal as Ordinal);
+    change.fields.set(ordinal as Ordinal, this.contents.terms(put));
+  }
+}
+
+function pick(prng: Prng, all: number[], count: number): number[] {
+  for (let i = 0; i < Math.min(count, all.length); i++) {
+    const other = i + prng.int(all.length - i);
+    [all[i], all[other]] = [all[other] as number, all[i] as number];
+  }
+  return all.slice(0, count);
+}
+
+const owner = new StressOwner(workerData as OwnerStart);
+owner.start();
+await owner.run();

@@ -1,0 +1,139 @@
+// What the threads of the stress test share beside the memory under test: a log of every row version that was ever put, with the moments
+// between which it may have been seen and those between which it must have been. One writer (owner.ts), any number of readers.
+import type { CollectionId } from '../../../src/contract/ids.js';
+
+/** Places for collections; a dropped one is followed by another with a new id. */
+export const PLACES = 5;
+export const ORDINALS = 2048;
+export const DIM = 16;
+const PUTS_MAX = 1 << 18;
+const VERSION_WORDS = 7;
+
+export interface SharedWorld {
+  control: Int32Array;
+  log: Int32Array;
+  newest: Int32Array;
+}
+
+export function createShared(): SharedWorld {
+  const words = (count: number): Int32Array => new Int32Array(new SharedArrayBuffer(4 * count));
+  return { control: words(64), log: words(PUTS_MAX * VERSION_WORDS), newest: words(PLACES * ORDINALS) };
+}
+
+/** Words of `control`. */
+export const CLOCK = 0;
+export const STOP = 1;
+/** Not 0 while nothing is written. */
+export const QUIET = 2;
+export const BASE_STAMP = 3;
+/** The incarnation of the memory that the log tells of; 0 while it is changed to another. */
+export const INCARNATION = 4;
+export const PUTS = 5;
+export const NEXT_ID = 6;
+export const STOP_READERS = 7;
+export const SEARCHES = 8;
+const IDS = 16;
+
+/** Words of a version. Times are of the clock, 0 for not yet. */
+export interface Version {
+  put: number;
+  collection: number;
+  ordinal: number;
+  /** It may have been seen from `bornBegin` to `diedEnd`, and must have been from `bornDone` to `diedBegin`. */
+  bornBegin: number;
+  bornDone: number;
+  diedBegin: number;
+  diedEnd: number;
+}
+export const [BORN_BEGIN, BORN_DONE, DIED_BEGIN, DIED_END] = [2, 3, 4, 5] as const;
+
+export class World {
+  constructor(readonly shared: SharedWorld) {}
+
+  get(word: number): number {
+    return Atomics.load(this.shared.control, word);
+  }
+
+  set(word: number, value: number): void {
+    Atomics.store(this.shared.control, word, value);
+  }
+
+  tick(): number {
+    return Atomics.add(this.shared.control, CLOCK, 1) + 1;
+  }
+
+  idAt(place: number): CollectionId {
+    return this.get(IDS + place) as CollectionId;
+  }
+
+  /** The version that a stamp names. */
+  putOf(stamp: number): number {
+    return ((stamp - this.get(BASE_STAMP)) >>> 1) - 1;
+  }
+
+  version(put: number): Version | undefined {
+    if (put < 0 || put >= this.get(PUTS)) return undefined;
+    const at = (i: number): number => Atomics.load(this.shared.log, put * VERSION_WORDS + i);
+    return { put, collection: at(0), ordinal: at(1), bornBegin: at(2), bornDone: at(3), diedBegin: at(4), diedEnd: at(5) };
+  }
+
+  /** Versions of a row, the newest first, until one that was gone before `since`. */
+  *versionsOf(place: number, ordinal: number, since: number): Generator<Version> {
+    let number = Atomics.load(this.shared.newest, place * ORDINALS + ordinal);
+    for (; number > 0; number = Atomics.load(this.shared.log, (number - 1) * VERSION_WORDS + 6)) {
+      const version = this.version(number - 1);
+      if (!version || (version.diedEnd !== 0 && version.diedEnd < since)) return;
+      yield version;
+    }
+  }
+
+  /** The version of a row that was there from `before` to `after`, or -1. Asked of every row, so it makes nothing. */
+  steadyAt(place: number, collection: number, ordinal: number, before: number, after: number): number {
+    const { log, newest } = this.shared;
+    for (let number = Atomics.load(newest, place * ORDINALS + ordinal); number > 0; ) {
+      const at = (number - 1) * VERSION_WORDS;
+      const [done, begin, end] = [Atomics.load(log, at + BORN_DONE), Atomics.load(log, at + DIED_BEGIN), Atomics.load(log, at + DIED_END)];
+      if (end !== 0 && end < before) return -1;
+      if (log[at] === collection && done !== 0 && done <= before && (begin === 0 || begin > after)) return number - 1;
+      number = Atomics.load(log, at + 6);
+    }
+    return -1;
+  }
+
+  /** Begins a log for another incarnation. Owner only, as all below. */
+  restart(baseStamp: number): void {
+    this.shared.newest.fill(0);
+    this.set(PUTS, 0);
+    this.set(BASE_STAMP, baseStamp);
+    for (let place = 0; place < PLACES; place++) this.set(IDS + place, 0);
+  }
+
+  get isFull(): boolean {
+    return this.get(PUTS) > PUTS_MAX - 1000;
+  }
+
+  get nextPut(): number {
+    return this.get(PUTS);
+  }
+
+  createId(place: number): CollectionId {
+    const id = Atomics.add(this.shared.control, NEXT_ID, 1) + 1;
+    this.set(IDS + place, id);
+    return id as CollectionId;
+  }
+
+  /** Notes a version that is about to be published; the one before it on its row is gone. */
+  addVersion(place: number, collection: CollectionId, ordinal: number): number {
+    const put = this.get(PUTS);
+    const newest = place * ORDINALS + ordinal;
+    const before = Atomics.load(this.shared.newest, newest);
+    this.shared.log.set([collection, ordinal, this.tick(), 0, 0, 0, before], put * VERSION_WORDS);
+    this.set(PUTS, put + 1);
+    Atomics.store(this.shared.newest, newest, put + 1);
+    return put;
+  }
+
+  mark(put: number, moment: typeof BORN_BEGIN | typeof BORN_DONE | typeof DIED_BEGIN | typeof DIED_END): void {
+    Atomics.store(this.shared.log, put * VERSION_WORDS + moment, this.tick());
+  }
+}
