@@ -5,14 +5,21 @@ import type { Log } from './base/log.js';
 import { createEmbedders } from './compose-embedders.js';
 import type { Config } from './config-shape.js';
 import { QUERY_LOG_BYTES_MAX, QUERY_LOG_WAITING_BYTES_MAX } from './contract/limits.js';
+import type { SharedShards } from './contract/messages.js';
 import { BatchPool } from './pool/batch-pool.js';
 import { LogPool } from './pool/log-pool.js';
+import { SearchPool } from './pool/search-pool.js';
 import { ShardPool } from './pool/shard-pool.js';
+import { createSharedShards } from './pool/shared-shards.js';
 import { Catalog } from './service/catalog.js';
 import type { Context } from './service/context.js';
+import { FanOut } from './service/fan-out.js';
 import { Metrics } from './service/metrics.js';
+import { compare } from './service/recall.js';
+import { RecallSampler } from './service/recall-sampler.js';
 import { afterOpening, openShard } from './service/open-shard.js';
 import { QueryLog } from './service/query-log.js';
+import { UnderWay } from './service/under-way.js';
 import { createRegistry } from './tenancy.js';
 import { ChunkLedger } from './tenants/chunk-ledger.js';
 
@@ -20,23 +27,18 @@ import { ChunkLedger } from './tenants/chunk-ledger.js';
 export function createContext(config: Config, log: Log, path: string, shardCount: number): Context {
   const catalog = new Catalog(config.search.language);
   const metrics = new Metrics();
+  const shared = createSharedShards(shardCount, path, config.idleSeconds);
   const context: Context = {
     catalog,
     tenants: createRegistry(config, path),
     chunkLedger: new ChunkLedger(),
-    shards: new ShardPool({
-      shards: shardCount,
-      directory: path,
-      log,
-      open: (shard) => openShard(context, shard),
-      opened: (shard) => afterOpening(context, shard),
-      tenantOf: (collection) => catalog.findById(collection)?.tenant,
-    }),
+    shards: createShards(shared, log, () => context),
+    ...createSearches(config, log, shared, () => context),
     ...createEmbedders(config, log, (call) => metrics.embedders.called(call)),
     batch: new BatchPool(config.threads.batch, config.parsing, log),
     queryLog: createQueryLog(config, log, path, catalog),
-    metrics,
-    log,
+    ...createRecall(config, log, () => context),
+    metrics, log,
     nowMs: Date.now,
     ...settingsOf(config),
   };
@@ -44,8 +46,11 @@ export function createContext(config: Config, log: Log, path: string, shardCount
 }
 
 /** Call it when nothing is under way. */
-export async function closeContext({ shards, embed, embedders, batch, queryLog }: Context): Promise<void> {
+export async function closeContext({ shards, searches, embed, embedders, batch, queryLog, recallSampler }: Context): Promise<void> {
+  recallSampler.close();
   embedders.close();
+  // They read what the shards' owners close.
+  await searches.close();
   await Promise.all([shards.close(), embed.close(), batch.close(), queryLog.close()]);
 }
 
@@ -54,10 +59,40 @@ function settingsOf({ chunking, limits, search, common }: Config): Pick<Context,
   return { chunking, metadataBytesMax, batchLimits: { itemsMax, lineBytesMax }, search, common };
 }
 
+/** The context it works in comes to be after it. */
+function createShards(shared: SharedShards, log: Log, context: () => Context): ShardPool {
+  return new ShardPool({
+    shared,
+    log,
+    open: (shard) => openShard(context(), shard),
+    opened: (shard) => afterOpening(context(), shard),
+    tenantOf: (collection) => context().catalog.findById(collection)?.tenant,
+  });
+}
+
+/** An owner looks after its memory when it is asked anything. */
+function createSearches({ search: { threads } }: Config, log: Log, shared: SharedShards, context: () => Context): Pick<Context, 'searches' | 'fanOut'> {
+  const died = (): void => void Promise.allSettled(context().shards.askAll('counts', { collections: [] }));
+  return { searches: new SearchPool({ threads, shared, log, died }), fanOut: new FanOut() };
+}
+
+/** The context it works in comes to be after it. */
+function createRecall({ search: { recallSampleS } }: Config, log: Log, context: () => Context): Pick<Context, 'recallSampler' | 'recallsUnderWay' | 'searchesUnderWay'> {
+  const searchesUnderWay = new UnderWay();
+  const recallSampler = new RecallSampler({
+    everyMs: 1000 * recallSampleS,
+    compare: (collection, search) => compare(context(), collection, search),
+    isBusy: () => searchesUnderWay.count > 0,
+    sampled: ({ id, precision }, recalled) => context().metrics.recall.checked(id, precision, recalled),
+    log,
+  });
+  return { searchesUnderWay, recallsUnderWay: new UnderWay(), recallSampler };
+}
+
 /** It is tidied from when the catalog tells which collections there are. */
 function createQueryLog({ queryLog: { enabled, entriesMax, ageDaysMax } }: Config, log: Log, path: string, catalog: Catalog): QueryLog {
   const pool = new LogPool(join(path, 'query-log'), { entriesMax, bytesMax: QUERY_LOG_BYTES_MAX }, log);
   const queryLog = new QueryLog({ pool, enabled, ageDaysMax, waitingBytesMax: QUERY_LOG_WAITING_BYTES_MAX, log, nowMs: Date.now });
-  void catalog.whenLoaded.then(() => queryLog.start(catalog.refs().map(({ id }) => id)));
+  void catalog.whenLoaded.then(() => queryLog.start(catalog.ids()));
   return queryLog;
 }

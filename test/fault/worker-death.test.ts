@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../src/base/prng.js';
 import type { CollectionRef } from '../../src/contract/messages.js';
+import type { DocId } from '../../src/contract/ids.js';
+import { packDocument } from '../../src/contract/prepared-document.js';
 import { shardOf } from '../../src/contract/placement.js';
 import { ready, startTestServer, type Answer } from '../kit/server.js';
 
@@ -77,7 +79,8 @@ test('killed again and again under writes and searches: nothing acknowledged is 
 
 test('a broken assertion ends the worker, not the process, and the shard comes back', async () => {
   const [collection] = server.context.catalog.refs();
-  const broken = server.context.shards.ask(1, 'search', { collection: collection as CollectionRef, vector: new Float32Array(3), k: 1 });
+  const document = packDocument({ docid: 'BROKEN' as DocId, ingestedAtMs: 0, metadataJson: '{}', priority: 0, chunks: [{ path: 'c0', metaJson: '{}' }] });
+  const broken = server.context.shards.ask(1, 'put', { collection: collection as CollectionRef, document, vectors: new Float32Array(3) });
   await assert.rejects(broken, { code: 'shard_unavailable' });
   await ready(server);
   assert.equal((await call('GET', `${base}/search?q=document+number&k=100`)).json.matches.length, 30);

@@ -3,8 +3,9 @@
 import type { Shape } from './shape.js';
 
 const MODE = { oneOf: ['vector', 'boost', 'hybrid'] };
-/** `language` goes beyond the specification. */
+/** `language`, `precision` and `memory` go beyond the specification. */
 const LANGUAGE = { language: 'string' } as const;
+const PRECISION = { precision: { oneOf: ['int16', 'int8'] } };
 
 /** The server always gives all three; the specification asks for none of them. */
 export const COMMON: Shape = { required: { ok: 'true', latency_ms: 'number', request_id: 'string' } };
@@ -24,6 +25,8 @@ export const COLLECTION_DETAIL: Shape = {
     priority_key: 'string',
     search_mode: MODE,
     ...LANGUAGE,
+    ...PRECISION,
+    memory: 'object',
     service_version: 'string',
     schema_version: 'integer',
   },
@@ -33,7 +36,7 @@ export const COLLECTION_SUMMARY: Shape = { required: { name: 'string' }, optiona
 
 export const CREATED_COLLECTION: Shape = {
   required: { collection: 'string', name: 'string', tenant: 'string', display_name: 'string', embed_model: 'string', embedder_type: 'string' },
-  optional: { embedder_config: 'object', chunking: CHUNKING, priority_key: 'string', search_mode: MODE, ...LANGUAGE },
+  optional: { embedder_config: 'object', chunking: CHUNKING, priority_key: 'string', search_mode: MODE, ...LANGUAGE, ...PRECISION },
 };
 
 export const DOCUMENT: Shape = {

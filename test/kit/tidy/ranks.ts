@@ -9,6 +9,8 @@ const RANKS: Readonly<Record<string, number>> = {
 };
 const MAIN_RANK = 10;
 const WORKERS_SEE = ['base', 'contract', 'text', 'store', 'rank'];
+/** The search workers read what the shard workers write, by the same code. */
+const SEEN_BY_WORKERS: Readonly<Record<string, string>> = { search: 'shard' };
 
 export function rankComplaints(files: readonly SourceFile[]): string[] {
   return files.flatMap((file) =>
@@ -35,7 +37,7 @@ function refusal(from: string, to: string, { typeOnly }: Import): string | undef
 
 function workerRefusal(from: string, to: string): string | undefined {
   if (topOf(to) === 'workers') {
-    return folderOf(from) === folderOf(to) ? undefined : 'workers do not see each other: what both need belongs in src/contract, src/text or src/base';
+    return folderOf(from) === folderOf(to) || SEEN_BY_WORKERS[folderOf(from)] === folderOf(to) ? undefined : 'workers do not see each other: what both need belongs in src/contract, src/text or src/base';
   }
   return topOf(to) === 'src' && WORKERS_SEE.includes(folderOf(to)) ? undefined : `workers see only their own folder and src/{${WORKERS_SEE.join(',')}}`;
 }

@@ -5,14 +5,9 @@ import type { CsvOptions } from '../../../src/contract/prepare-messages.js';
 import { decodeMarkup, decodeText } from '../../../src/text/decode.js';
 import type { FileKind } from '../../../src/text/kind.js';
 import { Budget } from './budget.js';
-import { readCsv } from './csv.js';
-import { readEml } from './eml.js';
 import { flowOf, type Extracted } from './extracted.js';
-import { readHtml } from './html.js';
 import { readJson, readJsonLines } from './json.js';
 import { findHeadings } from './markdown.js';
-import { readPackage } from './package.js';
-import { readPdf } from './pdf.js';
 
 export interface ExtractOptions {
   csv: CsvOptions;
@@ -42,19 +37,20 @@ export async function extract(bytes: Uint8Array, kind: FileKind, options: Extrac
   }
 }
 
+/** A parser with a library comes with the first file that wants it: together they take a third of a second to load, at every start of every thread. */
 type Reader = (bytes: Uint8Array, budget: Budget, options: ExtractOptions) => Extracted | Promise<Extracted>;
 
 const READERS: Readonly<Record<FileKind, Reader>> = {
   text: (bytes) => flowOf(decodeText(bytes)),
   markdown: (bytes) => markdown(decodeText(bytes)),
-  html: (bytes, budget) => readHtml(decodeMarkup(bytes), budget),
-  csv: (bytes, budget, { csv }) => readCsv(decodeText(bytes), undefined, csv, budget),
-  tsv: (bytes, budget, { csv }) => readCsv(decodeText(bytes), '\t', csv, budget),
+  html: async (bytes, budget) => (await import('./html.js')).readHtml(decodeMarkup(bytes), budget),
+  csv: async (bytes, budget, { csv }) => (await import('./csv.js')).readCsv(decodeText(bytes), undefined, csv, budget),
+  tsv: async (bytes, budget, { csv }) => (await import('./csv.js')).readCsv(decodeText(bytes), '\t', csv, budget),
   json: (bytes, budget, { memoryBytesMax }) => readJson(decodeText(bytes), budget, memoryBytesMax),
   jsonl: (bytes, budget, { memoryBytesMax }) => readJsonLines(decodeText(bytes), budget, memoryBytesMax),
-  eml: readEml,
-  pdf: readPdf,
-  package: (bytes, budget, { textBytesMax }) => readPackage(bytes, budget, new Budget(textBytesMax)),
+  eml: async (bytes, budget) => (await import('./eml.js')).readEml(bytes, budget),
+  pdf: async (...file) => (await import('./pdf.js')).readPdf(...file),
+  package: async (bytes, budget, { textBytesMax }) => (await import('./package.js')).readPackage(bytes, budget, new Budget(textBytesMax)),
   ole: refuseOle,
 };
 
