@@ -10,7 +10,7 @@ import { NONE, ORDINALS_MAX, ROOT_EF, ROOT_REMOVALS, ROOT_WATERMARK, WALK_ROWS_P
 import { withTies } from './with-ties.js';
 
 /** A filtered walk is as many times as broad, less so where this share matches, and takes the place of a scan of as many times the matches. */
-const FILTERED_BREADTH = 3;
+const FILTERED_BREADTH = 4;
 const WIDE_BREADTH = 1.5;
 const WIDE_SHARE = 0.25;
 const FILTERED_SCAN = 2;

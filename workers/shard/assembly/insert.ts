@@ -72,7 +72,7 @@ function chooseLists(scratch: usize, root: usize, ordinal: u32, top: u32, entry:
   let candidates: u32 = 0;
   for (let at = <i32>top; at >= 0; at--) {
     clearVisited(scratch, rowsEnd);
-    candidates = rescore(scratch, root, walk(scratch, root, start, at, EF_CONSTRUCTION, rowsEnd, false));
+    candidates = rescore(scratch, root, walk(scratch, root, start, at, EF_CONSTRUCTION, rowsEnd, false, LINKS_UP, NONE));
     start = ordinalOf(load<u64>(areaAt(scratch, SCRATCH_BEST)));
     const chosen = choose(scratch, root, areaAt(scratch, SCRATCH_BEST), candidates, LINKS_UP);
     const list = listAt(root, ordinal, at);

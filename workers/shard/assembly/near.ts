@@ -33,12 +33,19 @@ export function ensureNear(scratch: usize, ef: u32): bool {
   return load<i64>(areaAt(scratch, SCRATCH_POOL) + (<usize>place << 3));
 }
 
-/** Puts a key into the sorted array of `size` keys and answers its place. */
+/** Puts a key into the sorted array of `size` keys and answers its place. Four keys move at a time, as far as all four are worse. */
 @inline export function insertNear(pool: usize, size: u32, key: i64): u32 {
   let at = pool + (<usize>size << 3);
+  const score = nearScore(key);
+  for (const first = pool + 32; at >= first && nearScore(load<i64>(at - 32)) < score; at -= 32) {
+    const before = v128.load(at - 32);
+    const after = v128.load(at - 16);
+    v128.store(at - 24, before);
+    v128.store(at - 8, after);
+  }
   for (; at > pool; at -= 8) {
     const before = load<i64>(at - 8);
-    if (nearScore(before) >= nearScore(key)) break;
+    if (nearScore(before) >= score) break;
     store<i64>(at, before);
   }
   store<i64>(at, key);

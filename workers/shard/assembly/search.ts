@@ -1,7 +1,7 @@
 // The k nearest rows of an index, exact or through the graph, with scores and stamps. Any thread, each with its own scratch.
 // What is written meanwhile is noticed by its stamp, and such hits are scored again (README.md, rule 11).
 import {
-  FULL, NONE, OK, ROOT_GRAPH, ROOT_LIVE, ROOT_ROWS_END, ROOT_WATERMARK, SCRATCH_BEST, SCRATCH_OUTPUT, STAMP_AT,
+  BREADTH_MORE_MAX, FULL, NONE, OK, PATIENCE_MIN, ROOT_GRAPH, ROOT_LIVE, ROOT_ROWS_END, ROOT_WATERMARK, SCRATCH_BEST, SCRATCH_OUTPUT, STAMP_AT,
 } from '../layout';
 import { countLiveAllowed, isAllowed, isFiltered, setFilter } from './allowed';
 import { batched } from './batch';
@@ -80,13 +80,15 @@ function walkAndScan(scratch: usize, root: usize, query: usize, k: u32, ef: u32,
   const entry = entryOf(root);
   if (entry == NONE) return false;
   const rowsEnd = atomic.load<u32>(root, ROOT_ROWS_END);
-  if (!ensureVisited(scratch, rowsEnd) || !ensureNear(scratch, ef)) return false;
+  const filtered = isFiltered(scratch);
+  const breadth = filtered ? ef : ef + min<u32>(ef >> 1, BREADTH_MORE_MAX);
+  if (!ensureVisited(scratch, rowsEnd) || !ensureNear(scratch, breadth)) return false;
   clearVisited(scratch, rowsEnd);
   clearBest(scratch, k);
   scanRange(scratch, root, query, watermark, rowsEnd);
   scanQueue(scratch, root, query, rowsEnd);
   beginGuide(scratch, root, false);
-  const found = walk(scratch, root, descend(scratch, root, entry, 0), 0, ef, rowsEnd, isFiltered(scratch));
+  const found = walk(scratch, root, descend(scratch, root, entry, 0), 0, breadth, rowsEnd, filtered, k, max<u32>(ef >> 1, PATIENCE_MIN));
   offerFound(scratch, root, query, watermark, found, rerank);
   return atomic.load<u32>(root, ROOT_GRAPH) == graph;
 }

@@ -51,20 +51,20 @@ function gather(scratch: usize, list: usize, width: u32): u32 {
 /**
  * Fills the candidates with the `ef` live nodes of `level` nearest to the query, as far as the graph leads from `start`, and the removed
  * ones between them; answers how many there are. Requires a guide, room for the candidates and a visited set cleared for `rowsEnd`
- * rows; rows beyond are left out. `filtered`: on level 0, only rows that the filter of the scratch admits count (two-hop.ts).
+ * rows; rows beyond are left out. `filtered`: on level 0, only rows that the filter of the scratch admits count (two-hop.ts). The walk
+ * ends early when none of `patience` hops has brought a node that is among the `k` best; removed nodes are taken for worse than it.
  */
-export function walk(scratch: usize, root: usize, start: u32, level: u32, ef: u32, rowsEnd: u32, filtered: bool): u32 {
+export function walk(scratch: usize, root: usize, start: u32, level: u32, ef: u32, rowsEnd: u32, filtered: bool, k: u32, patience: u32): u32 {
   const pool = areaAt(scratch, SCRATCH_POOL);
   const width = widthOf(level);
   const capacity = nearMax(ef);
   // Where nothing has been removed all nodes are live, and their words, each on a line of its own, need not be read.
   const asks = filtered || load<u32>(root, ROOT_TOMBSTONES) != 0;
-  let size: u32 = 0;
-  let live: u32 = 0;
+  let size: u32 = 0, live: u32 = 0, idle: u32 = 0;
   let count = begin(scratch, root, start, rowsEnd, filtered);
   // A start that has been met is one that the search has scanned: it must not be found again, only passed.
   let hidden = start < rowsEnd && visit(scratch, start) != 0 ? NONE : start;
-  for (let place: u32 = 0; place <= size; ) {
+  for (let place: u32 = 0; place <= size; idle++) {
     scoreBatch(scratch, root, count);
     for (let i: u32 = 0; i < count; i++) {
       const score = batchedScore(scratch, i);
@@ -72,18 +72,19 @@ export function walk(scratch: usize, root: usize, start: u32, level: u32, ef: u3
       const ordinal = batched(scratch, i);
       const counts = ordinal != hidden && (!asks || isFound(scratch, root, ordinal, filtered));
       if (size == capacity) live -= <u32>((load<i64>(pool + (<usize>--size << 3)) & NEAR_LIVE) != 0);
-      place = min(place, insertNear(pool, size++, nearKey(score, ordinal, counts)));
+      const put = insertNear(pool, size++, nearKey(score, ordinal, counts));
+      place = min(place, put);
       live += <u32>counts;
+      if (put < k + size - live) idle = 0;
       // Live nodes beyond ef go, and removed ones behind the last live one.
-      while (live >= ef) {
+      for (; live >= ef; size--) {
         const isLast = (load<i64>(pool + (<usize>(size - 1) << 3)) & NEAR_LIVE) != 0;
         if (isLast && live == ef) break;
         live -= <u32>isLast;
-        size--;
       }
     }
     while (place < size && (load<i64>(pool + (<usize>place << 3)) & EXPANDED)) place++;
-    if (place >= size) break;
+    if (place >= size || idle >= patience) break;
     const at = pool + (<usize>place << 3);
     const node = nearOrdinal(load<i64>(at));
     store<i64>(at, load<i64>(at) | EXPANDED);
