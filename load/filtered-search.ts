@@ -19,6 +19,7 @@ import { buildWords } from '../workers/shard/part-words.js';
 import { prepare } from '../workers/shard/prepare.js';
 import { Shard } from '../workers/shard/shard.js';
 import { applyWrites, type DocumentWrite } from '../workers/shard/write.js';
+import { HitCache } from '../workers/search/hit-cache.js';
 import { rankPart } from '../workers/search/rank-part.js';
 import { select } from '../workers/search/selection.js';
 import { ShardView } from '../workers/search/shard-view.js';
@@ -92,7 +93,7 @@ const CASES: [string, Narrowing | undefined][] = [
 /** Runs `work` as a search worker would. */
 function viewed<T>(work: (view: ShardView) => T): T | undefined {
   return kernel.read((incarnation) => {
-    const view = new ShardView(0, incarnation, kernel, reader, ref);
+    const view = new ShardView(0, incarnation, kernel, reader, ref, new HitCache(0));
     try {
       return work(view);
     } finally {

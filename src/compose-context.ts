@@ -71,9 +71,9 @@ function createShards(shared: SharedShards, log: Log, context: () => Context): S
 }
 
 /** An owner looks after its memory when it is asked anything. */
-function createSearches({ search: { threads } }: Config, log: Log, shared: SharedShards, context: () => Context): Pick<Context, 'searches' | 'fanOut'> {
+function createSearches({ search: { threads, hitCacheBytes } }: Config, log: Log, shared: SharedShards, context: () => Context): Pick<Context, 'searches' | 'fanOut'> {
   const died = (): void => void Promise.allSettled(context().shards.askAll('counts', { collections: [] }));
-  return { searches: new SearchPool({ threads, shared, log, died }), fanOut: new FanOut() };
+  return { searches: new SearchPool({ threads, shared, hitCacheBytes, log, died }), fanOut: new FanOut() };
 }
 
 /** The context it works in comes to be after it. */

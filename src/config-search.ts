@@ -14,6 +14,8 @@ export interface SearchConfig {
   fusion: FusionSettings;
   /** Search workers. */
   threads: number;
+  /** Of each search worker; 0 for none. */
+  hitCacheBytes: number;
   /** Between two checks of recall; 0 for none. */
   recallSampleS: number;
 }
@@ -27,6 +29,7 @@ export function assembleSearch(value: (path: string) => unknown, isGiven: (path:
     language: value('search.language') as Language,
     fusion: assembleFusion(value, isGiven),
     threads: value('search.threads') as number,
+    hitCacheBytes: (value('search.hit_cache_mb') as number) * 1024 * 1024,
     recallSampleS: value('search.recall_sample_seconds') as number,
   };
 }

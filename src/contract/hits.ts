@@ -52,3 +52,15 @@ export interface HitParts {
   relevance?: number;
   highlight?: Highlight;
 }
+
+/** What a hit tells of its chunk whatever the query, as JSON text. */
+export interface ToldChunk {
+  readonly id: string;
+  readonly idJson: string;
+  /** Absent where the chunk was ingested as a vector. */
+  readonly textJson?: string;
+  /** The document's metadata overlaid by the chunk's own. */
+  readonly metaJson: string;
+  /** The chunk's own metadata and the document's. */
+  readonly layers: readonly [string, string];
+}

@@ -1,7 +1,7 @@
 // What the front thread and the search workers say to each other: one search of one collection as a whole, and what became of it.
 // Plain data. Types only; part of the messages (messages.ts).
 import type { HighlightAsked, HitParts } from './hits.js';
-import type { CollectionRef } from './messages.js';
+import type { CollectionRef, SharedShards } from './messages.js';
 import type { FusionSettings, Narrowed, Narrowing, ShardHits } from './ranking.js';
 import type { SearchTiming } from './resources.js';
 
@@ -78,3 +78,9 @@ export interface RankedShard {
 export type SearchTask = { search: CollectionSearch } & ({ part: 'whole' } | { part: 'rank'; shards: number[] } | { part: 'finish'; ranked: RankedShard[] });
 
 export type SearchAnswer = { found: Found } | { wanting: Wanting[] } | { ranked: RankedShard[] };
+
+/** Given to each search worker when it starts. */
+export interface SearchWorkerStart extends SharedShards {
+  /** Of what hits have told of their chunks; 0 for none. */
+  hitCacheBytes: number;
+}

@@ -8,8 +8,12 @@ export function toVector(numbers: readonly number[], dim: number, loc: (string |
     throw new AppError('dim_mismatch', `The vector has ${numbers.length} dimensions, the collection ${dim}.`, { details: { expected: dim, got: numbers.length } });
   }
   const vector = new Float32Array(numbers);
-  const bad = vector.findIndex((value) => !Number.isFinite(value));
-  if (bad >= 0) throw invalidField([...loc, bad], 'a finite float32 number is wanted', 'finite_number', String(numbers[bad]));
-  if (vector.every((value) => value === 0)) throw invalidField(loc, 'a zero vector has no direction', 'zero_vector');
+  let isZero = true;
+  for (let i = 0; i < dim; i++) {
+    const value = vector[i] as number;
+    if (!Number.isFinite(value)) throw invalidField([...loc, i], 'a finite float32 number is wanted', 'finite_number', String(numbers[i]));
+    if (value !== 0) isZero = false;
+  }
+  if (isZero) throw invalidField(loc, 'a zero vector has no direction', 'zero_vector');
   return vector;
 }

@@ -81,6 +81,11 @@ function encodeObject(status: number, fields: object, closing: Closing): Buffer 
 
 /** Joins ready pieces of one object: `ok` goes in behind the first brace, the closing fields and the last brace at the end. */
 function joinParts(status: number, parts: readonly (string | Uint8Array)[], closing: Closing): Buffer {
+  const [only] = parts;
+  if (parts.length === 1 && typeof only === 'string') {
+    assert(only.startsWith('{'), 'jsonParts start with the brace of an object');
+    return Buffer.from(`${headOf(status)}${only.slice(1)}${tailOf(closing)}`);
+  }
   const pieces = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part));
   const first = pieces[0];
   assert(first !== undefined && first[0] === BRACE_OPEN, 'jsonParts start with the brace of an object');

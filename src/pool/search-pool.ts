@@ -6,7 +6,7 @@ import type { Log } from '../base/log.js';
 import { AppError } from '../contract/errors.js';
 import type { Outcome, SharedShards } from '../contract/messages.js';
 import { clearReader } from '../contract/reader-table.js';
-import type { SearchAnswer, SearchTask } from '../contract/search-messages.js';
+import type { SearchAnswer, SearchTask, SearchWorkerStart } from '../contract/search-messages.js';
 import { Lane, type Ask } from './lane.js';
 import { LoadedThreads } from './loaded-threads.js';
 import { settleAll } from './outcomes.js';
@@ -21,6 +21,8 @@ const MESSAGES_PER_THREAD = 2;
 export interface SearchPoolOptions {
   threads: number;
   shared: SharedShards;
+  /** A thread; 0 for none. */
+  hitCacheBytes: number;
   log: Log;
   /** Called when a thread has died: what it held of the memories is free by then, but for what only their owners can mend. */
   died: () => void;
@@ -37,7 +39,7 @@ export class SearchPool {
   private closing = false;
 
   constructor(private readonly options: SearchPoolOptions) {
-    const { threads, shared, log } = options;
+    const { threads, shared, hitCacheBytes, log } = options;
     this.threads = threads;
     this.piscina = new Piscina({
       filename: fileURLToPath(new URL('../../workers/search/worker.js', import.meta.url)),
@@ -47,7 +49,7 @@ export class SearchPool {
       concurrentTasksPerWorker: 1_000_000,
       atomics: 'async',
       recordTiming: false,
-      workerData: shared,
+      workerData: { ...shared, hitCacheBytes } satisfies SearchWorkerStart,
     });
     this.loaded = new LoadedThreads(this.piscina);
     this.piscina.on('workerCreate', ({ id }: { id: number }) => this.known.add(id));

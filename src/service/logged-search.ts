@@ -54,7 +54,7 @@ function entryOf(context: Context, searcher: Searcher, input: SearchInput, resul
     mode: result.mode,
     resultIds: result.ids,
     rest: restOf(context, input, result),
-    vector: input.v && Float32Array.from(input.v),
+    vector: input.v && new Float32Array(input.v),
   };
 }
 

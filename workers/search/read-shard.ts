@@ -5,6 +5,7 @@ import type { CollectionRef } from '../../src/contract/messages.js';
 import { ShardReader } from '../../src/store/shard-reader.js';
 import { Kernel } from '../shard/kernel.js';
 import type { PartPlace } from '../shard/part-directory.js';
+import type { HitCache } from './hit-cache.js';
 import { ShardView } from './shard-view.js';
 
 export class ReadShard {
@@ -17,6 +18,7 @@ export class ReadShard {
     private readonly module: WebAssembly.Module,
     private readonly memories: readonly WebAssembly.Memory[],
     directory: string,
+    private readonly cache: HitCache,
   ) {
     this.home = this.join(0);
     this.reader = new ShardReader(directory);
@@ -43,7 +45,7 @@ export class ReadShard {
     if (arena === undefined) return work([...views]);
     const kernel = arena === 0 ? this.home : (this.others.get(arena) ?? this.join(arena));
     return kernel.read(() => {
-      const view = new ShardView(this.shard, of.incarnation, kernel, this.reader, of.collection, arena);
+      const view = new ShardView(this.shard, of.incarnation, kernel, this.reader, of.collection, this.cache, arena);
       try {
         // Its collection has left the arena since the home was asked.
         if (arena > 0 && !view.part) return undefined;

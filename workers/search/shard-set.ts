@@ -2,7 +2,9 @@
 // starts; search.ts takes its views from here, one for each arena in which a shard has a part of the collection.
 import { join } from 'node:path';
 import { AppError } from '../../src/contract/errors.js';
-import type { CollectionRef, SharedShards } from '../../src/contract/messages.js';
+import type { CollectionRef } from '../../src/contract/messages.js';
+import type { SearchWorkerStart } from '../../src/contract/search-messages.js';
+import { HitCache } from './hit-cache.js';
 import { ReadShard } from './read-shard.js';
 import type { ShardView } from './shard-view.js';
 
@@ -14,8 +16,9 @@ export class ShardSet {
   /** Every shard. */
   readonly all: readonly number[];
 
-  constructor({ kernel, memories, directory }: SharedShards) {
-    this.shards = memories.map((arenas, shard) => new ReadShard(shard, kernel, arenas, join(directory, `shard-${shard}`)));
+  constructor({ kernel, memories, directory, hitCacheBytes }: SearchWorkerStart) {
+    const cache = new HitCache(hitCacheBytes);
+    this.shards = memories.map((arenas, shard) => new ReadShard(shard, kernel, arenas, join(directory, `shard-${shard}`), cache));
     this.all = this.shards.map((_, shard) => shard);
   }
 

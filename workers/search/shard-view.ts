@@ -1,10 +1,12 @@
 // One arena of a shard as one search sees it: the part of its collection in shared memory, and snapshots of the store. Made within Kernel.read by
 // shard-set.ts, and of no use outside. Search workers only, each on its own thread.
 import type { CollectionRef } from '../../src/contract/messages.js';
+import { ARENAS } from '../../src/contract/ordinals.js';
 import type { ShardReader, Snapshot } from '../../src/store/shard-reader.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';
 import type { Kernel } from '../shard/kernel.js';
 import type { PartView } from '../shard/part-view.js';
+import type { HitCache } from './hit-cache.js';
 
 export class ShardView {
   /** undefined where nothing of the collection was ever written to this shard. */
@@ -22,11 +24,19 @@ export class ShardView {
     kernel: Kernel,
     private readonly reader: ShardReader,
     { id }: CollectionRef,
+    /** Of the thread. */
+    readonly cache: HitCache,
     readonly arena = 0,
   ) {
     this.before = kernel.settledStamp();
+    cache.reach(this.memory, this.before);
     this.part = kernel.view(id, arena);
     this.removals = this.part?.index.removals ?? 0;
+  }
+
+  /** Its number among those of all shards: a stamp is one of a memory. */
+  get memory(): number {
+    return this.shard * ARENAS + this.arena;
   }
 
   /** Whether a row was published after this view was made. Stamps wrap around; no two in use are ever that far apart. */

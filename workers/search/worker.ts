@@ -3,13 +3,13 @@
 // the searches that it had. Any number of these threads work side by side.
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { AssertionFailed } from '../../src/base/assert.js';
-import type { LoadedNote, Outcome, SharedShards } from '../../src/contract/messages.js';
-import type { SearchAnswer, SearchTask } from '../../src/contract/search-messages.js';
+import type { LoadedNote, Outcome } from '../../src/contract/messages.js';
+import type { SearchAnswer, SearchTask, SearchWorkerStart } from '../../src/contract/search-messages.js';
 import { refusalOf } from '../shard/refusal.js';
 import { search } from './search.js';
 import { ShardSet } from './shard-set.js';
 
-const shards = new ShardSet(workerData as SharedShards);
+const shards = new ShardSet(workerData as SearchWorkerStart);
 parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
 
 /** Runs the searches of one message; the outcomes stand in their order. A broken assertion ends this thread, and the message with it. */

@@ -13,7 +13,7 @@ const HOMES: Readonly<Record<string, RegExp>> = {
   'onnxruntime-node': /^workers\/embed\/onnx\//,
   '@huggingface/tokenizers': /^workers\/embed\/onnx\//,
   cockatiel: /^(src\/embedding|workers\/embed)\//,
-  'lru-cache': /^src\/embedding\//,
+  'lru-cache': /^(src\/embedding|workers\/search)\//,
   commander: /^src\/cli\//,
   'cli-progress': /^src\/cli\//,
   picomatch: /^src\/cli\/glob\.ts$/,

@@ -5,6 +5,7 @@ import type { ShardHits, ShardSearch } from '../../../src/contract/ranking.js';
 import type { Kernel } from '../../../workers/shard/kernel.js';
 import { prepare } from '../../../workers/shard/prepare.js';
 import type { Shard } from '../../../workers/shard/shard.js';
+import { HitCache } from '../../../workers/search/hit-cache.js';
 import { rankPart } from '../../../workers/search/rank-part.js';
 import { ShardView } from '../../../workers/search/shard-view.js';
 import { wantingOf } from '../../../workers/search/wanting.js';
@@ -19,7 +20,7 @@ export interface OwnedShard {
 /** Runs `work` on a view of the shard. Requires that it is loaded. */
 export function viewed<T>({ kernel, directory }: OwnedShard, ref: CollectionRef, work: (view: ShardView) => T): T {
   const answer = kernel.read((incarnation) => {
-    const view = new ShardView(0, incarnation, kernel, new ShardReader(directory), ref);
+    const view = new ShardView(0, incarnation, kernel, new ShardReader(directory), ref, new HitCache(0));
     try {
       return { value: work(view) };
     } finally {
