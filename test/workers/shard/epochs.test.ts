@@ -129,7 +129,7 @@ test('the directory finds what was entered last, as a map does', () => {
   for (let step = 0; step < 20_000; step++) {
     const id = (1 + prng.int(3000)) as CollectionId;
     if (prng.int(3) > 0) {
-      const roots = { vectors: 64 * prng.int(1000), words: prng.int(2) === 0 ? LOST : 64, fields: 0, priorities: 128 };
+      const roots = { vectors: 64 * prng.int(1000), words: prng.int(2) === 0 ? LOST : 64, fields: 0, priorities: 128, arenas: prng.int(256) };
       owner.directory.set(id, roots);
       twin.set(id, roots);
     } else {
