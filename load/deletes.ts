@@ -3,6 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createArenaMemory } from '../src/base/arena-memory.js';
 import { createPrng } from '../src/base/prng.js';
 import type { CollectionId, DocId } from '../src/contract/ids.js';
 import type { CollectionRef } from '../src/contract/messages.js';
@@ -56,7 +57,7 @@ function compact(shard: Shard, part: Part): { longestMs: number; ms: number } {
 
 const folder = mkdtempSync(join(tmpdir(), 'sheaf-deletes-'));
 try {
-  const kernel = new Kernel(new WebAssembly.Module(readFileSync(new URL('../workers/shard/kernel.wasm', import.meta.url))), new WebAssembly.Memory({ initial: 64, maximum: 65536, shared: true }));
+  const kernel = new Kernel(new WebAssembly.Module(readFileSync(new URL('../workers/shard/kernel.wasm', import.meta.url))), createArenaMemory(64, 65536));
   const shard = new Shard(ShardStore.open(folder, false), kernel);
   shard.load([]);
   const table = [['', 'chunks', 'bytes in use', 'bytes a chunk']];

@@ -4,6 +4,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createArenaMemory } from '../src/base/arena-memory.js';
 import { createPrng } from '../src/base/prng.js';
 import type { CollectionId, DocId } from '../src/contract/ids.js';
 import type { CollectionRef } from '../src/contract/messages.js';
@@ -114,7 +115,7 @@ function measure(narrowing: Narrowing | undefined): string[] {
 
 const folder = mkdtempSync(join(tmpdir(), 'sheaf-filters-'));
 const module = new WebAssembly.Module(readFileSync(new URL('../workers/shard/kernel.wasm', import.meta.url)));
-const kernel = new Kernel(module, new WebAssembly.Memory({ initial: 64, maximum: 65536, shared: true }));
+const kernel = new Kernel(module, createArenaMemory(64, 65536));
 const shard = new Shard(ShardStore.open(folder, false), kernel);
 const reader = new ShardReader(folder);
 try {

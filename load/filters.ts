@@ -2,6 +2,7 @@
 // without a filter, at several shares of matching rows, in one thread. 384-d vectors of real text where they are there.
 // node dist/load/filters.js [--rows 100000] [--tiny]
 import { readFileSync } from 'node:fs';
+import { createArenaMemory } from '../src/base/arena-memory.js';
 import { createPrng } from '../src/base/prng.js';
 import { Kernel } from '../workers/shard/kernel.js';
 import type { VectorIndex } from '../workers/shard/vector-index.js';
@@ -31,7 +32,7 @@ function fill({ rows }: VectorSet, count: number): Float32Array[] {
 
 function createIndex(rows: readonly Float32Array[]): VectorIndex {
   const module = new WebAssembly.Module(readFileSync(new URL('../workers/shard/kernel.wasm', import.meta.url)));
-  const kernel = new Kernel(module, new WebAssembly.Memory({ initial: 64, maximum: 65536, shared: true }));
+  const kernel = new Kernel(module, createArenaMemory(64, 65536));
   kernel.format();
   const index = kernel.createIndex(rows[0]?.length ?? 0);
   rows.forEach((row, ordinal) => index.put(ordinal, row));

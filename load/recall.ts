@@ -2,6 +2,7 @@
 // node dist/load/recall.js [--rows N] [--tiny]; from the project's root after a build.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { createArenaMemory } from '../src/base/arena-memory.js';
 import { Kernel } from '../workers/shard/kernel.js';
 import type { VectorIndex } from '../workers/shard/vector-index.js';
 import { clustered, cranfield, cranfieldChunks, type VectorSet, windows } from './vector-sets.js';
@@ -18,7 +19,7 @@ interface Measured {
 
 function createKernel(): Kernel {
   const wasm = readFileSync(new URL('../workers/shard/kernel.wasm', import.meta.url));
-  const memory = new WebAssembly.Memory({ initial: 64, maximum: 65536, shared: true });
+  const memory = createArenaMemory(64, 65536);
   const kernel = new Kernel(new WebAssembly.Module(wasm), memory);
   kernel.format();
   return kernel;

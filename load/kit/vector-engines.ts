@@ -2,6 +2,7 @@
 // index as it is and its exact scan stand here, hnswlib-node in hnswlib-engine.ts. Used by load/vectors.ts.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { createArenaMemory } from '../../src/base/arena-memory.js';
 import type { Precision } from '../../src/contract/precision.js';
 import { Kernel } from '../../workers/shard/kernel.js';
 import type { VectorIndex } from '../../workers/shard/vector-index.js';
@@ -49,7 +50,7 @@ export const DEFAULT_EF = 0;
 
 /** The index of the set, linked; read from the temporary folder if a program before this one built it. */
 export function buildIndex({ rows, name }: VectorSet, fresh: boolean, precision: Precision = 'int16'): BuiltIndex {
-  const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true });
+  const memory = createArenaMemory(1, 65536);
   const wasm = readFileSync(new URL('../../workers/shard/kernel.wasm', import.meta.url));
   const kernel = new Kernel(new WebAssembly.Module(wasm), memory);
   const key = `sheaf-${createHash('sha256').update(wasm).digest('hex').slice(0, 8)}-${precision}-${name}-${rows.length}`;
