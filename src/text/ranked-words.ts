@@ -2,7 +2,7 @@
 // but for what it remembers. Called by rank-terms.ts on the shard workers and the front thread, and by what marks the words found.
 import type { Language } from '../contract/language.js';
 import { loadLanguage, type LanguageWords } from './stemmers.js';
-import { plainOf, UNSPACED } from './tokenize.js';
+import { UNSPACED } from './tokenize.js';
 
 /** Goes before a stem: no word holds it, so no phrase, prefix or part of a word ever meets one. Compounds have another. */
 export const STEM_MARK = '\u0002';
@@ -84,10 +84,4 @@ export function appendStems(words: string[], language: Exclude<Language, 'none'>
     const term = ranked.termOf(words[i] as string);
     if (term.charCodeAt(0) === STEM_CODE) words.push(term);
   }
-}
-
-/** Whether a word as it stands in a text is one that a question's terms (questionTerms) ask for. */
-export function isAskedFor(word: string, terms: ReadonlySet<string>, language: Language): boolean {
-  const plain = plainOf(word);
-  return terms.has(plain) || terms.has(termOfWord(plain, language) ?? plain);
 }

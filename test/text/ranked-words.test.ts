@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { createPrng } from '../../src/base/prng.js';
 import { LANGUAGES, type Language } from '../../src/contract/language.js';
 import { CHUNK_TERMS_MAX, chunkTerms, questionTerms } from '../../src/text/rank-terms.js';
-import { isAskedFor, STEM_MARK, termOfWord } from '../../src/text/ranked-words.js';
+import { STEM_MARK, termOfWord } from '../../src/text/ranked-words.js';
 import { loadLanguage } from '../../src/text/stemmers.js';
 import { tokensOf } from '../../src/text/tokenize.js';
 
@@ -38,14 +38,6 @@ test('every term of a question but stop words is one of the chunk with the same 
     for (const term of questionTerms(text, 100, language)) assert.ok(terms.has(term), `${language}: ${term}`);
     assert.deepEqual(chunkTerms(text, language).slice(0, tokensOf(text).length), tokensOf(text));
   }
-});
-
-test('words of a text are marked as they are found', () => {
-  const terms = new Set(questionTerms('connected the größe', 100, 'english'));
-  const words = ['Connections', 'THE', 'Grosse', 'größe', 'flow'];
-  assert.deepEqual(words.map((word) => isAskedFor(word, terms, 'english')), [true, false, true, true, false]);
-  assert.ok(isAskedFor('THE', new Set(questionTerms('the who', 100, 'english')), 'english'));
-  assert.deepEqual(['Who', 'whose'].map((word) => isAskedFor(word, new Set(questionTerms('who', 100, 'none')), 'none')), [true, false]);
 });
 
 test('more words than are remembered have the terms that the library gives', () => {

@@ -1,8 +1,8 @@
 // What given chunks of a part score by words and by vector, for searches that want both scores of every candidate, and for what hits
 // tell of themselves. Search workers only; called by rank-part.ts and hit-details.ts.
 import type { CosineSample, HybridQuery } from '../../src/contract/ranking.js';
+import { bitmapOf } from '../shard/bitmaps.js';
 import type { PartView } from '../shard/part-view.js';
-import type { Bitmap } from '../shard/words/word-answers.js';
 import type { WordIndex } from '../shard/words/word-index.js';
 
 /** Rows that tell how near chunks are to a query as a rule. */
@@ -11,7 +11,7 @@ const SAMPLE_ROWS = 256;
 /** BM25 of each; 0 for a chunk that has none of the terms. */
 export function wordScores(words: WordIndex, { terms, statistics }: Omit<HybridQuery, 'mode'>, ordinals: Uint32Array): Float64Array {
   if (ordinals.length === 0 || terms.length === 0) return new Float64Array(ordinals.length);
-  const ranked = words.rank(terms, statistics, ordinals.length, bitmapOf(ordinals));
+  const ranked = words.rank(terms, statistics, ordinals.length, bitmapOf(ordinals, Math.max(...ordinals) + 1));
   const scores = new Map(Array.from(ranked.ordinals, (ordinal, i) => [ordinal, ranked.scores[i] as number]));
   return Float64Array.from(ordinals, (ordinal) => scores.get(ordinal) ?? 0);
 }
@@ -29,10 +29,4 @@ export function sampleCosines(part: PartView, vector: Float32Array): CosineSampl
   const rows = Uint32Array.from({ length: Math.ceil(end / step) }, (_, i) => i * step);
   const cosines = cosinesOf(part, vector, rows).filter((cosine) => !Number.isNaN(cosine));
   return { count: cosines.length, sum: cosines.reduce((sum, cosine) => sum + cosine, 0) };
-}
-
-function bitmapOf(ordinals: Uint32Array): Bitmap {
-  const bitmap = new Uint32Array((Math.max(...ordinals) >>> 5) + 1);
-  for (const ordinal of ordinals) bitmap[ordinal >>> 5] = (bitmap[ordinal >>> 5] as number) | (1 << (ordinal & 31));
-  return bitmap;
 }
