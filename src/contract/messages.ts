@@ -71,6 +71,8 @@ export interface ShardCommands {
   counts: { request: { collections: CollectionId[] }; answer: ShardCounts[] };
   /** What the shard's memory holds of a collection. */
   memory: { request: { collection: CollectionId }; answer: MemoryUse };
+  /** How broad the walks of searches are that name no ef; 0 where nothing of the collection is in memory, or it is all scanned. */
+  breadth: { request: { collection: CollectionId; k: number }; answer: number };
   /** Over all collections. */
   totals: { request: Record<never, never>; answer: ShardCounts };
   /** Documents behind `after` in the order of their keys (store/keys). Fewer than `max` where the page would grow too large. */

@@ -61,7 +61,8 @@ async function compareAll(context: Context, collection: Collection, { k, ef, sam
     compared.push(await compare(context, collection, { vector, k, ...(ef !== undefined && { ef }) }, own));
     await giveWay(context, performance.now() - startedAtMs);
   }
-  return { ...summed(compared), k, source, ef: ef ?? null, ...(isCut && { cut: true as const }) };
+  const breadth = ef ?? Math.max(...(await Promise.all(context.shards.askAll('breadth', { collection: collection.id, k }))));
+  return { ...summed(compared), k, source, ef: breadth, ...(isCut && { cut: true as const }) };
 }
 
 /** Searches twice. `own` is left out of both answers. */

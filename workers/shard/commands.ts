@@ -94,6 +94,7 @@ export class Commands {
     prepare: (request) => prepare(this.opened(), request),
     dropCollection: ({ collection }) => (this.opened().drop(collection), null),
     counts: ({ collections }) => countsOf(this.opened(), collections),
+    breadth: ({ collection, k }) => Math.max(0, ...this.opened().parts.of(collection).map(({ index }) => index.breadthFor(k))),
     memory: ({ collection }) => memoryUse(this.opened().parts.of(collection)),
     totals: () => totals(this.opened()),
     listDocuments: (request) => listDocuments(this.opened(), request),

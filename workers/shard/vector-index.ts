@@ -16,16 +16,15 @@ const WIDE_SHARE = 0.25;
 const FILTERED_SCAN = 2;
 
 export class VectorIndex extends IndexState {
-  private readonly tending: Tending;
+  private made: Tending | undefined;
 
   /** `root` is the address of the index; another thread's Kernel attaches by it. The owner makes codes at `codesMin` live rows. */
   constructor(
     instance: Instance,
     root: number,
-    codesMin = Infinity,
+    private readonly codesMin = Infinity,
   ) {
     super(instance, root);
-    this.tending = new Tending(instance, root, this, codesMin);
   }
 
   /** Writes a vector, finite and not all zero, into a row that is not live. No search sees it until `publish`; staging again overwrites it. Throws ArenaFull. */
@@ -121,13 +120,18 @@ export class VectorIndex extends IndexState {
     this.instance.calls.dropIndex(this.root);
   }
 
+  /** Of the owner; searches have none. */
+  private get tending(): Tending {
+    return (this.made ??= new Tending(this.instance, this.root, this, this.codesMin));
+  }
+
   private setQuery(query: Float32Array): void {
     assert(query.length === this.dim, `a query of ${query.length} for ${this.dim} dimensions`);
     this.instance.setInput(query);
   }
 
   /** Breadth of the walk for `k` hits; 0, a scan, where that is faster. `end` is the number of ordinals in the filter that has been set, or NONE. */
-  private breadthFor(k: number, end: number): number {
+  breadthFor(k: number, end = NONE): number {
     const narrowest = this.instance.word(this.root + ROOT_EF);
     const linked = this.instance.word(this.root + ROOT_WATERMARK);
     const rows = end === NONE ? linked : this.instance.calls.countAllowed(this.instance.scratch, Math.min(end, linked));

@@ -27,8 +27,8 @@ export interface RecallAnswer {
   /** How many queries were compared. */
   queries: number;
   source: 'log' | 'stored';
-  /** As asked for; null: as the index chooses. */
-  ef: number | null;
+  /** As asked for, or as the index chooses, the largest of the shards'; 0: everything is scanned. */
+  ef: number;
   /** Searches a second, one after the other, in the time that ranking takes; null where nothing could be compared. */
   qps: number | null;
   /** The same of exact ones. */
