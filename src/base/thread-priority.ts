@@ -1,8 +1,14 @@
-// The priority of a thread among those that want the same cores. On Linux a priority is a thread's own, and any thread may lower its own;
-// elsewhere it is the whole process's, so there it stays as it is. Called by workers for the thread they run on.
-import { constants, setPriority } from 'node:os';
+// The priority of this thread at the operating system. On Linux it is a property of each thread, and the threads it starts
+// inherit it; elsewhere it would be that of the whole process, and stays as it is. Called by the workers that embed documents and
+// by those that own shards, when they start.
+import { readlinkSync } from 'node:fs';
+import { platform, setPriority } from 'node:os';
 
-/** From now on this thread gives way to the others: whoever answers comes before whoever builds. */
-export function giveWayToOthers(): void {
-  if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+/** A tenth of what a thread of normal priority gets, where both want the same core (`man 7 sched`). */
+const NICENESS = 10;
+
+export function yieldToSearches(): void {
+  if (platform() !== 'linux') return;
+  const thread = Number(readlinkSync('/proc/thread-self').split('/').pop());
+  setPriority(thread, NICENESS);
 }

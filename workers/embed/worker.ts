@@ -2,11 +2,11 @@
 // time. Errors go back as data: refusals for the client, faults for the log.
 import { parentPort, threadId } from 'node:worker_threads';
 import { move, Piscina, workerData } from 'piscina';
+import { yieldToSearches } from '../../src/base/thread-priority.js';
 import type { EmbeddedDocuments, EmbedRequest, EmbedWorkerStart, QueryVectors, RerankScores } from '../../src/contract/embed-messages.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { LoadedNote, LogNote, Outcome } from '../../src/contract/messages.js';
 import { embedDocuments } from './embed-documents.js';
-import { yieldToSearches } from './priority.js';
 import { loadRunners } from './runners.js';
 
 type Answer = QueryVectors | EmbeddedDocuments | RerankScores;

@@ -2,12 +2,12 @@
 // (src/pool/shard-pool.ts). Owns the shard's LMDB environment and is the only writer of its shared memory; the worker of
 // shard 0 owns the catalog too. A fault of ours ends the worker: another takes over and rebuilds from LMDB.
 import { parentPort, threadId, workerData } from 'node:worker_threads';
-import { giveWayToOthers } from '../../src/base/thread-priority.js';
+import { yieldToSearches } from '../../src/base/thread-priority.js';
 import type { LoadedNote, Outcome, ShardAnswer, ShardCommand, ShardOp, ShardWorkerStart } from '../../src/contract/messages.js';
 import { claimShard } from './claim.js';
 import { Commands } from './commands.js';
 
-giveWayToOthers();
+yieldToSearches();
 const start = workerData as ShardWorkerStart;
 const claim = claimShard(new Int32Array(start.owners));
 const commands = new Commands(start, claim);
