@@ -1,23 +1,31 @@
 // The catalog in LMDB: every collection of every tenant, and the counter that gives each its storage id.
 // Owned by the worker of shard 0; the front thread works on a copy in memory.
 import { AppError } from '../contract/errors.js';
-import type { CollectionId } from '../contract/ids.js';
-import type { PackedRecords } from '../contract/messages.js';
+import type { PackedRecords } from '../contract/catalog-commands.js';
 import type { CollectionChange, CollectionKey, StoredCollection } from '../contract/resources.js';
 import { CATALOG_TABLES, decodeCollection as decode, decodeCollections, encodeCatalogRecord as encode, type CatalogTable } from './catalog-records.js';
-import { catalogKey, settingKey, tenantPrefix } from './keys.js';
+import { besides, nextId, present, putStaged, removeStaged } from './catalog-tables.js';
+import { JobStore } from './job-store.js';
+import { catalogKey, tenantPrefix } from './keys.js';
 import { Environment } from './lmdb.js';
-import type { Table } from './tables.js';
+import { DatasetStore } from './dataset-store.js';
+import { StagedStore } from './staged-store.js';
 import { TenantStore } from './tenant-store.js';
-
-const NEXT_ID = settingKey('next_collection_id');
 
 export class CatalogStore {
   /** Tenants and keys, in the same environment. */
   readonly tenants: TenantStore;
+  /** What is staged beside collections. */
+  readonly staged: StagedStore;
+  readonly jobs: JobStore;
+  /** All of it at once. */
+  readonly dataset: DatasetStore;
 
   private constructor(private readonly env: Environment<CatalogTable>) {
     this.tenants = new TenantStore(env);
+    this.staged = new StagedStore(env);
+    this.jobs = new JobStore(env);
+    this.dataset = new DatasetStore(env);
   }
 
   static open(directory: string, takeOver: boolean): CatalogStore {
@@ -28,11 +36,13 @@ export class CatalogStore {
     return decodeCollections(this.packed());
   }
 
-  /** All collections, for `decodeCollections`. */
-  packed(): PackedRecords {
-    const records = this.env.read(({ collections }) => Array.from(collections.entries(Buffer.alloc(0)), ({ value }) => value));
+  /** All collections, for `decodeCollections`; and the keys of those whose record is damaged. */
+  packed(): PackedRecords & { damaged: string[] } {
+    const found = this.env.read(({ collections }) => [...collections.inspect(Buffer.alloc(0))]);
+    const records = found.flatMap(({ value }) => value ?? []);
+    const damaged = found.flatMap(({ key, value }) => (value ? [] : [key.toString()]));
     let end = 0;
-    return { bytes: new Uint8Array(Buffer.concat(records)), ends: Uint32Array.from(records, ({ length }) => (end += length)) };
+    return { bytes: new Uint8Array(Buffer.concat(records)), ends: Uint32Array.from(records, ({ length }) => (end += length)), damaged };
   }
 
   /**
@@ -53,44 +63,30 @@ export class CatalogStore {
 
   /** Changes a collection, a new name included: its documents go by the id. Throws `collection_not_found`, `collection_conflict`. */
   update(found: CollectionKey, change: CollectionChange): StoredCollection {
-    return this.env.write(({ collections }) => {
+    return this.env.write(({ collections, staged }) => {
       const changed = { ...present(collections, found), ...change };
       const [before, after] = [catalogKey(found.tenant, found.name), catalogKey(changed.tenant, changed.name)];
       if (!after.equals(before) && collections.has(after)) throw new AppError('collection_conflict');
       collections.delete(before);
       collections.put(after, encode(changed));
+      const { tenant, name } = changed;
+      for (const record of besides(staged, changed.id)) putStaged(staged, { ...record, collection: { ...record.collection, tenant, name } });
       return changed;
     });
   }
 
-  /** Throws `collection_not_found`. */
+  /** What is staged beside it goes too. Throws `collection_not_found`. */
   delete(found: CollectionKey): void {
-    this.env.write(({ collections }) => {
+    this.env.write(({ collections, staged }) => {
       present(collections, found);
       collections.delete(catalogKey(found.tenant, found.name));
+      for (const { id } of besides(staged, found.id)) removeStaged(staged, id);
     });
   }
 
   close(): void {
     this.env.close();
   }
-}
-
-/** The collection that still has this name and id: another request may have renamed or deleted it since the caller looked. */
-function present(collections: Table, { tenant, name, id }: CollectionKey): StoredCollection {
-  const bytes = collections.get(catalogKey(tenant, name));
-  const collection = bytes && decode(bytes);
-  if (collection?.id !== id) throw new AppError('collection_not_found');
-  return collection;
-}
-
-/** Ids start at 1, are never reused, and so a dropped collection's leftovers can never show in a new one. */
-function nextId(settings: Table): CollectionId {
-  const id = settings.get(NEXT_ID)?.readUInt32BE() ?? 1;
-  const next = Buffer.alloc(4);
-  next.writeUInt32BE(id + 1);
-  settings.put(NEXT_ID, next);
-  return id as CollectionId;
 }
 
 function countOf(keys: Iterable<unknown>): number {

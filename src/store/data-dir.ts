@@ -3,6 +3,7 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
+import { crc32 } from 'node:zlib';
 import typia, { type tags } from 'typia';
 import { SHARDS_MAX } from '../contract/limits.js';
 // The front thread keeps node-lmdb loaded for as long as the process lives: the last worker to end would unload the library
@@ -10,13 +11,18 @@ import { SHARDS_MAX } from '../contract/limits.js';
 import './lmdb.js';
 import { syncDirectory } from './sync.js';
 
-export const LAYOUT_VERSION = 1;
+/** 2: checksums behind all values. */
+export const LAYOUT_VERSION = 2;
 
 interface Identity {
   magic: 'sheaf';
   layout: number;
   shards: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<64>;
+  /** CRC-32 of the others. */
+  checksum: number;
 }
+
+const checksumOf = ({ magic, layout, shards }: Omit<Identity, 'checksum'>): number => crc32(`${magic} ${layout} ${shards}`);
 
 /** A reason why the directory cannot be used, worded for the operator. */
 export class DataDirectoryError extends Error {
@@ -39,6 +45,7 @@ export async function openDataDirectory(path: string, shards: number): Promise<D
   const lock = await hold(real);
   try {
     const identity = readIdentity(real) ?? makeIdentity(real, Math.min(shards, SHARDS_MAX));
+    assertCatalog(real, identity.shards);
     return {
       path: real,
       shards: identity.shards,
@@ -74,6 +81,13 @@ function hold(path: string): Promise<Server> {
   });
 }
 
+/** The catalog is made before any shard. Without it ids would be given again that shards have documents of. */
+function assertCatalog(path: string, shards: number): void {
+  const has = (environment: string): boolean => existsSync(join(path, environment, 'data.mdb'));
+  const present = Array.from({ length: shards }, (_, shard) => `shard-${shard}`).filter(has);
+  if (present.length > 0 && !has('catalog')) throw new DataDirectoryError(`${path} has no catalog beside ${present.join(', ')}: bring back its folder catalog`);
+}
+
 function readIdentity(path: string): Identity | undefined {
   const file = join(path, 'sheaf.json');
   if (!existsSync(file)) return undefined;
@@ -83,13 +97,16 @@ function readIdentity(path: string): Identity | undefined {
   } catch {
     identity = undefined;
   }
-  if (!typia.is<Identity>(identity)) throw new DataDirectoryError(`${file} is damaged: it should name magic, layout and shards`);
-  if (identity.layout !== LAYOUT_VERSION) throw new DataDirectoryError(`${file} has layout ${identity.layout}; this server reads layout ${LAYOUT_VERSION}`);
+  if (typia.is<Pick<Identity, 'magic' | 'layout'>>(identity) && identity.layout !== LAYOUT_VERSION) {
+    throw new DataDirectoryError(`${file} has layout ${identity.layout}; this server reads layout ${LAYOUT_VERSION}`);
+  }
+  if (!typia.is<Identity>(identity) || identity.checksum !== checksumOf(identity)) throw new DataDirectoryError(`${file} is damaged: it should name magic, layout and shards, with their checksum`);
   return identity;
 }
 
 function makeIdentity(path: string, shards: number): Identity {
-  const identity: Identity = { magic: 'sheaf', layout: LAYOUT_VERSION, shards };
+  const named = { magic: 'sheaf', layout: LAYOUT_VERSION, shards } as const;
+  const identity: Identity = { ...named, checksum: checksumOf(named) };
   const file = join(path, 'sheaf.json');
   const handle = openSync(`${file}.new`, 'w', 0o644);
   writeFileSync(handle, `${JSON.stringify(identity)}\n`);

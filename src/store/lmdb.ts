@@ -2,22 +2,25 @@
 // Thread rule: one thread owns an environment and alone writes to it; others may attach to read. node-lmdb shares an environment
 // that is open twice in a process and its first close frees it for all (0.10.1), so a worker that takes over from a dead one opens,
 // closes and opens again: what the dead one left (a half-written transaction, reader slots) goes with the first handle.
-// Every commit is synced to disk before it returns; noSync, which may corrupt at a power cut, is never used.
-import { mkdirSync } from 'node:fs';
+// Every commit is synced to disk before it returns; noSync, which may corrupt at a power cut, is never used. Values stand behind checksums.
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { assert } from '../base/assert.js';
-import { AppError } from '../contract/errors.js';
-import { syncDirectory } from './sync.js';
-import type { Table, Tables } from './tables.js';
-import { entriesBelow, entriesFrom, keysFrom, type ByteCursor } from './walk.js';
+import { checkedTable } from './checked-table.js';
+import { Checksum } from './checksum.js';
+import { DiskState } from './disk-state.js';
+import { coverPages } from './pages/cover-pages.js';
+import { BYTE_KEYS, openTable, type ByteTxn } from './raw-table.js';
+import { areSynced, makeWhole } from './sync.js';
+import type { Tables } from './tables.js';
+import type { ByteCursor } from './walk.js';
 
 // node-lmdb is CommonJS without static exports: an import statement would only give its default.
 const lmdb = createRequire(import.meta.url)('node-lmdb') as typeof import('node-lmdb');
 type LmdbTxn = import('node-lmdb').Txn;
 type LmdbDbi = import('node-lmdb').Dbi;
 
-const BYTE_KEYS = { keyIsBuffer: true } as const;
 /** Address space, not disk: the file grows with what is written. */
 const MAP_BYTES = 2 ** 39;
 
@@ -26,21 +29,30 @@ const CLOSED = 'a closed environment is not used';
 
 export class Environment<Names extends string> {
   private isClosed = false;
+  private readonly checksums: Record<Names, Checksum>;
+  private readonly disk: DiskState;
 
   private constructor(
+    directory: string,
     private readonly env: import('node-lmdb').Env,
     private readonly dbis: Record<Names, LmdbDbi>,
-  ) {}
+  ) {
+    const name = basename(directory);
+    const tables = Object.keys(dbis) as Names[];
+    this.checksums = Object.fromEntries(tables.map((table) => [table, new Checksum(name, table)])) as Record<Names, Checksum>;
+    this.disk = new DiskState(directory, name);
+  }
 
   /** Opens or makes the environment in `directory` with the named tables. `takeOver`: a thread that died had it open. */
   static open<Names extends string>(directory: string, names: readonly Names[], takeOver: boolean): Environment<Names> {
-    mkdirSync(directory, { recursive: true });
     if (takeOver) openEnv(directory, names.length).close();
+    if (!existsSync(join(directory, 'data.mdb'))) makeWhole(directory, (path) => makeEnv(path, names));
+    coverPages(directory);
     const env = openEnv(directory, names.length);
-    for (const path of [directory, dirname(directory)]) syncDirectory(path);
-    const dbis = {} as Record<Names, LmdbDbi>;
-    for (const name of names) dbis[name] = env.openDbi({ name, create: true, ...BYTE_KEYS });
-    return new Environment(env, dbis);
+    const opened = new Environment(directory, env, openTables(env, names, true));
+    // A disk that does not take it may have what is to be read.
+    if (!areSynced([directory, dirname(directory)])) opened.disk.fail();
+    return opened;
   }
 
   /**
@@ -49,23 +61,31 @@ export class Environment<Names extends string> {
    */
   static attach<Names extends string>(directory: string, names: readonly Names[]): Environment<Names> {
     const env = openEnv(directory, names.length);
-    const dbis = {} as Record<Names, LmdbDbi>;
     // Open already: a read transaction finds it and changes nothing.
-    for (const name of names) dbis[name] = env.openDbi({ name, create: false, ...BYTE_KEYS });
-    return new Environment(env, dbis);
+    return new Environment(directory, env, openTables(env, names, false));
   }
 
-  /** Runs `work` in one write transaction and commits it with sync; anything thrown aborts it whole. */
+  /** Reads along in an environment of another process, which may close it or die meanwhile. */
+  static openToRead<Names extends string>(directory: string, names: readonly Names[]): Environment<Names> {
+    const env = openEnv(directory, names.length, true);
+    return new Environment(directory, env, openTables(env, names, false));
+  }
+
+  /**
+   * Runs `work` in one write transaction and commits it with sync; anything thrown aborts it whole. Throws `storage_full`, and `storage_failed`
+   * (disk-state.ts) from a commit that failed on until the environment has been opened anew.
+   */
   write<T>(work: (tables: Tables<Names>) => T): T {
     assert(!this.isClosed, CLOSED);
-    const txn = this.env.beginTxn();
+    this.disk.admit();
+    const txn = this.disk.guard(() => this.env.beginTxn());
     try {
       const result = work(this.tables(txn));
       txn.commit();
       return result;
     } catch (error) {
       abort(txn);
-      throw asStorageError(error);
+      throw this.disk.told(error);
     }
   }
 
@@ -73,7 +93,7 @@ export class Environment<Names extends string> {
   read<T>(work: (tables: Tables<Names>) => T): T {
     const { tables, end } = this.snapshot();
     try {
-      return work(tables);
+      return this.disk.guard(() => work(tables));
     } finally {
       end();
     }
@@ -82,7 +102,7 @@ export class Environment<Names extends string> {
   /** What was committed before; to be ended once. */
   snapshot(): { tables: Tables<Names>; end: () => void } {
     assert(!this.isClosed, CLOSED);
-    const txn = this.env.beginTxn({ readOnly: true });
+    const txn = this.disk.guard(() => this.env.beginTxn({ readOnly: true }));
     return { tables: this.tables(txn), end: () => txn.abort() };
   }
 
@@ -95,15 +115,28 @@ export class Environment<Names extends string> {
 
   private tables(txn: LmdbTxn): Tables<Names> {
     const tables = {} as Tables<Names>;
-    for (const name of Object.keys(this.dbis) as Names[]) tables[name] = openTable(txn, this.dbis[name]);
+    for (const name of Object.keys(this.dbis) as Names[]) {
+      const openCursor = (): ByteCursor => new lmdb.Cursor(txn, this.dbis[name], BYTE_KEYS) as unknown as ByteCursor;
+      tables[name] = checkedTable(openTable(txn as unknown as ByteTxn<LmdbDbi>, this.dbis[name], openCursor), this.checksums[name]);
+    }
     return tables;
   }
 }
 
-function openEnv(path: string, tables: number): import('node-lmdb').Env {
+function openEnv(path: string, tables: number, readOnly = false): import('node-lmdb').Env {
   const env = new lmdb.Env();
-  env.open({ path, mapSize: MAP_BYTES, maxDbs: tables, noMetaSync: false, noSync: false });
+  env.open({ path, mapSize: MAP_BYTES, maxDbs: tables, readOnly, noMetaSync: false, noSync: false });
   return env;
+}
+
+function openTables<Names extends string>(env: import('node-lmdb').Env, names: readonly Names[], create: boolean): Record<Names, LmdbDbi> {
+  return Object.fromEntries(names.map((name) => [name, env.openDbi({ name, create, ...BYTE_KEYS })])) as Record<Names, LmdbDbi>;
+}
+
+function makeEnv(directory: string, names: readonly string[]): void {
+  const env = openEnv(directory, names.length);
+  openTables(env, names, true);
+  env.close();
 }
 
 /** A commit that failed has closed its transaction already; aborting it again throws, and there is nothing left to undo. */
@@ -112,33 +145,5 @@ function abort(txn: LmdbTxn): void {
     txn.abort();
   } catch {
     // Closed by the failed commit.
-  }
-}
-
-function asStorageError(error: unknown): unknown {
-  const message = error instanceof Error ? error.message : '';
-  return /MDB_MAP_FULL|No space left|ENOSPC/.test(message) ? new AppError('storage_full') : error;
-}
-
-function openTable(txn: LmdbTxn, dbi: LmdbDbi): Table {
-  const openCursor = (): ByteCursor => new lmdb.Cursor(txn, dbi, BYTE_KEYS) as unknown as ByteCursor;
-  return {
-    get: (key) => txn.getBinary(dbi, key, BYTE_KEYS) ?? undefined,
-    has: (key) => txn.getBinary(dbi, key, BYTE_KEYS) !== null,
-    put: (key, value) => txn.putBinary(dbi, key, value, BYTE_KEYS),
-    delete: (key) => remove(txn, dbi, key),
-    entries: (prefix, from = prefix) => entriesFrom(openCursor, prefix, from),
-    keys: (prefix) => keysFrom(openCursor, prefix),
-    entriesBelow: (prefix, before) => entriesBelow(openCursor, prefix, before),
-  };
-}
-
-function remove(txn: LmdbTxn, dbi: LmdbDbi, key: Buffer): boolean {
-  try {
-    txn.del(dbi, key, BYTE_KEYS);
-    return true;
-  } catch (error) {
-    if (error instanceof Error && error.message.includes('MDB_NOTFOUND')) return false;
-    throw error;
   }
 }

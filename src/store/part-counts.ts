@@ -4,7 +4,8 @@
 // Used by the other files of the shard's store, in the shard worker's thread.
 import type { CollectionId } from '../contract/ids.js';
 import { collectionOfKey, collectionPrefix } from './keys.js';
-import { DamagedRecord, decodeDocument, RECORD_VERSION, type DocumentRecord } from './records.js';
+import { DamagedRecord } from './damage.js';
+import { decodeDocument, RECORD_VERSION, type DocumentRecord } from './records.js';
 import type { Table } from './tables.js';
 
 export interface PartCounts {
@@ -75,13 +76,14 @@ export function clearCounts(counts: Table, id: CollectionId): void {
   if (counts.has(keyOf(id))) writeCounts(counts, id, { documents: 0, chunks: 0, prioritized: 0 });
 }
 
-/** Whether every collection is counted. Documents of before there were counts have to be counted first. */
-export const areCounted = (counts: Table): boolean => counts.has(COMPLETE);
+/** Whether every collection is counted, and the counts are whole. Documents of before there were counts have to be counted first. */
+export const areCounted = (counts: Table): boolean => counts.has(COMPLETE) && [...counts.inspect(Buffer.alloc(0))].every(({ value }) => value);
 
-/** Counts all documents there are, by walking them. */
+/** Counts all documents there are, by walking them; damaged ones are left out. */
 export function countAll({ documents, counts }: Record<'documents' | 'counts', Table>): void {
   const found = new CountChanges();
-  for (const { key, value } of documents.entries(Buffer.alloc(0))) found.put(collectionOfKey(key), decodeDocument(value));
+  for (const key of [...counts.keys(Buffer.alloc(0))]) counts.delete(key);
+  for (const { key, value } of documents.inspect(Buffer.alloc(0))) if (value) found.put(collectionOfKey(key), decodeDocument(value));
   found.writeTo(counts);
   counts.put(COMPLETE, Buffer.from([RECORD_VERSION]));
 }

@@ -4,7 +4,8 @@ import type { CollectionId } from '../contract/ids.js';
 import type { FoundQuery, LogBounds } from '../contract/query-log.js';
 import { collectionOfKey, collectionPrefix } from './keys.js';
 import { Environment } from './lmdb.js';
-import { add, isBeyond, LOG_TABLES, removeOldest, setSize, sizeOf, type LogEntry, type LogSize } from './query-log-tables.js';
+import { adopt } from './query-log-adoption.js';
+import { add, isBeyond, LOG_TABLES, mendSizes, removeOldest, setSize, sizeOf, type LogEntry, type LogSize } from './query-log-tables.js';
 import { decodeQuery, idOfQueryKey, queryIdBytes, queryIdOf, queryKey, timeOfQueryKey } from './query-records.js';
 
 /** Beyond what it brings itself, an append pushes out at most so many entries of a collection. */
@@ -24,7 +25,10 @@ export class QueryLogStore {
   private constructor(private readonly env: Environment<(typeof LOG_TABLES)[number]>) {}
 
   static open(directory: string, takeOver: boolean): QueryLogStore {
-    return new QueryLogStore(Environment.open(directory, LOG_TABLES, takeOver));
+    const env = Environment.open(directory, LOG_TABLES, takeOver);
+    const areWhole = env.read(({ sizes }) => [...sizes.inspect(Buffer.alloc(0))].every(({ value }) => value));
+    if (!areWhole) env.write(mendSizes);
+    return new QueryLogStore(env);
   }
 
   /** Adds entries in one commit, and removes the oldest where a collection has too many. One that is there is left alone. */
@@ -41,6 +45,20 @@ export class QueryLogStore {
         setSize(tables.sizes, collection, { entries: size.entries + count, bytes: size.bytes + bytes });
         removeOldest(tables, collection, bounds, 0, count + PUSHED_OUT_MAX);
       }
+    });
+  }
+
+  /** Adds entries of an archive in one commit. `live`: the collections that keep what they have. */
+  adopt(collection: CollectionId, entries: readonly LogEntry[], live: ReadonlySet<number>, bounds: LogBounds): void {
+    this.env.write((tables) => {
+      const size = sizeOf(tables.sizes, collection);
+      for (const entry of entries) {
+        if (!adopt(tables, entry, live)) continue;
+        size.entries++;
+        size.bytes += entry.record.length;
+      }
+      setSize(tables.sizes, collection, size);
+      removeOldest(tables, collection, bounds, 0, entries.length + PUSHED_OUT_MAX);
     });
   }
 

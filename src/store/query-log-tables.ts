@@ -2,7 +2,7 @@
 // collection's log kept with them. Used by query-log-store.ts alone.
 import type { CollectionId } from '../contract/ids.js';
 import type { LogBounds } from '../contract/query-log.js';
-import { collectionPrefix } from './keys.js';
+import { collectionOfKey, collectionPrefix } from './keys.js';
 import type { Table, Tables } from './tables.js';
 import { idOfQueryKey, queryKey, timeOfQueryKey } from './query-records.js';
 import { decode, encode } from './records.js';
@@ -35,11 +35,12 @@ export function add({ queries, places }: LogTables, { collection, id, record }: 
 export function removeOldest({ queries, places, sizes }: LogTables, collection: CollectionId, bounds: LogBounds, oldestMs: number, max: number): number {
   const left = sizeOf(sizes, collection);
   const gone: Buffer[] = [];
-  for (const { key, value } of queries.entries(collectionPrefix(collection))) {
+  for (const { key, value } of queries.inspect(collectionPrefix(collection))) {
     if (gone.length === max || !(isBeyond(left, bounds) || timeOfQueryKey(key) < oldestMs)) break;
     gone.push(key);
     left.entries--;
-    left.bytes -= value.length;
+    // Of a damaged one the length is not known, and the sum is a bound, no more.
+    left.bytes -= Math.min(left.bytes, value?.length ?? 0);
   }
   for (const key of gone) {
     queries.delete(key);
@@ -62,4 +63,14 @@ export function sizeOf(sizes: Table, collection: CollectionId): LogSize {
 export function setSize(sizes: Table, collection: CollectionId, { entries, bytes }: LogSize): void {
   if (entries === 0) sizes.delete(collectionPrefix(collection));
   else sizes.put(collectionPrefix(collection), encode([entries, bytes]));
+}
+
+/** Counts the logs again whose size is damaged. */
+export function mendSizes({ queries, sizes }: LogTables): void {
+  const damaged = [...sizes.inspect(Buffer.alloc(0))].filter(({ value }) => !value).map(({ key }) => key);
+  for (const key of damaged) {
+    const found = [...queries.inspect(key)];
+    sizes.delete(key);
+    setSize(sizes, collectionOfKey(key), { entries: found.length, bytes: found.reduce((sum, { value }) => sum + (value?.length ?? 0), 0) });
+  }
 }

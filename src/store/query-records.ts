@@ -5,7 +5,8 @@ import type { CollectionId } from '../contract/ids.js';
 import type { LoggedQuery, LoggedRest } from '../contract/query-log.js';
 import type { SearchMode } from '../contract/resources.js';
 import { collectionPrefix } from './keys.js';
-import { DamagedRecord, decode, decodeVector, encode, encodeVector } from './records.js';
+import { DamagedRecord } from './damage.js';
+import { decode, decodeVector, encode, encodeVector } from './records.js';
 
 export const QUERY_ID_BYTES = 16;
 const TYPES = ['string', 'number', 'number', 'number', 'string', 'string', 'string', 'string', 'array', 'string', 'object'] as const;

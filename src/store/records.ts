@@ -2,6 +2,7 @@
 // shape is damage, an error of its own kind: it is told, never served.
 import { Packr } from 'msgpackr';
 import type { DocId } from '../contract/ids.js';
+import { DamagedRecord } from './damage.js';
 
 export const RECORD_VERSION = 1;
 
@@ -28,10 +29,6 @@ export interface ChunkRecord {
   /** Position in the document. */
   index: number;
   metaJson: string;
-}
-
-export class DamagedRecord extends Error {
-  override readonly name = 'DamagedRecord';
 }
 
 const packr = new Packr({ useRecords: false });

@@ -1,7 +1,8 @@
-// A shard's part of every collection in LMDB: documents, their members (chunk ordinals), chunks, texts, vectors.
+// A shard's part of every collection in LMDB: documents, their members (chunk ordinals), chunks, texts, vectors; and the log of changes.
 // Owned by one shard worker. Everything about one document changes in one transaction.
 import type { CollectionId, DocId, Ordinal } from '../contract/ids.js';
 import type { CollectionRef } from '../contract/messages.js';
+import { ChangeLog, type PartChange } from './change-log.js';
 import { chunkKey, collectionPrefix, documentKey, vectorKey } from './keys.js';
 import { Environment } from './lmdb.js';
 import { areCounted, clearCounts, countAll, CountChanges } from './part-counts.js';
@@ -18,10 +19,16 @@ export interface StoredDocument {
 }
 
 export class ShardStore {
-  private constructor(private readonly env: Environment<(typeof SHARD_TABLES)[number]>) {}
+  /** Of the rows that commits have changed since the last checkpoint. */
+  readonly changes: ChangeLog;
+
+  private constructor(private readonly env: Environment<(typeof SHARD_TABLES)[number]>) {
+    this.changes = new ChangeLog(env);
+  }
 
   static open(directory: string, takeOver: boolean): ShardStore {
     const env = Environment.open(directory, SHARD_TABLES, takeOver);
+    // Counts can be made again, so damage in them stops nobody.
     if (!env.read(({ counts }) => areCounted(counts))) env.write(countAll);
     return new ShardStore(env);
   }
@@ -32,12 +39,14 @@ export class ShardStore {
 
   /** One synced commit; what `work` throws aborts it whole. */
   write<T>(work: (txn: ShardWriteTxn) => T): T {
-    return this.env.write((tables) => {
+    const { result, changed } = this.env.write((tables) => {
       const txn = new ShardWriteTxn(tables);
       const result = work(txn);
       txn.countChanges.writeTo(tables.counts);
-      return result;
+      return { result, changed: this.changes.append(tables.changes, txn.partChanges) };
     });
+    this.changes.state = changed;
+    return result;
   }
 
   close(): void {
@@ -48,6 +57,8 @@ export class ShardStore {
 export class ShardWriteTxn extends ShardTxn {
   /** Of the documents that this transaction writes and removes. */
   readonly countChanges = new CountChanges();
+  /** Of the rows that it changes: for the log. */
+  readonly partChanges: PartChange[] = [];
 
   /** Writes a document whose older revision, if any, has been removed in the same transaction. */
   putDocument(ref: CollectionRef, { record, ordinals, chunks, vectors }: StoredDocument): void {

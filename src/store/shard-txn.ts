@@ -5,9 +5,10 @@ import type { CollectionRef } from '../contract/messages.js';
 import { chunkKey, collectionPrefix, documentKey, generationPrefix, ordinalOfChunkKey, ordinalOfVectorKey, vectorKey } from './keys.js';
 import { allCounts, readCounts, type PartCounts } from './part-counts.js';
 import type { Tables } from './tables.js';
-import { DamagedRecord, decodeChunk, decodeDocument, decodeMembers, decodeVector, type ChunkRecord, type DocumentRecord, type MembersRecord } from './records.js';
+import { DamagedRecord } from './damage.js';
+import { decodeChunk, decodeDocument, decodeMembers, decodeVector, type ChunkRecord, type DocumentRecord, type MembersRecord } from './records.js';
 
-export const SHARD_TABLES = ['documents', 'members', 'chunks', 'texts', 'vectors', 'counts'] as const;
+export const SHARD_TABLES = ['documents', 'members', 'chunks', 'texts', 'vectors', 'counts', 'changes'] as const;
 
 export class ShardTxn {
   constructor(protected readonly tables: Tables<(typeof SHARD_TABLES)[number]>) {}

@@ -6,20 +6,20 @@ import { TENANT_KEYS_MAX } from '../contract/limits.js';
 import type { StoredCollection } from '../contract/resources.js';
 import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from '../contract/tenants.js';
 import { decodeCollection, decodeKey, decodeTenant, encodeCatalogRecord, type CatalogTable } from './catalog-records.js';
+import { besides, removeStaged, type CatalogTables } from './catalog-tables.js';
 import { accessKeyKey, tenantKey, tenantPrefix } from './keys.js';
 import type { Environment } from './lmdb.js';
-import type { Tables } from './tables.js';
 
-type CatalogTables = Tables<CatalogTable>;
 const EVERYTHING = Buffer.alloc(0);
 
 export class TenantStore {
   constructor(private readonly env: Environment<CatalogTable>) {}
 
+  /** But for damaged ones: a key that cannot be read opens nothing, and the others do. */
   all(): StoredTenants {
     return this.env.read(({ tenants, keys }) => ({
-      tenants: Array.from(tenants.entries(EVERYTHING), ({ value }) => decodeTenant(value)),
-      keys: Array.from(keys.entries(EVERYTHING), ({ value }) => decodeKey(value)),
+      tenants: Array.from(tenants.inspect(EVERYTHING)).flatMap(({ value }) => (value ? decodeTenant(value) : [])),
+      keys: Array.from(keys.inspect(EVERYTHING)).flatMap(({ value }) => (value ? decodeKey(value) : [])),
     }));
   }
 
@@ -52,7 +52,9 @@ export class TenantStore {
       for (const { key } of found) tables.collections.delete(key);
       for (const key of [...tables.keys.keys(tenantPrefix(tenant))]) tables.keys.delete(key);
       tables.tenants.delete(tenantKey(tenant));
-      return found.map(({ value }) => decodeCollection(value));
+      const collections = found.map(({ value }) => decodeCollection(value));
+      for (const { id } of collections.flatMap((collection) => besides(tables.staged, collection.id))) removeStaged(tables.staged, id);
+      return collections;
     });
   }
 

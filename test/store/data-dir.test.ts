@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openDataDirectory } from '../../src/store/data-dir.js';
@@ -36,12 +36,12 @@ test('a path that cannot be written to is refused with its name', async () => {
   await assert.rejects(openDataDirectory(join(file, 'data'), 1), { name: 'DataDirectoryError', message: /not writable.*SHEAF_DATA_DIR/ });
 });
 
-for (const [what, text] of [['no JSON', '{'], ['another program\'s', '{"magic":"other","layout":1,"shards":1}'], ['a layout from the future', '{"magic":"sheaf","layout":99,"shards":1}']] as const) {
+for (const [what, text] of [['no JSON', '{'], ['another program\'s', '{"magic":"other","layout":1,"shards":1}'], ['a layout from the future', '{"magic":"sheaf","layout":99,"shards":1}'], ['of the layout before checksums', '{"magic":"sheaf","layout":1,"shards":1}'], ['without its checksum', '{"magic":"sheaf","layout":2,"shards":1}']] as const) {
   test(`an identity file that is ${what} is refused`, async () => {
     const path = tempDirectory();
     writeFileSync(join(path, 'sheaf.json'), text);
     await assert.rejects(openDataDirectory(path, 1), { name: 'DataDirectoryError', message: /sheaf\.json/ });
-    writeFileSync(join(path, 'sheaf.json'), '{"magic":"sheaf","layout":1,"shards":2}');
+    rmSync(join(path, 'sheaf.json'));
     (await openDataDirectory(path, 1)).release();
   });
 }

@@ -10,7 +10,7 @@ import type { CollectionRef } from '../../src/contract/messages.js';
 import { Environment } from '../../src/store/lmdb.js';
 import type { PartCounts } from '../../src/store/part-counts.js';
 import { ShardStore, ShardWriteTxn, type StoredDocument } from '../../src/store/shard-store.js';
-import { DamagedRecord } from '../../src/store/records.js';
+import { DamagedRecord } from '../../src/store/damage.js';
 import { SHARD_TABLES } from '../../src/store/shard-txn.js';
 import { tempDirectory } from '../kit/temp.js';
 

@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import type { CollectionId } from '../../src/contract/ids.js';
 import type { LoggedQuery } from '../../src/contract/query-log.js';
 import { decodeQuery, encodeQuery, idOfQueryKey, queryIdBytes, queryIdOf, queryKey, timeOfQueryKey } from '../../src/store/query-records.js';
-import { DamagedRecord, encode } from '../../src/store/records.js';
+import { DamagedRecord } from '../../src/store/damage.js';
+import { encode } from '../../src/store/records.js';
 
 const query: LoggedQuery = {
   text: "O'Brien -- x; y",

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionId, DocId, Ordinal } from '../../src/contract/ids.js';
-import { DamagedRecord } from '../../src/store/records.js';
+import { DamagedRecord } from '../../src/store/damage.js';
 import { ShardStore, type StoredDocument } from '../../src/store/shard-store.js';
 import { tempDirectory } from '../kit/temp.js';
 

@@ -1,0 +1,65 @@
+// Collections of which a damaged record has been met: nothing of their documents is asked for any more, so that nothing wrong is answered and nothing is built
+// upon it; the others go on. Told once by name. A restart forgets it, and finds what is still damaged again. Used by the pools; made by
+// compose-context.ts; front thread.
+import type { Log } from '../base/log.js';
+import { AppError } from '../contract/errors.js';
+import type { CollectionId } from '../contract/ids.js';
+import type { Outcome, ShardCommand, ShardOp } from '../contract/messages.js';
+
+/** Commands about the documents of a collection. Others, such as dropping it, go on. */
+const GUARDED: ReadonlySet<ShardOp> = new Set<ShardOp>(['prepare', 'put', 'putMany', 'putStaged', 'copyStaged', 'listMissing', 'findTextless', 'deleteDocument', 'listDocuments', 'getDocument', 'listChunks', 'getChunk', 'listOrdinals', 'textVectors', 'sampleVectors', 'getContent']);
+
+export class Quarantine {
+  private readonly collections = new Set<CollectionId>();
+
+  /** `nameOf`: tenant and name of a collection, for the log. */
+  constructor(
+    private readonly nameOf: (collection: CollectionId) => object | undefined,
+    private readonly log: Log,
+  ) {}
+
+  get size(): number {
+    return this.collections.size;
+  }
+
+  has(collection: CollectionId): boolean {
+    return this.collections.has(collection);
+  }
+
+  /** It is dropped, with what is damaged in it. */
+  forget(collection: CollectionId): void {
+    this.collections.delete(collection);
+  }
+
+  /** Asks for something of a collection, unless it is in quarantine: then, and where the answer tells of damage, rejects with `collection_damaged`. */
+  async watch<T>(collection: CollectionId | undefined, ask: () => Promise<T>): Promise<T> {
+    if (collection !== undefined && this.collections.has(collection)) throw new AppError('collection_damaged');
+    try {
+      const answer = await ask();
+      if (Array.isArray(answer)) for (const outcome of answer as Outcome<unknown>[]) if (typeof outcome === 'object' && outcome && 'error' in outcome) this.note(AppError.fromWire(outcome.error));
+      return answer;
+    } catch (error) {
+      if (!this.note(error)) throw error;
+      throw new AppError('collection_damaged');
+    }
+  }
+
+  /** True for damage. */
+  private note(error: unknown): boolean {
+    if (!(error instanceof AppError) || error.code !== 'collection_damaged') return false;
+    const { collection } = error.options;
+    if (collection !== undefined && !this.collections.has(collection as CollectionId)) {
+      this.collections.add(collection as CollectionId);
+      this.log.error({ ...this.nameOf(collection as CollectionId), damage: error.message }, 'a collection is damaged and not served any more: stop the server, and run sheaf check and sheaf repair');
+    }
+    return true;
+  }
+}
+
+/** The collection whose documents a command is about. */
+export function guardedIn(command: ShardCommand): CollectionId | undefined {
+  if (!GUARDED.has(command.op) || !('collection' in command)) return undefined;
+  const { collection } = command;
+  if (typeof collection === 'number') return collection;
+  return 'id' in collection ? collection.id : undefined;
+}

@@ -1,0 +1,38 @@
+// Everything that a data directory holds, as of one moment, for a process that is not the server: LMDB lets other processes read along,
+// whatever becomes of the server meanwhile. Used by the archive process. It has to be ended, or the pages it sees are never used again.
+import { join } from 'node:path';
+import type { CollectionId } from '../contract/ids.js';
+import { collectionPrefix } from './keys.js';
+import { Environment } from './lmdb.js';
+import { LOG_TABLES } from './query-log-tables.js';
+import { idOfQueryKey } from './query-records.js';
+import { SHARD_TABLES, ShardTxn } from './shard-txn.js';
+import type { Tables } from './tables.js';
+
+export class DatasetSnapshot {
+  private constructor(
+    readonly shards: readonly ShardTxn[],
+    private readonly log: Tables<(typeof LOG_TABLES)[number]>,
+    private readonly ends: readonly (() => void)[],
+  ) {}
+
+  /** Opens the stores; what it answers takes the snapshot. Whoever calls that sees to it that nothing is written meanwhile. */
+  static prepare(directory: string, shards: number): () => DatasetSnapshot {
+    const environments = Array.from({ length: shards }, (_, shard) => Environment.openToRead(join(directory, `shard-${shard}`), SHARD_TABLES));
+    const queryLog = Environment.openToRead(join(directory, 'query-log'), LOG_TABLES);
+    return () => {
+      const opened = environments.map((environment) => environment.snapshot());
+      const log = queryLog.snapshot();
+      return new DatasetSnapshot(opened.map(({ tables }) => new ShardTxn(tables)), log.tables, [...opened, log].map(({ end }) => end));
+    };
+  }
+
+  /** The logged searches of a collection, the oldest first: ids of 16 bytes and records as the store has them. */
+  *queries(logId: CollectionId): Generator<{ id: Buffer; record: Buffer }> {
+    for (const { key, value } of this.log.queries.entries(collectionPrefix(logId))) yield { id: idOfQueryKey(key), record: value };
+  }
+
+  end(): void {
+    for (const end of this.ends) end();
+  }
+}
