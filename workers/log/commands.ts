@@ -1,8 +1,10 @@
 // Runs the commands of the log worker: appends next to each other share a commit; what a command fails on fails that command
 // alone. Log worker only.
+import { AssertionFailed } from '../../src/base/assert.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { Outcome } from '../../src/contract/messages.js';
 import type { LogAnswer, LogBounds, LogCommand, LogCommands as Commands, LogOp, LogRequest } from '../../src/contract/query-log.js';
+import { DamagedRecord } from '../../src/store/damage.js';
 import type { QueryLogStore } from '../../src/store/query-log-store.js';
 import { Removal } from './removal.js';
 import { unpackEntries } from './unpack.js';
@@ -42,6 +44,10 @@ export class LogCommands {
   }
 
   private readonly handlers: Handlers = {
+    adopt: ({ collection, live, entries }) => {
+      const adopted = unpackEntries({ ...entries, collections: new Uint32Array(entries.lengths.length).fill(collection) });
+      return this.store.adopt(collection, adopted, new Set(live), this.bounds), null;
+    },
     list: ({ collection, ...page }) => this.store.list(collection, page),
     get: ({ id, collection, oldestMs }) => {
       const found = this.store.get(id, oldestMs);
@@ -73,6 +79,8 @@ function attempt(work: () => Answer): Outcome<Answer> {
     return { value: work() };
   } catch (error) {
     if (error instanceof AppError) return { error: error.toWire() };
+    if (error instanceof DamagedRecord) return { error: new AppError('collection_damaged', 'Entries of the query log are damaged on the disk.').toWire() };
+    if (error instanceof AssertionFailed) throw error;
     return { fault: faultOf(error) };
   }
 }

@@ -11,7 +11,14 @@ const isTakeOver = Atomics.add(new Int32Array(openings), 0, 1) > 0;
 const commands = new LogCommands(QueryLogStore.open(directory, isTakeOver), bounds, (error) => parentPort?.postMessage({ fault: faultOf(error) }));
 parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
 
-/** The outcomes stand in the order of the commands. */
-export function run(batch: LogCommand[]): Outcome<LogAnswer<LogOp>>[] {
-  return commands.run(batch);
+/** The outcomes stand in the order of the commands. A broken assertion ends this thread, and the batch with it. */
+export function run(batch: LogCommand[]): Outcome<LogAnswer<LogOp>>[] | Promise<never> {
+  try {
+    return commands.run(batch);
+  } catch (error) {
+    setImmediate(() => {
+      throw error;
+    });
+    return new Promise(() => {});
+  }
 }

@@ -2,10 +2,9 @@
 // and the stores of all shards. It owns nothing and writes nothing, so no search waits for a write, and its death harms nobody but
 // the searches that it had. Any number of these threads work side by side.
 import { parentPort, threadId, workerData } from 'node:worker_threads';
-import { AssertionFailed } from '../../src/base/assert.js';
 import type { LoadedNote, Outcome } from '../../src/contract/messages.js';
 import type { SearchAnswer, SearchTask, SearchWorkerStart } from '../../src/contract/search-messages.js';
-import { refusalOf } from '../shard/refusal.js';
+import { outcomeOf } from '../shard/refusal.js';
 import { search } from './search.js';
 import { ShardSet } from './shard-set.js';
 
@@ -28,9 +27,6 @@ function attempt(task: SearchTask): Outcome<SearchAnswer> {
   try {
     return { value: search(shards, task) };
   } catch (error) {
-    const refusal = refusalOf(error);
-    if (refusal) return { error: refusal.toWire() };
-    if (error instanceof AssertionFailed) throw error;
-    return { fault: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+    return outcomeOf(error, task.search.collection.id);
   }
 }

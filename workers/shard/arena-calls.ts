@@ -2,7 +2,9 @@
 // Numbers are u32 unless said otherwise; counts may come back as FULL, addresses as 0. Used by Kernel and what it hands out.
 export interface ArenaCalls {
   format(): void;
+  restoreArena(end: number): void;
   createScratch(answers: number, poolEntries: number, holder: number): number;
+  releaseScratch(scratch: number): void;
   reclaim(max: number): number;
   endEpoch(): number;
   haveLeft(epoch: number): number;

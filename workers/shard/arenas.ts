@@ -61,6 +61,11 @@ export class Arenas {
     return [...this.inUse].map((arena) => this.at(arena));
   }
 
+  /** Of those in use. */
+  numbers(): Iterable<number> {
+    return this.inUse;
+  }
+
   settle(): void {
     for (const kernel of this.used()) kernel.settle();
   }

@@ -18,7 +18,9 @@ export class Background {
   wake(shard: Shard): void {
     this.scheduled ??= setImmediate(() => {
       this.scheduled = undefined;
-      if (slice(shard)) this.wake(shard);
+      const { whenOver } = shard.stillness;
+      if (whenOver) void whenOver.then(() => this.wake(shard));
+      else if (slice(shard)) this.wake(shard);
     });
   }
 
@@ -48,10 +50,11 @@ function improve(shard: Shard, until: number): boolean {
     const { index, words, fields } = part;
     if (compactSome(shard, part)) return true;
     while (index.hasWork) {
+      shard.stillness.touch();
       if (index.linkSome(LINK_STEP) === 0 && !index.isTended) break;
       if (performance.now() >= until) return true;
     }
-    if (words?.mergeSome(until - performance.now()) || fields?.mergeSome(until - performance.now())) return true;
+    if (words?.mergeSome(until - performance.now()) || fields?.mergeSome(until - performance.now())) return (shard.stillness.touch(), true);
     if (!index.hasWork) restless.delete(part);
     if (performance.now() >= until) return restless.size > 0;
   }

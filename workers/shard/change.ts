@@ -1,6 +1,7 @@
 // What a batch of writes does to a part of shared memory once it is committed: rows that come and rows that go, with the words,
 // metadata and priorities of their chunks. All by the rows of the part. Filled by write.ts, in the shard worker's thread.
 import type { Ordinal } from '../../src/contract/ids.js';
+import type { ShardWriteTxn } from '../../src/store/shard-store.js';
 import type { Part } from './part.js';
 
 export interface Change {
@@ -17,6 +18,20 @@ export interface Change {
 }
 
 export const noChange = (): Change => ({ added: new Map(), removed: [], texts: new Map(), fields: new Map(), superseded: [] });
+
+/** Before the commit, in its transaction: what a checkpoint of before does not have (checkpoint/catch-up.ts). */
+export function logChanges(txn: ShardWriteTxn, changes: Iterable<readonly [Part, Change]>): void {
+  for (const [part, { added, removed, texts, fields }] of changes) {
+    if (added.size + removed.length === 0) continue;
+    txn.partChanges.push({
+      id: part.ref.id,
+      removed: removed.map((row) => part.stored(row)),
+      texts: part.words ? removed.map((row) => texts.get(row) ?? null) : null,
+      terms: part.fields ? removed.map((row) => fields.get(row) ?? []) : null,
+      added: Array.from(added.keys(), (row) => part.stored(row)),
+    });
+  }
+}
 
 /** After the commit: the new rows of all parts come before any old one goes, so that no document is missing between. */
 export function publishChanges(changes: Iterable<readonly [Part, Change]>): void {

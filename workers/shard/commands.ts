@@ -2,46 +2,60 @@
 // Between batches it does background work in short slices. Shard worker only.
 import { join } from 'node:path';
 import { defined } from '../../src/base/assert.js';
+import type { CollectionId } from '../../src/contract/ids.js';
 import type { Outcome, ShardAnswer, ShardCommand, ShardCommands, ShardOp, ShardRequest, ShardWorkerStart } from '../../src/contract/messages.js';
 import { CatalogStore } from '../../src/store/catalog-store.js';
 import { Background } from './background.js';
+import { catalogHandlers } from './catalog-handlers.js';
+import type { Checkpoints, Note } from './checkpoint/checkpoints.js';
 import type { Claim } from './claim.js';
 import { IdleParts } from './idle-parts.js';
 import { getChunk, getContent, getDocument, listChunks, listDocuments } from './listings.js';
 import { memoryUse } from './memory-use.js';
+import { copyStaged, findTextless, listMissing } from './missing.js';
 import { openShard } from './open-shard.js';
 import { prepare } from './prepare.js';
-import { outcomesOf, refsOf, singleWrites, type WriteCommand } from './put-many.js';
+import { outcomesOf, refsOf, singleWrites, type PartCommand, type WriteCommand } from './put-many.js';
 import { outcomeOf } from './refusal.js';
 import { sampleVectors } from './sample-vectors.js';
 import type { Shard } from './shard.js';
 import { listOrdinals, textVectors } from './text-vectors.js';
 import { countsOf, totals } from './totals.js';
-import { applyWrites } from './write.js';
+import { writeAll } from './write-all.js';
 
 type Answer = ShardAnswer<ShardOp>;
 type Handlers = { [O in Exclude<ShardOp, WriteCommand['op']>]: (request: ShardRequest<O>) => ShardCommands[O]['answer'] };
 
-const DOCUMENT_WRITES: ReadonlySet<string | undefined> = new Set<WriteCommand['op']>(['put', 'putMany', 'deleteDocument']);
+const DOCUMENT_WRITES: ReadonlySet<string | undefined> = new Set<WriteCommand['op']>(['put', 'putMany', 'putStaged', 'deleteDocument']);
+const changesMemory = (command: ShardCommand): boolean => isWrite(command) || command.op === 'prepare' || command.op === 'copyStaged' || command.op === 'dropCollection';
 const isWrite = (command: ShardCommand | undefined): command is WriteCommand => DOCUMENT_WRITES.has(command?.op);
+const wantsPart = (command: ShardCommand): command is PartCommand => isWrite(command) || command.op === 'copyStaged';
 
 export class Commands {
   private shard: Shard | undefined;
   private catalog: CatalogStore | undefined;
   private readonly background = new Background();
   private idle: IdleParts | undefined;
+  private checkpoints: Checkpoints | undefined;
 
   constructor(
     private readonly start: ShardWorkerStart,
     private readonly claim: Claim,
+    private readonly note: Note,
   ) {}
 
-  /** Writes wait until the parts they go to are in memory; what comes in other batches is answered meanwhile. */
+  /** Writes wait until the parts they go to are in memory, and for the end of a checkpoint's last pass; what comes in other batches is answered meanwhile. */
   async run(commands: readonly ShardCommand[]): Promise<Outcome<Answer>[]> {
-    const underWay = this.shard?.loads.bringAll(refsOf(commands.filter(isWrite)));
+    await this.untilChangesMayGoOn(commands);
+    const underWay = this.shard?.loads.bringAll(refsOf(commands.filter(wantsPart)));
     this.wakeBackground();
     if (underWay) await underWay;
+    await this.untilChangesMayGoOn(commands);
     return this.runNow(commands);
+  }
+
+  private async untilChangesMayGoOn(commands: readonly ShardCommand[]): Promise<void> {
+    while (this.shard?.stillness.whenOver && commands.some(changesMemory)) await this.shard.stillness.whenOver;
   }
 
   private runNow(commands: readonly ShardCommand[]): Outcome<Answer>[] {
@@ -63,21 +77,17 @@ export class Commands {
     if (this.shard) this.background.wake(this.shard);
   }
 
-  close(): void {
+  /** Writes a checkpoint of what has changed, and closes the environments. */
+  async close(): Promise<void> {
     this.background.stop();
     this.idle?.stop();
+    await this.checkpoints?.finish();
     this.shard?.close();
     this.catalog?.close();
   }
 
   private write(commands: readonly WriteCommand[]): Outcome<Answer>[] {
-    const writes = singleWrites(commands);
-    try {
-      return outcomesOf(commands, applyWrites(this.opened(), writes));
-    } catch (error) {
-      const outcome = outcomeOf(error);
-      return outcomesOf(commands, writes.map(() => outcome));
-    }
+    return outcomesOf(commands, writeAll(this.opened(), singleWrites(commands)));
   }
 
   private attempt(command: Exclude<ShardCommand, WriteCommand>): Outcome<Answer> {
@@ -85,18 +95,21 @@ export class Commands {
       const handler = this.handlers[command.op] as (request: typeof command) => Answer;
       return { value: handler(command) };
     } catch (error) {
-      return outcomeOf(error);
+      return outcomeOf(error, collectionIn(command));
     }
   }
 
   private readonly handlers: Handlers = {
-    open: ({ collections }) => (this.open(collections), null),
+    open: (request) => (this.open(request), null),
     prepare: (request) => prepare(this.opened(), request),
+    copyStaged: (request) => copyStaged(this.opened(), request),
+    findTextless: (request) => findTextless(this.opened(), request),
+    listMissing: (request) => listMissing(this.opened(), request),
     dropCollection: ({ collection }) => (this.opened().drop(collection), null),
     counts: ({ collections }) => countsOf(this.opened(), collections),
     breadth: ({ collection, k }) => Math.max(0, ...this.opened().parts.of(collection).map(({ index }) => index.breadthFor(k))),
     memory: ({ collection }) => memoryUse(this.opened().parts.of(collection)),
-    totals: () => totals(this.opened()),
+    totals: ({ without }) => totals(this.opened(), without),
     listDocuments: (request) => listDocuments(this.opened(), request),
     getDocument: (request) => getDocument(this.opened(), request),
     listChunks: (request) => listChunks(this.opened(), request),
@@ -105,20 +118,11 @@ export class Commands {
     textVectors: (request) => textVectors(this.opened(), request),
     sampleVectors: (request) => sampleVectors(this.opened(), request),
     getContent: (request) => getContent(this.opened(), request),
-    loadCatalog: () => this.openedCatalog().packed(),
-    createCollection: ({ collection, collectionsMax }) => this.openedCatalog().create(collection, collectionsMax),
-    updateCollection: ({ collection, change }) => this.openedCatalog().update(collection, change),
-    deleteCollection: ({ collection }) => (this.openedCatalog().delete(collection), null),
-    loadTenants: () => this.openedCatalog().tenants.all(),
-    createTenant: ({ tenant, key }) => (this.openedCatalog().tenants.create(tenant, key), null),
-    updateTenant: ({ tenant, change }) => this.openedCatalog().tenants.update(tenant, change),
-    deleteTenant: ({ tenant, force }) => this.openedCatalog().tenants.delete(tenant, force),
-    createKey: ({ tenant, key }) => this.openedCatalog().tenants.createKey(tenant, key),
-    revokeKey: ({ tenant, keyId, revokedAt }) => this.openedCatalog().tenants.revokeKey(tenant, keyId, revokedAt),
+    ...catalogHandlers(() => this.openedCatalog()),
   };
 
-  private open(collections: ShardRequest<'open'>['collections']): void {
-    this.shard = openShard(this.start, this.claim, collections);
+  private open(request: ShardRequest<'open'>): void {
+    ({ shard: this.shard, checkpoints: this.checkpoints } = openShard(this.start, this.claim, request, this.note));
     this.idle = new IdleParts(this.shard.parts, this.start.idleSeconds, () => this.wakeBackground());
   }
 
@@ -129,6 +133,13 @@ export class Commands {
   private openedCatalog(): CatalogStore {
     return (this.catalog ??= CatalogStore.open(join(this.start.directory, 'catalog'), this.claim.takeOver));
   }
+}
+
+/** The collection that a command is about. */
+function collectionIn(command: ShardCommand): CollectionId | undefined {
+  if (!('collection' in command)) return undefined;
+  const { collection } = command;
+  return typeof collection === 'number' ? collection : 'id' in collection ? collection.id : undefined;
 }
 
 /** The end of the run of document writes that starts at `from`; `from` itself when there is none. */

@@ -5,7 +5,7 @@ import { defined } from '../../src/base/assert.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { Ordinal } from '../../src/contract/ids.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';
-import { discardChange, noChange, publishChanges, type Change } from './change.js';
+import { discardChange, logChanges, noChange, publishChanges, type Change } from './change.js';
 import { ArenaFull } from './kernel.js';
 import type { Part } from './part.js';
 import { FieldTerms } from './part-fields.js';
@@ -31,6 +31,7 @@ export function compactSome(shard: Shard, part: Part): boolean {
     if (ordinals.end > target) return move(shard, part, target);
     if (ordinals.end > (1 - FREE_END_SHARE_MIN) * index.end) return false;
     const from = ordinals.end;
+    shard.stillness.touch();
     if (index.hideSome(from, HIDE_STEP)) part.hidden = { from, epoch: shard.arenas.at(part.arena).endEpoch() };
     return true;
   } catch (error) {
@@ -56,6 +57,7 @@ function move(shard: Shard, part: Part, target: number): boolean {
       shard.parts.reservePriorities(part, [...moves].filter(([from]) => part.priorities.of(from) !== 0).map(([, to]) => to));
       keepSources(txn, part, moves, change);
       txn.moveChunks(part.ref, new Map([...moves].map(([from, to]) => [part.stored(from), part.stored(to)])));
+      logChanges(txn, [[part, change]]);
     });
   } catch (error) {
     discardChange(part, change);

@@ -1,7 +1,8 @@
 // The document of a chunk, which must be there. Shard worker only.
 // Called where hits are filtered and where they are turned into JSON.
 import type { CollectionId } from '../../src/contract/ids.js';
-import { DamagedRecord, type DocumentRecord } from '../../src/store/records.js';
+import { DamagedRecord } from '../../src/store/damage.js';
+import type { DocumentRecord } from '../../src/store/records.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';
 
 /** Throws DamagedRecord where it is missing: chunks and their document are written in one transaction. */

@@ -67,6 +67,19 @@ export class IndexState {
     return (this.stampOf(ordinal) & 1) === 1;
   }
 
+  /** The rows that are live, in order: block by block, as there may be millions. */
+  *liveRows(): Generator<number, undefined> {
+    const wordsPerRow = ROW_WORDS_BYTES >> 2;
+    for (let first = 0; first < this.end; ) {
+      const blockRows = 2 ** (29 - Math.clz32(first + FIRST_ROWS));
+      const count = blockRows - ((first + FIRST_ROWS) % blockRows);
+      const at = this.stampAt(first);
+      const words = at === 0 ? new Uint32Array() : this.instance.copyWords(at, count * wordsPerRow);
+      for (let row = first; row < Math.min(first + count, this.end); row++) if (((words[(row - first) * wordsPerRow] ?? 0) & 1) === 1) yield row;
+      first += count;
+    }
+  }
+
   /** The numbers of a row as a vector of unit length, but for rounding. Throws ArenaFull. */
   rowOf(ordinal: number): Float32Array {
     countOf(this.instance.calls.readRow(this.instance.scratch, this.root, ordinal));

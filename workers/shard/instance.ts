@@ -49,6 +49,11 @@ export class Instance extends MemoryViews {
     return (this.scratchAt ||= addressOf(this.calls.createScratch(SCRATCH_ANSWERS, SCRATCH_POOL_ENTRIES, this.holder)));
   }
 
+  /** The same where it has been made, else 0. */
+  get heldScratch(): number {
+    return this.scratchAt;
+  }
+
   /** After a format the scratch is part of the free memory again. */
   forgetScratch(): void {
     this.scratchAt = 0;

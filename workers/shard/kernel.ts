@@ -3,9 +3,10 @@
 import { assert } from '../../src/base/assert.js';
 import type { CollectionId } from '../../src/contract/ids.js';
 import type { Precision } from '../../src/contract/precision.js';
+import { ArenaImage } from './checkpoint/arena-image.js';
 import { CODES_MIN } from './codes/layout.js';
 import { addressOf } from './instance.js';
-import { DIM_MAX, GRAPH_MIN } from './layout.js';
+import { DIM_MAX, GRAPH_MIN, ROOT_CODES_NEXT } from './layout.js';
 import { PartView } from './part-view.js';
 import { Priorities } from './priorities.js';
 import { SharedArena } from './shared-arena.js';
@@ -33,9 +34,20 @@ export class Kernel extends SharedArena {
     return roots && new PartView(this.instance, id, roots, arena);
   }
 
-  /** The priorities of a part, which has none yet. Owner only. */
-  createPriorities(): Priorities {
-    return new Priorities(this.instance, 0);
+  /** What checkpoints copy of this arena, and fill it from. Owner only. */
+  image(): ArenaImage {
+    return new ArenaImage(this.instance);
+  }
+
+  /** The priorities of a part; it has none yet unless `root` says where. Owner only. */
+  createPriorities(root = 0): Priorities {
+    return new Priorities(this.instance, root);
+  }
+
+  /** The index with this root that a checkpoint has brought back, to be gone on with. Codes that were being made are made anew. Owner only. */
+  resumeIndex(root: number): VectorIndex {
+    if (this.instance.word(root + ROOT_CODES_NEXT) !== 0) this.instance.calls.dropNext(root);
+    return new VectorIndex(this.instance, root, CODES_MIN);
   }
 
   /** Makes an empty index of `dim`-dimensional vectors. Throws ArenaFull. Owner only. */

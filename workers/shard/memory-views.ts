@@ -1,5 +1,7 @@
 // The views through which a thread reads and writes a shard's shared memory: words, floats, bytes. They are renewed as the memory
 // grows, by this thread or another. The base of an Instance, and of what reads the memory without one.
+const PAGE_BYTES = 65_536;
+
 export class MemoryViews {
   private words = new Uint32Array(0);
   private floats = new Float32Array(0);
@@ -52,6 +54,24 @@ export class MemoryViews {
   copyFloats(at: number, count: number): Float32Array {
     this.reach(at + 4 * count);
     return new Float32Array(this.floats.subarray(at >>> 2, (at >>> 2) + count));
+  }
+
+  /** A view of bytes, of no use once the memory has grown. */
+  bytesAt(at: number, count: number): Buffer {
+    this.reach(at + count);
+    return this.bytes.subarray(at, at + count);
+  }
+
+  /** Sees to it that the memory has so many bytes; false where it cannot grow to them. */
+  growTo(bytes: number): boolean {
+    const pages = Math.ceil((bytes - this.memory.buffer.byteLength) / PAGE_BYTES);
+    try {
+      if (pages > 0) this.memory.grow(pages);
+      return true;
+    } catch (error) {
+      if (error instanceof RangeError) return false;
+      throw error;
+    }
   }
 
   /** Views do not grow with the memory: renews them where they end before `end`. Growing by 0 makes this thread see what others added. */

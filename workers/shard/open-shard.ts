@@ -1,18 +1,31 @@
-// Opens a shard: its store, and kernels on its arenas, which it empties and says what is to be found in them. Called by commands.ts, in the shard
-// worker's thread.
+// Opens a shard: its store, and kernels on its arenas, which it empties, fills from the checkpoint, and says what is to be found in them. Called by
+// commands.ts, in the shard worker's thread.
 import { join } from 'node:path';
 import { defined } from '../../src/base/assert.js';
 import type { ShardRequest, ShardWorkerStart } from '../../src/contract/messages.js';
+import { CheckpointFiles } from '../../src/store/checkpoint-files.js';
 import { ShardStore } from '../../src/store/shard-store.js';
+import { Checkpoints, type Note } from './checkpoint/checkpoints.js';
+import { discard, restore } from './checkpoint/restore.js';
 import type { Claim } from './claim.js';
 import { Kernel } from './kernel.js';
 import { Shard } from './shard.js';
 
-export function openShard({ kernel: module, memories, arenaPagesMax, directory }: ShardWorkerStart, { shard, takeOver }: Claim, collections: ShardRequest<'open'>['collections']): Shard {
-  const kernels = defined(memories[shard], 'arenas of the shard').map((memory) => new Kernel(module, memory, arenaPagesMax));
+export interface OpenedShard {
+  shard: Shard;
+  /** undefined where none are to be written. */
+  checkpoints: Checkpoints | undefined;
+}
+
+/** A shard that is taken over begins without its checkpoint: what its owner died of may stand in it. */
+export function openShard({ kernel: module, kernelName, memories, arenaPagesMax, directory, checkpointMs }: ShardWorkerStart, { shard: number, takeOver }: Claim, { collections, isWhole }: ShardRequest<'open'>, note: Note): OpenedShard {
+  const kernels = defined(memories[number], 'arenas of the shard').map((memory) => new Kernel(module, memory, arenaPagesMax));
   // Readers are out before the environment is closed that a dead owner had open.
   for (const kernel of kernels) kernel.close();
-  const opened = new Shard(ShardStore.open(join(directory, `shard-${shard}`), takeOver), ...kernels);
-  opened.load(collections);
-  return opened;
+  const shard = new Shard(ShardStore.open(join(directory, `shard-${number}`), takeOver), ...kernels);
+  const files = new CheckpointFiles(join(directory, 'checkpoints', `shard-${number}`));
+  const identity = { shard: number, kernel: kernelName };
+  if (takeOver || checkpointMs === 0) discard(shard, files);
+  shard.load(collections, isWhole, (kinds) => restore(shard, files, identity, kinds, note));
+  return { shard, checkpoints: checkpointMs > 0 ? new Checkpoints(shard, files, identity, checkpointMs, note) : undefined };
 }

@@ -29,6 +29,11 @@ export function prepareFields(shard: Shard, part: Part, firstSliceMs = FIRST_SLI
   return part.fields.isLost || part.fields.complete !== undefined;
 }
 
+/** Goes on with the index that a checkpoint has brought back, if it has. */
+export function resumeFields(shard: Shard, part: Part): void {
+  part.fields = shard.resumeTerms(part, 'fields', MAKER);
+}
+
 /** Goes on with the index that a search has asked for; true when there is nothing more to do. */
 export function buildFields(shard: Shard, part: Part, untilMs: number): boolean {
   const { fields } = part;

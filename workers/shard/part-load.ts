@@ -3,6 +3,7 @@
 import type { Ordinal } from '../../src/contract/ids.js';
 import type { CollectionRef } from '../../src/contract/messages.js';
 import { arenaOf, rowOf } from '../../src/contract/ordinals.js';
+import { DamagedRecord } from '../../src/store/damage.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';
 import type { Part } from './part.js';
 import type { PartTable } from './part-table.js';
@@ -11,11 +12,12 @@ export class PartLoad {
   /** Somebody waits for it. */
   isAwaited = false;
   /** By arena. */
-  private readonly made = new Map<number, Part>();
+  protected readonly made = new Map<number, Part>();
   /** Where memory is wanted at present. */
   arena = 0;
   /** Rows with a lower ordinal are in; Infinity once all are. */
   private rowsTo = 0;
+  private rows = 0;
   /** The document whose priority was taken in last. */
   private lastDocid: string | undefined;
   private markEnded: () => void = () => {};
@@ -23,7 +25,7 @@ export class PartLoad {
   readonly whenEnded = new Promise<void>((resolve) => (this.markEnded = resolve));
 
   constructor(
-    private readonly parts: PartTable,
+    protected readonly parts: PartTable,
     readonly ref: CollectionRef,
   ) {}
 
@@ -53,9 +55,12 @@ export class PartLoad {
       index.publish(row);
       ordinals.claim(row);
       this.rowsTo = ordinal + 1;
+      this.rows++;
       if (performance.now() >= untilMs) return false;
     }
     this.rowsTo = Infinity;
+    const { chunks } = txn.counts(this.ref.id);
+    if (this.rows !== chunks) throw new DamagedRecord(`collection ${this.ref.id} has ${this.rows} vectors and ${chunks} chunks`);
     return true;
   }
 
@@ -74,7 +79,7 @@ export class PartLoad {
     return true;
   }
 
-  private partIn(arena: number): Part {
+  protected partIn(arena: number): Part {
     this.arena = arena;
     const part = this.made.get(arena) ?? this.parts.create(this.ref, arena);
     this.made.set(arena, part);

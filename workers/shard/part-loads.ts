@@ -53,6 +53,16 @@ export class PartLoads {
     this.loadOf(ref);
   }
 
+  /** The same of one that has been begun elsewhere. Requires that the collection is away. */
+  resume(load: PartLoad): void {
+    this.loads.set(load.ref.id, load);
+  }
+
+  /** True while nothing is on its way. */
+  get areDone(): boolean {
+    return this.loads.size === 0;
+  }
+
   /** Loads for one slice what is awaited, or anything; true when there is nothing more of it. */
   work(untilMs: number, awaitedOnly: boolean): boolean {
     const all = [...this.loads.values()];

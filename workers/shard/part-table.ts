@@ -6,9 +6,14 @@ import type { CollectionRef } from '../../src/contract/messages.js';
 import type { Arenas } from './arenas.js';
 import { Part } from './part.js';
 import type { PartRoots } from './part-directory.js';
+import { LOST } from './reader-layout.js';
 
 /** The arenas last: see PartRoots. */
 const NOWHERE = { vectors: 0, words: 0, fields: 0, priorities: 0, arenas: 0 };
+
+const rootOf = (terms: Part['words'] | Part['fields']): number => (terms?.isLost ? LOST : (terms?.complete?.root ?? 0));
+/** Where readers find the indexes of a part. */
+const rootsOf = ({ index, priorities, words, fields }: Part): Omit<PartRoots, 'arenas'> => ({ vectors: index.root, priorities: priorities.root, words: rootOf(words), fields: rootOf(fields) });
 
 export const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 
@@ -54,6 +59,18 @@ export class PartTable {
     return new Part(ref, kernel.createIndex(ref.dim, { precision: ref.precision }), kernel.createPriorities(), arena);
   }
 
+  /** The parts of a collection that a checkpoint has brought back, still to be entered. */
+  restored(ref: CollectionRef): Part[] {
+    const mask = this.arenas.home.directory.get(ref.id)?.arenas || 1;
+    const arenas = [...this.arenas.numbers()].filter((arena) => (mask >>> arena) & 1);
+    return arenas.flatMap((arena) => this.restoredIn(ref, arena) ?? []);
+  }
+
+  /** It is away from now on, for readers in all arenas; what it has of memory stays with whoever has its parts. */
+  hide(id: CollectionId): void {
+    for (const { directory } of this.arenas.used()) if (directory.get(id)) directory.set(id, NOWHERE);
+  }
+
   /** Room for the priorities of rows that are to come. Throws ArenaFull. */
   reservePriorities(part: Part, rows: readonly Ordinal[]): void {
     for (const row of rows) part.priorities.reserve(row);
@@ -70,11 +87,11 @@ export class PartTable {
     const { home } = this.arenas;
     home.directory.set(id, {});
     this.arenas.settle();
-    for (const part of parts.filter(({ arena }) => arena > 0)) this.announce(part, { vectors: part.index.root, priorities: part.priorities.root });
+    for (const part of parts.filter(({ arena }) => arena > 0)) this.announce(part, rootsOf(part));
     const all = [...this.of(id), ...parts];
     const mask = all.reduce((bits, { arena }) => bits | (1 << arena), 0);
     const atHome = parts.find(({ arena }) => arena === 0);
-    home.directory.set(id, { arenas: mask === 1 ? 0 : mask, ...(atHome && { vectors: atHome.index.root, priorities: atHome.priorities.root }) });
+    home.directory.set(id, { arenas: mask === 1 ? 0 : mask, ...(atHome && rootsOf(atHome)) });
     this.parts.set(id, all);
     for (const part of parts) this.wake(part);
   }
@@ -105,6 +122,15 @@ export class PartTable {
   wake(part: Part): void {
     this.use(part.ref.id);
     this.restless.add(part);
+  }
+
+  private restoredIn(ref: CollectionRef, arena: number): Part | undefined {
+    const kernel = this.arenas.at(arena);
+    const roots = kernel.directory.get(ref.id);
+    if (!roots?.vectors) return undefined;
+    const part = new Part(ref, kernel.resumeIndex(roots.vectors), kernel.createPriorities(roots.priorities), arena);
+    part.claimRows();
+    return part;
   }
 
   /** Requires that readers do not find it at home any more. */

@@ -17,19 +17,18 @@ export interface TermMaker<S> {
 }
 
 export class PartTerms<S> {
-  /** Chunks with a lower ordinal are in; Infinity once all are. */
-  private builtTo = 0;
   private lost = false;
 
   /**
    * `announce` tells readers where the index is: once it is complete, and that it is LOST before it goes. `withRoom` runs what may want
-   * memory, again where it has found some.
+   * memory, again where it has found some. Chunks with an ordinal below `builtTo` are in; Infinity once all are.
    */
   constructor(
     private readonly index: WordIndex,
     private readonly maker: TermMaker<S>,
     private readonly announce: (root: number) => void = () => {},
     private readonly withRoom: (work: () => void) => void = (work) => work(),
+    private builtTo = 0,
   ) {}
 
   get isLost(): boolean {

@@ -34,6 +34,11 @@ export function prepareWords(shard: Shard, part: Part, firstSliceMs = FIRST_SLIC
   return part.words.isLost || part.words.complete !== undefined;
 }
 
+/** Goes on with the index that a checkpoint has brought back, if it has. */
+export function resumeWords(shard: Shard, part: Part): void {
+  part.words = shard.resumeTerms(part, 'words', makerOf(part.ref.language));
+}
+
 /** Goes on with the index that a search has asked for; true when there is nothing more to do. */
 export function buildWords(shard: Shard, part: Part, untilMs: number): boolean {
   const { ref, words } = part;

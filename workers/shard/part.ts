@@ -28,6 +28,13 @@ export class Part {
     readonly arena = 0,
   ) {}
 
+  /** Of an index that has rows already: those that are live are taken, and what stands behind the last of them is given back. Requires that there are no readers. */
+  claimRows(): void {
+    const { index, ordinals } = this;
+    for (const row of index.liveRows()) ordinals.claim(row as Ordinal);
+    index.freeFrom(index.end);
+  }
+
   /** The ordinal of a row as the store has it. */
   stored(row: Ordinal): Ordinal {
     return storedOrdinal(this.arena, row);

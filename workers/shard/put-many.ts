@@ -1,34 +1,61 @@
 // Several documents of a batch in one command: taken apart before the write, and their outcomes put together after it.
 // Shard worker only; called by commands.ts, which writes whatever stands next to each other in one commit.
-import type { CollectionRef, Outcome, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
-import type { DocumentWrite } from './write.js';
+import type { CollectionRef, Outcome, ShardAnswer, ShardRequest, TwinWrite } from '../../src/contract/messages.js';
+import type { PackedDocuments } from '../../src/contract/prepared-document.js';
+import type { DocumentWrite, WriteAnswer } from './write.js';
 
 /** A command that writes documents, as it comes. */
-export type WriteCommand = DocumentWrite | ShardRequest<'putMany'>;
-type WriteAnswer = ShardAnswer<'put' | 'putMany' | 'deleteDocument'>;
+export type WriteCommand = ShardRequest<'put'> | ShardRequest<'putMany'> | ShardRequest<'putStaged'> | ShardRequest<'deleteDocument'>;
+/** What wants a part to be in memory before it runs. */
+export type PartCommand = WriteCommand | ShardRequest<'copyStaged'>;
 
 /** The collections that are written to, each once. */
-export const refsOf = (commands: readonly WriteCommand[]): Iterable<CollectionRef> => new Map(commands.map(({ collection }) => [collection.id, collection])).values();
+export const refsOf = (commands: readonly PartCommand[]): Iterable<CollectionRef> => new Map(commands.flatMap(targetsOf).map((ref) => [ref.id, ref])).values();
+
+function targetsOf(command: PartCommand): CollectionRef[] {
+  const twins = 'twins' in command ? (command.twins ?? []) : [];
+  return [command.collection, ...twins.map((twin) => ('collection' in twin ? twin.collection : twin))];
+}
 
 /** The single writes of the commands, in order. */
-export const singleWrites = (commands: readonly WriteCommand[]): DocumentWrite[] => commands.flatMap((command) => (command.op === 'putMany' ? puts(command) : [command]));
+export const singleWrites = (commands: readonly WriteCommand[]): DocumentWrite[] => commands.flatMap(singlesOf);
 
-/** The outcome of each command from those of its single writes: a `putMany` answers all of its own. */
-export function outcomesOf(commands: readonly WriteCommand[], outcomes: readonly Outcome<ShardAnswer<DocumentWrite['op']>>[]): Outcome<WriteAnswer>[] {
+function singlesOf(command: WriteCommand): DocumentWrite[] {
+  if (command.op === 'putMany') return puts(command);
+  return command.op === 'putStaged' ? stagedPuts(command) : [command];
+}
+
+/** The outcome of each command from those of its single writes: one of several documents answers all of its own. */
+export function outcomesOf(commands: readonly WriteCommand[], outcomes: readonly Outcome<WriteAnswer>[]): Outcome<ShardAnswer<WriteCommand['op']>>[] {
   let at = 0;
-  return commands.map((command): Outcome<WriteAnswer> => {
-    if (command.op !== 'putMany') return outcomes[at++] as Outcome<WriteAnswer>;
+  return commands.map((command): Outcome<ShardAnswer<WriteCommand['op']>> => {
+    if (!('ends' in command)) return outcomes[at++] as Outcome<WriteAnswer>;
     const own = outcomes.slice(at, (at += command.ends.length));
     return { value: own as ShardAnswer<'putMany'> };
   });
 }
 
-/** Views of the documents and their rows, not copies. */
-function puts({ collection, documents, ends, chunks, vectors }: ShardRequest<'putMany'>): ShardRequest<'put'>[] {
-  let row = 0;
-  return ends.map((end, i) => {
-    const from = row * collection.dim;
-    row += chunks[i] as number;
-    return { op: 'put', collection, document: documents.subarray(ends[i - 1] ?? 0, end), vectors: vectors.subarray(from, row * collection.dim) };
+function puts({ collection, twins, ...packed }: ShardRequest<'putMany'>): ShardRequest<'put'>[] {
+  const rows = rowsOf(packed);
+  return documentsOf(packed).map((document, i) => {
+    const span = rows[i] as Span;
+    const own = twins?.map((twin): TwinWrite => ({ ...twin, vectors: twin.vectors instanceof Float32Array ? rowsIn(twin.vectors, twin.collection, span) : twin.vectors }));
+    return { op: 'put', collection, document, vectors: rowsIn(packed.vectors, collection, span), ...(own && { twins: own }) };
   });
+}
+
+function stagedPuts({ collection, source, versions, ...packed }: ShardRequest<'putStaged'>): DocumentWrite[] {
+  const rows = rowsOf(packed);
+  return documentsOf(packed).map((document, i) => ({ op: 'putStaged', collection, source, document, version: versions[i] as number, vectors: rowsIn(packed.vectors, collection, rows[i] as Span) }));
+}
+
+type Span = readonly [from: number, to: number];
+
+/** Views of the documents and their rows, not copies. */
+const documentsOf = ({ documents, ends }: PackedDocuments): Uint8Array[] => ends.map((end, i) => documents.subarray(ends[i - 1] ?? 0, end));
+const rowsIn = (vectors: Float32Array, { dim }: CollectionRef, [from, to]: Span): Float32Array => vectors.subarray(from * dim, to * dim);
+
+function rowsOf({ chunks }: PackedDocuments): Span[] {
+  let row = 0;
+  return chunks.map((count) => [row, (row += count)]);
 }

@@ -14,6 +14,8 @@ export const READERS_END_AT = 588;
 export const SETTLED_AT = 596;
 /** The directory's table (directory.ts), 0 before the first part. */
 export const DIRECTORY_AT = 592;
+/** How often the allocator's lock has been taken. */
+export const LOCKS_AT = 92;
 /** 1 when a reader died within the allocator: nothing is given out any more, and the owner's end is due. */
 export const DAMAGED_AT = 640;
 /** Blocks that wait for readers: the first, the last, and their lines. */

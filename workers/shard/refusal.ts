@@ -1,8 +1,10 @@
-// Which errors in a shard worker are refusals, to be told to the client: AppError as it is, and a full memory, which is no
-// fault of ours either. Used by commands.ts and write.ts.
+// Which errors in a shard worker or a search worker are refusals, to be told to the client: AppError as it is, a full memory, and damage on
+// the disk, which are no faults of ours either. Used by commands.ts and write.ts, and by the search workers.
 import { AssertionFailed } from '../../src/base/assert.js';
 import { AppError } from '../../src/contract/errors.js';
+import type { CollectionId } from '../../src/contract/ids.js';
 import type { Outcome } from '../../src/contract/messages.js';
+import { DamagedRecord } from '../../src/store/damage.js';
 import { ArenaFull } from './kernel.js';
 
 /** The refusal in an error; undefined for a fault of ours. */
@@ -11,9 +13,13 @@ export function refusalOf(error: unknown): AppError | undefined {
   return error instanceof ArenaFull ? new AppError('storage_full', 'The memory of a shard is full.') : undefined;
 }
 
-/** A refusal travels as data; a broken assertion ends the worker; anything else fails this command and is told as a fault. */
-export function outcomeOf(error: unknown): Outcome<never> {
+/**
+ * A refusal travels as data, and so does damage: to the collection that the record belongs to, else to the one that was asked for. A broken assertion
+ * ends the worker; anything else fails this command and is told as a fault.
+ */
+export function outcomeOf(error: unknown, asked?: CollectionId): Outcome<never> {
   const refusal = refusalOf(error);
+  if (error instanceof DamagedRecord) return { error: new AppError('collection_damaged', error.message, { collection: error.collection ?? asked }).toWire() };
   if (refusal) return { error: refusal.toWire() };
   if (error instanceof AssertionFailed) throw error;
   return { fault: error instanceof Error ? (error.stack ?? error.message) : String(error) };

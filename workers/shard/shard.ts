@@ -6,6 +6,8 @@ import type { CollectionGroup, CollectionRef } from '../../src/contract/messages
 import type { ShardStore } from '../../src/store/shard-store.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';
 import { Arenas } from './arenas.js';
+import { Stillness } from './checkpoint/stillness.js';
+import { kindsOf, type CollectionKinds } from './collection-kinds.js';
 import type { Kernel } from './kernel.js';
 import { GRAPH_MIN } from './layout.js';
 import type { Part } from './part.js';
@@ -13,18 +15,15 @@ import { PartLoads } from './part-loads.js';
 import { PartTable } from './part-table.js';
 import { PartTerms, type TermMaker } from './part-terms.js';
 import type { PartView } from './part-view.js';
+import { LOST } from './reader-layout.js';
 import { Room } from './room.js';
-
-function kindsOf(groups: readonly CollectionGroup[]): Map<CollectionId, CollectionGroup['kind']> {
-  const kinds = new Map<CollectionId, CollectionGroup['kind']>();
-  for (const { kind, ids } of groups) for (const id of ids) kinds.set(id as CollectionId, kind);
-  return kinds;
-}
+import type { WordIndex } from './words/word-index.js';
 
 export class Shard {
   readonly parts: PartTable;
   readonly loads: PartLoads;
   readonly room: Room;
+  readonly stillness = new Stillness();
   /** Ids are never reused: a late write to a dropped collection is refused, not stored. */
   private readonly dropped = new Set<CollectionId>();
   /** Collections whose entries are still to be removed from the store. */
@@ -43,17 +42,21 @@ export class Shard {
     this.loads = new PartLoads(store, this.parts, this.room);
   }
 
-  /** Says which collections have documents here, and loads none: large ones come by and by. What belongs to no collection any more is queued for removal. */
-  load(collections: readonly CollectionGroup[]): void {
+  /**
+   * Says which collections have documents here, and loads none: large ones come by and by. What belongs to no collection any more is queued for removal,
+   * where it is known for sure which there are (`isWhole`). `restore` brings back the parts that a checkpoint has.
+   */
+  load(collections: readonly CollectionGroup[], isWhole = true, restore: (kinds: CollectionKinds) => void = () => {}): void {
     this.arenas.format();
     const kinds = kindsOf(collections);
+    restore(kinds);
     const large: { ref: CollectionRef; chunks: number }[] = [];
     this.store.read((txn) => {
       for (const { id, chunks } of txn.allCounts()) {
         const kind = kinds.get(id);
-        if (!kind) this.purges.push(id);
-        else this.parts.enterAway(id);
-        if (kind && chunks >= GRAPH_MIN) large.push({ ref: { id, ...kind }, chunks });
+        if (kind) this.parts.enterAway(id);
+        else if (isWhole) this.purges.push(id);
+        if (kind && chunks >= GRAPH_MIN && this.parts.of(id).length === 0) large.push({ ref: { id, ...kind }, chunks });
       }
     });
     for (const { ref } of large.sort((a, b) => b.chunks - a.chunks)) this.loads.queue(ref);
@@ -82,12 +85,24 @@ export class Shard {
 
   /** An empty index of terms for a part, which readers find once it is complete. Throws ArenaFull. */
   createTerms<S>(part: Part, kind: 'words' | 'fields', maker: TermMaker<S>): PartTerms<S> {
-    const announce = (root: number): void => this.parts.announce(part, { [kind]: root });
-    const wanted = { arena: part.arena, id: part.ref.id };
-    announce(0);
+    this.parts.announce(part, { [kind]: 0 });
     this.parts.wake(part);
-    const index = this.room.for(() => this.arenas.at(part.arena).createWords(), wanted);
-    return new PartTerms(index, maker, announce, (work) => this.room.for(work, wanted));
+    const wanted = { arena: part.arena, id: part.ref.id };
+    return this.termsOf(part, kind, maker, this.room.for(() => this.arenas.at(part.arena).createWords(), wanted), 0);
+  }
+
+  /** The index that a checkpoint has brought back with the part; undefined where there is none. */
+  resumeTerms<S>(part: Part, kind: 'words' | 'fields', maker: TermMaker<S>): PartTerms<S> | undefined {
+    const kernel = this.arenas.at(part.arena);
+    const root = kernel.directory.get(part.ref.id)?.[kind] ?? 0;
+    if (root !== 0 && root !== LOST) return this.termsOf(part, kind, maker, kernel.attachWords(root), Infinity);
+    this.parts.announce(part, { [kind]: 0 });
+    return undefined;
+  }
+
+  private termsOf<S>(part: Part, kind: 'words' | 'fields', maker: TermMaker<S>, index: WordIndex, builtTo: number): PartTerms<S> {
+    const wanted = { arena: part.arena, id: part.ref.id };
+    return new PartTerms(index, maker, (root) => this.parts.announce(part, { [kind]: root }), (work) => this.room.for(work, wanted), builtTo);
   }
 
   /** What readers see of a collection at home, for this thread. */
@@ -97,6 +112,7 @@ export class Shard {
 
   /** Says that a batch of writes has been published whole. */
   settle(): void {
+    this.stillness.touch();
     this.arenas.settle();
   }
 

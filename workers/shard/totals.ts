@@ -14,11 +14,12 @@ export function countsOf(shard: Shard, ids: readonly CollectionId[]): ShardCount
   );
 }
 
-export function totals(shard: Shard): ShardCounts {
+export function totals(shard: Shard, without: readonly CollectionId[]): ShardCounts {
+  const others = new Set(without);
   const sum: ShardCounts = { documents: 0, chunks: 0 };
   shard.store.read((txn) => {
     for (const { id, documents, chunks } of txn.allCounts()) {
-      if (shard.isDropped(id)) continue;
+      if (shard.isDropped(id) || others.has(id)) continue;
       sum.documents += documents;
       sum.chunks += chunks;
     }

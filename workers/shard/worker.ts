@@ -3,14 +3,14 @@
 // shard 0 owns the catalog too. A fault of ours ends the worker: another takes over and rebuilds from LMDB.
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { yieldToSearches } from '../../src/base/thread-priority.js';
-import type { LoadedNote, Outcome, ShardAnswer, ShardCommand, ShardOp, ShardWorkerStart } from '../../src/contract/messages.js';
+import type { LoadedNote, LogNote, Outcome, ShardAnswer, ShardCommand, ShardOp, ShardWorkerStart } from '../../src/contract/messages.js';
 import { claimShard } from './claim.js';
 import { Commands } from './commands.js';
 
 yieldToSearches();
 const start = workerData as ShardWorkerStart;
 const claim = claimShard(new Int32Array(start.owners));
-const commands = new Commands(start, claim);
+const commands = new Commands(start, claim, (level, fields, message) => parentPort?.postMessage({ level, fields, message } satisfies LogNote));
 // The front thread looks at the slots when it hears anything.
 parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
 
@@ -27,7 +27,7 @@ export async function run(batch: { shard: number; commands: ShardCommand[] }): P
   }
 }
 
-/** Closes the environments; nothing may be sent afterwards. */
-export function close(): void {
-  commands.close();
+/** Writes the last checkpoint and closes the environments; nothing may be sent afterwards. */
+export async function close(): Promise<void> {
+  await commands.close();
 }

@@ -1,44 +1,64 @@
 // Applies a batch of writes: one synced transaction for all of them, then their publication to shared memory.
 // Rule: rows are staged (unseen) before the commit, published after it; old rows go after the new ones have come. A batch
-// that fails to commit leaves store and memory as they were. Reads no clock and no random number.
-import { assert, defined } from '../../src/base/assert.js';
+// that fails to commit leaves store and memory as they were. A document goes to the twins of its collection in the same transaction.
+// Reads no clock and no random number.
+import { assert } from '../../src/base/assert.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { CollectionId, DocId, Ordinal } from '../../src/contract/ids.js';
 import type { CollectionRef, Outcome, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
-import { arenaOf, rowOf } from '../../src/contract/ordinals.js';
-import { unpackDocument } from '../../src/contract/prepared-document.js';
+import { unpackDocument, type PreparedDocument } from '../../src/contract/prepared-document.js';
 import type { ShardWriteTxn } from '../../src/store/shard-store.js';
-import { discardChange, noChange, publishChanges, type Change } from './change.js';
-import type { Part } from './part.js';
-import { FieldTerms } from './part-fields.js';
-import { place } from './placing.js';
 import { refusalOf } from './refusal.js';
+import { RowChanges } from './row-changes.js';
 import type { Shard } from './shard.js';
 
-export type DocumentWrite = ShardRequest<'put'> | ShardRequest<'deleteDocument'>;
-type WriteAnswer = ShardAnswer<'put'> | ShardAnswer<'deleteDocument'>;
+/** One document of a `putStaged`. */
+export interface StagedPut {
+  op: 'putStaged';
+  collection: CollectionRef;
+  source?: CollectionId;
+  document: Uint8Array;
+  version: number;
+  vectors: Float32Array;
+}
+
+export type DocumentWrite = ShardRequest<'put'> | StagedPut | ShardRequest<'deleteDocument'>;
+export type WriteAnswer = ShardAnswer<'put'> | ShardAnswer<'deleteDocument'>;
+
+interface Target {
+  ref: CollectionRef;
+  vectors: Float32Array;
+}
 
 /** Applies `writes` in order; one that is refused harms no other. Throws when the commit fails: then none is applied. */
 export function applyWrites(shard: Shard, writes: readonly DocumentWrite[]): Outcome<WriteAnswer>[] {
   const batch = new WriteBatch(shard);
   try {
-    const outcomes = shard.store.write((txn) => writes.map((write) => batch.apply(txn, write)));
-    batch.publish();
+    const outcomes = shard.store.write((txn) => batch.applyAll(txn, writes));
+    batch.rows.publish();
     return outcomes;
   } catch (error) {
-    batch.discard();
+    batch.rows.discard();
     throw error;
   }
 }
 
 class WriteBatch {
-  private readonly changes = new Map<Part, Change>();
+  readonly rows: RowChanges;
 
-  constructor(private readonly shard: Shard) {}
+  constructor(private readonly shard: Shard) {
+    this.rows = new RowChanges(shard);
+  }
 
-  apply(txn: ShardWriteTxn, write: DocumentWrite): Outcome<WriteAnswer> {
+  applyAll(txn: ShardWriteTxn, writes: readonly DocumentWrite[]): Outcome<WriteAnswer>[] {
+    const outcomes = writes.map((write) => this.apply(txn, write));
+    this.rows.log(txn);
+    return outcomes;
+  }
+
+  private apply(txn: ShardWriteTxn, write: DocumentWrite): Outcome<WriteAnswer> {
     try {
-      return { value: write.op === 'put' ? this.put(txn, write) : this.remove(txn, write) };
+      return { value: this.answer(txn, write) };
     } catch (error) {
       const refusal = refusalOf(error);
       if (!refusal) throw error;
@@ -46,98 +66,82 @@ class WriteBatch {
     }
   }
 
+  private answer(txn: ShardWriteTxn, write: DocumentWrite): WriteAnswer {
+    if (write.op === 'put') return this.put(txn, write);
+    if (write.op === 'putStaged') return this.putStaged(txn, write);
+    return this.remove(txn, write);
+  }
+
   /** All that can be refused is refused before the transaction is touched. */
-  private put(txn: ShardWriteTxn, { collection: ref, document, vectors, room = Infinity }: ShardRequest<'put'>): ShardAnswer<'put'> {
-    const { docid, chunks, ingestedAtMs, metadataJson, priority } = unpackDocument(document);
-    assert(vectors.length === chunks.length * ref.dim, 'a vector for each chunk');
+  private put(txn: ShardWriteTxn, { collection: ref, document, vectors, room = Infinity, twins = [] }: ShardRequest<'put'>): ShardAnswer<'put'> {
+    const prepared = unpackDocument(document);
+    const { docid, chunks } = prepared;
     this.shard.bring(ref, txn);
     const previous = txn.document(ref.id, docid);
     if (chunks.length - (previous?.chunkCount ?? 0) > room) throw new AppError('chunk_limit_reached');
-    const ordinals = place(this.shard, ref, (part) => this.stage(part, vectors, priority));
-    if (previous) this.removeStored(txn, ref, docid);
     const version = (previous?.version ?? 0) + 1;
-    const record = { docid, version, ingestedAtMs, metadataJson, priority, chunkCount: chunks.length };
-    txn.putDocument(ref, { record, ordinals, chunks, vectors });
-    this.keepSources(txn, ref.id, ordinals);
+    const present = twins.filter(({ collection }) => !this.shard.isDropped(collection.id));
+    for (const { collection } of present) this.shard.bring(collection, txn);
+    const filled = present.flatMap(({ collection, vectors: own }) => (own === null ? [] : [{ ref: collection, vectors: own === 'same' ? vectors : own }]));
+    this.store(txn, prepared, version, [{ ref, vectors }, ...filled]);
+    for (const twin of present) if (twin.vectors === null) this.removeStored(txn, twin.collection, docid);
     return { chunks: chunks.length, version };
   }
 
-  private remove(txn: ShardWriteTxn, { collection: ref, docid }: ShardRequest<'deleteDocument'>): ShardAnswer<'deleteDocument'> {
-    if (this.shard.isDropped(ref.id) || !txn.document(ref.id, docid)) return { chunks: 0 };
+  /** What the staged collection has is as new as the source: writes go to both from its beginning. So nothing newer is written over. */
+  private putStaged(txn: ShardWriteTxn, { collection: ref, source, document, version, vectors }: StagedPut): WriteAnswer {
+    const prepared = unpackDocument(document);
+    const isThere = (id: CollectionId): boolean => {
+      const record = txn.document(id, prepared.docid);
+      return record?.version === version && record.ingestedAtMs === prepared.ingestedAtMs;
+    };
     this.shard.bring(ref, txn);
-    return { chunks: this.removeStored(txn, ref, docid) };
+    if (isThere(ref.id) || (source !== undefined && !isThere(source))) return { chunks: 0 };
+    this.store(txn, prepared, version, [{ ref, vectors }]);
+    return { chunks: prepared.chunks.length };
   }
 
-  /** How many chunks fell free. */
-  private removeStored(txn: ShardWriteTxn, ref: CollectionRef, docid: DocId): number {
-    this.keepSources(txn, ref.id, txn.members(ref.id, docid).ordinals as Ordinal[]);
-    const ordinals = txn.removeDocument(ref, docid);
-    for (const ordinal of ordinals) {
-      const { added, superseded, removed } = this.changeOf(this.partOf(ref.id, ordinal));
-      const row = rowOf(ordinal);
-      (added.delete(row) ? superseded : removed).push(row);
-    }
-    return ordinals.length;
+  /** In place of what there is of the document in each of the collections. */
+  private store(txn: ShardWriteTxn, { docid, chunks, ingestedAtMs, metadataJson, priority }: PreparedDocument, version: number, targets: readonly Target[]): void {
+    for (const { ref, vectors } of targets) assert(vectors.length === chunks.length * ref.dim, 'a vector for each chunk');
+    const record = { docid, version, ingestedAtMs, metadataJson, priority, chunkCount: chunks.length };
+    const staged = this.stageAll(txn, targets, priority);
+    targets.forEach(({ ref, vectors }, i) => {
+      const ordinals = staged[i] as Ordinal[];
+      this.removeStored(txn, ref, docid);
+      txn.putDocument(ref, { record, ordinals, chunks, vectors });
+      this.rows.keepSources(txn, ref.id, ordinals);
+    });
   }
 
-  /** The indexes of words and metadata are changed at publication, when the records of removed chunks are gone from the store. */
-  private keepSources(txn: ShardWriteTxn, id: CollectionId, ordinals: readonly Ordinal[]): void {
-    const terms = new FieldTerms(txn, id);
-    for (const ordinal of ordinals) {
-      const part = this.partOf(id, ordinal);
-      const { texts, fields } = this.changeOf(part);
-      const text = part.words && txn.text(id, ordinal)?.toString();
-      if (text !== undefined) texts.set(rowOf(ordinal), text);
-      if (part.fields) fields.set(rowOf(ordinal), terms.of(txn.chunk(id, ordinal)));
-    }
-  }
-
-  private partOf(id: CollectionId, ordinal: Ordinal): Part {
-    return defined(this.shard.parts.find(id, arenaOf(ordinal)), `the part of chunk ${id}/${ordinal}`);
-  }
-
-  /** Puts vectors into free rows of shared memory, unseen by searches; undone when memory is full. Answers their ordinals as the store has them. */
-  private stage(part: Part, vectors: Float32Array, priority: number): Ordinal[] {
-    const { dim } = part.ref;
-    const ordinals: Ordinal[] = [];
+  /** Into all of them or, where one has no room, into none. */
+  private stageAll(txn: ShardWriteTxn, targets: readonly Target[], priority: number): Ordinal[][] {
+    const staged: Ordinal[][] = [];
     try {
-      for (let at = 0; at < vectors.length; at += dim) {
-        const ordinal = part.ordinals.take();
-        ordinals.push(ordinal);
-        part.index.stage(ordinal, vectors.subarray(at, at + dim));
+      for (const { ref, vectors } of targets) {
+        this.shard.bring(ref, txn);
+        staged.push(this.rows.stage(ref, vectors, priority));
       }
-      if (priority !== 0) this.shard.parts.reservePriorities(part, ordinals);
+      return staged;
     } catch (error) {
-      for (const ordinal of ordinals) part.ordinals.release(ordinal);
+      staged.forEach((ordinals, i) => this.rows.takeOut((targets[i] as Target).ref.id, ordinals));
       throw error;
     }
-    const { added } = this.changeOf(part);
-    for (const ordinal of ordinals) added.set(ordinal, priority);
-    return ordinals.map((ordinal) => part.stored(ordinal));
   }
 
-  publish(): void {
-    publishChanges(this.changes);
-    this.shard.settle();
-    this.end();
+  /** How many chunks of the collection itself went. */
+  private remove(txn: ShardWriteTxn, { docid, collection, twins = [] }: ShardRequest<'deleteDocument'>): ShardAnswer<'deleteDocument'> {
+    const places = [collection, ...twins].filter(({ id }) => !this.shard.isDropped(id) && txn.document(id, docid));
+    for (const ref of places) this.shard.bring(ref, txn);
+    const chunks = places.map((ref) => this.removeStored(txn, ref, docid));
+    return { chunks: chunks[places.indexOf(collection)] ?? 0 };
   }
 
-  discard(): void {
-    for (const [part, change] of this.changes) discardChange(part, change);
-    this.end();
-  }
-
-  private end(): void {
-    for (const part of this.changes.keys()) {
-      part.isChanging = false;
-      this.shard.parts.wake(part);
-    }
-  }
-
-  private changeOf(part: Part): Change {
-    let change = this.changes.get(part);
-    if (!change) this.changes.set(part, (change = noChange()));
-    part.isChanging = true;
-    return change;
+  /** Nothing where there is no such document; answers how many chunks went. */
+  private removeStored(txn: ShardWriteTxn, ref: CollectionRef, docid: DocId): number {
+    this.rows.keepSources(txn, ref.id, txn.members(ref.id, docid).ordinals as Ordinal[]);
+    const ordinals = txn.removeDocument(ref, docid);
+    this.rows.takeOut(ref.id, ordinals);
+    return ordinals.length;
   }
 }

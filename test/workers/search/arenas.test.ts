@@ -36,7 +36,7 @@ class Site {
   private wasFilledUp = false;
 
   constructor(pagesMax: readonly number[]) {
-    this.shared = { kernel: module, memories: [pagesMax.map((pages) => createMemory(pages))], arenaPagesMax: pagesMax[0] ?? 0, directory: tempDirectory(), idleSeconds: 0 };
+    this.shared = { kernel: module, memories: [pagesMax.map((pages) => createMemory(pages))], arenaPagesMax: pagesMax[0] ?? 0, directory: tempDirectory(), idleSeconds: 0, kernelName: '', checkpointMs: 0 };
     this.searches = new ShardSet({ ...this.shared, hitCacheBytes: 1_000_000 });
     this.shard = this.open(ShardStore.open(join(this.shared.directory, 'shard-0'), false));
   }

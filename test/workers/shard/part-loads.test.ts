@@ -7,7 +7,7 @@ import type { CollectionId, DocId, Ordinal } from '../../../src/contract/ids.js'
 import type { CollectionRef } from '../../../src/contract/messages.js';
 import { packDocument } from '../../../src/contract/prepared-document.js';
 import { withPriority } from '../../../src/rank/priority.js';
-import { DamagedRecord } from '../../../src/store/records.js';
+import { DamagedRecord } from '../../../src/store/damage.js';
 import { ShardStore } from '../../../src/store/shard-store.js';
 import { Shard } from '../../../workers/shard/shard.js';
 import { countsOf, totals } from '../../../workers/shard/totals.js';
@@ -120,7 +120,7 @@ for (const seed of SEEDS) {
       assert.deepEqual(countsOf(owned.shard, [id]), [twin.counts(id)], `round ${round}`);
     }
     const sum = ALL.map(({ id }) => twin.counts(id)).reduce((a, b) => ({ documents: a.documents + b.documents, chunks: a.chunks + b.chunks }));
-    assert.deepEqual(totals(owned.shard), sum);
+    assert.deepEqual(totals(owned.shard, []), sum);
     owned.shard.close();
   });
 }
@@ -189,7 +189,7 @@ test('a collection that is dropped while it is being loaded is gone, with its me
   shard.drop(ref.id);
   assert.ok(shard.loads.work(NOW, false));
   assert.equal(shard.view(ref.id), undefined);
-  assert.deepEqual(totals(shard), { documents: 0, chunks: 0 });
+  assert.deepEqual(totals(shard, []), { documents: 0, chunks: 0 });
   const [outcome] = applyWrites(shard, [put(ref, 'LATE', [new Float32Array(DIM).fill(1)])]);
   assert.equal(outcome && 'error' in outcome && outcome.error.code, 'collection_not_found');
   while (!shard.store.write((txn) => txn.purgeSome(ref.id, 1000)));

@@ -10,7 +10,7 @@ import { addFree, at, find, giveBack, IN_USE, LINES, LINES_BEFORE, removeFree, t
 import { freeRetired } from './epochs';
 import { lock, unlock } from './lock';
 
-const LINES_PER_PAGE: u32 = 1024;
+export const LINES_PER_PAGE: u32 = 1024;
 
 /** Empties the arena. Requires that no other thread is at work in this memory. The counters of stamps and epochs go on. */
 export function format(): void {
@@ -105,7 +105,7 @@ export function linesOf(address: usize): u32 {
 }
 
 /** The fence is a chunk of one line that is always in use, so no chunk needs to know whether it is the last. */
-function setFence(line: u32): void {
+export function setFence(line: u32): void {
   store<u32>(at(line), 1, LINES);
   store<u32>(at(line), 1, IN_USE);
   store<u32>(FENCE_AT, line);

@@ -2,7 +2,7 @@
 // A reader killed within it leaves the arena half changed: whoever clears its place says so and frees the lock
 // (src/contract/reader-table.ts), and from then on nobody gets memory until the arena is formatted.
 import { LOCK_AT } from '../layout';
-import { DAMAGED_AT, OPEN_AT, OWNER } from '../reader-layout';
+import { DAMAGED_AT, LOCKS_AT, OPEN_AT, OWNER } from '../reader-layout';
 
 const SPINS_MAX = 1 << 30;
 
@@ -15,6 +15,8 @@ export function lock(holder: u32): bool {
     if (holder != OWNER && !atomic.load<u32>(OPEN_AT)) return false;
     if (spins == SPINS_MAX) unreachable();
   }
+  // Whoever copies the memory sees by it that the allocator has been at work (checkpoint/arena-image.ts).
+  atomic.store<u32>(LOCKS_AT, load<u32>(LOCKS_AT) + 1);
   if (!atomic.load<u32>(DAMAGED_AT)) return true;
   unlock();
   return false;

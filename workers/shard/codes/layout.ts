@@ -1,6 +1,13 @@
 // Where things stand in the codes of an index, and their constants: plain numbers for both compilers, as ../layout.ts. Offsets
 // and sizes are bytes. What the codes are for: README.md beside this file.
 
+// In the root block of the index, behind its other words: how its codes are tended (tending.ts), as of the end of the last work on them.
+/** One more than the place of the shape in use; 0 while there has been no work. */
+export const ROOT_SHAPE = 76;
+/** Live rows at which axes are learned, and recall is checked, next; NONE for never. */
+export const ROOT_LEARN_AT = 80;
+export const ROOT_CHECK_AT = 84;
+
 // Root block of the codes.
 export const CODES_DIM = 0;
 /** Axes at 4 bits, a multiple of 32, then axes at 2 bits, a multiple of 64. */

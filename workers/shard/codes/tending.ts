@@ -1,9 +1,10 @@
 // When an index gets codes and when new ones, and what keeps its recall: as it grows, its axes are learned again at each doubling, and
 // searches of a sample of its rows are compared with scans. Where they miss too much, walks become broader, then codes longer, then
 // rows alone lead. The state of this work, one object an index, in the owner's thread; VectorIndex does a slice of it with each `linkSome`.
+// Where it stands is kept in the root of the index, so that it goes on where an index comes back from a checkpoint.
 import type { Instance } from '../instance.js';
-import { EF_MIN, ROOT_CODES, ROOT_CODES_NEXT, ROOT_DIM, ROOT_EF, ROOT_LIVE } from '../layout.js';
-import { LEARN_ROWS_MAX, RECALL_MIN, UNLINKED_SHARE_MAX } from './layout.js';
+import { EF_MIN, NONE, ROOT_CODES, ROOT_CODES_NEXT, ROOT_DIM, ROOT_EF, ROOT_LIVE } from '../layout.js';
+import { LEARN_ROWS_MAX, RECALL_MIN, ROOT_CHECK_AT, ROOT_LEARN_AT, ROOT_SHAPE, UNLINKED_SHARE_MAX } from './layout.js';
 import { learn } from './learning.js';
 import { recallAt, sampleRows, type Checked } from './recall-check.js';
 import { shapesFor, type CodeShape } from './shapes.js';
@@ -33,6 +34,7 @@ export class Tending {
   ) {
     this.shapes = learnAt < Infinity ? shapesFor(instance.word(root + ROOT_DIM)) : [];
     this.checkAt = learnAt;
+    if (learnAt < Infinity && this.word(ROOT_SHAPE) !== 0) this.goOn();
   }
 
   /** True while there is something to do, whether rows wait for links or not. */
@@ -44,8 +46,24 @@ export class Tending {
   step(): boolean {
     if (!this.isDue) return false;
     this.work ??= this.isLearningDue ? this.learn() : this.check();
-    if (this.work.next().done) this.work = undefined;
-    return this.work !== undefined && this.instance.word(this.root + ROOT_CODES_NEXT) !== 0 && this.instance.word(this.root + ROOT_CODES) === 0;
+    if (this.work.next().done) this.finish();
+    return this.work !== undefined && this.word(ROOT_CODES_NEXT) !== 0 && this.word(ROOT_CODES) === 0;
+  }
+
+  /** Takes up what another object has left: work that it was in the midst of begins anew. */
+  private goOn(): void {
+    const rowsAt = (field: number): number => (this.word(field) === NONE ? Infinity : this.word(field));
+    this.shape = this.word(ROOT_SHAPE) - 1;
+    this.learnAt = rowsAt(ROOT_LEARN_AT);
+    this.checkAt = rowsAt(ROOT_CHECK_AT);
+  }
+
+  private finish(): void {
+    this.work = undefined;
+    const keep = (field: number, value: number): void => this.instance.setWord(this.root + field, Math.min(value, NONE));
+    keep(ROOT_SHAPE, this.shape + 1);
+    keep(ROOT_LEARN_AT, this.learnAt);
+    keep(ROOT_CHECK_AT, this.checkAt);
   }
 
   private get isLearningDue(): boolean {
@@ -64,7 +82,7 @@ export class Tending {
     while (!learning.next().done) {
       yield;
       // Given up for want of memory by a row that needed it.
-      if (this.instance.word(this.root + ROOT_CODES_NEXT) === 0) return;
+      if (this.word(ROOT_CODES_NEXT) === 0) return;
     }
   }
 
@@ -72,7 +90,7 @@ export class Tending {
   private *check(): Generator<undefined, void> {
     this.checkAt = 2 * this.liveCount;
     const samples = yield* sampleRows(this.index);
-    const byRows = this.instance.word(this.root + ROOT_CODES) === 0;
+    const byRows = this.word(ROOT_CODES) === 0;
     let best = EF_MIN;
     for (const ef of byRows ? EFS_BY_ROWS : EFS) {
       best = ef;
@@ -91,6 +109,10 @@ export class Tending {
   }
 
   private get liveCount(): number {
-    return this.instance.word(this.root + ROOT_LIVE);
+    return this.word(ROOT_LIVE);
+  }
+
+  private word(field: number): number {
+    return this.instance.word(this.root + field);
   }
 }

@@ -1,0 +1,133 @@
+// What a staged collection lacks of the one it stands beside: pages of documents to be embedded anew, and copies with their vectors
+// where the space is the same. Both walk the source in the order of its keys, a bounded number of documents at a time.
+// Called by commands.ts; shard worker only.
+import { assert } from '../../src/base/assert.js';
+import type { CollectionId, Ordinal } from '../../src/contract/ids.js';
+import type { CollectionRef, Outcome, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
+import { packDocument, type PreparedDocument } from '../../src/contract/prepared-document.js';
+import { AppError } from '../../src/contract/errors.js';
+import type { DocumentRecord } from '../../src/store/records.js';
+import type { ShardTxn } from '../../src/store/shard-txn.js';
+import type { Shard } from './shard.js';
+import { applyWrites, type DocumentWrite } from './write.js';
+
+/** A walk ends with the document that brings it to so many: some milliseconds. */
+const DOCUMENTS_MAX = 512;
+const PAGE_BYTES = 128 * 1024;
+/** Of one commit of a copy, as of any other. */
+const COPY_CHUNKS_MAX = 64;
+/** The note of the embedder that made the vectors of the source. */
+const TRUNCATED_NOTE = 'embedding_truncated';
+
+interface Walk {
+  missing: DocumentRecord[];
+  walked: number;
+  after: string | null;
+}
+
+export function listMissing(shard: Shard, { collection, twin, after }: ShardRequest<'listMissing'>): ShardAnswer<'listMissing'> {
+  if (shard.isDropped(collection) || shard.isDropped(twin)) throw new AppError('collection_not_found');
+  return shard.store.read((txn) => {
+    let bytes = 0;
+    const packed: Uint8Array[] = [];
+    let hasTextless = false;
+    const { missing, walked, after: next } = walk(txn, collection, twin, after, (record) => {
+      const prepared = preparedOf(txn, collection, record, true);
+      hasTextless ||= prepared.chunks.some(({ text }) => text === undefined);
+      const document = packDocument(prepared);
+      packed.push(document);
+      return (bytes += document.length) < PAGE_BYTES;
+    });
+    return { ...joined(packed), chunks: missing.map(({ chunkCount }) => chunkCount), versions: missing.map(({ version }) => version), walked, after: next, hasTextless };
+  });
+}
+
+/** Documents are texts or vectors as a whole, so the first chunk tells. */
+export function findTextless(shard: Shard, { collection, after }: ShardRequest<'findTextless'>): ShardAnswer<'findTextless'> {
+  if (shard.isDropped(collection)) return { after: null, docid: null };
+  return shard.store.read((txn) => {
+    let looked = 0;
+    for (const { docid, chunkCount } of txn.documents(collection, after)) {
+      const [first] = txn.members(collection, docid).ordinals as Ordinal[];
+      if (chunkCount > 0 && first !== undefined && !txn.text(collection, first)) return { after: docid, docid };
+      if (++looked === DOCUMENTS_MAX) return { after: docid, docid: null };
+    }
+    return { after: null, docid: null };
+  });
+}
+
+/** One commit. Throws what a refused document is refused with. */
+export function copyStaged(shard: Shard, { collection: ref, source, after }: ShardRequest<'copyStaged'>): ShardAnswer<'copyStaged'> {
+  if (shard.isDropped(ref.id) || shard.isDropped(source.id)) throw new AppError('collection_not_found');
+  const { writes, walked, next } = shard.store.read((txn) => {
+    const writes: DocumentWrite[] = [];
+    let chunks = 0;
+    const { walked, after: next } = walk(txn, source.id, ref.id, after, (record) => {
+      const document = packDocument(preparedOf(txn, source.id, record, false));
+      writes.push({ op: 'putStaged', collection: ref, source: source.id, document, version: record.version, vectors: vectorsOf(txn, source, record) });
+      return (chunks += record.chunkCount) < COPY_CHUNKS_MAX;
+    });
+    return { writes, walked, next };
+  });
+  if (writes.length > 0) assertStored(applyWrites(shard, writes));
+  return { after: next, walked, missing: writes.length };
+}
+
+/** `take` says whether there is room for another document. */
+function walk(txn: ShardTxn, source: CollectionId, twin: CollectionId, after: string | undefined, take: (record: DocumentRecord) => boolean): Walk {
+  const found: Walk = { missing: [], walked: 0, after: null };
+  let documents = 0;
+  for (const record of txn.documents(source, after)) {
+    found.walked += record.chunkCount;
+    found.after = record.docid;
+    if (!isSame(record, txn.document(twin, record.docid))) {
+      found.missing.push(record);
+      if (!take(record)) return found;
+    }
+    if (++documents === DOCUMENTS_MAX) return found;
+  }
+  return { ...found, after: null };
+}
+
+const isSame = (record: DocumentRecord, other: DocumentRecord | undefined): boolean => record.version === other?.version && record.ingestedAtMs === other.ingestedAtMs;
+
+function preparedOf(txn: ShardTxn, id: CollectionId, { docid, ingestedAtMs, metadataJson, priority }: DocumentRecord, isToEmbed: boolean): PreparedDocument {
+  const { ordinals } = txn.members(id, docid);
+  const chunks = (ordinals as Ordinal[]).map((ordinal) => {
+    const { path, metaJson } = txn.chunk(id, ordinal);
+    return { path, metaJson: isToEmbed ? withoutNote(metaJson) : metaJson, text: txn.text(id, ordinal)?.toString() };
+  });
+  return { docid, ingestedAtMs, metadataJson, priority, chunks };
+}
+
+/** The next embedder may read more of a text, or less: it says so itself. */
+function withoutNote(metaJson: string): string {
+  if (!metaJson.includes(TRUNCATED_NOTE)) return metaJson;
+  const { [TRUNCATED_NOTE]: _, ...meta } = JSON.parse(metaJson) as Record<string, unknown>;
+  return JSON.stringify(meta);
+}
+
+function vectorsOf(txn: ShardTxn, source: CollectionRef, { docid, chunkCount }: DocumentRecord): Float32Array {
+  const vectors = new Float32Array(chunkCount * source.dim);
+  (txn.members(source.id, docid).ordinals as Ordinal[]).forEach((ordinal, i) => {
+    const vector = txn.vector(source, ordinal);
+    assert(vector, 'a stored chunk has a vector');
+    vectors.set(vector, i * source.dim);
+  });
+  return vectors;
+}
+
+function assertStored(outcomes: readonly Outcome<unknown>[]): void {
+  for (const outcome of outcomes) {
+    if ('error' in outcome) throw AppError.fromWire(outcome.error);
+    if ('fault' in outcome) throw new Error(outcome.fault);
+  }
+}
+
+function joined(parts: readonly Uint8Array[]): { documents: Uint8Array; ends: number[] } {
+  let end = 0;
+  const ends = parts.map(({ length }) => (end += length));
+  const documents = new Uint8Array(end);
+  parts.forEach((part, i) => documents.set(part, ends[i - 1] ?? 0));
+  return { documents, ends };
+}
