@@ -9,10 +9,10 @@ import { abandoned } from '../pool/lane.js';
 import { WorkerFault } from '../pool/outcomes.js';
 import type { Context } from './context.js';
 import { ensureCollection, plannedCollection } from './create-collection.js';
-import { embedGroup, nothingOf, withFailures, type EmbeddedGroup } from './embed-group.js';
-import { isPreparedFor, prepareSettings } from './ingest-document.js';
+import { embedAnew, embedGroup, nothingOf, withFailures, type EmbeddedGroup } from './embed-group.js';
+import { isPreparedFor, prepareSettings, tellIngested } from './ingest-document.js';
 import { outcomesOf, refused, type ItemOutcome } from './item-outcomes.js';
-import { putGroup, type Stored } from './put-group.js';
+import { putGroup, type SpaceGroup, type Stored } from './put-group.js';
 
 export interface PreparedSlice extends Omit<PreparedLines, 'faults'> {
   planned: Omit<Collection, 'id'>;
@@ -88,6 +88,7 @@ export class BatchIngest {
 
   private counted(outcomes: ItemOutcome[]): ItemOutcome[] {
     const chunks = outcomes.flatMap((outcome) => (outcome.ok ? outcome.chunks : []));
+    tellIngested(this.context, this.tenant, this.name, outcomes.flatMap((outcome) => (outcome.ok ? outcome : [])));
     this.context.metrics.indexed(chunks.length, chunks.reduce((sum, count) => sum + count, 0));
     return outcomes;
   }
@@ -113,16 +114,26 @@ export class BatchIngest {
     return collection;
   }
 
-  /** Asks the shard before it first waits. A collection that is deleted meanwhile is made anew, once. */
+  /** Asks the shard before it first waits. A collection that is deleted meanwhile is made anew, once; where another space of it has taken over, it is embedded and asked again. */
   private async put({ group, failures }: EmbeddedGroup, collection: Collection): Promise<Stored | AppError> {
     try {
-      const outcomes = await putGroup(this.context, collection, group);
+      const outcomes = await putGroup(this.context, collection, group).catch((error: unknown) => this.putChanged(group, collection, error));
       const [first] = outcomes;
       const isDeleted = first && 'error' in first && first.error.code === 'collection_not_found';
       return withFailures(isDeleted ? await putGroup(this.context, await this.collectionFor(collection), group) : outcomes, failures);
     } catch (error) {
       return this.refusalOf(error);
     }
+  }
+
+  /** Where the same rows do not fit what has the name now, they are made anew. */
+  private async putChanged(group: SpaceGroup, collection: Collection, error: unknown): Promise<Stored> {
+    if (!isChange(error)) throw error;
+    const changed = await this.collectionFor(collection);
+    return putGroup(this.context, changed, group).catch(async (again: unknown) => {
+      if (!isChange(again)) throw again;
+      return putGroup(this.context, changed, await embedAnew(this.context, changed, group, this.signal));
+    });
   }
 
   /** What an item is told of an error. A fault of a worker has been logged already. */
@@ -132,3 +143,5 @@ export class BatchIngest {
     return new AppError('ingest_failed');
   }
 }
+
+const isChange = (error: unknown): boolean => error instanceof AppError && error.code === 'collection_changed';

@@ -4,12 +4,16 @@ import { AppError } from '../contract/errors.js';
 import type { CollectionName, DocId, Tenant } from '../contract/ids.js';
 import type { PrepareAnswer, PrepareRequest } from '../contract/prepare-messages.js';
 import { shardOf } from '../contract/placement.js';
-import type { Collection } from '../contract/resources.js';
+import { logIdOf, type Collection } from '../contract/resources.js';
 import { isSameChunking } from './collection-settings.js';
 import type { Context } from './context.js';
 import { ensureCollection, plannedCollection } from './create-collection.js';
 import { putDocument, type ReadyDocument } from './put-document.js';
 import { reusedVectors } from './reused-vectors.js';
+import { otherRows, textWanted, wantsTexts, type SpaceRows } from './twin-rows.js';
+
+/** Of the documents of one event. */
+const DOCIDS_TOLD_MAX = 100;
 
 export interface Ingested {
   docid: DocId;
@@ -27,23 +31,35 @@ export async function ingestDocument(context: Context, tenant: Tenant, name: Col
   const planned = catalog.find(tenant, name) ?? plannedCollection(context, tenant, name, {});
   const prepared = await context.batch.prepare({ body, ...prepareSettings(context, planned) }, tenant, signal);
   const { docid, chunks } = prepared;
-  const { document, vectors } = await embedded(context, planned, prepared, signal);
+  let ready = await embedded(context, planned, prepared, signal);
   const put = async (): Promise<void> => {
     const collection = await ensureCollection(context, tenant, name);
     if (!isPreparedFor(planned, collection)) throw new AppError('collection_changed', undefined, { retryAfterS: 1 });
-    await putDocument(context, collection, { docid, chunks, document, vectors });
+    await putDocument(context, collection, { docid, chunks, ...ready });
   };
-  await put().catch((error: unknown) => {
-    const deletedMeanwhile = error instanceof AppError && error.code === 'collection_not_found';
-    return deletedMeanwhile ? put() : Promise.reject(error);
+  await put().catch(async (error: unknown) => {
+    const code = error instanceof AppError ? error.code : undefined;
+    if (code !== 'collection_not_found' && code !== 'collection_changed') throw error;
+    // Another space has taken over since: the document is the same, its rows are not.
+    if (code === 'collection_changed' && !prepared.vectors) ready = await embedded(context, catalog.find(tenant, name) ?? planned, { ...prepared, document: ready.document }, signal);
+    return put();
   });
   metrics.ingested(chunks, performance.now() - startedAtMs);
+  tellIngested(context, tenant, name, [{ docid, chunks }]);
   return { docid, chunks };
 }
 
-/** False when the collection has been made anew meanwhile, with settings that a prepared document does not fit. */
-export function isPreparedFor(planned: Omit<Collection, 'id'>, { chunking, vector_space_key, priority_key }: Collection): boolean {
-  return isSameChunking(planned.chunking, chunking) && planned.vector_space_key === vector_space_key && planned.priority_key === priority_key;
+/** To whoever follows the events of the collection. */
+export function tellIngested({ catalog, events }: Context, tenant: Tenant, name: CollectionName, ingested: readonly Ingested[]): void {
+  const collection = catalog.find(tenant, name);
+  if (!collection || ingested.length === 0) return;
+  const docids = ingested.slice(0, DOCIDS_TOLD_MAX).map(({ docid }) => docid);
+  events.publish(logIdOf(collection), 'ingest', { documents: ingested.length, chunks: ingested.reduce((sum, { chunks }) => sum + chunks, 0), docids });
+}
+
+/** False when the collection has been made anew meanwhile, with settings that a prepared document does not fit. Its space is looked at when it is put. */
+export function isPreparedFor(planned: Omit<Collection, 'id'>, { chunking, priority_key }: Collection): boolean {
+  return isSameChunking(planned.chunking, chunking) && planned.priority_key === priority_key;
 }
 
 /** How documents are prepared for a collection, now. */
@@ -53,11 +69,20 @@ export function prepareSettings({ nowMs, metadataBytesMax, embedders }: Context,
   return { space, chunking, priorityKey, nowMs: nowMs(), metadataBytesMax, withDigests: embedders.isCostly(space) };
 }
 
-async function embedded(context: Context, planned: Omit<Collection, 'id'>, { docid, document, vectors, digests }: PrepareAnswer, signal?: AbortSignal): Promise<Pick<ReadyDocument, 'document' | 'vectors'>> {
-  if (vectors) return { document, vectors };
+async function embedded(context: Context, planned: Omit<Collection, 'id'>, prepared: PrepareAnswer, signal?: AbortSignal): Promise<SpaceRows & Pick<ReadyDocument, 'document'>> {
+  const { vectors, chunks: rows } = prepared;
+  if (vectors && wantsTexts(context, planned)) throw textWanted();
+  const space = planned.vector_space_key;
+  if (vectors) return { space, document: prepared.document, vectors };
+  const own = await embeddedTexts(context, planned, prepared, signal);
+  const others = await otherRows(context, planned, { documents: own.document, ends: [own.document.length], rows }, signal);
+  return { space, ...own, ...(others && { others }) };
+}
+
+async function embeddedTexts(context: Context, planned: Omit<Collection, 'id'>, { docid, document, digests }: PrepareAnswer, signal?: AbortSignal): Promise<Pick<ReadyDocument, 'document' | 'vectors'>> {
   const reused = await reusedVectors(context, planned, { shard: shardOf(docid, context.shards.size), docids: [docid], digests }, signal);
   const texts = { documents: document, ends: [document.length], ...reused };
-  const { documents, vectors: embedded, failures } = await context.embedders.embedDocuments(planned, texts, planned.tenant, signal);
+  const { documents, vectors, failures } = await context.embedders.embedDocuments(planned, texts, planned.tenant, signal);
   if (failures?.[0]) throw AppError.fromWire(failures[0].error);
-  return { document: documents, vectors: embedded };
+  return { document: documents, vectors };
 }

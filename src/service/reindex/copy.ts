@@ -1,0 +1,91 @@
+// Fills a staged collection with what it lacks of the one it stands beside, page by page, all along the shards. What is written meanwhile
+// goes to both (twin-rows.ts), so a page is looked at again only in the next pass. Used by jobs and by the way back; front thread.
+import { AppError } from '../../contract/errors.js';
+import type { Outcome } from '../../contract/messages.js';
+import type { Collection } from '../../contract/resources.js';
+import { WorkerFault } from '../../pool/outcomes.js';
+import { refOf } from '../catalog.js';
+import type { Context } from '../context.js';
+import { retrying } from './retrying.js';
+
+/** Pages under way: the embedder has the next one while a shard writes. */
+const SHARDS_AT_A_TIME = 2;
+
+export interface Copy {
+  context: Context;
+  source: Collection;
+  twin: Collection;
+  signal: AbortSignal;
+  /** Called before each page; throws where the copy is to stop. */
+  check: () => void;
+}
+
+export interface Page {
+  /** The last document that was looked at; null at the end. */
+  after: string | null;
+  /** Chunks that were looked at. */
+  walked: number;
+  /** Documents that were not there. */
+  missing: number;
+}
+
+export interface Pass {
+  /** Where each shard begins: '' at its first document, null for nowhere. */
+  from?: readonly (string | null)[];
+  /** Awaited before the shard goes on. */
+  copied?: (shard: number, page: Page) => Promise<void>;
+}
+
+/** Answers how many documents were not there. */
+export async function copyMissing(copy: Copy, { from, copied }: Pass = {}): Promise<number> {
+  const shards = Array.from({ length: copy.context.shards.size }, (_, shard) => shard).values();
+  let missing = 0;
+  const next = async (): Promise<void> => {
+    for (const shard of shards) {
+      for (let after = from ? (from[shard] ?? null) : ''; after !== null; ) {
+        copy.check();
+        const page = await copyPage(copy, shard, after === '' ? undefined : after);
+        missing += page.missing;
+        ({ after } = page);
+        await copied?.(shard, page);
+      }
+    }
+  };
+  // All have ended before anybody hears of a failure: nothing is copied behind the back of whoever goes on.
+  const ended = await Promise.allSettled(Array.from({ length: SHARDS_AT_A_TIME }, next));
+  for (const one of ended) if (one.status === 'rejected') throw one.reason;
+  return missing;
+}
+
+/** Resolves when every write that was asked for before has been done: from then on all that comes knows of the twin. */
+export async function writesBefore({ context: { shards }, twin, signal }: Copy): Promise<void> {
+  const nothing = { collection: refOf(twin), versions: [], documents: new Uint8Array(), ends: [], chunks: [], vectors: new Float32Array() };
+  await Promise.all(Array.from({ length: shards.size }, (_, shard) => retrying(() => shards.ask(shard, 'putStaged', nothing), signal)));
+}
+
+async function copyPage(copy: Copy, shard: number, after: string | undefined): Promise<Page> {
+  const { context: { shards }, source, twin, signal } = copy;
+  if (source.vector_space_key !== twin.vector_space_key) return embedPage(copy, shard, after);
+  return retrying(() => shards.ask(shard, 'copyStaged', { collection: refOf(twin), source: refOf(source), after }), signal);
+}
+
+async function embedPage({ context, source, twin, signal }: Copy, shard: number, after: string | undefined): Promise<Page> {
+  const { shards, embedders } = context;
+  return retrying(async () => {
+    const { documents, ends, chunks, versions, walked, after: next, hasTextless } = await shards.ask(shard, 'listMissing', { collection: source.id, twin: twin.id, after });
+    const page = { after: next, walked, missing: ends.length };
+    if (ends.length === 0) return page;
+    if (hasTextless) throw new AppError('reindex_invalid', 'The collection has chunks without a text.');
+    const { failures, ...embedded } = await embedders.embedDocuments(twin, { documents, ends }, twin.tenant, signal);
+    if (failures?.[0]) throw AppError.fromWire(failures[0].error);
+    assertStored(await shards.ask(shard, 'putStaged', { collection: refOf(twin), source: source.id, versions, chunks, documents: embedded.documents, ends: embedded.ends, vectors: embedded.vectors }));
+    return page;
+  }, signal);
+}
+
+function assertStored(outcomes: readonly Outcome<unknown>[]): void {
+  for (const outcome of outcomes) {
+    if ('error' in outcome) throw AppError.fromWire(outcome.error);
+    if ('fault' in outcome) throw new WorkerFault(outcome.fault);
+  }
+}

@@ -1,0 +1,82 @@
+// Whether a new space finds what searches find today: the latest logged searches by text are made on both, side by side.
+// Called by run-job.ts before the switch; front thread.
+import type { GateLatency, GateResult } from '../../contract/api/reindex.js';
+import type { LoggedQuery } from '../../contract/query-log.js';
+import { logIdOf, type Collection } from '../../contract/resources.js';
+import type { Context } from '../context.js';
+import { inputOf } from '../replay-query.js';
+import { searchSpace } from '../search.js';
+import { retrying } from './retrying.js';
+
+/** Entries of the log that are looked at for each search by text that is wanted. */
+const LOOKED_AT_FACTOR = 4;
+const LOG_PAGE_ENTRIES = 500;
+
+interface Question {
+  live: Collection;
+  staged: Collection;
+  gate: { min_overlap: number; last_n: number };
+  signal: AbortSignal;
+}
+
+interface Compared {
+  overlap: number;
+  /** Of the hits that both have. */
+  shifts: number[];
+  liveMs: number;
+  stagedMs: number;
+}
+
+/** Without a logged search there is nothing to hold against the new space: it passes. */
+export async function passGate(context: Context, { live, staged, gate, signal }: Question): Promise<GateResult> {
+  const compared: Compared[] = [];
+  for (const query of await latestTexts(context, live, gate.last_n)) {
+    signal.throwIfAborted();
+    compared.push(await retrying(() => compare(context, live, staged, query), signal));
+  }
+  const overlap = meanOf(compared.map((one) => one.overlap));
+  const shifts = compared.flatMap((one) => one.shifts);
+  return {
+    queries: compared.length,
+    overlap,
+    rank_shift: meanOf(shifts),
+    live_ms: latencyOf(compared.map(({ liveMs }) => liveMs)),
+    staged_ms: latencyOf(compared.map(({ stagedMs }) => stagedMs)),
+    passed: overlap === null || overlap >= gate.min_overlap,
+  };
+}
+
+async function latestTexts({ queryLog }: Context, live: Collection, max: number): Promise<LoggedQuery[]> {
+  const found: LoggedQuery[] = [];
+  for (let offset = 0; found.length < max && offset < max * LOOKED_AT_FACTOR; offset += LOG_PAGE_ENTRIES) {
+    const page = await queryLog.list(logIdOf(live), { offset, limit: LOG_PAGE_ENTRIES });
+    found.push(...page.filter(({ text }) => text !== ''));
+    if (page.length < LOG_PAGE_ENTRIES) break;
+  }
+  return found.slice(0, max);
+}
+
+async function compare(context: Context, live: Collection, staged: Collection, query: LoggedQuery): Promise<Compared> {
+  const { includeCommon: _, ...input } = inputOf(query);
+  const search = async (space: Collection): Promise<{ ids: string[]; ms: number }> => {
+    const startedAtMs = performance.now();
+    const { ids } = await searchSpace(context, space, input);
+    return { ids, ms: performance.now() - startedAtMs };
+  };
+  const [before, after] = [await search(live), await search(staged)];
+  return { ...compareRanks(before.ids, after.ids), liveMs: before.ms, stagedMs: after.ms };
+}
+
+/** Two empty answers agree. */
+export function compareRanks(before: readonly string[], after: readonly string[]): Pick<Compared, 'overlap' | 'shifts'> {
+  const shifts = before.flatMap((id, rank) => {
+    const other = after.indexOf(id);
+    return other < 0 ? [] : [Math.abs(other - rank)];
+  });
+  const most = Math.max(before.length, after.length);
+  return { overlap: most === 0 ? 1 : shifts.length / most, shifts };
+}
+
+const meanOf = (values: readonly number[]): number | null => (values.length === 0 ? null : rounded(values.reduce((sum, value) => sum + value, 0) / values.length));
+const latencyOf = (ms: readonly number[]): GateLatency | null => (ms.length === 0 ? null : { mean: meanOf(ms) ?? 0, max: rounded(Math.max(...ms)) });
+const rounded = (value: number): number => Math.round(value * 10_000) / 10_000;

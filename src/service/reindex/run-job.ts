@@ -1,0 +1,133 @@
+// Works on one reindex job until it has succeeded, failed, or is stopped: copy, gate, switch. What it has done is persisted with every
+// page, and what it does again after a kill changes nothing. Begun by begin-runs.ts; front thread, where it only asks workers.
+import { AppError } from '../../contract/errors.js';
+import type { StoredJob } from '../../contract/reindex.js';
+import type { Context } from '../context.js';
+import { countCollection } from '../count-collections.js';
+import { switchCollection } from '../stage-collection.js';
+import { copyMissing, writesBefore, type Copy, type Page } from './copy.js';
+import { endRun } from './end-job.js';
+import { passGate } from './gate.js';
+import type { Run } from './jobs.js';
+import { Pace } from './pace.js';
+import { retrying } from './retrying.js';
+import { saveJob, showJob } from './save-job.js';
+
+type Why = Parameters<Run['stop']>[0];
+
+export class JobRun implements Run {
+  isSwitching = false;
+  private why: Why | undefined;
+  private readonly abort = new AbortController();
+  private readonly ended: Promise<void>;
+  private readonly pace = new Pace();
+
+  constructor(
+    private readonly context: Context,
+    private readonly id: string,
+  ) {
+    this.ended = this.run();
+  }
+
+  /** A pause waits for the page that is under way; anything else gives it up. */
+  stop(why: Why): Promise<void> {
+    if (this.why === undefined || this.why === 'pause') this.why = why;
+    if (why !== 'pause') this.abort.abort();
+    return this.ended;
+  }
+
+  private get job(): StoredJob {
+    return this.context.reindexJobs.find(this.id) as StoredJob;
+  }
+
+  private save(patch: Partial<StoredJob>): Promise<StoredJob> {
+    return saveJob(this.context, this.id, patch);
+  }
+
+  private get now(): string {
+    return new Date(this.context.nowMs()).toISOString();
+  }
+
+  private async run(): Promise<void> {
+    try {
+      const { error: _, finished_at: _finished, ...job } = this.job;
+      this.context.reindexJobs.put({ ...job, finished_at: null });
+      await this.save({ status: 'running', started_at: job.started_at ?? this.now });
+      await this.build();
+    } catch (error) {
+      await endRun(this.context, this.id, this.why, error);
+    } finally {
+      this.context.reindexJobs.runs.delete(this.id);
+    }
+  }
+
+  private async build(): Promise<void> {
+    const { staged } = this.context;
+    const copy = this.copyOf();
+    staged.setMode(copy.twin.id, 'embed');
+    await writesBefore(copy);
+    await copyMissing(copy, { from: this.job.cursors, copied: (shard, page) => this.copied(shard, page) });
+    // What was written meanwhile and could not be embedded then.
+    await copyMissing(copy);
+    await this.gate(copy);
+    this.check();
+    await this.commit(copy);
+  }
+
+  private copyOf(): Copy {
+    const { context } = this;
+    const { staged_id: stagedId, log_id: logId } = this.job;
+    const staged = stagedId === null ? undefined : context.staged.find(stagedId);
+    const source = context.catalog.findByLog(logId);
+    if (!staged || source?.id !== staged.replaces) throw new AppError('collection_not_found');
+    return { context, source, twin: staged.collection, signal: this.abort.signal, check: () => this.check() };
+  }
+
+  private check(): void {
+    if (this.why !== undefined) throw new Error(`stopped: ${this.why}`);
+  }
+
+  private async copied(shard: number, { after, walked }: Page): Promise<void> {
+    const { cursors, completed_chunks: before, total_chunks: total } = this.job;
+    const completed = before + walked;
+    const patch = { cursors: cursors.with(shard, after), completed_chunks: completed, total_chunks: Math.max(total, completed) };
+    await this.save({ ...patch, ...this.pace.after(walked, patch.total_chunks - completed) });
+  }
+
+  private async gate({ source, twin, signal }: Copy): Promise<void> {
+    const { gate } = this.job;
+    if (!gate) return;
+    const result = await passGate(this.context, { live: source, staged: twin, gate, signal });
+    await this.save({ gate_result: result });
+    if (!result.passed) throw new AppError('reindex_gate_failed', `The new space finds ${result.overlap} of the hits of today, and ${gate.min_overlap} are wanted.`);
+  }
+
+  /** From here on a write is in both spaces or refused; so once nothing is missing, nothing will be. */
+  private async commit(copy: Copy): Promise<void> {
+    const { context } = this;
+    const { id } = copy.twin;
+    await this.save({ status: 'committing' });
+    context.staged.setMode(id, 'require');
+    await writesBefore(copy);
+    while ((await copyMissing(copy)) > 0);
+    const { chunks } = await countCollection(context, copy.twin);
+    this.check();
+    this.isSwitching = true;
+    const { rate: _, eta_seconds: _eta, ...job } = this.job;
+    const done: StoredJob = { ...job, status: 'succeeded', staged_id: null, total_chunks: chunks, completed_chunks: chunks, finished_at: this.now, updated_at: this.now };
+    await this.switch(copy, done);
+    context.reindexJobs.put(done);
+    showJob(context, this.id, {});
+  }
+
+  private async switch({ source, twin }: Copy, job: StoredJob): Promise<void> {
+    const { context } = this;
+    const keptUntilMs = context.nowMs() + 1000 * job.keep_previous_seconds;
+    try {
+      await retrying(() => switchCollection(context, twin.id, { expect: source.id, keptUntilMs, job }));
+    } catch (error) {
+      // The answer may have been lost, not the switch.
+      if (context.catalog.findByLog(job.log_id)?.id !== twin.id) throw error;
+    }
+  }
+}

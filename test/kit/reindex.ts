@@ -1,0 +1,93 @@
+// What the tests of reindex jobs share: a server with a second embedder behind a local endpoint that can be held up, and a job's record
+// waited for.
+import type { TestContext } from 'node:test';
+import { startOpenAiServer, type OpenAiServerOptions } from './openai-server.js';
+import { startTestServer, type Answer, type TestServer } from './server.js';
+
+export const FAR_DIM = 8;
+export const BASE = '/v1/collections/acme/docs';
+const BATCH = `${BASE}/documents:batch`;
+export const TO_FAR = { embedder_type: 'openai', embed_model: 'm' };
+
+/** Holds up whoever passes while it is closed. */
+export class Gate {
+  private waiting: (() => void)[] = [];
+  private isClosed = false;
+  /** How many have come to it while it was closed. */
+  held = 0;
+
+  close(): void {
+    this.isClosed = true;
+    this.held = 0;
+  }
+
+  open(): void {
+    this.isClosed = false;
+    for (const go of this.waiting.splice(0)) go();
+  }
+
+  async pass(): Promise<void> {
+    if (!this.isClosed) return;
+    this.held++;
+    await new Promise<void>((resolve) => this.waiting.push(resolve));
+  }
+}
+
+export interface ReindexServer {
+  server: TestServer;
+  gate: Gate;
+  /** Texts that the endpoint was asked for, in all calls. */
+  texts: () => string[];
+  env: Record<string, string>;
+}
+
+export async function startReindexServer(t: TestContext, options: Partial<OpenAiServerOptions> = {}): Promise<ReindexServer> {
+  const gate = new Gate();
+  const endpoint = await startOpenAiServer(t, { dim: FAR_DIM, fail: async () => void (await gate.pass()), ...options });
+  const instances = [{ key: 'far', type: 'openai', url: endpoint.url, model: 'm', dim: FAR_DIM, retries: 0 }];
+  const env = { SHEAF_EMBEDDER__INSTANCES: JSON.stringify(instances) };
+  t.after(() => gate.open());
+  const server = await startTestServer(env);
+  return { server, gate, env, texts: () => endpoint.calls.flatMap(({ input }) => input).filter((text) => text !== 'ready') };
+}
+
+export const textOf = (n: number, version = 1): string => `document ${n} in version ${version}`;
+
+/** One batch of documents of one chunk: `d0` to `d<count - 1>`. */
+export async function ingest({ call }: TestServer, count: number, version = 1): Promise<void> {
+  const documents = Array.from({ length: count }, (_, n) => ({ docid: `d${n}`, text: textOf(n, version) }));
+  const { json } = await call('POST', BATCH, { documents });
+  if (json.succeeded !== count) throw new Error(JSON.stringify(json).slice(0, 500));
+}
+
+export const start = (server: TestServer, body: object = TO_FAR): Promise<Answer> => server.call('POST', `${BASE}/reindex`, body);
+
+/** The record once `is` holds of it. */
+export async function jobUntil({ call }: TestServer, id: string, is: (job: Record<string, any>) => boolean): Promise<Record<string, any>> {
+  for (let tries = 0; tries < 3000; tries++) {
+    const { json } = await call('GET', `/v1/admin/reindex/${id}`);
+    if (is(json)) return json;
+    if (json.status === 'failed' && tries > 20) throw new Error(json.error);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`job ${id} does not come so far`);
+}
+
+export const status = (...wanted: string[]) => (job: Record<string, any>): boolean => wanted.includes(job.status);
+
+/** Chunk ids of what a search by text finds. */
+export async function found({ call }: TestServer, q: string, k = 5): Promise<string[]> {
+  const { json } = await call('POST', `${BASE}/search`, { q, k });
+  return json.matches.map(({ id }: { id: string }) => id);
+}
+
+/** Documents with their versions. */
+export async function versions({ call }: TestServer): Promise<Record<string, number>> {
+  const { json } = await call('GET', `${BASE}/documents`);
+  return Object.fromEntries(json.documents.map(({ docid, version }: { docid: string; version: number }) => [docid, version]));
+}
+
+export async function held(gate: Gate): Promise<void> {
+  for (let tries = 0; tries < 1500 && gate.held === 0; tries++) await new Promise((resolve) => setTimeout(resolve, 10));
+  if (gate.held === 0) throw new Error('nothing was asked of the endpoint');
+}
