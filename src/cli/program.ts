@@ -4,6 +4,8 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { K_MAX } from '../contract/limits.js';
 import type { SearchMode } from '../contract/resources.js';
 import { SERVICE_VERSION } from '../contract/version.js';
+import { addArchiveCommands } from './archive-commands.js';
+import { check, repair } from './check.js';
 import { demo } from './demo.js';
 import { explainError } from './explain-error.js';
 import { compileGlob } from './glob.js';
@@ -48,6 +50,8 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
   addIngest(cli);
   addSearch(cli);
   addDemo(cli);
+  addArchiveCommands({ program: cli.program, env: context.env, output, ended: (code) => void (cli.exitCode = code) });
+  addCheck(cli);
   try {
     await cli.program.parseAsync(argv);
     return cli.exitCode;
@@ -110,6 +114,18 @@ function addDemo(cli: Cli): void {
     .action(async (folder: string, flags: IngestFlags) => {
       cli.exitCode = await demo(targetOf(flags, cli.context.env), folder, flags.concurrency, cli.output);
     });
+}
+
+function addCheck(cli: Cli): void {
+  const command = (name: string, description: string, run: typeof check): void => {
+    cli.program
+      .command(name)
+      .description(description)
+      .argument('<data_dir>', 'the data directory of a stopped server')
+      .action(async (path: string) => void (cli.exitCode = await run(path, cli.output)));
+  };
+  command('check', 'look for damage in a data directory; exit code 1 where there is any', check);
+  command('repair', 'mend a data directory as far as possible, and name what is lost', repair);
 }
 
 const concurrencyOption = (): Option => new Option('--concurrency <n>', 'files under way at a time').argParser(integerBetween(1, 256)).default(16);

@@ -2,7 +2,7 @@
 // areas beside it.
 import type { CommonFields } from '../contract/api/common.js';
 import { SheafError } from './errors.js';
-import { createTransport, type CallOptions, type Exchange, type Transport, type TransportOptions } from './transport.js';
+import { createTransport, type CallOptions, type Exchange, type Transport, type TransportOptions, type UploadExchange } from './transport.js';
 
 /** An answer with the fields that all have. */
 export type Answered<T> = T & CommonFields;
@@ -51,6 +51,10 @@ export class Calls {
 
   delete<T>(path: readonly string[], call?: CallOptions): Promise<Answered<T>> {
     return this.json({ method: 'DELETE', path, ...call });
+  }
+
+  async upload<T>(exchange: UploadExchange): Promise<Answered<T>> {
+    return JSON.parse(await this.transport.upload(exchange)) as Answered<T>;
   }
 
   page<T>(path: readonly string[], { limit, cursor, ...call }: PageOptions = {}): Promise<Answered<T>> {

@@ -7,16 +7,19 @@ import type { RecallAnswer, RecallBody } from '../contract/api/recall.js';
 import type { SearchAnswer, SearchBody, SearchQuery } from '../contract/api/search.js';
 import type { TenantEmbedderInventory } from '../contract/api/tenants.js';
 import { AdminCalls } from './admin.js';
+import { ArchiveCalls } from './archives.js';
 import { Calls, collectionPath, type Answered, type PageOptions } from './calls.js';
 import { DocumentCalls } from './documents.js';
 import { QueryCalls } from './queries.js';
 import type { CallOptions, TransportOptions } from './transport.js';
 
 export { SheafConflict, SheafError, SheafNotFound, SheafUnavailable, SheafUnreachable } from './errors.js';
+export type { ArchiveOptions, Download, RestoreOptions } from './archives.js';
 export type { Answered, PageOptions } from './calls.js';
 export type { CsvOptions, IngestFile } from './documents.js';
 export type { DocumentSource } from './ingest-stream.js';
 export type { CallOptions, TransportOptions } from './transport.js';
+export type * from '../contract/api/archives.js';
 export type * from '../contract/api/collections.js';
 export type * from '../contract/api/documents.js';
 export type * from '../contract/api/health.js';
@@ -28,12 +31,14 @@ export type * from '../contract/api/tenants.js';
 export class SheafClient extends DocumentCalls {
   readonly queries: QueryCalls;
   readonly admin: AdminCalls;
+  readonly archives: ArchiveCalls;
 
   /** Throws TypeError when `options.url` is no http address. Opens no connection. */
   constructor(options: TransportOptions) {
     super(new Calls(options));
     this.queries = new QueryCalls(this.calls);
     this.admin = new AdminCalls(this.calls);
+    this.archives = new ArchiveCalls(this.calls);
   }
 
   health(call?: CallOptions): Promise<Answered<Health>> {

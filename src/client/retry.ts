@@ -11,8 +11,8 @@ const WAIT_FIRST_MS = 250;
 /** True for the answers that mean "not now": rate limits, overload, a shard being rebuilt. Nothing has been done then. */
 export const isRefusal = (status: number): boolean => status === 429 || status === 503;
 
-/** Quotas are refusals with status 429 too, but no waiting makes room. */
-const LASTING: ReadonlySet<string> = new Set<ErrorCode>(['collection_limit_reached', 'chunk_limit_reached']);
+/** Quotas are refusals with status 429 too, but no waiting makes room; nor does it mend what is damaged. */
+const LASTING: ReadonlySet<string> = new Set<ErrorCode>(['collection_limit_reached', 'chunk_limit_reached', 'collection_damaged']);
 
 /** Whether the same request may succeed after a wait. */
 export const isWorthRetry = (status: number, code: string): boolean => isRefusal(status) && !LASTING.has(code);

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { errorOf } from './error-answer.js';
 import { SheafUnreachable } from './errors.js';
 import { isWorthRetry, RETRIES_MAX, retryWaitMs } from './retry.js';
+import { upload } from './upload.js';
 import { encodePath, encodeQuery, parseBase, type Query } from './url.js';
 
 export interface TransportOptions {
@@ -31,6 +32,14 @@ export interface Exchange extends CallOptions {
   body?: FormData | object;
 }
 
+/** A file as a form; it is sent once, and its answer may take any time. */
+export interface UploadExchange extends CallOptions {
+  method: 'POST' | 'PUT';
+  path: readonly string[];
+  query?: Query;
+  file: Blob;
+}
+
 /** A request whose body is a stream; it is sent once. */
 export interface StreamedExchange {
   path: readonly string[];
@@ -44,6 +53,10 @@ export interface Transport {
   readonly timeoutMs: number;
   /** The body of a successful answer. */
   text(exchange: Exchange): Promise<string>;
+  /** A successful answer of which the body is still to come. */
+  open(exchange: Exchange): Promise<Response>;
+  /** The body of a successful answer. */
+  upload(exchange: UploadExchange): Promise<string>;
   /** A successful answer whose body is still to come. Rejects with what fetch rejects with. */
   stream(exchange: StreamedExchange): Promise<Response>;
 }
@@ -66,6 +79,8 @@ export function createTransport({ url, key, retriesMax = RETRIES_MAX, timeoutMs 
         await sleep(waitMs, undefined, { signal: exchange.signal });
       }
     },
+    open: (exchange) => openAnswer(base, exchange, headers),
+    upload: (exchange) => sendFile(base, exchange, headers),
     stream: (exchange) => sendStream(base, exchange, headers),
   };
 }
@@ -93,6 +108,28 @@ async function sendStream(base: string, { path, contentType, body, signal }: Str
   const response = await fetch(base + encodePath(path), request);
   if (!response.ok) throw errorOf(response, await response.text());
   return response;
+}
+
+async function openAnswer(base: string, { method, path, query, signal }: Exchange, headers: Record<string, string>): Promise<Response> {
+  const response = await reached(base, signal, fetch(base + encodePath(path) + encodeQuery(query), { method, headers, ...(signal && { signal }) }));
+  if (!response.ok) throw errorOf(response, await response.text());
+  return response;
+}
+
+async function sendFile(base: string, { method, path, query, file, signal }: UploadExchange, headers: Record<string, string>): Promise<string> {
+  const response = await reached(base, signal, upload({ url: base + encodePath(path) + encodeQuery(query), method, headers, file, signal }));
+  const text = await response.text();
+  if (!response.ok) throw errorOf(response, text);
+  return text;
+}
+
+async function reached(base: string, signal: AbortSignal | undefined, answered: Promise<Response>): Promise<Response> {
+  try {
+    return await answered;
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new SheafUnreachable(base, reasonOf(error), { cause: error });
+  }
 }
 
 /** fetch says "fetch failed"; the cause beneath names the socket's error. */

@@ -1,0 +1,128 @@
+// Reads a zip from a file that nobody vouches for. Opening looks at its directory alone, and refuses what could do harm: paths that lead
+// elsewhere, links, names that stand there twice, entries that share bytes or unpack to far more than they are. An entry is unpacked as
+// far as its manifest says, and not a byte farther. Used by the archive process; throws ArchiveFault.
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { openPromise, type Entry, type ZipFile } from 'yauzl';
+import { ArchiveFault } from './archive-fault.js';
+import type { EntryRecord } from './manifest.js';
+
+/** Deflate comes to 1032 at most; texts hardly ever to 50. */
+const RATIO_MAX = 200;
+/** Below that a ratio means nothing. */
+const SMALL_BYTES = 1024 * 1024;
+const ENTRIES_MAX = 4_000_000;
+const FILE_TYPE = 0o170000;
+const LINK = 0o120000;
+const LOCAL_HEADER_BYTES = 30;
+
+export class ArchiveReader {
+  private constructor(
+    private readonly zip: ZipFile,
+    private readonly entries: ReadonlyMap<string, Entry>,
+  ) {}
+
+  /** `unpackedBytesMax`: of all entries together. */
+  static async open(path: string, unpackedBytesMax: number): Promise<ArchiveReader> {
+    const zip = await openPromise(path, { autoClose: false, strictFileNames: true, validateEntrySizes: true, decodeStrings: true }).catch((error: Error) => {
+      throw faultOf(error);
+    });
+    try {
+      const { size } = await stat(path);
+      return new ArchiveReader(zip, await readDirectory(zip, size, unpackedBytesMax));
+    } catch (error) {
+      zip.close();
+      throw error;
+    }
+  }
+
+  names(): string[] {
+    return [...this.entries.keys()];
+  }
+
+  /** An entry that no manifest vouches for. */
+  async whole(name: string, bytesMax: number): Promise<Buffer> {
+    return this.unpack(this.entry(name), bytesMax);
+  }
+
+  /** An entry as its manifest has it. */
+  async checked({ name, bytes, sha256 }: EntryRecord, bytesMax: number): Promise<Buffer> {
+    const entry = this.entry(name);
+    if (entry.uncompressedSize !== bytes) throw new ArchiveFault('size_mismatch', `${name} has ${entry.uncompressedSize} bytes, the manifest says ${bytes}.`);
+    const content = await this.unpack(entry, bytesMax);
+    if (createHash('sha256').update(content).digest('hex') !== sha256) throw new ArchiveFault('digest_mismatch', `${name} is not what the manifest says: its digest is another one.`);
+    return content;
+  }
+
+  /** Writes an entry to a file, a piece at a time: for what is too large to be read whole. */
+  async extract(name: string, path: string): Promise<void> {
+    const source = await this.zip.openReadStreamPromise(this.entry(name));
+    await pipeline(source, createWriteStream(path, { mode: 0o600 })).catch((error: Error) => {
+      throw new ArchiveFault('digest_mismatch', `${name} cannot be unpacked: ${error.message}.`);
+    });
+  }
+
+  close(): void {
+    this.zip.close();
+  }
+
+  private entry(name: string): Entry {
+    const entry = this.entries.get(name);
+    if (!entry) throw new ArchiveFault('missing_entry', `${name} is not in the archive.`);
+    return entry;
+  }
+
+  private async unpack(entry: Entry, bytesMax: number): Promise<Buffer> {
+    if (entry.uncompressedSize > bytesMax) throw new ArchiveFault('too_large', `${entry.fileName} unpacks to ${entry.uncompressedSize} bytes; at most ${bytesMax} are read.`);
+    const content = Buffer.allocUnsafeSlow(entry.uncompressedSize);
+    let filled = 0;
+    try {
+      for await (const piece of await this.zip.openReadStreamPromise(entry)) {
+        const bytes = piece as Buffer;
+        if (filled + bytes.length > content.length) throw new ArchiveFault('size_mismatch', `${entry.fileName} unpacks to more than it says.`);
+        filled += bytes.copy(content, filled);
+      }
+    } catch (error) {
+      throw error instanceof ArchiveFault ? error : new ArchiveFault('digest_mismatch', `${entry.fileName} cannot be unpacked: ${(error as Error).message}.`);
+    }
+    if (filled !== content.length) throw new ArchiveFault('size_mismatch', `${entry.fileName} unpacks to less than it says.`);
+    return content;
+  }
+}
+
+async function readDirectory(zip: ZipFile, fileBytes: number, unpackedBytesMax: number): Promise<Map<string, Entry>> {
+  if (zip.entryCount > ENTRIES_MAX) throw new ArchiveFault('too_large', `The archive has ${zip.entryCount} entries; at most ${ENTRIES_MAX} are read.`);
+  const entries = new Map<string, Entry>();
+  let [packed, unpacked] = [0, 0];
+  try {
+    for await (const entry of zip.eachEntry()) {
+      checkEntry(entry);
+      const key = entry.fileName.toLowerCase();
+      if (entries.has(key)) throw new ArchiveFault('duplicate_entry', `${entry.fileName} stands in the archive twice.`);
+      entries.set(key, entry);
+      packed += entry.compressedSize + LOCAL_HEADER_BYTES;
+      unpacked += entry.uncompressedSize;
+    }
+  } catch (error) {
+    throw error instanceof ArchiveFault ? error : faultOf(error as Error);
+  }
+  if (packed > fileBytes) throw new ArchiveFault('overlapping_entries', 'Entries of the archive share their bytes.');
+  if (unpacked > unpackedBytesMax) throw new ArchiveFault('too_large', `The archive unpacks to ${unpacked} bytes; at most ${unpackedBytesMax} are read.`);
+  return entries;
+}
+
+function checkEntry(entry: Entry): void {
+  const { fileName, compressedSize, uncompressedSize, externalFileAttributes } = entry;
+  if (((externalFileAttributes >>> 16) & FILE_TYPE) === LINK) throw new ArchiveFault('symlink', `${fileName} is a link.`);
+  if (entry.isEncrypted()) throw new ArchiveFault('encrypted_entry', `${fileName} is encrypted.`);
+  if (fileName.split('/').includes('..') || fileName.startsWith('/')) throw new ArchiveFault('unsafe_path', `${fileName} leads out of the archive.`);
+  if (uncompressedSize > SMALL_BYTES && uncompressedSize > compressedSize * RATIO_MAX) throw new ArchiveFault('compression_ratio', `${fileName} unpacks to ${uncompressedSize} bytes from ${compressedSize}.`);
+}
+
+/** The library refuses paths that lead elsewhere by itself. */
+function faultOf({ message }: Error): ArchiveFault {
+  if (/absolute path|relative path|invalid characters/.test(message)) return new ArchiveFault('unsafe_path', `An entry leads out of the archive: ${message}.`);
+  return new ArchiveFault('not_a_zip', `The archive is no whole zip: ${message}.`);
+}

@@ -1,0 +1,70 @@
+// Writes a zip entry by entry, as fast as its reader takes it: nothing but the entry under way is in memory. Tells the size and digest of
+// each, for the manifest, which comes last. Used by the archive process and the import of the command line.
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { ZipFile } from 'yazl';
+import type { EntryRecord } from './manifest.js';
+import { SEGMENT_BYTES } from './segment.js';
+
+/** Vectors are most of an archive, and do not get smaller by it. */
+const STORED = { compress: false, mode: 0o100644 } as const;
+
+export class ArchiveWriter {
+  private readonly zip = new ZipFile();
+
+  /** `mtime`: of every entry. */
+  constructor(private readonly mtime: Date) {}
+
+  /** The zip, to be read while it is written. */
+  get output(): Readable {
+    return this.zip.outputStream as Readable;
+  }
+
+  /** Resolves when the entry has been taken by whoever reads the output. */
+  async add(name: string, bytes: Buffer): Promise<EntryRecord> {
+    const source = Readable.from([bytes], { objectMode: false });
+    // Not addBuffer: the library keeps what it is given until the end.
+    this.zip.addReadStreamLazy(name, { ...STORED, mtime: this.mtime, size: bytes.length }, (give) => give(null, source));
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    await finished(source, { writable: false });
+    return { name, bytes: bytes.length, sha256 };
+  }
+
+  addJson(name: string, value: unknown): Promise<EntryRecord> {
+    return this.add(name, Buffer.from(`${JSON.stringify(value, null, 1)}\n`));
+  }
+
+  end(): void {
+    this.zip.end();
+  }
+}
+
+/** Gathers records into segments and adds each as an entry. */
+export class SegmentWriter {
+  readonly entries: EntryRecord[] = [];
+  private records: Buffer[] = [];
+  private bytes = 0;
+
+  constructor(
+    private readonly writer: ArchiveWriter,
+    /** The name of a segment by its place. */
+    private readonly nameOf: (place: number) => string,
+  ) {}
+
+  /** Resolves when there is room for more. */
+  async add(record: Buffer): Promise<void> {
+    if (this.bytes > 0 && this.bytes + record.length > SEGMENT_BYTES) await this.end();
+    this.records.push(record);
+    this.bytes += record.length;
+  }
+
+  /** Writes what is gathered. */
+  async end(): Promise<void> {
+    if (this.bytes === 0) return;
+    const segment = Buffer.concat(this.records);
+    this.records = [];
+    this.bytes = 0;
+    this.entries.push(await this.writer.add(this.nameOf(this.entries.length), segment));
+  }
+}

@@ -1,0 +1,110 @@
+// `sheaf import`: a collection archive of PaveDB 0.9.7 becomes a collection of Sheaf, with documents, chunks, texts, vectors, settings and log,
+// and nothing is embedded anew. It is written as an archive of Sheaf beside it, which is restored. Called by archive-commands.ts.
+import { createWriteStream, openAsBlob } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { v7 as uuidv7 } from 'uuid';
+import { ArchiveFault } from '../archive/archive-fault.js';
+import { ArchiveWriter, SegmentWriter } from '../archive/archive-writer.js';
+import { documentsEntry, headingAt, MANIFEST, queriesEntry, type CollectionManifest } from '../archive/manifest.js';
+import { PaveArchive } from '../archive/pavedb/pavedb-archive.js';
+import { packDocument, packQuery } from '../archive/segment.js';
+import type { SheafClient } from '../client/client.js';
+import type { CollectionDetail, CreateBody } from '../contract/api/collections.js';
+import type { ArchivedSettings, ArchiveCounts } from '../contract/archived.js';
+import { UsageError } from './explain-error.js';
+import { INTERRUPTED, withInterrupt } from './interrupt.js';
+import { count, duration, line, type Output } from './output.js';
+import { archivedDocument, archivedQuery } from './pavedb-records.js';
+import type { Target } from './target.js';
+
+export interface ImportFlags {
+  /** Selector of the embedder that made the vectors, where it has another name here. */
+  embedder: string | undefined;
+  replace: boolean;
+}
+
+/** Exit code: 0 when all of it is there, 130 after Ctrl-C. Throws UsageError for an archive that cannot be read. */
+export async function importPaveDb({ client, tenant, collection }: Target, file: string, { embedder, replace }: ImportFlags, output: Output): Promise<number> {
+  const startedAtMs = performance.now();
+  const folder = await mkdtemp(join(tmpdir(), 'sheaf-import-'));
+  return withInterrupt(async (signal) => {
+    try {
+      const archive = await PaveArchive.open(file, folder);
+      try {
+        const settings = await settingsHere(client, tenant, archive, embedder);
+        const path = join(folder, 'sheaf.zip');
+        const { counts, unread } = await convert(archive, settings, path);
+        await client.archives.restoreCollection(tenant, collection, await openAsBlob(path), { replace, signal });
+        if (unread > 0) line(output.stderr, `Left out: ${count(unread, 'logged search').replace('searchs', 'searches')} that cannot be told here.`);
+        line(output.stdout, `${tenant}/${collection} imported from ${file}: ${count(counts.documents, 'document')}, ${count(counts.chunks, 'chunk')}, ${counts.queries} of the log, ${duration((performance.now() - startedAtMs) / 1000)}.`);
+        return 0;
+      } finally {
+        archive.close();
+      }
+    } catch (error) {
+      if (signal.aborted) return INTERRUPTED;
+      throw error instanceof ArchiveFault ? new UsageError(`${file}: ${error.message}`) : error;
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+}
+
+/** The settings that a collection like this one gets on the server: asked by making one, which goes again. */
+async function settingsHere(client: SheafClient, tenant: string, archive: PaveArchive, embedder: string | undefined): Promise<ArchivedSettings> {
+  const { collection, source } = archive.manifest;
+  const name = `import-${uuidv7()}`;
+  await client.createCollection(tenant, name, createBody(archive, embedder));
+  try {
+    const { display_name, created_at, embedder_type, embed_model, embedder_config, vector_space_key, chunking, priority_key, search_mode, language, precision } = (await client.collectionDetail(tenant, name)) as CollectionDetail;
+    const dim = archive.dim ?? Number(embedder_config?.dim ?? 1);
+    const created = collection.created_at == null ? created_at : new Date(collection.created_at).toISOString();
+    const label = collection.display_name ?? source.collection;
+    return { tenant: source.tenant, name: source.collection, display_name: display_name === name ? label : display_name, created_at: created, embedder_type, embed_model, embedder_config, vector_space_key, dim, chunking, priority_key, search_mode, language, precision } as ArchivedSettings;
+  } finally {
+    await client.deleteCollection(tenant, name);
+  }
+}
+
+function createBody({ manifest, database }: PaveArchive, embedder: string | undefined): CreateBody {
+  const { embedder_type: type, embed_model: model, embedder_config: config } = manifest.embedder_spec;
+  const settings = database.settings();
+  const space = type === 'identity' ? { embedder_type: type, embedder_config: config } : { embedder: embedder ?? `${type}:${model}` };
+  const given = (key: string): object => (settings.has(key) ? { [key]: settings.get(key) } : {});
+  return { ...space, ...given('chunking'), ...given('search_mode'), ...given('priority_key') };
+}
+
+async function convert(archive: PaveArchive, settings: ArchivedSettings, path: string): Promise<{ counts: ArchiveCounts; unread: number }> {
+  const writer = new ArchiveWriter(new Date());
+  const [converted] = await Promise.all([write(writer, archive, settings), pipeline(writer.output, createWriteStream(path, { mode: 0o600 }))]);
+  return converted;
+}
+
+async function write(writer: ArchiveWriter, archive: PaveArchive, settings: ArchivedSettings): Promise<{ counts: ArchiveCounts; unread: number }> {
+  const counts: ArchiveCounts = { documents: 0, chunks: 0, queries: 0 };
+  let unread = 0;
+  const documents = new SegmentWriter(writer, (place) => documentsEntry('', place));
+  for (const document of archive.database.documents()) {
+    // PaveDB keeps none without chunks; one that was interrupted may have some.
+    if (document.chunks.length === 0) continue;
+    await documents.add(packDocument(archivedDocument(archive, document, settings.priority_key)));
+    counts.documents++;
+    counts.chunks += document.chunks.length;
+  }
+  await documents.end();
+  const queries = new SegmentWriter(writer, (place) => queriesEntry('', place));
+  for (const query of archive.database.queries()) {
+    const archived = archivedQuery(query);
+    if (archived) await queries.add(packQuery(archived));
+    if (archived) counts.queries++;
+    else unread++;
+  }
+  await queries.end();
+  const manifest: CollectionManifest = { format: 'sheaf-collection', ...headingAt(new Date().toISOString()), collection: settings, counts, entries: [...documents.entries, ...queries.entries] };
+  await writer.addJson(MANIFEST, manifest);
+  writer.end();
+  return { counts, unread };
+}

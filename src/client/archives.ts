@@ -1,0 +1,58 @@
+// Archives: `client.archives`. A download is a stream, an upload is read from its file as the server takes it; either may take as long as it
+// takes. Made by client.ts; an endpoint a method.
+import type { RestoredCollection, RestoredDataset } from '../contract/api/archives.js';
+import { collectionPath, type Answered, type Calls } from './calls.js';
+import type { CallOptions } from './transport.js';
+
+export interface ArchiveOptions extends CallOptions {
+  /** Asks by the admin's routes, which take archives of any size. */
+  asAdmin?: boolean;
+}
+
+export interface RestoreOptions extends ArchiveOptions {
+  /** In place of a collection that is there; without it there must be none. */
+  replace?: boolean;
+  /** Only verifies the archive. */
+  dryRun?: boolean;
+}
+
+export interface Download {
+  /** One that ends with an error is not whole. */
+  bytes: ReadableStream<Uint8Array>;
+  /** Collections that are not in it, as `tenant/name`. */
+  leftOut: string[];
+}
+
+export class ArchiveCalls {
+  constructor(private readonly calls: Calls) {}
+
+  /** An archive of a collection. */
+  dumpCollection(tenant: string, name: string, { asAdmin, ...call }: ArchiveOptions = {}): Promise<Download> {
+    return this.download(archivePath(tenant, name, asAdmin), call);
+  }
+
+  /** `archive`: its bytes, such as `fs.openAsBlob` gives. */
+  restoreCollection(tenant: string, name: string, archive: Blob, { asAdmin, replace, dryRun, ...call }: RestoreOptions = {}): Promise<Answered<RestoredCollection>> {
+    return this.calls.upload({ method: replace ? 'PUT' : 'POST', path: archivePath(tenant, name, asAdmin), query: { dry_run: dryRun }, file: archive, ...call });
+  }
+
+  /** An archive of everything. Wants the admin key. */
+  dump(call?: CallOptions): Promise<Download> {
+    return this.download(DATASET, call);
+  }
+
+  /** Puts an archive in the place of everything. Wants the admin key. */
+  restore(archive: Blob, { dryRun, ...call }: Pick<RestoreOptions, 'dryRun' | keyof CallOptions> = {}): Promise<Answered<RestoredDataset>> {
+    return this.calls.upload({ method: 'PUT', path: DATASET, query: { dry_run: dryRun }, file: archive, ...call });
+  }
+
+  private async download(path: string[], call: CallOptions = {}): Promise<Download> {
+    const { headers, body } = await this.calls.transport.open({ method: 'GET', path, ...call });
+    const leftOut = headers.get('x-service-skipped-collections')?.split(', ') ?? [];
+    return { bytes: body ?? new ReadableStream(), leftOut };
+  }
+}
+
+const DATASET = ['v1', 'admin', 'archive'];
+
+const archivePath = (tenant: string, name: string, asAdmin = false): string[] => (asAdmin ? ['v1', 'admin', 'collections', tenant, name, 'archive'] : collectionPath(tenant, name, 'archive'));

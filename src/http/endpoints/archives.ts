@@ -1,0 +1,83 @@
+// Archives: of a collection, of everything; out, in, and in place of what is there.
+// Handlers on the front thread: body in, use case, reply out. The route table (routes/archives.ts) names them.
+import type { RestoredCollection, RestoredDataset } from '../../contract/api/archives.js';
+import type { ArchiveCounts } from '../../contract/archived.js';
+import type { LeftOut, VerifiedArchive } from '../../contract/archive-messages.js';
+import { AppError, invalidField } from '../../contract/errors.js';
+import type { BegunArchive } from '../../pool/archive-pool.js';
+import type { Context } from '../../service/context.js';
+import { checkPresence, restoreCollection, type RestoreWish } from '../../service/restore-collection.js';
+import { restoreDataset } from '../../service/restore-dataset.js';
+import { archiveCollection, archiveDataset } from '../../service/write-archive.js';
+import type { Handler, Reply, Request } from '../route.js';
+import { collectionOf } from './path.js';
+
+/** Headers end somewhere; the archive's manifest names them all. */
+const HEADER_CHARACTERS_MAX = 8000;
+/** A tenant's archive may unpack to so much more than it is. */
+const UNPACKED_PER_BYTE = 4;
+
+export const getDatasetArchive =
+  (context: Context): Handler =>
+  async ({ signal }) => {
+    const archive = await archiveDataset(context, signal);
+    return zipReply('sheaf', archive, archive.leftOut.length === 0 ? {} : { 'X-Service-Skipped-Collections': listed(archive.leftOut) });
+  };
+
+export const putDatasetArchive =
+  (context: Context): Handler =>
+  async (request) => {
+    const isDryRun = isDry(request);
+    const archive = await restoreDataset(context, await uploaded(request), isDryRun, request.signal);
+    const leftOut = archive.leftOut.map(({ tenant, name }) => `${tenant}/${name}`);
+    return { status: 200, json: { ...(isDryRun && { dry_run: true }), counts: summed(archive), left_out: leftOut } satisfies RestoredDataset };
+  };
+
+export const getCollectionArchive =
+  (context: Context): Handler =>
+  async (request) => {
+    const [tenant, name] = collectionOf(request);
+    return zipReply(`${tenant}-${name}`, await archiveCollection(context, tenant, name, request.signal), {});
+  };
+
+/** `isBounded`: where the caller may not restore as much as he likes. */
+export const restoreArchive =
+  (context: Context, mode: RestoreWish['mode'], isBounded: boolean): Handler =>
+  async (request) => {
+    const [tenant, name] = collectionOf(request);
+    const isDryRun = isDry(request);
+    // Before a large body is read for nothing.
+    checkPresence(context, { tenant, name, mode });
+    const path = await uploaded(request);
+    const unpackedBytesMax = isBounded ? UNPACKED_PER_BYTE * context.archiveBytesMax : Number.MAX_SAFE_INTEGER;
+    const counts = await restoreCollection(context, path, { tenant, name, mode, isDryRun, unpackedBytesMax, signal: request.signal });
+    return { status: 200, json: { tenant, collection: name, ...(isDryRun && { dry_run: true }), counts } satisfies RestoredCollection };
+  };
+
+function zipReply(name: string, { bytes }: BegunArchive, headers: Record<string, string>): Reply {
+  return { status: 200, stream: bytes, contentType: 'application/zip', headers: { 'Content-Disposition': `attachment; filename="${name}.zip"`, ...headers } };
+}
+
+/** The file of the form, on disk until the request is over. */
+async function uploaded({ body }: Request): Promise<string> {
+  const { file } = await body.form();
+  if (!file || !('path' in file)) throw new AppError('missing_archive_file');
+  return file.path;
+}
+
+function isDry({ query }: Request): boolean {
+  const wanted = query.get('dry_run')?.toLowerCase() ?? 'false';
+  if (['true', '1'].includes(wanted)) return true;
+  if (['false', '0'].includes(wanted)) return false;
+  throw invalidField(['query', 'dry_run'], 'Should be true or false.', 'bool_parsing', wanted.slice(0, 200));
+}
+
+function listed(leftOut: readonly LeftOut[]): string {
+  const names = leftOut.map(({ tenant, name }) => `${tenant}/${name}`).join(', ');
+  return names.length <= HEADER_CHARACTERS_MAX ? names : `${names.slice(0, names.lastIndexOf(',', HEADER_CHARACTERS_MAX))}, ...`;
+}
+
+function summed({ collections }: VerifiedArchive): RestoredDataset['counts'] {
+  const sum = (what: keyof ArchiveCounts): number => collections.reduce((total, { counts }) => total + counts[what], 0);
+  return { collections: collections.length, documents: sum('documents'), chunks: sum('chunks'), queries: sum('queries') };
+}

@@ -1,0 +1,55 @@
+// Fills a staged collection with what an archive has of it. A few batches are under way at a time, in the order of the archive; in the end it
+// has as many documents and chunks as the archive says, or there is an error. Called by the restore use cases; front thread.
+import type { DocumentBatch, VerifiedCollection } from '../contract/archive-messages.js';
+import { AppError } from '../contract/errors.js';
+import { logIdOf, type Collection } from '../contract/resources.js';
+import type { OpenedArchive } from '../pool/archive-pool.js';
+import { abandoned } from '../pool/lane.js';
+import { WorkerFault } from '../pool/outcomes.js';
+import { refOf } from './catalog.js';
+import type { Context } from './context.js';
+import { countCollection } from './count-collections.js';
+
+const BATCHES_UNDERWAY_MAX = 4;
+
+export interface Filling {
+  opened: OpenedArchive;
+  /** Of the collection in the archive. */
+  place: number;
+  verified: VerifiedCollection;
+  signal: AbortSignal;
+}
+
+/** Throws AppError and WorkerFault: then the staged collection is to be given up. */
+export async function fillStaged(context: Context, collection: Collection, { opened, place, verified, signal }: Filling): Promise<void> {
+  const underway = new Set<Promise<void>>();
+  for await (const batch of opened.documents(place)) {
+    if (signal.aborted) throw abandoned();
+    const putting = put(context, collection, batch);
+    // It is looked at below, be it that another one fails first.
+    putting.catch(() => undefined);
+    underway.add(putting);
+    void putting.then(() => underway.delete(putting), () => undefined);
+    if (underway.size >= BATCHES_UNDERWAY_MAX) await Promise.race(underway);
+  }
+  await Promise.all(underway);
+  await checkCounts(context, collection, verified);
+}
+
+async function put({ shards }: Context, collection: Collection, { shard, ...batch }: DocumentBatch): Promise<void> {
+  for (const outcome of await shards.ask(shard, 'putStaged', { collection: refOf(collection), ...batch })) {
+    if ('error' in outcome) throw AppError.fromWire(outcome.error);
+    if ('fault' in outcome) throw new WorkerFault(outcome.fault);
+  }
+}
+
+async function checkCounts(context: Context, collection: Collection, { counts }: VerifiedCollection): Promise<void> {
+  const { documents, chunks } = await countCollection(context, collection);
+  if (documents !== counts.documents || chunks !== counts.chunks) throw new WorkerFault(`a restored collection has ${documents} of ${counts.documents} documents and ${chunks} of ${counts.chunks} chunks`);
+}
+
+/** Its logged searches too. An id that another collection has by now is left to that. */
+export async function adoptQueries({ catalog, queryLog }: Context, collection: Collection, { opened, place }: Pick<Filling, 'opened' | 'place'>): Promise<void> {
+  const live = Uint32Array.from(catalog.all(), logIdOf);
+  for await (const entries of opened.queries(place)) await queryLog.adopt({ collection: logIdOf(collection), live, entries });
+}

@@ -1,0 +1,45 @@
+// An archive process: does one task for the server that started it (src/pool/archive-pool.ts) and ends. A process and not a thread, because
+// LMDB lets other processes read along whatever becomes of the owners of its environments, and because what an archive makes of memory and
+// CPU is then its own. It yields the CPU to the server; it ends when the server is gone.
+import { ArchiveFault, type ArchiveCode } from '../../src/archive/archive-fault.js';
+import { ArchiveReader } from '../../src/archive/archive-reader.js';
+import { assert, defined } from '../../src/base/assert.js';
+import type { ArchiveTask, ReadTask } from '../../src/contract/archive-messages.js';
+import { AppError } from '../../src/contract/errors.js';
+import { handOver } from './hand-over.js';
+import { nextOrder, tell, theTask, yieldCpu } from './line.js';
+import { verify } from './verify.js';
+import { writeArchive } from './write-archive.js';
+
+async function readArchive(task: ReadTask): Promise<void> {
+  yieldCpu();
+  const reader = await ArchiveReader.open(task.path, task.unpackedBytesMax);
+  const { manifests, archive } = await verify(reader, task.kind);
+  let ordered = nextOrder();
+  await tell({ told: 'verified', archive });
+  for (;;) {
+    const order = await ordered;
+    assert(order.order === 'hand', 'an order to hand over');
+    await handOver(reader, defined(manifests[order.place], 'a collection of the archive'), order.what, task.shards);
+    ordered = nextOrder();
+  }
+}
+
+async function run(task: ArchiveTask): Promise<void> {
+  const code: ArchiveCode = task.op === 'read' && task.kind === 'collection' ? 'collection_archive_invalid' : 'archive_invalid';
+  try {
+    await (task.op === 'write' ? writeArchive(task) : readArchive(task));
+    await tell({ told: 'done' });
+  } catch (error) {
+    const refusal = error instanceof ArchiveFault ? error.refusal(code) : error;
+    if (refusal instanceof AppError) await tell({ told: 'refused', error: refusal.toWire() });
+    else await tell({ told: 'failed', fault: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    process.exitCode = 1;
+  }
+  if (process.connected) process.disconnect();
+}
+
+// Ctrl-C in a terminal goes to every process of it; the server says when this one is to end.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
+process.on('disconnect', () => process.exit());
+void theTask().then(run);
