@@ -44,7 +44,7 @@ async function answerLikeSearch({ body }: Request): Promise<Reply> {
 /** In the child: serves, and answers each message with the microseconds of CPU used and the requests finished so far. */
 async function serve(): Promise<void> {
   let requests = 0;
-  const limits = { jsonBytesMax: 1e6, documentBytesMax: 1e6, inFlightMax: 1000, heldBytesMax: 1e9, bodyTimeoutMs: 10_000 };
+  const limits = { jsonBytesMax: 1e6, documentBytesMax: 1e6, archiveBytesMax: 1e6, inFlightMax: 1000, heldBytesMax: 1e9, bodyTimeoutMs: 10_000 };
   const server = createHttpServer({
     routes, limits, authenticate: () => ({ name: 'anonymous', admin: true }), log: () => (requests += 1), onFault: console.error,
   });

@@ -11,17 +11,19 @@ export interface LoadArguments {
   text(name: string): string | undefined;
   /** A number by name, or what stands for it. */
   number(name: string, fallback: number): number;
+  /** Whether an option without a value was given. */
+  flag(name: string): boolean;
 }
 
-/** Reads `--tiny`, `--url URL` and the given options. Exits with a message where another is given. */
+/** Reads `--tiny`, `--url URL` and the given options, those that end with `?` without a value. Exits with a message where another is given. */
 export function readArguments(...names: string[]): LoadArguments {
-  const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
-  const { values } = parseArgs({ options: { ...options, tiny: { type: 'boolean' }, url: { type: 'string' } } });
+  const given: Record<string, { type: 'string' | 'boolean' }> = Object.fromEntries(names.map((name) => (name.endsWith('?') ? [name.slice(0, -1), { type: 'boolean' }] : [name, { type: 'string' }])));
+  const { values } = parseArgs({ options: { ...given, tiny: { type: 'boolean' }, url: { type: 'string' } } });
   const all = values as Record<string, string | boolean | undefined>;
   const number = (name: string, fallback: number): number => {
     const value = all[name] === undefined ? fallback : Number(all[name]);
     if (!Number.isInteger(value) || value < 0) throw new TypeError(`--${name} wants a whole number`);
     return value;
   };
-  return { tiny: values.tiny === true, url: values.url, number, text: (name) => all[name] as string | undefined };
+  return { tiny: all['tiny'] === true, url: all['url'] as string | undefined, number, text: (name) => all[name] as string | undefined, flag: (name) => all[name] === true };
 }

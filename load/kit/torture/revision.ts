@@ -1,9 +1,10 @@
-// Documents of the kill test: every revision of a document has a text that can be told from any other, part by part, so that a
-// half document or a mixture of two revisions shows. Pure: a text follows from seed, document id and revision.
+// Documents of the torture program: every revision of a document has a text, or a vector, that can be told from any other, part by part, so that a
+// half document or a mixture of two revisions shows. Pure: what a revision has follows from seed, document id and number.
 import { createPrng } from '../../../src/base/prng.js';
 
 /** Chunk size of the collection, without overlap: part i of a text is chunk i. */
 export const PART_CHARACTERS = 160;
+export const VECTOR_DIM = 24;
 const PARTS_MAX = 8;
 const SYLLABLES = ['ba', 'ce', 'di', 'fo', 'gu', 'ha', 'je', 'ki', 'lo', 'mu', 'na', 'pe', 'qui', 'ro', 'su', 'ta', 've', 'wi', 'xo', 'zu'];
 
@@ -21,4 +22,10 @@ export function partsOf(seed: number, docid: string, revision: number): string[]
 /** The revision that a chunk's text says it belongs to; NaN for a text that is none of ours. */
 export function revisionOfPart(text: string): number {
   return Number(/^d\d+ r(\d+) p\d+ /.exec(text)?.[1] ?? NaN);
+}
+
+/** Of a document that came as a vector. */
+export function vectorOf(seed: number, docid: string, revision: number): number[] {
+  const prng = createPrng(seed * 37 + Number(docid.slice(1)) * 2003 + revision * 7_368_787);
+  return Array.from({ length: VECTOR_DIM }, () => Math.fround(prng.normal()));
 }

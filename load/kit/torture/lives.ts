@@ -1,0 +1,113 @@
+// The lives of the server under torture, one after the other over one data directory: each begins with a check of what the one before left, and ends
+// by kill -9, in the midst of writes or of a start; with a power cut, what was not synced is then lost in part. Used by load/torture.ts.
+import { cpSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SheafClient } from '../../../src/client/client.js';
+import { Disk } from '../fault/power-cut.js';
+import { faultEnvironment } from '../fault/shim.js';
+import { spawnServer, type ServerProcess, type Settings } from '../server.js';
+import { checkLeft } from './check-left.js';
+import { checkAll, workUntil, type Work } from './lanes.js';
+
+/** A life ends after so many acknowledged changes at most, or so long, and a little later: in the midst of what comes next. */
+const CHANGES_MAX = 150;
+const WORK_MS_MAX = 10_000;
+const DEATH_DELAY_MS = 8;
+const CUTS_A_DEATH = 10;
+export const SHARDS = 2;
+const KILLED_START_SHARE = 0.15;
+const KILLED_START_MS_MAX = 900;
+
+export interface Lives extends Omit<Work, 'client'> {
+  folder: string;
+  settings: Settings;
+  /** The fault layer, for power cuts. */
+  shim?: string;
+  /** Of each start until it was ready, in milliseconds. */
+  startsMs: number[];
+  deaths: number;
+  killedStarts: number;
+  cuts: number;
+  /** Those that found writes which were not synced. */
+  cutsWithLoss: number;
+}
+
+/** One life that ends badly. */
+export async function liveAndDie(lives: Lives, cycle: number): Promise<void> {
+  const isShort = cycle > 0 && lives.prng.next() < KILLED_START_SHARE;
+  await withLife(lives, async (server) => {
+    if (isShort) {
+      await sleep(lives.prng.int(KILLED_START_MS_MAX));
+      lives.killedStarts++;
+    } else {
+      await checkAndWork(lives, server, cycle);
+    }
+  });
+}
+
+/** The last one: checked, and stopped as an operator stops it. */
+export async function liveAndStop(lives: Lives, cycle: number): Promise<void> {
+  await withLife(lives, async (server) => {
+    lives.startsMs.push(await server.ready());
+    await checkAll({ ...lives, client: new SheafClient({ url: server.url }) }, `after cycle ${cycle}`);
+    await server.stop();
+  });
+}
+
+async function checkAndWork(lives: Lives, server: ServerProcess, cycle: number): Promise<void> {
+  lives.startsMs.push(await server.ready());
+  const work = { ...lives, client: new SheafClient({ url: server.url }) };
+  await checkAll(work, `after cycle ${cycle}`);
+  let isOver = false;
+  const traffic = workUntil(work, () => isOver);
+  await Promise.race([traffic, untilDeath(lives)]);
+  await server.kill();
+  isOver = true;
+  await traffic;
+}
+
+async function untilDeath({ prng, tally }: Lives): Promise<void> {
+  const changes = tally.acknowledged + prng.int(CHANGES_MAX);
+  const delayMs = prng.int(DEATH_DELAY_MS);
+  for (const untilMs = performance.now() + WORK_MS_MAX; tally.acknowledged < changes && performance.now() < untilMs; ) await sleep(1);
+  await sleep(delayMs);
+}
+
+/** Starts the server, and ends it by kill -9 where `work` has not. */
+async function withLife(lives: Lives, work: (server: ServerProcess) => Promise<void>): Promise<void> {
+  const { folder, shim } = lives;
+  const data = join(folder, 'data');
+  mkdirSync(data, { recursive: true });
+  const journal = join(folder, 'journal');
+  const disk = shim === undefined ? undefined : new Disk(data);
+  rmSync(journal, { force: true });
+  const layer = shim === undefined ? {} : faultEnvironment(shim, { root: data, journal });
+  const server = await spawnServer(folder, { ...lives.settings, ...layer });
+  try {
+    await work(server);
+  } finally {
+    await server.kill();
+    if (disk) await cut(lives, disk, data, journal);
+  }
+}
+
+/** Many ways in which the power may have gone; the server goes on with the last. */
+async function cut(lives: Lives, disk: Disk, data: string, journal: string): Promise<void> {
+  disk.replay(journal);
+  const left = join(lives.folder, 'left');
+  for (let way = 1; way <= CUTS_A_DEATH; way++) {
+    rmSync(left, { recursive: true, force: true });
+    const { unsyncedFiles, mode } = disk.cutTo(left, lives.prng);
+    lives.cuts++;
+    if (unsyncedFiles > 0) lives.cutsWithLoss++;
+    if (lives.tally.acknowledged > 0) await checkLeft(left, SHARDS, lives.slots, lives.tally, `cut ${lives.cuts} (${mode})`);
+  }
+  rmSync(data, { recursive: true });
+  renameSync(left, data);
+}
+
+/** What is left of a data directory that failed a check, for whoever looks into it. */
+export function keepEvidence(folder: string, to: string): void {
+  cpSync(folder, to, { recursive: true });
+}
