@@ -5,20 +5,27 @@ import type { Log } from './base/log.js';
 import { createEmbedders } from './compose-embedders.js';
 import type { Config } from './config-shape.js';
 import { QUERY_LOG_BYTES_MAX, QUERY_LOG_WAITING_BYTES_MAX } from './contract/limits.js';
+import type { CollectionId } from './contract/ids.js';
 import type { SharedShards } from './contract/messages.js';
+import { logIdOf, type Collection } from './contract/resources.js';
+import { ArchivePool } from './pool/archive-pool.js';
 import { BatchPool } from './pool/batch-pool.js';
 import { LogPool } from './pool/log-pool.js';
+import { Quarantine } from './pool/quarantine.js';
 import { SearchPool } from './pool/search-pool.js';
 import { ShardPool } from './pool/shard-pool.js';
 import { createSharedShards } from './pool/shared-shards.js';
 import { Catalog } from './service/catalog.js';
 import type { Context } from './service/context.js';
+import { EventHub } from './service/events.js';
 import { FanOut } from './service/fan-out.js';
 import { Metrics } from './service/metrics.js';
 import { compare } from './service/recall.js';
 import { RecallSampler } from './service/recall-sampler.js';
 import { afterOpening, openShard } from './service/open-shard.js';
 import { QueryLog } from './service/query-log.js';
+import { ReindexJobs } from './service/reindex/jobs.js';
+import { StagedCollections } from './service/staged.js';
 import { UnderWay } from './service/under-way.js';
 import { createRegistry } from './tenancy.js';
 import { ChunkLedger } from './tenants/chunk-ledger.js';
@@ -26,54 +33,72 @@ import { ChunkLedger } from './tenants/chunk-ledger.js';
 /** `path`: the data directory, which has `shardCount` shards. */
 export function createContext(config: Config, log: Log, path: string, shardCount: number): Context {
   const catalog = new Catalog(config.search.language);
+  const staged = new StagedCollections(catalog);
   const metrics = new Metrics();
-  const shared = createSharedShards(shardCount, path, config.idleSeconds);
+  const shared = createSharedShards(shardCount, path, config);
+  const quarantine = createQuarantine(catalog, log);
   const context: Context = {
-    catalog,
-    tenants: createRegistry(config, path),
-    chunkLedger: new ChunkLedger(),
-    shards: createShards(shared, log, () => context),
-    ...createSearches(config, log, shared, () => context),
+    catalog, staged,
+    ...createRecords(config, path),
+    quarantine,
+    shards: createShards(shared, quarantine, log, () => context),
+    ...createSearches(config, log, shared, quarantine, () => context),
     ...createEmbedders(config, log, (call) => metrics.embedders.called(call)),
     batch: new BatchPool(config.threads.batch, config.parsing, log),
-    queryLog: createQueryLog(config, log, path, catalog),
+    archives: new ArchivePool(path, log),
+    queryLog: createQueryLog(config, log, path, catalog, staged),
     ...createRecall(config, log, () => context),
-    metrics, log,
-    nowMs: Date.now,
+    metrics, log, nowMs: Date.now,
     ...settingsOf(config),
   };
   return context;
 }
 
+/** What the front thread alone keeps. */
+function createRecords(config: Config, path: string): Pick<Context, 'reindexJobs' | 'events' | 'tenants' | 'chunkLedger'> {
+  return { reindexJobs: new ReindexJobs(), events: new EventHub(Date.now()), tenants: createRegistry(config, path), chunkLedger: new ChunkLedger() };
+}
+
 /** Call it when nothing is under way. */
-export async function closeContext({ shards, searches, embed, embedders, batch, queryLog, recallSampler }: Context): Promise<void> {
+export async function closeContext({ shards, searches, embed, embedders, batch, archives, queryLog, recallSampler, reindexJobs }: Context): Promise<void> {
+  await reindexJobs.close();
   recallSampler.close();
   embedders.close();
+  await archives.close();
   // They read what the shards' owners close.
   await searches.close();
   await Promise.all([shards.close(), embed.close(), batch.close(), queryLog.close()]);
 }
 
-function settingsOf({ chunking, limits, search, common }: Config): Pick<Context, 'chunking' | 'metadataBytesMax' | 'batchLimits' | 'search' | 'common'> {
-  const { metadataBytesMax, batchItemsMax: itemsMax, jsonBytesMax: lineBytesMax } = limits;
-  return { chunking, metadataBytesMax, batchLimits: { itemsMax, lineBytesMax }, search, common };
+function settingsOf({ chunking, limits, search, common }: Config): Pick<Context, 'chunking' | 'metadataBytesMax' | 'archiveBytesMax' | 'batchLimits' | 'search' | 'common'> {
+  const { metadataBytesMax, archiveBytesMax, batchItemsMax: itemsMax, jsonBytesMax: lineBytesMax } = limits;
+  return { chunking, metadataBytesMax, archiveBytesMax, batchLimits: { itemsMax, lineBytesMax }, search, common };
+}
+
+function createQuarantine(catalog: Catalog, log: Log): Quarantine {
+  const nameOf = (id: CollectionId): object | undefined => {
+    const collection = catalog.findById(id);
+    return collection && { tenant: collection.tenant, collection: collection.name };
+  };
+  return new Quarantine(nameOf, log);
 }
 
 /** The context it works in comes to be after it. */
-function createShards(shared: SharedShards, log: Log, context: () => Context): ShardPool {
+function createShards(shared: SharedShards, quarantine: Quarantine, log: Log, context: () => Context): ShardPool {
   return new ShardPool({
     shared,
+    quarantine,
     log,
     open: (shard) => openShard(context(), shard),
     opened: (shard) => afterOpening(context(), shard),
-    tenantOf: (collection) => context().catalog.findById(collection)?.tenant,
+    tenantOf: (id) => (context().catalog.findById(id) ?? context().staged.find(id)?.collection)?.tenant,
   });
 }
 
 /** An owner looks after its memory when it is asked anything. */
-function createSearches({ search: { threads, hitCacheBytes } }: Config, log: Log, shared: SharedShards, context: () => Context): Pick<Context, 'searches' | 'fanOut'> {
+function createSearches({ search: { threads, hitCacheBytes } }: Config, log: Log, shared: SharedShards, quarantine: Quarantine, context: () => Context): Pick<Context, 'searches' | 'fanOut'> {
   const died = (): void => void Promise.allSettled(context().shards.askAll('counts', { collections: [] }));
-  return { searches: new SearchPool({ threads, shared, hitCacheBytes, log, died }), fanOut: new FanOut() };
+  return { searches: new SearchPool({ threads, shared, hitCacheBytes, log, died, quarantine }), fanOut: new FanOut() };
 }
 
 /** The context it works in comes to be after it. */
@@ -90,9 +115,10 @@ function createRecall({ search: { recallSampleS } }: Config, log: Log, context: 
 }
 
 /** It is tidied from when the catalog tells which collections there are. */
-function createQueryLog({ queryLog: { enabled, entriesMax, ageDaysMax } }: Config, log: Log, path: string, catalog: Catalog): QueryLog {
+function createQueryLog({ queryLog: { enabled, entriesMax, ageDaysMax } }: Config, log: Log, path: string, catalog: Catalog, staged: StagedCollections): QueryLog {
   const pool = new LogPool(join(path, 'query-log'), { entriesMax, bytesMax: QUERY_LOG_BYTES_MAX }, log);
   const queryLog = new QueryLog({ pool, enabled, ageDaysMax, waitingBytesMax: QUERY_LOG_WAITING_BYTES_MAX, log, nowMs: Date.now });
-  void catalog.whenLoaded.then(() => queryLog.start(catalog.ids()));
+  const logged = (): Iterable<Collection> => [...catalog.all(), ...Array.from(staged.all(), ({ collection }) => collection)];
+  void catalog.whenLoaded.then(() => queryLog.start(catalog.isWhole ? Array.from(logged(), logIdOf) : undefined));
   return queryLog;
 }

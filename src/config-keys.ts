@@ -2,7 +2,7 @@
 // table in README.md (test/config.test.ts compares them). Read once, by main.
 import { availableParallelism } from 'node:os';
 import { LANGUAGE_DEFAULT, LANGUAGES } from './contract/language.js';
-import { BATCH_ITEMS_MAX, CHUNK_OVERLAP_DEFAULT, CHUNK_SIZE_DEFAULT, CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, FILE_BYTES_MAX, FUSION_K_DEFAULT, FUSION_K_MAX, FUSION_WEIGHT_MAX, HELD_BYTES_MAX, JSON_BYTES_MAX, METADATA_BYTES_MAX, SHARDS_MAX, TEXT_BYTES_MAX } from './contract/limits.js';
+import { ARCHIVE_BYTES_MAX, BATCH_ITEMS_MAX, CHUNK_OVERLAP_DEFAULT, CHUNK_SIZE_DEFAULT, CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, FILE_BYTES_MAX, FUSION_K_DEFAULT, FUSION_K_MAX, FUSION_WEIGHT_MAX, HELD_BYTES_MAX, JSON_BYTES_MAX, METADATA_BYTES_MAX, SHARDS_MAX, TEXT_BYTES_MAX } from './contract/limits.js';
 
 export type KeyType =
   | { kind: 'string' }
@@ -37,6 +37,8 @@ export const CONFIG_KEYS: readonly ConfigKey[] = [
   { path: 'server.tls.key', type: text, fallback: '', fallbackText: 'plain HTTP', meaning: 'PEM file of its private key.' },
   { path: 'storage.partitions', type: integer(1, SHARDS_MAX), fallback: shards, fallbackText: 'a quarter of the cores, 2 to 16', meaning: 'Shards of a new data directory; an existing one keeps its number. More of them write and build faster and search slower.' },
   { path: 'collections.idle_seconds', type: integer(0, 31_536_000), fallback: 300, meaning: 'A small collection that is not used for so long leaves the memory, and comes back when it is; 0 is never.' },
+  { path: 'checkpoints.enabled', type: { kind: 'boolean' }, fallback: true, meaning: 'Whether what is in memory is kept in files too, so that a restart reads it back; without, large collections are indexed anew.' },
+  { path: 'checkpoints.interval_seconds', type: integer(1, 31_536_000), fallback: 300, meaning: 'How often that is written while something changes; after many changes and at a stop it is as well.' },
   { path: 'auth.mode', type: { kind: 'choice', of: ['none', 'static', 'jwt'] }, fallback: 'none', meaning: '`none`: everybody may do everything, on loopback only. `static`: keys. `jwt`: signed tokens, and keys too.' },
   { path: 'auth.admin_key', type: text, fallback: '', fallbackText: 'made at first start', meaning: 'The admin key of the modes `static` and `jwt`. Without one it is made and kept in `data_dir/admin.key` (mode 0600).' },
   { path: 'auth.keys', type: { kind: 'keys' }, fallback: [], fallbackText: 'none', meaning: 'Tenant keys: a list of `{name, tenant, key}`, or `key_sha256` in place of `key`; where wanted with `expires` (an ISO 8601 time), `scopes` (of `search`, `ingest`, `manage`), `collections`, and `filters` that hold for every search.' },
@@ -50,6 +52,7 @@ export const CONFIG_KEYS: readonly ConfigKey[] = [
   { path: 'chunking.overlap', type: integer(0, CHUNK_SIZE_MAX / 4), fallback: CHUNK_OVERLAP_DEFAULT, meaning: 'Characters shared with the chunk before; at most a quarter of the size.' },
   { path: 'limits.json_bytes_max', type: integer(1024, 2 ** 30), fallback: JSON_BYTES_MAX, meaning: 'Largest JSON body, ingest aside.' },
   { path: 'limits.file_bytes_max', type: integer(1024, 2 ** 31), fallback: FILE_BYTES_MAX, meaning: 'Largest ingest body: file or JSON.' },
+  { path: 'limits.archive_bytes_max', type: integer(1024, 2 ** 50), fallback: ARCHIVE_BYTES_MAX, meaning: 'Largest archive that a tenant may restore. The admin may restore any.' },
   { path: 'limits.metadata_bytes_max', type: integer(64, 2 ** 24), fallback: METADATA_BYTES_MAX, meaning: 'Largest metadata of a document, as JSON.' },
   { path: 'limits.batch_items_max', type: integer(1, 1_000_000), fallback: BATCH_ITEMS_MAX, meaning: 'Documents of one JSON batch. NDJSON has no bound.' },
   { path: 'limits.text_bytes_max', type: integer(1024, 2 ** 31), fallback: TEXT_BYTES_MAX, meaning: 'Text taken out of one file, and what a compressed file may unpack to.' },

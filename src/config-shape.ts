@@ -1,6 +1,7 @@
 // The configuration as the rest of the server takes it: the checked values of config-keys.ts, grouped by who uses them.
 // Called by config.ts at start.
 import { availableParallelism } from 'node:os';
+import { assembleLimits, assembleTenantLimits, type LimitsConfig } from './config-limits.js';
 import { assembleSearch, type SearchConfig } from './config-search.js';
 import type { EmbedderInstance, RerankerInstance } from './contract/embedder.js';
 import type { Chunking } from './contract/resources.js';
@@ -23,6 +24,8 @@ export interface Config {
   partitions: number;
   /** 0 for never. */
   idleSeconds: number;
+  /** 0 for never. */
+  checkpointMs: number;
   auth: { mode: 'none' | 'static' | 'jwt'; adminKey: string; keys: KeyConfig[]; jwt: JwtConfig };
   chunking: Required<Chunking>;
   limits: LimitsConfig;
@@ -56,18 +59,6 @@ export interface JwtConfig {
   audience: string;
 }
 
-export interface LimitsConfig {
-  jsonBytesMax: number;
-  fileBytesMax: number;
-  metadataBytesMax: number;
-  batchItemsMax: number;
-  inFlightMax: number;
-  heldBytesMax: number;
-  bodyTimeoutMs: number;
-  requestTimeoutMs: number;
-  drainTimeoutMs: number;
-}
-
 /** `value`: the checked value of a key, given or default. `isGiven`: whether the operator gave it. */
 export function assemble(value: (path: string) => unknown, isGiven: (path: string) => boolean): Config {
   const text = (path: string): string => value(path) as string;
@@ -79,7 +70,7 @@ export function assemble(value: (path: string) => unknown, isGiven: (path: strin
     port: number('server.port'),
     tls: text('server.tls.cert') + text('server.tls.key') === '' ? undefined : { certFile: text('server.tls.cert'), keyFile: text('server.tls.key') },
     partitions: number('storage.partitions'),
-    idleSeconds: number('collections.idle_seconds'),
+    ...assembleMemory(number, flag('checkpoints.enabled')),
     auth: { mode: text('auth.mode') as Config['auth']['mode'], adminKey: text('auth.admin_key'), keys: value('auth.keys') as KeyConfig[], jwt: assembleJwt(text) },
     chunking: { strategy: text('chunking.strategy') as 'fixed' | 'none', size: number('chunking.size'), overlap: number('chunking.overlap') },
     limits: assembleLimits(number),
@@ -93,6 +84,10 @@ export function assemble(value: (path: string) => unknown, isGiven: (path: strin
     threads: { embed: assembleEmbedThreads(number, isGiven, hasModel(value)), batch: number('threads.batch') },
     logLevel: text('log.level'),
   };
+}
+
+function assembleMemory(number: (path: string) => number, hasCheckpoints: boolean): Pick<Config, 'idleSeconds' | 'checkpointMs'> {
+  return { idleSeconds: number('collections.idle_seconds'), checkpointMs: hasCheckpoints ? number('checkpoints.interval_seconds') * 1000 : 0 };
 }
 
 const hasModel = (value: (path: string) => unknown): boolean =>
@@ -122,29 +117,4 @@ function assembleEmbedThreads(number: (path: string) => number, isGiven: (path: 
   const countOf = (path: string): number => (hasModel || isGiven(path) ? number(path) : Math.max(1, Math.floor(cores / 4)));
   const [queries, documents] = [countOf('threads.embed_queries'), countOf('threads.embed')];
   return { queries, documents, queryModel: Math.min(cores, MODEL_THREADS_MAX), documentModel: Math.max(1, Math.floor(cores / documents)) };
-}
-
-function assembleLimits(number: (path: string) => number): LimitsConfig {
-  return {
-    jsonBytesMax: number('limits.json_bytes_max'),
-    fileBytesMax: number('limits.file_bytes_max'),
-    metadataBytesMax: number('limits.metadata_bytes_max'),
-    batchItemsMax: number('limits.batch_items_max'),
-    inFlightMax: number('limits.in_flight_max'),
-    heldBytesMax: number('limits.held_bytes_max'),
-    bodyTimeoutMs: number('limits.body_timeout_seconds') * 1000,
-    requestTimeoutMs: number('limits.request_timeout_seconds') * 1000,
-    drainTimeoutMs: number('limits.drain_timeout_seconds') * 1000,
-  };
-}
-
-/** Without keys there are no tenants to keep apart: the in-flight cap then holds only where the operator gave it. */
-function assembleTenantLimits(number: (path: string) => number, isUncapped: boolean): TenantLimits {
-  return {
-    requestsPerSecond: number('limits.tenant.requests_per_second'),
-    burst: number('limits.tenant.burst'),
-    inFlightMax: isUncapped ? 0 : number('limits.tenant.max_in_flight'),
-    collectionsMax: number('limits.tenant.max_collections'),
-    chunksPerCollectionMax: number('limits.tenant.max_chunks_per_collection'),
-  };
 }

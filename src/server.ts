@@ -38,6 +38,8 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
     throw error;
   });
   const stop = async (): Promise<void> => {
+    // Whoever follows events would stay until the time is over.
+    context.events.close();
     await http.drain(config.limits.drainTimeoutMs);
     await close();
   };

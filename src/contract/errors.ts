@@ -1,12 +1,8 @@
 // Every error code a client can see, with its status and meaning: one table for the wire, the documentation and the tests.
 // AppError is the one way to refuse a request; it crosses threads as plain data (toWire, fromWire).
 
-interface CodeEntry {
-  readonly status: number;
-  readonly meaning: string;
-  /** Whether the same request may succeed later without a change by the caller. */
-  readonly retryable: boolean;
-}
+/** `retryable`: whether the same request may succeed later without a change by the caller. */
+type CodeEntry = Readonly<{ status: number; meaning: string; retryable: boolean }>;
 
 const entry = (status: number, meaning: string, retryable = false): CodeEntry => ({ status, meaning, retryable });
 
@@ -51,8 +47,17 @@ export const ERROR_CODES = {
   invalid_rerank: entry(400, 'The reranker is not configured, or the search has no text.'),
   vector_query_not_allowed: entry(400, 'The shared scope is searched by text alone.'),
   incompatible_embedder_config: entry(400, 'The common collection has another embedding space.'),
+  collection_archive_invalid: entry(400, 'The file is no whole archive of a collection that this server can take; `details.reason` says why.'),
+  archive_invalid: entry(400, 'The file is no whole archive of a dataset that this server can take; `details.reason` says why.'),
+  missing_archive_file: entry(400, 'A restore came without a file.'),
   move_invalid: entry(400, 'A collection cannot be renamed to its own name.'),
+  collection_exists: entry(409, 'The collection exists; PUT replaces it.'),
   collection_conflict: entry(409, 'A collection of the new name exists.'),
+  reindex_conflict: entry(409, 'The collection has a reindex job that is not finished, or is being rolled back.'),
+  reindex_state_conflict: entry(409, 'The reindex job, or the collection, is not in a state that allows it.'),
+  reindex_invalid: entry(400, 'The collection cannot be reindexed so: the same space, vectors only, chunks without text, or an unknown embedder.'),
+  reindex_gate_failed: entry(409, 'The new space finds too little of what searches find today.'),
+  reindex_job_not_found: entry(404, 'The collection has no such reindex job.'),
   tenant_exists: entry(409, 'The tenant exists.'),
   tenant_not_empty: entry(409, 'The tenant still has collections; `?force=true` deletes them.'),
   collection_not_found: entry(404, 'There is no such collection.'),
@@ -66,6 +71,7 @@ export const ERROR_CODES = {
   not_found: entry(404, 'There is no such route.'),
   method_not_allowed: entry(405, 'The route does not take this method; `Allow` names those it takes.'),
   request_too_large: entry(413, 'The body is over the limit.'),
+  archive_too_large: entry(413, 'The archive is over the limit.'),
   file_too_large: entry(413, 'The file is over the limit.'),
   auth_invalid: entry(401, 'There is no key on the request, or it is unknown or expired.'),
   auth_forbidden: entry(403, 'The key belongs to another tenant or lacks the scope.'),
@@ -78,7 +84,10 @@ export const ERROR_CODES = {
   shutting_down: entry(503, 'The server is draining.', true),
   not_ready: entry(503, 'Storage or embeddings are not usable yet.', true),
   storage_full: entry(503, 'The disk is full; reads go on.', true),
+  storage_failed: entry(503, 'The disk does not take writes; reads go on.', true),
+  collection_damaged: entry(503, 'Records of the collection are damaged on the disk; `sheaf check` names them. Other collections are not concerned.'),
   ingest_failed: entry(500, 'The ingest failed for a reason of ours; nothing was changed.'),
+  archive_failed: entry(500, 'The archive was not written: records of the collection are damaged.'),
   search_failed: entry(500, 'The search failed for a reason of ours.'),
   internal_error: entry(500, 'A fault of ours.'),
 } as const satisfies Record<string, CodeEntry>;
@@ -101,6 +110,8 @@ export interface AppErrorOptions {
   retryAfterS?: number;
   /** Extra response headers, such as Allow. */
   headers?: Record<string, string>;
+  /** Of `collection_damaged`, between threads: the id of the collection. */
+  collection?: number;
 }
 
 export interface WireError extends AppErrorOptions {

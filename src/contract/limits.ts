@@ -1,6 +1,10 @@
 // Every bound of the interface that is not configuration, and the defaults of those that are, in one place.
 // Read by the configuration, the checks of requests and the pools. Units stand last in the names.
 
+/** Readers of events, of a collection and of all together: each is a connection that stays. */
+export const EVENT_STREAMS_OF_COLLECTION_MAX = 16;
+export const EVENT_STREAMS_MAX = 256;
+
 export const K_DEFAULT = 5;
 export const K_MAX = 1000;
 /** Breadth of a walk through the graph that a search may ask for: no answer is deeper, and the memory of a search is made for it. */
@@ -36,6 +40,8 @@ export const METADATA_BYTES_MAX = 64 * 1024;
 export const JSON_BYTES_MAX = 32 * 1024 * 1024;
 export const HELD_BYTES_MAX = 1024 * 1024 * 1024;
 export const FILE_BYTES_MAX = 512 * 1024 * 1024;
+/** Of a tenant's; the admin's are not bounded. */
+export const ARCHIVE_BYTES_MAX = 8 * 1024 * 1024 * 1024;
 export const TEXT_BYTES_MAX = 256 * 1024 * 1024;
 export const BATCH_ITEMS_MAX = 10_000;
 /** `limit` of the listings. Without one the query log gives its default, the others all. */

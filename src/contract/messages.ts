@@ -1,13 +1,13 @@
 // The messages between the front thread and the workers: plain data, nothing that a structured clone cannot carry.
 // A shard is changed by commands alone, and applying one reads no clock and no random number: the same commands in the
 // same order give the same shard on any machine.
+import type { CatalogCommands } from './catalog-commands.js';
 import type { WireError } from './errors.js';
-import type { CollectionId, DocId, Tenant } from './ids.js';
+import type { CollectionId, DocId } from './ids.js';
 import type { Language } from './language.js';
 import type { Precision } from './precision.js';
 import type { PackedDocuments } from './prepared-document.js';
-import type { ChunkDetail, Collection, CollectionChange, CollectionKey, DocumentDetail, MemoryUse, StoredCollection } from './resources.js';
-import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from './tenants.js';
+import type { ChunkDetail, DocumentDetail, MemoryUse } from './resources.js';
 
 /** What a shard must know of a collection to work on its part of it. */
 export interface CollectionRef {
@@ -16,6 +16,13 @@ export interface CollectionRef {
   dim: number;
   language: Language;
   precision: Precision;
+}
+
+/** Where a document goes beside its collection, in the same transaction. */
+export interface TwinWrite {
+  collection: CollectionRef;
+  /** Its rows there; `same`: those that it has; null: it has none yet, so what the twin has of it goes, to be copied later. */
+  vectors: Float32Array | 'same' | null;
 }
 
 /** Collections of one kind: all of a reference but its id. */
@@ -36,16 +43,20 @@ export interface ListPage {
   more: boolean;
 }
 
-/** Records as the store has them, one after the other. */
-export interface PackedRecords {
-  bytes: Uint8Array;
-  /** Of each record in `bytes`. */
-  ends: Uint32Array;
-}
-
 export interface DocumentPage extends ListPage {
   /** Of each record. */
   docids: string[];
+}
+
+/** Documents to be embedded anew: packed as they were prepared. */
+export interface MissingPage extends Omit<PackedDocuments, 'vectors'> {
+  versions: number[];
+  /** Chunks of all documents that were looked at. */
+  walked: number;
+  /** The last document that was looked at; null at the end. */
+  after: string | null;
+  /** Whether any chunk has no text: its vector came from the caller. */
+  hasTextless: boolean;
 }
 
 /** Those of the asked chunks that have a text: its digest (text/text-digest) and its vector, a row each. */
@@ -56,25 +67,33 @@ export interface TextVectors {
   taken: number;
 }
 
-/** Every command a shard worker takes, with what it answers. */
-export interface ShardCommands {
-  /** First command of each worker: opens the store, drops what no longer belongs to a collection, and finds out what there is. Nothing is loaded for it. */
-  open: { request: { collections: CollectionGroup[] }; answer: null };
+/** Every command a shard worker takes, with what it answers; those of the catalog go to the owner of shard 0. */
+export interface ShardCommands extends CatalogCommands {
+  /** First command of each worker: opens the store, drops what no longer belongs to a collection (unless it is not known for sure which there are), and finds out what there is. Nothing is loaded for it. */
+  open: { request: { collections: CollectionGroup[]; isWhole: boolean }; answer: null };
   /** Brings the part into memory, and makes the indexes that a search wants of it; false while that takes: ask again. Refused with `storage_full` where memory has no room for its vectors or words. */
   prepare: { request: { collection: CollectionRef; words: boolean; fields: boolean }; answer: boolean };
   /** `room`: by how many chunks the collection may grow; a document that wants more is refused with `chunk_limit_reached`. */
-  put: { request: { collection: CollectionRef; document: Uint8Array; vectors: Float32Array; room?: number }; answer: { chunks: number; version: number } };
+  put: { request: { collection: CollectionRef; document: Uint8Array; vectors: Float32Array; room?: number; twins?: TwinWrite[] }; answer: { chunks: number; version: number } };
   /** Several puts in order, in one commit; each has an outcome of its own. */
-  putMany: { request: { collection: CollectionRef } & PackedDocuments; answer: Outcome<{ chunks: number; version: number }>[] };
-  deleteDocument: { request: { collection: CollectionRef; docid: DocId }; answer: { chunks: number } };
+  putMany: { request: { collection: CollectionRef; twins?: TwinWrite[] } & PackedDocuments; answer: Outcome<{ chunks: number; version: number }>[] };
+  /** Documents for a staged collection, with the versions they have. One that it has already in this version is left alone; with `source`, so is one that the source has not, or not in this version. Without documents it waits for the writes before it. */
+  putStaged: { request: { collection: CollectionRef; source?: CollectionId; versions: number[] } & PackedDocuments; answer: Outcome<{ chunks: number }>[] };
+  /** Copies what a staged collection lacks of its source, vectors too: some documents behind `after`. Answers where it came to, null at the end. */
+  copyStaged: { request: { collection: CollectionRef; source: CollectionRef; after: string | undefined }; answer: { after: string | null; walked: number; missing: number } };
+  /** Some documents behind `after` that have no text, if only the first chunk is looked at; where it came to, null at the end. */
+  findTextless: { request: { collection: CollectionId; after: string | undefined }; answer: { after: string | null; docid: string | null } };
+  /** Some documents behind `after` that the staged collection `twin` lacks, or has in another version. */
+  listMissing: { request: { collection: CollectionId; twin: CollectionId; after: string | undefined }; answer: MissingPage };
+  deleteDocument: { request: { collection: CollectionRef; docid: DocId; twins?: CollectionRef[] }; answer: { chunks: number } };
   dropCollection: { request: { collection: CollectionId }; answer: null };
   counts: { request: { collections: CollectionId[] }; answer: ShardCounts[] };
   /** What the shard's memory holds of a collection. */
   memory: { request: { collection: CollectionId }; answer: MemoryUse };
   /** How broad the walks of searches are that name no ef; 0 where nothing of the collection is in memory, or it is all scanned. */
   breadth: { request: { collection: CollectionId; k: number }; answer: number };
-  /** Over all collections. */
-  totals: { request: Record<never, never>; answer: ShardCounts };
+  /** Over all collections but some. */
+  totals: { request: { without: CollectionId[] }; answer: ShardCounts };
   /** Documents behind `after` in the order of their keys (store/keys). Fewer than `max` where the page would grow too large. */
   listDocuments: { request: { collection: CollectionId; after: string | undefined; max: number }; answer: DocumentPage };
   getDocument: { request: { collection: CollectionId; docid: string }; answer: DocumentDetail | null };
@@ -88,24 +107,6 @@ export interface ShardCommands {
   /** Vectors of the rows at or behind some places, from 0 to 1 of the part's ordinals, with their chunk ids; a place has one or none. */
   sampleVectors: { request: { collection: CollectionRef; places: Float64Array }; answer: { ids: string[]; vectors: Float32Array } | null };
   getContent: { request: { collection: CollectionId; rid: string }; answer: { text: string | null } | null };
-  /** The catalog's commands: shard 0 owns it. */
-  loadCatalog: { request: Record<never, never>; answer: PackedRecords };
-  /** `collectionsMax`: how many the tenant may have; one more is refused with `collection_limit_reached`. */
-  createCollection: { request: { collection: Omit<Collection, 'id'>; collectionsMax?: number }; answer: StoredCollection };
-  /** Refused with `collection_not_found` when no collection has this name and id any more; `collection_conflict` for a new name that is taken. */
-  updateCollection: { request: { collection: CollectionKey; change: CollectionChange }; answer: StoredCollection };
-  deleteCollection: { request: { collection: CollectionKey }; answer: null };
-  loadTenants: { request: Record<never, never>; answer: StoredTenants };
-  /** A new tenant with its first key. Refused with `tenant_exists`. */
-  createTenant: { request: { tenant: TenantRecord; key: KeyRecord }; answer: null };
-  /** `tenant` is the record to change where the tenant has collections only and no record yet. Refused with `tenant_not_found`. */
-  updateTenant: { request: { tenant: TenantRecord; change: TenantChange }; answer: TenantRecord };
-  /** Answers the collections that went with it. Refused with `tenant_not_found`, `tenant_not_empty` where not `force`. */
-  deleteTenant: { request: { tenant: Tenant; force: boolean }; answer: StoredCollection[] };
-  /** A new key; `tenant` is the record to write where the tenant has none yet. Answers the revoked key that went for it. Refused with `tenant_not_found`, `key_limit_reached`. */
-  createKey: { request: { tenant: TenantRecord; key: KeyRecord }; answer: KeyRecord | null };
-  /** Answers the key as it is then; one that was revoked keeps its time. Refused with `key_not_found`. */
-  revokeKey: { request: { tenant: Tenant; keyId: string; revokedAt: string }; answer: KeyRecord };
 }
 
 export type ShardOp = keyof ShardCommands;
@@ -114,7 +115,7 @@ export type ShardCommand = { [O in ShardOp]: ShardRequest<O> }[ShardOp];
 export type ShardAnswer<O extends ShardOp> = ShardCommands[O]['answer'];
 
 /** Commands that change the store: they share one commit, and a shard has one batch of them under way at a time. */
-export const WRITE_OPS: ReadonlySet<ShardOp> = new Set<ShardOp>(['put', 'putMany', 'deleteDocument', 'dropCollection', 'createCollection', 'updateCollection', 'deleteCollection', 'createTenant', 'updateTenant', 'deleteTenant', 'createKey', 'revokeKey']);
+export const WRITE_OPS: ReadonlySet<ShardOp> = new Set<ShardOp>(['put', 'putMany', 'putStaged', 'copyStaged', 'deleteDocument', 'dropCollection', 'createCollection', 'updateCollection', 'deleteCollection', 'createTenant', 'updateTenant', 'deleteTenant', 'createKey', 'revokeKey', 'stageCollection', 'unstageCollection', 'switchCollection', 'createJob', 'saveJob', 'replaceDataset']);
 
 /** What became of a command: its answer, a refusal for the client, or a fault of ours for the log. */
 export type Outcome<T> = { value: T } | { error: WireError } | { fault: string };
@@ -126,25 +127,22 @@ export interface LoadedNote {
 
 /** What a worker wants logged, though it goes on. */
 export interface LogNote {
-  level: 'warn' | 'error';
+  level: 'info' | 'warn' | 'error';
   fields: Record<string, unknown>;
   message: string;
 }
 
-/** The memories and stores of all shards, for the threads that work on them. */
+/** The memories and stores of all shards, for the threads that work on them. `kernelName` names all that the bytes of a memory depend on; a checkpoint is written every `checkpointMs`, 0 for never. */
 export interface SharedShards {
-  kernel: WebAssembly.Module;
+  kernel: WebAssembly.Module; kernelName: string;
   /** Of each shard its arenas, the home first. */
   memories: WebAssembly.Memory[][];
   /** Where each of these ends. */
   arenaPagesMax: number;
   directory: string;
   /** A small part that is not used for so long leaves the memory; 0 for never. */
-  idleSeconds: number;
+  idleSeconds: number; checkpointMs: number;
 }
 
-/** Given to each shard worker when it starts. */
-export interface ShardWorkerStart extends SharedShards {
-  /** One slot a shard: the thread that owns it, 0 for vacant. */
-  owners: SharedArrayBuffer;
-}
+/** Given to each shard worker when it starts. `owners`: one slot a shard, the thread that owns it, 0 for vacant. */
+export type ShardWorkerStart = SharedShards & { owners: SharedArrayBuffer };

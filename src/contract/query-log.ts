@@ -62,6 +62,8 @@ export interface PackedEntries {
 /** Every command the log worker takes, with what it answers. It runs them in the order they come in. */
 export interface LogCommands {
   append: { request: { entries: PackedEntries }; answer: null };
+  /** Entries of an archive go to a collection; its own stay as they are. An id that a live collection has is left to it: the entry gets another, of the same time. */
+  adopt: { request: { collection: CollectionId; live: Uint32Array; entries: Omit<PackedEntries, 'collections'> }; answer: null };
   /** Newest first, below the entry `before` where given, leaving out `offset` of them; entries of before `oldestMs` are not seen. */
   list: { request: { collection: CollectionId; before?: string; offset: number; limit: number; oldestMs: number }; answer: FoundQuery[] };
   /** In one collection, or in any. */

@@ -1,5 +1,5 @@
 // The records of the interface as the specification words them, and the catalog's record of a collection.
-// Types only; shared by the front thread, the workers and the client.
+// No state; shared by the front thread, the workers and the client.
 import type { CollectionId, CollectionName, Tenant } from './ids.js';
 import type { Language } from './language.js';
 import type { Precision } from './precision.js';
@@ -39,12 +39,16 @@ export interface Collection extends Space {
   precision: Precision;
   service_version: string;
   schema_version: number;
-  /** Which set of vectors searches see; a reindex builds the next one. */
+  /** Part of the keys of its vectors; 1, for what is built beside a collection is a collection of its own (staged.ts). */
   generation: number;
+  /** The id that its query log is kept under, where that is not its own: a log stays when another space takes over. */
+  log_id?: CollectionId;
 }
 
 /** A collection as the store has it: one from the time before languages names none, and has the instance's; one from before precisions has the default. */
 export type StoredCollection = Omit<Collection, 'language' | 'precision'> & Partial<Pick<Collection, 'language' | 'precision'>>;
+
+export const logIdOf = ({ id, log_id: logId }: Pick<Collection, 'id' | 'log_id'>): CollectionId => logId ?? id;
 
 /** Bytes of the shards' memory that a collection takes. */
 export interface MemoryUse {

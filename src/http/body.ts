@@ -6,6 +6,7 @@ import type { Announced } from './afterwards.js';
 import type { Room } from './admission.js';
 import { BodySource, type BodyLimit } from './body-source.js';
 import { ByteGatherer } from './byte-gatherer.js';
+import { fileLimitOf, isArchive, type FileLimit } from './file-limit.js';
 import { readForm } from './form.js';
 import type { Body, Form, Route } from './route.js';
 import { TemporaryFiles } from './temporary-files.js';
@@ -14,6 +15,7 @@ import type { WireResponse } from './wire.js';
 export interface BodyLimits {
   readonly jsonBytesMax: number;
   readonly documentBytesMax: number;
+  readonly archiveBytesMax: number;
   /** Where larger files of forms go, emptied when the server starts. Absent: they are kept in memory. */
   readonly temporaryDirectory?: string;
 }
@@ -36,7 +38,7 @@ export class IncomingBody implements Body {
     /** Undefined when the request has no body. */
     readonly source: BodySource | undefined,
     private readonly limit: BodyLimit,
-    private readonly fileBytesMax: number,
+    private readonly file: FileLimit,
     private readonly files: TemporaryFiles | undefined,
   ) {}
 
@@ -97,9 +99,9 @@ export class IncomingBody implements Body {
   private async parse(): Promise<Form> {
     const source = this.take();
     if (source === undefined) throw new AppError('invalid_multipart', 'The request has no body.');
-    const { fileBytesMax, expectedBytes, files } = this;
-    const spool = files && { newPath: () => files.newPath(), stored: (bytes: number) => source.letGo(bytes) };
-    return readForm(source, this.contentType, { fileBytesMax, expectedBytes, spool });
+    const { file, expectedBytes, files } = this;
+    const spool = files && { memoryBytesMax: file.memoryBytesMax, newPath: () => files.newPath(), stored: (bytes: number) => source.letGo(bytes) };
+    return readForm(source, this.contentType, { file, expectedBytes, spool });
   }
 
   private take(): BodySource | undefined {
@@ -113,8 +115,8 @@ export class IncomingBody implements Body {
 export function openBody(response: WireResponse, head: BodyHead, kind: Route['body'], limits: BodyLimits, room: Room): IncomingBody {
   const limit = limitOf(kind, head.contentType, limits);
   const source = head.announced === 0 ? undefined : new BodySource(response, limit, room);
-  const directory = kind === 'document' ? limits.temporaryDirectory : undefined;
-  return new IncomingBody(head, source, limit, limits.documentBytesMax, directory === undefined ? undefined : new TemporaryFiles(directory));
+  const directory = kind === 'json' || kind === 'lines' ? undefined : limits.temporaryDirectory;
+  return new IncomingBody(head, source, limit, fileLimitOf(kind, limits), directory === undefined ? undefined : new TemporaryFiles(directory));
 }
 
 /** A handler may do other work before it awaits its body; a client that goes away meanwhile is no unhandled rejection. */
@@ -124,9 +126,9 @@ function awaitedLater<T>(promise: Promise<T>): Promise<T> {
 }
 
 function limitOf(kind: Route['body'], contentType: string, limits: BodyLimits): BodyLimit {
-  if (kind === 'document' && contentType.toLowerCase().startsWith('multipart/')) {
-    const refusal = (): AppError => tooLarge('file_too_large', limits.documentBytesMax);
-    return { bytesMax: limits.documentBytesMax + FORM_FIELDS_BYTES_MAX, refusal };
+  if (isArchive(kind) || (kind === 'document' && contentType.toLowerCase().startsWith('multipart/'))) {
+    const { bytesMax, code } = fileLimitOf(kind, limits);
+    return { bytesMax: bytesMax + FORM_FIELDS_BYTES_MAX, refusal: () => tooLarge(code, bytesMax) };
   }
   const bytesMax = { none: IGNORED_BODY_BYTES_MAX, json: limits.jsonBytesMax, document: limits.documentBytesMax, lines: isLines(contentType) ? Infinity : limits.jsonBytesMax }[kind];
   return { bytesMax, refusal: () => tooLarge('request_too_large', bytesMax) };
@@ -137,6 +139,6 @@ function isLines(contentType: string): boolean {
   return /^application\/x-ndjson *(;|$)/i.test(contentType);
 }
 
-function tooLarge(code: 'request_too_large' | 'file_too_large', limitBytes: number): AppError {
+function tooLarge(code: 'request_too_large' | FileLimit['code'], limitBytes: number): AppError {
   return new AppError(code, undefined, { details: { limit_bytes: limitBytes } });
 }

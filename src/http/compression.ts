@@ -19,7 +19,7 @@ const ROOM_BYTES = 1024 * 1024;
 /** How long a block of the source waits for more. */
 const BLOCK_WAIT_MS = 1;
 
-const COMPRESSIBLE = /^(text\/|application\/(json|x-ndjson|javascript|xml|yaml|openapi\+json))|[+]json\b/;
+const COMPRESSIBLE = /^(text\/(?!event-stream)|application\/(json|x-ndjson|javascript|xml|yaml|openapi\+json))|[+]json\b/;
 const NOTHING = Buffer.alloc(0);
 const VARY = { Vary: 'Accept-Encoding' };
 

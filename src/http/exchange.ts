@@ -71,7 +71,7 @@ export class Exchange {
     if (this.state !== 'open') return;
     const waitedMs = nowMs - Math.max(startedAtMs, source?.latestAtMs ?? 0);
     if ((source?.stalledMs(nowMs) ?? 0) > bodyTimeoutMs) this.cut('body_timeout');
-    else if (waitedMs > requestTimeoutMs) this.reply(this.refusal(overloaded('The request took longer than the server allows.')));
+    else if (waitedMs > requestTimeoutMs && !this.visit.route.isLong) this.reply(this.refusal(overloaded('The request took longer than the server allows.')));
   }
 
   private refusal(error: unknown): Answer {

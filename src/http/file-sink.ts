@@ -1,5 +1,5 @@
-// Where the file of a form goes: into memory while it is small, else into a temporary file, so that an upload takes no more
-// memory than that. Made by form.ts for each file, on the front thread; the disk is written by Node's thread pool, and the
+// Where the file of a form goes: into memory while it is small enough for that, else into a temporary file, so that an upload takes no
+// more memory than that. Made by form.ts for each file, on the front thread; the disk is written by Node's thread pool, and the
 // client is held back meanwhile.
 import { open, type FileHandle } from 'node:fs/promises';
 import { once } from 'node:events';
@@ -9,13 +9,14 @@ import { ByteGatherer } from './byte-gatherer.js';
 
 /** Where larger files may go. */
 export interface FileSpool {
+  /** A file goes there when it has more than this. */
+  readonly memoryBytesMax: number;
   /** A path for one new file, which is removed when the request is over. */
   newPath(): string;
   /** Told of bytes that are on disk now, and in memory no more. */
   stored(bytes: number): void;
 }
 
-const MEMORY_BYTES_MAX = 1024 * 1024;
 const DISK_IS_FULL: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 export class FileSink extends Writable {
@@ -53,7 +54,7 @@ export class FileSink extends Writable {
   private async take(chunk: Buffer): Promise<void> {
     if (this.handle === undefined) {
       this.gatherer.add(chunk);
-      if (this.spool !== undefined && this.gatherer.take().length > MEMORY_BYTES_MAX) await this.spill(this.spool);
+      if (this.spool !== undefined && this.gatherer.take().length > this.spool.memoryBytesMax) await this.spill(this.spool);
     } else {
       await this.store(this.handle, chunk);
     }
@@ -61,7 +62,10 @@ export class FileSink extends Writable {
 
   private async spill(spool: FileSpool): Promise<void> {
     this.path = spool.newPath();
-    this.handle = await open(this.path, 'wx', 0o600);
+    const handle = await open(this.path, 'wx', 0o600);
+    // Given up meanwhile: nobody else would close it.
+    if (this.destroyed) return handle.close();
+    this.handle = handle;
     await this.store(this.handle, this.gatherer.take());
     this.gatherer = new ByteGatherer(0);
   }

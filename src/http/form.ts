@@ -3,11 +3,12 @@
 import { finished, pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { AppError } from '../contract/errors.js';
+import type { FileLimit } from './file-limit.js';
 import { FileSink, type FileSpool } from './file-sink.js';
 import type { Form } from './route.js';
 
 export interface FormLimits {
-  readonly fileBytesMax: number;
+  readonly file: FileLimit;
   /** Announced length of the whole body, undefined when unknown. */
   readonly expectedBytes: number | undefined;
   /** Where large files go; undefined to keep them in memory. */
@@ -21,10 +22,10 @@ const PART_HEADER_BYTES_MAX = 16 * 1024;
 /**
  * Reads the form to its end. Of fields with one name the last counts; a nameless, empty file is what browsers send for an
  * empty file input, and counts as no file. Throws 400 `invalid_multipart` when the body is malformed or cut off, has more
- * than 64 parts or two files, 413 `file_too_large` or `request_too_large` (a field over 1 MiB), 503 `storage_full`, and what `source` throws.
+ * than 64 parts or two files, 413 `file_too_large` (`archive_too_large`) or `request_too_large` (a field over 1 MiB), 503 `storage_full`, and what `source` throws.
  */
 export async function readForm(source: AsyncIterable<Buffer>, contentType: string, limits: FormLimits): Promise<Form> {
-  const parser = openParser(contentType, limits.fileBytesMax);
+  const parser = openParser(contentType, limits.file.bytesMax);
   const parts = new FormParts(parser, limits);
   try {
     await pipeline(source, parser);
@@ -81,18 +82,19 @@ class FormParts {
   }
 
   private addFile(stream: BusboyFileStream, name: string | undefined, type: string): void {
-    const sink = new FileSink(this.limits.expectedBytes, this.limits.spool);
+    const { file, expectedBytes, spool } = this.limits;
+    const sink = new FileSink(expectedBytes, spool);
     this.file = { name: name ?? '', type, sink };
     stream.pipe(sink).on('error', (error) => {
       this.failure = error;
       this.parser.destroy(error);
     });
-    stream.on('limit', () => this.refuse('file_too_large', undefined, { limit_bytes: this.limits.fileBytesMax }));
+    stream.on('limit', () => this.refuse(file.code, undefined, { limit_bytes: file.bytesMax }));
     // A file that is cut off is an error of the parser too, which is where it is answered.
     stream.on('error', () => undefined);
   }
 
-  private refuse(code: 'invalid_multipart' | 'request_too_large' | 'file_too_large', message?: string, details?: Record<string, unknown>): void {
+  private refuse(code: 'invalid_multipart' | 'request_too_large' | FileLimit['code'], message?: string, details?: Record<string, unknown>): void {
     this.parser.destroy(new AppError(code, message, details && { details }));
   }
 }

@@ -18,8 +18,13 @@ export interface Route {
   readonly scope?: Scope;
   /** Every status the specification lists for it; an error of status 400 becomes 422 where 400 is not among them. With 429 among them the route is rate limited. */
   readonly statuses: readonly number[];
-  /** `none`: up to 64 KiB are read and ignored; `json`: read whole, limit `jsonBytesMax`; `document`: limit `documentBytesMax`; `lines`: JSON up to `jsonBytesMax`, or NDJSON streamed without a limit of its own. */
-  readonly body: 'none' | 'json' | 'document' | 'lines';
+  /**
+   * `none`: up to 64 KiB are read and ignored; `json`: read whole, limit `jsonBytesMax`; `document`: limit `documentBytesMax`; `lines`: JSON up to `jsonBytesMax`, or NDJSON
+   * streamed without a limit of its own; `archive`: a form whose file goes to the disk, limit `archiveBytesMax`; `any_archive`: the same without a limit.
+   */
+  readonly body: 'none' | 'json' | 'document' | 'lines' | 'archive' | 'any_archive';
+  /** May take as long as it takes, though nothing is answered meanwhile. */
+  readonly isLong?: true;
   readonly handle: Handler;
 }
 

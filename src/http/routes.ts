@@ -2,6 +2,7 @@
 // It drives routing, authentication, limits, error statuses and the OpenAPI document; the statuses are the specification's.
 import type { Context } from '../service/context.js';
 import type { Route } from './route.js';
+import { archiveRoutes } from './routes/archives.js';
 import { batchRoutes } from './routes/batch.js';
 import { collectionRoutes } from './routes/collections.js';
 import { withDocs } from './routes/docs.js';
@@ -10,6 +11,7 @@ import { embedderRoutes } from './routes/embedders.js';
 import { healthRoutes } from './routes/health.js';
 import { metricsRoutes } from './routes/metrics.js';
 import { queryRoutes } from './routes/queries.js';
+import { reindexRoutes } from './routes/reindex.js';
 import { searchRoutes } from './routes/search.js';
 import { tenantRoutes } from './routes/tenants.js';
 
@@ -20,9 +22,11 @@ export function createRoutes(context: Context): Route[] {
     ...tenantRoutes(context),
     ...embedderRoutes(context),
     ...collectionRoutes(context),
+    ...archiveRoutes(context),
     ...documentRoutes(context),
     ...batchRoutes(context),
     ...searchRoutes(context),
     ...queryRoutes(context),
+    ...reindexRoutes(context),
   ]);
 }

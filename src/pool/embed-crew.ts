@@ -1,7 +1,6 @@
 // The embed threads of one role, and what waits for them: a lane for the queries, the documents and the pairs of each model.
 // Queries of one turn of the event loop travel together; tenants are served in turn. Used by embed-pool.ts on the front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import type { Log } from '../base/log.js';
 import type { EmbedAnswer, EmbeddedDocuments, EmbedRequest, EmbedWorkerStart, QueryVectors, RerankScores, RerankTexts } from '../contract/embed-messages.js';
@@ -11,7 +10,8 @@ import { documentsLane, queriesLane, rerankLane, type DocumentsAsk } from './emb
 import { observed, type EmbedObserver } from './embed-observer.js';
 import type { Lane } from './lane.js';
 import { LoadedThreads } from './loaded-threads.js';
-import { settled } from './outcomes.js';
+import { logNote, settled } from './outcomes.js';
+import { workerOptions } from './worker-options.js';
 
 /** A run takes a second at most; one that hangs does not keep the server from stopping. */
 const RUNS_END_WITHIN_MS = 10_000;
@@ -38,18 +38,10 @@ export class EmbedCrew {
     private readonly log: Log,
     private readonly observe: EmbedObserver,
   ) {
-    this.piscina = new Piscina({
-      filename: fileURLToPath(new URL('../../workers/embed/worker.js', import.meta.url)),
-      minThreads: threads,
-      maxThreads: threads,
-      concurrentTasksPerWorker: 1_000_000,
-      atomics: 'async',
-      recordTiming: false,
-      workerData: start,
-    });
+    this.piscina = new Piscina(workerOptions('embed/worker.js', threads, start));
     this.threads = new LoadedThreads(this.piscina);
     this.piscina.on('error', (error: Error) => log.error({ fault: error.stack }, 'an embed worker died'));
-    this.piscina.on('message', (note: Partial<LogNote>) => note.level && log[note.level](note.fields ?? {}, note.message ?? ''));
+    this.piscina.on('message', (note: Partial<LogNote>) => logNote(log, note));
     const run = <R extends EmbedRequest>(request: R, moved: ArrayBuffer[]): Promise<EmbedAnswer<R>> => this.run(request, moved);
     for (const spec of start.embedders) this.models.set(spec.key, { queries: queriesLane(spec, threads, run), documents: documentsLane(spec, threads, run) });
     for (const spec of start.rerankers) this.rerankers.set(spec.key, rerankLane(spec, threads, run));
@@ -94,7 +86,7 @@ export class EmbedCrew {
   }
 
   private async ask<R extends EmbedRequest>(request: R, transferList: ArrayBuffer[]): Promise<EmbedAnswer<R>> {
-    const task = this.piscina.run(request, { name: 'run', transferList }) as Promise<Outcome<QueryVectors | EmbeddedDocuments | RerankScores>>;
+    const task = this.piscina.run(request, { transferList }) as Promise<Outcome<QueryVectors | EmbeddedDocuments | RerankScores>>;
     const refused = (error: unknown): Promise<never> => Promise.reject(this.closing ? new AppError('shutting_down') : error);
     const answer = await settled(task.catch(refused), 'embedder_unavailable', this.log);
     // What was cut short holds no vectors.

@@ -2,12 +2,17 @@
 // Used by the three pools, on the front thread.
 import type { Log } from '../base/log.js';
 import { AppError, type ErrorCode } from '../contract/errors.js';
-import type { Outcome } from '../contract/messages.js';
+import type { LogNote, Outcome } from '../contract/messages.js';
 import type { Ask } from './lane.js';
 
 /** A fault of ours in a worker. It has been logged; a client is told `internal_error`. */
 export class WorkerFault extends Error {
   override readonly name = 'WorkerFault';
+}
+
+/** Logs what a worker wants logged; a message of another kind is let alone. */
+export function logNote(log: Log, { level, fields, message }: Partial<LogNote>): void {
+  if (level) log[level](fields ?? {}, message ?? '');
 }
 
 /** The value of an outcome. Throws AppError for a refusal, WorkerFault for a fault. */

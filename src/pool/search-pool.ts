@@ -1,6 +1,5 @@
 // The search workers: threads that each search all shards, and of which any takes any search. What is asked in one turn of the event loop
 // travels in one message a thread, to the least busy first; tenants are served in turn. Made by compose-context.ts; front thread.
-import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import type { Log } from '../base/log.js';
 import { AppError } from '../contract/errors.js';
@@ -10,6 +9,8 @@ import type { SearchAnswer, SearchTask, SearchWorkerStart } from '../contract/se
 import { Lane, type Ask } from './lane.js';
 import { LoadedThreads } from './loaded-threads.js';
 import { settleAll } from './outcomes.js';
+import type { Quarantine } from './quarantine.js';
+import { workerOptions } from './worker-options.js';
 
 /** Beyond that the server sheds: more than all requests of the default `limits.in_flight_max` can ask for at a time. */
 const WAITING_MAX = 8192;
@@ -26,6 +27,7 @@ export interface SearchPoolOptions {
   log: Log;
   /** Called when a thread has died: what it held of the memories is free by then, but for what only their owners can mend. */
   died: () => void;
+  quarantine: Quarantine;
 }
 
 export class SearchPool {
@@ -41,16 +43,8 @@ export class SearchPool {
   constructor(private readonly options: SearchPoolOptions) {
     const { threads, shared, hitCacheBytes, log } = options;
     this.threads = threads;
-    this.piscina = new Piscina({
-      filename: fileURLToPath(new URL('../../workers/search/worker.js', import.meta.url)),
-      name: 'run',
-      minThreads: threads,
-      maxThreads: threads,
-      concurrentTasksPerWorker: 1_000_000,
-      atomics: 'async',
-      recordTiming: false,
-      workerData: { ...shared, hitCacheBytes } satisfies SearchWorkerStart,
-    });
+    const start: SearchWorkerStart = { ...shared, hitCacheBytes };
+    this.piscina = new Piscina(workerOptions('search/worker.js', threads, start));
     this.loaded = new LoadedThreads(this.piscina);
     this.piscina.on('workerCreate', ({ id }: { id: number }) => this.known.add(id));
     this.piscina.on('workerDestroy', () => this.clearDead());
@@ -66,7 +60,7 @@ export class SearchPool {
   /** Rejects with AppError (`shard_unavailable`, `overloaded`, a refusal) or WorkerFault. One whose signal is aborted while it waits leaves the line. */
   async ask(task: SearchTask, tenant: string, signal?: AbortSignal): Promise<SearchAnswer> {
     if (this.closing) throw unavailable();
-    return this.lane.ask(task, tenant, signal);
+    return this.options.quarantine.watch(task.search.collection.id, () => this.lane.ask(task, tenant, signal));
   }
 
   /** Ends the threads, as a crash would: for tests. */

@@ -1,18 +1,21 @@
 // The shard workers, one a shard, under Piscina. A worker claims its shard in a slot of shared memory; the load balancer
 // sends each batch to the thread that the slot names. A worker that dies is replaced by Piscina; until the new one has
 // opened the shard, whatever asks for it is refused with 503 `shard_unavailable`, never held. Front thread.
-import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import type { Log } from '../base/log.js';
-import { AppError } from '../contract/errors.js';
-import { WRITE_OPS, type Outcome, type ShardAnswer, type ShardCommand, type SharedShards, type ShardCommands, type ShardOp, type ShardWorkerStart } from '../contract/messages.js';
+import { WRITE_OPS, type LogNote, type Outcome, type ShardAnswer, type ShardCommand, type SharedShards, type ShardCommands, type ShardOp, type ShardWorkerStart } from '../contract/messages.js';
 import type { Ask } from './lane.js';
 import { LoadedThreads } from './loaded-threads.js';
-import { settleAll } from './outcomes.js';
+import { logNote, settleAll } from './outcomes.js';
 import { OwnerSlots } from './owner-slots.js';
-import { createSeat, tenantIn, type ShardSeat, type TenantOf } from './shard-seat.js';
+import { guardedIn, type Quarantine } from './quarantine.js';
+import { createSeat, OPENING_OPS, pinned, placeOf, tenantIn, unavailable, type ShardSeat, type TenantOf } from './shard-seat.js';
+import { workerOptions } from './worker-options.js';
+import { WriteGate } from './write-gate.js';
 
 type Answer = ShardAnswer<ShardOp>;
+/** By another worker: who knows what this one has left half open. */
+const OPEN_AGAIN_MS = 1000;
 
 export interface ShardPoolOptions {
   /** As many shards as memories. */
@@ -24,9 +27,12 @@ export interface ShardPoolOptions {
   opened: (shard: number) => Promise<void>;
   /** Whose line the asks about a collection wait in. */
   tenantOf: TenantOf;
+  quarantine: Quarantine;
 }
 
 export class ShardPool {
+  /** Where writes can be held for a moment. */
+  readonly gate = new WriteGate();
   private readonly slots: OwnerSlots;
   private readonly seats: ShardSeat[];
   private readonly piscina: Piscina;
@@ -40,19 +46,10 @@ export class ShardPool {
     const shards = shared.memories.length;
     this.slots = new OwnerSlots(shards);
     this.seats = Array.from({ length: shards }, (_, shard) => createSeat((batch) => this.send(shard, batch)));
-    this.piscina = new Piscina({
-      filename: fileURLToPath(new URL('../../workers/shard/worker.js', import.meta.url)),
-      name: 'run',
-      minThreads: shards,
-      maxThreads: shards,
-      concurrentTasksPerWorker: 1_000_000,
-      atomics: 'async',
-      recordTiming: false,
-      workerData: { ...shared, owners: this.slots.memory } satisfies ShardWorkerStart,
-      loadBalancer: (task, workers) => this.ownerAmong(task, workers),
-    });
+    const start: ShardWorkerStart = { ...shared, owners: this.slots.memory };
+    this.piscina = new Piscina({ ...workerOptions('shard/worker.js', shards, start), loadBalancer: (task, workers) => this.ownerAmong(task, workers) });
     this.threads = new LoadedThreads(this.piscina);
-    this.piscina.on('message', () => this.openClaimed());
+    this.piscina.on('message', (note: Partial<LogNote>) => (logNote(options.log, note), this.openClaimed()));
     this.piscina.on('workerCreate', ({ id }: { id: number }) => {
       this.readyThreads.add(id);
       this.openClaimed();
@@ -76,10 +73,12 @@ export class ShardPool {
    */
   async ask<O extends ShardOp>(shard: number, op: O, request: ShardCommands[O]['request']): Promise<ShardAnswer<O>> {
     const seat = this.seats[shard] as ShardSeat;
-    const opening = seat.state === 'opening' && (op === 'open' || op === 'loadCatalog' || op === 'loadTenants');
+    const opening = seat.state === 'opening' && OPENING_OPS.has(op);
     if (this.closing || (seat.state !== 'open' && !opening)) throw unavailable();
     const command = { op, ...request } as ShardCommand;
-    return (await seat[WRITE_OPS.has(op) ? 'writes' : 'reads'].ask(command, tenantIn(command, this.options.tenantOf))) as ShardAnswer<O>;
+    const send = (): Promise<Answer> => seat[WRITE_OPS.has(op) ? 'writes' : 'reads'].ask(command, tenantIn(command, this.options.tenantOf));
+    const pass = (): Promise<Answer> => (WRITE_OPS.has(op) ? this.gate.pass(placeOf(command), send) : send());
+    return (await this.options.quarantine.watch(guardedIn(command), pass)) as ShardAnswer<O>;
   }
 
   /** Asks the owner of every shard the same; the answers stand in the order of the shards. */
@@ -142,7 +141,9 @@ export class ShardPool {
       await this.options.opened(shard);
       this.options.log.info({ shard, openMs: Math.round(performance.now() - startedAtMs) }, 'shard open');
     } catch (error) {
-      if (!this.closing) this.options.log.error({ shard, fault: (error as Error).stack }, 'a shard could not be opened');
+      if (this.closing) return;
+      this.options.log.error({ shard, fault: (error as Error).stack }, 'a shard could not be opened, and is tried again');
+      setTimeout(() => void this.kill(shard), OPEN_AGAIN_MS).unref();
     }
   }
 
@@ -158,10 +159,4 @@ export class ShardPool {
       this.slots.vacate(shard);
     });
   }
-}
-
-const unavailable = (): AppError => new AppError('shard_unavailable', undefined, { retryAfterS: 1 });
-
-function pinned(shard: number, commands: ShardCommand[]): object {
-  return { shard, commands, [Piscina.queueOptionsSymbol]: { shard } };
 }

@@ -1,5 +1,7 @@
 // A shard as the pool sees it: its state and its two lanes, with their bounds, what a write costs there, and whose line a command
 // waits in. Used by shard-pool.ts for every command.
+import { Piscina } from 'piscina';
+import { AppError } from '../contract/errors.js';
 import type { CollectionId } from '../contract/ids.js';
 import type { ShardAnswer, ShardCommand, ShardOp } from '../contract/messages.js';
 import { Lane, type Ask, type LaneOptions } from './lane.js';
@@ -10,15 +12,22 @@ export type TenantOf = (collection: CollectionId) => string | undefined;
 /** Beyond that the server sheds: more than all requests of the default `limits.in_flight_max` can ask for at a time. */
 const WAITING_MAX = 8192;
 
+/** What makes a shard usable that has been claimed. */
+export const OPENING_OPS: ReadonlySet<ShardOp> = new Set<ShardOp>(['open', 'loadCatalog', 'loadStaged', 'loadJobs', 'loadTenants']);
+
 /** Two messages under way keep the worker busy; few requests in each keep the queue at the worker short, which is not fair. */
 export const READ_LANE: LaneOptions<ShardCommand> = { requestsMax: 8, messagesMax: 2, waitingMax: WAITING_MAX };
 
 /** One message is one commit, during which no search of the shard is answered: some milliseconds of work. */
 export const WRITE_LANE: LaneOptions<ShardCommand> = { requestsMax: 128, messagesMax: 1, costMax: 64, quantum: 16, waitingMax: WAITING_MAX, costOf: costOfWrite };
 
+/** Chunks that a step of a copy writes. */
+const COPY_COST = 64;
+
 /** Chunks to write, as far as the message tells; 1 for anything else. */
 function costOfWrite(command: ShardCommand): number {
-  return command.op === 'put' || command.op === 'putMany' ? Math.max(1, command.vectors.length / command.collection.dim) : 1;
+  if (command.op === 'copyStaged') return COPY_COST;
+  return 'vectors' in command ? Math.max(1, command.vectors.length / command.collection.dim) : 1;
 }
 
 /** The tenant a command is for; '' for what the server asks for itself. */
@@ -27,6 +36,18 @@ export function tenantIn(command: ShardCommand, tenantOf: TenantOf): string {
   const { collection } = command;
   if (typeof collection === 'number') return tenantOf(collection) ?? '';
   return ('tenant' in collection ? collection.tenant : tenantOf(collection.id)) ?? '';
+}
+
+/** The collection that a command writes to; undefined for the catalog. */
+export function placeOf(command: ShardCommand): CollectionId | undefined {
+  if (!('collection' in command)) return undefined;
+  const { collection } = command;
+  return typeof collection === 'number' ? collection : 'id' in collection ? collection.id : undefined;
+}
+
+/** A batch for the owner of a shard, as the load balancer looks at it. */
+export function pinned(shard: number, commands: ShardCommand[]): object {
+  return { shard, commands, [Piscina.queueOptionsSymbol]: { shard } };
 }
 
 export interface ShardSeat {
@@ -38,3 +59,5 @@ export interface ShardSeat {
 export function createSeat(send: (batch: Ask<ShardCommand, ShardAnswer<ShardOp>>[]) => Promise<void>): ShardSeat {
   return { state: 'vacant', reads: new Lane(READ_LANE, send), writes: new Lane(WRITE_LANE, send) };
 }
+
+export const unavailable = (): AppError => new AppError('shard_unavailable', undefined, { retryAfterS: 1 });

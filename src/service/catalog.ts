@@ -3,9 +3,10 @@
 import { AppError } from '../contract/errors.js';
 import type { CollectionId, CollectionName, Tenant } from '../contract/ids.js';
 import type { Language } from '../contract/language.js';
-import type { CollectionGroup, CollectionRef } from '../contract/messages.js';
-import type { Collection, CollectionKey, StoredCollection } from '../contract/resources.js';
+import type { CollectionRef } from '../contract/messages.js';
+import { logIdOf, type Collection, type CollectionKey, type StoredCollection } from '../contract/resources.js';
 import { KeptCollections } from './kept-collections.js';
+import { compare, placeBehind } from './sorted-names.js';
 
 export const refOf = ({ id, generation, dim, language, precision }: Collection): CollectionRef => ({ id, generation, dim, language, precision });
 
@@ -13,6 +14,8 @@ export class Catalog {
   private tenants: Map<Tenant, Map<CollectionName, Collection>> | undefined;
   private readonly kept: KeptCollections;
   private readonly byIds = new Map<CollectionId, Collection>();
+  /** Of collections whose log is under another id than their own. */
+  private readonly logs = new Map<CollectionId, CollectionId>();
   /** Of tenants whose collections have been listed; kept up to date from then on. */
   private readonly sortedNames = new Map<Tenant, CollectionName[]>();
   private markLoaded: () => void = () => {};
@@ -21,15 +24,20 @@ export class Catalog {
   /** Dropped while a shard could not be told: it is told when it opens. */
   readonly toDrop = new Set<CollectionId>();
 
+  /** Tenant and name, with a zero byte between, of collections whose record is damaged. */
+  private damaged: ReadonlySet<string> = new Set();
+
   /** `language`: of collections whose record names none. */
   constructor(language: Language) {
     this.kept = new KeptCollections(language);
   }
 
   /** Takes over what the store holds. Called when shard 0 opens, again after each death of its worker. */
-  load(collections: readonly StoredCollection[]): void {
+  load(collections: readonly StoredCollection[], damaged: readonly string[] = []): void {
     this.tenants = new Map();
+    this.damaged = new Set(damaged);
     this.byIds.clear();
+    this.logs.clear();
     this.sortedNames.clear();
     for (const collection of collections) this.put(collection);
     this.markLoaded();
@@ -39,7 +47,14 @@ export class Catalog {
     return this.tenants !== undefined;
   }
 
+  /** False where a record is damaged: then it is not known which collections there are. */
+  get isWhole(): boolean {
+    return this.damaged.size === 0;
+  }
+
+  /** Throws 503 `collection_damaged`. */
   find(tenant: Tenant, name: CollectionName): Collection | undefined {
+    if (this.damaged.has(`${tenant}\0${name}`)) throw new AppError('collection_damaged');
     return this.opened().get(tenant)?.get(name);
   }
 
@@ -78,20 +93,19 @@ export class Catalog {
     return { tenants: this.tenants?.size ?? 0, collections: this.byIds.size };
   }
 
-  ids(): CollectionId[] {
-    return [...this.byIds.keys()];
+  /** Whose log is kept under this id. */
+  findByLog(logId: CollectionId): Collection | undefined {
+    const found = this.byIds.get(this.logs.get(logId) ?? logId);
+    return found && logIdOf(found) === logId ? found : undefined;
   }
 
-  /** Ids by all else that a shard must know of them: of ten thousand collections there are few kinds. */
-  groups(): CollectionGroup[] {
-    const groups = new Map<string, { kind: CollectionGroup['kind']; ids: number[] }>();
-    for (const { id, generation, dim, language, precision } of this.byIds.values()) {
-      const name = `${generation} ${dim} ${language} ${precision}`;
-      const group = groups.get(name) ?? { kind: { generation, dim, language, precision }, ids: [] };
-      groups.set(name, group);
-      group.ids.push(id);
-    }
-    return Array.from(groups.values(), ({ kind, ids }) => ({ kind, ids: Uint32Array.from(ids) }));
+  /** The record with what it leaves out. */
+  keep(stored: StoredCollection): Collection {
+    return this.kept.keep(stored);
+  }
+
+  all(): Iterable<Collection> {
+    return this.byIds.values();
   }
 
   refs(): CollectionRef[] {
@@ -107,10 +121,13 @@ export class Catalog {
     names?.splice(placeBehind(names, collection.name), 0, collection.name);
     tenants.set(collection.tenant, collections.set(collection.name, collection));
     this.byIds.set(collection.id, collection);
+    if (collection.log_id !== undefined) this.logs.set(collection.log_id, collection.id);
     return collection;
   }
 
   remove({ tenant, name, id }: CollectionKey): void {
+    const logId = this.byIds.get(id)?.log_id;
+    if (logId !== undefined) this.logs.delete(logId);
     this.byIds.delete(id);
     const collections = this.opened().get(tenant);
     const names = collections?.has(name) ? this.sortedNames.get(tenant) : undefined;
@@ -125,18 +142,4 @@ export class Catalog {
     if (!this.tenants) throw new AppError('not_ready', undefined, { retryAfterS: 1 });
     return this.tenants;
   }
-}
-
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
-/** How many of the sorted names are not behind `name`. */
-function placeBehind(names: readonly string[], name: string): number {
-  let low = 0;
-  let high = names.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (compare(names[middle] as string, name) <= 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

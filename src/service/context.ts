@@ -7,24 +7,33 @@ import type { Chunking, SearchMode } from '../contract/resources.js';
 import type { Embedders } from '../embedding/embedders.js';
 import type { QueryCache } from '../embedding/query-cache.js';
 import type { Rerankers } from '../embedding/rerankers.js';
+import type { ArchivePool } from '../pool/archive-pool.js';
 import type { BatchPool } from '../pool/batch-pool.js';
 import type { EmbedPool } from '../pool/embed-pool.js';
+import type { Quarantine } from '../pool/quarantine.js';
 import type { SearchPool } from '../pool/search-pool.js';
 import type { ShardPool } from '../pool/shard-pool.js';
 import type { ChunkLedger } from '../tenants/chunk-ledger.js';
 import type { TenantRegistry } from '../tenants/registry.js';
 import type { Catalog } from './catalog.js';
+import type { EventHub } from './events.js';
 import type { FanOut } from './fan-out.js';
 import type { Metrics } from './metrics.js';
 import type { RecallSampler } from './recall-sampler.js';
 import type { QueryLog } from './query-log.js';
+import type { ReindexJobs } from './reindex/jobs.js';
+import type { StagedCollections } from './staged.js';
 import type { UnderWay } from './under-way.js';
 
 export interface Context {
   readonly catalog: Catalog;
+  readonly staged: StagedCollections;
+  readonly reindexJobs: ReindexJobs;
+  readonly events: EventHub;
   readonly tenants: TenantRegistry;
   readonly chunkLedger: ChunkLedger;
   readonly shards: ShardPool;
+  readonly quarantine: Quarantine;
   readonly searches: SearchPool;
   readonly fanOut: FanOut;
   /** The threads behind the embedders; the use cases ask `embedders`. */
@@ -33,6 +42,7 @@ export interface Context {
   readonly rerankers: Rerankers;
   readonly queryCache: QueryCache;
   readonly batch: BatchPool;
+  readonly archives: ArchivePool;
   readonly queryLog: QueryLog;
   readonly searchesUnderWay: UnderWay;
   readonly recallsUnderWay: UnderWay;
@@ -42,6 +52,7 @@ export interface Context {
   readonly nowMs: () => number;
   readonly chunking: Required<Chunking>;
   readonly metadataBytesMax: number;
+  readonly archiveBytesMax: number;
   readonly batchLimits: { readonly itemsMax: number; readonly lineBytesMax: number };
   readonly search: SearchSettings;
   readonly common: CommonSettings;

@@ -1,9 +1,10 @@
 // Use case: delete a collection with every document in it. Gone at once; its space is reclaimed in the background.
 // Called by the delete endpoint; front thread.
 import type { CollectionName, Tenant } from '../contract/ids.js';
-import { AppError } from '../contract/errors.js';
-import type { CollectionKey } from '../contract/resources.js';
+import { logIdOf, type Collection, type CollectionKey } from '../contract/resources.js';
 import type { Context } from './context.js';
+import { dropFromShards } from './drop-from-shards.js';
+import { endJobsOf } from './reindex/end-job.js';
 
 /** Throws 404 `collection_not_found`. */
 export async function deleteCollection(context: Context, tenant: Tenant, name: CollectionName): Promise<void> {
@@ -12,15 +13,17 @@ export async function deleteCollection(context: Context, tenant: Tenant, name: C
   await forgetCollection(context, collection);
 }
 
-/** Takes a collection that is out of the stored catalog out of memory, here and in the shards. Never rejects. */
-export async function forgetCollection({ catalog, shards, queryLog, metrics, log }: Context, collection: CollectionKey): Promise<void> {
+/** Takes a collection that is out of the stored catalog out of memory, here and in the shards, with what is staged beside it. Never rejects. */
+export async function forgetCollection(context: Context, collection: CollectionKey & Pick<Collection, 'log_id'>): Promise<void> {
+  const { catalog, staged, quarantine, queryLog, metrics, events } = context;
+  const besides = staged.beside(collection.id).filter(({ purpose }) => purpose !== 'restore');
+  for (const { id } of besides) staged.remove(id);
   catalog.remove(collection);
-  queryLog.forget(collection.id);
+  quarantine.forget(collection.id);
+  queryLog.forget(logIdOf(collection));
+  events.publish(logIdOf(collection), 'collection', { change: 'deleted', tenant: collection.tenant, collection: collection.name });
+  events.end(logIdOf(collection));
   metrics.count('collectionsDeleted');
-  const told = shards.askAll('dropCollection', { collection: collection.id });
-  for (const result of await Promise.allSettled(told)) {
-    if (result.status === 'fulfilled') continue;
-    catalog.toDrop.add(collection.id);
-    if (!(result.reason instanceof AppError)) log.error({ reason: String(result.reason) }, 'a shard could not be told of a dropped collection');
-  }
+  await Promise.all([collection, ...besides].map(({ id }) => dropFromShards(context, id)));
+  await endJobsOf(context, logIdOf(collection));
 }

@@ -4,7 +4,7 @@ import { AppError } from '../contract/errors.js';
 import { asDocId, parseChunkId, type CollectionName, type Tenant } from '../contract/ids.js';
 import type { ShardAnswer } from '../contract/messages.js';
 import { shardOf } from '../contract/placement.js';
-import type { ChunkDetail, DocumentDetail } from '../contract/resources.js';
+import { logIdOf, type ChunkDetail, type DocumentDetail } from '../contract/resources.js';
 import { refOf } from './catalog.js';
 import type { Context } from './context.js';
 
@@ -17,11 +17,14 @@ export async function getDocument({ catalog, shards }: Context, tenant: Tenant, 
 }
 
 /** The number of chunks that went; 0 when there was no such document. */
-export async function deleteDocument({ catalog, shards, metrics }: Context, tenant: Tenant, name: CollectionName, docid: string): Promise<number> {
+export async function deleteDocument({ catalog, staged, shards, metrics, events, nowMs }: Context, tenant: Tenant, name: CollectionName, docid: string): Promise<number> {
   const collection = catalog.find(tenant, name);
   if (!collection) return 0;
-  const { chunks } = await shards.ask(shardOf(docid, shards.size), 'deleteDocument', { collection: refOf(collection), docid: asDocId(docid) });
-  if (chunks > 0) metrics.count('documentsDeleted');
+  const twins = staged.twinsOf(collection.id, nowMs()).map((twin) => refOf(twin.collection));
+  const { chunks } = await shards.ask(shardOf(docid, shards.size), 'deleteDocument', { collection: refOf(collection), docid: asDocId(docid), ...(twins.length > 0 && { twins }) });
+  if (chunks === 0) return 0;
+  metrics.count('documentsDeleted');
+  events.publish(logIdOf(collection), 'delete', { docid, chunks });
   return chunks;
 }
 

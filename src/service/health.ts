@@ -6,9 +6,10 @@ import type { Context } from './context.js';
 type Check = 'ok' | 'unavailable';
 export type Checks = Record<'storage' | 'embeddings' | 'shards', Check>;
 
-/** Degraded too while any embedder instance does not answer, be it one that nothing needs now. */
+/** Degraded too while any embedder instance does not answer, be it one that nothing needs now, and while a collection is damaged. */
 export function health(context: Context): 'ready' | 'degraded' {
-  const isFine = isReady(context) && context.embedders.states().every(({ state }) => state === 'usable');
+  const isWhole = context.quarantine.size === 0 && context.catalog.isWhole;
+  const isFine = isReady(context) && isWhole && context.embedders.states().every(({ state }) => state === 'usable');
   return isFine ? 'ready' : 'degraded';
 }
 

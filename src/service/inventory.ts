@@ -9,8 +9,8 @@ export interface Inventory extends ShardCounts {
 }
 
 /** A shard that is away counts with what it had when it was last asked. */
-export async function takeInventory({ catalog, shards, metrics }: Context): Promise<Inventory> {
-  const answers = await Promise.allSettled(shards.askAll('totals', {}));
+export async function takeInventory({ catalog, staged, shards, metrics }: Context): Promise<Inventory> {
+  const answers = await Promise.allSettled(shards.askAll('totals', { without: Array.from(staged.all(), ({ id }) => id) }));
   answers.forEach((answer, shard) => {
     if (answer.status === 'fulfilled') metrics.shardTotals.set(shard, answer.value);
   });

@@ -16,7 +16,7 @@ export class KeptCollections {
   constructor(private readonly language: Language) {}
 
   keep(stored: StoredCollection): Collection {
-    const kept: Required<Collection> = {
+    const kept: Required<Omit<Collection, 'log_id'>> = {
       id: stored.id,
       tenant: this.one(stored.tenant),
       name: stored.name,
@@ -36,7 +36,7 @@ export class KeptCollections {
       schema_version: stored.schema_version,
       generation: stored.generation,
     };
-    return kept;
+    return stored.log_id === undefined ? kept : { ...kept, log_id: stored.log_id };
   }
 
   private one<T extends string | object>(value: T): T {

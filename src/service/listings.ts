@@ -90,14 +90,14 @@ export async function* listChunks({ catalog, shards }: Context, tenant: Tenant, 
 }
 
 /** By name; only those that `isVisible` to the caller. */
-export async function* listCollections({ catalog }: Context, tenant: Tenant, isVisible: (name: CollectionName) => boolean, span: Span): AsyncGenerator<Page> {
+export async function* listCollections({ catalog, quarantine }: Context, tenant: Tenant, isVisible: (name: CollectionName) => boolean, span: Span): AsyncGenerator<Page> {
   for (let after = span.after ?? ''; ; await nextTurn()) {
     const collections = catalog.pageOfTenant(tenant, after, COLLECTION_PAGE_RECORDS);
     const last = collections.at(-1);
     if (!last) return;
     after = last.name;
     const visible = collections.filter(({ name }) => isVisible(name));
-    yield { places: visible.map(({ name }) => name), records: visible.map((collection) => JSON.stringify(summaryOf(collection))) };
+    yield { places: visible.map(({ name }) => name), records: visible.map((collection) => JSON.stringify({ ...summaryOf(collection), ...(quarantine.has(collection.id) && { damaged: true }) })) };
   }
 }
 

@@ -2,6 +2,7 @@
 // takes the entry in memory and writes it when the reply is out. Called by the search endpoints and by a replay; front thread.
 import type { CollectionName, Tenant } from '../contract/ids.js';
 import type { LoggedQuery, LoggedRest } from '../contract/query-log.js';
+import { logIdOf } from '../contract/resources.js';
 import { fusionSettings } from '../rank/fusion-settings.js';
 import type { Context } from './context.js';
 import { searchCollection, searchShared, type SearchInput, type SearchResult } from './search.js';
@@ -28,8 +29,8 @@ export async function loggedSearch(context: Context, searcher: Searcher, tenant:
   const latencyMs = performance.now() - startedAtMs;
   metrics.searched(result, latencyMs);
   // Dropped meanwhile: an entry would come after its log has gone.
-  if (!queryLog.enabled || !collection || !catalog.findById(collection.id)) return result;
-  const queryId = queryLog.append(collection.id, entryOf(context, searcher, input, result, executedAtMs, latencyMs));
+  if (!queryLog.enabled || !collection || !catalog.findByLog(logIdOf(collection))) return result;
+  const queryId = queryLog.append(logIdOf(collection), entryOf(context, searcher, input, result, executedAtMs, latencyMs));
   return queryId === undefined ? result : { ...result, queryId };
 }
 

@@ -13,11 +13,12 @@ import { lookedUp } from './metrics-looked-up.js';
 
 /** What is counted, and what is looked up when it is scraped: gauges, the query log's counters, and the process itself. */
 export function createPrometheusReport(context: Context): () => Promise<string> {
-  const { embedders, metrics, queryCache, queryLog, searchesUnderWay, shards } = context;
+  const { embedders, metrics, quarantine, queryCache, queryLog, searchesUnderWay, shards } = context;
   const registry = new Registry();
   let inventory: Inventory = { tenants: 0, collections: 0, documents: 0, chunks: 0 };
   lookedUp(registry, Gauge, 'sheaf_tenants', 'Tenants that have collections.', () => inventory.tenants);
   lookedUp(registry, Gauge, 'sheaf_collections', 'Collections.', () => inventory.collections);
+  lookedUp(registry, Gauge, 'sheaf_collections_damaged', 'Collections of which damaged records were met, and which are not served.', () => quarantine.size);
   lookedUp(registry, Gauge, 'sheaf_documents', 'Documents.', () => inventory.documents);
   lookedUp(registry, Gauge, 'sheaf_chunks', 'Chunks.', () => inventory.chunks);
   lookedUp(registry, Gauge, 'sheaf_shards', 'Shards.', () => shards.size);

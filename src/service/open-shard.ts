@@ -1,24 +1,45 @@
 // Makes a shard usable after its worker has claimed it, at start and after a worker's death: shard 0 brings the catalog,
 // every shard then loads its part of the collections.
 import { decodeCollections } from '../store/catalog-records.js';
+import { groupsOf } from './collection-groups.js';
 import { ensureCommonCollection } from './common-collection.js';
 import type { Context } from './context.js';
+import { resumeJobs } from './reindex/begin-runs.js';
 
-export async function openShard({ catalog, shards, tenants }: Pick<Context, 'catalog' | 'shards' | 'tenants'>, shard: number): Promise<void> {
+export async function openShard(context: Context, shard: number): Promise<void> {
+  const { catalog, staged, shards, tenants } = context;
   // Tenants first: no request is answered before the catalog is there.
   if (shard === 0) tenants.load(await shards.ask(0, 'loadTenants', {}));
-  if (shard === 0) catalog.load(decodeCollections(await shards.ask(0, 'loadCatalog', {})));
+  if (shard === 0) await loadCatalog(context);
   await catalog.whenLoaded;
-  await shards.ask(shard, 'open', { collections: catalog.groups() });
+  const besides = Array.from(staged.all(), ({ collection }) => collection);
+  await shards.ask(shard, 'open', { collections: groupsOf([...catalog.all(), ...besides]), isWhole: catalog.isWhole });
+}
+
+async function loadCatalog({ catalog, staged, reindexJobs, shards, log }: Context): Promise<void> {
+  const [records, { damaged, ...packed }, jobs] = await Promise.all([shards.ask(0, 'loadStaged', {}), shards.ask(0, 'loadCatalog', {}), shards.ask(0, 'loadJobs', {})]);
+  for (const key of damaged) log.error({ collection: key.replace('\0', '/') }, 'the catalog record of a collection is damaged: it is not served; stop the server, and run sheaf check and sheaf repair');
+  staged.load(records, jobs);
+  reindexJobs.load(jobs);
+  catalog.load(decodeCollections(packed), damaged);
 }
 
 /** What there is to do once a shard takes every command. */
 export async function afterOpening(context: Context, shard: number): Promise<void> {
   await dropAgain(context, shard);
-  if (shard === 0) await ensureCommonCollection(context);
+  if (shard === 0) {
+    await removeOrphans(context);
+    await ensureCommonCollection(context);
+  }
+  if (context.shards.openCount === context.shards.size) await resumeJobs(context);
 }
 
 /** What was dropped while the shard was away has come back with it. */
 async function dropAgain({ catalog, shards }: Context, shard: number): Promise<void> {
   for (const collection of catalog.toDrop) await shards.ask(shard, 'dropCollection', { collection });
+}
+
+/** What was staged by nobody who is still there: no shard was told of it, so that they remove what they have. */
+async function removeOrphans({ shards, staged }: Context): Promise<void> {
+  for (const id of staged.orphans.splice(0)) await shards.ask(0, 'unstageCollection', { staged: id });
 }

@@ -4,7 +4,7 @@ import type { QueryEntry, QuerySummary } from '../contract/api/queries.js';
 import { AppError } from '../contract/errors.js';
 import type { CollectionName, Tenant } from '../contract/ids.js';
 import type { FoundQuery } from '../contract/query-log.js';
-import type { Collection } from '../contract/resources.js';
+import { logIdOf, type Collection } from '../contract/resources.js';
 import type { Context } from './context.js';
 import { asQueryId } from './query-ids.js';
 
@@ -24,7 +24,7 @@ export interface QueryPage {
 /** Newest first. `next`: where the next page begins, undefined on the last one. A missing collection has none. */
 export async function listQueries({ catalog, queryLog }: Context, tenant: Tenant, name: CollectionName, page: QueryPage): Promise<{ queries: QuerySummary[]; next: string | undefined }> {
   const collection = catalog.find(tenant, name);
-  const found = collection ? await queryLog.list(collection.id, { ...page, limit: page.limit + 1 }) : [];
+  const found = collection ? await queryLog.list(logIdOf(collection), { ...page, limit: page.limit + 1 }) : [];
   const queries = found.slice(0, page.limit);
   return { queries: queries.map(summaryOf), next: found.length > page.limit ? queries.at(-1)?.id : undefined };
 }
@@ -43,8 +43,8 @@ export function getAnyQuery(context: Context, id: string): Promise<LoggedSearch>
 
 async function find({ catalog, queryLog }: Context, id: string, within: Collection | undefined): Promise<LoggedSearch> {
   const known = asQueryId(id);
-  const query = known && (await queryLog.get(known, within?.id));
-  const collection = query && catalog.findById(query.collection);
+  const query = known && (await queryLog.get(known, within && logIdOf(within)));
+  const collection = query && catalog.findByLog(query.collection);
   if (!collection) throw new AppError('query_not_found');
   return { query, collection };
 }

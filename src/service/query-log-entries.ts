@@ -1,8 +1,21 @@
 // Packs logged searches for their way to the log worker: each as the bytes of its record, many in a few buffers.
 // Unpacked by workers/log/unpack.ts. Called by query-log.ts on the front thread; pure.
+import type { Log } from '../base/log.js';
 import type { CollectionId } from '../contract/ids.js';
 import type { PackedEntries } from '../contract/query-log.js';
 import { QUERY_ID_BYTES, queryIdBytes } from '../store/query-records.js';
+import type { LogPool } from '../pool/log-pool.js';
+
+export interface QueryLogOptions {
+  pool: LogPool;
+  /** False: nothing is appended; what is there can be read. */
+  enabled: boolean;
+  ageDaysMax: number;
+  /** Bytes of records on their way to the disk. */
+  waitingBytesMax: number;
+  log: Log;
+  nowMs: () => number;
+}
 
 export interface NewEntry {
   id: string;

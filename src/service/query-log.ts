@@ -2,30 +2,17 @@
 // since are sent and committed together, and nothing waits for them. Reads go the same way behind them, so a client finds its
 // search at once. What waits is bounded: beyond that searches go unlogged, which is counted and told.
 // One instance for each server, in the context; front thread.
-import type { Log } from '../base/log.js';
 import type { CollectionId } from '../contract/ids.js';
 import type { FoundQuery, LogCommands, LoggedQuery } from '../contract/query-log.js';
-import type { LogPool } from '../pool/log-pool.js';
 import { encodeQuery } from '../store/query-records.js';
 import { QueryIds } from './query-ids.js';
-import { packEntries, type NewEntry } from './query-log-entries.js';
+import { packEntries, type NewEntry, type QueryLogOptions } from './query-log-entries.js';
 
 /** Entries are gathered so long and up to so many, unless a read wants them: a commit a turn cost a tenth of the searches. */
 const GATHER_MS = 50;
 const GATHERED_MAX = 512;
 const SWEEP_MS = 60_000;
 const DAY_MS = 86_400_000;
-
-export interface QueryLogOptions {
-  pool: LogPool;
-  /** False: nothing is appended; what is there can be read. */
-  enabled: boolean;
-  ageDaysMax: number;
-  /** Bytes of records on their way to the disk. */
-  waitingBytesMax: number;
-  log: Log;
-  nowMs: () => number;
-}
 
 type Page = Pick<LogCommands['list']['request'], 'before' | 'offset' | 'limit'>;
 
@@ -67,6 +54,12 @@ export class QueryLog {
     return id;
   }
 
+  /** Entries of an archive, behind all that has been appended. */
+  async adopt(request: LogCommands['adopt']['request']): Promise<void> {
+    this.flush();
+    await this.options.pool.ask('adopt', request);
+  }
+
   /** Newest first. */
   async list(collection: CollectionId, page: Page): Promise<FoundQuery[]> {
     this.flush();
@@ -85,11 +78,11 @@ export class QueryLog {
     void this.dropUndropped();
   }
 
-  /** Once the catalog is loaded: the logs of collections that are no more go, and from then on what is too old, now and then. */
-  async start(live: readonly CollectionId[]): Promise<void> {
+  /** Once the catalog is loaded: the logs of collections that are no more go, where it is known which there are, and from then on what is too old, now and then. */
+  async start(live: readonly CollectionId[] | undefined): Promise<void> {
     if (this.hasClosed) return;
     this.sweepTimer ??= setInterval(() => void this.sweep(), SWEEP_MS).unref();
-    await this.options.pool.ask('retain', { collections: Uint32Array.from(live) }).catch((error: unknown) => this.tell(error));
+    if (live) await this.options.pool.ask('retain', { collections: Uint32Array.from(live) }).catch((error: unknown) => this.tell(error));
     await this.sweep();
   }
 

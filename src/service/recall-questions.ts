@@ -3,7 +3,7 @@
 import { createPrng } from '../base/prng.js';
 import { RECALL_LOG_ENTRIES_MAX, RECALL_PAGE_BYTES, RECALL_PAGE_VECTORS } from '../contract/limits.js';
 import type { LoggedQuery } from '../contract/query-log.js';
-import type { Collection } from '../contract/resources.js';
+import { logIdOf, type Collection } from '../contract/resources.js';
 import type { Context } from './context.js';
 import { askIndexed } from './ask-indexed.js';
 import { refOf } from './catalog.js';
@@ -19,11 +19,11 @@ export interface Question {
 const LOG_PAGE_ENTRIES = 500;
 
 /** Up to `sample` different searches by vector or text, the latest first. */
-export async function loggedSearches({ queryLog }: Context, { id, dim }: Collection, sample: number): Promise<LoggedQuery[]> {
+export async function loggedSearches({ queryLog }: Context, collection: Collection, sample: number): Promise<LoggedQuery[]> {
   const found = new Map<string, LoggedQuery>();
   for (let offset = 0; offset < RECALL_LOG_ENTRIES_MAX && found.size < sample; offset += LOG_PAGE_ENTRIES) {
-    const page = await queryLog.list(id, { offset, limit: LOG_PAGE_ENTRIES });
-    const usable = page.filter(({ vector, text }) => (vector ? vector.length === dim : text !== ''));
+    const page = await queryLog.list(logIdOf(collection), { offset, limit: LOG_PAGE_ENTRIES });
+    const usable = page.filter(({ vector, text }) => (vector ? vector.length === collection.dim : text !== ''));
     for (const query of usable) if (found.size < sample) found.set(query.vector ? query.vector.join() : query.text, query);
     if (page.length < LOG_PAGE_ENTRIES) break;
   }

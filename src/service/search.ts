@@ -58,6 +58,12 @@ export async function searchCollection(context: Context, tenant: Tenant, name: C
   return searchAll(context, common ? [collection, common] : [collection], mode, input, narrowed);
 }
 
+/** Searches one space, whether it has the name of the collection or is staged beside it. Throws as above. */
+export function searchSpace(context: Context, collection: Collection, input: SearchInput): Promise<SearchResult> {
+  const mode = searchMode(input.mode, input.v !== undefined, collection, context.search.modes);
+  return searchAll(context, [collection], mode, input, narrowingOf(context.search, input));
+}
+
 /** Searches the common collection; empty where there is none. Throws as above, and `vector_query_not_allowed`. */
 export async function searchShared(context: Context, input: SearchInput): Promise<SearchResult> {
   if (input.v) throw new AppError('vector_query_not_allowed');

@@ -2,7 +2,7 @@
 // collection's id and stay where they are. Called by the update and move endpoints; front thread.
 import { AppError } from '../contract/errors.js';
 import type { CollectionName, Tenant } from '../contract/ids.js';
-import type { Collection, CollectionChange } from '../contract/resources.js';
+import { logIdOf, type Collection, type CollectionChange } from '../contract/resources.js';
 import { displayName } from './collection-settings.js';
 import type { Context } from './context.js';
 
@@ -19,8 +19,11 @@ export async function renameCollection(context: Context, tenant: Tenant, name: C
   await change(context, collection, { name: newName });
 }
 
-async function change({ catalog, shards }: Context, collection: Collection, wanted: CollectionChange): Promise<Collection> {
+async function change({ catalog, staged, shards, events }: Context, collection: Collection, wanted: CollectionChange): Promise<Collection> {
   const changed = await shards.ask(0, 'updateCollection', { collection, change: wanted });
   catalog.remove(collection);
+  staged.rename(changed.id, changed);
+  const { tenant, name, display_name } = changed;
+  events.publish(logIdOf(changed), 'collection', { change: 'settings', tenant, collection: name, display_name });
   return catalog.put(changed);
 }

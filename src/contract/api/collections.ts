@@ -67,6 +67,8 @@ export interface CollectionDetail {
   service_version?: string;
   schema_version?: number;
   memory?: MemoryUse;
+  /** Records of it are damaged on the disk, and it is not served. */
+  damaged?: true;
 }
 
 export interface CollectionSummary {
@@ -76,6 +78,8 @@ export interface CollectionSummary {
   embedder_label?: string;
   vector_space_key?: string;
   language?: Language;
+  /** Records of it are damaged on the disk, and it is not served. */
+  damaged?: true;
 }
 
 export interface CollectionList {

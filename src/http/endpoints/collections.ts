@@ -55,12 +55,12 @@ export const getCollectionDetail =
     const [tenant, name] = collectionOf(request);
     const collection = context.catalog.get(tenant, name);
     const [{ documents, chunks }, memory] = await Promise.all([countCollection(context, collection), collectionMemory(context, collection)]);
-    return { status: 200, json: { ...detailOf(collection), doc_count: documents, chunk_count: chunks, memory } };
+    return { status: 200, json: { ...detailOf(collection), doc_count: documents, chunk_count: chunks, memory, ...(context.quarantine.has(collection.id) && { damaged: true }) } };
   };
 
 /** The catalog's record without what is only ours. */
 function detailOf(collection: Collection): Record<string, unknown> {
-  const { id: _id, dim: _dim, generation: _generation, ...detail } = collection;
+  const { id: _id, dim: _dim, generation: _generation, log_id: _logId, ...detail } = collection;
   return detail;
 }
 

@@ -2,12 +2,14 @@
 // typia turns them into JSON schemas when the server is compiled. Read by schemas.ts and, for the types of the examples, by
 // operation.ts. Pure.
 import typia from 'typia';
+import type { RestoredCollection, RestoredDataset } from '../../contract/api/archives.js';
 import type { CollectionDetail, CollectionList, CreateBody, CreatedCollection, DeletedCollection, MoveBody, MovedCollection, UpdateBody, UpdatedCollection } from '../../contract/api/collections.js';
 import type { CommonFields, ErrorEnvelope } from '../../contract/api/common.js';
 import type { BatchAnswer, BatchBody, ChunkList, DeletedDocument, DocumentList, IngestBody, Ingested, StoredChunk, StoredDocument } from '../../contract/api/documents.js';
 import type { Health, Liveness, MetricsAnswer, MetricsReset, Readiness } from '../../contract/api/health.js';
 import type { QueryAnswer, QueryList, ReplayAnswer } from '../../contract/api/queries.js';
 import type { RecallAnswer, RecallBody } from '../../contract/api/recall.js';
+import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../../contract/api/reindex.js';
 import type { SearchAnswer, SearchBody } from '../../contract/api/search.js';
 import type { CreatedKey, CreatedTenant, CreateKeyBody, CreateTenantBody, DeletedTenant, KeyList, RevokedKey, TenantProfile, UpdateTenantBody } from '../../contract/api/tenants.js';
 import type { EmbedderInventory, TenantEmbedderInventory, TenantList } from '../../contract/api/tenants.js';
@@ -21,6 +23,7 @@ export interface Requests {
   BatchBody: BatchBody;
   SearchBody: SearchBody;
   RecallBody: RecallBody;
+  ReindexBody: ReindexBody;
   CreateTenantBody: CreateTenantBody;
   UpdateTenantBody: UpdateTenantBody;
   CreateKeyBody: CreateKeyBody;
@@ -39,6 +42,8 @@ export interface Answers {
   UpdatedCollection: UpdatedCollection;
   MovedCollection: MovedCollection;
   DeletedCollection: DeletedCollection;
+  RestoredCollection: RestoredCollection;
+  RestoredDataset: RestoredDataset;
   DocumentList: DocumentList;
   Ingested: Ingested;
   StoredDocument: StoredDocument;
@@ -51,6 +56,9 @@ export interface Answers {
   QueryList: QueryList;
   QueryAnswer: QueryAnswer;
   ReplayAnswer: ReplayAnswer;
+  ReindexJob: ReindexJob;
+  ReindexJobList: ReindexJobList;
+  RolledBack: RolledBack;
   TenantList: TenantList;
   TenantProfile: TenantProfile;
   CreatedTenant: CreatedTenant;

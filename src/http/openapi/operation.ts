@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../contract/errors.js';
 import type { Answers, Requests } from './bodies.js';
 import { refTo, type Schema } from './schema.js';
 
-export type Tag = 'Health' | 'Metrics' | 'Collections' | 'Documents' | 'Search' | 'Logged searches' | 'Embedders' | 'Tenants and keys' | 'Documentation';
+export type Tag = 'Health' | 'Metrics' | 'Collections' | 'Archives' | 'Documents' | 'Search' | 'Logged searches' | 'Reindex jobs' | 'Embedders' | 'Tenants and keys' | 'Documentation';
 
 export interface Operation {
   readonly tag: Tag;

@@ -21,6 +21,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, PathParameter>> = {
   docid: { description: 'Document id, percent-encoded: a `/` in it is `%2F`.', schema: DOC_ID, example: 'nemo' },
   rid: { description: 'Chunk id, percent-encoded.', schema: ANY_ID, example: 'nemo::chunk_0' },
   query_id: { description: 'Id of a logged search.', schema: ANY_ID, example: '0198c2f1-6a07-7b52-8c11-90d3f3f5a1b2' },
+  job_id: { description: 'Id of a reindex job.', schema: ANY_ID, example: '0198c2f5-3b1c-7c44-b0a1-5e2f7d9c8a10' },
   key_id: { description: 'Id of a key.', schema: ANY_ID, example: '0198c2f1-7e44-7d10-a3f2-5b1c0e9d8a77' },
   file: { description: 'Name of a file of the reference page.', schema: ANY_ID, example: 'swagger-ui.css' },
 };
