@@ -23,7 +23,7 @@ test('a known route with another method is 405, and Allow names those it takes',
   const paths = new Map(ENDPOINTS.map(({ path }) => [path, new Set<string>()]));
   for (const { path, method } of ENDPOINTS) paths.get(path)?.add(method);
   for (const [path, methods] of paths) {
-    const reply = await stage.send('PUT', { path: path.replaceAll(/\{\w+\}/g, 'x') });
+    const reply = await stage.send(methods.has('PUT') ? 'PATCH' : 'PUT', { path: path.replaceAll(/\{\w+\}/g, 'x') });
     const allowed = (reply.headers.get('allow') ?? '').split(/,\s*/);
     assert.deepEqual([reply.status, reply.json.code, replyComplaints(reply, 'none')], [405, 'method_not_allowed', []], path);
     for (const method of methods) assert.ok(allowed.includes(method), `${path}: Allow is ${String(allowed)}`);

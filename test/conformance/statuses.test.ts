@@ -15,7 +15,7 @@ after(() => console.log(String(matrix)));
 for (const endpoint of ENDPOINTS) {
   test(nameOf(endpoint), async (t) => {
     for (const status of statusesOf(endpoint)) {
-      await t.test(`gives ${status}`, async () => {
+      await t.test(`gives ${status}`, { skip: endpoint.never?.[status] ?? false }, async () => {
         matrix.note(endpoint, status, 'missed');
         const reply = await provoke(stages, endpoint, status);
         assert.equal(reply.status, status, reply.text.slice(0, 300));

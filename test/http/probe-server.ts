@@ -17,7 +17,7 @@ export interface ProbeServer {
   event(count: number): Promise<RequestEvent>;
 }
 
-export const LIMITS: HttpLimits = { jsonBytesMax: 100_000, documentBytesMax: 200_000, inFlightMax: 100, heldBytesMax: 200_000_000, bodyTimeoutMs: 10_000 };
+export const LIMITS: HttpLimits = { jsonBytesMax: 100_000, documentBytesMax: 200_000, archiveBytesMax: 300_000, inFlightMax: 100, heldBytesMax: 200_000_000, bodyTimeoutMs: 10_000 };
 export const GOOD_KEY = 'good';
 
 type Handle = (request: Request) => Promise<Reply> | Reply;

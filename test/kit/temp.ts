@@ -1,11 +1,17 @@
-// Temporary directories for tests, removed when the test file ends.
+// Temporary directories for tests, removed when the process of the test file ends: by then servers have written their last into them.
+// Used by tests of everything.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
+
+const made: string[] = [];
+
+process.once('exit', () => {
+  for (const path of made) rmSync(path, { recursive: true, force: true });
+});
 
 export function tempDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), 'sheaf-test-'));
-  after(() => rmSync(path, { recursive: true, force: true }));
+  made.push(path);
   return path;
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pythonWith, runPython } from '../kit/conformance/python.js';
 import { ADMIN_KEY } from '../kit/conformance/stage.js';
+import { startOpenAiServer } from '../kit/openai-server.js';
 import { startTestServer } from '../kit/server.js';
 import { tempDirectory } from '../kit/temp.js';
 
@@ -14,20 +15,21 @@ const TIMEOUT_MS = 120_000;
 
 interface Case {
   name: string;
-  error?: string;
-  pending?: true;
+  error: string;
 }
 
 const { python, skip } = pythonWith(REQUIREMENT);
 
 test(`${REQUIREMENT} works unchanged`, { skip }, async (t) => {
   const keys = JSON.stringify([{ name: 'app', tenant: 'acme', key: TENANT_KEY }]);
-  const server = await startTestServer({ SHEAF_AUTH__MODE: 'static', SHEAF_AUTH__ADMIN_KEY: ADMIN_KEY, SHEAF_AUTH__KEYS: keys, SHEAF_COMMON__ENABLED: 'true' });
+  const endpoint = await startOpenAiServer(t, { dim: 4 });
+  const instances = JSON.stringify([{ key: 'far', type: 'openai', url: endpoint.url, model: 'm', dim: 4 }]);
+  const server = await startTestServer({ SHEAF_EMBEDDER__INSTANCES: instances, SHEAF_AUTH__MODE: 'static', SHEAF_AUTH__ADMIN_KEY: ADMIN_KEY, SHEAF_AUTH__KEYS: keys, SHEAF_COMMON__ENABLED: 'true' });
   await server.call('POST', '/v1/collections/global/common/documents', { docid: 'SHARED', text: 'common knowledge' }, { authorization: `Bearer ${ADMIN_KEY}` });
   const { code, output } = await runPython(python, [SCRIPT, server.url, ADMIN_KEY, TENANT_KEY, tempDirectory()], TIMEOUT_MS);
   const lines = output.split('\n').filter((line) => line.startsWith('{'));
-  for (const { name, error, pending } of lines.map((line) => JSON.parse(line) as Case)) {
-    await t.test(name, { skip: pending === true ? 'comes with archives and reindex jobs' : false }, () => assert.equal(error, ''));
+  for (const { name, error } of lines.map((line) => JSON.parse(line) as Case)) {
+    await t.test(name, () => assert.equal(error, ''));
   }
   assert.equal(code, 0, output);
   assert.deepEqual(server.faults, []);

@@ -1,11 +1,13 @@
 // The answer of each endpoint as a shape, from the endpoint tables of the specification, with the common fields in each.
 // `next_cursor` is contract.md's and issue 4's: it comes only with `limit`.
-import { BATCH_RESULT, CHUNK_DETAIL, CHUNK_SUMMARY, COLLECTION_DETAIL, COLLECTION_SUMMARY, COMMON, CREATED_COLLECTION, DOCUMENT, DOCUMENT_SUMMARY, EMBEDDER, EMBEDDER_DEFAULT, QUERY_ENTRY, QUERY_SUMMARY, SEARCH_HIT, SEARCH_TIMING } from './resources.js';
+import { BATCH_RESULT, CHUNK_DETAIL, CHUNK_SUMMARY, COLLECTION_DETAIL, COLLECTION_SUMMARY, COMMON, CREATED_COLLECTION, DOCUMENT, DOCUMENT_SUMMARY, EMBEDDER, EMBEDDER_DEFAULT, QUERY_ENTRY, QUERY_SUMMARY, REINDEX_JOB, SEARCH_HIT, SEARCH_TIMING } from './resources.js';
 import { joined, type FieldType, type Shape } from './shape.js';
 
 const answer = (required: Shape['required'], optional: Shape['required'] = {}): Shape => joined({ required, optional }, COMMON);
 
 const IN_COLLECTION = { tenant: 'string', collection: 'string' } as const;
+/** Beyond the specification. */
+const RESTORED = { dry_run: 'true', counts: 'object' } as const;
 const CURSOR = { next_cursor: 'string' } as const;
 const listing = (fields: Shape['required'], name: string, item: FieldType): Shape => answer({ ...fields, [name]: { list: item }, count: 'integer' }, CURSOR);
 
@@ -17,12 +19,15 @@ export const ANSWERS = {
   tenants: answer({ tenants: { list: 'string' }, count: 'integer' }),
   embedders: answer({ embedders: { list: EMBEDDER }, default: EMBEDDER_DEFAULT, count: 'integer' }),
   tenantEmbedders: answer({ tenant: 'string', embedders: { list: EMBEDDER }, default: EMBEDDER_DEFAULT, count: 'integer' }),
+  reindexJob: joined(REINDEX_JOB, COMMON),
   collections: listing({ tenant: 'string' }, 'collections', COLLECTION_SUMMARY),
   created: joined(CREATED_COLLECTION, COMMON),
   detail: joined(COLLECTION_DETAIL, COMMON),
   updated: answer({ tenant: 'string', name: 'string', display_name: 'string' }),
   deleted: answer({ tenant: 'string', deleted: 'string' }),
   moved: answer({ tenant: 'string', old_name: 'string', new_name: 'string' }),
+  restored: answer(IN_COLLECTION, RESTORED),
+  restoredDataset: answer({}, { ...RESTORED, left_out: { list: 'string' } }),
   documents: listing(IN_COLLECTION, 'documents', DOCUMENT_SUMMARY),
   ingested: answer({ ...IN_COLLECTION, docid: 'string', chunks: 'integer' }),
   document: joined(DOCUMENT, COMMON),

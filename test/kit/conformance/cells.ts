@@ -31,7 +31,7 @@ export async function setStages(): Promise<Stages> {
   return {
     open: await setStage(common).catch(failed),
     keyed: await setStage({ ...common, SHEAF_AUTH__MODE: 'static', SHEAF_AUTH__KEYS: KEYS, ...ONE_REQUEST }).catch(failed),
-    tight: await setStage({ ...common, SHEAF_LIMITS__JSON_BYTES_MAX: '1024', SHEAF_LIMITS__FILE_BYTES_MAX: '1024', SHEAF_LIMITS__IN_FLIGHT_MAX: String(IN_FLIGHT_MAX) }).catch(failed),
+    tight: await setStage({ ...common, SHEAF_LIMITS__JSON_BYTES_MAX: '1024', SHEAF_LIMITS__FILE_BYTES_MAX: '1024', SHEAF_LIMITS__ARCHIVE_BYTES_MAX: '65536', SHEAF_LIMITS__IN_FLIGHT_MAX: String(IN_FLIGHT_MAX) }).catch(failed),
     spent: await setStage({ ...common, ...ONE_REQUEST }, 'other').catch(failed),
   };
 }

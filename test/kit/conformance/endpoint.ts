@@ -1,5 +1,6 @@
 // What the conformance tests know of an endpoint: its row in the specification, a request that succeeds, and requests for
 // the statuses that only this endpoint can provoke. The rows are in endpoints/; stage.ts carries the requests out.
+import type { ReindexStatus } from '../../../src/contract/api/reindex.js';
 import type { Shape } from './shape.js';
 
 export interface Request {
@@ -19,6 +20,10 @@ export interface Scene {
   readonly queryId: string;
   /** Makes a new, empty collection and gives its name: for requests that use one up. */
   fresh(): Promise<string>;
+  /** Makes a new collection with a reindex job that shows this status; where nothing can be made, names of what is not there. */
+  job(status: ReindexStatus): Promise<{ collection: string; id: string }>;
+  /** What is there, by the admin's key. */
+  download(path: string): Promise<Uint8Array>;
 }
 
 export type Compose = (scene: Scene) => Request | Promise<Request>;
@@ -37,18 +42,8 @@ export interface Endpoint {
   readonly valid: Compose;
   /** Only for what no rule of statuses.ts makes for every endpoint alike: 400, 404, 409, 413, 422. */
   readonly provoke?: Readonly<Record<number, Compose>>;
+  /** Statuses of the row that the server has no occasion for, and why. */
+  readonly never?: Readonly<Record<number, string>>;
 }
 
 export const nameOf = ({ method, path }: Endpoint): string => `${method} ${path}`;
-
-/** Rows of issue 8, which brings archives and reindex jobs. */
-export const EXCLUDED = [
-  ...['GET', 'PUT'].map((method) => `${method} /v1/admin/archive`),
-  ...['GET', 'POST', 'PUT'].map((method) => `${method} /v1/admin/collections/{tenant}/{name}/archive`),
-  'POST /v1/admin/collections/{tenant}/{name}/reindex',
-  ...['GET', 'DELETE'].map((method) => `${method} /v1/admin/reindex/{job_id}`),
-  ...['pause', 'resume'].map((verb) => `POST /v1/admin/reindex/{job_id}/${verb}`),
-  ...['GET', 'POST', 'PUT'].map((method) => `${method} /v1/collections/{tenant}/{name}/archive`),
-  'POST /v1/collections/{tenant}/{name}/reindex',
-  ...['GET', 'DELETE'].map((method) => `${method} /v1/collections/{tenant}/{name}/reindex/{job_id}`),
-] as const;

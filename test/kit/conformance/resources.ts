@@ -104,6 +104,23 @@ export const QUERY_ENTRY: Shape = {
   },
 };
 
+const JOB_STATUS = { oneOf: ['queued', 'running', 'pausing', 'paused', 'committing', 'cancelling', 'cancelled', 'failed', 'succeeded'] };
+/** `compact` and `keep_previous_seconds` go beyond the specification. */
+export const REINDEX_JOB: Shape = {
+  required: {
+    job_id: 'uuidv7',
+    tenant: 'string',
+    collection: 'string',
+    status: JOB_STATUS,
+    target: { required: { embed_model: 'string', embedder_type: 'string' }, optional: { embedder_config: 'object' } },
+    total_chunks: 'integer',
+    completed_chunks: 'integer',
+    created_at: 'time',
+    updated_at: 'time',
+  },
+  optional: { started_at: 'anything', finished_at: 'anything', error: 'string', compact: 'true', keep_previous_seconds: 'integer' },
+};
+
 export const EMBEDDER: Shape = { required: { key: 'string', vector_key: 'string', embedder_type: 'string', embed_model: 'string' } };
 
 export const EMBEDDER_DEFAULT: Shape = { required: { vector_key: 'string', instance_keys: { list: 'string' } }, optional: { selector: 'string' } };

@@ -1,6 +1,8 @@
 // A real server with something on it for the tests to name: two collections, a document, a logged search. And the one way in
 // which conformance tests send a request: with a request id of their own or without, and with the elapsed time kept.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ReindexStatus } from '../../../src/contract/api/reindex.js';
+import type { StoredJob } from '../../../src/contract/reindex.js';
 import { startTestServer, type TestServer } from '../server.js';
 import type { Request, Scene } from './endpoint.js';
 import { UNKNOWN_ID } from './endpoints/kit.js';
@@ -38,8 +40,22 @@ export async function setStage(env: Record<string, string> = {}, tenant = 'acme'
     if (status !== 201) throw new Error(`the stage cannot make a collection: ${text}`);
     return name;
   };
+  const job = async (status: ReindexStatus): Promise<{ collection: string; id: string }> => {
+    const name = await fresh().catch(() => undefined);
+    const { json: started } = name ? await server.call('POST', `${base}/${name}/reindex`, { compact: true }, admin) : { json: {} as Record<string, any> };
+    if (name === undefined || typeof started.job_id !== 'string') return { collection: 'docs', id: UNKNOWN_ID };
+    await finished(server, started.job_id);
+    const { reindexJobs } = server.context;
+    reindexJobs.put({ ...(reindexJobs.find(started.job_id) as StoredJob), status });
+    return { collection: name, id: started.job_id };
+  };
   const queryId = typeof json.query_id === 'string' ? json.query_id : UNKNOWN_ID;
-  return { server, tenant, collection: 'docs', docid: 'DOC', rid: 'DOC::chunk_0', queryId, fresh, send: senderOf(server) };
+  const download = async (path: string): Promise<Uint8Array> => new Uint8Array(await (await fetch(server.url + path, { headers: admin })).arrayBuffer());
+  return { server, tenant, collection: 'docs', docid: 'DOC', rid: 'DOC::chunk_0', queryId, fresh, job, download, send: senderOf(server) };
+}
+
+async function finished({ context }: TestServer, id: string): Promise<void> {
+  for (let tries = 0; tries < 500 && context.reindexJobs.find(id)?.status !== 'succeeded'; tries++) await sleep(10);
 }
 
 /** Sends requests, every second with an id of its own. */

@@ -3,7 +3,7 @@
 
 export const FILE_ALLOWANCES: Readonly<Record<string, number>> = {
   // One class with one state: what it sends, and when a shard is open, belong together.
-  'src/pool/shard-pool.ts': 167,
+  'src/pool/shard-pool.ts': 162,
 };
 
 export const FUNCTION_ALLOWANCES: Readonly<Record<string, number>> = {

@@ -8,7 +8,7 @@ const RANKS: Readonly<Record<string, number>> = {
   base: 0, contract: 1, client: 1, rank: 2, text: 2, pool: 3, store: 3, archive: 3, tenants: 4, embedding: 4, jobs: 5, service: 6, http: 7, '': 8, cli: 9,
 };
 const MAIN_RANK = 10;
-const WORKERS_SEE = ['base', 'contract', 'text', 'store', 'rank'];
+const WORKERS_SEE = ['base', 'contract', 'text', 'store', 'rank', 'archive'];
 /** The search workers read what the shard workers write, by the same code. */
 const SEEN_BY_WORKERS: Readonly<Record<string, string>> = { search: 'shard' };
 

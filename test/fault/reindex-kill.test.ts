@@ -1,0 +1,103 @@
+// Reindex jobs under `kill -9`: the server is a process of its own, killed again and again while a job runs and documents are written.
+// Nothing acknowledged is lost, nothing is in one space alone, and the job goes on by itself.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPrng } from '../../src/base/prng.js';
+import { FAR_DIM, Gate, held } from '../kit/reindex.js';
+import { startOpenAiServer } from '../kit/openai-server.js';
+import { spawnServe, untilReady, type ServeProcess } from '../kit/process.js';
+import { tempDirectory } from '../kit/temp.js';
+
+const BASE = '/v1/collections/acme/docs';
+const DOCUMENTS = 600;
+const KILLS = 4;
+const SEED = 7;
+/** Some pages of documents. */
+const PADDING = 'and so on '.repeat(80);
+
+interface Process {
+  serve: ServeProcess;
+  call: (method: string, path: string, body?: unknown) => Promise<{ status: number; json: Record<string, any> }>;
+}
+
+async function startProcess(env: Record<string, string>): Promise<Process> {
+  const serve = spawnServe(env);
+  const url = await untilReady(serve);
+  const call: Process['call'] = async (method, path, body) => {
+    const response = await fetch(`${url}${path}`, { method, ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }) });
+    return { status: response.status, json: (await response.json()) as Record<string, any> };
+  };
+  for (let tries = 0; tries < 1500 && (await call('GET', '/health/ready')).status !== 200; tries++) await sleep(20);
+  return { serve, call };
+}
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** What is acknowledged: text and version of each document; null for one that is gone. What was under way at a kill may be either. */
+class Model {
+  readonly texts = new Map<string, string | null>();
+  readonly unsure = new Map<string, (string | null)[]>();
+
+  async write({ call }: Process, docid: string, text: string | null): Promise<void> {
+    const before = this.unsure.get(docid) ?? [this.texts.get(docid) ?? null];
+    this.unsure.set(docid, [...before, text]);
+    const { status, json } = text === null ? await call('DELETE', `${BASE}/documents/${docid}`) : await call('POST', `${BASE}/documents`, { docid, text });
+    assert.ok(status < 300 || status === 503, JSON.stringify(json));
+    if (status >= 300) return;
+    this.texts.set(docid, text);
+    this.unsure.delete(docid);
+  }
+
+  async check({ call }: Process): Promise<void> {
+    const { json } = await call('GET', `${BASE}/documents`);
+    const there = new Set(json.documents.map(({ docid }: { docid: string }) => docid));
+    for (const docid of new Set([...this.texts.keys(), ...this.unsure.keys(), ...there])) {
+      const text = there.has(docid as string) ? await this.textOf(call, docid as string) : null;
+      const allowed = this.unsure.get(docid as string) ?? [this.texts.get(docid as string) ?? null];
+      assert.ok(allowed.includes(text), `${docid}: ${text} is none of ${JSON.stringify(allowed)}, seed ${SEED}`);
+    }
+  }
+
+  private async textOf(call: Process['call'], docid: string): Promise<string> {
+    const { json } = await call('POST', `${BASE}/search`, { q: 'x', k: 1, filters: { docid } });
+    return json.matches[0]?.text;
+  }
+}
+
+test('a job that is killed again and again ends, and every acknowledged write is in the new space', async (t) => {
+  // So many calls are answered in a life of the server; it is killed while another one waits.
+  let budget = 2;
+  const gate = new Gate();
+  t.after(() => gate.open());
+  const endpoint = await startOpenAiServer(t, { dim: FAR_DIM, fail: async () => void (budget-- > 0 || (await gate.pass())) });
+  const instances = [{ key: 'far', type: 'openai', url: endpoint.url, model: 'm', dim: FAR_DIM, retries: 0 }];
+  const env = { SHEAF_DATA_DIR: tempDirectory(), SHEAF_STORAGE__PARTITIONS: '2', SHEAF_EMBEDDER__INSTANCES: JSON.stringify(instances) };
+  const prng = createPrng(SEED);
+  const model = new Model();
+  gate.close();
+  let server = await startProcess(env);
+  const documents = Array.from({ length: DOCUMENTS }, (_, n) => ({ docid: `d${n}`, text: `text ${n} ${PADDING}` }));
+  assert.equal((await server.call('POST', `${BASE}/documents:batch`, { documents })).json.succeeded, DOCUMENTS);
+  for (const { docid, text } of documents) model.texts.set(docid, text);
+  const { json: job } = await server.call('POST', `${BASE}/reindex`, { embedder_type: 'openai', embed_model: 'm' });
+  for (let kill = 0; kill < KILLS; kill++) {
+    const writing = (async () => {
+      for (let n = 0; n < 40; n++) await model.write(server, `d${prng.int(DOCUMENTS)}`, prng.int(4) === 0 ? null : `changed ${kill} ${n}`);
+    })().catch(() => undefined);
+    await held(gate);
+    server.serve.child.kill('SIGKILL');
+    await Promise.all([writing, server.serve.ended]);
+    gate.close();
+    budget = kill + 1 < KILLS ? 3 : Infinity;
+    server = await startProcess(env);
+  }
+  let record: Record<string, any> = {};
+  for (let tries = 0; tries < 3000 && record.status !== 'succeeded'; tries++, await sleep(20)) {
+    record = (await server.call('GET', `/v1/admin/reindex/${job.job_id}`)).json;
+    assert.notEqual(record.status, 'failed', record.error);
+  }
+  assert.equal(record.status, 'succeeded');
+  const { json: detail } = await server.call('GET', `${BASE}/detail`);
+  assert.deepEqual([detail.vector_space_key, detail.chunk_count], [`openai:m:dim=${FAR_DIM}`, record.total_chunks]);
+  await model.check(server);
+});
