@@ -34,7 +34,7 @@ function churn(): void {
 }
 
 function settle(changed: VectorIndex): void {
-  while (changed.linkSome(64) > 0);
+  while (changed.hasWork) changed.linkSome(64);
 }
 
 function recalls(): string[] {

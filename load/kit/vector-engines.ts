@@ -65,7 +65,8 @@ export function buildIndex({ rows, name }: VectorSet, fresh: boolean, precision:
   const startedAt = cpuMs();
   const index = kernel.createIndex(rows[0]!.length, { graphMin: 1, precision });
   rows.forEach((row, ordinal) => index.put(ordinal, row));
-  while (index.linkSome(LINK_BATCH) > 0);
+  // All of it, as in the background of a server: links, codes, and the check of what recall they give.
+  while (index.hasWork) index.linkSome(LINK_BATCH);
   const buildRate = (rows.length / (cpuMs() - startedAt)) * 1000;
   keepBuilt(key, new Uint8Array(memory.buffer), { root: index.root, buildRate });
   return { index, buildRate, precision };

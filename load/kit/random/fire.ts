@@ -79,9 +79,15 @@ function send(url: string, agent: Agent, { method, path, headers, body }: Pick<R
   return new Promise((resolve, reject) => {
     const outgoing = httpRequest(`${url}/`, { agent, method, path, headers: { ...headers, ...(body.length > 0 ? { 'content-length': body.length } : {}) }, timeout: HANG_MS }, (incoming) => {
       const pieces: Buffer[] = [];
-      incoming.on('data', (piece: Buffer) => pieces.push(piece));
+      const type = incoming.headers['content-type'] ?? '';
+      const answer = (): void => resolve({ status: incoming.statusCode ?? 0, type, requestId: String(incoming.headers['x-request-id'] ?? ''), body: Buffer.concat(pieces).toString() });
+      incoming.on('data', (piece: Buffer) => {
+        pieces.push(piece);
+        // It has no end: its beginning is the answer.
+        if (type.startsWith('text/event-stream')) answer(), outgoing.destroy();
+      });
       incoming.on('error', reject);
-      incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, type: incoming.headers['content-type'] ?? '', requestId: String(incoming.headers['x-request-id'] ?? ''), body: Buffer.concat(pieces).toString() }));
+      incoming.on('end', answer);
     });
     outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer after ${HANG_MS / 1000} s`)));
     outgoing.on('error', reject);
