@@ -11,6 +11,7 @@ import { Environment } from './lmdb.js';
 import { DatasetStore } from './dataset-store.js';
 import { StagedStore } from './staged-store.js';
 import { TenantStore } from './tenant-store.js';
+import { ALL } from './whole-table.js';
 
 export class CatalogStore {
   /** Tenants and keys, in the same environment. */
@@ -38,7 +39,7 @@ export class CatalogStore {
 
   /** All collections, for `decodeCollections`; and the keys of those whose record is damaged. */
   packed(): PackedRecords & { damaged: string[] } {
-    const found = this.env.read(({ collections }) => [...collections.inspect(Buffer.alloc(0))]);
+    const found = this.env.read(({ collections }) => [...collections.inspect(ALL)]);
     const records = found.flatMap(({ value }) => value ?? []);
     const damaged = found.flatMap(({ key, value }) => (value ? [] : [key.toString()]));
     let end = 0;

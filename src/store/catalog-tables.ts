@@ -7,6 +7,7 @@ import type { NewStaged, StagedRecord } from '../contract/staged.js';
 import { decodeCollection, decodeStaged, encodeCatalogRecord as encode, type CatalogTable } from './catalog-records.js';
 import { catalogKey, collectionPrefix, settingKey } from './keys.js';
 import type { Table, Tables } from './tables.js';
+import { wholeValues } from './whole-table.js';
 
 export type CatalogTables = Tables<CatalogTable>;
 
@@ -14,11 +15,22 @@ const NEXT_ID = settingKey('next_collection_id');
 
 /** Ids start at 1, are never reused, and so a dropped collection's leftovers can never show in a new one. */
 export function nextId(settings: Table): CollectionId {
-  const id = settings.get(NEXT_ID)?.readUInt32BE() ?? 1;
-  const next = Buffer.alloc(4);
-  next.writeUInt32BE(id + 1);
-  settings.put(NEXT_ID, next);
+  const id = readNextId(settings);
+  writeNextId(settings, id + 1);
   return id as CollectionId;
+}
+
+/** No id below `least` is given from now on. */
+export function raiseNextId(settings: Table, least: number): void {
+  writeNextId(settings, Math.max(least, readNextId(settings)));
+}
+
+const readNextId = (settings: Table): number => settings.get(NEXT_ID)?.readUInt32BE() ?? 1;
+
+function writeNextId(settings: Table, id: number): void {
+  const next = Buffer.alloc(4);
+  next.writeUInt32BE(id);
+  settings.put(NEXT_ID, next);
 }
 
 /** The collection that still has this name and id: another request may have renamed or deleted it since the caller looked. */
@@ -38,7 +50,7 @@ export function stageIn({ staged, settings }: CatalogTables, wanted: NewStaged):
 }
 
 /** Without those that are damaged: what is staged is never all there is of anything, so it is given up. */
-export const allStaged = (staged: Table): StagedRecord[] => Array.from(staged.inspect(Buffer.alloc(0))).flatMap(({ value }) => (value ? [decodeStaged(value)] : []));
+export const allStaged = (staged: Table): StagedRecord[] => Array.from(wholeValues(staged), decodeStaged);
 export const putStaged = (staged: Table, record: StagedRecord): void => staged.put(collectionPrefix(record.id), encode(record));
 export const removeStaged = (staged: Table, id: CollectionId): boolean => staged.delete(collectionPrefix(id));
 

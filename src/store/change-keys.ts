@@ -1,8 +1,8 @@
 // The keys of the log of changes: numbers, in order, and a head behind them; what is found and removed by them alone. Used by change-log.ts, in the
 // shard worker's thread.
 import type { Table } from './tables.js';
+import { ALL } from './whole-table.js';
 
-export const ALL = Buffer.alloc(0);
 /** Behind every number: those begin with zeros. */
 export const HEAD_KEY = Buffer.from('head');
 export const NUMBER_BYTES = 8;
@@ -22,8 +22,4 @@ export function firstNumbers(table: Table, max: number): number[] {
     if (key.equals(HEAD_KEY) || numbers.push(numberOf(key)) === max) break;
   }
   return numbers;
-}
-
-export function removeAll(table: Table): void {
-  for (const key of [...table.keys(ALL)]) table.delete(key);
 }

@@ -6,12 +6,13 @@ import { randomBytes } from 'node:crypto';
 import typia from 'typia';
 import { AppError } from '../contract/errors.js';
 import type { CollectionId, Ordinal } from '../contract/ids.js';
-import { ALL, firstNumbers, HEAD_KEY, NUMBER_BYTES, numberKey, numberOf, removeAll } from './change-keys.js';
+import { firstNumbers, HEAD_KEY, NUMBER_BYTES, numberKey, numberOf } from './change-keys.js';
 import type { Environment } from './lmdb.js';
 import { DamagedRecord } from './damage.js';
 import { decode, encode } from './records.js';
 import type { SHARD_TABLES } from './shard-txn.js';
 import type { Table } from './tables.js';
+import { ALL, removeAll } from './whole-table.js';
 
 /** Rows of one part of a collection that one transaction takes out and puts in. */
 export interface PartChange {

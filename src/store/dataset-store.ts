@@ -8,9 +8,7 @@ import { decodeCollection, encodeCatalogRecord as encode, type CatalogTable } fr
 import { allStaged, removeStaged } from './catalog-tables.js';
 import { accessKeyKey, catalogKey, tenantKey } from './keys.js';
 import type { Environment } from './lmdb.js';
-import type { Table } from './tables.js';
-
-const EVERYTHING = Buffer.alloc(0);
+import { removeAll, wholeValues } from './whole-table.js';
 
 export class DatasetStore {
   constructor(private readonly env: Environment<CatalogTable>) {}
@@ -19,12 +17,12 @@ export class DatasetStore {
   replace(wanted: readonly CollectionId[], { tenants, keys }: StoredTenants): ReplacedDataset {
     return this.env.write((tables) => {
       // What is damaged goes too: a restore is how it is mended.
-      const gone = Array.from(tables.collections.inspect(EVERYTHING)).flatMap(({ value }) => (value ? [decodeCollection(value)] : []));
+      const gone = Array.from(wholeValues(tables.collections), decodeCollection);
       const staged = allStaged(tables.staged);
       const isWanted = new Set(wanted);
       const collections = staged.filter(({ id }) => isWanted.has(id)).map(({ collection }) => collection);
       if (collections.length !== isWanted.size) throw new AppError('collection_changed');
-      for (const table of [tables.collections, tables.tenants, tables.keys]) empty(table);
+      for (const table of [tables.collections, tables.tenants, tables.keys]) removeAll(table);
       for (const { id } of staged) removeStaged(tables.staged, id);
       for (const collection of collections) tables.collections.put(catalogKey(collection.tenant, collection.name), encode(collection));
       for (const tenant of tenants) tables.tenants.put(tenantKey(tenant.tenant), encode(tenant));
@@ -32,8 +30,4 @@ export class DatasetStore {
       return { collections, gone, dropped: staged.filter(({ id }) => !isWanted.has(id)) };
     });
   }
-}
-
-function empty(table: Table): void {
-  for (const key of [...table.keys(EVERYTHING)]) table.delete(key);
 }

@@ -7,13 +7,14 @@ import { decodeJob, encodeCatalogRecord as encode, type CatalogTable } from './c
 import { removeStaged, stageIn, type CatalogTables } from './catalog-tables.js';
 import { settingKey } from './keys.js';
 import type { Environment } from './lmdb.js';
+import { wholeValues } from './whole-table.js';
 
 export class JobStore {
   constructor(private readonly env: Environment<CatalogTable>) {}
 
   /** In the order of their ids, which is that of their beginnings. Of a damaged one nothing is left but what it had staged, which goes. */
   all(): StoredJob[] {
-    return this.env.read(({ jobs }) => Array.from(jobs.inspect(Buffer.alloc(0))).flatMap(({ value }) => (value ? [decodeJob(value)] : [])));
+    return this.env.read(({ jobs }) => Array.from(wholeValues(jobs), decodeJob));
   }
 
   /** A new job with what is staged for it: there are both or neither. */

@@ -7,6 +7,7 @@ import { collectionOfKey, collectionPrefix } from './keys.js';
 import { DamagedRecord } from './damage.js';
 import { decodeDocument, RECORD_VERSION, type DocumentRecord } from './records.js';
 import type { Table } from './tables.js';
+import { ALL, removeAll } from './whole-table.js';
 
 export interface PartCounts {
   documents: number;
@@ -34,7 +35,7 @@ export function readCounts(counts: Table, id: CollectionId): PartCounts {
 
 /** Of every collection that has documents, in the order of ids. */
 export function* allCounts(counts: Table): Generator<PartCounts & { id: CollectionId }> {
-  for (const { key, value } of counts.entries(Buffer.alloc(0), FIRST_RECORD)) {
+  for (const { key, value } of counts.entries(ALL, FIRST_RECORD)) {
     const record = checked(value);
     for (let place = 0; place < PER_RECORD; place++) {
       const found = countsIn(record, place);
@@ -77,13 +78,13 @@ export function clearCounts(counts: Table, id: CollectionId): void {
 }
 
 /** Whether every collection is counted, and the counts are whole. Documents of before there were counts have to be counted first. */
-export const areCounted = (counts: Table): boolean => counts.has(COMPLETE) && [...counts.inspect(Buffer.alloc(0))].every(({ value }) => value);
+export const areCounted = (counts: Table): boolean => counts.has(COMPLETE) && [...counts.inspect(ALL)].every(({ value }) => value);
 
 /** Counts all documents there are, by walking them; damaged ones are left out. */
 export function countAll({ documents, counts }: Record<'documents' | 'counts', Table>): void {
   const found = new CountChanges();
-  for (const key of [...counts.keys(Buffer.alloc(0))]) counts.delete(key);
-  for (const { key, value } of documents.inspect(Buffer.alloc(0))) if (value) found.put(collectionOfKey(key), decodeDocument(value));
+  removeAll(counts);
+  for (const { key, value } of documents.inspect(ALL)) if (value) found.put(collectionOfKey(key), decodeDocument(value));
   found.writeTo(counts);
   counts.put(COMPLETE, Buffer.from([RECORD_VERSION]));
 }

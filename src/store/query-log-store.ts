@@ -7,6 +7,7 @@ import { Environment } from './lmdb.js';
 import { adopt } from './query-log-adoption.js';
 import { add, isBeyond, LOG_TABLES, mendSizes, removeOldest, setSize, sizeOf, type LogEntry, type LogSize } from './query-log-tables.js';
 import { decodeQuery, idOfQueryKey, queryIdBytes, queryIdOf, queryKey, timeOfQueryKey } from './query-records.js';
+import { ALL } from './whole-table.js';
 
 /** Beyond what it brings itself, an append pushes out at most so many entries of a collection. */
 const PUSHED_OUT_MAX = 64;
@@ -26,7 +27,7 @@ export class QueryLogStore {
 
   static open(directory: string, takeOver: boolean): QueryLogStore {
     const env = Environment.open(directory, LOG_TABLES, takeOver);
-    const areWhole = env.read(({ sizes }) => [...sizes.inspect(Buffer.alloc(0))].every(({ value }) => value));
+    const areWhole = env.read(({ sizes }) => [...sizes.inspect(ALL)].every(({ value }) => value));
     if (!areWhole) env.write(mendSizes);
     return new QueryLogStore(env);
   }
@@ -88,7 +89,7 @@ export class QueryLogStore {
 
   /** Every collection that has a log. */
   collections(): CollectionId[] {
-    return this.env.read(({ sizes }) => [...sizes.keys(Buffer.alloc(0))].map(collectionOfKey));
+    return this.env.read(({ sizes }) => [...sizes.keys(ALL)].map(collectionOfKey));
   }
 
   size(collection: CollectionId): LogSize {

@@ -6,6 +6,7 @@ import { collectionOfKey, collectionPrefix } from './keys.js';
 import type { Table, Tables } from './tables.js';
 import { idOfQueryKey, queryKey, timeOfQueryKey } from './query-records.js';
 import { decode, encode } from './records.js';
+import { ALL } from './whole-table.js';
 
 export const LOG_TABLES = ['queries', 'places', 'sizes'] as const;
 type LogTables = Tables<(typeof LOG_TABLES)[number]>;
@@ -67,7 +68,7 @@ export function setSize(sizes: Table, collection: CollectionId, { entries, bytes
 
 /** Counts the logs again whose size is damaged. */
 export function mendSizes({ queries, sizes }: LogTables): void {
-  const damaged = [...sizes.inspect(Buffer.alloc(0))].filter(({ value }) => !value).map(({ key }) => key);
+  const damaged = [...sizes.inspect(ALL)].filter(({ value }) => !value).map(({ key }) => key);
   for (const key of damaged) {
     const found = [...queries.inspect(key)];
     sizes.delete(key);

@@ -9,8 +9,8 @@ import { decodeCollection, decodeKey, decodeTenant, encodeCatalogRecord, type Ca
 import { besides, removeStaged, type CatalogTables } from './catalog-tables.js';
 import { accessKeyKey, tenantKey, tenantPrefix } from './keys.js';
 import type { Environment } from './lmdb.js';
+import { wholeValues } from './whole-table.js';
 
-const EVERYTHING = Buffer.alloc(0);
 
 export class TenantStore {
   constructor(private readonly env: Environment<CatalogTable>) {}
@@ -18,8 +18,8 @@ export class TenantStore {
   /** But for damaged ones: a key that cannot be read opens nothing, and the others do. */
   all(): StoredTenants {
     return this.env.read(({ tenants, keys }) => ({
-      tenants: Array.from(tenants.inspect(EVERYTHING)).flatMap(({ value }) => (value ? decodeTenant(value) : [])),
-      keys: Array.from(keys.inspect(EVERYTHING)).flatMap(({ value }) => (value ? decodeKey(value) : [])),
+      tenants: Array.from(wholeValues(tenants), decodeTenant),
+      keys: Array.from(wholeValues(keys), decodeKey),
     }));
   }
 

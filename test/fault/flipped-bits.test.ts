@@ -5,10 +5,14 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createPrng } from '../../src/base/prng.js';
+import { CATALOG_TABLES } from '../../src/store/catalog-records.js';
+import { numberKey } from '../../src/store/change-keys.js';
 import { checkDirectory } from '../../src/store/check/check-directory.js';
 import { findingLine } from '../../src/store/check/findings.js';
 import { repairDirectory } from '../../src/store/check/repair-directory.js';
+import { Environment } from '../../src/store/lmdb.js';
 import { PageWalk, type WalkedEntry } from '../../src/store/pages/page-walk.js';
+import { SHARD_TABLES } from '../../src/store/shard-txn.js';
 import { startTestServer, type TestServer } from '../kit/server.js';
 import { tempDirectory } from '../kit/temp.js';
 
@@ -118,6 +122,39 @@ test('a flipped bit in the counts: they are made again at the start', async () =
   assert.equal(await isRefused(server, 'victim'), false);
   assert.equal((await server.call('GET', '/v1/collections/acme/victim/detail')).json.doc_count, DOCUMENTS);
 });
+
+test('a flipped bit in the log of changes: nothing is concerned, check names it, and repair ends the log', async () => {
+  const dataDir = copy();
+  const path = file(dataDir, 'shard-0');
+  const env = Environment.open(join(dataDir, 'shard-0'), SHARD_TABLES, false);
+  env.write(({ changes }) => changes.put(numberKey(7), Buffer.from('seven changes')));
+  env.close();
+  flipValue(path, entriesOf(path).find(({ table }) => table === 'changes') as WalkedEntry);
+  assert.match((await lines(checkDirectory(dataDir))).join('\n'), /^shard-0: a record of table changes is damaged, key 0+7$/);
+  const server = await startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: dataDir });
+  assert.deepEqual([await isRefused(server, 'victim'), await isRefused(server, 'other')], [false, false]);
+  await server.stop();
+  await lines(repairDirectory(dataDir));
+  assert.deepEqual(await lines(checkDirectory(dataDir)), []);
+});
+
+for (const table of ['staged', 'jobs'] as const) {
+  test(`a flipped bit in a record of table ${table}: it is given up, everything serves, check names it and repair takes it out`, async () => {
+    const dataDir = copy();
+    const path = file(dataDir, 'catalog');
+    const env = Environment.open(join(dataDir, 'catalog'), CATALOG_TABLES, false);
+    env.write((tables) => tables[table].put(numberKey(9), Buffer.from(`a record of table ${table}`)));
+    env.close();
+    flipValue(path, entriesOf(path).find((entry) => entry.table === table) as WalkedEntry);
+    assert.match((await lines(checkDirectory(dataDir))).join('\n'), new RegExp(`^catalog: a record of table ${table} is damaged`));
+    const server = await startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: dataDir });
+    assert.deepEqual([await isRefused(server, 'victim'), await isRefused(server, 'other')], [false, false]);
+    assert.equal((await server.call('POST', '/v1/collections/acme/other/move', { new_name: 'moved' })).status, 200);
+    await server.stop();
+    await lines(repairDirectory(dataDir));
+    assert.deepEqual(await lines(checkDirectory(dataDir)), []);
+  });
+}
 
 test('a flipped bit in the query log: searches go on, and repair takes the entry out', async () => {
   const dataDir = copy();

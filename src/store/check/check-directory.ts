@@ -7,7 +7,7 @@ import { openDataDirectory, type DataDirectory } from '../data-dir.js';
 import { Environment } from '../lmdb.js';
 import { SHARD_TABLES } from '../shard-txn.js';
 import { checkPages, type PagesFound } from './check-pages.js';
-import { checkShard } from './check-shard.js';
+import { checkShard, DOCUMENT_TABLES } from './check-shard.js';
 import type { CollectionNames, Finding } from './findings.js';
 
 export const CATALOG = 'catalog';
@@ -34,9 +34,9 @@ export function* findings(directory: DataDirectory): Generator<Finding> {
 
 function* findingsInShard({ path }: DataDirectory, environment: string, names: CollectionNames): Generator<Finding> {
   const pages = checkPages(path, environment);
-  // Where records can be looked at together, they are named by their documents.
+  // Records that belong to documents are looked at together, and named by these.
   if (pages.damage.length > 0) return yield* told(environment, pages);
-  yield* told(environment, { ...pages, records: pages.records.filter(({ table }) => table === 'counts') });
+  yield* told(environment, { ...pages, records: pages.records.filter(({ table }) => !DOCUMENT_TABLES.has(table)) });
   const env = Environment.open(join(path, environment), SHARD_TABLES, false);
   try {
     yield* env.read((tables) => [...checkShard(environment, tables, names)]);

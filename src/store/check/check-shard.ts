@@ -5,13 +5,15 @@ import { collectionOfKey } from '../keys.js';
 import { readCounts } from '../part-counts.js';
 import { nameOf, type CollectionNames, type Finding } from './findings.js';
 import { inspectCollection, type CollectionState, type ShardTables } from './inspect-collection.js';
+import { ALL } from '../whole-table.js';
 
 const BY_COLLECTION = ['documents', 'members', 'chunks', 'texts', 'vectors'] as const;
+export const DOCUMENT_TABLES: ReadonlySet<string> = new Set(BY_COLLECTION);
 
 /** Every collection that has anything here. */
 export function collectionsIn(tables: ShardTables): CollectionId[] {
   const ids = new Set<CollectionId>();
-  for (const table of BY_COLLECTION) for (const key of tables[table].keys(Buffer.alloc(0))) if (key.length >= 4) ids.add(collectionOfKey(key));
+  for (const table of BY_COLLECTION) for (const key of tables[table].keys(ALL)) if (key.length >= 4) ids.add(collectionOfKey(key));
   return [...ids].sort((a, b) => a - b);
 }
 

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import type { CollectionId } from '../../contract/ids.js';
 import { CATALOG_TABLES } from '../catalog-records.js';
 import { openDataDirectory, type DataDirectory } from '../data-dir.js';
-import { collectionOfKey, settingKey } from '../keys.js';
+import { raiseNextId } from '../catalog-tables.js';
+import { collectionOfKey } from '../keys.js';
 import { Environment } from '../lmdb.js';
 import { LOG_TABLES, setSize } from '../query-log-tables.js';
 import { SHARD_TABLES } from '../shard-txn.js';
@@ -16,6 +17,7 @@ import { collectionsIn } from './check-shard.js';
 import type { Finding } from './findings.js';
 import { repairShard } from './repair-shard.js';
 import { salvage } from './salvage.js';
+import { ALL, removeAll } from '../whole-table.js';
 
 /** What was done, as it is done. Throws DataDirectoryError where there is no directory, a server has it, or nothing of an environment can be read. */
 export async function* repairDirectory(path: string): AsyncGenerator<Finding> {
@@ -67,17 +69,13 @@ function changed<Names extends string>(path: string, environment: string, names:
 function repairCatalog(tables: Tables<(typeof CATALOG_TABLES)[number]>, lastId: number): Finding[] {
   const done: Finding[] = [];
   for (const table of CATALOG_TABLES) {
-    for (const { key, value } of [...tables[table].inspect(Buffer.alloc(0))]) {
+    for (const { key, value } of [...tables[table].inspect(ALL)]) {
       if (value) continue;
       tables[table].delete(key);
       done.push({ environment: CATALOG, what: `taken out: a record of table ${table}, key ${printable(key)}` });
     }
   }
-  const counter = settingKey('next_collection_id');
-  const next = Math.max(lastId + 1, tables.settings.get(counter)?.readUInt32BE() ?? 1);
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(next);
-  tables.settings.put(counter, bytes);
+  raiseNextId(tables.settings, lastId + 1);
   return done;
 }
 
@@ -85,8 +83,8 @@ function repairCatalog(tables: Tables<(typeof CATALOG_TABLES)[number]>, lastId: 
 function repairLog(tables: Tables<(typeof LOG_TABLES)[number]>): Finding[] {
   const sizes = new Map<CollectionId, { entries: number; bytes: number }>();
   const gone = { queries: 0, places: 0 };
-  for (const { key, value } of [...tables.places.inspect(Buffer.alloc(0))]) if (!value && ++gone.places) tables.places.delete(key);
-  for (const { key, value } of [...tables.queries.inspect(Buffer.alloc(0))]) {
+  for (const { key, value } of [...tables.places.inspect(ALL)]) if (!value && ++gone.places) tables.places.delete(key);
+  for (const { key, value } of [...tables.queries.inspect(ALL)]) {
     const id = key.subarray(4);
     if (!value || !tables.places.has(id)) {
       tables.queries.delete(key);
@@ -97,7 +95,7 @@ function repairLog(tables: Tables<(typeof LOG_TABLES)[number]>): Finding[] {
     const size = sizes.get(collectionOfKey(key)) ?? { entries: 0, bytes: 0 };
     sizes.set(collectionOfKey(key), { entries: size.entries + 1, bytes: size.bytes + value.length });
   }
-  for (const key of [...tables.sizes.keys(Buffer.alloc(0))]) tables.sizes.delete(key);
+  removeAll(tables.sizes);
   for (const [id, size] of sizes) setSize(tables.sizes, id, size);
   return gone.queries > 0 ? [{ environment: QUERY_LOG, what: `taken out: ${gone.queries} logged searches` }] : [];
 }

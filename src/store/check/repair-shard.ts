@@ -3,6 +3,7 @@
 import { collectionPrefix } from '../keys.js';
 import { countAll } from '../part-counts.js';
 import { encodeMembers } from '../records.js';
+import { removeAll } from '../whole-table.js';
 import { collectionsIn } from './check-shard.js';
 import { nameOf, type CollectionNames, type Finding } from './findings.js';
 import { inspectCollection, type CollectionState, type ShardTables } from './inspect-collection.js';
@@ -22,6 +23,8 @@ export function repairShard(environment: string, tables: ShardTables, names: Col
     done.push(...removeStray(environment, tables, state, collection));
   }
   countAll(tables);
+  // It goes on from a checkpoint, and these have gone.
+  removeAll(tables.changes);
   return done;
 }
 
