@@ -1,10 +1,10 @@
-// Builds dist: TypeScript with typia's transform, the AssemblyScript kernel, the addon, and the files that are shipped as they are.
+// Builds dist: TypeScript with typia's transform, the AssemblyScript kernel, the addons, and the files that are shipped as they are.
 // Called by setup.mjs, under its lock. The build is made beside dist and takes its place in the end, so dist is always whole
 // and holds nothing of deleted sources. Its stamp is a digest of path, time and size of every source.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { compileAddon } from './native.mjs';
 
 const SOURCE_FOLDERS = ['src', 'workers', 'test', 'load'];
@@ -26,7 +26,7 @@ export async function build(root, say) {
   compileTypeScript(root, next);
   const { buildKernel } = await import('./kernel.mjs'); // Not at the head: it needs packages, and set-up starts without any.
   await buildKernel(root, next);
-  buildAddon(root, next, say);
+  buildAddons(root, next, say);
   copyAssets(root, next);
   writeFileSync(join(next, '.stamp'), digest);
   rmSync(join(root, 'dist'), { recursive: true, force: true });
@@ -39,14 +39,17 @@ function compileTypeScript(root, outDir) {
   if (status !== 0) throw new Error('the TypeScript build failed: mend the lines above and run the command again.');
 }
 
-/** Huge pages are worth a third of the building of graphs and a twentieth of searches; without a compiler there are none. */
-function buildAddon(root, outDir, say) {
-  const folder = join(outDir, 'src/base/native');
-  mkdirSync(folder, { recursive: true });
-  try {
-    compileAddon(join(root, 'src/base/native/huge-pages.cc'), join(folder, 'huge-pages.node'), ['-std=gnu++17']);
-  } catch (error) {
-    say(`without huge pages: ${error.message}`);
+/** Each .cc becomes an addon in its place. The one there is, huge pages, is worth a third of the building of graphs and a
+ * twentieth of searches; without a compiler the server does without. */
+function buildAddons(root, outDir, say) {
+  for (const path of SOURCE_FOLDERS.flatMap((folder) => filesBelow(root, folder)).filter((path) => path.endsWith('.cc'))) {
+    const addon = join(outDir, path.replace(/\.cc$/, '.node'));
+    mkdirSync(dirname(addon), { recursive: true });
+    try {
+      compileAddon(join(root, path), addon, ['-std=gnu++17']);
+    } catch (error) {
+      say(`without ${basename(path, '.cc')}: ${error.message}`);
+    }
   }
 }
 

@@ -51,6 +51,15 @@ test('a missing compiler gets one line with the remedy, and is asked for again',
   assert.equal(project.npmCalls().length, 1, 'packages that are there are not installed again');
 });
 
+test('without a compiler the project goes without its addons, and says so', async () => {
+  const project = new FakeProject();
+  project.write('src/base/native/big-pages.cc', '');
+  const { status, out } = await project.setUp();
+  assert.equal(status, 0, out);
+  assert.match(out, /set-up: without big-pages: No C\+\+ compiler found: install one.*\n$/);
+  assert.ok(project.has('dist/src/main.js') && !project.has('dist/src/base/native/big-pages.node'));
+});
+
 test('a changed lock file installs, a changed ABI looks after the native part alone', async () => {
   const project = await readyProject();
   const stamp = project.read('node_modules/.sheaf-stamp.json');
