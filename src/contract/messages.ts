@@ -7,7 +7,7 @@ import type { CollectionId, DocId } from './ids.js';
 import type { Language } from './language.js';
 import type { Precision } from './precision.js';
 import type { PackedDocuments } from './prepared-document.js';
-import type { ChunkDetail, DocumentDetail, MemoryUse } from './resources.js';
+import type { ChunkDetail, DocumentDetail, MemoryUse, Walks } from './resources.js';
 
 /** What a shard must know of a collection to work on its part of it. */
 export interface CollectionRef {
@@ -90,8 +90,7 @@ export interface ShardCommands extends CatalogCommands {
   counts: { request: { collections: CollectionId[] }; answer: ShardCounts[] };
   /** What the shard's memory holds of a collection. */
   memory: { request: { collection: CollectionId }; answer: MemoryUse };
-  /** How broad the walks of searches are that name no ef; 0 where nothing of the collection is in memory, or it is all scanned. */
-  breadth: { request: { collection: CollectionId; k: number }; answer: number };
+  walks: { request: { collection: CollectionId; k: number; chunks: number }; answer: Walks };
   /** Over all collections but some. */
   totals: { request: { without: CollectionId[] }; answer: ShardCounts };
   /** Documents behind `after` in the order of their keys (store/keys). Fewer than `max` where the page would grow too large. */

@@ -39,15 +39,15 @@ export interface FusionWeights {
 /** How mode hybrid makes one score of its halves: weight / (k + rank), or weight * score. */
 export type FusionSettings = { method: 'rank'; k: number; weights: FusionWeights } | { method: 'score'; weights: FusionWeights };
 
-export type LexicalQuery = BoostQuery | HybridQuery;
-
 export interface ShardSearch {
   /** Absent: ranked by words alone. */
   vector?: Float32Array;
   /** Depth of each ranking. */
   k: number;
+  /** Live chunks of the collection in all shards. Absent: this one has them all. */
+  chunks?: number;
   narrowing?: Narrowing;
-  lexical?: LexicalQuery;
+  lexical?: BoostQuery | HybridQuery;
   /** Breadth of the walk through each shard's graph. Absent: the index chooses. */
   ef?: number;
   /** Every vector that may be ranked is scored. */

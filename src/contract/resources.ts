@@ -50,6 +50,14 @@ export type StoredCollection = Omit<Collection, 'language' | 'precision'> & Part
 
 export const logIdOf = ({ id, log_id: logId }: Pick<Collection, 'id' | 'log_id'>): CollectionId => logId ?? id;
 
+/** Of searches that name no breadth, in one shard. */
+export interface Walks {
+  /** Of the broadest; 0 where nothing of the collection is in memory, or it is all scanned. */
+  breadth: number;
+  /** Nothing waits for its place in the graph, or for codes, or for a check of recall. */
+  isSettled: boolean;
+}
+
 /** Bytes of the shards' memory that a collection takes. */
 export interface MemoryUse {
   /** Vectors, at the precision of the collection. */

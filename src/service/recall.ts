@@ -4,9 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../contract/errors.js';
 import { RECALL_LOGGED_MIN, RECALL_TIME_MAX_MS, RECALLS_MAX } from '../contract/limits.js';
 import type { RecallAnswer } from '../contract/api/recall.js';
-import type { Collection, SearchTiming } from '../contract/resources.js';
+import type { Collection, SearchTiming, Walks } from '../contract/resources.js';
 import { recalled, type Recalled } from '../rank/recall.js';
 import type { Context } from './context.js';
+import { countCollection } from './count-collections.js';
 import { loggedQuestions, loggedSearches, storedQuestions, type Question } from './recall-questions.js';
 import { searchShards, type FoundHit, type ShardQuery } from './search-shards.js';
 
@@ -61,8 +62,15 @@ async function compareAll(context: Context, collection: Collection, { k, ef, sam
     compared.push(await compare(context, collection, { vector, k, ...(ef !== undefined && { ef }) }, own));
     await giveWay(context, performance.now() - startedAtMs);
   }
-  const breadth = ef ?? Math.max(...(await Promise.all(context.shards.askAll('breadth', { collection: collection.id, k }))));
-  return { ...summed(compared), k, source, ef: breadth, ...(isCut && { cut: true as const }) };
+  const { breadth, isSettled } = await walksOf(context, collection, k);
+  return { ...summed(compared), k, source, ef: ef ?? breadth, settled: isSettled, ...(isCut && { cut: true as const }) };
+}
+
+/** Of the shard that walks broadest; settled when all are. */
+async function walksOf(context: Context, collection: Collection, k: number): Promise<Walks> {
+  const { chunks } = await countCollection(context, collection);
+  const walks = await Promise.all(context.shards.askAll('walks', { collection: collection.id, k, chunks }));
+  return { breadth: Math.max(...walks.map(({ breadth }) => breadth)), isSettled: walks.every(({ isSettled }) => isSettled) };
 }
 
 /** Searches twice. `own` is left out of both answers. */

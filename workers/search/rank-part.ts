@@ -19,7 +19,7 @@ export function rankPart(view: ShardView, search: ShardSearch): ShardHits {
   const allowed = narrowing && select(view, part, narrowing);
   const filterMs = narrowing ? performance.now() - startedAtMs : 0;
   const sample = search.sample && search.vector && sampleCosines(part, search.vector);
-  return { before, removals, chunks, ...rank(view, part, search, { ...depthOf(search), allowed }), ...(sample && { sample }), filterMs };
+  return { before, removals, chunks, ...rank(view, part, search, { ...depthOf(search, chunks), allowed }), ...(sample && { sample }), filterMs };
 }
 
 /** Equal scores are looked at when everything is ranked: by then the store has all that was found. */
@@ -43,18 +43,18 @@ function addOtherScores(part: PartView, words: WordIndex, { vector, lexical }: S
   byWords.cosines = cosinesOf(part, vector, byWords.ordinals);
 }
 
-const depthOf = ({ k, ef, exact }: ShardSearch): Depth => ({ k, ...(ef !== undefined && { ef }), ...(exact && { exact }) });
+const depthOf = ({ k, ef, exact, chunks }: ShardSearch, own: number): Depth => ({ k, share: Math.min(1, own / (chunks ?? own)), ...(ef !== undefined && { ef }), ...(exact && { exact }) });
 
 const nothing = (withWords: boolean): Omit<ShardHits, 'before' | 'removals' | 'chunks'> => ({ vector: pack([]), ...(withWords && { lexical: pack([]) }), filterMs: 0, vectorMs: 0, lexicalMs: 0 });
 
 /** With the priorities of `part`, where it is given and has any. */
 function pack(scored: readonly Scored[], part?: PartView): RankedList {
-  const list: RankedList = {
-    ordinals: Uint32Array.from(scored, ({ ordinal }) => ordinal),
-    stamps: Uint32Array.from(scored, ({ stamp }) => stamp),
-    scores: Float64Array.from(scored, ({ score }) => score),
-    cosines: Float32Array.from(scored, ({ cosine }) => cosine),
-  };
+  const count = scored.length;
+  const list: RankedList = { ordinals: new Uint32Array(count), stamps: new Uint32Array(count), scores: new Float64Array(count), cosines: new Float32Array(count) };
+  for (let i = 0; i < count; i++) {
+    const { ordinal, stamp, score, cosine } = scored[i] as Scored;
+    [list.ordinals[i], list.stamps[i], list.scores[i], list.cosines[i]] = [ordinal, stamp, score, cosine];
+  }
   const priorities = part?.priorities;
   if (priorities && priorities.count > 0) list.priorities = Float64Array.from(scored, ({ ordinal }) => priorities.of(ordinal));
   return list;

@@ -26,6 +26,8 @@ export interface Depth {
   allowed?: Bitmap | undefined;
   ef?: number | undefined;
   exact?: boolean | undefined;
+  /** Of all chunks that are searched, those of the part. */
+  share?: number | undefined;
 }
 
 /** The k nearest chunks, by cosine or, with `prioritized`, by what their priorities make of it. */
@@ -36,10 +38,12 @@ export function rankByVector(part: PartView, vector: Float32Array, depth: Depth,
 /** With all that equal the k-th. */
 function nearestByCosine(part: PartView, vector: Float32Array, { k, ...options }: Depth): Scored[] {
   const { ordinals, stamps, scores } = part.index.searchWithTies(vector, k, options);
-  return Array.from(ordinals, (ordinal, i): Scored => {
+  const found: Scored[] = [];
+  for (let i = 0; i < ordinals.length; i++) {
     const cosine = scores[i] as number;
-    return { ordinal: ordinal as Ordinal, stamp: stamps[i] as number, cosine, score: cosine };
-  });
+    found.push({ ordinal: ordinals[i] as Ordinal, stamp: stamps[i] as number, cosine, score: cosine });
+  }
+  return found;
 }
 
 /** A chunk that is lifted may come from far below the k nearest: those with a priority are all scored, the others ranked as ever. */

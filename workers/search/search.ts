@@ -7,7 +7,7 @@ import type { SearchTiming } from '../../src/contract/resources.js';
 import type { CollectionSearch, Found, RankedShard, SearchAnswer, SearchTask, Wanting } from '../../src/contract/search-messages.js';
 import { finish, type Finished } from './finish.js';
 import { knownOf, type Known } from './known.js';
-import { rankPart } from './rank-part.js';
+import { rankParts, rankShards } from './rank-parts.js';
 import type { ShardSet } from './shard-set.js';
 import type { ShardView } from './shard-view.js';
 import { wantingOf } from './wanting.js';
@@ -42,16 +42,9 @@ function attempt(views: readonly ShardView[], search: CollectionSearch, timing: 
   const startedAtMs = performance.now();
   const known = knownOf(views, search);
   const depth = depthOf(search);
-  const request = shardSearch(search, depth, known);
-  const lists = views.map((view) => rankedBefore(views, view, ranked) ?? rankPart(view, request));
+  const lists = rankParts(views, shardSearch(search, depth, known), ranked);
   addTimes(timing, lists, ranked.length > 0, performance.now() - startedAtMs, search);
   return finish(views, lists, search, depth, known.details, timing);
-}
-
-/** A shard is ranked again as a whole: documents move between its arenas. */
-function rankedBefore(views: readonly ShardView[], view: ShardView, ranked: readonly RankedShard[]): ShardHits | undefined {
-  const find = (one: ShardView): ShardHits | undefined => ranked.find(({ shard, arena, incarnation }) => shard === one.shard && arena === one.arena && incarnation === one.incarnation)?.hits;
-  return views.every((one) => one.shard !== view.shard || find(one)) ? find(view) : undefined;
 }
 
 /** Statistics are those of the whole collection: a view of every shard, though only some are ranked. */
@@ -59,8 +52,7 @@ function rankSome(shards: ShardSet, search: CollectionSearch, wanted: readonly n
   return shards.view(shards.all, search.collection, (views) => {
     const wanting = wantingOf(views, search);
     if (wanting.length > 0) return { wanting };
-    const request = shardSearch(search, depthOf(search), knownOf(views, search));
-    return { ranked: views.filter(({ shard }) => wanted.includes(shard)).map((view) => ({ shard: view.shard, arena: view.arena, incarnation: view.incarnation, hits: rankPart(view, request) })) };
+    return { ranked: rankShards(views, shardSearch(search, depthOf(search), knownOf(views, search)), wanted) };
   });
 }
 

@@ -11,9 +11,9 @@ import type { Checkpoints, Note } from './checkpoint/checkpoints.js';
 import type { Claim } from './claim.js';
 import { IdleParts } from './idle-parts.js';
 import { getChunk, getContent, getDocument, listChunks, listDocuments } from './listings.js';
-import { memoryUse } from './memory-use.js';
 import { copyStaged, findTextless, listMissing } from './missing.js';
 import { openShard } from './open-shard.js';
+import { memoryUse, walksOf } from './part-state.js';
 import { prepare } from './prepare.js';
 import { outcomesOf, refsOf, singleWrites, type PartCommand, type WriteCommand } from './put-many.js';
 import { outcomeOf } from './refusal.js';
@@ -107,7 +107,7 @@ export class Commands {
     listMissing: (request) => listMissing(this.opened(), request),
     dropCollection: ({ collection }) => (this.opened().drop(collection), null),
     counts: ({ collections }) => countsOf(this.opened(), collections),
-    breadth: ({ collection, k }) => Math.max(0, ...this.opened().parts.of(collection).map(({ index }) => index.breadthFor(k))),
+    walks: ({ collection, k, chunks }) => walksOf(this.opened().parts.of(collection), k, chunks),
     memory: ({ collection }) => memoryUse(this.opened().parts.of(collection)),
     totals: ({ without }) => totals(this.opened(), without),
     listDocuments: (request) => listDocuments(this.opened(), request),

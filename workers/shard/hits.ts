@@ -18,6 +18,8 @@ export interface SearchOptions {
   readonly ef?: number | undefined;
   /** Score every row that may be answered. */
   readonly exact?: boolean | undefined;
+  /** What share of all rows that are searched the index has, 1 where it is left out: a walk for the best of all is less broad in each of many indexes. */
+  readonly share?: number | undefined;
   /** The rows that may be answered; all where it is left out. */
   readonly allowed?: Bitmap | undefined;
 }

@@ -1,19 +1,13 @@
 // One collection's vectors in a shard's memory: rows by ordinal, exact and graph search by cosine. A thin door: checks and
 // copies here, the work in the kernel (assembly/). The owner's thread writes; any thread with a Kernel of its own may search.
 import { assert } from '../../src/base/assert.js';
-import { RERANK_MIN, RERANK_PER_HIT, RERANK_SHARE } from './codes/layout.js';
+import { breadthOf, filteredBreadthOf, rerankOf } from './breadth.js';
 import { Tending } from './codes/tending.js';
 import { firstHits, readHits, type Hits, type SearchOptions } from './hits.js';
 import { IndexState } from './index-state.js';
 import { countOf, type Instance } from './instance.js';
-import { NONE, ORDINALS_MAX, ROOT_EF, ROOT_REMOVALS, ROOT_WATERMARK, WALK_ROWS_PER_EF } from './layout.js';
+import { NONE, ORDINALS_MAX, ROOT_REMOVALS } from './layout.js';
 import { withTies } from './with-ties.js';
-
-/** A filtered walk is as many times as broad, less so where this share matches, and takes the place of a scan of as many times the matches. */
-const FILTERED_BREADTH = 4;
-const WIDE_BREADTH = 1.5;
-const WIDE_SHARE = 0.25;
-const FILTERED_SCAN = 2;
 
 export class VectorIndex extends IndexState {
   private made: Tending | undefined;
@@ -62,12 +56,12 @@ export class VectorIndex extends IndexState {
   }
 
   /** The `k` nearest of the live rows allowed, or all where there are fewer. `query` is finite, of any length but 0. Throws ArenaFull. */
-  search(query: Float32Array, k: number, { ef, exact = false, allowed }: SearchOptions = {}): Hits {
+  search(query: Float32Array, k: number, { ef, exact = false, share, allowed }: SearchOptions = {}): Hits {
     assert(Number.isInteger(k) && k >= 1 && (ef ?? 0) >= 0, `k ${k}, ef ${ef}`);
     const { instance, root } = this;
     this.setQuery(query);
     const end = instance.setBitmap(allowed);
-    const breadth = exact ? 0 : (ef ?? this.breadthFor(k, end));
+    const breadth = exact ? 0 : (ef ?? (end === NONE ? this.breadthFor(k, share) : filteredBreadthOf(instance, root, k, end)));
     const count = countOf(instance.calls.search(instance.scratch, root, k, breadth === 0 ? 0 : Math.max(breadth, k), rerankOf(breadth, k), end));
     return readHits(instance, k, count);
   }
@@ -130,18 +124,8 @@ export class VectorIndex extends IndexState {
     this.instance.setInput(query);
   }
 
-  /** Breadth of the walk for `k` hits; 0, a scan, where that is faster. `end` is the number of ordinals in the filter that has been set, or NONE. */
-  breadthFor(k: number, end = NONE): number {
-    const narrowest = this.instance.word(this.root + ROOT_EF);
-    const linked = this.instance.word(this.root + ROOT_WATERMARK);
-    const rows = end === NONE ? linked : this.instance.calls.countAllowed(this.instance.scratch, Math.min(end, linked));
-    const scanned = WALK_ROWS_PER_EF * Math.max(end === NONE ? narrowest : FILTERED_SCAN * narrowest, 2 * k);
-    const times = end === NONE ? 1 : rows < WIDE_SHARE * linked ? FILTERED_BREADTH : WIDE_BREADTH;
-    return rows < scanned ? 0 : Math.max(Math.ceil(times * narrowest), 2 * k);
+  /** Breadth of the walk for the `k` best of all rows that are searched, of which the index has `share`; 0 for a scan. */
+  breadthFor(k: number, share = 1): number {
+    return breadthOf(this.instance, this.root, k, share);
   }
-}
-
-/** How many of the candidates of a walk are scored by their rows. */
-function rerankOf(ef: number, k: number): number {
-  return Math.max(RERANK_PER_HIT * k, Math.ceil(RERANK_SHARE * ef) + RERANK_MIN);
 }

@@ -29,6 +29,8 @@ export interface RecallAnswer {
   source: 'log' | 'stored';
   /** As asked for, or as the index chooses, the largest of the shards'; 0: everything is scanned. */
   ef: number;
+  /** False while vectors wait for their place in the graph, or it is being checked: searches find as much, but take longer, and `ef` may change. */
+  settled: boolean;
   /** Searches a second, one after the other, in the time that ranking takes; null where nothing could be compared. */
   qps: number | null;
   /** The same of exact ones. */

@@ -75,7 +75,7 @@ export const SEARCH_OPERATIONS = {
     description: `Compares up to \`sample\` queries with exact search: those of the query log (their vectors, without filters), or stored vectors, which are then left
 out of what they find. A hit that scores as high as the last of the true k nearest counts. It takes ${RECALL_TIME_MAX_MS / 1000} s at most (\`cut\`), and gives way to searches.`,
     request: { required: false, content: jsonRequest('RecallBody', { defaults: {}, stored: { sample: 500, k: 10, ef: 200, source: 'stored' } }) },
-    answer: jsonAnswer('RecallAnswer', { tenant: 'acme', collection: 'docs', recall: 0.991, lowest: 0.8, k: 10, queries: 100, source: 'log', ef: 64, qps: 3120, exact_qps: 95 }),
+    answer: jsonAnswer('RecallAnswer', { tenant: 'acme', collection: 'docs', recall: 0.991, lowest: 0.8, k: 10, queries: 100, source: 'log', ef: 64, settled: true, qps: 3120, exact_qps: 95 }),
     codes: ['collection_not_found', 'embedder_unavailable', 'search_failed'],
   },
   searchSharedByQuery: {
