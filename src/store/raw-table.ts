@@ -25,12 +25,9 @@ export function openTable<Handle>(txn: ByteTxn<Handle>, handle: Handle, openCurs
   };
 }
 
+/** Looked for first: where there is nothing the library throws, and an error takes a hundred times as long as the look. */
 function remove<Handle>(txn: ByteTxn<Handle>, handle: Handle, key: Buffer): boolean {
-  try {
-    txn.del(handle, key, BYTE_KEYS);
-    return true;
-  } catch (error) {
-    if (error instanceof Error && error.message.includes('MDB_NOTFOUND')) return false;
-    throw error;
-  }
+  if (txn.getBinary(handle, key, BYTE_KEYS) === null) return false;
+  txn.del(handle, key, BYTE_KEYS);
+  return true;
 }

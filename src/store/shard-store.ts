@@ -75,10 +75,11 @@ export class ShardWriteTxn extends ShardTxn {
     });
   }
 
-  /** Removes a document with all of its chunks; answers the ordinals that fall free. */
+  /** Removes a document with all of its chunks, if it is there; answers the ordinals that fall free. */
   removeDocument(ref: CollectionRef, docid: DocId): Ordinal[] {
     const record = this.document(ref.id, docid);
-    if (record) this.countChanges.remove(ref.id, record);
+    if (!record) return [];
+    this.countChanges.remove(ref.id, record);
     const ordinals = this.members(ref.id, docid).ordinals as Ordinal[];
     for (const ordinal of ordinals) {
       this.tables.chunks.delete(chunkKey(ref.id, ordinal));
