@@ -60,7 +60,7 @@ export class ArchiveReader {
   async extract(name: string, path: string): Promise<void> {
     const source = await this.zip.openReadStreamPromise(this.entry(name));
     await pipeline(source, createWriteStream(path, { mode: 0o600 })).catch((error: Error) => {
-      throw new ArchiveFault('digest_mismatch', `${name} cannot be unpacked: ${error.message}.`);
+      throw isOfTheDisk(error) ? error : new ArchiveFault('digest_mismatch', `${name} cannot be unpacked: ${error.message}.`);
     });
   }
 
@@ -85,7 +85,7 @@ export class ArchiveReader {
         filled += bytes.copy(content, filled);
       }
     } catch (error) {
-      throw error instanceof ArchiveFault ? error : new ArchiveFault('digest_mismatch', `${entry.fileName} cannot be unpacked: ${(error as Error).message}.`);
+      throw error instanceof ArchiveFault || isOfTheDisk(error) ? error : new ArchiveFault('digest_mismatch', `${entry.fileName} cannot be unpacked: ${(error as Error).message}.`);
     }
     if (filled !== content.length) throw new ArchiveFault('size_mismatch', `${entry.fileName} unpacks to less than it says.`);
     return content;
@@ -121,8 +121,13 @@ function checkEntry(entry: Entry): void {
   if (uncompressedSize > SMALL_BYTES && uncompressedSize > compressedSize * RATIO_MAX) throw new ArchiveFault('compression_ratio', `${fileName} unpacks to ${uncompressedSize} bytes from ${compressedSize}.`);
 }
 
+/** A disk that cannot be read says nothing of the archive. */
+const isOfTheDisk = (error: unknown): boolean => typeof (error as NodeJS.ErrnoException).syscall === 'string';
+
 /** The library refuses paths that lead elsewhere by itself. */
-function faultOf({ message }: Error): ArchiveFault {
+function faultOf(error: Error): Error {
+  const { message } = error;
+  if (isOfTheDisk(error)) return error;
   if (/absolute path|relative path|invalid characters/.test(message)) return new ArchiveFault('unsafe_path', `An entry leads out of the archive: ${message}.`);
   return new ArchiveFault('not_a_zip', `The archive is no whole zip: ${message}.`);
 }

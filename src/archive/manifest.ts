@@ -33,6 +33,8 @@ export interface CollectionManifest extends Heading {
   format: 'sheaf-collection';
   collection: ArchivedSettings;
   counts: ArchiveCounts;
+  /** Logged searches whose records are damaged; absent where there are none. The collection is worth its archive without them. */
+  queries_left_out?: Count;
   /** All others of the folder, in the order they stand in. */
   entries: EntryRecord[];
 }

@@ -1,5 +1,5 @@
 // The commands `check` and `repair`: a stopped server's directory is looked through, or mended, and each finding is a line. They read files, and talk to
-// no server. Called by program.ts.
+// no server. Called by machine-commands.ts.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkDirectory } from '../store/check/check-directory.js';

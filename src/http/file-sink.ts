@@ -18,6 +18,7 @@ export interface FileSpool {
 }
 
 const DISK_IS_FULL: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+const DISK_FAILS: ReadonlySet<unknown> = new Set(['EIO', 'EROFS']);
 
 export class FileSink extends Writable {
   private gatherer: ByteGatherer;
@@ -76,8 +77,10 @@ export class FileSink extends Writable {
   }
 }
 
-/** A full disk is the server's state, not a fault of ours. */
+/** What the disk does not take is the server's state, not a fault of ours. */
 export function errorOf(error: unknown): Error {
-  const isFull = DISK_IS_FULL.has((error as NodeJS.ErrnoException).code);
-  return isFull ? new AppError('storage_full') : error instanceof Error ? error : new Error(String(error));
+  const { code } = error as NodeJS.ErrnoException;
+  if (DISK_IS_FULL.has(code)) return new AppError('storage_full');
+  if (DISK_FAILS.has(code)) return new AppError('storage_failed');
+  return error instanceof Error ? error : new Error(String(error));
 }

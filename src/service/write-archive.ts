@@ -1,6 +1,6 @@
 // Use cases: an archive of a collection, and of everything, each as of one moment. Writes are held for as long as it takes to open a snapshot
 // of every store, some milliseconds, and go on while an archive process writes. Called by the archive endpoints; front thread.
-import type { ArchivedMoment, ArchivedSource } from '../contract/archive-messages.js';
+import type { ArchivedMoment, ArchivedSource, LeftOut } from '../contract/archive-messages.js';
 import type { CollectionId, CollectionName, Tenant } from '../contract/ids.js';
 import { logIdOf, type Collection } from '../contract/resources.js';
 import type { BegunArchive } from '../pool/archive-pool.js';
@@ -21,8 +21,13 @@ export async function archiveDataset(context: Context, signal: AbortSignal): Pro
   const { catalog, shards } = context;
   return write(context, 'all', signal, async () => {
     const tenants = await shards.ask(0, 'loadTenants', {});
-    return { createdAtMs: context.nowMs(), sources: [...catalog.all()].map(sourceOf), dataset: { tenants, leftOut: [] } };
+    return { createdAtMs: context.nowMs(), sources: [...catalog.all()].map(sourceOf), dataset: { tenants, leftOut: [...catalog.damagedKeys].map(leftOut) } };
   });
+}
+
+function leftOut(key: string): LeftOut {
+  const [tenant = '', name = ''] = key.split('\0');
+  return { tenant: tenant as Tenant, name, reason: 'its record in the catalog is damaged' };
 }
 
 const sourceOf = (collection: Collection): ArchivedSource => ({ collection, logId: logIdOf(collection) });

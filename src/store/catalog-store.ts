@@ -3,6 +3,7 @@
 import { AppError } from '../contract/errors.js';
 import type { PackedRecords } from '../contract/catalog-commands.js';
 import type { CollectionChange, CollectionKey, StoredCollection } from '../contract/resources.js';
+import type { StoreMeter } from '../contract/shared-meters.js';
 import { CATALOG_TABLES, decodeCollection as decode, decodeCollections, encodeCatalogRecord as encode, type CatalogTable } from './catalog-records.js';
 import { besides, nextId, present, putStaged, removeStaged } from './catalog-tables.js';
 import { JobStore } from './job-store.js';
@@ -29,8 +30,8 @@ export class CatalogStore {
     this.dataset = new DatasetStore(env);
   }
 
-  static open(directory: string, takeOver: boolean): CatalogStore {
-    return new CatalogStore(Environment.open(directory, CATALOG_TABLES, takeOver));
+  static open(directory: string, takeOver: boolean, meter?: StoreMeter): CatalogStore {
+    return new CatalogStore(Environment.open(directory, CATALOG_TABLES, takeOver, meter));
   }
 
   all(): StoredCollection[] {

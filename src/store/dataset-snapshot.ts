@@ -27,9 +27,9 @@ export class DatasetSnapshot {
     };
   }
 
-  /** The logged searches of a collection, the oldest first: ids of 16 bytes and records as the store has them. */
-  *queries(logId: CollectionId): Generator<{ id: Buffer; record: Buffer }> {
-    for (const { key, value } of this.log.queries.entries(collectionPrefix(logId))) yield { id: idOfQueryKey(key), record: value };
+  /** The logged searches of a collection, the oldest first: ids of 16 bytes and records as the store has them, undefined where they are damaged. */
+  *queries(logId: CollectionId): Generator<{ id: Buffer; record: Buffer | undefined }> {
+    for (const { key, value } of this.log.queries.inspect(collectionPrefix(logId))) yield { id: idOfQueryKey(key), record: value };
   }
 
   end(): void {

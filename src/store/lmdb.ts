@@ -7,9 +7,11 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { assert } from '../base/assert.js';
+import type { StoreMeter } from '../contract/shared-meters.js';
 import { checkedTable } from './checked-table.js';
 import { Checksum } from './checksum.js';
 import { DiskState } from './disk-state.js';
+import { abort, commit, usedBytes } from './end-txn.js';
 import { coverPages } from './pages/cover-pages.js';
 import { BYTE_KEYS, openTable, type ByteTxn } from './raw-table.js';
 import { areSynced, makeWhole } from './sync.js';
@@ -22,7 +24,7 @@ type LmdbTxn = import('node-lmdb').Txn;
 type LmdbDbi = import('node-lmdb').Dbi;
 
 /** Address space, not disk: the file grows with what is written. */
-const MAP_BYTES = 2 ** 39;
+export const MAP_BYTES = 2 ** 39;
 
 /** The library would read freed memory. */
 const CLOSED = 'a closed environment is not used';
@@ -36,6 +38,7 @@ export class Environment<Names extends string> {
     directory: string,
     private readonly env: import('node-lmdb').Env,
     private readonly dbis: Record<Names, LmdbDbi>,
+    private readonly meter?: StoreMeter,
   ) {
     const name = basename(directory);
     const tables = Object.keys(dbis) as Names[];
@@ -44,12 +47,13 @@ export class Environment<Names extends string> {
   }
 
   /** Opens or makes the environment in `directory` with the named tables. `takeOver`: a thread that died had it open. */
-  static open<Names extends string>(directory: string, names: readonly Names[], takeOver: boolean): Environment<Names> {
+  static open<Names extends string>(directory: string, names: readonly Names[], takeOver: boolean, meter?: StoreMeter): Environment<Names> {
     if (takeOver) openEnv(directory, names.length).close();
     if (!existsSync(join(directory, 'data.mdb'))) makeWhole(directory, (path) => makeEnv(path, names));
     coverPages(directory);
     const env = openEnv(directory, names.length);
-    const opened = new Environment(directory, env, openTables(env, names, true));
+    const opened = new Environment(directory, env, openTables(env, names, true), meter);
+    meter?.opened(usedBytes(env));
     // A disk that does not take it may have what is to be read.
     if (!areSynced([directory, dirname(directory)])) opened.disk.fail();
     return opened;
@@ -81,7 +85,7 @@ export class Environment<Names extends string> {
     const txn = this.disk.guard(() => this.env.beginTxn());
     try {
       const result = work(this.tables(txn));
-      txn.commit();
+      commit(txn, this.env, this.meter);
       return result;
     } catch (error) {
       abort(txn);
@@ -137,13 +141,4 @@ function makeEnv(directory: string, names: readonly string[]): void {
   const env = openEnv(directory, names.length);
   openTables(env, names, true);
   env.close();
-}
-
-/** A commit that failed has closed its transaction already; aborting it again throws, and there is nothing left to undo. */
-function abort(txn: LmdbTxn): void {
-  try {
-    txn.abort();
-  } catch {
-    // Closed by the failed commit.
-  }
 }

@@ -2,6 +2,7 @@
 // Owned by the log worker. An append and what it pushes out are one commit; anything larger goes in bounded steps.
 import type { CollectionId } from '../contract/ids.js';
 import type { FoundQuery, LogBounds } from '../contract/query-log.js';
+import type { StoreMeter } from '../contract/shared-meters.js';
 import { collectionOfKey, collectionPrefix } from './keys.js';
 import { Environment } from './lmdb.js';
 import { adopt } from './query-log-adoption.js';
@@ -25,8 +26,8 @@ export interface Page {
 export class QueryLogStore {
   private constructor(private readonly env: Environment<(typeof LOG_TABLES)[number]>) {}
 
-  static open(directory: string, takeOver: boolean): QueryLogStore {
-    const env = Environment.open(directory, LOG_TABLES, takeOver);
+  static open(directory: string, takeOver: boolean, meter?: StoreMeter): QueryLogStore {
+    const env = Environment.open(directory, LOG_TABLES, takeOver, meter);
     const areWhole = env.read(({ sizes }) => [...sizes.inspect(ALL)].every(({ value }) => value));
     if (!areWhole) env.write(mendSizes);
     return new QueryLogStore(env);

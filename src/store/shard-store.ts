@@ -2,6 +2,7 @@
 // Owned by one shard worker. Everything about one document changes in one transaction.
 import type { CollectionId, DocId, Ordinal } from '../contract/ids.js';
 import type { CollectionRef } from '../contract/messages.js';
+import type { StoreMeter } from '../contract/shared-meters.js';
 import { ChangeLog, type PartChange } from './change-log.js';
 import { chunkKey, collectionPrefix, documentKey, vectorKey } from './keys.js';
 import { Environment } from './lmdb.js';
@@ -26,8 +27,8 @@ export class ShardStore {
     this.changes = new ChangeLog(env);
   }
 
-  static open(directory: string, takeOver: boolean): ShardStore {
-    const env = Environment.open(directory, SHARD_TABLES, takeOver);
+  static open(directory: string, takeOver: boolean, meter?: StoreMeter): ShardStore {
+    const env = Environment.open(directory, SHARD_TABLES, takeOver, meter);
     // Counts can be made again, so damage in them stops nobody.
     if (!env.read(({ counts }) => areCounted(counts))) env.write(countAll);
     return new ShardStore(env);

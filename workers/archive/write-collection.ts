@@ -25,11 +25,13 @@ export async function writeCollection(writer: ArchiveWriter, snapshot: DatasetSn
   }
   await documents.end();
   const queries = new SegmentWriter(writer, (place) => queriesEntry(folder, place));
-  for (const query of snapshot.queries(logId)) {
-    await queries.add(packQuery(query));
-    counts.queries++;
+  let damaged = 0;
+  for (const { id, record } of snapshot.queries(logId)) {
+    if (record) await queries.add(packQuery({ id, record }));
+    if (record) counts.queries++;
+    else damaged++;
   }
   await queries.end();
-  const manifest: CollectionManifest = { format: 'sheaf-collection', ...headingAt(createdAt), collection: settingsOf(collection), counts, entries: [...documents.entries, ...queries.entries] };
+  const manifest: CollectionManifest = { format: 'sheaf-collection', ...headingAt(createdAt), collection: settingsOf(collection), counts, entries: [...documents.entries, ...queries.entries], ...(damaged > 0 && { queries_left_out: damaged }) };
   return writer.addJson(`${folder}${MANIFEST}`, manifest);
 }

@@ -73,7 +73,8 @@ function isDry({ query }: Request): boolean {
 }
 
 function listed(leftOut: readonly LeftOut[]): string {
-  const names = leftOut.map(({ tenant, name }) => `${tenant}/${name}`).join(', ');
+  // A name may be damaged too, and not be what a header can carry.
+  const names = leftOut.map(({ tenant, name }) => `${tenant}/${name}`.replace(/[^!-~]/g, '?')).join(', ');
   return names.length <= HEADER_CHARACTERS_MAX ? names : `${names.slice(0, names.lastIndexOf(',', HEADER_CHARACTERS_MAX))}, ...`;
 }
 

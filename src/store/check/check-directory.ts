@@ -1,11 +1,12 @@
 // `sheaf check`: looks through all that a stopped server keeps, and names what is damaged. First the pages of each environment without the library, then,
-// where these are whole, the records against each other. Called by the command line, which prints; changes nothing.
+// where these are whole, the records against each other, and in the end the checkpoints. Called by the command line, which prints; changes nothing.
 import { join } from 'node:path';
 import type { CollectionId } from '../../contract/ids.js';
 import { CATALOG_TABLES, decodeCollection } from '../catalog-records.js';
 import { openDataDirectory, type DataDirectory } from '../data-dir.js';
 import { Environment } from '../lmdb.js';
 import { SHARD_TABLES } from '../shard-txn.js';
+import { checkCheckpoints } from './check-checkpoints.js';
 import { checkPages, type PagesFound } from './check-pages.js';
 import { checkShard, DOCUMENT_TABLES } from './check-shard.js';
 import type { CollectionNames, Finding } from './findings.js';
@@ -30,6 +31,7 @@ export function* findings(directory: DataDirectory): Generator<Finding> {
   const names = namesIn(catalog);
   for (const environment of shardNames(directory)) yield* findingsInShard(directory, environment, names);
   yield* told(QUERY_LOG, checkPages(directory.path, QUERY_LOG));
+  yield* checkCheckpoints(directory);
 }
 
 function* findingsInShard({ path }: DataDirectory, environment: string, names: CollectionNames): Generator<Finding> {

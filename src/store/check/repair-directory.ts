@@ -12,6 +12,7 @@ import { LOG_TABLES, setSize } from '../query-log-tables.js';
 import { SHARD_TABLES } from '../shard-txn.js';
 import type { Tables } from '../tables.js';
 import { CATALOG, namesIn, printable, QUERY_LOG, shardNames } from './check-directory.js';
+import { CHECKPOINTS, checkCheckpoints } from './check-checkpoints.js';
 import { checkPages } from './check-pages.js';
 import { collectionsIn } from './check-shard.js';
 import type { Finding } from './findings.js';
@@ -31,8 +32,9 @@ export async function* repairDirectory(path: string): AsyncGenerator<Finding> {
 
 function* repairAll(directory: DataDirectory): Generator<Finding> {
   const { path } = directory;
-  // What is in memory is made from the store again.
-  rmSync(join(path, 'checkpoints'), { recursive: true, force: true });
+  for (const { environment, what } of checkCheckpoints(directory)) yield { environment, what: `taken out: ${what}` };
+  // Whole ones go too: what is in memory is made again from the store, which may be another one in a moment.
+  rmSync(join(path, CHECKPOINTS), { recursive: true, force: true });
   yield* repairPages(path, CATALOG, CATALOG_TABLES);
   const names = namesIn(checkPages(path, CATALOG, ['collections']));
   let lastId = Math.max(0, ...names.keys());

@@ -1,0 +1,24 @@
+// Compiles LMDB's binding where it does not load: npm was told to run no scripts, or Node has been replaced. Called by main before the
+// server is loaded; the script that does it is the package's own, and tells what is missing.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+const SCRIPT = fileURLToPath(new URL('../../../scripts/postinstall.mjs', import.meta.url));
+
+/** True where the store can be loaded now. */
+export function compileMissingStore(): boolean {
+  if (loads()) return true;
+  if (existsSync(SCRIPT)) spawnSync(process.execPath, [SCRIPT], { stdio: 'inherit' });
+  return loads();
+}
+
+function loads(): boolean {
+  try {
+    createRequire(import.meta.url)('node-lmdb');
+    return true;
+  } catch {
+    return false;
+  }
+}
