@@ -7,7 +7,7 @@ import type { CollectionId } from '../contract/ids.js';
 import type { Outcome, ShardCommand, ShardOp } from '../contract/messages.js';
 
 /** Commands about the documents of a collection. Others, such as dropping it, go on. */
-const GUARDED: ReadonlySet<ShardOp> = new Set<ShardOp>(['prepare', 'put', 'putMany', 'putStaged', 'copyStaged', 'listMissing', 'findTextless', 'deleteDocument', 'listDocuments', 'getDocument', 'listChunks', 'getChunk', 'listOrdinals', 'textVectors', 'sampleVectors', 'getContent']);
+const GUARDED: ReadonlySet<ShardOp> = new Set<ShardOp>(['prepare', 'linking', 'put', 'putMany', 'putStaged', 'copyStaged', 'listMissing', 'findTextless', 'deleteDocument', 'listDocuments', 'getDocument', 'listChunks', 'getChunk', 'listOrdinals', 'textVectors', 'sampleVectors', 'getContent']);
 
 export class Quarantine {
   private readonly collections = new Set<CollectionId>();
@@ -36,7 +36,8 @@ export class Quarantine {
     if (collection !== undefined && this.collections.has(collection)) throw new AppError('collection_damaged');
     try {
       const answer = await ask();
-      if (Array.isArray(answer)) for (const outcome of answer as Outcome<unknown>[]) if (typeof outcome === 'object' && outcome && 'error' in outcome) this.note(AppError.fromWire(outcome.error));
+      // Other lists than those of outcomes have fields of the same name: a failed job tells its error.
+      if (collection !== undefined && Array.isArray(answer)) for (const outcome of answer as Outcome<unknown>[]) if (typeof outcome === 'object' && outcome && 'error' in outcome) this.note(AppError.fromWire(outcome.error));
       return answer;
     } catch (error) {
       if (!this.note(error)) throw error;

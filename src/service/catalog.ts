@@ -52,6 +52,11 @@ export class Catalog {
     return this.damaged.size === 0;
   }
 
+  /** Collections of which nothing but the name is known, as tenant, zero byte, name. */
+  get damagedKeys(): ReadonlySet<string> {
+    return this.damaged;
+  }
+
   /** Throws 503 `collection_damaged`. */
   find(tenant: Tenant, name: CollectionName): Collection | undefined {
     if (this.damaged.has(`${tenant}\0${name}`)) throw new AppError('collection_damaged');

@@ -2,15 +2,18 @@
 // Called by the delete endpoint; front thread.
 import type { CollectionName, Tenant } from '../contract/ids.js';
 import { logIdOf, type Collection, type CollectionKey } from '../contract/resources.js';
+import { asOfNow } from './as-of-now.js';
 import type { Context } from './context.js';
 import { dropFromShards } from './drop-from-shards.js';
 import { endJobsOf } from './reindex/end-job.js';
 
 /** Throws 404 `collection_not_found`. */
 export async function deleteCollection(context: Context, tenant: Tenant, name: CollectionName): Promise<void> {
-  const collection = context.catalog.get(tenant, name);
-  await context.shards.ask(0, 'deleteCollection', { collection });
-  await forgetCollection(context, collection);
+  const deleted = await asOfNow(context, context.catalog.get(tenant, name), async (collection) => {
+    await context.shards.ask(0, 'deleteCollection', { collection });
+    return collection;
+  });
+  await forgetCollection(context, deleted);
 }
 
 /** Takes a collection that is out of the stored catalog out of memory, here and in the shards, with what is staged beside it. Never rejects. */

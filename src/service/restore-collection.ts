@@ -10,6 +10,7 @@ import type { OpenedArchive } from '../pool/archive-pool.js';
 import { restoredCollection } from './archived-settings.js';
 import type { Context } from './context.js';
 import { adoptQueries, fillStaged, type Filling } from './fill-staged.js';
+import { endJobsOf } from './reindex/end-job.js';
 import { giveUpStaged, stageCollection, switchCollection } from './stage-collection.js';
 
 export interface RestoreWish {
@@ -78,6 +79,7 @@ async function restore(context: Context, opened: OpenedArchive, { tenant, planne
     const { collectionsMax } = context.tenants.limitsOf(tenant);
     if (!live && context.catalog.ofTenant(tenant).length >= collectionsMax) throw new AppError('collection_limit_reached');
     const restored = await switchCollection(context, id, { expect: live?.id ?? null });
+    if (live) await endJobsOf(context, logIdOf(live));
     // Not before: until then it is the log of the collection that is still there.
     if (live) await adoptQueries(context, restored, { opened, place: 0 });
   } catch (error) {

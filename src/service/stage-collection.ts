@@ -32,7 +32,7 @@ export async function giveUpStaged(context: Context, id: CollectionId): Promise<
  * `collection_changed` where the name does not stand for `expect`.
  */
 export async function switchCollection(context: Context, id: CollectionId, { expect, keptUntilMs = 0, job }: SwitchWish): Promise<Collection> {
-  const { shards, catalog, staged, events, nowMs } = context;
+  const { shards, catalog, staged, reindexJobs, events, nowMs } = context;
   const { collection, previous, dropped } = await shards.ask(0, 'switchCollection', { id, expect, nowIso: new Date(nowMs()).toISOString(), keptUntilMs, ...(job && { job }) });
   staged.remove(id);
   if (previous) {
@@ -40,6 +40,7 @@ export async function switchCollection(context: Context, id: CollectionId, { exp
     catalog.remove(previous.collection);
   }
   const live = catalog.put(collection);
+  if (job) reindexJobs.put(job);
   const { tenant, name, vector_space_key } = live;
   events.publish(logIdOf(live), 'collection', { change: 'switched', tenant, collection: name, vector_space_key });
   await Promise.all(dropped.map((other) => forgetStaged(context, other.id)));

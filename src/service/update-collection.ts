@@ -4,6 +4,7 @@ import { AppError } from '../contract/errors.js';
 import type { CollectionName, Tenant } from '../contract/ids.js';
 import { logIdOf, type Collection, type CollectionChange } from '../contract/resources.js';
 import { displayName } from './collection-settings.js';
+import { asOfNow } from './as-of-now.js';
 import type { Context } from './context.js';
 
 /** The new label, as stored. Throws 400 `invalid_display_name`, 404 `collection_not_found`. */
@@ -19,8 +20,9 @@ export async function renameCollection(context: Context, tenant: Tenant, name: C
   await change(context, collection, { name: newName });
 }
 
-async function change({ catalog, staged, shards, events }: Context, collection: Collection, wanted: CollectionChange): Promise<Collection> {
-  const changed = await shards.ask(0, 'updateCollection', { collection, change: wanted });
+async function change(context: Context, found: Collection, wanted: CollectionChange): Promise<Collection> {
+  const { catalog, staged, shards, events } = context;
+  const [changed, collection] = await asOfNow(context, found, async (collection) => [await shards.ask(0, 'updateCollection', { collection, change: wanted }), collection] as const);
   catalog.remove(collection);
   staged.rename(changed.id, changed);
   const { tenant, name, display_name } = changed;

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../src/base/prng.js';
+import { download, upload } from '../kit/archives.js';
 import { BASE, found, held, ingest, jobUntil, start, startReindexServer, status, textOf, versions } from '../kit/reindex.js';
 import type { TestServer } from '../kit/server.js';
 
@@ -42,6 +43,22 @@ test('in a batch while a job runs an item with a vector of its own is refused, a
   const done = await jobUntil(server, job.job_id, status('succeeded'));
   assert.equal(done.total_chunks, 12);
   assert.equal((await found(server, textOf(1, 2)))[0], 'd1::chunk_0');
+});
+
+test('a paused job ends when an archive takes the place of its collection, and blocks no other', async (t) => {
+  const { server, gate } = await startReindexServer(t);
+  await ingest(server, 1200);
+  const { bytes } = await download(server, `${BASE}/archive`);
+  gate.close();
+  const { json: job } = await start(server);
+  await held(gate);
+  await server.call('POST', `/v1/admin/reindex/${job.job_id}/pause`);
+  gate.open();
+  await jobUntil(server, job.job_id, status('paused'));
+  assert.equal((await upload(server, 'PUT', `${BASE}/archive`, bytes)).status, 200);
+  await jobUntil(server, job.job_id, status('failed'));
+  const { json: second } = await start(server);
+  await jobUntil(server, second.job_id, status('succeeded'));
 });
 
 test('a paused job ends when its collection is deleted', async (t) => {

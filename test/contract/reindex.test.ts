@@ -171,6 +171,21 @@ test('a job goes on by itself after a restart', async (t) => {
   assert.deepEqual(again.faults, []);
 });
 
+test('a server that has a failed job starts again, and the job can go on', async (t) => {
+  let refuses = true;
+  const { server, env } = await startReindexServer(t, { refuses: (text) => refuses && text === textOf(9) });
+  await ingest(server, 30);
+  const { json: job } = await start(server);
+  await jobUntil(server, job.job_id, status('failed'));
+  await server.stop();
+  refuses = false;
+  const again = await startTestServer({ ...env, SHEAF_DATA_DIR: server.dataDir });
+  assert.equal((await again.call('GET', `/v1/admin/reindex/${job.job_id}`)).json.status, 'failed');
+  await again.call('POST', `/v1/admin/reindex/${job.job_id}/resume`);
+  await jobUntil(again, job.job_id, status('succeeded'));
+  assert.deepEqual(again.faults, []);
+});
+
 test('a collection that is renamed meanwhile keeps its job, and one that is deleted ends it', async (t) => {
   const { server, gate } = await startReindexServer(t);
   const { call, context } = server;

@@ -7,8 +7,10 @@ import { packDocument } from '../../src/contract/prepared-document.js';
 import { shardOf } from '../../src/contract/placement.js';
 import { refOf } from '../../src/service/catalog.js';
 import type { Context } from '../../src/service/context.js';
+import { deleteCollection } from '../../src/service/delete-collection.js';
 import { giveUpStaged, stageCollection, switchCollection } from '../../src/service/stage-collection.js';
 import type { Staged } from '../../src/service/staged.js';
+import { renameCollection } from '../../src/service/update-collection.js';
 import { startTestServer, type TestServer } from '../kit/server.js';
 
 const BASE = '/v1/collections/acme/docs';
@@ -58,6 +60,21 @@ test('a switch changes what is found at once, keeps the log, and what had the na
   await switchCollection(again.context, before.id, { expect: staged.id });
   assert.deepEqual(await found(again), ['a::0', 'b::0']);
   assert.deepEqual(again.faults, []);
+});
+
+test('a rename and a delete that meet a switch happen behind it: the collection is there all the time', async () => {
+  const server = await startWithDocuments();
+  const { context, call } = server;
+  const meeting = async (ask: () => Promise<void>): Promise<void> => {
+    const { id } = live(context);
+    const staged = await stageOne(context, 'reindex');
+    await Promise.all([switchCollection(context, staged.id, { expect: id }), ask()]);
+  };
+  await meeting(() => renameCollection(context, asTenant('acme'), asCollectionName('docs'), asCollectionName('moved')));
+  assert.deepEqual((await call('POST', '/v1/collections/acme/moved/search', { v: [1, 0] })).json.matches.map(({ id }: { id: string }) => id), ['n::0']);
+  await renameCollection(context, asTenant('acme'), asCollectionName('moved'), asCollectionName('docs'));
+  await meeting(() => deleteCollection(context, asTenant('acme'), asCollectionName('docs')));
+  assert.deepEqual([(await call('GET', '/v1/collections/acme')).json.collections, server.faults], [[], []]);
 });
 
 test('what is given up is gone from the shards, and what a restore left behind from the next start on', async () => {

@@ -3,7 +3,7 @@
 import { AssertionFailed } from '../../src/base/assert.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { CollectionId } from '../../src/contract/ids.js';
-import type { Outcome } from '../../src/contract/messages.js';
+import type { Outcome, ShardCommand } from '../../src/contract/messages.js';
 import { DamagedRecord } from '../../src/store/damage.js';
 import { ArenaFull } from './kernel.js';
 
@@ -23,4 +23,11 @@ export function outcomeOf(error: unknown, asked?: CollectionId): Outcome<never> 
   if (refusal) return { error: refusal.toWire() };
   if (error instanceof AssertionFailed) throw error;
   return { fault: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+}
+
+/** The collection that a command is about. */
+export function collectionIn(command: ShardCommand): CollectionId | undefined {
+  if (!('collection' in command)) return undefined;
+  const { collection } = command;
+  return typeof collection === 'number' ? collection : 'id' in collection ? collection.id : undefined;
 }

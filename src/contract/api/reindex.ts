@@ -71,6 +71,8 @@ export interface ReindexJob {
   gate?: { min_overlap: number; last_n: number };
   gate_result?: GateResult;
   keep_previous_seconds: number;
+  /** Once all are copied: chunks of the new space that the graph does not have yet. Searches see the space when it has them. */
+  unlinked_chunks?: number;
   /** Chunks a second, while it runs. */
   rate?: number;
   /** At this rate. */

@@ -1,5 +1,5 @@
 // How a reindex job ends, other than well: stopped by a wish, failed, cancelled, or with its collection gone.
-// Used by the other files of this folder and where collections are deleted; front thread.
+// Used by the other files of this folder and where collections are deleted or restored over; front thread.
 import { AppError, type ErrorCode } from '../../contract/errors.js';
 import type { CollectionId } from '../../contract/ids.js';
 import type { StoredJob } from '../../contract/reindex.js';
@@ -14,7 +14,7 @@ const GONE = new Set<ErrorCode>(['collection_not_found', 'collection_changed']);
 /** `why` it was stopped, where it was; else `error` is why it failed. Never rejects. */
 export async function endRun(context: Context, id: string, why: Parameters<Run['stop']>[0] | undefined, error: unknown): Promise<void> {
   const { reindexJobs, staged, log } = context;
-  const { rate: _, eta_seconds: _eta, ...job } = reindexJobs.find(id) as StoredJob;
+  const { rate: _, eta_seconds: _eta, unlinked_chunks: _unlinked, ...job } = reindexJobs.find(id) as StoredJob;
   reindexJobs.put(job);
   if (job.staged_id !== null && staged.find(job.staged_id)) staged.setMode(job.staged_id, 'later');
   const isGone = error instanceof AppError && GONE.has(error.code);
@@ -41,10 +41,11 @@ export async function cancelled(context: Context, id: string): Promise<void> {
   if (stagedId !== null) await forgetStaged(context, stagedId);
 }
 
-/** Jobs that wait are told that there is nothing to wait for; one that runs finds out. */
+/** Jobs that wait, and of which nothing is left, are told that there is nothing to wait for; one that runs finds out. */
 export async function endJobsOf(context: Context, logId: CollectionId): Promise<void> {
-  const { reindexJobs } = context;
-  const waiting = reindexJobs.ofCollection(logId).filter(({ status, job_id: id }) => isLive(status) && !reindexJobs.runs.has(id));
+  const { reindexJobs, staged } = context;
+  const isGone = (id: CollectionId | null): boolean => id === null || !staged.find(id);
+  const waiting = reindexJobs.ofCollection(logId).filter(({ status, job_id: id, staged_id: stagedId }) => isLive(status) && !reindexJobs.runs.has(id) && isGone(stagedId));
   for (const { job_id: id } of waiting) await endRun(context, id, undefined, new AppError('collection_not_found'));
 }
 

@@ -24,6 +24,8 @@ export class ReindexJobs {
   private readonly claimed = new Set<CollectionId>();
   /** By job. */
   readonly runs = new Map<string, Run>();
+  /** How many have ended since the start, and how. */
+  readonly ended = new Map<ReindexJob['status'], number>();
   private isLoaded = false;
   hasResumed = false;
   private timer: NodeJS.Timeout | undefined;
@@ -49,7 +51,13 @@ export class ReindexJobs {
     return this.all().filter((job) => job.log_id === logId);
   }
 
+  *live(): Generator<StoredJob> {
+    for (const job of this.byIds.values()) if (isLive(job.status)) yield job;
+  }
+
   put(job: StoredJob): StoredJob {
+    const before = this.byIds.get(job.job_id);
+    if (isFinished(job.status) && before?.status !== job.status) this.ended.set(job.status, (this.ended.get(job.status) ?? 0) + 1);
     this.byIds.set(job.job_id, job);
     return job;
   }

@@ -1,4 +1,4 @@
-// Works on one reindex job until it has succeeded, failed, or is stopped: copy, gate, switch. What it has done is persisted with every
+// Works on one reindex job until it has succeeded, failed, or is stopped: copy, link, gate, switch. What it has done is persisted with every
 // page, and what it does again after a kill changes nothing. Begun by begin-runs.ts; front thread, where it only asks workers.
 import { AppError } from '../../contract/errors.js';
 import type { StoredJob } from '../../contract/reindex.js';
@@ -10,6 +10,7 @@ import { endRun } from './end-job.js';
 import { passGate } from './gate.js';
 import type { Run } from './jobs.js';
 import { Pace } from './pace.js';
+import { untilLinked } from './until-linked.js';
 import { retrying } from './retrying.js';
 import { saveJob, showJob } from './save-job.js';
 
@@ -69,6 +70,7 @@ export class JobRun implements Run {
     await copyMissing(copy, { from: this.job.cursors, copied: (shard, page) => this.copied(shard, page) });
     // What was written meanwhile and could not be embedded then.
     await copyMissing(copy);
+    await this.link(copy);
     await this.gate(copy);
     this.check();
     await this.commit(copy);
@@ -94,6 +96,17 @@ export class JobRun implements Run {
     await this.save({ ...patch, ...this.pace.after(walked, patch.total_chunks - completed) });
   }
 
+  /** The gate and the searches after the switch find a graph, and scan nothing. */
+  private async link(copy: Copy): Promise<void> {
+    const pace = new Pace();
+    let before: number | undefined;
+    await untilLinked(copy, (unlinked) => {
+      const linked = Math.max(0, (before ?? unlinked) - unlinked);
+      before = unlinked;
+      showJob(this.context, this.id, { unlinked_chunks: unlinked, ...pace.after(linked, unlinked) });
+    });
+  }
+
   private async gate({ source, twin, signal }: Copy): Promise<void> {
     const { gate } = this.job;
     if (!gate) return;
@@ -113,7 +126,7 @@ export class JobRun implements Run {
     const { chunks } = await countCollection(context, copy.twin);
     this.check();
     this.isSwitching = true;
-    const { rate: _, eta_seconds: _eta, ...job } = this.job;
+    const { rate: _, eta_seconds: _eta, unlinked_chunks: _unlinked, ...job } = this.job;
     const done: StoredJob = { ...job, status: 'succeeded', staged_id: null, total_chunks: chunks, completed_chunks: chunks, finished_at: this.now, updated_at: this.now };
     await this.switch(copy, done);
     context.reindexJobs.put(done);

@@ -18,7 +18,7 @@ const RULES: Readonly<Record<Wish, Rule>> = {
   cancel: { from: ['queued', 'running', 'pausing', 'paused', 'committing', 'failed'], leadsTo: ['cancelling', 'cancelled'] },
 };
 
-const LIVE: ReadonlySet<ReindexStatus> = new Set<ReindexStatus>(['queued', 'running', 'pausing', 'paused', 'committing', 'cancelling']);
+export const LIVE: ReadonlySet<ReindexStatus> = new Set<ReindexStatus>(['queued', 'running', 'pausing', 'paused', 'committing', 'cancelling']);
 const FINISHED: ReadonlySet<ReindexStatus> = new Set<ReindexStatus>(['cancelled', 'failed', 'succeeded']);
 
 /** A collection has one such job at most. */

@@ -1,0 +1,81 @@
+// What a reindex job hands over at its switch: a space with its graph, and every write that was acknowledged around it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { refOf } from '../../src/service/catalog.js';
+import type { CollectionName, Tenant } from '../../src/contract/ids.js';
+import { BASE, ingest, jobUntil, start, startReindexServer, status, textOf, versions } from '../kit/reindex.js';
+import { startTestServer, type TestServer } from '../kit/server.js';
+
+/** Enough for a graph in one shard. */
+const ROWS = 8000;
+const DIM = 64;
+
+async function fill({ call }: TestServer): Promise<void> {
+  await call('POST', BASE, { embedder_type: 'identity', embedder_config: { dim: DIM } });
+  for (let from = 0; from < ROWS; from += 1000) {
+    const documents = Array.from({ length: 1000 }, (_, i) => ({ docid: `d${from + i}`, vector: Array.from({ length: DIM }, (_, n) => Math.sin((from + i) * 7.3 + n * n)) }));
+    assert.equal((await call('POST', `${BASE}/documents:batch`, { documents })).json.succeeded, 1000);
+  }
+}
+
+test('searches see the new space when its graph is there, and the record tells how many chunks it waits for', async () => {
+  const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '1' });
+  await fill(server);
+  const before = server.context.catalog.get('acme' as Tenant, 'docs' as CollectionName);
+  const told: (number | undefined)[] = [];
+  const { json: job } = await start(server, { compact: true });
+  const done = await jobUntil(server, job.job_id, (record) => (told.push(record.unlinked_chunks), record.status === 'succeeded'));
+  const after = server.context.catalog.get('acme' as Tenant, 'docs' as CollectionName);
+  assert.notEqual(after.id, before.id);
+  const [linking] = await Promise.all(server.context.shards.askAll('linking', { collection: refOf(after) }));
+  assert.ok(linking && linking.rows === ROWS && linking.unlinked <= ROWS / 100 && !linking.isTended, JSON.stringify(linking));
+  assert.ok(told.some((unlinked) => (unlinked ?? 0) > 0), 'it has been waited for');
+  assert.deepEqual([done.unlinked_chunks, done.rate], [undefined, undefined]);
+  assert.deepEqual(server.faults, []);
+});
+
+test('documents that are put without a pause while spaces are switched: every one that was acknowledged is there, in its version', async (t) => {
+  const { server } = await startReindexServer(t);
+  const { call } = server;
+  await ingest(server, 40);
+  const acknowledged: Record<string, number> = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`d${n}`, 1]));
+  let isOver = false;
+  const write = async (lane: number): Promise<void> => {
+    for (let n = lane; !isOver; n = (n + 4) % 40) {
+      const version = (acknowledged[`d${n}`] as number) + 1;
+      const answer = await call('POST', `${BASE}/documents`, { docid: `d${n}`, text: textOf(n, version) });
+      if (answer.status === 201) acknowledged[`d${n}`] = version;
+      else assert.deepEqual([answer.status, answer.json.code], [503, 'collection_changed'], answer.text);
+    }
+  };
+  const writing = [0, 1, 2, 3].map(write);
+  for (let round = 0; round < 4; round++) {
+    const { json: job } = await start(server, round % 2 === 0 ? undefined : { embedder_type: 'builtin' });
+    await jobUntil(server, job.job_id, status('succeeded'));
+  }
+  isOver = true;
+  await Promise.all(writing);
+  assert.deepEqual(await versions(server), acknowledged);
+  assert.ok(Object.values(acknowledged).some((version) => version > 3), 'there were writes beside the switches');
+  for (const [docid, version] of Object.entries(acknowledged)) {
+    const { json } = await call('POST', `${BASE}/search`, { q: textOf(0), k: 5, filters: { docid } });
+    assert.equal(json.matches[0]?.text, textOf(Number(docid.slice(1)), version));
+  }
+  assert.deepEqual(server.faults, []);
+});
+
+test('searches of the log that an archive brings along stand beside those that were there, each once', async (t) => {
+  const { server } = await startReindexServer(t);
+  const { call, url } = server;
+  await ingest(server, 5);
+  await call('POST', `${BASE}/search`, { q: 'before the archive' });
+  const archive = new Uint8Array(await (await fetch(`${url}${BASE}/archive`)).arrayBuffer());
+  await call('POST', `${BASE}/search`, { q: 'after the archive' });
+  for (let round = 0; round < 2; round++) {
+    const form = new FormData();
+    form.set('file', new Blob([archive]), 'archive.zip');
+    assert.equal((await call('PUT', `${BASE}/archive`, form)).status, 200);
+    const { json } = await call('GET', `${BASE}/queries`);
+    assert.deepEqual(json.queries.map(({ query_text }: { query_text: string }) => query_text), ['after the archive', 'before the archive']);
+  }
+});
