@@ -1,46 +1,16 @@
 // The disk fails under a running server: full, errors of writes and of syncs, short reads, read-only. Over the fault layer (load/kit/fault), which makes the
 // calls fail as a kernel would. Nothing that was acknowledged is lost, nothing that was not synced is acknowledged, reads go on, and it heals by itself.
+// Uploads and restores: restore-faults. Checkpoints: checkpoint-faults. A real remount: read-only-remount.
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Faults, type Fault, type FaultKind } from '../../load/kit/fault/faults.js';
-import { compileShim, faultEnvironment } from '../../load/kit/fault/shim.js';
-import { spawnServe, untilReady, type ServeProcess } from '../kit/process.js';
-import { tempDirectory } from '../kit/temp.js';
-
-const shim = compileShim();
-const skip = shim === undefined ? 'there is no C compiler' : false;
-const DOCS = '/v1/collections/acme/docs';
-
-interface Run extends ServeProcess {
-  url: string;
-  faults: Faults;
-  dataDir: string;
-}
-
-async function start(dataDir = join(tempDirectory(), 'data')): Promise<Run> {
-  const faults = new Faults(join(tempDirectory(), 'faults'));
-  const server = spawnServe({ SHEAF_DATA_DIR: dataDir, SHEAF_STORAGE__PARTITIONS: '2', SHEAF_SEARCH__THREADS: '1', ...faultEnvironment(shim as string, { root: dataDir, control: faults.path }) });
-  return { ...server, url: await untilReady(server), faults, dataDir };
-}
-
-const put = async ({ url }: Run, docid: string): Promise<{ status: number; code: string }> => {
-  const response = await fetch(`${url}${DOCS}/documents`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docid, text: `the text of ${docid}` }) });
-  return { status: response.status, code: String(((await response.json()) as { code?: string }).code) };
-};
-const statusOf = async ({ url }: Run, path: string): Promise<number> => (await fetch(url + path)).status;
-const docids = async ({ url }: Run): Promise<string[]> => ((await (await fetch(`${url}${DOCS}/documents`)).json()) as { documents: { docid: string }[] }).documents.map(({ docid }) => docid);
-
-/** Puts until one is acknowledged; how many were refused before. */
-async function untilTaken(run: Run, docid: string): Promise<void> {
-  for (let tries = 0; tries < 100; tries++, await sleep(100)) if ((await put(run, docid)).status === 201) return;
-  assert.fail(`writes are not taken again: ${run.output()}`);
-}
+import type { Fault, FaultKind } from '../../load/kit/fault/faults.js';
+import { DOCS, docids, killed, put, skip, spawnOverFaults, startOverFaults, statusOf, untilTaken } from '../kit/faulty-server.js';
+import { untilReady } from '../kit/process.js';
 
 /** A server with two documents; a fault; writes are refused with `code`, reads go on; the fault ends, and writes are taken again. */
 async function failAndHeal(kind: FaultKind, fault: Fault, code: string): Promise<void> {
-  const run = await start();
+  const run = await startOverFaults();
   for (const docid of ['A', 'B']) assert.equal((await put(run, docid)).status, 201);
   run.faults.set(kind, { name: 'shard-', ...fault });
   const refused = await Promise.all(['C', 'D', 'E', 'F'].map((docid) => put(run, docid)));
@@ -51,11 +21,10 @@ async function failAndHeal(kind: FaultKind, fault: Fault, code: string): Promise
   await untilTaken(run, 'G');
   assert.deepEqual((await docids(run)).filter((docid) => 'ABG'.includes(docid)), ['A', 'B', 'G']);
   assert.equal((await docids(run)).length, 3, 'what was refused is not there');
-  run.child.kill('SIGKILL');
-  await run.ended;
-  const next = await start(run.dataDir);
+  await killed(run);
+  const next = await startOverFaults({ dataDir: run.dataDir });
   assert.deepEqual(await docids(next), ['A', 'B', 'G']);
-  next.child.kill('SIGKILL');
+  await killed(next);
 }
 
 test('disk full: writes are refused with storage_full, reads go on, and it heals when space comes back', { skip }, () => failAndHeal('write', { error: 'ENOSPC' }, 'storage_full'));
@@ -67,7 +36,7 @@ test('I/O error on sync: never followed by an acknowledgement', { skip }, () => 
 test('read-only remount: refused with storage_failed, reads go on', { skip }, () => failAndHeal('write', { error: 'EROFS' }, 'storage_failed'));
 
 test('I/O error on the last write of a commit: the worker ends itself, and what was acknowledged is there', { skip }, async () => {
-  const run = await start();
+  const run = await startOverFaults();
   for (const docid of ['A', 'B']) assert.equal((await put(run, docid)).status, 201);
   // The sync of the pages passes, the write of the meta page, which is synced too, does not.
   run.faults.set('sync', { name: 'data.mdb', error: 'EIO', skip: 1, times: 1 });
@@ -77,35 +46,28 @@ test('I/O error on the last write of a commit: the worker ends itself, and what 
   await untilTaken(run, 'D');
   const found = await docids(run);
   for (const docid of ['A', 'B', 'D']) assert.ok(found.includes(docid), docid);
-  run.child.kill('SIGKILL');
+  await killed(run);
 });
 
 test('short reads at the start: files that are read in pieces are read whole', { skip }, async () => {
-  const run = await start();
+  const run = await startOverFaults();
   assert.equal((await put(run, 'A')).status, 201);
-  run.child.kill('SIGKILL');
-  await run.ended;
-  const faults = new Faults(join(tempDirectory(), 'faults'));
-  faults.set('read', { name: 'sheaf.json', bytes: 3 });
-  const again = spawnServe({ SHEAF_DATA_DIR: run.dataDir, ...faultEnvironment(shim as string, { root: run.dataDir, control: faults.path }) });
-  const url = await untilReady(again);
-  assert.ok(faults.fired('read') > 1);
-  assert.deepEqual(await docids({ ...run, url }), ['A']);
-  again.child.kill('SIGKILL');
+  await killed(run);
+  const again = await startOverFaults({ dataDir: run.dataDir, prepare: (faults) => faults.set('read', { name: 'sheaf.json', bytes: 3 }) });
+  assert.ok(again.faults.fired('read') > 1);
+  assert.deepEqual(await docids(again), ['A']);
+  await killed(again);
 });
 
 test('a shard whose file cannot be read is tried again, and serves when it can', { skip }, async () => {
-  const run = await start();
+  const run = await startOverFaults();
   assert.equal((await put(run, 'A')).status, 201);
-  run.child.kill('SIGKILL');
-  await run.ended;
-  const faults = new Faults(join(tempDirectory(), 'faults'));
-  faults.set('read', { name: 'shard-1/data.mdb', error: 'EIO' });
-  const again = spawnServe({ SHEAF_SERVER__PORT: '0', SHEAF_DATA_DIR: run.dataDir, SHEAF_LOG__LEVEL: 'info', ...faultEnvironment(shim as string, { root: run.dataDir, control: faults.path }) });
-  for (let tries = 0; faults.fired('read') < 2; tries++, await sleep(50)) assert.ok(tries < 400, again.output());
+  await killed(run);
+  const again = spawnOverFaults({ dataDir: run.dataDir, settings: { SHEAF_LOG__LEVEL: 'info' }, prepare: (faults) => faults.set('read', { name: 'shard-1/data.mdb', error: 'EIO' }) });
+  for (let tries = 0; again.faults.fired('read') < 2; tries++, await sleep(50)) assert.ok(tries < 400, again.output());
   assert.ok(!/ready at/.test(again.output()), 'it does not say that it is ready');
-  faults.clear('read');
+  again.faults.clear('read');
   const url = await untilReady(again);
-  assert.deepEqual(await docids({ ...run, url }), ['A']);
-  again.child.kill('SIGKILL');
+  assert.deepEqual(await docids({ url }), ['A']);
+  await killed(again);
 });

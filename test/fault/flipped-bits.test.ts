@@ -11,8 +11,9 @@ import { checkDirectory } from '../../src/store/check/check-directory.js';
 import { findingLine } from '../../src/store/check/findings.js';
 import { repairDirectory } from '../../src/store/check/repair-directory.js';
 import { Environment } from '../../src/store/lmdb.js';
-import { PageWalk, type WalkedEntry } from '../../src/store/pages/page-walk.js';
+import type { WalkedEntry } from '../../src/store/pages/page-walk.js';
 import { SHARD_TABLES } from '../../src/store/shard-txn.js';
+import { entriesOf, environmentFile, flipValue } from '../kit/flip.js';
 import { startTestServer, type TestServer } from '../kit/server.js';
 import { tempDirectory } from '../kit/temp.js';
 
@@ -41,18 +42,6 @@ function copy(): string {
   return dataDir;
 }
 
-const file = (dataDir: string, environment: string): string => join(dataDir, environment, 'data.mdb');
-const entriesOf = (path: string): WalkedEntry[] => [...PageWalk.over(path)].flatMap((found) => ('damage' in found ? [] : [found]));
-
-/** Flips a bit in the middle of a value, wherever in the file it stands. */
-function flipValue(path: string, { sealed }: WalkedEntry): void {
-  const bytes = readFileSync(path);
-  let found = 0;
-  for (let at = bytes.indexOf(sealed); at >= 0; at = bytes.indexOf(sealed, at + 1), found++) bytes.writeUInt8(bytes.readUInt8(at + (sealed.length >> 1)) ^ 4, at + (sealed.length >> 1));
-  assert.ok(found > 0, 'the value is in the file');
-  writeFileSync(path, bytes);
-}
-
 async function lines(findings: AsyncIterable<Parameters<typeof findingLine>[0]>): Promise<string[]> {
   const all: string[] = [];
   for await (const finding of findings) all.push(findingLine(finding));
@@ -75,7 +64,7 @@ async function isRefused({ call }: TestServer, name: string): Promise<boolean> {
 for (const table of ['documents', 'members', 'chunks', 'texts', 'vectors']) {
   test(`a flipped bit in a record of table ${table}: the collection is refused, the other serves, and repair mends what it can`, async () => {
     const dataDir = copy();
-    const path = file(dataDir, 'shard-0');
+    const path = environmentFile(dataDir, 'shard-0');
     const victim = entriesOf(path).filter((entry) => entry.table === table && entry.key.readUInt32BE() === 1)[3] as WalkedEntry;
     flipValue(path, victim);
     const found = await lines(checkDirectory(dataDir));
@@ -102,20 +91,20 @@ for (const table of ['documents', 'members', 'chunks', 'texts', 'vectors']) {
 
 test('a flipped bit in the catalog record of a collection: it is refused and not made anew, the other serves, and nothing is purged', async () => {
   const dataDir = copy();
-  const path = file(dataDir, 'catalog');
+  const path = environmentFile(dataDir, 'catalog');
   flipValue(path, entriesOf(path).find(({ key }) => key.toString() === 'acme\0victim') as WalkedEntry);
   const server = await startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: dataDir });
   assert.equal((await server.call('GET', '/v1/collections/acme/victim/search?q=victim')).json.code, 'collection_damaged');
   assert.equal((await server.call('POST', '/v1/collections/acme/victim/documents', { text: 'more' })).json.code, 'collection_damaged');
   assert.equal(await isRefused(server, 'other'), false);
   await server.stop();
-  assert.equal(entriesOf(file(dataDir, 'shard-0')).filter(({ table, key }) => table === 'documents' && key.readUInt32BE() === 1).length, DOCUMENTS);
+  assert.equal(entriesOf(environmentFile(dataDir, 'shard-0')).filter(({ table, key }) => table === 'documents' && key.readUInt32BE() === 1).length, DOCUMENTS);
   assert.deepEqual(await lines(checkDirectory(dataDir)), ['catalog: a record of table collections is damaged, key acme/victim']);
 });
 
 test('a flipped bit in the counts: they are made again at the start', async () => {
   const dataDir = copy();
-  const path = file(dataDir, 'shard-0');
+  const path = environmentFile(dataDir, 'shard-0');
   flipValue(path, entriesOf(path).find(({ table, key }) => table === 'counts' && key.length === 4) as WalkedEntry);
   assert.ok((await lines(checkDirectory(dataDir))).some((line) => line.includes('counts')));
   const server = await startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: dataDir });
@@ -125,7 +114,7 @@ test('a flipped bit in the counts: they are made again at the start', async () =
 
 test('a flipped bit in the log of changes: nothing is concerned, check names it, and repair ends the log', async () => {
   const dataDir = copy();
-  const path = file(dataDir, 'shard-0');
+  const path = environmentFile(dataDir, 'shard-0');
   const env = Environment.open(join(dataDir, 'shard-0'), SHARD_TABLES, false);
   env.write(({ changes }) => changes.put(numberKey(7), Buffer.from('seven changes')));
   env.close();
@@ -141,7 +130,7 @@ test('a flipped bit in the log of changes: nothing is concerned, check names it,
 for (const table of ['staged', 'jobs'] as const) {
   test(`a flipped bit in a record of table ${table}: it is given up, everything serves, check names it and repair takes it out`, async () => {
     const dataDir = copy();
-    const path = file(dataDir, 'catalog');
+    const path = environmentFile(dataDir, 'catalog');
     const env = Environment.open(join(dataDir, 'catalog'), CATALOG_TABLES, false);
     env.write((tables) => tables[table].put(numberKey(9), Buffer.from(`a record of table ${table}`)));
     env.close();
@@ -158,7 +147,7 @@ for (const table of ['staged', 'jobs'] as const) {
 
 test('a flipped bit in the query log: searches go on, and repair takes the entry out', async () => {
   const dataDir = copy();
-  const path = file(dataDir, 'query-log');
+  const path = environmentFile(dataDir, 'query-log');
   flipValue(path, entriesOf(path).find(({ table }) => table === 'queries') as WalkedEntry);
   const server = await startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: dataDir });
   assert.equal(await isRefused(server, 'victim'), false);
@@ -184,12 +173,12 @@ test('random bits flipped anywhere: check finds each, unless it stands where not
   for (let round = 0; round < 60; round++) {
     const dataDir = copy();
     const environment = ['shard-0', 'shard-0', 'catalog', 'query-log'][round % 4] as string;
-    const path = file(dataDir, environment);
+    const path = environmentFile(dataDir, environment);
     const bytes = readFileSync(path);
     const bit = prng.int(bytes.length * 8);
     bytes.writeUInt8(bytes.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
     writeFileSync(path, bytes);
-    const before = entriesOf(file(original, environment));
+    const before = entriesOf(environmentFile(original, environment));
     const after = entriesOf(path);
     const isHarmless = before.length === after.length && before.every(({ table, key, sealed }, i) => after[i]?.table === table && key.equals(after[i].key) && sealed.equals(after[i].sealed));
     const found = await lines(checkDirectory(dataDir));

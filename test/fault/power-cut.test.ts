@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPrng } from '../../src/base/prng.js';
 import { DiskFile } from '../../load/kit/fault/disk-file.js';
+import { readJournal } from '../../load/kit/fault/journal.js';
 import { Disk } from '../../load/kit/fault/power-cut.js';
 import { compileShim, faultEnvironment } from '../../load/kit/fault/shim.js';
 import { Checksum } from '../../src/store/checksum.js';
@@ -75,6 +76,27 @@ async function afterCuts(heedsSyncs: boolean): Promise<{ found: (number | undefi
   });
   return { found, told };
 }
+
+/** Syncs a directory, closes it, and writes to a socket, which gets the number that the directory had. */
+const SYNC_AND_TALK = `
+  const { openSync, fsyncSync, closeSync } = await import('node:fs');
+  const { connect, createServer } = await import('node:net');
+  const server = createServer((socket) => socket.resume()).listen(0, '127.0.0.1', () => {
+    const numbers = Array.from({ length: 40 }, () => openSync(process.argv[1], 'r'));
+    for (const number of numbers) fsyncSync(number);
+    for (const number of numbers) closeSync(number);
+    const socket = connect(server.address().port, '127.0.0.1', () => socket.end('not for the disk', () => process.exit(0)));
+  });`;
+
+test('what is written to a socket is no write to the directory that had its number', { skip }, async () => {
+  const folder = tempDirectory();
+  const [data, journal] = [join(folder, 'data'), join(folder, 'journal')];
+  mkdirSync(data);
+  const env = { PATH: process.env.PATH, ...faultEnvironment(shim as string, { root: data, journal }) };
+  await once(spawn(process.execPath, ['--input-type=module', '-e', SYNC_AND_TALK, data], { env, stdio: 'inherit' }), 'close');
+  const ops = Array.from(readJournal(journal), ({ op }) => op);
+  assert.deepEqual([ops.filter((op) => op === 'sync').length, ops.includes('write')], [40, false]);
+});
 
 test('what was committed is there after every cut, whole', { skip }, async () => {
   const { found, told } = await afterCuts(true);

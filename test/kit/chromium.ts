@@ -4,7 +4,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
-import type { TestContext } from 'node:test';
 import { tempDirectory } from './temp.js';
 
 export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
@@ -18,6 +17,10 @@ export interface Page {
   evaluate(expression: string): Promise<unknown>;
   /** Waits until the expression is true in the page. */
   until(expression: string): Promise<void>;
+  /** A command of the debugging protocol, to the page. */
+  send(method: string, params?: object): Promise<Record<string, any>>;
+  /** Called with each event of the protocol from now on. */
+  hear(listener: (method: string, params: Record<string, any>) => void): void;
 }
 
 interface Message {
@@ -30,11 +33,18 @@ interface Message {
 
 type Send = (method: string, params?: object) => Promise<Record<string, any>>;
 
-/** Opens a page; the browser ends with the test. */
-export async function openPage(t: TestContext, url: string): Promise<Page> {
+/** A test, or who else ends what it has begun. */
+export interface Ender {
+  after(hook: () => Promise<void>): void;
+}
+
+/** Opens a page; the browser ends with the test. `prepare` is done before the page is asked for. */
+export async function openPage(t: Ender, url: string, prepare?: (send: Page['send']) => Promise<unknown>): Promise<Page> {
   const requests: string[] = [];
   const complaints: string[] = [];
+  const listeners: ((method: string, params: Record<string, any>) => void)[] = [];
   const hear = ({ method, params }: Message): void => {
+    for (const listener of listeners) listener(method ?? '', params ?? {});
     if (method === 'Network.requestWillBeSent') requests.push(params?.request.url as string);
     if (method === 'Log.entryAdded' && params?.entry.level === 'error') complaints.push(`${params.entry.text} ${params.entry.url ?? ''}`);
     if (method === 'Runtime.exceptionThrown') complaints.push(JSON.stringify(params?.exceptionDetails));
@@ -44,6 +54,7 @@ export async function openPage(t: TestContext, url: string): Promise<Page> {
   const { sessionId } = await send('Target.attachToTarget', { targetId, flatten: true });
   const inPage: Send = (method, params = {}) => send(method, { ...params, sessionId });
   for (const domain of ['Network', 'Log', 'Runtime', 'Page']) await inPage(`${domain}.enable`);
+  await prepare?.(inPage);
   await inPage('Page.navigate', { url });
   const evaluate = async (expression: string): Promise<unknown> => (await inPage('Runtime.evaluate', { expression, returnByValue: true })).result.value;
   const until = async (expression: string): Promise<void> => {
@@ -53,11 +64,11 @@ export async function openPage(t: TestContext, url: string): Promise<Page> {
     }
     throw new Error(`never true in the page: ${expression}\n${complaints.join('\n')}`);
   };
-  return { requests, complaints, evaluate, until };
+  return { requests, complaints, evaluate, until, send: inPage, hear: (listener) => listeners.push(listener) };
 }
 
 /** The protocol over a pipe: JSON messages that end in a zero byte, written to descriptor 3 and read from 4. */
-function startBrowser(t: TestContext, hear: (message: Message) => void): Send {
+function startBrowser(t: Ender, hear: (message: Message) => void): Send {
   // Hooks run in the order of their making: the browser has to end before its directory is removed.
   t.after(() => end());
   const flags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-breakpad', '--no-first-run', '--remote-debugging-pipe', `--user-data-dir=${tempDirectory()}`];

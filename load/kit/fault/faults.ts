@@ -6,6 +6,7 @@ import { constants } from 'node:os';
 const KINDS = ['write', 'sync', 'read'] as const;
 const RULE_BYTES = 64;
 const FIRED_AT = 16;
+const DIES_AT = 20;
 const NAME_AT = 32;
 
 export type FaultKind = (typeof KINDS)[number];
@@ -13,6 +14,8 @@ export type FaultKind = (typeof KINDS)[number];
 export interface Fault {
   /** Such as `EIO`; not together with `bytes`. */
   error?: keyof typeof constants.errno;
+  /** In place of an error the process is killed: before a file is synced, or behind a write that is durable by itself. Syncs only. */
+  dies?: boolean;
   /** So many bytes of a call are read or written, and no more. */
   bytes?: number;
   /** Calls that pass before. */
@@ -32,14 +35,15 @@ export class Faults {
   }
 
   /** In place of what was set for this kind of call before. */
-  set(kind: FaultKind, { error, bytes = 0, skip = 0, times = 0, name = '' }: Fault): void {
+  set(kind: FaultKind, { error, dies = false, bytes = 0, skip = 0, times = 0, name = '' }: Fault): void {
     const rule = Buffer.alloc(RULE_BYTES);
     [0, bytes, skip, times].forEach((value, i) => rule.writeUInt32LE(value, i * 4));
+    rule.writeUInt32LE(Number(dies), DIES_AT);
     rule.write(name, NAME_AT, RULE_BYTES - NAME_AT - 1);
     // The error makes the rule hold, and so it comes last.
     writeSync(this.handle, rule, 0, RULE_BYTES, KINDS.indexOf(kind) * RULE_BYTES);
-    if (error === undefined) return;
-    rule.writeUInt32LE(constants.errno[error]);
+    if (error === undefined && !dies) return;
+    rule.writeUInt32LE(constants.errno[error ?? 'EIO']);
     writeSync(this.handle, rule, 0, 4, KINDS.indexOf(kind) * RULE_BYTES);
   }
 

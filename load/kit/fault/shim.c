@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -36,10 +37,11 @@ struct record {
 };
 
 /* A rule holds where `error` or `bytes` is not 0, for paths with `name` in them: it lets `skip` calls pass, then fires `times` times (0: for
- * ever). `bytes`: so many are read or written, and no more; else the call fails with `error`. */
+ * ever). `bytes`: so many are read or written, and no more; else the call fails with `error`, or, where `dies` is not 0 and it is a sync, the process
+ * is killed: before a file is synced, and after a write that is durable by itself. */
 struct rule {
   uint32_t error, bytes, skip, times;
-  uint32_t fired, unused[3];
+  uint32_t fired, dies, unused[2];
   char name[32];
 };
 
@@ -48,7 +50,7 @@ static const char *root;
 static size_t root_bytes;
 static int journal = -1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct { char *path; uint64_t ino; int durable; } files[FDS_MAX];
+static struct { char *path; uint64_t ino, dev; int durable; } files[FDS_MAX];
 
 #define REAL(name) ((__typeof__(&name))next(&real_##name, #name))
 static void *real_open, *real_close, *real_pwrite, *real_write, *real_writev, *real_pwritev, *real_fsync, *real_fdatasync, *real_ftruncate;
@@ -72,7 +74,11 @@ static int is_ours(const char *path) {
   return root && path && strncmp(path, root, root_bytes) == 0 && (path[root_bytes] == '/' || path[root_bytes] == 0);
 }
 
-static int is_tracked(int fd) { return fd >= 0 && fd < FDS_MAX && files[fd].path; }
+/* Node closes files past the C library: the number may be that of a socket by now. */
+static int is_tracked(int fd) {
+  struct stat now;
+  return fd >= 0 && fd < FDS_MAX && files[fd].path && fstat(fd, &now) == 0 && now.st_ino == files[fd].ino && now.st_dev == files[fd].dev;
+}
 
 /* Requires the lock, as all that follows. */
 static void tell(int op, int flags, uint64_t ino, uint64_t offset, const char *path, const char *path2, const struct iovec *data, int pieces, size_t bytes) {
@@ -98,6 +104,11 @@ static struct rule *firing(int kind, const char *path) {
   return rule;
 }
 
+static void die(void) {
+  kill(getpid(), SIGKILL);
+  for (;;) pause();
+}
+
 static int opened(const char *path, int flags, int fd, int existed) {
   if (fd < 0 || fd >= FDS_MAX) return fd;
   struct stat found;
@@ -105,6 +116,7 @@ static int opened(const char *path, int flags, int fd, int existed) {
   free(files[fd].path);
   files[fd].path = strdup(path);
   files[fd].ino = found.st_ino;
+  files[fd].dev = found.st_dev;
   files[fd].durable = (flags & (O_SYNC | O_DSYNC)) != 0;
   tell(existed ? OPEN : CREATE, 0, found.st_ino, 0, path, NULL, NULL, 0, 0);
   if (existed && (flags & O_TRUNC)) tell(TRUNCATE, 0, found.st_ino, 0, NULL, NULL, NULL, 0, 0);
@@ -154,6 +166,7 @@ static ssize_t change(int fd, const struct iovec *data, int pieces, off_t at) {
   if (done <= 0) return done;
   struct rule *unsynced = files[fd].durable ? firing(ON_SYNC, files[fd].path) : NULL;
   tell(WRITE, files[fd].durable && !unsynced ? DURABLE : 0, files[fd].ino, offset, NULL, NULL, data, pieces, done);
+  if (unsynced && unsynced->dies) die();
   if (unsynced) return tell(SYNC, FAILED, files[fd].ino, 0, NULL, NULL, NULL, 0, 0), errno = unsynced->error, -1;
   return done;
 }
@@ -193,6 +206,7 @@ static int sync_file(int fd, int (*real)(int)) {
   if (journal >= 0) usleep(SYNC_US);
   pthread_mutex_lock(&lock);
   struct rule *rule = firing(ON_SYNC, files[fd].path);
+  if (rule && rule->dies) die();
   int done = rule || journal >= 0 ? 0 : real(fd);
   tell(SYNC, rule ? FAILED : 0, files[fd].ino, 0, NULL, NULL, NULL, 0, 0);
   pthread_mutex_unlock(&lock);

@@ -1,66 +1,70 @@
 // After a restart: is everything that was acknowledged there, whole, in its version, and nothing else? A change that was cut off has happened or
 // has not, and the model takes over which. Used by the torture program while nobody writes.
 import { SheafError } from '../../../src/client/errors.js';
-import type { StoredDocument } from '../../../src/contract/api/documents.js';
 import { checkSearch, expectedChunks, type Look } from './check-search.js';
+import { judge, settle, type Found, type FoundDocument } from './found.js';
+import type { JobCalls } from './job-calls.js';
+import { isLive } from './reindexing.js';
+import { count } from './tally.js';
 import type { Revision, Slot } from './world.js';
 
-const LOOKED_INTO = 2;
+const LOOKED_INTO = 1;
+
+export interface Check extends Look {
+  jobs: JobCalls;
+}
 
 /** Checks a slot and settles what is under way in it. */
-export async function checkSlot(look: Look, when: string): Promise<void> {
+export async function checkSlot(look: Check, when: string): Promise<void> {
   const { slot, tally } = look;
-  const cutOff = slot.pending !== undefined;
-  if (!(await settleName(look, when))) return;
-  if (slot.name !== null) await settleDocuments(look, when);
-  if (cutOff) tally.cutOff++;
-  slot.forget();
+  const found = await find(look);
+  const judgement = judge(slot, found);
+  tally.violations.push(...judgement.complaints.map((complaint) => `${slot.tenant}/${slot.name ?? slot.prefix} ${when}: ${complaint}`));
+  if (slot.pending !== undefined) tally.cutOff++;
+  if (slot.pending !== undefined && judgement.happened) tally.kept++;
+  if (judgement.complaints.length > 0) return slot.forget();
+  const wasLive = isLive(slot.state.reindexing);
+  settle(slot, found, judgement);
   if (slot.name === null) return;
+  const { job } = slot.state.reindexing;
+  if (job && wasLive && !isLive(slot.state.reindexing)) count(tally.jobs, job.status);
   await checkCounts(look, when);
   for (let searches = slot.kind === 'text' ? 3 : 1; searches > 0; searches--) await checkSearch(look, when);
   await checkSome(look, when);
 }
 
-/** True where the collections are those that may be there. */
-async function settleName({ client, slot, tally }: Look, when: string): Promise<boolean> {
-  const { collections } = await client.listCollections(slot.tenant);
-  const found = collections.map(({ name }) => name).filter((name) => name.startsWith(slot.prefix));
-  const allowed = slot.allowedNames();
-  const name = found[0] ?? null;
-  if (found.length > 1 || !allowed.includes(name)) {
-    tally.violations.push(`${slot.tenant} ${when}: collections ${found.join(', ') || 'none'}, not ${allowed.map((each) => each ?? 'none').join(' or ')}`);
-    return false;
+/** Jobs go on meanwhile: what is read of them and of the space is of one state. */
+async function find({ client, jobs, slot }: Check): Promise<Found> {
+  const { tenant } = slot;
+  const { collections } = await client.listCollections(tenant);
+  const names = collections.map(({ name }) => name).filter((name) => name.startsWith(slot.prefix));
+  const [name] = names;
+  if (name === undefined) return { names, documents: new Map(), space: '', jobs: [] };
+  const documents = await findDocuments({ client, slot }, name);
+  for (;;) {
+    const before = await jobs.list(tenant, name);
+    const { vector_space_key: space } = await client.collectionDetail(tenant, name);
+    const after = await jobs.list(tenant, name);
+    if (before[0]?.status === after[0]?.status) return { names, documents, space: space as string, jobs: after };
   }
-  if (allowed.length === 1) return true;
-  if (name === allowed[1]) tally.kept++;
-  if (name === allowed[1]) slot.settle();
-  else slot.forget();
-  return true;
 }
 
-async function settleDocuments({ client, slot, tally }: Look, when: string): Promise<void> {
-  const { documents } = await client.listDocuments(slot.tenant, slot.name as string);
-  const versions = new Map(documents.map(({ docid, version }) => [docid, version]));
-  const sent = slot.pending && 'documents' in slot.pending ? [...slot.pending.documents.keys()] : [];
-  const happened = new Set<string>();
-  for (const docid of new Set([...versions.keys(), ...slot.documents.keys(), ...sent])) {
-    const found = versions.has(docid) ? revisionIn(await client.getDocument(slot.tenant, slot.name as string, docid)) : null;
-    const place = slot.allowed(docid).findIndex((allowed) => isSame(found, allowed));
-    if (place < 0) tally.violations.push(`${slot.tenant}/${slot.name} ${when}: ${docid} is ${told(found)}, not ${slot.allowed(docid).map(told).join(' or ')}`);
-    if (place === 1) happened.add(docid);
-  }
-  if (happened.size > 0) tally.kept++;
-  slot.settle((docid) => happened.has(docid));
+/** Revisions are looked up where a change was under way or a version is not what it was; of other documents a search tells them. */
+async function findDocuments({ client, slot }: Pick<Look, 'client' | 'slot'>, name: string): Promise<Map<string, FoundDocument>> {
+  const { documents } = await client.listDocuments(slot.tenant, name);
+  const isChanging = slot.pending !== undefined && 'state' in slot.pending;
+  const isOpen = (docid: string, version: number): boolean => isChanging || slot.sent.has(docid) || slot.documents.get(docid)?.version !== version;
+  const entries = documents.map(async ({ docid, version }): Promise<[string, FoundDocument]> => {
+    if (!isOpen(docid, version)) return [docid, { version }];
+    const { metadata } = await client.getDocument(slot.tenant, name, docid);
+    return [docid, { version, revision: Number(metadata['revision']) }];
+  });
+  return new Map(await Promise.all(entries));
 }
 
-const revisionIn = ({ metadata, version }: StoredDocument): Revision => ({ revision: Number(metadata['revision']), version });
-const isSame = (a: Revision | null, b: Revision | null): boolean => a?.revision === b?.revision && a?.version === b?.version;
-const told = (revision: Revision | null): string => (revision ? `revision ${revision.revision} in version ${revision.version}` : 'absent');
-
-async function checkCounts(look: Look, when: string): Promise<void> {
-  const { client, slot, tally } = look;
+async function checkCounts({ client, slot, seed, tally }: Look, when: string): Promise<void> {
   const { doc_count: documents, chunk_count: chunks } = await client.collectionDetail(slot.tenant, slot.name as string);
-  const expected = expectedChunks(look).size;
+  const expected = expectedChunks(slot.kind, slot.documents, seed).size;
   if (documents === slot.documents.size && chunks === expected) return;
   tally.violations.push(`${slot.tenant}/${slot.name} ${when}: counts ${documents} documents and ${chunks} chunks, not ${slot.documents.size} and ${expected}`);
 }
@@ -70,19 +74,25 @@ async function checkSome({ client, slot, prng, seed, tally }: Look, when: string
   const docids = [...slot.documents.keys()];
   for (let n = 0; n < Math.min(LOOKED_INTO, docids.length); n++) {
     const docid = docids[prng.int(docids.length)] as string;
-    const expected = [...expectedChunks({ slot: only(slot, docid), seed })];
+    const revision = slot.documents.get(docid) as Revision;
+    const expected = [...expectedChunks(slot.kind, new Map([[docid, revision]]), seed)];
+    const { metadata } = await client.getDocument(slot.tenant, slot.name as string, docid);
+    if (metadata['revision'] !== revision.revision) tally.violations.push(`${slot.tenant}/${slot.name} ${when}: ${docid} is revision ${String(metadata['revision'])}, not ${revision.revision}`);
     const { chunks } = await client.listChunks(slot.tenant, slot.name as string, docid);
     if (chunks.map(({ rid }) => rid).join() !== expected.map(([id]) => id).join()) tally.violations.push(`${slot.tenant}/${slot.name} ${when}: ${docid} lists other chunks than ${expected.length}`);
     for (const [id, { text }] of expected) {
-      const content = await client.chunkContent(slot.tenant, slot.name as string, id).catch((error: unknown) => (error instanceof SheafError && error.code === 'chunk_content_not_found' ? undefined : String(error)));
+      const content = await contentOf({ client, slot }, id);
       if (content !== text) tally.violations.push(`${slot.tenant}/${slot.name} ${when}: ${id} reads "${String(content).slice(0, 60)}"`);
     }
   }
 }
 
-/** The slot with one of its documents. */
-function only(slot: Slot, docid: string): Slot {
-  const alone = Object.create(slot) as { documents: Map<string, Revision> } & Slot;
-  Object.defineProperty(alone, 'documents', { value: new Map([[docid, slot.documents.get(docid) as Revision]]) });
-  return alone;
+/** undefined where it has none. */
+async function contentOf({ client, slot }: { client: Look['client']; slot: Slot }, id: string): Promise<string | undefined> {
+  try {
+    return await client.chunkContent(slot.tenant, slot.name as string, id);
+  } catch (error) {
+    if (error instanceof SheafError && error.code === 'chunk_content_not_found') return undefined;
+    throw error;
+  }
 }

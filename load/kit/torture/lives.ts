@@ -3,23 +3,24 @@
 import { cpSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SheafClient } from '../../../src/client/client.js';
 import { Disk } from '../fault/power-cut.js';
 import { faultEnvironment } from '../fault/shim.js';
 import { spawnServer, type ServerProcess, type Settings } from '../server.js';
 import { checkLeft } from './check-left.js';
+import { endJobs } from './end-jobs.js';
 import { checkAll, workUntil, type Work } from './lanes.js';
 
-/** A life ends after so many acknowledged changes at most, or so long, and a little later: in the midst of what comes next. */
+/** A life ends after so many acknowledged changes at most (most lives much earlier), or so long, and a little later: in the midst of what comes next. */
 const CHANGES_MAX = 150;
 const WORK_MS_MAX = 10_000;
 const DEATH_DELAY_MS = 8;
 const CUTS_A_DEATH = 10;
 export const SHARDS = 2;
-const KILLED_START_SHARE = 0.15;
-const KILLED_START_MS_MAX = 900;
+const KILLED_START_SHARE = 0.25;
+/** Up to a little later than the start before took: it may be ready, and at work on its jobs. */
+const KILLED_START_LENGTH = 1.2;
 
-export interface Lives extends Omit<Work, 'client'> {
+export interface Lives extends Omit<Work, 'url'> {
   folder: string;
   settings: Settings;
   /** The fault layer, for power cuts. */
@@ -35,10 +36,11 @@ export interface Lives extends Omit<Work, 'client'> {
 
 /** One life that ends badly. */
 export async function liveAndDie(lives: Lives, cycle: number): Promise<void> {
-  const isShort = cycle > 0 && lives.prng.next() < KILLED_START_SHARE;
+  const lastStartMs = lives.startsMs.at(-1);
+  const isShort = lastStartMs !== undefined && lives.prng.next() < KILLED_START_SHARE;
   await withLife(lives, async (server) => {
     if (isShort) {
-      await sleep(lives.prng.int(KILLED_START_MS_MAX));
+      await sleep(lives.prng.int(lastStartMs * KILLED_START_LENGTH));
       lives.killedStarts++;
     } else {
       await checkAndWork(lives, server, cycle);
@@ -46,18 +48,21 @@ export async function liveAndDie(lives: Lives, cycle: number): Promise<void> {
   });
 }
 
-/** The last one: checked, and stopped as an operator stops it. */
+/** The last one: checked, all jobs ended, checked again, and stopped as an operator stops it. */
 export async function liveAndStop(lives: Lives, cycle: number): Promise<void> {
   await withLife(lives, async (server) => {
     lives.startsMs.push(await server.ready());
-    await checkAll({ ...lives, client: new SheafClient({ url: server.url }) }, `after cycle ${cycle}`);
+    const work = { ...lives, url: server.url };
+    await checkAll(work, `after cycle ${cycle}`);
+    if (lives.tally.violations.length === 0) await endJobs(work);
+    if (lives.tally.violations.length === 0) await checkAll(work, 'after all jobs');
     await server.stop();
   });
 }
 
 async function checkAndWork(lives: Lives, server: ServerProcess, cycle: number): Promise<void> {
   lives.startsMs.push(await server.ready());
-  const work = { ...lives, client: new SheafClient({ url: server.url }) };
+  const work = { ...lives, url: server.url };
   await checkAll(work, `after cycle ${cycle}`);
   let isOver = false;
   const traffic = workUntil(work, () => isOver);
@@ -68,7 +73,7 @@ async function checkAndWork(lives: Lives, server: ServerProcess, cycle: number):
 }
 
 async function untilDeath({ prng, tally }: Lives): Promise<void> {
-  const changes = tally.acknowledged + prng.int(CHANGES_MAX);
+  const changes = tally.acknowledged + Math.floor(CHANGES_MAX * prng.next() ** 3);
   const delayMs = prng.int(DEATH_DELAY_MS);
   for (const untilMs = performance.now() + WORK_MS_MAX; tally.acknowledged < changes && performance.now() < untilMs; ) await sleep(1);
   await sleep(delayMs);

@@ -6,15 +6,22 @@ import { createPrng } from '../../../src/base/prng.js';
 export const PART_CHARACTERS = 160;
 export const VECTOR_DIM = 24;
 const PARTS_MAX = 8;
+const WORDS = 500;
 const SYLLABLES = ['ba', 'ce', 'di', 'fo', 'gu', 'ha', 'je', 'ki', 'lo', 'mu', 'na', 'pe', 'qui', 'ro', 'su', 'ta', 've', 'wi', 'xo', 'zu'];
+
+const VOCABULARY = vocabulary();
+
+function vocabulary(): string[] {
+  const prng = createPrng(1);
+  return Array.from({ length: WORDS }, () => Array.from({ length: 2 + prng.int(3) }, () => SYLLABLES[prng.int(SYLLABLES.length)]).join(''));
+}
 
 /** The parts of revision `revision` of document `docid`; 1 to 8 of them, each of PART_CHARACTERS characters. */
 export function partsOf(seed: number, docid: string, revision: number): string[] {
   const prng = createPrng(seed * 31 + Number(docid.slice(1)) * 1009 + revision * 9_176_543);
-  const word = (): string => Array.from({ length: 2 + prng.int(3) }, () => SYLLABLES[prng.int(SYLLABLES.length)]).join('');
   return Array.from({ length: 1 + prng.int(PARTS_MAX) }, (_, part) => {
     let text = `${docid} r${revision} p${part}`;
-    while (text.length < PART_CHARACTERS) text += ` ${word()}`;
+    while (text.length < PART_CHARACTERS) text += ` ${VOCABULARY[prng.int(WORDS)]}`;
     return `${text.slice(0, PART_CHARACTERS - 1)}.`;
   });
 }

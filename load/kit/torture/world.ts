@@ -1,5 +1,6 @@
 // What the torture program knows: the slots, each with room for one collection, what the server has acknowledged of it, and the one change that it was
 // asked for and has not answered. A slot has one writer, so the change before the last is always known. Plain state, no I/O.
+import { newReindexing, type Reindexing } from './reindexing.js';
 
 /** A revision of a document. */
 export interface Revision {
@@ -9,14 +10,32 @@ export interface Revision {
   version: number;
 }
 
-/** What was sent and not answered: it may have happened or not. Each document of a batch by itself; null for one that is deleted. */
-export type Pending = { documents: Map<string, Revision | null> } | { name: string | null };
+export type Documents = ReadonlyMap<string, Revision>;
+
+export interface State {
+  /** Of the collection; null where there is none. */
+  name: string | null;
+  documents: Documents;
+  reindexing: Reindexing;
+}
+
+/** What was sent and not answered: it may have happened or not. Each document of a batch by itself, null for one that is deleted; or all of a state together. */
+export type Pending = { documents: ReadonlyMap<string, Revision | null> } | { state: State };
+
+/** An archive that was taken of a slot. */
+export interface KeptArchive {
+  bytes: Blob;
+  documents: Documents;
+  /** Undefined where a job was at work. */
+  space: string | undefined;
+}
+
+export const NOTHING: State = { name: null, documents: new Map(), reindexing: newReindexing('') };
 
 export class Slot {
-  /** Of its collection; null where there is none. */
-  name: string | null = null;
-  readonly documents = new Map<string, Revision>();
+  state: State = NOTHING;
   pending: Pending | undefined;
+  archive: KeptArchive | undefined;
   private lastRevision = 0;
 
   constructor(
@@ -25,6 +44,14 @@ export class Slot {
     readonly prefix: string,
     readonly kind: 'text' | 'vectors',
   ) {}
+
+  get name(): string | null {
+    return this.state.name;
+  }
+
+  get documents(): Documents {
+    return this.state.documents;
+  }
 
   /** What a document becomes with the next put. */
   next(docid: string): Revision {
@@ -36,12 +63,8 @@ export class Slot {
     const { pending } = this;
     this.pending = undefined;
     if (!pending) return;
-    if ('name' in pending) return this.rename(pending.name);
-    for (const [docid, revision] of pending.documents) {
-      if (!happened(docid)) continue;
-      if (revision) this.documents.set(docid, revision);
-      else this.documents.delete(docid);
-    }
+    if ('state' in pending) this.state = pending.state;
+    else this.state = { ...this.state, documents: changed(this.documents, pending.documents, happened) };
   }
 
   /** The change under way has not happened. */
@@ -49,40 +72,28 @@ export class Slot {
     this.pending = undefined;
   }
 
-  /** Every state that a reader may find a document in: null for none. */
-  allowed(docid: string): (Revision | null)[] {
-    const acknowledged = this.documents.get(docid) ?? null;
-    const sent = this.pending && 'documents' in this.pending ? this.pending.documents.get(docid) : undefined;
-    return sent === undefined ? [acknowledged] : [acknowledged, sent];
+  /** The documents that the change under way may change, each by itself. */
+  get sent(): ReadonlyMap<string, Revision | null> {
+    return this.pending && 'documents' in this.pending ? this.pending.documents : new Map();
   }
 
-  allowedNames(): (string | null)[] {
-    return this.pending && 'name' in this.pending ? [this.name, this.pending.name] : [this.name];
-  }
-
-  private rename(name: string | null): void {
-    if (name === null || this.name === null) this.documents.clear();
-    this.name = name;
+  /** Every state that the slot may be found in, but for documents that were sent. */
+  get states(): State[] {
+    return this.pending && 'state' in this.pending ? [this.state, this.pending.state] : [this.state];
   }
 }
 
-/** What happened, for the report. */
-export interface Tally {
-  acknowledged: number;
-  /** Changes that a death cut off, and those of them that had happened. */
-  cutOff: number;
-  kept: number;
-  searches: number;
-  /** Chunks that were read and compared. */
-  chunks: number;
-  /** Acknowledged operations by name. */
-  operations: Map<string, number>;
-  violations: string[];
+function changed(documents: Documents, sent: ReadonlyMap<string, Revision | null>, happened: (docid: string) => boolean): Documents {
+  const after = new Map(documents);
+  for (const [docid, revision] of sent) {
+    if (!happened(docid)) continue;
+    if (revision) after.set(docid, revision);
+    else after.delete(docid);
+  }
+  return after;
 }
-
-export const emptyTally = (): Tally => ({ acknowledged: 0, cutOff: 0, kept: 0, searches: 0, chunks: 0, operations: new Map(), violations: [] });
 
 export function createSlots(tenants: number, slotsEach: number): Slot[] {
   const numbers = Array.from({ length: tenants * slotsEach }, (_, i) => i);
-  return numbers.map((i) => new Slot(`tenant-${i % tenants}`, `s${i}-`, i % 3 === 2 ? 'vectors' : 'text'));
+  return numbers.map((i) => new Slot(`tenant-${i % tenants}`, `s${i}-`, i % 4 === 2 ? 'vectors' : 'text'));
 }

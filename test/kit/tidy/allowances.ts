@@ -1,10 +1,7 @@
 // Files and functions over the aim, with their present size in lines: sizes.ts sees to it that they only shrink.
 // An entry stands under the reason for it; what has no good one is to be split.
 
-export const FILE_ALLOWANCES: Readonly<Record<string, number>> = {
-  // One class with one state: what it sends, and when a shard is open, belong together.
-  'src/pool/shard-pool.ts': 162,
-};
+export const FILE_ALLOWANCES: Readonly<Record<string, number>> = {};
 
 export const FUNCTION_ALLOWANCES: Readonly<Record<string, number>> = {
   // Hot loops that share typed arrays through a closure; each function inside is small.

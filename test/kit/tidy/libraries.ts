@@ -6,6 +6,7 @@ import type { SourceFile } from './project.js';
 /** Where in src and workers a library may be imported; those not named here may be imported anywhere. */
 const HOMES: Readonly<Record<string, RegExp>> = {
   'uWebSockets.js': /^src\/http\//,
+  '@modelcontextprotocol/sdk': /^src\/http\/mcp\//,
   '@fastify/busboy': /^src\/http\//,
   piscina: /^(src\/pool|workers)\//,
   'node-lmdb': /^src\/store\//,
@@ -32,7 +33,18 @@ const HOMES: Readonly<Record<string, RegExp>> = {
   '@orama/stopwords': /^src\/text\/stemmers\.ts$/,
   'pdfjs-dist': /^workers\/batch\/extract\//,
   pino: /^src\/logger\.ts$/,
+  '@opentelemetry/api': /^src\/tracer\.ts$/,
+  '@opentelemetry/core': /^src\/tracer\.ts$/,
+  '@opentelemetry/exporter-trace-otlp-http': /^src\/tracer\.ts$/,
+  '@opentelemetry/resources': /^src\/tracer\.ts$/,
+  '@opentelemetry/sdk-trace': /^src\/tracer\.ts$/,
+  preact: /^src\/ui\//,
+  '@preact/signals': /^src\/ui\//,
+  '@tanstack/virtual-core': /^src\/ui\/parts\//,
+  uplot: /^src\/ui\/live\//,
 };
+/** The build puts what is imported here into files of its own, so a dev dependency will do. */
+const BUNDLED = /^src\/ui\//;
 /** These are imported in one file, so that another build or version is a change of one file. */
 const ONE_FILE = ['uWebSockets.js', 'node-lmdb', 'pino'];
 
@@ -51,7 +63,7 @@ export function libraryComplaints(files: readonly SourceFile[], declared: Declar
   const misplaced = uses.flatMap(({ path, library, at }) => {
     const shipped = /^(src|workers)\//.test(path);
     if (shipped && HOMES[library]?.test(path) === false) return [`${at} imports ${library}, which only ${HOMES[library]} may`];
-    const known = declared.dependencies.includes(library) || (!shipped && declared.devDependencies.includes(library));
+    const known = declared.dependencies.includes(library) || ((!shipped || BUNDLED.test(path)) && declared.devDependencies.includes(library));
     return known ? [] : [`${at} imports ${library}, which package.json does not name under ${shipped ? 'dependencies' : 'dependencies or devDependencies'}`];
   });
   return [...misplaced, ...scattered(uses)];

@@ -25,7 +25,7 @@ export function sourceFile(path: string, text: string): SourceFile {
 }
 
 export function readSources(root: string): SourceFile[] {
-  const paths = SOURCE_FOLDERS.flatMap((folder) => pathsBelow(root, folder)).filter((path) => /\.(ts|mjs)$/.test(path));
+  const paths = SOURCE_FOLDERS.flatMap((folder) => pathsBelow(root, folder)).filter((path) => /\.(tsx?|mjs)$/.test(path));
   return paths.map((path) => sourceFile(path, readFileSync(join(root, path), 'utf8')));
 }
 

@@ -5,7 +5,7 @@ import type { SourceFile } from './project.js';
 
 /** Folders of src. Equal ranks do not see each other. Files in src itself compose the rest; nothing imports main.ts. */
 const RANKS: Readonly<Record<string, number>> = {
-  base: 0, contract: 1, client: 1, rank: 2, text: 2, pool: 3, store: 3, archive: 3, tenants: 4, embedding: 4, jobs: 5, service: 6, http: 7, '': 8, cli: 9,
+  base: 0, contract: 1, client: 1, rank: 2, text: 2, ui: 2, pool: 3, store: 3, archive: 3, tenants: 4, embedding: 4, jobs: 5, service: 6, http: 7, '': 8, cli: 9,
 };
 const MAIN_RANK = 10;
 const WORKERS_SEE = ['base', 'contract', 'text', 'store', 'rank', 'archive'];
@@ -28,7 +28,7 @@ function refusal(from: string, to: string, { typeOnly }: Import): string | undef
   if (fromTop !== 'src') return undefined;
   if (toTop !== 'src') return `src knows nothing of ${toTop}; what both need belongs in src/contract`;
   const [folder, target] = [folderOf(from), folderOf(to)];
-  if (folder === 'client' && target === 'contract') return typeOnly ? undefined : 'the client takes only types from src/contract: use import type';
+  if ((folder === 'client' || folder === 'ui') && target === 'contract') return typeOnly ? undefined : `the ${folder === 'ui' ? 'console' : folder} takes only types from src/contract: use import type`;
   const [rank, targetRank] = [rankOf(from), rankOf(to)];
   if (rank === undefined || targetRank === undefined) return `src/${rank === undefined ? folder : target} has no rank: give it one in test/kit/tidy/ranks.ts`;
   if (folder === target && targetRank !== MAIN_RANK) return undefined;

@@ -1,0 +1,85 @@
+// The disk fails while an archive is uploaded, read or restored: it is refused with a code, nothing is changed, nothing is left behind, reads go on,
+// and the same restore succeeds when the disk is well again. Over the fault layer (load/kit/fault).
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Fault, FaultKind } from '../../load/kit/fault/faults.js';
+import { ask, DOCS, docids, killed, put, skip, startOverFaults, statusOf, type Run, type Told } from '../kit/faulty-server.js';
+
+const DOCUMENTS = 300;
+/** Of the folder of uploads: not of the system's temporary one, which is above it. */
+const UPLOADS = 'data/tmp/';
+
+/** The collection as the archive has it, and then another one. */
+async function prepared(): Promise<{ run: Run; archive: Uint8Array }> {
+  const run = await startOverFaults();
+  const documents = Array.from({ length: DOCUMENTS }, (_, n) => ({ docid: `OLD${n}`, text: `what is in the archive of number ${n} `.repeat(20) }));
+  assert.equal((await ask(run, 'POST', `${DOCS}/documents:batch`, { documents })).json.succeeded, DOCUMENTS);
+  const archive = new Uint8Array(await (await fetch(`${run.url}${DOCS}/archive`)).arrayBuffer());
+  assert.equal((await ask(run, 'DELETE', DOCS)).status, 200);
+  for (const docid of ['A', 'B']) assert.equal((await put(run, docid)).status, 201);
+  return { run, archive };
+}
+
+function restored(run: Run, archive: Uint8Array): Promise<Told> {
+  const form = new FormData();
+  form.set('file', new Blob([archive as BlobPart]), 'archive.zip');
+  return ask(run, 'PUT', `${DOCS}/archive`, form);
+}
+
+async function assertUnchanged(run: Run): Promise<void> {
+  assert.deepEqual(await docids(run), ['A', 'B']);
+  assert.deepEqual([await statusOf(run, `${DOCS}/documents/A`), await statusOf(run, `${DOCS}/search?q=text`), await statusOf(run, '/health/live')], [200, 200, 200]);
+  assert.deepEqual(readdirSync(join(run.dataDir, 'tmp')), [], 'the upload is gone');
+}
+
+/** Restores until it succeeds: a shard that could not write opens anew first. */
+async function untilRestored(run: Run, archive: Uint8Array): Promise<void> {
+  for (let tries = 0; tries < 50; tries++, await sleep(100)) {
+    const { status, json } = await restored(run, archive);
+    if (status === 200) break;
+    assert.equal(status, 503, JSON.stringify(json));
+  }
+  assert.equal((await docids(run)).length, DOCUMENTS, run.output());
+}
+
+const CASES: readonly [string, FaultKind, Fault, string][] = [
+  ['disk full while an archive is uploaded', 'write', { name: UPLOADS, error: 'ENOSPC', skip: 1 }, 'storage_full'],
+  ['I/O error while an archive is uploaded', 'write', { name: UPLOADS, error: 'EIO' }, 'storage_failed'],
+  ['a disk that is read-only while an archive is uploaded', 'write', { name: UPLOADS, error: 'EROFS' }, 'storage_failed'],
+  ['disk full while documents of an archive are restored', 'write', { name: 'shard-1', error: 'ENOSPC', skip: 3 }, 'storage_full'],
+  ['I/O error on write while documents of an archive are restored', 'write', { name: 'shard-1', error: 'EIO' }, 'storage_failed'],
+  ['I/O error on sync while documents of an archive are restored', 'sync', { name: 'shard-1', error: 'EIO' }, 'storage_failed'],
+  ['disk full at the switch to what an archive holds', 'write', { name: 'catalog', error: 'ENOSPC' }, 'storage_full'],
+  ['I/O error on sync at the switch to what an archive holds', 'sync', { name: 'catalog', error: 'EIO', times: 1 }, 'storage_failed'],
+];
+
+for (const [name, kind, fault, code] of CASES) {
+  test(`${name}: ${code}, nothing is changed, and it is restored when the disk is well`, { skip }, async () => {
+    const { run, archive } = await prepared();
+    run.faults.set(kind, fault);
+    const { status, json } = await restored(run, archive);
+    assert.ok(run.faults.fired(kind) > 0, 'the fault has happened');
+    assert.deepEqual([status, json.code], [503, code], JSON.stringify(json));
+    await assertUnchanged(run);
+    run.faults.clear(kind);
+    await untilRestored(run, archive);
+    await killed(run);
+    const next = await startOverFaults({ dataDir: run.dataDir });
+    assert.equal((await docids(next)).length, DOCUMENTS);
+    await killed(next);
+  });
+}
+
+test('I/O error on reading an uploaded archive: it is not told to be the fault of the archive, and nothing is changed', { skip }, async () => {
+  const { run, archive } = await prepared();
+  run.faults.set('read', { name: UPLOADS, error: 'EIO', skip: 3 });
+  const { status } = await restored(run, archive);
+  assert.ok(run.faults.fired('read') > 0 && status >= 500, `${status}`);
+  await assertUnchanged(run);
+  run.faults.clear('read');
+  await untilRestored(run, archive);
+  await killed(run);
+});

@@ -1,0 +1,72 @@
+// A server in a process of its own over the fault layer (load/kit/fault), which makes calls for its files fail as a kernel would; and what
+// tests ask of it. Used by test/fault.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Faults } from '../../load/kit/fault/faults.js';
+import { compileShim, faultEnvironment } from '../../load/kit/fault/shim.js';
+import { spawnServe, untilReady, type ServeProcess } from './process.js';
+import { tempDirectory } from './temp.js';
+
+const shim = compileShim();
+/** Why tests over the fault layer cannot run here; false where they can. */
+export const skip = shim === undefined ? 'there is no C compiler' : false;
+export const DOCS = '/v1/collections/acme/docs';
+
+export interface Run extends ServeProcess {
+  url: string;
+  faults: Faults;
+  dataDir: string;
+}
+
+export interface StartOptions {
+  dataDir?: string;
+  settings?: Record<string, string>;
+  /** Set before the process begins. */
+  prepare?: (faults: Faults) => void;
+}
+
+/** Not waited for: it may not become ready. */
+export function spawnOverFaults({ dataDir = join(tempDirectory(), 'data'), settings = {}, prepare }: StartOptions = {}): Omit<Run, 'url'> {
+  const faults = new Faults(join(tempDirectory(), 'faults'));
+  prepare?.(faults);
+  const layer = faultEnvironment(shim as string, { root: dataDir, control: faults.path });
+  const server = spawnServe({ SHEAF_DATA_DIR: dataDir, SHEAF_STORAGE__PARTITIONS: '2', SHEAF_SEARCH__THREADS: '1', ...settings, ...layer });
+  return { ...server, faults, dataDir };
+}
+
+export async function startOverFaults(options: StartOptions = {}): Promise<Run> {
+  const run = spawnOverFaults(options);
+  return { ...run, url: await untilReady(run) };
+}
+
+export async function killed(run: Pick<Run, 'child' | 'ended'>): Promise<void> {
+  run.child.kill('SIGKILL');
+  await run.ended;
+}
+
+export interface Told {
+  status: number;
+  json: Record<string, any>;
+}
+
+export async function ask({ url }: Pick<Run, 'url'>, method: string, path: string, body?: unknown): Promise<Told> {
+  const sent = body === undefined ? {} : body instanceof FormData ? { body } : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+  const response = await fetch(url + path, { method, ...sent });
+  return { status: response.status, json: (await response.json()) as Record<string, any> };
+}
+
+export async function put(run: Pick<Run, 'url'>, docid: string): Promise<{ status: number; code: string }> {
+  const { status, json } = await ask(run, 'POST', `${DOCS}/documents`, { docid, text: `the text of ${docid}` });
+  return { status, code: String(json.code) };
+}
+
+export const statusOf = async ({ url }: Pick<Run, 'url'>, path: string): Promise<number> => (await fetch(url + path)).status;
+
+export const docids = async (run: Pick<Run, 'url'>): Promise<string[]> => (await ask(run, 'GET', `${DOCS}/documents`)).json.documents.map(({ docid }: { docid: string }) => docid);
+
+/** Puts until one is acknowledged. */
+export async function untilTaken(run: Run, docid: string): Promise<void> {
+  for (let tries = 0; tries < 100; tries++, await sleep(100)) if ((await put(run, docid)).status === 201) return;
+  assert.fail(`writes are not taken again: ${run.output()}`);
+}
