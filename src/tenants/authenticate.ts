@@ -26,8 +26,8 @@ export interface Known {
 
 const ANYBODY: Actor = { name: 'anonymous', admin: true };
 const NOBODY: Actor = { name: 'anonymous', admin: false };
-/** All that an actor with filters may do: anything else could show documents that the filters hide. */
-const FILTERED_OPERATIONS: ReadonlySet<string> = new Set(['search', 'searchByQuery']);
+/** All that an actor with filters may do: anything else could show documents that the filters hide. What comes by MCP is asked again, by what it is. */
+const FILTERED_OPERATIONS: ReadonlySet<string> = new Set(['search', 'searchByQuery', 'mcp']);
 
 export const allowEverybody: Authenticate = () => ANYBODY;
 
@@ -55,8 +55,8 @@ function presentedKey(request: Credentials): string {
   return scheme.toLowerCase() === 'bearer' ? key : request.header('x-api-key').trim();
 }
 
-/** The actor, where it may do this. Restrictions of a key or token hold for an admin's too. */
-function permitted(actor: Actor, { params }: Credentials, { access, scope, operation }: Guarded): Actor {
+/** The actor, where it may do this, else AppError 403. Restrictions of a key or token hold for an admin's too. */
+export function permitted(actor: Actor, { params }: Pick<Credentials, 'params'>, { access, scope, operation }: Guarded): Actor {
   if ((access === 'admin' || access === 'metrics') && !actor.admin) throw new AppError('admin_required');
   if (access === 'tenant' && actor.tenants && !actor.tenants.includes(params.tenant ?? '')) throw new AppError('auth_forbidden');
   if (scope && actor.scopes && !actor.scopes.includes(scope)) throw new AppError('auth_forbidden');
