@@ -1,5 +1,5 @@
 // Builds node-lmdb when none of its prebuilt binaries loads (they want a newer glibc than many servers have).
-// Called by setup.mjs. It calls the C++ compiler directly: node-gyp would want Python and a download of Node's headers,
+// Called by setup.mjs and postinstall.mjs. It calls the C++ compiler directly: node-gyp would want Python and a download of Node's headers,
 // and this project promises to need neither. Node's own headers lie beside its binary in every official distribution.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
@@ -13,9 +13,10 @@ export function lmdbLoads(root) {
 
 /** Compiles node-lmdb into its build/Release, where its own loader looks first. Throws Error with one line for the user. */
 export function buildLmdb(root) {
-  const home = join(root, 'node_modules/node-lmdb');
   const compiler = findCompiler();
   const headers = findHeaders();
+  // In a project that has this package installed it lies beside it, not below it.
+  const home = dirname(createRequire(join(root, 'package.json')).resolve('node-lmdb/package.json'));
   const nan = dirname(createRequire(join(home, 'package.json')).resolve('nan/package.json'));
   const lmdb = join(home, 'dependencies/lmdb/libraries/liblmdb');
   const out = join(home, 'build/Release');
