@@ -90,7 +90,7 @@ async function blobOf(file: string): Promise<Blob> {
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
 function told({ collections, documents, chunks, queries }: ArchiveCounts & { collections?: number }): string {
-  const parts = [count(documents, 'document'), count(chunks, 'chunk'), count(queries, 'logged search').replace('searchs', 'searches')];
+  const parts = [count(documents, 'document'), count(chunks, 'chunk'), count(queries, 'logged search')];
   return [...(collections === undefined ? [] : [count(collections, 'collection')]), ...parts].join(', ');
 }
 

@@ -1,5 +1,5 @@
 // `sheaf demo`: a tour on real text that every checkout has. Ingests each README.md below node_modules and runs five
-// searches. Called by program.ts, in the process of the command line.
+// searches. Called by ingest-commands.ts, in the process of the command line.
 import { stat } from 'node:fs/promises';
 import { UsageError } from './explain-error.js';
 import { compileGlob } from './glob.js';

@@ -1,7 +1,7 @@
 // Errors of the command line: one line each, with a remedy. Thrown by the commands of src/cli, shown by program.ts; an error
 // that this file cannot explain is a fault of ours and keeps its stack.
 import { SheafError, SheafUnreachable } from '../client/errors.js';
-import { AppError } from '../contract/errors.js';
+import { AppError, type ErrorCode } from '../contract/errors.js';
 
 /** The user asked for something that cannot be; the message says what and what to do. */
 export class UsageError extends Error {
@@ -11,15 +11,30 @@ export class UsageError extends Error {
 /** One line for the user, or undefined where the error is a fault of ours and wants its stack. */
 export function explainError(error: unknown): string | undefined {
   if (error instanceof UsageError || error instanceof AppError) return error.message;
-  if (error instanceof SheafUnreachable) return `${error.message}. Start a server with "npm start", or name another with --url.`;
+  if (error instanceof SheafUnreachable) return `${error.message}. Start a server with "npm start", or name another with --url or SHEAF_URL.`;
   if (error instanceof SheafError) return explainAnswer(error);
   return undefined;
 }
 
+/** What to do about codes that a command can meet; others are told as they are. */
+const REMEDIES: Readonly<Partial<Record<ErrorCode, string>>> = {
+  auth_invalid: 'Give a key with --key or SHEAF_API_KEY.',
+  auth_forbidden: 'Take a key of this tenant, or name another tenant with --tenant.',
+  admin_required: 'Take the admin key: auth.admin_key, or the file admin.key in the data directory.',
+  collection_not_found: 'sheaf collections lists what there is.',
+  document_not_found: 'sheaf docs lists what there is.',
+  query_not_found: 'sheaf log lists what there is.',
+  key_not_found: 'sheaf keys lists what there is.',
+  reindex_job_not_found: 'sheaf reindex lists what there is.',
+  reindex_conflict: 'sheaf reindex shows the job.',
+  collection_exists: 'Say --replace to put it in its place.',
+  tenant_exists: 'Leave --new-tenant out.',
+  invalid_embedder_config: 'GET /v1/embedders/TENANT lists the embedders of the server.',
+  storage_full: 'Make room on the disk of the server.',
+};
+
 function explainAnswer({ status, code, message, requestId }: SheafError): string {
   const what = `${message.replace(/[.\s]*$/, '')} (${code}, HTTP ${status}${requestId ? `, request ${requestId}` : ''}).`;
-  if (status === 401) return `${what} Give a key with --key or SHEAF_API_KEY.`;
-  if (status === 403) return `${what} Take a key of this tenant, or name another tenant with --tenant.`;
-  if (status === 429 || status === 503) return `${what} Try again later, or with a smaller --concurrency.`;
-  return what;
+  const remedy = REMEDIES[code as ErrorCode] ?? (status === 429 || status === 503 ? 'Try again later, or with a smaller --concurrency.' : undefined);
+  return remedy === undefined ? what : `${what} ${remedy}`;
 }

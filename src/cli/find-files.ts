@@ -4,6 +4,7 @@ import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { UsageError } from './explain-error.js';
+import { splitPattern } from './glob.js';
 
 export interface FoundFile {
   /** Absolute. */
@@ -30,26 +31,39 @@ export interface Findings {
 }
 
 /**
- * All accepted files below `roots` (files or folders), in the order of their names. A link to a file is that file; a link to a
+ * All accepted files below `roots` (files, folders or patterns), in the order of their names. A link to a file is that file; a link to a
  * folder is left out unless it is a root, so that no loop can arise. Throws UsageError for a root that is not there.
  */
 export async function findFiles(roots: readonly string[], options: FindOptions): Promise<Findings> {
   const places = await Promise.all(roots.map(openRoot));
   const finder = new Finder(commonFolder(places.map(({ path, isFolder }) => (isFolder ? path : dirname(path)))), options);
-  for (const { path, isFolder } of places) {
+  for (const { path, isFolder, fits } of places) {
+    finder.fits = fits;
     if (isFolder) await finder.readFolder(path);
     else finder.take(path);
   }
   return finder.findings;
 }
 
-async function openRoot(root: string): Promise<{ path: string; isFolder: boolean }> {
-  const path = resolve(root);
-  const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw new UsageError(`${root}: ${reasonOf(error)}. Name a folder or a file that exists.`);
-  });
-  return { path, isFolder: stats.isDirectory() };
+interface Place {
+  path: string;
+  isFolder: boolean;
+  /** Of a pattern: which files below the folder are meant, by their path below it. */
+  fits: (path: string) => boolean;
 }
+
+async function openRoot(root: string): Promise<Place> {
+  const stats = await stat(resolve(root)).catch((error: NodeJS.ErrnoException) => error);
+  if (!(stats instanceof Error)) return { path: resolve(root), isFolder: stats.isDirectory(), fits: () => true };
+  const pattern = splitPattern(root);
+  if (pattern && (await isFolder(pattern.base))) {
+    const path = resolve(pattern.base);
+    return { path, isFolder: true, fits: (file) => pattern.matches(relative(path, file).split(sep).join('/')) };
+  }
+  throw new UsageError(`${root}: ${reasonOf(stats)}. Name a folder or a file that exists.`);
+}
+
+const isFolder = (path: string): Promise<boolean> => stat(path).then((stats) => stats.isDirectory(), () => false);
 
 function commonFolder(folders: readonly string[]): string {
   const [first = [], ...others] = folders.map((folder) => folder.split(sep));
@@ -59,6 +73,8 @@ function commonFolder(folders: readonly string[]): string {
 
 class Finder {
   readonly findings: Findings = { files: [], leftOut: [] };
+  /** What the root that is read now takes. */
+  fits: Place['fits'] = () => true;
   readonly #taken = new Set<string>();
 
   constructor(readonly base: string, readonly options: FindOptions) {}
@@ -71,7 +87,7 @@ class Finder {
 
   take(path: string): void {
     const id = this.#idOf(path);
-    if (this.#taken.has(id) || !this.options.accepts(id)) return;
+    if (this.#taken.has(id) || !this.fits(path) || !this.options.accepts(id)) return;
     this.#taken.add(id);
     this.findings.files.push({ path, id });
   }

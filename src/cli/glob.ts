@@ -1,5 +1,5 @@
-// File patterns of the command line (`--glob`), compiled once by program.ts and held against each path that find-files.ts
-// meets. Pure; the only file that knows picomatch.
+// File patterns of the command line: `--glob`, compiled once and held against each path that find-files.ts meets, and patterns in
+// place of paths. Pure; the only file that knows picomatch.
 import picomatch from 'picomatch';
 import { UsageError } from './explain-error.js';
 
@@ -14,4 +14,12 @@ export function compileGlob(pattern: string): (path: string) => boolean {
   } catch {
     throw new UsageError(`The pattern "${pattern}" has a bracket without its partner.`);
   }
+}
+
+/** A pattern such as `docs/**\/*.md` as the folder before it and a test for paths below that; undefined for what is none. */
+export function splitPattern(text: string): { base: string; matches: (path: string) => boolean } | undefined {
+  const { base, glob, isGlob } = picomatch.scan(text);
+  if (!isGlob) return undefined;
+  const matches = picomatch(glob, { dot: true });
+  return { base: base || '.', matches: (path) => matches(path) };
 }

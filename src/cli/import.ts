@@ -38,7 +38,7 @@ export async function importPaveDb({ client, tenant, collection }: Target, file:
         const path = join(folder, 'sheaf.zip');
         const { counts, unread } = await convert(archive, settings, path);
         await client.archives.restoreCollection(tenant, collection, await openAsBlob(path), { replace, signal });
-        if (unread > 0) line(output.stderr, `Left out: ${count(unread, 'logged search').replace('searchs', 'searches')} that cannot be told here.`);
+        if (unread > 0) line(output.stderr, `Left out: ${count(unread, 'logged search')} that cannot be told here.`);
         line(output.stdout, `${tenant}/${collection} imported from ${file}: ${count(counts.documents, 'document')}, ${count(counts.chunks, 'chunk')}, ${counts.queries} of the log, ${duration((performance.now() - startedAtMs) / 1000)}.`);
         return 0;
       } finally {

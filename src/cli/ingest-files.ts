@@ -11,6 +11,8 @@ import type { Target } from './target.js';
 
 export interface IngestOptions {
   concurrency: number;
+  /** Fields that every document gets beside its path. */
+  metadata?: Record<string, unknown> | undefined;
   /** Ends the ingest; files under way may or may not arrive. */
   signal: AbortSignal;
   onDone: (done: number) => void;
@@ -28,6 +30,8 @@ export interface IngestReport {
 
 /** Answers of the server that are about the file and no failure of the ingest. */
 const UNSUITABLE: ReadonlySet<string> = new Set(['no_text_extracted', 'unsupported_or_invalid_document']);
+/** Binary files out of which the server takes text. */
+const EXTRACTED = /\.(pdf|docx|pptx|xlsx|odt|epub)$/i;
 
 /** Never rejects for a file: what goes wrong stands in the report. A file's document id is its relative path. */
 export async function ingestFiles(target: Target, files: readonly FoundFile[], options: IngestOptions): Promise<IngestReport> {
@@ -37,7 +41,7 @@ export async function ingestFiles(target: Target, files: readonly FoundFile[], o
   const work = async (): Promise<void> => {
     for (const file of queue) {
       if (options.signal.aborted || report.stoppedBy) return;
-      await ingestOne(target, file, options.signal, report);
+      await ingestOne(target, file, options, report);
       options.onDone(++done);
     }
   };
@@ -45,11 +49,11 @@ export async function ingestFiles(target: Target, files: readonly FoundFile[], o
   return report;
 }
 
-async function ingestOne({ client, tenant, collection }: Target, file: FoundFile, signal: AbortSignal, report: IngestReport): Promise<void> {
+async function ingestOne({ client, tenant, collection }: Target, file: FoundFile, { signal, metadata }: IngestOptions, report: IngestReport): Promise<void> {
   const unsuitable = await whyNot(file.path);
   if (unsuitable) return void report.leftOut.push({ id: file.id, reason: unsuitable });
   try {
-    const upload = { name: basename(file.path), content: await openAsBlob(file.path), docid: file.id, metadata: { path: file.id } };
+    const upload = { name: basename(file.path), content: await openAsBlob(file.path), docid: file.id, metadata: { ...metadata, path: file.id } };
     const { chunks } = await client.ingestFile(tenant, collection, upload, { signal });
     report.ingested++;
     report.chunks += chunks;
@@ -68,6 +72,7 @@ async function whyNot(path: string): Promise<string | undefined> {
     try {
       const { bytesRead, buffer } = await handle.read(Buffer.alloc(SNIFF_BYTES_MAX), 0, SNIFF_BYTES_MAX, 0);
       if (bytesRead === 0) return 'empty';
+      if (EXTRACTED.test(path)) return undefined;
       return looksBinary(buffer.subarray(0, bytesRead)) ? 'binary' : undefined;
     } finally {
       await handle.close();

@@ -1,5 +1,5 @@
 // Ctrl-C during long work: the first one ends the work in good order, a second one ends the process as usual. Called by
-// ingest.ts; the only place of the command line that listens to signals.
+// long commands; the only place of the command line that listens to signals.
 
 /** Exit code of a program ended by SIGINT. */
 export const INTERRUPTED = 130;

@@ -4,6 +4,9 @@
 /** A standard stream; `isTTY` and `columns` where it is a terminal. */
 export type Stream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 
+/** What is piped in. */
+export type Input = NodeJS.ReadableStream & { isTTY?: boolean };
+
 export interface Output {
   stdout: Stream;
   stderr: Stream;
@@ -18,8 +21,10 @@ export function outliveReader(stream: Stream): void {
 
 export const line = (stream: Stream, text: string): void => void stream.write(`${text}\n`);
 
-/** `1 file`, `2 files`. */
-export const count = (n: number, noun: string): string => `${n.toLocaleString('en-US')} ${noun}${n === 1 ? '' : 's'}`;
+/** `1 file`, `2 files`, `2 searches`, `2 queries`. */
+export const count = (n: number, noun: string): string => `${n.toLocaleString('en-US')} ${n === 1 ? noun : plural(noun)}`;
+
+const plural = (noun: string): string => (noun.endsWith('ch') ? `${noun}es` : noun.replace(/y$/, 'ie') + 's');
 
 /** `0.8 s`, `42 s`, `3 min 5 s`. */
 export function duration(seconds: number): string {
@@ -30,3 +35,12 @@ export function duration(seconds: number): string {
 
 /** Text from a document without line breaks and control characters, which could steer the terminal. */
 export const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+
+/** Columns of equal width, two spaces apart, below a head; numbers to the right. The last column is as long as it is. */
+export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const lines = [head, ...rows.map((row) => row.map((cell) => oneLine(String(cell))))];
+  const widths = head.map((_, i) => Math.max(...lines.map((cells) => (cells[i] ?? '').length)));
+  const isNumber = head.map((_, i) => rows.length > 0 && rows.every((row) => typeof row[i] === 'number'));
+  const padded = (cell: string, i: number): string => (isNumber[i] ? cell.padStart(widths[i] as number) : cell.padEnd(widths[i] as number));
+  return lines.map((cells) => cells.map(padded).join('  ').trimEnd()).join('\n');
+}

@@ -1,45 +1,56 @@
-// Progress of an ingest: a bar with rate and time left on a terminal, else a plain line now and then. Called by ingest.ts;
-// the only file that knows cli-progress.
+// Progress of long work: a bar with rate and time left on a terminal, else a plain line now and then. Called by the commands that
+// send files, stream documents or follow a job; the only file that knows cli-progress.
 import { SingleBar } from 'cli-progress';
 import { count, duration, line, type Stream } from './output.js';
 
 export interface Progress {
-  /** `done` files of the total are dealt with. */
+  /** `done` of the total are dealt with. */
   update(done: number): void;
+  stop(): void;
+}
+
+export interface Bar {
+  /** `words` stand in the format by their names, beside `{bar}`, `{percentage}`, `{value}`, `{total}` and `{left}`. */
+  update(done: number, words?: Readonly<Record<string, string>>): void;
   stop(): void;
 }
 
 const PLAIN_LINE_EVERY_MS = 2000;
 
-export function startProgress(stream: Stream, total: number): Progress {
-  return stream.isTTY ? startBar(stream, total) : startLines(stream, total);
+/** `noun`: one of what is counted, such as `file`. */
+export function startProgress(stream: Stream, total: number, noun = 'file'): Progress {
+  if (!stream.isTTY) return startLines(stream, total, noun);
+  const startedAtMs = performance.now();
+  const bar = startBarOf(stream, total, `{bar} {value}/{total} ${noun}s  {rate} ${noun}s/s  {left} left`);
+  return { update: (done) => bar.update(done, { rate: pace(done, total, startedAtMs).rate }), stop: bar.stop };
 }
 
-function startBar(stream: Stream, total: number): Progress {
+export function startBarOf(stream: Stream, total: number, format: string): Bar {
   const startedAtMs = performance.now();
   const bar = new SingleBar({
     stream,
-    format: '{bar} {value}/{total} files  {rate} files/s  {left} left',
+    format,
     barCompleteChar: '█',
     barIncompleteChar: '░',
-    barsize: 30,
+    // The longest line fits into 80 columns.
+    barsize: 20,
     // Nothing of the terminal's state is changed, so there is nothing to restore after a signal: those are the caller's.
     hideCursor: false,
     linewrap: true,
     gracefulExit: false,
   });
-  bar.start(total, 0, { rate: '-', left: '-' });
-  return { update: (done) => bar.update(done, pace(done, total, startedAtMs)), stop: () => bar.stop() };
+  bar.start(total, 0, { rate: '-', left: '-', documents: '0' });
+  return { update: (done, words) => bar.update(done, { ...words, left: pace(done, total, startedAtMs).left }), stop: () => bar.stop() };
 }
 
-function startLines(stream: Stream, total: number): Progress {
+function startLines(stream: Stream, total: number, noun: string): Progress {
   const startedAtMs = performance.now();
   let saidAtMs = startedAtMs;
   const update = (done: number): void => {
     if (performance.now() - saidAtMs < PLAIN_LINE_EVERY_MS) return;
     saidAtMs = performance.now();
     const { rate, left } = pace(done, total, startedAtMs);
-    line(stream, `${done} of ${count(total, 'file')}, ${rate} files/s, ${left} left`);
+    line(stream, `${done} of ${count(total, noun)}, ${rate} ${noun}s/s, ${left} left`);
   };
   return { update, stop: () => {} };
 }

@@ -1,17 +1,19 @@
-// `sheaf search`: one query, its hits as text or as the JSON the server gave. Called by program.ts, in the process of the
+// `sheaf search`: one query, its hits as text or as the JSON the server gave. Called by search-commands.ts, in the process of the
 // command line.
-import type { SearchMode } from '../contract/resources.js';
+import type { SearchBody } from '../contract/api/search.js';
 import { line, type Output } from './output.js';
 import { showHits } from './show-hits.js';
+import { PLAIN, type Style } from './style.js';
 import type { Target } from './target.js';
 
 export interface SearchOptions {
-  k: number;
+  body: Omit<SearchBody, 'q'>;
   json: boolean;
-  mode?: SearchMode;
+  style?: Style;
 }
 
-export async function search({ client, tenant, collection }: Target, query: string, { k, json, mode }: SearchOptions, output: Output): Promise<void> {
-  const answer = await client.search(tenant, collection, { q: query, k, mode });
-  line(output.stdout, json ? JSON.stringify(answer, null, 2) : showHits(answer.matches, query));
+export async function search({ client, tenant, collection }: Target, query: string, { body, json, style = PLAIN }: SearchOptions, { stdout, stderr }: Output): Promise<void> {
+  const answer = await client.search(tenant, collection, { q: query, ...body });
+  line(stdout, json ? JSON.stringify(answer, null, 2) : showHits(answer.matches, query, style));
+  if (answer.degraded) line(stderr, 'Ranked by words alone: the embedder does not answer.');
 }

@@ -1,22 +1,42 @@
-// Search hits as text for a terminal: score, source path, chunk and a snippet around the words that were asked for. Called
-// by search.ts and demo.ts. Pure.
-import type { SearchHit } from '../contract/api/search.js';
+// Search hits as text for a terminal: score, source path, chunk, and the best passage with what was found in it. Called by
+// search.ts, replay.ts and demo.ts. Pure.
+import type { Highlight, SearchHit } from '../contract/api/search.js';
 import { oneLine } from './output.js';
+import { PLAIN, type Style } from './style.js';
 
 const SNIPPET_CHARACTERS_MAX = 220;
 /** How much of the text before the first matching word is shown. */
 const SNIPPET_LEAD = 60;
 
-export function showHits(hits: readonly SearchHit[], query: string): string {
+export function showHits(hits: readonly SearchHit[], query: string, style: Style = PLAIN): string {
   if (hits.length === 0) return 'No hits.';
-  return hits.map((hit, i) => showHit(hit, i + 1, query)).join('\n');
+  return hits.map((hit, i) => showHit(hit, i + 1, query, style)).join('\n');
 }
 
-function showHit({ id, score, text, meta }: SearchHit, rank: number, query: string): string {
+function showHit({ id, score, text, meta, highlight, explain, match_reason }: SearchHit, rank: number, query: string, style: Style): string {
   const separator = id.lastIndexOf('::');
   const path = typeof meta['path'] === 'string' ? meta['path'] : id.slice(0, separator);
-  const head = `${String(rank).padStart(2)}. ${score.toFixed(3)}  ${oneLine(path)}  ${oneLine(id.slice(separator + 2))}`;
-  return text === undefined ? head : `${head}\n    ${snippet(text, query)}`;
+  const head = `${String(rank).padStart(2)}. ${score.toFixed(3)}  ${oneLine(path)}  ${style.weak(oneLine(id.slice(separator + 2)))}`;
+  const passage = highlight ? [highlighted(highlight, style)] : text === undefined ? [] : [snippet(text, query)];
+  const reasons = explain ? [style.weak(oneLine(match_reason)), style.weak(oneLine(JSON.stringify(explain)))] : [];
+  return [head, ...[...passage, ...reasons].map((each) => `    ${each}`)].join('\n');
+}
+
+/** The passage on one line, cut around its first match. Positions are in code points, so nothing may be joined before they are used. */
+export function highlighted({ text, matches, offset }: Highlight, style: Style): string {
+  const characters = Array.from(text, (character) => (/[\s\p{Cc}]/u.test(character) ? ' ' : character));
+  const first = matches[0]?.[0] ?? 0;
+  const start = first > SNIPPET_LEAD && characters.length > SNIPPET_CHARACTERS_MAX ? first - SNIPPET_LEAD : 0;
+  const end = Math.min(characters.length, start + SNIPPET_CHARACTERS_MAX);
+  let shown = '';
+  let at = start;
+  for (const [from, to] of matches) {
+    if (from < at || to > end) continue;
+    shown += characters.slice(at, from).join('') + style.strong(characters.slice(from, to).join(''));
+    at = to;
+  }
+  shown += characters.slice(at, end).join('');
+  return `${start + offset > 0 ? '… ' : ''}${shown.replace(/ {2,}/g, ' ').trim()}${end < characters.length ? ' …' : ''}`;
 }
 
 /** At most 220 characters of the text on one line, from a little before the first word of the query that occurs in it. */

@@ -1,38 +1,55 @@
-// Which collection of which server a command works on: the options that ingest, search and demo share, and what they mean.
-// Called by program.ts.
+// Which server, tenant and collection a command works on: the options that commands share, and what they mean.
+// Called by the *-commands.ts beside it.
 import type { Command } from 'commander';
 import { SheafClient } from '../client/client.js';
 import { asCollectionName, asTenant } from '../contract/ids.js';
 import { UsageError } from './explain-error.js';
 
-export interface Target {
+export interface ServerFlags {
+  url?: string;
+  key?: string;
+}
+
+export interface TenantFlags extends ServerFlags {
+  tenant: string;
+}
+
+export interface TargetFlags extends TenantFlags {
+  collection: string;
+}
+
+export interface TenantTarget {
   client: SheafClient;
   tenant: string;
+}
+
+export interface Target extends TenantTarget {
   collection: string;
 }
 
-export interface TargetFlags {
-  url: string;
-  key?: string;
-  tenant: string;
-  collection: string;
-}
+type Env = Record<string, string | undefined>;
 
-export function withTarget(command: Command, collection: string): Command {
-  return command
-    .option('-c, --collection <name>', 'collection', collection)
-    .option('-t, --tenant <name>', 'tenant', 'default')
-    .option('--url <url>', 'address of the server', 'http://127.0.0.1:8080')
-    .option('--key <key>', 'API key; default: SHEAF_API_KEY');
-}
+const URL_DEFAULT = 'http://127.0.0.1:8080';
 
-/** Throws UsageError for an address that is none, AppError for a bad tenant or collection name. */
-export function targetOf({ url, key, tenant, collection }: TargetFlags, env: Record<string, string | undefined>): Target {
+export const withServer = (command: Command): Command =>
+  command.option('--url <url>', `address of the server; default: SHEAF_URL, else ${URL_DEFAULT}`).option('--key <key>', 'API key; default: SHEAF_API_KEY');
+
+export const withTenant = (command: Command): Command => withServer(command.option('-t, --tenant <name>', 'tenant', 'default'));
+
+export const withTarget = (command: Command, collection = 'docs'): Command => withTenant(command.option('-c, --collection <name>', 'collection', collection));
+
+/** Throws UsageError for an address that is none. */
+export function clientOf({ url, key }: ServerFlags, env: Env): SheafClient {
   try {
-    const client = new SheafClient({ url, key: key ?? env['SHEAF_API_KEY'] });
-    return { client, tenant: asTenant(tenant), collection: asCollectionName(collection) };
+    return new SheafClient({ url: url ?? env['SHEAF_URL'] ?? URL_DEFAULT, key: key ?? env['SHEAF_API_KEY'] });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     throw new UsageError(`${error.message} Give --url as http://HOST:PORT.`);
   }
 }
+
+/** Throws UsageError for an address that is none, AppError for a bad tenant name. */
+export const tenantOf = (flags: TenantFlags, env: Env): TenantTarget => ({ client: clientOf(flags, env), tenant: asTenant(flags.tenant) });
+
+/** Throws UsageError for an address that is none, AppError for a bad tenant or collection name. */
+export const targetOf = (flags: TargetFlags, env: Env): Target => ({ ...tenantOf(flags, env), collection: asCollectionName(flags.collection) });

@@ -11,6 +11,7 @@ import { ArchiveCalls } from './archives.js';
 import { Calls, collectionPath, type Answered, type PageOptions } from './calls.js';
 import { DocumentCalls } from './documents.js';
 import { QueryCalls } from './queries.js';
+import { ReindexCalls } from './reindex.js';
 import type { CallOptions, TransportOptions } from './transport.js';
 
 export { SheafConflict, SheafError, SheafNotFound, SheafUnavailable, SheafUnreachable } from './errors.js';
@@ -25,6 +26,7 @@ export type * from '../contract/api/documents.js';
 export type * from '../contract/api/health.js';
 export type * from '../contract/api/queries.js';
 export type * from '../contract/api/recall.js';
+export type * from '../contract/api/reindex.js';
 export type * from '../contract/api/search.js';
 export type * from '../contract/api/tenants.js';
 
@@ -32,6 +34,7 @@ export class SheafClient extends DocumentCalls {
   readonly queries: QueryCalls;
   readonly admin: AdminCalls;
   readonly archives: ArchiveCalls;
+  readonly reindex: ReindexCalls;
 
   /** Throws TypeError when `options.url` is no http address. Opens no connection. */
   constructor(options: TransportOptions) {
@@ -39,6 +42,7 @@ export class SheafClient extends DocumentCalls {
     this.queries = new QueryCalls(this.calls);
     this.admin = new AdminCalls(this.calls);
     this.archives = new ArchiveCalls(this.calls);
+    this.reindex = new ReindexCalls(this.calls);
   }
 
   health(call?: CallOptions): Promise<Answered<Health>> {

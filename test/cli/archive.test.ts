@@ -48,7 +48,7 @@ test('everything goes into a file, and takes the place of everything when that i
   const file = join(folder, 'all.zip');
   assert.equal((await sheaf(server.url, 'archive', file)).code, 0);
   const unsaid = await sheaf(server.url, 'restore', file);
-  assert.deepEqual([unsaid.code, /--replace/.test(unsaid.stderr)], [1, true]);
+  assert.deepEqual([unsaid.code, /--replace/.test(unsaid.stderr)], [2, true]);
   await server.call('DELETE', '/v1/collections/acme/docs');
   const restored = await sheaf(server.url, 'restore', file, '--replace');
   assert.deepEqual([restored.code, restored.stderr], [0, '']);
@@ -74,7 +74,7 @@ test('a missing collection, a file that is no archive, and one that is not there
   const bad = await sheaf(server.url, 'restore', file, '-t', 'acme', '-c', 'bad');
   assert.deepEqual([bad.code, /collection_archive_invalid/.test(bad.stderr)], [1, true]);
   const absent = await sheaf(server.url, 'restore', join(folder, 'absent.zip'), '-t', 'acme', '-c', 'bad');
-  assert.deepEqual([absent.code, /cannot be read/.test(absent.stderr)], [1, true]);
+  assert.deepEqual([absent.code, /cannot be read/.test(absent.stderr)], [2, true]);
 });
 
 test('a collection of vectors of PaveDB comes over', async () => {

@@ -14,7 +14,7 @@ const INGESTED = { status: 201, json: { ok: true, chunks: 2 } };
 async function run(args: string[], env: Record<string, string> = {}): Promise<{ code: number; stdout: string; stderr: string }> {
   const stdout = new PassThrough();
   const stderr = new PassThrough();
-  const code = await runCli(['node', 'sheaf', ...args], { env, serve: async () => 7, stdout, stderr });
+  const code = await runCli(['node', 'sheaf', ...args], { env, serve: async ({ SHEAF_SERVER__PORT: port }) => Number(port ?? 7), stdout, stderr });
   return { code, stdout: String(stdout.read() ?? ''), stderr: String(stderr.read() ?? '') };
 }
 
@@ -110,12 +110,19 @@ test('the key comes from the option, else from the environment', async (t) => {
   assert.deepEqual(requests.map(({ headers }) => headers.authorization), ['Bearer from-env', 'Bearer from-option', undefined]);
 });
 
+test('the address comes from the option, else from the environment', async (t) => {
+  const { url, requests } = await server(t, () => INGESTED);
+  await run(['search', 'x'], { SHEAF_URL: url });
+  await run(['search', 'x', '--url', url], { SHEAF_URL: 'http://127.0.0.1:1' });
+  assert.equal(requests.length, 2);
+});
+
 test('search prints readable hits, or the answer as JSON', async (t) => {
   const answer = { ok: true, matches: [{ id: 'a.md::chunk_0', score: 0.5, text: 'Captain Nemo', meta: { path: 'sea/a.md' } }], mode: 'vector' };
   const { url, requests } = await startFakeServer(t, () => ({ json: answer }));
   const shown = await run(['search', 'captain', '--url', url, '-k', '3', '--mode', 'hybrid']);
   assert.equal(shown.stdout, ' 1. 0.500  sea/a.md  chunk_0\n    Captain Nemo\n');
-  assert.deepEqual(JSON.parse(requests[0]!.body.toString()), { q: 'captain', k: 3, mode: 'hybrid' });
+  assert.deepEqual(JSON.parse(requests[0]!.body.toString()), { q: 'captain', k: 3, mode: 'hybrid', highlight: true });
   const json = await run(['search', 'captain', '--url', url, '--json']);
   assert.deepEqual(JSON.parse(json.stdout), answer);
 });
@@ -134,9 +141,9 @@ test('no server: one line that says what to do', async () => {
   const url = `http://127.0.0.1:${await closedPort()}`;
   for (const args of [['demo'], ['ingest', '.'], ['search', 'x']]) {
     const { code, stdout, stderr } = await run([...args, '--url', url]);
-    assert.equal(code, 1);
+    assert.equal(code, 3);
     assert.equal(stdout, '');
-    assert.match(stderr, /^sheaf: No answer from http:\/\/127\.0\.0\.1:\d+: ECONNREFUSED\. Start a server with "npm start", or name another with --url\.\n$/);
+    assert.match(stderr, /^sheaf: No answer from http:\/\/127\.0\.0\.1:\d+: ECONNREFUSED\. Start a server with "npm start", or name another with --url or SHEAF_URL\.\n$/);
   }
 });
 
@@ -156,21 +163,22 @@ test('what cannot be is refused with one line', async (t) => {
   ];
   for (const [args, message] of cases) {
     const { code, stderr } = await run(args);
-    assert.equal(code, 1, args.join(' '));
+    assert.equal(code, 2, args.join(' '));
     assert.match(stderr, message);
     assert.equal(stderr.trim().split('\n').length, 1, stderr);
   }
   assert.ok(requests.every(({ path }) => path === '/health'));
 });
 
-test('serve runs the given action and passes its exit code on', async () => {
+test('serve runs the given action with its options as variables, and passes its exit code on', async () => {
   assert.equal((await run(['serve'])).code, 7);
+  assert.equal((await run(['serve', '--port', '9'])).code, 9);
 });
 
 test('help and version go to stdout with exit code 0', async () => {
   const help = await run(['--help']);
   assert.equal(help.code, 0);
-  assert.match(help.stdout, /ingest .*search .*demo /s);
+  assert.match(help.stdout, /ingest .*demo .*search .*serve /s);
   assert.match((await run(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
 });
 

@@ -101,3 +101,10 @@ test('tenants and keys, embedders, metrics, the shared scope', async () => {
   assert.deepEqual((await client.searchShared({ q: 'sea' })).matches, []);
   assert.deepEqual((await client.searchSharedByQuery({ q: 'sea' })).matches, []);
 });
+
+test('reindex jobs: started, seen, listed, controlled', async () => {
+  const { job_id } = await client.reindex.start('acme', 'many', { compact: true });
+  while (!['succeeded', 'failed'].includes((await client.reindex.get('acme', 'many', job_id)).status)) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual((await client.reindex.list('acme', 'many')).jobs.map(({ job_id: id, status }) => [id, status]), [[job_id, 'succeeded']]);
+  for (const change of [client.reindex.pause(job_id), client.reindex.resume(job_id), client.reindex.cancel('acme', 'many', job_id), client.reindex.rollBack('acme', 'many')]) await assert.rejects(change, SheafConflict);
+});

@@ -1,0 +1,51 @@
+// `sheaf docs`: documents of a collection and their chunks.
+// Called by document-commands.ts.
+import { SheafError } from '../client/errors.js';
+import { EXIT } from './command-line.js';
+import { count, line, oneLine, type Output } from './output.js';
+import type { Target } from './target.js';
+
+/** A line each as they come: a collection may have millions. */
+export async function listDocuments({ client, tenant, collection }: Target, { limit, json }: { limit: number; json: boolean }, { stdout, stderr }: Output): Promise<void> {
+  let listed = 0;
+  for await (const document of client.eachDocument(tenant, collection)) {
+    const { docid, version, chunk_count: chunks, ingested_at: at } = document;
+    line(stdout, json ? JSON.stringify(document) : `${at}  v${version}  ${String(chunks).padStart(6)}  ${oneLine(docid)}`);
+    if (++listed >= limit) break;
+  }
+  if (listed === 0) line(stderr, `${tenant}/${collection} has no documents.`);
+}
+
+export async function showDocument({ client, tenant, collection }: Target, docid: string, { stdout }: Output): Promise<void> {
+  const { ok: _ok, latency_ms: _latency, request_id: _id, ...document } = await client.getDocument(tenant, collection, docid);
+  line(stdout, JSON.stringify(document, null, 2));
+}
+
+/** Throws SheafNotFound where there is no document. */
+export async function showChunks({ client, tenant, collection }: Target, docid: string, json: boolean, { stdout }: Output): Promise<void> {
+  await client.getDocument(tenant, collection, docid);
+  for await (const chunk of client.eachChunk(tenant, collection, docid)) {
+    const text = await contentOf({ client, tenant, collection }, chunk.rid);
+    line(stdout, json ? JSON.stringify({ ...chunk, text }) : `${chunk.chunk_path}  ${text === undefined ? '(a vector without text)' : oneLine(text)}`);
+  }
+}
+
+async function contentOf({ client, tenant, collection }: Target, rid: string): Promise<string | undefined> {
+  try {
+    return await client.chunkContent(tenant, collection, rid);
+  } catch (error) {
+    if (error instanceof SheafError && error.code === 'chunk_content_not_found') return undefined;
+    throw error;
+  }
+}
+
+/** Exit code: 1 where one was not there. */
+export async function deleteDocuments({ client, tenant, collection }: Target, docids: readonly string[], { stdout, stderr }: Output): Promise<number> {
+  let missing = 0;
+  for (const docid of docids) {
+    const { chunks_deleted: chunks } = await client.deleteDocument(tenant, collection, docid);
+    if (chunks === 0) missing += 1;
+    line(chunks === 0 ? stderr : stdout, chunks === 0 ? `${oneLine(docid)} is not there.` : `${oneLine(docid)} is deleted, with ${count(chunks, 'chunk')}.`);
+  }
+  return missing > 0 ? EXIT.failed : EXIT.done;
+}
