@@ -1,4 +1,4 @@
-// Builds dist: TypeScript with typia's transform, the AssemblyScript kernel, the addons, and the files that are shipped as they are.
+// Builds dist: TypeScript with typia's transform, the AssemblyScript kernel, the console, the addons, and the files that are shipped as they are.
 // Called by setup.mjs, under its lock. The build is made beside dist and takes its place in the end, so dist is always whole
 // and holds nothing of deleted sources. Its stamp is a digest of path, time and size of every source.
 import { spawnSync } from 'node:child_process';
@@ -9,7 +9,7 @@ import { compileAddon } from './native.mjs';
 
 const SOURCE_FOLDERS = ['src', 'workers', 'test', 'load'];
 const ASSET_FOLDERS = ['src', 'workers'];
-const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'scripts/build.mjs', 'scripts/kernel.mjs', 'scripts/native.mjs'];
+const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'scripts/build.mjs', 'scripts/console.mjs', 'scripts/kernel.mjs', 'scripts/native.mjs'];
 
 /** True when dist was built from the sources as they are now. */
 export function isBuilt(root) {
@@ -26,6 +26,8 @@ export async function build(root, say) {
   compileTypeScript(root, next);
   const { buildKernel } = await import('./kernel.mjs'); // Not at the head: it needs packages, and set-up starts without any.
   await buildKernel(root, next);
+  const { buildConsole } = await import('./console.mjs');
+  await buildConsole(root, join(next, 'src/ui/page'));
   buildAddons(root, next, say);
   copyAssets(root, next);
   writeFileSync(join(next, '.stamp'), digest);
@@ -56,7 +58,7 @@ function buildAddons(root, outDir, say) {
 /** What is neither TypeScript nor documentation is shipped as it is: tables, pages, pictures. */
 function copyAssets(root, outDir) {
   for (const path of ASSET_FOLDERS.flatMap((folder) => filesBelow(root, folder))) {
-    if (/\.(ts|md|cc)$/.test(path) || path.startsWith('workers/shard/assembly/')) continue;
+    if (/\.(ts|md|cc)$/.test(path) || /^(workers\/shard\/assembly|src\/ui)\//.test(path)) continue;
     mkdirSync(dirname(join(outDir, path)), { recursive: true });
     copyFileSync(join(root, path), join(outDir, path));
   }

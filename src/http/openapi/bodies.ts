@@ -11,6 +11,7 @@ import type { QueryAnswer, QueryList, ReplayAnswer } from '../../contract/api/qu
 import type { RecallAnswer, RecallBody } from '../../contract/api/recall.js';
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../../contract/api/reindex.js';
 import type { SearchAnswer, SearchBody } from '../../contract/api/search.js';
+import type { VectorSample } from '../../contract/api/vectors.js';
 import type { CreatedKey, CreatedTenant, CreateKeyBody, CreateTenantBody, DeletedTenant, KeyList, RevokedKey, TenantProfile, UpdateTenantBody } from '../../contract/api/tenants.js';
 import type { EmbedderInventory, TenantEmbedderInventory, TenantList } from '../../contract/api/tenants.js';
 
@@ -53,6 +54,7 @@ export interface Answers {
   BatchAnswer: BatchAnswer;
   SearchAnswer: SearchAnswer;
   RecallAnswer: RecallAnswer;
+  VectorSample: VectorSample;
   QueryList: QueryList;
   QueryAnswer: QueryAnswer;
   ReplayAnswer: ReplayAnswer;

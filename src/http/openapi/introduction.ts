@@ -28,5 +28,5 @@ export const TAGS: readonly { readonly name: Tag; readonly description: string }
   { name: 'Tenants and keys', description: 'For the admin.' },
   { name: 'Health', description: 'Open to everybody.' },
   { name: 'Metrics', description: 'Counters and latencies.' },
-  { name: 'Documentation', description: 'This document, and a page that shows it.' },
+  { name: 'Documentation', description: 'This document, a page that shows it, and the console.' },
 ];

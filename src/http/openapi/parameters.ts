@@ -1,6 +1,6 @@
 // Parameters that several operations share: those of paths, by name, and those of query strings. Used by the tables of
 // operations/ and by document.ts. Constants.
-import { K_DEFAULT, K_MAX, PAGE_MAX, QUERIES_PAGE_DEFAULT, QUERIES_PAGE_MAX } from '../../contract/limits.js';
+import { K_DEFAULT, K_MAX, PAGE_MAX, QUERIES_PAGE_DEFAULT, QUERIES_PAGE_MAX, VECTOR_SAMPLE_DEFAULT, VECTOR_SAMPLE_MAX } from '../../contract/limits.js';
 import type { Parameter } from './operation.js';
 import { DOC_ID, SEARCH_MODES, SEARCH_TEXT, SLUG } from './refinements.js';
 import type { Schema } from './schema.js';
@@ -23,13 +23,18 @@ export const PATH_PARAMETERS: Readonly<Record<string, PathParameter>> = {
   query_id: { description: 'Id of a logged search.', schema: ANY_ID, example: '0198c2f1-6a07-7b52-8c11-90d3f3f5a1b2' },
   job_id: { description: 'Id of a reindex job.', schema: ANY_ID, example: '0198c2f5-3b1c-7c44-b0a1-5e2f7d9c8a10' },
   key_id: { description: 'Id of a key.', schema: ANY_ID, example: '0198c2f1-7e44-7d10-a3f2-5b1c0e9d8a77' },
-  file: { description: 'Name of a file of the reference page.', schema: ANY_ID, example: 'swagger-ui.css' },
+  file: { description: 'Name of a file of the page.', schema: ANY_ID, example: 'swagger-ui.css' },
 };
 
 export const Q: Parameter = { name: 'q', description: 'Search text.', required: true, schema: { type: 'string', ...SEARCH_TEXT }, example: 'submarine captain' };
 export const K: Parameter = { name: 'k', description: 'How many hits at most.', schema: { type: 'integer', minimum: 1, maximum: K_MAX, default: K_DEFAULT } };
 export const MODE: Parameter = { name: 'mode', description: 'Omitted: the collection\'s.', schema: { type: 'string', enum: [...SEARCH_MODES] } };
 export const INCLUDE_COMMON: Parameter = { name: 'include_common', description: 'Whether hits of the common collection are added, where the server has one.', schema: { type: 'boolean', default: false } };
+export const VECTOR_SAMPLE: Parameter = {
+  name: 'sample',
+  description: 'How many vectors at most; fewer where they are long.',
+  schema: { type: 'integer', minimum: 1, maximum: VECTOR_SAMPLE_MAX, default: VECTOR_SAMPLE_DEFAULT },
+};
 
 const CURSOR: Parameter = { name: 'cursor', description: 'Where the page begins: `next_cursor` of the page before.', schema: { type: 'string', minLength: 1 } };
 

@@ -49,7 +49,7 @@ export const WHOLE_FIELDS: ReadonlySet<string> = new Set([
   ...['count', 'chunks', 'chunks_deleted', 'chunk_count', 'doc_count', 'index', 'succeeded', 'failed', 'size', 'overlap', 'version', 'schema_version'],
   ...['k', 'result_count', 'original_result_count', 'tenant_count', 'collection_count', 'search_latency_count', 'ingest_latency_count', 'hw_cores'],
   ...['requests_total', 'search_total', 'matches_total', 'documents_indexed_total', 'documents_deleted_total', 'chunks_indexed_total'],
-  ...['collections_created_total', 'collections_deleted_total', 'errors_total', 'collections_deleted', 'total_chunks', 'completed_chunks', 'keep_previous_seconds', 'last_n', 'queries'],
+  ...['collections_created_total', 'collections_deleted_total', 'errors_total', 'collections_deleted', 'total_chunks', 'completed_chunks', 'keep_previous_seconds', 'last_n', 'queries', 'dim'],
 ]);
 
 /** Texts of answers that are ISO 8601 times. */

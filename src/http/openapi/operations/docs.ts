@@ -18,4 +18,14 @@ export const DOCS_OPERATIONS = {
     summary: 'A script, style or picture of that page',
     answer: { ...otherContent('text/javascript'), ...otherContent('text/css'), ...otherContent('image/png') },
   },
+  console: {
+    tag: 'Documentation',
+    summary: 'The console: a page to look at collections, search them and see what goes on',
+    answer: otherContent('text/html'),
+  },
+  consoleFile: {
+    tag: 'Documentation',
+    summary: 'A script or style of the console',
+    answer: { ...otherContent('text/javascript'), ...otherContent('text/css') },
+  },
 } satisfies Record<string, Operation>;

@@ -4,7 +4,7 @@ import type { SearchAnswer, SearchBody } from '../../../contract/api/search.js';
 import type { ErrorCode } from '../../../contract/errors.js';
 import { RECALL_TIME_MAX_MS } from '../../../contract/limits.js';
 import { jsonAnswer, jsonRequest, type Operation } from '../operation.js';
-import { INCLUDE_COMMON, K, MODE, Q } from '../parameters.js';
+import { INCLUDE_COMMON, K, MODE, Q, VECTOR_SAMPLE } from '../parameters.js';
 
 export const SEARCH_ANSWER: SearchAnswer = {
   matches: [
@@ -77,6 +77,14 @@ out of what they find. A hit that scores as high as the last of the true k neare
     request: { required: false, content: jsonRequest('RecallBody', { defaults: {}, stored: { sample: 500, k: 10, ef: 200, source: 'stored' } }) },
     answer: jsonAnswer('RecallAnswer', { tenant: 'acme', collection: 'docs', recall: 0.991, lowest: 0.8, k: 10, queries: 100, source: 'log', ef: 64, settled: true, qps: 3120, exact_qps: 95 }),
     codes: ['collection_not_found', 'embedder_unavailable', 'search_failed'],
+  },
+  sampleVectors: {
+    tag: 'Search',
+    summary: 'A sample of the stored vectors, for plots',
+    description: `Spread evenly over the collection; the same ones as long as it does not change. Components are rounded to a byte: a component is its byte times \`scale\`.`,
+    query: [VECTOR_SAMPLE],
+    answer: jsonAnswer('VectorSample', { tenant: 'acme', collection: 'docs', dim: 4, vectors: [{ rid: 'nemo::chunk_0', scale: 0.0061, components: 'fwDxgQ==' }], count: 1 }),
+    codes: ['collection_not_found'],
   },
   searchSharedByQuery: {
     ...shared,

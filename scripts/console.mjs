@@ -1,0 +1,41 @@
+// Builds the console: src/ui becomes one page, one style and a few scripts with a digest in their names, and of each a form made smaller
+// by brotli, at the price of time that only a build can pay. Called by build.mjs; `node scripts/console.mjs FOLDER` builds it alone.
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants } from 'node:zlib';
+
+/** The first that know `light-dark()`, of spring 2024. */
+const TARGET = ['chrome123', 'firefox121', 'safari17.5'];
+
+/** Writes the files of the console into a folder, which is emptied before. */
+export async function buildConsole(root, folder) {
+  const esbuild = await import('esbuild'); // Not at the head: set-up starts without packages.
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const { metafile } = await esbuild.build({
+    entryPoints: { console: join(root, 'src/ui/main.tsx'), style: join(root, 'src/ui/style/style.css') },
+    outdir: folder, entryNames: '[name]-[hash]', chunkNames: '[name]-[hash]', absWorkingDir: root,
+    bundle: true, minify: true, splitting: true, format: 'esm', target: TARGET, metafile: true, legalComments: 'none',
+    jsx: 'automatic', jsxImportSource: 'preact', tsconfig: join(root, 'src/ui/tsconfig.json'), logLevel: 'warning',
+  });
+  writeFileSync(join(folder, 'index.html'), pageOf(root, Object.entries(metafile.outputs)));
+  for (const name of readdirSync(folder)) {
+    const bytes = readFileSync(join(folder, name));
+    writeFileSync(join(folder, `${name}.br`), brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }));
+  }
+}
+
+/** The page names its script, the scripts that are wanted at once with it, and its style. */
+function pageOf(root, outputs) {
+  const [script, { imports }] = outputs.find(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx'));
+  const [style] = outputs.find(([, { entryPoint }]) => entryPoint?.endsWith('style.css'));
+  const early = imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => `<link rel="modulepreload" href="ui/${basename(path)}">`);
+  const page = readFileSync(join(root, 'src/ui/index.html'), 'utf8');
+  return page.replace('<!-- preload -->', early.join('')).replace('SCRIPT', basename(script)).replace('STYLE', basename(style));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const root = dirname(dirname(fileURLToPath(import.meta.url)));
+  await buildConsole(root, process.argv[2] ?? join(root, 'dist/src/ui/page'));
+}

@@ -1,0 +1,53 @@
+// The collections of the tenant, with a field to narrow them and a button to make one.
+// The left side of the shell.
+import { useEffect, useState } from 'preact/hooks';
+import type { CollectionSummary } from '../../contract/api/collections.js';
+import { ErrorNote } from '../parts/error-note.tsx';
+import { useHappening } from '../state/follow.js';
+import { hrefOf } from '../plain/address.js';
+import { place } from '../state/place.js';
+import { apiKey } from '../state/session.js';
+import { catalog, loadCatalog } from './catalog.js';
+import { CreateCollection } from './create-collection.tsx';
+
+/** With fewer there is nothing to narrow. */
+const FIELD_FROM = 8;
+
+export function CollectionNav({ tenant }: { tenant: string }) {
+  const [word, setWord] = useState('');
+  const [isMaking, setIsMaking] = useState(false);
+  useEffect(() => void loadCatalog(tenant), [tenant, apiKey.value]);
+  useHappening(({ type }) => type === 'collection' && void loadCatalog(tenant));
+  const { collections, error } = catalog.value;
+  const shown = collections?.filter(({ name, display_name: label }) => `${name} ${label ?? ''}`.toLowerCase().includes(word.toLowerCase()));
+  return (
+    <nav class="side" aria-label="Collections">
+      <header>
+        <h2>Collections</h2>
+        <button type="button" data-new-collection title="New collection (n)" onClick={() => setIsMaking(true)}>
+          New
+        </button>
+      </header>
+      {(collections?.length ?? 0) >= FIELD_FROM && <input type="search" placeholder="Narrow" aria-label="Narrow the list" value={word} onInput={({ currentTarget }) => setWord(currentTarget.value)} />}
+      <ErrorNote error={error} />
+      {collections?.length === 0 && <p class="faint">None yet.</p>}
+      <ul>{shown?.map((each) => <Entry key={each.name} tenant={tenant} collection={each} />)}</ul>
+      {isMaking && <CreateCollection tenant={tenant} onClose={() => setIsMaking(false)} />}
+    </nav>
+  );
+}
+
+function Entry({ tenant, collection: { name, display_name: label, embedder_label: embedder, damaged } }: { tenant: string; collection: CollectionSummary }) {
+  const { collection: open, view } = place.value;
+  return (
+    <li>
+      <a href={hrefOf({ tenant, collection: name, view: open === undefined ? 'documents' : view, params: {} })} aria-current={open === name ? 'true' : undefined}>
+        <span>{name}</span>
+        <small>
+          {label && label !== name ? `${label} · ` : ''}
+          {damaged ? 'damaged' : embedder}
+        </small>
+      </a>
+    </li>
+  );
+}

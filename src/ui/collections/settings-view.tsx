@@ -1,0 +1,106 @@
+// What a collection is: its settings, counts and memory; and what changes or ends it.
+// A view.
+import { useState } from 'preact/hooks';
+import type { CollectionDetail } from '../../contract/api/collections.js';
+import { ErrorNote } from '../parts/error-note.tsx';
+import { Field } from '../parts/field.tsx';
+import { useAction, useLoaded } from '../parts/loaded.js';
+import { bytes, count, moment } from '../parts/words.js';
+import { collectionDetail, deleteCollection, moveCollection, renameCollection, type At } from '../server/api.js';
+import { hrefOf } from '../plain/address.js';
+import { go } from '../state/place.js';
+import { loadCatalog } from './catalog.js';
+
+export function SettingsView(at: At) {
+  const { value, error, reload } = useLoaded(`${at.tenant}/${at.collection}`, (signal) => collectionDetail(at, signal));
+  return (
+    <>
+      <ErrorNote error={error} />
+      {value && <Facts detail={value} />}
+      {value && (
+        <div class="columns">
+          <Rename label="Label" words="Change the label" value={value.display_name ?? ''} work={async (name) => (await renameCollection(at, name), await loadCatalog(at.tenant), reload())} />
+          <Rename label="Name" words="Rename" value={at.collection} work={(name) => move(at, name)} />
+          <Delete at={at} />
+        </div>
+      )}
+    </>
+  );
+}
+
+async function move(at: At, name: string): Promise<void> {
+  await moveCollection(at, name);
+  await loadCatalog(at.tenant);
+  go({ collection: name, view: 'settings' });
+}
+
+function Facts({ detail }: { detail: CollectionDetail }) {
+  const { memory } = detail;
+  const facts: (readonly [string, string | undefined])[] = [
+    ['documents', count(detail.doc_count)],
+    ['chunks', count(detail.chunk_count)],
+    ['embedder', detail.vector_space_key],
+    ['searches by', detail.search_mode],
+    ['language', detail.language],
+    ['precision', detail.precision],
+    ['chunking', detail.chunking && (detail.chunking.strategy === 'none' ? 'none' : `${detail.chunking.size} characters, ${detail.chunking.overlap} shared`)],
+    ['priority', detail.priority_key],
+    ['made', detail.created_at && moment(detail.created_at)],
+    ['memory', memory && `${bytes(memory.vectors)} vectors, ${bytes(memory.codes)} codes, ${bytes(memory.graph)} graph, ${bytes(memory.postings)} words`],
+  ];
+  return (
+    <dl class="figures">
+      {facts.map(([name, value]) => value !== undefined && (
+        <div class={name === 'embedder' || name === 'memory' ? 'wide' : ''}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+interface RenameProps {
+  readonly label: string;
+  readonly words: string;
+  readonly value: string;
+  readonly work: (name: string) => Promise<void>;
+}
+
+function Rename({ label, words, value, work }: RenameProps) {
+  const [name, setName] = useState(value);
+  const { isBusy, error, run } = useAction();
+  return (
+    <form class="card" onSubmit={(event) => (event.preventDefault(), run(() => work(name.trim())))}>
+      <Field label={label}>
+        <input required value={name} onInput={({ currentTarget }) => setName(currentTarget.value)} />
+      </Field>
+      <ErrorNote error={error} />
+      <button type="submit" disabled={isBusy || name.trim() === value}>
+        {words}
+      </button>
+    </form>
+  );
+}
+
+/** Its name has to be typed: nothing brings it back. */
+function Delete({ at }: { at: At }) {
+  const [typed, setTyped] = useState('');
+  const { isBusy, error, run } = useAction();
+  const remove = async () => {
+    await deleteCollection(at);
+    await loadCatalog(at.tenant);
+    location.hash = hrefOf({ tenant: at.tenant, view: 'documents', params: {} });
+  };
+  return (
+    <form class="card" onSubmit={(event) => (event.preventDefault(), run(remove))}>
+      <Field label={`Type “${at.collection}” to delete it with all its documents`}>
+        <input value={typed} autocomplete="off" spellcheck={false} onInput={({ currentTarget }) => setTyped(currentTarget.value)} />
+      </Field>
+      <ErrorNote error={error} />
+      <button type="submit" class="danger" disabled={isBusy || typed !== at.collection}>
+        Delete the collection
+      </button>
+    </form>
+  );
+}

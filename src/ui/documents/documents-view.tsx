@@ -1,0 +1,117 @@
+// The documents of a collection: a list of any length, uploads, and the document that is chosen beside it.
+// A view; it takes files that are dropped anywhere on it, and is loaded again when documents come or go.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { DocumentSummary } from '../../contract/resources.js';
+import { ErrorNote } from '../parts/error-note.tsx';
+import { usePages, type Pages } from '../parts/pages.js';
+import { Rows } from '../parts/rows.tsx';
+import { count, counted, moment } from '../parts/words.js';
+import { listDocuments, type At } from '../server/api.js';
+import { useHappening } from '../state/follow.js';
+import { go, place, there } from '../state/place.js';
+import { AddText } from './add-text.tsx';
+import { DocumentPane } from './document-pane.tsx';
+import { DropZone, FileButton, UploadList } from './drop-zone.tsx';
+
+const PAGE_DOCUMENTS = 500;
+/** What the server gives at a time at most. */
+const PAGE_DOCUMENTS_MAX = 10_000;
+const ROW_PX = 36;
+/** Documents that come in quick succession are shown together. */
+const RELOAD_MS = 800;
+
+export function DocumentsView(at: At) {
+  const { tenant, collection } = at;
+  const pages = usePages<DocumentSummary>(`${tenant}/${collection}`, async (cursor, signal, lengthBefore) => {
+    const limit = Math.min(PAGE_DOCUMENTS_MAX, Math.max(PAGE_DOCUMENTS, lengthBefore));
+    const { documents, next_cursor: next } = await listDocuments(at, limit, cursor, signal);
+    return { entries: documents, next };
+  });
+  const reloadSoon = useSoon(pages.reload);
+  useHappening(({ type }) => (type === 'ingest' || type === 'delete' || type === 'reset') && reloadSoon());
+  const { document: docid } = place.value.params;
+  return (
+    <DropZone at={at}>
+      <Toolbar at={at} />
+      <UploadList at={at} onDone={reloadSoon} />
+      <ErrorNote error={pages.error} />
+      <div class={docid === undefined ? 'panes' : 'panes two'}>
+        <DocumentList pages={pages} />
+        {docid !== undefined && <DocumentPane key={docid} at={at} docid={docid} onDeleted={pages.reload} />}
+      </div>
+    </DropZone>
+  );
+}
+
+/** Once for all that is asked for in the time. */
+function useSoon(work: () => void): () => void {
+  const timer = useRef<ReturnType<typeof setTimeout>>();
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return () => {
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined;
+      work();
+    }, RELOAD_MS);
+  };
+}
+
+function Toolbar({ at }: { at: At }) {
+  const [isAdding, setIsAdding] = useState(false);
+  const openById = (event: SubmitEvent) => {
+    event.preventDefault();
+    const docid = new FormData(event.currentTarget as HTMLFormElement).get('docid');
+    if (typeof docid === 'string' && docid) go({ view: 'documents', params: { document: docid } });
+  };
+  return (
+    <div class="tools">
+      <FileButton at={at} />
+      <button type="button" onClick={() => setIsAdding(true)}>
+        Add a text
+      </button>
+      <span class="faint">or drop files anywhere here</span>
+      <span class="grow" />
+      <form onSubmit={openById}>
+        <input name="docid" placeholder="Open by document id" aria-label="Open by document id" spellcheck={false} />
+      </form>
+      {isAdding && <AddText at={at} onClose={() => setIsAdding(false)} onAdded={(docid) => (setIsAdding(false), go({ params: { document: docid } }))} />}
+    </div>
+  );
+}
+
+function DocumentList({ pages: { entries, isLoading, isWhole, more } }: { pages: Pages<DocumentSummary> }) {
+  const chosen = place.value.params.document;
+  if (entries.length === 0) return isLoading ? <p class="faint">Loading …</p> : <Nothing />;
+  return (
+    <section>
+      <p class="faint">
+        {counted(entries.length, 'document')}
+        {!isWhole && ', more below'}
+      </p>
+      <Rows
+        label="Documents"
+        columns={['Document', 'Chunks', 'Version', 'Ingested']}
+        entries={entries}
+        rowHeight={ROW_PX}
+        isChosen={({ docid }) => docid === chosen}
+        onEnd={more}
+        cellsOf={cellsOf}
+      />
+    </section>
+  );
+}
+
+function cellsOf({ docid, chunk_count: chunks, version, ingested_at: at }: DocumentSummary) {
+  return [<a data-entry href={there({ view: 'documents', params: { document: docid } })}>{docid}</a>, count(chunks), version, moment(at)];
+}
+
+function Nothing() {
+  return (
+    <div class="empty">
+      <h2>No documents yet</h2>
+      <p>Drop files here: text, Markdown, HTML, PDF, Office, CSV, e-books, mail. Each is cut into chunks, embedded and searchable when it is listed.</p>
+      <p class="faint">
+        From the command line: <code>npx sheaf ingest ~/notes --collection {place.value.collection}</code>
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+// A table of any length of which only the rows in sight are made (@tanstack/virtual-core). A row is a link or a button that fills its line.
+// Used by the documents and the query log; asks for more when the end comes near.
+import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useReducer, useRef } from 'preact/hooks';
+
+interface Props<T> {
+  readonly label: string;
+  readonly columns: readonly string[];
+  readonly entries: readonly T[];
+  readonly rowHeight: number;
+  /** As many cells as there are columns. */
+  readonly cellsOf: (entry: T) => readonly ComponentChildren[];
+  readonly isChosen?: (entry: T) => boolean;
+  /** Called again and again while the end is in sight. */
+  readonly onEnd?: () => void;
+}
+
+const END_ROWS = 20;
+const BORDERS_PX = 2;
+
+export function Rows<T>({ label, columns, entries, rowHeight, cellsOf, isChosen, onEnd }: Props<T>) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtual(scroller, entries.length, rowHeight);
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? -1;
+  useEffect(() => {
+    if (last >= entries.length - END_ROWS) onEnd?.();
+  }, [last, entries.length]);
+  return (
+    <div class="rows" role="table" aria-label={label} aria-rowcount={entries.length + 1} ref={scroller} style={{ height: `${virtual.getTotalSize() + rowHeight + BORDERS_PX}px` }}>
+      <div class="head" role="rowgroup">
+        <div class="row" role="row">{columns.map((name) => <span role="columnheader">{name}</span>)}</div>
+      </div>
+      <div class="body" role="rowgroup" style={{ height: `${virtual.getTotalSize()}px` }}>
+        {items.map(({ index, start }) => (
+          <div key={index} role="row" aria-rowindex={index + 2} class={`row${isChosen?.(entries[index] as T) ? ' chosen' : ''}`} style={{ transform: `translateY(${start}px)` }}>
+            {cellsOf(entries[index] as T).map((cell) => <span role="cell">{cell}</span>)}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function useVirtual(scroller: { current: HTMLDivElement | null }, length: number, rowHeight: number): Virtualizer<HTMLDivElement, HTMLDivElement> {
+  const [, redraw] = useReducer((turn: number) => turn + 1, 0);
+  const options = {
+    count: length,
+    overscan: 8,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    scrollToFn: elementScroll,
+    observeElementRect,
+    observeElementOffset,
+    onChange: () => redraw(undefined),
+  };
+  const held = useRef<Virtualizer<HTMLDivElement, HTMLDivElement>>();
+  held.current ??= new Virtualizer<HTMLDivElement, HTMLDivElement>(options);
+  held.current.setOptions(options);
+  useEffect(() => held.current?._didMount(), []);
+  useEffect(() => held.current?._willUpdate());
+  return held.current;
+}

@@ -1,0 +1,40 @@
+// Where the user is, as the part of the address behind #: `#/tenant/collection/view?name=value`. So every view can be linked to, and the
+// browser's buttons work. Pure; state/place.ts keeps the present one.
+
+export const VIEWS = ['documents', 'search', 'compare', 'queries', 'reindex', 'map', 'settings'] as const;
+export type View = (typeof VIEWS)[number];
+
+export interface Place {
+  readonly tenant: string;
+  /** Absent: the overview. */
+  readonly collection?: string;
+  readonly view: View;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+const TENANT_DEFAULT = 'default';
+
+export function parsePlace(hash: string): Place {
+  const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?', 2);
+  const [tenant, collection, view] = path.split('/').map(decoded);
+  return {
+    tenant: tenant || TENANT_DEFAULT,
+    ...(collection && { collection }),
+    view: VIEWS.find((known) => known === view) ?? 'documents',
+    params: Object.fromEntries(new URLSearchParams(query)),
+  };
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+export function hrefOf({ tenant, collection, view, params }: Place): string {
+  const path = [tenant, ...(collection === undefined ? [] : [collection, view])].map(encodeURIComponent).join('/');
+  const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== '')).toString();
+  return `#/${path}${query && `?${query}`}`;
+}

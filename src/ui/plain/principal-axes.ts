@@ -1,0 +1,73 @@
+// The two directions in which vectors differ most (principal components), by power iteration, without ever making the covariance matrix:
+// for a picture, a thousand vectors of some hundred numbers take some tens of milliseconds. Pure.
+
+export interface Plane {
+  /** Places of the vectors on the two axes, one after the other: x, y. */
+  readonly points: Float32Array;
+  /** Share of the variance that each axis shows. */
+  readonly shares: readonly [number, number];
+}
+
+const ROUNDS = 40;
+const AXES = 2;
+
+/** `rows` has vectors of `dim` numbers one after the other; it is centred in place. */
+export function principalPlane(rows: Float32Array, dim: number): Plane {
+  const length = rows.length / dim;
+  const points = new Float32Array(length * AXES);
+  const total = centre(rows, dim);
+  const found: Float64Array[] = [];
+  const shares: [number, number] = [0, 0];
+  for (let axis = 0; axis < Math.min(AXES, dim); axis++) {
+    const direction = strongest(rows, dim, found);
+    found.push(direction);
+    let variance = 0;
+    for (let i = 0; i < length; i++) {
+      const place = dot(rows, i * dim, direction);
+      points[i * AXES + axis] = place;
+      variance += place * place;
+    }
+    shares[axis] = total === 0 ? 0 : variance / total;
+  }
+  return { points, shares };
+}
+
+/** Takes the mean away; the sum of squares that is left. */
+function centre(rows: Float32Array, dim: number): number {
+  const length = rows.length / dim;
+  const mean = new Float64Array(dim);
+  for (let i = 0; i < rows.length; i++) mean[i % dim] = (mean[i % dim] as number) + (rows[i] as number) / length;
+  let total = 0;
+  for (let i = 0; i < rows.length; i++) {
+    const value = (rows[i] as number) - (mean[i % dim] as number);
+    rows[i] = value;
+    total += value * value;
+  }
+  return total;
+}
+
+/** The direction of most variance at right angles to those before. The start is the same each time, so the picture is too. */
+function strongest(rows: Float32Array, dim: number, before: readonly Float64Array[]): Float64Array {
+  let direction: Float64Array = Float64Array.from({ length: dim }, (_, i) => Math.sin(i + 1 + before.length));
+  for (let round = 0; round < ROUNDS; round++) {
+    const next = new Float64Array(dim);
+    for (let at = 0; at < rows.length; at += dim) {
+      const place = dot(rows, at, direction);
+      for (let j = 0; j < dim; j++) next[j] = (next[j] as number) + place * (rows[at + j] as number);
+    }
+    for (const other of before) {
+      const along = next.reduce((sum, value, j) => sum + value * (other[j] as number), 0);
+      for (let j = 0; j < dim; j++) next[j] = (next[j] as number) - along * (other[j] as number);
+    }
+    const norm = Math.sqrt(next.reduce((sum, value) => sum + value * value, 0));
+    if (norm === 0) return next;
+    direction = next.map((value) => value / norm);
+  }
+  return direction;
+}
+
+function dot(rows: Float32Array, at: number, direction: Float64Array): number {
+  let sum = 0;
+  for (let j = 0; j < direction.length; j++) sum += (rows[at + j] as number) * (direction[j] as number);
+  return sum;
+}

@@ -1,0 +1,79 @@
+// One query searched in two ways, side by side: what both find, what has moved, and what it costs.
+// A view; both ways stand in the address, with `a.` and `b.` before their names.
+import { useEffect, useState } from 'preact/hooks';
+import type { SearchAnswer } from '../../contract/api/search.js';
+import { ErrorNote } from '../parts/error-note.tsx';
+import { useLoaded } from '../parts/loaded.js';
+import { rankDiff, type RankDiff } from '../plain/rank-diff.js';
+import { bodyOf, paramsOf, settingsOf, type Settings } from '../plain/search-settings.js';
+import { search, type At } from '../server/api.js';
+import type { Told } from '../server/call.js';
+import { go, place } from '../state/place.js';
+import { DiffSummary } from './diff-summary.tsx';
+import { HitList } from './hit-list.tsx';
+import { SettingsForm } from './settings-form.tsx';
+import { Waterfall } from './waterfall.tsx';
+
+type Sides = readonly [Settings, Settings];
+
+export function CompareView(at: At) {
+  const { q = '' } = place.value.params;
+  const asked = sidesOf(place.value.params);
+  const [form, setForm] = useState({ q, sides: asked });
+  const key = JSON.stringify([q, asked]);
+  useEffect(() => setForm({ q, sides: asked }), [key]);
+  const { value, error } = useLoaded(`${at.tenant}/${at.collection}/${key}`, async (signal) => (q.trim() ? bothOf(at, q, asked, signal) : undefined));
+  const [a, b] = form.sides;
+  return (
+    <form role="search" onSubmit={(event) => (event.preventDefault(), go({ view: 'compare', params: paramsOfBoth(form.q, form.sides) }))}>
+      <div class="tools">
+        <input type="search" class="query" data-query autofocus placeholder="What do you look for?" aria-label="Query" value={form.q} onInput={({ currentTarget }) => setForm({ ...form, q: currentTarget.value })} />
+        <button type="submit" class="main">Compare</button>
+      </div>
+      <ErrorNote error={error} />
+      {value && <DiffSummary a={idsOf(value[0])} b={idsOf(value[1])} aMs={value[0].latency_ms} bMs={value[1].latency_ms} />}
+      <div class="sides">
+        <Side name="A" settings={a} onChange={(change) => setForm({ ...form, sides: [{ ...a, ...change }, b] })} answer={value?.[0]} diff={value && rankDiff(idsOf(value[0]), idsOf(value[1]))} query={q} />
+        <Side name="B" settings={b} onChange={(change) => setForm({ ...form, sides: [a, { ...b, ...change }] })} answer={value?.[1]} diff={value && rankDiff(idsOf(value[1]), idsOf(value[0]))} query={q} />
+      </div>
+    </form>
+  );
+}
+
+/** Where nothing is said, hybrid stands against the mode of the collection. */
+function sidesOf(params: Readonly<Record<string, string>>): Sides {
+  const isNew = !Object.keys(params).some((name) => name.startsWith('a.') || name.startsWith('b.'));
+  return [settingsOf(params, 'a.'), { ...settingsOf(params, 'b.'), ...(isNew && { mode: 'hybrid' }) }];
+}
+
+const paramsOfBoth = (q: string, [a, b]: Sides): Record<string, string> => ({ ...paramsOf({ ...a, q: '' }, 'a.'), ...paramsOf({ ...b, q: '' }, 'b.'), 'a.k': a.k, q });
+
+/** One after the other, so that neither waits for the other. */
+async function bothOf(at: At, q: string, [a, b]: Sides, signal: AbortSignal): Promise<[Told<SearchAnswer>, Told<SearchAnswer>]> {
+  return [await search(at, bodyOf({ ...a, q }), signal), await search(at, bodyOf({ ...b, q }), signal)];
+}
+
+const idsOf = ({ matches }: SearchAnswer): string[] => matches.map(({ id }) => id);
+
+interface SideProps {
+  readonly name: string;
+  readonly settings: Settings;
+  readonly onChange: (change: Partial<Settings>) => void;
+  readonly answer: Told<SearchAnswer> | undefined;
+  readonly diff: RankDiff | undefined;
+  readonly query: string;
+}
+
+function Side({ name, settings, onChange, answer, diff, query }: SideProps) {
+  return (
+    <section class="card" aria-label={`Side ${name}`}>
+      <h2>{name}</h2>
+      <details class="fold" open={answer === undefined}>
+        <summary>{settings.mode || 'the collection’s mode'}, {settings.k} hits</summary>
+        <SettingsForm settings={settings} onChange={onChange} />
+      </details>
+      {answer && <Waterfall timing={answer.timing} serverMs={answer.latency_ms} roundMs={answer.round_ms} />}
+      {answer && <HitList hits={answer.matches} query={query} diff={diff} />}
+    </section>
+  );
+}

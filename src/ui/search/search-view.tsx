@@ -1,0 +1,73 @@
+// The playground: a query, how to search, the hits, and where the time went. What is searched stands in the address.
+// A view.
+import { useEffect, useState } from 'preact/hooks';
+import type { SearchAnswer } from '../../contract/api/search.js';
+import { ErrorNote } from '../parts/error-note.tsx';
+import { useLoaded } from '../parts/loaded.js';
+import { counted, ms } from '../parts/words.js';
+import { bodyOf, paramsOf, settingsOf, type Settings } from '../plain/search-settings.js';
+import { search, type At } from '../server/api.js';
+import type { Told } from '../server/call.js';
+import { go, place, there } from '../state/place.js';
+import { Suggestions } from '../demo/suggestions.tsx';
+import { HitList } from './hit-list.tsx';
+import { SettingsForm } from './settings-form.tsx';
+import { Waterfall } from './waterfall.tsx';
+
+export function SearchView(at: At) {
+  const asked = settingsOf(place.value.params);
+  const [form, setForm] = useState(asked);
+  const key = JSON.stringify(asked);
+  useEffect(() => setForm(asked), [key]);
+  const run = (settings: Settings) => go({ view: 'search', params: paramsOf(settings) });
+  const { value, error, isLoading, reload } = useLoaded(`${at.tenant}/${at.collection}/${key}`, async (signal) => (asked.q.trim() ? search(at, bodyOf(asked), signal) : undefined));
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (JSON.stringify(form) === key) reload();
+    else run(form);
+  };
+  return (
+    <form class="playground" role="search" onSubmit={submit}>
+      <QueryLine form={form} onChange={(q) => setForm({ ...form, q })} />
+      <SettingsForm settings={form} onChange={(change) => setForm({ ...form, ...change })} />
+      <section class="results" aria-live="polite" aria-busy={isLoading}>
+        <ErrorNote error={error} />
+        {value ? <Results answer={value} query={asked.q} /> : <Suggestions at={at} onChoice={(settings) => run({ ...form, ...settings })} />}
+      </section>
+    </form>
+  );
+}
+
+function QueryLine({ form, onChange }: { form: Settings; onChange: (q: string) => void }) {
+  return (
+    <div class="tools">
+      <input type="search" class="query" data-query autofocus placeholder="What do you look for?" aria-label="Query" value={form.q} onInput={({ currentTarget }) => onChange(currentTarget.value)} />
+      <button type="submit" class="main">
+        Search
+      </button>
+      <a class="button" href={there({ view: 'compare', params: { ...paramsOf({ ...form, q: '' }, 'a.'), q: form.q } })}>
+        Compare
+      </a>
+    </div>
+  );
+}
+
+function Results({ answer: { matches, mode, degraded, query_id: queryId, timing, latency_ms: serverMs, round_ms: roundMs }, query }: { answer: Told<SearchAnswer>; query: string }) {
+  return (
+    <>
+      <p class="faint">
+        {counted(matches.length, 'hit')} · {mode ?? 'vector'} · {ms(serverMs)} on the server
+        {queryId && (
+          <>
+            {' · '}
+            <a href={there({ view: 'queries', params: { query: queryId } })}>in the log</a>
+          </>
+        )}
+      </p>
+      {degraded && <p class="note bad">The embedder did not answer: these are ranked by words alone.</p>}
+      <Waterfall timing={timing} serverMs={serverMs} roundMs={roundMs} />
+      {matches.length === 0 && <p class="empty">Nothing fits. Loosen the filters, or see under Documents whether there is anything.</p>}
+      <HitList hits={matches} query={query} />
+    </>
+  );
+}

@@ -1,0 +1,61 @@
+// Follows what happens to a collection: its events, over a stream that is taken up again where it broke off.
+// One stream a page, of the collection that is open (shell/app.tsx); views listen by `useHappening`.
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { open } from '../server/call.js';
+import { pathOf, type At } from '../server/api.js';
+import { EventLines } from '../server/event-lines.js';
+
+export interface Happening {
+  /** `job`, `ingest`, `delete`, `collection`; `reset`: some were missed. */
+  readonly type: string;
+  readonly data: Record<string, unknown>;
+}
+
+const RETRY_MS = 3000;
+
+/** Whether the stream stands. */
+export const isLive = signal(false);
+const listeners = new Set<(happening: Happening) => void>();
+
+/** Calls `hear` with what happens to the open collection while the component is shown. */
+export function useHappening(hear: (happening: Happening) => void): void {
+  useEffect(() => {
+    listeners.add(hear);
+    return () => void listeners.delete(hear);
+  });
+}
+
+/** Until `signal` is aborted. A refusal ends it: the views go on without. */
+export async function follow(at: At, signal: AbortSignal): Promise<void> {
+  let lastId = '';
+  while (!signal.aborted) {
+    try {
+      const response = await open(pathOf(at, 'events'), { signal }, lastId ? { 'last-event-id': lastId } : {});
+      isLive.value = true;
+      lastId = await readAll(response, lastId);
+    } catch (error) {
+      if (signal.aborted || (error as { status?: number }).status !== undefined) break;
+    } finally {
+      isLive.value = false;
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+async function readAll(response: Response, since: string): Promise<string> {
+  let lastId = since;
+  const lines = new EventLines();
+  const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+  try {
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      for (const { id, type, data } of lines.take(piece.value)) {
+        lastId = id || lastId;
+        for (const hear of listeners) hear({ type, data: JSON.parse(data) as Record<string, unknown> });
+      }
+    }
+  } catch {
+    // The connection broke: it is taken up where it was.
+  }
+  return lastId;
+}

@@ -1,0 +1,40 @@
+// What the page keeps beside its address: the key, for this session of the browser's tab alone, and light or dark, for good.
+// Read by whatever calls the server, and by the bar at the top.
+import { signal } from '@preact/signals';
+
+const KEY = 'sheaf.key';
+const THEME = 'sheaf.theme';
+
+export const THEMES = ['system', 'light', 'dark'] as const;
+export type Theme = (typeof THEMES)[number];
+
+/** '' for none. */
+export const apiKey = signal(sessionStorage.getItem(KEY) ?? '');
+/** Whether the dialog for it is open. */
+export const asksForKey = signal(false);
+export const theme = signal<Theme>(THEMES.find((known) => known === localStorage.getItem(THEME)) ?? 'system');
+
+/** What is drawn on a canvas has to be drawn again when it changes. */
+const systemDark = matchMedia('(prefers-color-scheme: dark)');
+export const isSystemDark = signal(systemDark.matches);
+systemDark.addEventListener('change', () => (isSystemDark.value = systemDark.matches));
+
+export function useKey(key: string): void {
+  if (key) sessionStorage.setItem(KEY, key);
+  else sessionStorage.removeItem(KEY);
+  apiKey.value = key;
+}
+
+export function useTheme(next: Theme): void {
+  localStorage.setItem(THEME, next);
+  theme.value = next;
+  showTheme();
+}
+
+export function showTheme(): void {
+  const { dataset } = document.documentElement;
+  if (theme.value === 'system') delete dataset.theme;
+  else dataset.theme = theme.value;
+}
+
+export const nextTheme = (): Theme => THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] as Theme;

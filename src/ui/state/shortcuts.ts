@@ -1,0 +1,68 @@
+// The keys of the keyboard that the console knows: one listener for the page. `g` and a letter go to a view; a key pressed in a field is
+// the field's. The table is shown by shell/help.tsx.
+import { signal } from '@preact/signals';
+import type { View } from '../plain/address.js';
+import { go, place } from './place.js';
+import { asksForKey, nextTheme, useTheme } from './session.js';
+
+export const showsHelp = signal(false);
+
+const VIEW_KEYS: Readonly<Record<string, View>> = { d: 'documents', s: 'search', c: 'compare', q: 'queries', r: 'reindex', m: 'map', t: 'settings' };
+const SECOND_KEY_MS = 1200;
+
+export const SHORTCUTS: readonly (readonly [string, string])[] = [
+  ['/', 'search: to the field for the query'],
+  ['j  k', 'next and previous hit, document or query'],
+  ['Enter', 'open what is chosen'],
+  ['g d  g s  g c', 'documents, search, compare'],
+  ['g q  g r  g m  g t', 'query log, reindex, map, settings'],
+  ['g h', 'overview'],
+  ['n', 'new collection'],
+  ['t', 'light, dark, or as the system has it'],
+  ['K', 'enter a key'],
+  ['?', 'this list'],
+  ['Esc', 'close a dialog'],
+];
+
+export function listenToKeys(): void {
+  let gPressedAtMs = -Infinity;
+  addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || document.querySelector('dialog[open]')) return;
+    const isSecond = performance.now() - gPressedAtMs < SECOND_KEY_MS;
+    gPressedAtMs = event.key === 'g' && !isSecond ? performance.now() : -Infinity;
+    if (isSecond ? goTo(event.key) : act(event.key)) event.preventDefault();
+  });
+}
+
+const isTyping = (target: EventTarget | null): boolean => target instanceof HTMLElement && target.closest('input:not([type=checkbox]):not([type=range]), textarea, select') !== null;
+
+function goTo(key: string): boolean {
+  const view = VIEW_KEYS[key];
+  if (key === 'h') location.hash = `#/${encodeURIComponent(place.value.tenant)}`;
+  else if (view && place.value.collection) go({ view });
+  return true;
+}
+
+function act(key: string): boolean {
+  if (key === '?') showsHelp.value = true;
+  else if (key === 't') useTheme(nextTheme());
+  else if (key === 'K') asksForKey.value = true;
+  else if (key === 'n') document.querySelector<HTMLElement>('[data-new-collection]')?.click();
+  else if (key === '/') toQuery();
+  else if (key === 'j' || key === 'k') step(key === 'j' ? 1 : -1);
+  else return false;
+  return true;
+}
+
+function toQuery(): void {
+  const field = document.querySelector<HTMLInputElement>('[data-query]');
+  if (field) field.select();
+  else if (place.value.collection) go({ view: 'search' });
+}
+
+/** Moves the focus among the entries of the list that is shown. */
+function step(by: number): void {
+  const entries = [...document.querySelectorAll<HTMLElement>('[data-entry]')];
+  const at = entries.indexOf(document.activeElement as HTMLElement);
+  entries[at < 0 ? 0 : Math.min(entries.length - 1, Math.max(0, at + by))]?.focus();
+}
