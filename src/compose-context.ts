@@ -8,9 +8,11 @@ import { QUERY_LOG_BYTES_MAX, QUERY_LOG_WAITING_BYTES_MAX } from './contract/lim
 import type { CollectionId } from './contract/ids.js';
 import type { SharedShards } from './contract/messages.js';
 import { logIdOf, type Collection } from './contract/resources.js';
+import { SharedMeters } from './contract/shared-meters.js';
 import { ArchivePool } from './pool/archive-pool.js';
 import { BatchPool } from './pool/batch-pool.js';
 import { LogPool } from './pool/log-pool.js';
+import { PoolMeters } from './pool/pool-meters.js';
 import { Quarantine } from './pool/quarantine.js';
 import { SearchPool } from './pool/search-pool.js';
 import { ShardPool } from './pool/shard-pool.js';
@@ -30,25 +32,34 @@ import { UnderWay } from './service/under-way.js';
 import { createRegistry } from './tenancy.js';
 import { ChunkLedger } from './tenants/chunk-ledger.js';
 
+/** What the pools have in common that work on the shards. */
+interface PoolCommons {
+  shared: SharedShards;
+  quarantine: Quarantine;
+  log: Log;
+  meters: PoolMeters;
+}
+
 /** `path`: the data directory, which has `shardCount` shards. */
 export function createContext(config: Config, log: Log, path: string, shardCount: number): Context {
   const catalog = new Catalog(config.search.language);
   const staged = new StagedCollections(catalog);
-  const metrics = new Metrics();
+  const metrics = new Metrics(config.metrics.tenantLabels);
+  const poolMeters = new PoolMeters();
   const shared = createSharedShards(shardCount, path, config);
   const quarantine = createQuarantine(catalog, log);
   const context: Context = {
     catalog, staged,
     ...createRecords(config, path),
     quarantine,
-    shards: createShards(shared, quarantine, log, () => context),
-    ...createSearches(config, log, shared, quarantine, () => context),
-    ...createEmbedders(config, log, (call) => metrics.embedders.called(call)),
-    batch: new BatchPool(config.threads.batch, config.parsing, log),
+    shards: createShards({ shared, quarantine, log, meters: poolMeters }, () => context),
+    ...createSearches(config, { shared, quarantine, log, meters: poolMeters }, () => context),
+    ...createEmbedders(config, log, (call) => metrics.embedders.called(call), poolMeters),
+    batch: new BatchPool(config.threads.batch, config.parsing, log, poolMeters),
     archives: new ArchivePool(path, log),
-    queryLog: createQueryLog(config, log, path, catalog, staged),
+    queryLog: createQueryLog(config, { log, path, pools: poolMeters, meters: shared.meters }, catalog, staged),
     ...createRecall(config, log, () => context),
-    metrics, log, nowMs: Date.now,
+    metrics, poolMeters, sharedMeters: SharedMeters.over(shared.meters), memories: shared.memories, log, nowMs: Date.now,
     ...settingsOf(config),
   };
   return context;
@@ -84,11 +95,9 @@ function createQuarantine(catalog: Catalog, log: Log): Quarantine {
 }
 
 /** The context it works in comes to be after it. */
-function createShards(shared: SharedShards, quarantine: Quarantine, log: Log, context: () => Context): ShardPool {
+function createShards(common: PoolCommons, context: () => Context): ShardPool {
   return new ShardPool({
-    shared,
-    quarantine,
-    log,
+    ...common,
     open: (shard) => openShard(context(), shard),
     opened: (shard) => afterOpening(context(), shard),
     tenantOf: (id) => (context().catalog.findById(id) ?? context().staged.find(id)?.collection)?.tenant,
@@ -96,9 +105,9 @@ function createShards(shared: SharedShards, quarantine: Quarantine, log: Log, co
 }
 
 /** An owner looks after its memory when it is asked anything. */
-function createSearches({ search: { threads, hitCacheBytes } }: Config, log: Log, shared: SharedShards, quarantine: Quarantine, context: () => Context): Pick<Context, 'searches' | 'fanOut'> {
+function createSearches({ search: { threads, hitCacheBytes } }: Config, common: PoolCommons, context: () => Context): Pick<Context, 'searches' | 'fanOut'> {
   const died = (): void => void Promise.allSettled(context().shards.askAll('counts', { collections: [] }));
-  return { searches: new SearchPool({ threads, shared, hitCacheBytes, log, died, quarantine }), fanOut: new FanOut() };
+  return { searches: new SearchPool({ ...common, threads, hitCacheBytes, died }), fanOut: new FanOut() };
 }
 
 /** The context it works in comes to be after it. */
@@ -115,8 +124,8 @@ function createRecall({ search: { recallSampleS } }: Config, log: Log, context: 
 }
 
 /** It is tidied from when the catalog tells which collections there are. */
-function createQueryLog({ queryLog: { enabled, entriesMax, ageDaysMax } }: Config, log: Log, path: string, catalog: Catalog, staged: StagedCollections): QueryLog {
-  const pool = new LogPool(join(path, 'query-log'), { entriesMax, bytesMax: QUERY_LOG_BYTES_MAX }, log);
+function createQueryLog({ queryLog: { enabled, entriesMax, ageDaysMax } }: Config, { log, path, pools, meters }: { log: Log; path: string; pools: PoolMeters; meters: SharedArrayBuffer }, catalog: Catalog, staged: StagedCollections): QueryLog {
+  const pool = new LogPool(join(path, 'query-log'), { entriesMax, bytesMax: QUERY_LOG_BYTES_MAX }, log, pools, meters);
   const queryLog = new QueryLog({ pool, enabled, ageDaysMax, waitingBytesMax: QUERY_LOG_WAITING_BYTES_MAX, log, nowMs: Date.now });
   const logged = (): Iterable<Collection> => [...catalog.all(), ...Array.from(staged.all(), ({ collection }) => collection)];
   void catalog.whenLoaded.then(() => queryLog.start(catalog.isWhole ? Array.from(logged(), logIdOf) : undefined));

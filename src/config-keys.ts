@@ -95,6 +95,15 @@ export const CONFIG_KEYS: readonly ConfigKey[] = [
   { path: 'threads.embed_queries', type: integer(1, 256), fallback: Math.min(2, cores), fallbackText: '2; without an ONNX model a quarter of the cores', meaning: 'Embed workers for the texts of searches. Each holds every local model.' },
   { path: 'threads.batch', type: integer(1, 256), fallback: Math.max(1, Math.floor(cores / 4)), fallbackText: 'a quarter of the cores, at least 1', meaning: 'Batch workers: so many for JSON and plain text, and as many for files that want a parser.' },
   { path: 'log.level', type: { kind: 'choice', of: ['debug', 'info', 'warn', 'error', 'silent'] }, fallback: 'info', meaning: 'What is logged, as JSON lines on standard error. `debug` has a line a request.' },
+  { path: 'log.request_share', type: { kind: 'number', min: 0, max: 1 }, fallback: 0, meaning: 'Share of the requests that have a line of level `info`: 0 for none, 1 for all. See [Observability](#observability).' },
+  { path: 'log.slow_ms', type: { kind: 'number', min: 0, max: 86_400_000 }, fallback: 1000, meaning: 'A request that takes longer always has a line, of level `warn`, with its phases; long ones by nature (archives, event streams) have none. 0 is never.' },
+  { path: 'metrics.tenant_labels', type: integer(0, 1000), fallback: 0, meaning: 'How many tenants have a label of their own in `sheaf_tenant_requests_total`; others count together. 0: no metric names a tenant.' },
+  { path: 'tracing.enabled', type: { kind: 'boolean' }, fallback: false, meaning: 'Whether requests are traced by OpenTelemetry. Without, its SDK is not even loaded.' },
+  { path: 'tracing.endpoint', type: text, fallback: 'http://127.0.0.1:4318/v1/traces', meaning: 'Where spans go, by OTLP over HTTP as JSON.' },
+  { path: 'tracing.service_name', type: text, fallback: 'sheaf', meaning: '`service.name` of the spans.' },
+  { path: 'tracing.sample_share', type: { kind: 'number', min: 0, max: 1 }, fallback: 0.1, meaning: 'Share of the requests that are traced, of those whose `traceparent` does not decide it.' },
+  { path: 'tracing.queue_max', type: integer(16, 1_000_000), fallback: 4096, meaning: 'Spans that wait to be sent; beyond that they are dropped.' },
+  { path: 'tracing.timeout_seconds', type: integer(1, 300), fallback: 10, meaning: 'How long a batch of spans may take to be sent.' },
 ];
 
 /** The environment variable of a key: `server.port` is SHEAF_SERVER__PORT. */

@@ -2,6 +2,7 @@
 // Called by config.ts at start.
 import { availableParallelism } from 'node:os';
 import { assembleLimits, assembleTenantLimits, type LimitsConfig } from './config-limits.js';
+import { assembleObservability, type ObservabilityConfig } from './config-observability.js';
 import { assembleSearch, type SearchConfig } from './config-search.js';
 import type { EmbedderInstance, RerankerInstance } from './contract/embedder.js';
 import type { Chunking } from './contract/resources.js';
@@ -15,7 +16,7 @@ const MODEL_THREADS_MAX = 4;
 /** Key of the instance that `embedder.model` makes. */
 export const MODEL_KEY = 'model';
 
-export interface Config {
+export interface Config extends ObservabilityConfig {
   dataDir: string;
   host: string;
   port: number;
@@ -38,7 +39,6 @@ export interface Config {
   embedder: EmbedderConfig;
   rerankers: RerankerInstance[];
   threads: { embed: EmbedThreads; batch: number };
-  logLevel: string;
 }
 
 /** Empty strings are absent. */
@@ -82,7 +82,7 @@ export function assemble(value: (path: string) => unknown, isGiven: (path: strin
     embedder: assembleEmbedder(value),
     rerankers: value('rerank.instances') as RerankerInstance[],
     threads: { embed: assembleEmbedThreads(number, isGiven, hasModel(value)), batch: number('threads.batch') },
-    logLevel: text('log.level'),
+    ...assembleObservability(text, number, flag),
   };
 }
 

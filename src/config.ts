@@ -94,7 +94,7 @@ const isMappings = (value: unknown): boolean => Array.isArray(value) && value.ev
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
 function checkedTogether(config: Config): Config {
-  const { chunking, auth, host, common, tls, embedder, search } = config;
+  const { chunking, auth, host, common, tls, embedder, search, tracing } = config;
   if (tls !== undefined) checkTlsFiles(tls);
   if (chunking.overlap > chunking.size / 4) throw new ConfigError(`chunking.overlap should be at most a quarter of chunking.size (${chunking.size})`);
   if (auth.mode === 'none' && !LOOPBACK.has(host)) {
@@ -103,6 +103,7 @@ function checkedTogether(config: Config): Config {
   if (search.fusion.weights.vector + search.fusion.weights.lexical === 0) throw new ConfigError('search.fusion.vector_weight and lexical_weight are both 0: one half has to be searched');
   checkDefault(embedder.default, embedder.instances);
   checkJwt(auth);
+  if (tracing.enabled && !URL.canParse(tracing.endpoint)) throw new ConfigError(`tracing.endpoint should be a URL, such as http://127.0.0.1:4318/v1/traces, not ${tracing.endpoint}`);
   if (auth.mode === 'none' && auth.keys.length > 0) throw new ConfigError('auth.keys are given, but auth.mode is none: set auth.mode to static');
   if (!isSlug(common.tenant) || !isSlug(common.collection)) throw new ConfigError('common.tenant and common.collection should be slugs: up to 128 of A-Z a-z 0-9 . _ -');
   return config;

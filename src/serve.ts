@@ -19,7 +19,7 @@ export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => voi
   const startedAtMs = performance.now();
   try {
     const config = readConfig(env);
-    const server = await startServer(config, createLogger(config.logLevel));
+    const server = await startServer(config, createLogger(config.log.level));
     const stopped = untilSignal(server);
     const hasStarted = await Promise.race([untilReady(server), stopped.then(() => false)]);
     if (hasStarted) print(banner(server, config, performance.now() - startedAtMs).join('\n'));
@@ -57,11 +57,14 @@ function banner({ port, dataDir, context }: RunningServer, { host, tls, auth: { 
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
   return [
     `Sheaf ${version} is ready at ${url} after ${(tookMs / 1000).toFixed(1)} s`,
+    `  console   ${url}/ui`,
     `  data      ${dataDir} (${context.shards.size} shards)`,
     `  embedder  ${embedderLabels(context.embedders.inventory()).join(', ')}`,
     `  auth      ${authMode}${authMode !== 'none' ? `: the admin key is auth.admin_key, or in ${dataDir}/admin.key` : ', loopback only'}`,
+    `  interface ${url}/docs, for agents ${url}/mcp`,
     `  try       curl -s${key} ${url}/v1/collections/default/docs/documents --json '{"text":"Captain Nemo commands the Nautilus."}'`,
     `            curl -s${key} "${url}/v1/collections/default/docs/search?q=submarine+captain"`,
+    '            or sheaf ingest FOLDER and sheaf search QUERY (in a checkout: npx sheaf); sheaf --help shows the rest',
   ];
 }
 

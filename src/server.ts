@@ -2,12 +2,14 @@
 // Called by the serve command and by tests; front thread.
 import { join } from 'node:path';
 import type { Log } from './base/log.js';
+import type { Tracer } from './base/trace.js';
 import { closeContext, createContext } from './compose-context.js';
 import type { Config } from './config-shape.js';
-import type { RequestEvent } from './http/options.js';
 import { createRoutes } from './http/routes.js';
-import { createHttpServer } from './http/server.js';
+import { withMcp } from './http/routes/mcp.js';
+import { createHttpServer, type HttpServer } from './http/server.js';
 import type { Context } from './service/context.js';
+import { createRecorder } from './request-log.js';
 import { openDataDirectory } from './store/data-dir.js';
 import { createDoor } from './tenancy.js';
 
@@ -23,15 +25,9 @@ export interface RunningServer {
 export async function startServer(config: Config, log: Log): Promise<RunningServer> {
   const directory = await openDataDirectory(config.dataDir, config.partitions);
   const context = createContext(config, log, directory.path, directory.shards);
-  const { fileBytesMax: documentBytesMax, ...limits } = config.limits;
-  const http = createHttpServer({
-    routes: createRoutes(context),
-    ...createDoor(config, context.tenants, log),
-    limits: { ...limits, documentBytesMax, temporaryDirectory: join(directory.path, 'tmp') },
-    tls: config.tls,
-    log: createRecorder(context, log),
-    onFault: (error, requestId) => log.error({ requestId, fault: error instanceof Error ? error.stack : String(error) }, 'a request failed'),
-  });
+  const tracer = config.tracing.enabled ? (await import('./tracer.js')).createTracer(config.tracing, log) : undefined;
+  const http = createDoorway(config, context, tracer, log, directory.path);
+  watchRequests(context, http);
   const close = (): Promise<void> => closeContext(context).finally(() => directory.release());
   const port = await http.listen(config.host, config.port).catch(async (error: unknown) => {
     await close();
@@ -41,14 +37,26 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
     // Whoever follows events would stay until the time is over.
     context.events.close();
     await http.drain(config.limits.drainTimeoutMs);
+    await tracer?.close();
     await close();
   };
   return { port, dataDir: directory.path, context, stop };
 }
 
-function createRecorder({ metrics }: Context, log: Log): (event: RequestEvent) => void {
-  return (event) => {
-    metrics.finished(event);
-    log.debug({ ...event }, 'request');
-  };
+function createDoorway(config: Config, context: Context, tracer: Tracer | undefined, log: Log, dataDir: string): HttpServer {
+  const { fileBytesMax: documentBytesMax, ...limits } = config.limits;
+  return createHttpServer({
+    routes: withMcp(createRoutes(context)),
+    ...createDoor(config, context.tenants, log),
+    limits: { ...limits, documentBytesMax, temporaryDirectory: join(dataDir, 'tmp') },
+    tls: config.tls,
+    log: createRecorder(context, config.log, log),
+    tracer,
+    onFault: (error, requestId) => log.error({ requestId, fault: error instanceof Error ? error.stack : String(error) }, 'a request failed'),
+  });
+}
+
+function watchRequests({ metrics }: Context, http: HttpServer): void {
+  metrics.watch('sheaf_requests_under_way', 'Requests whose reply is not out yet, or whose work goes on.', () => http.underWay);
+  metrics.watch('sheaf_request_bodies_bytes', 'Bytes of bodies in memory.', () => http.heldBytes);
 }

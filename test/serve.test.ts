@@ -16,7 +16,7 @@ test('prints where it serves, where the data lies, which embedder it uses and a 
   const dataDir = tempDirectory();
   const server = spawnServe({ SHEAF_DATA_DIR: dataDir });
   const url = await untilReady(server);
-  for (const part of [url, dataDir, 'builtin:static-minilm-512', 'curl']) assert.ok(server.output().includes(part), part);
+  for (const part of [url, dataDir, 'builtin:static-minilm-512', 'curl', `${url}/docs`, `${url}/mcp`]) assert.ok(server.output().includes(part), part);
   server.child.kill('SIGTERM');
   assert.equal(await server.ended, 0);
 });

@@ -43,12 +43,14 @@ test('ranks: src sees no workers and no tests, workers see only what is pure and
   found(imports('workers/shard/a.ts', '../embed/b.js'), /workers do not see each other/);
 });
 
-test('ranks: the client takes only types from the contract', () => {
+test('ranks: the client and the console take only types from the contract', () => {
   const client = (text: string): string[] => rankComplaints(plant({ 'src/client/a.ts': text }));
   found(client("import type { A } from '../contract/b.js'; import { type B } from '../contract/b.js';"));
   found(client("import { a } from '../contract/b.js';"), /use import type/);
   found(client("import { a, type B } from '../contract/b.js';"), /use import type/);
   found(client("import { a } from '../text/b.js';"), /rank 1/);
+  found(rankComplaints(plant({ 'src/ui/search/a.tsx': "import type { A } from '../../contract/b.js'; import { a } from '../../client/b.js';" })));
+  found(rankComplaints(plant({ 'src/ui/a.tsx': "import { a } from '../contract/b.js'; import { b } from '../http/b.js';" })), /the console takes only types/, /rank 2/);
 });
 
 test('cycles are found, of one file or many, and told once', () => {
@@ -66,6 +68,7 @@ test('libraries: at home only, declared only, one door', () => {
   found(complaints({ 'src/service/a.ts': "const busboy = require('@fastify/busboy');" }), /imports @fastify\/busboy/);
   found(complaints({ 'src/text/a.ts': "import x from 'left-pad/lib/x.js';" }), /imports left-pad, which package\.json does not name/);
   found(complaints({ 'src/text/a.ts': "import ts from 'typescript';", 'test/a.ts': "import ts from 'typescript';" }), /^src\/text\/a\.ts:1 imports typescript, .* under dependencies$/);
+  found(complaints({ 'src/ui/a.tsx': "import ts from 'typescript'; import x from 'left-pad';" }), /imports left-pad/);
   found(complaints({ 'src/http/a.ts': "import 'uWebSockets.js';", 'src/http/b.ts': "import 'uWebSockets.js';" }), /is imported by src\/http\/a\.ts and src\/http\/b\.ts/);
 });
 

@@ -33,7 +33,7 @@ export function startPool(spec: EmbedderSpec, workers: number): LoadEmbedder {
   const pool = new EmbedPool({ threads: { queries: 1, documents: workers, queryModel: workers, documentModel: 1 }, embedders: [spec], rerankers: [], log: QUIET });
   return {
     passages: (texts, progress) => embedAll(pool, spec.key, texts, progress),
-    queries: (texts) => Promise.all(texts.map((text) => pool.embedQuery(spec.key, text))),
+    queries: (texts) => Promise.all(texts.map((text) => pool.embedQuery(spec.key, { text }))),
     close: () => pool.close(),
   };
 }

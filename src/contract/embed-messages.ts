@@ -17,6 +17,15 @@ export interface EmbedWorkerStart {
   rerankers: RerankerSpec[];
   /** Threads that one run of a model may use. */
   modelThreads: number;
+  /** Of EndpointMeter: the embedders in their order, then the rerankers. */
+  meters: SharedArrayBuffer;
+}
+
+/** The text of a search. */
+export interface QueryText {
+  text: string;
+  /** Of its request, where it is traced. */
+  traceparent?: string;
 }
 
 export interface EmbedQueries {
@@ -24,6 +33,8 @@ export interface EmbedQueries {
   /** Key of the embedder. */
   embedder: string;
   texts: string[];
+  /** Of the first of them that is traced: for the call of another machine. */
+  traceparent?: string;
 }
 
 /** A row for each text. */
@@ -40,6 +51,8 @@ export interface DocumentTexts {
   vectors?: Float32Array;
   /** 1 for each row that has its vector already though its chunk has a text. */
   given?: Uint8Array;
+  /** Of the request they came with, where it is traced. */
+  traceparent?: string;
 }
 
 export interface EmbedDocuments extends DocumentTexts {
@@ -66,6 +79,8 @@ export interface RerankTexts {
   reranker: string;
   query: string;
   texts: string[];
+  /** Of the request that asks, where it is traced. */
+  traceparent?: string;
 }
 
 /** How well each text answers the query; higher is better. */

@@ -26,6 +26,11 @@ export const RECALL_LOG_ENTRIES_MAX = 2000;
 export const RECALL_PAGE_VECTORS = 64;
 export const RECALL_PAGE_BYTES = 4 * 1024 * 1024;
 
+/** Of one sample of stored vectors: how many, and their components together, each a byte. */
+export const VECTOR_SAMPLE_DEFAULT = 500;
+export const VECTOR_SAMPLE_MAX = 2000;
+export const VECTOR_SAMPLE_COMPONENTS_MAX = 2 * 1024 * 1024;
+
 export const DIM_MAX = 65_536;
 export const DISPLAY_NAME_CHARACTERS_MAX = 120;
 

@@ -7,7 +7,7 @@ import type { CollectionId, DocId } from './ids.js';
 import type { Language } from './language.js';
 import type { Precision } from './precision.js';
 import type { PackedDocuments } from './prepared-document.js';
-import type { ChunkDetail, DocumentDetail, MemoryUse, Walks } from './resources.js';
+import type { ChunkDetail, DocumentDetail, LinkingState, MemoryUse, Walks } from './resources.js';
 
 /** What a shard must know of a collection to work on its part of it. */
 export interface CollectionRef {
@@ -88,11 +88,12 @@ export interface ShardCommands extends CatalogCommands {
   deleteDocument: { request: { collection: CollectionRef; docid: DocId; twins?: CollectionRef[] }; answer: { chunks: number } };
   dropCollection: { request: { collection: CollectionId }; answer: null };
   counts: { request: { collections: CollectionId[] }; answer: ShardCounts[] };
-  /** What the shard's memory holds of a collection. */
   memory: { request: { collection: CollectionId }; answer: MemoryUse };
   walks: { request: { collection: CollectionId; k: number; chunks: number }; answer: Walks };
-  /** Over all collections but some. */
-  totals: { request: { without: CollectionId[] }; answer: ShardCounts };
+  /** How far the graph of the shard's part is, which is brought into memory for it; null while that takes: ask again. Refused with `storage_full` where memory has no room for it. */
+  linking: { request: { collection: CollectionRef }; answer: LinkingState | null };
+  /** Over all collections but some; and what is in use of the shard's memory. */
+  totals: { request: { without: CollectionId[] }; answer: ShardCounts & { memoryBytes: number } };
   /** Documents behind `after` in the order of their keys (store/keys). Fewer than `max` where the page would grow too large. */
   listDocuments: { request: { collection: CollectionId; after: string | undefined; max: number }; answer: DocumentPage };
   getDocument: { request: { collection: CollectionId; docid: string }; answer: DocumentDetail | null };
@@ -139,6 +140,8 @@ export interface SharedShards {
   /** Where each of these ends. */
   arenaPagesMax: number;
   directory: string;
+  /** Of SharedMeters: what the workers count. */
+  meters: SharedArrayBuffer;
   /** A small part that is not used for so long leaves the memory; 0 for never. */
   idleSeconds: number; checkpointMs: number;
 }

@@ -95,4 +95,6 @@ export interface LogWorkerStart {
   bounds: LogBounds;
   /** One word: how many workers have had the store. */
   openings: SharedArrayBuffer;
+  /** Of SharedMeters: what the workers count. */
+  meters: SharedArrayBuffer;
 }

@@ -58,6 +58,15 @@ export interface Walks {
   isSettled: boolean;
 }
 
+/** How far the graph of a collection is in a shard. */
+export interface LinkingState {
+  rows: number;
+  /** Rows that wait for links; searches scan them meanwhile. */
+  unlinked: number;
+  /** Whether codes are being made, or recall is being checked. */
+  isTended: boolean;
+}
+
 /** Bytes of the shards' memory that a collection takes. */
 export interface MemoryUse {
   /** Vectors, at the precision of the collection. */
@@ -101,6 +110,13 @@ export interface ChunkDetail extends ChunkSummary {
 }
 
 /** All in ms. */
+/** Of a document, or of a part of a batch. */
+export interface IngestTiming {
+  prepare_ms?: number;
+  embed_ms?: number;
+  store_ms?: number;
+}
+
 export interface SearchTiming {
   embed_ms: number;
   filter_ms: number;

@@ -3,7 +3,7 @@
 import type { Log } from '../base/log.js';
 import type { EmbedderInventory } from '../contract/api/tenants.js';
 import type { EmbedderInstance } from '../contract/embedder.js';
-import type { DocumentTexts, EmbeddedDocuments } from '../contract/embed-messages.js';
+import type { DocumentTexts, EmbeddedDocuments, QueryText } from '../contract/embed-messages.js';
 import { AppError } from '../contract/errors.js';
 import type { Space } from '../contract/resources.js';
 import type { EmbedPool } from '../pool/embed-pool.js';
@@ -27,7 +27,7 @@ export class Embedders {
 
   constructor(private readonly options: EmbeddersOptions) {
     const { instances, defaultSelector, pool, log } = options;
-    this.watched = instances.map((instance) => new WatchedInstance(instance, (key) => pool.embedQuery(key, 'ready'), log));
+    this.watched = instances.map((instance) => new WatchedInstance(instance, (key) => pool.embedQuery(key, { text: 'ready' }), log));
     this.defaultSpace = selectSpace(defaultSelector || BUILTIN.key, instances);
   }
 
@@ -49,8 +49,8 @@ export class Embedders {
   }
 
   /** The vector of a query text. Rejects with 503 `embedder_unavailable`, `overloaded`. */
-  async embedQuery(space: Space, text: string, tenant?: string, signal?: AbortSignal): Promise<Float32Array> {
-    return route(this.poolOf(space, tenant), { bytes: text.length, run: (key) => this.options.pool.embedQuery(key, text, tenant, signal), signal });
+  async embedQuery(space: Space, query: QueryText, tenant?: string, signal?: AbortSignal): Promise<Float32Array> {
+    return route(this.poolOf(space, tenant), { bytes: query.text.length, run: (key) => this.options.pool.embedQuery(key, query, tenant, signal), signal });
   }
 
   /** Vectors for all chunks that have a text and no vector yet. Rejects as embedQuery does where no document could be embedded. */

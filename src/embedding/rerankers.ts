@@ -3,6 +3,7 @@
 // front thread.
 import { circuitBreaker, ConsecutiveBreaker, handleWhen, isBrokenCircuitError, type CircuitBreakerPolicy } from 'cockatiel';
 import type { RerankerInstance } from '../contract/embedder.js';
+import type { QueryText } from '../contract/embed-messages.js';
 import { AppError } from '../contract/errors.js';
 import type { EmbedPool } from '../pool/embed-pool.js';
 import { visibleTo } from './selection.js';
@@ -28,7 +29,7 @@ export class Rerankers {
   }
 
   /** How well each text answers the query, higher is better. Rejects with 503 `reranker_unavailable`, `overloaded`. */
-  async score(key: string, query: string, texts: readonly string[], tenant: string, signal?: AbortSignal): Promise<Float32Array> {
+  async score(key: string, query: QueryText, texts: readonly string[], tenant: string, signal?: AbortSignal): Promise<Float32Array> {
     if (texts.length === 0) return new Float32Array();
     const breaker = this.breakers.get(key) as CircuitBreakerPolicy;
     try {
@@ -38,9 +39,9 @@ export class Rerankers {
     }
   }
 
-  private async ask(reranker: string, query: string, texts: readonly string[], tenant: string, signal?: AbortSignal): Promise<Float32Array> {
+  private async ask(reranker: string, { text: query, traceparent }: QueryText, texts: readonly string[], tenant: string, signal?: AbortSignal): Promise<Float32Array> {
     try {
-      const scores = await this.pool.rerank({ reranker, query, texts: [...texts] }, tenant, signal);
+      const scores = await this.pool.rerank({ reranker, query, texts: [...texts], ...(traceparent !== undefined && { traceparent }) }, tenant, signal);
       if (scores.length !== texts.length || !scores.every(Number.isFinite)) throw new AppError('embedder_unavailable');
       return scores;
     } catch (error) {

@@ -22,6 +22,10 @@ export class Admission {
     return this.hasClosed;
   }
 
+  get bytesHeld(): number {
+    return this.heldBytes;
+  }
+
   /** From now on every new request is refused. */
   close(): void {
     this.hasClosed = true;

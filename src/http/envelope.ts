@@ -1,6 +1,7 @@
 // Turns what a handler answered or threw into the body that goes out: the success envelope, the error envelope, and the
 // list of field errors of a 422. Called by exchange.ts on the front thread; pure. Tells nothing of a fault of ours.
 import { assert } from '../base/assert.js';
+import type { Phases } from '../base/trace.js';
 import { AppError, ERROR_CODES, errorTypeOf, type ValidationDetail } from '../contract/errors.js';
 import type { PieceBlocks } from './piece-blocks.js';
 import type { Reply } from './route.js';
@@ -11,6 +12,9 @@ export interface Answer {
   readonly contentType: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body: Uint8Array;
+  /** Of an error. */
+  readonly code?: string;
+  readonly phases?: Phases | undefined;
   /** What follows `body`, of unknown length; undefined where that is all. */
   readonly rest?: PieceBlocks | undefined;
 }
@@ -28,10 +32,10 @@ const QUOTA_RETRY_AFTER_S = 60;
 
 /** Encodes a handler's reply. `ok` comes first and follows the status unless the handler sets it. */
 export function encodeReply(reply: WholeReply, closing: Closing): Answer {
-  const { status, headers } = reply;
+  const { status, headers, phases } = reply;
   if ('bytes' in reply) return { status, headers, contentType: reply.contentType, body: reply.bytes };
   const body = 'json' in reply ? encodeObject(status, reply.json, closing) : joinParts(status, reply.jsonParts, closing);
-  return { status, headers, contentType: JSON_TYPE, body };
+  return { status, headers, contentType: JSON_TYPE, body, phases };
 }
 
 export type StreamedReply = Extract<Reply, { jsonStream: unknown } | { stream: unknown }>;
@@ -43,6 +47,7 @@ export function encodeError(error: AppError, statuses: readonly number[], closin
   const status = listed === 400 && !statuses.includes(400) ? 422 : listed;
   return {
     status,
+    code: error.code,
     contentType: JSON_TYPE,
     headers: { ...retryHeader(status, error), ...error.options.headers, ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}) },
     body: encodeObject(status, errorFields(error, status), closing),

@@ -8,10 +8,11 @@ import { type Afterwards, afterwardsOf } from './afterwards.js';
 import { isCompressible, negotiated } from './compression.js';
 import { type Answer, encodeError, encodeReply } from './envelope.js';
 import type { Head } from './head.js';
-import type { Outcome, RequestEvent } from './options.js';
+import type { Outcome } from './options.js';
 import type { PieceBlocks } from './piece-blocks.js';
 import { type Manner, writeReply } from './reply.js';
 import { ReplyStream } from './reply-stream.js';
+import { requestEvent } from './request-event.js';
 import type { RequestIds } from './request-id.js';
 import { beginStreamed, isStreamed } from './streamed-answer.js';
 import { type Reception, Visit } from './visit.js';
@@ -132,19 +133,14 @@ export class Exchange {
   private finish(outcome: Outcome): void {
     this.state = 'over';
     this.visit.aborted = true;
-    this.floor.options.log(this.event(outcome));
+    const event = requestEvent(this.visit, this.head, this.sent, this.stream?.writtenBytes, outcome);
+    this.floor.options.log(event);
+    this.visit.trace?.end(event);
     if (this.isSettled) this.leave();
   }
 
   private leave(): void {
     this.visit.leave();
     this.floor.left(this);
-  }
-
-  private event(outcome: Outcome): RequestEvent {
-    const { head, sent } = this;
-    const { id, route, actor } = this.visit;
-    const bytes = this.stream?.writtenBytes ?? (head.isHead ? 0 : (sent?.body.length ?? 0));
-    return { id, method: head.loggedMethod, route: route.path, status: sent?.status ?? 0, latencyMs: this.visit.closing().latencyMs, actor: actor.name, bytes, outcome };
   }
 }

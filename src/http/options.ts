@@ -1,5 +1,6 @@
 // What the composer gives the HTTP server, and what the server tells back: limits, authentication, one event a request.
 // Types only.
+import type { Phases, Tracer } from '../base/trace.js';
 import type { Permit } from '../tenants/actor.js';
 import type { Authenticate } from '../tenants/authenticate.js';
 import type { BodyLimits } from './body.js';
@@ -32,9 +33,18 @@ export interface RequestEvent {
   readonly latencyMs: number;
   /** Name of who called; '' before authentication. */
   readonly actor: string;
+  /** Of the path; '' where it has none, or who called is not known. */
+  readonly tenant: string;
   /** Bytes of the reply's body. */
   readonly bytes: number;
   readonly outcome: Outcome;
+  /** Takes its time by nature: an archive, or a streamed reply. */
+  readonly isLong: boolean;
+  /** Of an error. */
+  readonly code?: string;
+  /** Of a search or an ingest that succeeded. */
+  readonly phases?: Phases;
+  readonly traceId?: string;
 }
 
 export interface HttpServerOptions {
@@ -50,6 +60,8 @@ export interface HttpServerOptions {
   /** For HTTPS; the files have been checked. Absent: plain HTTP. */
   readonly tls?: TlsFiles | undefined;
   readonly log: (event: RequestEvent) => void;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   /** Told of everything thrown that is not an AppError: faults of ours, of which the client learns nothing. */
   readonly onFault: (error: unknown, requestId: string) => void;
 }

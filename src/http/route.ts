@@ -1,6 +1,7 @@
 // The words between the route table and the HTTP server: what a route declares, what a handler is given, what it answers.
 // Types only. The table itself is routes.ts; the server (server.ts) knows no endpoint.
 
+import type { Phases } from '../base/trace.js';
 import type { Access, Actor, Scope } from '../tenants/actor.js';
 
 export type { Access, Actor, Scope };
@@ -43,6 +44,8 @@ export interface Request {
   header(name: string): string;
   readonly actor: Actor;
   readonly body: Body;
+  /** For calls of other machines; undefined where nothing is traced. */
+  readonly trace?: { readonly traceparent: string } | undefined;
   /** True once the client has gone; long work may stop. */
   readonly aborted: boolean;
   /** Aborted when that becomes true. */
@@ -72,6 +75,8 @@ interface ReplyHead {
   readonly status: number;
   /** Beside Content-Type and X-Request-ID. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** What it took, for the log and the trace. */
+  readonly phases?: Phases | undefined;
 }
 
 /** What a handler answers. The server adds `ok`, `latency_ms` and `request_id` to JSON, and X-Request-ID to all. */

@@ -5,6 +5,7 @@ import type { Route } from './route.js';
 import { archiveRoutes } from './routes/archives.js';
 import { batchRoutes } from './routes/batch.js';
 import { collectionRoutes } from './routes/collections.js';
+import { consoleRoutes } from './routes/console.js';
 import { withDocs } from './routes/docs.js';
 import { documentRoutes } from './routes/documents.js';
 import { embedderRoutes } from './routes/embedders.js';
@@ -28,5 +29,6 @@ export function createRoutes(context: Context): Route[] {
     ...searchRoutes(context),
     ...queryRoutes(context),
     ...reindexRoutes(context),
+    ...consoleRoutes(),
   ]);
 }

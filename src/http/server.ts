@@ -76,6 +76,14 @@ export class HttpServer {
     return this.drained;
   }
 
+  get underWay(): number {
+    return this.open.size;
+  }
+
+  get heldBytes(): number {
+    return this.admission.bytesHeld;
+  }
+
   private async drainOnce(timeoutMs: number): Promise<void> {
     this.admission.close();
     if (this.socket !== undefined) uWS.us_listen_socket_close(this.socket);

@@ -1,6 +1,7 @@
 // One request on its way in: matched, authenticated, counted, admitted, its body opened, handed to its handler; and in the
 // end everything that it took is given back. Made by exchange.ts for each request, on the front thread.
 import { setMaxListeners } from 'node:events';
+import type { RequestTrace } from '../base/trace.js';
 import { abandoned } from '../pool/lane.js';
 import type { Admission } from './admission.js';
 import type { Announced } from './afterwards.js';
@@ -33,6 +34,8 @@ export class Visit implements Request {
   actor: Actor = NOBODY;
   body: Body = NO_BODY;
   announced: Announced | 'unclear' = 'unclear';
+  /** undefined where nothing is traced. */
+  readonly trace: RequestTrace | undefined;
   private isAborted = false;
   private abortion: AbortController | undefined;
   private parsedQuery: URLSearchParams | undefined;
@@ -40,7 +43,9 @@ export class Visit implements Request {
   private isAdmitted = false;
   private permit: Permit | undefined;
 
-  constructor(private readonly reception: Reception, private readonly response: WireResponse, private readonly head: Head, readonly id: string) {}
+  constructor(private readonly reception: Reception, private readonly response: WireResponse, private readonly head: Head, readonly id: string) {
+    this.trace = reception.options.tracer?.begin((name) => head.header(name), this.startedAtMs);
+  }
 
   /** True once there is nobody left to answer, or an answer has begun. */
   get aborted(): boolean {

@@ -7,6 +7,7 @@ import type { PrepareAnswer, PrepareRequest } from '../contract/prepare-messages
 import { kindOfFile } from '../text/kind.js';
 import { SNIFF_BYTES_MAX } from '../text/sniff.js';
 import { Crew } from './crew.js';
+import type { PoolMeters } from './pool-meters.js';
 
 /** What one task may take, and how much text one file may give. */
 export interface ParsingLimits {
@@ -22,10 +23,10 @@ export class BatchPool {
   private readonly parsing: Crew;
 
   /** `threads`: of each of the crews. */
-  constructor(threads: number, { textBytesMax, ...limits }: ParsingLimits, log: Log) {
-    const options = { threads, ...limits, start: { textBytesMax, memoryBytesMax: limits.memoryMb * 2 ** 20 }, log };
-    this.light = new Crew(options);
-    this.parsing = new Crew(options);
+  constructor(threads: number, { textBytesMax, ...limits }: ParsingLimits, log: Log, meters?: PoolMeters) {
+    const options = { threads, ...limits, start: { textBytesMax, memoryBytesMax: limits.memoryMb * 2 ** 20 }, log, meters };
+    this.light = new Crew({ ...options, name: 'light' });
+    this.parsing = new Crew({ ...options, name: 'parsing' });
   }
 
   /** Cuts a document into chunks. The body's bytes are moved. Rejects with AppError; `overloaded` when too many wait. `signal`: nobody waits any more. */

@@ -11,6 +11,7 @@ import { watchExcess, type TaskLimits } from './excess-watch.js';
 import { Lane, type Ask } from './lane.js';
 import { LoadedThreads } from './loaded-threads.js';
 import { settled } from './outcomes.js';
+import type { PoolMeters } from './pool-meters.js';
 
 const WAITING_MAX = 1024;
 /** Bytes that a tenant may have prepared before the next one is served. */
@@ -33,6 +34,9 @@ export interface CrewOptions extends TaskLimits {
   threads: number;
   start: BatchWorkerStart;
   log: Log;
+  /** Of its lane. */
+  name: string;
+  meters?: PoolMeters | undefined;
 }
 
 export class Crew {
@@ -41,7 +45,7 @@ export class Crew {
   private readonly lane: Lane<Work, unknown>;
 
   constructor(private readonly options: CrewOptions) {
-    const { threads, memoryMb, start, log } = options;
+    const { threads, memoryMb, start, log, name, meters } = options;
     this.piscina = new Piscina({
       filename: fileURLToPath(new URL('../../workers/batch/worker.js', import.meta.url)),
       minThreads: threads,
@@ -52,9 +56,10 @@ export class Crew {
       workerData: start,
     });
     this.threads = new LoadedThreads(this.piscina);
+    meters?.watch('batch', this.piscina);
     this.piscina.on('error', (error: Error) => log.error({ fault: error.stack }, 'a batch worker died'));
     const costOf = ({ moved }: Work): number => moved?.byteLength ?? QUANTUM_BYTES;
-    this.lane = new Lane({ requestsMax: 1, messagesMax: threads, waitingMax: WAITING_MAX, costOf, quantum: QUANTUM_BYTES }, (batch) => this.send(batch));
+    this.lane = new Lane({ requestsMax: 1, messagesMax: threads, waitingMax: WAITING_MAX, costOf, quantum: QUANTUM_BYTES, meter: meters?.lane('batch', name) }, (batch) => this.send(batch));
   }
 
   /**

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Piscina } from 'piscina';
 import type { Log } from '../base/log.js';
-import type { EmbedAnswer, EmbeddedDocuments, EmbedRequest, EmbedWorkerStart, QueryVectors, RerankScores, RerankTexts } from '../contract/embed-messages.js';
+import type { EmbedAnswer, EmbeddedDocuments, EmbedRequest, EmbedWorkerStart, QueryText, QueryVectors, RerankScores, RerankTexts } from '../contract/embed-messages.js';
 import { AppError } from '../contract/errors.js';
 import type { LogNote, Outcome } from '../contract/messages.js';
 import { documentsLane, queriesLane, rerankLane, type DocumentsAsk } from './embed-lanes.js';
@@ -11,6 +11,7 @@ import { observed, type EmbedObserver } from './embed-observer.js';
 import type { Lane } from './lane.js';
 import { LoadedThreads } from './loaded-threads.js';
 import { logNote, settled } from './outcomes.js';
+import type { PoolMeters } from './pool-meters.js';
 import { workerOptions } from './worker-options.js';
 
 /** A run takes a second at most; one that hangs does not keep the server from stopping. */
@@ -18,7 +19,7 @@ const RUNS_END_WITHIN_MS = 10_000;
 
 /** The lanes of one model. */
 interface ModelLanes {
-  queries: Lane<string, Float32Array>;
+  queries: Lane<QueryText, Float32Array>;
   documents: Lane<DocumentsAsk, EmbeddedDocuments>;
 }
 
@@ -37,14 +38,16 @@ export class EmbedCrew {
     private readonly start: EmbedWorkerStart,
     private readonly log: Log,
     private readonly observe: EmbedObserver,
+    meters?: PoolMeters,
   ) {
     this.piscina = new Piscina(workerOptions('embed/worker.js', threads, start));
     this.threads = new LoadedThreads(this.piscina);
+    meters?.watch('embed', this.piscina);
     this.piscina.on('error', (error: Error) => log.error({ fault: error.stack }, 'an embed worker died'));
     this.piscina.on('message', (note: Partial<LogNote>) => logNote(log, note));
     const run = <R extends EmbedRequest>(request: R, moved: ArrayBuffer[]): Promise<EmbedAnswer<R>> => this.run(request, moved);
-    for (const spec of start.embedders) this.models.set(spec.key, { queries: queriesLane(spec, threads, run), documents: documentsLane(spec, threads, run) });
-    for (const spec of start.rerankers) this.rerankers.set(spec.key, rerankLane(spec, threads, run));
+    for (const spec of start.embedders) this.models.set(spec.key, { queries: queriesLane(spec, threads, run, meters?.lane('embed', 'queries')), documents: documentsLane(spec, threads, run, meters?.lane('embed', 'documents')) });
+    for (const spec of start.rerankers) this.rerankers.set(spec.key, rerankLane(spec, threads, run, meters?.lane('embed', 'rerank')));
   }
 
   lanesOf(embedder: string): ModelLanes | undefined {

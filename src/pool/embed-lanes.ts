@@ -1,8 +1,9 @@
 // How much of what travels to an embed worker in one message, and how many messages are under way: few, since what waits at
 // a worker is first come, first served. Used by embed-crew.ts on the front thread.
 import type { EmbedderSpec, RerankerSpec } from '../contract/embedder.js';
-import type { DocumentTexts, EmbedAnswer, EmbedDocuments, EmbeddedDocuments, EmbedRequest, RerankTexts } from '../contract/embed-messages.js';
+import type { DocumentTexts, EmbedAnswer, EmbedDocuments, EmbeddedDocuments, EmbedRequest, QueryText, RerankTexts } from '../contract/embed-messages.js';
 import { abandoned, Lane, type Ask } from './lane.js';
+import type { LaneMeter } from './pool-meters.js';
 
 const WAITING_MAX = 8192;
 /** Bytes of documents that a tenant may have embedded before the next one is served: some milliseconds of work for the built-in embedder. */
@@ -35,11 +36,12 @@ export interface DocumentsAsk extends DocumentTexts {
 
 export type Run = <R extends EmbedRequest>(request: R, moved: ArrayBuffer[]) => Promise<EmbedAnswer<R>>;
 
-export function queriesLane({ key, type }: EmbedderSpec, threads: number, run: Run): Lane<string, Float32Array> {
+export function queriesLane({ key, type }: EmbedderSpec, threads: number, run: Run, meter?: LaneMeter): Lane<QueryText, Float32Array> {
   const { queriesMax, queryMessagesMax } = TRAFFIC[type];
-  return new Lane({ requestsMax: queriesMax, messagesMax: threads * queryMessagesMax, waitingMax: WAITING_MAX }, (batch) =>
+  return new Lane({ requestsMax: queriesMax, messagesMax: threads * queryMessagesMax, waitingMax: WAITING_MAX, meter }, (batch) =>
     settle(batch, async () => {
-      const { vectors } = await run({ kind: 'queries', embedder: key, texts: batch.map(({ request }) => request) }, []);
+      const traceparent = batch.find(({ request }) => request.traceparent !== undefined)?.request.traceparent;
+      const { vectors } = await run({ kind: 'queries', embedder: key, texts: batch.map(({ request }) => request.text), ...(traceparent !== undefined && { traceparent }) }, []);
       const dim = vectors.length / batch.length;
       // Copies: a view would travel on, and be kept, with the vectors of the whole message behind it.
       batch.forEach(({ resolve }, i) => resolve(vectors.slice(i * dim, (i + 1) * dim)));
@@ -47,13 +49,14 @@ export function queriesLane({ key, type }: EmbedderSpec, threads: number, run: R
   );
 }
 
-export function documentsLane({ type }: EmbedderSpec, threads: number, run: Run): Lane<DocumentsAsk, EmbeddedDocuments> {
+export function documentsLane({ type }: EmbedderSpec, threads: number, run: Run, meter?: LaneMeter): Lane<DocumentsAsk, EmbeddedDocuments> {
   const options = {
     requestsMax: 1,
     messagesMax: threads * TRAFFIC[type].documentMessagesMax,
     waitingMax: WAITING_MAX,
     costOf: ({ documents }: DocumentsAsk) => documents.byteLength,
     quantum: DOCUMENTS_QUANTUM_BYTES,
+    meter,
   };
   return new Lane(options, (batch) =>
     settle(batch, async () => {
@@ -62,8 +65,8 @@ export function documentsLane({ type }: EmbedderSpec, threads: number, run: Run)
   );
 }
 
-export function rerankLane({ type }: RerankerSpec, threads: number, run: Run): Lane<Omit<RerankTexts, 'kind'>, Float32Array> {
-  return new Lane({ requestsMax: 1, messagesMax: threads * RERANK_MESSAGES_MAX[type], waitingMax: WAITING_MAX }, (batch) =>
+export function rerankLane({ type }: RerankerSpec, threads: number, run: Run, meter?: LaneMeter): Lane<Omit<RerankTexts, 'kind'>, Float32Array> {
+  return new Lane({ requestsMax: 1, messagesMax: threads * RERANK_MESSAGES_MAX[type], waitingMax: WAITING_MAX, meter }, (batch) =>
     settle(batch, async () => {
       for (const { request, resolve } of batch) resolve((await run({ kind: 'rerank', ...request }, [])).scores);
     }),

@@ -3,9 +3,11 @@
 // Front thread.
 import type { Log } from '../base/log.js';
 import type { EmbedderSpec, RerankerSpec } from '../contract/embedder.js';
-import type { DocumentTexts, EmbeddedDocuments, EmbedRole, RerankTexts } from '../contract/embed-messages.js';
+import { EndpointMeter, type EndpointCounts } from '../contract/endpoint-meters.js';
+import type { DocumentTexts, EmbeddedDocuments, EmbedRole, QueryText, RerankTexts } from '../contract/embed-messages.js';
 import { EmbedCrew } from './embed-crew.js';
 import type { EmbedObserver } from './embed-observer.js';
+import type { PoolMeters } from './pool-meters.js';
 
 export interface EmbedThreads {
   queries: number;
@@ -22,18 +24,22 @@ export interface EmbedPoolOptions {
   log: Log;
   /** Told of each call when it is over. */
   observe?: EmbedObserver;
+  meters?: PoolMeters;
 }
 
 export class EmbedPool {
+  private remote: { keys: string[]; counts: SharedArrayBuffer } | undefined;
   private readonly crews: Readonly<Record<EmbedRole, EmbedCrew | undefined>>;
 
-  constructor({ threads, embedders, rerankers, log, observe = () => undefined }: EmbedPoolOptions) {
+  constructor({ threads, embedders, rerankers, log, observe = () => undefined, meters }: EmbedPoolOptions) {
     const crew = (role: EmbedRole, count: number, modelThreads: number): EmbedCrew | undefined => {
       const isLocal = role !== 'remote';
       const own = embedders.filter(({ type }) => (type !== 'openai') === isLocal);
       const ownRerankers = rerankers.filter(({ type }) => role !== 'documents' && (type === 'onnx') === isLocal);
       if (own.length + ownRerankers.length === 0) return undefined;
-      return new EmbedCrew(count, { role, embedders: own, rerankers: ownRerankers, modelThreads }, log, observe);
+      const counts = EndpointMeter.create(own.length + ownRerankers.length);
+      if (role === 'remote') this.remote = { keys: [...own, ...ownRerankers].map(({ key }) => key), counts };
+      return new EmbedCrew(count, { role, embedders: own, rerankers: ownRerankers, modelThreads, meters: counts }, log, observe, meters);
     };
     this.crews = {
       queries: crew('queries', threads.queries, threads.queryModel),
@@ -46,8 +52,8 @@ export class EmbedPool {
    * The vector of a query text. Rejects with AppError `embedder_unavailable` when the embedder does not answer or its worker
    * died, `overloaded` when too many wait. One whose signal is aborted while it waits leaves the line.
    */
-  embedQuery(embedder: string, text: string, tenant?: string, signal?: AbortSignal): Promise<Float32Array> {
-    return this.lanes(embedder, 'queries').queries.ask(text, tenant, signal);
+  embedQuery(embedder: string, query: QueryText, tenant?: string, signal?: AbortSignal): Promise<Float32Array> {
+    return this.lanes(embedder, 'queries').queries.ask(query, tenant, signal);
   }
 
   /** The vectors of all chunks that have a text and no vector yet. Rejects as above where no document could be embedded. */
@@ -60,6 +66,12 @@ export class EmbedPool {
     const lane = this.crews.queries?.rerankLaneOf(request.reranker) ?? this.crews.remote?.rerankLaneOf(request.reranker);
     if (!lane) throw new Error(`there is no reranker ${request.reranker}`);
     return lane.ask(request, tenant, signal);
+  }
+
+  /** What the calls of each endpoint have come to. */
+  endpoints(): (EndpointCounts & { key: string })[] {
+    const { keys, counts } = this.remote ?? { keys: [], counts: EndpointMeter.create(0) };
+    return keys.map((key, place) => ({ key, ...EndpointMeter.over(counts, place).read() }));
   }
 
   /** Ends the threads, as a crash would: for tests. */

@@ -57,14 +57,15 @@ export class FairQueue<T> {
     return undefined;
   }
 
-  /** Takes out one that is to be served no more, where it still waits; its line pays nothing for it. */
-  remove(key: string, item: T): void {
+  /** Takes out one that is to be served no more, where it still waits; its line pays nothing for it. False where it did not wait. */
+  remove(key: string, item: T): boolean {
     const line = this.lines.get(key);
     const at = line?.waiting.findIndex((waiting) => waiting.item === item) ?? -1;
-    if (!line || at < 0) return;
+    if (!line || at < 0) return false;
     line.waiting.splice(at, 1);
     this.count--;
     if (line.waiting.length === 0) this.end(line);
+    return true;
   }
 
   /** Takes out everything. */

@@ -3,11 +3,13 @@
 // writes come to share a commit. A queue at the worker would be first come, first served: there it is kept short. Front thread.
 import { AppError } from '../contract/errors.js';
 import { FairQueue } from './fair-queue.js';
+import type { LaneMeter } from './pool-meters.js';
 
 export interface Ask<Q, A> {
   request: Q;
   resolve: (answer: A) => void;
   reject: (error: unknown) => void;
+  sinceMs: number;
   /** From now on it no longer leaves the line when its signal is aborted. */
   stay?: () => void;
 }
@@ -25,6 +27,8 @@ export interface LaneOptions<Q> {
   quantum?: number;
   /** So many may wait, half of them of one tenant; beyond that an ask is refused with 503 `overloaded`. Absent: no bound. */
   waitingMax?: number;
+  /** Told of what waits and what is sent. */
+  meter?: LaneMeter | undefined;
 }
 
 export class Lane<Q, A> {
@@ -54,9 +58,10 @@ export class Lane<Q, A> {
     const isFull = this.waiting.size >= waitingMax || this.waiting.waitingOf(tenant) >= waitingMax / 2;
     if (isFull) return Promise.reject(new AppError('overloaded', undefined, { retryAfterS: 1 }));
     return new Promise((resolve, reject) => {
-      const ask: Ask<Q, A> = { request, resolve, reject };
+      const ask: Ask<Q, A> = { request, resolve, reject, sinceMs: performance.now() };
       if (signal) this.leaveWhenAborted(ask, tenant, signal);
       this.waiting.push(tenant, ask, costOf?.(request) ?? 1);
+      this.count(1);
       this.schedule();
     });
   }
@@ -64,6 +69,7 @@ export class Lane<Q, A> {
   /** Rejects all that has not been sent yet. */
   fail(error: unknown): void {
     for (const { reject, stay } of this.waiting.drain()) {
+      this.count(-1);
       stay?.();
       reject(error);
     }
@@ -71,7 +77,7 @@ export class Lane<Q, A> {
 
   private leaveWhenAborted(ask: Ask<Q, A>, tenant: string, signal: AbortSignal): void {
     const leave = (): void => {
-      this.waiting.remove(tenant, ask);
+      if (this.waiting.remove(tenant, ask)) this.count(-1);
       ask.reject(abandoned());
     };
     signal.addEventListener('abort', leave, { once: true });
@@ -88,12 +94,18 @@ export class Lane<Q, A> {
     this.scheduled = false;
     while (this.waiting.size > 0 && this.underway < this.options.messagesMax) {
       const message = this.nextMessage();
+      this.count(-message.length);
+      this.options.meter?.sent(message.map(({ sinceMs }) => sinceMs));
       this.underway++;
       void this.send(message).then(() => {
         this.underway--;
         this.schedule();
       });
     }
+  }
+
+  private count(change: number): void {
+    if (this.options.meter) this.options.meter.waiting += change;
   }
 
   private requestsMax(): number {

@@ -9,9 +9,11 @@ import type { Log } from '../base/log.js';
 import { AppError } from '../contract/errors.js';
 import type { Outcome } from '../contract/messages.js';
 import type { LogAnswer, LogBounds, LogCommand, LogCommands, LogOp, LogWorkerStart } from '../contract/query-log.js';
+import { SharedMeters } from '../contract/shared-meters.js';
 import { Lane, type Ask } from './lane.js';
 import { LoadedThreads } from './loaded-threads.js';
 import { settleAll, WorkerFault } from './outcomes.js';
+import type { PoolMeters } from './pool-meters.js';
 
 const COMMANDS_MAX = 1024;
 const ATTEMPTS_MAX = 3;
@@ -23,14 +25,16 @@ export class LogPool {
   private readonly piscina: Piscina;
   private readonly threads: LoadedThreads;
   private hasClosed = false;
-  private readonly lane = new Lane<LogCommand, Answer>({ requestsMax: COMMANDS_MAX, messagesMax: 1 }, (batch) => this.send(batch));
+  private readonly lane: Lane<LogCommand, Answer>;
 
   constructor(
     directory: string,
     bounds: LogBounds,
     private readonly log: Log,
+    pools?: PoolMeters,
+    meters = SharedMeters.create(0).memory,
   ) {
-    const start: LogWorkerStart = { directory, bounds, openings: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT) };
+    const start: LogWorkerStart = { directory, bounds, openings: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT), meters };
     this.piscina = new Piscina({
       filename: fileURLToPath(new URL('../../workers/log/worker.js', import.meta.url)),
       name: 'run',
@@ -41,6 +45,8 @@ export class LogPool {
       workerData: start,
     });
     this.threads = new LoadedThreads(this.piscina);
+    this.lane = new Lane({ requestsMax: COMMANDS_MAX, messagesMax: 1, meter: pools?.lane('log', 'commands') }, (batch) => this.send(batch));
+    pools?.watch('log', this.piscina);
     this.piscina.on('message', ({ fault }: { fault?: string }) => fault !== undefined && log.error({ fault }, 'the log worker failed in the background'));
     this.piscina.on('error', (error: Error) => log.error({ fault: error.stack }, 'the log worker died'));
   }

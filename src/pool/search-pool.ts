@@ -9,6 +9,7 @@ import type { SearchAnswer, SearchTask, SearchWorkerStart } from '../contract/se
 import { Lane, type Ask } from './lane.js';
 import { LoadedThreads } from './loaded-threads.js';
 import { settleAll } from './outcomes.js';
+import type { PoolMeters } from './pool-meters.js';
 import type { Quarantine } from './quarantine.js';
 import { workerOptions } from './worker-options.js';
 
@@ -28,6 +29,7 @@ export interface SearchPoolOptions {
   /** Called when a thread has died: what it held of the memories is free by then, but for what only their owners can mend. */
   died: () => void;
   quarantine: Quarantine;
+  meters?: PoolMeters;
 }
 
 export class SearchPool {
@@ -41,15 +43,16 @@ export class SearchPool {
   private closing = false;
 
   constructor(private readonly options: SearchPoolOptions) {
-    const { threads, shared, hitCacheBytes, log } = options;
+    const { threads, shared, hitCacheBytes, log, meters } = options;
     this.threads = threads;
     const start: SearchWorkerStart = { ...shared, hitCacheBytes };
     this.piscina = new Piscina(workerOptions('search/worker.js', threads, start));
     this.loaded = new LoadedThreads(this.piscina);
+    meters?.watch('search', this.piscina);
     this.piscina.on('workerCreate', ({ id }: { id: number }) => this.known.add(id));
     this.piscina.on('workerDestroy', () => this.clearDead());
     this.piscina.on('error', (error: Error) => log.error({ fault: error.stack }, 'a search worker died'));
-    this.lane = new Lane({ requestsMax: (waiting, underway) => shareOf(waiting, underway, threads), messagesMax: MESSAGES_PER_THREAD * threads, waitingMax: WAITING_MAX }, (batch) => this.send(batch));
+    this.lane = new Lane({ requestsMax: (waiting, underway) => shareOf(waiting, underway, threads), messagesMax: MESSAGES_PER_THREAD * threads, waitingMax: WAITING_MAX, meter: meters?.lane('search', 'searches') }, (batch) => this.send(batch));
   }
 
   /** Threads that have nothing to do, nor will when all that waits is sent. */

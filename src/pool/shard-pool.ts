@@ -2,33 +2,20 @@
 // sends each batch to the thread that the slot names. A worker that dies is replaced by Piscina; until the new one has
 // opened the shard, whatever asks for it is refused with 503 `shard_unavailable`, never held. Front thread.
 import { Piscina } from 'piscina';
-import type { Log } from '../base/log.js';
-import { WRITE_OPS, type LogNote, type Outcome, type ShardAnswer, type ShardCommand, type SharedShards, type ShardCommands, type ShardOp, type ShardWorkerStart } from '../contract/messages.js';
+import { WRITE_OPS, type LogNote, type Outcome, type ShardAnswer, type ShardCommand, type ShardCommands, type ShardOp, type ShardWorkerStart } from '../contract/messages.js';
 import type { Ask } from './lane.js';
 import { LoadedThreads } from './loaded-threads.js';
 import { logNote, settleAll } from './outcomes.js';
 import { OwnerSlots } from './owner-slots.js';
-import { guardedIn, type Quarantine } from './quarantine.js';
-import { createSeat, OPENING_OPS, pinned, placeOf, tenantIn, unavailable, type ShardSeat, type TenantOf } from './shard-seat.js';
+import { guardedIn } from './quarantine.js';
+import type { ShardPoolOptions } from './shard-pool-options.js';
+import { createSeat, OPENING_OPS, pinned, placeOf, tenantIn, unavailable, type ShardSeat } from './shard-seat.js';
 import { workerOptions } from './worker-options.js';
 import { WriteGate } from './write-gate.js';
 
 type Answer = ShardAnswer<ShardOp>;
 /** By another worker: who knows what this one has left half open. */
 const OPEN_AGAIN_MS = 1000;
-
-export interface ShardPoolOptions {
-  /** As many shards as memories. */
-  shared: SharedShards;
-  log: Log;
-  /** Makes a claimed shard usable by asking it `loadCatalog` and `open`; rejects when that fails. */
-  open: (shard: number) => Promise<void>;
-  /** Called once the shard takes every command. */
-  opened: (shard: number) => Promise<void>;
-  /** Whose line the asks about a collection wait in. */
-  tenantOf: TenantOf;
-  quarantine: Quarantine;
-}
 
 export class ShardPool {
   /** Where writes can be held for a moment. */
@@ -45,10 +32,11 @@ export class ShardPool {
     const { shared } = options;
     const shards = shared.memories.length;
     this.slots = new OwnerSlots(shards);
-    this.seats = Array.from({ length: shards }, (_, shard) => createSeat((batch) => this.send(shard, batch)));
+    this.seats = Array.from({ length: shards }, (_, shard) => createSeat((batch) => this.send(shard, batch), options.meters));
     const start: ShardWorkerStart = { ...shared, owners: this.slots.memory };
     this.piscina = new Piscina({ ...workerOptions('shard/worker.js', shards, start), loadBalancer: (task, workers) => this.ownerAmong(task, workers) });
     this.threads = new LoadedThreads(this.piscina);
+    options.meters?.watch('shard', this.piscina);
     this.piscina.on('message', (note: Partial<LogNote>) => (logNote(options.log, note), this.openClaimed()));
     this.piscina.on('workerCreate', ({ id }: { id: number }) => {
       this.readyThreads.add(id);

@@ -5,6 +5,7 @@ import { AppError } from '../contract/errors.js';
 import type { CollectionId } from '../contract/ids.js';
 import type { ShardAnswer, ShardCommand, ShardOp } from '../contract/messages.js';
 import { Lane, type Ask, type LaneOptions } from './lane.js';
+import type { PoolMeters } from './pool-meters.js';
 
 /** The tenant of a collection; undefined for one that is gone. */
 export type TenantOf = (collection: CollectionId) => string | undefined;
@@ -56,8 +57,9 @@ export interface ShardSeat {
   readonly writes: Lane<ShardCommand, ShardAnswer<ShardOp>>;
 }
 
-export function createSeat(send: (batch: Ask<ShardCommand, ShardAnswer<ShardOp>>[]) => Promise<void>): ShardSeat {
-  return { state: 'vacant', reads: new Lane(READ_LANE, send), writes: new Lane(WRITE_LANE, send) };
+export function createSeat(send: (batch: Ask<ShardCommand, ShardAnswer<ShardOp>>[]) => Promise<void>, meters?: PoolMeters): ShardSeat {
+  const lane = (options: LaneOptions<ShardCommand>, name: string): ShardSeat['reads'] => new Lane({ ...options, meter: meters?.lane('shard', name) }, send);
+  return { state: 'vacant', reads: lane(READ_LANE, 'reads'), writes: lane(WRITE_LANE, 'writes') };
 }
 
 export const unavailable = (): AppError => new AppError('shard_unavailable', undefined, { retryAfterS: 1 });

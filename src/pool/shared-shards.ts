@@ -6,6 +6,7 @@ import { createArenaMemory } from '../base/arena-memory.js';
 import { SHARD_PAGES_INITIAL, SHARD_PAGES_MAX } from '../contract/limits.js';
 import type { SharedShards } from '../contract/messages.js';
 import { ARENAS } from '../contract/ordinals.js';
+import { SharedMeters } from '../contract/shared-meters.js';
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../contract/version.js';
 
 const KERNEL = new URL('../../workers/shard/kernel.wasm', import.meta.url);
@@ -23,5 +24,5 @@ export function createSharedShards(shards: number, directory: string, { idleSeco
   const createShard = (): WebAssembly.Memory[] => Array.from({ length: ARENAS }, createMemory);
   const kernel = readFileSync(KERNEL);
   const kernelName = [createHash('sha256').update(kernel).digest('hex'), ARENAS, SERVICE_VERSION, SCHEMA_VERSION].join(' ');
-  return { kernel: new WebAssembly.Module(kernel), kernelName, memories: Array.from({ length: shards }, createShard), arenaPagesMax, directory, idleSeconds, checkpointMs };
+  return { kernel: new WebAssembly.Module(kernel), kernelName, memories: Array.from({ length: shards }, createShard), arenaPagesMax, directory, meters: SharedMeters.create(shards).memory, idleSeconds, checkpointMs };
 }

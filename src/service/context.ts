@@ -4,12 +4,14 @@ import type { Log } from '../base/log.js';
 import type { Language } from '../contract/language.js';
 import type { FusionSettings } from '../contract/ranking.js';
 import type { Chunking, SearchMode } from '../contract/resources.js';
+import type { SharedMeters } from '../contract/shared-meters.js';
 import type { Embedders } from '../embedding/embedders.js';
 import type { QueryCache } from '../embedding/query-cache.js';
 import type { Rerankers } from '../embedding/rerankers.js';
 import type { ArchivePool } from '../pool/archive-pool.js';
 import type { BatchPool } from '../pool/batch-pool.js';
 import type { EmbedPool } from '../pool/embed-pool.js';
+import type { PoolMeters } from '../pool/pool-meters.js';
 import type { Quarantine } from '../pool/quarantine.js';
 import type { SearchPool } from '../pool/search-pool.js';
 import type { ShardPool } from '../pool/shard-pool.js';
@@ -48,6 +50,11 @@ export interface Context {
   readonly recallsUnderWay: UnderWay;
   readonly recallSampler: RecallSampler;
   readonly metrics: Metrics;
+  readonly poolMeters: PoolMeters;
+  /** What the workers count. */
+  readonly sharedMeters: SharedMeters;
+  /** Of each shard its arenas. */
+  readonly memories: readonly (readonly WebAssembly.Memory[])[];
   readonly log: Log;
   readonly nowMs: () => number;
   readonly chunking: Required<Chunking>;

@@ -5,6 +5,7 @@ import { AppError, type WireError } from '../contract/errors.js';
 import { unpackDocuments } from '../contract/prepared-document.js';
 import type { Collection } from '../contract/resources.js';
 import type { Context } from './context.js';
+import { inPhase } from './ingest-phases.js';
 import type { SpaceGroup, Stored } from './put-group.js';
 import { reusedVectors } from './reused-vectors.js';
 import { otherRows, textWanted, wantsTexts } from './twin-rows.js';
@@ -31,7 +32,7 @@ export async function embedGroup(context: Context, planned: Omit<Collection, 'id
 async function embedTexts(context: Context, planned: Omit<Collection, 'id'>, group: PreparedGroup, signal?: AbortSignal): Promise<{ group: PreparedGroup; failures: Map<number, WireError> }> {
   const { documents, ends } = group;
   const reused = await reusedVectors(context, planned, group, signal);
-  const { failures = [], ...embedded } = await context.embedders.embedDocuments(planned, { documents, ends, ...reused }, planned.tenant, signal);
+  const { failures = [], ...embedded } = await inPhase(context, 'embed_ms', () => context.embedders.embedDocuments(planned, { documents, ends, ...reused }, planned.tenant, signal));
   return { group: { ...group, ...embedded }, failures: new Map(failures.map(({ document, error }) => [document, error])) };
 }
 

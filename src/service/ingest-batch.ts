@@ -11,6 +11,7 @@ import type { Context } from './context.js';
 import { ensureCollection, plannedCollection } from './create-collection.js';
 import { embedAnew, embedGroup, nothingOf, withFailures, type EmbeddedGroup } from './embed-group.js';
 import { isPreparedFor, prepareSettings, tellIngested } from './ingest-document.js';
+import { inPhase } from './ingest-phases.js';
 import { outcomesOf, refused, type ItemOutcome } from './item-outcomes.js';
 import { putGroup, type SpaceGroup, type Stored } from './put-group.js';
 
@@ -60,7 +61,7 @@ export class BatchIngest {
     const { context, tenant } = this;
     const planned = context.catalog.find(tenant, this.name) ?? plannedCollection(context, tenant, this.name, {});
     try {
-      const { items, groups, faults } = await context.batch.prepareLines({ bytes, malformed, shards: context.shards.size, ...prepareSettings(context, planned) }, tenant, this.signal);
+      const { items, groups, faults } = await inPhase(context, 'prepare_ms', () => context.batch.prepareLines({ bytes, malformed, shards: context.shards.size, ...prepareSettings(context, planned) }, tenant, this.signal));
       for (const fault of faults) context.log.error({ fault }, 'an item of a batch failed');
       return { planned, items, groups };
     } catch (error) {

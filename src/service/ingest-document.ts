@@ -1,10 +1,11 @@
 // Use case: ingest one document. Prepared by a batch worker, embedded by an embed worker, stored and published by the owner
 // of its shard; the answer comes when it is on disk and searchable. A failure anywhere leaves what was there before.
+import { timed } from '../base/timed.js';
 import { AppError } from '../contract/errors.js';
 import type { CollectionName, DocId, Tenant } from '../contract/ids.js';
 import type { PrepareAnswer, PrepareRequest } from '../contract/prepare-messages.js';
 import { shardOf } from '../contract/placement.js';
-import { logIdOf, type Collection } from '../contract/resources.js';
+import { logIdOf, type Collection, type IngestTiming } from '../contract/resources.js';
 import { isSameChunking } from './collection-settings.js';
 import type { Context } from './context.js';
 import { ensureCollection, plannedCollection } from './create-collection.js';
@@ -20,33 +21,41 @@ export interface Ingested {
   chunks: number;
 }
 
+/** Who waits for it: told by `signal` when it has gone. */
+export interface Asker {
+  readonly signal?: AbortSignal;
+  readonly trace?: { readonly traceparent: string } | undefined;
+}
+
 /**
  * Throws AppError with the code of what is wrong with the body, or why it cannot be stored now. A missing collection is made
- * with the instance's defaults, but only once the document is ready to be stored. Once `signal` is aborted, since
- * the client has gone, nothing is stored that is not embedded yet.
+ * with the instance's defaults, but only once the document is ready to be stored. Once the client has gone,
+ * nothing is stored that is not embedded yet.
  */
-export async function ingestDocument(context: Context, tenant: Tenant, name: CollectionName, body: PrepareRequest['body'], signal?: AbortSignal): Promise<Ingested> {
+export async function ingestDocument(context: Context, tenant: Tenant, name: CollectionName, body: PrepareRequest['body'], asker: Asker = {}): Promise<Ingested & { timing: IngestTiming }> {
   const { catalog, metrics } = context;
   const startedAtMs = performance.now();
+  const timing: IngestTiming = {};
   const planned = catalog.find(tenant, name) ?? plannedCollection(context, tenant, name, {});
-  const prepared = await context.batch.prepare({ body, ...prepareSettings(context, planned) }, tenant, signal);
+  const prepared = await timed(timing, 'prepare_ms', () => context.batch.prepare({ body, ...prepareSettings(context, planned) }, tenant, asker.signal));
   const { docid, chunks } = prepared;
-  let ready = await embedded(context, planned, prepared, signal);
+  const embed = (space: Omit<Collection, 'id'>, from: PrepareAnswer): ReturnType<typeof embedded> => timed(timing, 'embed_ms', () => embedded(context, space, from, asker));
+  let ready = await embed(planned, prepared);
   const put = async (): Promise<void> => {
     const collection = await ensureCollection(context, tenant, name);
     if (!isPreparedFor(planned, collection)) throw new AppError('collection_changed', undefined, { retryAfterS: 1 });
-    await putDocument(context, collection, { docid, chunks, ...ready });
+    await timed(timing, 'store_ms', () => putDocument(context, collection, { docid, chunks, ...ready }));
   };
   await put().catch(async (error: unknown) => {
     const code = error instanceof AppError ? error.code : undefined;
     if (code !== 'collection_not_found' && code !== 'collection_changed') throw error;
     // Another space has taken over since: the document is the same, its rows are not.
-    if (code === 'collection_changed' && !prepared.vectors) ready = await embedded(context, catalog.find(tenant, name) ?? planned, { ...prepared, document: ready.document }, signal);
+    if (code === 'collection_changed' && !prepared.vectors) ready = await embed(catalog.find(tenant, name) ?? planned, { ...prepared, document: ready.document });
     return put();
   });
-  metrics.ingested(chunks, performance.now() - startedAtMs);
+  metrics.ingested(chunks, performance.now() - startedAtMs, timing);
   tellIngested(context, tenant, name, [{ docid, chunks }]);
-  return { docid, chunks };
+  return { docid, chunks, timing };
 }
 
 /** To whoever follows the events of the collection. */
@@ -69,19 +78,19 @@ export function prepareSettings({ nowMs, metadataBytesMax, embedders }: Context,
   return { space, chunking, priorityKey, nowMs: nowMs(), metadataBytesMax, withDigests: embedders.isCostly(space) };
 }
 
-async function embedded(context: Context, planned: Omit<Collection, 'id'>, prepared: PrepareAnswer, signal?: AbortSignal): Promise<SpaceRows & Pick<ReadyDocument, 'document'>> {
+async function embedded(context: Context, planned: Omit<Collection, 'id'>, prepared: PrepareAnswer, asker: Asker): Promise<SpaceRows & Pick<ReadyDocument, 'document'>> {
   const { vectors, chunks: rows } = prepared;
   if (vectors && wantsTexts(context, planned)) throw textWanted();
   const space = planned.vector_space_key;
   if (vectors) return { space, document: prepared.document, vectors };
-  const own = await embeddedTexts(context, planned, prepared, signal);
-  const others = await otherRows(context, planned, { documents: own.document, ends: [own.document.length], rows }, signal);
+  const own = await embeddedTexts(context, planned, prepared, asker);
+  const others = await otherRows(context, planned, { documents: own.document, ends: [own.document.length], rows }, asker.signal);
   return { space, ...own, ...(others && { others }) };
 }
 
-async function embeddedTexts(context: Context, planned: Omit<Collection, 'id'>, { docid, document, digests }: PrepareAnswer, signal?: AbortSignal): Promise<Pick<ReadyDocument, 'document' | 'vectors'>> {
+async function embeddedTexts(context: Context, planned: Omit<Collection, 'id'>, { docid, document, digests }: PrepareAnswer, { signal, trace }: Asker): Promise<Pick<ReadyDocument, 'document' | 'vectors'>> {
   const reused = await reusedVectors(context, planned, { shard: shardOf(docid, context.shards.size), docids: [docid], digests }, signal);
-  const texts = { documents: document, ends: [document.length], ...reused };
+  const texts = { documents: document, ends: [document.length], ...reused, ...(trace && { traceparent: trace.traceparent }) };
   const { documents, vectors, failures } = await context.embedders.embedDocuments(planned, texts, planned.tenant, signal);
   if (failures?.[0]) throw AppError.fromWire(failures[0].error);
   return { document: documents, vectors };

@@ -8,27 +8,25 @@ import type { LatencyWindow } from '../base/latency-window.js';
 import type { QueryCache } from '../embedding/query-cache.js';
 import type { Context } from './context.js';
 import { takeInventory, type Inventory } from './inventory.js';
-import { lookUpInstances } from './metrics-embedders.js';
+import { lookUpEndpoints, lookUpInstances } from './metrics-embedders.js';
+import { lookUpJobs } from './metrics-jobs.js';
 import { lookedUp } from './metrics-looked-up.js';
+import { lookUpQueues } from './metrics-queues.js';
+import { lookUpStores } from './metrics-stores.js';
 
 /** What is counted, and what is looked up when it is scraped: gauges, the query log's counters, and the process itself. */
 export function createPrometheusReport(context: Context): () => Promise<string> {
-  const { embedders, metrics, quarantine, queryCache, queryLog, searchesUnderWay, shards } = context;
+  const { embed, embedders, metrics, queryCache, reindexJobs } = context;
   const registry = new Registry();
   let inventory: Inventory = { tenants: 0, collections: 0, documents: 0, chunks: 0 };
-  lookedUp(registry, Gauge, 'sheaf_tenants', 'Tenants that have collections.', () => inventory.tenants);
-  lookedUp(registry, Gauge, 'sheaf_collections', 'Collections.', () => inventory.collections);
-  lookedUp(registry, Gauge, 'sheaf_collections_damaged', 'Collections of which damaged records were met, and which are not served.', () => quarantine.size);
-  lookedUp(registry, Gauge, 'sheaf_documents', 'Documents.', () => inventory.documents);
-  lookedUp(registry, Gauge, 'sheaf_chunks', 'Chunks.', () => inventory.chunks);
-  lookedUp(registry, Gauge, 'sheaf_shards', 'Shards.', () => shards.size);
-  lookedUp(registry, Gauge, 'sheaf_shards_open', 'Shards that answer.', () => shards.openCount);
-  lookedUp(registry, Gauge, 'sheaf_searches_under_way', 'Searches that wait for their hits.', () => searchesUnderWay.count);
-  lookedUp(registry, Gauge, 'sheaf_query_log_waiting_bytes', 'Logged searches on their way to the disk.', () => queryLog.waitingBytes);
-  lookedUp(registry, Counter, 'sheaf_query_log_appended_total', 'Searches written to the query log.', () => queryLog.counts.appended);
-  lookedUp(registry, Counter, 'sheaf_query_log_dropped_total', 'Searches that went unlogged: the log was behind, or could not be written.', () => queryLog.counts.dropped);
+  lookUpInventory(registry, () => inventory);
+  lookUpState(registry, context);
   lookUpCache(registry, queryCache);
   lookUpInstances(registry, embedders);
+  lookUpEndpoints(registry, embed);
+  lookUpJobs(registry, reindexJobs);
+  lookUpQueues(registry, context.poolMeters);
+  lookUpStores(registry, context);
   const build = new Gauge({ name: 'sheaf_build_info', help: 'Version of the server and of Node; always 1.', labelNames: ['version', 'node'], registers: [registry] });
   build.set({ version: SERVICE_VERSION, node: process.version }, 1);
   collectDefaultMetrics({ register: registry });
@@ -36,6 +34,23 @@ export function createPrometheusReport(context: Context): () => Promise<string> 
     inventory = await takeInventory(context);
     return `${await metrics.registry.metrics()}\n${await registry.metrics()}`;
   };
+}
+
+function lookUpInventory(registry: Registry, inventory: () => Inventory): void {
+  lookedUp(registry, Gauge, 'sheaf_tenants', 'Tenants that have collections.', () => inventory().tenants);
+  lookedUp(registry, Gauge, 'sheaf_collections', 'Collections.', () => inventory().collections);
+  lookedUp(registry, Gauge, 'sheaf_documents', 'Documents.', () => inventory().documents);
+  lookedUp(registry, Gauge, 'sheaf_chunks', 'Chunks.', () => inventory().chunks);
+}
+
+function lookUpState(registry: Registry, { quarantine, queryLog, searchesUnderWay, shards }: Context): void {
+  lookedUp(registry, Gauge, 'sheaf_collections_damaged', 'Collections of which damaged records were met, and which are not served.', () => quarantine.size);
+  lookedUp(registry, Gauge, 'sheaf_shards', 'Shards.', () => shards.size);
+  lookedUp(registry, Gauge, 'sheaf_shards_open', 'Shards that answer.', () => shards.openCount);
+  lookedUp(registry, Gauge, 'sheaf_searches_under_way', 'Searches that wait for their hits.', () => searchesUnderWay.count);
+  lookedUp(registry, Gauge, 'sheaf_query_log_waiting_bytes', 'Logged searches on their way to the disk.', () => queryLog.waitingBytes);
+  lookedUp(registry, Counter, 'sheaf_query_log_appended_total', 'Searches written to the query log.', () => queryLog.counts.appended);
+  lookedUp(registry, Counter, 'sheaf_query_log_dropped_total', 'Searches that went unlogged: the log was behind, or could not be written.', () => queryLog.counts.dropped);
 }
 
 function lookUpCache(registry: Registry, cache: QueryCache): void {

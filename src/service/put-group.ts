@@ -6,6 +6,7 @@ import type { Outcome, ShardAnswer } from '../contract/messages.js';
 import type { Collection } from '../contract/resources.js';
 import { refOf } from './catalog.js';
 import type { Context } from './context.js';
+import { inPhase } from './ingest-phases.js';
 import { putDocument, type ReadyDocument } from './put-document.js';
 import { rowsIn, twinWrites, type SpaceRows } from './twin-rows.js';
 
@@ -22,7 +23,7 @@ export async function putGroup(context: Context, collection: Collection, group: 
   if (isLimited) return Promise.all(readyDocuments(group).map((ready) => outcomeOf(putDocument(context, collection, ready))));
   const { shard, documents, ends, chunks } = group;
   const put = { collection: refOf(collection), documents, ends, chunks, vectors: rowsIn(group, collection), ...twinWrites(context, collection, group) };
-  const outcomes = await shards.ask(shard, 'putMany', put);
+  const outcomes = await inPhase(context, 'store_ms', () => shards.ask(shard, 'putMany', put));
   // One commit: a fault is the same for all.
   const fault = outcomes.find((outcome) => 'fault' in outcome);
   if (fault) log.error({ shard, ...fault }, 'a shard could not store a batch');

@@ -1,6 +1,7 @@
 // The vector of a search: the one that came with it, or that of its text, from the cache or the embedder; none where the embedder
 // does not answer and the words may rank alone. Called by the search use case, on the front thread.
 import { AppError } from '../contract/errors.js';
+import type { QueryText } from '../contract/embed-messages.js';
 import type { Collection, SearchMode } from '../contract/resources.js';
 import { toVector } from '../contract/vector.js';
 import { BUILTIN, IDENTITY_TYPE } from '../embedding/spaces.js';
@@ -14,14 +15,16 @@ export interface Sought {
   account?: string;
   /** Aborted when nobody waits for the hits any more. */
   signal?: AbortSignal;
+  /** Of the request, where it is traced. */
+  traceparent?: string;
 }
 
 /** undefined only in modes that look at words, where `search.degrade` allows it. Throws as searchCollection does. */
-export async function queryVector(context: Context, collection: Collection, mode: SearchMode, { q, v, account, signal }: Sought): Promise<Float32Array | undefined> {
+export async function queryVector(context: Context, collection: Collection, mode: SearchMode, { q, v, account, signal, traceparent }: Sought): Promise<Float32Array | undefined> {
   if (v) return toVector(v, collection.dim, ['body', 'v']);
   checkHasText(collection);
   try {
-    return await vectorOfText(context, collection, q as string, account ?? collection.tenant, signal);
+    return await vectorOfText(context, collection, { text: q as string, ...(traceparent !== undefined && { traceparent }) }, account ?? collection.tenant, signal);
   } catch (error) {
     const mayDegrade = context.search.degrade && mode !== 'vector';
     if (mayDegrade && error instanceof AppError && error.code === 'embedder_unavailable') return undefined;
@@ -35,8 +38,8 @@ export function checkHasText({ embedder_type: type }: Collection): void {
 }
 
 /** The built-in embedder is not worth a cache: its share of a search is no greater than what looking up and keeping take. */
-async function vectorOfText({ embedders, queryCache }: Context, collection: Collection, text: string, owner: string, signal?: AbortSignal): Promise<Float32Array> {
-  const embed = (until?: AbortSignal): Promise<Float32Array> => embedders.embedQuery(collection, text, collection.tenant, until);
+async function vectorOfText({ embedders, queryCache }: Context, collection: Collection, query: QueryText, owner: string, signal?: AbortSignal): Promise<Float32Array> {
+  const embed = (until?: AbortSignal): Promise<Float32Array> => embedders.embedQuery(collection, query, collection.tenant, until);
   if (collection.embedder_type === BUILTIN.space.embedder_type) return embed(signal);
-  return queryCache.vectorOf({ owner, space: collection.vector_space_key, text }, embed, signal);
+  return queryCache.vectorOf({ owner, space: collection.vector_space_key, text: query.text }, embed, signal);
 }

@@ -15,6 +15,8 @@ interface Wanted {
   k: number;
   rerank?: RerankSettings;
   signal?: AbortSignal;
+  /** Of the request, where it is traced. */
+  traceparent?: string;
 }
 
 /** Throws `invalid_rerank` for a reranker that the tenant does not have, and for a search without a text. */
@@ -28,11 +30,12 @@ export function checkRerank({ rerankers }: Context, tenant: string, { rerank, q 
  * The k best by the reranker's scores, each with the priority of its document; equal scores in the order of the candidates.
  * `candidates` have their parts. Rejects with AppError `reranker_unavailable`, `overloaded`.
  */
-export async function rerankHits({ rerankers }: Context, tenant: string, candidates: readonly FoundHit[], { q, k, rerank, signal }: Wanted): Promise<FoundHit[]> {
+export async function rerankHits({ rerankers }: Context, tenant: string, candidates: readonly FoundHit[], { q, k, rerank, signal, traceparent }: Wanted): Promise<FoundHit[]> {
   const { instance } = rerank as NonNullable<typeof rerank>;
   const read = candidates.flatMap(({ parts }) => (parts?.text === undefined ? [] : [{ parts, text: parts.text }]));
   const unread = candidates.filter(({ parts }) => parts?.text === undefined);
-  const scores = await rerankers.score(instance, q as string, read.map(({ text }) => text), tenant, signal);
+  const question = { text: q as string, ...(traceparent !== undefined && { traceparent }) };
+  const scores = await rerankers.score(instance, question, read.map(({ text }) => text), tenant, signal);
   const scored = read.map(({ parts }, i) => rescored(parts, instance, scores[i] as number));
   return [...scored.sort((a, b) => b.score - a.score), ...unread].slice(0, k);
 }

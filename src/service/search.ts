@@ -1,6 +1,7 @@
 // Use case: search a collection, with the common one beside it where that is asked for, or the common one alone. Decides the mode
 // and the filters, embeds the text once, searches each collection, and merges. Called by the search endpoints and by the
 // replay of logged queries; front thread.
+import { timed } from '../base/timed.js';
 import type { ContentFilter, Fusion, Telling } from '../contract/api/search.js';
 import { AppError, invalidField } from '../contract/errors.js';
 import { parseChunkId, type CollectionName, type Tenant } from '../contract/ids.js';
@@ -129,15 +130,6 @@ const isBefore = (a: FoundHit, b: FoundHit): boolean => a.score > b.score || (a.
 const docidOf = ({ id }: FoundHit): string => parseChunkId(id)?.docid ?? id;
 
 const noTime = (): SearchTiming => ({ embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 });
-
-async function timed<T>(timing: SearchTiming, phase: keyof SearchTiming, work: () => Promise<T>): Promise<T> {
-  const startedAtMs = performance.now();
-  try {
-    return await work();
-  } finally {
-    timing[phase] = performance.now() - startedAtMs;
-  }
-}
 
 /** Collections are searched side by side: a phase took as long as the slowest. */
 function slowest(timings: readonly SearchTiming[]): SearchTiming {

@@ -80,6 +80,32 @@ test('the query log counts what it writes', async () => {
   assert.deepEqual([found.get('sheaf_query_log_appended_total'), found.get('sheaf_query_log_dropped_total'), found.get('sheaf_query_log_waiting_bytes')], [2, 0, 0]);
 });
 
+test('what all threads do is told: commits, queues, shards, memory, caches', async () => {
+  const found = await samples();
+  const sum = (name: string): number => [...found].filter(([key]) => key.startsWith(`${name}{`)).reduce((total, [, value]) => total + value, 0);
+  const chunks = found.get('sheaf_chunks') ?? 0;
+  assert.deepEqual([sum('sheaf_shard_chunks'), sum('sheaf_shard_documents')], [chunks, found.get('sheaf_documents')]);
+  for (const store of ['catalog', 'query-log']) assert.ok((found.get(`sheaf_store_commit_seconds_count{store="${store}"}`) ?? 0) > 0, store);
+  const ofShards = [0, 1, 2].map((shard) => found.get(`sheaf_store_commit_seconds_count{store="shard-${shard}"}`) ?? 0);
+  // Three documents, and one deleted.
+  assert.ok(ofShards.reduce((total, count) => total + count, 0) >= 4);
+  assert.ok(sum('sheaf_store_used_bytes') > 0 && sum('sheaf_store_used_bytes') < (found.get('sheaf_store_map_bytes') ?? 0));
+  assert.equal(sum('sheaf_store_commit_failures_total'), 0);
+  for (const lane of ['pool="shard",lane="writes"', 'pool="search",lane="searches"', 'pool="embed",lane="queries"', 'pool="batch",lane="light"', 'pool="log",lane="commands"']) {
+    const [waits, messages] = ['wait_seconds', 'message_requests'].map((what) => found.get(`sheaf_queue_${what}_count{${lane}}`) ?? 0) as [number, number];
+    assert.ok(waits >= messages && messages > 0, lane);
+    assert.equal(found.get(`sheaf_queue_message_requests_sum{${lane}}`), waits, lane);
+    assert.equal(found.get(`sheaf_queue_waiting{${lane}}`), 0, lane);
+  }
+  for (const pool of ['shard', 'search', 'embed', 'batch', 'log']) assert.ok((found.get(`sheaf_pool_threads{pool="${pool}"}`) ?? 0) > 0 && (found.get(`sheaf_pool_busy_seconds_total{pool="${pool}"}`) ?? 0) > 0, pool);
+  assert.equal(found.get('sheaf_pool_threads{pool="shard"}'), 3);
+  assert.ok((found.get('sheaf_memory_bytes{component="shard_arenas"}') ?? 0) >= sum('sheaf_shard_memory_used_bytes') && sum('sheaf_shard_memory_used_bytes') > 0);
+  assert.equal((found.get('sheaf_hit_cache_hits_total') ?? 0) + (found.get('sheaf_hit_cache_misses_total') ?? 0) >= 3, true);
+  assert.deepEqual([found.get('sheaf_jobs{status="running"}'), found.get('sheaf_refusals_total{code="not_found"}')], [0, 1]);
+  assert.ok((found.get('sheaf_requests_under_way') ?? 0) >= 1 && found.get('sheaf_request_bodies_bytes') === 0);
+  for (const phase of ['prepare', 'embed', 'store']) assert.equal(found.get(`sheaf_ingest_phase_seconds_count{phase="${phase}"}`), 3, phase);
+});
+
 test('a reset zeroes what counts requests, not what there is', async () => {
   const startedMs = Date.now();
   const { status, json } = await call('DELETE', '/v1/admin/metrics');
@@ -93,6 +119,14 @@ test('a reset zeroes what counts requests, not what there is', async () => {
   assert.equal(found.get('sheaf_embedder_call_seconds_count{embedder="builtin",kind="documents"}'), undefined);
   await call('GET', `${docs}/search?q=x`);
   assert.equal((await samples()).get('sheaf_search_phase_seconds_count{phase="embed"}'), 1);
+});
+
+test('tenants have labels only where the operator wants them, and only so many', async () => {
+  const named = await startTestServer({ SHEAF_METRICS__TENANT_LABELS: '2' });
+  for (const tenant of ['one', 'two', 'three', 'four', 'one']) await named.call('POST', `/v1/collections/${tenant}/docs`);
+  const found = await samples(named);
+  const requests = (tenant: string, status: number): number | undefined => found.get(`sheaf_tenant_requests_total{tenant="${tenant}",status="${status}"}`);
+  assert.deepEqual([requests('one', 201), requests('two', 201), requests('(others)', 201), requests('three', 201)], [2, 1, 2, undefined]);
 });
 
 test('while a shard is away, the metrics still answer', async () => {

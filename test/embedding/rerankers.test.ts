@@ -17,7 +17,7 @@ test('after five failures in a row a reranker is left alone for five seconds, th
   const pool = new EmbedPool({ threads, embedders: [], rerankers: [spec], log: silent });
   t.after(() => pool.close());
   const rerankers = new Rerankers([{ key: 'remote', spec }], pool);
-  const ask = (): Promise<Float32Array> => rerankers.score('remote', 'a whale', ['the whale', 'bread'], 'acme');
+  const ask = (): Promise<Float32Array> => rerankers.score('remote', { text: 'a whale' }, ['the whale', 'bread'], 'acme');
   t.mock.timers.enable({ apis: ['Date'] });
   for (let i = 0; i < 5; i++) await assert.rejects(ask(), { code: 'reranker_unavailable' });
   const calls = reranks.length;
@@ -38,8 +38,8 @@ test('what nobody waits for any more, and no texts at all, reach no reranker and
   const pool = new EmbedPool({ threads, embedders: [], rerankers: [spec], log: silent });
   t.after(() => pool.close());
   const rerankers = new Rerankers([{ key: 'remote', spec }], pool);
-  for (let i = 0; i < 6; i++) await assert.rejects(rerankers.score('remote', 'a', ['b'], 'acme', AbortSignal.abort()));
-  assert.equal((await rerankers.score('remote', 'a', [], 'acme')).length, 0);
+  for (let i = 0; i < 6; i++) await assert.rejects(rerankers.score('remote', { text: 'a' }, ['b'], 'acme', AbortSignal.abort()));
+  assert.equal((await rerankers.score('remote', { text: 'a' }, [], 'acme')).length, 0);
   assert.equal(reranks.length, 0);
-  assert.equal((await rerankers.score('remote', 'whale', ['whale'], 'acme'))[0], 1);
+  assert.equal((await rerankers.score('remote', { text: 'whale' }, ['whale'], 'acme'))[0], 1);
 });

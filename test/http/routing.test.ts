@@ -114,5 +114,6 @@ test('each finished request is logged once with its template, status, actor and 
   assert.ok(latencyMs > 0);
   assert.deepEqual(event, {
     id: 'logged', method: 'GET', route: '/v1/{tenant}/documents/{docid}', status: 200, actor: 'tenant:acme', bytes: Buffer.byteLength(body), outcome: 'answered',
+    tenant: 'acme', isLong: false,
   });
 });

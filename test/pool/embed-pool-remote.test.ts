@@ -38,9 +38,9 @@ const close = (vector: ArrayLike<number>, text: string): boolean => unitOf(text,
 
 test('queries of one moment share a call, and each gets its own vector or failure', async (t) => {
   const { pool, server } = await open(t, { callsMax: 1 }, { refuses: (text) => text === 'bad' });
-  const bad = assert.rejects(pool.embedQuery('remote', 'bad'), { code: 'text_not_embeddable' });
+  const bad = assert.rejects(pool.embedQuery('remote', { text: 'bad' }), { code: 'text_not_embeddable' });
   const texts = Array.from({ length: 30 }, (_, i) => `query ${i}`);
-  const vectors = await Promise.all(texts.map((text) => pool.embedQuery('remote', text)));
+  const vectors = await Promise.all(texts.map((text) => pool.embedQuery('remote', { text })));
   vectors.forEach((vector, i) => assert.ok(close(vector, texts[i] as string)));
   await bad;
   assert.ok(server.calls.some(({ input }) => input.length > 1), 'they did not all go alone');
@@ -62,7 +62,7 @@ test('texts are reranked', async (t) => {
 
 test('what the worker has to say of a failure is in the log, and neither key nor text', async (t) => {
   const { pool, logged } = await open(t, { apiKey: 'sk-secret', retriesMax: 0 }, { apiKey: 'sk-other' });
-  await assert.rejects(pool.embedQuery('remote', 'my text'), { code: 'embedder_unavailable', message: 'The embedder does not answer.' });
+  await assert.rejects(pool.embedQuery('remote', { text: 'my text' }), { code: 'embedder_unavailable', message: 'The embedder does not answer.' });
   await wait(() => logged.length > 0);
   assert.match(JSON.stringify(logged), /"instance":"remote".*401/);
   assert.doesNotMatch(JSON.stringify(logged), /sk-|my text/);
@@ -70,7 +70,7 @@ test('what the worker has to say of a failure is in the log, and neither key nor
 
 test('a pool is closed while its calls hang: what waits is refused', async (t) => {
   const { pool, server } = await open(t, { timeoutMs: 3_600_000 }, { fail: () => 'never' });
-  const asked = [pool.embedQuery('remote', 'q'), pool.embedDocuments('remote', packed([['one']]))].map((answer) => assert.rejects(answer, { code: 'shutting_down' }));
+  const asked = [pool.embedQuery('remote', { text: 'q' }), pool.embedDocuments('remote', packed([['one']]))].map((answer) => assert.rejects(answer, { code: 'shutting_down' }));
   await wait(() => server.calls.length === 2);
   await pool.close();
   await Promise.all(asked);

@@ -30,12 +30,12 @@ function documentOf(texts: readonly string[]): { documents: Uint8Array; ends: nu
 test('queries and documents of a model: the same vectors, truncation in the meta of its chunk', unlessThere(MINILM), async () => {
   const { pool, faults } = startPool([BUILTIN, onnx('minilm', { path: MINILM, maxTokens: 32 })]);
   const texts = ['supersonic flow past a wing', 'heat transfer', 'wing '.repeat(100)];
-  const [{ documents, ends, vectors, failures }, ...queries] = await Promise.all([pool.embedDocuments('minilm', documentOf(texts)), ...texts.map((text) => pool.embedQuery('minilm', text))]);
+  const [{ documents, ends, vectors, failures }, ...queries] = await Promise.all([pool.embedDocuments('minilm', documentOf(texts)), ...texts.map((text) => pool.embedQuery('minilm', { text }))]);
   assert.equal(failures, undefined);
   queries.forEach((query, i) => assert.ok(cosine(query, vectors.subarray(i * 384, (i + 1) * 384)) > 0.99999));
   const [document] = unpackDocuments(documents, ends);
   assert.deepEqual(document!.chunks.map(({ metaJson }) => metaJson), ['{"offset":0}', '{"offset":1}', '{"offset":2,"embedding_truncated":true}']);
-  assert.equal((await pool.embedQuery('builtin', 'wing')).length, 512);
+  assert.equal((await pool.embedQuery('builtin', { text: 'wing' })).length, 512);
   assert.deepEqual(faults, []);
 });
 
@@ -45,7 +45,7 @@ test('many documents and queries at once: each gets its own vectors', unlessTher
     const texts = randomTexts(n, 1 + (n % 9) * 5, 20);
     const { vectors } = await pool.embedDocuments('words', documentOf(texts), `tenant-${n % 3}`);
     for (const place of [0, texts.length - 1]) {
-      const query = await pool.embedQuery('words', texts[place]!);
+      const query = await pool.embedQuery('words', { text: texts[place]! });
       query.forEach((value, i) => assert.ok(Math.abs(value - vectors[place * 300 + i]!) < 1e-5, `document ${n}, text ${place}`));
     }
   });
@@ -76,10 +76,10 @@ test('a model that cannot be loaded refuses what it is asked and is told to the 
   const path = modelWith(WORD_VECTORS, { 'onnx/model.onnx': 'no graph' });
   const { pool, faults } = startPool([onnx('broken', { path }), BUILTIN]);
   for (let round = 0; round < 3; round++) {
-    await assert.rejects(pool.embedQuery('broken', 'wing'), { code: 'embedder_unavailable', message: 'The embedder could not be loaded.' });
+    await assert.rejects(pool.embedQuery('broken', { text: 'wing' }), { code: 'embedder_unavailable', message: 'The embedder could not be loaded.' });
     await assert.rejects(pool.embedDocuments('broken', documentOf(['wing'])), { code: 'embedder_unavailable' });
   }
-  assert.equal((await pool.embedQuery('builtin', 'wing')).length, 512);
+  assert.equal((await pool.embedQuery('builtin', { text: 'wing' })).length, 512);
   assert.equal((await pool.embedDocuments('builtin', documentOf(['wing']))).vectors.length, 512);
   // One for each thread, whenever it has tried: none of them died and came back.
   for (let tries = 0; faults.length < 3 && tries < 1000; tries++) await sleep(10);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { setMaxListeners } from 'node:events';
 import { test } from 'node:test';
 import { Lane, type Ask } from '../../src/pool/lane.js';
+import { LaneMeter } from '../../src/pool/pool-meters.js';
 
 function recorder(): { sent: number[][]; release: (() => void)[]; send: (batch: Ask<number, number>[]) => Promise<void> } {
   const sent: number[][] = [];
@@ -152,4 +153,27 @@ test('a tenant pays nothing for what it has given up', async () => {
     await turn();
   }
   assert.deepEqual(sent, [[0], [101], [201], [202]]);
+});
+
+test('its meter has what waits, and the wait and the size of each message, whatever becomes of an ask', async () => {
+  const { release, send } = recorder();
+  const meter = new LaneMeter('shard', 'reads');
+  const lane = new Lane({ requestsMax: 2, messagesMax: 1, meter }, send);
+  const gone = new AbortController();
+  const asks = [lane.ask(1), lane.ask(2, '', gone.signal), lane.ask(3), lane.ask(4, '', gone.signal), lane.ask(5)].map((ask) => ask.catch(() => 0));
+  assert.equal(meter.waiting, 5);
+  await turn();
+  assert.deepEqual([meter.waiting, [...meter.messages.counts].slice(0, 2)], [3, [0, 1]]);
+  gone.abort('gone');
+  assert.equal(meter.waiting, 2);
+  release[0]?.();
+  await turn();
+  await turn();
+  assert.deepEqual([meter.waiting, meter.messages.sum, meter.waits.counts.reduce((sum, count) => sum + count, 0)], [0, 4, 4]);
+  const late = lane.ask(6).catch(() => 0);
+  assert.equal(meter.waiting, 1);
+  lane.fail(new Error('gone'));
+  assert.equal(meter.waiting, 0);
+  release[1]?.();
+  assert.deepEqual(await Promise.all([...asks, late]), [10, 20, 30, 0, 50, 0]);
 });

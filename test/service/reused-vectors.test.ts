@@ -29,7 +29,7 @@ async function reuse(name: string, docid: string, chunks: readonly string[], pla
 }
 
 async function embed(text: string): Promise<number[]> {
-  return [...(await context.embedders.embedQuery(collectionOf('docs'), text.padEnd(16, '.')))];
+  return [...(await context.embedders.embedQuery(collectionOf('docs'), { text: text.padEnd(16, '.') }))];
 }
 
 await call('POST', '/v1/collections/acme/docs', { chunking: { strategy: 'fixed', size: 16, overlap: 0 } });

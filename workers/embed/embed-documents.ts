@@ -22,7 +22,7 @@ export async function embedDocuments(runner: Runner, request: EmbedDocuments): P
   const vectors = request.vectors ?? new Float32Array(rows * runner.dim);
   const wanted = wantedOf(documents, request.given);
   const isCancelled = (): boolean => Atomics.load(request.cancelled, 0) !== 0;
-  const { vectors: embedded, failures, truncated } = await embedAll(runner, wanted.map(({ text }) => text), isCancelled);
+  const { vectors: embedded, failures, truncated } = await embedAll(runner, wanted.map(({ text }) => text), isCancelled, request.traceparent);
   wanted.forEach(({ row }, i) => vectors.set(embedded.subarray(i * runner.dim, (i + 1) * runner.dim), row * runner.dim));
   const known = new Map(wanted.map(({ row }, i) => [row, truncated?.[i]]));
   const packed = !isCancelled() && (await markTruncated(runner, documents, known)) ? repacked(documents) : { documents: request.documents, ends: request.ends };
@@ -30,8 +30,8 @@ export async function embedDocuments(runner: Runner, request: EmbedDocuments): P
 }
 
 /** An embedder that is asked for nothing may be one that does not answer now. */
-async function embedAll(runner: Runner, texts: readonly string[], isCancelled: () => boolean): Promise<Embedded> {
-  return texts.length === 0 ? { vectors: new Float32Array() } : runner.embed(texts, 'passage', isCancelled);
+async function embedAll(runner: Runner, texts: readonly string[], isCancelled: () => boolean, traceparent: string | undefined): Promise<Embedded> {
+  return texts.length === 0 ? { vectors: new Float32Array() } : runner.embed(texts, 'passage', isCancelled, traceparent);
 }
 
 function wantedOf(documents: readonly PreparedDocument[], given: Uint8Array | undefined): Wanted[] {

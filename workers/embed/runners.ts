@@ -3,6 +3,7 @@
 // Embed worker only.
 import type { EmbedderSpec, RerankerSpec } from '../../src/contract/embedder.js';
 import type { EmbedWorkerStart } from '../../src/contract/embed-messages.js';
+import { EndpointMeter } from '../../src/contract/endpoint-meters.js';
 import { AppError } from '../../src/contract/errors.js';
 import { createBuiltinRunner } from './builtin/builtin-runner.js';
 import type { Reranker, Runner, Tell } from './runner.js';
@@ -15,13 +16,14 @@ export interface Runners {
 /** Loads every model of the worker's role. One that cannot be loaded is told to the log, and refuses whatever it is asked. */
 export async function loadRunners(start: EmbedWorkerStart, tell: Tell): Promise<Runners> {
   const embedders = new Map<string, Runner>();
-  for (const spec of start.embedders) embedders.set(spec.key, await loadEmbedder(spec, start, tell).catch((error: Error) => brokenRunner(spec, error, tell)));
+  for (const [place, spec] of start.embedders.entries()) embedders.set(spec.key, await loadEmbedder(spec, start, EndpointMeter.over(start.meters, place), tell).catch((error: Error) => brokenRunner(spec, error, tell)));
   const rerankers = new Map<string, Reranker>();
-  for (const spec of start.rerankers) rerankers.set(spec.key, await loadReranker(spec, start, tell).catch((error: Error) => brokenReranker(spec, error, tell)));
+  const behind = start.embedders.length;
+  for (const [place, spec] of start.rerankers.entries()) rerankers.set(spec.key, await loadReranker(spec, start, EndpointMeter.over(start.meters, behind + place), tell).catch((error: Error) => brokenReranker(spec, error, tell)));
   return { embedders, rerankers };
 }
 
-async function loadEmbedder(spec: EmbedderSpec, { modelThreads }: EmbedWorkerStart, tell: Tell): Promise<Runner> {
+async function loadEmbedder(spec: EmbedderSpec, { modelThreads }: EmbedWorkerStart, meter: EndpointMeter, tell: Tell): Promise<Runner> {
   switch (spec.type) {
     case 'builtin':
       return createBuiltinRunner();
@@ -31,7 +33,7 @@ async function loadEmbedder(spec: EmbedderSpec, { modelThreads }: EmbedWorkerSta
     }
     case 'openai': {
       const { createOpenAiRunner } = await import('./openai/openai-runner.js');
-      return createOpenAiRunner(spec.key, spec.endpoint, (fields, message) => tell('warn', fields, message));
+      return createOpenAiRunner(spec.key, spec.endpoint, (fields, message) => tell('warn', fields, message), meter);
     }
   }
 }
@@ -43,7 +45,7 @@ function brokenRunner({ key }: EmbedderSpec, error: Error, tell: Tell): Runner {
   return { dim: 0, embed: () => Promise.reject(refusal), isTruncated: () => false };
 }
 
-async function loadReranker(spec: RerankerSpec, { modelThreads }: EmbedWorkerStart, tell: Tell): Promise<Reranker> {
+async function loadReranker(spec: RerankerSpec, { modelThreads }: EmbedWorkerStart, meter: EndpointMeter, tell: Tell): Promise<Reranker> {
   switch (spec.type) {
     case 'onnx': {
       const { openCrossEncoder } = await import('./onnx/cross-encoder.js');
@@ -51,7 +53,7 @@ async function loadReranker(spec: RerankerSpec, { modelThreads }: EmbedWorkerSta
     }
     case 'endpoint': {
       const { createEndpointReranker } = await import('./rerank-endpoint/endpoint-reranker.js');
-      return createEndpointReranker(spec.key, spec.endpoint, (fields, message) => tell('warn', fields, message));
+      return createEndpointReranker(spec.key, spec.endpoint, (fields, message) => tell('warn', fields, message), meter);
     }
   }
 }

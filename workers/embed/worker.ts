@@ -29,14 +29,14 @@ export async function run(request: EmbedRequest): Promise<Outcome<Answer>> {
 async function answer(request: EmbedRequest): Promise<Answer> {
   switch (request.kind) {
     case 'queries': {
-      const { vectors, failures } = await known(embedders, request.embedder).embed(request.texts, 'query', () => false);
+      const { vectors, failures } = await known(embedders, request.embedder).embed(request.texts, 'query', () => false, request.traceparent);
       for (const failure of failures?.values() ?? []) throw failure;
       return { vectors };
     }
     case 'documents':
       return embedDocuments(known(embedders, request.embedder), request);
     case 'rerank':
-      return { scores: await known(rerankers, request.reranker).score(request.query, request.texts) };
+      return { scores: await known(rerankers, request.reranker).score(request.query, request.texts, request.traceparent) };
   }
 }
 

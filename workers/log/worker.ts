@@ -3,12 +3,13 @@
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import type { LogAnswer, LogCommand, LogOp, LogWorkerStart } from '../../src/contract/query-log.js';
 import type { LoadedNote, Outcome } from '../../src/contract/messages.js';
+import { QUERY_LOG, SharedMeters } from '../../src/contract/shared-meters.js';
 import { QueryLogStore } from '../../src/store/query-log-store.js';
 import { faultOf, LogCommands } from './commands.js';
 
-const { directory, bounds, openings } = workerData as LogWorkerStart;
+const { directory, bounds, openings, meters } = workerData as LogWorkerStart;
 const isTakeOver = Atomics.add(new Int32Array(openings), 0, 1) > 0;
-const commands = new LogCommands(QueryLogStore.open(directory, isTakeOver), bounds, (error) => parentPort?.postMessage({ fault: faultOf(error) }));
+const commands = new LogCommands(QueryLogStore.open(directory, isTakeOver, SharedMeters.over(meters).store(QUERY_LOG)), bounds, (error) => parentPort?.postMessage({ fault: faultOf(error) }));
 parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
 
 /** The outcomes stand in the order of the commands. A broken assertion ends this thread, and the batch with it. */

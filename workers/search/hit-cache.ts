@@ -26,6 +26,7 @@ export class HitCache {
   private readonly entries: LRUCache<number, Entry> | undefined;
   /** By memory: its latest stamp when the first of its rows was kept. */
   private readonly since: number[] = [];
+  private counted = { hits: 0, misses: 0 };
 
   constructor(bytesMax: number) {
     if (bytesMax > 0) this.entries = new LRUCache({ maxSize: bytesMax, sizeCalculation: ({ chunk }) => bytesOf(chunk) });
@@ -41,7 +42,16 @@ export class HitCache {
 
   get({ memory, collection, ordinal, stamp }: RowVersion): ToldChunk | undefined {
     const entry = this.entries?.get(keyOf(memory, stamp));
-    return entry?.ordinal === ordinal && entry.collection === collection ? entry.chunk : undefined;
+    const chunk = entry?.ordinal === ordinal && entry.collection === collection ? entry.chunk : undefined;
+    this.counted[chunk ? 'hits' : 'misses']++;
+    return chunk;
+  }
+
+  /** What `get` has answered since this was asked last. */
+  takeCounts(): { hits: number; misses: number } {
+    const { counted } = this;
+    this.counted = { hits: 0, misses: 0 };
+    return counted;
   }
 
   /** Requires that the row still had this stamp after the records were read. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { AppError } from '../../src/contract/errors.js';
 import type { CollectionRef } from '../../src/contract/messages.js';
 import type { SearchWorkerStart } from '../../src/contract/search-messages.js';
+import { SharedMeters } from '../../src/contract/shared-meters.js';
 import { HitCache } from './hit-cache.js';
 import { ReadShard } from './read-shard.js';
 import type { ShardView } from './shard-view.js';
@@ -15,9 +16,12 @@ export class ShardSet {
   private readonly shards: readonly ReadShard[];
   /** Every shard. */
   readonly all: readonly number[];
+  private readonly cache: HitCache;
+  private readonly meters: SharedMeters;
 
-  constructor({ kernel, memories, directory, hitCacheBytes }: SearchWorkerStart) {
-    const cache = new HitCache(hitCacheBytes);
+  constructor({ kernel, memories, directory, hitCacheBytes, meters }: SearchWorkerStart) {
+    const cache = (this.cache = new HitCache(hitCacheBytes));
+    this.meters = SharedMeters.over(meters);
     this.shards = memories.map((arenas, shard) => new ReadShard(shard, kernel, arenas, join(directory, `shard-${shard}`), cache));
     this.all = this.shards.map((_, shard) => shard);
   }
@@ -32,6 +36,12 @@ export class ShardSet {
       if (entered) return entered.answer;
     }
     throw new AppError('shard_unavailable', undefined, { retryAfterS: 1 });
+  }
+
+  /** Counts what the searches since the last time have had of the cache. */
+  tellCounts(): void {
+    const { hits, misses } = this.cache.takeCounts();
+    this.meters.hydrated(hits, misses);
   }
 
   /** undefined where a collection has moved meanwhile. */

@@ -14,7 +14,9 @@ parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
 /** Runs the searches of one message; the outcomes stand in their order. A broken assertion ends this thread, and the message with it. */
 export function run(tasks: readonly SearchTask[]): Outcome<SearchAnswer>[] | Promise<never> {
   try {
-    return tasks.map(attempt);
+    const outcomes = tasks.map(attempt);
+    shards.tellCounts();
+    return outcomes;
   } catch (error) {
     setImmediate(() => {
       throw error;

@@ -1,22 +1,21 @@
 // Dispatches the commands of a shard worker: reads run one by one, document writes next to each other share a commit.
 // Between batches it does background work in short slices. Shard worker only.
-import { join } from 'node:path';
 import { defined } from '../../src/base/assert.js';
-import type { CollectionId } from '../../src/contract/ids.js';
 import type { Outcome, ShardAnswer, ShardCommand, ShardCommands, ShardOp, ShardRequest, ShardWorkerStart } from '../../src/contract/messages.js';
-import { CatalogStore } from '../../src/store/catalog-store.js';
+import type { CatalogStore } from '../../src/store/catalog-store.js';
 import { Background } from './background.js';
 import { catalogHandlers } from './catalog-handlers.js';
 import type { Checkpoints, Note } from './checkpoint/checkpoints.js';
 import type { Claim } from './claim.js';
 import { IdleParts } from './idle-parts.js';
+import { linking } from './linking.js';
 import { getChunk, getContent, getDocument, listChunks, listDocuments } from './listings.js';
 import { copyStaged, findTextless, listMissing } from './missing.js';
-import { openShard } from './open-shard.js';
+import { openCatalog, openShard } from './open-shard.js';
 import { memoryUse, walksOf } from './part-state.js';
 import { prepare } from './prepare.js';
 import { outcomesOf, refsOf, singleWrites, type PartCommand, type WriteCommand } from './put-many.js';
-import { outcomeOf } from './refusal.js';
+import { collectionIn, outcomeOf } from './refusal.js';
 import { sampleVectors } from './sample-vectors.js';
 import type { Shard } from './shard.js';
 import { listOrdinals, textVectors } from './text-vectors.js';
@@ -27,7 +26,7 @@ type Answer = ShardAnswer<ShardOp>;
 type Handlers = { [O in Exclude<ShardOp, WriteCommand['op']>]: (request: ShardRequest<O>) => ShardCommands[O]['answer'] };
 
 const DOCUMENT_WRITES: ReadonlySet<string | undefined> = new Set<WriteCommand['op']>(['put', 'putMany', 'putStaged', 'deleteDocument']);
-const changesMemory = (command: ShardCommand): boolean => isWrite(command) || command.op === 'prepare' || command.op === 'copyStaged' || command.op === 'dropCollection';
+const changesMemory = (command: ShardCommand): boolean => isWrite(command) || command.op === 'prepare' || command.op === 'linking' || command.op === 'copyStaged' || command.op === 'dropCollection';
 const isWrite = (command: ShardCommand | undefined): command is WriteCommand => DOCUMENT_WRITES.has(command?.op);
 const wantsPart = (command: ShardCommand): command is PartCommand => isWrite(command) || command.op === 'copyStaged';
 
@@ -108,6 +107,7 @@ export class Commands {
     dropCollection: ({ collection }) => (this.opened().drop(collection), null),
     counts: ({ collections }) => countsOf(this.opened(), collections),
     walks: ({ collection, k, chunks }) => walksOf(this.opened().parts.of(collection), k, chunks),
+    linking: (request) => linking(this.opened(), request),
     memory: ({ collection }) => memoryUse(this.opened().parts.of(collection)),
     totals: ({ without }) => totals(this.opened(), without),
     listDocuments: (request) => listDocuments(this.opened(), request),
@@ -131,15 +131,8 @@ export class Commands {
   }
 
   private openedCatalog(): CatalogStore {
-    return (this.catalog ??= CatalogStore.open(join(this.start.directory, 'catalog'), this.claim.takeOver));
+    return (this.catalog ??= openCatalog(this.start, this.claim));
   }
-}
-
-/** The collection that a command is about. */
-function collectionIn(command: ShardCommand): CollectionId | undefined {
-  if (!('collection' in command)) return undefined;
-  const { collection } = command;
-  return typeof collection === 'number' ? collection : 'id' in collection ? collection.id : undefined;
 }
 
 /** The end of the run of document writes that starts at `from`; `from` itself when there is none. */

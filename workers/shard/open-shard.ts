@@ -3,6 +3,8 @@
 import { join } from 'node:path';
 import { defined } from '../../src/base/assert.js';
 import type { ShardRequest, ShardWorkerStart } from '../../src/contract/messages.js';
+import { CATALOG, placeOfShard, SharedMeters } from '../../src/contract/shared-meters.js';
+import { CatalogStore } from '../../src/store/catalog-store.js';
 import { CheckpointFiles } from '../../src/store/checkpoint-files.js';
 import { ShardStore } from '../../src/store/shard-store.js';
 import { Checkpoints, type Note } from './checkpoint/checkpoints.js';
@@ -18,14 +20,19 @@ export interface OpenedShard {
 }
 
 /** A shard that is taken over begins without its checkpoint: what its owner died of may stand in it. */
-export function openShard({ kernel: module, kernelName, memories, arenaPagesMax, directory, checkpointMs }: ShardWorkerStart, { shard: number, takeOver }: Claim, { collections, isWhole }: ShardRequest<'open'>, note: Note): OpenedShard {
+export function openShard({ kernel: module, kernelName, memories, arenaPagesMax, directory, meters, checkpointMs }: ShardWorkerStart, { shard: number, takeOver }: Claim, { collections, isWhole }: ShardRequest<'open'>, note: Note): OpenedShard {
   const kernels = defined(memories[number], 'arenas of the shard').map((memory) => new Kernel(module, memory, arenaPagesMax));
   // Readers are out before the environment is closed that a dead owner had open.
   for (const kernel of kernels) kernel.close();
-  const shard = new Shard(ShardStore.open(join(directory, `shard-${number}`), takeOver), ...kernels);
+  const shard = new Shard(ShardStore.open(join(directory, `shard-${number}`), takeOver, SharedMeters.over(meters).store(placeOfShard(number))), ...kernels);
   const files = new CheckpointFiles(join(directory, 'checkpoints', `shard-${number}`));
   const identity = { shard: number, kernel: kernelName };
   if (takeOver || checkpointMs === 0) discard(shard, files);
   shard.load(collections, isWhole, (kinds) => restore(shard, files, identity, kinds, note));
   return { shard, checkpoints: checkpointMs > 0 ? new Checkpoints(shard, files, identity, checkpointMs, note) : undefined };
+}
+
+/** For the owner of shard 0. */
+export function openCatalog({ directory, meters }: ShardWorkerStart, { takeOver }: Claim): CatalogStore {
+  return CatalogStore.open(join(directory, 'catalog'), takeOver, SharedMeters.over(meters).store(CATALOG));
 }

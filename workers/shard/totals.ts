@@ -1,7 +1,7 @@
 // Documents and chunks as the store counts them: of some collections, and of all in this shard together, in one answer however many
 // there are. Nothing is loaded for it.
 // Called by commands.ts. Shard worker only.
-import type { ShardCounts } from '../../src/contract/messages.js';
+import type { ShardAnswer, ShardCounts } from '../../src/contract/messages.js';
 import type { CollectionId } from '../../src/contract/ids.js';
 import type { Shard } from './shard.js';
 
@@ -14,9 +14,10 @@ export function countsOf(shard: Shard, ids: readonly CollectionId[]): ShardCount
   );
 }
 
-export function totals(shard: Shard, without: readonly CollectionId[]): ShardCounts {
+export function totals(shard: Shard, without: readonly CollectionId[]): ShardAnswer<'totals'> {
   const others = new Set(without);
-  const sum: ShardCounts = { documents: 0, chunks: 0 };
+  const memoryBytes = shard.arenas.used().reduce((bytes, kernel) => bytes + kernel.usedBytes(), 0);
+  const sum = { documents: 0, chunks: 0, memoryBytes };
   shard.store.read((txn) => {
     for (const { id, documents, chunks } of txn.allCounts()) {
       if (shard.isDropped(id) || others.has(id)) continue;

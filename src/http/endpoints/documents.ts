@@ -18,8 +18,9 @@ export const postDocument =
     const [tenant, collection] = collectionOf(request);
     const csv = csvOptions(request.query);
     const body = await ingestBody(request.body, csv);
-    const { docid, chunks } = await withFaultCode('ingest_failed', () => ingestDocument(context, tenant, collection, body, request.signal));
-    return { status: 201, json: { tenant, collection, docid, chunks } };
+    const startedAtMs = performance.now();
+    const { docid, chunks, timing } = await withFaultCode('ingest_failed', () => ingestDocument(context, tenant, collection, body, request));
+    return { status: 201, json: { tenant, collection, docid, chunks }, phases: { startedAtMs, timing } };
   };
 
 async function ingestBody(body: Body, csv: CsvOptions): Promise<PrepareRequest['body']> {

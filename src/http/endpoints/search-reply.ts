@@ -7,9 +7,10 @@ import type { Reply, Request } from '../route.js';
 /** Who searches, for the log. */
 export const searcherOf = ({ actor, id }: Request): Searcher => ({ actor: actor.name, requestId: id });
 
-export function searchReply({ hits, mode, degraded, timing, queryId }: LoggedResult): Reply {
+/** `startedAtMs`: of the search, by performance.now(). */
+export function searchReply({ hits, mode, degraded, timing, queryId }: LoggedResult, startedAtMs: number): Reply {
   const fields = { mode, degraded, query_id: queryId, timing };
-  return { status: 200, jsonParts: [`{"matches":[${hits.join(',')}],${fieldsJson(fields)}`] };
+  return { status: 200, jsonParts: [`{"matches":[${hits.join(',')}],${fieldsJson(fields)}`], phases: { startedAtMs, timing } };
 }
 
 export function replayReply(original: FoundQuery, { hits, mode, degraded, timing, queryId }: LoggedResult): Reply {

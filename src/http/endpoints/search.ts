@@ -10,7 +10,7 @@ import { withFaultCode } from '../../service/fault-code.js';
 import { loggedSearch, sharedSearch, type LoggedResult } from '../../service/logged-search.js';
 import type { SearchInput } from '../../service/search.js';
 import { accountOf } from '../../tenants/actor.js';
-import type { Actor, Handler, Reply, Request } from '../route.js';
+import type { Handler, Reply, Request } from '../route.js';
 import { fitting, parseJson } from '../validation.js';
 import { collectionOf } from './path.js';
 import { searcherOf, searchReply } from './search-reply.js';
@@ -51,16 +51,16 @@ export const getSharedSearch =
     return answer(() => sharedSearch(context, { ...input, account: accountOf(request.actor) }));
   };
 
-async function bodyInput({ body, actor, signal }: Request): Promise<SearchInput> {
-  return inputOf(fitting(validateBody(parseJson(await body.bytes())), 'body'), 'body', actor, signal);
+async function bodyInput(request: Request): Promise<SearchInput> {
+  return inputOf(fitting(validateBody(parseJson(await request.body.bytes())), 'body'), 'body', request);
 }
 
-function queryInput({ query, actor, signal }: Request): SearchInput {
-  return inputOf(fitting(validateQuery(valuesOf(query)), 'query'), 'query', actor, signal);
+function queryInput(request: Request): SearchInput {
+  return inputOf(fitting(validateQuery(valuesOf(request.query)), 'query'), 'query', request);
 }
 
 /** `null` counts as absent. */
-function inputOf(body: SearchBody, where: string, { filters: embeddedFilters }: Actor, signal: AbortSignal): SearchInput {
+function inputOf(body: SearchBody, where: string, { actor: { filters: embeddedFilters }, signal, trace }: Request): SearchInput {
   const { q, v, mode, filters, content_filter: contentFilter, include_common: includeCommon, rerank, fusion } = body;
   const k = body.k ?? K_DEFAULT;
   if ((q == null) === (v == null)) throw invalidField([where], 'exactly one of q and v is wanted', 'value_error');
@@ -79,6 +79,7 @@ function inputOf(body: SearchBody, where: string, { filters: embeddedFilters }: 
     ...tellingOf(body),
     ...(embeddedFilters === undefined ? {} : { embeddedFilters }),
     signal,
+    ...(trace && { traceparent: trace.traceparent }),
   };
 }
 
@@ -115,5 +116,6 @@ function valuesOf(query: URLSearchParams): Record<string, unknown> {
 }
 
 async function answer(search: () => Promise<LoggedResult>): Promise<Reply> {
-  return searchReply(await withFaultCode('search_failed', search));
+  const startedAtMs = performance.now();
+  return searchReply(await withFaultCode('search_failed', search), startedAtMs);
 }

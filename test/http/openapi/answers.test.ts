@@ -42,12 +42,14 @@ test('successes', async () => {
   await judged('getCollection', 200, 'GET', `${DOCS}/detail`);
   await judged('listCollections', 200, 'GET', '/v1/collections/acme');
   await judged('listTenants', 200, 'GET', '/v1/admin/tenants', undefined, { 'x-api-key': 'root' });
+  await judged('sampleVectors', 200, 'GET', `${DOCS}/vectors?sample=10`);
   await judged('deleteDocument', 200, 'DELETE', `${DOCS}/documents/nemo`);
   await judged('moveCollection', 200, 'POST', `${DOCS}/move`, { new_name: 'manuals' });
   await judged('moveCollectionAsAdmin', 200, 'POST', '/v1/admin/collections/acme/manuals/move', { new_name: 'docs' }, { 'x-api-key': 'root' });
   await judged('deleteCollection', 200, 'DELETE', DOCS);
   await judged('openApi', 200, 'GET', '/openapi.json', undefined, {});
   await judged('docs', 200, 'GET', '/docs', undefined, {});
+  await judged('console', 200, 'GET', '/ui', undefined, {});
   await judged('docsFile', 200, 'GET', '/docs/swagger-ui.css', undefined, {});
 });
 

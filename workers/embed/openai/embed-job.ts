@@ -18,6 +18,8 @@ export interface EmbedJobOptions {
   dim: number;
   isCancelled: () => boolean;
   nowMs: number;
+  /** Of the request it is for, where that is traced. */
+  traceparent?: string;
 }
 
 export class EmbedJob {
@@ -42,6 +44,10 @@ export class EmbedJob {
     this.unsettled = this.items.length;
     this.done = new Promise((resolve, reject) => Object.assign(this, { resolve, reject }));
     if (this.unsettled === 0) this.resolve({ vectors: this.vectors });
+  }
+
+  get traceparent(): string | undefined {
+    return this.options.traceparent;
   }
 
   /** The next text that no call has taken. */

@@ -42,6 +42,7 @@ export class EmbeddingsCalls {
     const answered = await this.endpoint.call({
       purpose: (items[0] as Item).job.purpose,
       hasEntered,
+      traceparent: () => wanted.find(({ job }) => job.traceparent !== undefined)?.job.traceparent,
       tokens: () => {
         wanted = wanted.filter(({ job }) => !job.isAbandoned());
         return wanted.length > 0 ? wanted.reduce((sum, { tokens }) => sum + tokens, 0) : undefined;

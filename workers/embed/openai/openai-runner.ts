@@ -2,6 +2,7 @@
 // many at a time as the endpoint takes; queries go before passages. Made by runners.ts; embed worker of role remote.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OpenAiEndpoint } from '../../../src/contract/embedder.js';
+import type { EndpointMeter } from '../../../src/contract/endpoint-meters.js';
 import type { AppError } from '../../../src/contract/errors.js';
 import { estimateTokens } from '../remote/estimate-tokens.js';
 import { RemoteEndpoint } from '../remote/remote-endpoint.js';
@@ -16,8 +17,8 @@ const JOIN_MS = 1;
 /** No endpoint is believed to take fewer texts a call than this, unless it is configured so. */
 const INPUTS_LEARNED_MIN = 16;
 
-export function createOpenAiRunner(key: string, spec: OpenAiEndpoint, warn: Warn, nowMs = (): number => performance.now()): Runner {
-  return new OpenAiRunner(key, spec, warn, nowMs);
+export function createOpenAiRunner(key: string, spec: OpenAiEndpoint, warn: Warn, meter?: EndpointMeter, nowMs = (): number => performance.now()): Runner {
+  return new OpenAiRunner(key, spec, warn, meter, nowMs);
 }
 
 class OpenAiRunner implements Runner {
@@ -32,22 +33,23 @@ class OpenAiRunner implements Runner {
     private readonly key: string,
     private readonly spec: OpenAiEndpoint,
     private readonly warn: Warn,
+    meter: EndpointMeter | undefined,
     private readonly nowMs: () => number,
   ) {
     this.dim = spec.dim;
     this.inputsMax = spec.inputsMax;
-    this.endpoint = new RemoteEndpoint(key, spec, '/embeddings', warn, nowMs);
+    this.endpoint = new RemoteEndpoint(key, spec, '/embeddings', warn, nowMs, meter);
     const giveUp = ({ job }: Item, error: AppError): void => this.waiting.drop(job, error);
     this.delivery = { calls: new EmbeddingsCalls(this.endpoint, spec), endpoint: this.endpoint, giveUp, onTooMany: (inputs) => this.learn(inputs) };
   }
 
-  embed(texts: readonly string[], purpose: Purpose, isCancelled: () => boolean): Promise<Embedded> {
+  embed(texts: readonly string[], purpose: Purpose, isCancelled: () => boolean, traceparent?: string): Promise<Embedded> {
     const prefix = purpose === 'query' ? this.spec.queryPrefix : this.spec.passagePrefix;
     const items = texts.map((whole) => {
       const text = prefix + this.cut(whole);
       return { text, tokens: estimateTokens(text) };
     });
-    const job = new EmbedJob({ items, purpose, dim: this.dim, isCancelled, nowMs: this.nowMs() });
+    const job = new EmbedJob({ items, purpose, dim: this.dim, isCancelled, nowMs: this.nowMs(), ...(traceparent !== undefined && { traceparent }) });
     this.waiting.push(job);
     void this.serve(purpose);
     return job.done;

@@ -1,6 +1,7 @@
 // Lets the calls of one endpoint begin: so many at a time, within its budgets, and not while it has asked to be left alone.
 // Queries go before passages, which always leave them a place. A call that cannot begin in time is refused as soon as that can
 // be told. Used by remote-endpoint.ts; embed worker of role remote. One thread runs it, so nothing is locked.
+import type { EndpointMeter } from '../../../src/contract/endpoint-meters.js';
 import { AppError } from '../../../src/contract/errors.js';
 import type { RemoteEndpoint } from '../../../src/contract/embedder.js';
 import type { Purpose } from '../runner.js';
@@ -23,7 +24,7 @@ export class CallGate {
   private restsUntilMs = 0;
   private timer: NodeJS.Timeout | undefined;
 
-  constructor({ callsMax, requestsPerMinute, tokensPerMinute }: Pick<RemoteEndpoint, 'callsMax' | 'requestsPerMinute' | 'tokensPerMinute'>, private readonly nowMs: () => number) {
+  constructor({ callsMax, requestsPerMinute, tokensPerMinute }: Pick<RemoteEndpoint, 'callsMax' | 'requestsPerMinute' | 'tokensPerMinute'>, private readonly nowMs: () => number, private readonly meter?: EndpointMeter) {
     this.callsMax = callsMax;
     this.requests = requestsPerMinute > 0 ? new MinuteBudget(requestsPerMinute, nowMs(), 1) : undefined;
     this.tokens = tokensPerMinute > 0 ? new MinuteBudget(tokensPerMinute, nowMs()) : undefined;
@@ -54,6 +55,7 @@ export class CallGate {
   /** No call begins for so long. */
   rest(ms: number): void {
     this.restsUntilMs = Math.max(this.restsUntilMs, this.nowMs() + ms);
+    this.meter?.add('rests', 1);
     this.pump();
   }
 
@@ -73,6 +75,7 @@ export class CallGate {
       }
     }
     this.refuseLate(nowMs);
+    if (this.meter) this.meter.waiting = this.waiting.length;
     this.wakeInTime(nowMs);
   }
 
@@ -83,6 +86,7 @@ export class CallGate {
       this.underway[turn.purpose]++;
       this.requests?.spend(1);
       this.tokens?.spend(tokens);
+      this.meter?.add('calls', 1);
     }
     turn.settle(tokens !== undefined);
   }
@@ -92,6 +96,7 @@ export class CallGate {
     const isLate = ({ untilMs }: Turn): boolean => untilMs < openAtMs || untilMs <= nowMs;
     const late = this.waiting.filter(isLate);
     this.waiting = this.waiting.filter((turn) => !isLate(turn));
+    this.meter?.add('refused', late.length);
     const retryAfterS = Math.max(1, Math.ceil((openAtMs - nowMs) / 1000));
     for (const { reject } of late) reject(new AppError('embedder_unavailable', 'The embedder has no room for this call in time.', { retryAfterS }));
   }

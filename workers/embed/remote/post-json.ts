@@ -10,14 +10,15 @@ export interface Post {
   body: object;
   timeoutMs: number;
   answerBytesMax: number;
+  traceparent?: string | undefined;
 }
 
 const ERROR_BYTES_MAX = 4096;
 const EXCERPT_CHARACTERS = 200;
 
 /** Rejects with CallError; its message has no key in it, and no more than an excerpt of the answer. */
-export async function postJson({ url, apiKey, body, timeoutMs, answerBytesMax }: Post): Promise<unknown> {
-  const headers = { 'content-type': 'application/json', accept: 'application/json', ...(apiKey && { authorization: `Bearer ${apiKey}` }) };
+export async function postJson({ url, apiKey, body, timeoutMs, answerBytesMax, traceparent }: Post): Promise<unknown> {
+  const headers = { 'content-type': 'application/json', accept: 'application/json', ...(apiKey && { authorization: `Bearer ${apiKey}` }), ...(traceparent !== undefined && { traceparent }) };
   try {
     const signal = AbortSignal.timeout(timeoutMs);
     const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body), redirect: 'manual', signal });

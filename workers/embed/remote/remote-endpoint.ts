@@ -3,6 +3,7 @@
 // somebody looks at a page meanwhile, those of an ingest by the minute that budgets are counted in.
 import { ExponentialBackoff, handleWhen, retry } from 'cockatiel';
 import type { RemoteEndpoint as EndpointSpec } from '../../../src/contract/embedder.js';
+import type { EndpointMeter } from '../../../src/contract/endpoint-meters.js';
 import { AppError } from '../../../src/contract/errors.js';
 import type { Purpose, Warn } from '../runner.js';
 import { CallError } from './call-error.js';
@@ -18,6 +19,8 @@ export interface Call<T> {
   tokens(): number | undefined;
   body(): object;
   answerBytesMax: number;
+  /** Of a request that it is for. Several may share a call: it can name one. */
+  traceparent?: () => string | undefined;
   /** Throws CallError for an answer that makes no sense. */
   read(answer: unknown): T;
 }
@@ -41,8 +44,9 @@ export class RemoteEndpoint {
     private readonly path: string,
     private readonly warn: Warn,
     private readonly nowMs: () => number = () => performance.now(),
+    private readonly meter?: EndpointMeter,
   ) {
-    this.gate = new CallGate(spec, nowMs);
+    this.gate = new CallGate(spec, nowMs, meter);
   }
 
   /** Tokens that a call should not go beyond. */
@@ -94,8 +98,10 @@ export class RemoteEndpoint {
       const estimated = call.tokens();
       if (estimated === undefined) return undefined;
       const patienceMs = isPassage ? timeoutMs : Math.max(1, Math.min(timeoutMs, Math.ceil(untilMs - this.nowMs())));
-      const answer = await postJson({ url: url + this.path, apiKey, body: call.body(), timeoutMs: patienceMs, answerBytesMax: call.answerBytesMax });
-      this.gate.correct((countedTokens(answer) ?? estimated) - estimated);
+      const answer = await postJson({ url: url + this.path, apiKey, body: call.body(), timeoutMs: patienceMs, answerBytesMax: call.answerBytesMax, traceparent: call.traceparent?.() });
+      const spent = countedTokens(answer) ?? estimated;
+      this.meter?.add('tokens', spent);
+      this.gate.correct(spent - estimated);
       return call.read(answer);
     } catch (error) {
       if (error instanceof CallError && error.retryAfterMs > 0) this.gate.rest(Math.min(error.retryAfterMs * (1 + JITTER * Math.random()), WAIT_MAX_MS.passage));

@@ -2,6 +2,7 @@
 // it does not refuse. Where it takes fewer texts than a search has candidates they go in several calls, which changes
 // nothing: each is scored by itself. Made by runners.ts; embed worker of role remote.
 import type { RemoteEndpoint as EndpointSpec } from '../../../src/contract/embedder.js';
+import type { EndpointMeter } from '../../../src/contract/endpoint-meters.js';
 import { CallError } from '../remote/call-error.js';
 import { estimateTokens } from '../remote/estimate-tokens.js';
 import { RemoteEndpoint } from '../remote/remote-endpoint.js';
@@ -14,8 +15,8 @@ const TEXTS_MIN = 8;
 const ECHO_FACTOR = 6;
 const ENVELOPE_BYTES_MAX = 1024 * 1024;
 
-export function createEndpointReranker(key: string, spec: EndpointSpec, warn: Warn): Reranker {
-  return new EndpointReranker(new RemoteEndpoint(key, spec, '/rerank', warn), spec.model);
+export function createEndpointReranker(key: string, spec: EndpointSpec, warn: Warn, meter?: EndpointMeter): Reranker {
+  return new EndpointReranker(new RemoteEndpoint(key, spec, '/rerank', warn, undefined, meter), spec.model);
 }
 
 class EndpointReranker implements Reranker {
@@ -27,37 +28,38 @@ class EndpointReranker implements Reranker {
     private readonly model: string,
   ) {}
 
-  async score(query: string, texts: readonly string[]): Promise<Float32Array> {
+  async score(query: string, texts: readonly string[], traceparent?: string): Promise<Float32Array> {
     if (texts.length === 0) return new Float32Array(0);
-    if (texts.length > this.textsMax) return this.scoreHalves(query, texts);
+    if (texts.length > this.textsMax) return this.scoreHalves(query, texts, traceparent);
     const refusals: CallError[] = [];
     for (const shape of this.shape ? [this.shape] : (['cohere', 'tei'] as const)) {
-      const answered = await this.tried(shape, query, texts);
+      const answered = await this.tried(shape, query, texts, traceparent);
       if (!(answered instanceof CallError)) return answered;
       refusals.push(answered);
     }
     if (texts.length <= TEXTS_MIN) throw this.endpoint.unavailable(refusals.map(({ message }) => message).join('; '));
     // Where these few are refused too, it is not for the size.
-    await this.score(query, texts.slice(0, TEXTS_MIN));
-    const scores = await this.scoreHalves(query, texts);
+    await this.score(query, texts.slice(0, TEXTS_MIN), traceparent);
+    const scores = await this.scoreHalves(query, texts, traceparent);
     this.textsMax = Math.min(this.textsMax, Math.ceil(texts.length / 2));
     return scores;
   }
 
-  private async scoreHalves(query: string, texts: readonly string[]): Promise<Float32Array> {
+  private async scoreHalves(query: string, texts: readonly string[], traceparent: string | undefined): Promise<Float32Array> {
     const half = Math.ceil(texts.length / 2);
     const scores = new Float32Array(texts.length);
-    const [head, tail] = await Promise.all([this.score(query, texts.slice(0, half)), this.score(query, texts.slice(half))]);
+    const [head, tail] = await Promise.all([this.score(query, texts.slice(0, half), traceparent), this.score(query, texts.slice(half), traceparent)]);
     scores.set(head);
     scores.set(tail, half);
     return scores;
   }
 
   /** The scores, or how the endpoint refused. */
-  private async tried(shape: RerankShape, query: string, texts: readonly string[]): Promise<Float32Array | CallError> {
+  private async tried(shape: RerankShape, query: string, texts: readonly string[], traceparent: string | undefined): Promise<Float32Array | CallError> {
     try {
       const scores = await this.endpoint.call({
         purpose: 'query',
+        traceparent: () => traceparent,
         tokens: () => tokensOf(query, texts),
         body: () => rerankBody(shape, this.model, query, texts),
         answerBytesMax: ENVELOPE_BYTES_MAX + ECHO_FACTOR * texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { AppError } from '../../../../src/contract/errors.js';
+import { EndpointMeter } from '../../../../src/contract/endpoint-meters.js';
 import { CallGate } from '../../../../workers/embed/remote/call-gate.js';
 import type { Purpose } from '../../../../workers/embed/runner.js';
 
@@ -144,4 +145,24 @@ test('a gate that opens while it is looked at lets its call in, at whichever loo
     await new Promise((resolve) => setImmediate(resolve));
     assert.ok(hasEntered, `look ${opensAtLook}`);
   }
+});
+
+test('its meter has the calls that began, those that were refused, the rests, and what waits', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const memory = EndpointMeter.create(2);
+  const clock = { ms: 0 };
+  const gate = new CallGate({ callsMax: 1, requestsPerMinute: 0, tokensPerMinute: 0 }, () => clock.ms, EndpointMeter.over(memory, 1));
+  const told = (place: number): object => EndpointMeter.over(memory, place).read();
+  await gate.enter('query', 5000, () => 7);
+  const [refused, waits] = [gate.enter('query', 50, () => 1), gate.enter('query', 5000, () => 1)];
+  assert.deepEqual(told(1), { calls: 1, tokens: 0, refused: 0, rests: 0, waiting: 2 });
+  clock.ms = 100;
+  gate.rest(1000);
+  await assert.rejects(refused, { code: 'embedder_unavailable' });
+  assert.deepEqual(told(1), { calls: 1, tokens: 0, refused: 1, rests: 1, waiting: 1 });
+  clock.ms = 2000;
+  gate.leave('query');
+  await waits;
+  assert.deepEqual(told(1), { calls: 2, tokens: 0, refused: 1, rests: 1, waiting: 0 });
+  assert.deepEqual(told(0), { calls: 0, tokens: 0, refused: 0, rests: 0, waiting: 0 });
 });

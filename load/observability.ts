@@ -1,0 +1,146 @@
+// What being seen costs: counting a search beside the search, tracing at several shares beside none, and a scrape of the metrics with few
+// collections and with many. Rounds of what is compared take turns, so that a machine that slows down slows all of them; on a shared
+// machine processor time a search says more than searches a second.
+// node dist/load/observability.js [--tiny] [--seconds 5] [--rounds 3] [--collections 10000]
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { LaneMeter } from '../src/pool/pool-meters.js';
+import { Metrics } from '../src/service/metrics.js';
+import { readArguments } from './kit/arguments.js';
+import { hammer, type CannonRequest } from './kit/hammer.js';
+import { cpuMs, type CpuMs } from './kit/process-cpu.js';
+import { printTable, whole } from './kit/report.js';
+import { startServer, withFolder, type LoadServer } from './kit/server.js';
+
+const { tiny, number } = readArguments('seconds', 'rounds', 'collections');
+const seconds = number('seconds', tiny ? 1 : 5);
+const rounds = number('rounds', tiny ? 1 : 3);
+const manyCollections = number('collections', tiny ? 100 : 10_000);
+const DOCUMENTS = tiny ? 50 : 1000;
+const SCRAPES = tiny ? 20 : 200;
+const COUNTED = tiny ? 10_000 : 500_000;
+const CREATED_AT_A_TIME = 32;
+const JSON_HEADERS = { 'content-type': 'application/json' };
+const DOCS = '/v1/collections/load/docs';
+
+const search: CannonRequest = { method: 'POST', path: `${DOCS}/search`, headers: JSON_HEADERS, body: JSON.stringify({ q: 'wind and waves of the sea', k: 10, mode: 'hybrid' }) };
+
+const post = async (url: string, path: string, body: object = {}): Promise<void> => {
+  const { status } = await fetch(url + path, { method: 'POST', headers: JSON_HEADERS, body: JSON.stringify(body) });
+  if (status !== 201) throw new Error(`POST ${path}: status ${status}`);
+};
+
+const fill = (url: string): Promise<void> =>
+  post(url, `${DOCS}/documents:batch`, { documents: Array.from({ length: DOCUMENTS }, (_, n) => ({ docid: `d${n}`, text: `Document ${n} tells of wind, waves and ship number ${n % 97}.` })) });
+
+/** Microseconds of counting one search by text in mode hybrid, as the server does: three lanes, the embedder, the search, the request. */
+function countingUs(): number {
+  const metrics = new Metrics();
+  const lanes = ['queries', 'searches', 'commands'].map((name) => new LaneMeter('search', name));
+  const timing = { embed_ms: 0.2, filter_ms: 0.01, search_ms: 0.4, hydrate_ms: 0.1, vector_search_ms: 0.2, lexical_search_ms: 0.2 };
+  const request = { method: 'POST', route: `${DOCS}/search`, status: 200, latencyMs: 1, tenant: 'load' };
+  const count = (): void => {
+    for (const lane of lanes) lane.sent([performance.now()]);
+    metrics.embedders.called({ key: 'builtin', kind: 'queries', texts: 1, ms: 0.2, failed: false });
+    metrics.searched({ timing, hits: [] }, 0.8);
+    metrics.finished(request);
+  };
+  for (let n = 0; n < COUNTED / 10; n++) count();
+  const startedAtMs = performance.now();
+  for (let n = 0; n < COUNTED; n++) count();
+  return ((performance.now() - startedAtMs) * 1000) / COUNTED;
+}
+
+interface Cost {
+  perSecond: number;
+  frontUs: number;
+  allUs: number;
+}
+
+const spent = (before: CpuMs | undefined, after: CpuMs | undefined, of: keyof CpuMs, times: number): number => (((after?.[of] ?? NaN) - (before?.[of] ?? NaN)) * 1000) / times;
+
+async function costOfSearches({ url, pid }: LoadServer): Promise<Cost> {
+  const before = cpuMs(pid);
+  const { requestsPerSecond } = await hammer({ url, connections: 16, seconds, requests: [search] });
+  const after = cpuMs(pid);
+  const searches = requestsPerSecond * seconds;
+  return { perSecond: requestsPerSecond, frontUs: spent(before, after, 'front', searches), allUs: spent(before, after, 'all', searches) };
+}
+
+/** Takes whatever comes. */
+async function startCollector(): Promise<{ url: string; close(): void }> {
+  const server = createServer((message, response) => void message.resume().once('end', () => response.end('{}'))).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`, close: () => (server.closeAllConnections(), server.close()) };
+}
+
+async function compareTracing(): Promise<void> {
+  const collector = await startCollector();
+  const traced = (share: string): Record<string, string> => ({ SHEAF_TRACING__ENABLED: 'true', SHEAF_TRACING__ENDPOINT: collector.url, SHEAF_TRACING__SAMPLE_SHARE: share });
+  const kinds: [string, Record<string, string>][] = [['tracing off', {}], ['on, share 0', traced('0')], ['on, share 0.1', traced('0.1')], ['on, share 1', traced('1')]];
+  const costs = new Map<string, Cost[]>(kinds.map(([name]) => [name, []]));
+  // One server at a time: those that wait would take memory and caches from the one that is measured.
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, settings] of round % 2 ? [...kinds].reverse() : kinds) {
+      await withFolder(async (folder) => {
+        const server = await startServer(folder, settings);
+        await fill(server.url);
+        await hammer({ url: server.url, connections: 16, seconds: tiny ? 1 : 2, requests: [search] });
+        costs.get(name)?.push(await costOfSearches(server));
+        await server.kill();
+      });
+    }
+  }
+  collector.close();
+  tellCosts(costs);
+}
+
+const median = (values: number[]): number => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] as number;
+
+function tellCosts(costs: ReadonlyMap<string, Cost[]>): void {
+  const of = (name: string, what: keyof Cost): number => median((costs.get(name) as Cost[]).map((cost) => cost[what]));
+  const off = of('tracing off', 'allUs');
+  const rows = [...costs.keys()].map((name) => [name, whole(of(name, 'perSecond')), of(name, 'frontUs').toFixed(1), of(name, 'allUs').toFixed(1), `${((of(name, 'allUs') / off - 1) * 100).toFixed(1)} %`]);
+  printTable(`Searches by text in mode hybrid, ${whole(DOCUMENTS)} documents, 16 connections, median of ${rounds} rounds of ${seconds} s`, [['', 'searches/s', 'front µs a search', 'all threads µs', 'more than off'], ...rows]);
+  const us = countingUs();
+  printTable('Counting one search for the metrics', [['µs', 'of the front thread', 'of all threads'], [us.toFixed(2), ...(['frontUs', 'allUs'] as const).map((what) => `${((100 * us) / of('tracing off', what)).toFixed(2)} %`)]]);
+}
+
+async function createCollections(url: string, from: number, to: number): Promise<void> {
+  for (let n = from; n < to; n += CREATED_AT_A_TIME) {
+    await Promise.all(Array.from({ length: Math.min(CREATED_AT_A_TIME, to - n) }, (_, i) => post(url, `/v1/collections/t${(n + i) % 100}/c${n + i}`)));
+  }
+}
+
+async function scrapes({ url, pid }: LoadServer): Promise<string[]> {
+  let bytes = 0;
+  const waits: number[] = [];
+  const scrape = async (): Promise<void> => {
+    const startedAtMs = performance.now();
+    bytes = (await (await fetch(`${url}/metrics`)).text()).length;
+    waits.push(performance.now() - startedAtMs);
+  };
+  for (let n = 0; n < SCRAPES / 4; n++) await scrape();
+  waits.length = 0;
+  const before = cpuMs(pid);
+  for (let n = 0; n < SCRAPES; n++) await scrape();
+  const after = cpuMs(pid);
+  return [(spent(before, after, 'front', SCRAPES) / 1000).toFixed(2), (spent(before, after, 'all', SCRAPES) / 1000).toFixed(2), median(waits).toFixed(2), whole(bytes)];
+}
+
+async function compareScrapes(): Promise<void> {
+  await withFolder(async (folder) => {
+    const server = await startServer(folder);
+    await fill(server.url);
+    await hammer({ url: server.url, connections: 4, seconds: 1, requests: [search] });
+    const few = await scrapes(server);
+    await createCollections(server.url, 0, manyCollections);
+    const many = await scrapes(server);
+    await server.kill();
+    printTable(`A scrape of /metrics, mean of ${SCRAPES}`, [['collections', 'front thread ms', 'all threads ms', 'answer p50 ms', 'bytes'], ['1', ...few], [whole(manyCollections + 1), ...many]]);
+  });
+}
+
+await compareScrapes();
+await compareTracing();

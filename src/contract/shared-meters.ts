@@ -1,0 +1,86 @@
+// What worker threads count where the front thread reads it: commits of each store, and what the hit caches had. Written by shard,
+// search and log workers, read when the metrics are scraped. A block of cells for each store; the layout is nowhere but here.
+import { bucketOf } from '../base/buckets.js';
+import { SharedCells } from '../base/shared-cells.js';
+
+/** From a disk with a battery to one that stalls. */
+export const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5] as const;
+
+const HIT_CACHE = { hits: 0, misses: 1 } as const;
+const HIT_CACHE_CELLS = 2;
+/** Within the block of a store; behind them a cell for each bucket, and one for what is beyond the last. */
+const STORE = { micros: 0, usedBytes: 1, failures: 2, buckets: 3 } as const;
+const STORE_CELLS = STORE.buckets + COMMIT_SECONDS.length + 1;
+
+/** Places of the stores that are no shards; shard n is behind them. */
+export const CATALOG = 0;
+export const QUERY_LOG = 1;
+const OTHER_STORES = 2;
+export const placeOfShard = (shard: number): number => OTHER_STORES + shard;
+
+export interface Commits {
+  /** Of each bucket, not added up. */
+  counts: number[];
+  seconds: number;
+  failures: number;
+  usedBytes: number;
+}
+
+/** Of one store; its owner alone writes. */
+export class StoreMeter {
+  constructor(
+    private readonly cells: SharedCells,
+    private readonly at: number,
+  ) {}
+
+  /** A commit has been synced. `usedBytes`: how far into the file pages have been used. */
+  committed(ms: number, usedBytes: number): void {
+    this.cells.add(this.at + STORE.micros, ms * 1000);
+    this.cells.add(this.at + STORE.buckets + bucketOf(COMMIT_SECONDS, ms / 1000), 1);
+    this.cells.set(this.at + STORE.usedBytes, usedBytes);
+  }
+
+  failed(): void {
+    this.cells.add(this.at + STORE.failures, 1);
+  }
+
+  opened(usedBytes: number): void {
+    this.cells.set(this.at + STORE.usedBytes, usedBytes);
+  }
+
+  read(): Commits {
+    const cell = (place: number): number => this.cells.get(this.at + place);
+    const counts = Array.from({ length: COMMIT_SECONDS.length + 1 }, (_, bucket) => cell(STORE.buckets + bucket));
+    return { counts, seconds: cell(STORE.micros) / 1e6, failures: cell(STORE.failures), usedBytes: cell(STORE.usedBytes) };
+  }
+}
+
+export class SharedMeters {
+  private constructor(private readonly cells: SharedCells) {}
+
+  static create(shards: number): SharedMeters {
+    return new SharedMeters(SharedCells.create(HIT_CACHE_CELLS + (OTHER_STORES + shards) * STORE_CELLS));
+  }
+
+  static over(memory: SharedArrayBuffer): SharedMeters {
+    return new SharedMeters(new SharedCells(memory));
+  }
+
+  get memory(): SharedArrayBuffer {
+    return this.cells.memory;
+  }
+
+  store(place: number): StoreMeter {
+    return new StoreMeter(this.cells, HIT_CACHE_CELLS + place * STORE_CELLS);
+  }
+
+  /** Hits of one search whose chunks were told of before, and those that were read. */
+  hydrated(hits: number, misses: number): void {
+    if (hits > 0) this.cells.add(HIT_CACHE.hits, hits);
+    if (misses > 0) this.cells.add(HIT_CACHE.misses, misses);
+  }
+
+  get hitCache(): { hits: number; misses: number } {
+    return { hits: this.cells.get(HIT_CACHE.hits), misses: this.cells.get(HIT_CACHE.misses) };
+  }
+}

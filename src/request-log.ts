@@ -1,0 +1,42 @@
+// What becomes of a request that is over: it is counted, and has a line in the log where it was slow, where its turn has come, or where
+// everything is logged. Lines have no text of searches and no key. Called by server.ts; front thread.
+import type { Log } from './base/log.js';
+import type { Config } from './config-shape.js';
+import type { RequestEvent } from './http/options.js';
+import type { Context } from './service/context.js';
+
+/** Every so many-th request by share: no random number decides, so that a share of 0.1 is a tenth of any thousand. */
+function createSampler(share: number): () => boolean {
+  let credit = 0;
+  return () => {
+    credit += share;
+    if (credit < 1) return false;
+    credit -= 1;
+    return true;
+  };
+}
+
+export function createRecorder({ metrics }: Context, { level, requestShare, slowMs }: Config['log'], log: Log): (event: RequestEvent) => void {
+  const hasTurn = createSampler(requestShare);
+  const isSlow = ({ latencyMs, isLong }: RequestEvent): boolean => slowMs > 0 && latencyMs > slowMs && !isLong;
+  return (event) => {
+    metrics.finished(event);
+    if (isSlow(event)) log.warn(lineOf(event), 'slow request');
+    else if (requestShare > 0 && hasTurn()) log.info(lineOf(event), 'request');
+    else if (level === 'debug') log.debug(lineOf(event), 'request');
+  };
+}
+
+function lineOf({ id, method, route, status, latencyMs, actor, tenant, bytes, outcome, code, phases, traceId }: RequestEvent): Record<string, unknown> {
+  return {
+    requestId: id,
+    method, route, status, code, outcome, bytes,
+    latencyMs: rounded(latencyMs),
+    actor: actor || undefined,
+    tenant: tenant || undefined,
+    traceId,
+    phases: phases && Object.fromEntries(Object.entries(phases.timing).map(([phase, ms]) => [phase, rounded(ms ?? 0)])),
+  };
+}
+
+const rounded = (ms: number): number => Math.round(ms * 1000) / 1000;
