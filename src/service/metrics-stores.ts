@@ -17,10 +17,10 @@ export function lookUpStores(registry: Registry, { sharedMeters, shards, metrics
     this.reset();
     for (const [store, { failures }] of read()) this.inc({ store }, failures);
   } });
-  new Gauge({ ...common, name: 'sheaf_store_used_bytes', help: 'Pages of the LMDB map that have been used; freed ones are used again.', collect() {
+  new Gauge({ ...common, name: 'sheaf_store_used_bytes', help: 'Pages of the map of a store that have been used; freed ones are used again.', collect() {
     for (const [store, { usedBytes }] of read()) this.set({ store }, usedBytes);
   } });
-  lookedUp(registry, Gauge, 'sheaf_store_map_bytes', 'Where the LMDB map of each store ends.', () => MAP_BYTES);
+  lookedUp(registry, Gauge, 'sheaf_store_map_bytes', 'Where the map of each store ends.', () => MAP_BYTES);
   lookUpShards(registry, metrics.shardTotals);
   lookUpMemory(registry, { shard_arenas: () => bytesOf(memories), query_cache: () => queryCache.bytes, query_log_waiting: () => queryLog.waitingBytes });
   lookedUp(registry, Counter, 'sheaf_hit_cache_hits_total', 'Hits whose chunks the search workers had in memory.', () => sharedMeters.hitCache.hits);
