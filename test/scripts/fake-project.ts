@@ -1,5 +1,5 @@
 // A small project in a temporary folder with the real set-up scripts, and stand-ins for what they call outside this
-// repository: npm, the TypeScript compiler and node-lmdb. Used by the tests of the scripts.
+// repository: npm, the compilers and node-lmdb. Used by the tests of the scripts.
 import { spawn } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -38,12 +38,20 @@ export async function buildKernel(root, outDir) {
 }
 `;
 
+const CONSOLE = `import { mkdirSync, writeFileSync } from 'node:fs';
+export async function buildConsole(root, folder) {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(folder + '/index.html', 'page');
+}
+`;
+
 export class FakeProject {
   readonly root = tempDirectory();
 
   constructor() {
     for (const name of SCRIPTS) cpSync(join('scripts', name), join(this.root, 'scripts', name));
     this.write('scripts/kernel.mjs', KERNEL);
+    this.write('scripts/console.mjs', CONSOLE);
     for (const name of ['package.json', 'package-lock.json', 'tsconfig.json']) this.write(name, '{}');
     this.write('packages/ts-patch/bin/tspc.js', COMPILER);
     this.write('packages/node-lmdb/index.js', '');
