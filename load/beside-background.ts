@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SheafClient } from '../src/client/client.js';
 import { readArguments } from './kit/arguments.js';
+import { archiveOnce, reindexOnce } from './kit/background-work.js';
 import { fillCollection, itemOf, post, untilResting } from './kit/filling.js';
 import { openLoop, type OpenLoopResult } from './kit/open-loop.js';
 import { printTable, whole } from './kit/report.js';
@@ -45,19 +46,8 @@ interface Row {
 
 const search = async (url: string, n: number): Promise<void> => void (await post(`${base(url)}/search`, queries[n % queries.length] as string, 200));
 
-async function archive({ client }: Running): Promise<void> {
-  const { bytes } = await client.archives.dumpCollection(TENANT, NAME);
-  for await (const _ of bytes as unknown as AsyncIterable<Uint8Array>);
-}
-
-/** The vectors are copied, and a new graph is made of them. */
-async function reindex({ url }: Running): Promise<void> {
-  const { job_id: id } = JSON.parse(await post(`${base(url)}/reindex`, '{"compact":true}', 200)) as { job_id: string };
-  for (let status = ''; status !== 'succeeded'; await sleep(50)) {
-    ({ status } = (await (await fetch(`${url}/v1/admin/reindex/${id}`)).json()) as { status: string });
-    if (status === 'failed') throw new Error('a reindex job failed');
-  }
-}
+const archive: Work = ({ client }) => archiveOnce(client, TENANT, NAME);
+const reindex: Work = ({ client }) => reindexOnce(client, TENANT, NAME);
 
 /** A write, and the checkpoint of the shard that is written after it. */
 async function checkpoint({ url, folder }: Running): Promise<void> {
@@ -90,9 +80,8 @@ async function beside(server: Running, name: string, work?: Work): Promise<Row> 
 }
 
 /** Until nothing is linked, merged or removed any more. */
-async function resting({ client }: Running): Promise<void> {
-  const cpuSeconds = async (): Promise<number> => Number(/^process_cpu_seconds_total (\S+)$/m.exec(await client.metricsText())?.[1]);
-  await untilResting(cpuSeconds, tiny ? 200 : 1000);
+async function resting({ url }: Running): Promise<void> {
+  await untilResting(url, tiny ? 200 : 1000);
 }
 
 async function started(folder: string, settings: Settings): Promise<Running> {

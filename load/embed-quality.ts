@@ -4,10 +4,12 @@
 // The model takes an hour or more for all three collections. --tiny takes samples, whose figures are no quality figures.
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
+import { readChoices } from './kit/arguments.js';
 import { dataFolder } from './kit/data.js';
 import { keepRows } from './kit/kept-vectors.js';
 import { EMBEDDERS, startEmbedder, type LoadEmbedder } from './kit/load-embedders.js';
 import { meanNdcg, readJudged } from './kit/judged.js';
+import { printOrigin } from './kit/report.js';
 
 type Figures = Readonly<Record<string, number>>;
 
@@ -18,11 +20,7 @@ const PUBLISHED: Readonly<Record<string, Figures>> = {
   'minilm-int8': { cranfield: 0.5036, scifact: 0.647, 'npl-vaswani': 0.432 },
 };
 
-const words = process.argv.slice(2).filter((word) => word !== '--tiny');
-const tiny = process.argv.includes('--tiny');
-const unknown = words.find((word) => !COLLECTIONS.includes(word) && !EMBEDDERS.includes(word));
-if (unknown !== undefined) throw new TypeError(`${unknown} is none of ${[...COLLECTIONS, ...EMBEDDERS].join(', ')}`);
-const chosen = (all: readonly string[]): readonly string[] => (all.some((name) => words.includes(name)) ? all.filter((name) => words.includes(name)) : all);
+const { tiny, chosen } = readChoices(COLLECTIONS, EMBEDDERS);
 
 async function measure(name: string, embedder: LoadEmbedder, folder: string): Promise<string> {
   const { documents, queries } = readJudged(folder, tiny ? 60 : Infinity, tiny ? 10 : Infinity);
@@ -46,3 +44,4 @@ for (const name of chosen(EMBEDDERS)) {
   }
   await embedder?.close();
 }
+printOrigin();

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { loadBuiltinEmbedder } from '../workers/embed/builtin/builtin-embedder.js';
 import { dataFolder } from './kit/data.js';
+import { printOrigin } from './kit/report.js';
 
 const WINDOW_WORDS = 25;
 const BATCH_WINDOWS = 64;
@@ -40,3 +41,4 @@ for (const collection of tiny ? ['cranfield'] : ['cranfield', 'scifact']) {
   const windows = windowsOf(folder).slice(0, tiny ? 500 : undefined);
   for (const pass of tiny ? [1] : [1, 2, 3]) measure(`${collection}, pass ${pass}`, windows, embedder.embed);
 }
+printOrigin();

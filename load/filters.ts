@@ -3,32 +3,20 @@
 // node dist/load/filters.js [--rows 100000] [--tiny]
 import { readFileSync } from 'node:fs';
 import { createArenaMemory } from '../src/base/arena-memory.js';
-import { createPrng } from '../src/base/prng.js';
 import { Kernel } from '../workers/shard/kernel.js';
 import type { VectorIndex } from '../workers/shard/vector-index.js';
 import { readArguments } from './kit/arguments.js';
 import { filterCases, KINDS, type FilterCase } from './kit/filter-cases.js';
+import { moreRows } from './kit/more-rows.js';
 import { printTable, whole } from './kit/report.js';
 import { cpuMs } from './kit/word-peers.js';
-import { clustered, windows, type VectorSet } from './vector-sets.js';
+import { clustered, windows } from './vector-sets.js';
 
 const K = 10;
 const SHARES = [0.5, 0.1, 0.045, 0.01, 0.001, 0.0001];
 const QUERIES = 200;
 /** The best of them counts: the machine may be doing other things. */
 const PASSES = 3;
-/** Length of the noise in a row that is made from a real one. */
-const NOISE = 0.3;
-
-/** The set's rows, and beyond their number the same rows with noise. */
-function fill({ rows }: VectorSet, count: number): Float32Array[] {
-  const prng = createPrng(1);
-  return Array.from({ length: count }, (_, i) => {
-    const row = rows[i % rows.length] as Float32Array;
-    const scale = (NOISE * Math.hypot(...row)) / Math.sqrt(row.length);
-    return i < rows.length ? row : row.map((value) => value + scale * prng.normal());
-  });
-}
 
 function createIndex(rows: readonly Float32Array[]): VectorIndex {
   const module = new WebAssembly.Module(readFileSync(new URL('../workers/shard/kernel.wasm', import.meta.url)));
@@ -80,6 +68,6 @@ function measure(index: VectorIndex, rows: readonly Float32Array[], queries: rea
 const { tiny, number } = readArguments('rows');
 const count = number('rows', tiny ? 5000 : 100_000);
 const set = tiny ? clustered(count, 64, 1) : (windows(count) ?? clustered(count, 384, 1));
-const rows = fill(set, count);
+const rows = moreRows(set, count);
 const table = measure(createIndex(rows), rows, set.queries.slice(0, QUERIES));
 printTable(`${set.name}: ${whole(count)} rows, ${K} best, a second of CPU time`, [['filter', 'matching', 'recall@10', 'searches', 'unfiltered', 'ratio'], ...table]);

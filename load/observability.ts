@@ -1,7 +1,6 @@
 // What being seen costs: counting a search beside the search, tracing at several shares beside none, and a scrape of the metrics with few
-// collections and with many. Rounds of what is compared take turns, so that a machine that slows down slows all of them; on a shared
-// machine processor time a search says more than searches a second.
-// node dist/load/observability.js [--tiny] [--seconds 5] [--rounds 3] [--collections 10000]
+// collections and with many. On a shared machine processor time says more than searches a second, and turns more than one long run (kit/turns.ts).
+// node dist/load/observability.js [--tiny] [--only scrapes|tracing] [--rounds 40] [--collections 10000]
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,13 +10,14 @@ import { readArguments } from './kit/arguments.js';
 import { hammer, type CannonRequest } from './kit/hammer.js';
 import { cpuMs, type CpuMs } from './kit/process-cpu.js';
 import { printTable, whole } from './kit/report.js';
-import { startServer, withFolder, type LoadServer } from './kit/server.js';
+import { startServer, withFolder, type LoadServer, type Settings } from './kit/server.js';
+import { moreThan, takeTurns, withServers, type Cost } from './kit/turns.js';
 
-const { tiny, number } = readArguments('seconds', 'rounds', 'collections');
-const seconds = number('seconds', tiny ? 1 : 5);
-const rounds = number('rounds', tiny ? 1 : 3);
+const { tiny, number, text } = readArguments('rounds', 'collections', 'only');
+const rounds = number('rounds', tiny ? 1 : 40);
 const manyCollections = number('collections', tiny ? 100 : 10_000);
 const DOCUMENTS = tiny ? 50 : 1000;
+const TURN_SEARCHES = tiny ? 50 : 300;
 const SCRAPES = tiny ? 20 : 200;
 const COUNTED = tiny ? 10_000 : 500_000;
 const CREATED_AT_A_TIME = 32;
@@ -26,9 +26,11 @@ const DOCS = '/v1/collections/load/docs';
 
 const search: CannonRequest = { method: 'POST', path: `${DOCS}/search`, headers: JSON_HEADERS, body: JSON.stringify({ q: 'wind and waves of the sea', k: 10, mode: 'hybrid' }) };
 
-const post = async (url: string, path: string, body: object = {}): Promise<void> => {
-  const { status } = await fetch(url + path, { method: 'POST', headers: JSON_HEADERS, body: JSON.stringify(body) });
-  if (status !== 201) throw new Error(`POST ${path}: status ${status}`);
+const post = async (url: string, path: string, body: object = {}, wanted = 201): Promise<void> => {
+  const response = await fetch(url + path, { method: 'POST', headers: JSON_HEADERS, body: JSON.stringify(body) });
+  await response.arrayBuffer();
+  const { status } = response;
+  if (status !== wanted) throw new Error(`POST ${path}: status ${status}`);
 };
 
 const fill = (url: string): Promise<void> =>
@@ -52,21 +54,7 @@ function countingUs(): number {
   return ((performance.now() - startedAtMs) * 1000) / COUNTED;
 }
 
-interface Cost {
-  perSecond: number;
-  frontUs: number;
-  allUs: number;
-}
-
 const spent = (before: CpuMs | undefined, after: CpuMs | undefined, of: keyof CpuMs, times: number): number => (((after?.[of] ?? NaN) - (before?.[of] ?? NaN)) * 1000) / times;
-
-async function costOfSearches({ url, pid }: LoadServer): Promise<Cost> {
-  const before = cpuMs(pid);
-  const { requestsPerSecond } = await hammer({ url, connections: 16, seconds, requests: [search] });
-  const after = cpuMs(pid);
-  const searches = requestsPerSecond * seconds;
-  return { perSecond: requestsPerSecond, frontUs: spent(before, after, 'front', searches), allUs: spent(before, after, 'all', searches) };
-}
 
 /** Takes whatever comes. */
 async function startCollector(): Promise<{ url: string; close(): void }> {
@@ -77,34 +65,32 @@ async function startCollector(): Promise<{ url: string; close(): void }> {
 
 async function compareTracing(): Promise<void> {
   const collector = await startCollector();
-  const traced = (share: string): Record<string, string> => ({ SHEAF_TRACING__ENABLED: 'true', SHEAF_TRACING__ENDPOINT: collector.url, SHEAF_TRACING__SAMPLE_SHARE: share });
-  const kinds: [string, Record<string, string>][] = [['tracing off', {}], ['on, share 0', traced('0')], ['on, share 0.1', traced('0.1')], ['on, share 1', traced('1')]];
-  const costs = new Map<string, Cost[]>(kinds.map(([name]) => [name, []]));
-  // One server at a time: those that wait would take memory and caches from the one that is measured.
-  for (let round = 0; round < rounds; round++) {
-    for (const [name, settings] of round % 2 ? [...kinds].reverse() : kinds) {
-      await withFolder(async (folder) => {
-        const server = await startServer(folder, settings);
-        await fill(server.url);
-        await hammer({ url: server.url, connections: 16, seconds: tiny ? 1 : 2, requests: [search] });
-        costs.get(name)?.push(await costOfSearches(server));
-        await server.kill();
-      });
-    }
-  }
+  const traced = (share: string): Settings => ({ SHEAF_TRACING__ENABLED: 'true', SHEAF_TRACING__ENDPOINT: collector.url, SHEAF_TRACING__SAMPLE_SHARE: share });
+  // The second tells what two servers that are alike differ by.
+  const kinds: readonly [string, Settings][] = [['tracing off', {}], ['off too', {}], ['share .01', traced('0.01')], ['share 1', traced('1')]];
+  await withServers(kinds.map(([, settings]) => settings), async (servers) => {
+    for (const { url } of servers) await fill(url);
+    const searched = async (url: string): Promise<void> => post(url, search.path, JSON.parse(search.body as string) as object, 200);
+    await takeTurns(servers, tiny ? 1 : 10, TURN_SEARCHES, searched);
+    tellCosts(kinds.map(([name]) => name), await takeTurns(servers, rounds, TURN_SEARCHES, searched));
+  });
   collector.close();
-  tellCosts(costs);
 }
 
 const median = (values: number[]): number => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] as number;
 
-function tellCosts(costs: ReadonlyMap<string, Cost[]>): void {
-  const of = (name: string, what: keyof Cost): number => median((costs.get(name) as Cost[]).map((cost) => cost[what]));
-  const off = of('tracing off', 'allUs');
-  const rows = [...costs.keys()].map((name) => [name, whole(of(name, 'perSecond')), of(name, 'frontUs').toFixed(1), of(name, 'allUs').toFixed(1), `${((of(name, 'allUs') / off - 1) * 100).toFixed(1)} %`]);
-  printTable(`Searches by text in mode hybrid, ${whole(DOCUMENTS)} documents, 16 connections, median of ${rounds} rounds of ${seconds} s`, [['', 'searches/s', 'front µs a search', 'all threads µs', 'more than off'], ...rows]);
+function tellCosts(names: readonly string[], costs: readonly Cost[][]): void {
+  const [off] = costs as [Cost[]];
+  const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
+  const more = (cost: Cost[], of: keyof Cost): string => {
+    const [low, middle, high] = moreThan(off, cost, of, 0.25, 0.5, 0.75) as [number, number, number];
+    return `${percent(middle)} (${percent(low)} to ${percent(high)})`;
+  };
+  const middle = (cost: Cost[], of: keyof Cost): string => median(cost.map((one) => one[of])).toFixed(0);
+  const rows = costs.map((cost, i) => [names[i] as string, middle(cost, 'frontUs'), middle(cost, 'allUs'), more(cost, 'frontUs'), more(cost, 'allUs')]);
+  printTable(`Searches by text in mode hybrid, ${whole(DOCUMENTS)} documents, 8 connections, ${rounds} turns of ${TURN_SEARCHES}: medians, and the middle half of the turns`, [['', 'front µs a search', 'all threads µs', 'front, more than off', 'all, more than off'], ...rows]);
   const us = countingUs();
-  printTable('Counting one search for the metrics', [['µs', 'of the front thread', 'of all threads'], [us.toFixed(2), ...(['frontUs', 'allUs'] as const).map((what) => `${((100 * us) / of('tracing off', what)).toFixed(2)} %`)]]);
+  printTable('Counting one search for the metrics', [['µs', 'of the front thread', 'of all threads'], [us.toFixed(2), ...(['frontUs', 'allUs'] as const).map((of) => percent(us / median(off.map((one) => one[of]))))]]);
 }
 
 async function createCollections(url: string, from: number, to: number): Promise<void> {
@@ -142,5 +128,7 @@ async function compareScrapes(): Promise<void> {
   });
 }
 
-await compareScrapes();
-await compareTracing();
+const PARTS: Readonly<Record<string, () => Promise<void>>> = { scrapes: compareScrapes, tracing: compareTracing };
+const only = text('only');
+if (only !== undefined && !PARTS[only]) throw new TypeError(`--only wants one of ${Object.keys(PARTS).join(', ')}`);
+for (const [name, part] of Object.entries(PARTS)) if (only === undefined || only === name) await part();

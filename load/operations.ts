@@ -11,7 +11,7 @@ import { withFolder, type Settings } from './kit/server.js';
 import { endJobs } from './kit/torture/end-jobs.js';
 import { checkAll, workUntil, type Work } from './kit/torture/lanes.js';
 import { withSpaces } from './kit/torture/spaces.js';
-import { counted, emptyTally } from './kit/torture/tally.js';
+import { counted, emptyTally, printViolations } from './kit/torture/tally.js';
 import { createSlots } from './kit/torture/world.js';
 
 const { tiny, number } = readArguments('operations', 'restarts', 'minutes', 'seed');
@@ -37,14 +37,9 @@ async function round(folder: string, spaces: Settings, until: number): Promise<v
   await checkAll(work, `after ${done()} operations`);
   await workUntil(work, () => done() >= until || isOver());
   await checkAll(work, `after ${done()} operations`);
-  if ((until >= operations || isOver()) && tally.violations.length === 0) await endAll(work);
+  if ((until >= operations || isOver()) && tally.violations.length === 0) await endJobs(work);
   await server.stop();
   tally.violations.push(...faults.map((fault) => `logged: ${fault}`));
-}
-
-async function endAll(work: Work): Promise<void> {
-  await endJobs(work);
-  await checkAll(work, 'after all jobs');
 }
 
 const startedMs = performance.now();
@@ -65,5 +60,5 @@ printTable(`random operations, seed ${seed}`, [
   ['time', seconds(performance.now() - startedMs)],
   ['violations', whole(tally.violations.length)],
 ]);
-for (const violation of tally.violations.slice(0, 20)) console.log(`  violation: ${violation}`);
+printViolations(tally);
 process.exitCode = tally.violations.length > 0 ? 1 : 0;

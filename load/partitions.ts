@@ -42,7 +42,7 @@ for (const count of PARTITIONS) {
     search: (query, { ef }) => searchAll(parts, set.queries[query]!, ef),
   };
   const points = sweep(engine, truth);
-  const [byDefault] = sweep(engine, truth, [{ ef: DEFAULT_EF }]);
+  const [byDefault] = sweep({ ...engine, settings: [{ ef: DEFAULT_EF }] }, truth);
   const rate = (recall: number): string => (Number.isNaN(qpsAt(points, recall)) ? '-' : whole(qpsAt(points, recall)));
   const mean = (of: (part: BuiltIndex) => number): number => parts.reduce((sum, part) => sum + of(part), 0) / count;
   const bytes = parts.reduce((sum, { index }) => sum + index.usedBytes, 0) / set.rows.length;

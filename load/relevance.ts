@@ -8,6 +8,7 @@ import { nearnessOf } from '../src/rank/relevance.js';
 import { chunkTerms, questionTerms } from '../src/text/rank-terms.js';
 import type { WordIndex } from '../workers/shard/words/word-index.js';
 import { readArguments } from './kit/arguments.js';
+import { dot } from './kit/cosine.js';
 import { dataFolder } from './kit/data.js';
 import { readJudged, type JudgedQuery } from './kit/judged.js';
 import { KeptEmbedder } from './kit/kept-embedder.js';
@@ -63,12 +64,6 @@ function sampleMean(cosines: readonly number[]): number {
   const step = Math.max(1, Math.floor(cosines.length / SAMPLE));
   const sample = cosines.filter((_, i) => i % step === 0);
   return sample.reduce((sum, cosine) => sum + cosine, 0) / sample.length;
-}
-
-function dot(a: Float32Array, b: Float32Array): number {
-  let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!;
-  return sum;
 }
 
 function report(name: string, columns: readonly number[], sets: readonly ExampleSet[]): void {

@@ -1,17 +1,21 @@
 // Seconds from the start of the server's process until it is ready, and its first search, with many vectors: after SIGTERM, after kill -9, and after
 // kill -9 behind writes that no checkpoint has; and what searches notice of checkpoints that are written beside them.
-// node dist/load/restart.js [--rows 100000] [--rate 50] [--seconds 10] [--tiny]
+// node dist/load/restart.js [--rows 100000] [--rate 50] [--seconds 10] [--kept FOLDER] [--tiny]. A kept folder is filled once and stays.
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { SheafClient } from '../src/client/client.js';
 import { readArguments } from './kit/arguments.js';
 import { fillCollection, itemOf, post, untilResting } from './kit/filling.js';
 import { openLoop, type OpenLoopResult } from './kit/open-loop.js';
 import { printTable, seconds, whole } from './kit/report.js';
+import { cpuSeconds } from './kit/samples.js';
 import { startServer, withFolder, type LoadServer, type Settings } from './kit/server.js';
 import { createVectorCollection, vectorQueries } from './kit/vector-batches.js';
 import { clustered } from './vector-sets.js';
 
 const [TENANT, NAME] = ['load', 'vectors'];
-const { tiny, number } = readArguments('rows', 'rate', 'seconds');
+const { tiny, number, text } = readArguments('rows', 'rate', 'seconds', 'kept');
+const kept = text('kept');
 const rows = number('rows', tiny ? 4500 : 100_000);
 const rate = number('rate', tiny ? 20 : 50);
 const measureSeconds = number('seconds', tiny ? 1 : 10);
@@ -24,9 +28,7 @@ const source = clustered(2000, 384, 2).rows;
 
 const search = async (url: string, n: number): Promise<void> => void (await post(`${url}/v1/collections/${TENANT}/${NAME}/search`, queries[n % queries.length] as string, 200));
 
-/** Of the processor, by all threads of the server. */
-const cpuSeconds = async (url: string): Promise<number> => Number(/^process_cpu_seconds_total (\S+)$/m.exec(await new SheafClient({ url }).metricsText())?.[1]);
-const resting = (url: string): Promise<void> => untilResting(() => cpuSeconds(url), tiny ? 300 : 2000);
+const resting = (url: string): Promise<void> => untilResting(url, tiny ? 300 : 2000);
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const startedAtMs = performance.now();
@@ -68,15 +70,30 @@ async function measured(folder: string, settings: Settings): Promise<OpenLoopRes
   return result;
 }
 
-await withFolder(async (folder) => {
-  const first = await startServer(folder, SELDOM);
-  const emptyCpu = await cpuSeconds(first.url);
-  await createVectorCollection(new SheafClient({ url: first.url }), TENANT, NAME);
+/** Answers what it is filled with, and how long that took. */
+async function fill(folder: string): Promise<string> {
+  const server = await startServer(folder, SELDOM);
+  await createVectorCollection(new SheafClient({ url: server.url }), TENANT, NAME);
   let vectors = '';
-  const fillMs = await timed(async () => (vectors = await fillCollection({ url: first.url, tenant: TENANT, name: NAME, rows })));
-  const linkMs = await timed(() => resting(first.url));
-  const stopMs = await timed(() => first.stop());
-  const table: Row[] = [['start', 'ready after', 'processor time', 'first search', 'tenth search'], ['empty', seconds(first.readyMs), seconds(emptyCpu * 1000), '', '']];
+  const fillMs = await timed(async () => (vectors = await fillCollection({ url: server.url, tenant: TENANT, name: NAME, rows })));
+  const linkMs = await timed(() => resting(server.url));
+  const stopMs = await timed(() => server.stop());
+  return `${vectors}; filled in ${seconds(fillMs)}, linked after ${seconds(linkMs)} more, stopped in ${seconds(stopMs)}`;
+}
+
+async function emptyRow(): Promise<Row> {
+  return withFolder(async (folder) => {
+    const server = await startServer(folder, SELDOM);
+    const cpu = await cpuSeconds(server.url);
+    await server.stop();
+    return ['empty', seconds(server.readyMs), seconds(cpu * 1000), '', ''];
+  });
+}
+
+async function measure(folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  const content = existsSync(join(folder, 'data')) ? 'filled before' : await fill(folder);
+  const table: Row[] = [['start', 'ready after', 'processor time', 'first search', 'tenth search'], await emptyRow()];
   const afterStop = await restarted(folder, 'after SIGTERM');
   await afterStop.server.kill();
   const afterKill = await restarted(folder, 'after kill -9');
@@ -85,8 +102,10 @@ await withFolder(async (folder) => {
   const behind = await restarted(folder, `after kill -9 behind ${whole(changed)} replacements`);
   await behind.server.stop();
   table.push(afterStop.row, afterKill.row, behind.row);
-  printTable(`Restart with ${whole(rows)} × 384 (${vectors}); filled in ${seconds(fillMs)}, linked after ${seconds(linkMs)} more, stopped in ${seconds(stopMs)}`, table);
+  printTable(`Restart with ${whole(rows)} × 384 (${content})`, table);
   const [idle, beside] = [await measured(folder, SELDOM), await measured(folder, OFTEN)];
   const told = (name: string, { p50Ms, p99Ms, maxMs }: OpenLoopResult): string[] => [name, p50Ms.toFixed(2), p99Ms.toFixed(2), maxMs.toFixed(1), (p99Ms / idle.p99Ms).toFixed(2)];
   printTable(`${rate} searches/s, ${measureSeconds} s each`, [['beside', 'p50 ms', 'p99 ms', 'max ms', 'p99 of idle'], told('a write a second', idle), told('and checkpoints without a pause', beside)]);
-});
+}
+
+await (kept === undefined ? withFolder(measure) : measure(kept));

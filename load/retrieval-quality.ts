@@ -4,6 +4,7 @@
 // node dist/load/retrieval-quality.js [--tiny] [COLLECTION …] [EMBEDDER …]: all where none is named. --tiny takes samples.
 import type { SearchBody } from '../src/contract/api/search.js';
 import { SheafClient } from '../src/client/client.js';
+import { readChoices } from './kit/arguments.js';
 import { dataFolder } from './kit/data.js';
 import { endpointSettings, startEmbeddingsEndpoint } from './kit/embeddings-endpoint.js';
 import { ndcgOf, readJudged, recallOf, type JudgedDocument, type JudgedQuery } from './kit/judged.js';
@@ -31,11 +32,7 @@ const REFERENCES: Readonly<Record<string, Readonly<Record<string, readonly numbe
   minilm: { 'words alone': [0.528, 0.679, 0.436], vector: [0.506, 0.645, 0.434], hybrid: [0.559, 0.715, 0.489], 'hybrid of scores': [0.573, 0.738, 0.499] },
 };
 
-const words = process.argv.slice(2).filter((word) => word !== '--tiny');
-const tiny = process.argv.includes('--tiny');
-const unknown = words.find((word) => !COLLECTIONS.includes(word) && !EMBEDDERS.includes(word));
-if (unknown !== undefined) throw new TypeError(`${unknown} is none of ${[...COLLECTIONS, ...EMBEDDERS].join(', ')}`);
-const chosen = (all: readonly string[]): readonly string[] => (all.some((name) => words.includes(name)) ? all.filter((name) => words.includes(name)) : all);
+const { tiny, chosen } = readChoices(COLLECTIONS, EMBEDDERS);
 
 interface Judged {
   name: string;

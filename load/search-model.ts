@@ -3,7 +3,7 @@
 // node dist/load/search-model.js [--tiny] [--seconds 10] [--url URL]
 import { SheafClient } from '../src/client/client.js';
 import { readArguments } from './kit/arguments.js';
-import { CRANFIELD_TARGET, hasCranfield, ingestCranfield, readCranfieldDocuments, readCranfieldQueries } from './kit/cranfield.js';
+import { CRANFIELD_TARGET, hasCranfield, ingestCranfield, readCranfieldDocuments, readCranfieldQueries, searchCranfield } from './kit/cranfield.js';
 import { hammer, type CannonRequest, type HammerResult } from './kit/hammer.js';
 import { modelSettings, variantsOf } from './kit/model.js';
 import { printTable, whole } from './kit/report.js';
@@ -16,12 +16,7 @@ const { tiny, url: given, number } = readArguments('seconds');
 const measureSeconds = number('seconds', tiny ? 1 : 10);
 const warmUpSeconds = tiny ? 1 : 2;
 
-const post = (q: string): CannonRequest => ({
-  method: 'POST',
-  path: `/v1/collections/${CRANFIELD_TARGET.tenant}/${CRANFIELD_TARGET.collection}/search`,
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify({ q, k: K }),
-});
+const post = (q: string): CannonRequest => searchCranfield({ q, k: K });
 
 interface Measured extends HammerResult {
   embedShare: number;

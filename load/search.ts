@@ -5,7 +5,7 @@
 import { SheafClient } from '../src/client/client.js';
 import { loadBuiltinEmbedder } from '../workers/embed/builtin/builtin-embedder.js';
 import { readArguments } from './kit/arguments.js';
-import { CRANFIELD_TARGET, hasCranfield, ingestCranfield, readCranfieldDocuments, readCranfieldQueries } from './kit/cranfield.js';
+import { hasCranfield, ingestCranfield, readCranfieldDocuments, readCranfieldQueries, searchCranfield } from './kit/cranfield.js';
 import { hammer, type CannonRequest, type HammerResult } from './kit/hammer.js';
 import { printTable, whole } from './kit/report.js';
 import { withServer } from './kit/server.js';
@@ -16,12 +16,7 @@ const { tiny, url: given, number } = readArguments('seconds');
 const measureSeconds = number('seconds', tiny ? 1 : 10);
 const warmUpSeconds = tiny ? 1 : 2;
 
-const post = (body: object): CannonRequest => ({
-  method: 'POST',
-  path: `/v1/collections/${CRANFIELD_TARGET.tenant}/${CRANFIELD_TARGET.collection}/search`,
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify({ ...body, k: K }),
-});
+const post = (body: object): CannonRequest => searchCranfield({ ...body, k: K });
 
 function vectorsOf(queries: readonly string[]): number[][] {
   const { dim, embed } = loadBuiltinEmbedder();

@@ -11,10 +11,9 @@ import { printTable, seconds, whole } from './kit/report.js';
 import { withFolder } from './kit/server.js';
 import { keepEvidence, liveAndDie, liveAndStop, SHARDS, type Lives } from './kit/torture/lives.js';
 import { withSpaces } from './kit/torture/spaces.js';
-import { counted, emptyTally } from './kit/torture/tally.js';
+import { counted, emptyTally, printViolations } from './kit/torture/tally.js';
 import { createSlots } from './kit/torture/world.js';
 
-const VIOLATIONS_SHOWN = 20;
 const SETTINGS = { SHEAF_STORAGE__PARTITIONS: String(SHARDS), SHEAF_SEARCH__THREADS: '1', SHEAF_THREADS__EMBED: '1', SHEAF_THREADS__EMBED_QUERIES: '1', SHEAF_THREADS__BATCH: '1' };
 
 const { tiny, number, flag } = readArguments('cycles', 'minutes', 'seed', 'power-cut?');
@@ -53,7 +52,7 @@ function report({ tally, startsMs, deaths, killedStarts, cuts, cutsWithLoss, shi
     ['slowest start', seconds(Math.max(0, ...startsMs))],
     ['violations', whole(tally.violations.length)],
   ]);
-  for (const violation of tally.violations.slice(0, VIOLATIONS_SHOWN)) console.log(`  violation: ${violation}`);
+  printViolations(tally);
 }
 
 const library = flag('power-cut') || tiny ? compileShim() : undefined;

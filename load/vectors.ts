@@ -1,13 +1,13 @@
 // Vector search side by side, one thread each, on the same vectors and in one run: recall@10 and rate over ef, the rate at recall
 // .95 and .99, rate of building and bytes a vector, by CPU time; and a chart of it. Our index and its exact scan beside native ones.
 // npm run bench:vectors -- [--sets a,b] [--peers a,b] [--rows N] [--charts FOLDER] [--fresh 1] [--tiny]; graphs are kept between runs.
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { readArguments } from './kit/arguments.js';
 import { hnswlibEngine } from './kit/hnswlib-engine.js';
 import { hnswlibWasmEngine } from './kit/hnswlib-wasm-engine.js';
 import { chartOf } from './kit/recall-chart.js';
-import { curveOf, largestRecall, qpsAt, type Curve } from './kit/recall-curve.js';
+import { largestRecall, measureCurves, qpsAt, type Curve } from './kit/recall-curve.js';
 import { printTable, whole } from './kit/report.js';
 import { usearchEngine } from './kit/usearch-engine.js';
 import { buildIndex, DEFAULT_EF, graphEngine, K, scanEngine, type VectorEngine } from './kit/vector-engines.js';
@@ -49,9 +49,9 @@ async function curvesOf(set: VectorSet): Promise<Curve[]> {
     wants('usearch') ? await usearchEngine(set, fresh) : undefined,
     isWasmWanted(set) ? await hnswlibWasmEngine(set) : undefined,
   ];
-  const curves = engines.filter((engine) => engine !== undefined).map((engine) => curveOf(engine, truth));
+  const curves = measureCurves(engines.filter((engine) => engine !== undefined), truth);
   curves.push(...pythonCurves(set, truth, PYTHON_PEERS.filter(wants)));
-  if (wants('scan')) curves.push(curveOf(scanEngine(set, built), truth.slice(0, SCANNED_QUERIES)));
+  if (wants('scan')) curves.push(...measureCurves([scanEngine(set, built)], truth.slice(0, SCANNED_QUERIES)));
   return curves;
 }
 
@@ -88,7 +88,9 @@ for (const set of sets.filter((present) => present !== undefined)) {
   const title = `${set.name}: ${whole(set.rows.length)} rows, ${set.queries.length} queries, the ${K} nearest`;
   const curves = await curvesOf(set);
   print(curves, title);
-  const chart = `${text('charts') ?? tmpdir()}/sheaf-vectors-${set.name.replaceAll(/[^\w]+/g, '-')}.svg`;
+  const folder = text('charts') ?? tmpdir();
+  mkdirSync(folder, { recursive: true });
+  const chart = `${folder}/sheaf-vectors-${set.name.replaceAll(/[^\w]+/g, '-')}.svg`;
   writeFileSync(chart, chartOf(title, curves));
   console.log(`chart: ${chart}`);
 }

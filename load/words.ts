@@ -1,8 +1,10 @@
 // The index of words against its peers, one thread each, on windows of 22 words of real texts: rate of indexing, bytes a chunk, and
 // questions a second for any of 2, 5 and 9 words, the ten best, and for phrases and prefixes (of which ours answers all chunks, as
 // filters want them). By CPU time, so that other work on the machine counts little. node dist/load/words.js [--chunks N] [--tiny]
+import type { Ordinal } from '../src/contract/ids.js';
 import { chunkTerms } from '../src/text/rank-terms.js';
 import { tokensOf } from '../src/text/tokenize.js';
+import { makerOf } from '../workers/shard/part-words.js';
 import type { WordIndex } from '../workers/shard/words/word-index.js';
 import { readArguments } from './kit/arguments.js';
 import { printTable, whole } from './kit/report.js';
@@ -10,6 +12,7 @@ import { createWordIndex } from './kit/word-kernel.js';
 import { cpuMs, measureInPython, measureMiniSearch, measureOrama, questionRate, type PeerFigures, type Questions } from './kit/word-peers.js';
 import { drawPhrases, drawPrefixes, drawQuestions, readWordWindows, WINDOW_WORDS, type WordWindows } from './kit/word-windows.js';
 
+const MAKER = makerOf('none');
 const TERMS = [2, 5, 9];
 /** A question of rare words leaves out those that more than one chunk in fifty has. */
 const RARE_SHARE = 1 / 50;
@@ -33,7 +36,7 @@ class Slices {
 function fill(index: WordIndex, windows: readonly string[], slices: Slices): number {
   const startedAt = cpuMs();
   for (let from = 0; from < windows.length; from += TURN) {
-    for (let i = from; i < Math.min(from + TURN, windows.length); i++) index.addText(i, windows[i] as string);
+    for (let i = from; i < Math.min(from + TURN, windows.length); i++) MAKER.add(index, i as Ordinal, windows[i] as string);
     while (slices.time(() => index.mergeSome(BACKGROUND_MS)));
   }
   return (windows.length / (cpuMs() - startedAt)) * 1000;

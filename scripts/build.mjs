@@ -1,6 +1,6 @@
-// Builds dist: TypeScript with typia's transform, the AssemblyScript kernel, the console, the addons, and the files that are shipped as they are.
-// Called by setup.mjs, under its lock. The build is made beside dist and takes its place in the end, so dist is always whole
-// and holds nothing of deleted sources. Its stamp is a digest of path, time and size of every source.
+// Builds dist: TypeScript with typia's transform, the AssemblyScript kernel, the console, the addons, the files that are shipped as they are, and
+// the server's programs in one file each. Called by setup.mjs, under its lock. The build is made beside dist and takes its place in the end, so dist
+// is always whole and holds nothing of deleted sources. Its stamp is a digest of path, time and size of every source.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { compileAddon } from './native.mjs';
 
 const SOURCE_FOLDERS = ['src', 'workers', 'test', 'load'];
 const ASSET_FOLDERS = ['src', 'workers'];
-const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'scripts/build.mjs', 'scripts/console.mjs', 'scripts/kernel.mjs', 'scripts/native.mjs'];
+const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'scripts/build.mjs', 'scripts/bundle.mjs', 'scripts/console.mjs', 'scripts/kernel.mjs', 'scripts/native.mjs'];
 
 /** True when dist was built from the sources as they are now. */
 export function isBuilt(root) {
@@ -30,6 +30,8 @@ export async function build(root, say) {
   await buildConsole(root, join(next, 'src/ui/page'));
   buildAddons(root, next, say);
   copyAssets(root, next);
+  const { bundlePrograms } = await import('./bundle.mjs');
+  await bundlePrograms(next);
   writeFileSync(join(next, '.stamp'), digest);
   rmSync(join(root, 'dist'), { recursive: true, force: true });
   renameSync(next, join(root, 'dist'));

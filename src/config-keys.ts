@@ -26,8 +26,11 @@ const text: KeyType = { kind: 'string' };
 const integer = (min: number, max: number): KeyType => ({ kind: 'integer', min, max });
 const fusionWeight: KeyType = { kind: 'number', min: 0, max: FUSION_WEIGHT_MAX };
 const cores = availableParallelism();
-/** Each search walks the graphs of all shards: of 1, 2, 4 and 8 it does 1, .59, .37 and .24 as many a second (load/partitions.ts). Two build side by side. */
-const shards = Math.min(cores, Math.max(2, Math.round(cores / 4)), SHARDS_MAX);
+/**
+ * Each search walks the graphs of all shards: of 1, 2, 4 and 8 it does 1, .59, .37 and .24 as many a second (load/partitions.ts). Two build side by
+ * side, but where other threads want the cores too that wins a sixth of the time, and costs each search two fifths.
+ */
+const shards = cores < 4 ? 1 : Math.min(Math.max(2, Math.round(cores / 4)), SHARDS_MAX);
 
 export const CONFIG_KEYS: readonly ConfigKey[] = [
   { path: 'data_dir', type: text, fallback: './data', meaning: 'Where everything is stored. One server at a time.' },
@@ -35,7 +38,7 @@ export const CONFIG_KEYS: readonly ConfigKey[] = [
   { path: 'server.port', type: integer(0, 65_535), fallback: 8080, meaning: 'Port to listen on; 0 takes a free one.' },
   { path: 'server.tls.cert', type: text, fallback: '', fallbackText: 'plain HTTP', meaning: 'PEM file of the certificate chain, for HTTPS; wants `server.tls.key`.' },
   { path: 'server.tls.key', type: text, fallback: '', fallbackText: 'plain HTTP', meaning: 'PEM file of its private key.' },
-  { path: 'storage.partitions', type: integer(1, SHARDS_MAX), fallback: shards, fallbackText: 'a quarter of the cores, 2 to 16', meaning: 'Shards of a new data directory; an existing one keeps its number. More of them write and build faster and search slower.' },
+  { path: 'storage.partitions', type: integer(1, SHARDS_MAX), fallback: shards, fallbackText: 'a quarter of the cores, 2 to 16; below four cores 1', meaning: 'Shards of a new data directory; an existing one keeps its number. More of them write and build faster and search slower.' },
   { path: 'collections.idle_seconds', type: integer(0, 31_536_000), fallback: 300, meaning: 'A small collection that is not used for so long leaves the memory, and comes back when it is; 0 is never.' },
   { path: 'checkpoints.enabled', type: { kind: 'boolean' }, fallback: true, meaning: 'Whether what is in memory is kept in files too, so that a restart reads it back; without, large collections are indexed anew.' },
   { path: 'checkpoints.interval_seconds', type: integer(1, 31_536_000), fallback: 300, meaning: 'How often that is written while something changes; after many changes and at a stop it is as well.' },

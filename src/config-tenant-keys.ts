@@ -1,6 +1,7 @@
 // Checks what the configuration says of keys and tokens (`auth.keys`, `auth.jwt`), and holds the error that every wrong
 // configuration is. Called by config.ts at start.
 import type { Config } from './config-shape.js';
+import { SCOPES } from './contract/tenants.js';
 import { parseFilter } from './rank/parse-filter.js';
 import { digestOfConfigured, type KeyConfig } from './tenants/keys.js';
 import { openTokenKeys } from './tenants/token-keys.js';
@@ -21,7 +22,6 @@ export function checkedKeys(path: string, value: unknown): KeyConfig[] {
   return keys;
 }
 
-const SCOPES: readonly unknown[] = ['search', 'ingest', 'manage'];
 const isListOf = (value: unknown, fits: (item: unknown) => boolean): boolean => Array.isArray(value) && value.length > 0 && value.every(fits);
 const isText = (value: unknown): boolean => typeof value === 'string';
 
@@ -36,7 +36,7 @@ function isFilter(value: unknown): boolean {
 /** Every field of a key: whether a value fits, and what would. */
 const KEY_FIELDS: Readonly<Record<string, { fits: (value: unknown) => boolean; wanted: string }>> = {
   ...Object.fromEntries(['name', 'tenant', 'key', 'key_sha256', 'expires'].map((field) => [field, { fits: isText, wanted: 'text (in YAML: in quotes)' }])),
-  scopes: { fits: (value) => isListOf(value, (item) => SCOPES.includes(item)), wanted: `a list out of ${SCOPES.join(', ')}` },
+  scopes: { fits: (value) => isListOf(value, (item) => SCOPES.some((scope) => scope === item)), wanted: `a list out of ${SCOPES.join(', ')}` },
   collections: { fits: (value) => isListOf(value, isText), wanted: 'a list of collection names' },
   filters: { fits: isFilter, wanted: 'a mapping of metadata filters' },
 };

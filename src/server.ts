@@ -6,7 +6,6 @@ import type { Tracer } from './base/trace.js';
 import { closeContext, createContext } from './compose-context.js';
 import type { Config } from './config-shape.js';
 import { createRoutes } from './http/routes.js';
-import { withMcp } from './http/routes/mcp.js';
 import { createHttpServer, type HttpServer } from './http/server.js';
 import type { Context } from './service/context.js';
 import { createRecorder } from './request-log.js';
@@ -46,7 +45,7 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
 function createDoorway(config: Config, context: Context, tracer: Tracer | undefined, log: Log, dataDir: string): HttpServer {
   const { fileBytesMax: documentBytesMax, ...limits } = config.limits;
   return createHttpServer({
-    routes: withMcp(createRoutes(context)),
+    routes: createRoutes(context),
     ...createDoor(config, context.tenants, log),
     limits: { ...limits, documentBytesMax, temporaryDirectory: join(dataDir, 'tmp') },
     tls: config.tls,

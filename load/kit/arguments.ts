@@ -27,3 +27,12 @@ export function readArguments(...names: string[]): LoadArguments {
   };
   return { tiny: all['tiny'] === true, url: all['url'] as string | undefined, number, text: (name) => all[name] as string | undefined, flag: (name) => all[name] === true };
 }
+
+/** Reads `--tiny` and words that choose among names. Throws where a word is none of them. */
+export function readChoices(...lists: readonly (readonly string[])[]): { tiny: boolean; chosen: (all: readonly string[]) => readonly string[] } {
+  const { values, positionals: words } = parseArgs({ options: { tiny: { type: 'boolean' } }, allowPositionals: true });
+  const unknown = words.find((word) => !lists.flat().includes(word));
+  if (unknown !== undefined) throw new TypeError(`${unknown} is none of ${lists.flat().join(', ')}`);
+  const chosen = (all: readonly string[]): readonly string[] => (all.some((name) => words.includes(name)) ? all.filter((name) => words.includes(name)) : all);
+  return { tiny: values.tiny === true, chosen };
+}

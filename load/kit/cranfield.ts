@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import type { SheafClient } from '../../src/client/client.js';
 import { dataFolder } from './data.js';
+import type { CannonRequest } from './hammer.js';
 
 const FOLDER = '../shared/data/cranfield';
 export const CRANFIELD_TARGET = { tenant: 'load', collection: 'cranfield' };
@@ -43,3 +44,11 @@ export async function ingestCranfield(client: SheafClient, documents: readonly C
   await Promise.all(Array.from({ length: concurrency }, work));
   return chunks;
 }
+
+/** A search of the collection. */
+export const searchCranfield = (body: object): CannonRequest => ({
+  method: 'POST',
+  path: `/v1/collections/${CRANFIELD_TARGET.tenant}/${CRANFIELD_TARGET.collection}/search`,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});

@@ -2,6 +2,7 @@
 // those again with noise. Used by the programs that need more vectors than there are.
 import { createPrng } from '../../src/base/prng.js';
 import { clustered, windows } from '../vector-sets.js';
+import { cpuSeconds } from './samples.js';
 
 const BASE_ROWS = 60_000;
 const BATCH = 200;
@@ -9,26 +10,56 @@ const LANES = 4;
 /** Of the length of a vector. */
 const NOISE = 0.3;
 
-export interface Filling {
+export interface Place {
   readonly url: string;
   readonly tenant: string;
   readonly name: string;
+  /** Of every request, such as a key. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Filling extends Place {
   readonly rows: number;
 }
 
+export interface Base {
+  readonly name: string;
+  readonly rows: readonly Float32Array[];
+  readonly queries: readonly Float32Array[];
+}
+
 /** Documents V0, V1 and so on. Answers what they are made of. */
-export async function fillCollection({ url, tenant, name, rows }: Filling): Promise<string> {
-  const base = windows(Math.min(rows, BASE_ROWS)) ?? clustered(Math.min(rows, BASE_ROWS), 384, 1);
+export async function fillCollection(filling: Filling): Promise<string> {
+  const base = vectorBase(filling.rows, 384);
+  await postItems(filling, filling.rows, BATCH, (row) => itemOf(base.rows, row));
+  return base.name;
+}
+
+/** What `count` vectors are made of: real ones where they are there and of that dimension, else seeded ones. */
+export function vectorBase(count: number, dim: number): Base {
+  const few = Math.min(count, BASE_ROWS);
+  const base = (dim === 384 ? windows(few) : undefined) ?? clustered(few, dim, 1);
+  return count > base.rows.length ? { ...base, name: `${base.name}, with noise beyond ${base.rows.length}` } : base;
+}
+
+/** In batches, four under way. Throws where one is not stored whole. */
+export function postItems({ url, tenant, name, headers }: Place, count: number, batch: number, item: (row: number) => string): Promise<void> {
+  return inBatches(count, batch, async (from, to) => {
+    const items = Array.from({ length: to - from }, (_, i) => item(from + i));
+    await post(`${url}/v1/collections/${tenant}/${name}/documents:batch`, `{"documents":[${items.join(',')}]}`, 201, headers);
+  });
+}
+
+/** Four under way; each has the numbers from the first up to the second. */
+export async function inBatches(count: number, batch: number, put: (from: number, to: number) => Promise<void>): Promise<void> {
   let next = 0;
   const work = async (): Promise<void> => {
-    for (let from = next; from < rows; from = next) {
-      next = from + BATCH;
-      const items = Array.from({ length: Math.min(BATCH, rows - from) }, (_, i) => itemOf(base.rows, from + i));
-      await post(`${url}/v1/collections/${tenant}/${name}/documents:batch`, `{"documents":[${items.join(',')}]}`, 201);
+    for (let from = next; from < count; from = next) {
+      next = Math.min(from + batch, count);
+      await put(from, next);
     }
   };
   await Promise.all(Array.from({ length: LANES }, work));
-  return rows > base.rows.length ? `${base.name}, with noise beyond ${base.rows.length}` : base.name;
 }
 
 export function itemOf(base: readonly Float32Array[], row: number): string {
@@ -40,25 +71,26 @@ export function itemOf(base: readonly Float32Array[], row: number): string {
 }
 
 /** On a machine that is busy with other things a connection may be cut for want of time: it is tried again. Throws where the status is another one. */
-export async function post(url: string, body: string, status: number, tries = 5): Promise<string> {
+export async function post(url: string, body: string, status: number, headers: Place['headers'] = {}, tries = 5): Promise<string> {
   let response: Response;
   try {
-    response = await fetch(url, { method: 'POST', body, headers: { 'content-type': 'application/json' } });
+    response = await fetch(url, { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } });
   } catch (error) {
     if (tries === 1) throw error;
     await new Promise((resolve) => setTimeout(resolve, 500));
-    return post(url, body, status, tries - 1);
+    return post(url, body, status, headers, tries - 1);
   }
   const text = await response.text();
   if (response.status !== status || text.includes('"ok":false')) throw new Error(`${response.status}: ${text.slice(0, 300)}`);
   return text;
 }
 
-/** Resolves when the server's process takes hardly any processor time: it has linked and merged all there is. */
-export async function untilResting(cpuSeconds: () => Promise<number>, checkMs: number): Promise<void> {
-  for (let resting = 0, before = await cpuSeconds(); resting < 3; ) {
+/** Resolves when the server's process takes hardly any processor time: it has linked and merged all there is. Or after `withinMs`. */
+export async function untilResting(url: string, checkMs: number, { headers, withinMs = Infinity }: { headers?: Place['headers']; withinMs?: number } = {}): Promise<void> {
+  const startedAtMs = performance.now();
+  for (let resting = 0, before = await cpuSeconds(url, headers); resting < 3 && performance.now() - startedAtMs < withinMs; ) {
     await new Promise((resolve) => setTimeout(resolve, checkMs));
-    const now = await cpuSeconds();
+    const now = await cpuSeconds(url, headers);
     resting = now - before < 0.1 * (checkMs / 1000) ? resting + 1 : 0;
     before = now;
   }

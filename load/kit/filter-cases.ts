@@ -2,6 +2,7 @@
 // as many small clusters. Used by load/filters.ts.
 import { createPrng, type Prng } from '../../src/base/prng.js';
 import type { VectorIndex } from '../../workers/shard/vector-index.js';
+import { dot } from './cosine.js';
 
 export const KINDS = ['random', 'cluster, near queries', 'cluster, far queries', '50 clusters'] as const;
 export type Kind = (typeof KINDS)[number];
@@ -48,5 +49,3 @@ export function bitmapOf(rows: number, ordinals: Iterable<number>): Uint32Array 
   for (const ordinal of ordinals) bitmap[ordinal >>> 5]! |= 1 << (ordinal & 31);
   return bitmap;
 }
-
-const dot = (a: Float32Array, b: Float32Array): number => a.reduce((sum, value, i) => sum + value * (b[i] as number), 0);

@@ -2,6 +2,7 @@
 // load/search.ts; shares the machine with the server it measures.
 import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
+import { latenciesOf, type Latencies } from './latencies.js';
 
 export interface CannonRequest {
   method: string;
@@ -18,12 +19,17 @@ export interface HammerOptions {
   /** At least 1. */
   seconds: number;
   requests: CannonRequest[];
+  /** Counts what fails instead of throwing. */
+  tolerant?: boolean;
 }
 
-export interface HammerResult {
+/** Rate and latencies of the answers that are 2xx. */
+export interface HammerResult extends Latencies {
+  /** Answered. */
+  requests: number;
   requestsPerSecond: number;
-  p50Ms: number;
-  p99Ms: number;
+  /** Requests that were answered with another status, or not at all; 0 unless `tolerant`. */
+  failed: number;
 }
 
 /** The part of autocannon that is used here; the package has no types of its own. */
@@ -55,21 +61,23 @@ const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon;
 /** Every connection runs through all requests, each from another place. Throws where an answer was not 2xx or did not come. */
 export async function hammer(options: HammerOptions): Promise<HammerResult> {
   const { result, latenciesMs } = await fire(options);
-  if (result.errors > 0 || result.non2xx > 0) throw new Error(`${result.errors} errors and ${result.non2xx} answers that are not 2xx`);
-  const quantile = (q: number): number => latenciesMs[Math.min(latenciesMs.length - 1, Math.floor(q * latenciesMs.length))] ?? NaN;
-  return { requestsPerSecond: result['2xx'] / result.duration, p50Ms: quantile(0.5), p99Ms: quantile(0.99) };
+  const { errors, non2xx } = result;
+  if (!options.tolerant && errors + non2xx > 0) throw new Error(`${errors} errors and ${non2xx} answers that are not 2xx`);
+  return { requests: result['2xx'], requestsPerSecond: result['2xx'] / result.duration, failed: errors + non2xx, ...latenciesOf(latenciesMs) };
 }
 
-/** Latencies come sorted; autocannon's own histogram knows whole milliseconds only. */
-async function fire({ url, connections, seconds, requests }: HammerOptions): Promise<{ result: CannonResult; latenciesMs: Float64Array }> {
+/** Latencies one by one, as autocannon's own histogram knows whole milliseconds only. */
+async function fire({ url, connections, seconds, requests }: HammerOptions): Promise<{ result: CannonResult; latenciesMs: number[] }> {
   const latenciesMs: number[] = [];
   let started = 0;
   const setupClient: CannonOptions['setupClient'] = (connection) => connection.setRequests(rotate(requests, (started++ / connections) * requests.length));
   const result = await new Promise<CannonResult>((resolve, reject) => {
     const cannon = autocannon({ url, connections, duration: seconds, timeout: ANSWER_WITHIN_S, requests, setupClient }, (error, outcome) => (error ? reject(error) : resolve(outcome)));
-    cannon.on('response', (_client, _status, _bytes, latencyMs: number) => latenciesMs.push(latencyMs));
+    cannon.on('response', (_client, status: number, _bytes, latencyMs: number) => {
+      if (status >= 200 && status < 300) latenciesMs.push(latencyMs);
+    });
   });
-  return { result, latenciesMs: Float64Array.from(latenciesMs).sort() };
+  return { result, latenciesMs };
 }
 
 function rotate<T>(values: readonly T[], by: number): T[] {

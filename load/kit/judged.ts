@@ -1,6 +1,7 @@
 // Judged collections of ../shared/data (corpus.jsonl, queries.jsonl, qrels.tsv), and how good a ranking by exact cosine is.
 // Used by load/embed-quality.ts and, through word-quality.ts, by load/languages.ts.
 import { readFileSync } from 'node:fs';
+import { dot } from './cosine.js';
 
 const DEPTH = 10;
 
@@ -68,10 +69,4 @@ export function recallOf<Id>(ranking: readonly Id[], grades: ReadonlyMap<Id, num
 /** Discounted cumulative gain: Järvelin and Kekäläinen (2002), the gain being the grade itself. */
 function gainOf(grades: readonly number[]): number {
   return grades.slice(0, DEPTH).reduce((sum, grade, rank) => sum + Math.max(grade, 0) / Math.log2(rank + 2), 0);
-}
-
-function dot(a: Float32Array, b: Float32Array): number {
-  let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!;
-  return sum;
 }

@@ -5,8 +5,8 @@ import { cpuMs } from './word-peers.js';
 
 export interface CurvePoint extends Setting {
   readonly recall: number;
-  /** Queries a second of CPU time, the best of PASSES passes: the machine may be doing other things. */
-  readonly qps: number;
+  /** Queries a second of CPU time, the best of PASSES passes. */
+  qps: number;
 }
 
 /** An engine with what it reached. */
@@ -14,23 +14,35 @@ export interface Curve extends Pick<VectorEngine, 'name' | 'buildRate' | 'bytesA
   readonly points: readonly CurvePoint[];
 }
 
-const PASSES = 3;
+const PASSES = 5;
 
-export function curveOf({ name, buildRate, bytesAVector, ...engine }: VectorEngine, truth: readonly ArrayLike<number>[]): Curve {
-  return { name, buildRate, bytesAVector, points: sweep(engine, truth) };
+type Swept = Pick<VectorEngine, 'settings' | 'search'>;
+
+/** `truth`: for each query the ordinals of its K nearest. The engines take turns, so that what the machine does beside them slows all alike. */
+export function measureCurves(engines: readonly VectorEngine[], truth: readonly ArrayLike<number>[]): Curve[] {
+  const swept = sweepAll(engines, truth);
+  return engines.map(({ name, buildRate, bytesAVector }, i) => ({ name, buildRate, bytesAVector, points: swept[i] as CurvePoint[] }));
 }
 
-/** `truth`: for each query the ordinals of its K nearest. */
-export function sweep(engine: Pick<VectorEngine, 'settings' | 'search'>, truth: readonly ArrayLike<number>[], settings = engine.settings): CurvePoint[] {
-  return settings.map((setting) => {
-    const recall = truth.reduce((sum, wanted, query) => sum + shareFound(wanted, engine.search(query, setting)), 0) / truth.length;
-    const passes = Array.from({ length: PASSES }, () => {
-      const startedAt = cpuMs();
-      for (let query = 0; query < truth.length; query++) engine.search(query, setting);
-      return cpuMs() - startedAt;
-    });
-    return { ...setting, recall, qps: (truth.length / Math.min(...passes)) * 1000 };
-  });
+export const sweep = (engine: Swept, truth: readonly ArrayLike<number>[]): CurvePoint[] => sweepAll([engine], truth)[0] as CurvePoint[];
+
+function sweepAll(engines: readonly Swept[], truth: readonly ArrayLike<number>[]): CurvePoint[][] {
+  const points = engines.map(({ settings, search }) => settings.map((setting) => {
+    const found = truth.map((wanted, query) => shareFound(wanted, search(query, setting)));
+    return { ...setting, recall: found.reduce((sum, share) => sum + share, 0) / truth.length, qps: 0 };
+  }));
+  for (let pass = 0; pass < PASSES; pass++) {
+    for (const [i, { search }] of engines.entries()) for (const point of points[i] as CurvePoint[]) point.qps = Math.max(point.qps, rateOf(search, point, truth.length));
+  }
+  return points;
+}
+
+/** Of one pass through all queries, behind one that makes it ready. */
+function rateOf(search: Swept['search'], setting: Setting, queries: number): number {
+  search(0, setting);
+  const startedAt = cpuMs();
+  for (let query = 0; query < queries; query++) search(query, setting);
+  return (queries / (cpuMs() - startedAt)) * 1000;
 }
 
 function shareFound(wanted: ArrayLike<number>, found: ArrayLike<number>): number {

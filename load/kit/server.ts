@@ -74,7 +74,7 @@ function spawnMain(dataDir: string, port: number, settings: Settings): ChildProc
 }
 
 /** Whatever ends this process ends the child. */
-function dieTogether(child: ChildProcess): void {
+export function dieTogether(child: ChildProcess): void {
   const kill = (): void => void child.kill('SIGKILL');
   const exit = (): void => process.exit(1);
   process.once('exit', kill).once('SIGINT', exit).once('SIGTERM', exit);
@@ -109,7 +109,7 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number 
   return child.exitCode;
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo;
@@ -128,13 +128,13 @@ export async function withFolder<T>(work: (folder: string) => Promise<T>): Promi
   }
 }
 
-/** Runs `work` with the server at `url`, else with one of its own on an empty data directory. */
-export async function withServer<T>(url: string | undefined, work: (url: string) => Promise<T>, settings: Settings = {}): Promise<T> {
-  if (url !== undefined) return work(url);
+/** Runs `work` with the server at `url`, else with one of its own on an empty data directory: that one's process too. */
+export async function withServer<T>(url: string | undefined, work: (url: string, pid: number | undefined) => Promise<T>, settings: Settings = {}): Promise<T> {
+  if (url !== undefined) return work(url, undefined);
   return withFolder(async (folder) => {
     const server = await startServer(folder, settings);
     try {
-      return await work(server.url);
+      return await work(server.url, server.pid);
     } finally {
       await server.kill();
     }

@@ -12,7 +12,7 @@ import { cpuMs } from './word-peers.js';
 
 export const K = 10;
 /** Of the engines that walk a graph. */
-export const EFS = [10, 16, 24, 32, 48, 64, 96, 128, 192, 256] as const;
+export const EFS = [10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384] as const;
 
 /** At length 1, so that inner product and distance rank as cosine does. */
 export function unitRow(row: Float32Array): Float32Array {

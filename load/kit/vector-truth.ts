@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs';
 import type { VectorIndex } from '../../workers/shard/vector-index.js';
 import { readNpy } from '../npy.js';
 import type { VectorSet } from '../vector-sets.js';
-import { K, unitRow } from './vector-engines.js';
+import { cosine } from './cosine.js';
+import { K } from './vector-engines.js';
 
 const NEIGHBORS = '../shared/data/minilm-windows-60k/neighbors.npy';
 const NEIGHBORS_ROWS = 60_000;
@@ -23,9 +24,4 @@ export function truthOf({ name, rows, queries }: VectorSet, index: VectorIndex):
     const scores = new Map(near.map((ordinal) => [ordinal, cosine(query, rows[ordinal]!)]));
     return near.sort((a, b) => scores.get(b)! - scores.get(a)!).slice(0, K);
   });
-}
-
-function cosine(query: Float32Array, row: Float32Array): number {
-  const unit = unitRow(row);
-  return query.reduce((sum, value, i) => sum + value * unit[i]!, 0);
 }

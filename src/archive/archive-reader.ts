@@ -3,10 +3,11 @@
 // far as its manifest says, and not a byte farther. Used by the archive process; throws ArchiveFault.
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { openPromise, type Entry, type ZipFile } from 'yauzl';
+import { fromRandomAccessReaderPromise, type Entry, type ZipFile } from 'yauzl';
+import { AppError } from '../contract/errors.js';
 import { ArchiveFault } from './archive-fault.js';
+import { FileReader } from './file-reader.js';
 import type { EntryRecord } from './manifest.js';
 
 /** Deflate comes to 1032 at most; texts hardly ever to 50. */
@@ -26,12 +27,13 @@ export class ArchiveReader {
 
   /** `unpackedBytesMax`: of all entries together. */
   static async open(path: string, unpackedBytesMax: number): Promise<ArchiveReader> {
-    const zip = await openPromise(path, { autoClose: false, strictFileNames: true, validateEntrySizes: true, decodeStrings: true }).catch((error: Error) => {
+    const file = await FileReader.open(path);
+    const zip = await fromRandomAccessReaderPromise(file, file.size, { autoClose: false, strictFileNames: true, validateEntrySizes: true, decodeStrings: true }).catch((error: Error) => {
+      file.close(() => undefined);
       throw faultOf(error);
     });
     try {
-      const { size } = await stat(path);
-      return new ArchiveReader(zip, await readDirectory(zip, size, unpackedBytesMax));
+      return new ArchiveReader(zip, await readDirectory(zip, file.size, unpackedBytesMax));
     } catch (error) {
       zip.close();
       throw error;
@@ -122,7 +124,7 @@ function checkEntry(entry: Entry): void {
 }
 
 /** A disk that cannot be read says nothing of the archive. */
-const isOfTheDisk = (error: unknown): boolean => typeof (error as NodeJS.ErrnoException).syscall === 'string';
+const isOfTheDisk = (error: unknown): boolean => error instanceof AppError || typeof (error as NodeJS.ErrnoException).syscall === 'string';
 
 /** The library refuses paths that lead elsewhere by itself. */
 function faultOf(error: Error): Error {

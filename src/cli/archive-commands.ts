@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { archive, restore, type ArchiveTarget, type RestoreFlags } from './archive.js';
 import { examples, type CommandLine } from './command-line.js';
-import { targetOf, withServer, withTarget, type TargetFlags } from './target.js';
+import { targetOf, tenantOf, withTarget, withTenant, type TargetFlags } from './target.js';
 
 interface ImportOptions extends TargetFlags {
   embedder?: string;
@@ -43,12 +43,14 @@ export function addArchiveCommands({ program, env, output, ended }: CommandLine)
 }
 
 function withWhole(command: Command): Command {
-  return withServer(command.option('-c, --collection <name>', 'collection; without it everything, which wants the admin key').option('-t, --tenant <name>', 'tenant', 'default'));
+  return withTenant(command.option('-c, --collection <name>', 'collection; without it everything, which wants the admin key'));
 }
 
 const restoreFlags = ({ replace, dryRun }: Flags): RestoreFlags => ({ replace: replace === true, dryRun: dryRun === true });
 
 function wholeOf(flags: Flags, env: Record<string, string | undefined>): ArchiveTarget {
-  const { client, tenant, collection } = targetOf({ ...flags, collection: flags.collection ?? 'everything' }, env);
-  return { client, collection: flags.collection === undefined ? undefined : { tenant, name: collection } };
+  const { collection: name } = flags;
+  if (name === undefined) return { client: tenantOf(flags, env).client, collection: undefined };
+  const { client, tenant, collection } = targetOf({ ...flags, collection: name }, env);
+  return { client, collection: { tenant, name: collection } };
 }

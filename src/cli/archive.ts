@@ -5,11 +5,14 @@ import { rename, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { SheafClient } from '../client/client.js';
+import { SheafUnreachable } from '../client/errors.js';
 import type { ArchiveCounts } from '../contract/archived.js';
 import { startBytes } from './byte-progress.js';
-import { UsageError } from './explain-error.js';
+import { LocalFailure, UsageError } from './explain-error.js';
+import { reasonOf } from './find-files.js';
 import { INTERRUPTED, withInterrupt } from './interrupt.js';
 import { count, duration, line, type Output } from './output.js';
+import { wantedFile } from './wanted-file.js';
 
 /** Without a collection: everything. */
 export interface ArchiveTarget {
@@ -38,7 +41,7 @@ export async function archive({ client, collection }: ArchiveTarget, file: strin
     } catch (error) {
       await rm(part, { force: true });
       if (signal.aborted) return INTERRUPTED;
-      throw explained(error, 'The archive broke off and was not kept');
+      throw explained(error, file);
     }
   });
 }
@@ -62,7 +65,8 @@ async function save(bytes: ReadableStream<Uint8Array>, path: string, { stderr }:
 /** Exit code: 0 when it is restored, or verified; 130 after Ctrl-C. */
 export async function restore({ client, collection }: ArchiveTarget, file: string, { replace, dryRun }: RestoreFlags, output: Output): Promise<number> {
   const startedAtMs = performance.now();
-  const blob = await blobOf(file);
+  await wantedFile(file, 'Name the archive.');
+  const blob = await openAsBlob(file);
   if (!collection && !replace && !dryRun) throw new UsageError('An archive of everything takes the place of all that is there: say so with --replace, or name a collection with --collection.');
   return withInterrupt(async (signal) => {
     try {
@@ -79,14 +83,6 @@ export async function restore({ client, collection }: ArchiveTarget, file: strin
   });
 }
 
-async function blobOf(file: string): Promise<Blob> {
-  try {
-    return await openAsBlob(file);
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}.`);
-  }
-}
-
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
 function told({ collections, documents, chunks, queries }: ArchiveCounts & { collections?: number }): string {
@@ -94,8 +90,13 @@ function told({ collections, documents, chunks, queries }: ArchiveCounts & { col
   return [...(collections === undefined ? [] : [count(collections, 'collection')]), ...parts].join(', ');
 }
 
-/** A stream that breaks rejects with an error of the platform's. */
-function explained(error: unknown, what: string): unknown {
-  const isBroken = error instanceof TypeError || (error as { code?: string }).code === 'ERR_STREAM_PREMATURE_CLOSE';
-  return isBroken ? new UsageError(`${what}: ${(error as Error).message}.`) : error;
+/** What a disk does not take, wherever the file stands. */
+const DISK_FAULTS: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT', 'EIO']);
+
+/** Either side may end it: the server's connection, or the disk here. */
+function explained(error: unknown, file: string): unknown {
+  if (error instanceof SheafUnreachable) return Object.assign(error, { message: `${error.message} (the archive broke off and was not kept)` });
+  const { syscall, code } = error as NodeJS.ErrnoException;
+  const Reason = DISK_FAULTS.has(code) ? LocalFailure : UsageError;
+  return syscall ? new Reason(`${file} cannot be written: ${reasonOf(error as NodeJS.ErrnoException)}.`) : error;
 }

@@ -58,7 +58,8 @@ class BenchRun {
       if (dueAfterMs >= 1000 * seconds) return;
       this.sent += 1;
       const dueAtMs = this.startedAtMs + dueAfterMs;
-      if (dueAtMs > performance.now()) await sleep(dueAtMs - performance.now());
+      if (dueAtMs > performance.now()) await sleep(dueAtMs - performance.now(), undefined, { signal: this.signal }).catch(() => undefined);
+      if (this.signal.aborted) return;
       await this.search(this.queries[number % this.queries.length] as string, dueAtMs);
     }
   }

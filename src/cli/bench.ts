@@ -5,7 +5,7 @@ import { runSearches, type Load, type Measured } from './bench-run.js';
 import { EXIT } from './command-line.js';
 import { UsageError } from './explain-error.js';
 import { reasonOf } from './find-files.js';
-import { withInterrupt } from './interrupt.js';
+import { INTERRUPTED, withInterrupt } from './interrupt.js';
 import { count, duration, line, type Output } from './output.js';
 import type { Target } from './target.js';
 
@@ -18,14 +18,17 @@ const QUERIES_MAX = 500;
 const QUERY_WORDS = 6;
 const DOCUMENTS_ASKED = 50;
 
-/** Exit code: 1 where a search failed. Throws UsageError where there is nothing to search for. */
+/** Exit code: 1 where a search failed, 130 after Ctrl-C, which ends it early. Throws UsageError where there is nothing to search for. */
 export async function bench(target: Target, options: BenchOptions, { stdout, stderr }: Output): Promise<number> {
   const [queries, source] = await queriesFor(target, options.queries);
   if (queries.length === 0) throw new UsageError(`${target.tenant}/${target.collection} has no logged searches and no texts: name a file of queries with --queries.`);
   line(stderr, `${count(queries.length, 'query')} from ${source}, ${options.rate ? `${options.rate} searches/s` : count(options.connections, 'connection')}, ${duration(options.seconds)}`);
-  const measured = await withInterrupt((signal) => runSearches(target, queries, options, signal));
-  line(stdout, options.json ? JSON.stringify(measured, null, 2) : told(measured));
-  return measured.failed > 0 || measured.searches === 0 ? EXIT.failed : EXIT.done;
+  return withInterrupt(async (signal) => {
+    const measured = await runSearches(target, queries, options, signal);
+    line(stdout, options.json ? JSON.stringify(measured, null, 2) : told(measured));
+    if (signal.aborted) return INTERRUPTED;
+    return measured.failed > 0 || measured.searches === 0 ? EXIT.failed : EXIT.done;
+  });
 }
 
 async function queriesFor(target: Target, file: string | undefined): Promise<[string[], string]> {

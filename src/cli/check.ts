@@ -6,43 +6,43 @@ import { checkDirectory } from '../store/check/check-directory.js';
 import { findingLine, type Finding } from '../store/check/findings.js';
 import { repairDirectory } from '../store/check/repair-directory.js';
 import { DataDirectoryError } from '../store/data-dir.js';
-import { line, type Output } from './output.js';
+import { EXIT } from './command-line.js';
+import { UsageError } from './explain-error.js';
+import { count, line, type Output } from './output.js';
 
-/** 0 where nothing is damaged, 1 where something is, 2 where it cannot be looked at. */
-export async function check(path: string, { stdout, stderr }: Output): Promise<number> {
-  return guarded(path, stderr, async () => {
-    const count = await print(checkDirectory(path), stdout);
-    line(stdout, count === 0 ? `${path} is whole` : `${count} findings: sheaf repair mends what can be mended`);
-    return count === 0 ? 0 : 1;
+/** Exit code: 1 where something is damaged. Throws UsageError for what cannot be looked at. */
+export function check(path: string, { stdout }: Output): Promise<number> {
+  return guarded(path, async () => {
+    const found = await print(checkDirectory(path), stdout);
+    line(stdout, found === 0 ? `${path} is whole` : `${count(found, 'finding')}: sheaf repair ${path} mends what can be mended.`);
+    return found === 0 ? EXIT.done : EXIT.failed;
   });
 }
 
-/** 0 where all is whole afterwards. */
-export async function repair(path: string, { stdout, stderr }: Output): Promise<number> {
-  return guarded(path, stderr, async () => {
+/** Exit code: 0 where all is whole afterwards. Throws UsageError for what cannot be looked at. */
+export function repair(path: string, { stdout }: Output): Promise<number> {
+  return guarded(path, async () => {
     await print(repairDirectory(path), stdout);
     const left = await print(checkDirectory(path), stdout);
-    line(stdout, left === 0 ? `${path} is whole` : `${left} findings are left`);
-    return left === 0 ? 0 : 1;
+    line(stdout, left === 0 ? `${path} is whole` : `Left: ${count(left, 'finding')}.`);
+    return left === 0 ? EXIT.done : EXIT.failed;
   });
 }
 
-async function guarded(path: string, stderr: Output['stderr'], work: () => Promise<number>): Promise<number> {
+async function guarded(path: string, work: () => Promise<number>): Promise<number> {
+  if (!existsSync(join(path, 'sheaf.json'))) throw new UsageError(`${path} is no data directory: it has no sheaf.json.`);
   try {
-    if (!existsSync(join(path, 'sheaf.json'))) throw new DataDirectoryError(`${path} is no data directory: it has no sheaf.json`);
     return await work();
   } catch (error) {
-    if (!(error instanceof DataDirectoryError)) throw error;
-    line(stderr, `sheaf: ${error.message}`);
-    return 2;
+    throw error instanceof DataDirectoryError ? new UsageError(`${error.message.replace(/\.$/, '')}.`) : error;
   }
 }
 
 async function print(findings: AsyncIterable<Finding>, stdout: Output['stdout']): Promise<number> {
-  let count = 0;
+  let found = 0;
   for await (const finding of findings) {
     line(stdout, findingLine(finding));
-    count++;
+    found++;
   }
-  return count;
+  return found;
 }

@@ -2,12 +2,12 @@
 // Called by program.ts, which runs them.
 import { Option, type Command } from 'commander';
 import { LANGUAGES } from '../contract/language.js';
+import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DIM_MAX } from '../contract/limits.js';
 import { PRECISIONS } from '../contract/precision.js';
+import { SEARCH_MODES } from '../contract/resources.js';
 import { createCollection, deleteCollection, listCollections, renameCollection, showCollection, type CreateFlags } from './collections.js';
 import { examples, integerBetween, type CommandLine } from './command-line.js';
 import { targetOf, tenantOf, withTenant, type TenantFlags } from './target.js';
-
-const DIM_MAX = 65_536;
 
 export function addCollectionCommands({ program, env, output }: CommandLine): void {
   const collections = program
@@ -38,11 +38,11 @@ function withSettings(command: Command): Command {
     .option('--display-name <text>', 'a name for people')
     .option('--embedder <selector>', 'an instance key, a type, type:model, or a vector-space key')
     .option('--dim <n>', 'vectors of your own, of this length', integerBetween(1, DIM_MAX))
-    .addOption(new Option('--mode <mode>', 'how searches rank that do not say').choices(['vector', 'boost', 'hybrid']))
+    .addOption(new Option('--mode <mode>', 'how searches rank that do not say').choices([...SEARCH_MODES]))
     .addOption(new Option('--language <language>', 'by whose words it is ranked').choices([...LANGUAGES]))
     .addOption(new Option('--precision <precision>', 'int8 takes less memory').choices([...PRECISIONS]))
-    .option('--chunk-size <n>', 'characters of a chunk', integerBetween(1, 1_000_000))
-    .option('--chunk-overlap <n>', 'characters shared with the chunk before', integerBetween(0, 1_000_000))
+    .option('--chunk-size <n>', 'characters of a chunk', integerBetween(CHUNK_SIZE_MIN, CHUNK_SIZE_MAX))
+    .option('--chunk-overlap <n>', 'characters shared with the chunk before', integerBetween(0, CHUNK_SIZE_MAX))
     .option('--no-chunking', 'each text is one chunk')
     .option('--priority-key <key>', 'the metadata field that lifts or lowers hits');
 }

@@ -4,7 +4,7 @@ import type { CreateBody } from '../contract/api/collections.js';
 import type { Language } from '../contract/language.js';
 import type { Precision } from '../contract/precision.js';
 import { UsageError } from './explain-error.js';
-import { count, line, table, type Output } from './output.js';
+import { count, line, ownFields, table, type Output } from './output.js';
 import type { Target, TenantTarget } from './target.js';
 
 export interface CreateFlags {
@@ -30,7 +30,7 @@ export async function listCollections({ client, tenant }: TenantTarget, json: bo
 }
 
 export async function showCollection({ client, tenant, collection }: Target, { stdout }: Output): Promise<void> {
-  const { ok: _ok, latency_ms: _latency, request_id: _id, ...detail } = await client.collectionDetail(tenant, collection);
+  const detail = ownFields(await client.collectionDetail(tenant, collection));
   line(stdout, JSON.stringify(detail, null, 2));
 }
 

@@ -1,9 +1,9 @@
 // The checks of `sheaf doctor` on the data directory: what it lies on, room, and how long a sync takes.
-// Called by doctor.ts.
+// Called by doctor.ts; the load suite tells the time of a sync too.
 import { existsSync } from 'node:fs';
 import { open, rm, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { gigabytes, GB, type Finding } from './doctor-findings.js';
+import { finding, GB, gigabytes, type Finding } from './doctor-findings.js';
 
 const FREE_WANTED_BYTES = 2 * GB;
 const SYNCS = 20;
@@ -36,12 +36,16 @@ function typeFinding(dataDir: string, type: string): Finding {
 }
 
 function roomFinding(bytes: number): Finding {
-  const isEnough = bytes >= FREE_WANTED_BYTES;
-  return { name: 'room on disk', state: isEnough ? 'ok' : 'warn', found: `${gigabytes(bytes)} free`, ...(!isEnough && { remedy: 'On a full disk writes are refused, until there is room again.' }) };
+  return finding('room on disk', `${gigabytes(bytes)} free`, bytes >= FREE_WANTED_BYTES, 'warn', 'On a full disk writes are refused, until there is room again.');
 }
 
-/** The median of some syncs of a page, as each commit makes one. */
 async function syncFinding(folder: string): Promise<Finding> {
+  const median = await medianSyncMs(folder);
+  return finding('disk sync', `${median.toFixed(2)} ms`, median <= SYNC_MS_WANTED, 'warn', 'Every acknowledged write waits for one: take a local SSD, or send documents in batches.');
+}
+
+/** Of some syncs of a page, as each commit makes one. */
+export async function medianSyncMs(folder: string): Promise<number> {
   const path = join(folder, `.sheaf-doctor-${process.pid}`);
   const file = await open(path, 'w', 0o600);
   const times: number[] = [];
@@ -56,7 +60,5 @@ async function syncFinding(folder: string): Promise<Finding> {
     await file.close();
     await rm(path, { force: true });
   }
-  const median = times.sort((a, b) => a - b)[SYNCS >> 1] as number;
-  const isFast = median <= SYNC_MS_WANTED;
-  return { name: 'disk sync', state: isFast ? 'ok' : 'warn', found: `${median.toFixed(2)} ms`, ...(!isFast && { remedy: 'Every acknowledged write waits for one: take a local SSD, or send documents in batches.' }) };
+  return times.sort((a, b) => a - b)[SYNCS >> 1] as number;
 }

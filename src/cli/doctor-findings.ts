@@ -10,6 +10,11 @@ export interface Finding {
   remedy?: string;
 }
 
+/** `remedy` is told where it is not well. */
+export function finding(name: string, found: string, isWell: boolean, otherwise: 'warn' | 'fail', remedy: string): Finding {
+  return isWell ? { name, state: 'ok', found } : { name, state: otherwise, found, remedy };
+}
+
 /** A small file of the kernel's, without the line end; '' where there is none. */
 export function kernelFile(path: string): string {
   try {

@@ -2,7 +2,7 @@
 // Called by doctor.ts.
 import { existsSync } from 'node:fs';
 import { availableParallelism, freemem, totalmem } from 'node:os';
-import { GB, gigabytes, kernelFile, type Finding } from './doctor-findings.js';
+import { finding, GB, gigabytes, kernelFile, type Finding } from './doctor-findings.js';
 
 /** Connections and files of a busy server. */
 const OPEN_FILES_WANTED = 4096;
@@ -13,11 +13,12 @@ export async function runtimeFindings(): Promise<Finding[]> {
   const isFit = (major === 20 && minor >= 16) || (major === 22 && minor >= 3);
   const kernel = existsSync(new URL('../../workers/shard/kernel.wasm', import.meta.url));
   const store = await import('../store/lmdb.js').then(() => '', (error: Error) => error.message.split('\n')[0] ?? '');
+  const cores = availableParallelism();
   return [
-    { name: 'Node', state: isFit ? 'ok' : 'fail', found: process.versions.node, ...(!isFit && { remedy: 'Sheaf runs on Node 20 from 20.16, and on Node 22.' }) },
-    { name: 'vector kernel', state: kernel ? 'ok' : 'fail', found: kernel ? 'built' : 'missing', ...(!kernel && { remedy: 'Run npm run build in the project.' }) },
-    { name: 'store', state: store === '' ? 'ok' : 'fail', found: store === '' ? 'node-lmdb loads' : store, ...(store !== '' && { remedy: 'Install a C++ compiler (apt-get install g++) and start the server once: it compiles the store.' }) },
-    { name: 'cores', state: availableParallelism() > 1 ? 'ok' : 'warn', found: String(availableParallelism()), ...(availableParallelism() < 2 && { remedy: 'Searches and writes share the one core.' }) },
+    finding('Node', process.versions.node, isFit, 'fail', 'Sheaf runs on Node 20 from 20.16, and on Node 22 from 22.3.'),
+    finding('vector kernel', kernel ? 'built' : 'missing', kernel, 'fail', 'Run npm run build in the project.'),
+    finding('store', store === '' ? 'node-lmdb loads' : store, store === '', 'fail', 'Install a C++ compiler (apt-get install g++) and start the server once: it compiles the store.'),
+    finding('cores', String(cores), cores > 1, 'warn', 'Searches and writes share the one core.'),
   ];
 }
 
@@ -30,10 +31,11 @@ export function limitFindings(): Finding[] {
   };
   const [files, locked, space] = [soft('Max open files'), soft('Max locked memory'), soft('Max address space')];
   const swap = kernelFile('/proc/swaps').split('\n').length > 1;
+  const lockLimit = `limit ${locked === Infinity ? 'none' : `${locked / 1024} KiB`}`;
   return [
-    { name: 'open files', state: files >= OPEN_FILES_WANTED ? 'ok' : 'warn', found: String(files), ...(files < OPEN_FILES_WANTED && { remedy: `Each connection takes one: ulimit -n 65536, or LimitNOFILE=65536 in the systemd unit.` }) },
-    { name: 'address space', state: space === Infinity ? 'ok' : 'fail', found: space === Infinity ? 'unlimited' : gigabytes(space), ...(space !== Infinity && { remedy: 'Shards reserve more than they use: ulimit -v unlimited.' }) },
-    { name: 'memory locking', state: swap ? 'warn' : 'ok', found: `limit ${locked === Infinity ? 'none' : `${locked / 1024} KiB`}; ${swap ? 'swap is on' : 'no swap, so nothing needs to be locked'}`, ...(swap && { remedy: 'What is swapped out is searched slowly: swapoff -a, or MemorySwapMax=0 in the systemd unit.' }) },
+    finding('open files', String(files), files >= OPEN_FILES_WANTED, 'warn', 'Each connection takes one: ulimit -n 65536, or LimitNOFILE=65536 in the systemd unit.'),
+    finding('address space', space === Infinity ? 'unlimited' : gigabytes(space), space === Infinity, 'fail', 'Shards reserve more than they use: ulimit -v unlimited.'),
+    finding('memory locking', `${lockLimit}; ${swap ? 'swap is on' : 'no swap, so nothing needs to be locked'}`, !swap, 'warn', 'What is swapped out is searched slowly: swapoff -a, or MemorySwapMax=0 in the systemd unit.'),
   ];
 }
 
@@ -44,10 +46,11 @@ export function memoryFindings(): Finding[] {
   const usable = Math.min(available, total);
   const strict = kernelFile('/proc/sys/vm/overcommit_memory') === '2';
   const pages = kernelFile('/sys/kernel/mm/transparent_hugepage/enabled');
-  const never = pages.includes('[never]');
+  const room = `${gigabytes(usable)} available of ${gigabytes(total)}${Number.isFinite(group) ? ' (limit of the container)' : ''}`;
   return [
-    { name: 'memory', state: usable >= MEMORY_WANTED_BYTES ? 'ok' : 'warn', found: `${gigabytes(usable)} available of ${gigabytes(total)}${Number.isFinite(group) ? ' (limit of the container)' : ''}`, ...(usable < MEMORY_WANTED_BYTES && { remedy: 'A vector of 384 numbers takes about 1 KB, with its graph: 1 GB holds less than a million chunks.' }) },
-    { name: 'overcommit', state: strict ? 'warn' : 'ok', found: strict ? 'strict (vm.overcommit_memory = 2)' : 'as usual', ...(strict && { remedy: 'Shards reserve more than they use: sysctl vm.overcommit_memory=0.' }) },
-    { name: 'huge pages', state: pages === '' || never ? 'warn' : 'ok', found: /\[(\w+)\]/.exec(pages)?.[1] ?? 'not told', ...(never && { remedy: 'Graphs build a third faster with them: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled' }) },
+    finding('memory', room, usable >= MEMORY_WANTED_BYTES, 'warn', 'A vector of 384 numbers takes about 1 KB, with its graph: 1 GB holds less than a million chunks.'),
+    finding('overcommit', strict ? 'strict (vm.overcommit_memory = 2)' : 'as usual', !strict, 'warn', 'Shards reserve more than they use: sysctl vm.overcommit_memory=0.'),
+    // Where the kernel has none there is nothing to set.
+    pages === '' ? { name: 'huge pages', state: 'warn', found: 'not told' } : finding('huge pages', /\[(\w+)\]/.exec(pages)?.[1] ?? 'not told', !pages.includes('[never]'), 'warn', 'Graphs build a third faster with them: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled'),
   ];
 }

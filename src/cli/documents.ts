@@ -2,22 +2,27 @@
 // Called by document-commands.ts.
 import { SheafError } from '../client/errors.js';
 import { EXIT } from './command-line.js';
-import { count, line, oneLine, type Output } from './output.js';
+import { tellMissing } from './missing-collection.js';
+import { count, line, oneLine, ownFields, type Output } from './output.js';
 import type { Target } from './target.js';
 
 /** A line each as they come: a collection may have millions. */
-export async function listDocuments({ client, tenant, collection }: Target, { limit, json }: { limit: number; json: boolean }, { stdout, stderr }: Output): Promise<void> {
+export async function listDocuments(target: Target, { limit, json }: { limit: number; json: boolean }, output: Output): Promise<void> {
+  const { client, tenant, collection } = target;
+  const { stdout, stderr } = output;
   let listed = 0;
   for await (const document of client.eachDocument(tenant, collection)) {
     const { docid, version, chunk_count: chunks, ingested_at: at } = document;
     line(stdout, json ? JSON.stringify(document) : `${at}  v${version}  ${String(chunks).padStart(6)}  ${oneLine(docid)}`);
-    if (++listed >= limit) break;
+    if (++listed >= limit || stdout.isClosed) break;
   }
-  if (listed === 0) line(stderr, `${tenant}/${collection} has no documents.`);
+  if (listed > 0) return;
+  line(stderr, `${tenant}/${collection} has no documents.`);
+  await tellMissing(target, output);
 }
 
 export async function showDocument({ client, tenant, collection }: Target, docid: string, { stdout }: Output): Promise<void> {
-  const { ok: _ok, latency_ms: _latency, request_id: _id, ...document } = await client.getDocument(tenant, collection, docid);
+  const document = ownFields(await client.getDocument(tenant, collection, docid));
   line(stdout, JSON.stringify(document, null, 2));
 }
 
@@ -27,6 +32,7 @@ export async function showChunks({ client, tenant, collection }: Target, docid: 
   for await (const chunk of client.eachChunk(tenant, collection, docid)) {
     const text = await contentOf({ client, tenant, collection }, chunk.rid);
     line(stdout, json ? JSON.stringify({ ...chunk, text }) : `${chunk.chunk_path}  ${text === undefined ? '(a vector without text)' : oneLine(text)}`);
+    if (stdout.isClosed) break;
   }
 }
 

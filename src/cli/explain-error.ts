@@ -8,9 +8,14 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+/** The command line is right, and the machine that it runs on did not do it; the message says what and what to do. */
+export class LocalFailure extends Error {
+  override readonly name = 'LocalFailure';
+}
+
 /** One line for the user, or undefined where the error is a fault of ours and wants its stack. */
 export function explainError(error: unknown): string | undefined {
-  if (error instanceof UsageError || error instanceof AppError) return error.message;
+  if (error instanceof UsageError || error instanceof LocalFailure || error instanceof AppError) return error.message;
   if (error instanceof SheafUnreachable) return `${error.message}. Start a server with "npm start", or name another with --url or SHEAF_URL.`;
   if (error instanceof SheafError) return explainAnswer(error);
   return undefined;
@@ -24,17 +29,21 @@ const REMEDIES: Readonly<Partial<Record<ErrorCode, string>>> = {
   collection_not_found: 'sheaf collections lists what there is.',
   document_not_found: 'sheaf docs lists what there is.',
   query_not_found: 'sheaf log lists what there is.',
+  tenant_not_found: 'sheaf keys make -t TENANT --new-tenant makes one.',
   key_not_found: 'sheaf keys lists what there is.',
   reindex_job_not_found: 'sheaf reindex lists what there is.',
   reindex_conflict: 'sheaf reindex shows the job.',
   collection_exists: 'Say --replace to put it in its place.',
+  collection_conflict: 'Choose another name.',
   tenant_exists: 'Leave --new-tenant out.',
   invalid_embedder_config: 'GET /v1/embedders/TENANT lists the embedders of the server.',
+  invalid_rerank: 'Leave --rerank out, or name one of rerank.instances in the configuration of the server.',
+  vectors_only: 'It holds vectors: search it through the interface, with v.',
   storage_full: 'Make room on the disk of the server.',
 };
 
 function explainAnswer({ status, code, message, requestId }: SheafError): string {
   const what = `${message.replace(/[.\s]*$/, '')} (${code}, HTTP ${status}${requestId ? `, request ${requestId}` : ''}).`;
-  const remedy = REMEDIES[code as ErrorCode] ?? (status === 429 || status === 503 ? 'Try again later, or with a smaller --concurrency.' : undefined);
+  const remedy = REMEDIES[code as ErrorCode] ?? (status === 429 || status === 503 ? 'Try again later, or with less at a time (--concurrency, --connections).' : undefined);
   return remedy === undefined ? what : `${what} ${remedy}`;
 }

@@ -117,9 +117,19 @@ class Finder {
   }
 }
 
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or folder',
+  ENOTDIR: 'no such file or folder',
+  EISDIR: 'it is a folder',
+  EACCES: 'no permission',
+  EPERM: 'no permission',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota of the disk is used up',
+  EMFILE: 'too many files are open',
+};
+
 /** What a failed file system call means, in words where it is a usual one. */
 export function reasonOf(error: NodeJS.ErrnoException): string {
-  if (error.code === 'ENOENT') return 'no such file or folder';
-  if (error.code === 'EACCES' || error.code === 'EPERM') return 'no permission to read it';
-  return error.code ?? error.message;
+  return REASONS[error.code ?? ''] ?? error.code ?? error.message;
 }

@@ -9,6 +9,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { ArchiveFault } from '../archive/archive-fault.js';
 import { ArchiveWriter, SegmentWriter } from '../archive/archive-writer.js';
 import { documentsEntry, headingAt, MANIFEST, queriesEntry, type CollectionManifest } from '../archive/manifest.js';
+import { timeOf } from '../archive/pavedb/meta-database.js';
 import { PaveArchive } from '../archive/pavedb/pavedb-archive.js';
 import { packDocument, packQuery } from '../archive/segment.js';
 import type { SheafClient } from '../client/client.js';
@@ -19,6 +20,7 @@ import { INTERRUPTED, withInterrupt } from './interrupt.js';
 import { count, duration, line, type Output } from './output.js';
 import { archivedDocument, archivedQuery } from './pavedb-records.js';
 import type { Target } from './target.js';
+import { wantedFile } from './wanted-file.js';
 
 export interface ImportFlags {
   /** Selector of the embedder that made the vectors, where it has another name here. */
@@ -28,6 +30,7 @@ export interface ImportFlags {
 
 /** Exit code: 0 when all of it is there, 130 after Ctrl-C. Throws UsageError for an archive that cannot be read. */
 export async function importPaveDb({ client, tenant, collection }: Target, file: string, { embedder, replace }: ImportFlags, output: Output): Promise<number> {
+  await wantedFile(file, 'Name the archive.');
   const startedAtMs = performance.now();
   const folder = await mkdtemp(join(tmpdir(), 'sheaf-import-'));
   return withInterrupt(async (signal) => {
@@ -35,8 +38,7 @@ export async function importPaveDb({ client, tenant, collection }: Target, file:
       const archive = await PaveArchive.open(file, folder);
       try {
         const settings = await settingsHere(client, tenant, archive, embedder);
-        const path = join(folder, 'sheaf.zip');
-        const { counts, unread } = await convert(archive, settings, path);
+        const { counts, unread, path } = await convert(archive, settings, folder);
         await client.archives.restoreCollection(tenant, collection, await openAsBlob(path), { replace, signal });
         if (unread > 0) line(output.stderr, `Left out: ${count(unread, 'logged search')} that cannot be told here.`);
         line(output.stdout, `${tenant}/${collection} imported from ${file}: ${count(counts.documents, 'document')}, ${count(counts.chunks, 'chunk')}, ${counts.queries} of the log, ${duration((performance.now() - startedAtMs) / 1000)}.`);
@@ -46,7 +48,7 @@ export async function importPaveDb({ client, tenant, collection }: Target, file:
       }
     } catch (error) {
       if (signal.aborted) return INTERRUPTED;
-      throw error instanceof ArchiveFault ? new UsageError(`${file}: ${error.message}`) : error;
+      throw explained(error, file);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -61,7 +63,7 @@ async function settingsHere(client: SheafClient, tenant: string, archive: PaveAr
   try {
     const { display_name, created_at, embedder_type, embed_model, embedder_config, vector_space_key, chunking, priority_key, search_mode, language, precision } = (await client.collectionDetail(tenant, name)) as CollectionDetail;
     const dim = archive.dim ?? Number(embedder_config?.dim ?? 1);
-    const created = collection.created_at == null ? created_at : new Date(collection.created_at).toISOString();
+    const created = collection.created_at == null ? created_at : new Date(timeOf(collection.created_at)).toISOString();
     const label = collection.display_name ?? source.collection;
     return { tenant: source.tenant, name: source.collection, display_name: display_name === name ? label : display_name, created_at: created, embedder_type, embed_model, embedder_config, vector_space_key, dim, chunking, priority_key, search_mode, language, precision } as ArchivedSettings;
   } finally {
@@ -77,10 +79,14 @@ function createBody({ manifest, database }: PaveArchive, embedder: string | unde
   return { ...space, ...given('chunking'), ...given('search_mode'), ...given('priority_key') };
 }
 
-async function convert(archive: PaveArchive, settings: ArchivedSettings, path: string): Promise<{ counts: ArchiveCounts; unread: number }> {
+const explained = (error: unknown, file: string): unknown => (error instanceof ArchiveFault ? new UsageError(`${file}: ${error.message.replace(/\.+$/, '')}.`) : error);
+
+/** `path`: the archive that it has become, in the folder. */
+async function convert(archive: PaveArchive, settings: ArchivedSettings, folder: string): Promise<{ counts: ArchiveCounts; unread: number; path: string }> {
+  const path = join(folder, 'sheaf.zip');
   const writer = new ArchiveWriter(new Date());
   const [converted] = await Promise.all([write(writer, archive, settings), pipeline(writer.output, createWriteStream(path, { mode: 0o600 }))]);
-  return converted;
+  return { ...converted, path };
 }
 
 async function write(writer: ArchiveWriter, archive: PaveArchive, settings: ArchivedSettings): Promise<{ counts: ArchiveCounts; unread: number }> {

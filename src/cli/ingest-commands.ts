@@ -54,6 +54,7 @@ async function run({ env, output, stdin }: CommandLine, roots: string[], flags: 
   const target = targetOf(flags, env);
   const { metadata, concurrency } = flags;
   const resume = flags.resume === true;
+  if (flags.ndjson && (flags.docid ?? flags.glob) !== undefined) throw new UsageError('--docid and --glob are for files: lines of NDJSON have their own docid, and none is left out.');
   if (flags.ndjson) return ingestLines(target, { paths: roots, stdin, resume, metadata }, output);
   if (roots.includes(STANDARD_INPUT)) {
     if (roots.length > 1) throw new UsageError('Standard input is one document: it does not go with files. With --ndjson it may.');

@@ -1,18 +1,17 @@
 // `sheaf ingest --ndjson`: documents of NDJSON files or of standard input go to the server in one stream, results come back
 // meanwhile, and neither side is ever held whole. Called by ingest-commands.ts.
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import type { BatchItemResult, IngestBody } from '../contract/api/documents.js';
 import { EXIT } from './command-line.js';
-import { explainError, UsageError } from './explain-error.js';
-import { reasonOf } from './find-files.js';
+import { explainError } from './explain-error.js';
 import { STANDARD_INPUT } from './ingest-input.js';
 import { INTERRUPTED, withInterrupt } from './interrupt.js';
 import { LineDocuments, type LineInput, type Sent } from './line-documents.js';
 import { startLineProgress } from './line-progress.js';
-import { count, duration, line, type Input, type Output } from './output.js';
+import { count, ingestedLine, line, type Input, type Output } from './output.js';
 import { changedAtMs, storedDocuments, type StoredDocuments } from './stored-documents.js';
 import type { Target } from './target.js';
+import { wantedFile } from './wanted-file.js';
 
 export interface LinesRequest {
   paths: readonly string[];
@@ -70,11 +69,7 @@ function told({ ok, chunks = 0, code, error }: BatchItemResult, sent: Sent, tall
 
 async function sizeOf(path: string): Promise<number | undefined> {
   if (path === STANDARD_INPUT) return undefined;
-  const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw new UsageError(`${path}: ${reasonOf(error)}. Name an NDJSON file that exists, or - for standard input.`);
-  });
-  if (!stats.isFile()) throw new UsageError(`${path} is no file: --ndjson takes NDJSON files, or - for standard input.`);
-  return stats.size;
+  return wantedFile(path, '--ndjson takes NDJSON files, or - for standard input.');
 }
 
 async function* inputs({ paths, stdin }: LinesRequest): AsyncGenerator<LineInput> {
@@ -91,8 +86,7 @@ function thrown(error: unknown, signal: AbortSignal, { ingested }: Tally): void 
   throw Object.assign(error as Error, { message: `${(error as Error).message} (${count(ingested, 'document')} ingested before; the same command with --resume goes on behind them)` });
 }
 
-function summary({ ingested, chunks, failed }: Tally, skipped: number, { tenant, collection }: Target, seconds: number): string {
-  const rate = (ingested / Math.max(seconds, 0.001)).toFixed(0);
+function summary({ ingested, chunks, failed }: Tally, skipped: number, target: Target, seconds: number): string {
   const others = `${skipped > 0 ? `, ${skipped.toLocaleString('en-US')} there already` : ''}${failed > 0 ? `, ${failed} failed` : ''}`;
-  return `${count(ingested, 'document')} (${count(chunks, 'chunk')}) ingested into ${tenant}/${collection} in ${duration(seconds)}, ${rate} documents/s${others}.`;
+  return `${ingestedLine(ingested, 'document', chunks, target, seconds)}${others}.`;
 }

@@ -5,7 +5,7 @@ import { explainError, UsageError } from './explain-error.js';
 import { findFiles, type FindOptions, type LeftOut } from './find-files.js';
 import { ingestFiles, type IngestReport } from './ingest-files.js';
 import { INTERRUPTED, withInterrupt } from './interrupt.js';
-import { count, duration, line, type Output } from './output.js';
+import { count, ingestedLine, line, type Output } from './output.js';
 import { startProgress } from './progress.js';
 import { filesToSend, storedDocuments } from './stored-documents.js';
 import type { Target } from './target.js';
@@ -53,8 +53,6 @@ function printEnd({ stderr }: Output, { ingested, leftOut, failed, stoppedBy }: 
   if (stoppedBy) line(stderr, explainError(stoppedBy) ?? stoppedBy.message);
 }
 
-function summary({ ingested, chunks, failed }: IngestReport, { tenant, collection }: Target, seconds: number): string {
-  const rate = (ingested / Math.max(seconds, 0.001)).toFixed(0);
-  const failures = failed.length > 0 ? `, ${failed.length} failed` : '';
-  return `${count(ingested, 'file')} (${count(chunks, 'chunk')}) ingested into ${tenant}/${collection} in ${duration(seconds)}, ${rate} files/s${failures}.`;
+function summary({ ingested, chunks, failed }: IngestReport, target: Target, seconds: number): string {
+  return `${ingestedLine(ingested, 'file', chunks, target, seconds)}${failed.length > 0 ? `, ${failed.length} failed` : ''}.`;
 }

@@ -1,7 +1,7 @@
 // The command `keys` and what it can do, with their options. All of it wants the admin key.
 // Called by program.ts, which runs them.
 import { Option, type Command } from 'commander';
-import type { Scope } from '../contract/tenants.js';
+import { SCOPES, type Scope } from '../contract/tenants.js';
 import { examples, gathered, type CommandLine } from './command-line.js';
 import { filterWord, type Filters } from './filter-words.js';
 import { listKeys, makeKey, revokeKey } from './keys.js';
@@ -45,7 +45,7 @@ function addMake(keys: Command, { env, output }: CommandLine): void {
   withTenant(keys.command('make'))
     .description('make a key; it is printed this once, alone on standard output')
     .option('--label <text>', 'for people and the search log')
-    .addOption(new Option('--scope <scope...>', 'what it is for; default: everything').choices(['search', 'ingest', 'manage']))
+    .addOption(new Option('--scope <scope...>', 'what it is for; default: everything').choices([...SCOPES]))
     .option('--only <collection>', 'a collection that it sees; may be repeated; default: all', gathered)
     .option('--filter <field=value>', 'holds for all of its searches, and it may do nothing else; may be repeated', filterWord)
     .option('--expires <time>', 'when it stops being good, such as 2027-01-01 or 2027-01-01T12:00:00Z')

@@ -4,7 +4,7 @@ import type { Answered } from '../client/client.js';
 import { SheafError } from '../client/errors.js';
 import type { CreatedKey, CreateKeyBody, TenantKey } from '../contract/api/tenants.js';
 import { UsageError } from './explain-error.js';
-import { line, table, type Output } from './output.js';
+import { line, ownFields, table, type Output } from './output.js';
 import type { TenantTarget } from './target.js';
 
 export interface MakeOptions {
@@ -13,9 +13,10 @@ export interface MakeOptions {
   json: boolean;
 }
 
-export async function makeKey(target: TenantTarget, { body, newTenant, json }: MakeOptions, { stdout, stderr }: Output): Promise<void> {
+export async function makeKey(target: TenantTarget, { body, newTenant, json }: MakeOptions, output: Output): Promise<void> {
+  const { stdout, stderr } = output;
   const wanted = { ...body, expires: timeOf(body.expires) };
-  const { ok: _ok, latency_ms: _latency, request_id: _id, ...made } = await (newTenant ? firstKey(target, wanted) : laterKey(target, wanted));
+  const made = ownFields(await (newTenant ? firstKey(target, wanted, output) : laterKey(target, wanted)));
   if (json) return line(stdout, JSON.stringify(made, null, 2));
   line(stderr, `Key ${made.key_id} (${made.label}) of tenant ${target.tenant}, ${goodFor(made)}. It is shown this once:`);
   line(stdout, made.key);
@@ -30,12 +31,15 @@ async function laterKey({ client, tenant }: TenantTarget, body: CreateKeyBody): 
   }
 }
 
-/** A new tenant comes with a key that is good for everything, and for as long as it likes: nobody is to have it. */
-async function firstKey({ client, tenant }: TenantTarget, body: CreateKeyBody): Promise<Answered<CreatedKey>> {
+/** A new tenant comes with a key that is good for everything, and for as long as it likes: nobody is to have it, even where the wanted one is refused. */
+async function firstKey({ client, tenant }: TenantTarget, body: CreateKeyBody, { stderr }: Output): Promise<Answered<CreatedKey>> {
   const { key_id: first } = await client.admin.createTenant({ tenant });
-  const made = await client.admin.createKey(tenant, body);
-  await client.admin.revokeKey(tenant, first);
-  return made;
+  try {
+    return await client.admin.createKey(tenant, body);
+  } finally {
+    // The wanted key is shown once: what fails here must not hide it.
+    await client.admin.revokeKey(tenant, first).catch(() => line(stderr, `The key that tenant ${tenant} came with is still good: sheaf keys revoke -t ${tenant} ${first}`));
+  }
 }
 
 /** A day is its beginning, by UTC. */

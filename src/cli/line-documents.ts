@@ -2,7 +2,8 @@
 // left out; what the server has already is left out where that is wanted. Used by ingest-lines.ts.
 import { createInterface } from 'node:readline';
 import type { IngestBody } from '../contract/api/documents.js';
-import { UsageError } from './explain-error.js';
+import { LocalFailure, UsageError } from './explain-error.js';
+import { reasonOf } from './find-files.js';
 import type { Input } from './output.js';
 import type { StoredDocuments } from './stored-documents.js';
 
@@ -40,7 +41,7 @@ export class LineDocuments {
   async *of(inputs: AsyncIterable<LineInput>): AsyncGenerator<IngestBody, void> {
     for await (const { name, stream, changedAtMs } of inputs) {
       let number = 0;
-      for await (const text of createInterface({ input: stream, crlfDelay: Infinity })) {
+      for await (const text of linesOf(stream, name)) {
         this.#bytes += Buffer.byteLength(text) + 1;
         const place = `${name} ${++number}`;
         const document = text.trim() === '' ? undefined : this.#parse(text, place);
@@ -82,5 +83,14 @@ export class LineDocuments {
   #withMetadata(document: IngestBody): IngestBody {
     const { metadata } = this.options;
     return metadata ? { ...document, metadata: { ...metadata, ...document.metadata } } : document;
+  }
+}
+
+/** Throws LocalFailure behind the last line where the stream breaks off. */
+async function* linesOf(stream: Input, name: string): AsyncGenerator<string> {
+  try {
+    yield* createInterface({ input: stream, crlfDelay: Infinity });
+  } catch (error) {
+    throw new LocalFailure(`${name}: it cannot be read on: ${reasonOf(error as NodeJS.ErrnoException)}.`);
   }
 }

@@ -1,7 +1,7 @@
 // Progress of a stream of documents: on a terminal a bar by the bytes of the files, or a count where their length is unknown, else a
 // plain line now and then. Called by ingest-lines.ts.
 import { startBarOf, type Bar } from './progress.js';
-import { count, line, type Stream } from './output.js';
+import { count, line, throttled, type Stream } from './output.js';
 
 export interface LineProgress {
   /** So many documents are dealt with, which end so many bytes behind the start. */
@@ -30,14 +30,11 @@ function withBar(bar: Bar, stream: Stream): LineProgress {
 
 function withLines(stream: Stream): LineProgress {
   const startedAtMs = performance.now();
-  let saidAtMs = startedAtMs;
-  const update = (documents: number): void => {
-    if (performance.now() - saidAtMs < (stream.isTTY ? TERMINAL_EVERY_MS : PLAIN_EVERY_MS)) return;
-    saidAtMs = performance.now();
+  const update = throttled(stream.isTTY ? TERMINAL_EVERY_MS : PLAIN_EVERY_MS, (documents: number): void => {
     const text = `${count(documents, 'document')}, ${rateOf(documents, startedAtMs)} documents/s`;
     if (stream.isTTY) stream.write(`\r\x1b[K${text}`);
     else line(stream, text);
-  };
+  });
   return { update, note: (text) => line(stream, stream.isTTY ? `\r\x1b[K${text}` : text), stop: () => void (stream.isTTY && stream.write('\r\x1b[K')) };
 }
 

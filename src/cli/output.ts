@@ -1,8 +1,9 @@
 // Where the command line writes, and the small words of its texts. Used by every command of src/cli; the streams are those
 // of the process, or a test's.
+import type { CommonFields } from '../contract/api/common.js';
 
-/** A standard stream; `isTTY` and `columns` where it is a terminal. */
-export type Stream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
+/** A standard stream; `isTTY` and `columns` where it is a terminal; `isClosed` once its reader has gone. */
+export type Stream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number; isClosed?: boolean };
 
 /** What is piped in. */
 export type Input = NodeJS.ReadableStream & { isTTY?: boolean };
@@ -12,14 +13,30 @@ export interface Output {
   stderr: Stream;
 }
 
-/** A reader that has seen enough (`| head`) closes the pipe; what is still written then goes nowhere, and that is no failure. */
+/** A reader that has seen enough (`| head`) closes the pipe; what is still written then goes nowhere, and that is no failure. Long listings end at it. */
 export function outliveReader(stream: Stream): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
+    stream.isClosed = true;
   });
 }
 
+/** Calls `say` when it is called, but not more often than this; and not at once. */
+export function throttled<A extends unknown[]>(everyMs: number, say: (...args: A) => void): (...args: A) => void {
+  let saidAtMs = performance.now();
+  return (...args) => {
+    if (performance.now() - saidAtMs < everyMs) return;
+    saidAtMs = performance.now();
+    say(...args);
+  };
+}
+
 export const line = (stream: Stream, text: string): void => void stream.write(`${text}\n`);
+
+/** An answer without the fields that all answers have. */
+export function ownFields<T extends CommonFields>({ ok: _ok, latency_ms: _latency, request_id: _id, ...own }: T): Omit<T, keyof CommonFields> {
+  return own;
+}
 
 /** `1 file`, `2 files`, `2 searches`, `2 queries`. */
 export const count = (n: number, noun: string): string => `${n.toLocaleString('en-US')} ${n === 1 ? noun : plural(noun)}`;
@@ -31,6 +48,12 @@ export function duration(seconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}
+
+/** How much of something there was, in which time: `3 files (6 chunks) ingested into acme/docs in 0.8 s, 4 files/s`. */
+export function ingestedLine(ingested: number, noun: string, chunks: number, place: { tenant: string; collection: string }, seconds: number): string {
+  const rate = (ingested / Math.max(seconds, 0.001)).toFixed(0);
+  return `${count(ingested, noun)} (${count(chunks, 'chunk')}) ingested into ${place.tenant}/${place.collection} in ${duration(seconds)}, ${rate} ${plural(noun)}/s`;
 }
 
 /** Text from a document without line breaks and control characters, which could steer the terminal. */

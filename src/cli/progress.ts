@@ -1,7 +1,7 @@
 // Progress of long work: a bar with rate and time left on a terminal, else a plain line now and then. Called by the commands that
 // send files, stream documents or follow a job; the only file that knows cli-progress.
 import { SingleBar } from 'cli-progress';
-import { count, duration, line, type Stream } from './output.js';
+import { count, duration, line, throttled, type Stream } from './output.js';
 
 export interface Progress {
   /** `done` of the total are dealt with. */
@@ -45,13 +45,10 @@ export function startBarOf(stream: Stream, total: number, format: string): Bar {
 
 function startLines(stream: Stream, total: number, noun: string): Progress {
   const startedAtMs = performance.now();
-  let saidAtMs = startedAtMs;
-  const update = (done: number): void => {
-    if (performance.now() - saidAtMs < PLAIN_LINE_EVERY_MS) return;
-    saidAtMs = performance.now();
+  const update = throttled(PLAIN_LINE_EVERY_MS, (done: number): void => {
     const { rate, left } = pace(done, total, startedAtMs);
     line(stream, `${done} of ${count(total, noun)}, ${rate} ${noun}s/s, ${left} left`);
-  };
+  });
   return { update, stop: () => {} };
 }
 

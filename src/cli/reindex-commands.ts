@@ -1,12 +1,10 @@
 // The command `reindex` and what it can do, with their options.
 // Called by program.ts, which runs them.
 import type { Command } from 'commander';
-import { QUERIES_PAGE_MAX } from '../contract/limits.js';
+import { KEEP_SECONDS_MAX, QUERIES_PAGE_MAX } from '../contract/limits.js';
 import { examples, integerBetween, numberBetween, type CommandLine } from './command-line.js';
 import { changeJob, followJob, listJobs, rollBack, startJob, type StartFlags } from './reindex.js';
 import { targetOf, withTarget, type TargetFlags } from './target.js';
-
-const KEEP_SECONDS_MAX = 2_592_000;
 
 export function addReindexCommands(cli: CommandLine): void {
   const { program, env, output, ended } = cli;

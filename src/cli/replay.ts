@@ -17,7 +17,7 @@ interface Replayed extends RankChanges {
   replay_query_id?: string;
 }
 
-/** Exit code: 1 where the mean overlap is below the bound. */
+/** Exit code: 1 where the mean overlap is below the bound, or there is a bound and nothing to hold against it. */
 export async function replay(target: Target, queryId: string | undefined, { last, minOverlap = 0, json }: ReplayOptions, { stdout }: Output): Promise<number> {
   const ids = queryId === undefined ? await latest(target, last) : [queryId];
   const replayed: Replayed[] = [];
@@ -28,7 +28,7 @@ export async function replay(target: Target, queryId: string | undefined, { last
   }
   const overlap = replayed.length === 0 ? 1 : replayed.reduce((sum, each) => sum + each.overlap, 0) / replayed.length;
   if (!json) line(stdout, queryId === undefined ? told(replayed, overlap) : ranks(replayed[0] as Replayed));
-  return overlap < minOverlap ? EXIT.failed : EXIT.done;
+  return overlap < minOverlap || (minOverlap > 0 && replayed.length === 0) ? EXIT.failed : EXIT.done;
 }
 
 /** A replay is logged too: only what was searched by somebody is run again. */

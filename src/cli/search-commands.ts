@@ -3,6 +3,7 @@
 import { Option } from 'commander';
 import type { ContentFilter, SearchBody } from '../contract/api/search.js';
 import { EF_MAX, K_MAX } from '../contract/limits.js';
+import { SEARCH_MODES } from '../contract/resources.js';
 import { bench, type BenchOptions } from './bench.js';
 import { examples, integerBetween, jsonObject, numberBetween, type CommandLine } from './command-line.js';
 import { filterWord, type Filters } from './filter-words.js';
@@ -19,6 +20,7 @@ interface SearchFlags extends TargetFlags {
   phrase?: string;
   contains?: string;
   rerank?: string;
+  common?: true;
   ef?: number;
   exact?: true;
   explain?: true;
@@ -41,9 +43,10 @@ function addSearch({ program, env, output }: CommandLine): void {
     .addOption(modeOption())
     .option('--filter <field=value>', 'only chunks whose metadata fit; also >=, <=, >, <, !=; repeated with = it means any of the values', filterWord)
     .option('--filters <json>', 'filters as in a request body', jsonObject)
-    .option('--phrase <text>', 'only chunks with these words, in order and adjacent')
+    .addOption(new Option('--phrase <text>', 'only chunks with these words, in order and adjacent').conflicts('contains'))
     .option('--contains <text>', 'only chunks with this text in them')
     .option('--rerank <instance>', 'let a configured reranker order the hits')
+    .option('--common', 'the common collection too, where the server has one')
     .option('--ef <n>', 'breadth of the search: more finds more, and takes longer', integerBetween(1, EF_MAX))
     .option('--exact', 'compare with every vector')
     .option('--explain', 'tell what each score is made of')
@@ -53,13 +56,13 @@ function addSearch({ program, env, output }: CommandLine): void {
     });
 }
 
-const modeOption = (): Option => new Option('--mode <mode>', 'ranking mode; default: the one of the collection').choices(['vector', 'boost', 'hybrid']);
+const modeOption = (): Option => new Option('--mode <mode>', 'ranking mode; default: the one of the collection').choices([...SEARCH_MODES]);
 
 /** What is undefined is not sent. */
-function bodyOf({ k, mode, filter, filters, phrase, contains, rerank, ef, exact, explain }: SearchFlags): Omit<SearchBody, 'q'> {
+function bodyOf({ k, mode, filter, filters, phrase, contains, rerank, common, ef, exact, explain }: SearchFlags): Omit<SearchBody, 'q'> {
   const contentFilter: ContentFilter | undefined = phrase !== undefined ? { op: 'phrase', value: phrase } : contains !== undefined ? { op: 'contains', value: contains } : undefined;
   const both = filter && filters ? { $and: [filter, filters] } : (filter ?? filters);
-  return { k, mode, filters: both, content_filter: contentFilter, rerank: rerank === undefined ? undefined : { instance: rerank }, ef, exact, explain, highlight: true };
+  return { k, mode, filters: both, content_filter: contentFilter, rerank: rerank === undefined ? undefined : { instance: rerank }, include_common: common, ef, exact, explain, highlight: true };
 }
 
 function addBench({ program, env, output, ended }: CommandLine): void {

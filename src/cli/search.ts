@@ -1,6 +1,7 @@
 // `sheaf search`: one query, its hits as text or as the JSON the server gave. Called by search-commands.ts, in the process of the
 // command line.
 import type { SearchBody } from '../contract/api/search.js';
+import { tellMissing } from './missing-collection.js';
 import { line, type Output } from './output.js';
 import { showHits } from './show-hits.js';
 import { PLAIN, type Style } from './style.js';
@@ -12,8 +13,11 @@ export interface SearchOptions {
   style?: Style;
 }
 
-export async function search({ client, tenant, collection }: Target, query: string, { body, json, style = PLAIN }: SearchOptions, { stdout, stderr }: Output): Promise<void> {
+export async function search(target: Target, query: string, { body, json, style = PLAIN }: SearchOptions, output: Output): Promise<void> {
+  const { client, tenant, collection } = target;
+  const { stdout, stderr } = output;
   const answer = await client.search(tenant, collection, { q: query, ...body });
   line(stdout, json ? JSON.stringify(answer, null, 2) : showHits(answer.matches, query, style));
   if (answer.degraded) line(stderr, 'Ranked by words alone: the embedder does not answer.');
+  if (!json && answer.matches.length === 0) await tellMissing(target, output);
 }

@@ -2,7 +2,7 @@
 // takes. Made by client.ts; an endpoint a method.
 import type { RestoredCollection, RestoredDataset } from '../contract/api/archives.js';
 import { collectionPath, type Answered, type Calls } from './calls.js';
-import type { CallOptions } from './transport.js';
+import { reached, type CallOptions } from './transport.js';
 
 export interface ArchiveOptions extends CallOptions {
   /** Asks by the admin's routes, which take archives of any size. */
@@ -17,7 +17,7 @@ export interface RestoreOptions extends ArchiveOptions {
 }
 
 export interface Download {
-  /** One that ends with an error is not whole. */
+  /** One that ends with an error is not whole: SheafUnreachable where the connection broke. */
   bytes: ReadableStream<Uint8Array>;
   /** Collections that are not in it, as `tenant/name`. */
   leftOut: string[];
@@ -47,10 +47,24 @@ export class ArchiveCalls {
   }
 
   private async download(path: string[], call: CallOptions = {}): Promise<Download> {
-    const { headers, body } = await this.calls.transport.open({ method: 'GET', path, ...call });
+    const { transport } = this.calls;
+    const { headers, body } = await transport.open({ method: 'GET', path, ...call });
     const leftOut = headers.get('x-service-skipped-collections')?.split(', ') ?? [];
-    return { bytes: body ?? new ReadableStream(), leftOut };
+    return { bytes: body ? watched(body, transport.base, call.signal) : new ReadableStream(), leftOut };
   }
+}
+
+/** The same bytes; a connection that breaks is the client's error, and not one of the platform's. */
+function watched(body: ReadableStream<Uint8Array>, base: string, signal: AbortSignal | undefined): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await reached(base, signal, reader.read());
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
 }
 
 const DATASET = ['v1', 'admin', 'archive'];

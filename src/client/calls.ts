@@ -29,12 +29,7 @@ export class Calls {
   }
 
   async json<T>(exchange: Exchange): Promise<Answered<T>> {
-    const text = await this.text(exchange);
-    try {
-      return JSON.parse(text) as Answered<T>;
-    } catch {
-      throw new SheafError(200, 'http_error', 'The answer is not JSON; another program than Sheaf listens there.');
-    }
+    return parsed<T>(await this.text(exchange));
   }
 
   get<T>(path: readonly string[], call?: CallOptions): Promise<Answered<T>> {
@@ -54,7 +49,7 @@ export class Calls {
   }
 
   async upload<T>(exchange: UploadExchange): Promise<Answered<T>> {
-    return JSON.parse(await this.transport.upload(exchange)) as Answered<T>;
+    return parsed<T>(await this.transport.upload(exchange));
   }
 
   page<T>(path: readonly string[], { limit, cursor, ...call }: PageOptions = {}): Promise<Answered<T>> {
@@ -69,6 +64,14 @@ export class Calls {
       yield* entries(page);
       cursor = page.next_cursor;
     } while (cursor !== undefined);
+  }
+}
+
+function parsed<T>(text: string): Answered<T> {
+  try {
+    return JSON.parse(text) as Answered<T>;
+  } catch {
+    throw new SheafError(200, 'http_error', 'The answer is not JSON; another program than Sheaf listens there.');
   }
 }
 

@@ -1,12 +1,19 @@
-// An answer that refuses, as the error it becomes. Called by transport.ts.
+// An answer that refuses, as the error it becomes. Called by transport.ts, and by the console for its own calls.
 // Pure.
 import { parseRetryAfterMs } from '../base/retry-after.js';
 import type { ErrorEnvelope } from '../contract/api/common.js';
 import type { ErrorType } from '../contract/errors.js';
 import { classOf, SheafError } from './errors.js';
 
+/** What is wanted of a Response; an XMLHttpRequest can give it too. */
+export interface Refusal {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: { get(name: string): string | null };
+}
+
 /** `http_error` for a body that is no envelope; the request id is that of the header then. */
-export function errorOf(response: Response, text: string): SheafError {
+export function errorOf(response: Refusal, text: string): SheafError {
   const { code = 'http_error', error = response.statusText, error_type: type, details, detail, request_id } = parseEnvelope(text);
   const retryAfter = response.headers.get('retry-after');
   const afterMs = retryAfter === null ? undefined : parseRetryAfterMs(retryAfter, Date.now());

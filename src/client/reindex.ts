@@ -1,5 +1,5 @@
 // The part of the client that is about reindex jobs, and going back: `client.reindex`.
-// Made by client.ts; an endpoint a method. Pausing and resuming want the admin key.
+// Made by client.ts; an endpoint a method. Pausing, resuming and the list of all want the admin key.
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../contract/api/reindex.js';
 import { collectionPath, type Answered, type Calls } from './calls.js';
 import type { CallOptions } from './transport.js';
@@ -15,6 +15,11 @@ export class ReindexCalls {
   /** Newest first. */
   list(tenant: string, collection: string, call?: CallOptions): Promise<Answered<ReindexJobList>> {
     return this.calls.get(collectionPath(tenant, collection, 'reindex'), call);
+  }
+
+  /** Of all tenants and collections, those that are gone too. Wants the admin key. */
+  listAll(call?: CallOptions): Promise<Answered<ReindexJobList>> {
+    return this.calls.get(['v1', 'admin', 'reindex'], call);
   }
 
   get(tenant: string, collection: string, jobId: string, call?: CallOptions): Promise<Answered<ReindexJob>> {

@@ -88,18 +88,14 @@ export function createTransport({ url, key, retriesMax = RETRIES_MAX, timeoutMs 
 async function send(base: string, target: string, { method, body, signal }: Exchange, headers: Record<string, string>, timeoutMs: number) {
   const json = body !== undefined && !(body instanceof FormData);
   const timeout = AbortSignal.timeout(timeoutMs);
-  try {
-    const response = await fetch(target, {
-      method,
-      headers: json ? { ...headers, 'content-type': 'application/json' } : headers,
-      body: json ? JSON.stringify(body) : body,
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-    });
-    return { response, text: await response.text() };
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw new SheafUnreachable(base, reasonOf(error), { cause: error });
-  }
+  const request = {
+    method,
+    headers: json ? { ...headers, 'content-type': 'application/json' } : headers,
+    body: json ? JSON.stringify(body) : body,
+    signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+  };
+  const response = await reached(base, signal, fetch(target, request));
+  return { response, text: await reached(base, signal, response.text()) };
 }
 
 async function sendStream(base: string, { path, contentType, body, signal }: StreamedExchange, headers: Record<string, string>): Promise<Response> {
@@ -112,7 +108,7 @@ async function sendStream(base: string, { path, contentType, body, signal }: Str
 
 async function openAnswer(base: string, { method, path, query, signal }: Exchange, headers: Record<string, string>): Promise<Response> {
   const response = await reached(base, signal, fetch(base + encodePath(path) + encodeQuery(query), { method, headers, ...(signal && { signal }) }));
-  if (!response.ok) throw errorOf(response, await response.text());
+  if (!response.ok) throw errorOf(response, await reached(base, signal, response.text()));
   return response;
 }
 
@@ -123,7 +119,8 @@ async function sendFile(base: string, { method, path, query, file, signal }: Upl
   return text;
 }
 
-async function reached(base: string, signal: AbortSignal | undefined, answered: Promise<Response>): Promise<Response> {
+/** What it resolves with; SheafUnreachable in place of what it rejects with, unless the caller has ended it. */
+export async function reached<T>(base: string, signal: AbortSignal | undefined, answered: Promise<T>): Promise<T> {
   try {
     return await answered;
   } catch (error) {

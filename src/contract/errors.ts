@@ -84,7 +84,7 @@ export const ERROR_CODES = {
   shutting_down: entry(503, 'The server is draining.', true),
   not_ready: entry(503, 'Storage or embeddings are not usable yet.', true),
   storage_full: entry(503, 'The disk is full; reads go on.', true),
-  storage_failed: entry(503, 'The disk does not take writes; reads go on.', true),
+  storage_failed: entry(503, 'The disk does not take writes, or does not give back what was uploaded; other reads go on.', true),
   collection_damaged: entry(503, 'Records of the collection are damaged on the disk; `sheaf check` names them. Other collections are not concerned.'),
   ingest_failed: entry(500, 'The ingest failed for a reason of ours; nothing was changed.'),
   archive_failed: entry(500, 'The archive was not written: records of the collection are damaged.'),

@@ -58,6 +58,9 @@ export const QUERY_LOG_BYTES_MAX = 256 * 1024 * 1024;
 /** Logged searches on their way to the disk; beyond it searches go unlogged. */
 export const QUERY_LOG_WAITING_BYTES_MAX = 32 * 1024 * 1024;
 
+/** How long the space before a reindex may be kept for a rollback: thirty days. */
+export const KEEP_SECONDS_MAX = 2_592_000;
+
 /** Keys of one tenant, revoked ones included: the oldest of these go when room is wanted. */
 export const TENANT_KEYS_MAX = 1000;
 export const KEY_FILTERS_BYTES_MAX = 16 * 1024;

@@ -41,7 +41,16 @@ export const packDocument = (document: PreparedDocument): Uint8Array<ArrayBuffer
 /** Requires bytes of packDocument. */
 export const unpackDocument = (bytes: Uint8Array): PreparedDocument => packr.unpack(bytes) as PreparedDocument;
 
-/** Documents packed one behind the other; `ends` says where each one ends. */
+/** Bytes of packDocument one behind the other; `ends` says where each one ends. */
+export function joinDocuments(packed: readonly Uint8Array[]): { documents: Uint8Array<ArrayBuffer>; ends: number[] } {
+  let end = 0;
+  const ends = packed.map(({ length }) => (end += length));
+  const documents = new Uint8Array(end);
+  packed.forEach((bytes, i) => documents.set(bytes, ends[i - 1] ?? 0));
+  return { documents, ends };
+}
+
+/** What joinDocuments has made. */
 export function unpackDocuments(bytes: Uint8Array, ends: readonly number[]): PreparedDocument[] {
   return ends.map((end, i) => unpackDocument(bytes.subarray(ends[i - 1] ?? 0, end)));
 }

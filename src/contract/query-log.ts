@@ -62,8 +62,15 @@ export interface PackedEntries {
 /** Every command the log worker takes, with what it answers. It runs them in the order they come in. */
 export interface LogCommands {
   append: { request: { entries: PackedEntries }; answer: null };
-  /** Entries of an archive go to a collection; its own stay as they are. An id that a live collection has is left to it: the entry gets another, of the same time. */
-  adopt: { request: { collection: CollectionId; live: Uint32Array; entries: Omit<PackedEntries, 'collections'> }; answer: null };
+  /** Entries of an archive wait, unseen, until the collection that is staged has its name. */
+  hold: { request: { staged: CollectionId; entries: Omit<PackedEntries, 'collections'> }; answer: null };
+  /**
+   * Some of what waits goes to the log `to`, whose own entries stay as they are, or away where that is null; how many, 0 when none is left. An id that a
+   * live collection has is left to it: the entry gets another, of the same time.
+   */
+  release: { request: { staged: CollectionId; to: CollectionId | null; live: Uint32Array }; answer: number };
+  /** For which staged collections entries wait. */
+  held: { request: Record<never, never>; answer: CollectionId[] };
   /** Newest first, below the entry `before` where given, leaving out `offset` of them; entries of before `oldestMs` are not seen. */
   list: { request: { collection: CollectionId; before?: string; offset: number; limit: number; oldestMs: number }; answer: FoundQuery[] };
   /** In one collection, or in any. */

@@ -44,8 +44,6 @@ export interface ShardSearch {
   vector?: Float32Array;
   /** Depth of each ranking. */
   k: number;
-  /** Live chunks of the collection in all shards. Absent: this one has them all. */
-  chunks?: number;
   narrowing?: Narrowing;
   lexical?: BoostQuery | HybridQuery;
   /** Breadth of the walk through each shard's graph. Absent: the index chooses. */

@@ -4,7 +4,9 @@ import type { CollectionId, CollectionName, Tenant } from './ids.js';
 import type { Language } from './language.js';
 import type { Precision } from './precision.js';
 
-export type SearchMode = 'vector' | 'boost' | 'hybrid';
+export const SEARCH_MODES = ['vector', 'boost', 'hybrid'] as const;
+
+export type SearchMode = (typeof SEARCH_MODES)[number];
 
 export interface Chunking {
   strategy: 'fixed' | 'none';

@@ -1,9 +1,11 @@
 // The records of tenants and keys that are made at run time, as the catalog stores them and the front thread keeps them.
-// Types only; shared by the store, shard 0's worker and the front thread.
+// No state; shared by the store, shard 0's worker, the front thread and the command line.
 import type { Tenant } from './ids.js';
 
 /** What a key or token may be used for. `search`: search and read; `ingest`: write and delete documents; `manage`: make, change, archive and delete collections. */
-export type Scope = 'search' | 'ingest' | 'manage';
+export const SCOPES = ['search', 'ingest', 'manage'] as const;
+
+export type Scope = (typeof SCOPES)[number];
 
 /** What a tenant may use: 0 is none, -1 unlimited, null what the configuration says. */
 export interface TenantQuotas {

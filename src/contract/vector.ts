@@ -2,12 +2,12 @@
 // Used for ingest by the batch workers and for searches on the front thread.
 import { AppError, invalidField } from './errors.js';
 
-/** `dim` float32 numbers. Throws `dim_mismatch` for another length; 422 for numbers that float32 cannot hold, or all zero. */
-export function toVector(numbers: readonly number[], dim: number, loc: (string | number)[] = ['body', 'vector']): Float32Array {
+/** `dim` float32 numbers; those of a Float32Array are not copied. Throws `dim_mismatch` for another length; 422 for numbers that float32 cannot hold, or all zero. */
+export function toVector(numbers: ArrayLike<number>, dim: number, loc: (string | number)[] = ['body', 'vector']): Float32Array {
   if (numbers.length !== dim) {
     throw new AppError('dim_mismatch', `The vector has ${numbers.length} dimensions, the collection ${dim}.`, { details: { expected: dim, got: numbers.length } });
   }
-  const vector = new Float32Array(numbers);
+  const vector = numbers instanceof Float32Array ? numbers : new Float32Array(numbers);
   let isZero = true;
   for (let i = 0; i < dim; i++) {
     const value = vector[i] as number;

@@ -1,5 +1,6 @@
 // Every configured embedder instance: which there are for a tenant, which space a collection gets, and which instance embeds a
 // text. Made by compose-embedders.ts; used by the use cases on the front thread.
+import type { Leaving } from '../base/departure.js';
 import type { Log } from '../base/log.js';
 import type { EmbedderInventory } from '../contract/api/tenants.js';
 import type { EmbedderInstance } from '../contract/embedder.js';
@@ -49,7 +50,7 @@ export class Embedders {
   }
 
   /** The vector of a query text. Rejects with 503 `embedder_unavailable`, `overloaded`. */
-  async embedQuery(space: Space, query: QueryText, tenant?: string, signal?: AbortSignal): Promise<Float32Array> {
+  async embedQuery(space: Space, query: QueryText, tenant?: string, signal?: Leaving): Promise<Float32Array> {
     return route(this.poolOf(space, tenant), { bytes: query.text.length, run: (key) => this.options.pool.embedQuery(key, query, tenant, signal), signal });
   }
 

@@ -2,6 +2,7 @@
 // under way, which searches for the same text share. Owners never share: how long a search took would tell one what another
 // has asked. Asked by the search use case, on the front thread.
 import { LRUCache } from 'lru-cache';
+import type { Leaving } from '../base/departure.js';
 import { CACHED_QUERY_CHARACTERS_MAX } from '../contract/limits.js';
 
 export interface AskedText {
@@ -12,7 +13,7 @@ export interface AskedText {
   text: string;
 }
 
-export type Embed = (signal?: AbortSignal) => Promise<Float32Array>;
+export type Embed = (signal?: Leaving) => Promise<Float32Array>;
 
 /** An embedding under way. */
 interface Flight {
@@ -57,7 +58,7 @@ export class QueryCache {
    * The vector of a text, which nobody may write into. Rejects as `embed` does, whose failures are kept for nobody but those who
    * wait already. `embed` is aborted when all who wait have been.
    */
-  vectorOf({ owner, space, text }: AskedText, embed: Embed, signal?: AbortSignal): Promise<Float32Array> {
+  vectorOf({ owner, space, text }: AskedText, embed: Embed, signal?: Leaving): Promise<Float32Array> {
     if (!this.vectors || text.length > CACHED_QUERY_CHARACTERS_MAX) return embed(signal);
     const key = `${owner}\0${space}\0${text}`;
     const known = this.vectors.get(key);
@@ -78,7 +79,7 @@ export class QueryCache {
     return flight;
   }
 
-  private async wait(key: string, flight: Flight, signal: AbortSignal | undefined): Promise<Float32Array> {
+  private async wait(key: string, flight: Flight, signal: Leaving | undefined): Promise<Float32Array> {
     const leave = (): void => {
       if (--flight.waiting > 0) return;
       this.flights.delete(key);

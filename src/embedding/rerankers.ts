@@ -2,6 +2,7 @@
 // left alone for some seconds, then tried with one search. Made by compose-embedders.ts; used by the search use case on the
 // front thread.
 import { circuitBreaker, ConsecutiveBreaker, handleWhen, isBrokenCircuitError, type CircuitBreakerPolicy } from 'cockatiel';
+import type { Leaving } from '../base/departure.js';
 import type { RerankerInstance } from '../contract/embedder.js';
 import type { QueryText } from '../contract/embed-messages.js';
 import { AppError } from '../contract/errors.js';
@@ -29,7 +30,7 @@ export class Rerankers {
   }
 
   /** How well each text answers the query, higher is better. Rejects with 503 `reranker_unavailable`, `overloaded`. */
-  async score(key: string, query: QueryText, texts: readonly string[], tenant: string, signal?: AbortSignal): Promise<Float32Array> {
+  async score(key: string, query: QueryText, texts: readonly string[], tenant: string, signal?: Leaving): Promise<Float32Array> {
     if (texts.length === 0) return new Float32Array();
     const breaker = this.breakers.get(key) as CircuitBreakerPolicy;
     try {
@@ -39,7 +40,7 @@ export class Rerankers {
     }
   }
 
-  private async ask(reranker: string, { text: query, traceparent }: QueryText, texts: readonly string[], tenant: string, signal?: AbortSignal): Promise<Float32Array> {
+  private async ask(reranker: string, { text: query, traceparent }: QueryText, texts: readonly string[], tenant: string, signal?: Leaving): Promise<Float32Array> {
     try {
       const scores = await this.pool.rerank({ reranker, query, texts: [...texts], ...(traceparent !== undefined && { traceparent }) }, tenant, signal);
       if (scores.length !== texts.length || !scores.every(Number.isFinite)) throw new AppError('embedder_unavailable');

@@ -1,5 +1,6 @@
 // Which of the instances of a space does a piece of work: the one with the least under way of those that answer; where it fails,
 // the next one, each of them once. Called by embedders.ts; front thread.
+import type { Leaving } from '../base/departure.js';
 import { AppError } from '../contract/errors.js';
 import { isUnavailable, type WatchedInstance } from './watched-instance.js';
 
@@ -8,7 +9,7 @@ export interface Work<T> {
   bytes: number;
   /** `isLast`: no other instance will be asked for it. */
   run: (key: string, isLast: boolean) => Promise<T>;
-  signal: AbortSignal | undefined;
+  signal: Leaving | undefined;
 }
 
 /** Rejects with `embedder_unavailable` where no instance could do it; with any other error as it comes. */

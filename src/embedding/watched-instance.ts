@@ -4,6 +4,7 @@
 // Made by embedders.ts; front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { circuitBreaker, CircuitState, ConsecutiveBreaker, ExponentialBackoff, handleWhen } from 'cockatiel';
+import type { Leaving } from '../base/departure.js';
 import type { Log } from '../base/log.js';
 import type { EmbedderInstance } from '../contract/embedder.js';
 import { AppError } from '../contract/errors.js';
@@ -47,7 +48,7 @@ export class WatchedInstance {
   }
 
   /** Rejects as `work` does. What counts as a failure is below; where nobody waits any more nothing does. */
-  async call<T>(bytes: number, work: (key: string) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async call<T>(bytes: number, work: (key: string) => Promise<T>, signal?: Leaving): Promise<T> {
     this.underway += bytes;
     try {
       const answer = await this.breaker.execute(() => work(this.instance.key).catch((error: unknown) => Promise.reject(signal?.aborted ? abandoned() : error)));

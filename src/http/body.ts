@@ -115,7 +115,7 @@ export class IncomingBody implements Body {
 export function openBody(response: WireResponse, head: BodyHead, kind: Route['body'], limits: BodyLimits, room: Room): IncomingBody {
   const limit = limitOf(kind, head.contentType, limits);
   const source = head.announced === 0 ? undefined : new BodySource(response, limit, room);
-  const directory = kind === 'json' || kind === 'lines' ? undefined : limits.temporaryDirectory;
+  const directory = kind === 'document' || isArchive(kind) ? limits.temporaryDirectory : undefined;
   return new IncomingBody(head, source, limit, fileLimitOf(kind, limits), directory === undefined ? undefined : new TemporaryFiles(directory));
 }
 

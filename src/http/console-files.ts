@@ -3,13 +3,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { codingFor } from './accept-encoding.js';
-import { staticFile, type StaticFile } from './openapi/reference-page.js';
-
-export interface ConsoleFile {
-  readonly plain: StaticFile;
-  readonly brotli: Uint8Array;
-}
+import { staticFile, type StaticFile } from './static-file.js';
 
 export const CONSOLE_PAGE = 'index.html';
 
@@ -20,10 +14,10 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 export class ConsoleFiles {
-  private held: Promise<ReadonlyMap<string, ConsoleFile>> | undefined;
+  private held: Promise<ReadonlyMap<string, StaticFile>> | undefined;
 
   /** Undefined for a name that is none of them. */
-  async find(name: string): Promise<ConsoleFile | undefined> {
+  async find(name: string): Promise<StaticFile | undefined> {
     this.held ??= readAll(fileURLToPath(new URL('../ui/page', import.meta.url)));
     // Files that could not be read are tried again by the next request.
     this.held.catch(() => (this.held = undefined));
@@ -31,14 +25,11 @@ export class ConsoleFiles {
   }
 }
 
-async function readAll(folder: string): Promise<Map<string, ConsoleFile>> {
+async function readAll(folder: string): Promise<Map<string, StaticFile>> {
   const names = (await readdir(folder)).filter((name) => Object.hasOwn(TYPES, extname(name)));
-  const files = names.map(async (name): Promise<[string, ConsoleFile]> => {
+  const files = names.map(async (name): Promise<[string, StaticFile]> => {
     const [bytes, brotli] = await Promise.all([readFile(join(folder, name)), readFile(join(folder, `${name}.br`))]);
-    return [name, { plain: staticFile(bytes, TYPES[extname(name)] as string), brotli }];
+    return [name, staticFile(bytes, TYPES[extname(name)] as string, brotli)];
   });
   return new Map(await Promise.all(files));
 }
-
-/** Whether the client likes the form that brotli has made best. */
-export const wantsBrotli = (acceptEncoding: string): boolean => codingFor(acceptEncoding) === 'br';

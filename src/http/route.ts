@@ -1,6 +1,7 @@
 // The words between the route table and the HTTP server: what a route declares, what a handler is given, what it answers.
 // Types only. The table itself is routes.ts; the server (server.ts) knows no endpoint.
 
+import type { Departure } from '../base/departure.js';
 import type { Phases } from '../base/trace.js';
 import type { Access, Actor, Scope } from '../tenants/actor.js';
 
@@ -48,8 +49,10 @@ export interface Request {
   readonly trace?: { readonly traceparent: string } | undefined;
   /** True once the client has gone; long work may stop. */
   readonly aborted: boolean;
-  /** Aborted when that becomes true. */
+  /** Aborted when that becomes true. Made when it is first asked for. */
   readonly signal: AbortSignal;
+  /** The same for those who only wait in a line: it costs nothing. */
+  readonly departure: Departure;
 }
 
 /** The request body; exactly one of its methods may be called, once. All reject with AppError; nothing is held beyond the limit. */

@@ -10,6 +10,7 @@ import { withDocs } from './routes/docs.js';
 import { documentRoutes } from './routes/documents.js';
 import { embedderRoutes } from './routes/embedders.js';
 import { healthRoutes } from './routes/health.js';
+import { withMcp } from './routes/mcp.js';
 import { metricsRoutes } from './routes/metrics.js';
 import { queryRoutes } from './routes/queries.js';
 import { reindexRoutes } from './routes/reindex.js';
@@ -17,7 +18,7 @@ import { searchRoutes } from './routes/search.js';
 import { tenantRoutes } from './routes/tenants.js';
 
 export function createRoutes(context: Context): Route[] {
-  return withDocs([
+  const own = [
     ...healthRoutes(context),
     ...metricsRoutes(context),
     ...tenantRoutes(context),
@@ -30,5 +31,6 @@ export function createRoutes(context: Context): Route[] {
     ...queryRoutes(context),
     ...reindexRoutes(context),
     ...consoleRoutes(),
-  ]);
+  ];
+  return withDocs(withMcp(own));
 }

@@ -1,5 +1,6 @@
 // Bodies and query strings against their typia types: what does not fit becomes the `detail` entries of a 422. Pure.
 // Called by the handlers (endpoints/), on the front thread.
+import { isAscii } from 'node:buffer';
 import type { IValidation } from 'typia';
 import { AppError, type ValidationDetail } from '../contract/errors.js';
 
@@ -15,7 +16,7 @@ export function fitting<T>(result: IValidation<T>, where: 'body' | 'query'): T {
 export function parseJson(bytes: Buffer, optional = false): unknown {
   if (optional && bytes.length === 0) return {};
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return JSON.parse(isAscii(bytes) ? bytes.toString('latin1') : new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
     throw new AppError('invalid_json');
   }

@@ -1,6 +1,7 @@
 // One request on its way in: matched, authenticated, counted, admitted, its body opened, handed to its handler; and in the
 // end everything that it took is given back. Made by exchange.ts for each request, on the front thread.
 import { setMaxListeners } from 'node:events';
+import { Departure } from '../base/departure.js';
 import type { RequestTrace } from '../base/trace.js';
 import { abandoned } from '../pool/lane.js';
 import type { Admission } from './admission.js';
@@ -36,7 +37,7 @@ export class Visit implements Request {
   announced: Announced | 'unclear' = 'unclear';
   /** undefined where nothing is traced. */
   readonly trace: RequestTrace | undefined;
-  private isAborted = false;
+  readonly departure = new Departure();
   private abortion: AbortController | undefined;
   private parsedQuery: URLSearchParams | undefined;
   private incoming: IncomingBody | undefined;
@@ -49,12 +50,13 @@ export class Visit implements Request {
 
   /** True once there is nobody left to answer, or an answer has begun. */
   get aborted(): boolean {
-    return this.isAborted;
+    return this.departure.aborted;
   }
 
   set aborted(aborted: boolean) {
-    this.isAborted = aborted;
-    if (aborted) this.abortion?.abort(GONE);
+    if (!aborted) return;
+    this.departure.tell();
+    this.abortion?.abort(GONE);
   }
 
   /** Made when it is first asked for: most requests need none. */
@@ -64,7 +66,7 @@ export class Visit implements Request {
       // Each part of a batch listens: they are many, and no leak.
       setMaxListeners(0, this.abortion.signal);
     }
-    if (this.isAborted) this.abortion.abort(GONE);
+    if (this.aborted) this.abortion.abort(GONE);
     return this.abortion.signal;
   }
 
@@ -128,7 +130,7 @@ export class Visit implements Request {
   private async identify(actor: Promise<Actor>): Promise<void> {
     this.open();
     this.actor = await actor;
-    if (this.isAborted) throw abandoned();
+    if (this.aborted) throw abandoned();
   }
 
   private admit(): void {

@@ -2,14 +2,13 @@
 // that takes more is ended with its thread, which is replaced, and harms no other: what waits stands here, not in the thread.
 // Used by batch-pool.ts on the front thread.
 import { fileURLToPath } from 'node:url';
-import { Piscina } from 'piscina';
 import type { Log } from '../base/log.js';
 import { AppError } from '../contract/errors.js';
 import type { Outcome } from '../contract/messages.js';
 import type { BatchWorkerStart } from '../contract/prepare-messages.js';
 import { watchExcess, type TaskLimits } from './excess-watch.js';
 import { Lane, type Ask } from './lane.js';
-import { LoadedThreads } from './loaded-threads.js';
+import { LateThreads } from './late-threads.js';
 import { settled } from './outcomes.js';
 import type { PoolMeters } from './pool-meters.js';
 
@@ -40,24 +39,22 @@ export interface CrewOptions extends TaskLimits {
 }
 
 export class Crew {
-  private readonly piscina: Piscina;
-  private readonly threads: LoadedThreads;
+  private readonly threads: LateThreads;
   private readonly lane: Lane<Work, unknown>;
 
   constructor(private readonly options: CrewOptions) {
     const { threads, memoryMb, start, log, name, meters } = options;
-    this.piscina = new Piscina({
+    const threadOptions = {
       filename: fileURLToPath(new URL('../../workers/batch/worker.js', import.meta.url)),
       minThreads: threads,
       maxThreads: threads,
-      atomics: 'async',
+      atomics: 'async' as const,
       recordTiming: false,
       resourceLimits: { maxOldGenerationSizeMb: hardLimitMb(memoryMb) },
       workerData: start,
-    });
-    this.threads = new LoadedThreads(this.piscina);
-    meters?.watch('batch', this.piscina);
-    this.piscina.on('error', (error: Error) => log.error({ fault: error.stack }, 'a batch worker died'));
+    };
+    this.threads = new LateThreads(threadOptions, (piscina) => piscina.on('error', (error: Error) => log.error({ fault: error.stack }, 'a batch worker died')));
+    meters?.watch('batch', this.threads);
     const costOf = ({ moved }: Work): number => moved?.byteLength ?? QUANTUM_BYTES;
     this.lane = new Lane({ requestsMax: 1, messagesMax: threads, waitingMax: WAITING_MAX, costOf, quantum: QUANTUM_BYTES, meter: meters?.lane('batch', name) }, (batch) => this.send(batch));
   }
@@ -73,7 +70,7 @@ export class Crew {
 
   /** Ends the threads, as a crash would: for tests. */
   async kill(): Promise<void> {
-    await Promise.all(this.piscina.threads.map((thread) => thread.terminate()));
+    await this.threads.kill();
   }
 
   /** Ends the threads; what waits is refused. */
@@ -89,7 +86,7 @@ export class Crew {
   private async perform({ name, message, moved }: Work): Promise<unknown> {
     const excess = new AbortController();
     const unwatch = watchExcess(excess, this.options);
-    const task = this.piscina.run(message, { name, transferList: moved ? [moved.buffer] : [], signal: excess.signal }) as Promise<Outcome<unknown>>;
+    const task = this.threads.run(message, { name, transferList: moved ? [moved.buffer] : [], signal: excess.signal }) as Promise<Outcome<unknown>>;
     try {
       return await settled(task.catch((error: Error) => refuseExcess(error, excess.signal)), 'overloaded', this.options.log);
     } finally {

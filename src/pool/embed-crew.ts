@@ -1,7 +1,6 @@
 // The embed threads of one role, and what waits for them: a lane for the queries, the documents and the pairs of each model.
 // Queries of one turn of the event loop travel together; tenants are served in turn. Used by embed-pool.ts on the front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Piscina } from 'piscina';
 import type { Log } from '../base/log.js';
 import type { EmbedAnswer, EmbeddedDocuments, EmbedRequest, EmbedWorkerStart, QueryText, QueryVectors, RerankScores, RerankTexts } from '../contract/embed-messages.js';
 import { AppError } from '../contract/errors.js';
@@ -9,7 +8,7 @@ import type { LogNote, Outcome } from '../contract/messages.js';
 import { documentsLane, queriesLane, rerankLane, type DocumentsAsk } from './embed-lanes.js';
 import { observed, type EmbedObserver } from './embed-observer.js';
 import type { Lane } from './lane.js';
-import { LoadedThreads } from './loaded-threads.js';
+import { LateThreads } from './late-threads.js';
 import { logNote, settled } from './outcomes.js';
 import type { PoolMeters } from './pool-meters.js';
 import { workerOptions } from './worker-options.js';
@@ -24,8 +23,7 @@ interface ModelLanes {
 }
 
 export class EmbedCrew {
-  private readonly piscina: Piscina;
-  private readonly threads: LoadedThreads;
+  private readonly threads: LateThreads;
   private readonly models = new Map<string, ModelLanes>();
   private readonly rerankers = new Map<string, Lane<Omit<RerankTexts, 'kind'>, Float32Array>>();
   /** Answers that are awaited, and the words that cut those of documents short. */
@@ -40,11 +38,13 @@ export class EmbedCrew {
     private readonly observe: EmbedObserver,
     meters?: PoolMeters,
   ) {
-    this.piscina = new Piscina(workerOptions('embed/worker.js', threads, start));
-    this.threads = new LoadedThreads(this.piscina);
-    meters?.watch('embed', this.piscina);
-    this.piscina.on('error', (error: Error) => log.error({ fault: error.stack }, 'an embed worker died'));
-    this.piscina.on('message', (note: Partial<LogNote>) => logNote(log, note));
+    this.threads = new LateThreads(workerOptions('embed/worker.js', threads, start), (piscina) => {
+      piscina.on('error', (error: Error) => log.error({ fault: error.stack }, 'an embed worker died'));
+      piscina.on('message', (note: Partial<LogNote>) => logNote(log, note));
+    });
+    // Readiness asks whether an embedder answers a query.
+    if (start.role !== 'documents') this.threads.begin();
+    meters?.watch('embed', this.threads);
     const run = <R extends EmbedRequest>(request: R, moved: ArrayBuffer[]): Promise<EmbedAnswer<R>> => this.run(request, moved);
     for (const spec of start.embedders) this.models.set(spec.key, { queries: queriesLane(spec, threads, run, meters?.lane('embed', 'queries')), documents: documentsLane(spec, threads, run, meters?.lane('embed', 'documents')) });
     for (const spec of start.rerankers) this.rerankers.set(spec.key, rerankLane(spec, threads, run, meters?.lane('embed', 'rerank')));
@@ -60,7 +60,7 @@ export class EmbedCrew {
 
   /** Ends the threads, as a crash would: for tests. */
   async kill(): Promise<void> {
-    await Promise.all(this.piscina.threads.map((thread) => thread.terminate()));
+    await this.threads.kill();
   }
 
   /**
@@ -89,7 +89,7 @@ export class EmbedCrew {
   }
 
   private async ask<R extends EmbedRequest>(request: R, transferList: ArrayBuffer[]): Promise<EmbedAnswer<R>> {
-    const task = this.piscina.run(request, { transferList }) as Promise<Outcome<QueryVectors | EmbeddedDocuments | RerankScores>>;
+    const task = this.threads.run(request, { transferList }) as Promise<Outcome<QueryVectors | EmbeddedDocuments | RerankScores>>;
     const refused = (error: unknown): Promise<never> => Promise.reject(this.closing ? new AppError('shutting_down') : error);
     const answer = await settled(task.catch(refused), 'embedder_unavailable', this.log);
     // What was cut short holds no vectors.

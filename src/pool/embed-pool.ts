@@ -1,6 +1,7 @@
 // The embed workers, in threads of their own, so that an embedding never delays a search in a shard. Queries and documents have
 // workers apart, those of documents at a lower priority of the operating system: queries go ahead, whatever a model run takes.
 // Front thread.
+import type { Leaving } from '../base/departure.js';
 import type { Log } from '../base/log.js';
 import type { EmbedderSpec, RerankerSpec } from '../contract/embedder.js';
 import { EndpointMeter, type EndpointCounts } from '../contract/endpoint-meters.js';
@@ -52,7 +53,7 @@ export class EmbedPool {
    * The vector of a query text. Rejects with AppError `embedder_unavailable` when the embedder does not answer or its worker
    * died, `overloaded` when too many wait. One whose signal is aborted while it waits leaves the line.
    */
-  embedQuery(embedder: string, query: QueryText, tenant?: string, signal?: AbortSignal): Promise<Float32Array> {
+  embedQuery(embedder: string, query: QueryText, tenant?: string, signal?: Leaving): Promise<Float32Array> {
     return this.lanes(embedder, 'queries').queries.ask(query, tenant, signal);
   }
 
@@ -62,7 +63,7 @@ export class EmbedPool {
   }
 
   /** A score for each text, of how well it answers the query. Rejects as embedQuery does. */
-  rerank(request: Omit<RerankTexts, 'kind'>, tenant?: string, signal?: AbortSignal): Promise<Float32Array> {
+  rerank(request: Omit<RerankTexts, 'kind'>, tenant?: string, signal?: Leaving): Promise<Float32Array> {
     const lane = this.crews.queries?.rerankLaneOf(request.reranker) ?? this.crews.remote?.rerankLaneOf(request.reranker);
     if (!lane) throw new Error(`there is no reranker ${request.reranker}`);
     return lane.ask(request, tenant, signal);

@@ -1,6 +1,7 @@
 // Gathers what is asked during one turn of the event loop into one message. A lane allows a few messages under way at a time:
 // what comes meanwhile waits here, in one line a tenant (fair-queue.ts), and travels in the next ones, which is how concurrent
 // writes come to share a commit. A queue at the worker would be first come, first served: there it is kept short. Front thread.
+import type { Leaving } from '../base/departure.js';
 import { AppError } from '../contract/errors.js';
 import { FairQueue } from './fair-queue.js';
 import type { LaneMeter } from './pool-meters.js';
@@ -50,15 +51,17 @@ export class Lane<Q, A> {
 
   /**
    * `tenant`: whose line it waits in. Asks of one tenant are sent in the order they were made. One whose signal is aborted while
-   * it waits leaves at once: it is rejected, never sent, and counts for nothing.
+   * it waits leaves at once: it is rejected, never sent, and counts for nothing. `answered` is called with the answer when it comes,
+   * before those of asks that were sent after it; whoever awaits the promise may come later than these.
    */
-  ask(request: Q, tenant = '', signal?: AbortSignal): Promise<A> {
+  ask(request: Q, tenant = '', signal?: Leaving, answered?: (answer: A) => void): Promise<A> {
     if (signal?.aborted) return Promise.reject(abandoned());
     const { waitingMax = Infinity, costOf } = this.options;
     const isFull = this.waiting.size >= waitingMax || this.waiting.waitingOf(tenant) >= waitingMax / 2;
     if (isFull) return Promise.reject(new AppError('overloaded', undefined, { retryAfterS: 1 }));
     return new Promise((resolve, reject) => {
-      const ask: Ask<Q, A> = { request, resolve, reject, sinceMs: performance.now() };
+      const settle = (answer: A): void => (answered?.(answer), resolve(answer));
+      const ask: Ask<Q, A> = { request, resolve: answered ? settle : resolve, reject, sinceMs: performance.now() };
       if (signal) this.leaveWhenAborted(ask, tenant, signal);
       this.waiting.push(tenant, ask, costOf?.(request) ?? 1);
       this.count(1);
@@ -75,7 +78,7 @@ export class Lane<Q, A> {
     }
   }
 
-  private leaveWhenAborted(ask: Ask<Q, A>, tenant: string, signal: AbortSignal): void {
+  private leaveWhenAborted(ask: Ask<Q, A>, tenant: string, signal: Leaving): void {
     const leave = (): void => {
       if (this.waiting.remove(tenant, ask)) this.count(-1);
       ask.reject(abandoned());

@@ -46,3 +46,11 @@ export async function settled<T>(task: Promise<Outcome<T>>, whenDead: ErrorCode,
   }
   return valueOf(outcome, log);
 }
+
+/** Throws AppError, or WorkerFault, of the first that was not done: for whoever wants all of them or none. */
+export function assertStored(outcomes: readonly Outcome<unknown>[]): void {
+  for (const outcome of outcomes) {
+    if ('error' in outcome) throw AppError.fromWire(outcome.error);
+    if ('fault' in outcome) throw new WorkerFault(outcome.fault);
+  }
+}

@@ -1,7 +1,6 @@
 // What the pools tell of themselves: how many requests wait in each kind of lane and for how long, how many travel in a message, and how
 // busy the threads are. Filled by the lanes and pools as they work, read when the metrics are scraped. One for each server; front thread.
 import type { Worker } from 'node:worker_threads';
-import type { Piscina } from 'piscina';
 import { Buckets } from '../base/buckets.js';
 
 export type PoolName = 'shard' | 'search' | 'embed' | 'batch' | 'log';
@@ -29,6 +28,11 @@ export class LaneMeter {
   }
 }
 
+/** A pool, as far as it is metered: the threads that it has now. */
+interface Threads {
+  readonly threads: Worker[];
+}
+
 export interface PoolUse {
   pool: PoolName;
   threads: number;
@@ -38,7 +42,7 @@ export interface PoolUse {
 
 export class PoolMeters {
   private readonly byNames = new Map<string, LaneMeter>();
-  private readonly pools: { pool: PoolName; piscina: Piscina }[] = [];
+  private readonly pools: { pool: PoolName; held: Threads }[] = [];
 
   lane(pool: PoolName, lane: string): LaneMeter {
     const known = this.byNames.get(`${pool} ${lane}`);
@@ -47,8 +51,8 @@ export class PoolMeters {
     return meter;
   }
 
-  watch(pool: PoolName, piscina: Piscina): void {
-    this.pools.push({ pool, piscina });
+  watch(pool: PoolName, held: Threads): void {
+    this.pools.push({ pool, held });
   }
 
   lanes(): Iterable<LaneMeter> {
@@ -57,7 +61,7 @@ export class PoolMeters {
 
   /** Pools that have several crews of threads have one for each. */
   uses(): PoolUse[] {
-    return this.pools.map(({ pool, piscina: { threads } }) => ({ pool, threads: threads.length, busyMs: threads.reduce((sum, thread) => sum + busyMs(thread), 0) }));
+    return this.pools.map(({ pool, held: { threads } }) => ({ pool, threads: threads.length, busyMs: threads.reduce((sum, thread) => sum + busyMs(thread), 0) }));
   }
 }
 

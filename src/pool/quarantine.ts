@@ -2,6 +2,7 @@
 // upon it; the others go on. Told once by name. A restart forgets it, and finds what is still damaged again. Used by the pools; made by
 // compose-context.ts; front thread.
 import type { Log } from '../base/log.js';
+import { collectionIn } from '../contract/collection-in.js';
 import { AppError } from '../contract/errors.js';
 import type { CollectionId } from '../contract/ids.js';
 import type { Outcome, ShardCommand, ShardOp } from '../contract/messages.js';
@@ -58,9 +59,4 @@ export class Quarantine {
 }
 
 /** The collection whose documents a command is about. */
-export function guardedIn(command: ShardCommand): CollectionId | undefined {
-  if (!GUARDED.has(command.op) || !('collection' in command)) return undefined;
-  const { collection } = command;
-  if (typeof collection === 'number') return collection;
-  return 'id' in collection ? collection.id : undefined;
-}
+export const guardedIn = (command: ShardCommand): CollectionId | undefined => (GUARDED.has(command.op) ? collectionIn(command) : undefined);

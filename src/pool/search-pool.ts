@@ -1,6 +1,7 @@
 // The search workers: threads that each search all shards, and of which any takes any search. What is asked in one turn of the event loop
 // travels in one message a thread, to the least busy first; tenants are served in turn. Made by compose-context.ts; front thread.
 import { Piscina } from 'piscina';
+import type { Leaving } from '../base/departure.js';
 import type { Log } from '../base/log.js';
 import { AppError } from '../contract/errors.js';
 import type { Outcome, SharedShards } from '../contract/messages.js';
@@ -61,7 +62,7 @@ export class SearchPool {
   }
 
   /** Rejects with AppError (`shard_unavailable`, `overloaded`, a refusal) or WorkerFault. One whose signal is aborted while it waits leaves the line. */
-  async ask(task: SearchTask, tenant: string, signal?: AbortSignal): Promise<SearchAnswer> {
+  async ask(task: SearchTask, tenant: string, signal?: Leaving): Promise<SearchAnswer> {
     if (this.closing) throw unavailable();
     return this.options.quarantine.watch(task.search.collection.id, () => this.lane.ask(task, tenant, signal));
   }

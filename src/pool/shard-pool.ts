@@ -2,6 +2,7 @@
 // sends each batch to the thread that the slot names. A worker that dies is replaced by Piscina; until the new one has
 // opened the shard, whatever asks for it is refused with 503 `shard_unavailable`, never held. Front thread.
 import { Piscina } from 'piscina';
+import { collectionIn } from '../contract/collection-in.js';
 import { WRITE_OPS, type LogNote, type Outcome, type ShardAnswer, type ShardCommand, type ShardCommands, type ShardOp, type ShardWorkerStart } from '../contract/messages.js';
 import type { Ask } from './lane.js';
 import { LoadedThreads } from './loaded-threads.js';
@@ -9,7 +10,7 @@ import { logNote, settleAll } from './outcomes.js';
 import { OwnerSlots } from './owner-slots.js';
 import { guardedIn } from './quarantine.js';
 import type { ShardPoolOptions } from './shard-pool-options.js';
-import { createSeat, OPENING_OPS, pinned, placeOf, tenantIn, unavailable, type ShardSeat } from './shard-seat.js';
+import { createSeat, OPENING_OPS, pinned, tenantIn, unavailable, type ShardSeat } from './shard-seat.js';
 import { workerOptions } from './worker-options.js';
 import { WriteGate } from './write-gate.js';
 
@@ -29,11 +30,10 @@ export class ShardPool {
   private closing = false;
 
   constructor(private readonly options: ShardPoolOptions) {
-    const { shared } = options;
-    const shards = shared.memories.length;
+    const shards = options.shared.memories.length;
     this.slots = new OwnerSlots(shards);
     this.seats = Array.from({ length: shards }, (_, shard) => createSeat((batch) => this.send(shard, batch), options.meters));
-    const start: ShardWorkerStart = { ...shared, owners: this.slots.memory };
+    const start: ShardWorkerStart = { ...options.shared, owners: this.slots.memory };
     this.piscina = new Piscina({ ...workerOptions('shard/worker.js', shards, start), loadBalancer: (task, workers) => this.ownerAmong(task, workers) });
     this.threads = new LoadedThreads(this.piscina);
     options.meters?.watch('shard', this.piscina);
@@ -57,15 +57,15 @@ export class ShardPool {
 
   /**
    * Asks the owner of a shard. What is asked in one turn of the event loop travels together; writes in one message at a time.
-   * Tenants are served in turn. Rejects with AppError (a refusal, `shard_unavailable`, `overloaded`) or WorkerFault.
+   * Tenants are served in turn. `answered` is called in the order of the answers. Rejects with AppError (a refusal, `shard_unavailable`, `overloaded`) or WorkerFault.
    */
-  async ask<O extends ShardOp>(shard: number, op: O, request: ShardCommands[O]['request']): Promise<ShardAnswer<O>> {
+  async ask<O extends ShardOp>(shard: number, op: O, request: ShardCommands[O]['request'], answered?: (answer: ShardAnswer<O>) => void): Promise<ShardAnswer<O>> {
     const seat = this.seats[shard] as ShardSeat;
     const opening = seat.state === 'opening' && OPENING_OPS.has(op);
     if (this.closing || (seat.state !== 'open' && !opening)) throw unavailable();
     const command = { op, ...request } as ShardCommand;
-    const send = (): Promise<Answer> => seat[WRITE_OPS.has(op) ? 'writes' : 'reads'].ask(command, tenantIn(command, this.options.tenantOf));
-    const pass = (): Promise<Answer> => (WRITE_OPS.has(op) ? this.gate.pass(placeOf(command), send) : send());
+    const send = (): Promise<Answer> => seat[WRITE_OPS.has(op) ? 'writes' : 'reads'].ask(command, tenantIn(command, this.options.tenantOf), undefined, answered as ((answer: Answer) => void) | undefined);
+    const pass = (): Promise<Answer> => (WRITE_OPS.has(op) ? this.gate.pass(collectionIn(command), send) : send());
     return (await this.options.quarantine.watch(guardedIn(command), pass)) as ShardAnswer<O>;
   }
 
@@ -127,7 +127,7 @@ export class ShardPool {
       if (this.slots.ownerOf(shard) !== owner) return;
       seat.state = 'open';
       await this.options.opened(shard);
-      this.options.log.info({ shard, openMs: Math.round(performance.now() - startedAtMs) }, 'shard open');
+      if (!this.closing) this.options.log.info({ shard, openMs: Math.round(performance.now() - startedAtMs) }, 'shard open');
     } catch (error) {
       if (this.closing) return;
       this.options.log.error({ shard, fault: (error as Error).stack }, 'a shard could not be opened, and is tried again');

@@ -39,13 +39,6 @@ export function tenantIn(command: ShardCommand, tenantOf: TenantOf): string {
   return ('tenant' in collection ? collection.tenant : tenantOf(collection.id)) ?? '';
 }
 
-/** The collection that a command writes to; undefined for the catalog. */
-export function placeOf(command: ShardCommand): CollectionId | undefined {
-  if (!('collection' in command)) return undefined;
-  const { collection } = command;
-  return typeof collection === 'number' ? collection : 'id' in collection ? collection.id : undefined;
-}
-
 /** A batch for the owner of a shard, as the load balancer looks at it. */
 export function pinned(shard: number, commands: ShardCommand[]): object {
   return { shard, commands, [Piscina.queueOptionsSymbol]: { shard } };

@@ -3,10 +3,10 @@
 import { fileURLToPath } from 'node:url';
 import type { Piscina } from 'piscina';
 
-type Options = NonNullable<ConstructorParameters<typeof Piscina>[0]>;
+export type PiscinaOptions = NonNullable<ConstructorParameters<typeof Piscina>[0]>;
 
 /** `file`: below workers. `workerData`: given to each when it starts. */
-export function workerOptions(file: string, threads: number, workerData: object): Options {
+export function workerOptions(file: string, threads: number, workerData: object): PiscinaOptions {
   return {
     filename: fileURLToPath(new URL(`../../workers/${file}`, import.meta.url)),
     name: 'run',

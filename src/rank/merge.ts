@@ -52,8 +52,14 @@ export function crossShardTies(lists: readonly ArrayLike<number>[], places: read
 
 /** Order of document ids, and of chunk ids: by their UTF-8 bytes, as the store lists them. */
 export function compareDocIds(a: string, b: string): number {
-  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
+  const end = Math.min(a.length, b.length);
+  let at = 0;
+  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  return at === end ? a.length - b.length : inUtf8(a.charCodeAt(at)) - inUtf8(b.charCodeAt(at));
 }
+
+/** Surrogates stand for what comes behind all other characters. */
+const inUtf8 = (unit: number): number => ((unit & 0xf800) === 0xd800 ? unit + 0x10000 : unit);
 
 export function comparePositions(a: Position, b: Position): number {
   return compareDocIds(a.docid, b.docid) || a.index - b.index;

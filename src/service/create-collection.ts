@@ -1,9 +1,10 @@
 // Use case: create a collection, or find that it is there with the same settings.
 // Called by the create endpoint and by ingest, which creates what is missing; front thread.
 import type { CollectionName, Tenant } from '../contract/ids.js';
-import type { Collection } from '../contract/resources.js';
+import type { Collection, StoredCollection } from '../contract/resources.js';
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../contract/version.js';
 import { assertSameSettings, settingsOf, type CreateOptions } from './collection-settings.js';
+import { changeCatalog } from './change-catalog.js';
 import type { Context } from './context.js';
 
 /** A collection as it would be made; nothing is stored. Throws AppError for settings that cannot be. */
@@ -39,10 +40,12 @@ export async function ensureCollection(context: Context, tenant: Tenant, name: C
 
 /** The collection as it is, or as it was planned where it was missing. Throws 429 `collection_limit_reached`. */
 export async function storeCollection(context: Context, planned: Omit<Collection, 'id'>): Promise<Collection> {
-  const { catalog, shards, metrics } = context;
+  const { catalog, metrics } = context;
   const { tenant, name } = planned;
   const { collectionsMax } = context.tenants.limitsOf(tenant);
-  const collection = catalog.find(tenant, name) ?? (await shards.ask(0, 'createCollection', { collection: planned, collectionsMax }));
-  if (!catalog.find(tenant, name)) metrics.count('collectionsCreated');
-  return catalog.put(collection);
+  const show = (stored: StoredCollection): Collection => {
+    if (!catalog.find(tenant, name)) metrics.count('collectionsCreated');
+    return catalog.put(stored);
+  };
+  return catalog.find(tenant, name) ?? changeCatalog(context, 'createCollection', { collection: planned, collectionsMax }, show);
 }

@@ -4,8 +4,10 @@ import { AppError } from '../contract/errors.js';
 import type { CollectionId } from '../contract/ids.js';
 import type { Context } from './context.js';
 
-/** The shards forget an id at once and remove what it has in the background; one that is away does when it opens. Never rejects. */
-export async function dropFromShards({ catalog, shards, log }: Context, id: CollectionId): Promise<void> {
+/** The shards forget an id at once, with what is damaged of it, and remove what it has in the background; one that is away does when it opens. Never rejects. */
+export async function dropFromShards({ catalog, quarantine, fanOut, shards, log }: Context, id: CollectionId): Promise<void> {
+  quarantine.forget(id);
+  fanOut.forget(id);
   const told = shards.askAll('dropCollection', { collection: id });
   for (const result of await Promise.allSettled(told)) {
     if (result.status === 'fulfilled') continue;

@@ -24,6 +24,11 @@ export class FanOut {
     else this.chunks.delete(id);
   }
 
+  /** It is dropped. */
+  forget(id: CollectionId): void {
+    this.chunks.delete(id);
+  }
+
   /** The shards that each of at most `idle` workers ranks; undefined where one does it all. */
   split(search: CollectionSearch, shards: number, idle: number): number[][] | undefined {
     const parts = Math.min(shards, idle);

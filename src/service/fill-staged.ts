@@ -1,14 +1,14 @@
 // Fills a staged collection with what an archive has of it. A few batches are under way at a time, in the order of the archive; in the end it
 // has as many documents and chunks as the archive says, or there is an error. Called by the restore use cases; front thread.
 import type { DocumentBatch, VerifiedCollection } from '../contract/archive-messages.js';
-import { AppError } from '../contract/errors.js';
-import { logIdOf, type Collection } from '../contract/resources.js';
+import type { Collection } from '../contract/resources.js';
 import type { OpenedArchive } from '../pool/archive-pool.js';
 import { abandoned } from '../pool/lane.js';
-import { WorkerFault } from '../pool/outcomes.js';
+import { assertStored, WorkerFault } from '../pool/outcomes.js';
 import { refOf } from './catalog.js';
 import type { Context } from './context.js';
 import { countCollection } from './count-collections.js';
+import { untilLinked } from './reindex/until-linked.js';
 
 const BATCHES_UNDERWAY_MAX = 4;
 
@@ -36,20 +36,27 @@ export async function fillStaged(context: Context, collection: Collection, { ope
   await checkCounts(context, collection, verified);
 }
 
-async function put({ shards }: Context, collection: Collection, { shard, ...batch }: DocumentBatch): Promise<void> {
-  for (const outcome of await shards.ask(shard, 'putStaged', { collection: refOf(collection), ...batch })) {
-    if ('error' in outcome) throw AppError.fromWire(outcome.error);
-    if ('fault' in outcome) throw new WorkerFault(outcome.fault);
+/**
+ * Waits for its graph, before it takes the place of one that is searched: searches of it would scan. Where that fails, as where memory is full,
+ * it is searched as it is. Rejects where nobody waits for the restore any more.
+ */
+export async function linkStaged(context: Context, collection: Collection, signal: AbortSignal): Promise<void> {
+  const check = (): void => {
+    if (signal.aborted) throw abandoned();
+  };
+  try {
+    await untilLinked({ context, twin: collection, signal, check }, () => undefined);
+  } catch (error) {
+    check();
+    context.log.warn({ collection: collection.id, reason: (error as Error).message }, 'the graph of a restored collection is not waited for');
   }
+}
+
+async function put({ shards }: Context, collection: Collection, { shard, ...batch }: DocumentBatch): Promise<void> {
+  assertStored(await shards.ask(shard, 'putStaged', { collection: refOf(collection), ...batch }));
 }
 
 async function checkCounts(context: Context, collection: Collection, { counts }: VerifiedCollection): Promise<void> {
   const { documents, chunks } = await countCollection(context, collection);
   if (documents !== counts.documents || chunks !== counts.chunks) throw new WorkerFault(`a restored collection has ${documents} of ${counts.documents} documents and ${chunks} of ${counts.chunks} chunks`);
-}
-
-/** Its logged searches too. An id that another collection has by now is left to that. */
-export async function adoptQueries({ catalog, queryLog }: Context, collection: Collection, { opened, place }: Pick<Filling, 'opened' | 'place'>): Promise<void> {
-  const live = Uint32Array.from(catalog.all(), logIdOf);
-  for await (const entries of opened.queries(place)) await queryLog.adopt({ collection: logIdOf(collection), live, entries });
 }

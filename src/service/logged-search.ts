@@ -55,7 +55,7 @@ function entryOf(context: Context, searcher: Searcher, input: SearchInput, resul
     mode: result.mode,
     resultIds: result.ids,
     rest: restOf(context, input, result),
-    vector: input.v && new Float32Array(input.v),
+    vector: input.v && (input.v instanceof Float32Array ? input.v : new Float32Array(input.v)),
   };
 }
 

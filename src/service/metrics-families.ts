@@ -1,30 +1,20 @@
 // Counters and histograms whose values are plain numbers until they are scraped: the library resolves labels and buckets anew for each value,
 // which took more of a search than the search of a small collection (node dist/load/observability.js). One child for each combination
 // of labels, made when it is first met: whoever counts keeps the labels bounded. Used by the other files of metrics; front thread.
-import { Counter, Histogram, type Metric, type Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
 import { Buckets } from '../base/buckets.js';
-
-export interface FamilyOptions {
-  name: string;
-  help: string;
-  labelNames?: readonly string[];
-}
-
-type Labels = Readonly<Record<string, string>>;
+import { lookedUpHistogram, type Labels } from './metrics-histograms.js';
+import { lookedUpLines, type FamilyOptions } from './metrics-looked-up.js';
 
 const labelsOf = (names: readonly string[], values: readonly string[]): Labels => Object.fromEntries(names.map((name, i) => [name, values[i] as string]));
 
 export class CounterFamily {
-  private readonly children = new Map<string, { labels: Labels; count: number }>();
+  private readonly children = new Map<string, { sharedLabels: Labels; value: number }>();
   private readonly names: readonly string[];
 
-  constructor(registry: Registry, { name, help, labelNames = [] }: FamilyOptions) {
-    const { children } = this;
-    this.names = labelNames;
-    new Counter({ name, help, labelNames, registers: [registry], collect() {
-      this.reset();
-      for (const { labels, count } of children.values()) this.inc(labels, count);
-    } });
+  constructor(registry: Registry, options: FamilyOptions) {
+    this.names = options.labelNames ?? [];
+    lookedUpLines(registry, Counter, options, () => [...this.children.values()]);
   }
 
   inc(...values: readonly string[]): void {
@@ -35,35 +25,13 @@ export class CounterFamily {
   add(count: number, ...values: readonly string[]): void {
     const key = values.length === 1 ? (values[0] as string) : values.join('\0');
     const known = this.children.get(key);
-    if (known) known.count += count;
-    else this.children.set(key, { labels: labelsOf(this.names, values), count });
+    if (known) known.value += count;
+    else this.children.set(key, { sharedLabels: labelsOf(this.names, values), value: count });
   }
 
   reset(): void {
     this.children.clear();
   }
-}
-
-/** A histogram as the library writes one, of values that were counted elsewhere. */
-export interface CountedBuckets {
-  readonly labels: Labels;
-  readonly bounds: readonly number[];
-  /** Not added up; one more than bounds. */
-  readonly counts: ArrayLike<number>;
-  readonly sum: number;
-}
-
-/** Registers a histogram that is read from `read` at each scrape. */
-export function lookedUpHistogram(registry: Registry, { name, help, labelNames = [] }: FamilyOptions, read: () => Iterable<CountedBuckets>): void {
-  const made = new Histogram({ name, help, labelNames, registers: [] });
-  const get = async (): Promise<object> => ({ name, help, type: 'histogram', aggregator: 'sum', values: Array.from(read(), (child) => valuesOf(name, child)).flat() });
-  registry.registerMetric(Object.assign(made, { get, getForPromString: get }) as unknown as Metric);
-}
-
-function valuesOf(name: string, { labels, bounds, counts, sum }: CountedBuckets): object[] {
-  let total = 0;
-  const buckets = Array.from(counts, (count, i) => ({ metricName: `${name}_bucket`, labels: { le: i < bounds.length ? (bounds[i] as number) : '+Inf', ...labels }, value: (total += count) }));
-  return [...buckets, { metricName: `${name}_sum`, labels, value: sum }, { metricName: `${name}_count`, labels, value: total }];
 }
 
 export class HistogramFamily {

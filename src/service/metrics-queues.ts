@@ -2,7 +2,7 @@
 // Part of the metrics (metrics-report.ts); front thread.
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { LaneMeter, PoolMeters } from '../pool/pool-meters.js';
-import { lookedUpHistogram, type CountedBuckets } from './metrics-families.js';
+import { lookedUpHistogram, type CountedBuckets } from './metrics-histograms.js';
 
 export function lookUpQueues(registry: Registry, meters: PoolMeters): void {
   const labelNames = ['pool', 'lane'] as const;

@@ -4,8 +4,9 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { CATALOG, COMMIT_SECONDS, placeOfShard, QUERY_LOG, type Commits, type SharedMeters } from '../contract/shared-meters.js';
 import { MAP_BYTES } from '../store/lmdb.js';
+import { shardName } from '../store/paths.js';
 import type { Context } from './context.js';
-import { lookedUpHistogram } from './metrics-families.js';
+import { lookedUpHistogram } from './metrics-histograms.js';
 import { lookedUp } from './metrics-looked-up.js';
 
 export function lookUpStores(registry: Registry, { sharedMeters, shards, metrics, queryCache, queryLog, memories }: Context): void {
@@ -28,7 +29,7 @@ export function lookUpStores(registry: Registry, { sharedMeters, shards, metrics
 }
 
 function storesOf(meters: SharedMeters, shards: number): [string, Commits][] {
-  const ofShards = Array.from({ length: shards }, (_, shard): [string, Commits] => [`shard-${shard}`, meters.store(placeOfShard(shard)).read()]);
+  const ofShards = Array.from({ length: shards }, (_, shard): [string, Commits] => [shardName(shard), meters.store(placeOfShard(shard)).read()]);
   return [['catalog', meters.store(CATALOG).read()], ['query-log', meters.store(QUERY_LOG).read()], ...ofShards];
 }
 

@@ -4,6 +4,7 @@ import { decodeCollections } from '../store/catalog-records.js';
 import { groupsOf } from './collection-groups.js';
 import { ensureCommonCollection } from './common-collection.js';
 import type { Context } from './context.js';
+import { releaseHeld } from './held-queries.js';
 import { resumeJobs } from './reindex/begin-runs.js';
 
 export async function openShard(context: Context, shard: number): Promise<void> {
@@ -30,6 +31,7 @@ export async function afterOpening(context: Context, shard: number): Promise<voi
   if (shard === 0) {
     await removeOrphans(context);
     await ensureCommonCollection(context);
+    await releaseHeld(context);
   }
   if (context.shards.openCount === context.shards.size) await resumeJobs(context);
 }

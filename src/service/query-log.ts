@@ -3,7 +3,7 @@
 // search at once. What waits is bounded: beyond that searches go unlogged, which is counted and told.
 // One instance for each server, in the context; front thread.
 import type { CollectionId } from '../contract/ids.js';
-import type { FoundQuery, LogCommands, LoggedQuery } from '../contract/query-log.js';
+import type { FoundQuery, LogAnswer, LogCommands, LoggedQuery, LogOp } from '../contract/query-log.js';
 import { encodeQuery } from '../store/query-records.js';
 import { QueryIds } from './query-ids.js';
 import { packEntries, type NewEntry, type QueryLogOptions } from './query-log-entries.js';
@@ -54,10 +54,10 @@ export class QueryLog {
     return id;
   }
 
-  /** Entries of an archive, behind all that has been appended. */
-  async adopt(request: LogCommands['adopt']['request']): Promise<void> {
+  /** Does something else with the log, behind all that has been appended. */
+  ask<O extends LogOp>(op: O, request: LogCommands[O]['request']): Promise<LogAnswer<O>> {
     this.flush();
-    await this.options.pool.ask('adopt', request);
+    return this.options.pool.ask(op, request);
   }
 
   /** Newest first. */

@@ -1,5 +1,6 @@
 // The vector of a search: the one that came with it, or that of its text, from the cache or the embedder; none where the embedder
 // does not answer and the words may rank alone. Called by the search use case, on the front thread.
+import type { Leaving } from '../base/departure.js';
 import { AppError } from '../contract/errors.js';
 import type { QueryText } from '../contract/embed-messages.js';
 import type { Collection, SearchMode } from '../contract/resources.js';
@@ -10,11 +11,11 @@ import type { Context } from './context.js';
 /** What is searched for: exactly one of `q` and `v`. */
 export interface Sought {
   q?: string;
-  v?: number[];
+  v?: ArrayLike<number>;
   /** Who asks, where that is not the tenant of the collection. */
   account?: string;
   /** Aborted when nobody waits for the hits any more. */
-  signal?: AbortSignal;
+  signal?: Leaving;
   /** Of the request, where it is traced. */
   traceparent?: string;
 }
@@ -38,8 +39,8 @@ export function checkHasText({ embedder_type: type }: Collection): void {
 }
 
 /** The built-in embedder is not worth a cache: its share of a search is no greater than what looking up and keeping take. */
-async function vectorOfText({ embedders, queryCache }: Context, collection: Collection, query: QueryText, owner: string, signal?: AbortSignal): Promise<Float32Array> {
-  const embed = (until?: AbortSignal): Promise<Float32Array> => embedders.embedQuery(collection, query, collection.tenant, until);
+async function vectorOfText({ embedders, queryCache }: Context, collection: Collection, query: QueryText, owner: string, signal?: Leaving): Promise<Float32Array> {
+  const embed = (until?: Leaving): Promise<Float32Array> => embedders.embedQuery(collection, query, collection.tenant, until);
   if (collection.embedder_type === BUILTIN.space.embedder_type) return embed(signal);
   return queryCache.vectorOf({ owner, space: collection.vector_space_key, text: query.text }, embed, signal);
 }

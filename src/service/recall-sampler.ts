@@ -14,6 +14,8 @@ export interface SampledSearch {
   narrowing?: Narrowing;
 }
 
+type Offered = Pick<SampledSearch, 'vector' | 'k'> & { narrowing?: Narrowing | undefined };
+
 export interface RecallSamplerOptions {
   /** Between two checks at least; 0: there are none. */
   everyMs: number;
@@ -36,7 +38,7 @@ export class RecallSampler {
   constructor(private readonly options: RecallSamplerOptions) {}
 
   /** A search has been made. */
-  offer(collection: Collection, { vector, k, narrowing }: SampledSearch): void {
+  offer(collection: Collection, { vector, k, narrowing }: Offered): void {
     if (this.options.everyMs === 0 || this.timer || performance.now() < this.dueAtMs) return;
     this.dueAtMs = Infinity;
     this.wait(collection, { vector, k: Math.min(k, RECALL_K_MAX), ...(narrowing && { narrowing }) }, RECHECKS_MAX);

@@ -5,11 +5,12 @@ import { AppError } from '../contract/errors.js';
 import { RECALL_LOGGED_MIN, RECALL_TIME_MAX_MS, RECALLS_MAX } from '../contract/limits.js';
 import type { RecallAnswer } from '../contract/api/recall.js';
 import type { Collection, SearchTiming, Walks } from '../contract/resources.js';
+import type { CollectionSearch } from '../contract/search-messages.js';
 import { recalled, type Recalled } from '../rank/recall.js';
 import type { Context } from './context.js';
 import { countCollection } from './count-collections.js';
 import { loggedQuestions, loggedSearches, storedQuestions, type Question } from './recall-questions.js';
-import { searchShards, type FoundHit, type ShardQuery } from './search-shards.js';
+import { searchOf, searchShards, type FoundHit } from './search-shards.js';
 
 export interface RecallWish {
   sample: number;
@@ -74,11 +75,12 @@ async function walksOf(context: Context, collection: Collection, k: number): Pro
 }
 
 /** Searches twice. `own` is left out of both answers. */
-export async function compare(context: Context, collection: Collection, { vector, k, ef, narrowing }: Pick<ShardQuery, 'vector' | 'k' | 'ef' | 'narrowing'>, own?: string): Promise<Comparison> {
+export async function compare(context: Context, collection: Collection, { vector, k, ef, narrowing }: Pick<CollectionSearch, 'vector' | 'k' | 'ef' | 'narrowing'>, own?: string): Promise<Comparison> {
   const search = async (breadth: Breadth): Promise<{ hits: FoundHit[]; ms: number }> => {
     const timing: SearchTiming = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 };
     const depth = own === undefined ? k : k + 1;
-    const hits = await searchShards(context, collection, { ...(vector && { vector }), k: depth, ...(narrowing && { narrowing }), narrowed: { fields: [] }, fusion: context.search.fusion, ...breadth }, timing);
+    const asked = { ...searchOf(context, collection, depth), ...(vector && { vector }), ...(narrowing && { narrowing }), ...breadth };
+    const hits = await searchShards(context, collection, asked, timing);
     return { hits: hits.filter(({ id }) => id !== own), ms: timing.search_ms };
   };
   const found = await search(ef === undefined ? {} : { ef });

@@ -14,7 +14,7 @@ export function replayQuery(context: Context, searcher: Searcher, { query, colle
 /** The search that a logged one was. */
 export function inputOf({ text, vector, k, mode, rest }: LoggedQuery): SearchInput {
   return {
-    ...(vector ? { v: Array.from(vector) } : { q: text }),
+    ...(vector ? { v: vector } : { q: text }),
     k,
     mode,
     ...(rest.filters && { filters: rest.filters }),

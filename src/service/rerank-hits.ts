@@ -1,5 +1,6 @@
 // The last step of a search that asks for it: a reranker reads the candidates beside the query, and its scores order them.
 // A chunk without text cannot be read, and keeps its place behind those that can. Called by search.ts; front thread.
+import type { Leaving } from '../base/departure.js';
 import { AppError } from '../contract/errors.js';
 import type { HitParts } from '../contract/hits.js';
 import type { RerankSettings } from '../contract/ranking.js';
@@ -14,7 +15,7 @@ interface Wanted {
   q?: string;
   k: number;
   rerank?: RerankSettings;
-  signal?: AbortSignal;
+  signal?: Leaving;
   /** Of the request, where it is traced. */
   traceparent?: string;
 }

@@ -4,12 +4,13 @@
 import { ArchiveFault } from '../archive/archive-fault.js';
 import type { VerifiedCollection } from '../contract/archive-messages.js';
 import { AppError } from '../contract/errors.js';
-import type { CollectionName, Tenant } from '../contract/ids.js';
+import type { CollectionId, CollectionName, Tenant } from '../contract/ids.js';
 import { logIdOf, type Collection } from '../contract/resources.js';
 import type { OpenedArchive } from '../pool/archive-pool.js';
 import { restoredCollection } from './archived-settings.js';
 import type { Context } from './context.js';
-import { adoptQueries, fillStaged, type Filling } from './fill-staged.js';
+import { fillStaged, linkStaged, type Filling } from './fill-staged.js';
+import { holdQueries, releaseQueries } from './held-queries.js';
 import { endJobsOf } from './reindex/end-job.js';
 import { giveUpStaged, stageCollection, switchCollection } from './stage-collection.js';
 
@@ -75,15 +76,22 @@ async function restore(context: Context, opened: OpenedArchive, { tenant, planne
   const { id, collection: staged } = await stageCollection(context, { purpose: 'restore', collection, replaces: live?.id ?? null, created_at: new Date(context.nowMs()).toISOString() });
   try {
     await fillStaged(context, staged, { opened, place: 0, verified, signal });
-    if (!live) await adoptQueries(context, staged, { opened, place: 0 });
+    await holdQueries(context, id, opened, 0);
+    if (live) await linkStaged(context, staged, signal);
     const { collectionsMax } = context.tenants.limitsOf(tenant);
     if (!live && context.catalog.ofTenant(tenant).length >= collectionsMax) throw new AppError('collection_limit_reached');
-    const restored = await switchCollection(context, id, { expect: live?.id ?? null });
-    if (live) await endJobsOf(context, logIdOf(live));
-    // Not before: until then it is the log of the collection that is still there.
-    if (live) await adoptQueries(context, restored, { opened, place: 0 });
+    await switchCollection(context, id, { expect: live?.id ?? null });
   } catch (error) {
-    if (context.staged.find(id)) await giveUpStaged(context, id);
+    if (context.staged.find(id)) await giveUpRestored(context, id);
     throw error;
   }
+  if (live) await endJobsOf(context, logIdOf(live));
+  // Not before: until then it is the log of the collection that is still there.
+  await releaseQueries(context, id);
+}
+
+/** With the logged searches that wait for it. */
+export async function giveUpRestored(context: Context, id: CollectionId): Promise<void> {
+  await giveUpStaged(context, id);
+  await releaseQueries(context, id);
 }

@@ -9,10 +9,13 @@ import type { Collection } from '../contract/resources.js';
 import type { OpenedArchive } from '../pool/archive-pool.js';
 import { restoredCollection } from './archived-settings.js';
 import { ensureCommonCollection } from './common-collection.js';
+import { changeCatalog } from './change-catalog.js';
 import type { Context } from './context.js';
 import { forgetCollection } from './delete-collection.js';
-import { adoptQueries, fillStaged } from './fill-staged.js';
-import { forgetStaged, giveUpStaged, stageCollection } from './stage-collection.js';
+import { fillStaged, linkStaged } from './fill-staged.js';
+import { holdQueries, releaseQueries } from './held-queries.js';
+import { giveUpRestored } from './restore-collection.js';
+import { forgetStaged, stageCollection } from './stage-collection.js';
 
 type Planned = Omit<Collection, 'id'>;
 
@@ -45,37 +48,38 @@ function refusalOf(error: unknown, name: string): unknown {
 }
 
 async function restoreAll(context: Context, opened: OpenedArchive, planned: readonly Planned[], signal: AbortSignal): Promise<void> {
-  const staged: CollectionId[] = [];
+  const staged: Collection[] = [];
   try {
     for (const [place, collection] of planned.entries()) {
-      const { id, collection: made } = await stageCollection(context, { purpose: 'restore', collection, replaces: null, created_at: new Date(context.nowMs()).toISOString() });
-      staged.push(id);
+      const { collection: made } = await stageCollection(context, { purpose: 'restore', collection, replaces: null, created_at: new Date(context.nowMs()).toISOString() });
+      staged.push(made);
       const verified = opened.archive.collections[place] as VerifiedArchive['collections'][number];
       await fillStaged(context, made, { opened, place, verified, signal });
+      await holdQueries(context, made.id, opened, place);
     }
-    await replaceAll(context, staged, opened.archive);
+    for (const collection of staged) await linkStaged(context, collection, signal);
+    await replaceAll(context, staged.map(({ id }) => id), opened.archive);
   } catch (error) {
-    for (const id of staged) if (context.staged.find(id)) await giveUpStaged(context, id);
+    for (const { id } of staged) if (context.staged.find(id)) await giveUpRestored(context, id);
     throw error;
   }
   // Not before: an id of a logged search belongs to the old dataset until then.
-  for (const [place, id] of staged.entries()) {
-    const collection = context.catalog.findById(id);
-    if (collection) await adoptQueries(context, collection, { opened, place });
-  }
+  for (const { id } of staged) await releaseQueries(context, id);
 }
 
 /** The store first; then, in one turn, what this thread has of it. */
 async function replaceAll(context: Context, ids: CollectionId[], { tenants: archived }: VerifiedArchive): Promise<void> {
-  const { shards, catalog, staged, tenants } = context;
+  const { catalog, staged, tenants } = context;
   const stored = archived ?? { tenants: [], keys: [] };
-  const { collections, gone, dropped } = await shards.ask(0, 'replaceDataset', { staged: ids, tenants: stored });
-  const forgetting = [...gone.map((collection) => forgetCollection(context, collection)), ...dropped.map(({ id }) => forgetStaged(context, id))];
-  for (const collection of collections) {
-    staged.remove(collection.id);
-    catalog.put(collection);
-  }
-  tenants.load(stored);
+  const forgetting = await changeCatalog(context, 'replaceDataset', { staged: ids, tenants: stored }, ({ collections, gone, dropped }) => {
+    const forgotten = [...gone.map((collection) => forgetCollection(context, collection)), ...dropped.map(({ id }) => forgetStaged(context, id))];
+    for (const collection of collections) {
+      staged.remove(collection.id);
+      catalog.put(collection);
+    }
+    tenants.load(stored);
+    return forgotten;
+  });
   await Promise.all(forgetting);
   await ensureCommonCollection(context);
 }

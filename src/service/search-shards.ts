@@ -1,28 +1,13 @@
 // One search of one collection: sent to a search worker, which does the whole of it (workers/search), or a long one to several. What a
 // shard has not loaded or indexed yet its owner is asked for first. Called by the search use case; front thread.
 import { assert } from '../base/assert.js';
+import type { Leaving } from '../base/departure.js';
 import type { HitParts } from '../contract/hits.js';
-import type { FusionSettings, Narrowed, Narrowing } from '../contract/ranking.js';
 import type { Collection, SearchTiming } from '../contract/resources.js';
-import type { CollectionSearch, DetailsAsked, Found, RankedShard, SearchAnswer, SearchTask, Wanting } from '../contract/search-messages.js';
+import type { CollectionSearch, Found, RankedShard, SearchAnswer, SearchTask, Wanting } from '../contract/search-messages.js';
 import { askIndexed } from './ask-indexed.js';
 import { refOf } from './catalog.js';
 import type { Context } from './context.js';
-import type { Rankings } from './search-rankings.js';
-
-export interface ShardQuery extends Rankings {
-  k: number;
-  narrowing?: Narrowing;
-  narrowed: Narrowed;
-  /** Of mode hybrid. */
-  fusion: FusionSettings;
-  ef?: number;
-  exact?: true;
-  /** The hits come with their parts, to be scored again. */
-  withParts?: boolean;
-  details?: DetailsAsked;
-  signal?: AbortSignal;
-}
 
 export interface FoundHit {
   /** Chunk id. */
@@ -34,19 +19,28 @@ export interface FoundHit {
   parts?: HitParts;
 }
 
-/** The k best hits, best first; `timing` gets the time of each phase, and the search that of waiting too. */
-export async function searchShards(context: Context, collection: Collection, query: ShardQuery, timing: SearchTiming): Promise<FoundHit[]> {
-  const startedAtMs = performance.now();
-  const { timing: spent, ...found } = await find(context, collection, query);
-  Object.assign(timing, spent, { search_ms: Math.max(0, performance.now() - startedAtMs - spent.filter_ms - spent.hydrate_ms) });
-  return found.ids.map((id, i) => ({ id, score: found.scores[i] as number, json: found.json[i] as string, ...(found.parts && { parts: found.parts[i] as HitParts }) }));
-}
-
-async function find(context: Context, collection: Collection, { signal, ...query }: ShardQuery): Promise<Found> {
+/** A search for the k best that is neither narrowed nor ranked by anything yet: whoever makes it sets what else it wants. */
+export function searchOf({ search: { boostWeight, fusion } }: Context, collection: Collection, k: number): CollectionSearch {
   const { tenant, name, priority_key: priorityKey } = collection;
   const head = `{"tenant":${JSON.stringify(tenant)},"collection":${JSON.stringify(name)},`;
-  const search: CollectionSearch = { collection: refOf(collection), head, priorityKey, boostWeight: context.search.boostWeight, ...query };
-  const ask = (): Promise<Found | Wanting[]> => askOnce(context, search, tenant, signal);
+  return { collection: refOf(collection), head, priorityKey, k, narrowed: { fields: [] }, fusion, boostWeight };
+}
+
+/** The k best hits, best first; `timing` gets the time of each phase, and the search that of waiting too. */
+export async function searchShards(context: Context, collection: Collection, search: CollectionSearch, timing: SearchTiming, signal?: Leaving): Promise<FoundHit[]> {
+  const startedAtMs = performance.now();
+  const { ids, scores, json, parts, timing: spent } = await find(context, collection, search, signal);
+  Object.assign(timing, spent);
+  timing.search_ms = Math.max(0, performance.now() - startedAtMs - spent.filter_ms - spent.hydrate_ms);
+  return ids.map((id, i): FoundHit => {
+    const hit: FoundHit = { id, score: scores[i] as number, json: json[i] as string };
+    if (parts) hit.parts = parts[i] as HitParts;
+    return hit;
+  });
+}
+
+function find(context: Context, collection: Collection, search: CollectionSearch, signal: Leaving | undefined): Promise<Found> {
+  const ask = (): Promise<Found | Wanting[]> => askOnce(context, search, collection.tenant, signal);
   return askIndexed(async () => {
     const first = await ask();
     if (!Array.isArray(first)) return first;
@@ -56,7 +50,7 @@ async function find(context: Context, collection: Collection, { signal, ...query
 }
 
 /** By one worker, or by as many as rank its shards and one that makes the answer. */
-async function askOnce({ searches, fanOut, shards }: Context, search: CollectionSearch, tenant: string, signal: AbortSignal | undefined): Promise<Found | Wanting[]> {
+async function askOnce({ searches, fanOut, shards }: Context, search: CollectionSearch, tenant: string, signal: Leaving | undefined): Promise<Found | Wanting[]> {
   const ask = (task: SearchTask): Promise<SearchAnswer> => searches.ask(task, tenant, signal);
   const split = fanOut.split(search, shards.size, searches.idle);
   const ranked = split && (await Promise.all(split.map((some) => ask({ part: 'rank', search, shards: some }))));

@@ -4,20 +4,21 @@
 import { timed } from '../base/timed.js';
 import type { ContentFilter, Fusion, Telling } from '../contract/api/search.js';
 import { AppError, invalidField } from '../contract/errors.js';
-import { parseChunkId, type CollectionName, type Tenant } from '../contract/ids.js';
+import type { CollectionName, Tenant } from '../contract/ids.js';
 import type { FusionSettings, RerankSettings } from '../contract/ranking.js';
 import type { Collection, SearchMode, SearchTiming } from '../contract/resources.js';
+import type { CollectionSearch } from '../contract/search-messages.js';
 import { fusionSettings } from '../rank/fusion-settings.js';
-import { compareDocIds } from '../rank/merge.js';
 import { commonBeside, findCommonCollection } from './common-collection.js';
 import type { Context } from './context.js';
 import { detailsOf } from './hit-details.js';
+import { mergeHits } from './merge-hits.js';
 import type { Sought } from './query-vector.js';
 import { checkRerank, rerankHits } from './rerank-hits.js';
 import { searchMode } from './search-mode.js';
-import { rankingsOf, vectorOf } from './search-rankings.js';
+import { rankingsOf, vectorOf, type EmbeddedQuery } from './search-rankings.js';
 import { narrowingOf, type NarrowedSearch } from './search-narrowing.js';
-import { searchShards, type FoundHit } from './search-shards.js';
+import { searchOf, searchShards } from './search-shards.js';
 
 export interface SearchInput extends Sought {
   k: number;
@@ -78,26 +79,45 @@ export async function searchShared(context: Context, input: SearchInput): Promis
 /** Searches collections of one embedding space. */
 async function searchAll(context: Context, collections: readonly Collection[], mode: SearchMode, input: SearchInput, narrowed: NarrowedSearch): Promise<SearchResult> {
   const [first] = collections;
-  const timings = collections.map(noTime);
   const embedding = noTime();
-  const depth = input.rerank ? { k: input.rerank.depth, withParts: true } : { k: input.k };
-  const { ef, exact } = input;
-  const breadth = { ...(ef !== undefined && { ef }), ...(exact && { exact }) };
   const fusion = fusionOf(context, mode, input, first !== undefined);
   if (!first) return { mode, timing: embedding, hits: [], ids: [] };
   const embedded = await timed(embedding, 'embed_ms', () => vectorOf(context, first, mode, fusion, input));
-  const searches = collections.map((collection, i) => {
-    const rankings = rankingsOf(collection, mode, fusion, input, embedded);
-    const details = input.telling && detailsOf(collection, input.telling, input.q, rankings);
-    if (rankings.vector && ef === undefined && !exact) context.recallSampler.offer(collection, { vector: rankings.vector, k: input.k, ...(narrowed.narrowing && { narrowing: narrowed.narrowing }) });
-    const signal = input.signal && { signal: input.signal };
-    return searchShards(context, collection, { ...depth, ...breadth, ...narrowed, ...rankings, fusion, ...(details && { details }), ...signal }, timings[i] as SearchTiming);
+  const timings = [embedding];
+  const searches = collections.map((collection) => {
+    const search = questionOf(context, collection, mode, input, narrowed, fusion, embedded);
+    const { vector, narrowing, ef, exact } = search;
+    if (vector && ef === undefined && !exact) context.recallSampler.offer(collection, { vector, k: input.k, narrowing });
+    const timing = noTime();
+    timings.push(timing);
+    return searchShards(context, collection, search, timing, input.signal);
   });
-  const candidates = mergeHits(await Promise.all(searches)).slice(0, depth.k);
-  const timing = slowest([embedding, ...timings]);
+  const candidates = mergeHits(await Promise.all(searches)).slice(0, depthOf(input));
+  const timing = slowest(timings);
   const found = input.rerank ? await timed(timing, 'rerank_ms', () => rerankHits(context, first.tenant, candidates, input)) : candidates;
-  const degraded = embedded === 'unavailable';
-  return { mode, ...(degraded && { degraded }), timing, hits: found.map(({ json }) => json), ids: found.map(({ id }) => id) };
+  const result: SearchResult = { mode, timing, hits: found.map(({ json }) => json), ids: found.map(({ id }) => id) };
+  if (embedded === 'unavailable') result.degraded = true;
+  return result;
+}
+
+const depthOf = ({ rerank, k }: SearchInput): number => rerank?.depth ?? k;
+
+/** Field by field: a literal that spreads what is there takes many times as long. */
+function questionOf(context: Context, collection: Collection, mode: SearchMode, input: SearchInput, { narrowing, narrowed }: NarrowedSearch, fusion: FusionSettings, embedded: EmbeddedQuery): CollectionSearch {
+  const { ef, exact, rerank, telling, q } = input;
+  const search = searchOf(context, collection, depthOf(input));
+  const rankings = rankingsOf(collection, mode, fusion, input, embedded);
+  search.fusion = fusion;
+  search.narrowed = narrowed;
+  if (rankings.vector) search.vector = rankings.vector;
+  if (rankings.lexical) search.lexical = rankings.lexical;
+  if (narrowing) search.narrowing = narrowing;
+  if (ef !== undefined) search.ef = ef;
+  if (exact) search.exact = exact;
+  if (rerank) search.withParts = true;
+  const details = telling && detailsOf(collection, telling, q, rankings);
+  if (details) search.details = details;
+  return search;
 }
 
 /** Throws a 422 for a fusion that is asked of another mode, unless nothing is known of the mode: a missing collection may have any. */
@@ -107,35 +127,16 @@ function fusionOf({ search }: Context, mode: SearchMode, { fusion, mode: asked }
   return fusionSettings(fusion, search.fusion);
 }
 
-/** Best first over all collections, each in its own order; equal scores by document id, those of earlier collections first. */
-function mergeHits(found: readonly FoundHit[][]): FoundHit[] {
-  const [first = [], ...others] = found;
-  return others.reduce(mergeTwo, first);
-}
-
-function mergeTwo(a: readonly FoundHit[], b: readonly FoundHit[]): FoundHit[] {
-  const merged: FoundHit[] = [];
-  let next = 0;
-  for (const hit of a) {
-    for (let other = b[next]; other && isBefore(other, hit); other = b[next]) {
-      merged.push(other);
-      next++;
-    }
-    merged.push(hit);
-  }
-  return [...merged, ...b.slice(next)];
-}
-
-const isBefore = (a: FoundHit, b: FoundHit): boolean => a.score > b.score || (a.score === b.score && compareDocIds(docidOf(a), docidOf(b)) < 0);
-const docidOf = ({ id }: FoundHit): string => parseChunkId(id)?.docid ?? id;
-
 const noTime = (): SearchTiming => ({ embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 });
 
 /** Collections are searched side by side: a phase took as long as the slowest. */
 function slowest(timings: readonly SearchTiming[]): SearchTiming {
   const all = noTime();
   for (const timing of timings) {
-    for (const [phase, ms] of Object.entries(timing) as [keyof SearchTiming, number][]) all[phase] = Math.max(all[phase] ?? 0, ms);
+    for (const name in timing) {
+      const phase = name as keyof SearchTiming;
+      all[phase] = Math.max(all[phase] ?? 0, timing[phase] ?? 0);
+    }
   }
   return all;
 }

@@ -4,6 +4,7 @@ import type { CollectionId } from '../contract/ids.js';
 import type { StoredJob } from '../contract/reindex.js';
 import { logIdOf, type Collection } from '../contract/resources.js';
 import type { NewStaged } from '../contract/staged.js';
+import { changeCatalog } from './change-catalog.js';
 import type { Context } from './context.js';
 import { dropFromShards } from './drop-from-shards.js';
 import type { Staged } from './staged.js';
@@ -16,14 +17,13 @@ export interface SwitchWish {
 }
 
 /** Nobody finds it, and until it is switched to it goes by being given up, or by a restart that finds no owner of it. */
-export async function stageCollection({ shards, staged }: Context, wanted: NewStaged): Promise<Staged> {
-  return staged.put(await shards.ask(0, 'stageCollection', { staged: wanted }));
+export function stageCollection(context: Context, wanted: NewStaged): Promise<Staged> {
+  return changeCatalog(context, 'stageCollection', { staged: wanted }, (record) => context.staged.put(record));
 }
 
 /** Its documents go in the background. */
 export async function giveUpStaged(context: Context, id: CollectionId): Promise<void> {
-  await context.shards.ask(0, 'unstageCollection', { staged: id });
-  await forgetStaged(context, id);
+  await changeCatalog(context, 'unstageCollection', { staged: id }, () => forgetStaged(context, id));
 }
 
 /**
@@ -32,15 +32,17 @@ export async function giveUpStaged(context: Context, id: CollectionId): Promise<
  * `collection_changed` where the name does not stand for `expect`.
  */
 export async function switchCollection(context: Context, id: CollectionId, { expect, keptUntilMs = 0, job }: SwitchWish): Promise<Collection> {
-  const { shards, catalog, staged, reindexJobs, events, nowMs } = context;
-  const { collection, previous, dropped } = await shards.ask(0, 'switchCollection', { id, expect, nowIso: new Date(nowMs()).toISOString(), keptUntilMs, ...(job && { job }) });
-  staged.remove(id);
-  if (previous) {
-    staged.put(previous);
-    catalog.remove(previous.collection);
-  }
-  const live = catalog.put(collection);
-  if (job) reindexJobs.put(job);
+  const { catalog, staged, reindexJobs, events, nowMs } = context;
+  const request = { id, expect, nowIso: new Date(nowMs()).toISOString(), keptUntilMs, ...(job && { job }) };
+  const { live, dropped } = await changeCatalog(context, 'switchCollection', request, ({ collection, previous, dropped }) => {
+    staged.remove(id);
+    if (previous) {
+      staged.put(previous);
+      catalog.remove(previous.collection);
+    }
+    if (job) reindexJobs.put(job);
+    return { live: catalog.put(collection), dropped };
+  });
   const { tenant, name, vector_space_key } = live;
   events.publish(logIdOf(live), 'collection', { change: 'switched', tenant, collection: name, vector_space_key });
   await Promise.all(dropped.map((other) => forgetStaged(context, other.id)));

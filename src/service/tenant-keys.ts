@@ -8,6 +8,7 @@ import { DISPLAY_NAME_CHARACTERS_MAX, KEY_FILTERS_BYTES_MAX } from '../contract/
 import type { KeyRecord } from '../contract/tenants.js';
 import { parseFilter } from '../rank/parse-filter.js';
 import { digestOf, newKey } from '../tenants/keys.js';
+import { changeCatalog } from './change-catalog.js';
 import type { Context } from './context.js';
 import { newRecord } from './new-tenant.js';
 
@@ -23,10 +24,12 @@ export interface MadeKey {
 export async function createKey(context: Context, tenant: Tenant, options: CreateKeyBody): Promise<MadeKey> {
   const made = keyRecord(context, tenant, options);
   const record = newRecord(context, tenant);
-  const gone = await context.shards.ask(0, 'createKey', { tenant: record, key: made.key });
-  if (!context.tenants.find(tenant)) context.tenants.put(record);
-  if (gone) context.tenants.removeKey(gone);
-  context.tenants.putKey(made.key);
+  const { tenants } = context;
+  await changeCatalog(context, 'createKey', { tenant: record, key: made.key }, (gone) => {
+    if (!tenants.find(tenant)) tenants.put(record);
+    if (gone) tenants.removeKey(gone);
+    tenants.putKey(made.key);
+  });
   return made;
 }
 
@@ -37,10 +40,12 @@ export function listKeys({ catalog, tenants }: Context, tenant: Tenant): KeyReco
 }
 
 /** The key is no good from the answer on; revoking it again changes nothing. Throws 404 `key_not_found`. */
-export async function revokeKey({ shards, tenants, nowMs }: Context, tenant: Tenant, keyId: string): Promise<KeyRecord> {
-  const revoked = await shards.ask(0, 'revokeKey', { tenant, keyId, revokedAt: new Date(nowMs()).toISOString() });
-  tenants.putKey(revoked);
-  return revoked;
+export function revokeKey(context: Context, tenant: Tenant, keyId: string): Promise<KeyRecord> {
+  const revokedAt = new Date(context.nowMs()).toISOString();
+  return changeCatalog(context, 'revokeKey', { tenant, keyId, revokedAt }, (revoked) => {
+    context.tenants.putKey(revoked);
+    return revoked;
+  });
 }
 
 /** A new key; nothing is stored. */

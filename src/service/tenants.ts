@@ -6,6 +6,7 @@ import type { Tenant } from '../contract/ids.js';
 import type { TenantChange } from '../contract/tenants.js';
 import { toldLimits } from '../tenants/limits.js';
 import { displayName } from './collection-settings.js';
+import { changeCatalog } from './change-catalog.js';
 import type { Context } from './context.js';
 import { forgetCollection } from './delete-collection.js';
 import { newRecord } from './new-tenant.js';
@@ -25,9 +26,10 @@ export function tenantNames({ catalog, tenants }: Context): Tenant[] {
 export async function createTenant(context: Context, tenant: Tenant, options: TenantOptions): Promise<MadeKey & { profile: TenantProfile }> {
   const record = { ...newRecord(context, tenant), ...changeOf(options) };
   const { plaintext, key } = keyRecord(context, tenant, {});
-  await context.shards.ask(0, 'createTenant', { tenant: record, key });
-  context.tenants.put(record);
-  context.tenants.putKey(key);
+  await changeCatalog(context, 'createTenant', { tenant: record, key }, () => {
+    context.tenants.put(record);
+    context.tenants.putKey(key);
+  });
   return { plaintext, key, profile: tenantProfile(context, tenant) };
 }
 
@@ -43,17 +45,18 @@ export function tenantProfile(context: Context, tenant: Tenant): TenantProfile {
 
 /** Throws 404 `tenant_not_found`, 400 `invalid_display_name`, 422. */
 export async function updateTenant(context: Context, tenant: Tenant, options: TenantOptions): Promise<TenantProfile> {
-  const { shards, tenants } = context;
-  tenants.put(await shards.ask(0, 'updateTenant', { tenant: newRecord(context, tenant), change: changeOf(options) }));
+  await changeCatalog(context, 'updateTenant', { tenant: newRecord(context, tenant), change: changeOf(options) }, (record) => context.tenants.put(record));
   return tenantProfile(context, tenant);
 }
 
 /** The number of collections that went with it. Its keys are no good any more. Throws 404 `tenant_not_found`, 409 `tenant_not_empty` where not `force`. */
 export async function deleteTenant(context: Context, tenant: Tenant, force: boolean): Promise<number> {
-  const collections = await context.shards.ask(0, 'deleteTenant', { tenant, force });
-  context.tenants.remove(tenant);
-  await Promise.all(collections.map((collection) => forgetCollection(context, collection)));
-  return collections.length;
+  const forgetting = await changeCatalog(context, 'deleteTenant', { tenant, force }, (collections) => {
+    context.tenants.remove(tenant);
+    return collections.map((collection) => forgetCollection(context, collection));
+  });
+  await Promise.all(forgetting);
+  return forgetting.length;
 }
 
 function changeOf(options: TenantOptions): TenantChange {

@@ -5,6 +5,7 @@ import type { CollectionName, Tenant } from '../contract/ids.js';
 import { logIdOf, type Collection, type CollectionChange } from '../contract/resources.js';
 import { displayName } from './collection-settings.js';
 import { asOfNow } from './as-of-now.js';
+import { changeCatalog } from './change-catalog.js';
 import type { Context } from './context.js';
 
 /** The new label, as stored. Throws 400 `invalid_display_name`, 404 `collection_not_found`. */
@@ -21,11 +22,15 @@ export async function renameCollection(context: Context, tenant: Tenant, name: C
 }
 
 async function change(context: Context, found: Collection, wanted: CollectionChange): Promise<Collection> {
-  const { catalog, staged, shards, events } = context;
-  const [changed, collection] = await asOfNow(context, found, async (collection) => [await shards.ask(0, 'updateCollection', { collection, change: wanted }), collection] as const);
-  catalog.remove(collection);
-  staged.rename(changed.id, changed);
+  const { catalog, staged, events } = context;
+  const changed = await asOfNow(context, found, (collection) =>
+    changeCatalog(context, 'updateCollection', { collection, change: wanted }, (stored) => {
+      catalog.remove(collection);
+      staged.rename(stored.id, stored);
+      return catalog.put(stored);
+    }),
+  );
   const { tenant, name, display_name } = changed;
   events.publish(logIdOf(changed), 'collection', { change: 'settings', tenant, collection: name, display_name });
-  return catalog.put(changed);
+  return changed;
 }

@@ -8,18 +8,15 @@ import type { Context } from './context.js';
 
 /** Throws 404 `collection_not_found`, 500 `archive_failed` where a record of it is damaged. */
 export async function archiveCollection(context: Context, tenant: Tenant, name: CollectionName, signal: AbortSignal): Promise<BegunArchive> {
-  const { id } = context.catalog.get(tenant, name);
-  return write(context, id, signal, async () => {
-    // It may have been renamed, replaced or deleted while the process came up.
-    const collection = context.catalog.get(tenant, name);
-    return { createdAtMs: context.nowMs(), sources: [sourceOf(collection)], dataset: null };
-  });
+  const named = (): Collection => context.catalog.get(tenant, name);
+  named();
+  return write(context, () => named().id, signal, async () => ({ createdAtMs: context.nowMs(), sources: [sourceOf(named())], dataset: null }));
 }
 
 /** Collections of which a record is damaged are left out, and named. */
 export async function archiveDataset(context: Context, signal: AbortSignal): Promise<BegunArchive> {
   const { catalog, shards } = context;
-  return write(context, 'all', signal, async () => {
+  return write(context, () => 'all', signal, async () => {
     const tenants = await shards.ask(0, 'loadTenants', {});
     return { createdAtMs: context.nowMs(), sources: [...catalog.all()].map(sourceOf), dataset: { tenants, leftOut: [...catalog.damagedKeys].map(leftOut) } };
   });
@@ -32,13 +29,20 @@ function leftOut(key: string): LeftOut {
 
 const sourceOf = (collection: Collection): ArchivedSource => ({ collection, logId: logIdOf(collection) });
 
-async function write(context: Context, held: CollectionId | 'all', signal: AbortSignal, momentNow: () => Promise<ArchivedMoment>): Promise<BegunArchive> {
+/** `wanted`: what to hold. A collection may be replaced or deleted until it is held: then it is another one, or none. */
+async function write(context: Context, wanted: () => CollectionId | 'all', signal: AbortSignal, momentNow: () => Promise<ArchivedMoment>): Promise<BegunArchive> {
   const { archives, shards, queryLog } = context;
-  const hold = (take: (moment: ArchivedMoment) => Promise<void>): Promise<void> =>
-    shards.gate.hold(held, async () => {
+  const hold = async (take: (moment: ArchivedMoment) => Promise<void>): Promise<void> => {
+    const held = wanted();
+    const isTaken = await shards.gate.hold(held, async () => {
       // An empty page: the log worker answers it when all that has been logged so far is on disk.
       await queryLog.list(0 as CollectionId, { offset: 0, limit: 0 });
-      await take(await momentNow());
+      const moment = await momentNow();
+      if (wanted() !== held) return false;
+      await take(moment);
+      return true;
     });
+    if (!isTaken) await hold(take);
+  };
   return archives.write({ op: 'write', directory: archives.directory, shards: shards.size }, hold, signal);
 }

@@ -72,7 +72,7 @@ export class CatalogStore {
       collections.delete(before);
       collections.put(after, encode(changed));
       const { tenant, name } = changed;
-      for (const record of besides(staged, changed.id)) putStaged(staged, { ...record, collection: { ...record.collection, tenant, name } });
+      for (const record of besides(staged, new Set([changed.id]))) putStaged(staged, { ...record, collection: { ...record.collection, tenant, name } });
       return changed;
     });
   }
@@ -82,7 +82,7 @@ export class CatalogStore {
     this.env.write(({ collections, staged }) => {
       present(collections, found);
       collections.delete(catalogKey(found.tenant, found.name));
-      for (const { id } of besides(staged, found.id)) removeStaged(staged, id);
+      for (const { id } of besides(staged, new Set([found.id]))) removeStaged(staged, id);
     });
   }
 

@@ -54,5 +54,5 @@ export const allStaged = (staged: Table): StagedRecord[] => Array.from(wholeValu
 export const putStaged = (staged: Table, record: StagedRecord): void => staged.put(collectionPrefix(record.id), encode(record));
 export const removeStaged = (staged: Table, id: CollectionId): boolean => staged.delete(collectionPrefix(id));
 
-/** What is staged beside a collection and is nothing without it. What is restored stands for itself. */
-export const besides = (staged: Table, id: CollectionId): StagedRecord[] => allStaged(staged).filter(({ replaces, purpose }) => replaces === id && purpose !== 'restore');
+/** What is staged beside collections and is nothing without them. What is restored stands for itself. */
+export const besides = (staged: Table, ids: ReadonlySet<CollectionId>): StagedRecord[] => allStaged(staged).filter(({ replaces, purpose }) => replaces !== null && ids.has(replaces) && purpose !== 'restore');

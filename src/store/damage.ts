@@ -1,6 +1,7 @@
 // What is damaged on the disk: a record that does not fit its checksum or does not decode, or pages of LMDB itself that make no sense. It is an
 // error of its own kind: it is told by name, and never served. Thrown by the files of this folder; workers make refusals of it.
 import type { CollectionId } from '../contract/ids.js';
+import { collectionOfKey } from './keys.js';
 
 /** Where a damaged record stands. */
 export interface RecordPlace {
@@ -27,7 +28,7 @@ export class DamagedRecord extends Error {
   /** Whose record it is, where the place tells. */
   get collection(): CollectionId | undefined {
     if (!this.place || !BY_COLLECTION.has(this.place.table) || this.place.key.length < ID_BYTES) return undefined;
-    return this.place.key.readUInt32BE() as CollectionId;
+    return collectionOfKey(this.place.key);
   }
 }
 

@@ -9,6 +9,7 @@ import { SHARDS_MAX } from '../contract/limits.js';
 // The front thread keeps node-lmdb loaded for as long as the process lives: the last worker to end would unload the library
 // first and collect what was made by it after: without this, test/service/query-log.test.ts crashed in every third run.
 import './lmdb.js';
+import { CATALOG, shardNames } from './paths.js';
 import { syncDirectory } from './sync.js';
 
 /** 2: checksums behind all values. */
@@ -32,8 +33,6 @@ export class DataDirectoryError extends Error {
 export interface DataDirectory {
   readonly path: string;
   readonly shards: number;
-  shardPath(shard: number): string;
-  readonly catalogPath: string;
   /** Lets another process have it. */
   release(): void;
 }
@@ -49,8 +48,6 @@ export async function openDataDirectory(path: string, shards: number): Promise<D
     return {
       path: real,
       shards: identity.shards,
-      shardPath: (shard) => join(real, `shard-${shard}`),
-      catalogPath: join(real, 'catalog'),
       release: () => lock.close(),
     };
   } catch (error) {
@@ -84,8 +81,8 @@ function hold(path: string): Promise<Server> {
 /** The catalog is made before any shard. Without it ids would be given again that shards have documents of. */
 function assertCatalog(path: string, shards: number): void {
   const has = (environment: string): boolean => existsSync(join(path, environment, 'data.mdb'));
-  const present = Array.from({ length: shards }, (_, shard) => `shard-${shard}`).filter(has);
-  if (present.length > 0 && !has('catalog')) throw new DataDirectoryError(`${path} has no catalog beside ${present.join(', ')}: bring back its folder catalog`);
+  const present = shardNames(shards).filter(has);
+  if (present.length > 0 && !has(CATALOG)) throw new DataDirectoryError(`${path} has no catalog beside ${present.join(', ')}: bring back its folder catalog`);
 }
 
 function readIdentity(path: string): Identity | undefined {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { CollectionId } from '../contract/ids.js';
 import { collectionPrefix } from './keys.js';
 import { Environment } from './lmdb.js';
+import { QUERY_LOG, shardNames } from './paths.js';
 import { LOG_TABLES } from './query-log-tables.js';
 import { idOfQueryKey } from './query-records.js';
 import { SHARD_TABLES, ShardTxn } from './shard-txn.js';
@@ -18,8 +19,8 @@ export class DatasetSnapshot {
 
   /** Opens the stores; what it answers takes the snapshot. Whoever calls that sees to it that nothing is written meanwhile. */
   static prepare(directory: string, shards: number): () => DatasetSnapshot {
-    const environments = Array.from({ length: shards }, (_, shard) => Environment.openToRead(join(directory, `shard-${shard}`), SHARD_TABLES));
-    const queryLog = Environment.openToRead(join(directory, 'query-log'), LOG_TABLES);
+    const environments = shardNames(shards).map((name) => Environment.openToRead(join(directory, name), SHARD_TABLES));
+    const queryLog = Environment.openToRead(join(directory, QUERY_LOG), LOG_TABLES);
     return () => {
       const opened = environments.map((environment) => environment.snapshot());
       const log = queryLog.snapshot();

@@ -15,7 +15,9 @@ const PROBE_PAUSE_MS = 1000;
 const LITTLE_SPACE_BYTES = 16 << 20;
 const PROBE_BYTES = 4096;
 const { ENOSPC, EDQUOT, EIO } = constants.errno;
-const MDB = { PAGE_NOTFOUND: -30797, CORRUPTED: -30796, PANIC: -30795, MAP_FULL: -30792 };
+const MDB = { PAGE_NOTFOUND: -30797, CORRUPTED: -30796, PANIC: -30795, MAP_FULL: -30792, CURSOR_FULL: -30787, PAGE_FULL: -30786, MAP_RESIZED: -30785, BAD_TXN: -30782 };
+/** What LMDB notices of pages that make no sense. The map of an environment is never made larger: a meta page that says so is damaged. */
+const DAMAGE: ReadonlySet<number> = new Set([MDB.PAGE_NOTFOUND, MDB.CORRUPTED, MDB.CURSOR_FULL, MDB.PAGE_FULL, MDB.MAP_RESIZED]);
 
 /** As node-lmdb throws it: an errno, or one of LMDB's own. */
 const codeOf = (error: unknown): number | undefined => (error instanceof Error && typeof (error as { code?: unknown }).code === 'number' ? (error as unknown as { code: number }).code : undefined);
@@ -60,12 +62,21 @@ export class DiskState {
   told(error: unknown): unknown {
     const code = codeOf(error);
     if (code === undefined) return error;
-    if (code === MDB.CORRUPTED || code === MDB.PAGE_NOTFOUND) return new DamagedRecord(`${this.environment}: pages of the store make no sense`, { environment: this.environment, table: '', key: Buffer.alloc(0) });
+    if (DAMAGE.has(code)) return this.damaged();
     if (code === MDB.PANIC) return new AssertionFailed(`${this.environment}: the end of a commit could not be written, the environment is opened anew`);
     if (code === MDB.MAP_FULL || code === ENOSPC || code === EDQUOT || (code === EIO && this.hasLittleSpace())) return new AppError('storage_full', undefined, { retryAfterS: 1 });
     if (code < 0) return error;
     this.fail();
     return new AppError('storage_failed', undefined, { retryAfterS: 1 });
+  }
+
+  /** The same within a transaction that nothing has failed in before: where the page that names the tables is damaged, LMDB takes it for a bad one. */
+  toldWithin(error: unknown): unknown {
+    return codeOf(error) === MDB.BAD_TXN ? this.damaged() : this.told(error);
+  }
+
+  private damaged(): DamagedRecord {
+    return new DamagedRecord(`${this.environment}: pages of the store make no sense`, { environment: this.environment, table: '', key: Buffer.alloc(0) });
   }
 
   private hasLittleSpace(): boolean {

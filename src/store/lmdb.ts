@@ -16,6 +16,7 @@ import { coverPages } from './pages/cover-pages.js';
 import { BYTE_KEYS, openTable, type ByteTxn } from './raw-table.js';
 import { areSynced, makeWhole } from './sync.js';
 import type { Tables } from './tables.js';
+import { toldTable } from './told-table.js';
 import type { ByteCursor } from './walk.js';
 
 // node-lmdb is CommonJS without static exports: an import statement would only give its default.
@@ -50,7 +51,7 @@ export class Environment<Names extends string> {
   static open<Names extends string>(directory: string, names: readonly Names[], takeOver: boolean, meter?: StoreMeter): Environment<Names> {
     if (takeOver) openEnv(directory, names.length).close();
     if (!existsSync(join(directory, 'data.mdb'))) makeWhole(directory, (path) => makeEnv(path, names));
-    coverPages(directory);
+    coverPages(directory, MAP_BYTES);
     const env = openEnv(directory, names.length);
     const opened = new Environment(directory, env, openTables(env, names, true), meter);
     meter?.opened(usedBytes(env));
@@ -121,7 +122,8 @@ export class Environment<Names extends string> {
     const tables = {} as Tables<Names>;
     for (const name of Object.keys(this.dbis) as Names[]) {
       const openCursor = (): ByteCursor => new lmdb.Cursor(txn, this.dbis[name], BYTE_KEYS) as unknown as ByteCursor;
-      tables[name] = checkedTable(openTable(txn as unknown as ByteTxn<LmdbDbi>, this.dbis[name], openCursor), this.checksums[name]);
+      const raw = openTable(txn as unknown as ByteTxn<LmdbDbi>, this.dbis[name], openCursor);
+      tables[name] = checkedTable(toldTable(raw, this.disk), this.checksums[name]);
     }
     return tables;
   }

@@ -7,7 +7,7 @@ import { collectionOfKey, collectionPrefix } from './keys.js';
 import { DamagedRecord } from './damage.js';
 import { decodeDocument, RECORD_VERSION, type DocumentRecord } from './records.js';
 import type { Table } from './tables.js';
-import { ALL, removeAll } from './whole-table.js';
+import { ALL, isWhole, removeAll } from './whole-table.js';
 
 export interface PartCounts {
   documents: number;
@@ -78,7 +78,7 @@ export function clearCounts(counts: Table, id: CollectionId): void {
 }
 
 /** Whether every collection is counted, and the counts are whole. Documents of before there were counts have to be counted first. */
-export const areCounted = (counts: Table): boolean => counts.has(COMPLETE) && [...counts.inspect(ALL)].every(({ value }) => value);
+export const areCounted = (counts: Table): boolean => counts.has(COMPLETE) && isWhole(counts);
 
 /** Counts all documents there are, by walking them; damaged ones are left out. */
 export function countAll({ documents, counts }: Record<'documents' | 'counts', Table>): void {

@@ -5,13 +5,13 @@ import type { FoundQuery, LogBounds } from '../contract/query-log.js';
 import type { StoreMeter } from '../contract/shared-meters.js';
 import { collectionOfKey, collectionPrefix } from './keys.js';
 import { Environment } from './lmdb.js';
-import { adopt } from './query-log-adoption.js';
-import { add, isBeyond, LOG_TABLES, mendSizes, removeOldest, setSize, sizeOf, type LogEntry, type LogSize } from './query-log-tables.js';
+import { adoptAll, takeHeld } from './query-log-adoption.js';
+import { add, isBeyond, LOG_TABLES, mendSizes, PUSHED_OUT_MAX, removeOldest, setSize, sizeOf, type LogEntry, type LogSize } from './query-log-tables.js';
 import { decodeQuery, idOfQueryKey, queryIdBytes, queryIdOf, queryKey, timeOfQueryKey } from './query-records.js';
-import { ALL } from './whole-table.js';
+import { ALL, isWhole } from './whole-table.js';
 
-/** Beyond what it brings itself, an append pushes out at most so many entries of a collection. */
-const PUSHED_OUT_MAX = 64;
+/** Entries that are released in one commit: about 5 ms. */
+const RELEASED_MAX = 500;
 const ABOVE_ALL_IDS = Buffer.alloc(17, 0xff);
 
 export interface Page {
@@ -28,8 +28,7 @@ export class QueryLogStore {
 
   static open(directory: string, takeOver: boolean, meter?: StoreMeter): QueryLogStore {
     const env = Environment.open(directory, LOG_TABLES, takeOver, meter);
-    const areWhole = env.read(({ sizes }) => [...sizes.inspect(ALL)].every(({ value }) => value));
-    if (!areWhole) env.write(mendSizes);
+    if (!env.read(({ sizes }) => isWhole(sizes))) env.write(mendSizes);
     return new QueryLogStore(env);
   }
 
@@ -50,18 +49,25 @@ export class QueryLogStore {
     });
   }
 
-  /** Adds entries of an archive in one commit. `live`: the collections that keep what they have. */
-  adopt(collection: CollectionId, entries: readonly LogEntry[], live: ReadonlySet<number>, bounds: LogBounds): void {
-    this.env.write((tables) => {
-      const size = sizeOf(tables.sizes, collection);
-      for (const entry of entries) {
-        if (!adopt(tables, entry, live)) continue;
-        size.entries++;
-        size.bytes += entry.record.length;
-      }
-      setSize(tables.sizes, collection, size);
-      removeOldest(tables, collection, bounds, 0, entries.length + PUSHED_OUT_MAX);
+  /** Entries of an archive wait for their collection: nobody sees them. */
+  hold(entries: readonly LogEntry[]): void {
+    this.env.write(({ held }) => {
+      for (const { collection, id, record } of entries) held.put(queryKey(collection, id), Buffer.from(record));
     });
+  }
+
+  /** Some of what waits for `staged` goes to `to`, or away, in one commit; how many. `live`: the collections that keep what they have. */
+  release(staged: CollectionId, to: CollectionId | null, live: ReadonlySet<number>, bounds: LogBounds): number {
+    return this.env.write((tables) => {
+      const taken = takeHeld(tables.held, staged, RELEASED_MAX);
+      if (to !== null) adoptAll(tables, to, taken, live, bounds);
+      return taken.length;
+    });
+  }
+
+  /** Every collection that entries wait for. */
+  held(): CollectionId[] {
+    return this.env.read(({ held }) => [...new Set(Array.from(held.keys(ALL), collectionOfKey))]);
   }
 
   /** Newest first. Throws DamagedRecord. */

@@ -8,7 +8,9 @@ import { idOfQueryKey, queryKey, timeOfQueryKey } from './query-records.js';
 import { decode, encode } from './records.js';
 import { ALL } from './whole-table.js';
 
-export const LOG_TABLES = ['queries', 'places', 'sizes'] as const;
+export const LOG_TABLES = ['queries', 'places', 'sizes', 'held'] as const;
+/** Beyond what it brings itself, a commit pushes out at most so many entries of a collection. */
+export const PUSHED_OUT_MAX = 64;
 type LogTables = Tables<(typeof LOG_TABLES)[number]>;
 
 export interface LogEntry {

@@ -1,6 +1,6 @@
 // The records in LMDB and their bytes (msgpack arrays behind one version byte). A record that does not decode to its
 // shape is damage, an error of its own kind: it is told, never served.
-import { Packr } from 'msgpackr';
+import { Packr, RESERVE_START_SPACE } from 'msgpackr';
 import type { DocId } from '../contract/ids.js';
 import { DamagedRecord } from './damage.js';
 
@@ -35,7 +35,9 @@ const packr = new Packr({ useRecords: false });
 
 /** A record of these fields, behind its version byte. */
 export function encode(fields: unknown[]): Buffer {
-  return Buffer.concat([Buffer.from([RECORD_VERSION]), packr.pack(fields)]);
+  const bytes = packr.pack(fields, RESERVE_START_SPACE + 1);
+  bytes[0] = RECORD_VERSION;
+  return bytes;
 }
 
 /** The fields of a record; throws DamagedRecord unless they are of these types (as `typeof` tells, or `array`). `what` names the record. */

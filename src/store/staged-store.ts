@@ -37,7 +37,7 @@ export class StagedStore {
       const found = collections.get(key);
       const live = found && decodeCollection(found);
       if ((live?.id ?? null) !== expect) throw new AppError('collection_changed');
-      const dropped = live ? besides(staged, live.id).filter((other) => other.id !== id) : [];
+      const dropped = live ? besides(staged, new Set([live.id])).filter((other) => other.id !== id) : [];
       for (const other of [record, ...dropped]) removeStaged(staged, other.id);
       const collection = switched(record, live);
       collections.put(key, encode(collection));

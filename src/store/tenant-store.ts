@@ -11,7 +11,6 @@ import { accessKeyKey, tenantKey, tenantPrefix } from './keys.js';
 import type { Environment } from './lmdb.js';
 import { wholeValues } from './whole-table.js';
 
-
 export class TenantStore {
   constructor(private readonly env: Environment<CatalogTable>) {}
 
@@ -53,7 +52,7 @@ export class TenantStore {
       for (const key of [...tables.keys.keys(tenantPrefix(tenant))]) tables.keys.delete(key);
       tables.tenants.delete(tenantKey(tenant));
       const collections = found.map(({ value }) => decodeCollection(value));
-      for (const { id } of collections.flatMap((collection) => besides(tables.staged, collection.id))) removeStaged(tables.staged, id);
+      for (const { id } of besides(tables.staged, new Set(collections.map((collection) => collection.id)))) removeStaged(tables.staged, id);
       return collections;
     });
   }

@@ -10,6 +10,9 @@ export function* wholeValues(table: Table): Generator<Buffer> {
   for (const { value } of table.inspect(ALL)) if (value) yield value;
 }
 
+/** Whether all of its values fit their checksums. */
+export const isWhole = (table: Table): boolean => [...table.inspect(ALL)].every(({ value }) => value !== undefined);
+
 export function removeAll(table: Table): void {
   for (const key of [...table.keys(ALL)]) table.delete(key);
 }

@@ -2,6 +2,7 @@
 // A claim of the wrong shape makes the token no good: what was meant as a restriction is never dropped.
 import typia from 'typia';
 import { AppError } from '../contract/errors.js';
+import { SCOPES } from '../contract/tenants.js';
 import type { Actor, Scope } from './actor.js';
 
 /** The claims that mean something here; a token may have others. null counts as absent. */
@@ -18,7 +19,6 @@ interface Claims {
 }
 
 const isClaims = typia.createIs<Claims>();
-const SCOPES: readonly string[] = ['search', 'ingest', 'manage'] satisfies Scope[];
 const NAME_CHARACTERS_MAX = 256;
 
 /** Throws 401 `auth_invalid` for claims of the wrong shape. */
@@ -28,7 +28,7 @@ export function actorOfClaims(claims: object): Actor {
   // Who sees a part of a tenant only is nobody's admin.
   const admin = claims.admin === true && collections == null && filters == null;
   const tenants = admin ? undefined : tenantsOf(claims);
-  const scopes = claims.scopes == null ? undefined : wordsOf(claims.scopes).filter((word): word is Scope => SCOPES.includes(word));
+  const scopes = claims.scopes == null ? undefined : wordsOf(claims.scopes).filter((word): word is Scope => SCOPES.some((scope) => scope === word));
   return {
     name: claims.sub?.slice(0, NAME_CHARACTERS_MAX) || nameOf(admin, tenants),
     admin,

@@ -37,7 +37,8 @@ class RankedWords {
     return term;
   }
 
-  private find(word: string): string {
+  /** The same, not remembered. */
+  find(word: string): string {
     if (this.words.stopWords.has(word)) return STOPPED;
     if (word.length > STEMMED_CHARACTERS_MAX || UNSTEMMED.test(word)) return word;
     return STEM_MARK + (this.words.stem(word) || word);
@@ -62,6 +63,12 @@ function rankedIn(language: Exclude<Language, 'none'>): RankedWords {
 export function termOfWord(word: string, language: Language): string | undefined {
   if (language === 'none') return word;
   return rankedIn(language).termOf(word) || undefined;
+}
+
+/** The stem of a token, marked; empty where it has none. For who remembers it himself. */
+export function stemOfWord(word: string, language: Exclude<Language, 'none'>): string {
+  const term = rankedIn(language).find(word);
+  return term.charCodeAt(0) === STEM_CODE ? term : '';
 }
 
 /** The terms of all tokens in their order, stop words left out. */

@@ -3,12 +3,11 @@
 import assert from 'node:assert/strict';
 import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
-import { text as textOf } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { runCli } from '../../src/cli/program.js';
+import { giveUpStaged } from '../../src/service/stage-collection.js';
 import type { WalkedEntry } from '../../src/store/pages/page-walk.js';
 import { download, manifestOf, upload } from '../kit/archives.js';
+import { runInProcess, type Ran } from '../kit/cli.js';
 import { entriesOf, environmentFile, flipValue } from '../kit/flip.js';
 import { startTestServer, type TestServer } from '../kit/server.js';
 import { tempDirectory } from '../kit/temp.js';
@@ -24,6 +23,7 @@ for (const name of ['victim', 'other']) {
   for (let n = 0; n < DOCUMENTS; n++) await first.call('POST', `/v1/collections/acme/${name}/documents`, { docid: `D${n}`, text: `Of ${name} number ${n}.` });
   for (const q of ['one', 'two']) await first.call('GET', `/v1/collections/acme/${name}/search?q=${q}`);
 }
+const whole = (await download(first, '/v1/collections/acme/victim/archive')).bytes;
 await first.stop();
 
 /** A server on a copy in which a value is damaged. */
@@ -35,13 +35,7 @@ async function startDamaged(environment: string, find: (entry: WalkedEntry) => b
   return startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: dataDir });
 }
 
-async function sheafArchive(url: string, file: string): Promise<{ code: number; stderr: string }> {
-  const [stdout, stderr] = [new PassThrough().resume(), new PassThrough()];
-  const told = textOf(stderr);
-  const code = await runCli(['node', 'sheaf', 'archive', file, '--url', url], { env: {}, stdout, stderr, serve: () => Promise.resolve(0) });
-  stderr.end();
-  return { code, stderr: await told };
-}
+const sheafArchive = (url: string, file: string): Promise<Ran> => runInProcess(['archive', file, '--url', url]);
 
 /** What is left is a whole archive of the other collection. */
 async function assertOtherIsThere(bytes: Uint8Array): Promise<void> {
@@ -91,4 +85,17 @@ test('a flipped bit in the query log: the collection is in the archive with all 
   assert.deepEqual([all.status, all.headers.get(HEADER), (await manifestOf(all.bytes)).collections.length], [200, null, 2]);
   assert.equal((await upload(server, 'POST', '/v1/collections/acme/copy/archive', bytes)).status, 200);
   assert.equal((await server.call('GET', '/v1/collections/acme/copy/queries')).json.count, 1);
+});
+
+test('a damaged collection is mended by a restore in its place, and the server is well again', async () => {
+  const server = await startDamaged('shard-0', isOfVictim);
+  const status = async (): Promise<string> => (await server.call('GET', '/health')).json.status as string;
+  assert.equal((await server.call('GET', '/v1/collections/acme/victim/search?q=number')).json.code, 'collection_damaged');
+  assert.equal(await status(), 'degraded');
+  const restored = await upload(server, 'PUT', '/v1/collections/acme/victim/archive', whole);
+  assert.equal(restored.status, 200, restored.text);
+  assert.equal((await server.call('GET', '/v1/collections/acme/victim/search?q=number&k=10')).json.matches.length, DOCUMENTS);
+  // Sooner than by itself, when the searches that began with it have had their time.
+  for (const { id } of [...server.context.staged.all()]) await giveUpStaged(server.context, id);
+  assert.equal(await status(), 'ready');
 });

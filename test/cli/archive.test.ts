@@ -1,13 +1,12 @@
 // `sheaf archive`, `sheaf restore` and `sheaf import` against a real server: files, exit codes, what they say.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
-import { text as textOf } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { runCli } from '../../src/cli/program.js';
+import JSZip from 'jszip';
 import { contentsOf } from '../kit/archives.js';
-import { startFakeServer } from '../kit/fake-server.js';
+import { runInProcess, type Ran } from '../kit/cli.js';
+import { closedPort, startFakeServer } from '../kit/fake-server.js';
 import { startOpenAiServer } from '../kit/openai-server.js';
 import { startTestServer } from '../kit/server.js';
 import { tempDirectory } from '../kit/temp.js';
@@ -16,15 +15,7 @@ const PAVEDB_TEXTS = 'test/data/pavedb-0.9.7-texts.zip';
 const PAVEDB_VECTORS = 'test/data/pavedb-0.9.7-vectors.zip';
 const folder = tempDirectory();
 
-async function sheaf(url: string, ...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const read = Promise.all([textOf(stdout), textOf(stderr)]);
-  const code = await runCli(['node', 'sheaf', ...args, '--url', url], { env: {}, stdout, stderr, serve: () => Promise.resolve(0) });
-  stdout.end();
-  stderr.end();
-  const [out, error] = await read;
-  return { code, stdout: out, stderr: error };
-}
+const sheaf = (url: string, ...args: string[]): Promise<Ran> => runInProcess([...args, '--url', url]);
 
 const server = await startTestServer();
 for (let n = 0; n < 6; n++) await server.call('POST', '/v1/collections/acme/docs/documents', { docid: `D${n}`, text: `Captain Nemo, number ${n}.` });
@@ -77,6 +68,33 @@ test('a missing collection, a file that is no archive, and one that is not there
   assert.deepEqual([absent.code, /cannot be read/.test(absent.stderr)], [2, true]);
 });
 
+test('a place that takes no file, a full disk, a folder in the place of an archive: a line each', async () => {
+  symlinkSync('/dev/full', join(folder, 'full.zip.part'));
+  mkdirSync(join(folder, 'folder.zip'));
+  const cases: [string[], RegExp, code?: number][] = [
+    [['archive', join(folder, 'nowhere', 'a.zip')], /a\.zip cannot be written: no such file or folder\.\n$/],
+    [['archive', join(folder, 'full.zip')], /full\.zip cannot be written: the disk is full\.\n$/, 1],
+    [['archive', join(folder, 'folder.zip')], /folder\.zip cannot be written: it is a folder\.\n$/],
+    [['restore', join(folder, 'folder.zip'), '-c', 'docs'], /folder\.zip is no file\. Name the archive\.\n$/],
+    [['import', join(folder, 'folder.zip'), '-c', 'docs'], /folder\.zip is no file\. Name the archive\.\n$/],
+    [['import', join(folder, 'nothing.zip'), '-c', 'docs'], /nothing\.zip cannot be read: no such file or folder\. Name the archive\.\n$/],
+  ];
+  for (const [args, message, expected = 2] of cases) {
+    const { code, stderr } = await sheaf(server.url, ...args);
+    assert.deepEqual([code, message.test(stderr)], [expected, true], stderr);
+  }
+  assert.equal(existsSync(join(folder, 'full.zip.part')), false);
+});
+
+test('an archive that breaks off is not kept, and no server answers', async (t) => {
+  const fake = await startFakeServer(t, () => 'break off');
+  const file = join(folder, 'broken.zip');
+  const { code, stderr } = await sheaf(fake.url, 'archive', file);
+  assert.deepEqual([code, existsSync(file), existsSync(`${file}.part`)], [3, false, false]);
+  assert.match(stderr, /^sheaf: No answer from .* \(the archive broke off and was not kept\)\. /);
+  assert.equal((await sheaf(`http://127.0.0.1:${await closedPort()}`, 'archive', file)).code, 3);
+});
+
 test('a collection of vectors of PaveDB comes over', async () => {
   const { code, stdout, stderr } = await sheaf(server.url, 'import', PAVEDB_VECTORS, '-t', 'acme', '-c', 'pave-vectors');
   assert.deepEqual([code, stderr], [0, '']);
@@ -84,6 +102,16 @@ test('a collection of vectors of PaveDB comes over', async () => {
   const { json } = await server.call('POST', '/v1/collections/acme/pave-vectors/search', { v: [0.2, 0.5, -0.25, 1], k: 1 });
   assert.deepEqual([json.matches[0].id, json.matches[0].meta.n], ['V2::0', 2]);
   assert.ok(json.matches[0].score > 0.99999);
+  assert.equal((await server.call('GET', '/v1/collections/acme')).json.collections.some(({ name }: { name: string }) => name.startsWith('import-')), false);
+});
+
+test('an archive of PaveDB with a time that is none is refused in a line, and leaves nothing behind', async () => {
+  const zip = await JSZip.loadAsync(readFileSync(PAVEDB_VECTORS));
+  zip.file('manifest.json', (await zip.file('manifest.json')!.async('string')).replace('2026-11-22T07:16:54Z', 'yesterday'));
+  const file = join(folder, 'yesterday.zip');
+  writeFileSync(file, await zip.generateAsync({ type: 'nodebuffer' }));
+  const { code, stderr } = await sheaf(server.url, 'import', file, '-t', 'acme', '-c', 'yesterday');
+  assert.deepEqual([code, /^sheaf: .*yesterday\.zip: .*yesterday is no time\.\n$/.test(stderr)], [2, true], stderr);
   assert.equal((await server.call('GET', '/v1/collections/acme')).json.collections.some(({ name }: { name: string }) => name.startsWith('import-')), false);
 });
 

@@ -3,20 +3,14 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { test, type TestContext } from 'node:test';
-import { runCli } from '../../src/cli/program.js';
+import { runInProcess, type Ran } from '../kit/cli.js';
 import { closedPort, readForm, startFakeServer, type Answer, type FakeRequest } from '../kit/fake-server.js';
 import { tempDirectory } from '../kit/temp.js';
 
 const INGESTED = { status: 201, json: { ok: true, chunks: 2 } };
 
-async function run(args: string[], env: Record<string, string> = {}): Promise<{ code: number; stdout: string; stderr: string }> {
-  const stdout = new PassThrough();
-  const stderr = new PassThrough();
-  const code = await runCli(['node', 'sheaf', ...args], { env, serve: async ({ SHEAF_SERVER__PORT: port }) => Number(port ?? 7), stdout, stderr });
-  return { code, stdout: String(stdout.read() ?? ''), stderr: String(stderr.read() ?? '') };
-}
+const run = (args: string[], env: Record<string, string> = {}): Promise<Ran> => runInProcess(args, { env, serve: async ({ SHEAF_SERVER__PORT: port }) => Number(port ?? 7) });
 
 /** Answers as a server would that holds no document; `ingest` decides about ingests. */
 const server = (t: TestContext, ingest: Answer) => startFakeServer(t, (request) => (request.method === 'POST' && request.path.endsWith('/documents') ? ingest(request) : { json: { ok: true, matches: [] } }));
@@ -107,22 +101,23 @@ test('the key comes from the option, else from the environment', async (t) => {
   await run(['search', 'x', '--url', url], { SHEAF_API_KEY: 'from-env' });
   await run(['search', 'x', '--url', url, '--key', 'from-option'], { SHEAF_API_KEY: 'from-env' });
   await run(['search', 'x', '--url', url]);
-  assert.deepEqual(requests.map(({ headers }) => headers.authorization), ['Bearer from-env', 'Bearer from-option', undefined]);
+  const searches = requests.filter(({ path }) => path.endsWith('/search'));
+  assert.deepEqual(searches.map(({ headers }) => headers.authorization), ['Bearer from-env', 'Bearer from-option', undefined]);
 });
 
 test('the address comes from the option, else from the environment', async (t) => {
   const { url, requests } = await server(t, () => INGESTED);
   await run(['search', 'x'], { SHEAF_URL: url });
   await run(['search', 'x', '--url', url], { SHEAF_URL: 'http://127.0.0.1:1' });
-  assert.equal(requests.length, 2);
+  assert.equal(requests.filter(({ path }) => path.endsWith('/search')).length, 2);
 });
 
 test('search prints readable hits, or the answer as JSON', async (t) => {
   const answer = { ok: true, matches: [{ id: 'a.md::chunk_0', score: 0.5, text: 'Captain Nemo', meta: { path: 'sea/a.md' } }], mode: 'vector' };
   const { url, requests } = await startFakeServer(t, () => ({ json: answer }));
-  const shown = await run(['search', 'captain', '--url', url, '-k', '3', '--mode', 'hybrid']);
+  const shown = await run(['search', 'captain', '--url', url, '-k', '3', '--mode', 'hybrid', '--common']);
   assert.equal(shown.stdout, ' 1. 0.500  sea/a.md  chunk_0\n    Captain Nemo\n');
-  assert.deepEqual(JSON.parse(requests[0]!.body.toString()), { q: 'captain', k: 3, mode: 'hybrid', highlight: true });
+  assert.deepEqual(JSON.parse(requests[0]!.body.toString()), { q: 'captain', k: 3, mode: 'hybrid', include_common: true, highlight: true });
   const json = await run(['search', 'captain', '--url', url, '--json']);
   assert.deepEqual(JSON.parse(json.stdout), answer);
 });
@@ -160,6 +155,8 @@ test('what cannot be is refused with one line', async (t) => {
     [['ingest', empty, '--url', url, '--glob', '{a'], /bracket without its partner/],
     [['demo', join(empty, 'nope'), '--url', url], /There is no folder/],
     [['no-such-command'], /unknown command/],
+    [['check', empty], /is no data directory: it has no sheaf\.json\./],
+    [['repair', join(empty, 'nope')], /is no data directory/],
   ];
   for (const [args, message] of cases) {
     const { code, stderr } = await run(args);
@@ -199,6 +196,16 @@ test('a reader that closes the pipe is no failure', async (t) => {
   child.stdout.destroy();
   assert.equal(await ended.code, 0, ended.text);
   assert.equal(ended.text, '');
+});
+
+test('Ctrl-C ends a bench that waits for its schedule, with the figures so far and exit code 130', async (t) => {
+  const { url, requests } = await startFakeServer(t, () => ({ json: { ok: true, matches: [] } }));
+  const queries = join(folderWith({ 'q.txt': 'a' }), 'q.txt');
+  const { child, ended } = spawnCli(t, ['bench', '--url', url, '--queries', queries, '--rate', '0.1', '--seconds', '3600']);
+  while (requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  setTimeout(() => child.kill('SIGINT'), 100);
+  assert.equal(await ended.code, 130, ended.text);
+  assert.match(ended.text, /1 search in /);
 });
 
 test('Ctrl-C ends an ingest with a summary and exit code 130', async (t) => {

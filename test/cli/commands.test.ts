@@ -5,12 +5,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
+import { MAIN } from '../kit/process.js';
 import { startTestServer } from '../kit/server.js';
 import { tempDirectory } from '../kit/temp.js';
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const server = await startTestServer({ SHEAF_AUTH__MODE: 'static', SHEAF_AUTH__ADMIN_KEY: 'root' });
 const env = { PATH: process.env.PATH, SHEAF_URL: server.url, SHEAF_API_KEY: 'root' };
 const folder = tempDirectory();
@@ -62,6 +61,14 @@ test('a pattern takes what it matches, and --metadata is on every document', asy
   assert.match((await sheaf(['search', 'x', '-c', 'patterns', '--filter', 'lang=en'])).out, /x\.md/);
   assert.equal((await sheaf(['search', 'x', '-c', 'patterns', '--filter', 'lang=de'])).out, 'No hits.\n');
   assert.deepEqual([(await sheaf(['ingest', 'p/**/*.rst'])).code, (await sheaf(['ingest', 'none/*.md'])).code], [2, 2]);
+});
+
+test('what is not there is said to be so where nothing was found', async () => {
+  for (const args of [['search', 'x', '-c', 'nowhere'], ['docs', '-c', 'nowhere']]) {
+    const { code, err } = await sheaf(args);
+    assert.deepEqual([code, /^There is no collection default\/nowhere: .*sheaf collections lists what there is\.$/m.test(err)], [0, true], err);
+  }
+  assert.equal((await sheaf(['search', 'x', '-c', 'patterns', '--filter', 'lang=de'])).err, '');
 });
 
 test('standard input is a document, or NDJSON of any length', async () => {

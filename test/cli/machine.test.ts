@@ -1,18 +1,17 @@
-// The commands about this machine: a configuration file that the server takes, findings, completion in real shells, and a progress bar
+// The commands about this machine: a configuration file that the server takes, findings, and a progress bar
 // on a real terminal.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
 import { CONFIG_KEYS } from '../../src/config-keys.js';
 import { readConfig } from '../../src/config.js';
 import { startFakeServer } from '../kit/fake-server.js';
+import { MAIN } from '../kit/process.js';
 import { tempDirectory } from '../kit/temp.js';
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const folder = tempDirectory();
 
 function sheaf(args: string[], env: Record<string, string> = {}): { code: number | null; out: string; err: string } {
@@ -67,44 +66,6 @@ test('doctor knows a port that another program has', async (t) => {
   let out = '';
   child.stdout.on('data', (piece: Buffer) => (out += piece.toString()));
   assert.deepEqual([(await once(child, 'close'))[0], /^fail {2}port .*taken by another program/m.test(out)], [1, true], out);
-});
-
-const CASES: [string, string[]][] = [
-  ['sheaf col', ['collections']],
-  ['sheaf collections re', ['rename']],
-  ['sheaf search --mode h', ['hybrid']],
-  ['sheaf search -c notes --expl', ['--explain']],
-  ['sheaf reindex start --co', ['--collection', '--compact']],
-];
-
-test('bash completes commands, options and values', { skip: !has('bash') && 'there is no bash' }, () => {
-  writeFileSync(join(folder, 'sheaf.bash'), sheaf(['completion', 'bash']).out);
-  for (const [typed, wanted] of CASES) {
-    const words = typed.split(' ');
-    const script = `source sheaf.bash; COMP_WORDS=(${words.join(' ')}); COMP_CWORD=${words.length - 1}; _sheaf; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const { stdout, stderr } = spawnSync('bash', ['-c', script], { cwd: folder, encoding: 'utf8' });
-    assert.deepEqual(stdout.trim().split('\n'), wanted, `${typed}: ${stderr}`);
-  }
-});
-
-test('zsh takes its script, and offers the same', { skip: !has('zsh') && 'there is no zsh' }, () => {
-  writeFileSync(join(folder, 'sheaf.zsh'), sheaf(['completion', 'zsh']).out);
-  for (const [typed, wanted] of CASES) {
-    const words = typed.split(' ');
-    // What the shell's own functions would be told, printed.
-    const stubs = 'compdef() { }; compadd() { shift; print -l -- "$@" }; _describe() { print -l -- "${(P)2[@]%%:*}" }; _files() { }';
-    const { stdout, stderr } = spawnSync('zsh', ['-fc', `${stubs}; source ./sheaf.zsh; words=(${words.join(' ')}); CURRENT=${words.length}; _sheaf`], { cwd: folder, encoding: 'utf8' });
-    const offered = stdout.trim().split('\n').filter((word) => word.startsWith(words.at(-1) as string));
-    assert.deepEqual(offered, wanted, `${typed}: ${stderr}`);
-  }
-});
-
-test('fish completes commands, options and values', { skip: !has('fish') && 'there is no fish' }, () => {
-  writeFileSync(join(folder, 'sheaf.fish'), sheaf(['completion', 'fish']).out);
-  for (const [typed, wanted] of CASES) {
-    const { stdout, stderr } = spawnSync('fish', ['--no-config', '-c', `source sheaf.fish; complete -C '${typed}'`], { cwd: folder, encoding: 'utf8', env: { ...process.env, HOME: folder } });
-    assert.deepEqual(stdout.trim().split('\n').map((line) => line.split('\t')[0]).sort(), wanted, `${typed}: ${stderr}`);
-  }
 });
 
 test('on a terminal an ingest has a bar with rate and time left, and hits are emphasized', { skip: !has('script') && 'there is no script(1)' }, async (t) => {

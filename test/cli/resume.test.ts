@@ -4,12 +4,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { after, test } from 'node:test';
-import { spawnServe, untilReady } from '../kit/process.js';
+import { MAIN, startServe } from '../kit/process.js';
 import { tempDirectory } from '../kit/temp.js';
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const DOCUMENTS = 40_000;
 const folder = tempDirectory();
 const file = join(folder, 'many.ndjson');
@@ -27,16 +25,15 @@ const countAt = async (url: string): Promise<number> => ((await (await fetch(`${
 
 test('after kill -9 of the server --resume sends the rest, and nothing twice', async () => {
   const dataDir = join(folder, 'data');
-  const first = spawnServe({ SHEAF_DATA_DIR: dataDir });
-  const url = await untilReady(first);
+  const first = await startServe({ SHEAF_DATA_DIR: dataDir });
+  const { url } = first;
   const { ended } = ingest(url);
   while ((await countAt(url)) < DOCUMENTS / 20) await new Promise((resolve) => setTimeout(resolve, 5));
   first.child.kill('SIGKILL');
   const broken = await ended;
   assert.equal(broken.code, 3, broken.output);
   assert.match(broken.output, /sheaf: No answer from .*documents ingested before; the same command with --resume goes on behind them/);
-  const second = spawnServe({ SHEAF_DATA_DIR: dataDir });
-  const again = await untilReady(second);
+  const { url: again } = await startServe({ SHEAF_DATA_DIR: dataDir });
   const stored = await countAt(again);
   assert.ok(stored > 0 && stored < DOCUMENTS, `${stored} of ${DOCUMENTS} were stored before the kill`);
   const { code, output } = await ingest(again, '--resume').ended;

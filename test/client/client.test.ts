@@ -191,6 +191,21 @@ test('a success that is not JSON is an error too', async (t) => {
   await assert.rejects(new SheafClient({ url }).health(), { name: 'SheafError', code: 'http_error' });
 });
 
+test('an upload is answered by Sheaf, or it is an error like others', async (t) => {
+  const { url } = await startFakeServer(t, () => ({ text: '<html>' }));
+  await assert.rejects(new SheafClient({ url }).archives.restore(new Blob(['PK'])), { name: 'SheafError', code: 'http_error', message: /another program/ });
+});
+
+test('a download that breaks is SheafUnreachable, in its refusal too; one that is ended by its caller is not', async (t) => {
+  const { url } = await startFakeServer(t, ({ path }) => (path.includes('refused') ? 'break refusal' : 'break off'));
+  const client = new SheafClient({ url });
+  await assert.rejects(client.archives.dumpCollection('acme', 'refused'), { name: 'SheafUnreachable' });
+  const { bytes } = await client.archives.dumpCollection('acme', 'docs');
+  await assert.rejects(new Response(bytes).text(), { name: 'SheafUnreachable' });
+  const ended = await client.archives.dumpCollection('acme', 'docs', { signal: AbortSignal.timeout(0) }).catch((error: unknown) => error);
+  assert.equal((ended as Error).name, 'TimeoutError');
+});
+
 test('refusals are tried again, with the whole body', async (t) => {
   let calls = 0;
   const { url, requests } = await startFakeServer(t, () => (++calls <= 2 ? REFUSED : { status: 201, json: { ok: true, chunks: 1 } }));

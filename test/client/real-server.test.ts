@@ -106,5 +106,6 @@ test('reindex jobs: started, seen, listed, controlled', async () => {
   const { job_id } = await client.reindex.start('acme', 'many', { compact: true });
   while (!['succeeded', 'failed'].includes((await client.reindex.get('acme', 'many', job_id)).status)) await new Promise((resolve) => setTimeout(resolve, 20));
   assert.deepEqual((await client.reindex.list('acme', 'many')).jobs.map(({ job_id: id, status }) => [id, status]), [[job_id, 'succeeded']]);
+  assert.ok((await client.reindex.listAll()).jobs.some(({ job_id: id }) => id === job_id));
   for (const change of [client.reindex.pause(job_id), client.reindex.resume(job_id), client.reindex.cancel('acme', 'many', job_id), client.reindex.rollBack('acme', 'many')]) await assert.rejects(change, SheafConflict);
 });

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refOf } from '../../src/service/catalog.js';
-import type { CollectionName, Tenant } from '../../src/contract/ids.js';
-import { BASE, ingest, jobUntil, start, startReindexServer, status, textOf, versions } from '../kit/reindex.js';
+import { asCollectionName, asTenant, type CollectionName, type Tenant } from '../../src/contract/ids.js';
+import { download, upload } from '../kit/archives.js';
+import { BASE, found, ingest, jobUntil, start, startReindexServer, status, textOf, versions } from '../kit/reindex.js';
 import { startTestServer, type TestServer } from '../kit/server.js';
 
 /** Enough for a graph in one shard. */
@@ -66,16 +67,35 @@ test('documents that are put without a pause while spaces are switched: every on
 
 test('searches of the log that an archive brings along stand beside those that were there, each once', async (t) => {
   const { server } = await startReindexServer(t);
-  const { call, url } = server;
+  const { call } = server;
   await ingest(server, 5);
   await call('POST', `${BASE}/search`, { q: 'before the archive' });
-  const archive = new Uint8Array(await (await fetch(`${url}${BASE}/archive`)).arrayBuffer());
+  const { bytes: archive } = await download(server, `${BASE}/archive`);
   await call('POST', `${BASE}/search`, { q: 'after the archive' });
   for (let round = 0; round < 2; round++) {
-    const form = new FormData();
-    form.set('file', new Blob([archive]), 'archive.zip');
-    assert.equal((await call('PUT', `${BASE}/archive`, form)).status, 200);
+    assert.equal((await upload(server, 'PUT', `${BASE}/archive`, archive)).status, 200);
     const { json } = await call('GET', `${BASE}/queries`);
     assert.deepEqual(json.queries.map(({ query_text }: { query_text: string }) => query_text), ['after the archive', 'before the archive']);
   }
+});
+
+test('a write that an archive holds at the gate while a job begins and ends is in what has the name then', async (t) => {
+  const { server } = await startReindexServer(t);
+  const { call, context } = server;
+  await ingest(server, 3);
+  const { id } = context.catalog.get(asTenant('acme'), asCollectionName('docs'));
+  let release = (): void => {};
+  const holding = context.shards.gate.hold(id, () => new Promise<void>((resolve) => (release = resolve)));
+  const writing = call('POST', `${BASE}/documents`, { docid: 'd1', text: textOf(1, 2) });
+  // It has come to the gate by then, and knows of no job.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const { json: job } = await start(server, { compact: true });
+  // Time for a job that would not wait for it.
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  release();
+  await holding;
+  assert.equal((await writing).status, 201);
+  await jobUntil(server, job.job_id, status('succeeded'));
+  assert.equal((await call('GET', `${BASE}/documents/d1`)).json.version, 2);
+  assert.equal((await found(server, textOf(1, 2)))[0], 'd1::chunk_0');
 });

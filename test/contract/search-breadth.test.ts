@@ -1,6 +1,7 @@
 // `ef` and `exact` over a real socket: what they find in a collection that has a graph, what is refused, the query log and a replay.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { cosine } from '../../load/kit/cosine.js';
 import { createPrng } from '../../src/base/prng.js';
 import { startTestServer, type Answer } from '../kit/server.js';
 
@@ -15,7 +16,6 @@ const prng = createPrng(SEED);
 const vector = (): number[] => Array.from({ length: DIM }, () => Math.fround(prng.next() - 0.5));
 const rows = Array.from({ length: ROWS }, vector);
 const queries = Array.from({ length: QUERIES }, vector);
-const cosine = (a: readonly number[], b: readonly number[]): number => a.reduce((sum, value, i) => sum + value * b[i]!, 0) / Math.hypot(...a) / Math.hypot(...b);
 const nearest = queries.map((query) => rows.map((row) => cosine(query, row)).reduce((best, score, i, all) => (score > all[best]! ? i : best), 0));
 
 const { call } = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '1' });

@@ -74,8 +74,16 @@ test('relevance: between 0 and 1, the same whatever the mode, higher for what fi
 });
 
 test('a search by vector tells a relevance by it alone, and shows no passage', async () => {
-  const { json } = await server.call('POST', `${PATH}/search`, { v: Array.from({ length: BUILTIN.space.dim }, (_, i) => Math.sin(i)), relevance: true, highlight: true, explain: true });
-  for (const hit of json.matches) assert.deepEqual([typeof hit.relevance, 'highlight' in hit, Object.keys(hit.explain)], ['number', false, ['vector', 'fused', ...(hit.explain.priority ? ['priority'] : []), 'score']]);
+  const v = Array.from({ length: BUILTIN.space.dim }, (_, i) => Math.sin(i));
+  for (const hit of await hits({ q: undefined, v, relevance: true, highlight: true, explain: true })) assert.deepEqual([typeof hit.relevance, 'highlight' in hit, Object.keys(hit.explain)], ['number', false, ['vector', 'fused', ...(hit.explain.priority ? ['priority'] : []), 'score']]);
+});
+
+test('the only chunk of a collection is as relevant as it is near', async () => {
+  await server.call('POST', '/v1/collections/acme/one', { embedder_type: 'identity', embedder_config: { dim: 2 } });
+  await server.call('POST', '/v1/collections/acme/one/documents', { docid: 'A', vector: [1, 0] });
+  const relevanceTo = async (v: number[]): Promise<number> => (await server.call('POST', '/v1/collections/acme/one/search', { v, relevance: true })).json.matches[0].relevance;
+  assert.ok((await relevanceTo([2, 0])) > 0.9);
+  assert.ok((await relevanceTo([0, 1])) < 0.1);
 });
 
 for (const mode of ['vector', 'boost', 'hybrid']) {

@@ -14,7 +14,7 @@ const search = async (body: object, where = path): Promise<Hit[]> => (await call
 const close = (actual: number, expected: number): void => assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`);
 
 test('the documents are stored', async () => {
-  for (const [docid, text] of Object.entries(TEXTS)) await call('POST', `${path}/documents`, { docid, text });
+  for (const [docid, text] of Object.entries(TEXTS)) assert.equal((await call('POST', `${path}/documents`, { docid, text })).status, 201);
 });
 
 test('boost: cosine plus a tenth of the share of tokens', async () => {

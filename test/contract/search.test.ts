@@ -2,6 +2,7 @@
 // files of their own beside this one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { cosine } from '../../load/kit/cosine.js';
 import { createPrng } from '../../src/base/prng.js';
 import { startTestServer } from '../kit/server.js';
 
@@ -39,9 +40,7 @@ test('vectors: exact cosine order, whatever the shard', async () => {
   const rows = Array.from({ length: 60 }, (_, i) => ({ docid: `D${i}`, vector: Array.from({ length: dim }, () => prng.normal()) }));
   await Promise.all(rows.map((row) => call('POST', `${path}/documents`, row)));
   const v = Array.from({ length: dim }, () => prng.normal());
-  const norm = (x: number[]): number => Math.hypot(...x);
-  const cosine = (x: number[]): number => x.reduce((sum, value, i) => sum + value * (v[i] as number), 0) / norm(x) / norm(v);
-  const expected = rows.map(({ docid, vector }) => ({ docid, score: cosine(vector) })).sort((a, b) => b.score - a.score);
+  const expected = rows.map(({ docid, vector }) => ({ docid, score: cosine(vector, v) })).sort((a, b) => b.score - a.score);
   const { json } = await call('POST', `${path}/search`, { v, k: 60 });
   assert.deepEqual(json.matches.map(({ meta }: any) => meta.docid), expected.map(({ docid }) => docid));
   json.matches.forEach(({ score }: any, i: number) => assert.ok(Math.abs(score - (expected[i]?.score ?? 9)) < 1e-4));

@@ -1,7 +1,7 @@
 // What scripts/deploy has, as far as it can be checked without installing it: the rules by promtool, the unit by systemd, the rest
 // against the project that it is for.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -61,8 +61,7 @@ test('the Dockerfile copies what there is, runs what the build makes, and sets k
 test('the health check of the image tells a server that is ready from one that is not there', async () => {
   const server = await startTestServer();
   const [, , ...check] = JSON.parse(/^HEALTHCHECK .* CMD (\[.+\])$/m.exec(read('Dockerfile'))?.[1] as string) as string[];
-  const exit = async (port: number): Promise<number | null> => {
-    const { spawn } = await import('node:child_process');
+  const exit = (port: number): Promise<number | null> => {
     const child = spawn(process.execPath, ['-e', (check[0] as string).replace('8080', String(port))]);
     return new Promise((resolve) => child.once('exit', resolve));
   };

@@ -28,7 +28,7 @@ function work(t: TestContext, { call }: TestServer): void {
       for (const name of ['docs', 'far']) {
         await call('POST', `/v1/collections/acme/${name}/documents`, { docid: `d${n % 20}`, text: `document ${n} about wind and waves` });
         await call('POST', `/v1/collections/acme/${name}/documents:batch`, { documents: [{ docid: `b${n % 20}`, text: `batch ${n}` }] });
-        await call('POST', `/v1/collections/acme/${name}/search`, { q: 'wind and waves', k: 20, mode: n % 2 ? 'hybrid' : 'vector' });
+        await call('POST', `/v1/collections/acme/${name}/search`, { q: 'wind and waves', k: 100, mode: n % 2 ? 'hybrid' : 'vector' });
       }
       await call('GET', `${docs}/documents/none`);
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -41,7 +41,12 @@ function work(t: TestContext, { call }: TestServer): void {
 
 test('Prometheus scrapes, evaluates and finds what the dashboard asks for', { skip: PROMETHEUS === undefined && 'no Prometheus here: apt-get install prometheus' }, async (t) => {
   const server = await startServer(t);
-  for (const [name, embedder] of [['docs', 'builtin'], ['far', 'far']] as const) assert.equal((await server.call('POST', `/v1/collections/acme/${name}`, { embedder })).status, 201, name);
+  for (const [name, embedder] of [['docs', 'builtin'], ['far', 'far']] as const) {
+    assert.equal((await server.call('POST', `/v1/collections/acme/${name}`, { embedder })).status, 201, name);
+    // Enough of them that one check of a search tells its recall: on a busy machine there are few.
+    const documents = Array.from({ length: 60 }, (_, n) => ({ docid: `s${n}`, text: `wind, waves and number ${n}` }));
+    assert.equal((await server.call('POST', `/v1/collections/acme/${name}/documents:batch`, { documents })).json.succeeded, 60, name);
+  }
   const prometheus = await startPrometheus(t, { port: server.port, adminKey: KEY }, SCRAPE_MS);
   work(t, server);
 
@@ -66,7 +71,8 @@ test('Prometheus scrapes, evaluates and finds what the dashboard asks for', { sk
   await t.test('every query of the dashboard has data', async () => {
     const queries = dashboardQueries('10s');
     assert.ok(queries.length > 30);
-    await until(async () => (await prometheus.query('sheaf_recall_at_k and rate(sheaf_searches_total[10s]) > 0 or sheaf_recall_at_k')).length > 0, 'recall is not measured');
+    // So few chunks are scanned exactly; writes may come between a search and its check.
+    await until(async () => (await prometheus.query('sheaf_recall_at_k > 0.5')).length > 0, 'no recall of more than a half is measured');
     for (const { panel, expression } of queries) await until(async () => (await prometheus.query(expression)).length > 0, `panel ${panel} has no data: ${expression}`);
   });
 

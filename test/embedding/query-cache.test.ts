@@ -1,6 +1,7 @@
 // The cache of query vectors: against a naive twin that keeps a list, and what those share who ask for the same text at a time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Leaving } from '../../src/base/departure.js';
 import { createPrng } from '../../src/base/prng.js';
 import { CACHED_QUERY_CHARACTERS_MAX } from '../../src/contract/limits.js';
 import { entryBytes, QueryCache, type AskedText, type Embed } from '../../src/embedding/query-cache.js';
@@ -10,7 +11,7 @@ const vectorOf = (n: number, dim = 4): Float32Array => new Float32Array(dim).fil
 const AMPLE = 2 ** 20;
 
 /** An embedder that answers when it is told to. */
-function held(): { embed: Embed; calls: { answer: (vector: Float32Array) => void; fail: (error: Error) => void; signal: AbortSignal | undefined }[] } {
+function held(): { embed: Embed; calls: { answer: (vector: Float32Array) => void; fail: (error: Error) => void; signal: Leaving | undefined }[] } {
   const calls: ReturnType<typeof held>['calls'] = [];
   return { calls, embed: (signal) => new Promise((answer, fail) => calls.push({ answer, fail, signal })) };
 }

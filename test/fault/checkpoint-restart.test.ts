@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { cosine } from '../../load/kit/cosine.js';
 import { createPrng, type Prng } from '../../src/base/prng.js';
 import { spawnServe, untilReady, type ServeProcess } from '../kit/process.js';
 import { tempDirectory } from '../kit/temp.js';
@@ -69,11 +70,6 @@ class Life {
       assert.equal(found.matches.length, 10);
     }
   }
-}
-
-function cosine(a: number[], b: number[]): number {
-  const dot = (x: number[], y: number[]): number => x.reduce((sum, value, i) => sum + value * (y[i] as number), 0);
-  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 }
 
 function start(dataDir: string): ServeProcess {

@@ -5,19 +5,12 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { manifestOf } from '../kit/archives.js';
+import { download, manifestOf } from '../kit/archives.js';
 import { ask, DOCS, killed, skip, startOverFaults, type Run } from '../kit/faulty-server.js';
-import { startOpenAiServer, type EmbeddingsRequest } from '../kit/openai-server.js';
-import { spawnServe, untilReady, type ServeProcess } from '../kit/process.js';
-import { FAR_DIM, Gate, held } from '../kit/reindex.js';
+import { startServe } from '../kit/process.js';
+import { held, startFar, type Far } from '../kit/reindex.js';
+import { fileForm } from '../kit/server.js';
 import { tempDirectory } from '../kit/temp.js';
-
-type Server = ServeProcess & { url: string };
-
-async function startServe(env: Record<string, string>): Promise<Server> {
-  const serve = spawnServe({ SHEAF_STORAGE__PARTITIONS: '2', ...env });
-  return { ...serve, url: await untilReady(serve) };
-}
 
 const textOf = (version: number): string => `in version ${version} `.repeat(200);
 
@@ -68,19 +61,10 @@ test('a kill before the commit of a replacement: the document is there whole, in
   await killed(again);
 });
 
-interface Remote {
-  env: Record<string, string>;
-  gate: Gate;
-  calls: EmbeddingsRequest[];
-}
-
 /** Settings of a server whose embedder is an endpoint that counts, and can be held up. */
-async function remote(t: TestContext): Promise<Remote> {
-  const gate = new Gate();
-  t.after(() => gate.open());
-  const { url, calls } = await startOpenAiServer(t, { dim: FAR_DIM, fail: async () => void (await gate.pass()) });
-  const instances = [{ key: 'far', type: 'openai', url, model: 'm', dim: FAR_DIM, retries: 0 }];
-  return { gate, calls, env: { SHEAF_DATA_DIR: join(tempDirectory(), 'data'), SHEAF_EMBEDDER__INSTANCES: JSON.stringify(instances), SHEAF_EMBEDDER__DEFAULT: 'far' } };
+async function remote(t: TestContext): Promise<Far> {
+  const { env, ...far } = await startFar(t);
+  return { ...far, env: { ...env, SHEAF_DATA_DIR: join(tempDirectory(), 'data'), SHEAF_EMBEDDER__DEFAULT: 'far' } };
 }
 
 test('a replacement that is killed while it is embedded: the document is there whole, in its old version', async (t) => {
@@ -132,10 +116,9 @@ test('versions go on: after kill -9, a new name, a reindex and an archive', asyn
   const { json: job } = await ask(server, 'POST', `${base}/reindex`, { embedder_type: 'builtin' });
   for (let status = ''; status !== 'succeeded'; await sleep(20)) ({ status } = (await ask(server, 'GET', `/v1/admin/reindex/${job.job_id}`)).json);
   await again();
-  const form = new FormData();
-  form.set('file', await (await fetch(`${server.url}${base}/archive`)).blob(), 'archive.zip');
+  const { bytes } = await download(server, `${base}/archive`);
   assert.equal((await ask(server, 'DELETE', base)).status, 200);
-  assert.equal((await ask(server, 'POST', `${base}/archive`, form)).status, 200);
+  assert.equal((await ask(server, 'POST', `${base}/archive`, fileForm('archive.zip', bytes))).status, 200);
   await again();
   await killed(server);
 });

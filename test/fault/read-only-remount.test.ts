@@ -6,7 +6,8 @@ import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { ask, DOCS, docids, killed, put, statusOf } from '../kit/faulty-server.js';
-import { spawnServe, untilReady, type ServeProcess } from '../kit/process.js';
+import { startServe } from '../kit/process.js';
+import { fileForm } from '../kit/server.js';
 import { tempDirectory } from '../kit/temp.js';
 
 const BYTES = 256 * 2 ** 20;
@@ -50,10 +51,7 @@ class Disk {
   }
 }
 
-async function start(dataDir: string): Promise<ServeProcess & { url: string }> {
-  const serve = spawnServe({ SHEAF_DATA_DIR: dataDir, SHEAF_STORAGE__PARTITIONS: '2' });
-  return { ...serve, url: await untilReady(serve) };
-}
+const start = (dataDir: string): ReturnType<typeof startServe> => startServe({ SHEAF_DATA_DIR: dataDir });
 
 test('a real remount: writes are refused with storage_failed, reads go on, and what was acknowledged is there when the disk is mended', async (t: TestContext) => {
   const disk = new Disk();
@@ -65,9 +63,7 @@ test('a real remount: writes are refused with storage_failed, reads go on, and w
   disk.turnReadOnly();
   for (const docid of ['D', 'E', 'A']) assert.deepEqual(await put(server, docid), { status: 503, code: 'storage_failed' });
   assert.deepEqual([await statusOf(server, `${DOCS}/documents/A`), await statusOf(server, `${DOCS}/search?q=text`), await statusOf(server, '/health/live')], [200, 200, 200]);
-  const form = new FormData();
-  form.set('file', new Blob(['PK']), 'archive.zip');
-  assert.deepEqual(await ask(server, 'POST', '/v1/collections/acme/other/archive', form).then(({ status, json }) => [status, json.code]), [503, 'storage_failed']);
+  assert.deepEqual(await ask(server, 'POST', '/v1/collections/acme/other/archive', fileForm('archive.zip', 'PK')).then(({ status, json }) => [status, json.code]), [503, 'storage_failed']);
   await killed(server);
   assert.ok(disk.unmount() && disk.mend());
   assert.ok(disk.mount());

@@ -2,10 +2,11 @@
 // Nothing acknowledged is lost, nothing is in one space alone, and the job goes on by itself.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createPrng } from '../../src/base/prng.js';
-import { FAR_DIM, Gate, held } from '../kit/reindex.js';
-import { startOpenAiServer } from '../kit/openai-server.js';
-import { spawnServe, untilReady, type ServeProcess } from '../kit/process.js';
+import { ask, type Told } from '../kit/faulty-server.js';
+import { startServe, type ServeProcess } from '../kit/process.js';
+import { FAR_DIM, held, startFar, type Far } from '../kit/reindex.js';
 import { tempDirectory } from '../kit/temp.js';
 
 const BASE = '/v1/collections/acme/docs';
@@ -17,21 +18,15 @@ const PADDING = 'and so on '.repeat(80);
 
 interface Process {
   serve: ServeProcess;
-  call: (method: string, path: string, body?: unknown) => Promise<{ status: number; json: Record<string, any> }>;
+  call: (method: string, path: string, body?: unknown) => Promise<Told>;
 }
 
 async function startProcess(env: Record<string, string>): Promise<Process> {
-  const serve = spawnServe(env);
-  const url = await untilReady(serve);
-  const call: Process['call'] = async (method, path, body) => {
-    const response = await fetch(`${url}${path}`, { method, ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }) });
-    return { status: response.status, json: (await response.json()) as Record<string, any> };
-  };
+  const serve = await startServe(env);
+  const call: Process['call'] = (method, path, body) => ask(serve, method, path, body);
   for (let tries = 0; tries < 1500 && (await call('GET', '/health/ready')).status !== 200; tries++) await sleep(20);
   return { serve, call };
 }
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** What is acknowledged: text and version of each document; null for one that is gone. What was under way at a kill may be either. */
 class Model {
@@ -67,11 +62,9 @@ class Model {
 test('a job that is killed again and again ends, and every acknowledged write is in the new space', async (t) => {
   // So many calls are answered in a life of the server; it is killed while another one waits.
   let budget = 2;
-  const gate = new Gate();
-  t.after(() => gate.open());
-  const endpoint = await startOpenAiServer(t, { dim: FAR_DIM, fail: async () => void (budget-- > 0 || (await gate.pass())) });
-  const instances = [{ key: 'far', type: 'openai', url: endpoint.url, model: 'm', dim: FAR_DIM, retries: 0 }];
-  const env = { SHEAF_DATA_DIR: tempDirectory(), SHEAF_STORAGE__PARTITIONS: '2', SHEAF_EMBEDDER__INSTANCES: JSON.stringify(instances) };
+  const far: Far = await startFar(t, { fail: async () => void (budget-- > 0 || (await far.gate.pass())) });
+  const { gate } = far;
+  const env = { ...far.env, SHEAF_DATA_DIR: tempDirectory() };
   const prng = createPrng(SEED);
   const model = new Model();
   gate.close();
@@ -83,7 +76,7 @@ test('a job that is killed again and again ends, and every acknowledged write is
   for (let kill = 0; kill < KILLS; kill++) {
     const writing = (async () => {
       for (let n = 0; n < 40; n++) await model.write(server, `d${prng.int(DOCUMENTS)}`, prng.int(4) === 0 ? null : `changed ${kill} ${n}`);
-    })().catch(() => undefined);
+    })().catch((error: unknown) => assert.ok(!(error instanceof assert.AssertionError), String(error)));
     await held(gate);
     server.serve.child.kill('SIGKILL');
     await Promise.all([writing, server.serve.ended]);

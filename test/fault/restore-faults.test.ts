@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault, FaultKind } from '../../load/kit/fault/faults.js';
 import { ask, DOCS, docids, killed, put, skip, startOverFaults, statusOf, type Run, type Told } from '../kit/faulty-server.js';
+import { fileForm } from '../kit/server.js';
 
 const DOCUMENTS = 300;
 /** Of the folder of uploads: not of the system's temporary one, which is above it. */
@@ -23,11 +24,7 @@ async function prepared(): Promise<{ run: Run; archive: Uint8Array }> {
   return { run, archive };
 }
 
-function restored(run: Run, archive: Uint8Array): Promise<Told> {
-  const form = new FormData();
-  form.set('file', new Blob([archive as BlobPart]), 'archive.zip');
-  return ask(run, 'PUT', `${DOCS}/archive`, form);
-}
+const restored = (run: Run, archive: Uint8Array): Promise<Told> => ask(run, 'PUT', `${DOCS}/archive`, fileForm('archive.zip', archive));
 
 async function assertUnchanged(run: Run): Promise<void> {
   assert.deepEqual(await docids(run), ['A', 'B']);
@@ -76,10 +73,57 @@ for (const [name, kind, fault, code] of CASES) {
 test('I/O error on reading an uploaded archive: it is not told to be the fault of the archive, and nothing is changed', { skip }, async () => {
   const { run, archive } = await prepared();
   run.faults.set('read', { name: UPLOADS, error: 'EIO', skip: 3 });
-  const { status } = await restored(run, archive);
-  assert.ok(run.faults.fired('read') > 0 && status >= 500, `${status}`);
+  const { status, json } = await restored(run, archive);
+  assert.ok(run.faults.fired('read') > 0);
+  assert.deepEqual([status, json.code], [503, 'storage_failed'], JSON.stringify(json));
   await assertUnchanged(run);
   run.faults.clear('read');
   await untilRestored(run, archive);
+  await killed(run);
+});
+
+test('short reads of an uploaded archive: it is read whole, in pieces', { skip }, async () => {
+  const { run, archive } = await prepared();
+  run.faults.set('read', { name: UPLOADS, bytes: 1000 });
+  const { status, json } = await restored(run, archive);
+  assert.ok(run.faults.fired('read') > 1);
+  assert.equal(status, 200, JSON.stringify(json));
+  assert.equal((await docids(run)).length, DOCUMENTS);
+  await killed(run);
+});
+
+test('a kill between the switch of a restore and its logged searches: they come at the next start', { skip }, async () => {
+  const source = await startOverFaults();
+  assert.equal((await put(source, 'OLD')).status, 201);
+  for (const q of ['one', 'two', 'three']) assert.equal((await ask(source, 'GET', `${DOCS}/search?q=${q}`)).status, 200);
+  const archive = new Uint8Array(await (await fetch(`${source.url}${DOCS}/archive`)).arrayBuffer());
+  await killed(source);
+  const run = await startOverFaults();
+  assert.equal((await put(run, 'NEW')).status, 201);
+  // Two of the commit that holds them, then the first of the one that releases them.
+  run.faults.set('sync', { name: 'query-log', dies: true, skip: 2 });
+  await assert.rejects(restored(run, archive));
+  await run.ended;
+  const next = await startOverFaults({ dataDir: run.dataDir });
+  assert.deepEqual(await docids(next), ['OLD']);
+  let found: unknown[] = [];
+  for (let tries = 0; tries < 100 && found.length < 3; tries++, await sleep(50)) found = (await ask(next, 'GET', `${DOCS}/queries`)).json.queries;
+  assert.deepEqual(found.map((query) => (query as { query_text: string }).query_text).sort(), ['one', 'three', 'two']);
+  await killed(next);
+});
+
+test('I/O error on reading an uploaded document: it is not told to be the fault of the file', { skip }, async () => {
+  const run = await startOverFaults();
+  const form = (): FormData => {
+    const fields = new FormData();
+    fields.set('file', new Blob(['what is in the document '.repeat(100_000)]), 'long.txt');
+    return fields;
+  };
+  run.faults.set('read', { name: UPLOADS, error: 'EIO' });
+  const { status, json } = await ask(run, 'POST', `${DOCS}/documents`, form());
+  assert.ok(run.faults.fired('read') > 0);
+  assert.deepEqual([status, json.code], [503, 'storage_failed'], JSON.stringify(json));
+  run.faults.clear('read');
+  assert.equal((await ask(run, 'POST', `${DOCS}/documents`, form())).status, 201);
   await killed(run);
 });

@@ -5,23 +5,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { SheafClient } from '../../src/client/client.js';
 import { createPrng } from '../../src/base/prng.js';
-import { spawnServe, untilReady } from '../kit/process.js';
+import { startServe } from '../kit/process.js';
 import { tempDirectory } from '../kit/temp.js';
 
 const DOCUMENTS = 1500;
 const DIM = 64;
 const CYCLES = 5;
 const dataDir = tempDirectory();
-const env = { SHEAF_DATA_DIR: dataDir, SHEAF_STORAGE__PARTITIONS: '2' };
+const env = { SHEAF_DATA_DIR: dataDir };
 
 async function start(): Promise<{ client: SheafClient; kill: () => Promise<void>; output: () => string }> {
-  const server = spawnServe(env);
-  const url = await untilReady(server);
+  const server = await startServe(env);
   const kill = async (): Promise<void> => {
     server.child.kill('SIGKILL');
     await once(server.child, 'close');
   };
-  return { client: new SheafClient({ url, retriesMax: 0 }), kill, output: server.output };
+  return { client: new SheafClient({ url: server.url, retriesMax: 0 }), kill, output: server.output };
 }
 
 const vectorOf = (n: number): number[] => Array.from({ length: DIM }, (_, i) => Math.sin(n * 7 + i) + 2);

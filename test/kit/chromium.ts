@@ -17,6 +17,8 @@ export interface Page {
   evaluate(expression: string): Promise<unknown>;
   /** Waits until the expression is true in the page. */
   until(expression: string): Promise<void>;
+  /** Resolves when the page has loaded again. */
+  reload(): Promise<void>;
   /** A command of the debugging protocol, to the page. */
   send(method: string, params?: object): Promise<Record<string, any>>;
   /** Called with each event of the protocol from now on. */
@@ -64,7 +66,12 @@ export async function openPage(t: Ender, url: string, prepare?: (send: Page['sen
     }
     throw new Error(`never true in the page: ${expression}\n${complaints.join('\n')}`);
   };
-  return { requests, complaints, evaluate, until, send: inPage, hear: (listener) => listeners.push(listener) };
+  const reload = async (): Promise<void> => {
+    const loaded = new Promise<void>((resolve) => listeners.push((method) => void (method === 'Page.loadEventFired' && resolve())));
+    await inPage('Page.reload');
+    await loaded;
+  };
+  return { requests, complaints, evaluate, until, reload, send: inPage, hear: (listener) => listeners.push(listener) };
 }
 
 /** The protocol over a pipe: JSON messages that end in a zero byte, written to descriptor 3 and read from 4. */

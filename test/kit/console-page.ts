@@ -14,6 +14,8 @@ export interface ConsolePage extends Page {
   click(selector: string, text?: string): Promise<void>;
   /** Fills a field as typing would. */
   fill(selector: string, value: string): Promise<void>;
+  /** Chooses of a list by value. */
+  choose(selector: string, value: string): Promise<void>;
   /** Presses a key: `/`, `Enter`, `Escape`. */
   press(key: string): Promise<void>;
   /** Writes a PNG to a folder below the system's temporary one, and gives its path. */
@@ -24,7 +26,7 @@ export interface ConsolePage extends Page {
   violations(): Promise<string[]>;
 }
 
-export const SHOTS = join(tmpdir(), 'sheaf-console');
+const SHOTS = join(tmpdir(), 'sheaf-console');
 
 const CODES: Readonly<Record<string, { code: string; keyCode: number; text?: string }>> = {
   ArrowRight: { code: 'ArrowRight', keyCode: 39 },
@@ -50,6 +52,10 @@ export async function openConsole(t: Ender, url: string): Promise<ConsolePage> {
     async fill(selector, value) {
       await shows(selector);
       await page.evaluate(`(() => { const field = document.querySelector(${JSON.stringify(selector)}); field.focus(); field.select?.(); document.execCommand('insertText', false, ${JSON.stringify(value)}); })()`);
+    },
+    async choose(selector, value) {
+      await shows(selector);
+      await page.evaluate(`(() => { const list = document.querySelector(${JSON.stringify(selector)}); list.value = ${JSON.stringify(value)}; list.dispatchEvent(new Event('change', { bubbles: true })); })()`);
     },
     async press(key) {
       const { code, keyCode, text } = CODES[key] ?? { code: key.length > 1 ? key : '', keyCode: key.toUpperCase().charCodeAt(0), ...(key.length === 1 && { text: key }) };

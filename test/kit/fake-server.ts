@@ -19,10 +19,10 @@ export interface FakeReply {
   headers?: Record<string, string>;
 }
 
-/** `hang up` breaks the connection without an answer, `break off` in the middle of one; `never` leaves it open. */
+/** `hang up` breaks the connection without an answer, `break off` in the middle of one, `break refusal` in the middle of an error; `never` leaves it open. */
 export type Answer = (request: FakeRequest) => Outcome | Promise<Outcome>;
 
-export type Outcome = FakeReply | 'hang up' | 'break off' | 'never';
+export type Outcome = FakeReply | 'hang up' | 'break off' | 'break refusal' | 'never';
 
 export interface FakeServer {
   url: string;
@@ -32,7 +32,8 @@ export interface FakeServer {
 /** Listens on a free port of the loopback until the test ends. */
 export async function startFakeServer(t: TestContext, answer: Answer): Promise<FakeServer> {
   const requests: FakeRequest[] = [];
-  const server = createServer((message, response) => void handle(message, response, requests, answer));
+  // A connection kept alive is never cut: a client that had been busy would meet that as a failure.
+  const server = createServer({ keepAliveTimeout: 0 }, (message, response) => void handle(message, response, requests, answer));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => {
     server.closeAllConnections();
@@ -49,8 +50,8 @@ async function handle(message: IncomingMessage, response: ServerResponse, reques
   const reply = await answer(request);
   if (reply === 'never') return;
   if (reply === 'hang up') return void message.socket.destroy();
-  if (reply === 'break off') {
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+  if (reply === 'break off' || reply === 'break refusal') {
+    response.writeHead(reply === 'break off' ? 200 : 500, { 'content-type': 'application/json', 'content-length': '100' });
     return void response.write('{"data"', () => message.socket.destroy());
   }
   response.writeHead(reply.status ?? 200, { 'content-type': reply.text === undefined ? 'application/json' : 'text/plain', ...reply.headers });

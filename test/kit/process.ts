@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { after } from 'node:test';
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+export const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
 export interface ServeProcess {
   readonly child: ChildProcess;
@@ -22,6 +22,12 @@ export function spawnServe(env: Record<string, string>): ServeProcess {
   after(() => child.kill('SIGKILL'));
   const ended = once(child, 'close').then(([code]) => code as number | null);
   return { child, output: () => output, ended };
+}
+
+/** The same, ready, with two shards where nothing else is said. */
+export async function startServe(env: Record<string, string>): Promise<ServeProcess & { url: string }> {
+  const server = spawnServe({ SHEAF_STORAGE__PARTITIONS: '2', ...env });
+  return { ...server, url: await untilReady(server) };
 }
 
 /** The address the server prints when it is ready. Throws with its output when it ends before. */

@@ -3,10 +3,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { parse, stringify } from 'yaml';
+import { closedPort } from './fake-server.js';
 import { tempDirectory } from './temp.js';
 
 export const PROMETHEUS = ['/usr/bin/prometheus', '/usr/local/bin/prometheus'].find((path) => existsSync(path));
@@ -34,7 +34,7 @@ export async function startPrometheus(t: TestContext, server: { port: number; ad
   config.scrape_configs[0].authorization.credentials_file = join(folder, 'key');
   config.scrape_configs[0].static_configs[0].targets = [`127.0.0.1:${server.port}`];
   writeFileSync(join(folder, 'prometheus.yml'), stringify(config));
-  const port = await freePort();
+  const port = await closedPort();
   const flags = [`--config.file=${join(folder, 'prometheus.yml')}`, `--storage.tsdb.path=${join(folder, 'data')}`, `--web.listen-address=127.0.0.1:${port}`, '--log.level=warn'];
   const child = spawn(PROMETHEUS as string, flags, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = once(child, 'exit');
@@ -62,14 +62,6 @@ export async function until(isSo: () => Promise<boolean>, otherwise: string): Pr
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   throw new Error(otherwise);
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }
 
 /** The queries of every panel of the dashboard, with its variables filled in. */

@@ -1,7 +1,7 @@
 // What the tests of reindex jobs share: a server with a second embedder behind a local endpoint that can be held up, and a job's record
 // waited for.
 import type { TestContext } from 'node:test';
-import { startOpenAiServer, type OpenAiServerOptions } from './openai-server.js';
+import { startOpenAiServer, type EmbeddingsRequest, type OpenAiServerOptions } from './openai-server.js';
 import { startTestServer, type Answer, type TestServer } from './server.js';
 
 export const FAR_DIM = 8;
@@ -33,22 +33,31 @@ export class Gate {
   }
 }
 
-export interface ReindexServer {
-  server: TestServer;
+/** An embedding endpoint that can be held up. */
+export interface Far {
   gate: Gate;
-  /** Texts that the endpoint was asked for, in all calls. */
-  texts: () => string[];
+  calls: EmbeddingsRequest[];
+  /** Settings of a server that has it as instance `far`. */
   env: Record<string, string>;
 }
 
-export async function startReindexServer(t: TestContext, options: Partial<OpenAiServerOptions> = {}): Promise<ReindexServer> {
+export async function startFar(t: TestContext, options: Partial<OpenAiServerOptions> = {}): Promise<Far> {
   const gate = new Gate();
-  const endpoint = await startOpenAiServer(t, { dim: FAR_DIM, fail: async () => void (await gate.pass()), ...options });
-  const instances = [{ key: 'far', type: 'openai', url: endpoint.url, model: 'm', dim: FAR_DIM, retries: 0 }];
-  const env = { SHEAF_EMBEDDER__INSTANCES: JSON.stringify(instances) };
   t.after(() => gate.open());
+  const { url, calls } = await startOpenAiServer(t, { dim: FAR_DIM, fail: async () => void (await gate.pass()), ...options });
+  return { gate, calls, env: { SHEAF_EMBEDDER__INSTANCES: JSON.stringify([{ key: 'far', type: 'openai', url, model: 'm', dim: FAR_DIM, retries: 0 }]) } };
+}
+
+export interface ReindexServer extends Omit<Far, 'calls'> {
+  server: TestServer;
+  /** Texts that the endpoint was asked for, in all calls. */
+  texts: () => string[];
+}
+
+export async function startReindexServer(t: TestContext, options: Partial<OpenAiServerOptions> = {}): Promise<ReindexServer> {
+  const { gate, calls, env } = await startFar(t, options);
   const server = await startTestServer(env);
-  return { server, gate, env, texts: () => endpoint.calls.flatMap(({ input }) => input).filter((text) => text !== 'ready') };
+  return { server, gate, env, texts: () => calls.flatMap(({ input }) => input).filter((text) => text !== 'ready') };
 }
 
 export const textOf = (n: number, version = 1): string => `document ${n} in version ${version}`;

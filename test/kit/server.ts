@@ -5,6 +5,9 @@ import { readConfig } from '../../src/config.js';
 import { startServer, type RunningServer } from '../../src/server.js';
 import { tempDirectory } from './temp.js';
 
+// Each thread of a server has its output passed on to this process's, where the test runner listens as well: more than Node takes for a leak.
+for (const output of [process.stdout, process.stderr]) output.setMaxListeners(0);
+
 export interface TestServer extends RunningServer {
   readonly url: string;
   /** What was logged at level error: faults of ours. */

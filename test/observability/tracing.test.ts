@@ -80,6 +80,16 @@ test('an ingest has its phases, and its texts reach the endpoint with its trace'
   assert.deepEqual(sent.map((header) => header.split('-')[1]), [TRACE]);
 });
 
+test('what an agent asks for reaches the endpoint with the trace of its message', async (t) => {
+  const server = await startTraced(t);
+  await server.call('POST', `${docs}/documents`, { docid: 'a', text: 'wind and waves' });
+  server.endpoint.requests.length = 0;
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'search', arguments: { tenant: 'acme', collection: 'docs', query: 'wind' } } };
+  const { status, text } = await server.call('POST', '/mcp', message, { ...traceparent('01'), accept: 'application/json, text/event-stream' });
+  assert.equal(status, 200, text);
+  assert.deepEqual(server.endpoint.requests.map(({ headers }) => (headers.traceparent as string | undefined)?.split('-')[1]), [TRACE]);
+});
+
 test('an error has its code; only a failure of the server makes the span an error', async (t) => {
   const server = await startTraced(t);
   await server.call('GET', `${docs}/documents/none`, undefined, traceparent('01'));

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { cosine } from '../../load/kit/cosine.js';
 import type { Log } from '../../src/base/log.js';
 import type { EmbedderSpec } from '../../src/contract/embedder.js';
 import type { DocId } from '../../src/contract/ids.js';
 import { packDocument, unpackDocuments } from '../../src/contract/prepared-document.js';
 import { readModelFolder, type ModelFolderOptions } from '../../src/embedding/model-folder.js';
 import { EmbedPool } from '../../src/pool/embed-pool.js';
-import { cosine, MINILM, modelWith, randomTexts, unlessThere, WORD_VECTORS } from '../workers/embed/onnx/models.js';
+import { MINILM, modelWith, randomTexts, unlessThere, WORD_VECTORS } from '../workers/embed/onnx/models.js';
 
 const BUILTIN: EmbedderSpec = { key: 'builtin', type: 'builtin' };
 const onnx = (key: string, options: ModelFolderOptions): EmbedderSpec => ({ key, type: 'onnx', model: readModelFolder(key, options) });

@@ -30,5 +30,11 @@ test('ties are told only where they span shards and reach into the first k', () 
 });
 
 test('document ids order by UTF-8 bytes', () => {
+  const prng = createPrng(31);
+  const id = (): string => Array.from({ length: prng.int(4) }, () => ['a', 'b', '\u00e9', '\ud7ff', '\ue000', '\uffee', '\u{10000}', '\u{1f600}', '\u{10ffff}'][prng.int(9)]).join('');
+  for (let n = 0; n < 5000; n++) {
+    const [a, b] = [id(), id()];
+    assert.equal(Math.sign(compareDocIds(a, b)), Buffer.compare(Buffer.from(a), Buffer.from(b)), JSON.stringify([a, b]));
+  }
   assert.deepEqual(['\u{1f600}', '\uffee', 'b', 'a'].sort(compareDocIds), ['a', 'b', '\uffee', '\u{1f600}']);
 });

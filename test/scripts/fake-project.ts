@@ -45,6 +45,10 @@ export async function buildConsole(root, folder) {
 }
 `;
 
+/** The programs of the small project need no bundling. */
+const BUNDLE = `export async function bundlePrograms() {}
+`;
+
 export class FakeProject {
   readonly root = tempDirectory();
 
@@ -52,6 +56,7 @@ export class FakeProject {
     for (const name of SCRIPTS) cpSync(join('scripts', name), join(this.root, 'scripts', name));
     this.write('scripts/kernel.mjs', KERNEL);
     this.write('scripts/console.mjs', CONSOLE);
+    this.write('scripts/bundle.mjs', BUNDLE);
     for (const name of ['package.json', 'package-lock.json', 'tsconfig.json']) this.write(name, '{}');
     this.write('packages/ts-patch/bin/tspc.js', COMPILER);
     this.write('packages/node-lmdb/index.js', '');

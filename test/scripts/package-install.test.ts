@@ -2,7 +2,7 @@
 // scripts, then served, filled, searched and stopped by its command line. Skips by name where npm cannot reach a registry.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { tempDirectory } from '../kit/temp.js';
@@ -28,6 +28,15 @@ function install(): string | undefined {
 }
 
 const skip = install() ?? false;
+
+test('what it needs is installed in the versions that are tested here', { skip }, () => {
+  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: Record<string, string> };
+  const { packages: locked } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, { version: string }> };
+  for (const name of Object.keys(dependencies)) {
+    const { version } = JSON.parse(readFileSync(join(folder, 'node_modules', name, 'package.json'), 'utf8')) as { version: string };
+    assert.equal(version, locked[`node_modules/${name}`]?.version, name);
+  }
+});
 
 test('a packed server runs where nothing but its package is installed', { skip }, async (t) => {
   for (const name of ['ts-patch', 'assemblyscript', 'autocannon']) assert.ok(!existsSync(join(folder, 'node_modules', name)), `${name} is for development`);

@@ -14,7 +14,7 @@ test('a histogram has the buckets that the library would have counted', async ()
   const family = new HistogramFamily(ours, { name: 'h', help: 'Times.', labelNames: ['a', 'b'], bounds: BOUNDS });
   const twin = new Histogram({ name: 'h', help: 'Times.', labelNames: ['a', 'b'], buckets: BOUNDS, registers: [theirs] });
   for (let n = 0; n < 2000; n++) {
-    const [a, b] = [`a${random.int(3)}`, random.next() < 0.5 ? 'x' : 'y "quoted"'];
+    const [a, b] = [`a${random.int(3)}`, random.next() < 0.5 ? 'x' : 'y "quoted",\n\\n\\'];
     // On a bound now and then. Sums of binary fractions are exact.
     const value = random.next() < 0.2 ? (BOUNDS[n % 4] as number) : random.int(2048) / 1024;
     family.add(value, a, b);

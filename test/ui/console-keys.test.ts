@@ -24,8 +24,32 @@ test('a key is asked for, kept in the session alone, and sent with events too', 
   await page.shows('.live');
   assert.deepEqual(await page.evaluate('[sessionStorage.length, JSON.stringify(sessionStorage).includes("acme-key"), JSON.stringify(localStorage).includes("acme-key"), document.cookie]'), [1, true, false, '']);
   assert.ok(!page.requests.some((url) => url.includes('acme-key')), 'the key stands in an address');
-  await page.evaluate('location.reload()');
+  await page.reload();
+  await page.click('.rows a', 'nemo');
+  await page.shows('.chunk .text', 'Captain Nemo');
+  await page.click('button', 'Key');
+  await page.click('button', 'Forget it');
+  await page.until(`!document.body.innerText.includes('Captain Nemo')`);
+});
+
+test('an upload with a key that was revoked meanwhile asks for another, and says why', { skip }, async (t) => {
+  const admin = { authorization: 'Bearer root-key' };
+  const { json: made } = await server.call('POST', '/v1/admin/tenants/acme/keys', { label: 'short' }, admin);
+  const page = await openConsole(t, `${server.url}/ui#/acme/docs/documents`);
+  assert.match(await page.shows('dialog[open]'), /This server wants a key/);
+  await page.fill('dialog input', String(made.key));
+  await page.press('Enter');
   await page.shows('.rows a', 'nemo');
+  await server.call('DELETE', `/v1/admin/tenants/acme/keys/${made.key_id}`, undefined, admin);
+  await page.evaluate(`(() => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(['A whale.'], 'whale.txt'));
+    document.querySelector('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+  })()`);
+  assert.match(await page.shows('dialog[open]'), /does not take this key/);
+  await page.shoot('key-refused');
+  assert.match(await page.shows('.uploads li.failed'), /auth_invalid/);
+  assert.deepEqual(await page.violations(), []);
 });
 
 test('a wrong tenant and figures for the admin alone say what to do; the admin key opens them', { skip }, async (t) => {

@@ -65,13 +65,16 @@ test('the playground: mode, weights, filters; the address keeps them; two settin
   assert.match(hits, /hybrid: vector rank/);
   assert.doesNotMatch(hits, /topic: (?!sky)/);
   assert.match(String(await page.evaluate('location.hash')), /mode=hybrid/);
-  await page.evaluate('location.reload()');
+  await page.reload();
   await page.shows('.hits', 'why-stars-shine');
   await page.click('.tools a', 'Compare');
   await page.shows('[aria-label="Side B"]');
   await page.evaluate(`(() => { const mode = document.querySelector('[aria-label="Side B"] select'); mode.value = 'vector'; mode.dispatchEvent(new Event('change', { bubbles: true })); })()`);
   await page.click('button', 'Compare');
   await page.shows('[aria-label="Side B"] .move');
+  const [moved, told] = String(await page.evaluate(`(() => { const move = document.querySelector('[aria-label="Side B"] .move:is(.up, .down)'); return move.innerText + '|' + move.ariaLabel; })()`)).split('|') as [string, string];
+  assert.match(moved, /^(\d+) → (\d+), (up|down) \d+$/);
+  assert.match(told, /^rank \d+ in A, \d+ in B: (up|down) \d+$/);
   assert.match(await page.shows('[aria-label=Difference]'), /\d+ %/);
   await inspect(page, 'compare');
   assertClean(page);
@@ -126,7 +129,7 @@ test('the query log: an entry, its replay, and what has changed since', { skip }
   await inspect(page, 'queries');
   await page.click('button', 'Replay');
   assert.match(await page.shows('.pane .note', 'No longer found'), new RegExp(first?.id ?? ''));
-  await page.shows('.pane .move', 'only here');
+  await page.shows('.pane .move', 'only now');
   await inspect(page, 'replay');
   assertClean(page);
 });
@@ -143,7 +146,7 @@ test('reindex jobs: one that is started here, and one from elsewhere, as they go
   await inspect(page, 'reindex');
   await page.evaluate(`(() => { const choice = document.querySelector('.start select'); choice.value = [...choice.options].at(-1).value; choice.dispatchEvent(new Event('change', { bubbles: true })); })()`);
   await page.click('button[type=submit]', 'Start');
-  assert.match(await page.shows('.note.bad'), /Choose another embedder[^]*reindex_invalid/);
+  assert.match(await page.shows('.note.bad'), /Choose another embedder than the present one, or “the same”[^]*reindex_invalid/);
   assertClean(page, /status of 40\d/);
 });
 

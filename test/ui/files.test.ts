@@ -29,6 +29,15 @@ test('page and files come to everybody, with type, tag and a policy that lets no
   }
 });
 
+test('an address that ends with a slash leads to the page, with the same policy', async () => {
+  for (const asked of ['', '?tenant=acme']) {
+    const { status, url, headers } = await fetch(`${server.url}/ui/${asked}`, { redirect: 'manual' });
+    assert.deepEqual([status, new URL(headers.get('location') ?? '', url).href], [308, `${server.url}/ui${asked}`]);
+    assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'/);
+  }
+  assert.equal((await server.call('GET', '/ui/')).text, page);
+});
+
 test('other names are no files', async () => {
   for (const name of ['index.html', 'main.tsx', '..%2Fpackage.json', 'constructor', `${names[0]}.br`]) assert.equal((await server.call('GET', `/ui/${name}`)).status, 404, name);
 });

@@ -4,9 +4,12 @@ import { test } from 'node:test';
 import { createPrng } from '../../src/base/prng.js';
 import { hrefOf, parsePlace, type Place } from '../../src/ui/plain/address.js';
 import { filtersOf, parseRows, type FilterRow } from '../../src/ui/plain/filters.js';
+import { docidOf, chunkPathOf } from '../../src/ui/plain/chunk-ids.js';
+import { keptOf } from '../../src/ui/plain/kept.js';
+import { ownDim, vectorOf } from '../../src/ui/plain/own-vectors.js';
 import { inUnits, piecesOf, wordsIn, wordsToMark } from '../../src/ui/plain/marks.js';
 import { barsOf } from '../../src/ui/plain/phases.js';
-import { rankDiff } from '../../src/ui/plain/rank-diff.js';
+import { moveOf, rankDiff } from '../../src/ui/plain/rank-diff.js';
 import { bodyOf, paramsOf, SETTINGS_DEFAULT, settingsOf } from '../../src/ui/plain/search-settings.js';
 import { EventLines } from '../../src/ui/server/event-lines.js';
 
@@ -63,6 +66,25 @@ test('settings come back out of an address, and become a body without what was n
   const told = { explain: true, relevance: true, highlight: true };
   assert.deepEqual(bodyOf(settings), { q: 'whale & co', k: 10, mode: 'hybrid', content_filter: { op: 'contains', value: 'sea' }, fusion: { method: 'score', weights: { vector: 0.6, lexical: 1 } }, exact: true, ...told });
   assert.deepEqual(bodyOf({ ...SETTINGS_DEFAULT, q: 'x', method: 'rank', ef: '40' }), { q: 'x', k: 10, ef: 40, ...told });
+  const ranked = { ...SETTINGS_DEFAULT, q: 'x', mode: 'hybrid', method: 'rank', fusionK: '10', reranker: ' cross ', depth: '30', common: '1' };
+  assert.deepEqual(bodyOf(ranked), { q: 'x', k: 10, mode: 'hybrid', fusion: { method: 'rank', k: 10, weights: { vector: 1, lexical: 1 } }, rerank: { instance: 'cross', depth: 30 }, include_common: true, ...told });
+  assert.deepEqual(bodyOf({ ...SETTINGS_DEFAULT, q: '[1, -0.5e-1]' }), { v: [1, -0.05], k: 10, ...told });
+  for (const text of ['', '[]', '[1,]', '[a]', '1, 2', '[1 2]']) assert.equal(vectorOf(text), undefined, text);
+});
+
+test('of what is over the latest are kept, and what is not over is never lost', () => {
+  const prng = createPrng(5);
+  for (let round = 0; round < 200; round++) {
+    const entries = Array.from({ length: prng.int(20) }, (_, id) => ({ id, isOver: prng.int(2) === 0 }));
+    const max = prng.int(6);
+    const kept = keptOf(entries, ({ isOver }) => isOver, max);
+    const latest = entries.filter(({ isOver }) => isOver).reverse().slice(0, max);
+    assert.deepEqual(kept, entries.filter((entry) => !entry.isOver || latest.includes(entry)));
+  }
+});
+
+test('the document of a chunk, though its id has the mark between them too', () => {
+  assert.deepEqual([docidOf('a::b::chunk_2'), chunkPathOf('a::b::chunk_2')], ['a::b', 'chunk_2']);
 });
 
 test('places come back out of addresses, with any name in them', () => {
@@ -90,6 +112,21 @@ test('two rankings: what both have, and how far it moved', () => {
   assert.equal(overlap, 2 / 3);
   assert.equal(shift, 1.5);
   assert.deepEqual([rankDiff([], []).overlap, rankDiff([], []).shift, rankDiff(['a'], []).overlap], [1, null, 0]);
+});
+
+test('a move is told alike beside either list, and to those who hear it', () => {
+  const [a, b] = [['x', 'y', 'z', 'w'], ['z', 'x', 'v', 'w']];
+  const places = ['in A', 'in B'] as const;
+  const told = (own: string[], other: string[], isFirst: boolean): unknown[] => own.map((id, i) => moveOf(id, i + 1, { diff: rankDiff(own, other), places, isFirst }));
+  const down = { kind: 'down', words: '1 → 2, down 1', label: 'rank 1 in A, 2 in B: down 1' };
+  const up = { kind: 'up', words: '3 → 1, up 2', label: 'rank 3 in A, 1 in B: up 2' };
+  const same = { kind: 'same', words: 'same rank', label: 'rank 4 in A, 4 in B: same rank' };
+  assert.deepEqual(told(a, b, true), [down, { kind: 'new', words: 'only in A', label: 'only in A' }, up, same]);
+  assert.deepEqual(told(b, a, false), [up, down, { kind: 'new', words: 'only in B', label: 'only in B' }, same]);
+});
+
+test('the vectors of a collection have as many numbers as the key of its space says', () => {
+  assert.deepEqual(['identity::dim=384', 'builtin:static-minilm-512:dim=512', undefined].map(ownDim), [384, undefined, undefined]);
 });
 
 test('events come whole, however the stream is cut', () => {

@@ -6,7 +6,7 @@ import { SEGMENT_BYTES_MAX, unpackDocuments, unpackQueries, vectorsOf, type Arch
 import type { DocumentBatch, QueryBatch } from '../../src/contract/archive-messages.js';
 import type { DocId } from '../../src/contract/ids.js';
 import { shardOf } from '../../src/contract/placement.js';
-import { packDocument } from '../../src/contract/prepared-document.js';
+import { joinDocuments, packDocument } from '../../src/contract/prepared-document.js';
 import { hand, tell } from './line.js';
 
 /** Chunks of a batch, unless one document has more: what a shard writes in one commit. */
@@ -49,11 +49,9 @@ function batchOf(shard: number, documents: readonly ArchivedDocument[]): Documen
       chunks: chunks.map(({ path, meta, text }) => ({ path, metaJson: meta, ...(text !== undefined && { text }) })),
     }),
   );
-  let end = 0;
   return {
     shard,
-    documents: Buffer.concat(packed),
-    ends: packed.map(({ length }) => (end += length)),
+    ...joinDocuments(packed),
     chunks: documents.map(({ chunks }) => chunks.length),
     vectors: vectorsOf(Buffer.concat(documents.map(({ vectors }) => vectors))),
     versions: documents.map(({ version }) => version),

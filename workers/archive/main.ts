@@ -4,6 +4,7 @@
 import { ArchiveFault, type ArchiveCode } from '../../src/archive/archive-fault.js';
 import { ArchiveReader } from '../../src/archive/archive-reader.js';
 import { assert, defined } from '../../src/base/assert.js';
+import { faultOf } from '../../src/base/faults.js';
 import type { ArchiveTask, ReadTask } from '../../src/contract/archive-messages.js';
 import { AppError } from '../../src/contract/errors.js';
 import { handOver } from './hand-over.js';
@@ -33,7 +34,7 @@ async function run(task: ArchiveTask): Promise<void> {
   } catch (error) {
     const refusal = error instanceof ArchiveFault ? error.refusal(code) : error;
     if (refusal instanceof AppError) await tell({ told: 'refused', error: refusal.toWire() });
-    else await tell({ told: 'failed', fault: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    else await tell({ told: 'failed', fault: faultOf(error) });
     process.exitCode = 1;
   }
   if (process.connected) process.disconnect();

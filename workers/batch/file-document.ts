@@ -12,10 +12,19 @@ import type { IngestDocument } from './ingest-document.js';
 export async function readFileDocument(body: UploadedFile, limits: BatchWorkerStart): Promise<IngestDocument> {
   const { name, type, docid, metadata, csv } = body;
   const parsed = parseMetadata(metadata);
-  const bytes = 'bytes' in body ? body.bytes : readFileSync(body.path);
+  const bytes = 'bytes' in body ? body.bytes : stored(body.path);
   const kind = kindOfFile(name, type, bytes.subarray(0, SNIFF_BYTES_MAX));
   if (kind === undefined) throw new AppError('unsupported_or_invalid_document');
   return { docid, filename: baseName(name), metadata: parsed, content: await extract(bytes, kind, { csv, ...limits }) };
+}
+
+/** A disk that does not give it back says nothing of the file. */
+function stored(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch {
+    throw new AppError('storage_failed', 'The disk does not give back what was uploaded.');
+  }
 }
 
 /** Some clients send the whole path, of either kind. */

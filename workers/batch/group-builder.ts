@@ -1,6 +1,7 @@
 // Collects the prepared documents of a slice into groups by shard, each in two buffers that move to other threads as one.
 // Used by prepare-lines.ts in the batch worker.
 import type { PreparedGroup } from '../../src/contract/batch-messages.js';
+import { joinDocuments } from '../../src/contract/prepared-document.js';
 import type { PrepareAnswer } from '../../src/contract/prepare-messages.js';
 import { DIGEST_BYTES } from '../../src/text/text-digest.js';
 
@@ -37,19 +38,16 @@ export class GroupBuilder {
 
   private pack({ shard, chunkCount, members }: OpenGroup): PreparedGroup {
     const vectors = new Float32Array(chunkCount * this.dim);
-    const ends: number[] = [];
     let row = 0;
     for (const { prepared } of members) {
       if (prepared.vectors) vectors.set(prepared.vectors, row * this.dim);
       row += prepared.chunks;
-      ends.push((ends.at(-1) ?? 0) + prepared.document.length);
     }
-    const documents = new Uint8Array(ends.at(-1) ?? 0);
-    members.forEach(({ prepared }, i) => documents.set(prepared.document, ends[i - 1] ?? 0));
+    const joined = joinDocuments(members.map(({ prepared }) => prepared.document));
     const hasTexts = members.some(({ prepared }) => prepared.vectors === undefined);
     const places = members.map(({ place }) => place);
     const docids = members.map(({ prepared }) => prepared.docid);
-    const group = { shard, places, docids, hasTexts, documents, ends, chunks: members.map(({ prepared }) => prepared.chunks), vectors };
+    const group = { shard, places, docids, hasTexts, ...joined, chunks: members.map(({ prepared }) => prepared.chunks), vectors };
     return members.some(({ prepared }) => prepared.digests) ? { ...group, digests: digestsOf(members, chunkCount) } : group;
   }
 }

@@ -1,5 +1,6 @@
 // A slice of a batch, from lines of JSON to documents cut into chunks and grouped by shard. What is wrong with one item is the
 // result of that item and harms no other. Batch worker only; called by worker.ts.
+import { faultOf } from '../../src/base/faults.js';
 import type { PreparedItem, PreparedLines, PrepareLinesRequest } from '../../src/contract/batch-messages.js';
 import { AppError, type ErrorCode } from '../../src/contract/errors.js';
 import { asDocId, type DocId } from '../../src/contract/ids.js';
@@ -39,7 +40,7 @@ function prepareItem(value: unknown, request: PrepareLinesRequest, faults: strin
     return prepareInput(readIngestBody(value), request);
   } catch (error) {
     const refusal = error instanceof AppError ? error : new AppError('ingest_failed');
-    if (refusal !== error) faults.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    if (refusal !== error) faults.push(faultOf(error));
     return { ...docidIn(value), error: { code: ITEM_CODES[refusal.code] ?? refusal.code, message: refusal.message } };
   }
 }

@@ -2,6 +2,7 @@
 // Errors go back as data: refusals for the client, faults for the log.
 import { parentPort, threadId } from 'node:worker_threads';
 import { move, Piscina, workerData } from 'piscina';
+import { faultOf } from '../../src/base/faults.js';
 import type { LineSlice, PreparedLines, PrepareLinesRequest, SplitBatchRequest } from '../../src/contract/batch-messages.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { LoadedNote, Outcome } from '../../src/contract/messages.js';
@@ -43,6 +44,6 @@ async function outcomeOf<T>(work: () => T | Promise<T>, viewsIn: (answer: T) => 
     return move({ [Piscina.transferableSymbol]: buffers, [Piscina.valueSymbol]: { value: answer } } as never) as unknown as Outcome<T>;
   } catch (error) {
     if (error instanceof AppError) return { error: error.toWire() };
-    return { fault: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+    return { fault: faultOf(error) };
   }
 }

@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EmbedDocuments, EmbeddedDocuments } from '../../src/contract/embed-messages.js';
 import type { WireError } from '../../src/contract/errors.js';
-import { packDocument, unpackDocuments, type PreparedDocument } from '../../src/contract/prepared-document.js';
+import { joinDocuments, packDocument, unpackDocuments, type PreparedDocument } from '../../src/contract/prepared-document.js';
 import type { Embedded, Runner } from './runner.js';
 
 /** Chunks whose length is looked at before other messages get a turn: some milliseconds where a model's tokens are counted. */
@@ -25,7 +25,7 @@ export async function embedDocuments(runner: Runner, request: EmbedDocuments): P
   const { vectors: embedded, failures, truncated } = await embedAll(runner, wanted.map(({ text }) => text), isCancelled, request.traceparent);
   wanted.forEach(({ row }, i) => vectors.set(embedded.subarray(i * runner.dim, (i + 1) * runner.dim), row * runner.dim));
   const known = new Map(wanted.map(({ row }, i) => [row, truncated?.[i]]));
-  const packed = !isCancelled() && (await markTruncated(runner, documents, known)) ? repacked(documents) : { documents: request.documents, ends: request.ends };
+  const packed = !isCancelled() && (await markTruncated(runner, documents, known)) ? joinDocuments(documents.map(packDocument)) : { documents: request.documents, ends: request.ends };
   return { ...packed, vectors, texts: wanted.length, ...(failures?.size && { failures: failuresOf(wanted, failures) }) };
 }
 
@@ -67,13 +67,4 @@ async function markTruncated(runner: Runner, documents: readonly PreparedDocumen
     isAny = true;
   }
   return isAny;
-}
-
-function repacked(documents: readonly PreparedDocument[]): { documents: Uint8Array; ends: number[] } {
-  const packed = documents.map(packDocument);
-  const ends: number[] = [];
-  for (const bytes of packed) ends.push((ends.at(-1) ?? 0) + bytes.length);
-  const all = new Uint8Array(ends.at(-1) ?? 0);
-  packed.forEach((bytes, i) => all.set(bytes, ends[i - 1] ?? 0));
-  return { documents: all, ends };
 }

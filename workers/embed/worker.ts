@@ -2,6 +2,7 @@
 // time. Errors go back as data: refusals for the client, faults for the log.
 import { parentPort, threadId } from 'node:worker_threads';
 import { move, Piscina, workerData } from 'piscina';
+import { faultOf } from '../../src/base/faults.js';
 import { yieldToSearches } from '../../src/base/thread-priority.js';
 import type { EmbeddedDocuments, EmbedRequest, EmbedWorkerStart, QueryVectors, RerankScores } from '../../src/contract/embed-messages.js';
 import { AppError } from '../../src/contract/errors.js';
@@ -22,7 +23,7 @@ export async function run(request: EmbedRequest): Promise<Outcome<Answer>> {
     return moved(await answer(request));
   } catch (error) {
     if (error instanceof AppError) return { error: error.toWire() };
-    return { fault: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+    return { fault: faultOf(error) };
   }
 }
 

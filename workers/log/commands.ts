@@ -1,6 +1,7 @@
 // Runs the commands of the log worker: appends next to each other share a commit; what a command fails on fails that command
 // alone. Log worker only.
 import { AssertionFailed } from '../../src/base/assert.js';
+import { faultOf } from '../../src/base/faults.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { Outcome } from '../../src/contract/messages.js';
 import type { LogAnswer, LogBounds, LogCommand, LogCommands as Commands, LogOp, LogRequest } from '../../src/contract/query-log.js';
@@ -44,10 +45,9 @@ export class LogCommands {
   }
 
   private readonly handlers: Handlers = {
-    adopt: ({ collection, live, entries }) => {
-      const adopted = unpackEntries({ ...entries, collections: new Uint32Array(entries.lengths.length).fill(collection) });
-      return this.store.adopt(collection, adopted, new Set(live), this.bounds), null;
-    },
+    hold: ({ staged, entries }) => (this.store.hold(unpackEntries({ ...entries, collections: new Uint32Array(entries.lengths.length).fill(staged) })), null),
+    release: ({ staged, to, live }) => this.store.release(staged, to, new Set(live), this.bounds),
+    held: () => this.store.held(),
     list: ({ collection, ...page }) => this.store.list(collection, page),
     get: ({ id, collection, oldestMs }) => {
       const found = this.store.get(id, oldestMs);
@@ -84,5 +84,3 @@ function attempt(work: () => Answer): Outcome<Answer> {
     return { fault: faultOf(error) };
   }
 }
-
-export const faultOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));

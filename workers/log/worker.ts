@@ -1,11 +1,12 @@
 // The log worker: owns the LMDB environment of the query log. Asked by src/pool/log-pool.ts, one batch of commands at a time,
 // which it runs in order. A worker that takes over from a dead one opens the store anew (src/store/lmdb.ts says why).
 import { parentPort, threadId, workerData } from 'node:worker_threads';
+import { endThread, faultOf } from '../../src/base/faults.js';
 import type { LogAnswer, LogCommand, LogOp, LogWorkerStart } from '../../src/contract/query-log.js';
 import type { LoadedNote, Outcome } from '../../src/contract/messages.js';
 import { QUERY_LOG, SharedMeters } from '../../src/contract/shared-meters.js';
 import { QueryLogStore } from '../../src/store/query-log-store.js';
-import { faultOf, LogCommands } from './commands.js';
+import { LogCommands } from './commands.js';
 
 const { directory, bounds, openings, meters } = workerData as LogWorkerStart;
 const isTakeOver = Atomics.add(new Int32Array(openings), 0, 1) > 0;
@@ -17,9 +18,6 @@ export function run(batch: LogCommand[]): Outcome<LogAnswer<LogOp>>[] | Promise<
   try {
     return commands.run(batch);
   } catch (error) {
-    setImmediate(() => {
-      throw error;
-    });
-    return new Promise(() => {});
+    return endThread(error);
   }
 }

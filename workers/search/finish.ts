@@ -63,6 +63,7 @@ function withMean(details: DetailsWanted, lists: readonly ShardHits[]): DetailsW
   if (!details.relevance?.vector) return details;
   const samples = lists.flatMap(({ sample }) => sample ?? []);
   const total = (of: (sample: CosineSample) => number): number => samples.reduce((sum, sample) => sum + of(sample), 0);
-  const mean = total(({ sum }) => sum) / Math.max(1, total(({ count }) => count));
+  // As if one more chunk had nothing of the query: what is said of a collection of one is not that it is as near as any.
+  const mean = total(({ sum }) => sum) / (total(({ count }) => count) + 1);
   return { ...details, relevance: { vector: { query: details.relevance.vector.query, mean } } };
 }

@@ -36,9 +36,9 @@ export function mergeShards(views: readonly ShardView[], lists: readonly RankedL
 }
 
 /** Where a chunk stands in its document. */
-export function locate(views: readonly ShardView[], { shard, ordinal }: Candidate): ChunkPosition {
-  const view = views[shard];
-  return view?.part ? positionOf(view, view.part, ordinal) : GONE;
+export function locate(views: readonly ShardView[], candidate: Candidate): ChunkPosition {
+  const view = views[candidate.shard];
+  return view?.part ? positionOf(view, view.part, candidate) : GONE;
 }
 
 function candidateAt(lists: readonly RankedList[], { shard, at }: Place): Candidate {

@@ -5,22 +5,22 @@ import type { ShardHits, ShardSearch } from '../../src/contract/ranking.js';
 import type { RankedShard } from '../../src/contract/search-messages.js';
 import { mergeRanked } from '../../src/rank/merge.js';
 import { hitsIn } from '../../src/rank/share.js';
-import { rankPart } from './rank-part.js';
+import { rankPart, withVectorAnew } from './rank-part.js';
 import type { ShardView } from './shard-view.js';
 
 /** Those of `views`, of all shards and in the same places. What is in `ranked` is not ranked again, unless its memory has been made anew. */
-export function rankParts(views: readonly ShardView[], request: Omit<ShardSearch, 'chunks'>, ranked: readonly RankedShard[] = []): ShardHits[] {
-  const search = { ...request, chunks: chunksIn(views) };
-  const lists = views.map((view) => rankedBefore(views, view, ranked) ?? rankPart(view, search));
+export function rankParts(views: readonly ShardView[], search: ShardSearch, ranked: readonly RankedShard[] = []): ShardHits[] {
+  const chunks = chunksIn(views);
+  const lists = views.map((view) => rankedBefore(views, view, ranked) ?? rankPart(view, search, chunks));
   if (!isShared(views, search)) return lists;
   const found = bestIn(lists, search.k);
-  return lists.map((list, i) => ((found[i] as number) > hitsIn(search.k, list.chunks / search.chunks) ? added(list, rankPart(views[i] as ShardView, request)) : list));
+  return lists.map((list, i) => ((found[i] as number) > hitsIn(search.k, list.chunks / chunks) ? withVectorAnew(views[i] as ShardView, search, list) : list));
 }
 
 /** Those of some shards; `views` are of all. */
-export function rankShards(views: readonly ShardView[], request: Omit<ShardSearch, 'chunks'>, shards: readonly number[]): RankedShard[] {
-  const search = { ...request, chunks: chunksIn(views) };
-  return views.filter(({ shard }) => shards.includes(shard)).map((view) => ({ shard: view.shard, arena: view.arena, incarnation: view.incarnation, hits: rankPart(view, search) }));
+export function rankShards(views: readonly ShardView[], search: ShardSearch, shards: readonly number[]): RankedShard[] {
+  const chunks = chunksIn(views);
+  return views.filter(({ shard }) => shards.includes(shard)).map((view) => ({ shard: view.shard, arena: view.arena, incarnation: view.incarnation, hits: rankPart(view, search, chunks) }));
 }
 
 const chunksIn = (views: readonly ShardView[]): number => views.reduce((sum, { part }) => sum + (part?.index.liveCount ?? 0), 0);
@@ -40,6 +40,3 @@ function bestIn(lists: readonly ShardHits[], k: number): number[] {
   for (const { shard } of mergeRanked(lists.map(({ vector }) => vector.scores), k)) counts[shard]!++;
   return counts;
 }
-
-/** What was found first is what rows had then: whatever went since is noticed by it. */
-const added = (first: ShardHits, { vector, vectorMs, ...second }: ShardHits): ShardHits => ({ ...first, ...second, before: first.before, removals: first.removals, vector, vectorMs: first.vectorMs + vectorMs });

@@ -36,8 +36,8 @@ export function rankByVector(part: PartView, vector: Float32Array, depth: Depth,
 }
 
 /** With all that equal the k-th. */
-function nearestByCosine(part: PartView, vector: Float32Array, { k, ...options }: Depth): Scored[] {
-  const { ordinals, stamps, scores } = part.index.searchWithTies(vector, k, options);
+function nearestByCosine(part: PartView, vector: Float32Array, depth: Depth): Scored[] {
+  const { ordinals, stamps, scores } = part.index.searchWithTies(vector, depth.k, depth);
   const found: Scored[] = [];
   for (let i = 0; i < ordinals.length; i++) {
     const cosine = scores[i] as number;

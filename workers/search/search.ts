@@ -59,19 +59,15 @@ function rankSome(shards: ShardSet, search: CollectionSearch, wanted: readonly n
 const depthOf = ({ k, lexical }: CollectionSearch): number => (lexical ? Math.max(CANDIDATES_MIN, CANDIDATES_PER_K * k) : k);
 
 function shardSearch({ vector, narrowing, lexical, fusion, details, ef, exact }: CollectionSearch, k: number, { statistics }: Known): ShardSearch {
-  const bothScores = fusion.method === 'score' && vector !== undefined && lexical?.mode === 'hybrid';
-  const sample = vector !== undefined && details?.relevance === true;
-  const ranksBy = lexical && (lexical.mode === 'boost' ? { mode: lexical.mode, terms: lexical.terms } : { mode: lexical.mode, terms: lexical.terms, statistics });
-  return {
-    k,
-    ...(vector && { vector }),
-    ...(narrowing && { narrowing }),
-    ...(ranksBy && { lexical: ranksBy }),
-    ...(ef !== undefined && { ef }),
-    ...(exact && { exact }),
-    ...(bothScores && { bothScores }),
-    ...(sample && { sample }),
-  };
+  const wanted: ShardSearch = { k };
+  if (vector) wanted.vector = vector;
+  if (narrowing) wanted.narrowing = narrowing;
+  if (lexical) wanted.lexical = lexical.mode === 'boost' ? { mode: lexical.mode, terms: lexical.terms } : { mode: lexical.mode, terms: lexical.terms, statistics };
+  if (ef !== undefined) wanted.ef = ef;
+  if (exact) wanted.exact = exact;
+  if (vector && lexical?.mode === 'hybrid' && fusion.method === 'score') wanted.bothScores = true;
+  if (vector && details?.relevance) wanted.sample = true;
+  return wanted;
 }
 
 /** Shards that were ranked elsewhere were ranked side by side: a phase took as long as the slowest of them. */

@@ -1,10 +1,10 @@
 // The memories and stores of all shards, for one search worker: it reads them and owns none. Made once by worker.ts, when its thread
 // starts; search.ts takes its views from here, one for each arena in which a shard has a part of the collection.
-import { join } from 'node:path';
 import { AppError } from '../../src/contract/errors.js';
 import type { CollectionRef } from '../../src/contract/messages.js';
 import type { SearchWorkerStart } from '../../src/contract/search-messages.js';
 import { SharedMeters } from '../../src/contract/shared-meters.js';
+import { shardPath } from '../../src/store/paths.js';
 import { HitCache } from './hit-cache.js';
 import { ReadShard } from './read-shard.js';
 import type { ShardView } from './shard-view.js';
@@ -22,7 +22,7 @@ export class ShardSet {
   constructor({ kernel, memories, directory, hitCacheBytes, meters }: SearchWorkerStart) {
     const cache = (this.cache = new HitCache(hitCacheBytes));
     this.meters = SharedMeters.over(meters);
-    this.shards = memories.map((arenas, shard) => new ReadShard(shard, kernel, arenas, join(directory, `shard-${shard}`), cache));
+    this.shards = memories.map((arenas, shard) => new ReadShard(shard, kernel, arenas, shardPath(directory, shard), cache));
     this.all = this.shards.map((_, shard) => shard);
   }
 

@@ -1,30 +1,49 @@
-// Puts hits of equal score in the order of the contract, by document id and chunk order, which only the records know. Search workers
-// only; called for the rankings of a shard, and where those of all shards are merged and scored.
+// Puts hits of equal score in the order of the contract, by document id and chunk order, which the records know and the thread remembers
+// (hit-cache.ts). Search workers only; called for the rankings of a shard, and where those of all shards are merged and scored.
 import type { Ordinal } from '../../src/contract/ids.js';
 import type { ChunkPosition } from '../../src/contract/ranking.js';
 import { comparePositions } from '../../src/rank/merge.js';
 import type { PartView } from '../shard/part-view.js';
 import type { ShardView } from './shard-view.js';
 
-interface Scored {
+export interface Row {
   readonly ordinal: Ordinal;
+  readonly stamp: number;
+}
+
+interface Scored extends Row {
   readonly score: number;
 }
 
 /** Behind every other. */
 export const GONE: ChunkPosition = { docid: '\u{10ffff}', index: 0, path: '' };
 
-/** Sorts best first; the records are read only where scores are equal. */
-export function breakTies<S extends Scored>(view: ShardView, part: PartView, scored: S[]): S[] {
-  const tied = scored.some(({ score }, i) => i > 0 && score === scored[i - 1]?.score);
-  if (!tied) return scored;
-  const positions = new Map(scored.map(({ ordinal }) => [ordinal, positionOf(view, part, ordinal)]));
-  const at = ({ ordinal }: S): ChunkPosition => positions.get(ordinal) as ChunkPosition;
-  return scored.sort((a, b) => b.score - a.score || comparePositions(at(a), at(b)));
+/** The k first of `scored`, which is sorted best first. Where chunks stand is asked of those alone that equal another, within the k or across their end. */
+export function breakTies<S extends Scored>(view: ShardView, part: PartView, scored: readonly S[], k: number): S[] {
+  const ordered: S[] = [];
+  while (ordered.length < Math.min(k, scored.length)) {
+    const start = ordered.length;
+    let end = start + 1;
+    while (end < scored.length && scored[end]?.score === scored[start]?.score) end++;
+    const run = scored.slice(start, end);
+    for (const hit of end - start > 1 ? byPosition(view, part, run) : run) ordered.push(hit);
+  }
+  return ordered.slice(0, k);
 }
 
-/** Where a chunk stands. One that has gone meanwhile stands last. */
-export function positionOf(view: ShardView, part: PartView, ordinal: Ordinal): ChunkPosition {
+function byPosition<S extends Scored>(view: ShardView, part: PartView, run: readonly S[]): S[] {
+  const placed = run.map((hit) => ({ hit, position: positionOf(view, part, hit) }));
+  return placed.sort((a, b) => comparePositions(a.position, b.position)).map(({ hit }) => hit);
+}
+
+/** Where a chunk stands. One that has gone meanwhile stands last, and its hit is left out later on (hydrate.ts). */
+export function positionOf(view: ShardView, part: PartView, { ordinal, stamp }: Row): ChunkPosition {
+  const version = { memory: view.memory, collection: part.id, ordinal, stamp };
+  const kept = view.cache.positions.get(version);
+  if (kept) return kept;
   const chunk = view.txn.findChunk(part.id, part.stored(ordinal));
-  return chunk ? { docid: chunk.docid, index: chunk.index, path: chunk.path } : GONE;
+  if (!chunk) return GONE;
+  const position = { docid: chunk.docid, index: chunk.index, path: chunk.path };
+  if (part.index.stampOf(ordinal) === stamp) view.cache.positions.keep(version, position);
+  return position;
 }

@@ -14,6 +14,7 @@ export function wantingOf(views: readonly ShardView[], { lexical, narrowing, det
     const fields = !part.fields && narrowing !== undefined && narrowing.filters.length > 0 && !part.isWithoutFields;
     return words || fields ? [{ shard, words, fields }] : [];
   });
+  if (wanting.length === 0) return wanting;
   return [...new Set(wanting.map(({ shard }) => shard))].map((shard) => {
     const own = wanting.filter((one) => one.shard === shard);
     return { shard, words: own.some(({ words }) => words), fields: own.some(({ fields }) => fields) };

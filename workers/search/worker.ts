@@ -2,6 +2,7 @@
 // and the stores of all shards. It owns nothing and writes nothing, so no search waits for a write, and its death harms nobody but
 // the searches that it had. Any number of these threads work side by side.
 import { parentPort, threadId, workerData } from 'node:worker_threads';
+import { endThread } from '../../src/base/faults.js';
 import type { LoadedNote, Outcome } from '../../src/contract/messages.js';
 import type { SearchAnswer, SearchTask, SearchWorkerStart } from '../../src/contract/search-messages.js';
 import { outcomeOf } from '../shard/refusal.js';
@@ -18,10 +19,7 @@ export function run(tasks: readonly SearchTask[]): Outcome<SearchAnswer>[] | Pro
     shards.tellCounts();
     return outcomes;
   } catch (error) {
-    setImmediate(() => {
-      throw error;
-    });
-    return new Promise(() => {});
+    return endThread(error);
   }
 }
 

@@ -1,6 +1,7 @@
 // Dispatches the commands of a shard worker: reads run one by one, document writes next to each other share a commit.
 // Between batches it does background work in short slices. Shard worker only.
 import { defined } from '../../src/base/assert.js';
+import { collectionIn } from '../../src/contract/collection-in.js';
 import type { Outcome, ShardAnswer, ShardCommand, ShardCommands, ShardOp, ShardRequest, ShardWorkerStart } from '../../src/contract/messages.js';
 import type { CatalogStore } from '../../src/store/catalog-store.js';
 import { Background } from './background.js';
@@ -15,7 +16,7 @@ import { openCatalog, openShard } from './open-shard.js';
 import { memoryUse, walksOf } from './part-state.js';
 import { prepare } from './prepare.js';
 import { outcomesOf, refsOf, singleWrites, type PartCommand, type WriteCommand } from './put-many.js';
-import { collectionIn, outcomeOf } from './refusal.js';
+import { outcomeOf } from './refusal.js';
 import { sampleVectors } from './sample-vectors.js';
 import type { Shard } from './shard.js';
 import { listOrdinals, textVectors } from './text-vectors.js';

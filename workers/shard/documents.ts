@@ -1,5 +1,5 @@
-// The document of a chunk, which must be there. Shard worker only.
-// Called where hits are filtered and where they are turned into JSON.
+// The document of a chunk, which must be there; and whether two records are of one state of a document.
+// Called where hits are filtered and turned into JSON, and where copies are written. Shard worker only.
 import type { CollectionId } from '../../src/contract/ids.js';
 import { DamagedRecord } from '../../src/store/damage.js';
 import type { DocumentRecord } from '../../src/store/records.js';
@@ -11,3 +11,8 @@ export function readDocument(txn: ShardTxn, id: CollectionId, docid: string): Do
   if (!document) throw new DamagedRecord(`document of a chunk is missing in collection ${id}`);
   return document;
 }
+
+type State = Pick<DocumentRecord, 'version' | 'ingestedAtMs'>;
+
+/** Versions begin anew after a deletion: then the time tells them apart. */
+export const isSameDocument = (record: State, other: State | undefined): boolean => record.version === other?.version && record.ingestedAtMs === other.ingestedAtMs;

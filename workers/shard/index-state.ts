@@ -1,12 +1,13 @@
 // What the root and the rows of an index tell of it: how many there are, what waits, their versions and what memory they take. The
 // base of VectorIndex; reads shared memory alone, on any thread.
+import { ROW_WORDS_BYTES } from './block-layout.js';
 import { CODES_LINES } from './codes/layout.js';
 import { countOf, type Instance } from './instance.js';
 import {
-  FIRST_ROWS, LINE_BYTES, ROOT_CODES, ROOT_CODES_NEXT, ROOT_DIM, ROOT_GRAPH_MIN, ROOT_LINES, ROOT_LINKED, ROOT_LIVE, ROOT_REMOVALS, ROOT_ROW_BLOCKS,
-  ROOT_ROW_BYTES, ROOT_ROWS_END, ROOT_WATERMARK, ROW_WORDS_BYTES,
+  LINE_BYTES, ROOT_CODES, ROOT_CODES_NEXT, ROOT_DIM, ROOT_GRAPH_MIN, ROOT_LINES, ROOT_LINKED, ROOT_LIVE, ROOT_REMOVALS, ROOT_ROW_BYTES, ROOT_ROWS_END,
+  ROOT_WATERMARK,
 } from './layout.js';
-import { rowBlockBytes } from './row-blocks.js';
+import { placeOf, rowBlock, rowBlockBytes } from './row-blocks.js';
 
 export class IndexState {
   readonly dim: number;
@@ -71,8 +72,8 @@ export class IndexState {
   *liveRows(): Generator<number, undefined> {
     const wordsPerRow = ROW_WORDS_BYTES >> 2;
     for (let first = 0; first < this.end; ) {
-      const blockRows = 2 ** (29 - Math.clz32(first + FIRST_ROWS));
-      const count = blockRows - ((first + FIRST_ROWS) % blockRows);
+      const { rows, row: before } = placeOf(first);
+      const count = rows - before;
       const at = this.stampAt(first);
       const words = at === 0 ? new Uint32Array() : this.instance.copyWords(at, count * wordsPerRow);
       for (let row = first; row < Math.min(first + count, this.end); row++) if (((words[(row - first) * wordsPerRow] ?? 0) & 1) === 1) yield row;
@@ -88,12 +89,8 @@ export class IndexState {
 
   /** Address of a row's stamp, as assembly/rows.ts computes it; 0 where the row has no block. */
   protected stampAt(ordinal: number): number {
-    const place = ordinal + FIRST_ROWS;
-    const shift = 29 - Math.clz32(place);
-    const slot = ((shift - 2) << 2) + (place >>> shift) - 4;
-    const block = this.instance.word(this.root + ROOT_ROW_BLOCKS + 4 * slot);
-    if (block === 0) return 0;
-    const rowBytes = this.instance.word(this.root + ROOT_ROW_BYTES);
-    return block + rowBytes * 2 ** shift + ROW_WORDS_BYTES * (place & ((1 << shift) - 1));
+    const place = placeOf(ordinal);
+    const block = rowBlock(this.instance, this.root, place);
+    return block === 0 ? 0 : block + this.instance.word(this.root + ROOT_ROW_BYTES) * place.rows + ROW_WORDS_BYTES * place.row;
   }
 }

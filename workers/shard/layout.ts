@@ -4,7 +4,7 @@
 
 // Arena header, at fixed addresses; address 0 stays unused so that 0 can mean "none".
 export const MAGIC = 0x53484631;
-export const VERSION = 2;
+export const VERSION = 3;
 export const MAGIC_AT = 64;
 export const VERSION_AT = 68;
 /** 0 while being formatted, else 1. */
@@ -57,17 +57,12 @@ export const ROOT_CODES_NEXT = 64;
 export const ROOT_EF = 68;
 /** Goes up before a publication takes rows out, and after it: odd meanwhile. */
 export const ROOT_REMOVALS = 72;
-/** Tables of block addresses, 96 words each: of rows, and of graph nodes. */
-export const ROOT_ROW_BLOCKS = 128;
-export const ROOT_NODE_BLOCKS = 512;
-export const ROOT_BYTES = 896;
+/** Addresses of the tables of block addresses: of rows, at first the small one in the root, and of graph nodes, 0 before the first. */
+export const ROOT_ROW_TABLE = 92;
+export const ROOT_NODE_TABLE = 96;
+export const ROOT_SMALL_TABLE = 128;
+export const ROOT_BYTES = 256;
 
-// Blocks of rows: four of equal size to each doubling, the first four of 4 rows, so at most a quarter stands empty.
-export const FIRST_ROWS = 16;
-/** Words of a row, behind the vectors of its block: the stamp, the ordinal + 1 of the next copy of its vector, one by the length of its numbers. */
-export const ROW_WORDS_BYTES = 12;
-/** Words of a node, behind the lists of its block: mark, address of the upper lists, ordinal + 1 of the row before it in a chain of copies. */
-export const NODE_WORDS_BYTES = 12;
 export const ORDINALS_MAX = 0x0ffffff0;
 export const DIM_MAX = 65536;
 /** Rows are padded with zeros to this many numbers: one round of the dot product's accumulators. */
@@ -80,6 +75,8 @@ export const NARROW_MAX = 127;
 export const NONE = 0xffffffff;
 export const LINKS_0 = 32;
 export const LINKS_UP = 16;
+/** Of 16 nodes side by side of a level one is of the next too, so that its list has a place of its own in their block (assembly/rows.ts). */
+export const LEVEL_BITS = 4;
 export const LEVEL_MAX = 6;
 export const EF_CONSTRUCTION = 160;
 /** Of what an insertion's walk found the best are scored by their rows, and neighbours chosen of them. */

@@ -48,12 +48,12 @@ export class MemoryViews {
 
   copyWords(at: number, count: number): Uint32Array {
     this.reach(at + 4 * count);
-    return new Uint32Array(this.words.subarray(at >>> 2, (at >>> 2) + count));
+    return this.words.slice(at >>> 2, (at >>> 2) + count);
   }
 
   copyFloats(at: number, count: number): Float32Array {
     this.reach(at + 4 * count);
-    return new Float32Array(this.floats.subarray(at >>> 2, (at >>> 2) + count));
+    return this.floats.slice(at >>> 2, (at >>> 2) + count);
   }
 
   /** A view of bytes, of no use once the memory has grown. */

@@ -4,10 +4,11 @@
 import { assert } from '../../src/base/assert.js';
 import type { CollectionId, Ordinal } from '../../src/contract/ids.js';
 import type { CollectionRef, Outcome, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
-import { packDocument, type PreparedDocument } from '../../src/contract/prepared-document.js';
+import { joinDocuments, packDocument, type PreparedDocument } from '../../src/contract/prepared-document.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { DocumentRecord } from '../../src/store/records.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';
+import { isSameDocument } from './documents.js';
 import type { Shard } from './shard.js';
 import { applyWrites, type DocumentWrite } from './write.js';
 
@@ -38,7 +39,7 @@ export function listMissing(shard: Shard, { collection, twin, after }: ShardRequ
       packed.push(document);
       return (bytes += document.length) < PAGE_BYTES;
     });
-    return { ...joined(packed), chunks: missing.map(({ chunkCount }) => chunkCount), versions: missing.map(({ version }) => version), walked, after: next, hasTextless };
+    return { ...joinDocuments(packed), chunks: missing.map(({ chunkCount }) => chunkCount), versions: missing.map(({ version }) => version), walked, after: next, hasTextless };
   });
 }
 
@@ -80,7 +81,7 @@ function walk(txn: ShardTxn, source: CollectionId, twin: CollectionId, after: st
   for (const record of txn.documents(source, after)) {
     found.walked += record.chunkCount;
     found.after = record.docid;
-    if (!isSame(record, txn.document(twin, record.docid))) {
+    if (!isSameDocument(record, txn.document(twin, record.docid))) {
       found.missing.push(record);
       if (!take(record)) return found;
     }
@@ -88,8 +89,6 @@ function walk(txn: ShardTxn, source: CollectionId, twin: CollectionId, after: st
   }
   return { ...found, after: null };
 }
-
-const isSame = (record: DocumentRecord, other: DocumentRecord | undefined): boolean => record.version === other?.version && record.ingestedAtMs === other.ingestedAtMs;
 
 function preparedOf(txn: ShardTxn, id: CollectionId, { docid, ingestedAtMs, metadataJson, priority }: DocumentRecord, isToEmbed: boolean): PreparedDocument {
   const { ordinals } = txn.members(id, docid);
@@ -122,12 +121,4 @@ function assertStored(outcomes: readonly Outcome<unknown>[]): void {
     if ('error' in outcome) throw AppError.fromWire(outcome.error);
     if ('fault' in outcome) throw new Error(outcome.fault);
   }
-}
-
-function joined(parts: readonly Uint8Array[]): { documents: Uint8Array; ends: number[] } {
-  let end = 0;
-  const ends = parts.map(({ length }) => (end += length));
-  const documents = new Uint8Array(end);
-  parts.forEach((part, i) => documents.set(part, ends[i - 1] ?? 0));
-  return { documents, ends };
 }

@@ -6,6 +6,7 @@ import type { ShardRequest, ShardWorkerStart } from '../../src/contract/messages
 import { CATALOG, placeOfShard, SharedMeters } from '../../src/contract/shared-meters.js';
 import { CatalogStore } from '../../src/store/catalog-store.js';
 import { CheckpointFiles } from '../../src/store/checkpoint-files.js';
+import { checkpointPath, shardPath } from '../../src/store/paths.js';
 import { ShardStore } from '../../src/store/shard-store.js';
 import { Checkpoints, type Note } from './checkpoint/checkpoints.js';
 import { discard, restore } from './checkpoint/restore.js';
@@ -24,11 +25,11 @@ export function openShard({ kernel: module, kernelName, memories, arenaPagesMax,
   const kernels = defined(memories[number], 'arenas of the shard').map((memory) => new Kernel(module, memory, arenaPagesMax));
   // Readers are out before the environment is closed that a dead owner had open.
   for (const kernel of kernels) kernel.close();
-  const shard = new Shard(ShardStore.open(join(directory, `shard-${number}`), takeOver, SharedMeters.over(meters).store(placeOfShard(number))), ...kernels);
-  const files = new CheckpointFiles(join(directory, 'checkpoints', `shard-${number}`));
+  const shard = new Shard(ShardStore.open(shardPath(directory, number), takeOver, SharedMeters.over(meters).store(placeOfShard(number))), ...kernels);
+  const files = new CheckpointFiles(checkpointPath(directory, number));
   const identity = { shard: number, kernel: kernelName };
-  if (takeOver || checkpointMs === 0) discard(shard, files);
-  shard.load(collections, isWhole, (kinds) => restore(shard, files, identity, kinds, note));
+  const isOfUse = !takeOver && checkpointMs > 0;
+  shard.load(collections, isWhole, (kinds) => (isOfUse ? restore(shard, files, identity, kinds, note) : discard(shard, files)));
   return { shard, checkpoints: checkpointMs > 0 ? new Checkpoints(shard, files, identity, checkpointMs, note) : undefined };
 }
 

@@ -2,6 +2,7 @@
 // is indexed at once, a large one in slices between other work, and searches wait for it. Shard worker only.
 import type { Language } from '../../src/contract/language.js';
 import { chunkTerms } from '../../src/text/rank-terms.js';
+import { writerOf } from '../../src/text/term-writer.js';
 import { ArenaFull } from './instance.js';
 import type { Part } from './part.js';
 import type { TermMaker } from './part-terms.js';
@@ -11,9 +12,13 @@ import type { WordIndex } from './words/word-index.js';
 /** How long the search that comes first may keep the shard to itself. */
 const FIRST_SLICE_MS = 10;
 
-/** Without stems the kernel can split plain text by itself. */
-const makerOf = (language: Language): TermMaker<string> => ({
-  add: (index, ordinal, text) => (language === 'none' ? index.addText(ordinal, text) : index.add(ordinal, chunkTerms(text, language))),
+/** Few texts are none for a writer. */
+export const makerOf = (language: Language): TermMaker<string> => ({
+  add: (index, ordinal, text) => {
+    const written = writerOf(language).write(text);
+    if (written) index.addWritten(ordinal, written);
+    else index.add(ordinal, chunkTerms(text, language));
+  },
   termsOf: (text) => chunkTerms(text, language),
 });
 

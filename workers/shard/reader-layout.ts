@@ -61,5 +61,7 @@ export const LOST = 1;
 /** Rows that have one, and one more than the highest that ever had. */
 export const PRIORITIES_COUNT = 0;
 export const PRIORITIES_END = 4;
-export const PRIORITIES_BLOCKS = 64;
-export const PRIORITIES_BYTES = 448;
+/** Address of the table of blocks, at first the small one in the root (assembly/block-table.ts). */
+export const PRIORITIES_TABLE = 8;
+export const PRIORITIES_SMALL_TABLE = 64;
+export const PRIORITIES_BYTES = 192;

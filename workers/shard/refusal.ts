@@ -1,9 +1,10 @@
 // Which errors in a shard worker or a search worker are refusals, to be told to the client: AppError as it is, a full memory, and damage on
 // the disk, which are no faults of ours either. Used by commands.ts and write.ts, and by the search workers.
 import { AssertionFailed } from '../../src/base/assert.js';
+import { faultOf } from '../../src/base/faults.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { CollectionId } from '../../src/contract/ids.js';
-import type { Outcome, ShardCommand } from '../../src/contract/messages.js';
+import type { Outcome } from '../../src/contract/messages.js';
 import { DamagedRecord } from '../../src/store/damage.js';
 import { ArenaFull } from './kernel.js';
 
@@ -22,12 +23,5 @@ export function outcomeOf(error: unknown, asked?: CollectionId): Outcome<never> 
   if (error instanceof DamagedRecord) return { error: new AppError('collection_damaged', error.message, { collection: error.collection ?? asked }).toWire() };
   if (refusal) return { error: refusal.toWire() };
   if (error instanceof AssertionFailed) throw error;
-  return { fault: error instanceof Error ? (error.stack ?? error.message) : String(error) };
-}
-
-/** The collection that a command is about. */
-export function collectionIn(command: ShardCommand): CollectionId | undefined {
-  if (!('collection' in command)) return undefined;
-  const { collection } = command;
-  return typeof collection === 'number' ? collection : 'id' in collection ? collection.id : undefined;
+  return { fault: faultOf(error) };
 }

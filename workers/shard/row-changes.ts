@@ -17,6 +17,11 @@ export class RowChanges {
 
   constructor(private readonly shard: Shard) {}
 
+  /** What is in memory of a collection stays there until the batch ends: what the batch brings later may want room. */
+  hold(id: CollectionId): void {
+    for (const part of this.shard.parts.of(id)) this.changeOf(part);
+  }
+
   /** Puts vectors into free rows, unseen by searches; nothing has changed when it throws. Answers their ordinals as the store has them. */
   stage(ref: CollectionRef, vectors: Float32Array, priority: number): Ordinal[] {
     return place(this.shard, ref, (part) => this.stageIn(part, vectors, priority));

@@ -2,6 +2,7 @@
 // (src/pool/shard-pool.ts). Owns the shard's LMDB environment and is the only writer of its shared memory; the worker of
 // shard 0 owns the catalog too. A fault of ours ends the worker: another takes over and rebuilds from LMDB.
 import { parentPort, threadId, workerData } from 'node:worker_threads';
+import { endThread } from '../../src/base/faults.js';
 import { yieldToSearches } from '../../src/base/thread-priority.js';
 import type { LoadedNote, LogNote, Outcome, ShardAnswer, ShardCommand, ShardOp, ShardWorkerStart } from '../../src/contract/messages.js';
 import { claimShard } from './claim.js';
@@ -20,10 +21,7 @@ export async function run(batch: { shard: number; commands: ShardCommand[] }): P
   try {
     return await commands.run(batch.commands);
   } catch (error) {
-    setImmediate(() => {
-      throw error;
-    });
-    return new Promise(() => {});
+    return endThread(error);
   }
 }
 

@@ -8,6 +8,7 @@ import type { CollectionId, DocId, Ordinal } from '../../src/contract/ids.js';
 import type { CollectionRef, Outcome, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
 import { unpackDocument, type PreparedDocument } from '../../src/contract/prepared-document.js';
 import type { ShardWriteTxn } from '../../src/store/shard-store.js';
+import { isSameDocument } from './documents.js';
 import { refusalOf } from './refusal.js';
 import { RowChanges } from './row-changes.js';
 import type { Shard } from './shard.js';
@@ -76,12 +77,12 @@ class WriteBatch {
   private put(txn: ShardWriteTxn, { collection: ref, document, vectors, room = Infinity, twins = [] }: ShardRequest<'put'>): ShardAnswer<'put'> {
     const prepared = unpackDocument(document);
     const { docid, chunks } = prepared;
-    this.shard.bring(ref, txn);
+    this.bring(txn, ref);
     const previous = txn.document(ref.id, docid);
     if (chunks.length - (previous?.chunkCount ?? 0) > room) throw new AppError('chunk_limit_reached');
     const version = (previous?.version ?? 0) + 1;
     const present = twins.filter(({ collection }) => !this.shard.isDropped(collection.id));
-    for (const { collection } of present) this.shard.bring(collection, txn);
+    for (const { collection } of present) this.bring(txn, collection);
     const filled = present.flatMap(({ collection, vectors: own }) => (own === null ? [] : [{ ref: collection, vectors: own === 'same' ? vectors : own }]));
     this.store(txn, prepared, version, [{ ref, vectors }, ...filled]);
     for (const twin of present) if (twin.vectors === null) this.removeStored(txn, twin.collection, docid);
@@ -91,11 +92,8 @@ class WriteBatch {
   /** What the staged collection has is as new as the source: writes go to both from its beginning. So nothing newer is written over. */
   private putStaged(txn: ShardWriteTxn, { collection: ref, source, document, version, vectors }: StagedPut): WriteAnswer {
     const prepared = unpackDocument(document);
-    const isThere = (id: CollectionId): boolean => {
-      const record = txn.document(id, prepared.docid);
-      return record?.version === version && record.ingestedAtMs === prepared.ingestedAtMs;
-    };
-    this.shard.bring(ref, txn);
+    const isThere = (id: CollectionId): boolean => isSameDocument({ version, ingestedAtMs: prepared.ingestedAtMs }, txn.document(id, prepared.docid));
+    this.bring(txn, ref);
     if (isThere(ref.id) || (source !== undefined && !isThere(source))) return { chunks: 0 };
     this.store(txn, prepared, version, [{ ref, vectors }]);
     return { chunks: prepared.chunks.length };
@@ -105,7 +103,7 @@ class WriteBatch {
   private store(txn: ShardWriteTxn, { docid, chunks, ingestedAtMs, metadataJson, priority }: PreparedDocument, version: number, targets: readonly Target[]): void {
     for (const { ref, vectors } of targets) assert(vectors.length === chunks.length * ref.dim, 'a vector for each chunk');
     const record = { docid, version, ingestedAtMs, metadataJson, priority, chunkCount: chunks.length };
-    const staged = this.stageAll(txn, targets, priority);
+    const staged = this.stageAll(targets, priority);
     targets.forEach(({ ref, vectors }, i) => {
       const ordinals = staged[i] as Ordinal[];
       this.removeStored(txn, ref, docid);
@@ -114,14 +112,16 @@ class WriteBatch {
     });
   }
 
+  private bring(txn: ShardWriteTxn, ref: CollectionRef): void {
+    this.shard.bring(ref, txn);
+    this.rows.hold(ref.id);
+  }
+
   /** Into all of them or, where one has no room, into none. */
-  private stageAll(txn: ShardWriteTxn, targets: readonly Target[], priority: number): Ordinal[][] {
+  private stageAll(targets: readonly Target[], priority: number): Ordinal[][] {
     const staged: Ordinal[][] = [];
     try {
-      for (const { ref, vectors } of targets) {
-        this.shard.bring(ref, txn);
-        staged.push(this.rows.stage(ref, vectors, priority));
-      }
+      for (const { ref, vectors } of targets) staged.push(this.rows.stage(ref, vectors, priority));
       return staged;
     } catch (error) {
       staged.forEach((ordinals, i) => this.rows.takeOut((targets[i] as Target).ref.id, ordinals));
@@ -132,7 +132,7 @@ class WriteBatch {
   /** How many chunks of the collection itself went. */
   private remove(txn: ShardWriteTxn, { docid, collection, twins = [] }: ShardRequest<'deleteDocument'>): ShardAnswer<'deleteDocument'> {
     const places = [collection, ...twins].filter(({ id }) => !this.shard.isDropped(id) && txn.document(id, docid));
-    for (const ref of places) this.shard.bring(ref, txn);
+    for (const ref of places) this.bring(txn, ref);
     const chunks = places.map((ref) => this.removeStored(txn, ref, docid));
     return { chunks: chunks[places.indexOf(collection)] ?? 0 };
   }

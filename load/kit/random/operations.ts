@@ -40,13 +40,17 @@ export interface Document {
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
-/** Every operation of the document. */
+/** The messages of agents there have an envelope and statuses of their own protocol. */
+const OTHER_PROTOCOLS: readonly string[] = ['/mcp'];
+
+/** Every operation of the document that is of our own protocol. */
 export function operationsOf(document: Document): Operation[] {
   const ajv = new Ajv2020({ strict: false });
   addFormats.default(ajv);
   ajv.addSchema(document, 'openapi');
   const checkOf = (...pointer: string[]): ValidateFunction => ajv.getSchema(`openapi#/${pointer.map(escaped).join('/')}`) as ValidateFunction;
-  return Object.entries(document.paths).flatMap(([path, item]) =>
+  const paths = Object.entries(document.paths).filter(([path]) => !OTHER_PROTOCOLS.includes(path));
+  return paths.flatMap(([path, item]) =>
     METHODS.filter((method) => item[method] !== undefined).map((method) => {
       const described = item[method] as Described;
       const bodies = new Map(Object.entries(described.requestBody?.content ?? {}).map(([type, { schema = {} }]) => [type, schema]));

@@ -7,6 +7,7 @@ import { bm25Of } from '../../../src/rank/bm25.js';
 import { isSet } from '../../../workers/shard/bitmaps.js';
 import type { PartView } from '../../../workers/shard/part-view.js';
 import type { WordIndex } from '../../../workers/shard/words/word-index.js';
+import { cosine } from '../cosine.js';
 import type { Checks, ScoredHit, Search } from './checks.js';
 import { randomWord, type Contents } from './contents.js';
 import { DIM, ORDINALS } from './world.js';
@@ -25,17 +26,6 @@ export function searchVectors({ index }: PartView, prng: Prng, contents: Content
   const hits = Array.from({ length: count }, (_, i): ScoredHit => ({ ordinal: ordinals[i] as number, stamp: stamps[i] as number, score: scores[i] as number }));
   const scoreOf = (put: number, ordinal: number): number | undefined => (!allowed || isSet(allowed, ordinal) ? cosine(query, contents.vector(put)) : undefined);
   return { what: `vectors k ${k} exact ${exact} filtered ${!!allowed}`, check: (checks, search) => checks.ranking(search, hits, k, scoreOf, 1e-4, exact) };
-}
-
-function cosine(a: Float32Array, b: Float32Array): number {
-  let [dot, aa, bb] = [0, 0, 0];
-  for (let i = 0; i < a.length; i++) {
-    const [x, y] = [a[i] as number, b[i] as number];
-    dot += x * y;
-    aa += x * x;
-    bb += y * y;
-  }
-  return dot / Math.sqrt(aa * bb);
 }
 
 /** Priorities of rows that were there throughout. */

@@ -3,14 +3,12 @@
 import type { Prng } from '../../../src/base/prng.js';
 import type { SheafClient } from '../../../src/client/client.js';
 import { SheafError } from '../../../src/client/errors.js';
-import type { JobCalls } from './job-calls.js';
 import type { Tally } from './tally.js';
 import type { Pending, Slot, State } from './world.js';
 
 /** One writer with its slot. */
 export interface Lane {
   client: SheafClient;
-  jobs: JobCalls;
   slot: Slot;
   prng: Prng;
   seed: number;

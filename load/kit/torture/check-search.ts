@@ -1,21 +1,12 @@
 // Does a search show a slot as the model has it: every chunk once, with the text and metadata of its revision, scored as brute force scores
 // it, and nothing else? Used by operations.ts and check.ts of the torture program.
 import type { SearchAnswer, SearchBody } from '../../../src/contract/api/search.js';
-import type { Prng } from '../../../src/base/prng.js';
-import type { SheafClient } from '../../../src/client/client.js';
+import { cosine } from '../cosine.js';
+import type { Lane } from './change.js';
 import { isLive } from './reindexing.js';
 import { partsOf, vectorOf } from './revision.js';
 import { FAR, farVectorOf } from './spaces.js';
-import type { Tally } from './tally.js';
 import type { Documents, Slot } from './world.js';
-
-export interface Look {
-  client: SheafClient;
-  slot: Slot;
-  prng: Prng;
-  seed: number;
-  tally: Tally;
-}
 
 type Match = SearchAnswer['matches'][number];
 
@@ -33,14 +24,14 @@ interface Question {
 }
 
 /** Requires that nothing is under way in the slot but a job. */
-export async function checkSearch(look: Look, when: string): Promise<void> {
-  const { client, slot, tally } = look;
-  const question = questionFor(look);
+export async function checkSearch(lane: Lane, when: string): Promise<void> {
+  const { client, slot, tally } = lane;
+  const question = questionFor(lane);
   const { matches } = await client.search(slot.tenant, slot.name as string, { ...question, k: ALL } as SearchBody);
   tally.searches++;
   tally.chunks += matches.length;
   const complain = (complaint: string): void => void tally.violations.push(`${slot.tenant}/${slot.name} ${when}: ${complaint}`);
-  const expected = expectedChunks(slot.kind, slot.documents, look.seed);
+  const expected = expectedChunks(slot.kind, slot.documents, lane.seed);
   for (const { id, text, meta } of matches) {
     const chunk = expected.get(id);
     expected.delete(id);
@@ -48,17 +39,17 @@ export async function checkSearch(look: Look, when: string): Promise<void> {
     else if (meta['revision'] !== chunk.revision || (text ?? undefined) !== chunk.text) complain(`${id} is shown with revision ${String(meta['revision'])} and "${String(text).slice(0, 40)}", not ${chunk.revision}`);
   }
   if (expected.size > 0) complain(`a search (${question.mode ?? 'v'}) misses ${expected.size} chunks, such as ${[...expected.keys()][0]}`);
-  const complaint = scoreComplaint(look, question, matches);
+  const complaint = scoreComplaint(lane, question, matches);
   if (complaint !== undefined) complain(complaint);
 }
 
-function questionFor({ slot, prng }: Look): Question {
+function questionFor({ slot, prng }: Lane): Question {
   if (slot.kind === 'text') return { q: `d${prng.int(20)} p${prng.int(8)} bafo`, mode: MODES[prng.int(MODES.length)] };
   return { v: Array.from(vectorOf(prng.int(1000), 'd0', 0)) };
 }
 
 /** Scores are those of brute force in the one space that the slot is in; while a job is at work in either, but never in both. */
-function scoreComplaint({ slot, seed }: Look, { q, mode, v }: Question, matches: readonly Match[]): string | undefined {
+function scoreComplaint({ slot, seed }: Lane, { q, mode, v }: Question, matches: readonly Match[]): string | undefined {
   if (mode !== undefined && mode !== 'vector') return undefined;
   if (matches.some(({ score }, i) => i > 0 && score > (matches[i - 1] as Match).score)) return 'hits are not in the order of their scores';
   const chunks = expectedChunks(slot.kind, slot.documents, seed);
@@ -84,9 +75,4 @@ export function expectedChunks(kind: Slot['kind'], documents: Documents, seed: n
     else partsOf(seed, docid, revision).forEach((text, part) => chunks.set(`${docid}::chunk_${part}`, { revision, text }));
   }
   return chunks;
-}
-
-function cosine(a: readonly number[], b: readonly number[]): number {
-  const dot = (x: readonly number[], y: readonly number[]): number => x.reduce((sum, value, i) => sum + value * (y[i] as number), 0);
-  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 }

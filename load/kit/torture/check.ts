@@ -1,23 +1,20 @@
 // After a restart: is everything that was acknowledged there, whole, in its version, and nothing else? A change that was cut off has happened or
 // has not, and the model takes over which. Used by the torture program while nobody writes.
 import { SheafError } from '../../../src/client/errors.js';
-import { checkSearch, expectedChunks, type Look } from './check-search.js';
+import type { Lane } from './change.js';
+import { checkSearch, expectedChunks } from './check-search.js';
+import { findJobs } from './find-jobs.js';
 import { judge, settle, type Found, type FoundDocument } from './found.js';
-import type { JobCalls } from './job-calls.js';
 import { isLive } from './reindexing.js';
 import { count } from './tally.js';
 import type { Revision, Slot } from './world.js';
 
 const LOOKED_INTO = 1;
 
-export interface Check extends Look {
-  jobs: JobCalls;
-}
-
 /** Checks a slot and settles what is under way in it. */
-export async function checkSlot(look: Check, when: string): Promise<void> {
-  const { slot, tally } = look;
-  const found = await find(look);
+export async function checkSlot(lane: Lane, when: string): Promise<void> {
+  const { slot, tally } = lane;
+  const found = await find(lane);
   const judgement = judge(slot, found);
   tally.violations.push(...judgement.complaints.map((complaint) => `${slot.tenant}/${slot.name ?? slot.prefix} ${when}: ${complaint}`));
   if (slot.pending !== undefined) tally.cutOff++;
@@ -28,29 +25,23 @@ export async function checkSlot(look: Check, when: string): Promise<void> {
   if (slot.name === null) return;
   const { job } = slot.state.reindexing;
   if (job && wasLive && !isLive(slot.state.reindexing)) count(tally.jobs, job.status);
-  await checkCounts(look, when);
-  for (let searches = slot.kind === 'text' ? 3 : 1; searches > 0; searches--) await checkSearch(look, when);
-  await checkSome(look, when);
+  await checkCounts(lane, when);
+  for (let searches = slot.kind === 'text' ? 3 : 1; searches > 0; searches--) await checkSearch(lane, when);
+  await checkSome(lane, when);
 }
 
-/** Jobs go on meanwhile: what is read of them and of the space is of one state. */
-async function find({ client, jobs, slot }: Check): Promise<Found> {
+async function find({ client, slot }: Lane): Promise<Found> {
   const { tenant } = slot;
   const { collections } = await client.listCollections(tenant);
   const names = collections.map(({ name }) => name).filter((name) => name.startsWith(slot.prefix));
   const [name] = names;
   if (name === undefined) return { names, documents: new Map(), space: '', jobs: [] };
   const documents = await findDocuments({ client, slot }, name);
-  for (;;) {
-    const before = await jobs.list(tenant, name);
-    const { vector_space_key: space } = await client.collectionDetail(tenant, name);
-    const after = await jobs.list(tenant, name);
-    if (before[0]?.status === after[0]?.status) return { names, documents, space: space as string, jobs: after };
-  }
+  return { names, documents, ...(await findJobs(client, tenant, name)) };
 }
 
 /** Revisions are looked up where a change was under way or a version is not what it was; of other documents a search tells them. */
-async function findDocuments({ client, slot }: Pick<Look, 'client' | 'slot'>, name: string): Promise<Map<string, FoundDocument>> {
+async function findDocuments({ client, slot }: Pick<Lane, 'client' | 'slot'>, name: string): Promise<Map<string, FoundDocument>> {
   const { documents } = await client.listDocuments(slot.tenant, name);
   const isChanging = slot.pending !== undefined && 'state' in slot.pending;
   const isOpen = (docid: string, version: number): boolean => isChanging || slot.sent.has(docid) || slot.documents.get(docid)?.version !== version;
@@ -62,7 +53,7 @@ async function findDocuments({ client, slot }: Pick<Look, 'client' | 'slot'>, na
   return new Map(await Promise.all(entries));
 }
 
-async function checkCounts({ client, slot, seed, tally }: Look, when: string): Promise<void> {
+async function checkCounts({ client, slot, seed, tally }: Lane, when: string): Promise<void> {
   const { doc_count: documents, chunk_count: chunks } = await client.collectionDetail(slot.tenant, slot.name as string);
   const expected = expectedChunks(slot.kind, slot.documents, seed).size;
   if (documents === slot.documents.size && chunks === expected) return;
@@ -70,7 +61,7 @@ async function checkCounts({ client, slot, seed, tally }: Look, when: string): P
 }
 
 /** A few documents by every other way of reading them. */
-async function checkSome({ client, slot, prng, seed, tally }: Look, when: string): Promise<void> {
+async function checkSome({ client, slot, prng, seed, tally }: Lane, when: string): Promise<void> {
   const docids = [...slot.documents.keys()];
   for (let n = 0; n < Math.min(LOOKED_INTO, docids.length); n++) {
     const docid = docids[prng.int(docids.length)] as string;
@@ -88,7 +79,7 @@ async function checkSome({ client, slot, prng, seed, tally }: Look, when: string
 }
 
 /** undefined where it has none. */
-async function contentOf({ client, slot }: { client: Look['client']; slot: Slot }, id: string): Promise<string | undefined> {
+async function contentOf({ client, slot }: { client: Lane['client']; slot: Slot }, id: string): Promise<string | undefined> {
   try {
     return await client.chunkContent(slot.tenant, slot.name as string, id);
   } catch (error) {

@@ -5,7 +5,6 @@ import { SheafClient } from '../../../src/client/client.js';
 import { SheafError, SheafUnreachable } from '../../../src/client/errors.js';
 import type { Lane } from './change.js';
 import { checkSlot } from './check.js';
-import { JobCalls } from './job-calls.js';
 import { step } from './operations.js';
 import type { Tally } from './tally.js';
 import type { Slot } from './world.js';
@@ -21,8 +20,7 @@ export interface Work {
 /** Each writer draws from a generator of its own: what it does depends on nothing but the seed and the answers. */
 function lanesOf({ url, slots, prng, seed, tally }: Work): Lane[] {
   const client = new SheafClient({ url });
-  const jobs = new JobCalls(url);
-  return slots.map((slot) => ({ client, jobs, slot, prng: createPrng(prng.int(2 ** 31)), seed, tally }));
+  return slots.map((slot) => ({ client, slot, prng: createPrng(prng.int(2 ** 31)), seed, tally }));
 }
 
 export async function workUntil(work: Work, isOver: () => boolean): Promise<void> {

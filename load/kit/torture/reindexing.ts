@@ -52,7 +52,8 @@ const NEXT: Readonly<Record<ReindexStatus, readonly ReindexStatus[]>> = {
 
 export const newReindexing = (space: string): Reindexing => ({ space, job: undefined, wayBack: null });
 
-export const isLive = ({ job }: Reindexing): boolean => job !== undefined && !ENDED.has(job.status);
+export const hasEnded = (status: ReindexStatus): boolean => ENDED.has(status);
+export const isLive = ({ job }: Reindexing): boolean => job !== undefined && !hasEnded(job.status);
 export const isPaused = ({ job }: Reindexing): boolean => job?.status === 'paused' || job?.status === 'pausing';
 
 export const withJob = (reindexing: Reindexing, status: ReindexStatus): Reindexing => ({ ...reindexing, job: reindexing.job && { ...reindexing.job, status } });

@@ -26,11 +26,6 @@ export function partsOf(seed: number, docid: string, revision: number): string[]
   });
 }
 
-/** The revision that a chunk's text says it belongs to; NaN for a text that is none of ours. */
-export function revisionOfPart(text: string): number {
-  return Number(/^d\d+ r(\d+) p\d+ /.exec(text)?.[1] ?? NaN);
-}
-
 /** Of a document that came as a vector. */
 export function vectorOf(seed: number, docid: string, revision: number): number[] {
   const prng = createPrng(seed * 37 + Number(docid.slice(1)) * 2003 + revision * 7_368_787);

@@ -2,6 +2,8 @@
 // Filled by the files beside it.
 import { whole } from '../report.js';
 
+const VIOLATIONS_SHOWN = 20;
+
 export interface Tally {
   acknowledged: number;
   /** Changes that a death cut off, and those of them that had happened. */
@@ -24,3 +26,8 @@ export const emptyTally = (): Tally => ({ acknowledged: 0, cutOff: 0, kept: 0, s
 export const count = (counts: Map<string, number>, name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
 
 export const counted = (counts: ReadonlyMap<string, number>): string => [...counts].map(([name, number]) => `${name} ${whole(number)}`).join(', ');
+
+/** Below the report. */
+export function printViolations({ violations }: Tally): void {
+  for (const violation of violations.slice(0, VIOLATIONS_SHOWN)) console.log(`  violation: ${violation}`);
+}

@@ -1,7 +1,7 @@
 // Bodies of the reindex endpoints. Types only.
 // Read by the handlers, the OpenAPI document, the store of jobs and the client.
 import type { tags } from 'typia';
-import type { QUERIES_PAGE_MAX } from '../limits.js';
+import type { KEEP_SECONDS_MAX, QUERIES_PAGE_MAX } from '../limits.js';
 
 /** What the new space has to show before searches see it. */
 export interface GateBody {
@@ -22,7 +22,7 @@ export interface ReindexBody {
   compact?: boolean | null;
   gate?: GateBody | null;
   /** How long the old space is kept for a rollback; 0 where it is left out. */
-  keep_previous_seconds?: (number & tags.Type<'uint32'> & tags.Maximum<2592000>) | null;
+  keep_previous_seconds?: (number & tags.Type<'uint32'> & tags.Maximum<typeof KEEP_SECONDS_MAX>) | null;
 }
 
 export type ReindexStatus = 'queued' | 'running' | 'pausing' | 'paused' | 'committing' | 'cancelling' | 'cancelled' | 'failed' | 'succeeded';

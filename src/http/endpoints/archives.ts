@@ -3,12 +3,13 @@
 import type { RestoredCollection, RestoredDataset } from '../../contract/api/archives.js';
 import type { ArchiveCounts } from '../../contract/archived.js';
 import type { LeftOut, VerifiedArchive } from '../../contract/archive-messages.js';
-import { AppError, invalidField } from '../../contract/errors.js';
+import { AppError } from '../../contract/errors.js';
 import type { BegunArchive } from '../../pool/archive-pool.js';
 import type { Context } from '../../service/context.js';
 import { checkPresence, restoreCollection, type RestoreWish } from '../../service/restore-collection.js';
 import { restoreDataset } from '../../service/restore-dataset.js';
 import { archiveCollection, archiveDataset } from '../../service/write-archive.js';
+import { flag } from '../query-values.js';
 import type { Handler, Reply, Request } from '../route.js';
 import { collectionOf } from './path.js';
 
@@ -27,7 +28,7 @@ export const getDatasetArchive =
 export const putDatasetArchive =
   (context: Context): Handler =>
   async (request) => {
-    const isDryRun = isDry(request);
+    const isDryRun = flag(request, 'dry_run');
     const archive = await restoreDataset(context, await uploaded(request), isDryRun, request.signal);
     const leftOut = archive.leftOut.map(({ tenant, name }) => `${tenant}/${name}`);
     return { status: 200, json: { ...(isDryRun && { dry_run: true }), counts: summed(archive), left_out: leftOut } satisfies RestoredDataset };
@@ -45,7 +46,7 @@ export const restoreArchive =
   (context: Context, mode: RestoreWish['mode'], isBounded: boolean): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
-    const isDryRun = isDry(request);
+    const isDryRun = flag(request, 'dry_run');
     // Before a large body is read for nothing.
     checkPresence(context, { tenant, name, mode });
     const path = await uploaded(request);
@@ -63,13 +64,6 @@ async function uploaded({ body }: Request): Promise<string> {
   const { file } = await body.form();
   if (!file || !('path' in file)) throw new AppError('missing_archive_file');
   return file.path;
-}
-
-function isDry({ query }: Request): boolean {
-  const wanted = query.get('dry_run')?.toLowerCase() ?? 'false';
-  if (['true', '1'].includes(wanted)) return true;
-  if (['false', '0'].includes(wanted)) return false;
-  throw invalidField(['query', 'dry_run'], 'Should be true or false.', 'bool_parsing', wanted.slice(0, 200));
 }
 
 function listed(leftOut: readonly LeftOut[]): string {

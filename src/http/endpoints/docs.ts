@@ -2,8 +2,9 @@
 // Handlers on the front thread. The route table (routes.ts) names them.
 import { AppError } from '../../contract/errors.js';
 import { openApiDocument } from '../openapi/document.js';
-import { ReferencePage, staticFile, type StaticFile } from '../openapi/reference-page.js';
-import type { Handler, Reply, Request, Route } from '../route.js';
+import type { ReferencePage } from '../openapi/reference-page.js';
+import type { Handler, Route } from '../route.js';
+import { staticFile, staticReply, type StaticFile } from '../static-file.js';
 import { param } from './path.js';
 
 /** Nothing from other hosts, no script in the page itself. Swagger UI sets styles in the page and has pictures as `data:`. */
@@ -13,25 +14,19 @@ export function getOpenApi(routes: () => readonly Route[]): Handler {
   let made: StaticFile | undefined;
   return async (request) => {
     made ??= staticFile(Buffer.from(JSON.stringify(openApiDocument(routes()))), 'application/json');
-    return replyWith(request, made);
+    return staticReply(request, made, POLICY);
   };
 }
 
 export const getPage =
   (page: ReferencePage): Handler =>
   async (request) =>
-    replyWith(request, await page.page());
+    staticReply(request, await page.page(), POLICY);
 
 export const getPageFile =
   (page: ReferencePage): Handler =>
   async (request) => {
     const file = await page.file(param(request, 'file'));
     if (file === undefined) throw new AppError('not_found');
-    return replyWith(request, file);
+    return staticReply(request, file, POLICY);
   };
-
-function replyWith(request: Request, { bytes, contentType, etag }: StaticFile): Reply {
-  const isKnown = request.header('if-none-match').split(',').some((tag) => ['*', etag].includes(tag.trim()));
-  const headers = { ETag: etag, 'Cache-Control': 'no-cache', 'Content-Security-Policy': POLICY, 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' };
-  return isKnown ? { status: 304, headers, contentType, bytes: new Uint8Array() } : { status: 200, headers, contentType, bytes };
-}

@@ -7,6 +7,7 @@ import type { Context } from '../../service/context.js';
 import { withFaultCode } from '../../service/fault-code.js';
 import { entryOf, getAnyQuery, getQuery, listQueries, type LoggedSearch } from '../../service/queries.js';
 import { replayQuery } from '../../service/replay-query.js';
+import { numbersIn } from '../query-values.js';
 import type { Handler, Reply, Request } from '../route.js';
 import { fitting } from '../validation.js';
 import { collectionOf, param } from './path.js';
@@ -18,22 +19,13 @@ export const getQueries =
   (context: Context): Handler =>
   async (request) => {
     const [tenant, collection] = collectionOf(request);
-    const { limit, offset = 0, cursor } = fitting(validatePage(pageOf(request.query)), 'query');
+    const { limit, offset = 0, cursor } = fitting(validatePage(numbersIn(request.query, 'limit', 'offset')), 'query');
     const page = { limit: limit ?? QUERIES_PAGE_DEFAULT, offset, ...(cursor !== undefined && { before: cursor }) };
     const { queries, next } = await listQueries(context, tenant, collection, page);
     const more = limit !== undefined && next !== undefined && { next_cursor: next };
     const json: QueryList = { tenant, collection, queries, count: queries.length, ...more };
     return { status: 200, json };
   };
-
-/** Whole numbers of a query string; what is none is left as text for the validation to refuse. */
-function pageOf(query: URLSearchParams): Record<string, unknown> {
-  const values: Record<string, unknown> = Object.fromEntries(query);
-  for (const name of ['limit', 'offset']) {
-    if (/^-?\d{1,15}$/.test(query.get(name) ?? '')) values[name] = Number(values[name]);
-  }
-  return values;
-}
 
 export const getOneQuery =
   (context: Context): Handler =>

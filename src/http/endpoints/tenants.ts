@@ -2,13 +2,13 @@
 // Handlers on the front thread: body in, use case, reply out. The route table (routes/tenants.ts) names them.
 import typia from 'typia';
 import type { CreatedKey, CreatedTenant, CreateKeyBody, CreateTenantBody, DeletedTenant, KeyList, RevokedKey, TenantKey, UpdateTenantBody } from '../../contract/api/tenants.js';
-import { invalidField } from '../../contract/errors.js';
 import { asTenant } from '../../contract/ids.js';
 import type { KeyRecord } from '../../contract/tenants.js';
 import type { Context } from '../../service/context.js';
 import { createKey, listKeys, revokeKey } from '../../service/tenant-keys.js';
 import { createTenant, deleteTenant, tenantProfile, updateTenant } from '../../service/tenants.js';
-import type { Handler, Request } from '../route.js';
+import { flag } from '../query-values.js';
+import type { Handler } from '../route.js';
 import { fitting, parseJson } from '../validation.js';
 import { param, tenantOf } from './path.js';
 
@@ -40,16 +40,9 @@ export const removeTenant =
   (context: Context): Handler =>
   async (request) => {
     const tenant = tenantOf(request);
-    const collections = await deleteTenant(context, tenant, isForced(request));
+    const collections = await deleteTenant(context, tenant, flag(request, 'force'));
     return { status: 200, json: { tenant, deleted: tenant, collections_deleted: collections } satisfies DeletedTenant };
   };
-
-function isForced({ query }: Request): boolean {
-  const force = query.get('force')?.toLowerCase() ?? 'false';
-  if (['true', '1'].includes(force)) return true;
-  if (['false', '0'].includes(force)) return false;
-  throw invalidField(['query', 'force'], 'Should be true or false.', 'bool_parsing', force.slice(0, 200));
-}
 
 export const getKeys =
   (context: Context): Handler =>

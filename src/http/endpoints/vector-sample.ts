@@ -5,6 +5,7 @@ import type { VectorSample, VectorSampleParameters } from '../../contract/api/ve
 import { VECTOR_SAMPLE_DEFAULT } from '../../contract/limits.js';
 import type { Context } from '../../service/context.js';
 import { sampleVectors } from '../../service/sample-vectors.js';
+import { numbersIn } from '../query-values.js';
 import type { Handler } from '../route.js';
 import { fitting } from '../validation.js';
 import { collectionOf } from './path.js';
@@ -15,8 +16,7 @@ export const getVectorSample =
   (context: Context): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
-    const asked = request.query.get('sample');
-    const { sample = VECTOR_SAMPLE_DEFAULT } = fitting(validateQuery(asked === null ? {} : { sample: /^\d{1,15}$/.test(asked) ? Number(asked) : asked }), 'query');
+    const { sample = VECTOR_SAMPLE_DEFAULT } = fitting(validateQuery(numbersIn(request.query, 'sample')), 'query');
     const collection = context.catalog.get(tenant, name);
     const vectors = await sampleVectors(context, collection, sample, request.signal);
     const json: VectorSample = { tenant, collection: name, dim: collection.dim, vectors, count: vectors.length };

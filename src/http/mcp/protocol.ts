@@ -3,6 +3,7 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import { CallToolRequestSchema, ListToolsRequestSchema, type CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { AppError } from '../../contract/errors.js';
 import { SERVICE_VERSION } from '../../contract/version.js';
 import type { RouteCalls } from './route-calls.js';
@@ -12,6 +13,9 @@ const INSTRUCTIONS = `Sheaf searches collections of documents. Documents are cut
 Call list_collections to learn what there is, search to find chunks, and read_chunk with a chunk id to read what stands before and after it.
 Name the docid of what you quote.`;
 
+/** Nothing here asks it anything, and each server would make one of its own, which takes longer than all the rest. */
+const jsonSchemaValidator = new AjvJsonSchemaValidator();
+
 export interface Protocol {
   readonly server: Server;
   readonly transport: WebStandardStreamableHTTPServerTransport;
@@ -19,7 +23,7 @@ export interface Protocol {
 
 /** Answers come as JSON, not as events: no tool has anything to say before its end. */
 export async function createProtocol(calls: RouteCalls): Promise<Protocol> {
-  const server = new Server({ name: 'sheaf', title: 'Sheaf', version: SERVICE_VERSION }, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
+  const server = new Server({ name: 'sheaf', title: 'Sheaf', version: SERVICE_VERSION }, { capabilities: { tools: {} }, instructions: INSTRUCTIONS, jsonSchemaValidator });
   const tools = TOOLS.filter(({ operations }) => calls.mayCall(operations));
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(described) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {

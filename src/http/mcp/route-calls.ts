@@ -47,9 +47,9 @@ export class RouteCalls {
 
   async text(operation: string, { params, query = {}, body }: Call): Promise<string> {
     const route = this.routeOf(operation);
-    const { id, startedAtMs, actor, aborted, signal } = this.request;
+    const { id, startedAtMs, actor, trace, aborted, signal, departure } = this.request;
     permitted(actor, { params }, route);
-    const inner: Request = { id, route, startedAtMs, params, query: new URLSearchParams(query), header: () => '', actor, body: bodyOf(body), aborted, signal };
+    const inner: Request = { id, route, startedAtMs, params, query: new URLSearchParams(query), header: () => '', actor, body: bodyOf(body), trace, aborted, signal, departure };
     return textOf(await route.handle(inner));
   }
 

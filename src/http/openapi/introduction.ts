@@ -25,6 +25,7 @@ export const TAGS: readonly { readonly name: Tag; readonly description: string }
   { name: 'Logged searches', description: 'What was searched, and what it found; searched again on today\'s documents.' },
   { name: 'Reindex jobs', description: 'Another embedding space for a collection, built beside the one that is searched.' },
   { name: 'Embedders', description: 'What turns texts into vectors.' },
+  { name: 'Agents', description: 'The Model Context Protocol.' },
   { name: 'Tenants and keys', description: 'For the admin.' },
   { name: 'Health', description: 'Open to everybody.' },
   { name: 'Metrics', description: 'Counters and latencies.' },

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../contract/errors.js';
 import type { Answers, Requests } from './bodies.js';
 import { refTo, type Schema } from './schema.js';
 
-export type Tag = 'Health' | 'Metrics' | 'Collections' | 'Archives' | 'Documents' | 'Search' | 'Logged searches' | 'Reindex jobs' | 'Embedders' | 'Tenants and keys' | 'Documentation';
+export type Tag = 'Health' | 'Metrics' | 'Collections' | 'Archives' | 'Documents' | 'Search' | 'Logged searches' | 'Reindex jobs' | 'Embedders' | 'Agents' | 'Tenants and keys' | 'Documentation';
 
 export interface Operation {
   readonly tag: Tag;
@@ -15,6 +15,8 @@ export interface Operation {
   readonly request?: RequestBody;
   /** The success body, by media type. */
   readonly answer: Readonly<Record<string, Content>>;
+  /** Successes that have no body. */
+  readonly empty?: readonly number[];
   /** Codes beside those that every operation of its access, body and parameters can give (codes.ts). */
   readonly codes?: readonly ErrorCode[];
 }

@@ -7,6 +7,7 @@ import { DOCS_OPERATIONS } from './operations/docs.js';
 import { DOCUMENT_OPERATIONS } from './operations/documents.js';
 import { EMBEDDER_OPERATIONS } from './operations/embedders.js';
 import { HEALTH_OPERATIONS } from './operations/health.js';
+import { MCP_OPERATIONS } from './operations/mcp.js';
 import { METRICS_OPERATIONS } from './operations/metrics.js';
 import { QUERY_OPERATIONS } from './operations/queries.js';
 import { REINDEX_OPERATIONS } from './operations/reindex.js';
@@ -24,5 +25,6 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   ...REINDEX_OPERATIONS,
   ...EMBEDDER_OPERATIONS,
   ...TENANT_OPERATIONS,
+  ...MCP_OPERATIONS,
   ...DOCS_OPERATIONS,
 };

@@ -1,8 +1,9 @@
 // Parameters that several operations share: those of paths, by name, and those of query strings. Used by the tables of
 // operations/ and by document.ts. Constants.
 import { K_DEFAULT, K_MAX, PAGE_MAX, QUERIES_PAGE_DEFAULT, QUERIES_PAGE_MAX, VECTOR_SAMPLE_DEFAULT, VECTOR_SAMPLE_MAX } from '../../contract/limits.js';
+import { SEARCH_MODES } from '../../contract/resources.js';
 import type { Parameter } from './operation.js';
-import { DOC_ID, SEARCH_MODES, SEARCH_TEXT, SLUG } from './refinements.js';
+import { DOC_ID, SEARCH_TEXT, SLUG } from './refinements.js';
 import type { Schema } from './schema.js';
 
 interface PathParameter {

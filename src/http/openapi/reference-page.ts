@@ -1,17 +1,10 @@
 // The files of the reference page: our page and its start script, and Swagger UI's from its package. Read once each and held,
 // about 2 MB in all. Called by endpoints/docs.ts on the front thread.
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-
-export interface StaticFile {
-  readonly bytes: Uint8Array;
-  readonly contentType: string;
-  /** Weak, so that it holds for compressed forms too. */
-  readonly etag: string;
-}
+import { staticFile, type StaticFile } from '../static-file.js';
 
 const PAGE = 'index.html';
 const OURS = ['start.js'];
@@ -44,10 +37,6 @@ export class ReferencePage {
     found.catch(() => this.held.delete(name));
     return found;
   }
-}
-
-export function staticFile(bytes: Uint8Array, contentType: string): StaticFile {
-  return { bytes, contentType, etag: `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` };
 }
 
 const ourFolder = (): string => fileURLToPath(new URL('./page', import.meta.url));

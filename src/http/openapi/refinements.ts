@@ -1,13 +1,13 @@
 // What the server asks of bodies and promises of answers beyond what TypeScript's types can say: bounds, choices that have an
 // error code of their own, fields of which exactly one is wanted. Read by schemas.ts. Constants.
 import { BATCH_ITEMS_MAX, CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DIM_MAX, DISPLAY_NAME_CHARACTERS_MAX } from '../../contract/limits.js';
+import { SEARCH_MODES } from '../../contract/resources.js';
 import type { Schema } from './schema.js';
 
 /** Slugs of tenants and collections. */
 export const SLUG: Schema = { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' };
 /** 512 bytes of UTF-8 at most, which no keyword can say. */
 export const DOC_ID: Schema = { type: 'string', minLength: 1, maxLength: 512, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$' };
-export const SEARCH_MODES = ['vector', 'boost', 'hybrid'] as const;
 
 /** With something else than white space in it. */
 export const SEARCH_TEXT: Schema = { pattern: '\\S' };

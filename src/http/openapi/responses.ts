@@ -53,7 +53,7 @@ const parsed = ({ body }: Answer): unknown => JSON.parse(new TextDecoder().decod
 
 function success(route: Route, operation: Operation, status: number): object {
   const headers = headersOf(route, route.statuses.includes(304) ? ['ETag'] : []);
-  if (status === 304) return { description: STATUS_CODES[304], headers };
+  if (status === 304 || operation.empty?.includes(status)) return { description: STATUS_CODES[status], headers };
   const content = mapped(operation.answer, ({ schema, examples }: Content, mediaType) => ({
     schema,
     ...(Object.keys(examples).length > 0 && {

@@ -3,7 +3,7 @@
 import type { Context } from '../../service/context.js';
 import { getCollectionArchive, getDatasetArchive, putDatasetArchive, restoreArchive } from '../endpoints/archives.js';
 import type { Handler, Route } from '../route.js';
-import { COLLECTION, get, post } from './kit.js';
+import { admin, COLLECTION, get, post } from './kit.js';
 
 const DATASET = '/v1/admin/archive';
 const ADMIN = '/v1/admin/collections/{tenant}/{name}/archive';
@@ -14,11 +14,11 @@ export function archiveRoutes(context: Context): Route[] {
   const [createOwn, replaceOwn] = [restoreArchive(context, 'create', true), restoreArchive(context, 'replace', true)];
   return [
     // The specification lists 404 too; there is no occasion for it, for an empty dataset has an archive.
-    admin(get('dumpArchive', DATASET, [200, 401, 403, 500], getDatasetArchive(context))),
-    admin(put('restoreArchive', DATASET, [200, 400, 401, 403, 422, 500], putDatasetArchive(context))),
-    admin(get('dumpCollectionArchiveAsAdmin', ADMIN, [200, 400, 401, 403, 404, 422, 500], getCollectionArchive(context))),
-    admin(post('restoreCollectionArchiveAsAdmin', ADMIN, [200, 400, 401, 403, 409, 422, 429, 500], create)),
-    admin(put('replaceCollectionArchiveAsAdmin', ADMIN, [200, 400, 401, 403, 404, 422, 500], replace)),
+    restricted(get('dumpArchive', DATASET, [200, 401, 403, 500], getDatasetArchive(context))),
+    restricted(put('restoreArchive', DATASET, [200, 400, 401, 403, 422, 500], putDatasetArchive(context))),
+    restricted(get('dumpCollectionArchiveAsAdmin', ADMIN, [200, 400, 401, 403, 404, 422, 500], getCollectionArchive(context))),
+    restricted(post('restoreCollectionArchiveAsAdmin', ADMIN, [200, 400, 401, 403, 409, 422, 429, 500], create)),
+    restricted(put('replaceCollectionArchiveAsAdmin', ADMIN, [200, 400, 401, 403, 404, 422, 500], replace)),
     own(get('dumpCollectionArchive', OWN, [200, 400, 401, 403, 404, 422, 429, 500, 503], getCollectionArchive(context))),
     own(post('restoreCollectionArchive', OWN, [200, 400, 401, 403, 409, 413, 422, 429, 500, 503], createOwn)),
     own(put('replaceCollectionArchive', OWN, [200, 400, 401, 403, 404, 413, 422, 429, 500, 503], replaceOwn)),
@@ -29,7 +29,4 @@ const put = (operation: string, path: string, statuses: readonly number[], handl
 
 const own = (route: Route): Route => ({ ...route, body: route.method === 'GET' ? 'none' : 'archive', scope: 'manage', isLong: true });
 
-/** Scopes are of tenants' routes. */
-function admin({ scope: _scope, ...route }: Route): Route {
-  return { ...route, access: 'admin', body: route.method === 'GET' ? 'none' : 'any_archive', isLong: true };
-}
+const restricted = (route: Route): Route => ({ ...admin(route), body: route.method === 'GET' ? 'none' : 'any_archive', isLong: true });

@@ -3,12 +3,12 @@
 import type { Context } from '../../service/context.js';
 import { getCollectionDetail, getCollections, listTenants, moveCollection, patchCollection, postCollection, removeCollection } from '../endpoints/collections.js';
 import type { Route } from '../route.js';
-import { COLLECTION, get, post, READ, READ_ONE, remove } from './kit.js';
+import { admin, COLLECTION, get, post, READ, READ_ONE, remove } from './kit.js';
 
 export function collectionRoutes(context: Context): Route[] {
   return [
-    { ...get('listTenants', '/v1/admin/tenants', [200, 401, 403, 500], listTenants(context)), access: 'admin' },
-    { ...post('moveCollectionAsAdmin', '/v1/admin/collections/{tenant}/{name}/move', [200, 400, 401, 403, 404, 409, 422, 500], moveCollection(context)), access: 'admin' },
+    admin(get('listTenants', '/v1/admin/tenants', [200, 401, 403, 500], listTenants(context))),
+    admin(post('moveCollectionAsAdmin', '/v1/admin/collections/{tenant}/{name}/move', [200, 400, 401, 403, 404, 409, 422, 500], moveCollection(context))),
     get('listCollections', '/v1/collections/{tenant}', READ, getCollections(context)),
     { ...post('createCollection', COLLECTION, [201, 400, 401, 403, 422, 429, 500, 503], postCollection(context)), scope: 'manage' },
     { ...post('updateCollection', COLLECTION, [200, 400, 401, 403, 404, 422, 429, 500], patchCollection(context)), method: 'PATCH', scope: 'manage' },

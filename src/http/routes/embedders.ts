@@ -3,11 +3,11 @@
 import { getEmbedders, getTenantEmbedders } from '../endpoints/embedders.js';
 import type { Context } from '../../service/context.js';
 import type { Route } from '../route.js';
-import { get, READ } from './kit.js';
+import { admin, get, READ } from './kit.js';
 
 export function embedderRoutes(context: Context): Route[] {
   return [
-    { ...get('listEmbeddersAsAdmin', '/v1/admin/embedders', [200, 401, 403, 500], getEmbedders(context)), access: 'admin' },
+    admin(get('listEmbeddersAsAdmin', '/v1/admin/embedders', [200, 401, 403, 500], getEmbedders(context))),
     get('listEmbedders', '/v1/embedders/{tenant}', READ, getTenantEmbedders(context)),
   ];
 }

@@ -24,3 +24,8 @@ export function remove(operation: string, path: string, statuses: readonly numbe
 export function post(operation: string, path: string, statuses: readonly number[], handle: Handler): Route {
   return { operation, method: 'POST', path, access: 'tenant', statuses, body: 'json', handle };
 }
+
+/** For the admin alone. Scopes are of tenants' routes. */
+export function admin({ scope: _scope, ...route }: Route): Route {
+  return { ...route, access: 'admin' };
+}

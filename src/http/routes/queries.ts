@@ -3,7 +3,7 @@
 import type { Context } from '../../service/context.js';
 import { getOneQuery, getOneQueryAsAdmin, getQueries, postReplay, postReplayAsAdmin } from '../endpoints/queries.js';
 import type { Route } from '../route.js';
-import { COLLECTION, get, post, READ, READ_ONE } from './kit.js';
+import { admin, COLLECTION, get, post, READ, READ_ONE } from './kit.js';
 
 const QUERIES = `${COLLECTION}/queries`;
 const QUERY = `${QUERIES}/{query_id}`;
@@ -15,7 +15,7 @@ export function queryRoutes(context: Context): Route[] {
     get('listQueries', QUERIES, READ, getQueries(context)),
     get('getQuery', QUERY, READ_ONE, getOneQuery(context)),
     { ...post('replayQuery', `${QUERY}/replay`, REPLAY, postReplay(context)), body: 'none', scope: 'search' },
-    { ...get('getQueryAsAdmin', ADMIN_QUERY, [200, 401, 403, 404, 422, 500], getOneQueryAsAdmin(context)), access: 'admin' },
-    { ...post('replayQueryAsAdmin', `${ADMIN_QUERY}/replay`, REPLAY, postReplayAsAdmin(context)), body: 'none', access: 'admin' },
+    admin(get('getQueryAsAdmin', ADMIN_QUERY, [200, 401, 403, 404, 422, 500], getOneQueryAsAdmin(context))),
+    admin({ ...post('replayQueryAsAdmin', `${ADMIN_QUERY}/replay`, REPLAY, postReplayAsAdmin(context)), body: 'none' }),
   ];
 }

@@ -4,7 +4,7 @@ import type { Context } from '../../service/context.js';
 import { getEvents } from '../endpoints/events.js';
 import { deleteJob, deleteJobAsAdmin, getJob, getJobAsAdmin, getJobs, getJobsAsAdmin, postPause, postReindex, postResume, postRollback } from '../endpoints/reindex.js';
 import type { Route } from '../route.js';
-import { COLLECTION, get, post, READ_ONE, remove } from './kit.js';
+import { admin, COLLECTION, get, post, READ_ONE, remove } from './kit.js';
 
 const REINDEX = `${COLLECTION}/reindex`;
 const ADMIN_COLLECTION = '/v1/admin/collections/{tenant}/{name}';
@@ -29,9 +29,4 @@ export function reindexRoutes(context: Context): Route[] {
     { ...post('rollBack', `${COLLECTION}/rollback`, [...ROLL_BACK, 429], postRollback(context)), body: 'none', scope: 'manage' },
     get('collectionEvents', `${COLLECTION}/events`, READ_ONE, getEvents(context)),
   ];
-}
-
-/** Scopes are of tenants' routes. */
-function admin({ scope: _scope, ...route }: Route): Route {
-  return { ...route, access: 'admin' };
 }

@@ -3,7 +3,7 @@
 import type { Context } from '../../service/context.js';
 import { getKeys, getTenant, patchTenant, postKey, postTenant, removeKey, removeTenant } from '../endpoints/tenants.js';
 import type { Route } from '../route.js';
-import { get, post, remove } from './kit.js';
+import { admin, get, post, remove } from './kit.js';
 
 const TENANTS = '/v1/admin/tenants';
 const TENANT = `${TENANTS}/{tenant}`;
@@ -19,9 +19,4 @@ export function tenantRoutes(context: Context): Route[] {
     admin(post('createTenantKey', KEYS, [201, 400, 401, 403, 404, 409, 422, 500, 503], postKey(context))),
     admin(remove('revokeTenantKey', `${KEYS}/{key_id}`, [200, 400, 401, 403, 404, 500, 503], removeKey(context))),
   ];
-}
-
-/** Scopes are of tenants' routes. */
-function admin({ scope: _scope, ...route }: Route): Route {
-  return { ...route, access: 'admin' };
 }

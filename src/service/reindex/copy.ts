@@ -1,9 +1,8 @@
 // Fills a staged collection with what it lacks of the one it stands beside, page by page, all along the shards. What is written meanwhile
 // goes to both (twin-rows.ts), so a page is looked at again only in the next pass. Used by jobs and by the way back; front thread.
 import { AppError } from '../../contract/errors.js';
-import type { Outcome } from '../../contract/messages.js';
 import type { Collection } from '../../contract/resources.js';
-import { WorkerFault } from '../../pool/outcomes.js';
+import { assertStored } from '../../pool/outcomes.js';
 import { refOf } from '../catalog.js';
 import type { Context } from '../context.js';
 import { retrying } from './retrying.js';
@@ -57,10 +56,10 @@ export async function copyMissing(copy: Copy, { from, copied }: Pass = {}): Prom
   return missing;
 }
 
-/** Resolves when every write that was asked for before has been done: from then on all that comes knows of the twin. */
-export async function writesBefore({ context: { shards }, twin, signal }: Copy): Promise<void> {
+/** Resolves when every write that was asked for before has been done, one that an archive holds at the gate too: from then on all that comes knows of the twin. */
+export async function writesBefore({ context: { shards }, source, twin, signal }: Copy): Promise<void> {
   const nothing = { collection: refOf(twin), versions: [], documents: new Uint8Array(), ends: [], chunks: [], vectors: new Float32Array() };
-  await Promise.all(Array.from({ length: shards.size }, (_, shard) => retrying(() => shards.ask(shard, 'putStaged', nothing), signal)));
+  await Promise.all(Array.from({ length: shards.size }, (_, shard) => retrying(() => shards.gate.pass(source.id, () => shards.ask(shard, 'putStaged', nothing)), signal)));
 }
 
 async function copyPage(copy: Copy, shard: number, after: string | undefined): Promise<Page> {
@@ -81,11 +80,4 @@ async function embedPage({ context, source, twin, signal }: Copy, shard: number,
     assertStored(await shards.ask(shard, 'putStaged', { collection: refOf(twin), source: source.id, versions, chunks, documents: embedded.documents, ends: embedded.ends, vectors: embedded.vectors }));
     return page;
   }, signal);
-}
-
-function assertStored(outcomes: readonly Outcome<unknown>[]): void {
-  for (const outcome of outcomes) {
-    if ('error' in outcome) throw AppError.fromWire(outcome.error);
-    if ('fault' in outcome) throw new WorkerFault(outcome.fault);
-  }
 }

@@ -7,6 +7,7 @@ import type { StoredJob } from '../../contract/reindex.js';
 import { logIdOf, type Collection, type Space } from '../../contract/resources.js';
 import { asksForEmbedder } from '../../embedding/selection.js';
 import { IDENTITY_TYPE } from '../../embedding/spaces.js';
+import { changeCatalog } from '../change-catalog.js';
 import type { Context } from '../context.js';
 import { countCollection } from '../count-collections.js';
 import { QueryIds } from '../query-ids.js';
@@ -78,16 +79,20 @@ function plannedJob({ nowMs, shards }: Context, live: Collection, space: Space, 
 
 /** What failed before makes room: a new job takes its place. */
 async function createJob(context: Context, live: Collection, space: Space, job: StoredJob): Promise<StoredJob> {
-  const { shards, staged, reindexJobs } = context;
+  const { staged, reindexJobs } = context;
   const { id: replaces, log_id: _, ...settings } = live;
   const { embedder_type, embed_model, embedder_config, vector_space_key, dim } = space;
   const collection = { ...settings, embedder_type, embed_model, embedder_config, vector_space_key, dim };
   const unstage = staged.beside(live.id, 'reindex').map(({ id }) => id);
   const forget = reindexJobs.surplus(job.log_id);
-  const made = await shards.ask(0, 'createJob', { job, unstage, forget, staged: { purpose: 'reindex', replaces, created_at: job.created_at, collection } });
-  for (const failed of reindexJobs.ofCollection(job.log_id)) reindexJobs.put({ ...failed, staged_id: null });
-  reindexJobs.forget(forget);
-  for (const id of unstage) await forgetStaged(context, id);
-  staged.put(made.staged);
-  return reindexJobs.put(made.job);
+  const request = { job, unstage, forget, staged: { purpose: 'reindex' as const, replaces, created_at: job.created_at, collection } };
+  const { created, forgetting } = await changeCatalog(context, 'createJob', request, (made) => {
+    for (const failed of reindexJobs.ofCollection(job.log_id)) reindexJobs.put({ ...failed, staged_id: null });
+    reindexJobs.forget(forget);
+    const forgotten = unstage.map((id) => forgetStaged(context, id));
+    staged.put(made.staged);
+    return { created: reindexJobs.put(made.job), forgetting: forgotten };
+  });
+  await Promise.all(forgetting);
+  return created;
 }

@@ -1,5 +1,5 @@
 // Waits until the graph of a space that has been filled is there, but for what is written meanwhile: before that, searches of it scan.
-// Called by run-job.ts before the gate; front thread, where it only asks shards.
+// Called by run-job.ts before the gate, and by restores before the switch; front thread, where it only asks shards.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { refOf } from '../catalog.js';
 import type { Copy } from './copy.js';
@@ -11,8 +11,10 @@ const RECHECK_MS = 200;
 /** Where no row is linked in so long, memory has no room for links; the space is as good as it gets. */
 const STANDSTILL_MS = 300_000;
 
+type Filled = Pick<Copy, 'context' | 'twin' | 'signal' | 'check'>;
+
 /** `told`: how many rows wait, where any do, each time that it is another number. Throws what `check` throws. */
-export async function untilLinked(copy: Copy, told: (unlinked: number) => void): Promise<void> {
+export async function untilLinked(copy: Filled, told: (unlinked: number) => void): Promise<void> {
   let last = 0;
   let changedAtMs = performance.now();
   for (;;) {
@@ -29,7 +31,7 @@ export async function untilLinked(copy: Copy, told: (unlinked: number) => void):
 }
 
 /** Of all shards together. */
-async function stateOf({ context: { shards }, twin, signal }: Copy): Promise<{ unlinked: number; isDone: boolean }> {
+async function stateOf({ context: { shards }, twin, signal }: Filled): Promise<{ unlinked: number; isDone: boolean }> {
   const states = await retrying(() => Promise.all(shards.askAll('linking', { collection: refOf(twin) })), signal);
   const sum = (of: 'rows' | 'unlinked'): number => states.reduce((total, state) => total + (state?.[of] ?? 0), 0);
   const unlinked = sum('unlinked');

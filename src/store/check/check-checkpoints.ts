@@ -6,16 +6,16 @@ import { CheckpointFiles, DamagedCheckpoint, type ImageEntry, type Manifest } fr
 import type { DataDirectory } from '../data-dir.js';
 import { ImageFile } from '../image-file.js';
 import { REGION_BYTES } from '../image-header.js';
+import { CHECKPOINTS, checkpointPath, shardName } from '../paths.js';
 import type { Finding } from './findings.js';
 
-export const CHECKPOINTS = 'checkpoints';
 const NOTHING_LOST = 'a cache, which repair removes and the next start makes again';
 
 /** What belongs to no checkpoint is what one that was cut off has left, and no damage. */
 export function* checkCheckpoints({ path, shards }: DataDirectory): Generator<Finding> {
   for (let shard = 0; shard < shards; shard++) {
-    const environment = join(CHECKPOINTS, `shard-${shard}`);
-    for (const what of damageIn(new CheckpointFiles(join(path, environment)), shard)) yield { environment, what: `${what} (${NOTHING_LOST})` };
+    const environment = join(CHECKPOINTS, shardName(shard));
+    for (const what of damageIn(new CheckpointFiles(checkpointPath(path, shard)), shard)) yield { environment, what: `${what} (${NOTHING_LOST})` };
   }
 }
 

@@ -5,15 +5,12 @@ import type { CollectionId } from '../../contract/ids.js';
 import { CATALOG_TABLES, decodeCollection } from '../catalog-records.js';
 import { openDataDirectory, type DataDirectory } from '../data-dir.js';
 import { Environment } from '../lmdb.js';
+import { CATALOG, QUERY_LOG, shardNames } from '../paths.js';
 import { SHARD_TABLES } from '../shard-txn.js';
 import { checkCheckpoints } from './check-checkpoints.js';
 import { checkPages, type PagesFound } from './check-pages.js';
 import { checkShard, DOCUMENT_TABLES } from './check-shard.js';
 import type { CollectionNames, Finding } from './findings.js';
-
-export const CATALOG = 'catalog';
-export const QUERY_LOG = 'query-log';
-export const shardNames = ({ shards }: DataDirectory): string[] => Array.from({ length: shards }, (_, shard) => `shard-${shard}`);
 
 /** Throws DataDirectoryError where there is none, or a server has it. */
 export async function* checkDirectory(path: string): AsyncGenerator<Finding> {
@@ -29,7 +26,7 @@ export function* findings(directory: DataDirectory): Generator<Finding> {
   const catalog = checkPages(directory.path, CATALOG, ['collections']);
   yield* told(CATALOG, catalog);
   const names = namesIn(catalog);
-  for (const environment of shardNames(directory)) yield* findingsInShard(directory, environment, names);
+  for (const environment of shardNames(directory.shards)) yield* findingsInShard(directory, environment, names);
   yield* told(QUERY_LOG, checkPages(directory.path, QUERY_LOG));
   yield* checkCheckpoints(directory);
 }

@@ -7,12 +7,13 @@ import { CATALOG_TABLES } from '../catalog-records.js';
 import { openDataDirectory, type DataDirectory } from '../data-dir.js';
 import { raiseNextId } from '../catalog-tables.js';
 import { collectionOfKey } from '../keys.js';
+import { CATALOG, CHECKPOINTS, QUERY_LOG, shardNames } from '../paths.js';
 import { Environment } from '../lmdb.js';
 import { LOG_TABLES, setSize } from '../query-log-tables.js';
 import { SHARD_TABLES } from '../shard-txn.js';
 import type { Tables } from '../tables.js';
-import { CATALOG, namesIn, printable, QUERY_LOG, shardNames } from './check-directory.js';
-import { CHECKPOINTS, checkCheckpoints } from './check-checkpoints.js';
+import { namesIn, printable } from './check-directory.js';
+import { checkCheckpoints } from './check-checkpoints.js';
 import { checkPages } from './check-pages.js';
 import { collectionsIn } from './check-shard.js';
 import type { Finding } from './findings.js';
@@ -38,7 +39,7 @@ function* repairAll(directory: DataDirectory): Generator<Finding> {
   yield* repairPages(path, CATALOG, CATALOG_TABLES);
   const names = namesIn(checkPages(path, CATALOG, ['collections']));
   let lastId = Math.max(0, ...names.keys());
-  for (const environment of shardNames(directory)) {
+  for (const environment of shardNames(directory.shards)) {
     yield* repairPages(path, environment, SHARD_TABLES);
     yield* changed(path, environment, SHARD_TABLES, (tables) => {
       lastId = Math.max(lastId, ...collectionsIn(tables));

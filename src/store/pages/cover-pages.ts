@@ -5,17 +5,15 @@ import { existsSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { newestOf, PageFile } from './page-file.js';
 
-/** What no file of ours comes to: a damaged count of pages is not believed. */
-const BYTES_MAX = 2 ** 39;
-
-export function coverPages(directory: string): void {
+/** `bytesMax`: what no file comes to; a damaged count of pages is not believed. */
+export function coverPages(directory: string, bytesMax: number): void {
   const path = join(directory, 'data.mdb');
   if (!existsSync(path) || statSync(path).size === 0) return;
   const file = new PageFile(path);
   try {
     const meta = newestOf(file.metas());
     const bytes = meta ? (meta.lastPage + 1) * meta.pageBytes : 0;
-    if (bytes > file.bytes && bytes < BYTES_MAX) truncateSync(path, bytes);
+    if (bytes > file.bytes && bytes < bytesMax) truncateSync(path, bytes);
   } finally {
     file.close();
   }

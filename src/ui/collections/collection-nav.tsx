@@ -3,11 +3,13 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { CollectionSummary } from '../../contract/api/collections.js';
 import { ErrorNote } from '../parts/error-note.tsx';
+import { counted } from '../parts/words.js';
 import { useHappening } from '../state/follow.js';
 import { hrefOf } from '../plain/address.js';
+import { ownDim } from '../plain/own-vectors.js';
 import { place } from '../state/place.js';
-import { apiKey } from '../state/session.js';
-import { catalog, loadCatalog } from './catalog.js';
+import { apiKey, returns } from '../state/session.js';
+import { catalog, isListed, loadCatalog } from './catalog.js';
 import { CreateCollection } from './create-collection.tsx';
 
 /** With fewer there is nothing to narrow. */
@@ -16,8 +18,9 @@ const FIELD_FROM = 8;
 export function CollectionNav({ tenant }: { tenant: string }) {
   const [word, setWord] = useState('');
   const [isMaking, setIsMaking] = useState(false);
-  useEffect(() => void loadCatalog(tenant), [tenant, apiKey.value]);
-  useHappening(({ type }) => type === 'collection' && void loadCatalog(tenant));
+  // Again with each collection that is opened: it may have been made elsewhere.
+  useEffect(() => void loadCatalog(tenant), [tenant, place.value.collection, apiKey.value, returns.value]);
+  useHappening(({ type }) => (type === 'collection' || (type === 'ingest' && !isListed(place.value.collection))) && void loadCatalog(tenant));
   const { collections, error } = catalog.value;
   const shown = collections?.filter(({ name, display_name: label }) => `${name} ${label ?? ''}`.toLowerCase().includes(word.toLowerCase()));
   return (
@@ -37,15 +40,16 @@ export function CollectionNav({ tenant }: { tenant: string }) {
   );
 }
 
-function Entry({ tenant, collection: { name, display_name: label, embedder_label: embedder, damaged } }: { tenant: string; collection: CollectionSummary }) {
+function Entry({ tenant, collection: { name, display_name: label, embedder_label: embedder, vector_space_key: space, damaged } }: { tenant: string; collection: CollectionSummary }) {
   const { collection: open, view } = place.value;
+  const dim = ownDim(space);
   return (
     <li>
       <a href={hrefOf({ tenant, collection: name, view: open === undefined ? 'documents' : view, params: {} })} aria-current={open === name ? 'true' : undefined}>
         <span>{name}</span>
         <small>
           {label && label !== name ? `${label} · ` : ''}
-          {damaged ? 'damaged' : embedder}
+          {damaged ? 'damaged' : dim === undefined ? embedder : `vectors of ${counted(dim, 'number')}`}
         </small>
       </a>
     </li>

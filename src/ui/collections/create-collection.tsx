@@ -1,27 +1,35 @@
-// Makes a collection: its name, and where wanted its embedder, chunking, default mode and language.
+// Makes a collection: its name, and where wanted its embedder, chunking, default mode and language; or of vectors of one's own.
 // A dialog of the list of collections.
 import { useState } from 'preact/hooks';
 import type { CreateBody } from '../../contract/api/collections.js';
+import { LANGUAGES } from '../../contract/language.js';
+import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DIM_MAX } from '../../contract/limits.js';
 import { Dialog } from '../parts/dialog.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { Choice, Field } from '../parts/field.tsx';
-import { useAction, useLoaded } from '../parts/loaded.js';
-import { createCollection, listEmbedders } from '../server/api.js';
+import { useAction } from '../parts/loaded.js';
+import { createCollection } from '../server/api.js';
 import { go } from '../state/place.js';
 import { loadCatalog } from './catalog.js';
+import { useEmbedderChoices } from './embedder-choices.js';
 
 const MODES = [['', 'as the server has it'], ['vector', 'vector'], ['boost', 'boost'], ['hybrid', 'hybrid']] as const;
-const LANGUAGES = ['', 'english', 'german', 'french', 'spanish', 'italian', 'portuguese', 'dutch', 'swedish', 'russian', 'none'].map((each) => [each, each || 'as the server has it'] as const);
+const CHOICES = ['', ...LANGUAGES].map((each) => [each, each || 'as the server has it'] as const);
+
+/** In the place of an embedder; no key of one has a space. */
+const OWN = 'my own';
 
 interface Form {
   readonly name: string;
   readonly embedder: string;
+  /** Of vectors of one's own. */
+  readonly dim: string;
   readonly size: string;
   readonly mode: string;
   readonly language: string;
 }
 
-const EMPTY: Form = { name: '', embedder: '', size: '', mode: '', language: '' };
+const EMPTY: Form = { name: '', embedder: '', dim: '', size: '', mode: '', language: '' };
 
 export function CreateCollection({ tenant, onClose }: { tenant: string; onClose: () => void }) {
   const [form, setForm] = useState(EMPTY);
@@ -49,24 +57,40 @@ export function CreateCollection({ tenant, onClose }: { tenant: string; onClose:
 }
 
 function Fields({ tenant, form, onChange }: { tenant: string; form: Form; onChange: (change: Partial<Form>) => void }) {
-  const { value } = useLoaded(`embedders/${tenant}`, (signal) => listEmbedders(tenant, signal));
-  const embedders = [['', 'the default'], ...(value?.embedders ?? []).map(({ key, vector_key: space }) => [key, `${key} (${space})`] as const)] as const;
+  const embedders = useEmbedderChoices(tenant, 'the default');
   return (
     <>
       <Field label="Name" hint="Letters, digits, dots, dashes and underscores.">
-        <input required autofocus spellcheck={false} autocomplete="off" pattern="[A-Za-z0-9][A-Za-z0-9._\-]{0,127}" value={form.name} onInput={({ currentTarget }) => onChange({ name: currentTarget.value })} />
+        <input title="Letters, digits, dots, dashes and underscores, without a space; a letter or digit first." required autofocus spellcheck={false} autocomplete="off" pattern="[A-Za-z0-9][A-Za-z0-9._\-]{0,127}" value={form.name} onInput={({ currentTarget }) => onChange({ name: currentTarget.value })} />
       </Field>
-      <Choice label="Embedder" value={form.embedder} choices={embedders} onChoice={(embedder) => onChange({ embedder })} />
-      <Field label="Characters a chunk" hint="16 to 32768; empty: as the server has it.">
-        <input type="number" min={16} max={32768} value={form.size} onInput={({ currentTarget }) => onChange({ size: currentTarget.value })} />
-      </Field>
-      <Choice label="Searches by" value={form.mode} choices={MODES} onChoice={(mode) => onChange({ mode })} />
-      <Choice label="Language" value={form.language} choices={LANGUAGES} onChoice={(language) => onChange({ language })} />
+      <Choice label="Embedder" value={form.embedder} choices={[...embedders, [OWN, 'none: I bring vectors of my own']]} onChoice={(embedder) => onChange({ embedder })} />
+      {form.embedder === OWN ? <Dimensions dim={form.dim} onChange={(dim) => onChange({ dim })} /> : <OfTexts form={form} onChange={onChange} />}
     </>
   );
 }
 
-function bodyOf({ embedder, size, mode, language }: Form): CreateBody {
+function Dimensions({ dim, onChange }: { dim: string; onChange: (dim: string) => void }) {
+  return (
+    <Field label="Dimensions" hint={`How many numbers a vector has: 1 to ${DIM_MAX}.`}>
+      <input type="number" required min={1} max={DIM_MAX} value={dim} onInput={({ currentTarget }) => onChange(currentTarget.value)} />
+    </Field>
+  );
+}
+
+function OfTexts({ form, onChange }: { form: Form; onChange: (change: Partial<Form>) => void }) {
+  return (
+    <>
+      <Field label="Characters a chunk" hint={`${CHUNK_SIZE_MIN} to ${CHUNK_SIZE_MAX}; empty: as the server has it.`}>
+        <input type="number" min={CHUNK_SIZE_MIN} max={CHUNK_SIZE_MAX} value={form.size} onInput={({ currentTarget }) => onChange({ size: currentTarget.value })} />
+      </Field>
+      <Choice label="Searches by" value={form.mode} choices={MODES} onChoice={(mode) => onChange({ mode })} />
+      <Choice label="Language" value={form.language} choices={CHOICES} onChoice={(language) => onChange({ language })} />
+    </>
+  );
+}
+
+function bodyOf({ embedder, dim, size, mode, language }: Form): CreateBody {
+  if (embedder === OWN) return { embedder_type: 'identity', embedder_config: { dim: Number(dim) } };
   return {
     ...(embedder && { embedder }),
     ...(size && { chunking: { strategy: 'fixed', size: Number(size) } }),

@@ -5,10 +5,10 @@ import type { CollectionDetail } from '../../contract/api/collections.js';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { Field } from '../parts/field.tsx';
 import { useAction, useLoaded } from '../parts/loaded.js';
+import { Term } from '../parts/term.tsx';
 import { bytes, count, moment } from '../parts/words.js';
 import { collectionDetail, deleteCollection, moveCollection, renameCollection, type At } from '../server/api.js';
-import { hrefOf } from '../plain/address.js';
-import { go } from '../state/place.js';
+import { go, overviewOf } from '../state/place.js';
 import { loadCatalog } from './catalog.js';
 
 export function SettingsView(at: At) {
@@ -51,10 +51,9 @@ function Facts({ detail }: { detail: CollectionDetail }) {
   return (
     <dl class="figures">
       {facts.map(([name, value]) => value !== undefined && (
-        <div class={name === 'embedder' || name === 'memory' ? 'wide' : ''}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
+        <Term name={name} isWide={name === 'embedder' || name === 'memory'}>
+          {value}
+        </Term>
       ))}
     </dl>
   );
@@ -90,7 +89,7 @@ function Delete({ at }: { at: At }) {
   const remove = async () => {
     await deleteCollection(at);
     await loadCatalog(at.tenant);
-    location.hash = hrefOf({ tenant: at.tenant, view: 'documents', params: {} });
+    location.hash = overviewOf(at.tenant);
   };
   return (
     <form class="card" onSubmit={(event) => (event.preventDefault(), run(remove))}>

@@ -4,8 +4,10 @@ import type { ChunkSummary } from '../../contract/resources.js';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { useAction, useLoaded } from '../parts/loaded.js';
 import { usePages } from '../parts/pages.js';
+import { Term } from '../parts/term.tsx';
 import { counted, moment } from '../parts/words.js';
 import { deleteDocument, getDocument, listChunks, type At } from '../server/api.js';
+import { ownFields } from '../plain/own-fields.js';
 import { go, place, there } from '../state/place.js';
 import { ChunkCard } from './chunk-card.tsx';
 import { Neighbours } from './neighbours.tsx';
@@ -56,16 +58,13 @@ function DeleteButton({ at, docid, onDeleted }: { at: At; docid: string; onDelet
   );
 }
 
-export function MetaTable({ meta }: { meta: Record<string, unknown> }) {
-  const entries = Object.entries(meta);
+function MetaTable({ meta }: { meta: Record<string, unknown> }) {
+  const entries = ownFields(meta);
   if (entries.length === 0) return null;
   return (
     <dl class="meta">
       {entries.map(([name, value]) => (
-        <div>
-          <dt>{name}</dt>
-          <dd>{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
-        </div>
+        <Term name={name}>{typeof value === 'string' ? value : JSON.stringify(value)}</Term>
       ))}
     </dl>
   );

@@ -2,6 +2,7 @@
 // A view; it takes files that are dropped anywhere on it, and is loaded again when documents come or go.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DocumentSummary } from '../../contract/resources.js';
+import { dimOfOwn, isListed, loadCatalog } from '../collections/catalog.js';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { usePages, type Pages } from '../parts/pages.js';
 import { Rows } from '../parts/rows.tsx';
@@ -9,9 +10,10 @@ import { count, counted, moment } from '../parts/words.js';
 import { listDocuments, type At } from '../server/api.js';
 import { useHappening } from '../state/follow.js';
 import { go, place, there } from '../state/place.js';
-import { AddText } from './add-text.tsx';
+import { AddDocument, wordsOf } from './add-document.tsx';
 import { DocumentPane } from './document-pane.tsx';
-import { DropZone, FileButton, UploadList } from './drop-zone.tsx';
+import { DropZone, FileButton } from './drop-zone.tsx';
+import { UploadList } from './upload-list.tsx';
 
 const PAGE_DOCUMENTS = 500;
 /** What the server gives at a time at most. */
@@ -22,17 +24,17 @@ const RELOAD_MS = 800;
 
 export function DocumentsView(at: At) {
   const { tenant, collection } = at;
-  const pages = usePages<DocumentSummary>(`${tenant}/${collection}`, async (cursor, signal, lengthBefore) => {
-    const limit = Math.min(PAGE_DOCUMENTS_MAX, Math.max(PAGE_DOCUMENTS, lengthBefore));
-    const { documents, next_cursor: next } = await listDocuments(at, limit, cursor, signal);
-    return { entries: documents, next };
+  const pages = useDocuments(at);
+  const reloadSoon = useSoon(() => {
+    pages.reload();
+    // The first document has made the collection.
+    if (!isListed(collection)) void loadCatalog(tenant);
   });
-  const reloadSoon = useSoon(pages.reload);
   useHappening(({ type }) => (type === 'ingest' || type === 'delete' || type === 'reset') && reloadSoon());
   const { document: docid } = place.value.params;
   return (
     <DropZone at={at}>
-      <Toolbar at={at} />
+      <Toolbar at={at} onAdded={reloadSoon} />
       <UploadList at={at} onDone={reloadSoon} />
       <ErrorNote error={pages.error} />
       <div class={docid === undefined ? 'panes' : 'panes two'}>
@@ -41,6 +43,14 @@ export function DocumentsView(at: At) {
       </div>
     </DropZone>
   );
+}
+
+function useDocuments(at: At): Pages<DocumentSummary> {
+  return usePages(`${at.tenant}/${at.collection}`, async (cursor, signal, lengthBefore) => {
+    const limit = Math.min(PAGE_DOCUMENTS_MAX, Math.max(PAGE_DOCUMENTS, lengthBefore));
+    const { documents, next_cursor: next } = await listDocuments(at, limit, cursor, signal);
+    return { entries: documents, next };
+  });
 }
 
 /** Once for all that is asked for in the time. */
@@ -55,8 +65,9 @@ function useSoon(work: () => void): () => void {
   };
 }
 
-function Toolbar({ at }: { at: At }) {
+function Toolbar({ at, onAdded }: { at: At; onAdded: () => void }) {
   const [isAdding, setIsAdding] = useState(false);
+  const dim = dimOfOwn(at.collection);
   const openById = (event: SubmitEvent) => {
     event.preventDefault();
     const docid = new FormData(event.currentTarget as HTMLFormElement).get('docid');
@@ -64,16 +75,16 @@ function Toolbar({ at }: { at: At }) {
   };
   return (
     <div class="tools">
-      <FileButton at={at} />
+      {dim === undefined && <FileButton at={at} />}
       <button type="button" onClick={() => setIsAdding(true)}>
-        Add a text
+        {wordsOf(dim)}
       </button>
-      <span class="faint">or drop files anywhere here</span>
+      {dim === undefined && <span class="faint">or drop files anywhere here</span>}
       <span class="grow" />
       <form onSubmit={openById}>
         <input name="docid" placeholder="Open by document id" aria-label="Open by document id" spellcheck={false} />
       </form>
-      {isAdding && <AddText at={at} onClose={() => setIsAdding(false)} onAdded={(docid) => (setIsAdding(false), go({ params: { document: docid } }))} />}
+      {isAdding && <AddDocument at={at} dim={dim} onClose={() => setIsAdding(false)} onAdded={(docid) => (setIsAdding(false), onAdded(), go({ params: { document: docid } }))} />}
     </div>
   );
 }
@@ -105,12 +116,27 @@ function cellsOf({ docid, chunk_count: chunks, version, ingested_at: at }: Docum
 }
 
 function Nothing() {
+  const dim = dimOfOwn(place.value.collection);
+  if (dim !== undefined) return <NoVectors dim={dim} />;
   return (
     <div class="empty">
       <h2>No documents yet</h2>
       <p>Drop files here: text, Markdown, HTML, PDF, Office, CSV, e-books, mail. Each is cut into chunks, embedded and searchable when it is listed.</p>
       <p class="faint">
         From the command line: <code>npx sheaf ingest ~/notes --collection {place.value.collection}</code>
+      </p>
+    </div>
+  );
+}
+
+function NoVectors({ dim }: { dim: number }) {
+  const { tenant, collection } = place.value;
+  return (
+    <div class="empty">
+      <h2>No vectors yet</h2>
+      <p>Each document here is a vector of {counted(dim, 'number')} that you bring, with metadata where you like.</p>
+      <p class="faint">
+        Many at a time: <code>POST /v1/collections/{tenant}/{collection}/documents:batch</code>
       </p>
     </div>
   );

@@ -1,19 +1,25 @@
-// Takes files that are dropped or chosen, and shows how far each has come.
+// Takes files that are dropped or chosen.
 // A part of the documents view: all of the view takes what is dropped.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { ErrorNote } from '../parts/error-note.tsx';
-import { bytes, counted } from '../parts/words.js';
+import { useAction } from '../parts/loaded.js';
+import { count } from '../parts/words.js';
 import type { At } from '../server/api.js';
-import { droppedFiles } from './dropped-files.js';
-import { forgetFinished, upload, uploads, type Upload } from './uploads.js';
+import { droppedFiles, FILES_MAX } from './dropped-files.js';
+import { upload } from './uploads.js';
+
+/** Files that are named where they cannot be read. */
+const NAMED_MAX = 5;
 
 export function DropZone({ at, children }: { at: At; children: ComponentChildren }) {
   const [isOver, setIsOver] = useState(false);
+  const { error, run } = useAction();
   const drop = (event: DragEvent) => {
     event.preventDefault();
     setIsOver(false);
-    if (event.dataTransfer) void droppedFiles(event.dataTransfer).then((files) => upload(at, files));
+    const { dataTransfer } = event;
+    if (dataTransfer) run(() => take(at, dataTransfer));
   };
   const over = (event: DragEvent) => {
     event.preventDefault();
@@ -21,57 +27,29 @@ export function DropZone({ at, children }: { at: At; children: ComponentChildren
   };
   return (
     <div class={`drop${isOver ? ' over' : ''}`} onDragOver={over} onDragLeave={() => setIsOver(false)} onDrop={drop}>
+      <ErrorNote error={error} />
       {children}
       {isOver && <p class="veil">Drop files or folders to ingest them</p>}
     </div>
   );
 }
 
+async function take(at: At, transfer: DataTransfer): Promise<void> {
+  const { files, unread, isCut } = await droppedFiles(transfer);
+  upload(at, files);
+  if (unread.length > 0) throw new Error(`The browser may not read ${unread.slice(0, NAMED_MAX).join(', ')}${unread.length > NAMED_MAX ? ` and ${count(unread.length - NAMED_MAX)} more` : ''}; all else is taken.`);
+  if (isCut) throw new Error(`Of the folder ${count(FILES_MAX)} files are taken. All of it: npx sheaf ingest FOLDER --collection ${at.collection} --tenant ${at.tenant}`);
+}
+
 export function FileButton({ at }: { at: At }) {
-  const take = ({ currentTarget }: { currentTarget: HTMLInputElement }) => {
-    upload(at, [...(currentTarget.files ?? [])]);
+  const chosen = ({ currentTarget }: { currentTarget: HTMLInputElement }) => {
+    upload(at, [...(currentTarget.files ?? [])].map((file) => ({ file, path: file.name })));
     currentTarget.value = '';
   };
   return (
     <label class="button main">
       Upload files
-      <input type="file" multiple class="unseen" onChange={take} />
+      <input type="file" multiple class="unseen" onChange={chosen} />
     </label>
-  );
-}
-
-/** Calls `onDone` whenever one of them is finished. */
-export function UploadList({ at, onDone }: { at: At; onDone: () => void }) {
-  const mine = uploads.value.filter((each) => each.at.tenant === at.tenant && each.at.collection === at.collection);
-  const finished = mine.filter(({ state }) => state === 'done' || state === 'failed').length;
-  useEffect(() => {
-    if (finished > 0) onDone();
-  }, [finished]);
-  if (mine.length === 0) return null;
-  const total = mine.reduce((sum, { file }) => sum + file.size, 0);
-  const sent = mine.reduce((sum, each) => sum + each.file.size * (each.state === 'failed' ? 1 : each.sent), 0);
-  return (
-    <section class="uploads" aria-label="Uploads">
-      <header>
-        <strong>
-          {finished} of {counted(mine.length, 'file')}, {bytes(sent)} of {bytes(total)}
-        </strong>
-        {finished === mine.length && <button type="button" onClick={forgetFinished}>Clear</button>}
-      </header>
-      <progress max={total || 1} value={sent} aria-label="All uploads" />
-      <ul>{mine.map((each) => <UploadLine key={each.id} upload={each} />)}</ul>
-    </section>
-  );
-}
-
-function UploadLine({ upload: { file, state, sent, chunks, error } }: { upload: Upload }) {
-  const words = { waiting: 'waiting', sending: `${Math.round(sent * 100)} %`, indexing: 'indexing …', done: counted(chunks ?? 0, 'chunk'), failed: 'failed' };
-  return (
-    <li class={state}>
-      <span>{file.name}</span>
-      <span class="faint">{bytes(file.size)}</span>
-      <span>{words[state]}</span>
-      {error !== undefined && <ErrorNote error={error} />}
-    </li>
   );
 }

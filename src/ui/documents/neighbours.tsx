@@ -2,7 +2,8 @@
 // A part of a document, where the address names a chunk.
 import { useEffect, useRef } from 'preact/hooks';
 import type { At } from '../server/api.js';
-import { place, there } from '../state/place.js';
+import { chunkPathOf } from '../plain/chunk-ids.js';
+import { chunkLink, place, there } from '../state/place.js';
 import { ChunkCard } from './chunk-card.tsx';
 
 /** On each side. */
@@ -17,25 +18,25 @@ export function Neighbours({ at, ids, rid }: { at: At; ids: readonly string[]; r
   return (
     <div class="chunks" ref={element}>
       <nav class="tools" aria-label="Chunks of the document">
-        <Step words="← before" docid={docid} rid={ids[here - 1]} query={query} />
+        <Step words="← before" rid={ids[here - 1]} query={query} />
         <span>
           {here + 1} of {ids.length}
         </span>
-        <Step words="after →" docid={docid} rid={ids[here + 1]} query={query} />
+        <Step words="after →" rid={ids[here + 1]} query={query} />
         <span class="grow" />
         <a href={there({ view: 'documents', params: { document: docid } })}>All chunks</a>
       </nav>
       {ids.slice(Math.max(0, here - NEIGHBOURS), here + NEIGHBOURS + 1).map((each) => (
-        <ChunkCard key={each} at={at} rid={each} title={each.slice(each.lastIndexOf('::') + 2)} query={query} isChosen={each === rid} />
+        <ChunkCard key={each} at={at} rid={each} title={chunkPathOf(each)} query={query} isChosen={each === rid} />
       ))}
     </div>
   );
 }
 
-function Step({ words, docid, rid, query }: { words: string; docid: string; rid: string | undefined; query: string }) {
+function Step({ words, rid, query }: { words: string; rid: string | undefined; query: string }) {
   if (rid === undefined) return <span class="button" aria-disabled="true">{words}</span>;
   return (
-    <a class="button" href={there({ view: 'documents', params: { document: docid, chunk: rid, q: query } })}>
+    <a class="button" href={chunkLink(rid, query)}>
       {words}
     </a>
   );

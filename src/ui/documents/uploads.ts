@@ -1,15 +1,18 @@
 // Files on their way to the server, three at a time, each with its progress. Over XMLHttpRequest: fetch does not tell how much is sent.
-// State of the page, so that an upload goes on while other views are shown; listed by drop-zone.tsx.
+// State of the page, so that an upload goes on while other views are shown; listed by upload-list.tsx.
 import { signal } from '@preact/signals';
-import { SheafError, SheafUnreachable } from '../../client/errors.js';
-import type { ErrorEnvelope } from '../../contract/api/common.js';
-import { addressOf, keyHeaders } from '../server/call.js';
+import { errorOf } from '../../client/error-answer.js';
+import { SheafUnreachable } from '../../client/errors.js';
+import type { Ingested } from '../../contract/api/documents.js';
+import { keptOf } from '../plain/kept.js';
 import { pathOf, type At } from '../server/api.js';
+import { addressOf, keyHeaders } from '../server/call.js';
+import { askForKey } from '../state/session.js';
+import type { Dropped } from './dropped-files.js';
 
-export interface Upload {
+export interface Upload extends Dropped {
   readonly id: number;
   readonly at: At;
-  readonly file: File;
   readonly state: 'waiting' | 'sending' | 'indexing' | 'done' | 'failed';
   /** From 0 to 1. */
   readonly sent: number;
@@ -19,18 +22,20 @@ export interface Upload {
 
 const AT_A_TIME = 3;
 /** Of finished ones the latest are kept in the list. */
-const LISTED_MAX = 500;
+const FINISHED_MAX = 500;
 
 export const uploads = signal<readonly Upload[]>([]);
 let lastId = 0;
 
-export function upload(at: At, files: readonly File[]): void {
-  const added = files.map((file): Upload => ({ id: ++lastId, at, file, state: 'waiting', sent: 0 }));
-  uploads.value = [...uploads.value, ...added].slice(-Math.max(LISTED_MAX, added.length));
+export const isFinished = ({ state }: Upload): boolean => state === 'done' || state === 'failed';
+
+export function upload(at: At, files: readonly Dropped[]): void {
+  const added = files.map((each): Upload => ({ ...each, id: ++lastId, at, state: 'waiting', sent: 0 }));
+  uploads.value = [...keptOf(uploads.value, isFinished, FINISHED_MAX), ...added];
   next();
 }
 
-export const forgetFinished = (): void => void (uploads.value = uploads.value.filter(({ state }) => state !== 'done' && state !== 'failed'));
+export const forgetFinished = (): void => void (uploads.value = uploads.value.filter((each) => !isFinished(each)));
 
 function change(id: number, by: Partial<Upload>): void {
   uploads.value = uploads.value.map((each) => (each.id === id ? { ...each, ...by } : each));
@@ -49,30 +54,30 @@ function next(): void {
 }
 
 /** The number of its chunks. */
-function send({ id, at, file }: Upload): Promise<number> {
+async function send({ id, at, file, path }: Upload): Promise<number> {
   const request = new XMLHttpRequest();
   request.open('POST', addressOf(pathOf(at, 'documents')));
   for (const [name, value] of Object.entries(keyHeaders())) request.setRequestHeader(name, value);
   request.upload.onprogress = ({ loaded, total }) => change(id, { sent: loaded / total });
   request.upload.onload = () => change(id, { state: 'indexing', sent: 1 });
-  const answered = new Promise<number>((resolve, reject) => {
+  await new Promise<unknown>((resolve, reject) => {
+    request.onload = resolve;
     request.onerror = () => reject(new SheafUnreachable(location.origin, 'the connection broke'));
-    request.onload = () => {
-      const answer = parse(request.responseText);
-      if (request.status === 201) resolve((answer as { chunks?: number }).chunks ?? 0);
-      else reject(new SheafError(request.status, answer.code ?? 'http_error', answer.error ?? request.statusText, { ...(answer.request_id && { requestId: answer.request_id }) }));
-    };
+    request.send(formOf(file, path));
   });
-  const form = new FormData();
-  form.set('file', file, file.name);
-  request.send(form);
-  return answered;
+  const { status, statusText, responseText } = request;
+  if (status === 201) return (JSON.parse(responseText) as Ingested).chunks;
+  if (status === 401) askForKey();
+  throw errorOf({ status, statusText, headers: { get: (name) => request.getResponseHeader(name) } }, responseText);
 }
 
-function parse(text: string): Partial<ErrorEnvelope> {
-  try {
-    return JSON.parse(text) as Partial<ErrorEnvelope>;
-  } catch {
-    return {};
+/** What comes out of a folder is known by its path, as from the command line: files of one name in two folders are two documents. */
+function formOf(file: File, path: string): FormData {
+  const form = new FormData();
+  if (path !== file.name) {
+    form.set('docid', path);
+    form.set('metadata', JSON.stringify({ path }));
   }
+  form.set('file', file, file.name);
+  return form;
 }

@@ -3,6 +3,7 @@
 import { catalog } from '../collections/catalog.js';
 import { FirstSteps } from '../demo/first-steps.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
+import { Term } from '../parts/term.tsx';
 import { bytes, count, ms, span } from '../parts/words.js';
 import { Chart } from './chart.tsx';
 import { useSamples, type Sample } from './samples.js';
@@ -47,7 +48,7 @@ function Live({ samples, last: { metrics } }: { samples: readonly Sample[]; last
 }
 
 function Figures({ metrics }: { metrics: Sample['metrics'] }) {
-  const figures = [
+  const figures: (readonly [string, string])[] = [
     ['collections', count(metrics.collection_count)],
     ['documents', count(metrics.doc_count)],
     ['chunks', count(metrics.chunk_count)],
@@ -60,10 +61,9 @@ function Figures({ metrics }: { metrics: Sample['metrics'] }) {
   return (
     <dl class="figures">
       {figures.map(([name, value]) => (
-        <div>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
+        <Term name={name} isWide={name === 'machine'}>
+          {value}
+        </Term>
       ))}
     </dl>
   );

@@ -1,5 +1,6 @@
 // Draws the points of the map: a colour a document, hits of the query large and ringed.
 // Called by point-map.tsx whenever something has changed.
+import { docidOf } from '../plain/chunk-ids.js';
 
 interface Picture {
   /** x, y of each in px. */
@@ -47,6 +48,6 @@ export function drawPoints(canvas: HTMLCanvasElement, { places, ids, marked, cho
 /** The same for all chunks of a document. */
 function hueOf(rid: string): number {
   let sum = 7;
-  for (const character of rid.slice(0, rid.lastIndexOf('::'))) sum = (sum * 31 + character.charCodeAt(0)) % 65_521;
+  for (const character of docidOf(rid)) sum = (sum * 31 + character.charCodeAt(0)) % 65_521;
   return (sum * 137) % HUES;
 }

@@ -2,7 +2,7 @@
 // A part of the map.
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { there } from '../state/place.js';
+import { chunkLink } from '../state/place.js';
 import { isSystemDark, theme } from '../state/session.js';
 import { drawPoints, placesOf } from './draw.js';
 import { nearestTo, nextInDirection } from './pick.js';
@@ -21,7 +21,7 @@ export function PointMap(props: Props) {
   const { ids, query } = props;
   const [chosen, setChosen] = useState<number>();
   const { canvas, places } = useDrawn(props, chosen);
-  const linkOf = (i: number) => there({ view: 'documents', params: { document: docidOf(ids[i] as string), chunk: ids[i] as string, q: query } });
+  const linkOf = (i: number) => chunkLink(ids[i] as string, query);
   const pressed = (event: KeyboardEvent) => {
     if (event.key === 'Enter' && chosen !== undefined) location.hash = linkOf(chosen);
     const next = nextInDirection(places.current, chosen, event.key);
@@ -56,5 +56,3 @@ function useDrawn({ points, ids, marked }: Props, chosen: number | undefined): {
   }, [points, marked, chosen, theme.value, isSystemDark.value]);
   return { canvas, places };
 }
-
-const docidOf = (rid: string): string => rid.slice(0, rid.lastIndexOf('::'));

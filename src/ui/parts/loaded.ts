@@ -1,7 +1,7 @@
 // A value that a component loads: shown when it is there, kept while it is loaded again, thrown away when it is of another key.
 // A hook; what is asked for in vain is aborted.
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import { apiKey } from '../state/session.js';
+import { apiKey, returns } from '../state/session.js';
 
 export interface Loaded<T> {
   readonly value?: T;
@@ -17,8 +17,9 @@ interface State<T> {
   readonly isLoading: boolean;
 }
 
-/** Loads when `key` or the key of the session changes. */
-export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
+/** Loads when `name` or the key of the session changes, and when the server is back. What one key was shown is not shown to the next, or to none. */
+export function useLoaded<T>(name: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
+  const key = `${apiKey.value} ${name}`;
   const [state, setState] = useState<State<T>>({ key, isLoading: true });
   const [turn, setTurn] = useState(0);
   useEffect(() => {
@@ -29,7 +30,7 @@ export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise
       (error: unknown) => controller.signal.aborted || setState((before) => ({ ...before, error, isLoading: false })),
     );
     return () => controller.abort();
-  }, [key, turn, apiKey.value]);
+  }, [key, turn, returns.value]);
   const reload = useCallback(() => setTurn((before) => before + 1), []);
   return { ...(state.key === key ? state : { isLoading: true }), reload };
 }

@@ -10,6 +10,32 @@ export interface RankDiff {
   readonly shift: number | null;
 }
 
+/** A list of hits that stands beside another: which of the two it is, and how each is called. */
+export interface Against {
+  /** As seen from the list that is shown. */
+  readonly diff: RankDiff;
+  /** Such as `in A`, `in B`: that from which is counted, and that to which. */
+  readonly places: readonly [string, string];
+  /** Whether the first of them is shown. */
+  readonly isFirst: boolean;
+}
+
+export interface Move {
+  readonly kind: 'new' | 'same' | 'up' | 'down';
+  readonly words: string;
+  /** What a reader of the screen says. */
+  readonly label: string;
+}
+
+/** How a hit moves from the first list to the second, told alike beside either. */
+export function moveOf(id: string, rank: number, { diff, places, isFirst }: Against): Move {
+  const other = diff.otherRank.get(id);
+  if (other === undefined) return { kind: 'new', words: `only ${places[isFirst ? 0 : 1]}`, label: `only ${places[isFirst ? 0 : 1]}` };
+  const [from, to] = isFirst ? [rank, other] : [other, rank];
+  const [kind, moved] = from === to ? (['same', 'same rank'] as const) : from > to ? (['up', `up ${from - to}`] as const) : (['down', `down ${to - from}`] as const);
+  return { kind, words: kind === 'same' ? moved : `${from} → ${to}, ${moved}`, label: `rank ${from} ${places[0]}, ${to} ${places[1]}: ${moved}` };
+}
+
 /** As seen from `own`. An id that comes twice counts where it comes first. */
 export function rankDiff(own: readonly string[], other: readonly string[]): RankDiff {
   const ranks = ranksOf(other);

@@ -11,7 +11,7 @@ import { HitList } from '../search/hit-list.tsx';
 import { Waterfall } from '../search/waterfall.tsx';
 import { getQuery, replayQuery, type At } from '../server/api.js';
 import type { Told } from '../server/call.js';
-import { there } from '../state/place.js';
+import { chunkLink, there } from '../state/place.js';
 
 export function QueryPane({ at, id }: { at: At; id: string }) {
   const { value, error } = useLoaded(`${at.tenant}/${at.collection}/${id}`, (signal) => getQuery(at, id, signal));
@@ -55,7 +55,7 @@ function Found({ ids, query }: { ids: readonly string[]; query: string }) {
       <ol class="ids">
         {ids.map((id) => (
           <li>
-            <a href={there({ view: 'documents', params: { document: id.slice(0, id.lastIndexOf('::')), chunk: id, q: query } })}>{id}</a>
+            <a href={chunkLink(id, query)}>{id}</a>
           </li>
         ))}
       </ol>
@@ -63,16 +63,18 @@ function Found({ ids, query }: { ids: readonly string[]; query: string }) {
   );
 }
 
+const PLACES = ['then', 'now'] as const;
+
 function Replayed({ entry, replay }: { entry: QueryEntry; replay: Told<ReplayAnswer> }) {
   const now = replay.matches.map(({ id }) => id);
   const gone = entry.result_ids.filter((id) => !now.includes(id));
   return (
     <>
       <h3>Then and now</h3>
-      <DiffSummary a={entry.result_ids} b={now} aMs={replay.original_latency_ms ?? entry.latency_ms} bMs={replay.latency_ms} />
+      <DiffSummary a={entry.result_ids} b={now} aMs={replay.original_latency_ms ?? entry.latency_ms} bMs={replay.latency_ms} places={PLACES} />
       {gone.length > 0 && <p class="note">No longer found: {gone.join(', ')}</p>}
       {gone.length === 0 && <p class="faint">All that was found then is found now, in {ms(replay.latency_ms)}.</p>}
-      <HitList hits={replay.matches} query={entry.query_text} diff={rankDiff(now, entry.result_ids)} />
+      <HitList hits={replay.matches} query={entry.query_text} against={{ diff: rankDiff(now, entry.result_ids), places: PLACES, isFirst: false }} />
     </>
   );
 }

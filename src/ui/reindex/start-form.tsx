@@ -3,9 +3,11 @@
 import { useState } from 'preact/hooks';
 import type { ReindexBody, ReindexJob } from '../../contract/api/reindex.js';
 import { ErrorNote } from '../parts/error-note.tsx';
+import { useEmbedderChoices } from '../collections/embedder-choices.js';
+import { KEEP_SECONDS_MAX, QUERIES_PAGE_MAX } from '../../contract/limits.js';
 import { Choice, Field, Tick } from '../parts/field.tsx';
-import { useAction, useLoaded } from '../parts/loaded.js';
-import { listEmbedders, startReindex, type At } from '../server/api.js';
+import { useAction } from '../parts/loaded.js';
+import { startReindex, type At } from '../server/api.js';
 
 interface Form {
   /** '' : the same, and only the graph is new. */
@@ -21,9 +23,8 @@ const EMPTY: Form = { embedder: '', hasGate: false, overlap: '0.8', lastN: '100'
 export function StartForm({ at, onStarted }: { at: At; onStarted: (job: ReindexJob) => void }) {
   const [form, setForm] = useState(EMPTY);
   const { isBusy, error, run } = useAction();
-  const { value } = useLoaded(`embedders/${at.tenant}`, (signal) => listEmbedders(at.tenant, signal));
   const change = (by: Partial<Form>) => setForm({ ...form, ...by });
-  const choices = [['', 'the same: only memory and graph anew (compact)'], ...(value?.embedders ?? []).map(({ key, vector_key: space }) => [key, `${key} (${space})`] as const)] as const;
+  const choices = useEmbedderChoices(at.tenant, 'the same: only memory and graph anew (compact)');
   const start = (event: Event) => {
     event.preventDefault();
     run(async () => onStarted(await startReindex(at, bodyOf(form))));
@@ -32,7 +33,7 @@ export function StartForm({ at, onStarted }: { at: At; onStarted: (job: ReindexJ
     <form class="tools start" onSubmit={start}>
       <Choice label="Embedder" value={form.embedder} choices={choices} onChoice={(embedder) => change({ embedder })} />
       <Field label="Keep the old space (seconds)">
-        <input type="number" min={0} max={2592000} value={form.keepSeconds} onInput={({ currentTarget }) => change({ keepSeconds: currentTarget.value })} />
+        <input type="number" min={0} max={KEEP_SECONDS_MAX} value={form.keepSeconds} onInput={({ currentTarget }) => change({ keepSeconds: currentTarget.value })} />
       </Field>
       <Tick label="Gate" isOn={form.hasGate} onTurn={(hasGate) => change({ hasGate })} />
       {form.hasGate && <GateFields form={form} onChange={change} />}
@@ -51,7 +52,7 @@ function GateFields({ form: { overlap, lastN }, onChange }: { form: Form; onChan
         <input type="number" min={0} max={1} step={0.05} value={overlap} onInput={({ currentTarget }) => onChange({ overlap: currentTarget.value })} />
       </Field>
       <Field label="of the last searches">
-        <input type="number" min={1} max={500} value={lastN} onInput={({ currentTarget }) => onChange({ lastN: currentTarget.value })} />
+        <input type="number" min={1} max={QUERIES_PAGE_MAX} value={lastN} onInput={({ currentTarget }) => onChange({ lastN: currentTarget.value })} />
       </Field>
     </>
   );

@@ -2,9 +2,10 @@
 // A view; both ways stand in the address, with `a.` and `b.` before their names.
 import { useEffect, useState } from 'preact/hooks';
 import type { SearchAnswer } from '../../contract/api/search.js';
+import { queryHint } from '../collections/catalog.js';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { useLoaded } from '../parts/loaded.js';
-import { rankDiff, type RankDiff } from '../plain/rank-diff.js';
+import { rankDiff, type Against } from '../plain/rank-diff.js';
 import { bodyOf, paramsOf, settingsOf, type Settings } from '../plain/search-settings.js';
 import { search, type At } from '../server/api.js';
 import type { Told } from '../server/call.js';
@@ -27,14 +28,14 @@ export function CompareView(at: At) {
   return (
     <form role="search" onSubmit={(event) => (event.preventDefault(), go({ view: 'compare', params: paramsOfBoth(form.q, form.sides) }))}>
       <div class="tools">
-        <input type="search" class="query" data-query autofocus placeholder="What do you look for?" aria-label="Query" value={form.q} onInput={({ currentTarget }) => setForm({ ...form, q: currentTarget.value })} />
+        <input type="search" class="query" data-query autofocus placeholder={queryHint()} aria-label="Query" value={form.q} onInput={({ currentTarget }) => setForm({ ...form, q: currentTarget.value })} />
         <button type="submit" class="main">Compare</button>
       </div>
       <ErrorNote error={error} />
-      {value && <DiffSummary a={idsOf(value[0])} b={idsOf(value[1])} aMs={value[0].latency_ms} bMs={value[1].latency_ms} />}
+      {value && <DiffSummary a={idsOf(value[0])} b={idsOf(value[1])} aMs={value[0].latency_ms} bMs={value[1].latency_ms} places={PLACES} />}
       <div class="sides">
-        <Side name="A" settings={a} onChange={(change) => setForm({ ...form, sides: [{ ...a, ...change }, b] })} answer={value?.[0]} diff={value && rankDiff(idsOf(value[0]), idsOf(value[1]))} query={q} />
-        <Side name="B" settings={b} onChange={(change) => setForm({ ...form, sides: [a, { ...b, ...change }] })} answer={value?.[1]} diff={value && rankDiff(idsOf(value[1]), idsOf(value[0]))} query={q} />
+        <Side name="A" settings={a} onChange={(change) => setForm({ ...form, sides: [{ ...a, ...change }, b] })} answer={value?.[0]} against={against(value, 0)} query={q} />
+        <Side name="B" settings={b} onChange={(change) => setForm({ ...form, sides: [a, { ...b, ...change }] })} answer={value?.[1]} against={against(value, 1)} query={q} />
       </div>
     </form>
   );
@@ -53,6 +54,16 @@ async function bothOf(at: At, q: string, [a, b]: Sides, signal: AbortSignal): Pr
   return [await search(at, bodyOf({ ...a, q }), signal), await search(at, bodyOf({ ...b, q }), signal)];
 }
 
+type Answers = readonly [SearchAnswer, SearchAnswer];
+
+function against(answers: Answers | undefined, shown: 0 | 1): Against | undefined {
+  if (!answers) return undefined;
+  const [own, other] = [answers[shown], answers[1 - shown] as SearchAnswer];
+  return { diff: rankDiff(idsOf(own), idsOf(other)), places: PLACES, isFirst: shown === 0 };
+}
+
+const PLACES = ['in A', 'in B'] as const;
+
 const idsOf = ({ matches }: SearchAnswer): string[] => matches.map(({ id }) => id);
 
 interface SideProps {
@@ -60,11 +71,11 @@ interface SideProps {
   readonly settings: Settings;
   readonly onChange: (change: Partial<Settings>) => void;
   readonly answer: Told<SearchAnswer> | undefined;
-  readonly diff: RankDiff | undefined;
+  readonly against: Against | undefined;
   readonly query: string;
 }
 
-function Side({ name, settings, onChange, answer, diff, query }: SideProps) {
+function Side({ name, settings, onChange, answer, against, query }: SideProps) {
   return (
     <section class="card" aria-label={`Side ${name}`}>
       <h2>{name}</h2>
@@ -73,7 +84,7 @@ function Side({ name, settings, onChange, answer, diff, query }: SideProps) {
         <SettingsForm settings={settings} onChange={onChange} />
       </details>
       {answer && <Waterfall timing={answer.timing} serverMs={answer.latency_ms} roundMs={answer.round_ms} />}
-      {answer && <HitList hits={answer.matches} query={query} diff={diff} />}
+      {answer && <HitList hits={answer.matches} query={query} against={against} />}
     </section>
   );
 }

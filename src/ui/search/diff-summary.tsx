@@ -1,5 +1,6 @@
 // How much two lists of hits have in common, in one line.
 // A part of comparisons and of replays.
+import { Term } from '../parts/term.tsx';
 import { ms } from '../parts/words.js';
 import { rankDiff } from '../plain/rank-diff.js';
 
@@ -8,25 +9,21 @@ interface Props {
   readonly b: readonly string[];
   readonly aMs: number | undefined;
   readonly bMs: number | undefined;
+  /** What each list is called, such as `in A`. */
+  readonly places: readonly [string, string];
 }
 
-export function DiffSummary({ a, b, aMs, bMs }: Props) {
+export function DiffSummary({ a, b, aMs, bMs, places }: Props) {
   const { overlap, shift } = rankDiff(a, b);
   return (
-    <dl class="figures" aria-label="Difference">
-      <Figure name="in both" value={`${Math.round(overlap * 100)} %`} />
-      <Figure name="mean move" value={shift === null ? '–' : `${shift.toFixed(1)} ranks`} />
-      <Figure name="same first" value={a.length > 0 && a[0] === b[0] ? 'yes' : 'no'} />
-      <Figure name="time" value={`${aMs === undefined ? '–' : ms(aMs)} and ${bMs === undefined ? '–' : ms(bMs)}`} />
-    </dl>
-  );
-}
-
-function Figure({ name, value }: { name: string; value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
+    <>
+      <dl class="figures" aria-label="Difference">
+        <Term name="in both">{`${Math.round(overlap * 100)} %`}</Term>
+        <Term name="mean move">{shift === null ? '–' : `${shift.toFixed(1)} ranks`}</Term>
+        <Term name="same first">{a.length > 0 && a[0] === b[0] ? 'yes' : 'no'}</Term>
+        <Term name="time">{`${aMs === undefined ? '–' : ms(aMs)} and ${bMs === undefined ? '–' : ms(bMs)}`}</Term>
+      </dl>
+      <p class="faint">Beside each hit: its rank {places[0]} → {places[1]}.</p>
+    </>
   );
 }

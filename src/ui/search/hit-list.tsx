@@ -4,40 +4,38 @@ import type { SearchHit } from '../../contract/api/search.js';
 import { Marked } from '../parts/marked.tsx';
 import { score as scoreWords } from '../parts/words.js';
 import { inUnits, wordsIn, wordsToMark } from '../plain/marks.js';
-import type { RankDiff } from '../plain/rank-diff.js';
-import { there } from '../state/place.js';
+import { moveOf, type Against } from '../plain/rank-diff.js';
+import { chunkLink } from '../state/place.js';
 import { ScoreParts } from './score-parts.tsx';
 
 interface Props {
   readonly hits: readonly SearchHit[];
   readonly query: string;
-  /** Against another list. */
-  readonly diff?: RankDiff;
+  readonly against?: Against | undefined;
 }
 
-export function HitList({ hits, query, diff }: Props) {
+export function HitList({ hits, query, against }: Props) {
   return (
     <ol class="hits">
       {hits.map((hit, i) => (
-        <Hit key={hit.id} hit={hit} rank={i + 1} query={query} diff={diff} />
+        <Hit key={hit.id} hit={hit} rank={i + 1} query={query} against={against} />
       ))}
     </ol>
   );
 }
 
-function Hit({ hit, rank, query, diff }: { hit: SearchHit; rank: number; query: string; diff: RankDiff | undefined }) {
-  const docid = hit.id.slice(0, hit.id.lastIndexOf('::'));
+function Hit({ hit, rank, query, against }: { hit: SearchHit; rank: number; query: string; against: Against | undefined }) {
   return (
     <li class="hit">
       <header>
         <span class="rank">{rank}</span>
-        {diff && <Move rank={rank} other={diff.otherRank.get(hit.id)} />}
-        <a data-entry href={there({ view: 'documents', params: { document: docid, chunk: hit.id, q: wordsToMark(query, hit.highlight) } })}>
+        {against && <Moved id={hit.id} rank={rank} against={against} />}
+        <a data-entry href={chunkLink(hit.id, wordsToMark(query, hit.highlight))}>
           {hit.id}
         </a>
-        <span class="grow" />
-        {hit.relevance !== undefined && <span title="How probable it is that it is relevant">{Math.round(hit.relevance * 100)} %</span>}
-        <strong title="Score">{scoreWords(hit.score)}</strong>
+        <span class="score">
+          {hit.relevance !== undefined && <span title="How probable it is that it is relevant">{Math.round(hit.relevance * 100)} %</span>} <strong title="Score">{scoreWords(hit.score)}</strong>
+        </span>
       </header>
       <Passage hit={hit} query={query} />
       <ScoreParts hit={hit} />
@@ -45,11 +43,13 @@ function Hit({ hit, rank, query, diff }: { hit: SearchHit; rank: number; query: 
   );
 }
 
-/** How it stands in the other list. */
-function Move({ rank, other }: { rank: number; other: number | undefined }) {
-  if (other === undefined) return <span class="move new">only here</span>;
-  if (other === rank) return <span class="move">same</span>;
-  return <span class={`move ${other > rank ? 'up' : 'down'}`}>{other > rank ? `▲ from ${other}` : `▼ from ${other}`}</span>;
+function Moved({ id, rank, against }: { id: string; rank: number; against: Against }) {
+  const { kind, words, label } = moveOf(id, rank, against);
+  return (
+    <span class={`move ${kind}`} role="img" aria-label={label} title={label}>
+      {words}
+    </span>
+  );
 }
 
 function Passage({ hit: { highlight, text }, query }: { hit: SearchHit; query: string }) {

@@ -1,16 +1,15 @@
 // What a hit's score is made of, and its metadata: opened where wanted.
 // A part of a hit.
 import type { Explanation, SearchHit } from '../../contract/api/search.js';
+import { Term } from '../parts/term.tsx';
 import { score } from '../parts/words.js';
-
-const ALWAYS_THERE = new Set(['docid', 'ingested_at', 'offset', 'filename']);
+import { ownFields } from '../plain/own-fields.js';
 
 export function ScoreParts({ hit: { match_reason: reason, meta, explain } }: { hit: SearchHit }) {
-  const own = Object.entries(meta).filter(([name]) => !ALWAYS_THERE.has(name));
   return (
     <details class="parts">
       <summary>
-        {own.slice(0, 6).map(([name, value]) => (
+        {ownFields(meta).slice(0, 6).map(([name, value]) => (
           <span class="chip">
             {name}: {typeof value === 'string' ? value : JSON.stringify(value)}
           </span>
@@ -26,25 +25,16 @@ export function ScoreParts({ hit: { match_reason: reason, meta, explain } }: { h
 function Explained({ explain: { vector, lexical, boost, fusion, rerank, priority, fused } }: { explain: Explanation }) {
   return (
     <dl class="meta">
-      {vector && <Part name="by vector" value={`cosine ${score(vector.cosine)}${ranked(vector.rank)}`} />}
-      {lexical && <Part name="by words" value={`BM25 ${score(lexical.bm25)}${ranked(lexical.rank)}`} />}
-      {lexical?.terms.map(({ term, bm25 }) => <Part name={`“${term}”`} value={score(bm25)} />)}
-      {boost && <Part name="exact words" value={`${boost.matched} of ${boost.wanted}, +${score(boost.boost)}`} />}
-      {fusion && <Part name="fusion" value={`${fusion.method}, weights ${fusion.weights.vector} and ${fusion.weights.lexical}`} />}
-      {rerank && <Part name={`reranked by ${rerank.instance}`} value={score(rerank.score)} />}
-      {priority !== undefined && <Part name="priority" value={String(priority)} />}
-      <Part name="score of the mode" value={score(fused)} />
+      {vector && <Term name="by vector">{`cosine ${score(vector.cosine)}${ranked(vector.rank)}`}</Term>}
+      {lexical && <Term name="by words">{`BM25 ${score(lexical.bm25)}${ranked(lexical.rank)}`}</Term>}
+      {lexical?.terms.map(({ term, bm25 }) => <Term name={`“${term}”`}>{score(bm25)}</Term>)}
+      {boost && <Term name="exact words">{`${boost.matched} of ${boost.wanted}, +${score(boost.boost)}`}</Term>}
+      {fusion && <Term name="fusion">{`${fusion.method}, weights ${fusion.weights.vector} and ${fusion.weights.lexical}`}</Term>}
+      {rerank && <Term name={`reranked by ${rerank.instance}`}>{score(rerank.score)}</Term>}
+      {priority !== undefined && <Term name="priority">{String(priority)}</Term>}
+      <Term name="score of the mode">{score(fused)}</Term>
     </dl>
   );
 }
 
 const ranked = (rank: number | undefined): string => (rank === undefined ? '' : `, rank ${rank}`);
-
-function Part({ name, value }: { name: string; value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
-  );
-}

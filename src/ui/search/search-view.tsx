@@ -2,6 +2,7 @@
 // A view.
 import { useEffect, useState } from 'preact/hooks';
 import type { SearchAnswer } from '../../contract/api/search.js';
+import { queryHint } from '../collections/catalog.js';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { useLoaded } from '../parts/loaded.js';
 import { counted, ms } from '../parts/words.js';
@@ -13,6 +14,9 @@ import { Suggestions } from '../demo/suggestions.tsx';
 import { HitList } from './hit-list.tsx';
 import { SettingsForm } from './settings-form.tsx';
 import { Waterfall } from './waterfall.tsx';
+
+/** On a narrow page the hits come before what shapes them; the limit is that of views.css. */
+const isWide = matchMedia('(min-width: 60rem)').matches;
 
 export function SearchView(at: At) {
   const asked = settingsOf(place.value.params);
@@ -29,7 +33,7 @@ export function SearchView(at: At) {
   return (
     <form class="playground" role="search" onSubmit={submit}>
       <QueryLine form={form} onChange={(q) => setForm({ ...form, q })} />
-      <SettingsForm settings={form} onChange={(change) => setForm({ ...form, ...change })} />
+      <FoldedSettings form={form} onChange={(change) => setForm({ ...form, ...change })} />
       <section class="results" aria-live="polite" aria-busy={isLoading}>
         <ErrorNote error={error} />
         {value ? <Results answer={value} query={asked.q} /> : <Suggestions at={at} onChoice={(settings) => run({ ...form, ...settings })} />}
@@ -38,10 +42,19 @@ export function SearchView(at: At) {
   );
 }
 
+function FoldedSettings({ form, onChange }: { form: Settings; onChange: (change: Partial<Settings>) => void }) {
+  return (
+    <details class="fold" open={isWide}>
+      <summary>How to search</summary>
+      <SettingsForm settings={form} onChange={onChange} />
+    </details>
+  );
+}
+
 function QueryLine({ form, onChange }: { form: Settings; onChange: (q: string) => void }) {
   return (
     <div class="tools">
-      <input type="search" class="query" data-query autofocus placeholder="What do you look for?" aria-label="Query" value={form.q} onInput={({ currentTarget }) => onChange(currentTarget.value)} />
+      <input type="search" class="query" data-query autofocus placeholder={queryHint()} aria-label="Query" value={form.q} onInput={({ currentTarget }) => onChange(currentTarget.value)} />
       <button type="submit" class="main">
         Search
       </button>

@@ -1,5 +1,6 @@
-// How to search: k, mode, weights, filters, breadth. Without the query, which stands above it.
+// How to search: k, mode, weights, filters, breadth, reranking. Without the query, which stands above it.
 // A part of the search view, and twice of a comparison.
+import { EF_MAX, FUSION_K_DEFAULT, FUSION_K_MAX, K_MAX, RERANK_DEPTH_DEFAULT } from '../../contract/limits.js';
 import { Choice, Field, Tick } from '../parts/field.tsx';
 import type { Settings } from '../plain/search-settings.js';
 import { FilterRows } from './filter-rows.tsx';
@@ -20,7 +21,7 @@ export function SettingsForm({ settings, onChange }: Props) {
       <Choice label="Mode" value={mode} choices={MODES} onChoice={(value) => onChange({ mode: value })} />
       {mode === 'hybrid' && <Fusion settings={settings} onChange={onChange} />}
       <Field label="Hits (k)">
-        <input type="number" min={1} max={1000} value={k} onInput={({ currentTarget }) => onChange({ k: currentTarget.value })} />
+        <input type="number" min={1} max={K_MAX} value={k} onInput={({ currentTarget }) => onChange({ k: currentTarget.value })} />
       </Field>
       <FilterRows value={filters} onChange={(value) => onChange({ filters: value })} />
       <fieldset>
@@ -29,6 +30,8 @@ export function SettingsForm({ settings, onChange }: Props) {
         <input value={contentValue} placeholder="any text" aria-label="Text of the chunk" onInput={({ currentTarget }) => onChange({ contentValue: currentTarget.value })} />
       </fieldset>
       <Breadth settings={settings} onChange={onChange} />
+      <Reranking settings={settings} onChange={onChange} />
+      <Tick label="The common collection too" isOn={settings.common !== ''} onTurn={(isOn) => onChange({ common: isOn ? '1' : '' })} />
     </div>
   );
 }
@@ -40,14 +43,30 @@ function Breadth({ settings: { ef, exact }, onChange }: Props) {
       <Tick label="Exact: compare with every vector" isOn={exact !== ''} onTurn={(isOn) => onChange({ exact: isOn ? '1' : '' })} />
       {exact === '' && (
         <Field label="ef" hint="Empty: chosen for a recall of .97.">
-          <input type="number" min={1} max={10000} value={ef} onInput={({ currentTarget }) => onChange({ ef: currentTarget.value })} />
+          <input type="number" min={1} max={EF_MAX} value={ef} onInput={({ currentTarget }) => onChange({ ef: currentTarget.value })} />
         </Field>
       )}
     </fieldset>
   );
 }
 
-function Fusion({ settings: { method, vector, lexical }, onChange }: Props) {
+function Reranking({ settings: { reranker, depth }, onChange }: Props) {
+  return (
+    <fieldset>
+      <legend>Reranking</legend>
+      <Field label="Reranker" hint="Its key in the configuration; empty: none.">
+        <input value={reranker} spellcheck={false} autocomplete="off" onInput={({ currentTarget }) => onChange({ reranker: currentTarget.value })} />
+      </Field>
+      {reranker !== '' && (
+        <Field label="Hits it reads" hint={`Empty: ${RERANK_DEPTH_DEFAULT}, and at least k.`}>
+          <input type="number" min={1} max={K_MAX} value={depth} onInput={({ currentTarget }) => onChange({ depth: currentTarget.value })} />
+        </Field>
+      )}
+    </fieldset>
+  );
+}
+
+function Fusion({ settings: { method, fusionK, vector, lexical }, onChange }: Props) {
   return (
     <fieldset>
       <legend>Fusion</legend>
@@ -57,6 +76,11 @@ function Fusion({ settings: { method, vector, lexical }, onChange }: Props) {
           <Weight label="Meaning weighs" value={vector} onChange={(value) => onChange({ vector: value })} />
           <Weight label="Words weigh" value={lexical} onChange={(value) => onChange({ lexical: value })} />
         </>
+      )}
+      {method === 'rank' && (
+        <Field label="Added to each rank" hint={`Empty: ${FUSION_K_DEFAULT}, or as the server has it.`}>
+          <input type="number" min={0} max={FUSION_K_MAX} value={fusionK} onInput={({ currentTarget }) => onChange({ fusionK: currentTarget.value })} />
+        </Field>
       )}
     </fieldset>
   );

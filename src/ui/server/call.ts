@@ -4,7 +4,7 @@ import type { CommonFields } from '../../contract/api/common.js';
 import { errorOf } from '../../client/error-answer.js';
 import { SheafUnreachable } from '../../client/errors.js';
 import { encodePath, encodeQuery, type Query } from '../../client/url.js';
-import { apiKey, asksForKey } from '../state/session.js';
+import { apiKey, askForKey } from '../state/session.js';
 
 export interface Exchange {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -46,6 +46,6 @@ export async function open(path: readonly string[], { method = 'GET', query, bod
     throw new SheafUnreachable(location.origin, error instanceof Error ? error.message : String(error));
   });
   if (response.ok) return response;
-  if (response.status === 401) asksForKey.value = true;
+  if (response.status === 401) askForKey();
   throw errorOf(response, await response.text());
 }

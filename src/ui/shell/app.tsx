@@ -7,6 +7,7 @@ import type { Place } from '../plain/address.js';
 import { place } from '../state/place.js';
 import { showsHelp } from '../state/shortcuts.js';
 import { later } from '../parts/later.tsx';
+import { isListed } from '../collections/catalog.js';
 import { CollectionNav } from '../collections/collection-nav.tsx';
 import { DocumentsView } from '../documents/documents-view.tsx';
 import type { At } from '../server/api.js';
@@ -49,12 +50,13 @@ export function App() {
 
 /** What happens to the collection that is open, with the key of now. */
 function useFollowing(tenant: string, collection: string | undefined): void {
+  const isThere = isListed(collection);
   useEffect(() => {
-    if (collection === undefined) return undefined;
+    if (collection === undefined || !isThere) return undefined;
     const controller = new AbortController();
     void follow({ tenant, collection }, controller.signal);
     return () => controller.abort();
-  }, [tenant, collection, apiKey.value]);
+  }, [tenant, collection, isThere, apiKey.value]);
 }
 
 function Collection({ tenant, collection, view }: At & Pick<Place, 'view'>) {
@@ -62,6 +64,11 @@ function Collection({ tenant, collection, view }: At & Pick<Place, 'view'>) {
   return (
     <>
       <Tabs collection={collection} view={view} />
+      {!isListed(collection) && (
+        <p class="note">
+          Tenant {tenant} has no collection “{collection}”. The first document that is put into it makes it, with the settings of the server.
+        </p>
+      )}
       <View key={`${tenant}/${collection}/${view}`} tenant={tenant} collection={collection} />
     </>
   );

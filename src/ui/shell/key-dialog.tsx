@@ -3,17 +3,17 @@
 import { useState } from 'preact/hooks';
 import { Dialog } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
-import { apiKey, asksForKey, useKey } from '../state/session.js';
+import { apiKey, closeKey, refusedKey, useKey } from '../state/session.js';
 
 export function KeyDialog() {
   const [key, setKey] = useState(apiKey.value);
-  const close = () => (asksForKey.value = false);
   const use = (chosen: string) => {
     useKey(chosen);
-    close();
+    closeKey();
   };
   return (
-    <Dialog title="API key" onClose={close}>
+    <Dialog title="API key" onClose={closeKey}>
+      <Why />
       <form onSubmit={(event) => (event.preventDefault(), use(key.trim()))}>
         <Field label="Key or token" hint="Sent to this server only, and forgotten with this tab. The admin key opens all; a tenant's key wants its tenant at the top.">
           <input type="password" value={key} autofocus autocomplete="off" onInput={({ currentTarget }) => setKey(currentTarget.value)} />
@@ -27,4 +27,10 @@ export function KeyDialog() {
       </form>
     </Dialog>
   );
+}
+
+/** Where the server has asked for it. */
+function Why() {
+  if (refusedKey.value === undefined) return null;
+  return <p class="note bad">{refusedKey.value === '' ? 'This server wants a key.' : 'The server does not take this key: it is another server’s, was revoked, or has expired.'}</p>;
 }

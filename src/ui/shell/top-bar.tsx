@@ -3,19 +3,22 @@
 import { useEffect, useState } from 'preact/hooks';
 import { health, listTenants } from '../server/api.js';
 import { useLoaded } from '../parts/loaded.js';
-import { hrefOf } from '../plain/address.js';
-import { place } from '../state/place.js';
-import { apiKey, asksForKey, nextTheme, theme, useTheme } from '../state/session.js';
+import { overviewOf, place } from '../state/place.js';
+import { apiKey, asksForKey, nextTheme, returns, theme, useTheme } from '../state/session.js';
 import { showsHelp } from '../state/shortcuts.js';
 
 const HEALTH_MS = 10_000;
+/** While it does not answer. */
+const GONE_MS = 2000;
+const READY = 'ready';
+const GONE = 'no answer';
 const MARKS: Readonly<Record<string, string>> = { ready: 'good', asking: 'faint' };
 const SIGNS = { system: '◐', light: '☀', dark: '☾' };
 
 export function TopBar() {
   return (
     <header class="bar">
-      <a class="brand" href={hrefOf({ tenant: place.value.tenant, view: 'documents', params: {} })}>
+      <a class="brand" href={overviewOf(place.value.tenant)}>
         Sheaf
       </a>
       <HealthMark />
@@ -37,10 +40,18 @@ export function TopBar() {
 function HealthMark() {
   const [state, setState] = useState<{ words: string; version?: string }>({ words: 'asking' });
   useEffect(() => {
-    const ask = () => health().then(({ status, version }) => setState({ words: status, version }), () => setState({ words: 'no answer' }));
+    let timer: ReturnType<typeof setTimeout>;
+    let before = READY;
+    const ask = async (): Promise<void> => {
+      const { status, version } = await health().catch(() => ({ status: GONE, version: undefined }));
+      setState({ words: status, ...(version !== undefined && { version }) });
+      // One that has just started answers, and refuses what it has not opened yet: it is back twice.
+      if (before !== READY && status !== before && status !== GONE) returns.value += 1;
+      before = status;
+      timer = setTimeout(ask, status === GONE ? GONE_MS : HEALTH_MS);
+    };
     void ask();
-    const timer = setInterval(ask, HEALTH_MS);
-    return () => clearInterval(timer);
+    return () => clearTimeout(timer);
   }, []);
   return (
     <span class={`mark ${MARKS[state.words] ?? 'bad'}`} role="status" title={state.version && `Sheaf ${state.version}`}>
@@ -54,7 +65,7 @@ function TenantField() {
   const { value } = useLoaded('tenants', (signal) => listTenants(signal).catch(() => undefined));
   const { tenant } = place.value;
   const choose = (chosen: string) => {
-    if (chosen.trim() && chosen !== tenant) location.hash = hrefOf({ tenant: chosen.trim(), view: 'documents', params: {} });
+    if (chosen.trim() && chosen !== tenant) location.hash = overviewOf(chosen.trim());
   };
   return (
     <label class="tenant">

@@ -2,6 +2,7 @@
 // One stream a page, of the collection that is open (shell/app.tsx); views listen by `useHappening`.
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { SheafError } from '../../client/errors.js';
 import { open } from '../server/call.js';
 import { pathOf, type At } from '../server/api.js';
 import { EventLines } from '../server/event-lines.js';
@@ -26,7 +27,7 @@ export function useHappening(hear: (happening: Happening) => void): void {
   });
 }
 
-/** Until `signal` is aborted. A refusal ends it: the views go on without. */
+/** Until `signal` is aborted. A refusal ends it, unless it means "not now": the views go on without. */
 export async function follow(at: At, signal: AbortSignal): Promise<void> {
   let lastId = '';
   while (!signal.aborted) {
@@ -35,7 +36,7 @@ export async function follow(at: At, signal: AbortSignal): Promise<void> {
       isLive.value = true;
       lastId = await readAll(response, lastId);
     } catch (error) {
-      if (signal.aborted || (error as { status?: number }).status !== undefined) break;
+      if (signal.aborted || (error instanceof SheafError && error.status < 500 && error.status !== 429)) break;
     } finally {
       isLive.value = false;
     }

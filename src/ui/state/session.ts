@@ -12,6 +12,22 @@ export type Theme = (typeof THEMES)[number];
 export const apiKey = signal(sessionStorage.getItem(KEY) ?? '');
 /** Whether the dialog for it is open. */
 export const asksForKey = signal(false);
+/** The key that the server did not take, '' for none; undefined where the user has opened the dialog. */
+export const refusedKey = signal<string | undefined>(undefined);
+
+/** Called when an answer is a 401. */
+export function askForKey(): void {
+  if (!asksForKey.value) refusedKey.value = apiKey.value;
+  asksForKey.value = true;
+}
+
+export function closeKey(): void {
+  asksForKey.value = false;
+  refusedKey.value = undefined;
+}
+
+/** How often the server has come back after it did not answer: what failed meanwhile is loaded again. */
+export const returns = signal(0);
 export const theme = signal<Theme>(THEMES.find((known) => known === localStorage.getItem(THEME)) ?? 'system');
 
 /** What is drawn on a canvas has to be drawn again when it changes. */

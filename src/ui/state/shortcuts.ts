@@ -2,7 +2,7 @@
 // the field's. The table is shown by shell/help.tsx.
 import { signal } from '@preact/signals';
 import type { View } from '../plain/address.js';
-import { go, place } from './place.js';
+import { go, overviewOf, place } from './place.js';
 import { asksForKey, nextTheme, useTheme } from './session.js';
 
 export const showsHelp = signal(false);
@@ -38,7 +38,7 @@ const isTyping = (target: EventTarget | null): boolean => target instanceof HTML
 
 function goTo(key: string): boolean {
   const view = VIEW_KEYS[key];
-  if (key === 'h') location.hash = `#/${encodeURIComponent(place.value.tenant)}`;
+  if (key === 'h') location.hash = overviewOf(place.value.tenant);
   else if (view && place.value.collection) go({ view });
   return true;
 }

@@ -50,6 +50,9 @@ test('successes', async () => {
   await judged('openApi', 200, 'GET', '/openapi.json', undefined, {});
   await judged('docs', 200, 'GET', '/docs', undefined, {});
   await judged('console', 200, 'GET', '/ui', undefined, {});
+  const agent = { authorization: 'Bearer acme-key', accept: 'application/json, text/event-stream' };
+  await judged('mcp', 200, 'POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list' }, agent);
+  await judged('mcp', 202, 'POST', '/mcp', { jsonrpc: '2.0', method: 'notifications/initialized' }, agent);
   await judged('docsFile', 200, 'GET', '/docs/swagger-ui.css', undefined, {});
 });
 

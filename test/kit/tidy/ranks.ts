@@ -8,6 +8,8 @@ const RANKS: Readonly<Record<string, number>> = {
   base: 0, contract: 1, client: 1, rank: 2, text: 2, ui: 2, pool: 3, store: 3, archive: 3, tenants: 4, embedding: 4, jobs: 5, service: 6, http: 7, '': 8, cli: 9,
 };
 const MAIN_RANK = 10;
+/** Nothing but constants, of which a bundler takes those that are used: the console shows the same bounds that the server checks. */
+const CONSTANTS: ReadonlySet<string> = new Set(['src/contract/limits.ts', 'src/contract/language.ts']);
 const WORKERS_SEE = ['base', 'contract', 'text', 'store', 'rank', 'archive'];
 /** The search workers read what the shard workers write, by the same code. */
 const SEEN_BY_WORKERS: Readonly<Record<string, string>> = { search: 'shard' };
@@ -28,6 +30,7 @@ function refusal(from: string, to: string, { typeOnly }: Import): string | undef
   if (fromTop !== 'src') return undefined;
   if (toTop !== 'src') return `src knows nothing of ${toTop}; what both need belongs in src/contract`;
   const [folder, target] = [folderOf(from), folderOf(to)];
+  if (folder === 'ui' && CONSTANTS.has(to)) return undefined;
   if ((folder === 'client' || folder === 'ui') && target === 'contract') return typeOnly ? undefined : `the ${folder === 'ui' ? 'console' : folder} takes only types from src/contract: use import type`;
   const [rank, targetRank] = [rankOf(from), rankOf(to)];
   if (rank === undefined || targetRank === undefined) return `src/${rank === undefined ? folder : target} has no rank: give it one in test/kit/tidy/ranks.ts`;

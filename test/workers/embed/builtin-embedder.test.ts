@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { dot } from '../../../load/kit/cosine.js';
 import { createPrng } from '../../../src/base/prng.js';
 import { BUILTIN_DIM, loadBuiltinEmbedder } from '../../../workers/embed/builtin/builtin-embedder.js';
 import { openEmbedderTable } from '../../../workers/embed/builtin/open-table.js';
@@ -11,12 +12,6 @@ import { createNaiveEmbedder } from './naive-embedder.js';
 const REFERENCE = '../shared/data/builtin-embedder';
 const embedder = loadBuiltinEmbedder();
 const embedOne = (text: string): Float32Array => embedder.embed([text]);
-
-function dot(a: Float32Array | readonly number[], b: Float32Array | readonly number[]): number {
-  let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!;
-  return sum;
-}
 
 /** What reference.py gives: the first four components, and the sum over all of component x (index mod 7 - 3). */
 const PINNED: readonly (readonly [string, readonly number[], number])[] = [

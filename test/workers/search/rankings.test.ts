@@ -56,7 +56,7 @@ for (const share of [0, 0.05, 0.6]) {
         const ordinals = [...Array(part.ordinals.end).keys()].filter(() => prng.next() < (matching ?? 1));
         const allowed = matching === undefined ? undefined : bitmapOf(ordinals, part.ordinals.end);
         for (const prioritized of [true, false]) {
-          const ranked = viewed({ shard, kernel, directory }, ref, (view) => breakTies(view, view.part!, rankByVector(view.part!, QUERY, { k, allowed }, prioritized)).slice(0, k)).map(({ ordinal, score }) => [ordinal, score]);
+          const ranked = viewed({ shard, kernel, directory }, ref, (view) => breakTies(view, view.part!, rankByVector(view.part!, QUERY, { k, allowed }, prioritized), k)).map(({ ordinal, score }) => [ordinal, score]);
           assert.deepEqual(ranked, twin(shard, part, k, (ordinal) => !allowed || isSet(allowed, ordinal), prioritized), `k ${k}, ${matching} matching, ${prioritized}`);
         }
       }

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AssertionFailed } from '../../../src/base/assert.js';
 import { createPrng } from '../../../src/base/prng.js';
+import { Instance } from '../../../workers/shard/instance.js';
 import { ArenaFull, Kernel } from '../../../workers/shard/kernel.js';
+import { SCRATCH_INPUT } from '../../../workers/shard/layout.js';
 import type { VectorIndex } from '../../../workers/shard/vector-index.js';
 import { createKernel, createMemory, randomVector, readKernelBytes } from './kernel-kit.js';
 import { assertExact, assertSound, NaiveIndex } from './naive-index.js';
@@ -128,4 +130,16 @@ test('format empties the arena and stamps go on', () => {
 test('memory that was never formatted is refused', () => {
   const kernel = new Kernel(new WebAssembly.Module(readKernelBytes()), createMemory());
   assert.throws(() => kernel.createIndex(4), AssertionFailed);
+});
+
+test('the areas of a scratch grow by half, not at every step', () => {
+  const memory = createMemory();
+  createKernel(memory);
+  const instance = new Instance(new WebAssembly.Module(readKernelBytes()), memory);
+  const places = new Set<number>();
+  for (let numbers = 4096; numbers <= 8192; numbers += 4) {
+    instance.setInput(new Float32Array(numbers));
+    places.add(instance.word(instance.scratch + SCRATCH_INPUT));
+  }
+  assert(places.size <= 4, `${places.size} places of the same area`);
 });

@@ -2,6 +2,7 @@
 // restart, and after owners that were killed in the middle. Real stores and kernels.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { cosine } from '../../../load/kit/cosine.js';
 import { defined } from '../../../src/base/assert.js';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
 import { AppError } from '../../../src/contract/errors.js';
@@ -66,11 +67,6 @@ class Twin {
   get chunks(): number {
     return [...this.docs.values()].reduce((sum, { vectors }) => sum + vectors.length, 0);
   }
-}
-
-function cosine(a: Float32Array, b: Float32Array): number {
-  const dot = (x: Float32Array, y: Float32Array): number => x.reduce((sum, value, i) => sum + value * (y[i] as number), 0);
-  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 }
 
 function openShard(directory: string, store: ShardStore): OwnedShard {

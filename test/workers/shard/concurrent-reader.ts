@@ -1,6 +1,7 @@
 // The reading side of concurrent.test.ts: a worker thread that searches an index another thread writes, and checks each hit
 // against the vector that the hit's stamp says it was.
 import { parentPort, workerData } from 'node:worker_threads';
+import { cosine } from '../../../load/kit/cosine.js';
 import { createPrng } from '../../../src/base/prng.js';
 import { Kernel } from '../../../workers/shard/kernel.js';
 import type { Hits } from '../../../workers/shard/hits.js';
@@ -43,11 +44,6 @@ function faultsOf({ count, ordinals, stamps, scores }: Hits, start: ReaderStart,
     if (!(error <= 1e-4)) faults.push(`score off by ${error}`);
   }
   return faults;
-}
-
-function cosine(a: Float32Array, b: Float32Array): number {
-  const dot = (x: Float32Array, y: Float32Array): number => x.reduce((sum, value, i) => sum + value * (y[i] as number), 0);
-  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 }
 
 function read(start: ReaderStart): ReaderReport {

@@ -66,14 +66,18 @@ test('what is dropped is freed when those who may see it have left, and at once 
 });
 
 test('a full arena frees what has been retired before it says so', () => {
-  const { owner, reader } = createPair(createMemory(64));
+  const pages = 64;
+  const { owner, reader } = createPair(createMemory(pages));
+  let putBytes = 0;
   for (let round = 0; round < 100; round++) {
     const index = owner.createIndex(384);
     reader.read(() => {
       for (let ordinal = 0; ordinal < 500; ordinal++) index.put(ordinal, randomVector(createPrng(ordinal), 384));
+      putBytes += owner.usedBytes() - owner.retiredBytes();
       index.drop();
     });
   }
+  assert.ok(putBytes > 10 * 65_536 * pages, `${putBytes} bytes have gone through`);
 });
 
 test('a reader that died inside holds memory back until its place is cleared, and its scratch is used again', () => {

@@ -1,12 +1,14 @@
 // Reads an index's graph straight out of shared memory, by the layout and nothing else: what holds of it, whatever the kernel
 // thinks. For tests of the graph's invariants (workers/shard/README.md).
-import { FIRST_ROWS, LINKS_0, NODE_WORDS_BYTES, NONE, ROOT_ENTRY, ROOT_GRAPH, ROOT_NODE_BLOCKS, ROOT_ROWS_END } from '../../../workers/shard/layout.js';
+import { FIRST_ROWS, NODE_WORDS_BYTES } from '../../../workers/shard/block-layout.js';
+import { LEVEL_BITS, LEVEL_MAX, LINKS_0, LINKS_UP, NONE, ROOT_ENTRY, ROOT_GRAPH, ROOT_NODE_TABLE, ROOT_ROWS_END } from '../../../workers/shard/layout.js';
+import { placeOf } from '../../../workers/shard/row-blocks.js';
 
 export interface GraphReport {
   /** Nodes of level 0, way-points included. */
   readonly nodes: number;
   readonly copies: number;
-  /** Links that the other side does not return, or that lead to a row that is no node. */
+  /** Links of any level that the other side does not return, or that lead to a row that is no node. */
   readonly badLinks: number;
   /** Nodes that no path on level 0 leads to from the entry point. */
   readonly unreachable: number;
@@ -14,6 +16,8 @@ export interface GraphReport {
 
 interface Node {
   readonly links: readonly number[];
+  /** Of the levels above. */
+  readonly upper: readonly (readonly number[])[];
   readonly isCopy: boolean;
 }
 
@@ -29,23 +33,50 @@ export function inspectGraph(memory: WebAssembly.Memory, root: number): GraphRep
   }
   const nodes = new Map([...linked].filter(([, { isCopy }]) => !isCopy));
   const isMutual = (from: number, to: number): boolean => nodes.get(to)?.links.includes(from) ?? false;
+  const isMutualAbove = (from: number, to: number, level: number): boolean => nodes.get(to)?.upper[level]?.includes(from) ?? false;
   const badLinks = [...nodes].flatMap(([from, { links }]) => links.filter((to) => !isMutual(from, to))).length;
+  const badAbove = [...nodes].flatMap(([from, { upper }]) => upper.flatMap((links, level) => links.filter((to) => !isMutualAbove(from, to, level)))).length;
   const reached = reach(nodes, word(root + ROOT_ENTRY) & 0x0fffffff);
-  return { nodes: nodes.size, copies: linked.size - nodes.size, badLinks, unreachable: nodes.size - reached };
+  return { nodes: nodes.size, copies: linked.size - nodes.size, badLinks: badLinks + badAbove, unreachable: nodes.size - reached };
 }
 
 /** The node of an ordinal, or undefined where it is not in the graph. */
 function readNode(word: (at: number) => number, root: number, ordinal: number): Node | undefined {
-  const place = ordinal + FIRST_ROWS;
-  const shift = 29 - Math.clz32(place);
-  const row = place & ((1 << shift) - 1);
-  const block = word(root + ROOT_NODE_BLOCKS + 4 * (((shift - 2) << 2) + (place >>> shift) - 4));
+  const { slot, rows, row } = placeOf(ordinal);
+  const table = word(root + ROOT_NODE_TABLE);
+  const block = table === 0 ? 0 : word(table + slot);
   if (block === 0) return undefined;
-  const nodeWords = block + LINKS_0 * 4 * 2 ** shift + row * NODE_WORDS_BYTES;
+  const nodeWords = block + row * NODE_WORDS_BYTES;
   if (word(nodeWords) !== word(root + ROOT_GRAPH)) return undefined;
-  const slots = Array.from({ length: LINKS_0 }, (_, slot) => word(block + 4 * (row * LINKS_0 + slot)));
+  const lists = block + rows * NODE_WORDS_BYTES;
+  const links = readList(word, lists + row * LINKS_0 * 4, LINKS_0);
+  const upper: number[][] = [];
+  let at = lists + rows * LINKS_0 * 4;
+  for (let level = 1, shift = LEVEL_BITS; level <= levelOf(ordinal); level++, shift += LEVEL_BITS) {
+    upper.push(readList(word, at + (row >>> shift) * LINKS_UP * 4, LINKS_UP));
+    at += Math.max(1, rows >>> shift) * LINKS_UP * 4;
+  }
+  return { links, upper, isCopy: word(nodeWords + 4) !== 0 };
+}
+
+function readList(word: (at: number) => number, at: number, width: number): number[] {
+  const slots = Array.from({ length: width }, (_, slot) => word(at + 4 * slot));
   const count = slots.indexOf(NONE);
-  return { links: count < 0 ? slots : slots.slice(0, count), isCopy: word(nodeWords + 8) !== 0 };
+  return count < 0 ? slots : slots.slice(0, count);
+}
+
+/** Of 16 nodes of a level that stand side by side, one is of the next: the one that a hash of their number names. */
+export function levelOf(ordinal: number): number {
+  let level = 0;
+  for (let place = ordinal + FIRST_ROWS; level < LEVEL_MAX && place % 16 === nibbleOf((place >>> LEVEL_BITS) + level * 0x9e3779b9); level++) place >>>= LEVEL_BITS;
+  return level;
+}
+
+function nibbleOf(group: number): number {
+  let hash = (group + 0x9e3779b9) | 0;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 28;
 }
 
 function reach(nodes: ReadonlyMap<number, Node>, entry: number): number {

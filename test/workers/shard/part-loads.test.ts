@@ -2,9 +2,10 @@
 // a naive twin that holds everything. Real stores and kernels; time is given where slices end by it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { cosine } from '../../../load/kit/cosine.js';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
 import type { CollectionId, DocId, Ordinal } from '../../../src/contract/ids.js';
-import type { CollectionRef, ShardCounts } from '../../../src/contract/messages.js';
+import type { CollectionRef, ShardCounts, ShardRequest } from '../../../src/contract/messages.js';
 import { packDocument } from '../../../src/contract/prepared-document.js';
 import { withPriority } from '../../../src/rank/priority.js';
 import { DamagedRecord } from '../../../src/store/damage.js';
@@ -54,11 +55,6 @@ function best(owned: OwnedShard, ref: CollectionRef, query: Float32Array): strin
   const { shard } = owned;
   const { ordinals } = until(shard, () => ranked(owned, ref, { vector: query, k: 5 })).vector;
   return shard.store.read((txn) => Array.from(ordinals, (ordinal) => txn.chunk(ref.id, ordinal as Ordinal)).map(({ docid, path }) => `${docid}/${path}`));
-}
-
-function cosine(a: Float32Array, b: Float32Array): number {
-  const dot = (x: Float32Array, y: Float32Array): number => x.reduce((sum, value, i) => sum + value * (y[i] as number), 0);
-  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 }
 
 class Twin {
@@ -229,6 +225,26 @@ test('where memory is full, those used longest ago leave, and come back', () => 
   assert.ok([...shard.parts.all()].length < 200, 'all fit');
   for (const [i, vector] of first.entries()) assert.equal(best(owned, refOf(i + 1), vector)[0], 'D/c0', `collection ${i}`);
   shard.close();
+});
+
+test('where memory is full, what a write has brought stays until it is done, whatever its twins want', () => {
+  const prng = createPrng(5);
+  const rows = (count: number): Float32Array[] => Array.from({ length: count }, () => randomVector(prng, DIM));
+  const directory = tempDirectory();
+  const store = ShardStore.open(directory, false);
+  const filling = openShard(directory, store, []).shard;
+  const [live, twin] = [refOf(1), refOf(2)];
+  for (const ref of [live, twin]) for (let n = 0; n < 30; n++) applyWrites(filling, [put(ref, `D${n}`, rows(100))]);
+  for (let pages = 8; pages < 30; pages++) {
+    const { shard } = openShard(directory, store, [live, twin], pages);
+    const { collection, document, vectors } = put(live, 'D0', rows(1)) as ShardRequest<'put'>;
+    const removed = { ...remove(live, `D${pages}`), twins: [twin] } as DocumentWrite;
+    for (const write of [{ op: 'put', collection, document, vectors, twins: [{ collection: twin, vectors: 'same' }] } as DocumentWrite, removed]) {
+      const [outcome] = applyWrites(shard, [write]);
+      assert.ok(outcome && ('value' in outcome || ('error' in outcome && outcome.error.code === 'storage_full')), `${pages} pages: ${JSON.stringify(outcome)}`);
+    }
+  }
+  store.close();
 });
 
 test('a damaged part is told to whoever asks for it, and harms no other', () => {

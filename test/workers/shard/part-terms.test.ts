@@ -5,11 +5,12 @@ import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
 import type { Ordinal } from '../../../src/contract/ids.js';
 import { chunkTerms } from '../../../src/text/rank-terms.js';
-import { PartTerms, type Stored, type TermMaker } from '../../../workers/shard/part-terms.js';
+import { PartTerms, type Stored } from '../../../workers/shard/part-terms.js';
+import { makerOf } from '../../../workers/shard/part-words.js';
 import { createKernel, createMemory } from './kernel-kit.js';
 
 const WORDS = ['alpha', 'beta', 'gamma', 'delta', 'épée', '東京', 'zeta'];
-const MAKER: TermMaker<string> = { add: (index, ordinal, text) => index.addText(ordinal, text), termsOf: (text) => chunkTerms(text, 'none') };
+const MAKER = makerOf('none');
 
 const randomText = (prng: Prng): string => Array.from({ length: prng.int(9) }, () => WORDS[prng.int(WORDS.length)]).join(' ');
 

@@ -22,7 +22,7 @@ export function retire(address: usize): void {
   unlock();
 }
 
-/** Frees up to `max` retired blocks, and answers how many are known to be ready no more: 0 when all that is left is being read, or nothing is. */
+/** Frees up to `max` retired blocks, and answers how many it freed: fewer when nothing is left, or readers may still see what is. */
 export function reclaim(max: u32): u32 {
   if (!load<u32>(RETIRED_FIRST_AT) || !lock(OWNER)) return 0;
   const freed = freeRetired(max);

@@ -1,18 +1,25 @@
 // The state of an index's graph: which nodes are in it, its entry point, its generation. Owner's thread only.
 // Forgetting the graph is a few stores: nodes carry the number of the graph they belong to (README.md, rule 16).
+import { FIRST_ROWS } from '../block-layout';
 import {
-  LEVEL_MAX, NONE, ROOT_ENTRY, ROOT_GRAPH, ROOT_GRAPH_MIN, ROOT_LINKED, ROOT_LIVE, ROOT_QUEUE_HEAD, ROOT_QUEUE_TAIL, ROOT_ROWS_END,
+  LEVEL_BITS, LEVEL_MAX, NONE, ROOT_ENTRY, ROOT_GRAPH, ROOT_GRAPH_MIN, ROOT_LINKED, ROOT_LIVE, ROOT_QUEUE_HEAD, ROOT_QUEUE_TAIL, ROOT_ROWS_END,
   ROOT_TOMBSTONES, ROOT_WATERMARK,
 } from '../layout';
 import { isCopy } from './copies';
 import { hasNode, MARK, nodeWordsAt } from './rows';
 
-/** The level of a node is a function of its ordinal, so the same operations give the same graph: a level more for each zero nibble of a hash. */
+/** The level of a node is a function of its ordinal, so the same operations give the same graph: of 16 neighbours in memory a hash of what they have in common names one. */
 export function levelOf(ordinal: u32): u32 {
-  let hash = ordinal + 0x9e3779b9;
+  let level: u32 = 0;
+  for (let place = ordinal + FIRST_ROWS; level < <u32>LEVEL_MAX && (place & 15) == nibbleOf((place >> LEVEL_BITS) + level * 0x9e3779b9); level++) place >>= LEVEL_BITS;
+  return level;
+}
+
+function nibbleOf(group: u32): u32 {
+  let hash = group + 0x9e3779b9;
   hash = (hash ^ (hash >> 16)) * 0x85ebca6b;
   hash = (hash ^ (hash >> 13)) * 0xc2b2ae35;
-  return min<u32>(clz(hash ^ (hash >> 16)) >> 2, LEVEL_MAX);
+  return (hash ^ (hash >> 16)) >> 28;
 }
 
 @inline export function isLinked(root: usize, ordinal: u32): bool {
@@ -40,12 +47,12 @@ export function resetGraph(root: usize): void {
   atomic.store<u32>(root, (level << 28) | ordinal, ROOT_ENTRY);
 }
 
-/** Moves the entry point to a node of the highest level there is; called when the entry leaves, once in as many rows as there are. */
-export function moveEntry(root: usize): void {
+/** Moves the entry point from a node that is about to leave to one of the highest level there is beside it, once in as many rows as there are. */
+export function moveEntry(root: usize, leaving: u32): void {
   let best = NONE;
   const end = load<u32>(root, ROOT_ROWS_END);
   for (let ordinal: u32 = 0; ordinal < end; ordinal++) {
-    if (!isLinked(root, ordinal) || isCopy(root, ordinal)) continue;
+    if (ordinal == leaving || !isLinked(root, ordinal) || isCopy(root, ordinal)) continue;
     if (best == NONE || levelOf(ordinal) > levelOf(best)) best = ordinal;
   }
   if (best == NONE) atomic.store<u32>(root, NONE, ROOT_ENTRY);

@@ -35,28 +35,34 @@ function scoreRows(scratch: usize, root: usize, count: u32): void {
   for (let i: u32 = 0; i < count; i++) store<i32>(scratch + (<usize>i << 2), <i32>(cosine(root, queryIn(scratch), batched(scratch, i)) * ROW_UNIT), SCORES);
 }
 
+/** Codes are found once, when they are touched: their addresses stand where their scores will. */
 @inline function scoreCodes(scratch: usize, codes: usize, folded: usize, count: u32): void {
   touchCodes(scratch, codes, count);
   const bytes4: usize = load<u32>(codes, CODES_AXES_4) >> 1;
   const bytes2: usize = load<u32>(codes, CODES_AXES_2) >> 2;
   const last = count - 1;
   for (let i: u32 = 0; i < count; i += 4) {
-    const a = codeAt(codes, batched(scratch, i));
-    const b = codeAt(codes, batched(scratch, min(i + 1, last)));
-    const c = codeAt(codes, batched(scratch, min(i + 2, last)));
-    const d = codeAt(codes, batched(scratch, min(i + 3, last)));
+    const a = touched(scratch, i);
+    const b = touched(scratch, min(i + 1, last));
+    const c = touched(scratch, min(i + 2, last));
+    const d = touched(scratch, min(i + 3, last));
     v128.store(scratch + (<usize>i << 2), fourScores(a, b, c, d, folded, bytes4, bytes2), SCORES);
   }
 }
 
+@inline function touched(scratch: usize, place: u32): usize {
+  return load<u32>(scratch + (<usize>place << 2), SCORES);
+}
+
 /** Brings the codes of the first `count` of BATCH near. */
 @inline function touchCodes(scratch: usize, codes: usize, count: u32): void {
-  let touched: u32 = 0;
+  let bits: u32 = 0;
   const rowBytes: usize = load<u32>(codes, CODES_ROW_BYTES);
   for (let i: u32 = 0; i < count; i++) {
-    const code = codeAt(codes, load<u32>(scratch + (<usize>i << 2), BATCH));
-    touched ^= load<u8>(code);
-    if (rowBytes > <usize>LINE_BYTES) touched ^= load<u8>(code + LINE_BYTES);
+    const code = codeAt(codes, batched(scratch, i));
+    store<u32>(scratch + (<usize>i << 2), <u32>code, SCORES);
+    bits ^= load<u8>(code);
+    if (rowBytes > <usize>LINE_BYTES) bits ^= load<u8>(code + LINE_BYTES);
   }
-  store<u32>(scratch, touched, TOUCHED);
+  store<u32>(scratch, bits, TOUCHED);
 }

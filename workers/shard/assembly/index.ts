@@ -12,7 +12,6 @@ export { linkSome } from './pending';
 export { countAllowed } from './allowed';
 export { readRow, scoresOf, search } from './search';
 export { addWords } from './words/add';
-export { addPlain } from './words/split';
 export { freeze as freezeWords } from './words/freeze';
 export { mergeWords } from './words/merge';
 export { removeWords } from './words/remove';

@@ -11,7 +11,7 @@ import { ordinalOf } from './keys';
 import { clearList, linkIn, setLink, widthOf } from './links';
 import { ensureNear, nearAt, NEAR_LIVE } from './near';
 import { ensureQuery, queryIn } from './query';
-import { addBlock, ensureNode, listAt, LIST_UP_BYTES, MARK, UPPER, nodeWordsAt } from './rows';
+import { ensureNode, listAt, MARK, nodeWordsAt } from './rows';
 import { offerNear } from './rescore';
 import { areaAt } from './scratch';
 import { choose } from './select';
@@ -46,13 +46,6 @@ function linkFrom(scratch: usize, root: usize, ordinal: u32, entry: u32): void {
 /** Makes the room a node needs and empties its lists. All that can fail happens here. */
 function prepare(scratch: usize, root: usize, ordinal: u32): bool {
   if (!ensureNode(root, ordinal) || !ensureQuery(scratch, root) || !ensureVisited(scratch, load<u32>(root, ROOT_ROWS_END)) || !ensureNear(scratch, EF_CONSTRUCTION)) return false;
-  const level = levelOf(ordinal);
-  const words = nodeWordsAt(root, ordinal);
-  if (level > 0 && !load<u32>(words, UPPER)) {
-    const upper = addBlock(root, <u64>LIST_UP_BYTES * level);
-    if (!upper) return false;
-    atomic.store<u32>(words, <u32>upper, UPPER);
-  }
   clearLists(root, ordinal);
   clearCopies(root, ordinal);
   return true;

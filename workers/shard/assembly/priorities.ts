@@ -1,39 +1,47 @@
 // The priorities of a part's chunks that have one: a column of float64 by ordinal, in blocks that never move, of the sizes that blocks of
 // rows have. The owner writes a priority before its row is published and clears it after the row is gone; any thread reads.
+import { TABLE_BYTES } from '../block-layout';
 import { FULL, OK, SCRATCH_OUTPUT } from '../layout';
-import { PRIORITIES_BLOCKS, PRIORITIES_BYTES, PRIORITIES_COUNT, PRIORITIES_END } from '../reader-layout';
+import { PRIORITIES_BYTES, PRIORITIES_COUNT, PRIORITIES_END, PRIORITIES_SMALL_TABLE, PRIORITIES_TABLE } from '../reader-layout';
 import { allocate } from './arena';
+import { blockOf, dropTable, enterBlock, enterTable, hasSlot, placeOf, shiftOf } from './block-table';
 import { retire } from './epochs';
-import { placeOf, shiftOf, slotOf } from './rows';
 import { areaAt, ensureArea } from './scratch';
 
 /** Address of a new column, all 0; or 0 when memory is full. */
 export function createPriorities(): usize {
   const root = allocate(PRIORITIES_BYTES);
-  if (root) memory.fill(root, 0, PRIORITIES_BYTES);
+  if (!root) return 0;
+  memory.fill(root, 0, PRIORITIES_BYTES);
+  store<u32>(root, <u32>root + PRIORITIES_SMALL_TABLE, PRIORITIES_TABLE);
   return root;
 }
 
 /** Requires that nothing leads to it any more. */
 export function dropPriorities(root: usize): void {
-  for (let at: usize = PRIORITIES_BLOCKS; at < <usize>PRIORITIES_BYTES; at += 4) retire(load<u32>(root + at));
+  dropTable(root + PRIORITIES_TABLE, root + PRIORITIES_SMALL_TABLE);
   retire(root);
 }
 
 /** Room for the priority of a row, so that setting it cannot fail. FULL, and nothing changed, when memory is full. */
 export function reservePriority(root: usize, ordinal: u32): i32 {
-  if (blockOf(root, ordinal)) return OK;
+  if (priorityBlock(root, ordinal)) return OK;
+  if (!hasSlot(root + PRIORITIES_TABLE, root + PRIORITIES_SMALL_TABLE, ordinal)) {
+    const table = allocate(TABLE_BYTES);
+    if (!table) return FULL;
+    enterTable(root + PRIORITIES_TABLE, root + PRIORITIES_SMALL_TABLE, table);
+  }
   const shift = shiftOf(ordinal);
   const block = allocate(<usize>8 << shift);
   if (!block) return FULL;
   memory.fill(block, 0, <usize>8 << shift);
-  atomic.store<u32>(root + PRIORITIES_BLOCKS + slotOf(ordinal, shift), <u32>block);
+  enterBlock(root + PRIORITIES_TABLE, ordinal, block);
   return OK;
 }
 
 /** Requires that there is room. */
 export function setPriority(root: usize, ordinal: u32, priority: f64): void {
-  const at = blockOf(root, ordinal) + (placeOf(ordinal, shiftOf(ordinal)) << 3);
+  const at = priorityBlock(root, ordinal) + (placeOf(ordinal, shiftOf(ordinal)) << 3);
   const before = load<f64>(at);
   if (ordinal >= load<u32>(root, PRIORITIES_END)) atomic.store<u32>(root, ordinal + 1, PRIORITIES_END);
   atomic.store<u64>(at, reinterpret<u64>(priority));
@@ -43,7 +51,7 @@ export function setPriority(root: usize, ordinal: u32, priority: f64): void {
 
 /** 0 for a row that has none. */
 export function priorityOf(root: usize, ordinal: u32): f64 {
-  const block = blockOf(root, ordinal);
+  const block = priorityBlock(root, ordinal);
   return block ? reinterpret<f64>(atomic.load<u64>(block + (placeOf(ordinal, shiftOf(ordinal)) << 3))) : 0;
 }
 
@@ -63,13 +71,13 @@ function bitsOf(root: usize, from: u32): u32 {
     const shift = shiftOf(ordinal);
     const place = <u32>placeOf(ordinal, shift);
     const rows = min<u32>(32 - i, (1 << shift) - place);
-    const block = blockOf(root, ordinal);
+    const block = priorityBlock(root, ordinal);
     if (block) for (let row: u32 = 0; row < rows; row++) bits |= <u32>(load<f64>(block + (<usize>(place + row) << 3)) != 0) << (i + row);
     i += rows;
   }
   return bits;
 }
 
-@inline function blockOf(root: usize, ordinal: u32): usize {
-  return atomic.load<u32>(root + slotOf(ordinal, shiftOf(ordinal)), PRIORITIES_BLOCKS);
+@inline function priorityBlock(root: usize, ordinal: u32): usize {
+  return blockOf(root + PRIORITIES_TABLE, root + PRIORITIES_SMALL_TABLE, ordinal);
 }

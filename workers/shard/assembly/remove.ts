@@ -1,10 +1,10 @@
 // Takes a node out of the graph before its row is written anew (a removed row alone stays as a way-point). Its neighbours are
 // connected with each other to mend the hole (after Vespa's mutual_reconnect). Owner's thread only.
-import { BATCH, LINKS_0, ROOT_TOMBSTONES, SCRATCH_BEST } from '../layout';
+import { BATCH, LINKS_0, NONE, ROOT_TOMBSTONES, SCRATCH_BEST } from '../layout';
 import { clearBest, offer, sortBest } from './best';
 import { copyAfter, NO_COPY, setBefore } from './copies';
 import { cosine, setOperand } from './distance';
-import { levelOf, moveEntry } from './graph';
+import { levelOf, moveEntry, setEntry } from './graph';
 import { keyOf, ordinalOf } from './keys';
 import { clearList, countLinks, join, linkIn, replaceLink, setLink, unlinkOne, widthOf } from './links';
 import { operandIn } from './query';
@@ -16,6 +16,9 @@ const PAIRS_MAX: u32 = (LINKS_0 * (LINKS_0 - 1)) >> 1;
 
 /** Takes a removed node out, before its row is written anew. Its first copy takes its place. Requires that the row is in the graph and no copy. */
 export function unlink(scratch: usize, root: usize, ordinal: u32): void {
+  const isEntry = (entryOf(root) & 0x0fffffff) == ordinal;
+  // Before its lists are emptied, which lead a search that begins at it nowhere: to find another takes longer than many a search.
+  if (isEntry) moveEntry(root, ordinal);
   const heir = copyAfter(root, ordinal);
   const heirLevels: u32 = heir == NO_COPY ? 0 : levelOf(heir) + 1;
   if (heir != NO_COPY) setBefore(root, heir, NO_COPY);
@@ -27,7 +30,13 @@ export function unlink(scratch: usize, root: usize, ordinal: u32): void {
   }
   store<u32>(nodeWordsAt(root, ordinal), 0, MARK);
   store<u32>(root, load<u32>(root, ROOT_TOMBSTONES) - 1, ROOT_TOMBSTONES);
-  if ((entryOf(root) & 0x0fffffff) == ordinal) moveEntry(root);
+  if (isEntry && heir != NO_COPY) offerEntry(root, heir, min(heirLevels - 1, level));
+}
+
+/** Makes a node the entry point where there is none of its level. */
+function offerEntry(root: usize, ordinal: u32, level: u32): void {
+  const entry = entryOf(root);
+  if (entry == NONE || level > entry >> 28) setEntry(root, ordinal, level);
 }
 
 /** Puts a copy in the place of the node on a level: the same vector, the same neighbours. A search meets one or the other. */

@@ -4,10 +4,11 @@ import { ROOT_QUEUE_HEAD, ROOT_QUEUE_TAIL, ROOT_ROWS_END, ROOT_ROW_BYTES, SCRATC
 import { allowedBits, filterEnd, isAllowed, isFiltered } from './allowed';
 import { batched, putInBatch, touch } from './batch';
 import { offer } from './best';
+import { rowsToBlockEnd } from './block-table';
 import { cosine } from './distance';
 import { keyOf } from './keys';
 import { queued } from './pending';
-import { hasRow, isLive, rowsToBlockEnd } from './rows';
+import { hasRow, isLive } from './rows';
 import { areaAt } from './scratch';
 import { visit } from './visited';
 

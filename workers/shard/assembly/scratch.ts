@@ -20,17 +20,22 @@ export function releaseScratch(scratch: usize): void {
   releaseFor(holder, scratch);
 }
 
-/** Gives an area room for `bytes`; what it held is lost when it grows. False, and nothing changed, when memory is full. */
+/** Gives an area room for `bytes`, and half as much again as it had where memory has it; what it held is lost when it grows. False, and nothing changed, when memory is full. */
 export function ensureArea(scratch: usize, area: usize, bytes: usize): bool {
   const capacity: usize = load<u32>(scratch + area, 4);
   if (bytes <= capacity) return true;
   const holder = load<u32>(scratch, HOLDER);
-  const address = allocateFor(holder, max(bytes, capacity + (capacity >> 1)));
+  let room = max(bytes, capacity + (capacity >> 1));
+  let address = allocateFor(holder, room);
+  if (!address && room > bytes) {
+    room = bytes;
+    address = allocateFor(holder, room);
+  }
   if (!address) return false;
   const old = load<u32>(scratch + area);
   // In this order a thread that is killed here leaves a scratch that another can take over.
   store<u32>(scratch + area, <u32>address);
-  store<u32>(scratch + area, <u32>bytes, 4);
+  store<u32>(scratch + area, <u32>room, 4);
   releaseFor(holder, old);
   return true;
 }

@@ -72,7 +72,8 @@ function scanAll(scratch: usize, root: usize, query: usize, k: u32): void {
 
 /**
  * Scans what is not in the graph, then walks the graph. In this order a row that the owner links meanwhile is found twice
- * rather than not at all; the second find is left out. False when there is no graph, or it was reset meanwhile.
+ * rather than not at all; the second find is left out. False when there is no graph, or it was reset or got another entry point meanwhile: the one
+ * that the walk began at may have left before it, and led nowhere.
  */
 function walkAndScan(scratch: usize, root: usize, query: usize, k: u32, ef: u32, rerank: u32): bool {
   const graph = atomic.load<u32>(root, ROOT_GRAPH);
@@ -90,7 +91,7 @@ function walkAndScan(scratch: usize, root: usize, query: usize, k: u32, ef: u32,
   beginGuide(scratch, root, false);
   const found = walk(scratch, root, descend(scratch, root, entry, 0), 0, breadth, rowsEnd, filtered, k, max<u32>(ef >> 1, PATIENCE_MIN));
   offerFound(scratch, root, query, watermark, found, rerank);
-  return atomic.load<u32>(root, ROOT_GRAPH) == graph;
+  return atomic.load<u32>(root, ROOT_GRAPH) == graph && entryOf(root) == entry;
 }
 
 /** Offers the live rows among the `rerank` best nodes and their copies that the filter admits, without those that have been scanned. */

@@ -1,13 +1,14 @@
 // Gives back the memory of rows at the end of an index that are all free: first they are hidden, so that no search that begins finds a way
 // to them, and when the readers of before have left, the blocks go. Owner's thread only; compaction.ts says when.
-import { FULL, ORDINALS_MAX, ROOT_CODES, ROOT_CODES_NEXT, ROOT_LINES, ROOT_NODE_BLOCKS, ROOT_ROW_BLOCKS, ROOT_ROWS_END, ROOT_WATERMARK } from '../layout';
+import { FULL, ORDINALS_MAX, ROOT_CODES, ROOT_CODES_NEXT, ROOT_LINES, ROOT_NODE_TABLE, ROOT_ROWS_END, ROOT_ROW_TABLE, ROOT_SMALL_TABLE, ROOT_WATERMARK } from '../layout';
 import { CODES_LINES, CODES_ROW_BLOCKS } from '../codes/layout';
 import { linesOf } from './arena';
+import { hasSlot, rowsToBlockEnd, shiftOf, slotOf } from './block-table';
 import { retire } from './epochs';
-import { isLinked, levelOf } from './graph';
+import { isLinked } from './graph';
 import { ensureQuery } from './query';
 import { unlink } from './remove';
-import { hasNode, hasRow, isLive, nodeWordsAt, rowsToBlockEnd, shiftOf, slotOf, UPPER } from './rows';
+import { hasRow, isLive } from './rows';
 
 /**
  * Lowers the end of the rows to `end`, past rows that are not live: up to `max` of their nodes are taken out of the graph. Answers the end
@@ -37,22 +38,11 @@ export function freeRows(root: usize, from: u32): void {
   let ordinal = firstOfBlock(from);
   while (ordinal < <u32>ORDINALS_MAX) {
     const slot = slotOf(ordinal, shiftOf(ordinal));
-    if (hasNode(root, ordinal)) retireUpper(root, ordinal, rowsToBlockEnd(ordinal));
-    take(root, root + ROOT_ROW_BLOCKS + slot, ROOT_LINES);
-    take(root, root + ROOT_NODE_BLOCKS + slot, ROOT_LINES);
+    if (hasSlot(root + ROOT_ROW_TABLE, root + ROOT_SMALL_TABLE, ordinal)) take(root, <usize>load<u32>(root, ROOT_ROW_TABLE) + slot, ROOT_LINES);
+    if (hasSlot(root + ROOT_NODE_TABLE, 0, ordinal)) take(root, <usize>load<u32>(root, ROOT_NODE_TABLE) + slot, ROOT_LINES);
     takeCodes(load<u32>(root, ROOT_CODES), slot);
     takeCodes(load<u32>(root, ROOT_CODES_NEXT), slot);
     ordinal += rowsToBlockEnd(ordinal);
-  }
-}
-
-/** Retires the upper lists of `count` nodes of one block. Requires the block. */
-export function retireUpper(root: usize, first: u32, count: u32): void {
-  for (let ordinal = first; ordinal < first + count; ordinal++) {
-    if (levelOf(ordinal) == 0) continue;
-    const upper: usize = load<u32>(nodeWordsAt(root, ordinal), UPPER);
-    if (upper) store<u32>(root, load<u32>(root, ROOT_LINES) - linesOf(upper), ROOT_LINES);
-    retire(upper);
   }
 }
 

@@ -1,11 +1,12 @@
 // The writes to an index: rows are staged unseen, published, removed; whole indexes are made and dropped. Owner's thread only.
 // The order of the stores is what lets other threads search meanwhile (README.md, rules 8 to 10).
 import {
-  EF_MIN, FULL, NONE, OK, ORDINALS_MAX, ROOT_BYTES, ROOT_DIM, ROOT_EF, ROOT_ENTRY, ROOT_GRAPH, ROOT_GRAPH_MIN, ROOT_LINES, ROOT_LINKED, ROOT_LIVE, ROOT_NODE_BLOCKS,
-  ROOT_QUEUE, ROOT_ROWS_END, ROOT_ROW_BLOCKS, ROOT_ROW_BYTES, ROOT_TOMBSTONES, ROOT_WIDE_BYTES, ROW_NUMBERS,
+  EF_MIN, FULL, NONE, OK, ROOT_BYTES, ROOT_DIM, ROOT_EF, ROOT_ENTRY, ROOT_GRAPH, ROOT_GRAPH_MIN, ROOT_LINES, ROOT_LINKED, ROOT_LIVE,
+  ROOT_NODE_TABLE, ROOT_QUEUE, ROOT_ROWS_END, ROOT_ROW_BYTES, ROOT_ROW_TABLE, ROOT_SMALL_TABLE, ROOT_TOMBSTONES, ROOT_WIDE_BYTES, ROW_NUMBERS,
   SCRATCH_INPUT, STAMP_AT,
 } from '../layout';
 import { allocate, linesOf } from './arena';
+import { dropTable } from './block-table';
 import { encodeRow, ensureCodes } from './codes/encode';
 import { dropCodes, dropNext } from './codes/exchange';
 import { isCopy, unhang } from './copies';
@@ -15,9 +16,8 @@ import { isLinked, resetGraph } from './graph';
 import { enqueue } from './pending';
 import { unlink } from './remove';
 import { ensureQuery } from './query';
-import { ensureRow, hasNode, MARK, nodeWordsAt, rowsToBlockEnd, rowWordsAt } from './rows';
+import { ensureRow, MARK, nodeWordsAt, rowWordsAt } from './rows';
 import { areaAt } from './scratch';
-import { retireUpper } from './trim';
 import { ensureVisited } from './visited';
 
 /** Makes an empty index of rows of 16-bit or, `narrow`, 8-bit numbers; answers its root, or 0 when memory is full. */
@@ -33,20 +33,15 @@ export function createIndex(dim: u32, graphMin: u32, narrow: bool): usize {
   store<u32>(root, 1, ROOT_GRAPH);
   store<u32>(root, EF_MIN, ROOT_EF);
   store<u32>(root, linesOf(root), ROOT_LINES);
+  store<u32>(root, <u32>root + ROOT_SMALL_TABLE, ROOT_ROW_TABLE);
   atomic.store<u32>(root, NONE, ROOT_ENTRY);
   return root;
 }
 
 /** Gives all memory of an index back. Requires that nothing leads to it any more; a reader may still be searching it. */
 export function dropIndex(root: usize): void {
-  // Hidden rows (trim.ts) may have nodes above the end.
-  for (let ordinal: u32 = 0; ordinal < <u32>ORDINALS_MAX; ordinal += rowsToBlockEnd(ordinal)) {
-    if (hasNode(root, ordinal)) retireUpper(root, ordinal, rowsToBlockEnd(ordinal));
-  }
-  for (let at: usize = ROOT_ROW_BLOCKS; at < <usize>ROOT_NODE_BLOCKS; at += 4) {
-    retire(load<u32>(root + at));
-    retire(load<u32>(root + at + (ROOT_NODE_BLOCKS - ROOT_ROW_BLOCKS)));
-  }
+  dropTable(root + ROOT_ROW_TABLE, root + ROOT_SMALL_TABLE);
+  dropTable(root + ROOT_NODE_TABLE, 0);
   dropNext(root);
   dropCodes(root);
   retire(load<u32>(root, ROOT_QUEUE));

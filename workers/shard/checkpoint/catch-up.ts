@@ -33,11 +33,12 @@ export class CatchUp extends PartLoad {
 
   /** After ArenaFull it goes on with the same row, which has been taken out then and not been put in. */
   override proceed(txn: ShardTxn, untilMs: number): Part[] | undefined {
+    const terms = new FieldTerms(txn, this.ref.id);
     while (this.next) {
       const [ordinal, source] = this.next;
       const part = this.partIn(arenaOf(ordinal));
       takeOut(part, rowOf(ordinal), source);
-      putIn(txn, part, rowOf(ordinal));
+      putIn(txn, part, rowOf(ordinal), terms);
       this.step();
       if (this.next && performance.now() >= untilMs) return undefined;
     }
@@ -66,7 +67,7 @@ function without<S>(index: PartTerms<S> | undefined, row: Ordinal, source: S | n
   return source === undefined ? undefined : index;
 }
 
-function putIn(txn: ShardTxn, part: Part, row: Ordinal): void {
+function putIn(txn: ShardTxn, part: Part, row: Ordinal, terms: FieldTerms): void {
   const { ref, index, priorities, words, fields } = part;
   const vector = txn.vector(ref, part.stored(row));
   if (!vector) return;
@@ -79,5 +80,5 @@ function putIn(txn: ShardTxn, part: Part, row: Ordinal): void {
   priorities.set(row, priority);
   const text = words && txn.text(ref.id, part.stored(row))?.toString();
   if (text !== undefined) words?.add(row, text);
-  fields?.add(row, new FieldTerms(txn, ref.id).of(chunk));
+  fields?.add(row, terms.of(chunk));
 }

@@ -27,9 +27,9 @@ export const CODES_WORK = 32;
 /** Rows in the covariance so far. */
 export const CODES_SAMPLED = 36;
 export const CODES_LINES = 40;
-/** Table of block addresses, as in the root of an index. */
+/** Table of block addresses, of TABLE_BYTES: small indexes have no codes. */
 export const CODES_ROW_BLOCKS = 64;
-export const CODES_BYTES = 448;
+export const CODES_BYTES = 2240;
 
 /** Steps in standard deviations that cost a normal distribution least (Max 1960): of 16 levels, and of 4. */
 export const STEP_4 = 0.335;
@@ -42,7 +42,7 @@ export const FOLDED_BYTES_MAX = 6 * AXES_MAX;
 /** Indexes of fewer live rows have no codes. */
 export const CODES_MIN = 4096;
 /** Of the candidates of a walk of breadth ef this share, and these more, are scored by their rows, and at least this many for each hit. */
-export const RERANK_SHARE = 0.5;
+export const RERANK_SHARE = 0.8;
 export const RERANK_MIN = 12;
 export const RERANK_PER_HIT = 2;
 /** Rows the covariance is taken of, and rounds of orthogonal iteration. */

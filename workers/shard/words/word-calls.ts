@@ -4,7 +4,6 @@ export interface WordCalls {
   createWords(): number;
   dropWords(root: number): void;
   addWords(scratch: number, root: number, ordinal: number, tokens: number, bytes: number): number;
-  addPlain(scratch: number, root: number, ordinal: number, bytes: number): number;
   removeWords(scratch: number, root: number, ordinal: number, terms: number): number;
   freezeWords(scratch: number, root: number): number;
   mergeWords(root: number, max: number, all: boolean): number;

@@ -3,7 +3,8 @@
 import { assert } from '../../../src/base/assert.js';
 import type { LexicalStatistics } from '../../../src/contract/ranking.js';
 import { bm25Of } from '../../../src/rank/bm25.js';
-import { CHUNK_TERMS_MAX, chunkTerms } from '../../../src/text/rank-terms.js';
+import { CHUNK_TERMS_MAX } from '../../../src/text/rank-terms.js';
+import type { WrittenTerms } from '../../../src/text/term-writer.js';
 import { countOf } from '../instance.js';
 import { LINE_BYTES, ORDINALS_MAX } from '../layout.js';
 import { withTies } from '../with-ties.js';
@@ -15,7 +16,6 @@ const MERGE_STEP = 8192;
 const ROOT_TOKENS = 0;
 const ROOT_CHUNKS = 8;
 const NOT_THERE = -2;
-const NOT_PLAIN = -3;
 
 export class WordIndex extends TermBitmaps {
   get chunks(): number {
@@ -37,13 +37,11 @@ export class WordIndex extends TermBitmaps {
     countOf(this.instance.calls.addWords(this.instance.scratch, this.root, ordinal, tokens.length, bytes));
   }
 
-  /** Adds a chunk with the tokens of chunkTerms without a language, which the kernel finds by itself in plain text. Throws ArenaFull with nothing changed. */
-  addText(ordinal: number, text: string): void {
+  /** As add, with tokens that are written already. */
+  addWritten(ordinal: number, { bytes, count }: WrittenTerms): void {
     assertOrdinal(ordinal);
-    if (text.length > CHUNK_TERMS_MAX) return this.add(ordinal, chunkTerms(text, 'none'));
-    const bytes = this.input.setText(text);
-    const added = countOf(this.instance.calls.addPlain(this.instance.scratch, this.root, ordinal, bytes));
-    if (added === NOT_PLAIN) this.add(ordinal, chunkTerms(text, 'none'));
+    this.input.setWritten(bytes);
+    countOf(this.instance.calls.addWords(this.instance.scratch, this.root, ordinal, count, bytes.length));
   }
 
   /** Takes out a chunk; `tokens` are those it was added with. Throws ArenaFull with nothing changed. */

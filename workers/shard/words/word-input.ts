@@ -5,17 +5,16 @@ import type { Instance } from '../instance.js';
 export class WordInput {
   constructor(private readonly instance: Instance) {}
 
-  /** A text, and room behind it for the kernel to split it; answers its bytes. */
-  setText(text: string): number {
-    const at = this.instance.reserveInput(6 * text.length + 8);
-    return this.instance.writeText(at, text) - 1;
-  }
-
   /** The tokens of a chunk; answers the bytes written. */
   setTokens(tokens: readonly string[]): number {
     const text = tokens.join('\0');
     const at = this.instance.reserveInput(3 * text.length + 1);
     return this.instance.writeText(at, text);
+  }
+
+  /** The tokens of a chunk as they are written. */
+  setWritten(bytes: Uint8Array): void {
+    this.instance.bytesAt(this.instance.reserveInput(bytes.length), bytes.length).set(bytes);
   }
 
   /** The terms of a question, behind their factors. */

@@ -23,6 +23,12 @@ export const DOCS_OPERATIONS = {
     summary: 'The console: a page to look at collections, search them and see what goes on',
     answer: otherContent('text/html'),
   },
+  consoleFolder: {
+    tag: 'Documentation',
+    summary: 'The console by an address that ends with a slash: leads to the other one',
+    answer: {},
+    empty: [308],
+  },
   consoleFile: {
     tag: 'Documentation',
     summary: 'A script or style of the console',

@@ -1,4 +1,5 @@
 // Archive rows of the specification: everything for the admin, a collection for the admin and for its tenant.
+import { fileForm } from '../../server.js';
 import { ANSWERS } from '../answers.js';
 import type { Compose, Endpoint, Scene } from '../endpoint.js';
 import { BAD_SEGMENT, NO_SLUG } from './kit.js';
@@ -7,11 +8,7 @@ const DATASET = '/v1/admin/archive';
 const ADMIN = '/v1/admin/collections';
 const OWN = '/v1/collections';
 
-const formOf = (bytes: Uint8Array): FormData => {
-  const form = new FormData();
-  form.set('file', new Blob([bytes as BlobPart]), 'archive.zip');
-  return form;
-};
+const formOf = (bytes: Uint8Array): FormData => fileForm('archive.zip', bytes);
 const NO_ZIP = new TextEncoder().encode('no zip');
 
 const at = (base: string, { tenant }: Scene, name: string): string => `${base}/${tenant}/${name}/archive`;

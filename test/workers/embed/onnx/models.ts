@@ -58,14 +58,6 @@ export async function openModel(options: ModelFolderOptions): Promise<OpenRunner
   return { ...runner, faults, rows };
 }
 
-export function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
-  let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!;
-  return sum;
-}
-
-export const cosine = (a: ArrayLike<number>, b: ArrayLike<number>): number => dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
-
 /** Texts of 0 to `wordsMax` words, some of which no vocabulary knows. */
 export function randomTexts(seed: number, count: number, wordsMax: number): string[] {
   const prng = createPrng(seed);

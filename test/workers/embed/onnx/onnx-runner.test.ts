@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { cosine, dot } from '../../../../load/kit/cosine.js';
 import type { Pooling } from '../../../../src/contract/embedder.js';
-import { cosine, dot, folderWith, MINILM, modelWith, openModel, randomTexts, SMOKE, unlessThere, WORD_VECTORS } from './models.js';
+import { folderWith, MINILM, modelWith, openModel, randomTexts, SMOKE, unlessThere, WORD_VECTORS } from './models.js';
 
 const REFERENCE = '../shared/data/minilm-reference-100';
 

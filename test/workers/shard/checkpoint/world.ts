@@ -2,6 +2,7 @@
 // memory with the store, and of the store with the twin.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { cosine } from '../../../../load/kit/cosine.js';
 import type { Prng } from '../../../../src/base/prng.js';
 import type { CollectionId, DocId, Ordinal } from '../../../../src/contract/ids.js';
 import type { CollectionRef } from '../../../../src/contract/messages.js';
@@ -202,9 +203,4 @@ function count(counts: Map<string, number>, terms: readonly string[]): void {
 
 function assertSame(row: Float32Array, vector: Float32Array, label: string): void {
   assert.ok(cosine(row, vector) > 1 - 1e-4, label);
-}
-
-function cosine(a: Float32Array, b: Float32Array): number {
-  const dot = (x: Float32Array, y: Float32Array): number => x.reduce((sum, value, i) => sum + value * (y[i] as number), 0);
-  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 }

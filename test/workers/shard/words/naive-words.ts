@@ -1,11 +1,12 @@
 // The naive twin of the index of words: a map from ordinal to tokens, everything counted and scored anew for each question. The
 // arithmetic of a score is that of the contract in src/rank/bm25.ts, step by step in float32.
 import assert from 'node:assert/strict';
-import type { Prng } from '../../../../src/base/prng.js';
+import { createPrng, type Prng } from '../../../../src/base/prng.js';
 import type { LexicalStatistics } from '../../../../src/contract/ranking.js';
 import { bm25Of } from '../../../../src/rank/bm25.js';
 import type { Bitmap, RankedWords } from '../../../../workers/shard/words/word-answers.js';
 import type { WordIndex } from '../../../../workers/shard/words/word-index.js';
+import { createKernel } from '../kernel-kit.js';
 
 export class NaiveWords {
   readonly chunks = new Map<number, readonly string[]>();
@@ -92,4 +93,19 @@ export function createVocabulary(prng: Prng, size: number): () => string {
   const stems = ['a', 'ab', 'über', 'gravity', 'gravitation', 'gravitational', '東京', 'x', '\u{1f600}'];
   const words = Array.from({ length: size }, (_, i) => `${stems[i % stems.length]}${i < stems.length ? '' : i}`);
   return () => words[Math.floor(size * prng.next() ** 3)] as string;
+}
+
+type Check = (twins: Twins, prng: Prng, word: () => string, label: string) => void;
+
+/** Random writes from a small vocabulary, into few ordinals or many, with a check now and then. */
+export function writtenAtRandom(seed: number, check: Check): void {
+  const prng = createPrng(seed);
+  const word = createVocabulary(prng, 80);
+  const ordinals = seed % 2 === 0 ? 50 : 2000;
+  const twins = new Twins(createKernel().createWords());
+  for (let step = 0; step < 3500; step++) {
+    twins.toggle(prng.int(ordinals), () => Array.from({ length: prng.int(25) }, word));
+    twins.disturb(prng);
+    if (step % 500 === 499) check(twins, prng, word, `seed ${seed} step ${step}`);
+  }
 }

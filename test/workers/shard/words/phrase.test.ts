@@ -1,9 +1,9 @@
 // Phrases, prefixes and parts of words against the naive twin, with the index spread over head, segments and a merge under way.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng, type Prng } from '../../../../src/base/prng.js';
+import type { Prng } from '../../../../src/base/prng.js';
 import { createKernel, SEEDS } from '../kernel-kit.js';
-import { createVocabulary, ordinalsOf, Twins } from './naive-words.js';
+import { ordinalsOf, writtenAtRandom, type Twins } from './naive-words.js';
 
 /** Some tokens that follow each other in some chunk, the last one cut short where `lastIsPrefix`. */
 function drawPhrase(prng: Prng, chunks: readonly (readonly string[])[], lastIsPrefix: boolean): string[] {
@@ -35,17 +35,10 @@ function assertParts({ index, naive }: Twins, piece: string, label: string): voi
 
 for (const seed of SEEDS) {
   test(`random writes and phrases (seed ${seed})`, () => {
-    const prng = createPrng(seed);
-    const word = createVocabulary(prng, 80);
-    const ordinals = seed % 2 === 0 ? 50 : 2000;
-    const twins = new Twins(createKernel().createWords());
-    for (let step = 0; step < 3500; step++) {
-      twins.toggle(prng.int(ordinals), () => Array.from({ length: prng.int(25) }, word));
-      twins.disturb(prng);
-      if (step % 500 !== 499) continue;
-      assertPhrases(twins, prng, `seed ${seed} step ${step}`);
-      for (const piece of ['ab', 'gravitation', 'tational', '京', '7', '\u{1f600}', 'nowhere']) assertParts(twins, piece, `seed ${seed} step ${step}`);
-    }
+    writtenAtRandom(seed, (twins, prng, _, label) => {
+      assertPhrases(twins, prng, label);
+      for (const piece of ['ab', 'gravitation', 'tational', '京', '7', '\u{1f600}', 'nowhere']) assertParts(twins, piece, label);
+    });
   });
 }
 

@@ -1,9 +1,9 @@
 // Chunks by sets and ranges of terms against the naive twin, with the index spread over head, segments and a merge under way.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng, type Prng } from '../../../../src/base/prng.js';
+import type { Prng } from '../../../../src/base/prng.js';
 import { createKernel, SEEDS } from '../kernel-kit.js';
-import { createVocabulary, ordinalsOf, Twins } from './naive-words.js';
+import { ordinalsOf, writtenAtRandom, type Twins } from './naive-words.js';
 
 const before = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
 
@@ -25,15 +25,7 @@ function assertSets({ index, naive }: Twins, prng: Prng, word: () => string, lab
 
 for (const seed of SEEDS) {
   test(`random writes, sets and ranges (seed ${seed})`, () => {
-    const prng = createPrng(seed);
-    const word = createVocabulary(prng, 80);
-    const ordinals = seed % 2 === 0 ? 50 : 2000;
-    const twins = new Twins(createKernel().createWords());
-    for (let step = 0; step < 3500; step++) {
-      twins.toggle(prng.int(ordinals), () => Array.from({ length: prng.int(25) }, word));
-      twins.disturb(prng);
-      if (step % 500 === 499) assertSets(twins, prng, word, `seed ${seed} step ${step}`);
-    }
+    writtenAtRandom(seed, assertSets);
   });
 }
 

@@ -2,8 +2,8 @@
 // 8.2.4): multiply by the covariance, make orthogonal, again. The axes need not be exact: any basis of the space that holds most
 // of the variance will do. All of it in slices, so that the owner can do other things between; the same rows give the same axes.
 import { ROOT_CODES_NEXT, WIDE_SCALE } from '../../layout';
-import { CODES_AXES_4, CODES_DIM, CODES_WIDE_BYTES, CODES_WORK, STEP_2, STEP_4 } from '../../codes/layout';
-import { release } from '../arena';
+import { CODES_AXES_4, CODES_DIM, CODES_LINES, CODES_WIDE_BYTES, CODES_WORK, STEP_2, STEP_4 } from '../../codes/layout';
+import { linesOf, release } from '../arena';
 import { scaleToWide } from '../distance';
 import { narrowDot } from '../wide';
 import { axesOf, axisAt, offsetAt, stepAt, unitAt, varianceAt } from './codes';
@@ -79,7 +79,9 @@ export function writeAxes(root: usize, from: u32, end: u32): void {
 /** Gives the working memory back: from now on rows are encoded by these axes too. */
 export function finishAxes(root: usize): void {
   const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
-  release(load<u32>(codes, CODES_WORK));
+  const work: usize = load<u32>(codes, CODES_WORK);
+  store<u32>(codes, load<u32>(codes, CODES_LINES) - linesOf(work), CODES_LINES);
+  release(work);
   store<u32>(codes, 0, CODES_WORK);
 }
 

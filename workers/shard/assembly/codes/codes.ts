@@ -1,10 +1,10 @@
 // The codes of an index: a root block of their own, and blocks of codes beside the rows of the index, found in the same way. The walk
 // reads them alone. Only the owner makes and fills them; a block never moves.
 import {
-  CODES_AXES, CODES_AXES_2, CODES_AXES_4, CODES_BYTES, CODES_DIM, CODES_LINES, CODES_ROW_BLOCKS, CODES_ROW_BYTES, CODES_STEPS, CODES_WIDE_BYTES, CODES_WORK,
+  CODES_AXES, CODES_AXES_2, CODES_AXES_4, CODES_LINES, CODES_ROW_BLOCKS, CODES_ROW_BYTES, CODES_STEPS, CODES_WIDE_BYTES,
 } from '../../codes/layout';
 import { allocate, linesOf } from '../arena';
-import { placeOf, shiftOf, slotOf } from '../rows';
+import { placeOf, shiftOf, slotOf } from '../block-table';
 
 const BLOCK_BYTES_MAX: u64 = 0xffff0000;
 

@@ -1,5 +1,6 @@
 // The life of the codes of an index: those being made stand beside those in use and take their place by one word of its root, so a
 // search that began by the old ones ends by them. Owner's thread only.
+import { TABLE_BYTES } from '../../block-layout';
 import { ROOT_CODES, ROOT_CODES_NEXT, ROOT_DIM, ROOT_WIDE_BYTES } from '../../layout';
 import {
   CODES_AXES, CODES_AXES_2, CODES_AXES_4, CODES_BYTES, CODES_DIM, CODES_LINES, CODES_ROW_BLOCKS, CODES_ROW_BYTES, CODES_STEPS, CODES_WIDE_BYTES, CODES_WORK,
@@ -8,8 +9,6 @@ import { allocate, linesOf } from '../arena';
 import { retire } from '../epochs';
 import { addCodesBlock } from './codes';
 import { beginAxes } from './covariance';
-
-const TABLE_WORDS: usize = 96;
 
 /** Makes codes without rows beside those of an index, of `axes4` axes at 4 bits (a multiple of 32) and `axes2` at 2 (of 64). False when memory is full. */
 export function createCodes(root: usize, axes4: u32, axes2: u32): bool {
@@ -55,7 +54,7 @@ export function dropCodes(root: usize): void {
 
 function dropBlocks(codes: usize): void {
   if (!codes) return;
-  for (let slot: usize = 0; slot < TABLE_WORDS; slot++) retire(load<u32>(codes + (slot << 2), CODES_ROW_BLOCKS));
+  for (let slot: usize = 0; slot < <usize>TABLE_BYTES; slot += 4) retire(load<u32>(codes + slot, CODES_ROW_BLOCKS));
   retire(load<u32>(codes, CODES_AXES));
   retire(load<u32>(codes, CODES_STEPS));
   retire(load<u32>(codes, CODES_WORK));

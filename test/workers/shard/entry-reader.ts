@@ -1,0 +1,42 @@
+// The reading side of entry-point.test.ts: a worker thread that searches for rows by their own vectors, while another thread takes the
+// entry point of their graph out of it again and again.
+import { parentPort, workerData } from 'node:worker_threads';
+import { createPrng } from '../../../src/base/prng.js';
+import { Kernel } from '../../../workers/shard/kernel.js';
+
+export interface EntryReaderStart {
+  module: WebAssembly.Module;
+  memory: WebAssembly.Memory;
+  root: number;
+  /** Not 0 when the writer is done. */
+  stop: Int32Array;
+  /** All are put before it begins, and put again with the same vectors. */
+  rows: number;
+  vectors: Float32Array;
+  seed: number;
+}
+
+export interface EntryReaderReport {
+  searches: number;
+  /** Rows that were not found by their own vectors. */
+  missed: number;
+}
+
+const K = 10;
+const EF = 64;
+
+function read({ module, memory, root, stop, rows, vectors, seed }: EntryReaderStart): EntryReaderReport {
+  const index = new Kernel(module, memory).attach(root);
+  const prng = createPrng(seed);
+  const report: EntryReaderReport = { searches: 0, missed: 0 };
+  parentPort?.postMessage('ready');
+  while (Atomics.load(stop, 0) === 0) {
+    const row = prng.int(rows);
+    const { ordinals } = index.search(vectors.subarray(row * index.dim, (row + 1) * index.dim), K, { ef: EF });
+    if (!ordinals.includes(row)) report.missed++;
+    report.searches++;
+  }
+  return report;
+}
+
+if (parentPort) parentPort.postMessage(read(workerData as EntryReaderStart));
