@@ -1,5 +1,6 @@
 // The console in a real browser, used as its user would: clicks, keys, dropped files, screenshots. For the tests
 // below test/ui.
+import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -50,8 +51,10 @@ export async function openConsole(t: Ender, url: string): Promise<ConsolePage> {
       await page.evaluate(`${finding(selector, text)}.click()`);
     },
     async fill(selector, value) {
-      await shows(selector);
-      await page.evaluate(`(() => { const field = document.querySelector(${JSON.stringify(selector)}); field.focus(); field.select?.(); document.execCommand('insertText', false, ${JSON.stringify(value)}); })()`);
+      const field = `document.querySelector(${JSON.stringify(selector)})`;
+      await page.until(`(${field}?.focus(), ${field} !== null && document.activeElement === ${field})`);
+      await page.evaluate(`(${field}.select?.(), document.execCommand('insertText', false, ${JSON.stringify(value)}))`);
+      assert.equal(await page.evaluate(`${field}.value ?? ${field}.innerText`), value);
     },
     async choose(selector, value) {
       await shows(selector);

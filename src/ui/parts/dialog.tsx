@@ -1,7 +1,7 @@
 // A modal dialog: the browser's own, which keeps the focus inside, closes with Esc, and gives the focus back.
 // A part of the shell and of views.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 interface Props {
   readonly title: string;
@@ -12,7 +12,8 @@ interface Props {
 
 export function Dialog({ title, onClose, isWide, children }: Props) {
   const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Before the page is painted: who types at once types into the dialog.
+  useLayoutEffect(() => {
     const dialog = element.current as HTMLDialogElement;
     dialog.showModal();
     return () => dialog.close();
