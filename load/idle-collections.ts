@@ -1,14 +1,18 @@
 // What collections cost that nobody asks: memory of each, and how long the start takes, with thousands of a hundred vectors: by the clock, and
 // in processor time of all threads, which other work on the machine does not move.
-// node dist/load/idle-collections.js [--collections N] [--chunks N] [--tiny]. A server of its own, filled, ended and started again.
+// node dist/load/idle-collections.js [--collections N] [--chunks N] [--kept FOLDER] [--tiny]. A server of its own, filled, ended and started again; a kept
+// folder is filled once and stays.
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { SheafClient } from '../src/client/client.js';
 import { readArguments } from './kit/arguments.js';
 import { cpuMs } from './kit/process-cpu.js';
 import { printTable, seconds, whole } from './kit/report.js';
-import { startServer, withFolder, type LoadServer } from './kit/server.js';
+import { startServer, withFolder } from './kit/server.js';
 import { batchesOf, createVectorCollection, vectorItems } from './kit/vector-batches.js';
 
-const { tiny, number } = readArguments('collections', 'chunks');
+const { tiny, number, text } = readArguments('collections', 'chunks', 'kept');
+const kept = text('kept');
 const collections = number('collections', tiny ? 20 : 10_000);
 const chunks = number('chunks', tiny ? 10 : 100);
 const { items, source } = vectorItems(chunks);
@@ -36,26 +40,44 @@ async function residentBytes(url: string): Promise<number> {
   return Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1]);
 }
 
-const startCpu = ({ pid }: LoadServer): string => seconds(cpuMs(pid)?.all ?? NaN);
+interface Reading {
+  readyMs: number;
+  startCpuMs: number;
+  bytes: number;
+}
 
-await withFolder(async (folder) => {
-  const empty = await startServer(folder, SETTINGS);
-  const emptyCpu = startCpu(empty);
-  const emptyBytes = await residentBytes(empty.url);
+/** Of a server that is started, looked at, and ended. */
+async function started(folder: string): Promise<Reading> {
+  const server = await startServer(folder, SETTINGS);
+  const reading = { readyMs: server.readyMs, startCpuMs: cpuMs(server.pid)?.all ?? NaN, bytes: await residentBytes(server.url) };
+  await server.stop();
+  return reading;
+}
+
+/** What it is called, and what it had resident at the end. */
+async function filled(folder: string): Promise<[string, number]> {
+  const server = await startServer(folder, SETTINGS);
   const startedAtMs = performance.now();
-  await fill(empty.url);
-  const filledMs = performance.now() - startedAtMs;
-  const filledBytes = await residentBytes(empty.url);
-  await empty.stop();
-  const full = await startServer(folder, SETTINGS);
-  const fullCpu = startCpu(full);
-  const fullBytes = await residentBytes(full.url);
-  await full.stop();
-  const each = (bytes: number): string => `${((bytes - emptyBytes) / collections / 1024).toFixed(1)} KB`;
+  await fill(server.url);
+  const name = `filled, in ${seconds(performance.now() - startedAtMs)}`;
+  const bytes = await residentBytes(server.url);
+  await server.stop();
+  return [name, bytes];
+}
+
+async function measure(folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  const before = existsSync(join(folder, 'data')) ? undefined : await filled(folder);
+  const empty = await withFolder(started);
+  const full = await started(folder);
+  const megabytes = (bytes: number): string => `${whole(bytes / 2 ** 20)} MB`;
+  const each = (bytes: number): string => `${((bytes - empty.bytes) / collections / 1024).toFixed(1)} KB`;
   printTable(`${whole(collections)} collections of ${chunks} vectors each (${source})`, [
     ['', 'ready after', 'CPU of it', 'resident', 'a collection'],
-    ['empty', seconds(empty.readyMs), emptyCpu, `${whole(emptyBytes / 2 ** 20)} MB`, ''],
-    [`filled, in ${seconds(filledMs)}`, '', '', `${whole(filledBytes / 2 ** 20)} MB`, each(filledBytes)],
-    ['started again', seconds(full.readyMs), fullCpu, `${whole(fullBytes / 2 ** 20)} MB`, each(fullBytes)],
+    ['empty', seconds(empty.readyMs), seconds(empty.startCpuMs), megabytes(empty.bytes), ''],
+    ...(before === undefined ? [] : [[before[0], '', '', megabytes(before[1]), each(before[1])]]),
+    ['started again', seconds(full.readyMs), seconds(full.startCpuMs), megabytes(full.bytes), each(full.bytes)],
   ]);
-});
+}
+
+await (kept === undefined ? withFolder(measure) : measure(kept));
