@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { SheafClient } from '../src/client/client.js';
 import { createPrng } from '../src/base/prng.js';
 import { readArguments } from './kit/arguments.js';
+import { privateBytes } from './kit/process-memory.js';
 import { printTable, whole } from './kit/report.js';
 import { startServer, withFolder } from './kit/server.js';
 
@@ -47,16 +48,6 @@ function memoryOf(root: number): number {
   }
   const isBelow = (pid: number | undefined): boolean => pid !== undefined && pid > 1 && (pid === root || isBelow(parents.get(pid)));
   return [...parents.keys()].filter((pid) => pid !== root && isBelow(pid)).reduce((sum, pid) => sum + privateBytes(pid), 0);
-}
-
-function privateBytes(pid: number): number {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    const kilobytes = (field: string): number => Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0);
-    return (kilobytes('RssAnon') + kilobytes('RssShmem')) * 1024;
-  } catch {
-    return 0;
-  }
 }
 
 /** Runs `work` with searches beside it, one after the other. */

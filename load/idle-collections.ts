@@ -1,12 +1,14 @@
-// What collections cost that nobody asks: memory of each, and how long the start takes, with thousands of a hundred vectors: by the clock, and
-// in processor time of all threads, which other work on the machine does not move.
-// node dist/load/idle-collections.js [--collections N] [--chunks N] [--kept FOLDER] [--tiny]. A server of its own, filled, ended and started again; a kept
-// folder is filled once and stays.
+// What collections cost that nobody asks: the memory of each that is the process's own, and how long the start takes, with thousands of
+// a hundred vectors: by the clock, and in processor time of all threads, which other work on the machine does not move.
+// node dist/load/idle-collections.js [--collections N] [--chunks N] [--kept FOLDER] [--tiny]. A server of its own, filled, left alone,
+// ended and started again. A kept folder is filled once and stays.
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SheafClient } from '../src/client/client.js';
 import { readArguments } from './kit/arguments.js';
 import { cpuMs } from './kit/process-cpu.js';
+import { privateBytes } from './kit/process-memory.js';
 import { printTable, seconds, whole } from './kit/report.js';
 import { startServer, withFolder } from './kit/server.js';
 import { batchesOf, createVectorCollection, vectorItems } from './kit/vector-batches.js';
@@ -20,7 +22,9 @@ const [body = ''] = batchesOf(items, chunks);
 const LANES = 16;
 const headers = { 'content-type': 'application/json' };
 /** Nothing is looked for, so nothing is kept beside. */
-const SETTINGS = { SHEAF_QUERY_LOG__ENABLED: 'false' };
+const SETTINGS = { SHEAF_QUERY_LOG__ENABLED: 'false', SHEAF_COLLECTIONS__IDLE_SECONDS: '10' };
+/** Longer than what is idle for ten seconds takes to leave. */
+const LEAVING_MS = 60_000;
 
 async function fill(url: string): Promise<void> {
   const client = new SheafClient({ url });
@@ -34,12 +38,6 @@ async function fill(url: string): Promise<void> {
   }));
 }
 
-/** Memory that the server's process has resident. */
-async function residentBytes(url: string): Promise<number> {
-  const text = await new SheafClient({ url }).metricsText();
-  return Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1]);
-}
-
 interface Reading {
   readyMs: number;
   startCpuMs: number;
@@ -49,18 +47,19 @@ interface Reading {
 /** Of a server that is started, looked at, and ended. */
 async function started(folder: string): Promise<Reading> {
   const server = await startServer(folder, SETTINGS);
-  const reading = { readyMs: server.readyMs, startCpuMs: cpuMs(server.pid)?.all ?? NaN, bytes: await residentBytes(server.url) };
+  const reading = { readyMs: server.readyMs, startCpuMs: cpuMs(server.pid)?.all ?? NaN, bytes: privateBytes(server.pid) };
   await server.stop();
   return reading;
 }
 
-/** What it is called, and what it had resident at the end. */
+/** What it is called, and the memory it has a minute later, when all of it is idle. */
 async function filled(folder: string): Promise<[string, number]> {
   const server = await startServer(folder, SETTINGS);
   const startedAtMs = performance.now();
   await fill(server.url);
-  const name = `filled, in ${seconds(performance.now() - startedAtMs)}`;
-  const bytes = await residentBytes(server.url);
+  const name = `filled in ${seconds(performance.now() - startedAtMs)}, then idle`;
+  await sleep(tiny ? 0 : LEAVING_MS);
+  const bytes = privateBytes(server.pid);
   await server.stop();
   return [name, bytes];
 }
@@ -73,7 +72,7 @@ async function measure(folder: string): Promise<void> {
   const megabytes = (bytes: number): string => `${whole(bytes / 2 ** 20)} MB`;
   const each = (bytes: number): string => `${((bytes - empty.bytes) / collections / 1024).toFixed(1)} KB`;
   printTable(`${whole(collections)} collections of ${chunks} vectors each (${source})`, [
-    ['', 'ready after', 'CPU of it', 'resident', 'a collection'],
+    ['', 'ready after', 'CPU of it', 'own memory', 'a collection'],
     ['empty', seconds(empty.readyMs), seconds(empty.startCpuMs), megabytes(empty.bytes), ''],
     ...(before === undefined ? [] : [[before[0], '', '', megabytes(before[1]), each(before[1])]]),
     ['started again', seconds(full.readyMs), seconds(full.startCpuMs), megabytes(full.bytes), each(full.bytes)],
