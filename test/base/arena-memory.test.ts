@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createArenaMemory } from '../../src/base/arena-memory.js';
 
 const SMAPS = '/proc/self/smaps';
-const isBuilt = existsSync(new URL('../../src/base/native/huge-pages.node', import.meta.url));
+const isBuilt = existsSync(new URL('../../src/base/native/arena-pages.node', import.meta.url));
 const skip = (!isBuilt && 'the addon was not built') || (!existsSync(SMAPS) && 'there is no smaps');
 
 test('an arena is shared memory that grows to its maximum', () => {

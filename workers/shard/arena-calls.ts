@@ -6,6 +6,8 @@ export interface ArenaCalls {
   createScratch(answers: number, poolEntries: number, holder: number): number;
   releaseScratch(scratch: number): void;
   reclaim(max: number): number;
+  lockUnused(): number;
+  unlockUnused(): void;
   endEpoch(): number;
   haveLeft(epoch: number): number;
   findPart(id: number): number;

@@ -74,4 +74,9 @@ export class Arenas {
   reclaim(): boolean {
     return this.used().filter((kernel) => kernel.reclaim()).length > 0;
   }
+
+  /** Gives some of the memory that is free back to the system; true when there may be more. */
+  giveBack(): boolean {
+    return this.used().filter((kernel) => kernel.giveBack()).length > 0;
+  }
 }

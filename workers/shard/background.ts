@@ -10,9 +10,21 @@ import type { Shard } from './shard.js';
 const SLICE_MS = 2;
 const LINK_STEP = 4;
 const PURGE_STEP = 500;
+/** Between two times that free memory goes back to the system. */
+const GIVE_BACK_MS = 10_000;
 
 export class Background {
   private scheduled: NodeJS.Immediate | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private isGiveBackDue = false;
+
+  /** From now on there is such work even when nothing happens. */
+  begin(shard: Shard): void {
+    this.timer = setInterval(() => {
+      this.isGiveBackDue = true;
+      this.wake(shard);
+    }, GIVE_BACK_MS).unref();
+  }
 
   /** Looks for work after the messages that are already waiting. */
   wake(shard: Shard): void {
@@ -20,12 +32,18 @@ export class Background {
       this.scheduled = undefined;
       const { whenOver } = shard.stillness;
       if (whenOver) void whenOver.then(() => this.wake(shard));
-      else if (slice(shard)) this.wake(shard);
+      else if (slice(shard) || this.giveBack(shard)) this.wake(shard);
     });
   }
 
   stop(): void {
     clearImmediate(this.scheduled);
+    clearInterval(this.timer);
+  }
+
+  /** Some pages of each arena at a time. */
+  private giveBack({ arenas }: Shard): boolean {
+    return (this.isGiveBackDue &&= arenas.giveBack());
   }
 }
 

@@ -124,6 +124,7 @@ export class Commands {
 
   private open(request: ShardRequest<'open'>): void {
     ({ shard: this.shard, checkpoints: this.checkpoints } = openShard(this.start, this.claim, request, this.note));
+    this.background.begin(this.shard);
     this.idle = new IdleParts(this.shard.parts, this.start.idleSeconds, () => this.wakeBackground());
   }
 

@@ -1,5 +1,6 @@
 // The arena of a shard's memory as one thread sees it: emptied and opened by the owner, entered by readers, and what is retired in it freed.
 // The base of Kernel, which makes and finds indexes in it. The rules: README.md beside this file.
+import { giveBack } from '../../src/base/arena-memory.js';
 import { assert } from '../../src/base/assert.js';
 import { SHARD_PAGES_MAX } from '../../src/contract/limits.js';
 import { ArenaFull, Instance } from './instance.js';
@@ -91,6 +92,17 @@ export class SharedArena {
     return this.instance.calls.reclaim(RECLAIM_STEP) === RECLAIM_STEP;
   }
 
+  /** Gives some of the memory that is free back to the system; true when there may be more. Owner only. */
+  giveBack(): boolean {
+    const pages = this.instance.calls.lockUnused();
+    if (pages === 0) return false;
+    try {
+      return giveBack(this.instance.bytesAt((pages >>> 8) * PAGE_BYTES, (pages & 255) * PAGE_BYTES));
+    } finally {
+      this.instance.calls.unlockUnused();
+    }
+  }
+
   /** Marks this moment; `haveLeft` answers whether all readers have left that were inside then. Owner only. */
   endEpoch(): number {
     return this.instance.calls.endEpoch();
@@ -125,7 +137,7 @@ export class SharedArena {
     return this.instance.word(RETIRED_LINES_AT) * LINE_BYTES;
   }
 
-  /** Bytes the memory has grown to; it never shrinks. */
+  /** Bytes the memory has grown to; it never shrinks, but what is free of it need not be there (giveBack). */
   reservedBytes(): number {
     return this.instance.reservedBytes;
   }

@@ -1,5 +1,5 @@
 // Chunks of the arena: runs of lines with a header line in front that knows its neighbours' sizes (boundary tags), and the
-// free ones in bins by size, as doubly linked lists. Used by arena.ts and epochs.ts, under the lock.
+// free ones in bins by size, as doubly linked lists. Used by arena.ts, epochs.ts and unused.ts, under the lock.
 import { BINS, BINS_AT, LINE_BYTES, USED_AT } from '../layout';
 
 // The first line of a chunk is its header; these words are counted in lines.
@@ -10,20 +10,22 @@ export const IN_USE: usize = 8;
 export const NEXT: usize = 12;
 const PREVIOUS: usize = 16;
 export const EPOCH: usize = 20;
+/** Of a free one: the line up to which the system has its pages back (unused.ts). */
+export const GIVEN_TO: usize = 24;
 
 @inline export function at(line: u32): usize {
   return <usize>line * LINE_BYTES;
 }
 
 /** Bins hold chunks of like size: one bin a line up to 7 lines, then four to each doubling. */
-function binOf(lines: u32): u32 {
+export function binOf(lines: u32): u32 {
   if (lines < 8) return lines;
   const exponent = 31 - clz(lines);
   return ((exponent - 1) << 2) | ((lines >> (exponent - 2)) & 3);
 }
 
 /** Address of the word that names a bin's first chunk. */
-@inline function binAt(bin: u32): usize {
+@inline export function binAt(bin: u32): usize {
   return <usize>BINS_AT + (<usize>bin << 2);
 }
 
@@ -77,6 +79,7 @@ export function addFree(chunk: u32, lines: u32): void {
   const next = load<u32>(bin);
   store<u32>(at(chunk), lines, LINES);
   store<u32>(at(chunk), 0, IN_USE);
+  store<u32>(at(chunk), 0, GIVEN_TO);
   store<u32>(at(chunk), next, NEXT);
   store<u32>(at(chunk), 0, PREVIOUS);
   if (next) store<u32>(at(next), chunk, PREVIOUS);

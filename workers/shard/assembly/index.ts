@@ -2,6 +2,7 @@
 // u32. Rules for all of it: no globals, no static data, no allocation but from the arena (README.md one folder up).
 export { format } from './arena';
 export { endEpoch, haveLeft, reclaim } from './epochs';
+export { lockUnused, unlockUnused } from './unused';
 export { createPriorities, dropPriorities, findPrioritized, priorityOf, reservePriority, setPriority } from './priorities';
 export { addPart, deletePart, findPart } from './directory';
 export { createScratch, ensureInput, releaseScratch } from './scratch';
