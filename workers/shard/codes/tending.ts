@@ -11,7 +11,7 @@ import { shapesFor, type CodeShape } from './shapes.js';
 
 /** Breadths of a search's walk, from that of an index that has not been checked; those by rows go further, as nothing comes after. */
 const EFS = [64, 96, 128, 192];
-const EFS_BY_ROWS = [64, 96, 128, 192, 256, 384, 512];
+const EFS_BY_ROWS = [...EFS, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096];
 
 interface Tended extends Checked {
   readonly pendingCount: number;
