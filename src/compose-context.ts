@@ -56,8 +56,8 @@ export function createContext(config: Config, log: Log, path: string, shardCount
     ...createSearches(config, { shared, quarantine, log, meters: poolMeters }, () => context),
     ...createEmbedders(config, log, (call) => metrics.embedders.called(call), poolMeters),
     batch: new BatchPool(config.threads.batch, config.parsing, log, poolMeters),
-    archives: new ArchivePool(path, log),
-    queryLog: createQueryLog(config, { log, path, pools: poolMeters, meters: shared.meters }, catalog, staged),
+    archives: new ArchivePool(path, shared.latches, log),
+    queryLog: createQueryLog(config, { log, path, pools: poolMeters, shared }, catalog, staged),
     ...createRecall(config, log, () => context),
     metrics, poolMeters, sharedMeters: SharedMeters.over(shared.meters), memories: shared.memories, log, nowMs: Date.now,
     ...settingsOf(config),
@@ -124,8 +124,8 @@ function createRecall({ search: { recallSampleS } }: Config, log: Log, context: 
 }
 
 /** It is tidied from when the catalog tells which collections there are. */
-function createQueryLog({ queryLog: { enabled, entriesMax, ageDaysMax } }: Config, { log, path, pools, meters }: { log: Log; path: string; pools: PoolMeters; meters: SharedArrayBuffer }, catalog: Catalog, staged: StagedCollections): QueryLog {
-  const pool = new LogPool(join(path, 'query-log'), { entriesMax, bytesMax: QUERY_LOG_BYTES_MAX }, log, pools, meters);
+function createQueryLog({ queryLog: { enabled, entriesMax, ageDaysMax } }: Config, { log, path, pools, shared }: { log: Log; path: string; pools: PoolMeters; shared: SharedShards }, catalog: Catalog, staged: StagedCollections): QueryLog {
+  const pool = new LogPool(join(path, 'query-log'), { entriesMax, bytesMax: QUERY_LOG_BYTES_MAX }, log, pools, shared);
   const queryLog = new QueryLog({ pool, enabled, ageDaysMax, waitingBytesMax: QUERY_LOG_WAITING_BYTES_MAX, log, nowMs: Date.now });
   const logged = (): Iterable<Collection> => [...catalog.all(), ...Array.from(staged.all(), ({ collection }) => collection)];
   void catalog.whenLoaded.then(() => queryLog.start(catalog.isWhole ? Array.from(logged(), logIdOf) : undefined));

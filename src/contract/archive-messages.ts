@@ -19,7 +19,7 @@ export interface LeftOut {
   reason: string;
 }
 
-/** Opens the stores, to write an archive of what they hold when the process is told so. */
+/** Opens the stores, each when the process is told so, to write an archive of what they hold when it is told that. */
 export interface WriteTask {
   op: 'write';
   directory: string;
@@ -73,6 +73,9 @@ export interface QueryBatch {
 
 /** What the process tells. The last of it is `done`, or why there is no more. */
 export type ArchiveNote =
+  /** It waits to open the store at this place (shared-meters.ts); and has opened it. */
+  | { told: 'opens'; place: number }
+  | { told: 'open' }
   | { told: 'ready' }
   /** The snapshots are there: writes may go on. */
   | { told: 'opened' }
@@ -87,5 +90,5 @@ export type ArchiveNote =
   | { told: 'refused'; error: WireError }
   | { told: 'failed'; fault: string };
 
-/** What it is told: to take its snapshots, to hand over what a collection has by its place, to go on after a batch. */
-export type ArchiveOrder = { order: 'snap'; moment: ArchivedMoment } | { order: 'hand'; place: number; what: 'documents' | 'queries' } | { order: 'more' };
+/** What it is told: to open the store that it waits for, to take its snapshots, to hand over what a collection has by its place, to go on after a batch. */
+export type ArchiveOrder = { order: 'open' } | { order: 'snap'; moment: ArchivedMoment } | { order: 'hand'; place: number; what: 'documents' | 'queries' } | { order: 'more' };

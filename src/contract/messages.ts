@@ -140,8 +140,8 @@ export interface SharedShards {
   /** Where each of these ends. */
   arenaPagesMax: number;
   directory: string;
-  /** Of SharedMeters: what the workers count. */
-  meters: SharedArrayBuffer;
+  /** Of SharedMeters: what the workers count. Of Latch, in the same places: what keeps the owners of the stores from committing. */
+  meters: SharedArrayBuffer; latches: SharedArrayBuffer;
   /** A small part that is not used for so long leaves the memory; 0 for never. */
   idleSeconds: number; checkpointMs: number;
 }

@@ -102,6 +102,7 @@ export interface LogWorkerStart {
   bounds: LogBounds;
   /** One word: how many workers have had the store. */
   openings: SharedArrayBuffer;
-  /** Of SharedMeters: what the workers count. */
+  /** As in SharedShards. */
   meters: SharedArrayBuffer;
+  latches: SharedArrayBuffer;
 }

@@ -1,5 +1,6 @@
 // Archive processes: one for each archive that is written or read, started when it is wanted, a few at a time; others wait in line. What a
 // process tells is answered here as data, its faults are logged. Front thread; made by compose-context.ts, asked by the archive use cases.
+import { Latch } from '../base/latch.js';
 import type { Log } from '../base/log.js';
 import type { ArchivedMoment, DocumentBatch, LeftOut, QueryBatch, ReadTask, VerifiedArchive, WriteTask } from '../contract/archive-messages.js';
 import { AppError } from '../contract/errors.js';
@@ -30,6 +31,8 @@ export class ArchivePool {
 
   constructor(
     readonly directory: string,
+    /** Of the stores: see SharedShards. */
+    private readonly latches: SharedArrayBuffer,
     private readonly log: Log,
   ) {}
 
@@ -41,6 +44,7 @@ export class ArchivePool {
     const process = await this.start(signal);
     try {
       process.give(task);
+      for (let stores = task.shards + 1; stores > 0; stores--) await this.openNext(process);
       await process.note('ready');
       await hold(async (moment) => {
         process.give({ order: 'snap', moment });
@@ -71,6 +75,16 @@ export class ArchivePool {
     this.hasClosed = true;
     for (const begin of this.waiting.splice(0)) begin();
     await Promise.all([...this.processes].map((process) => process.stop()));
+  }
+
+  /** While it opens a store nothing is committed there: see src/store/README.md. */
+  private async openNext(process: ArchiveProcess): Promise<void> {
+    const { place } = await process.note('opens');
+    const open = async (): Promise<void> => {
+      process.give({ order: 'open' });
+      await process.note('open');
+    };
+    await Latch.at(this.latches, place).hold(open, () => !process.isOver);
   }
 
   private async *read(process: ArchiveProcess): AsyncGenerator<Uint8Array> {

@@ -43,6 +43,11 @@ export class ArchiveProcess {
     signal.addEventListener('abort', () => void this.stop(), { once: true });
   }
 
+  /** It has ended or is about to. */
+  get isOver(): boolean {
+    return this.hasEnded || this.isStopped;
+  }
+
   give(message: ArchiveTask | ArchiveOrder): void {
     if (this.child.connected) this.child.send(message);
   }

@@ -9,11 +9,11 @@ import type { Log } from '../base/log.js';
 import { AppError } from '../contract/errors.js';
 import type { Outcome } from '../contract/messages.js';
 import type { LogAnswer, LogBounds, LogCommand, LogCommands, LogOp, LogWorkerStart } from '../contract/query-log.js';
-import { SharedMeters } from '../contract/shared-meters.js';
 import { Lane, type Ask } from './lane.js';
 import { LoadedThreads } from './loaded-threads.js';
 import { settleAll, WorkerFault } from './outcomes.js';
 import type { PoolMeters } from './pool-meters.js';
+import { sharedByStores } from './shared-shards.js';
 
 const COMMANDS_MAX = 1024;
 const ATTEMPTS_MAX = 3;
@@ -32,9 +32,9 @@ export class LogPool {
     bounds: LogBounds,
     private readonly log: Log,
     pools?: PoolMeters,
-    meters = SharedMeters.create(0).memory,
+    { meters, latches } = sharedByStores(0),
   ) {
-    const start: LogWorkerStart = { directory, bounds, openings: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT), meters };
+    const start: LogWorkerStart = { directory, bounds, openings: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT), meters, latches };
     this.piscina = new Piscina({
       filename: fileURLToPath(new URL('../../workers/log/worker.js', import.meta.url)),
       name: 'run',

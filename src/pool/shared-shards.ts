@@ -3,10 +3,11 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createArenaMemory } from '../base/arena-memory.js';
+import { Latch } from '../base/latch.js';
 import { SHARD_PAGES_INITIAL, SHARD_PAGES_MAX } from '../contract/limits.js';
 import type { SharedShards } from '../contract/messages.js';
 import { ARENAS } from '../contract/ordinals.js';
-import { SharedMeters } from '../contract/shared-meters.js';
+import { placeOfShard, SharedMeters } from '../contract/shared-meters.js';
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../contract/version.js';
 
 const KERNEL = new URL('../../workers/shard/kernel.wasm', import.meta.url);
@@ -24,5 +25,8 @@ export function createSharedShards(shards: number, directory: string, { idleSeco
   const createShard = (): WebAssembly.Memory[] => Array.from({ length: ARENAS }, createMemory);
   const kernel = readFileSync(KERNEL);
   const kernelName = [createHash('sha256').update(kernel).digest('hex'), ARENAS, SERVICE_VERSION, SCHEMA_VERSION].join(' ');
-  return { kernel: new WebAssembly.Module(kernel), kernelName, memories: Array.from({ length: shards }, createShard), arenaPagesMax, directory, meters: SharedMeters.create(shards).memory, idleSeconds, checkpointMs };
+  return { kernel: new WebAssembly.Module(kernel), kernelName, memories: Array.from({ length: shards }, createShard), arenaPagesMax, directory, ...sharedByStores(shards), idleSeconds, checkpointMs };
 }
+
+/** What the owners of the stores share with the front thread. */
+export const sharedByStores = (shards: number): Pick<SharedShards, 'meters' | 'latches'> => ({ meters: SharedMeters.create(shards).memory, latches: Latch.memory(placeOfShard(shards)) });

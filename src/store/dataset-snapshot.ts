@@ -2,6 +2,7 @@
 // whatever becomes of the server meanwhile. Used by the archive process. It has to be ended, or the pages it sees are never used again.
 import { join } from 'node:path';
 import type { CollectionId } from '../contract/ids.js';
+import { placeOfShard, QUERY_LOG as LOG_PLACE } from '../contract/shared-meters.js';
 import { collectionPrefix } from './keys.js';
 import { Environment } from './lmdb.js';
 import { QUERY_LOG, shardNames } from './paths.js';
@@ -17,10 +18,14 @@ export class DatasetSnapshot {
     private readonly ends: readonly (() => void)[],
   ) {}
 
-  /** Opens the stores; what it answers takes the snapshot. Whoever calls that sees to it that nothing is written meanwhile. */
-  static prepare(directory: string, shards: number): () => DatasetSnapshot {
-    const environments = shardNames(shards).map((name) => Environment.openToRead(join(directory, name), SHARD_TABLES));
-    const queryLog = Environment.openToRead(join(directory, QUERY_LOG), LOG_TABLES);
+  /**
+   * Opens the stores, each within `held`, which runs it while nothing is committed to the store at a place. What it answers takes the snapshot; whoever
+   * calls that sees to it that nothing is written meanwhile.
+   */
+  static async prepare(directory: string, shards: number, held: <T>(place: number, open: () => T) => Promise<T>): Promise<() => DatasetSnapshot> {
+    const environments: Environment<(typeof SHARD_TABLES)[number]>[] = [];
+    for (const [shard, name] of shardNames(shards).entries()) environments.push(await held(placeOfShard(shard), () => Environment.openToRead(join(directory, name), SHARD_TABLES)));
+    const queryLog = await held(LOG_PLACE, () => Environment.openToRead(join(directory, QUERY_LOG), LOG_TABLES));
     return () => {
       const opened = environments.map((environment) => environment.snapshot());
       const log = queryLog.snapshot();

@@ -1,12 +1,13 @@
 // The one door to node-lmdb: environments, tables of byte keys and byte values, transactions.
-// Thread rule: one thread owns an environment and alone writes to it; others may attach to read. node-lmdb shares an environment
-// that is open twice in a process and its first close frees it for all (0.10.1), so a worker that takes over from a dead one opens,
-// closes and opens again: what the dead one left (a half-written transaction, reader slots) goes with the first handle.
+// Thread rule: one thread owns an environment and alone writes to it; others may attach to read. node-lmdb shares an environment that is open twice in a process and its
+// first close frees it for all (0.10.1), so a worker that takes over from a dead one opens, closes and opens again: what the dead one left (a half-written transaction,
+// reader slots) goes with the first handle. Another process opens one only while its owner is kept from committing, by the latch (README.md says why).
 // Every commit is synced to disk before it returns; noSync, which may corrupt at a power cut, is never used. Values stand behind checksums.
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { assert } from '../base/assert.js';
+import { passing, type Latch } from '../base/latch.js';
 import type { StoreMeter } from '../contract/shared-meters.js';
 import { checkedTable } from './checked-table.js';
 import { Checksum } from './checksum.js';
@@ -40,20 +41,21 @@ export class Environment<Names extends string> {
     private readonly env: import('node-lmdb').Env,
     private readonly dbis: Record<Names, LmdbDbi>,
     private readonly meter?: StoreMeter,
+    private readonly latch?: Latch,
   ) {
     const name = basename(directory);
-    const tables = Object.keys(dbis) as Names[];
-    this.checksums = Object.fromEntries(tables.map((table) => [table, new Checksum(name, table)])) as Record<Names, Checksum>;
+    this.checksums = Object.fromEntries(Object.keys(dbis).map((table) => [table, new Checksum(name, table)])) as Record<Names, Checksum>;
     this.disk = new DiskState(directory, name);
   }
 
-  /** Opens or makes the environment in `directory` with the named tables. `takeOver`: a thread that died had it open. */
-  static open<Names extends string>(directory: string, names: readonly Names[], takeOver: boolean, meter?: StoreMeter): Environment<Names> {
+  /** Opens or makes the environment in `directory` with the named tables. `takeOver`: a thread that died had it open. `latch`: where other processes read along. */
+  static open<Names extends string>(directory: string, names: readonly Names[], takeOver: boolean, meter?: StoreMeter, latch?: Latch): Environment<Names> {
+    latch?.reset();
     if (takeOver) openEnv(directory, names.length).close();
     if (!existsSync(join(directory, 'data.mdb'))) makeWhole(directory, (path) => makeEnv(path, names));
     coverPages(directory, MAP_BYTES);
     const env = openEnv(directory, names.length);
-    const opened = new Environment(directory, env, openTables(env, names, true), meter);
+    const opened = new Environment(directory, env, openTables(env, names, true), meter, latch);
     meter?.opened(usedBytes(env));
     // A disk that does not take it may have what is to be read.
     if (!areSynced([directory, dirname(directory)])) opened.disk.fail();
@@ -70,7 +72,7 @@ export class Environment<Names extends string> {
     return new Environment(directory, env, openTables(env, names, false));
   }
 
-  /** Reads along in an environment of another process, which may close it or die meanwhile. */
+  /** Reads along in an environment of another process, which may close it or die meanwhile. It makes no commit while this runs: see `latch`. */
   static openToRead<Names extends string>(directory: string, names: readonly Names[]): Environment<Names> {
     const env = openEnv(directory, names.length, true);
     return new Environment(directory, env, openTables(env, names, false));
@@ -82,16 +84,18 @@ export class Environment<Names extends string> {
    */
   write<T>(work: (tables: Tables<Names>) => T): T {
     assert(!this.isClosed, CLOSED);
-    this.disk.admit();
-    const txn = this.disk.guard(() => this.env.beginTxn());
-    try {
-      const result = work(this.tables(txn));
-      commit(txn, this.env, this.meter);
-      return result;
-    } catch (error) {
-      abort(txn);
-      throw this.disk.told(error);
-    }
+    return passing(this.latch, () => {
+      this.disk.admit();
+      const txn = this.disk.guard(() => this.env.beginTxn());
+      try {
+        const result = work(this.tables(txn));
+        commit(txn, this.env, this.meter);
+        return result;
+      } catch (error) {
+        abort(txn);
+        throw this.disk.told(error);
+      }
+    });
   }
 
   /** Runs `work` on one snapshot. */

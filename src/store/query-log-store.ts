@@ -1,5 +1,6 @@
 // The query log in LMDB: the searches of each collection by time, where each one stands, and how much each collection has.
 // Owned by the log worker. An append and what it pushes out are one commit; anything larger goes in bounded steps.
+import type { Latch } from '../base/latch.js';
 import type { CollectionId } from '../contract/ids.js';
 import type { FoundQuery, LogBounds } from '../contract/query-log.js';
 import type { StoreMeter } from '../contract/shared-meters.js';
@@ -26,8 +27,8 @@ export interface Page {
 export class QueryLogStore {
   private constructor(private readonly env: Environment<(typeof LOG_TABLES)[number]>) {}
 
-  static open(directory: string, takeOver: boolean, meter?: StoreMeter): QueryLogStore {
-    const env = Environment.open(directory, LOG_TABLES, takeOver, meter);
+  static open(directory: string, takeOver: boolean, meter?: StoreMeter, latch?: Latch): QueryLogStore {
+    const env = Environment.open(directory, LOG_TABLES, takeOver, meter, latch);
     if (!env.read(({ sizes }) => isWhole(sizes))) env.write(mendSizes);
     return new QueryLogStore(env);
   }

@@ -1,5 +1,6 @@
 // A shard's part of every collection in LMDB: documents, their members (chunk ordinals), chunks, texts, vectors; and the log of changes.
 // Owned by one shard worker. Everything about one document changes in one transaction.
+import type { Latch } from '../base/latch.js';
 import type { CollectionId, DocId, Ordinal } from '../contract/ids.js';
 import type { CollectionRef } from '../contract/messages.js';
 import type { StoreMeter } from '../contract/shared-meters.js';
@@ -27,8 +28,8 @@ export class ShardStore {
     this.changes = new ChangeLog(env);
   }
 
-  static open(directory: string, takeOver: boolean, meter?: StoreMeter): ShardStore {
-    const env = Environment.open(directory, SHARD_TABLES, takeOver, meter);
+  static open(directory: string, takeOver: boolean, meter?: StoreMeter, latch?: Latch): ShardStore {
+    const env = Environment.open(directory, SHARD_TABLES, takeOver, meter, latch);
     // Counts can be made again, so damage in them stops nobody.
     if (!env.read(({ counts }) => areCounted(counts))) env.write(countAll);
     return new ShardStore(env);

@@ -16,12 +16,23 @@ import { refOf, writeCollection } from './write-collection.js';
 const DOCUMENTS_PER_TURN = 1024;
 
 export async function writeArchive({ directory, shards }: WriteTask): Promise<void> {
-  const take = DatasetSnapshot.prepare(directory, shards);
+  const take = await DatasetSnapshot.prepare(directory, shards, whenHeld);
   const ordered = nextOrder();
   await tell({ told: 'ready' });
   const order = await ordered;
   assert(order.order === 'snap', 'the order to take the snapshots');
   await write(take(), order.moment);
+}
+
+/** The server keeps the owner of the store from committing until it is told that it is open. */
+async function whenHeld<T>(place: number, open: () => T): Promise<T> {
+  const ordered = nextOrder();
+  await tell({ told: 'opens', place });
+  const { order } = await ordered;
+  assert(order === 'open', 'the order to open a store');
+  const opened = open();
+  await tell({ told: 'open' });
+  return opened;
 }
 
 async function write(snapshot: DatasetSnapshot, moment: ArchivedMoment): Promise<void> {

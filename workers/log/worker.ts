@@ -2,15 +2,17 @@
 // which it runs in order. A worker that takes over from a dead one opens the store anew (src/store/lmdb.ts says why).
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { endThread, faultOf } from '../../src/base/faults.js';
+import { Latch } from '../../src/base/latch.js';
 import type { LogAnswer, LogCommand, LogOp, LogWorkerStart } from '../../src/contract/query-log.js';
 import type { LoadedNote, Outcome } from '../../src/contract/messages.js';
 import { QUERY_LOG, SharedMeters } from '../../src/contract/shared-meters.js';
 import { QueryLogStore } from '../../src/store/query-log-store.js';
 import { LogCommands } from './commands.js';
 
-const { directory, bounds, openings, meters } = workerData as LogWorkerStart;
+const { directory, bounds, openings, meters, latches } = workerData as LogWorkerStart;
 const isTakeOver = Atomics.add(new Int32Array(openings), 0, 1) > 0;
-const commands = new LogCommands(QueryLogStore.open(directory, isTakeOver, SharedMeters.over(meters).store(QUERY_LOG)), bounds, (error) => parentPort?.postMessage({ fault: faultOf(error) }));
+const store = QueryLogStore.open(directory, isTakeOver, SharedMeters.over(meters).store(QUERY_LOG), Latch.at(latches, QUERY_LOG));
+const commands = new LogCommands(store, bounds, (error) => parentPort?.postMessage({ fault: faultOf(error) }));
 parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
 
 /** The outcomes stand in the order of the commands. A broken assertion ends this thread, and the batch with it. */

@@ -2,6 +2,7 @@
 // commands.ts, in the shard worker's thread.
 import { join } from 'node:path';
 import { defined } from '../../src/base/assert.js';
+import { Latch } from '../../src/base/latch.js';
 import type { ShardRequest, ShardWorkerStart } from '../../src/contract/messages.js';
 import { CATALOG, placeOfShard, SharedMeters } from '../../src/contract/shared-meters.js';
 import { CatalogStore } from '../../src/store/catalog-store.js';
@@ -21,11 +22,12 @@ export interface OpenedShard {
 }
 
 /** A shard that is taken over begins without its checkpoint: what its owner died of may stand in it. */
-export function openShard({ kernel: module, kernelName, memories, arenaPagesMax, directory, meters, checkpointMs }: ShardWorkerStart, { shard: number, takeOver }: Claim, { collections, isWhole }: ShardRequest<'open'>, note: Note): OpenedShard {
+export function openShard({ kernel: module, kernelName, memories, arenaPagesMax, directory, meters, latches, checkpointMs }: ShardWorkerStart, { shard: number, takeOver }: Claim, { collections, isWhole }: ShardRequest<'open'>, note: Note): OpenedShard {
   const kernels = defined(memories[number], 'arenas of the shard').map((memory) => new Kernel(module, memory, arenaPagesMax));
   // Readers are out before the environment is closed that a dead owner had open.
   for (const kernel of kernels) kernel.close();
-  const shard = new Shard(ShardStore.open(shardPath(directory, number), takeOver, SharedMeters.over(meters).store(placeOfShard(number))), ...kernels);
+  const place = placeOfShard(number);
+  const shard = new Shard(ShardStore.open(shardPath(directory, number), takeOver, SharedMeters.over(meters).store(place), Latch.at(latches, place)), ...kernels);
   const files = new CheckpointFiles(checkpointPath(directory, number));
   const identity = { shard: number, kernel: kernelName };
   const isOfUse = !takeOver && checkpointMs > 0;

@@ -8,7 +8,7 @@ import type { CollectionId, DocId } from '../../../src/contract/ids.js';
 import type { SharedShards } from '../../../src/contract/messages.js';
 import { packDocument } from '../../../src/contract/prepared-document.js';
 import type { CollectionSearch } from '../../../src/contract/search-messages.js';
-import { SharedMeters } from '../../../src/contract/shared-meters.js';
+import { sharedByStores } from '../../../src/pool/shared-shards.js';
 import { ShardStore } from '../../../src/store/shard-store.js';
 import { search } from '../../../workers/search/search.js';
 import { ShardSet } from '../../../workers/search/shard-set.js';
@@ -37,7 +37,7 @@ class Site {
   private wasFilledUp = false;
 
   constructor(pagesMax: readonly number[]) {
-    this.shared = { kernel: module, memories: [pagesMax.map((pages) => createMemory(pages))], arenaPagesMax: pagesMax[0] ?? 0, directory: tempDirectory(), idleSeconds: 0, kernelName: '', checkpointMs: 0, meters: SharedMeters.create(1).memory };
+    this.shared = { kernel: module, memories: [pagesMax.map((pages) => createMemory(pages))], arenaPagesMax: pagesMax[0] ?? 0, directory: tempDirectory(), idleSeconds: 0, kernelName: '', checkpointMs: 0, ...sharedByStores(1) };
     this.searches = new ShardSet({ ...this.shared, hitCacheBytes: 1_000_000 });
     this.shard = this.open(ShardStore.open(join(this.shared.directory, 'shard-0'), false));
   }
