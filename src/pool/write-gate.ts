@@ -9,13 +9,19 @@ type Place = CollectionId | undefined;
 export class WriteGate {
   private readonly passing = new Map<Place, number>();
   private readonly changed = new Signal();
+  private readonly waiting = new Map<Place, (() => void)[]>();
   /** Of what is held; `all` holds everything. */
   private readonly held = new Map<CollectionId | 'all', Promise<void>>();
 
-  /** Runs a write, at once where nothing is held. */
+  /** Runs a write, at once where nothing is held; else behind those to its place that have come before. */
   pass<T>(place: Place, write: () => Promise<T>): Promise<T> {
-    const holding = this.holding(place);
-    return holding ? holding.then(() => this.pass(place, write)) : this.counted(place, write);
+    const line = this.waiting.get(place);
+    if (!line && !this.isHeld(place)) return this.counted(place, write);
+    return new Promise((resolve) => {
+      const begin = (): void => resolve(this.counted(place, write));
+      if (line) line.push(begin);
+      else this.waiting.set(place, [begin]);
+    });
   }
 
   /** Runs `work` while no write of the collection, or none at all, is under way. */
@@ -28,12 +34,22 @@ export class WriteGate {
       return await work();
     } finally {
       this.held.delete(what);
+      this.admit();
       release();
     }
   }
 
-  private holding(place: Place): Promise<void> | undefined {
-    return this.held.get('all') ?? (place === undefined ? undefined : this.held.get(place));
+  /** Those who waited for a place that is held no more, in the order in which they came. */
+  private admit(): void {
+    for (const [place, line] of this.waiting) {
+      if (this.isHeld(place)) continue;
+      for (let begin = line.shift(); begin; begin = line.shift()) begin();
+      this.waiting.delete(place);
+    }
+  }
+
+  private isHeld(place: Place): boolean {
+    return this.held.has('all') || (place !== undefined && this.held.has(place));
   }
 
   private isPassing(what: CollectionId | 'all'): boolean {
