@@ -9,6 +9,7 @@ import { readArguments } from './kit/arguments.js';
 import { printTable, seconds, whole } from './kit/report.js';
 import { withFolder, type Settings } from './kit/server.js';
 import { endJobs } from './kit/torture/end-jobs.js';
+import { keepEvidence } from './kit/torture/evidence.js';
 import { checkAll, workUntil, type Work } from './kit/torture/lanes.js';
 import { withSpaces } from './kit/torture/spaces.js';
 import { counted, emptyTally, printViolations } from './kit/torture/tally.js';
@@ -20,7 +21,8 @@ const restarts = number('restarts', tiny ? 2 : 20);
 const seed = number('seed', 1);
 /** It ends with the restart after this time at the latest. */
 const untilMs = performance.now() + 60_000 * number('minutes', 24 * 60);
-const SETTINGS = { SHEAF_SERVER__PORT: '0', SHEAF_STORAGE__PARTITIONS: '2', SHEAF_SEARCH__THREADS: '1' };
+const SHARDS = 2;
+const SETTINGS = { SHEAF_SERVER__PORT: '0', SHEAF_STORAGE__PARTITIONS: String(SHARDS), SHEAF_SEARCH__THREADS: '1' };
 const tally = emptyTally();
 const slots = createSlots(3, 4);
 const prng = createPrng(seed);
@@ -40,6 +42,7 @@ async function round(folder: string, spaces: Settings, until: number): Promise<v
   if ((until >= operations || isOver()) && tally.violations.length === 0) await endJobs(work);
   await server.stop();
   tally.violations.push(...faults.map((fault) => `logged: ${fault}`));
+  if (tally.violations.length > 0) keepEvidence({ program: 'operations', seed, folder, data: '.', shards: SHARDS }, slots, tally.violations);
 }
 
 const startedMs = performance.now();

@@ -2,14 +2,13 @@
 // one data directory; after each restart everything is compared with a model in memory. With --power-cut what was not synced is lost in part at each death.
 // npm run torture -- [--cycles 100] [--minutes M] [--seed S] [--power-cut] [--tiny]. Exit code 1 on any violation. A cycle is one death; with --power-cut
 // there are ten cuts in each. What a process has written outlives its death in memory too: TMPDIR=/dev/shm spares the disk in long runs.
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createPrng } from '../src/base/prng.js';
 import { readArguments } from './kit/arguments.js';
 import { compileShim } from './kit/fault/shim.js';
 import { printTable, seconds, whole } from './kit/report.js';
 import { withFolder } from './kit/server.js';
-import { keepEvidence, liveAndDie, liveAndStop, SHARDS, type Lives } from './kit/torture/lives.js';
+import { keepEvidence } from './kit/torture/evidence.js';
+import { liveAndDie, liveAndStop, SHARDS, type Lives } from './kit/torture/lives.js';
 import { withSpaces } from './kit/torture/spaces.js';
 import { counted, emptyTally, printViolations } from './kit/torture/tally.js';
 import { createSlots } from './kit/torture/world.js';
@@ -34,7 +33,7 @@ async function liveAll(lives: Lives): Promise<Lives> {
   const untilMs = performance.now() + minutes * 60_000;
   for (; lives.deaths < cycles && performance.now() < untilMs && violations.length === 0; lives.deaths++) await liveAndDie(lives, lives.deaths);
   if (violations.length === 0) await liveAndStop(lives, lives.deaths);
-  if (violations.length > 0) keepEvidence(lives.folder, join(tmpdir(), `sheaf-torture-${seed}`));
+  if (violations.length > 0) keepEvidence({ program: 'torture', seed, folder: lives.folder, data: 'data', shards: SHARDS }, lives.slots, violations);
   return lives;
 }
 

@@ -18,7 +18,13 @@ export interface Lane {
 /** Rejects with what `ask` rejects with: with SheafUnreachable the change stays under way. */
 export async function change({ slot, tally }: Lane, pending: Pending, ask: () => Promise<unknown>, happened?: (docid: string) => boolean): Promise<void> {
   slot.pending = pending;
-  await ask();
+  const answered = slot.trail.asked(toldChange(pending));
+  await ask().catch((error: unknown) => {
+    answered(error instanceof SheafError ? error.code : String(error));
+    throw error;
+  });
+  const refused = 'documents' in pending ? [...pending.documents.keys()].filter((docid) => happened?.(docid) === false) : [];
+  answered(refused.length > 0 ? `done, but not ${refused.join(', ')}` : 'done');
   slot.settle(happened);
   tally.acknowledged++;
 }
@@ -35,4 +41,11 @@ export async function unlessRefused(lane: Lane, codes: readonly string[], work: 
     lane.slot.forget();
     return false;
   }
+}
+
+/** For the trail. */
+export function toldChange(pending: Pending): string {
+  if ('documents' in pending) return [...pending.documents].map(([docid, made]) => (made ? `${docid} in revision ${made.revision} and version ${made.version}` : `${docid} deleted`)).join(', ');
+  const { name, documents, reindexing: { space, job } } = pending.state;
+  return `${name ?? 'nothing'} with ${documents.size} documents in ${space ?? 'some space'}${job ? `, job ${job.id ?? 'to begin'} ${job.status}` : ''}`;
 }

@@ -1,26 +1,17 @@
 // What a cut has left, looked at without a server: is all of it whole (`sheaf check`), and is every slot in a state that it may be in? So one death stands
 // for many cuts. Used by lives.ts of the torture program.
-import type { CollectionId } from '../../../src/contract/ids.js';
 import { logIdOf, type StoredCollection } from '../../../src/contract/resources.js';
-import { collectionOfKey } from '../../../src/store/keys.js';
-import { decodeDocument } from '../../../src/store/records.js';
-import { decodeCollection, decodeJob, decodeStaged } from '../../../src/store/catalog-records.js';
 import { checkDirectory } from '../../../src/store/check/check-directory.js';
-import { checkPages } from '../../../src/store/check/check-pages.js';
 import { findingLine } from '../../../src/store/check/findings.js';
 import { judge, type Found } from './found.js';
+import { readLeft } from './read-left.js';
 import type { Tally } from './tally.js';
-import type { Documents, Revision, Slot } from './world.js';
-
-const CATALOG = ['collections', 'staged', 'jobs'];
+import type { Documents, Slot } from './world.js';
 
 export async function checkLeft(dataDir: string, shards: number, slots: readonly Slot[], tally: Tally, when: string): Promise<void> {
   for await (const finding of checkDirectory(dataDir)) tally.violations.push(`${when}: ${findingLine(finding)}`);
-  const tables = checkPages(dataDir, 'catalog', CATALOG).whole;
-  const values = (table: string): Buffer[] => (tables.get(table) ?? []).map(({ value }) => value);
-  const collections = values('collections').map(decodeCollection);
-  const jobs = values('jobs').map(decodeJob).sort((a, b) => (a.job_id < b.job_id ? 1 : -1));
-  const documents = documentsIn(dataDir, shards);
+  const { collections, staged, jobs: all, documents } = readLeft(dataDir, shards);
+  const jobs = all.sort((a, b) => (a.job_id < b.job_id ? 1 : -1));
   for (const slot of slots) {
     const own = collections.filter(({ tenant, name }) => tenant === slot.tenant && name.startsWith(slot.prefix));
     const [collection] = own;
@@ -32,7 +23,7 @@ export async function checkLeft(dataDir: string, shards: number, slots: readonly
     };
     tally.violations.push(...judge(slot, found).complaints.map((complaint) => `${when}: ${slot.tenant}/${slot.name ?? slot.prefix}: ${complaint}`));
   }
-  for (const { id, purpose, replaces } of values('staged').map(decodeStaged)) {
+  for (const { id, purpose, replaces } of staged) {
     const source = collections.find((collection) => collection.id === replaces);
     if (purpose === 'reindex' && source) tally.violations.push(...strayIn(documents.get(id), documents.get(source.id), source).map((stray) => `${when}: ${stray}`));
   }
@@ -42,17 +33,4 @@ export async function checkLeft(dataDir: string, shards: number, slots: readonly
 function strayIn(built: Documents = new Map(), source: Documents = new Map(), { tenant, name }: StoredCollection): string[] {
   const stray = [...built].filter(([docid, { version, revision }]) => source.get(docid)?.version !== version || source.get(docid)?.revision !== revision);
   return stray.map(([docid, { revision }]) => `a job of ${tenant}/${name} has built ${docid} in revision ${revision}, and the collection has it in ${source.get(docid)?.revision ?? 'none'}`);
-}
-
-/** By collection and document id. */
-function documentsIn(dataDir: string, shards: number): Map<CollectionId, Map<string, Revision>> {
-  const documents = new Map<CollectionId, Map<string, Revision>>();
-  for (let shard = 0; shard < shards; shard++) {
-    for (const { key, value } of checkPages(dataDir, `shard-${shard}`, ['documents']).whole.get('documents') ?? []) {
-      const { docid, version, metadataJson } = decodeDocument(value);
-      const own = documents.get(collectionOfKey(key)) ?? new Map<string, Revision>();
-      documents.set(collectionOfKey(key), own.set(docid, { version, revision: (JSON.parse(metadataJson) as { revision: number }).revision }));
-    }
-  }
-  return documents;
 }

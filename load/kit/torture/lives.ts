@@ -1,6 +1,6 @@
 // The lives of the server under torture, one after the other over one data directory: each begins with a check of what the one before left, and ends
 // by kill -9, in the midst of writes or of a start; with a power cut, what was not synced is then lost in part. Used by load/torture.ts.
-import { cpSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Disk } from '../fault/power-cut.js';
@@ -109,9 +109,4 @@ async function cut(lives: Lives, disk: Disk, data: string, journal: string): Pro
   }
   rmSync(data, { recursive: true });
   renameSync(left, data);
-}
-
-/** What is left of a data directory that failed a check, for whoever looks into it. */
-export function keepEvidence(folder: string, to: string): void {
-  cpSync(folder, to, { recursive: true });
 }

@@ -43,9 +43,12 @@ export async function step(lane: Lane): Promise<void> {
   const possible = OPERATIONS.filter(({ isPossible }) => isPossible(lane.slot));
   let at = lane.prng.int(possible.reduce((sum, { weight }) => sum + weight, 0));
   const operation = possible.find(({ weight }) => (at -= weight) < 0) as Operation;
+  const answered = lane.slot.trail.asked(operation.name);
   try {
     await operation.run(lane);
+    answered('done');
   } catch (error) {
+    answered(String(error));
     if (error instanceof SheafUnreachable) count(lane.tally.cutOffs, operation.name);
     throw error;
   }

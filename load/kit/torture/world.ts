@@ -1,6 +1,7 @@
 // What the torture program knows: the slots, each with room for one collection, what the server has acknowledged of it, and the one change that it was
 // asked for and has not answered. A slot has one writer, so the change before the last is always known. Plain state, no I/O.
 import { newReindexing, type Reindexing } from './reindexing.js';
+import { Trail } from './trail.js';
 
 /** A revision of a document. */
 export interface Revision {
@@ -36,6 +37,7 @@ export class Slot {
   state: State = NOTHING;
   pending: Pending | undefined;
   archive: KeptArchive | undefined;
+  readonly trail = new Trail();
   private lastRevision = 0;
 
   constructor(
