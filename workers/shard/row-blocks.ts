@@ -19,7 +19,8 @@ export function placeOf(ordinal: number): RowPlace {
   const isFine = place >= FINE_PLACE;
   const shift = 29 - Math.clz32(place) - (isFine ? 3 : 0);
   const before = isFine ? (shift - 7) * 32 : (shift - 2) * 4 - 4;
-  return { slot: 4 * (before + (place >>> shift)), rows: 2 ** shift, row: place % 2 ** shift };
+  const rows = 1 << shift;
+  return { slot: 4 * (before + (place >>> shift)), rows, row: place & (rows - 1) };
 }
 
 /** Rows of the block whose address stands at an offset of a table. */
