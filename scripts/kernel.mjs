@@ -1,29 +1,31 @@
-// Compiles the vector kernel (workers/shard/assembly, AssemblyScript) to WebAssembly.
+// Compiles what is written in AssemblyScript to WebAssembly: the vector kernel (workers/shard/assembly), and the reader of numbers (src/base/assembly).
 // Called by build.mjs; by hand: node scripts/kernel.mjs [outDir=dist]. It needs node_modules.
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const FLAGS = [
-  '-O3', '--noAssert', '--uncheckedBehavior', 'always', '--runtime', 'stub',
-  // One shared memory a shard, made outside: initial 1 page and maximum 4 GiB admit memories of any size.
-  '--importMemory', '--noExportMemory', '--sharedMemory', '--initialMemory', '1', '--maximumMemory', '65536',
-  '--enable', 'simd', '--enable', 'threads',
+const FLAGS = ['-O3', '--noAssert', '--uncheckedBehavior', 'always', '--runtime', 'stub', '--enable', 'simd'];
+const MODULES = [
+  {
+    source: 'workers/shard/assembly/index.ts',
+    target: 'workers/shard/kernel.wasm',
+    // One shared memory a shard, made outside: initial 1 page and maximum 4 GiB admit memories of any size.
+    flags: ['--importMemory', '--noExportMemory', '--sharedMemory', '--initialMemory', '1', '--maximumMemory', '65536', '--enable', 'threads'],
+  },
+  { source: 'src/base/assembly/json-floats.ts', target: 'src/base/json-floats.wasm', flags: [] },
 ];
 
-/** Writes outDir/workers/shard/kernel.wasm. Throws Error with the compiler's messages. */
+/** Writes them below outDir. Throws Error with the compiler's messages. */
 export async function buildKernel(root, outDir) {
   const { default: asc } = await import('assemblyscript/asc');
-  const target = join(outDir, 'workers/shard');
-  let wasm;
-  const { error, stderr } = await asc.main(['workers/shard/assembly/index.ts', '--baseDir', root, '--outFile', 'kernel.wasm', ...FLAGS], {
-    writeFile: (name, contents) => {
-      if (name.endsWith('kernel.wasm')) wasm = contents;
-    },
-  });
-  if (error || !wasm) throw new Error(`The vector kernel does not compile: ${error?.message ?? ''}\n${stderr.toString()}`);
-  mkdirSync(target, { recursive: true });
-  writeFileSync(join(target, 'kernel.wasm'), wasm);
+  for (const { source, target, flags } of MODULES) {
+    let wasm;
+    const writeFile = (name, contents) => void (name.endsWith('.wasm') && (wasm = contents));
+    const { error, stderr } = await asc.main([source, '--baseDir', root, '--outFile', 'module.wasm', ...FLAGS, ...flags], { writeFile });
+    if (error || !wasm) throw new Error(`${source} does not compile: ${error?.message ?? ''}\n${stderr.toString()}`);
+    mkdirSync(dirname(join(outDir, target)), { recursive: true });
+    writeFileSync(join(outDir, target), wasm);
+  }
 }
 
 if (process.argv[1] && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {

@@ -51,6 +51,15 @@ test('numbers of every length and size, to the bit', () => {
   for (let round = 0; round < 3000; round++) same(`{"v":[${Array.from({ length: 1 + prng.int(20) }, () => numberText(prng)).join(prng.int(4) === 0 ? ' ,\n' : ',')}],"k":${prng.int(100)}}`);
 });
 
+test('long lists, of which the reader sees a part at a time', () => {
+  const prng = createPrng(SEED + 3);
+  for (const [count, between] of [[6000, ','], [9000, ', '], [20_000, ','], [20_000, ', ']] as const) {
+    const text = `{"v":[${Array.from({ length: count }, () => (prng.int(100) === 0 ? numberText(prng) : (prng.normal() / 20).toString())).join(between)}],"k":1}`;
+    same(text);
+    same(text.slice(0, 65_500 + prng.int(100)));
+  }
+});
+
 test('numbers beside and between two of float32, where the last digits decide', () => {
   const prng = createPrng(SEED + 1);
   const float = new Float32Array(1);

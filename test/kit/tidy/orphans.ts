@@ -3,7 +3,7 @@
 import { importsOf, resolve, urlsOf } from './imports.js';
 import type { SourceFile } from './project.js';
 
-const ENTRIES = [/^src\/main\.ts$/, /^src\/ui\/main\.tsx$/, /^workers\/[^/]+\/worker\.ts$/, /^workers\/[^/]+\/assembly\/index\.ts$/, /^load\/[^/]+\.ts$/, /^scripts\/[^/]+\.mjs$/];
+const ENTRIES = [/^src\/main\.ts$/, /^src\/ui\/main\.tsx$/, /^workers\/[^/]+\/worker\.ts$/, /^workers\/[^/]+\/assembly\/index\.ts$/, /^src\/base\/assembly\/[^/]+\.ts$/, /^load\/[^/]+\.ts$/, /^scripts\/[^/]+\.mjs$/];
 /** Tests, and declarations, which the compiler finds by itself. */
 const TESTS = /^test\/.*\.test\.ts$|\.d\.ts$/;
 
