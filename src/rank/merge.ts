@@ -41,6 +41,7 @@ export function crossShardTies(lists: readonly ArrayLike<number>[], places: read
     return place && lists[place.shard]?.[place.at];
   };
   const runs: [number, number][] = [];
+  if (lists.length < 2) return runs;
   for (let start = 0; start < Math.min(k, places.length); ) {
     let end = start + 1;
     while (end < places.length && scoreAt(end) === scoreAt(start)) end++;

@@ -25,8 +25,8 @@ export function breakTies<S extends Scored>(view: ShardView, part: PartView, sco
     const start = ordered.length;
     let end = start + 1;
     while (end < scored.length && scored[end]?.score === scored[start]?.score) end++;
-    const run = scored.slice(start, end);
-    for (const hit of end - start > 1 ? byPosition(view, part, run) : run) ordered.push(hit);
+    if (end - start === 1) ordered.push(scored[start] as S);
+    else for (const hit of byPosition(view, part, scored.slice(start, end))) ordered.push(hit);
   }
   return ordered.slice(0, k);
 }
