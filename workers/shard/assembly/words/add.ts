@@ -15,10 +15,6 @@ import { ensureLengths, headIn, setLength, Words } from './words';
 
 /** Adds a chunk that is not there, with the tokens of the input, `bytes` of them. FULL, and nothing to be seen changed, when memory is full. */
 export function addWords(scratch: usize, root: usize, ordinal: u32, tokens: u32, bytes: u32): i32 {
-  return addTokens(scratch, root, ordinal, tokens, areaAt(scratch, SCRATCH_INPUT), bytes);
-}
-
-export function addTokens(scratch: usize, root: usize, ordinal: u32, tokens: u32, from: usize, bytes: u32): i32 {
   const words = changetype<Words>(root);
   if (!ensureLengths(words, ordinal)) return FULL;
   if (headIn(words.list) && isHeadFull(changetype<Head>(headIn(words.list)), tokens) && freeze(scratch, root) == FULL) return FULL;
@@ -28,7 +24,7 @@ export function addTokens(scratch: usize, root: usize, ordinal: u32, tokens: u32
   // The slot that the chunk gets is counted after all that a reader of it needs.
   setLength(words, ordinal, tokens);
   if (ordinal >= words.end) atomic.store<u32>(root + offsetof<Words>('end'), ordinal + 1);
-  append(changetype<Head>(head), ordinal, tokens, from);
+  append(changetype<Head>(head), ordinal, tokens, areaAt(scratch, SCRATCH_INPUT));
   words.tokens += tokens;
   atomic.store<u32>(root + offsetof<Words>('chunks'), words.chunks + 1);
   return OK;
