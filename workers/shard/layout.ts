@@ -129,6 +129,8 @@ export const ALLOWED_END = 88;
 export const BRIDGES_LEFT = 92;
 /** Whose scratch it is, as the allocator's lock names them. */
 export const HOLDER = 96;
+/** A word that is nobody else's, to be changed by fences. */
+export const FENCE = 100;
 /** Ordinals that are about to be scored, up to BATCH_ROWS. */
 export const BATCH = 128;
 /** Keys of a list to choose from: a full list and one more. */

@@ -2,7 +2,10 @@
 // every new instance, a start function would run in each, and a mutable global would be a state that the others do not see.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readKernelBytes } from './kernel-kit.js';
+import { Instance } from '../../../workers/shard/instance.js';
+import { FENCE, GRAPH_MIN } from '../../../workers/shard/layout.js';
+import { VectorIndex } from '../../../workers/shard/vector-index.js';
+import { createMemory, readKernelBytes } from './kernel-kit.js';
 
 const SECTION_GLOBAL = 6;
 const SECTION_START = 8;
@@ -37,4 +40,16 @@ test('the kernel has no static data, no start function and no globals', () => {
 test('the kernel imports nothing but a memory', () => {
   const module = new WebAssembly.Module(readKernelBytes());
   assert.deepEqual(WebAssembly.Module.imports(module), [{ module: 'env', name: 'memory', kind: 'memory' }]);
+});
+
+test('a row is written behind a fence, and a search looks at stamps behind one', () => {
+  const instance = new Instance(new WebAssembly.Module(readKernelBytes()), createMemory());
+  instance.calls.format();
+  const index = new VectorIndex(instance, instance.calls.createIndex(2, GRAPH_MIN, false) >>> 0);
+  const fences = (): number => instance.word(instance.scratch + FENCE);
+  assert.equal(fences(), 0);
+  index.put(0, Float32Array.of(1, 2));
+  assert.equal(fences(), 1);
+  assert.equal(index.search(Float32Array.of(1, 2), 1).count, 1);
+  assert.equal(fences(), 2, 'the compilers have left it in');
 });

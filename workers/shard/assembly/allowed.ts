@@ -1,6 +1,6 @@
 // The filter of a search: a bitmap of the ordinals it may answer, one bit an ordinal, in the scratch of the thread that searches.
 // The caller wrote it there (ensureAllowed of words/query.ts). Any thread.
-import { ALLOWED_END, NONE, SCRATCH_ALLOWED } from '../layout';
+import { ALLOWED_END, NONE, ROOT_LIVE, ROOT_ROWS_END, SCRATCH_ALLOWED } from '../layout';
 import { hasRow, isLive } from './rows';
 import { areaAt } from './scratch';
 
@@ -39,8 +39,13 @@ export function countAllowed(scratch: usize, end: u32): u32 {
   return count;
 }
 
+/** Rows that there are to be found. */
+export function reachable(scratch: usize, root: usize): u32 {
+  return isFiltered(scratch) ? countLiveAllowed(scratch, root, atomic.load<u32>(root, ROOT_ROWS_END)) : atomic.load<u32>(root, ROOT_LIVE);
+}
+
 /** Live rows that the filter admits. */
-export function countLiveAllowed(scratch: usize, root: usize, rowsEnd: u32): u32 {
+function countLiveAllowed(scratch: usize, root: usize, rowsEnd: u32): u32 {
   const end = filterEnd(scratch, rowsEnd);
   let count: u32 = 0;
   for (let word: u32 = 0; word << 5 < end; word++) {

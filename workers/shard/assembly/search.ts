@@ -1,14 +1,15 @@
 // The k nearest rows of an index, exact or through the graph, with scores and stamps. Any thread, each with its own scratch.
 // What is written meanwhile is noticed by its stamp, and such hits are scored again (README.md, rule 11).
 import {
-  BREADTH_MORE_MAX, FULL, NONE, OK, PATIENCE_MIN, ROOT_GRAPH, ROOT_LIVE, ROOT_ROWS_END, ROOT_WATERMARK, SCRATCH_BEST, SCRATCH_OUTPUT, STAMP_AT,
+  BREADTH_MORE_MAX, FULL, NONE, OK, PATIENCE_MIN, ROOT_GRAPH, ROOT_ROWS_END, ROOT_WATERMARK, SCRATCH_BEST, SCRATCH_OUTPUT, STAMP_AT,
 } from '../layout';
-import { countLiveAllowed, isAllowed, isFiltered, setFilter } from './allowed';
+import { isAllowed, isFiltered, reachable, setFilter } from './allowed';
 import { batched } from './batch';
 import { bestBound, clearBest, isBestFull, offer, sortBest } from './best';
 import { floatBytes, toFloats } from './codes/floats';
 import { copyAfter, COPY_REACH, NO_COPY } from './copies';
 import { cosine } from './distance';
+import { fence } from './fence';
 import { beginGuide } from './guide';
 import { keyOf, ordinalOf, scoreOf } from './keys';
 import { ensureNear } from './near';
@@ -38,6 +39,7 @@ export function search(scratch: usize, root: usize, k: u32, ef: u32, rerank: u32
     // A walk that found too few, among removed rows or beside a writer, is followed by a scan.
     const walked = attempt == 1 && ef > 0 && walkAndScan(scratch, root, query, k, ef, rerank);
     if (!walked) scanAll(scratch, root, query, k);
+    fence(scratch);
     count = writeHits(scratch, root, k);
     if (atomic.load<u32>(STAMP_AT) != stampBefore) count = recheckHits(scratch, root, query, k, count);
     if (count >= k || count >= reachable(scratch, root)) break;
@@ -50,11 +52,6 @@ export function readRow(scratch: usize, root: usize, ordinal: u32): i32 {
   if (!ensureQuery(scratch, root) || !ensureArea(scratch, SCRATCH_OUTPUT, floatBytes(root))) return FULL;
   toFloats(root, ordinal, areaAt(scratch, SCRATCH_OUTPUT), operandIn(scratch, root));
   return OK;
-}
-
-/** Rows that there are to be found. */
-function reachable(scratch: usize, root: usize): u32 {
-  return isFiltered(scratch) ? countLiveAllowed(scratch, root, atomic.load<u32>(root, ROOT_ROWS_END)) : atomic.load<u32>(root, ROOT_LIVE);
 }
 
 /** Writes the cosines of the `count` rows whose ordinals stand at `ordinals` to the output area and answers `count`, or FULL. */
@@ -136,8 +133,9 @@ function recheckHits(scratch: usize, root: usize, query: usize, k: u32, found: u
     const ordinal = load<u32>(output + (<usize>i << 2));
     const stamp = load<u32>(output + (<usize>(k + i) << 2));
     const score = load<f32>(output + (<usize>(2 * k + i) << 2));
-    const same = cosine(root, query, ordinal) == score && atomic.load<u32>(rowWordsAt(root, ordinal)) == stamp;
-    if (same) writeHit(output, k, count++, ordinal, stamp, score);
+    const scoreNow = cosine(root, query, ordinal);
+    fence(scratch);
+    if (scoreNow == score && atomic.load<u32>(rowWordsAt(root, ordinal)) == stamp) writeHit(output, k, count++, ordinal, stamp, score);
   }
   return count;
 }

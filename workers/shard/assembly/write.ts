@@ -12,6 +12,7 @@ import { dropCodes, dropNext } from './codes/exchange';
 import { isCopy, unhang } from './copies';
 import { writeRow } from './distance';
 import { retire } from './epochs';
+import { fence } from './fence';
 import { isLinked, resetGraph } from './graph';
 import { enqueue } from './pending';
 import { unlink } from './remove';
@@ -52,6 +53,7 @@ export function dropIndex(root: usize): void {
 export function stage(scratch: usize, root: usize, ordinal: u32): i32 {
   if (!ensureRow(root, ordinal) || !ensureCodes(root, ordinal) || !ensureQuery(scratch, root) || !ensureVisited(scratch, max(ordinal + 1, load<u32>(root, ROOT_ROWS_END)))) return FULL;
   if (isLinked(root, ordinal)) unlink(scratch, root, ordinal);
+  fence(scratch);
   writeRow(areaAt(scratch, SCRATCH_INPUT), root, ordinal);
   encodeRow(scratch, root, ordinal);
   return OK;
