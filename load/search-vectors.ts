@@ -1,6 +1,6 @@
 // Searches over HTTP with the vector given, as fast as 32 connections carry them, over 50,000 vectors of 384 numbers; beside /health, as
 // the most this server and this client could do on the machine they share. By autocannon, and by plain sockets, which leave more of the
-// machine to the server; with the processor time of a request in the server, its first thread and all of them.
+// machine to the server; with the processor time of a request in the server, its first thread and all of them, and with the recall of these very searches.
 // node dist/load/search-vectors.js [--tiny] [--vectors 50000] [--seconds 10] [--url URL]
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SheafClient } from '../src/client/client.js';
@@ -16,6 +16,8 @@ const TENANT = 'load';
 const NAME = 'vectors';
 const CONNECTIONS = 32;
 const BATCH = 500;
+/** The latest of the log. */
+const RECALL_SEARCHES = 200;
 const { tiny, url: given, number } = readArguments('vectors', 'seconds');
 const count = number('vectors', tiny ? 500 : 50_000);
 const measureSeconds = number('seconds', tiny ? 1 : 10);
@@ -43,20 +45,22 @@ async function measure(client: (options: HammerOptions) => Promise<HammerResult>
 
 await withServer(given, async (url, pid) => {
   const { source, items } = vectorItems(count);
-  await createVectorCollection(new SheafClient({ url }), TENANT, NAME);
+  const client = new SheafClient({ url });
+  await createVectorCollection(client, TENANT, NAME);
   await ingestVectors(url, TENANT, NAME, items, BATCH);
   await sleep((1000 * items.length) / LINKED_PER_SECOND);
   const queries = vectorQueries();
-  const workloads: [string, CannonRequest[]][] = [
+  const workloads: [string, CannonRequest[], number?][] = [
     ['GET /health', [{ method: 'GET', path: '/health' }]],
-    ['k 10', queries.map((v) => search({ v, k: 10 }))],
-    ['k 1', queries.map((v) => search({ v, k: 1 }))],
+    ['k 10', queries.map((v) => search({ v, k: 10 })), 10],
+    ['k 1', queries.map((v) => search({ v, k: 1 })), 1],
   ];
-  const rows: string[][] = [['workload', 'client', 'requests/s', 'p50 ms', 'p99 ms', 'µs of the front', 'of all threads']];
-  for (const [name, requests] of workloads) {
-    for (const [client, fire] of [['autocannon', hammer], ['plain sockets', firePlainly]] as const) {
+  const rows: string[][] = [['workload', 'client', 'requests/s', 'recall@k', 'p50 ms', 'p99 ms', 'µs of the front', 'of all threads']];
+  for (const [name, requests, k] of workloads) {
+    for (const [sender, fire] of [['autocannon', hammer], ['plain sockets', firePlainly]] as const) {
       const { requestsPerSecond, p50Ms, p99Ms, cpuUs } = await measure(fire, url, pid, requests);
-      rows.push([name, client, whole(requestsPerSecond), p50Ms.toFixed(2), p99Ms.toFixed(2), cpuUs ? whole(cpuUs.front) : '-', cpuUs ? whole(cpuUs.all) : '-']);
+      const recall = k === undefined ? '-' : (await client.recall(TENANT, NAME, { sample: RECALL_SEARCHES, k })).recall?.toFixed(3) ?? '-';
+      rows.push([name, sender, whole(requestsPerSecond), recall, p50Ms.toFixed(2), p99Ms.toFixed(2), cpuUs ? whole(cpuUs.front) : '-', cpuUs ? whole(cpuUs.all) : '-']);
     }
   }
   printTable(`Search over HTTP by vector, ${whole(items.length)} × 384 (${source}), ${CONNECTIONS} connections, ${measureSeconds} s each`, rows);
