@@ -13,17 +13,20 @@ export interface Page {
   readonly requests: string[];
   /** Messages of its console at level error, breaches of its content policy among them. */
   readonly complaints: string[];
-  /** The value of an expression in the page. */
+  /** The value of an expression in the page, or of what it promises. Rejects with what it throws. */
   evaluate(expression: string): Promise<unknown>;
-  /** Waits until the expression is true in the page. */
-  until(expression: string): Promise<void>;
-  /** Resolves when the page has loaded again. */
+  /** Waits until the expression is true in the page; its value. */
+  until(expression: string): Promise<unknown>;
+  /** Resolves when the page has loaded anew. */
   reload(): Promise<void>;
   /** A command of the debugging protocol, to the page. */
   send(method: string, params?: object): Promise<Record<string, any>>;
   /** Called with each event of the protocol from now on. */
   hear(listener: (method: string, params: Record<string, any>) => void): void;
 }
+
+/** A minute: the machine may be busy with other things. */
+const TRIES_MAX = 1200;
 
 interface Message {
   id?: number;
@@ -58,20 +61,32 @@ export async function openPage(t: Ender, url: string, prepare?: (send: Page['sen
   for (const domain of ['Network', 'Log', 'Runtime', 'Page']) await inPage(`${domain}.enable`);
   await prepare?.(inPage);
   await inPage('Page.navigate', { url });
-  const evaluate = async (expression: string): Promise<unknown> => (await inPage('Runtime.evaluate', { expression, returnByValue: true })).result.value;
-  const until = async (expression: string): Promise<void> => {
-    for (let tries = 0; tries < 600; tries++) {
-      if (await evaluate(expression)) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    throw new Error(`never true in the page: ${expression}\n${complaints.join('\n')}`);
-  };
+  const evaluate = (expression: string): Promise<unknown> => evaluateIn(inPage, expression);
+  const until = (expression: string): Promise<unknown> => untilTrue(evaluate, expression, complaints);
   const reload = async (): Promise<void> => {
-    const loaded = new Promise<void>((resolve) => listeners.push((method) => void (method === 'Page.loadEventFired' && resolve())));
+    await evaluate('void (window.isOld = true)');
     await inPage('Page.reload');
-    await loaded;
+    await until(`window.isOld === undefined && document.readyState === 'complete'`);
   };
   return { requests, complaints, evaluate, until, reload, send: inPage, hear: (listener) => listeners.push(listener) };
+}
+
+async function evaluateIn(inPage: Send, expression: string): Promise<unknown> {
+  const { result, exceptionDetails } = await inPage('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true });
+  if (exceptionDetails) throw new Error(`${exceptionDetails.exception?.description ?? exceptionDetails.text} in the page, of ${expression.slice(0, 500)}`);
+  return result.value;
+}
+
+/** What throws is not true yet: an element is not there, or the page is being replaced. */
+async function untilTrue(evaluate: Page['evaluate'], expression: string, complaints: readonly string[]): Promise<unknown> {
+  let thrown: unknown;
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const value = await evaluate(expression).catch((error: unknown) => void (thrown = error));
+    if (value) return value;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const shown = await evaluate('document.body.innerText').catch(String);
+  throw new Error(`never true in the page: ${expression}\n${[thrown, ...complaints].join('\n')}\nThe page shows:\n${shown}`);
 }
 
 /** The protocol over a pipe: JSON messages that end in a zero byte, written to descriptor 3 and read from 4. */

@@ -11,18 +11,20 @@ import { openPage, type Ender, type Page } from './chromium.js';
 export interface ConsolePage extends Page {
   /** Waits until an element fits the selector, and has the text where one is given; then its text. */
   shows(selector: string, text?: string): Promise<string>;
-  /** Waits until it is there, and clicks it. */
+  /** Waits until it is there and takes clicks, and clicks it. */
   click(selector: string, text?: string): Promise<void>;
   /** Fills a field as typing would. */
   fill(selector: string, value: string): Promise<void>;
-  /** Chooses of a list by value. */
+  /** Chooses of a list by value, once it is in the list. */
   choose(selector: string, value: string): Promise<void>;
-  /** Presses a key: `/`, `Enter`, `Escape`. */
-  press(key: string): Promise<void>;
+  /** Presses keys, one right after the other: `/`, `Enter`, `Escape`. */
+  press(...keys: string[]): Promise<void>;
   /** Writes a PNG to a folder below the system's temporary one, and gives its path. */
   shoot(name: string): Promise<string>;
   dress(scheme: 'light' | 'dark'): Promise<void>;
   resize(width: number, height: number): Promise<void>;
+  /** Holds requests of a pattern before they are sent, or their answers before they are seen. What it gives lets the nth through, once it has come. */
+  hold(urlPattern: string, stage: 'Request' | 'Response'): Promise<(nth: number) => Promise<void>>;
   /** What axe-core has against the page, a line each. */
   violations(): Promise<string[]>;
 }
@@ -40,15 +42,15 @@ export async function openConsole(t: Ender, url: string): Promise<ConsolePage> {
   await page.send('Emulation.setDeviceMetricsOverride', { width: 1280, height: 860, deviceScaleFactor: 1, mobile: false });
   await page.until(`document.querySelector('main') !== null`);
   const shows = async (selector: string, text = ''): Promise<string> => {
-    await page.until(`${finding(selector, text)} !== undefined`);
-    return String(await page.evaluate(`${finding(selector, text)}.innerText`));
+    const shown = await page.until(`{ const found = ${finding(selector, text)}; found && { text: found.innerText } }`);
+    return (shown as { text: string }).text;
   };
   return {
     ...page,
     shows,
     async click(selector, text = '') {
-      await shows(selector, text);
-      await page.evaluate(`${finding(selector, text)}.click()`);
+      // In one step: between two it may have been replaced. What is disabled takes no click.
+      await page.until(`{ const found = ${finding(`${selector}:enabled, ${selector}:not(button)`, text)}; found?.click(); found !== undefined }`);
     },
     async fill(selector, value) {
       const field = `document.querySelector(${JSON.stringify(selector)})`;
@@ -57,14 +59,12 @@ export async function openConsole(t: Ender, url: string): Promise<ConsolePage> {
       assert.equal(await page.evaluate(`${field}.value ?? ${field}.innerText`), value);
     },
     async choose(selector, value) {
-      await shows(selector);
-      await page.evaluate(`(() => { const list = document.querySelector(${JSON.stringify(selector)}); list.value = ${JSON.stringify(value)}; list.dispatchEvent(new Event('change', { bubbles: true })); })()`);
+      const list = `document.querySelector(${JSON.stringify(selector)})`;
+      await page.until(`[...${list}.options].some(({ value }) => value === ${JSON.stringify(value)})`);
+      await page.evaluate(`{ const list = ${list}; list.value = ${JSON.stringify(value)}; list.dispatchEvent(new Event('change', { bubbles: true })); }`);
     },
-    async press(key) {
-      const { code, keyCode, text } = CODES[key] ?? { code: key.length > 1 ? key : '', keyCode: key.toUpperCase().charCodeAt(0), ...(key.length === 1 && { text: key }) };
-      const event = { key, code, windowsVirtualKeyCode: keyCode, ...(text && { text }) };
-      await page.send('Input.dispatchKeyEvent', { type: 'keyDown', ...event });
-      await page.send('Input.dispatchKeyEvent', { type: 'keyUp', ...event });
+    async press(...keys) {
+      await Promise.all(keys.flatMap((key) => ['keyDown', 'keyUp'].map((type) => page.send('Input.dispatchKeyEvent', { type, ...keyOf(key) }))));
     },
     async shoot(name) {
       const { data } = await page.send('Page.captureScreenshot', { format: 'png' });
@@ -79,8 +79,14 @@ export async function openConsole(t: Ender, url: string): Promise<ConsolePage> {
     async resize(width, height) {
       await page.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false });
     },
+    hold: (urlPattern, stage) => hold(page, urlPattern, stage),
     violations: () => violations(page),
   };
+}
+
+function keyOf(key: string): object {
+  const { code, keyCode, text } = CODES[key] ?? { code: key.length > 1 ? key : '', keyCode: key.toUpperCase().charCodeAt(0), ...(key.length === 1 && { text: key }) };
+  return { key, code, windowsVirtualKeyCode: keyCode, ...(text && { text }) };
 }
 
 /** The first element that fits and has the text, as an expression. */
@@ -88,11 +94,20 @@ function finding(selector: string, text: string): string {
   return `[...document.querySelectorAll(${JSON.stringify(selector)})].find((element) => (element.innerText ?? '').includes(${JSON.stringify(text)}))`;
 }
 
+async function hold(page: Page, urlPattern: string, requestStage: string): Promise<(nth: number) => Promise<void>> {
+  const held: string[] = [];
+  page.hear((method, { requestId }) => void (method === 'Fetch.requestPaused' && held.push(requestId as string)));
+  await page.send('Fetch.enable', { patterns: [{ urlPattern, requestStage }] });
+  return async (nth) => {
+    while (held.length <= nth) await new Promise((resolve) => setTimeout(resolve, 20));
+    await page.send('Fetch.continueRequest', { requestId: held[nth] });
+  };
+}
+
 /** Through the protocol: the policy of the page lets no script in, and need not. */
 async function violations(page: Page): Promise<string[]> {
   const source = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   await page.evaluate(`${source}; true`);
   const run = 'axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => JSON.stringify(violations.map(({ id, help, nodes }) => id + ": " + help + " at " + nodes.map(({ target, any }) => target.join(" ") + " " + (any[0]?.message ?? "")).join("; "))))';
-  const { result } = await page.send('Runtime.evaluate', { expression: run, awaitPromise: true, returnByValue: true });
-  return JSON.parse(String(result.value ?? '["axe did not run"]')) as string[];
+  return JSON.parse(String(await page.evaluate(run))) as string[];
 }

@@ -55,7 +55,7 @@ test('on a new server: the demo with one click, a suggested query, a hit among i
 test('the playground: mode, weights, filters; the address keeps them; two settings side by side', { skip }, async (t) => {
   const page = await openConsole(t, `${server.url}/ui#/default/demo/search`);
   await page.fill('[data-query]', 'star light');
-  await page.evaluate(`(() => { const mode = document.querySelector('select'); mode.value = 'hybrid'; mode.dispatchEvent(new Event('change', { bubbles: true })); })()`);
+  await page.choose('.settings select', 'hybrid');
   await page.click('button', 'Add a condition');
   await page.fill('input[aria-label=Field]', 'topic');
   await page.fill('input[aria-label=Value]', 'sky');
@@ -68,11 +68,9 @@ test('the playground: mode, weights, filters; the address keeps them; two settin
   await page.reload();
   await page.shows('.hits', 'why-stars-shine');
   await page.click('.tools a', 'Compare');
-  await page.shows('[aria-label="Side B"]');
-  await page.evaluate(`(() => { const mode = document.querySelector('[aria-label="Side B"] select'); mode.value = 'vector'; mode.dispatchEvent(new Event('change', { bubbles: true })); })()`);
+  await page.choose('[aria-label="Side B"] select', 'vector');
   await page.click('button', 'Compare');
-  await page.shows('[aria-label="Side B"] .move');
-  const [moved, told] = String(await page.evaluate(`(() => { const move = document.querySelector('[aria-label="Side B"] .move:is(.up, .down)'); return move.innerText + '|' + move.ariaLabel; })()`)).split('|') as [string, string];
+  const [moved, told] = await page.until(`{ const move = document.querySelector('[aria-label="Side B"] .move:is(.up, .down)'); [move.innerText, move.ariaLabel] }`) as [string, string];
   assert.match(moved, /^(\d+) → (\d+), (up|down) \d+$/);
   assert.match(told, /^rank \d+ in A, \d+ in B: (up|down) \d+$/);
   assert.match(await page.shows('[aria-label=Difference]'), /\d+ %/);
@@ -144,7 +142,7 @@ test('reindex jobs: one that is started here, and one from elsewhere, as they go
   assert.equal(status, 200);
   await page.until(`document.querySelectorAll('.job.succeeded').length === 2`);
   await inspect(page, 'reindex');
-  await page.evaluate(`(() => { const choice = document.querySelector('.start select'); choice.value = [...choice.options].at(-1).value; choice.dispatchEvent(new Event('change', { bubbles: true })); })()`);
+  await page.choose('.start select', 'builtin');
   await page.click('button[type=submit]', 'Start');
   assert.match(await page.shows('.note.bad'), /Choose another embedder than the present one, or “the same”[^]*reindex_invalid/);
   assertClean(page, /status of 40\d/);
@@ -180,7 +178,7 @@ test('live figures follow the load', { skip }, async (t) => {
 test('the keyboard: to the query, between views, through hits, help, a new collection, settings', { skip }, async (t) => {
   const page = await openConsole(t, `${server.url}/ui#/default/demo/documents`);
   await page.shows('.rows a');
-  for (const key of ['g', 's']) await page.press(key);
+  await page.press('g', 's');
   await page.shows('.suggestions button');
   await page.evaluate('document.activeElement.blur()');
   await page.press('/');
@@ -189,8 +187,7 @@ test('the keyboard: to the query, between views, through hits, help, a new colle
   await page.press('Enter');
   await page.shows('.hit');
   await page.evaluate('document.activeElement.blur()');
-  await page.press('j');
-  await page.press('j');
+  await page.press('j', 'j');
   await page.until(`document.activeElement === document.querySelectorAll('.hit a')[1]`);
   await page.press('?');
   await page.shows('dialog[open]', 'Keys of the keyboard');
@@ -203,7 +200,7 @@ test('the keyboard: to the query, between views, through hits, help, a new colle
   await page.fill('dialog input', 'made-here');
   await page.press('Enter');
   await page.shows('h1', 'made-here');
-  for (const key of ['g', 't']) await page.press(key);
+  await page.press('g', 't');
   await page.shows('.figures', 'embedder');
   await inspect(page, 'settings');
   assertClean(page);

@@ -7,7 +7,6 @@ import { openConsole } from '../kit/console-page.js';
 import { BASE, found, held, ingest, startReindexServer, textOf } from '../kit/reindex.js';
 
 const skip = CHROMIUM === undefined && 'the package chromium is not installed';
-const CHOOSE_OTHER = `(() => { const choice = document.querySelector('.start select'); choice.value = 'far'; choice.dispatchEvent(new Event('change', { bubbles: true })); })()`;
 
 test('a job is followed, paused, resumed and rolled back', { skip }, async (t) => {
   const { server, gate } = await startReindexServer(t);
@@ -15,15 +14,15 @@ test('a job is followed, paused, resumed and rolled back', { skip }, async (t) =
   const page = await openConsole(t, `${server.url}/ui#/acme/docs/reindex`);
   page.hear((method) => method === 'Page.javascriptDialogOpening' && void page.send('Page.handleJavaScriptDialog', { accept: true }));
   await page.shows('.live');
-  await page.shows('.start option:nth-child(3)');
   gate.close();
-  await page.evaluate(CHOOSE_OTHER);
+  await page.choose('.start select', 'far');
   await page.click('button[type=submit]', 'Start');
   await held(gate);
   await page.shows('.job.running', 'to openai:m');
   await page.shoot('job-running');
   assert.deepEqual(await page.violations(), []);
   await page.click('.job button', 'Pause');
+  await page.shows('.job:is(.pausing, .paused)');
   gate.open();
   await page.shows('.job.paused', 'of 40 chunks');
   await page.click('.job button', 'Resume');
@@ -39,11 +38,9 @@ test('a gate that is not passed is told with its figures', { skip }, async (t) =
   await ingest(server, 40);
   for (let i = 0; i < 10; i++) await found(server, textOf(i));
   const page = await openConsole(t, `${server.url}/ui#/acme/docs/reindex`);
-  await page.shows('.start option:nth-child(3)');
-  await page.evaluate(CHOOSE_OTHER);
+  await page.choose('.start select', 'far');
   await page.click('.start .tick');
   await page.shows('.start .field', 'Least overlap');
-  await page.evaluate(`document.querySelector('.start input[max="1"]').focus()`);
   await page.fill('.start input[max="1"]', '1');
   await page.click('button[type=submit]', 'Start');
   await page.shows('.job.failed');

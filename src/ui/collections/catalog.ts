@@ -17,13 +17,15 @@ export const dimOfOwn = (collection: string | undefined): number | undefined => 
 /** What stands in an empty field for a query. */
 export const queryHint = (): string => (dimOfOwn(place.value.collection) === undefined ? 'What do you look for?' : 'A vector, such as [0.1, 0.2]');
 
-/** Loads them, again where they are there; an answer about another tenant than the last asked about is dropped. */
+let lastAsked = 0;
+let lastTaken = 0;
+
+/** Loads them, again where they are there; an answer about another tenant than the last asked about is dropped, and one that a later one has overtaken. */
 export async function loadCatalog(tenant: string): Promise<void> {
+  const asked = ++lastAsked;
   if (catalog.value.tenant !== tenant) catalog.value = { tenant };
-  try {
-    const { collections } = await listCollections(tenant);
-    if (catalog.value.tenant === tenant) catalog.value = { tenant, collections };
-  } catch (error) {
-    if (catalog.value.tenant === tenant) catalog.value = { tenant, error };
-  }
+  const found = await listCollections(tenant).then(({ collections }) => ({ collections }), (error: unknown) => ({ error }));
+  if (catalog.value.tenant !== tenant || asked < lastTaken) return;
+  lastTaken = asked;
+  catalog.value = { tenant, ...found };
 }

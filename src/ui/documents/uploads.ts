@@ -7,7 +7,7 @@ import type { Ingested } from '../../contract/api/documents.js';
 import { keptOf } from '../plain/kept.js';
 import { pathOf, type At } from '../server/api.js';
 import { addressOf, keyHeaders } from '../server/call.js';
-import { askForKey } from '../state/session.js';
+import { apiKey, askForKey } from '../state/session.js';
 import type { Dropped } from './dropped-files.js';
 
 export interface Upload extends Dropped {
@@ -55,9 +55,10 @@ function next(): void {
 
 /** The number of its chunks. */
 async function send({ id, at, file, path }: Upload): Promise<number> {
+  const key = apiKey.value;
   const request = new XMLHttpRequest();
   request.open('POST', addressOf(pathOf(at, 'documents')));
-  for (const [name, value] of Object.entries(keyHeaders())) request.setRequestHeader(name, value);
+  for (const [name, value] of Object.entries(keyHeaders(key))) request.setRequestHeader(name, value);
   request.upload.onprogress = ({ loaded, total }) => change(id, { sent: loaded / total });
   request.upload.onload = () => change(id, { state: 'indexing', sent: 1 });
   await new Promise<unknown>((resolve, reject) => {
@@ -67,7 +68,7 @@ async function send({ id, at, file, path }: Upload): Promise<number> {
   });
   const { status, statusText, responseText } = request;
   if (status === 201) return (JSON.parse(responseText) as Ingested).chunks;
-  if (status === 401) askForKey();
+  if (status === 401) askForKey(key);
   throw errorOf({ status, statusText, headers: { get: (name) => request.getResponseHeader(name) } }, responseText);
 }
 

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { ReindexJob } from '../../contract/api/reindex.js';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { useAction, useLoaded } from '../parts/loaded.js';
+import { withAnswers, withEvent } from '../plain/jobs.js';
 import { listJobs, rollBack, type At } from '../server/api.js';
 import { useHappening } from '../state/follow.js';
 import { JobCard } from './job-card.tsx';
@@ -12,9 +13,9 @@ import { StartForm } from './start-form.tsx';
 export function ReindexView(at: At) {
   const { value, error, reload } = useLoaded(`${at.tenant}/${at.collection}`, (signal) => listJobs(at, signal));
   const [jobs, setJobs] = useState<readonly ReindexJob[]>([]);
-  const take = (job: ReindexJob) => setJobs((before) => [job, ...before.filter(({ job_id: id }) => id !== job.job_id)].sort((a, b) => (a.created_at < b.created_at ? 1 : -1)));
-  useEffect(() => setJobs(value?.jobs ?? []), [value]);
-  useHappening(({ type, data }) => (type === 'job' ? take(data as unknown as ReindexJob) : type === 'reset' && reload()));
+  const take = (job: ReindexJob) => setJobs((before) => withAnswers(before, [job]));
+  useEffect(() => setJobs((before) => (value ? withAnswers(before, value.jobs) : [])), [value]);
+  useHappening(({ type, data }) => (type === 'job' ? setJobs((before) => withEvent(before, data as unknown as ReindexJob)) : type === 'reset' && reload()));
   return (
     <>
       <StartForm at={at} onStarted={take} />

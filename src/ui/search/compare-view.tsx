@@ -1,8 +1,8 @@
 // One query searched in two ways, side by side: what both find, what has moved, and what it costs.
 // A view; both ways stand in the address, with `a.` and `b.` before their names.
-import { useEffect, useState } from 'preact/hooks';
 import type { SearchAnswer } from '../../contract/api/search.js';
 import { queryHint } from '../collections/catalog.js';
+import { useDraft } from '../parts/draft.js';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { useLoaded } from '../parts/loaded.js';
 import { rankDiff, type Against } from '../plain/rank-diff.js';
@@ -20,9 +20,8 @@ type Sides = readonly [Settings, Settings];
 export function CompareView(at: At) {
   const { q = '' } = place.value.params;
   const asked = sidesOf(place.value.params);
-  const [form, setForm] = useState({ q, sides: asked });
   const key = JSON.stringify([q, asked]);
-  useEffect(() => setForm({ q, sides: asked }), [key]);
+  const [form, setForm] = useDraft(key, { q, sides: asked });
   const { value, error } = useLoaded(`${at.tenant}/${at.collection}/${key}`, async (signal) => (q.trim() ? bothOf(at, q, asked, signal) : undefined));
   const [a, b] = form.sides;
   return (

@@ -1,8 +1,8 @@
 // The playground: a query, how to search, the hits, and where the time went. What is searched stands in the address.
 // A view.
-import { useEffect, useState } from 'preact/hooks';
 import type { SearchAnswer } from '../../contract/api/search.js';
 import { queryHint } from '../collections/catalog.js';
+import { useDraft } from '../parts/draft.js';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { useLoaded } from '../parts/loaded.js';
 import { counted, ms } from '../parts/words.js';
@@ -20,9 +20,8 @@ const isWide = matchMedia('(min-width: 60rem)').matches;
 
 export function SearchView(at: At) {
   const asked = settingsOf(place.value.params);
-  const [form, setForm] = useState(asked);
   const key = JSON.stringify(asked);
-  useEffect(() => setForm(asked), [key]);
+  const [form, setForm] = useDraft(key, asked);
   const run = (settings: Settings) => go({ view: 'search', params: paramsOf(settings) });
   const { value, error, isLoading, reload } = useLoaded(`${at.tenant}/${at.collection}/${key}`, async (signal) => (asked.q.trim() ? search(at, bodyOf(asked), signal) : undefined));
   const submit = (event: Event) => {

@@ -19,7 +19,7 @@ export type Told<T> = T & CommonFields & { readonly round_ms: number };
 
 export const addressOf = (path: readonly string[], query?: Query): string => new URL(`.${encodePath(path)}${encodeQuery(query)}`, document.baseURI).href;
 
-export const keyHeaders = (): Record<string, string> => (apiKey.value ? { authorization: `Bearer ${apiKey.value}` } : {});
+export const keyHeaders = (key: string): Record<string, string> => (key ? { authorization: `Bearer ${key}` } : {});
 
 /** Rejects with SheafError, SheafUnreachable, or an AbortError. */
 export async function call<T>(path: readonly string[], { query, ...exchange }: Exchange = {}): Promise<Told<T>> {
@@ -35,9 +35,10 @@ export async function callText(path: readonly string[], signal?: AbortSignal): P
 
 /** A successful answer whose body is still to come. */
 export async function open(path: readonly string[], { method = 'GET', query, body, signal }: Exchange, headers: Record<string, string> = {}): Promise<Response> {
+  const key = apiKey.value;
   const init: RequestInit = {
     method,
-    headers: { ...keyHeaders(), ...headers, ...(body && { 'content-type': 'application/json' }) },
+    headers: { ...keyHeaders(key), ...headers, ...(body && { 'content-type': 'application/json' }) },
     ...(body && { body: JSON.stringify(body) }),
     ...(signal && { signal }),
   };
@@ -46,6 +47,6 @@ export async function open(path: readonly string[], { method = 'GET', query, bod
     throw new SheafUnreachable(location.origin, error instanceof Error ? error.message : String(error));
   });
   if (response.ok) return response;
-  if (response.status === 401) askForKey();
+  if (response.status === 401) askForKey(key);
   throw errorOf(response, await response.text());
 }

@@ -19,6 +19,8 @@ const RETRY_MS = 3000;
 export const isLive = signal(false);
 const listeners = new Set<(happening: Happening) => void>();
 
+const tell = (happening: Happening): void => listeners.forEach((hear) => hear(happening));
+
 /** Calls `hear` with what happens to the open collection while the component is shown. */
 export function useHappening(hear: (happening: Happening) => void): void {
   useEffect(() => {
@@ -34,6 +36,8 @@ export async function follow(at: At, signal: AbortSignal): Promise<void> {
     try {
       const response = await open(pathOf(at, 'events'), { signal }, lastId ? { 'last-event-id': lastId } : {});
       isLive.value = true;
+      // Before the first event there is nothing to go on from: what happened until now may have been missed.
+      if (lastId === '') tell({ type: 'reset', data: {} });
       lastId = await readAll(response, lastId);
     } catch (error) {
       if (signal.aborted || (error instanceof SheafError && error.status < 500 && error.status !== 429)) break;
@@ -52,7 +56,7 @@ async function readAll(response: Response, since: string): Promise<string> {
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       for (const { id, type, data } of lines.take(piece.value)) {
         lastId = id || lastId;
-        for (const hear of listeners) hear({ type, data: JSON.parse(data) as Record<string, unknown> });
+        tell({ type, data: JSON.parse(data) as Record<string, unknown> });
       }
     }
   } catch {

@@ -15,9 +15,10 @@ export const asksForKey = signal(false);
 /** The key that the server did not take, '' for none; undefined where the user has opened the dialog. */
 export const refusedKey = signal<string | undefined>(undefined);
 
-/** Called when an answer is a 401. */
-export function askForKey(): void {
-  if (!asksForKey.value) refusedKey.value = apiKey.value;
+/** Called when an answer is a 401. Of a key that has been changed since it says nothing. */
+export function askForKey(sent: string): void {
+  if (sent !== apiKey.value) return;
+  if (!asksForKey.value) refusedKey.value = sent;
   asksForKey.value = true;
 }
 

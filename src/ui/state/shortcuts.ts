@@ -28,8 +28,9 @@ export function listenToKeys(): void {
   let gPressedAtMs = -Infinity;
   addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || document.querySelector('dialog[open]')) return;
-    const isSecond = performance.now() - gPressedAtMs < SECOND_KEY_MS;
-    gPressedAtMs = event.key === 'g' && !isSecond ? performance.now() : -Infinity;
+    // By when they were pressed: a busy page handles them later.
+    const isSecond = event.timeStamp - gPressedAtMs < SECOND_KEY_MS;
+    gPressedAtMs = event.key === 'g' && !isSecond ? event.timeStamp : -Infinity;
     if (isSecond ? goTo(event.key) : act(event.key)) event.preventDefault();
   });
 }
