@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SheafClient } from '../../src/client/client.js';
+import { samplerArguments, type Profiling } from './profile/sampler.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const READY_WITHIN_MS = 60_000;
@@ -38,16 +39,16 @@ export interface ServerProcess extends Omit<LoadServer, 'readyMs'> {
 }
 
 /** `settings`: environment variables beside those that every load program needs. */
-export async function startServer(dataDir: string, settings: Settings = {}): Promise<LoadServer> {
-  const server = await spawnServer(dataDir, settings);
+export async function startServer(dataDir: string, settings: Settings = {}, profiling?: Profiling): Promise<LoadServer> {
+  const server = await spawnServer(dataDir, settings, profiling);
   return { ...server, readyMs: await server.ready() };
 }
 
-export async function spawnServer(dataDir: string, settings: Settings = {}): Promise<ServerProcess> {
+export async function spawnServer(dataDir: string, settings: Settings = {}, profiling?: Profiling): Promise<ServerProcess> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const startedAtMs = performance.now();
-  const child = spawnMain(dataDir, port, settings);
+  const child = spawnMain(dataDir, port, settings, profiling);
   const written = keepTail(child);
   return {
     url,
@@ -63,8 +64,8 @@ export async function spawnServer(dataDir: string, settings: Settings = {}): Pro
   };
 }
 
-function spawnMain(dataDir: string, port: number, settings: Settings): ChildProcess {
-  const child = spawn(process.execPath, [MAIN, 'serve'], {
+function spawnMain(dataDir: string, port: number, settings: Settings, profiling?: Profiling): ChildProcess {
+  const child = spawn(process.execPath, [...samplerArguments(profiling), MAIN, 'serve'], {
     cwd: dataDir,
     env: { SHEAF_SERVER__PORT: String(port), SHEAF_DATA_DIR: join(dataDir, 'data'), SHEAF_LOG__LEVEL: 'warn', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],

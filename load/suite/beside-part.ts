@@ -34,7 +34,8 @@ export async function besidePart(target: Target, beside: readonly Beside[], alon
   return partOf(alone.loaded, neighbours);
 }
 
-async function besideOne(target: Target, one: Beside, filled: readonly Filled[], seconds: number, loop: () => Promise<Loaded>): Promise<Neighbour> {
+/** The loop beside it. */
+export async function besideOne(target: Target, one: Beside, filled: readonly Filled[], seconds: number, loop: () => Promise<Loaded>): Promise<Neighbour> {
   const stop = one.kind === 'traffic' ? hammering(target, one, filled, seconds) : working(target, one, filled);
   await new Promise((resolve) => setTimeout(resolve, LEAD_MS));
   try {

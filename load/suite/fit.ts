@@ -1,6 +1,5 @@
 // A workload as a run wants it: with its numbers from the command line, or so small that all of them take seconds.
 // Pure; called by run-suite.ts.
-import type { Pace } from './run-workload.js';
 import type { Beside, Workload } from './workload.js';
 
 export interface Wishes {
@@ -13,9 +12,18 @@ export interface Wishes {
   connections?: number;
 }
 
+export interface Pace {
+  /** How often it is asked whether the server rests, and how long that may take. */
+  restCheckMs: number;
+  restWithinMs: number;
+  /** Of the loads that are made again to see what limits them: how many, and how long each. */
+  sampledLoadsMax: number;
+  sampledSeconds: number;
+}
+
 const TINY = { documents: 200, seconds: 1, connections: 4, rate: 20, queries: 10 };
 
-export const paceOf = ({ tiny }: Wishes): Pace => (tiny ? { restCheckMs: 50, restWithinMs: 2000 } : { restCheckMs: 1000, restWithinMs: 120_000 });
+export const paceOf = ({ tiny }: Wishes): Pace => (tiny ? { restCheckMs: 50, restWithinMs: 2000, sampledLoadsMax: 1, sampledSeconds: 1 } : { restCheckMs: 1000, restWithinMs: 120_000, sampledLoadsMax: Infinity, sampledSeconds: 5 });
 
 export function fitted(workload: Workload, wishes: Wishes): Workload {
   const { seconds, rate, connections } = wishes;

@@ -4,6 +4,8 @@ import { besidePart } from './beside-part.js';
 import { dropAll, fillOne, type Filled } from './fill.js';
 import { fillPart } from './fill-part.js';
 import { firstPart } from './first-part.js';
+import type { Pace } from './fit.js';
+import { againOf, limitsPart } from './limits/limits-part.js';
 import { loadPart, runLoads, type Say } from './load-part.js';
 import { joined, NOTHING, told, type Part } from './parts.js';
 import { recallPart } from './recall-part.js';
@@ -12,12 +14,6 @@ import { restartPart } from './restart-part.js';
 import type { Target } from './target.js';
 import { trafficOf } from './traffic.js';
 import type { Workload } from './workload.js';
-
-export interface Pace {
-  /** How often it is asked whether the server rests, and how long that may take. */
-  restCheckMs: number;
-  restWithinMs: number;
-}
 
 /** Answers undefined where it cannot be run against this server, and says why. */
 export async function runWorkload(workload: Workload, target: Target, pace: Pace, say: Say): Promise<WorkloadReport | undefined> {
@@ -29,7 +25,7 @@ export async function runWorkload(workload: Workload, target: Target, pace: Pace
     return await fillAndMeasure(workload, target, pace, say);
   } finally {
     // A server that is not the suite's own is left as it was, whatever has failed.
-    await dropAll(target, workload);
+    await dropAll(target, { ...workload, fill: [...workload.fill, ...againOf(workload)] });
   }
 }
 
@@ -41,12 +37,12 @@ async function fillAndMeasure(workload: Workload, target: Target, pace: Pace, sa
   }
   say('waiting until the server rests');
   await target.rest(pace.restCheckMs, pace.restWithinMs);
-  const parts = [...(await measured(workload, target, filled, say)), fillPart(filled)];
+  const parts = [...(await measured(workload, target, filled, pace, say)), fillPart(filled)];
   const { name, title, about } = workload;
   return { name, title, about, ...joined(parts) };
 }
 
-async function measured(workload: Workload, target: Target, filled: readonly Filled[], say: Say): Promise<Part[]> {
+async function measured(workload: Workload, target: Target, filled: readonly Filled[], pace: Pace, say: Say): Promise<Part[]> {
   const { traffic = [], open_loop: open, beside = [], recall, restart } = workload;
   const asked = traffic.length > 0 ? trafficOf(traffic, filled, target.headers) : [];
   const first = await firstPart(target, asked);
@@ -56,5 +52,5 @@ async function measured(workload: Workload, target: Target, filled: readonly Fil
   if (recall) say(`${recall.queries} searches again, exactly`);
   if (recall) parts.push(await recallPart(target, filled, recall));
   if (restart) parts.push(await restartPart(target, asked, say));
-  return parts;
+  return [await limitsPart(target, workload, { asked, filled, rate: alone?.rate }, pace, say), ...parts];
 }

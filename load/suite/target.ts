@@ -1,7 +1,10 @@
 // The server that a workload runs against: one that is there already, or one of the suite's own, which can be restarted. Made by
 // run-suite.ts, used by the parts of a workload.
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { SheafClient } from '../../src/client/client.js';
 import { untilResting } from '../kit/filling.js';
+import { endProfile, profiled, type ThreadUse } from '../kit/profile/profiled.js';
 import { startServer, type LoadServer, type Settings } from '../kit/server.js';
 
 /** All collections of the suite are those of tenants whose names begin so. */
@@ -22,6 +25,14 @@ export interface TargetOptions {
   settings?: Settings;
 }
 
+const profilesIn = (folder: string): string => join(folder, 'profiles');
+
+function started({ folder, settings }: TargetOptions, fromStart = false): Promise<LoadServer> {
+  rmSync(profilesIn(folder), { recursive: true, force: true });
+  mkdirSync(profilesIn(folder), { recursive: true });
+  return startServer(folder, settings, { folder: profilesIn(folder), fromStart });
+}
+
 export class Target {
   readonly headers: Readonly<Record<string, string>>;
   private clientOfNow: SheafClient | undefined;
@@ -31,7 +42,7 @@ export class Target {
   }
 
   static async open(options: TargetOptions): Promise<Target> {
-    return new Target(options, options.url === undefined ? await startServer(options.folder, options.settings) : undefined);
+    return new Target(options, options.url === undefined ? await started(options) : undefined);
   }
 
   /** Another one after each restart. */
@@ -47,13 +58,13 @@ export class Target {
     return this.server !== undefined;
   }
 
-  /** Seconds that it took to end, and from the start of the new process until it was ready. Requires: isOwn. */
-  async restart(signal: 'SIGTERM' | 'SIGKILL'): Promise<{ stopSeconds: number; readySeconds: number }> {
+  /** `isSampled`: from the start of the new process on. Seconds that it took to end, and from the start of the new process until it was ready. Requires: isOwn. */
+  async restart(signal: 'SIGTERM' | 'SIGKILL', isSampled = false): Promise<{ stopSeconds: number; readySeconds: number }> {
     const server = this.server as LoadServer;
     const startedAtMs = performance.now();
     await (signal === 'SIGTERM' ? server.stop() : server.kill());
     const stopSeconds = (performance.now() - startedAtMs) / 1000;
-    this.server = await startServer(this.options.folder, this.options.settings);
+    this.server = await started(this.options, isSampled);
     this.clientOfNow = undefined;
     return { stopSeconds, readySeconds: this.server.readyMs / 1000 };
   }
@@ -66,6 +77,16 @@ export class Target {
   /** Until it has linked and merged what was written; not at all where it does not tell. */
   async rest(checkMs: number, withinMs: number): Promise<void> {
     if (await this.showsMetrics()) await untilResting(this.url, checkMs, { headers: this.headers, withinMs });
+  }
+
+  /** What its threads are at meanwhile. Requires: isOwn. */
+  profiled<T>(work: () => Promise<T>): Promise<{ result: T; threads: ThreadUse[] }> {
+    return profiled((this.server as LoadServer).pid, profilesIn(this.options.folder), work);
+  }
+
+  /** The same since a restart that was to be sampled. */
+  sinceStart(): Promise<ThreadUse[]> {
+    return endProfile((this.server as LoadServer).pid, profilesIn(this.options.folder));
   }
 
   async close(): Promise<void> {

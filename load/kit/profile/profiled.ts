@@ -1,0 +1,55 @@
+// Has the threads of a server that was started with a folder for profiles (../server.ts) sampled while something is done, and tells of each of
+// its threads, sampled or not, how much processor time it had meanwhile. Used by the load suite.
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { threadsCpuMs } from '../process-cpu.js';
+import type { ThreadProfile } from './self-times.js';
+
+export interface ThreadUse {
+  /** `front`, the folder of the worker's program, or what Node has threads for beside those. */
+  role: string;
+  cpuMs: number;
+  /** Shares of the samples in which the thread was at work, most first; none of a thread that runs no JavaScript. */
+  within: readonly (readonly [string, number])[];
+}
+
+/** The threads that Node makes first: those that compile and collect for V8 (`--v8-pool-size`), and its clock. */
+const V8_THREADS = 5;
+const STEP_MS = 50;
+/** A thread that answers no signal in this time is left out. */
+const ANSWER_STEPS_MAX = 200;
+
+export async function profiled<T>(pid: number, folder: string, work: () => Promise<T>): Promise<{ result: T; threads: ThreadUse[] }> {
+  for (const name of readdirSync(folder)) rmSync(join(folder, name));
+  process.kill(pid, 'SIGUSR2');
+  await until(() => count(folder, '.begun') > 0);
+  // The other threads begin in the same moment, unless they are busy.
+  await sleep(STEP_MS);
+  const before = threadsCpuMs(pid);
+  const result = await work();
+  return { result, threads: await endProfile(pid, folder, before) };
+}
+
+/** Of a server that was sampled from its start. */
+export async function endProfile(pid: number, folder: string, before: ReadonlyMap<number, number> = new Map()): Promise<ThreadUse[]> {
+  const after = threadsCpuMs(pid);
+  process.kill(pid, 'SIGUSR2');
+  await until(() => count(folder, '.json') >= count(folder, '.begun'));
+  const profiles = readdirSync(folder).filter((name) => name.endsWith('.json')).map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as ThreadProfile);
+  const known = new Map(profiles.map((profile) => [profile.tid, profile]));
+  const others = [...after.keys()].filter((tid) => !known.has(tid) && tid !== pid).sort((a, b) => a - b);
+  return [...after].map(([tid, cpuMs]) => ({ ...useOf(known.get(tid), others.indexOf(tid)), cpuMs: Math.max(0, cpuMs - (before.get(tid) ?? 0)) }));
+}
+
+function useOf(profile: ThreadProfile | undefined, place: number): Omit<ThreadUse, 'cpuMs'> {
+  if (!profile) return { role: place < 0 ? 'front' : place < V8_THREADS ? 'V8: compiling, collecting' : 'libuv and libraries', within: [] };
+  const atWork = Math.max(1, profile.samples - profile.idle);
+  return { role: profile.role, within: profile.within.map(([label, samples]) => [label, samples / atWork]) };
+}
+
+const count = (folder: string, end: string): number => readdirSync(folder).filter((name) => name.endsWith(end)).length;
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let steps = 0; steps < ANSWER_STEPS_MAX && !holds(); steps++) await sleep(STEP_MS);
+}

@@ -1,0 +1,55 @@
+// Samples what a thread of a measured server is in, by V8's own profiler. Each thread imports it before anything else (`node --import`,
+// see ../server.ts); SIGUSR2 to the process begins it in all of them, and the next ends it: each leaves a file in the folder that the
+// address of this module names. Until then it costs nothing.
+import { readlinkSync, renameSync, writeFileSync } from 'node:fs';
+import { Session } from 'node:inspector/promises';
+import { basename, join } from 'node:path';
+import { BroadcastChannel, isMainThread } from 'node:worker_threads';
+import { selfTimes, type ThreadProfile } from './self-times.js';
+
+/** Microseconds; a sample takes some tens. */
+const INTERVAL_US = 2000;
+
+const { searchParams } = new URL(import.meta.url);
+const folder = searchParams.get('folder') as string;
+/** As Linux knows it. */
+const tid = basename(readlinkSync('/proc/thread-self'));
+const channel = new BroadcastChannel('sheaf-load-profile');
+let session: Session | undefined;
+
+async function begin(): Promise<void> {
+  session = new Session();
+  session.connect();
+  await session.post('Profiler.enable');
+  await session.post('Profiler.setSamplingInterval', { interval: INTERVAL_US });
+  await session.post('Profiler.start');
+  writeFileSync(join(folder, `${tid}.begun`), '');
+}
+
+async function end(ended: Session): Promise<void> {
+  const { profile } = await ended.post('Profiler.stop');
+  const scripts: string[] = [];
+  ended.on('Debugger.scriptParsed', ({ params }) => scripts.push(params.url));
+  await ended.post('Debugger.enable');
+  ended.disconnect();
+  const told: ThreadProfile = { tid: Number(tid), role: roleOf(scripts), ...selfTimes(profile) };
+  writeFileSync(join(folder, `${tid}.part`), JSON.stringify(told));
+  renameSync(join(folder, `${tid}.part`), join(folder, `${tid}.json`));
+}
+
+/** Workers go by the folder of the program that they run. */
+function roleOf(scripts: readonly string[]): string {
+  if (isMainThread) return 'front';
+  return scripts.flatMap((url) => /\/dist\/workers\/(\w+)\//.exec(url)?.[1] ?? [])[0] ?? 'another thread';
+}
+
+function turn(): void {
+  const ended = session;
+  session = undefined;
+  void (ended ? end(ended) : begin());
+}
+
+channel.onmessage = turn;
+channel.unref();
+if (isMainThread) process.on('SIGUSR2', () => (channel.postMessage(''), turn()));
+if (searchParams.has('from_start')) await begin();
