@@ -1,18 +1,17 @@
 // `sheaf archive` and `sheaf restore`: an archive of a collection, or of everything, into a file, and back. A file appears under its name only
 // when it is whole. Called by archive-commands.ts.
 import { createWriteStream, openAsBlob } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { SheafClient } from '../client/client.js';
 import { SheafUnreachable } from '../client/errors.js';
 import type { ArchiveCounts } from '../contract/archived.js';
 import { startBytes } from './byte-progress.js';
-import { LocalFailure, UsageError } from './explain-error.js';
-import { reasonOf } from './find-files.js';
+import { UsageError } from './explain-error.js';
 import { INTERRUPTED, withInterrupt } from './interrupt.js';
 import { count, duration, line, type Output } from './output.js';
 import { wantedFile } from './wanted-file.js';
+import { writtenWhole } from './written-file.js';
 
 /** Without a collection: everything. */
 export interface ArchiveTarget {
@@ -29,19 +28,16 @@ export interface RestoreFlags {
 export async function archive({ client, collection }: ArchiveTarget, file: string, output: Output): Promise<number> {
   const startedAtMs = performance.now();
   return withInterrupt(async (signal) => {
-    const part = `${file}.part`;
     try {
       const { bytes, leftOut } = collection ? await client.archives.dumpCollection(collection.tenant, collection.name, { signal }) : await client.archives.dump({ signal });
-      const written = await save(bytes, part, output, signal);
-      await rename(part, file);
+      const written = await writtenWhole(file, (draft) => save(bytes, draft, output, signal));
       const seconds = (performance.now() - startedAtMs) / 1000;
       line(output.stdout, `${file}: ${megabytes(written)} in ${duration(seconds)}.`);
       for (const name of leftOut) line(output.stderr, `Left out, for its records are damaged: ${name}`);
       return leftOut.length > 0 ? 1 : 0;
     } catch (error) {
-      await rm(part, { force: true });
       if (signal.aborted) return INTERRUPTED;
-      throw explained(error, file);
+      throw explained(error);
     }
   });
 }
@@ -55,7 +51,7 @@ async function save(bytes: ReadableStream<Uint8Array>, path: string, { stderr }:
         yield piece;
       }
     };
-    await pipeline(Readable.fromWeb(bytes as never), counted, createWriteStream(path, { mode: 0o600, flush: true }), { signal });
+    await pipeline(Readable.fromWeb(bytes as never), counted, createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true }), { signal });
     return progress.bytes;
   } finally {
     progress.stop();
@@ -90,13 +86,6 @@ function told({ collections, documents, chunks, queries }: ArchiveCounts & { col
   return [...(collections === undefined ? [] : [count(collections, 'collection')]), ...parts].join(', ');
 }
 
-/** What a disk does not take, wherever the file stands. */
-const DISK_FAULTS: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT', 'EIO']);
-
-/** Either side may end it: the server's connection, or the disk here. */
-function explained(error: unknown, file: string): unknown {
-  if (error instanceof SheafUnreachable) return Object.assign(error, { message: `${error.message} (the archive broke off and was not kept)` });
-  const { syscall, code } = error as NodeJS.ErrnoException;
-  const Reason = DISK_FAULTS.has(code) ? LocalFailure : UsageError;
-  return syscall ? new Reason(`${file} cannot be written: ${reasonOf(error as NodeJS.ErrnoException)}.`) : error;
+function explained(error: unknown): unknown {
+  return error instanceof SheafUnreachable ? Object.assign(error, { message: `${error.message} (the archive broke off and was not kept)` }) : error;
 }

@@ -1,12 +1,13 @@
 // `sheaf init`: a configuration file to start from, read back before it takes its place.
 // Called by machine-commands.ts.
 import { existsSync } from 'node:fs';
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { configExample } from '../config-example.js';
 import { ConfigError } from '../config-tenant-keys.js';
 import { readConfig } from '../config.js';
 import { UsageError } from './explain-error.js';
 import { line, type Output } from './output.js';
+import { writtenWhole } from './written-file.js';
 
 export interface InitOptions {
   /** `key=value`. */
@@ -14,18 +15,14 @@ export interface InitOptions {
   replace: boolean;
 }
 
-/** Throws UsageError for a file that is there, and for settings that do not go. */
+/** Throws UsageError for a file that is there, and for settings that do not go; and what writtenWhole throws. */
 export async function init(file: string, { settings, replace }: InitOptions, { stdout }: Output): Promise<void> {
   if (existsSync(file) && !replace) throw new UsageError(`${file} is there already: name another file, or say --force.`);
-  const draft = `${file}.new`;
-  try {
-    await writeFile(draft, configExample(settings), { mode: 0o600 });
+  await writtenWhole(file, async (draft) => {
+    await writeFile(draft, configExample(settings), { mode: 0o600, flag: 'wx', flush: true });
     readConfig({ SHEAF_CONFIG: draft });
-    await rename(draft, file);
-  } catch (error) {
-    await rm(draft, { force: true });
-    if (error instanceof ConfigError) throw new UsageError(`${error.message}.`);
-    throw (error as NodeJS.ErrnoException).syscall ? new UsageError(`${file} cannot be written: ${(error as NodeJS.ErrnoException).code}.`) : error;
-  }
+  }).catch((error: unknown) => {
+    throw error instanceof ConfigError ? new UsageError(`${error.message}.`) : error;
+  });
   line(stdout, `${file} is written: every key with its default and what it means. Next: sheaf serve${file === 'sheaf.yaml' ? '' : ` --config ${file}`}`);
 }

@@ -1,6 +1,6 @@
 // `sheaf archive`, `sheaf restore` and `sheaf import` against a real server: files, exit codes, what they say.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import JSZip from 'jszip';
@@ -15,6 +15,7 @@ const PAVEDB_TEXTS = 'test/data/pavedb-0.9.7-texts.zip';
 const PAVEDB_VECTORS = 'test/data/pavedb-0.9.7-vectors.zip';
 const folder = tempDirectory();
 
+const partsIn = (where: string): string[] => readdirSync(where).filter((name) => name.endsWith('.part'));
 const sheaf = (url: string, ...args: string[]): Promise<Ran> => runInProcess([...args, '--url', url]);
 
 const server = await startTestServer();
@@ -23,7 +24,7 @@ for (let n = 0; n < 6; n++) await server.call('POST', '/v1/collections/acme/docs
 test('a collection goes into a file, and comes back from it', async () => {
   const file = join(folder, 'docs.zip');
   const archived = await sheaf(server.url, 'archive', file, '-t', 'acme', '-c', 'docs');
-  assert.deepEqual([archived.code, existsSync(`${file}.part`)], [0, false], archived.stderr);
+  assert.deepEqual([archived.code, partsIn(folder)], [0, []], archived.stderr);
   assert.match(archived.stdout, /docs\.zip: [\d.]+ MB in /);
   const dry = await sheaf(server.url, 'restore', file, '-t', 'acme', '-c', 'copy', '--dry-run');
   assert.match(dry.stdout, /^acme\/copy can be restored from .*: 6 documents, 6 chunks, 0 logged searches/);
@@ -68,12 +69,11 @@ test('a missing collection, a file that is no archive, and one that is not there
   assert.deepEqual([absent.code, /cannot be read/.test(absent.stderr)], [2, true]);
 });
 
-test('a place that takes no file, a full disk, a folder in the place of an archive: a line each', async () => {
-  symlinkSync('/dev/full', join(folder, 'full.zip.part'));
+test('a place that takes no file, one that may not be written, a folder in the place of an archive: a line each', async () => {
   mkdirSync(join(folder, 'folder.zip'));
   const cases: [string[], RegExp, code?: number][] = [
     [['archive', join(folder, 'nowhere', 'a.zip')], /a\.zip cannot be written: no such file or folder\.\n$/],
-    [['archive', join(folder, 'full.zip')], /full\.zip cannot be written: the disk is full\.\n$/, 1],
+    [['archive', '/sys/a.zip'], /a\.zip cannot be written: no permission\.\n$/, 1],
     [['archive', join(folder, 'folder.zip')], /folder\.zip cannot be written: it is a folder\.\n$/],
     [['restore', join(folder, 'folder.zip'), '-c', 'docs'], /folder\.zip is no file\. Name the archive\.\n$/],
     [['import', join(folder, 'folder.zip'), '-c', 'docs'], /folder\.zip is no file\. Name the archive\.\n$/],
@@ -83,14 +83,13 @@ test('a place that takes no file, a full disk, a folder in the place of an archi
     const { code, stderr } = await sheaf(server.url, ...args);
     assert.deepEqual([code, message.test(stderr)], [expected, true], stderr);
   }
-  assert.equal(existsSync(join(folder, 'full.zip.part')), false);
 });
 
 test('an archive that breaks off is not kept, and no server answers', async (t) => {
   const fake = await startFakeServer(t, () => 'break off');
   const file = join(folder, 'broken.zip');
   const { code, stderr } = await sheaf(fake.url, 'archive', file);
-  assert.deepEqual([code, existsSync(file), existsSync(`${file}.part`)], [3, false, false]);
+  assert.deepEqual([code, existsSync(file), partsIn(folder)], [3, false, []]);
   assert.match(stderr, /^sheaf: No answer from .* \(the archive broke off and was not kept\)\. /);
   assert.equal((await sheaf(`http://127.0.0.1:${await closedPort()}`, 'archive', file)).code, 3);
 });
