@@ -96,6 +96,24 @@ test('a refusal from before a key was entered does not ask for another', { skip 
   assert.equal(await page.evaluate(`document.querySelector('dialog')`), null);
 });
 
+test('the page is not left unasked while files are under way', { skip }, async (t) => {
+  const page = await openConsole(t, `${server.url}/ui#/default/docs/documents`);
+  const asks = `{ const leaving = new Event('beforeunload', { cancelable: true }); dispatchEvent(leaving); leaving.defaultPrevented }`;
+  await page.shows('.rows a', 'nemo');
+  assert.equal(await page.evaluate(asks), false);
+  const letThrough = await page.hold('*/documents', 'Request');
+  await page.evaluate(`(() => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(['A whale.'], 'whale.txt'));
+    document.querySelector('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+  })()`);
+  await page.shows('.uploads', '0 of 1 file');
+  assert.equal(await page.evaluate(asks), true);
+  await letThrough(0);
+  await page.shows('.uploads li.done', 'whale.txt');
+  assert.equal(await page.evaluate(asks), false);
+});
+
 test('an answer about a job does not take back what an event has told since', () => {
   const job = (id: string, status: ReindexJob['status'], second: number): ReindexJob => ({ job_id: id, status, created_at: `2026-01-0${id}T10:00:00.000Z`, updated_at: `2026-01-05T10:00:0${second}.000Z` }) as ReindexJob;
   const states = (jobs: readonly ReindexJob[]): string[] => jobs.map(({ job_id: id, status }) => `${id} ${status}`);

@@ -1,6 +1,6 @@
 // Files on their way to the server, three at a time, each with its progress. Over XMLHttpRequest: fetch does not tell how much is sent.
 // State of the page, so that an upload goes on while other views are shown; listed by upload-list.tsx.
-import { signal } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 import { errorOf } from '../../client/error-answer.js';
 import { SheafUnreachable } from '../../client/errors.js';
 import type { Ingested } from '../../contract/api/documents.js';
@@ -28,6 +28,10 @@ export const uploads = signal<readonly Upload[]>([]);
 let lastId = 0;
 
 export const isFinished = ({ state }: Upload): boolean => state === 'done' || state === 'failed';
+
+/** The browser asks before the page is left. */
+const warn = (event: Event): void => event.preventDefault();
+effect(() => (uploads.value.every(isFinished) ? removeEventListener : addEventListener)('beforeunload', warn));
 
 export function upload(at: At, files: readonly Dropped[]): void {
   const added = files.map((each): Upload => ({ ...each, id: ++lastId, at, state: 'waiting', sent: 0 }));
