@@ -60,6 +60,17 @@ test('a workload of one\'s own runs against a server that is there, and is repor
   assert.deepEqual(left.collections, [], 'the suite leaves nothing');
 });
 
+test('a restart counts the answers to whatever the traffic is, and tells which', async () => {
+  const folder = tempDirectory();
+  const file = join(folder, 'mine.yaml');
+  const fill = 'fill: [{ name: docs, of: vectors, documents: 20, dim: 8 }]';
+  writeFileSync(file, `name: mine\ntitle: Writes\nabout: Restarts between writes.\n${fill}\ntraffic: [{ kind: ingest, documents: 2 }]\nrestart: true\n`);
+  const { code, text } = await suite('--workload', file, '--tiny', '--out', folder);
+  assert.equal(code, 0, text);
+  const figures = readReport(join(folder, 'report.json')).workloads.flatMap((workload) => workload.figures);
+  for (const name of ['first ingest of 2 after SIGTERM', 'first ingest of 2 after kill -9']) assert.ok(figures.some((figure) => figure.name === name && figure.value > 0), name);
+});
+
 test('a workload that fails leaves nothing on a server that is there either', async () => {
   const server = await startTestServer();
   const folder = tempDirectory();
