@@ -23,14 +23,15 @@ export async function withServers(settings: readonly Settings[], work: (servers:
   });
 }
 
-/** The costs of each server, round by round. `times`: requests of a turn. */
-export async function takeTurns(servers: readonly LoadServer[], rounds: number, times: number, request: (url: string) => Promise<void>): Promise<Cost[][]> {
+/** The costs of each server, round by round, of `rounds` or until `isEnough`, which is asked every tenth. `times`: requests of a turn. */
+export async function takeTurns(servers: readonly LoadServer[], rounds: number, times: number, request: (url: string) => Promise<void>, isEnough: (costs: readonly Cost[][]) => boolean = () => false): Promise<Cost[][]> {
   const costs: Cost[][] = servers.map(() => []);
   for (let round = 0; round < rounds; round++) {
     for (let n = 0; n < servers.length; n++) {
       const place = (n + round) % servers.length;
       costs[place]?.push(await turn(servers[place] as LoadServer, times, request));
     }
+    if ((round + 1) % 10 === 0 && isEnough(costs)) break;
   }
   return costs;
 }
@@ -49,8 +50,20 @@ async function turn({ url, pid }: LoadServer, times: number, request: (url: stri
   return Object.fromEntries([us('frontUs', 'front'), us('allUs', 'all')]) as unknown as Cost;
 }
 
-/** Quantiles of what `costs` are more than `base`, round by round: shares, such as .02. */
-export function moreThan(base: readonly Cost[], costs: readonly Cost[], of: keyof Cost, ...quantiles: readonly number[]): number[] {
+/** What something costs more, as a share such as .02: the median of the rounds, and between which bounds it is. */
+export interface More {
+  median: number;
+  low: number;
+  high: number;
+}
+
+/** Standard deviations, so that 99 of 100 such pairs of bounds have the true median between them. */
+const BOUNDS_Z = 2.58;
+
+/** What `costs` are more than `base`, round by round. The bounds are order statistics, which no outlier moves; with a few rounds they are the extremes. */
+export function moreThan(base: readonly Cost[], costs: readonly Cost[], of: keyof Cost): More {
   const shares = costs.map((cost, round) => cost[of] / (base[round]?.[of] ?? NaN) - 1).sort((a, b) => a - b);
-  return quantiles.map((q) => shares[Math.min(shares.length - 1, Math.floor(q * shares.length))] ?? NaN);
+  const [n, reach] = [shares.length, (BOUNDS_Z * Math.sqrt(shares.length)) / 2];
+  const at = (place: number): number => shares[Math.min(n - 1, Math.max(0, place))] ?? NaN;
+  return { median: at(Math.floor(n / 2)), low: at(Math.floor(n / 2 - reach)), high: at(Math.ceil(n / 2 + reach)) };
 }
