@@ -20,7 +20,7 @@ test('processors that are full are the limit, and who had most of them is named 
   const full = seen({ machineMs: 20_000, threads: [{ role: 'front', cpuMs: 5000, within: [] }, search, { ...search, within: [['kernel (WebAssembly)', 0.25]] }] });
   assert.deepEqual(limitOf(full), { limit: 'the processors', busy: 1, share: 'search 60 %: kernel (WebAssembly) 50 % of it' });
   assert.deepEqual(usersOf(full).map(({ role, threads, cpuMs }) => [role, threads, cpuMs]), [['search', 2, 12_000], ['front', 1, 5000], ['load generator', 1, 2000], ['other processes', 0, 1000]]);
-  assert.equal(limitOf(seen({ machineMs: 19_000 })).share, 'other processes 89 %');
+  assert.equal(limitOf(seen({ machineMs: 19_000 })).share, 'other processes 89 %, then load generator 11 %');
 });
 
 test('one thread that is full is, though processors are free', () => {
@@ -39,7 +39,7 @@ test('where nothing is full, that is said', () => {
 
 test('samples: the idle ones apart, the kernel as one, the others by function and file', () => {
   const node = (id: number, functionName: string, url: string) => ({ id, callFrame: { functionName, scriptId: '0', url, lineNumber: 0, columnNumber: 0 } });
-  const nodes = [node(1, '(idle)', ''), node(2, 'wasm-function[4]', 'wasm://wasm/1'), node(3, 'wasm-function[5]', 'wasm://wasm/1'), node(4, 'joinHit', 'file:///x/dist/src/rank/hit-json.js'), node(5, '', 'file:///x/node_modules/p/a.js'), node(6, 'postMessage', ''), node(7, '(program)', '')];
+  const nodes = [node(1, '(idle)', ''), node(2, 'wasm-function[4]', 'wasm://wasm/1'), node(3, 'wasm-function[5]', 'wasm://wasm/1'), node(4, 'joinHit', 'file:///x/dist/src/rank/hit-json-ABCDEF12.js'), node(5, '', 'file:///x/node_modules/p/a.js'), node(6, 'postMessage', ''), node(7, '(program)', '')];
   const within = [['kernel (WebAssembly)', 3], ['joinHit (src/rank/hit-json)', 1], ['a function (p/a)', 1], ['postMessage (native)', 1], ['native code', 1]];
   assert.deepEqual(selfTimes({ nodes, samples: [1, 2, 3, 2, 4, 1, 5, 6, 7] }), { samples: 9, idle: 2, within });
 });

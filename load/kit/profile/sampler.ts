@@ -1,4 +1,5 @@
-// How a server is started so that its threads can be sampled. Used by ../server.ts; told to begin and to end by profiled.ts.
+// How a server is started so that its threads can be sampled: with a module that each of them imports first.
+// Used by ../server.ts; told to begin and to end by profiled.ts.
 
 export interface Profiling {
   /** Where its threads leave what they found. */

@@ -1,4 +1,5 @@
-// What the samples of a thread say: how many it was idle in, and how many in each function itself. Pure; used by thread.ts, in the thread.
+// What the samples of a thread say: how many it was idle in, and how many in each function itself.
+// Pure; used by thread.ts, in the thread.
 import type { Profiler } from 'node:inspector';
 
 export interface SelfTimes {
@@ -27,8 +28,9 @@ export function selfTimes({ nodes, samples = [] }: Pick<Profiler.Profile, 'nodes
   return { samples: samples.length, idle, within: [...within].sort(([, a], [, b]) => b - a) };
 }
 
+/** A bundle goes by its name without the digest. */
 function labelOf(functionName: string, url: string): string {
   if (url.startsWith('wasm:')) return 'kernel (WebAssembly)';
-  const file = url.replace(/^.*\/(dist|node_modules)\//, '').replace(/\.js$/, '');
+  const file = url.replace(/^.*\/(dist|node_modules)\//, '').replace(/(-[A-Z0-9]{8})?\.js$/, '');
   return WORDS[functionName] ?? `${functionName || 'a function'} (${file || 'native'})`;
 }

@@ -6,8 +6,8 @@ import type { Observed } from './observed.js';
 /** Of the table, and of what the summary takes from it. */
 export const LIMITS_TITLE = 'What limits it';
 
-/** Of the time. Busier than this there is nothing left of it to speak of. */
-const FULL = 0.85;
+/** Of the time. Of what is busier, more load gets longer queues and hardly more done. */
+const FULL = 0.8;
 
 export interface Limit {
   /** What is full, or that nothing is. */
@@ -52,13 +52,19 @@ export function limitOf(seen: Observed): Limit {
 function resourcesOf(seen: Observed): Limit[] {
   const { seconds, cores, machineMs, threads, commits } = seen;
   const users = usersOf(seen);
-  const [most] = users as [User];
   const ofAll = Math.max(machineMs, users.reduce((sum, { cpuMs }) => sum + cpuMs, 0));
-  const processors = { limit: 'the processors', busy: Math.min(1, ofAll / (1000 * seconds * cores)), share: `${most.role} ${percent(most.cpuMs / Math.max(1, ofAll))}${firstOf(most.within)}` };
+  const processors = { limit: 'the processors', busy: Math.min(1, ofAll / (1000 * seconds * cores)), share: mostOf(users, ofAll) };
   const single = threads.map(({ role, cpuMs, within }) => ({ limit: `one thread, ${role}`, busy: cpuMs / (1000 * seconds), share: firstOf(within).slice(2) }));
   const stores = commits.map(({ name, count, seconds: spent }) => ({ limit: `commits of ${name}`, busy: spent / seconds, share: `${told(count / seconds)} a second of ${told((1000 * spent) / count)} ms` }));
   const generator = { limit: `one thread, ${GENERATOR}`, busy: users.find(({ role }) => role === GENERATOR)!.cpuMs / (1000 * seconds), share: '' };
   return [processors, ...single, ...stores, generator];
+}
+
+/** Behind what is not of the measurement, also who has most of the rest. */
+function mostOf(users: readonly User[], ofAll: number): string {
+  const told = ({ role, cpuMs, within }: User): string => `${role} ${percent(cpuMs / Math.max(1, ofAll))}${firstOf(within)}`;
+  const [most, next] = users as [User, User];
+  return most.role === OTHERS ? `${told(most)}, then ${told(next)}` : told(most);
 }
 
 const firstOf = ([first]: User['within']): string => (first ? `: ${first[0]} ${percent(first[1])} of it` : '');
