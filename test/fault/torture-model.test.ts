@@ -68,3 +68,14 @@ test('a wish that was cut off is known by what is found: a job that began, one t
   paused.pending = { state: { ...STATE, ...withJob({ ...JOB, status: 'pausing' }) } };
   assert.deepEqual([judge(paused, jobFound('paused', 'near')).happened, judge(paused, jobFound('queued', 'near')).happened], [true, false]);
 });
+
+test('where nothing tells whether an archive took the place, the job beside it may switch after all, and only to where it leads', () => {
+  const slot = slotWith(withJob(JOB));
+  slot.pending = { state: { ...STATE, reindexing: replaced({ ...newReindexing('near'), job: JOB }, undefined) } };
+  const now = jobFound('running', 'near');
+  const judgement = judge(slot, now);
+  assert.equal(judgement.isOpen, true);
+  settle(slot, now, judgement);
+  assert.equal(complaints(slot, jobFound('succeeded', 'far')), 0);
+  for (const wrong of [jobFound('succeeded', 'elsewhere'), jobFound('running', 'far'), jobFound('failed', 'far')]) assert.equal(complaints(slot, wrong), 1);
+});

@@ -39,7 +39,7 @@ export function settle(slot: Slot, found: Found, { happened, isOpen }: Judgement
   if (slot.name === null) return;
   const reindexing = seen(slot.state.reindexing, found);
   // What the change would have ended may be there still.
-  slot.state = { ...slot.state, reindexing: isOpen ? { ...reindexing, wayBack: undefined } : reindexing };
+  slot.state = { ...slot.state, reindexing: isOpen ? { ...reindexing, wayBack: undefined, job: reindexing.job && { ...reindexing.job, maySwitch: true } } : reindexing };
 }
 
 function complaintsOf(state: State, { sent }: Slot, { names, documents, ...jobs }: Found): string[] {

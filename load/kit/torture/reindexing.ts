@@ -17,6 +17,8 @@ export interface KnownJob {
   mayFail: boolean;
   /** Its collection is not there any more: an archive took the place. It ends in any way, without an effect. */
   isIdle: boolean;
+  /** Nothing tells whether that archive took the place: it may go on and switch after all. */
+  maySwitch?: boolean;
 }
 
 export interface Reindexing {
@@ -70,7 +72,8 @@ export function contradiction(known: Reindexing, { space, jobs: [newest] }: Foun
   const isPossible = job.isIdle || NEXT[job.status].includes(newest.status) || (job.mayFail && newest.status === 'failed');
   if (!isPossible) return `its job is ${newest.status}, and was ${job.status}`;
   const expected = hasSwitched(job, newest.status) ? job.to : known.space;
-  return expected === undefined || space === expected ? undefined : `it is in ${space}, not ${expected}: its job is ${newest.status}`;
+  const mayHaveSwitched = job.maySwitch === true && newest.status === 'succeeded' && job.status !== 'succeeded' && space === job.to;
+  return expected === undefined || space === expected || mayHaveSwitched ? undefined : `it is in ${space}, not ${expected}: its job is ${newest.status}`;
 }
 
 /** What is known once `found` was seen; it contradicts nothing. */
