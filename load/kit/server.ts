@@ -92,7 +92,8 @@ function keepTail(child: ChildProcess): () => string {
 /** Time in which this process is stopped (SIGSTOP), the server with it, does not count. */
 async function untilReady(client: SheafClient, child: ChildProcess, startedAtMs: number, written: () => string): Promise<number> {
   for (let waitedMs = 0, lastMs = startedAtMs; waitedMs < READY_WITHIN_MS; ) {
-    if (child.exitCode !== null) throw new Error(`The server ended with exit code ${child.exitCode} before it was ready:\n${written()}`);
+    const ended = child.exitCode ?? child.signalCode;
+    if (ended !== null) throw new Error(`The server ended with ${typeof ended === 'number' ? 'exit code ' : ''}${ended} before it was ready:\n${written()}`);
     if (await client.ready().then(() => true, () => false)) return performance.now() - startedAtMs;
     await sleep(RECHECK_MS);
     const nowMs = performance.now();
