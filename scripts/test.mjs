@@ -23,9 +23,8 @@ if (tests.length === 0) {
   console.error(words.length > 0 ? `no test file's path contains ${words.join(' or ')}` : 'there are no tests in dist: run npm test, which builds first');
   process.exit(1);
 }
-// One file at a time: servers and kernels under test would starve each other on a small machine. The reporter is Node 20's
-// choice, named so that Node 22 makes the same one; without a terminal its last lines are the summary even after failures.
-const reporter = process.stdout.isTTY ? 'spec' : 'tap';
+// One file at a time: servers and kernels under test would starve each other on a small machine.
+const reporter = process.stdout.isTTY ? 'spec' : new URL('reporter.mjs', import.meta.url).href;
 const runner = ['--enable-source-maps', '--test', '--test-concurrency=1', `--test-timeout=${FILE_TIMEOUT_MS}`, `--test-reporter=${reporter}`];
 const { status } = spawnSync(process.execPath, [...runner, ...options, ...tests], { cwd: root, stdio: 'inherit' });
 process.exitCode = status ?? 1;
