@@ -71,7 +71,7 @@ async function compareTracing(): Promise<void> {
   const collector = await startCollector();
   const traced = (share: string): Settings => ({ SHEAF_TRACING__ENABLED: 'true', SHEAF_TRACING__ENDPOINT: collector.url, SHEAF_TRACING__SAMPLE_SHARE: share });
   // The second tells what two servers that are alike differ by.
-  const kinds: readonly [string, Settings][] = [['tracing off', {}], ['off too', {}], ['share .01', traced('0.01')], ['share 1', traced('1')]];
+  const kinds: readonly [string, Settings][] = [['tracing off', {}], ['off too', {}], ['share .01', traced('0.01')], ['share .1, the default', traced('0.1')], ['share 1', traced('1')]];
   await withServers(kinds.map(([, settings]) => settings), async (servers) => {
     for (const { url } of servers) await fill(url);
     const searched = async (url: string): Promise<void> => post(url, search.path, JSON.parse(search.body as string) as object, 200);

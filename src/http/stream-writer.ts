@@ -3,8 +3,11 @@
 // waits to send there is at most one slice of ours: a `write` resolves once there is room for the next one.
 import type { WireResponse } from './wire.js';
 
-/** Room that a writable socket is sure to have; larger slices would pile up in the library for a reader that is slow. */
-const SLICE_BYTES = 16 * 1024;
+/**
+ * A chunk for the client, and at most what piles up in the library for a reader that is slow. Node 20's fetch reads on while its reader waits, as much as
+ * a socket gives, and takes one chunk a turn: with chunks of 16 KB a large download took gigabytes of its memory, and its time grew with the square.
+ */
+const SLICE_BYTES = 64 * 1024;
 /** How often a socket that is held back is asked for room: while it is, the library does not tell when there is some. */
 const PROBE_MS = 25;
 

@@ -46,6 +46,19 @@ test('a stream that is over within 64 KiB goes out whole, a longer one in chunks
   }
 });
 
+test('a long stream comes in few large chunks: clients take one a turn', async (t) => {
+  const probe = await startProbe(t, [streaming('/long', () => source(600).pieces())]);
+  const client = await probe.client();
+  client.request('GET', '/long');
+  await client.reply({ hasBody: false });
+  const sizes: number[] = [];
+  for (let chunk = await client.chunk(); chunk.length > 0; chunk = await client.chunk()) sizes.push(chunk.length);
+  const sum = (some: number[]): number => some.reduce((all, size) => all + size, 0);
+  assert.equal(sum(sizes), 600 * PIECE.length);
+  assert.equal(Math.max(...sizes), 64 * 1024);
+  assert.ok(sum(sizes.filter((size) => size === 64 * 1024)) > 0.8 * sum(sizes), String(sizes));
+});
+
 test('a JSON stream gets the common fields', async (t) => {
   async function* pieces(count: number): AsyncGenerator<string> {
     yield '{"items":[0';
