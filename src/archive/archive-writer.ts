@@ -23,7 +23,7 @@ export class ArchiveWriter {
 
   /** Resolves when the entry has been taken by whoever reads the output. */
   async add(name: string, bytes: Buffer): Promise<EntryRecord> {
-    const source = Readable.from([bytes], { objectMode: false });
+    const source = givenAway(bytes);
     // Not addBuffer: the library keeps what it is given until the end.
     this.zip.addReadStreamLazy(name, { ...STORED, mtime: this.mtime, size: bytes.length }, (give) => give(null, source));
     const sha256 = createHash('sha256').update(bytes).digest('hex');
@@ -38,6 +38,18 @@ export class ArchiveWriter {
   end(): void {
     this.zip.end();
   }
+}
+
+/** A stream of these bytes that has nothing of them once they are read: the zip keeps the streams of all its entries, and one of Readable.from what it gave. */
+function givenAway(bytes: Buffer): Readable {
+  let left: Buffer | undefined = bytes;
+  return new Readable({
+    read() {
+      this.push(left);
+      this.push(null);
+      left = undefined;
+    },
+  });
 }
 
 /** Gathers records into segments and adds each as an entry. */
