@@ -16,10 +16,7 @@ export interface BodyLimit {
   readonly refusal: () => AppError;
 }
 
-interface Waiter {
-  resolve(chunk: Buffer | undefined): void;
-  reject(error: AppError): void;
-}
+type Waiter = { resolve(chunk: Buffer | undefined): void; reject(error: AppError): void };
 
 export class BodySource implements AsyncIterable<Buffer> {
   private readonly queue: Buffer[] = [];
@@ -29,6 +26,8 @@ export class BodySource implements AsyncIterable<Buffer> {
   private failure: AppError | undefined;
   /** Whether we hold the socket back. */
   isPaused = false;
+  /** Whether the library, told to read on, may not know that the body is here: it then closes after 10 s in which nothing comes. */
+  wasResumed = false;
   private isReleased = false;
   /** Whether the last byte has come off the socket. */
   hasEnded = false;
@@ -145,6 +144,7 @@ export class BodySource implements AsyncIterable<Buffer> {
   private resume(): void {
     if (!this.isPaused || this.isReleased) return;
     this.isPaused = false;
+    this.wasResumed = true;
     this.response.resume();
   }
 }

@@ -70,6 +70,10 @@ export class Exchange {
     const verdict = this.stream?.verdict(nowMs);
     if (verdict !== undefined) return this.cut(verdict);
     if (this.state !== 'open') return;
+    if (source?.wasResumed && source.hasEnded && !source.isPaused) {
+      this.response.pause();
+      this.response.resume();
+    }
     const waitedMs = nowMs - Math.max(startedAtMs, source?.latestAtMs ?? 0);
     if ((source?.stalledMs(nowMs) ?? 0) > bodyTimeoutMs) this.cut('body_timeout');
     else if (waitedMs > requestTimeoutMs && !this.visit.route.isLong) this.reply(this.refusal(overloaded('The request took longer than the server allows.')));

@@ -192,3 +192,18 @@ test('a slow handler holds the socket back and loses nothing', async (t) => {
   wait.open();
   assert.equal(jsonOf(await client.reply()).bytes, size);
 });
+
+test('a body that came while the socket was held back gives its handler as long as any other', async (t) => {
+  const late = route('POST', '/late', async (request) => {
+    // Longer than three megabytes take to be here, and then longer than the library waits for a body: 10 to 12 s.
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    const measured = await measure(request);
+    await new Promise((resolve) => setTimeout(resolve, 15_000));
+    return measured;
+  });
+  const size = 3_000_000;
+  const probe = await startProbe(t, [{ ...late, isLong: true }], { jsonBytesMax: size });
+  const client = await probe.client();
+  client.request('POST', '/late', { 'Content-Length': String(size) }, Buffer.alloc(size));
+  assert.equal(jsonOf(await client.reply()).bytes, size);
+});
