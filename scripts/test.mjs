@@ -24,7 +24,7 @@ if (tests.length === 0) {
   process.exit(1);
 }
 // One file at a time: servers and kernels under test would starve each other on a small machine.
-const reporter = process.stdout.isTTY ? 'spec' : new URL('reporter.mjs', import.meta.url).href;
+const reporter = process.stdout.isTTY ? 'spec' : new URL('reporter.cjs', import.meta.url).href;
 const runner = ['--enable-source-maps', '--test', '--test-concurrency=1', `--test-timeout=${FILE_TIMEOUT_MS}`, `--test-reporter=${reporter}`];
 const { status } = spawnSync(process.execPath, [...runner, ...options, ...tests], { cwd: root, stdio: 'inherit' });
 process.exitCode = status ?? 1;

@@ -10,7 +10,7 @@ export interface Run {
   readonly out: string;
 }
 
-const SCRIPTS = ['setup.mjs', 'install.mjs', 'build.mjs', 'lock.mjs', 'native.mjs', 'test.mjs'];
+const SCRIPTS = ['setup.mjs', 'install.mjs', 'build.mjs', 'lock.mjs', 'native.mjs', 'test.mjs', 'reporter.cjs'];
 
 /** Notes its arguments and puts `packages` where node_modules was; fails while there is a file `npm-breaks`. */
 const NPM = `#!${process.execPath}

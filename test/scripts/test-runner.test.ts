@@ -12,9 +12,10 @@ function projectWithTests(): FakeProject {
   return project;
 }
 
-test('a failing test fails the run, whose last lines are the summary', async () => {
+test('a failing test fails the run, whose last lines name it and are the summary', async () => {
   const { status, out } = await projectWithTests().run(['scripts/test.mjs']);
   assert.equal(status, 1);
+  assert.match(out, /\n1\.\.2\n# FAILED dist\/test\/store\/bad\.test\.js: one\n# Error: planted\n(#.*\n)*# tests 2\n/);
   assert.match(out, /# tests 2\n(# .*\n)*# pass 1\n# fail 1\n(# .*\n)*$/);
 });
 

@@ -1,9 +1,11 @@
 // Node's TAP with the failures named once more before the summary: what is kept of a long log is its end.
 // The words that make npm test run the files with failures again are also written, one a line, to the file that
-// SHEAF_FAILED_FILES names; .ci/run reads it. Node tells a source file for a test in it, and a file of dist that broke.
-import { writeFileSync } from 'node:fs';
-import { relative } from 'node:path';
-import { tap } from 'node:test/reporters';
+// FAILED_FILES_LIST names; .ci/run reads it. It has no SHEAF_ in front: servers under test refuse settings they do not know.
+// Node tells a source file for a test in it, and a file of dist that broke.
+// CommonJS: Node takes what a module is, or its default export, and ours have names.
+const { writeFileSync } = require('node:fs');
+const { relative } = require('node:path');
+const { tap } = require('node:test/reporters');
 
 /** A suite fails because a test in it does: the test is named, not the suite. */
 const isOwnFailure = ({ type, data }) => type === 'test:fail' && data.details.error.failureType !== 'subtestsFailed';
@@ -30,11 +32,11 @@ async function* withFailures(source) {
     yield event;
     if (!isLastPlan(event)) continue;
     yield* sayFailures(failures);
-    const list = process.env.SHEAF_FAILED_FILES;
+    const list = process.env.FAILED_FILES_LIST;
     if (list) writeFileSync(list, [...new Set(failures.map(({ file }) => `${wordOf(file)}\n`))].join(''));
   }
 }
 
-export default async function* report(source) {
+module.exports = async function* report(source) {
   yield* tap(withFailures(source));
-}
+};
