@@ -197,12 +197,12 @@ test('an upload is answered by Sheaf, or it is an error like others', async (t) 
 });
 
 test('a download that breaks is SheafUnreachable, in its refusal too; one that is ended by its caller is not', async (t) => {
-  const { url } = await startFakeServer(t, ({ path }) => (path.includes('refused') ? 'break refusal' : 'break off'));
+  const { url } = await startFakeServer(t, ({ path }) => (path.includes('refused') ? 'break refusal' : path.includes('silent') ? 'never' : 'break off'));
   const client = new SheafClient({ url });
   await assert.rejects(client.archives.dumpCollection('acme', 'refused'), { name: 'SheafUnreachable' });
   const { bytes } = await client.archives.dumpCollection('acme', 'docs');
   await assert.rejects(new Response(bytes).text(), { name: 'SheafUnreachable' });
-  const ended = await client.archives.dumpCollection('acme', 'docs', { signal: AbortSignal.timeout(0) }).catch((error: unknown) => error);
+  const ended = await client.archives.dumpCollection('acme', 'silent', { signal: AbortSignal.timeout(0) }).catch((error: unknown) => error);
   assert.equal((ended as Error).name, 'TimeoutError');
 });
 
