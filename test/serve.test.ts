@@ -7,10 +7,18 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { spawnServe, untilReady } from './kit/process.js';
 import { tempDirectory } from './kit/temp.js';
+import { until } from './kit/until.js';
 
 const documents = '/v1/collections/t/c/documents';
 const ingest = (url: string, docid: string, text: string): Promise<Response> =>
   fetch(`${url}${documents}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docid, text }) });
+
+async function isListening(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const answer = await Promise.race([once(socket, 'connect').then(() => true), once(socket, 'error').then(() => false)]).catch(() => false);
+  socket.destroy();
+  return answer;
+}
 
 test('prints where it serves, where the data lies, which embedder it uses and a command to try', async () => {
   const dataDir = tempDirectory();
@@ -30,10 +38,10 @@ test('SIGTERM lets a request under way finish, then ends with 0; what it stored 
   let reply = '';
   socket.on('data', (chunk) => (reply += chunk.toString()));
   socket.write(`POST ${documents} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`);
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  // That request, and the one that asks.
+  await until(async () => /^sheaf_requests_under_way 2$/m.test(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()), 'the request is not taken');
   first.child.kill('SIGTERM');
-  await new Promise((resolve) => setTimeout(resolve, 200));
-  await assert.rejects(fetch(`http://127.0.0.1:${port}/health`), 'no new connections while stopping');
+  await until(async () => !(await isListening(Number(port))), 'new connections are taken while it stops');
   socket.write(body.slice(10));
   await once(socket, 'close');
   assert.match(reply, /^HTTP\/1\.1 201 /);

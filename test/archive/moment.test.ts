@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { download, manifestOf, upload } from '../kit/archives.js';
 import { startTestServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '4' });
 const { call } = server;
@@ -23,14 +24,15 @@ async function restoredDocuments(bytes: Uint8Array, name: string): Promise<Map<s
 
 test('of writes that follow each other an archive has all up to one, and none behind it', async () => {
   let isOver = false;
-  let written = 0;
+  let [written, acknowledged] = [0, 0];
   // Each document is written when the one before is acknowledged, so that they are in an order though they are in many shards.
   const writing = (async () => {
-    while (!isOver) await put(PATH, `W${String(written++).padStart(5, '0')}`, written);
+    for (; !isOver; acknowledged++) assert.equal((await put(PATH, `W${String(written++).padStart(5, '0')}`, written)).status, 201);
   })();
   const archives: Uint8Array[] = [];
   for (let n = 0; n < 4; n++) {
-    await sleep(100);
+    const before = written;
+    await until(() => acknowledged > before, 'nothing is written');
     const { status, bytes } = await download(server, `${PATH}/archive`);
     assert.equal(status, 200);
     archives.push(bytes);
@@ -72,10 +74,11 @@ test('a search sees the collection before a replacement or after it, never a mix
       if (status === 200) seen.push([...new Set(json.matches.map(({ id }: { id: string }) => id.slice(0, 3)))].join('+') + json.matches.length);
     }
   })();
-  await sleep(100);
+  await until(() => seen.length > 0, 'nothing is found before the replacement');
   const { status, text } = await upload(server, 'PUT', `${path}/archive`, old);
   assert.equal(status, 200, text);
-  await sleep(100);
+  const before = seen.length;
+  await until(() => seen.length > before + 1, 'nothing is found after the replacement');
   isOver = true;
   await searching;
   assert.deepEqual([...new Set(seen)], ['NEW40', 'OLD40']);

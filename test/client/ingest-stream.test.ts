@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { test, type TestContext } from 'node:test';
 import { SheafClient } from '../../src/client/client.js';
 import type { BatchItemResult, IngestBody } from '../../src/contract/api/documents.js';
+import { until } from '../kit/until.js';
 
 const SUMMARY = { ok: true, count: 0, succeeded: 0, failed: 0, latency_ms: 1, request_id: 'r' };
 
@@ -130,6 +131,5 @@ test('a taker who stops early, and a signal, end the request', async (t) => {
   assert.equal((await results.next()).done, false);
   controller.abort();
   await assert.rejects(results.next(), { name: 'AbortError' });
-  for (let tries = 0; ended < 2 && tries < 200; tries++) await new Promise((resolve) => setTimeout(resolve, 10));
-  assert.equal(ended, 2);
+  await until(() => ended === 2, () => `${ended} requests have ended`);
 });

@@ -62,14 +62,14 @@ test('documents that are put without a pause while spaces are switched: every on
     }
   };
   const writing = [0, 1, 2, 3].map(write);
-  for (let round = 0; round < 4; round++) {
+  // More rounds where the machine is so slow that there were few writes beside the jobs.
+  for (let round = 0; round < 4 || !Object.values(acknowledged).some((version) => version > 3); round++) {
     const { json: job } = await start(server, round % 2 === 0 ? undefined : { embedder_type: 'builtin' });
     await jobUntil(server, job.job_id, status('succeeded'));
   }
   isOver = true;
   await Promise.all(writing);
   assert.deepEqual(await versions(server), acknowledged);
-  assert.ok(Object.values(acknowledged).some((version) => version > 3), 'there were writes beside the switches');
   for (const [docid, version] of Object.entries(acknowledged)) {
     const { json } = await call('POST', `${BASE}/search`, { q: textOf(0), k: 5, filters: { docid } });
     assert.equal(json.matches[0]?.text, textOf(Number(docid.slice(1)), version));

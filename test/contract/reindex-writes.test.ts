@@ -34,7 +34,8 @@ test('in a batch while a job runs an item with a vector of its own is refused, a
   await held(gate);
   const documents = [{ docid: 'v', vector: new Array(512).fill(1) }, { docid: 'd1', text: textOf(1, 2) }, { docid: 'n1', text: 'one' }, { docid: 'n2', text: 'two' }, { docid: 'n3', text: 'three' }];
   const batch = call('POST', `${BASE}/documents:batch`, { documents });
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  // The job, and the texts of the batch behind it.
+  await held(gate, 2);
   gate.open();
   const { json } = await batch;
   const codes = json.documents.map(({ code = 'stored' }: { code?: string }) => code);

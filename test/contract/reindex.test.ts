@@ -45,7 +45,8 @@ test('what is written, replaced and deleted while a job runs is in the new space
     call('POST', `${BASE}/documents:batch`, { documents: [{ docid: 'd2', text: textOf(2, 2) }, { docid: 'n2', text: 'another' }] }),
     ...['d5', 'd59'].map((docid) => call('DELETE', `${BASE}/documents/${docid}`)),
   ];
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  // The job, and writes behind it.
+  await held(gate, 2);
   gate.open();
   assert.deepEqual((await Promise.all(writes)).map((answer) => answer.status), [201, 201, 201, 200, 200]);
   await jobUntil(server, job.job_id, status('succeeded'));

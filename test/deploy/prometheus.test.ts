@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { startOpenAiServer } from '../kit/openai-server.js';
-import { dashboardQueries, metricsIn, PROMETHEUS, startPrometheus, until } from '../kit/prometheus.js';
+import { dashboardQueries, metricsIn, PROMETHEUS, startPrometheus } from '../kit/prometheus.js';
 import { startTestServer, type TestServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const SCRAPE_MS = 250;
 const KEY = 'boss';

@@ -11,6 +11,7 @@ import { ask, DOCS, killed, skip, startOverFaults, type Run } from '../kit/fault
 import { flipByte } from '../kit/flip.js';
 import { startTestServer } from '../kit/server.js';
 import { tempDirectory } from '../kit/temp.js';
+import { until } from '../kit/until.js';
 
 /** Enough for a graph, and so for a checkpoint. */
 const ROWS = 4600;
@@ -43,10 +44,13 @@ async function assertServes(url: string, label: string): Promise<void> {
 async function untilTold(run: Run, message: string): Promise<void> {
   const count = (): number => run.output().split(message).length;
   const before = count();
-  for (let tries = 0; count() === before; tries++, await sleep(100)) {
-    assert.ok(tries < 300, run.output());
+  const isTold = async (): Promise<boolean> => {
+    if (count() > before) return true;
     assert.equal((await ask(run, 'POST', `${DOCS}/documents`, { docid: 'D7', vector: vectorOf(7) })).status, 201);
-  }
+    await sleep(100);
+    return false;
+  };
+  await until(isTold, run.output);
 }
 
 test('disk full, I/O errors on write and on sync of a checkpoint: told, writes and searches go on, and the next one is written; short and failing reads of it', { skip }, async () => {

@@ -3,10 +3,10 @@
 // Uploads and restores: restore-faults. Checkpoints: checkpoint-faults. A real remount: read-only-remount.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault, FaultKind } from '../../load/kit/fault/faults.js';
 import { DOCS, docids, killed, put, skip, spawnOverFaults, startOverFaults, statusOf, untilTaken } from '../kit/faulty-server.js';
 import { untilReady } from '../kit/process.js';
+import { until } from '../kit/until.js';
 
 /** A server with two documents; a fault; writes are refused with `code`, reads go on; the fault ends, and writes are taken again. */
 async function failAndHeal(kind: FaultKind, fault: Fault, code: string): Promise<void> {
@@ -64,7 +64,7 @@ test('a shard whose file cannot be read is tried again, and serves when it can',
   assert.equal((await put(run, 'A')).status, 201);
   await killed(run);
   const again = spawnOverFaults({ dataDir: run.dataDir, settings: { SHEAF_LOG__LEVEL: 'info' }, prepare: (faults) => faults.set('read', { name: 'shard-1/data.mdb', error: 'EIO' }) });
-  for (let tries = 0; again.faults.fired('read') < 2; tries++, await sleep(50)) assert.ok(tries < 400, again.output());
+  await until(() => again.faults.fired('read') >= 2, again.output);
   assert.ok(!/ready at/.test(again.output()), 'it does not say that it is ready');
   again.faults.clear('read');
   const url = await untilReady(again);

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault, FaultKind } from '../../load/kit/fault/faults.js';
 import { ask, DOCS, docids, killed, put, skip, startOverFaults, statusOf, type Run, type Told } from '../kit/faulty-server.js';
 import { fileForm } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const DOCUMENTS = 300;
 /** Of the folder of uploads: not of the system's temporary one, which is above it. */
@@ -31,17 +31,17 @@ async function assertUnchanged(run: Run): Promise<void> {
   assert.deepEqual([await statusOf(run, `${DOCS}/documents/A`), await statusOf(run, `${DOCS}/search?q=text`), await statusOf(run, '/health/live')], [200, 200, 200]);
   const uploads = (): string[] => readdirSync(join(run.dataDir, 'tmp'));
   // It goes while the answer is on its way.
-  for (let tries = 0; tries < 100 && uploads().length > 0; tries++) await sleep(50);
-  assert.deepEqual(uploads(), [], 'the upload is gone');
+  await until(() => uploads().length === 0, () => `of the upload is left: ${uploads().join()}`);
 }
 
 /** Restores until it succeeds: a shard that could not write opens anew first. */
 async function untilRestored(run: Run, archive: Uint8Array): Promise<void> {
-  for (let tries = 0; tries < 50; tries++, await sleep(100)) {
+  const isRestored = async (): Promise<boolean> => {
     const { status, json } = await restored(run, archive);
-    if (status === 200) break;
-    assert.equal(status, 503, JSON.stringify(json));
-  }
+    if (status !== 200) assert.equal(status, 503, JSON.stringify(json));
+    return status === 200;
+  };
+  await until(isRestored, run.output);
   assert.equal((await docids(run)).length, DOCUMENTS, run.output());
 }
 
@@ -110,7 +110,7 @@ test('a kill between the switch of a restore and its logged searches: they come 
   const next = await startOverFaults({ dataDir: run.dataDir });
   assert.deepEqual(await docids(next), ['OLD']);
   let found: unknown[] = [];
-  for (let tries = 0; tries < 100 && found.length < 3; tries++, await sleep(50)) found = (await ask(next, 'GET', `${DOCS}/queries`)).json.queries;
+  await until(async () => (found = (await ask(next, 'GET', `${DOCS}/queries`)).json.queries).length >= 3, 'the logged searches do not come');
   assert.deepEqual(found.map((query) => (query as { query_text: string }).query_text).sort(), ['one', 'three', 'two']);
   await killed(next);
 });

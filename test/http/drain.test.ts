@@ -3,19 +3,22 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
+import type { Reply, Request } from '../../src/http/route.js';
 import { createHttpServer } from '../../src/http/server.js';
 import { eventually, gate, LIMITS, measure, ok, route, startProbe } from './probe-server.js';
 import { jsonOf, RawClient } from './raw-client.js';
 
 test('a request under way finishes, others on open connections get 503, new connections are refused', async (t) => {
   const wait = gate();
-  const routes = [route('GET', '/slow', async () => wait.opened.then(ok)), route('GET', '/health', ok)];
+  let entered = 0;
+  const slow = (): Promise<Reply> => (entered++, wait.opened.then(ok));
+  const routes = [route('GET', '/slow', slow), route('GET', '/health', ok)];
   const probe = await startProbe(t, routes);
   const [busy, kept, idle] = [await probe.client(), await probe.client(), await probe.client()];
   kept.request('GET', '/health');
   assert.equal((await kept.reply()).status, 200);
   busy.request('GET', '/slow', { 'X-Request-ID': 'busy' });
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await eventually(() => entered === 1);
   const drained = probe.server.drain(60_000);
   kept.request('GET', '/health');
   const refused = await kept.reply();
@@ -32,13 +35,15 @@ test('a request under way finishes, others on open connections get 503, new conn
 
 test('a body still on its way and a large reply half out both finish', async (t) => {
   const big = Buffer.alloc(30_000_000, 'x');
-  const routes = [route('POST', '/json', measure), route('GET', '/big', () => ({ status: 200, bytes: big, contentType: 'text/plain' }))];
+  let entered = 0;
+  const measured = (request: Request): Promise<Reply> => (entered++, measure(request));
+  const routes = [route('POST', '/json', measured), route('GET', '/big', () => (entered++, { status: 200, bytes: big, contentType: 'text/plain' }))];
   const probe = await startProbe(t, routes);
   const [sender, reader] = [await probe.client(), await probe.client()];
   sender.request('POST', '/json', { 'Content-Length': '6' }, 'abc');
   reader.request('GET', '/big');
   reader.socket.pause();
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await eventually(() => entered === 2);
   const drained = probe.server.drain(60_000);
   sender.send('def');
   assert.equal(jsonOf(await sender.reply()).bytes, 6);

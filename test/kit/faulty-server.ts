@@ -1,12 +1,11 @@
 // A server in a process of its own over the fault layer (load/kit/fault), which makes calls for its files fail as a kernel would; and what
 // tests ask of it. Used by test/fault.
-import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Faults } from '../../load/kit/fault/faults.js';
 import { compileShim, faultEnvironment } from '../../load/kit/fault/shim.js';
 import { spawnServe, untilReady, type ServeProcess } from './process.js';
 import { tempDirectory } from './temp.js';
+import { until } from './until.js';
 
 const shim = compileShim();
 /** Why tests over the fault layer cannot run here; false where they can. */
@@ -67,6 +66,5 @@ export const docids = async (run: Pick<Run, 'url'>): Promise<string[]> => (await
 
 /** Puts until one is acknowledged. */
 export async function untilTaken(run: Run, docid: string): Promise<void> {
-  for (let tries = 0; tries < 100; tries++, await sleep(100)) if ((await put(run, docid)).status === 201) return;
-  assert.fail(`writes are not taken again: ${run.output()}`);
+  await until(async () => (await put(run, docid)).status === 201, () => `writes are not taken again: ${run.output()}`);
 }

@@ -8,6 +8,7 @@ import type { TestContext } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { closedPort } from './fake-server.js';
 import { tempDirectory } from './temp.js';
+import { until } from './until.js';
 
 export const PROMETHEUS = ['/usr/bin/prometheus', '/usr/local/bin/prometheus'].find((path) => existsSync(path));
 export const PROMTOOL = ['/usr/bin/promtool', '/usr/local/bin/promtool'].find((path) => existsSync(path));
@@ -53,15 +54,6 @@ export async function startPrometheus(t: TestContext, server: { port: number; ad
   await until(async () => child.exitCode !== null || (await fetch(`http://127.0.0.1:${port}/-/ready`).then(({ ok }) => ok, () => false)), 'Prometheus does not start');
   if (child.exitCode !== null) throw new Error(`Prometheus ended: ${written}`);
   return { api, query: async (expression) => (await api(`query?query=${encodeURIComponent(expression)}`)).result };
-}
-
-/** Asks every 100 ms, for a minute. */
-export async function until(isSo: () => Promise<boolean>, otherwise: string): Promise<void> {
-  for (let tries = 0; tries < 600; tries++) {
-    if (await isSo()) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error(otherwise);
 }
 
 /** The queries of every panel of the dashboard, with its variables filled in. */

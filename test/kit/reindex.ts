@@ -3,6 +3,7 @@
 import type { TestContext } from 'node:test';
 import { startOpenAiServer, type EmbeddingsRequest, type OpenAiServerOptions } from './openai-server.js';
 import { startTestServer, type Answer, type TestServer } from './server.js';
+import { until } from './until.js';
 
 export const FAR_DIM = 8;
 export const BASE = '/v1/collections/acme/docs';
@@ -96,7 +97,7 @@ export async function versions({ call }: TestServer): Promise<Record<string, num
   return Object.fromEntries(json.documents.map(({ docid, version }: { docid: string; version: number }) => [docid, version]));
 }
 
-export async function held(gate: Gate): Promise<void> {
-  for (let tries = 0; tries < 1500 && gate.held === 0; tries++) await new Promise((resolve) => setTimeout(resolve, 10));
-  if (gate.held === 0) throw new Error('nothing was asked of the endpoint');
+/** Resolves when so many wait at the gate. */
+export async function held(gate: Gate, count = 1): Promise<void> {
+  await until(() => gate.held >= count, () => `${gate.held} of ${count} calls have come to the endpoint`);
 }

@@ -8,7 +8,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { pythonWith, runPython } from '../kit/conformance/python.js';
 import { startTestServer } from '../kit/server.js';
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 480_000;
 const KEY = 'key-of-default';
 const readme = readFileSync('README.md', 'utf8');
 const section = readme.slice(readme.indexOf('## Agents and frameworks'), readme.indexOf('## The package'));

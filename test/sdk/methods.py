@@ -262,7 +262,7 @@ def _():
     spaces = db.create_collection("spaces")
     job = spaces.reindex(embedder_type="openai", embed_model="m")
     assert job["status"] in ("queued", "running") and job["target"]["embedder_type"] == "openai", job
-    for _ in range(1000):
+    for _ in range(6000):
         job = spaces.reindex_job(job["job_id"])
         if job["status"] == "succeeded":
             break

@@ -8,10 +8,10 @@ import type { SharedShards } from '../../src/contract/messages.js';
 import { Kernel } from '../../workers/shard/kernel.js';
 import { ready, startTestServer, type TestServer } from '../kit/server.js';
 import { tempDirectory } from '../kit/temp.js';
+import { until } from '../kit/until.js';
 
 const COLLECTIONS = 12;
 const DOCUMENTS = 9;
-const IDLE_WITHIN_MS = 20_000;
 const dataDir = tempDirectory();
 const at = (i: number): string => `/v1/collections/tenant${i % 3}/c${i}`;
 const start = (idleSeconds: number): Promise<TestServer> => startTestServer({ SHEAF_DATA_DIR: dataDir, SHEAF_COLLECTIONS__IDLE_SECONDS: String(idleSeconds) });
@@ -49,9 +49,7 @@ async function counts({ call }: TestServer, i: number): Promise<unknown> {
 }
 
 async function untilIdle(server: TestServer): Promise<void> {
-  const untilMs = performance.now() + IDLE_WITHIN_MS;
-  while (allParts(server) > 0 && performance.now() < untilMs) await new Promise((resolve) => setTimeout(resolve, 100));
-  assert.equal(allParts(server), 0, 'all have left');
+  await until(() => allParts(server) === 0, () => `${allParts(server)} parts do not leave`);
 }
 
 const first = await start(0);

@@ -8,6 +8,7 @@ import type { Collection } from '../../src/contract/resources.js';
 import { RecallMetrics } from '../../src/service/metrics-recall.js';
 import { RecallSampler, type RecallSamplerOptions, type SampledSearch } from '../../src/service/recall-sampler.js';
 import { startTestServer, type TestServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const search: SampledSearch = { vector: Float32Array.of(1), k: 1000 };
@@ -18,13 +19,10 @@ function createSampler(options: Partial<RecallSamplerOptions>): { sampler: Recal
   return { sampler: new RecallSampler({ everyMs: 1, compare, isBusy: () => false, sampled: () => {}, log, ...options }), compared };
 }
 
-async function metricsOf({ call }: TestServer, until: RegExp): Promise<string> {
-  for (let tries = 0; tries < 100; tries++) {
-    const { text } = await call('GET', '/metrics');
-    if (until.test(text)) return text;
-    await sleep(50);
-  }
-  throw new Error(`no ${until} in the metrics`);
+async function metricsOf({ call }: TestServer, wanted: RegExp): Promise<string> {
+  let text = '';
+  await until(async () => wanted.test((text = (await call('GET', '/metrics')).text)), `no ${wanted} in the metrics`);
+  return text;
 }
 
 test('a search is checked, and Prometheus has what it found', async () => {

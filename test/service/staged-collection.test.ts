@@ -12,6 +12,7 @@ import { giveUpStaged, stageCollection, switchCollection } from '../../src/servi
 import type { Staged } from '../../src/service/staged.js';
 import { renameCollection } from '../../src/service/update-collection.js';
 import { startTestServer, type TestServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const BASE = '/v1/collections/acme/docs';
 const NOW = '2026-01-01T00:00:00.000Z';
@@ -86,8 +87,7 @@ test('what is given up is gone from the shards, and what a restore left behind f
   await server.stop();
   const again = await startTestServer({ SHEAF_DATA_DIR: server.dataDir });
   assert.deepEqual(await found(again), ['a::0', 'b::0']);
-  for (let tries = 0; tries < 500 && (await counts(again.context, left)).some((chunks) => chunks > 0); tries++) await new Promise((resolve) => setTimeout(resolve, 10));
-  assert.deepEqual(await counts(again.context, left), [0, 0, 0]);
+  await until(async () => (await counts(again.context, left)).every((chunks) => chunks === 0), 'what a restore left behind stays');
   assert.deepEqual(await again.context.shards.ask(0, 'loadStaged', {}), []);
 });
 

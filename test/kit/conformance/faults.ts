@@ -3,10 +3,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { mock } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestServer } from '../server.js';
+import { until } from '../until.js';
 
-const ARRIVAL_MS = 100;
 /** What stands in the message of an injected fault: no answer may show it. */
 export const SECRET = 'MDB_CORRUPTED: /var/lib/secret-path/data.mdb';
 
@@ -54,8 +53,14 @@ function breakEncoder(): { restore(): void } {
   return mock.method(JSON, 'stringify', encodeErrors).mock;
 }
 
+async function underWay({ context }: TestServer): Promise<number | undefined> {
+  return (await context.metrics.registry.getSingleMetric('sheaf_requests_under_way')?.get())?.values[0]?.value;
+}
+
 /** Opens requests whose bodies do not come, so that they stay under way; the sockets to destroy. */
 export async function holdRequests(server: TestServer, count: number, headers: Record<string, string> = {}): Promise<Socket[]> {
+  // One that was still under way would take a place away.
+  await until(async () => (await underWay(server)) === 0, 'other requests are under way');
   const lines = Object.entries({ host: 'test', 'content-type': 'application/json', 'content-length': '100', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
   const sockets = await Promise.all(
     Array.from({ length: count }, async () => {
@@ -67,6 +72,6 @@ export async function holdRequests(server: TestServer, count: number, headers: R
     }),
   );
   // Whoever asks before their heads have arrived would have the place himself, and they would be refused.
-  await sleep(ARRIVAL_MS);
+  await until(async () => (await underWay(server)) === count, 'the requests do not arrive');
   return sockets;
 }

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReindexStatus } from '../../../src/contract/api/reindex.js';
 import type { StoredJob } from '../../../src/contract/reindex.js';
 import { startTestServer, type TestServer } from '../server.js';
+import { until as soon } from '../until.js';
 import type { Request, Scene } from './endpoint.js';
 import { UNKNOWN_ID } from './endpoints/kit.js';
 
@@ -55,7 +56,7 @@ export async function setStage(env: Record<string, string> = {}, tenant = 'acme'
 }
 
 async function finished({ context }: TestServer, id: string): Promise<void> {
-  for (let tries = 0; tries < 500 && context.reindexJobs.find(id)?.status !== 'succeeded'; tries++) await sleep(10);
+  await soon(() => context.reindexJobs.find(id)?.status === 'succeeded', `job ${id} does not succeed`);
 }
 
 /** Sends requests, every second with an id of its own. */
@@ -69,11 +70,11 @@ export function senderOf(server: TestServer): Stage['send'] {
   };
 }
 
-/** Asks again until the answer is as wanted, or 200 times: for what is made to happen behind the server's back. */
+/** Asks again until the answer is as wanted, or a minute: for what is made to happen behind the server's back. */
 export async function until(wanted: (reply: Reply) => boolean, ask: () => Promise<Reply>): Promise<Reply> {
   for (let tries = 1; ; tries++) {
     const reply = await ask();
-    if (wanted(reply) || tries === 200) return reply;
+    if (wanted(reply) || tries === 6000) return reply;
     await sleep(10);
   }
 }

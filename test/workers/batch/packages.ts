@@ -79,8 +79,9 @@ export function pdf(contents: (string | Uint8Array)[]): Buffer {
     `<</Type/Pages/Count ${pages.length}/Kids[${pages.map((page) => `${page} 0 R`).join(' ')}]>>`,
     '<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>',
   ];
+  const streams = new Map([...new Set(contents)].map((content) => [content, deflateSync(content, { level: 9 })]));
   for (const [i, content] of contents.entries()) {
-    const stream = deflateSync(content, { level: 9 });
+    const stream = streams.get(content) as Buffer;
     objects.push(`<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents ${5 + 2 * i} 0 R/Resources<</Font<</F 3 0 R>>>>>>`);
     objects.push(Buffer.concat([Buffer.from(`<</Filter/FlateDecode/Length ${stream.length}>>\nstream\n`), stream, Buffer.from('\nendstream')]));
   }
