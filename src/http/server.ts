@@ -63,7 +63,8 @@ export class HttpServer {
     const socket = await new Promise<ListenSocket | false>((resolve) => app.listen(host, port, EXCLUSIVE_PORT, resolve));
     if (socket === false) throw await listenError(host, port);
     this.socket = socket;
-    this.sweep = setInterval(() => this.checkTimes(), SWEEP_MS).unref();
+    // Behind what the sockets have: where this thread has stood still, it was not the clients who were slow.
+    this.sweep = setInterval(() => setImmediate(() => this.checkTimes()), SWEEP_MS).unref();
     return uWS.us_socket_local_port(socket as uWS.us_socket);
   }
 

@@ -165,6 +165,21 @@ test('a body that stalls is cut off and logged; the handler is told', async (t) 
   assert.equal((await fetch(probe.url('/health'))).status, 200);
 });
 
+test('nobody is cut off for the time in which the server itself stood still', async (t) => {
+  let entered = false;
+  const reader = route('POST', '/json', (request) => ((entered = true), measure(request)));
+  const probe = await startProbe(t, [reader, route('GET', '/health', ok)], { bodyTimeoutMs: 2000 });
+  const [client, other] = [await probe.client(), await probe.client()];
+  client.request('POST', '/json', { 'Content-Length': '4000' }, 'x'.repeat(2000));
+  await eventually(() => entered);
+  other.request('GET', '/health');
+  await other.reply();
+  // While sockets are looked at: clocks are next.
+  client.send('x'.repeat(2000));
+  for (const untilMs = performance.now() + 3000; performance.now() < untilMs; );
+  assert.equal(jsonOf(await client.reply()).bytes, 4000);
+});
+
 test('a body that makes progress may take longer than a request without', async (t) => {
   const probe = await startProbe(t, routes, { requestTimeoutMs: 300, bodyTimeoutMs: 5000 });
   const client = await probe.client();
