@@ -108,8 +108,13 @@ test('an answer without its summary, a broken connection and silence are SheafUn
 });
 
 test('a slow source and a slow taker are no silence', async (t) => {
-  const client = await start(t, answering, 600);
-  const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 800));
+  const client = await start(t, answering, 60_000);
+  // Two minutes, by the clock that the silence is measured with; the server answers in none.
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const pause = async (): Promise<void> => {
+    await new Promise(setImmediate);
+    t.mock.timers.tick(120_000);
+  };
   let count = 0;
   for await (const _ of client.ingestStream('acme', 'docs', documents(2, pause))) {
     count += 1;

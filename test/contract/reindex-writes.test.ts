@@ -6,6 +6,7 @@ import { createPrng, type Prng } from '../../src/base/prng.js';
 import { download, upload } from '../kit/archives.js';
 import { BASE, found, held, ingest, jobUntil, start, startReindexServer, status, textOf, versions } from '../kit/reindex.js';
 import type { TestServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 test('a job that is held up holds up nobody: searches, writes and jobs of others go on', async (t) => {
   const { server, gate } = await startReindexServer(t);
@@ -25,7 +26,7 @@ test('a job that is held up holds up nobody: searches, writes and jobs of others
 });
 
 test('in a batch while a job runs an item with a vector of its own is refused, and no other; a quota holds', async (t) => {
-  const { server, gate } = await startReindexServer(t);
+  const { server, gate, texts } = await startReindexServer(t);
   const { call } = server;
   await call('POST', '/v1/admin/tenants', { tenant: 'acme', max_chunks_per_collection: 12 });
   await ingest(server, 10);
@@ -34,8 +35,7 @@ test('in a batch while a job runs an item with a vector of its own is refused, a
   await held(gate);
   const documents = [{ docid: 'v', vector: new Array(512).fill(1) }, { docid: 'd1', text: textOf(1, 2) }, { docid: 'n1', text: 'one' }, { docid: 'n2', text: 'two' }, { docid: 'n3', text: 'three' }];
   const batch = call('POST', `${BASE}/documents:batch`, { documents });
-  // The job, and the texts of the batch behind it.
-  await held(gate, 2);
+  await until(() => texts().includes('one'), 'the endpoint is not asked for the batch');
   gate.open();
   const { json } = await batch;
   const codes = json.documents.map(({ code = 'stored' }: { code?: string }) => code);

@@ -75,6 +75,7 @@ class StressRun {
     const exit = once(owner, 'exit');
     this.report.owners++;
     const ended = exit.then(() => true);
+    if (this.report.owners === 1) await this.begun(ended);
     const roundEnd = Math.min(until, performance.now() + this.options.roundMs);
     while (performance.now() < roundEnd) {
       const isOver = await Promise.race([ended, sleep(Math.min(this.prng.int(1000), roundEnd - performance.now()), false)]);
@@ -89,6 +90,12 @@ class StressRun {
     this.report.puts += this.world.get(PUTS);
     if (end && EXPECTED.test(end)) this.report.endedOwners.push(end.split('\n')[0] as string);
     else if (end) this.report.faults.push(`an owner died: ${end}`);
+  }
+
+  /** However slow the machine is, there have been a put and a search when the first owner's time begins. */
+  private async begun(ended: Promise<boolean>): Promise<void> {
+    const hasBegun = (): boolean => this.world.get(PUTS) > 0 && this.world.get(SEARCHES) > 0;
+    while (!hasBegun() && !(await Promise.race([ended, sleep(5, false)])));
   }
 
   private async killReader(): Promise<void> {
