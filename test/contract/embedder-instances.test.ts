@@ -10,9 +10,9 @@ import { tempDirectory } from '../kit/temp.js';
 const SECRET = 'sk-0123456789abcdef';
 const SPACE = 'openai:small:dim=4';
 
-/** An endpoint that can be told to fail. */
+/** An endpoint that can be told to fail, or what to wait for. */
 interface Endpoint extends OpenAiServer {
-  failure?: Outcome | undefined;
+  failure?: Outcome | Promise<undefined> | undefined;
 }
 
 async function startEndpoint(t: TestContext, dim = 4): Promise<Endpoint> {
@@ -94,8 +94,10 @@ test('instances of one space share its work; where one fails the others do it', 
   await until(async () => (await call('GET', '/health')).json.status === 'ready');
   const ingest = (n: number): Promise<Answer> => call('POST', '/v1/collections/acme/docs/documents', { docid: `D${n}`, text: `document number ${n}` });
   const search = (n: number): Promise<Answer> => call('GET', `/v1/collections/acme/docs/search?q=document+number+${n}&k=1`);
+  // The first answers nobody before the second is asked: one document after the other would all be the first one's work.
+  eu.failure = until(() => us.calls.some(({ input }) => input.some((text) => text.startsWith('document')))).then(() => undefined);
   for (const answer of await Promise.all(Array.from({ length: 20 }, (_, n) => ingest(n)))) assert.equal(answer.status, 201);
-  for (const { calls } of [eu, us]) assert.ok(calls.some(({ input }) => input.some((text) => text.startsWith('document'))));
+  assert.ok(eu.calls.some(({ input }) => input.some((text) => text.startsWith('document'))));
   eu.failure = { status: 500 };
   assert.equal((await ingest(20)).status, 201, 'the bytes of a document are there for the next instance');
   for (const [n, answer] of (await Promise.all(Array.from({ length: 21 }, (_, n) => search(n)))).entries()) assert.deepEqual([answer.status, answer.json.matches[0]?.meta.docid], [200, `D${n}`]);

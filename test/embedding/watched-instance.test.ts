@@ -89,7 +89,7 @@ test('what is not its fault does not break it', async () => {
 test('those who probe at a time share one call, and are told the same', async () => {
   const embedder: Embedder = { asked: 0, error: new Error('any fault') };
   const instance = await watched(embedder);
-  await until(() => embedder.asked === 1);
+  await until(() => embedder.asked >= 1);
   await new Promise((resolve) => setImmediate(resolve));
   const before = embedder.asked;
   const probes = await Promise.allSettled([instance.probe(), instance.probe(), instance.probe()]);

@@ -54,8 +54,8 @@ export async function openConsole(t: Ender, url: string): Promise<ConsolePage> {
     },
     async fill(selector, value) {
       const field = `document.querySelector(${JSON.stringify(selector)})`;
-      await page.until(`(${field}?.focus(), ${field} !== null && document.activeElement === ${field})`);
-      await page.evaluate(`(${field}.select?.(), document.execCommand('insertText', false, ${JSON.stringify(value)}))`);
+      // In one step: between two a page that is still painting may take the focus away.
+      await page.until(`(${field}?.focus(), ${field} !== null && document.activeElement === ${field} && (${field}.select?.(), document.execCommand('insertText', false, ${JSON.stringify(value)}), true))`);
       assert.equal(await page.evaluate(`${field}.value ?? ${field}.innerText`), value);
     },
     async choose(selector, value) {
