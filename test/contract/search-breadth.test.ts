@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { cosine } from '../../load/kit/cosine.js';
 import { createPrng } from '../../src/base/prng.js';
 import { startTestServer, type Answer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const PATH = '/v1/collections/acme/docs';
 const DIM = 48;
@@ -38,11 +39,7 @@ test('exact finds the nearest always, a narrow walk not always, a wide one nearl
   assert.equal(await found({ exact: true }), QUERIES);
   let narrow = QUERIES;
   // Rows that are not linked yet are scanned, so the walk is narrow only when linking has come far.
-  for (let tries = 0; tries < 100 && narrow > QUERIES / 2; tries++) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    narrow = await found({ ef: 1 });
-  }
-  assert.ok(narrow <= QUERIES / 2, `${narrow} of ${QUERIES} at ef 1`);
+  await until(async () => (narrow = await found({ ef: 1 })) <= QUERIES / 2, () => `${narrow} of ${QUERIES} at ef 1`);
   assert.ok((await found({ ef: 5000 })) >= QUERIES - 1);
   assert.equal(await found({ exact: true, ef: null }), QUERIES);
 });

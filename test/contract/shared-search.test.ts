@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer, type TestServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 
 const COMMON = '/v1/collections/global/common';
 const OWN = '/v1/collections/acme/own';
@@ -10,11 +11,7 @@ const { call } = server;
 
 /** The collection is made right after the server is ready. */
 async function untilMade({ call: ask }: TestServer, path: string, headers: Record<string, string> = {}): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
-    if ((await ask('GET', `${path}/detail`, undefined, headers)).status === 200) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.fail(`${path} is not made`);
+  await until(async () => (await ask('GET', `${path}/detail`, undefined, headers)).status === 200, `${path} is not made`);
 }
 
 const idsOf = (json: Record<string, any>): string[] => json.matches.map(({ tenant, id }: any) => `${tenant}/${id}`);

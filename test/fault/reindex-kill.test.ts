@@ -8,6 +8,7 @@ import { ask, type Told } from '../kit/faulty-server.js';
 import { startServe, type ServeProcess } from '../kit/process.js';
 import { FAR_DIM, held, startFar, type Far } from '../kit/reindex.js';
 import { tempDirectory } from '../kit/temp.js';
+import { until } from '../kit/until.js';
 
 const BASE = '/v1/collections/acme/docs';
 const DOCUMENTS = 1500;
@@ -27,7 +28,7 @@ interface Process {
 async function startProcess(env: Record<string, string>): Promise<Process> {
   const serve = await startServe(env);
   const call: Process['call'] = (method, path, body) => ask(serve, method, path, body);
-  for (let tries = 0; tries < 1500 && (await call('GET', '/health/ready')).status !== 200; tries++) await sleep(20);
+  await until(async () => (await call('GET', '/health/ready')).status === 200, serve.output);
   return { serve, call };
 }
 

@@ -4,6 +4,7 @@ import type { Log } from '../../src/base/log.js';
 import { readConfig } from '../../src/config.js';
 import { startServer, type RunningServer } from '../../src/server.js';
 import { tempDirectory } from './temp.js';
+import { until } from './until.js';
 
 // Each thread of a server has its output passed on to this process's, where the test runner listens as well: more than Node takes for a leak.
 for (const output of [process.stdout, process.stderr]) output.setMaxListeners(0);
@@ -41,11 +42,7 @@ export async function startTestServer(env: Record<string, string> = {}): Promise
 }
 
 export async function ready(server: TestServer): Promise<void> {
-  for (let tries = 0; tries < 1500; tries++) {
-    if ((await server.call('GET', '/health/ready')).status === 200) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  throw new Error(`the server does not become ready: ${server.faults.join('\n')}`);
+  await until(async () => (await server.call('GET', '/health/ready')).status === 200, () => `the server does not become ready: ${server.faults.join('\n')}`);
 }
 
 async function call(url: string, method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {

@@ -76,7 +76,7 @@ test('after random transactions, some of them aborted, and after reopening', () 
   }
 });
 
-/** Writes until it is killed; says when it has begun. */
+/** Writes until it is killed; says when it has done so once more. */
 const writer = (directory: string, seed: number): string => `
   const { ShardStore } = await import(${JSON.stringify(new URL('../../src/store/shard-store.js', import.meta.url).href)});
   const { createPrng } = await import(${JSON.stringify(new URL('../../src/base/prng.js', import.meta.url).href)});
@@ -86,8 +86,10 @@ const writer = (directory: string, seed: number): string => `
   const writeSome = ${writeSome.toString()};
   const store = ShardStore.open(${JSON.stringify(directory)}, false);
   const prng = createPrng(${seed});
-  process.stdout.write('begun');
-  for (;;) store.write((txn) => writeSome(txn, (below) => prng.int(below)));
+  for (;;) {
+    store.write((txn) => writeSome(txn, (below) => prng.int(below)));
+    process.stdout.write('.');
+  }
 `;
 
 test('after every kill of the writing process', async () => {
@@ -96,6 +98,7 @@ test('after every kill of the writing process', async () => {
   for (let kill = 0; kill < KILLS; kill++) {
     const child = spawn(process.execPath, ['--input-type=module', '--eval', writer(directory, kill)], { stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = once(child, 'close');
+    child.stdout.resume();
     await once(child.stdout, 'data');
     await new Promise((resolve) => setTimeout(resolve, 5 + 9 * kill));
     child.kill('SIGKILL');
