@@ -16,7 +16,7 @@ export const CODES_AXES_2 = 8;
 export const CODES_ROW_BYTES = 12;
 /** Bytes of a query of 16-bit numbers, as in the root of the index. */
 export const CODES_WIDE_BYTES = 16;
-/** Address of the axes: rows of 8-bit numbers, as many as a query has. Half the bytes, as a query reads them all. */
+/** Address of the axes: rows of 16-bit numbers of the length WIDE_SCALE, as a query is. */
 export const CODES_AXES = 20;
 /** Address of four floats an axis, array after array: its unit (what 1 of a product of axis and query stands for), its step, its offset (the mean along it), its variance. */
 export const CODES_STEPS = 24;
@@ -29,7 +29,9 @@ export const CODES_SAMPLED = 36;
 export const CODES_LINES = 40;
 /** Table of block addresses, of TABLE_BYTES: small indexes have no codes. */
 export const CODES_ROW_BLOCKS = 64;
-export const CODES_BYTES = 2240;
+/** Where ordinal 0 would stand if a block reached so far, for each thirty-second of each doubling of places from 16 to 2 ** 29 (assembly/codes/codes.ts). */
+export const CODES_ORIGINS = 2240;
+export const CODES_BYTES = 5440;
 
 /** Steps in standard deviations that cost a normal distribution least (Max 1960): of 16 levels, and of 4. */
 export const STEP_4 = 0.335;

@@ -35,7 +35,7 @@ for (const seed of SEEDS) {
   test(`random writes, background work, checkpoints and restarts (seed ${seed})`, async () => {
     const prng = createPrng(seed);
     // The second arena is in use where the first is small.
-    const world = new World(prng, [LARGE, SMALL], seed % 2 === 0 ? 40 : 4096);
+    const world = new World(prng, [LARGE, SMALL], seed % 2 === 0 ? 44 : 4096);
     fill(world, 1800);
     for (let round = 0; round < 10; round++) {
       const label = `round ${round}`;
@@ -52,6 +52,7 @@ for (const seed of SEEDS) {
       world.check(label);
       world.work(prng.int(40));
     }
+    assert.equal(world.shard.arenas.used().length, seed % 2 === 0 ? 2 : 1);
     world.work(Infinity);
     world.check('in the end');
     for (const part of world.shard.parts.of(LARGE.id)) {

@@ -5,7 +5,7 @@ import { ROOT_CODES_NEXT, WIDE_SCALE } from '../../layout';
 import { CODES_AXES_4, CODES_DIM, CODES_LINES, CODES_WIDE_BYTES, CODES_WORK, STEP_2, STEP_4 } from '../../codes/layout';
 import { linesOf, release } from '../arena';
 import { scaleToWide } from '../distance';
-import { narrowDot } from '../wide';
+import { wideDot } from '../wide';
 import { axesOf, axisAt, offsetAt, stepAt, unitAt, varianceAt } from './codes';
 import { basisAt, covarianceAt, meanAt, nextAt, varianceAlong } from './covariance';
 import { addScaled, dot, floatBytes } from './floats';
@@ -71,7 +71,7 @@ export function writeAxes(root: usize, from: u32, end: u32): void {
     const unit = writeAxis(codes, own, axis);
     store<f32>(unitAt(codes, axis), unit);
     store<f32>(stepAt(codes, axis), sqrt<f32>(variance) * (axis < load<u32>(codes, CODES_AXES_4) ? <f32>STEP_4 : <f32>STEP_2));
-    store<f32>(offsetAt(codes, axis), <f32>narrowDot(axisAt(codes, axis), mean, wideBytes) * unit);
+    store<f32>(offsetAt(codes, axis), <f32>wideDot(axisAt(codes, axis), mean, wideBytes) * unit);
     store<f32>(varianceAt(codes, axis), variance);
   }
 }
@@ -85,12 +85,11 @@ export function finishAxes(root: usize): void {
   store<u32>(codes, 0, CODES_WORK);
 }
 
-/** Writes an axis as 8-bit numbers, the largest 127, and answers its unit. */
+/** Writes an axis, of length 1, as 16-bit numbers. */
 function writeAxis(codes: usize, basis: usize, axis: u32): f32 {
   const dim = load<u32>(codes, CODES_DIM);
-  let most: f32 = 0;
-  for (let i: u32 = 0; i < dim; i++) most = max(most, abs<f32>(load<f32>(basis + (<usize>i << 2))));
-  const scale: f32 = most > 0 ? <f32>127 / most : 0;
-  for (let i: u32 = 0; i < dim; i++) store<i8>(axisAt(codes, axis) + <usize>i, <i8>nearest<f32>(load<f32>(basis + (<usize>i << 2)) * scale));
-  return most / (<f32>127 * <f32>WIDE_SCALE);
+  const wide = axisAt(codes, axis);
+  memory.fill(wide, 0, load<u32>(codes, CODES_WIDE_BYTES));
+  for (let i: u32 = 0; i < dim; i++) store<i16>(wide + (<usize>i << 1), <i16>nearest<f32>(load<f32>(basis + (<usize>i << 2)) * <f32>WIDE_SCALE));
+  return <f32>1 / (<f32>WIDE_SCALE * <f32>WIDE_SCALE);
 }

@@ -62,7 +62,7 @@ function setLevels(codes: usize, wide: usize, levels: usize): void {
   const bytes: usize = load<u32>(codes, CODES_WIDE_BYTES);
   const length = f32x4.splat(scaleOf(wide) * <f32>WIDE_SCALE);
   for (let axis: u32 = 0; axis < axesOf(codes); axis += 4) {
-    const products = f32x4.convert_i32x4_s(fourAxisDots(axisAt(codes, axis), bytes >> 1, wide, bytes));
+    const products = f32x4.convert_i32x4_s(fourAxisDots(axisAt(codes, axis), wide, bytes));
     const along = f32x4.sub(f32x4.mul(f32x4.mul(products, length), v128.load(unitAt(codes, axis))), v128.load(offsetAt(codes, axis)));
     v128.store(levels + (<usize>axis << 2), i32x4.trunc_sat_f32x4_s(f32x4.floor(f32x4.div(along, v128.load(stepAt(codes, axis))))));
   }

@@ -22,7 +22,7 @@ export function createCodes(root: usize, axes4: u32, axes2: u32): bool {
   store<u32>(codes, (axes4 >> 1) + (axes2 >> 2), CODES_ROW_BYTES);
   store<u32>(codes, wideBytes, CODES_WIDE_BYTES);
   store<u32>(codes, linesOf(codes), CODES_LINES);
-  store<u32>(codes, <u32>addCodesBlock(codes, <u64>(wideBytes >> 1) * (axes4 + axes2)), CODES_AXES);
+  store<u32>(codes, <u32>addCodesBlock(codes, <u64>wideBytes * (axes4 + axes2)), CODES_AXES);
   store<u32>(codes, <u32>addCodesBlock(codes, <u64>16 * (axes4 + axes2)), CODES_STEPS);
   store<u32>(root, <u32>codes, ROOT_CODES_NEXT);
   if (load<u32>(codes, CODES_AXES) && load<u32>(codes, CODES_STEPS) && beginAxes(root)) return true;

@@ -16,7 +16,7 @@ export function foldQuery(codes: usize, wide: usize, folded: usize): void {
   const floats = folded + (axes << 1);
   let largest = f32x4.splat(0);
   for (let axis: u32 = 0; axis < <u32>axes; axis += 4) {
-    const products = f32x4.convert_i32x4_s(fourAxisDots(axisAt(codes, axis), bytes >> 1, wide, bytes));
+    const products = f32x4.convert_i32x4_s(fourAxisDots(axisAt(codes, axis), wide, bytes));
     const values = f32x4.mul(products, f32x4.mul(v128.load(unitAt(codes, axis)), v128.load(stepAt(codes, axis))));
     v128.store(floats + (<usize>axis << 2), values);
     largest = f32x4.max(largest, f32x4.abs(values));

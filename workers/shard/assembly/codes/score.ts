@@ -17,39 +17,44 @@ import { pairSums } from '../wide';
   b -= a;
   c -= a;
   d -= a;
-  for (; a < middle; a += 16) {
-    let x0 = v128.load(a);
-    let x1 = v128.load(b + a);
-    let x2 = v128.load(c + a);
-    let x3 = v128.load(d + a);
-    for (const next = folded + 64; folded < next; folded += 16) {
-      const q = v128.load(folded);
-      s0 = i32x4.add(s0, i32x4.dot_i16x8_s(x0, q));
-      s1 = i32x4.add(s1, i32x4.dot_i16x8_s(x1, q));
-      s2 = i32x4.add(s2, i32x4.dot_i16x8_s(x2, q));
-      s3 = i32x4.add(s3, i32x4.dot_i16x8_s(x3, q));
-      x0 = i16x8.shr_s(x0, 4);
-      x1 = i16x8.shr_s(x1, 4);
-      x2 = i16x8.shr_s(x2, 4);
-      x3 = i16x8.shr_s(x3, 4);
-    }
+  for (; a < middle; a += 16, folded += 64) {
+    const q0 = v128.load(folded);
+    const q1 = v128.load(folded, 16);
+    const q2 = v128.load(folded, 32);
+    const q3 = v128.load(folded, 48);
+    s0 = i32x4.add(s0, fourLevels(v128.load(a), 4, q0, q1, q2, q3));
+    s1 = i32x4.add(s1, fourLevels(v128.load(b + a), 4, q0, q1, q2, q3));
+    s2 = i32x4.add(s2, fourLevels(v128.load(c + a), 4, q0, q1, q2, q3));
+    s3 = i32x4.add(s3, fourLevels(v128.load(d + a), 4, q0, q1, q2, q3));
   }
-  for (; a < end; a += 16) {
-    let x0 = v128.load(a);
-    let x1 = v128.load(b + a);
-    let x2 = v128.load(c + a);
-    let x3 = v128.load(d + a);
-    for (const next = folded + 128; folded < next; folded += 16) {
-      const q = v128.load(folded);
-      s0 = i32x4.add(s0, i32x4.dot_i16x8_s(x0, q));
-      s1 = i32x4.add(s1, i32x4.dot_i16x8_s(x1, q));
-      s2 = i32x4.add(s2, i32x4.dot_i16x8_s(x2, q));
-      s3 = i32x4.add(s3, i32x4.dot_i16x8_s(x3, q));
-      x0 = i16x8.shr_s(x0, 2);
-      x1 = i16x8.shr_s(x1, 2);
-      x2 = i16x8.shr_s(x2, 2);
-      x3 = i16x8.shr_s(x3, 2);
-    }
+  for (; a < end; a += 16, folded += 128) {
+    const x0 = v128.load(a);
+    const x1 = v128.load(b + a);
+    const x2 = v128.load(c + a);
+    const x3 = v128.load(d + a);
+    let q0 = v128.load(folded);
+    let q1 = v128.load(folded, 16);
+    let q2 = v128.load(folded, 32);
+    let q3 = v128.load(folded, 48);
+    s0 = i32x4.add(s0, fourLevels(x0, 2, q0, q1, q2, q3));
+    s1 = i32x4.add(s1, fourLevels(x1, 2, q0, q1, q2, q3));
+    s2 = i32x4.add(s2, fourLevels(x2, 2, q0, q1, q2, q3));
+    s3 = i32x4.add(s3, fourLevels(x3, 2, q0, q1, q2, q3));
+    q0 = v128.load(folded, 64);
+    q1 = v128.load(folded, 80);
+    q2 = v128.load(folded, 96);
+    q3 = v128.load(folded, 112);
+    s0 = i32x4.add(s0, fourLevels(i16x8.shr_s(x0, 8), 2, q0, q1, q2, q3));
+    s1 = i32x4.add(s1, fourLevels(i16x8.shr_s(x1, 8), 2, q0, q1, q2, q3));
+    s2 = i32x4.add(s2, fourLevels(i16x8.shr_s(x2, 8), 2, q0, q1, q2, q3));
+    s3 = i32x4.add(s3, fourLevels(i16x8.shr_s(x3, 8), 2, q0, q1, q2, q3));
   }
   return i32x4.add(pairSums(s0, s1, s2, s3, true), pairSums(s0, s1, s2, s3, false));
+}
+
+/** What the lowest four levels of the lanes add to a score. */
+@inline function fourLevels(x: v128, bits: i32, q0: v128, q1: v128, q2: v128, q3: v128): v128 {
+  const low = i32x4.add(i32x4.dot_i16x8_s(x, q0), i32x4.dot_i16x8_s(i16x8.shr_s(x, bits), q1));
+  const high = i32x4.add(i32x4.dot_i16x8_s(i16x8.shr_s(x, 2 * bits), q2), i32x4.dot_i16x8_s(i16x8.shr_s(x, 3 * bits), q3));
+  return i32x4.add(low, high);
 }
