@@ -87,6 +87,7 @@ test('while nobody reads the results, no more of the body is taken than a few sl
   const taken = takenBytes;
   await new Promise((resolve) => setTimeout(resolve, 300));
   assert.equal(takenBytes, taken);
+  assert.ok(taken - before <= line.length, `${taken - before} bytes more`);
 });
 
 test('a body that breaks off ends it with that error; what had a result is there', async () => {

@@ -27,7 +27,7 @@
   return sumOf(i32x4.add(s0, s1));
 }
 
-/** The products of four axes, one behind another, with one row of 16-bit numbers, as they are, of `bytes`: it is loaded once for all. */
+/** The products of four axes, one behind another, with one row, all of 16-bit numbers and of `bytes`, a multiple of 32: it is loaded once for all. */
 @inline export function fourAxisDots(axis: usize, row: usize, bytes: usize): v128 {
   let axis2 = axis + bytes;
   let axis3 = axis2 + bytes;
