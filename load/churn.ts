@@ -1,9 +1,9 @@
 // Recall of a graph over rounds in which a tenth of its vectors is deleted and comes again in other places: beside that of the graph as it was
 // built. Deterministic: nothing here is timed. node dist/load/churn.js [--rows 60000] [--rounds 10] [--tiny]
 import { createPrng } from '../src/base/prng.js';
-import type { VectorIndex } from '../workers/shard/vector-index.js';
 import { readArguments } from './kit/arguments.js';
 import { printTable, whole } from './kit/report.js';
+import { settle } from './kit/settle.js';
 import { buildIndex, K } from './kit/vector-engines.js';
 import { truthOf } from './kit/vector-truth.js';
 import { clustered, windows } from './vector-sets.js';
@@ -31,10 +31,6 @@ function churn(): void {
     index.put(place, set.rows[held[place] as number] as Float32Array);
   });
   settle(index);
-}
-
-function settle(changed: VectorIndex): void {
-  while (changed.hasWork) changed.linkSome(64);
 }
 
 function recalls(): string[] {

@@ -16,6 +16,7 @@ import { Shard } from '../workers/shard/shard.js';
 import { applyWrites, type DocumentWrite } from '../workers/shard/write.js';
 import { readArguments } from './kit/arguments.js';
 import { printTable, whole } from './kit/report.js';
+import { settle } from './kit/settle.js';
 import { clustered, windows } from './vector-sets.js';
 
 const BATCH = 500;
@@ -36,10 +37,6 @@ function put(docid: DocId, i: number): DocumentWrite {
 
 function applyAll(shard: Shard, writes: readonly DocumentWrite[]): void {
   for (let from = 0; from < writes.length; from += BATCH) applyWrites(shard, writes.slice(from, from + BATCH));
-}
-
-function link({ index }: Part): void {
-  while (index.hasWork && (index.linkSome(64) > 0 || index.isTended));
 }
 
 /** Milliseconds of the longest step, and of all. */
@@ -67,14 +64,14 @@ try {
   };
   applyAll(shard, docids.map(put));
   const part = shard.part(ref.id) as Part;
-  link(part);
+  settle(part.index);
   report('loaded and linked');
   const prng = createPrng(1);
   applyAll(shard, docids.filter(() => prng.int(10) > 0).map((docid) => ({ op: 'deleteDocument', collection: ref, docid })));
   report('nine documents in ten deleted');
   const { longestMs, ms } = compact(shard, part);
   report('given back');
-  link(part);
+  settle(part.index);
   report('linked again');
   printTable(`Memory of a shard, ${set.name}`, table);
   console.log(`giving back took ${whole(ms)} ms, the longest step ${longestMs.toFixed(1)} ms`);

@@ -26,6 +26,7 @@ import { select } from '../workers/search/selection.js';
 import { ShardView } from '../workers/search/shard-view.js';
 import { readArguments } from './kit/arguments.js';
 import { printTable, whole } from './kit/report.js';
+import { settle } from './kit/settle.js';
 import { cpuMs } from './kit/word-peers.js';
 import { readWordWindows } from './kit/word-windows.js';
 import { clustered, windows } from './vector-sets.js';
@@ -60,7 +61,7 @@ const noisy = (row: Float32Array): Float32Array => row.map((value) => value + 0.
 
 function fill(shard: Shard): void {
   for (let i = 0; i < rows / CHUNKS_PER_DOCUMENT; i += BATCH) applyWrites(shard, Array.from({ length: Math.min(BATCH, rows / CHUNKS_PER_DOCUMENT - i) }, (_, n) => put(i + n)));
-  for (const { index } of shard.parts.all()) while (index.linkSome(64) > 0);
+  for (const { index } of shard.parts.all()) settle(index);
 }
 
 /** CPU time of making the indexes of metadata and of words, and their bytes a chunk. */

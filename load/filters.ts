@@ -9,6 +9,7 @@ import { readArguments } from './kit/arguments.js';
 import { filterCases, KINDS, type FilterCase } from './kit/filter-cases.js';
 import { moreRows } from './kit/more-rows.js';
 import { printTable, whole } from './kit/report.js';
+import { settle } from './kit/settle.js';
 import { cpuMs } from './kit/word-peers.js';
 import { clustered, windows } from './vector-sets.js';
 
@@ -24,7 +25,7 @@ function createIndex(rows: readonly Float32Array[]): VectorIndex {
   kernel.format();
   const index = kernel.createIndex(rows[0]?.length ?? 0);
   rows.forEach((row, ordinal) => index.put(ordinal, row));
-  while (index.linkSome(16) > 0);
+  settle(index);
   return index;
 }
 

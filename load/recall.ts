@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { createArenaMemory } from '../src/base/arena-memory.js';
 import { Kernel } from '../workers/shard/kernel.js';
 import type { VectorIndex } from '../workers/shard/vector-index.js';
+import { settle } from './kit/settle.js';
 import { clustered, cranfield, cranfieldChunks, type VectorSet, windows } from './vector-sets.js';
 
 const K = 10;
@@ -48,9 +49,7 @@ function report(set: VectorSet): void {
   const index = createKernel().createIndex(dim, { graphMin: 1 });
   const putS = seconds(() => set.rows.forEach((row, ordinal) => index.put(ordinal, row)));
   const truth = measure(set.queries, (query) => index.search(query, K, { exact: true }).ordinals);
-  const linkS = seconds(() => {
-    while (index.linkSome(16) > 0);
-  });
+  const linkS = seconds(() => settle(index));
   const rows = set.rows.length;
   console.log(`\n${set.name}: ${rows} rows of ${dim}, ${set.queries.length} queries, k ${K}`);
   console.log(`put ${Math.round(rows / putS)} rows/s, link ${Math.round(rows / linkS)} rows/s, ${Math.round(index.usedBytes / rows)} bytes a row`);

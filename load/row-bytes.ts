@@ -11,12 +11,12 @@ import type { VectorIndex } from '../workers/shard/vector-index.js';
 import { readArguments } from './kit/arguments.js';
 import { moreRows } from './kit/more-rows.js';
 import { printTable, whole } from './kit/report.js';
+import { settle } from './kit/settle.js';
 import { clustered, windows } from './vector-sets.js';
 
 const { tiny } = readArguments();
 const SIZES = tiny ? [5000, 6000] : [20_000, 40_000, 60_000, 66_000, 100_000];
 const DIM = tiny ? 64 : 384;
-const LINK_BATCH = 64;
 
 /** Of 16 nodes of a level one is of the next. */
 const UPPER_LISTS = 1 / 15;
@@ -37,7 +37,7 @@ function measure(precision: Precision, rows: readonly Float32Array[]): string[][
   let next = 0;
   return SIZES.map((size) => {
     for (; next < size; next++) index.put(next, rows[next]!);
-    while (index.hasWork) index.linkSome(LINK_BATCH);
+    settle(index);
     const codes = word(index.root + ROOT_CODES);
     const axes = ((word(codes + CODES_AXES_4) + word(codes + CODES_AXES_2)) * (DIM + 16)) / size;
     const parts = [...partsOf(index, word), axes];

@@ -1,58 +1,40 @@
 // Searches at a fixed rate while nothing is written and while writers insert vectors at full speed: what the writes cost the searches.
-// node dist/load/search-beside-writes.js [--tiny] [--vectors 20000] [--rate 100] [--seconds 10]
+// node dist/load/search-beside-writes.js [--tiny] [--vectors 20000] [--rate 100] [--seconds 10] [--writers 1]
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { SheafClient } from '../src/client/client.js';
 import { readArguments } from './kit/arguments.js';
+import type { CannonRequest, HammerOptions, HammerResult } from './kit/hammer.js';
 import { openLoop, type OpenLoopResult } from './kit/open-loop.js';
 import { printTable, whole } from './kit/report.js';
 import { withServer } from './kit/server.js';
-import { createVectorCollection, ingestVectors, vectorItems, vectorQueries } from './kit/vector-batches.js';
+import { batchesOf, createVectorCollection, ingestVectors, vectorItems, vectorQueries } from './kit/vector-batches.js';
 
 const TENANT = 'load';
 const NAME = 'vectors';
 const BATCH = 200;
-const { tiny, number } = readArguments('vectors', 'rate', 'seconds');
+const { tiny, number } = readArguments('vectors', 'rate', 'seconds', 'writers');
 const count = number('vectors', tiny ? 500 : 20_000);
 const rate = number('rate', tiny ? 20 : 100);
+const writers = number('writers', 1);
 const measureSeconds = number('seconds', tiny ? 1 : 10);
 /** What was stored last is linked into the graph by then. */
 const SETTLE_MS = tiny ? 100 : 10_000;
-
-/** Keeps replacing documents, each by an insert and a removal, until it is told to stop. */
-class Writing {
-  written = 0;
-  private isOn = true;
-  private readonly done: Promise<void>;
-
-  constructor(private readonly url: string, private readonly items: readonly string[]) {
-    this.done = this.work();
-  }
-
-  async stop(): Promise<void> {
-    this.isOn = false;
-    await this.done;
-  }
-
-  private async work(): Promise<void> {
-    while (this.isOn) {
-      const from = this.written % this.items.length;
-      const some = this.items.slice(from, from + 4 * BATCH);
-      await ingestVectors(this.url, TENANT, NAME, some, BATCH);
-      this.written += some.length;
-    }
-  }
-}
+/** Writes are under way before the searches are measured. */
+const LEAD_MS = 2000;
 
 type Search = (n: number) => Promise<void>;
 
+/** Searches while a thread of this process replaces documents, each by an insert and a removal, without a pause; it ends a while after them. */
 async function beside(url: string, items: readonly string[], search: Search): Promise<{ result: OpenLoopResult; perSecond: number }> {
-  const writing = new Writing(url, items);
-  await sleep(SETTLE_MS / 5);
-  const [before, startedAtMs] = [writing.written, performance.now()];
+  const requests = batchesOf(items, BATCH).map((body): CannonRequest => ({ method: 'POST', path: `/v1/collections/${TENANT}/${NAME}/documents:batch`, headers: { 'content-type': 'application/json' }, body }));
+  const workerData: HammerOptions = { url, connections: writers, seconds: measureSeconds + Math.ceil(LEAD_MS / 1000) + 1, requests };
+  const done = once(new Worker(new URL('./kit/hammer-thread.js', import.meta.url), { workerData }), 'message') as Promise<[HammerResult]>;
+  await sleep(LEAD_MS);
   const result = await openLoop(rate, measureSeconds, search);
-  const perSecond = ((writing.written - before) * 1000) / (performance.now() - startedAtMs);
-  await writing.stop();
-  return { result, perSecond };
+  const [{ requestsPerSecond }] = await done;
+  return { result, perSecond: requestsPerSecond * BATCH };
 }
 
 function searcher(url: string): Search {
@@ -77,6 +59,6 @@ await withServer(undefined, async (url) => {
   printTable(`${whole(rate)} searches/s by vector over ${whole(items.length)} × 384 (${source}), ${measureSeconds} s each`, [
     ['beside', 'p50 ms', 'p99 ms', 'p99 of idle', 'max ms', 'vectors written/s'],
     row('nothing', idle, ''),
-    row('batches of replacements without a pause', result, whole(perSecond)),
+    row(`batches of replacements without a pause, ${writers} at a time`, result, whole(perSecond)),
   ]);
 });

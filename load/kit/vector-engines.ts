@@ -8,6 +8,7 @@ import { Kernel } from '../../workers/shard/kernel.js';
 import type { VectorIndex } from '../../workers/shard/vector-index.js';
 import type { VectorSet } from '../vector-sets.js';
 import { keepBuilt, keptBuilt } from './kept-builds.js';
+import { settle } from './settle.js';
 import { cpuMs } from './word-peers.js';
 
 export const K = 10;
@@ -43,8 +44,6 @@ export interface BuiltIndex {
   readonly precision: Precision;
 }
 
-/** Links in batches of this many; the size changes nothing but how often the call is made. */
-const LINK_BATCH = 64;
 /** Stands for a search without `ef`. */
 export const DEFAULT_EF = 0;
 
@@ -65,8 +64,7 @@ export function buildIndex({ rows, name }: VectorSet, fresh: boolean, precision:
   const startedAt = cpuMs();
   const index = kernel.createIndex(rows[0]!.length, { graphMin: 1, precision });
   rows.forEach((row, ordinal) => index.put(ordinal, row));
-  // All of it, as in the background of a server: links, codes, and the check of what recall they give.
-  while (index.hasWork) index.linkSome(LINK_BATCH);
+  settle(index);
   const buildRate = (rows.length / (cpuMs() - startedAt)) * 1000;
   keepBuilt(key, new Uint8Array(memory.buffer), { root: index.root, buildRate });
   return { index, buildRate, precision };

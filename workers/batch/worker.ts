@@ -3,6 +3,7 @@
 import { parentPort, threadId } from 'node:worker_threads';
 import { move, Piscina, workerData } from 'piscina';
 import { faultOf } from '../../src/base/faults.js';
+import { yieldToSearches } from '../../src/base/thread-priority.js';
 import type { LineSlice, PreparedLines, PrepareLinesRequest, SplitBatchRequest } from '../../src/contract/batch-messages.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { LoadedNote, Outcome } from '../../src/contract/messages.js';
@@ -11,6 +12,7 @@ import { prepareDocument } from './prepare.js';
 import { prepareLines as prepareSlice } from './prepare-lines.js';
 import { sliceBatch } from './split-batch.js';
 
+yieldToSearches();
 parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
 
 export function prepare(request: PrepareRequest): Promise<Outcome<PrepareAnswer>> {

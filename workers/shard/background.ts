@@ -59,7 +59,7 @@ function slice(shard: Shard): boolean {
 }
 
 /**
- * Gives memory back, links and merges; true when there is more to do. A part without more to do is at rest; one for whose links memory is
+ * Gives memory back, links, merges and fills lists; true when there is more to do. A part without more to do is at rest; one for whose links memory is
  * full is not. Rows move before they are linked, as they would have to be linked again.
  */
 function improve(shard: Shard, until: number): boolean {
@@ -73,6 +73,11 @@ function improve(shard: Shard, until: number): boolean {
       if (performance.now() >= until) return true;
     }
     if (words?.mergeSome(until - performance.now()) || fields?.mergeSome(until - performance.now())) return (shard.stillness.touch(), true);
+    while (index.isFillDue) {
+      shard.stillness.touch();
+      index.fillSome(LINK_STEP);
+      if (performance.now() >= until) return true;
+    }
     if (!index.hasWork) restless.delete(part);
     if (performance.now() >= until) return restless.size > 0;
   }

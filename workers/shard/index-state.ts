@@ -4,8 +4,8 @@ import { ROW_WORDS_BYTES } from './block-layout.js';
 import { CODES_LINES } from './codes/layout.js';
 import { countOf, type Instance } from './instance.js';
 import {
-  LINE_BYTES, ROOT_CODES, ROOT_CODES_NEXT, ROOT_DIM, ROOT_GRAPH_MIN, ROOT_LINES, ROOT_LINKED, ROOT_LIVE, ROOT_REMOVALS, ROOT_ROW_BYTES, ROOT_ROWS_END,
-  ROOT_WATERMARK,
+  FILL_SHARE, LINE_BYTES, ROOT_CODES, ROOT_CODES_NEXT, ROOT_DIM, ROOT_FILLING, ROOT_GRAPH_MIN, ROOT_LINES, ROOT_LINKED, ROOT_LIVE, ROOT_REMOVALS, ROOT_ROW_BYTES, ROOT_ROWS_END,
+  ROOT_UNFILLED, ROOT_WATERMARK,
 } from './layout.js';
 import { placeOf, rowBlock, rowBlockBytes } from './row-blocks.js';
 
@@ -41,6 +41,12 @@ export class IndexState {
   get pendingCount(): number {
     const small = this.liveCount < this.instance.word(this.root + ROOT_GRAPH_MIN) && this.instance.word(this.root + ROOT_WATERMARK) === 0;
     return small ? 0 : this.liveCount - this.instance.word(this.root + ROOT_LINKED);
+  }
+
+  /** True while lists of the graph wait to be filled: all rows are linked, and enough of them since the last time (assembly/fill.ts). */
+  get isFillDue(): boolean {
+    const [unfilled, filling, linked] = [ROOT_UNFILLED, ROOT_FILLING, ROOT_LINKED].map((at) => this.instance.word(this.root + at)) as [number, number, number];
+    return this.pendingCount === 0 && (filling !== 0 || FILL_SHARE * unfilled > linked);
   }
 
   get usedBytes(): number {

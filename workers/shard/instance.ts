@@ -27,6 +27,7 @@ export interface KernelCalls extends ArenaCalls, WordCalls, CodeCalls {
   hideRows(scratch: number, root: number, end: number, max: number): number;
   freeRows(root: number, from: number): void;
   linkSome(scratch: number, root: number, max: number): number;
+  fillSome(scratch: number, root: number, max: number): void;
   search(scratch: number, root: number, k: number, ef: number, rerank: number, allowed: number): number;
   countAllowed(scratch: number, end: number): number;
   readRow(scratch: number, root: number, ordinal: number): number;

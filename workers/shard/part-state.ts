@@ -19,5 +19,5 @@ export function memoryUse(parts: readonly Part[]): MemoryUse {
 /** What searches for the `k` best do that name no breadth. `chunks`: of the collection in all shards. */
 export function walksOf(parts: readonly Part[], k: number, chunks: number): Walks {
   const breadths = parts.map(({ index }) => index.breadthFor(k, Math.min(1, index.liveCount / Math.max(1, chunks))));
-  return { breadth: Math.max(0, ...breadths), isSettled: parts.every(({ index }) => !index.hasWork) };
+  return { breadth: Math.max(0, ...breadths), isSettled: parts.every(({ index }) => !index.hasWork && !index.isFillDue) };
 }

@@ -98,6 +98,11 @@ export class VectorIndex extends IndexState {
     return this.instance.calls.linkSome(this.instance.scratch, this.root, max);
   }
 
+  /** Fills the lists of up to `max` rows with links, where that is due. */
+  fillSome(max: number): void {
+    this.instance.calls.fillSome(this.instance.scratch, this.root, max);
+  }
+
   /** Lowers `end` past rows that are not live, a slice at a time, down to `end`; true when that is done. Throws ArenaFull. */
   hideSome(end: number, max: number): boolean {
     return this.end <= end || countOf(this.instance.calls.hideRows(this.instance.scratch, this.root, end, max)) <= end;

@@ -50,10 +50,11 @@ export class HeldPart {
     }
   }
 
-  /** What the background does: links, builds and merges a little, and frees what readers have left. */
+  /** What the background does: links, fills lists, builds and merges a little, and frees what readers have left. */
   tend(prng: Prng): void {
     const { part } = this;
     part.index.linkSome(1 + prng.int(16));
+    part.index.fillSome(prng.int(16));
     if (!part.fields || part.fields.isLost) part.fields = this.createTerms();
     if (!part.fields.complete) part.fields.build((from) => this.stored(from), performance.now() + 1);
     if (prng.int(20) === 0 && !part.fields.isLost) part.fields.complete?.freeze();

@@ -8,10 +8,12 @@ export interface GraphReport {
   /** Nodes of level 0, way-points included. */
   readonly nodes: number;
   readonly copies: number;
-  /** Links of any level that the other side does not return, or that lead to a row that is no node. */
+  /** Links of any level that the other side does not return, that stand twice in a list, or that lead to its own node or to a row that is none. */
   readonly badLinks: number;
   /** Nodes that no path on level 0 leads to from the entry point. */
   readonly unreachable: number;
+  /** Of level 0, in the mean of its nodes. */
+  readonly links: number;
 }
 
 interface Node {
@@ -35,9 +37,14 @@ export function inspectGraph(memory: WebAssembly.Memory, root: number): GraphRep
   const isMutual = (from: number, to: number): boolean => nodes.get(to)?.links.includes(from) ?? false;
   const isMutualAbove = (from: number, to: number, level: number): boolean => nodes.get(to)?.upper[level]?.includes(from) ?? false;
   const badLinks = [...nodes].flatMap(([from, { links }]) => links.filter((to) => !isMutual(from, to))).length;
+  const repeated = [...nodes].reduce((sum, [from, { links }]) => sum + links.length - new Set(links.filter((to) => to !== from)).size, 0);
   const badAbove = [...nodes].flatMap(([from, { upper }]) => upper.flatMap((links, level) => links.filter((to) => !isMutualAbove(from, to, level)))).length;
   const reached = reach(nodes, word(root + ROOT_ENTRY) & 0x0fffffff);
-  return { nodes: nodes.size, copies: linked.size - nodes.size, badLinks: badLinks + badAbove, unreachable: nodes.size - reached };
+  return { nodes: nodes.size, copies: linked.size - nodes.size, badLinks: badLinks + badAbove + repeated, unreachable: nodes.size - reached, links: totalOf(nodes) / nodes.size };
+}
+
+function totalOf(nodes: ReadonlyMap<number, Node>): number {
+  return [...nodes.values()].reduce((sum, { links }) => sum + links.length, 0);
 }
 
 /** The node of an ordinal, or undefined where it is not in the graph. */

@@ -16,7 +16,7 @@ for (const spread of [1e-4, 1e-3, 0.01, 0.7]) {
       const ordinal = prng.int(ROWS);
       if (prng.int(4) === 0 && pair.index.isLive(ordinal)) pair.index.remove(ordinal);
       else pair.index.put(ordinal, next());
-      if (i % 100 === 0) pair.index.linkSome(prng.int(200));
+      if (i % 100 === 0 && pair.index.linkSome(prng.int(200)) === 0) pair.index.fillSome(prng.int(2000));
     }
     linkAll(pair.index);
     const { nodes, copies, badLinks, unreachable } = inspectGraph(pair.memory, pair.index.root);

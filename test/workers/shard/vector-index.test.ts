@@ -32,6 +32,7 @@ function step(prng: Prng, { index, twin }: Pair, label: string): void {
     if (!index.isLive(ordinal)) index.stage(ordinal, vector);
   } else if (choice < 17) {
     index.linkSome(1 + prng.int(40));
+    index.fillSome(prng.int(40));
   } else {
     const k = 1 + prng.int(20);
     assertExact(index, twin, vector, k, index.search(vector, k, { exact: true }), `${label}, exact`);

@@ -28,22 +28,36 @@ function chooseAnew(scratch: usize, root: usize, ordinal: u32, level: u32, added
   }
   sortKeys(keys, width + 1);
   const chosen = choose(scratch, root, keys, width + 1, width);
-  for (let i: u32 = 0; i < width; i++) setLink(list, i, i < chosen ? chosenAt(scratch, i) : NONE);
-  dropRest(scratch, root, ordinal, level, width + 1, chosen);
-}
-
-/** Both arrays are in the same order, so one pass finds what was not chosen. */
-function dropRest(scratch: usize, root: usize, ordinal: u32, level: u32, count: u32, chosen: u32): void {
-  let next: u32 = 0;
-  for (let i: u32 = 0; i < count; i++) {
-    const candidate = ordinalOf(load<u64>(scratch + (<usize>i << 3), CANDIDATES));
-    if (next < chosen && candidate == chosenAt(scratch, next)) {
-      next++;
-      continue;
-    }
+  const dropped = keepLinks(scratch, list, width, chosen);
+  for (let i: u32 = 0; i < dropped; i++) {
+    const candidate = ordinalOf(load<u64>(keys + (<usize>i << 3)));
     unlinkOne(root, candidate, level, ordinal);
     if (linkIn(listAt(root, candidate, level), 0) == NONE) rehang(scratch, root, candidate, level, chosen);
   }
+}
+
+/**
+ * Writes a list of those chosen and of the nearest of the others, until it is full but for a quarter: full ones find more (fill.ts), and room
+ * for a quarter delays the next choice. Puts those that are dropped first among the candidates and answers how many. Both arrays are in the same order, so one pass will do.
+ */
+function keepLinks(scratch: usize, list: usize, width: u32, chosen: u32): u32 {
+  const keys = scratch + CANDIDATES;
+  const most = width - (width >> 2);
+  let others = max(most, chosen) - chosen;
+  let kept: u32 = 0, next: u32 = 0;
+  for (let i: u32 = 0; i <= width; i++) {
+    const key = load<u64>(keys + (<usize>i << 3));
+    const isChosen = next < chosen && ordinalOf(key) == chosenAt(scratch, next);
+    if (isChosen) next++;
+    else if (others > 0) others--;
+    else {
+      store<u64>(keys + (<usize>(i - kept) << 3), key);
+      continue;
+    }
+    setLink(list, kept++, ordinalOf(key));
+  }
+  for (let slot = kept; slot < width; slot++) setLink(list, slot, NONE);
+  return width + 1 - kept;
 }
 
 /** Links a node that has lost its last link, one in some thousands, to a chosen one with room: else nothing would lead to it. */

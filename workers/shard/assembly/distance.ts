@@ -47,15 +47,45 @@ export function writeRow(floats: usize, root: usize, ordinal: u32): void {
 
 /** Writes `dim` floats as 16-bit numbers of the length WIDE_SCALE, zeros behind them up to `bytes`, and answers one by their length. */
 function widen(floats: usize, target: usize, dim: u32, bytes: usize): f32 {
-  let squares: f64 = 0;
-  for (let i: usize = 0; i < <usize>dim; i++) squares += <f64>load<f32>(floats + (i << 2)) * <f64>load<f32>(floats + (i << 2));
+  const squares = squaresOf(floats, dim);
   scaleToWide(floats, target, dim, bytes, squares > 0 ? <f64>WIDE_SCALE / sqrt<f64>(squares) : 0);
   return inverse(<f64>wideDot(target, target, bytes));
 }
 
+function squaresOf(floats: usize, dim: u32): f64 {
+  let s0 = f64x2.splat(0);
+  let s1 = f64x2.splat(0);
+  let i: usize = 0;
+  for (; i + 4 <= <usize>dim; i += 4) {
+    const x = v128.load(floats + (i << 2));
+    const a = f64x2.promote_low_f32x4(x);
+    const b = f64x2.promote_low_f32x4(i64x2.shuffle(x, x, 1, 1));
+    s0 = f64x2.add(s0, f64x2.mul(a, a));
+    s1 = f64x2.add(s1, f64x2.mul(b, b));
+  }
+  s0 = f64x2.add(s0, s1);
+  let squares = f64x2.extract_lane(s0, 0) + f64x2.extract_lane(s0, 1);
+  for (; i < <usize>dim; i++) squares += <f64>load<f32>(floats + (i << 2)) * <f64>load<f32>(floats + (i << 2));
+  return squares;
+}
+
+@inline function twoScaled(x: v128, scale: v128): v128 {
+  return i32x4.trunc_sat_f64x2_s_zero(f64x2.nearest(f64x2.mul(f64x2.promote_low_f32x4(x), scale)));
+}
+
+@inline function fourScaled(x: v128, scale: v128): v128 {
+  return i64x2.shuffle(twoScaled(x, scale), twoScaled(i64x2.shuffle(x, x, 1, 1), scale), 0, 2);
+}
+
 /** Writes `count` floats, times `scale`, as 16-bit numbers, zeros behind them up to `bytes`. */
 export function scaleToWide(floats: usize, target: usize, count: u32, bytes: usize, scale: f64): void {
-  for (let i: usize = 0; i < <usize>count; i++) store<i16>(target + (i << 1), <i16>nearest<f64>(<f64>load<f32>(floats + (i << 2)) * scale));
+  let i: usize = 0;
+  const scales = f64x2.splat(scale);
+  for (; i + 8 <= <usize>count; i += 8) {
+    const at = floats + (i << 2);
+    v128.store(target + (i << 1), i16x8.narrow_i32x4_s(fourScaled(v128.load(at), scales), fourScaled(v128.load(at, 16), scales)));
+  }
+  for (; i < <usize>count; i++) store<i16>(target + (i << 1), <i16>nearest<f64>(<f64>load<f32>(floats + (i << 2)) * scale));
   memory.fill(target + (<usize>count << 1), 0, bytes - (<usize>count << 1));
 }
 

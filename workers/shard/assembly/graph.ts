@@ -2,8 +2,8 @@
 // Forgetting the graph is a few stores: nodes carry the number of the graph they belong to (README.md, rule 16).
 import { FIRST_ROWS } from '../block-layout';
 import {
-  LEVEL_BITS, LEVEL_MAX, NONE, ROOT_ENTRY, ROOT_GRAPH, ROOT_GRAPH_MIN, ROOT_LINKED, ROOT_LIVE, ROOT_QUEUE_HEAD, ROOT_QUEUE_TAIL, ROOT_ROWS_END,
-  ROOT_TOMBSTONES, ROOT_WATERMARK,
+  LEVEL_BITS, LEVEL_MAX, NONE, ROOT_ENTRY, ROOT_FILLING, ROOT_GRAPH, ROOT_GRAPH_MIN, ROOT_LINKED, ROOT_LIVE, ROOT_QUEUE_HEAD, ROOT_QUEUE_TAIL, ROOT_ROWS_END,
+  ROOT_TOMBSTONES, ROOT_UNFILLED, ROOT_WATERMARK,
 } from '../layout';
 import { isCopy } from './copies';
 import { hasNode, MARK, nodeWordsAt } from './rows';
@@ -40,6 +40,8 @@ export function resetGraph(root: usize): void {
   atomic.store<u32>(root, NONE, ROOT_ENTRY);
   store<u32>(root, load<u32>(root, ROOT_QUEUE_TAIL), ROOT_QUEUE_HEAD);
   store<u32>(root, 0, ROOT_LINKED);
+  store<u32>(root, 0, ROOT_UNFILLED);
+  store<u32>(root, 0, ROOT_FILLING);
   store<u32>(root, 0, ROOT_TOMBSTONES);
 }
 

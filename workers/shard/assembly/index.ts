@@ -10,6 +10,7 @@ export { restoreArena } from './restore';
 export { createIndex, dropIndex, publish, remove, stage } from './write';
 export { freeRows, hideRows } from './trim';
 export { linkSome } from './pending';
+export { fillSome } from './fill';
 export { countAllowed } from './allowed';
 export { readRow, scoresOf, search } from './search';
 export { addWords } from './words/add';

@@ -1,6 +1,6 @@
 // Links a row into the graph (HNSW, Malkov & Yashunin 2016, algorithm 1). Owner's thread only; searches go on meanwhile: the
 // node's own lists are complete before any other node leads to it.
-import { CHOSEN, EF_CONSTRUCTION, LINKS_UP, NONE, RESCORED, ROOT_GRAPH, ROOT_LINKED, ROOT_ROWS_END, SCRATCH_BEST } from '../layout';
+import { CHOSEN, EF_CONSTRUCTION, LINKS_UP, NONE, RESCORED, ROOT_GRAPH, ROOT_LINKED, ROOT_ROWS_END, ROOT_UNFILLED, SCRATCH_BEST } from '../layout';
 import { clearBest, sortBest } from './best';
 import { addLink } from './connect';
 import { clearCopies, findOriginal, hang, NO_COPY } from './copies';
@@ -26,6 +26,7 @@ export function link(scratch: usize, root: usize, ordinal: u32): bool {
   else linkFrom(scratch, root, ordinal, entry);
   store<u32>(nodeWordsAt(root, ordinal), load<u32>(root, ROOT_GRAPH), MARK);
   store<u32>(root, load<u32>(root, ROOT_LINKED) + 1, ROOT_LINKED);
+  store<u32>(root, load<u32>(root, ROOT_UNFILLED) + 1, ROOT_UNFILLED);
   return true;
 }
 

@@ -1,7 +1,7 @@
 // The k nearest rows of an index, exact or through the graph, with scores and stamps. Any thread, each with its own scratch.
 // What is written meanwhile is noticed by its stamp, and such hits are scored again (README.md, rule 11).
 import {
-  BREADTH_MORE_MAX, FULL, NONE, OK, PATIENCE_MIN, ROOT_GRAPH, ROOT_ROWS_END, ROOT_WATERMARK, SCRATCH_BEST, SCRATCH_OUTPUT, STAMP_AT,
+  FULL, NONE, OK, PATIENCE_LESS, PATIENCE_MIN, ROOT_GRAPH, ROOT_ROWS_END, ROOT_WATERMARK, SCRATCH_BEST, SCRATCH_OUTPUT, STAMP_AT,
 } from '../layout';
 import { isAllowed, isFiltered, reachable, setFilter } from './allowed';
 import { batched } from './batch';
@@ -79,16 +79,20 @@ function walkAndScan(scratch: usize, root: usize, query: usize, k: u32, ef: u32,
   if (entry == NONE) return false;
   const rowsEnd = atomic.load<u32>(root, ROOT_ROWS_END);
   const filtered = isFiltered(scratch);
-  const breadth = filtered ? ef : ef + min<u32>(ef >> 1, BREADTH_MORE_MAX);
-  if (!ensureVisited(scratch, rowsEnd) || !ensureNear(scratch, breadth)) return false;
+  if (!ensureVisited(scratch, rowsEnd) || !ensureNear(scratch, ef)) return false;
   clearVisited(scratch, rowsEnd);
   clearBest(scratch, k);
   scanRange(scratch, root, query, watermark, rowsEnd);
   scanQueue(scratch, root, query, rowsEnd);
   beginGuide(scratch, root, false);
-  const found = walk(scratch, root, descend(scratch, root, entry, 0), 0, breadth, rowsEnd, filtered, k, max<u32>(ef >> 1, PATIENCE_MIN));
+  const found = walk(scratch, root, descend(scratch, root, entry, 0), 0, ef, rowsEnd, filtered, k, patienceOf(ef));
   offerFound(scratch, root, query, watermark, found, rerank);
   return atomic.load<u32>(root, ROOT_GRAPH) == graph && entryOf(root) == entry;
+}
+
+/** Hops without one of the k best that end a walk: fewer for narrow ones, which have found most of them when they reach the first. */
+@inline function patienceOf(ef: u32): u32 {
+  return max<u32>((5 * ef) >> 3, PATIENCE_MIN + PATIENCE_LESS) - PATIENCE_LESS;
 }
 
 /** Offers the live rows among the `rerank` best nodes and their copies that the filter admits, without those that have been scanned. */

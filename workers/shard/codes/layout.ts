@@ -44,8 +44,8 @@ export const FOLDED_BYTES_MAX = 6 * AXES_MAX;
 /** Indexes of fewer live rows have no codes. */
 export const CODES_MIN = 4096;
 /** Of the candidates of a walk of breadth ef this share, and these more, are scored by their rows, and at least this many for each hit. */
-export const RERANK_SHARE = 0.8;
-export const RERANK_MIN = 12;
+export const RERANK_SHARE = 0.75;
+export const RERANK_MIN = 8;
 export const RERANK_PER_HIT = 2;
 /** Rows the covariance is taken of, and rounds of orthogonal iteration. */
 export const SAMPLE_ROWS = 10_000;

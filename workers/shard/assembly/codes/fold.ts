@@ -19,16 +19,26 @@ export function foldQuery(codes: usize, wide: usize, folded: usize): void {
     const products = f32x4.convert_i32x4_s(fourAxisDots(axisAt(codes, axis), wide, bytes));
     const values = f32x4.mul(products, f32x4.mul(v128.load(unitAt(codes, axis)), v128.load(stepAt(codes, axis))));
     v128.store(floats + (<usize>axis << 2), values);
-    largest = f32x4.max(largest, f32x4.abs(values));
+    largest = f32x4.pmax(largest, f32x4.abs(values));
   }
   const most = max(max(f32x4.extract_lane(largest, 0), f32x4.extract_lane(largest, 1)), max(f32x4.extract_lane(largest, 2), f32x4.extract_lane(largest, 3)));
   const scale: f32 = most > 0 ? <f32>FOLDED_MAX / most : 0;
-  const axes4: usize = load<u32>(codes, CODES_AXES_4);
-  for (let axis: usize = 0; axis < axes; axis++) store<f32>(floats + (axis << 2), nearest<f32>(load<f32>(floats + (axis << 2)) * scale));
-  for (let axis: usize = 0; axis < axes; axis++) {
-    // Eight axes on stands the level above, which the shift before it did not mask away: 16 or 4 of it for each of this one's.
-    const below: usize = axis < axes4 ? (axis & 31) : ((axis - axes4) & 63);
-    const taken: f32 = below < 8 ? 0 : load<f32>(floats + ((axis - 8) << 2)) * (axis < axes4 ? <f32>16 : <f32>4);
-    store<i16>(folded + (axis << 1), <i16>(load<f32>(floats + (axis << 2)) - taken));
+  for (let axis: usize = 0; axis < axes; axis += 4) {
+    const at = floats + (axis << 2);
+    v128.store(at, f32x4.nearest(f32x4.mul(v128.load(at), f32x4.splat(scale))));
   }
+  const axes4: usize = load<u32>(codes, CODES_AXES_4);
+  for (let axis: usize = 0; axis < axes; axis += 8) {
+    // Eight axes on stands the level above, which the shift before it did not mask away: 16 or 4 of it for each of this one's.
+    const isLowest = axis < axes4 ? (axis & 31) == 0 : ((axis - axes4) & 63) == 0;
+    const taken = f32x4.splat(isLowest ? 0 : axis < axes4 ? <f32>16 : <f32>4);
+    const at = floats + (axis << 2);
+    const below = isLowest ? at : at - 32;
+    v128.store(folded + (axis << 1), i16x8.narrow_i32x4_s(fourWithout(at, below, taken), fourWithout(at + 16, below + 16, taken)));
+  }
+}
+
+/** Four floats without so much of four others, as whole numbers. */
+@inline function fourWithout(at: usize, below: usize, taken: v128): v128 {
+  return i32x4.trunc_sat_f32x4_s(f32x4.sub(v128.load(at), f32x4.mul(v128.load(below), taken)));
 }
