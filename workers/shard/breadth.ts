@@ -9,7 +9,7 @@ import { ROOT_EF, ROOT_WATERMARK, WALK_ROWS_PER_EF } from './layout.js';
 const FILTERED_BREADTH = 4;
 const WIDE_BREADTH = 1.5;
 const WIDE_SHARE = 0.25;
-const FILTERED_SCAN = 2;
+const FILTERED_SCAN = 3;
 /** An index with a share of all rows that are searched walks as broad as the root of the share, down to this: with 2, 4 and 8 of them recall stays that of one (load/partitions.ts). */
 const SHARED_MIN = 16;
 

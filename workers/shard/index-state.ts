@@ -2,10 +2,11 @@
 // base of VectorIndex; reads shared memory alone, on any thread.
 import { ROW_WORDS_BYTES } from './block-layout.js';
 import { CODES_LINES } from './codes/layout.js';
+import { FILL_SHARE, ROOT_FILLING, ROOT_UNFILLED } from './fill-layout.js';
 import { countOf, type Instance } from './instance.js';
 import {
-  FILL_SHARE, LINE_BYTES, ROOT_CODES, ROOT_CODES_NEXT, ROOT_DIM, ROOT_FILLING, ROOT_GRAPH_MIN, ROOT_LINES, ROOT_LINKED, ROOT_LIVE, ROOT_REMOVALS, ROOT_ROW_BYTES, ROOT_ROWS_END,
-  ROOT_UNFILLED, ROOT_WATERMARK,
+  LINE_BYTES, ROOT_CODES, ROOT_CODES_NEXT, ROOT_DIM, ROOT_GRAPH_MIN, ROOT_LINES, ROOT_LINKED, ROOT_LIVE, ROOT_REMOVALS, ROOT_ROW_BYTES, ROOT_ROWS_END,
+  ROOT_WATERMARK,
 } from './layout.js';
 import { placeOf, rowBlock, rowBlockBytes } from './row-blocks.js';
 

@@ -60,9 +60,6 @@ export const ROOT_REMOVALS = 72;
 /** Addresses of the tables of block addresses: of rows, at first the small one in the root, and of graph nodes, 0 before the first. */
 export const ROOT_ROW_TABLE = 92;
 export const ROOT_NODE_TABLE = 96;
-/** Nodes linked since lists were filled last; one more than the row where their filling goes on, 0 while none is under way. */
-export const ROOT_UNFILLED = 100;
-export const ROOT_FILLING = 104;
 export const ROOT_SMALL_TABLE = 128;
 export const ROOT_BYTES = 256;
 
@@ -84,18 +81,12 @@ export const LEVEL_MAX = 6;
 export const EF_CONSTRUCTION = 160;
 /** Of what an insertion's walk found the best are scored by their rows, and neighbours chosen of them. */
 export const RESCORED = 80;
-/** Lists are filled when of so many nodes more than one has been linked since the last time (assembly/fill.ts): those of fewer links than this, */
-export const FILL_SHARE = 3;
-export const FILLED_LINKS = 28;
-/** with nodes that a walk of this breadth from their own finds, until so many hops bring none that is among the nearest of a full list. */
-export const FILL_EF = 48;
-export const FILL_PATIENCE = 8;
 /** Breadth of a search's walk when the caller names none, until recall asks for more (codes/tending.ts): this, or twice k where that is more. */
 export const EF_MIN = 64;
 /** A search's walk ends when five eighths of ef hops without these, and at least so many, have brought none of the k best (codes/README.md). */
 export const PATIENCE_LESS = 8;
 export const PATIENCE_MIN = 8;
-/** A walk takes as long as a scan of this many rows for each one of ef: 23 to 29 at ef 128 and 4,000 to 20,000 rows (last column of the same command). */
+/** A walk takes as long as a scan of at most this many rows for each one of ef: 9 to 17 at ef 64 and 128 (last column of load/recall.ts), and under a filter more. */
 export const WALK_ROWS_PER_EF = 32;
 /** Indexes of fewer live rows have no graph. */
 export const GRAPH_MIN = 4096;

@@ -52,6 +52,7 @@ function widen(floats: usize, target: usize, dim: u32, bytes: usize): f32 {
   return inverse(<f64>wideDot(target, target, bytes));
 }
 
+/** Sum of the squares of `dim` floats. */
 function squaresOf(floats: usize, dim: u32): f64 {
   let s0 = f64x2.splat(0);
   let s1 = f64x2.splat(0);
@@ -69,10 +70,12 @@ function squaresOf(floats: usize, dim: u32): f64 {
   return squares;
 }
 
+/** Two floats, the lower ones of four, times `scale`, as whole numbers. */
 @inline function twoScaled(x: v128, scale: v128): v128 {
   return i32x4.trunc_sat_f64x2_s_zero(f64x2.nearest(f64x2.mul(f64x2.promote_low_f32x4(x), scale)));
 }
 
+/** Four floats, times `scale`, as whole numbers. */
 @inline function fourScaled(x: v128, scale: v128): v128 {
   return i64x2.shuffle(twoScaled(x, scale), twoScaled(i64x2.shuffle(x, x, 1, 1), scale), 0, 2);
 }

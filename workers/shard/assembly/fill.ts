@@ -1,7 +1,8 @@
 // Fills the lists of level 0. The rule of choice (select.ts) leaves two fifths of their slots free; with links to the nearest nodes in them a
 // walk finds as much in fewer hops. Done where no row waits for links, a slice at a time, again when a third of the nodes is new: a
 // node that is linked makes the full lists it comes to be chosen anew (connect.ts), which empties them again. Owner's thread only.
-import { FILL_EF, FILL_PATIENCE, FILL_SHARE, FILLED_LINKS, LINKS_0, ROOT_FILLING, ROOT_LINKED, ROOT_ROWS_END, ROOT_UNFILLED, SCRATCH_BEST } from '../layout';
+import { FILL_EF, FILL_PATIENCE, FILL_SHARE, FILLED_LINKS, ROOT_FILLING, ROOT_UNFILLED } from '../fill-layout';
+import { LINKS_0, ROOT_LINKED, ROOT_ROWS_END, SCRATCH_BEST } from '../layout';
 import { clearBest, sortBest } from './best';
 import { isCopy } from './copies';
 import { setOperand } from './distance';

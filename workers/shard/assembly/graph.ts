@@ -1,9 +1,10 @@
 // The state of an index's graph: which nodes are in it, its entry point, its generation. Owner's thread only.
 // Forgetting the graph is a few stores: nodes carry the number of the graph they belong to (README.md, rule 16).
 import { FIRST_ROWS } from '../block-layout';
+import { ROOT_FILLING, ROOT_UNFILLED } from '../fill-layout';
 import {
-  LEVEL_BITS, LEVEL_MAX, NONE, ROOT_ENTRY, ROOT_FILLING, ROOT_GRAPH, ROOT_GRAPH_MIN, ROOT_LINKED, ROOT_LIVE, ROOT_QUEUE_HEAD, ROOT_QUEUE_TAIL, ROOT_ROWS_END,
-  ROOT_TOMBSTONES, ROOT_UNFILLED, ROOT_WATERMARK,
+  LEVEL_BITS, LEVEL_MAX, NONE, ROOT_ENTRY, ROOT_GRAPH, ROOT_GRAPH_MIN, ROOT_LINKED, ROOT_LIVE, ROOT_QUEUE_HEAD, ROOT_QUEUE_TAIL, ROOT_ROWS_END,
+  ROOT_TOMBSTONES, ROOT_WATERMARK,
 } from '../layout';
 import { isCopy } from './copies';
 import { hasNode, MARK, nodeWordsAt } from './rows';

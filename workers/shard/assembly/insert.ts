@@ -1,6 +1,7 @@
 // Links a row into the graph (HNSW, Malkov & Yashunin 2016, algorithm 1). Owner's thread only; searches go on meanwhile: the
 // node's own lists are complete before any other node leads to it.
-import { CHOSEN, EF_CONSTRUCTION, LINKS_UP, NONE, RESCORED, ROOT_GRAPH, ROOT_LINKED, ROOT_ROWS_END, ROOT_UNFILLED, SCRATCH_BEST } from '../layout';
+import { ROOT_UNFILLED } from '../fill-layout';
+import { CHOSEN, EF_CONSTRUCTION, LINKS_UP, NONE, RESCORED, ROOT_GRAPH, ROOT_LINKED, ROOT_ROWS_END, SCRATCH_BEST } from '../layout';
 import { clearBest, sortBest } from './best';
 import { addLink } from './connect';
 import { clearCopies, findOriginal, hang, NO_COPY } from './copies';

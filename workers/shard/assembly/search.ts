@@ -1,7 +1,7 @@
 // The k nearest rows of an index, exact or through the graph, with scores and stamps. Any thread, each with its own scratch.
 // What is written meanwhile is noticed by its stamp, and such hits are scored again (README.md, rule 11).
 import {
-  FULL, NONE, OK, PATIENCE_LESS, PATIENCE_MIN, ROOT_GRAPH, ROOT_ROWS_END, ROOT_WATERMARK, SCRATCH_BEST, SCRATCH_OUTPUT, STAMP_AT,
+  FULL, NONE, OK, ROOT_GRAPH, ROOT_ROWS_END, ROOT_WATERMARK, SCRATCH_BEST, SCRATCH_OUTPUT, STAMP_AT,
 } from '../layout';
 import { isAllowed, isFiltered, reachable, setFilter } from './allowed';
 import { batched } from './batch';
@@ -19,7 +19,7 @@ import { isLive, rowWordsAt } from './rows';
 import { scanQueue, scanRange, scoreSome } from './scan';
 import { areaAt, ensureAnswers, ensureArea } from './scratch';
 import { clearVisited, ensureVisited, visit } from './visited';
-import { descend, entryOf, walk } from './walk';
+import { descend, entryOf, patienceOf, walk } from './walk';
 
 /** A search beside a busy writer may lose hits while it runs; it is then done again, this often at most. */
 const ATTEMPTS_MAX = 4;
@@ -88,11 +88,6 @@ function walkAndScan(scratch: usize, root: usize, query: usize, k: u32, ef: u32,
   const found = walk(scratch, root, descend(scratch, root, entry, 0), 0, ef, rowsEnd, filtered, k, patienceOf(ef));
   offerFound(scratch, root, query, watermark, found, rerank);
   return atomic.load<u32>(root, ROOT_GRAPH) == graph && entryOf(root) == entry;
-}
-
-/** Hops without one of the k best that end a walk: fewer for narrow ones, which have found most of them when they reach the first. */
-@inline function patienceOf(ef: u32): u32 {
-  return max<u32>((5 * ef) >> 3, PATIENCE_MIN + PATIENCE_LESS) - PATIENCE_LESS;
 }
 
 /** Offers the live rows among the `rerank` best nodes and their copies that the filter admits, without those that have been scanned. */

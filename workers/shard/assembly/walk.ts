@@ -1,7 +1,7 @@
 // The walk through the graph: best-first search of one level, and the greedy descent to it (HNSW, Malkov & Yashunin 2016,
 // algorithms 2 and 5), by the scores of guide.ts. Most of its time goes to memory, so a hop gathers the neighbours not met yet and
 // scores them together. Used by searches on any thread and by insertions of the owner.
-import { BATCH, LINE_BYTES, NONE, ROOT_ENTRY, ROOT_TOMBSTONES, SCRATCH_POOL, SCRATCH_VISITED, TOUCHED } from '../layout';
+import { BATCH, LINE_BYTES, NONE, PATIENCE_LESS, PATIENCE_MIN, ROOT_ENTRY, ROOT_TOMBSTONES, SCRATCH_POOL, SCRATCH_VISITED, TOUCHED } from '../layout';
 import { batched, putInBatch } from './batch';
 import { batchedScore, scoreBatch } from './guide';
 import { linkIn, widthOf } from './links';
@@ -92,6 +92,11 @@ export function walk(scratch: usize, root: usize, start: u32, level: u32, ef: u3
     if (place + 1 < size) touchList(scratch, listAt(root, nearOrdinal(load<i64>(at + 8)), level));
   }
   return size;
+}
+
+/** Hops without one of the k best that end a search's walk: fewer for narrow ones, which have found most of them when they reach the first. */
+@inline export function patienceOf(ef: u32): u32 {
+  return max<u32>((5 * ef) >> 3, PATIENCE_MIN + PATIENCE_LESS) - PATIENCE_LESS;
 }
 
 /** Puts what a walk starts from into BATCH and answers the number. */

@@ -23,11 +23,15 @@ export function foldQuery(codes: usize, wide: usize, folded: usize): void {
   }
   const most = max(max(f32x4.extract_lane(largest, 0), f32x4.extract_lane(largest, 1)), max(f32x4.extract_lane(largest, 2), f32x4.extract_lane(largest, 3)));
   const scale: f32 = most > 0 ? <f32>FOLDED_MAX / most : 0;
+  writeFolded(floats, folded, axes, load<u32>(codes, CODES_AXES_4), scale);
+}
+
+/** Writes `axes` floats, times `scale`, as the whole numbers that score.ts multiplies levels by. */
+function writeFolded(floats: usize, folded: usize, axes: usize, axes4: usize, scale: f32): void {
   for (let axis: usize = 0; axis < axes; axis += 4) {
     const at = floats + (axis << 2);
     v128.store(at, f32x4.nearest(f32x4.mul(v128.load(at), f32x4.splat(scale))));
   }
-  const axes4: usize = load<u32>(codes, CODES_AXES_4);
   for (let axis: usize = 0; axis < axes; axis += 8) {
     // Eight axes on stands the level above, which the shift before it did not mask away: 16 or 4 of it for each of this one's.
     const isLowest = axis < axes4 ? (axis & 31) == 0 : ((axis - axes4) & 63) == 0;
