@@ -10,13 +10,11 @@ import { logNote, settleAll } from './outcomes.js';
 import { OwnerSlots } from './owner-slots.js';
 import { guardedIn } from './quarantine.js';
 import type { ShardPoolOptions } from './shard-pool-options.js';
-import { createSeat, OPENING_OPS, pinned, tenantIn, unavailable, type ShardSeat } from './shard-seat.js';
+import { createSeat, OPEN_AGAIN_MS, OPENING_OPS, pinned, tenantIn, unavailable, type ShardSeat } from './shard-seat.js';
 import { workerOptions } from './worker-options.js';
 import { WriteGate } from './write-gate.js';
 
 type Answer = ShardAnswer<ShardOp>;
-/** By another worker: who knows what this one has left half open. */
-const OPEN_AGAIN_MS = 1000;
 
 export class ShardPool {
   /** Where writes can be held for a moment. */
@@ -122,16 +120,18 @@ export class ShardPool {
   private async open(seat: ShardSeat, shard: number, owner: number): Promise<void> {
     seat.state = 'opening';
     const startedAtMs = performance.now();
+    const isOwned = (): boolean => !this.closing && this.slots.ownerOf(shard) === owner;
     try {
       await this.options.open(shard);
-      if (this.slots.ownerOf(shard) !== owner) return;
+      if (!isOwned()) return;
       seat.state = 'open';
       await this.options.opened(shard);
-      if (!this.closing) this.options.log.info({ shard, openMs: Math.round(performance.now() - startedAtMs) }, 'shard open');
+      if (isOwned()) this.options.log.info({ shard, openMs: Math.round(performance.now() - startedAtMs) }, 'shard open');
     } catch (error) {
-      if (this.closing) return;
+      // The successor of one that has died meanwhile opens the shard itself, and is not to be ended for it.
+      if (!isOwned()) return;
       this.options.log.error({ shard, fault: (error as Error).stack }, 'a shard could not be opened, and is tried again');
-      setTimeout(() => void this.kill(shard), OPEN_AGAIN_MS).unref();
+      setTimeout(() => void (isOwned() && this.kill(shard)), OPEN_AGAIN_MS).unref();
     }
   }
 

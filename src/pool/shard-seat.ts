@@ -16,6 +16,9 @@ const WAITING_MAX = 8192;
 /** What makes a shard usable that has been claimed. */
 export const OPENING_OPS: ReadonlySet<ShardOp> = new Set<ShardOp>(['open', 'loadCatalog', 'loadStaged', 'loadJobs', 'loadTenants']);
 
+/** After an opening that failed; by another worker: who knows what that one has left half open. */
+export const OPEN_AGAIN_MS = 1000;
+
 /** Two messages under way keep the worker busy; few requests in each keep the queue at the worker short, which is not fair. */
 export const READ_LANE: LaneOptions<ShardCommand> = { requestsMax: 8, messagesMax: 2, waitingMax: WAITING_MAX };
 
