@@ -1,5 +1,5 @@
 // When and how the lists of the graph are filled: where that stands in the root of an index, and the constants. Plain numbers for both compilers,
-// as in layout.ts; used by assembly/fill.ts in the owner's thread, and by index-state.ts, which tells any thread whether it is due.
+// as in layout.ts; used by assembly/fill.ts in the owner's thread, and by index-state.ts, which says when it is due.
 
 /** In the root block of the index: nodes linked since lists were filled last; one more than the row where their filling goes on, 0 while none is under way. */
 export const ROOT_UNFILLED = 100;

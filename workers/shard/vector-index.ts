@@ -100,7 +100,7 @@ export class VectorIndex extends IndexState {
 
   /** Fills the lists of up to `max` rows with links, where that is due. */
   fillSome(max: number): void {
-    this.instance.calls.fillSome(this.instance.scratch, this.root, max);
+    if (this.isFillDue) this.instance.calls.fillSome(this.instance.scratch, this.root, max);
   }
 
   /** Lowers `end` past rows that are not live, a slice at a time, down to `end`; true when that is done. Throws ArenaFull. */

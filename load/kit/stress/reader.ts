@@ -58,8 +58,10 @@ function searchSome(): { answered: Answered[]; incarnation: number } {
     for (let i = 0; view && i < QUESTIONS; i++) {
       const asked = askIfRoom(view);
       if (!asked) break;
+      // In this order: a time that was quiet until then has not gone on.
+      const after = world.get(CLOCK);
       const isQuiet = quiet !== 0 && world.get(QUIET) === quiet;
-      answered.push({ search: { place, collection, before, after: world.get(CLOCK), isQuiet, what: asked.what }, asked });
+      answered.push({ search: { place, collection, before, after, isQuiet, what: asked.what }, asked });
     }
     return incarnation;
   });

@@ -1,12 +1,12 @@
 // Fills the lists of level 0. The rule of choice (select.ts) leaves two fifths of their slots free; with links to the nearest nodes in them a
 // walk finds as much in fewer hops. Done where no row waits for links, a slice at a time, again when a third of the nodes is new: a
 // node that is linked makes the full lists it comes to be chosen anew (connect.ts), which empties them again. Owner's thread only.
-import { FILL_EF, FILL_PATIENCE, FILL_SHARE, FILLED_LINKS, ROOT_FILLING, ROOT_UNFILLED } from '../fill-layout';
-import { LINKS_0, ROOT_LINKED, ROOT_ROWS_END, SCRATCH_BEST } from '../layout';
+import { FILL_EF, FILL_PATIENCE, FILLED_LINKS, ROOT_FILLING, ROOT_UNFILLED } from '../fill-layout';
+import { LINKS_0, ROOT_ROWS_END, SCRATCH_BEST } from '../layout';
 import { clearBest, sortBest } from './best';
 import { isCopy } from './copies';
 import { setOperand } from './distance';
-import { isLinked, pendingCount } from './graph';
+import { isLinked } from './graph';
 import { beginGuide } from './guide';
 import { ordinalOf } from './keys';
 import { countLinks, join } from './links';
@@ -18,10 +18,9 @@ import { areaAt } from './scratch';
 import { clearVisited, ensureVisited } from './visited';
 import { walk } from './walk';
 
-/** Fills the lists of up to `most` rows, where it is time. What memory has no room for is left out. */
+/** Fills the lists of up to `most` rows. Called where it is due (index-state.ts); what memory has no room for is left out. */
 export function fillSome(scratch: usize, root: usize, most: u32): void {
   const filling = load<u32>(root, ROOT_FILLING);
-  if (pendingCount(root) > 0 || (filling == 0 && <u32>FILL_SHARE * load<u32>(root, ROOT_UNFILLED) <= load<u32>(root, ROOT_LINKED))) return;
   if (filling == 0) store<u32>(root, 0, ROOT_UNFILLED);
   const rowsEnd = load<u32>(root, ROOT_ROWS_END);
   let next = max<u32>(filling, 1) - 1;
