@@ -10,7 +10,7 @@ import { logNote, settleAll } from './outcomes.js';
 import { OwnerSlots } from './owner-slots.js';
 import { guardedIn } from './quarantine.js';
 import type { ShardPoolOptions } from './shard-pool-options.js';
-import { createSeat, OPEN_AGAIN_MS, OPENING_OPS, pinned, tenantIn, unavailable, type ShardSeat } from './shard-seat.js';
+import { createSeat, isOpen, OPEN_AGAIN_MS, OPENING_OPS, ownerAmong, pinned, tenantIn, unavailable, type ShardSeat } from './shard-seat.js';
 import { workerOptions } from './worker-options.js';
 import { WriteGate } from './write-gate.js';
 
@@ -32,7 +32,7 @@ export class ShardPool {
     this.slots = new OwnerSlots(shards);
     this.seats = Array.from({ length: shards }, (_, shard) => createSeat((batch) => this.send(shard, batch), options.meters));
     const start: ShardWorkerStart = { ...options.shared, owners: this.slots.memory };
-    this.piscina = new Piscina({ ...workerOptions('shard/worker.js', shards, start), loadBalancer: (task, workers) => this.ownerAmong(task, workers) });
+    this.piscina = new Piscina({ ...workerOptions('shard/worker.js', shards, start), loadBalancer: (task, workers) => ownerAmong(this.slots, task, workers) });
     this.threads = new LoadedThreads(this.piscina);
     options.meters?.watch('shard', this.piscina);
     this.piscina.on('message', (note: Partial<LogNote>) => (logNote(options.log, note), this.openClaimed()));
@@ -50,7 +50,12 @@ export class ShardPool {
 
   /** How many shards answer now. */
   get openCount(): number {
-    return this.seats.filter(({ state }) => state === 'open').length;
+    return this.seats.filter(isOpen).length;
+  }
+
+  /** For how many of them all has been done that follows their opening. */
+  get readyCount(): number {
+    return this.seats.filter(({ state }) => state === 'ready').length;
   }
 
   /**
@@ -60,7 +65,7 @@ export class ShardPool {
   async ask<O extends ShardOp>(shard: number, op: O, request: ShardCommands[O]['request'], answered?: (answer: ShardAnswer<O>) => void): Promise<ShardAnswer<O>> {
     const seat = this.seats[shard] as ShardSeat;
     const opening = seat.state === 'opening' && OPENING_OPS.has(op);
-    if (this.closing || (seat.state !== 'open' && !opening)) throw unavailable();
+    if (this.closing || !(isOpen(seat) || opening)) throw unavailable();
     const command = { op, ...request } as ShardCommand;
     const send = (): Promise<Answer> => seat[WRITE_OPS.has(op) ? 'writes' : 'reads'].ask(command, tenantIn(command, this.options.tenantOf), undefined, answered as ((answer: Answer) => void) | undefined);
     const pass = (): Promise<Answer> => (WRITE_OPS.has(op) ? this.gate.pass(collectionIn(command), send) : send());
@@ -102,13 +107,6 @@ export class ShardPool {
     settleAll(batch, outcomes, this.options.log);
   }
 
-  private ownerAmong<W extends { id: number }>(task: object, workers: W[]): W | null {
-    const shard = (task as Record<symbol, { shard: number }>)[Piscina.queueOptionsSymbol]?.shard ?? 0;
-    const owner = this.slots.ownerOf(shard);
-    // A worker of another shard refuses the batch; no worker at all would stall the queue of every shard.
-    return workers.find(({ id }) => id === owner) ?? workers[0] ?? null;
-  }
-
   /** A shard is opened when its worker has claimed it and Piscina knows the worker: these come in either order. */
   private openClaimed(): void {
     this.seats.forEach((seat, shard) => {
@@ -126,7 +124,9 @@ export class ShardPool {
       if (!isOwned()) return;
       seat.state = 'open';
       await this.options.opened(shard);
-      if (isOwned()) this.options.log.info({ shard, openMs: Math.round(performance.now() - startedAtMs) }, 'shard open');
+      if (!isOwned()) return;
+      seat.state = 'ready';
+      this.options.log.info({ shard, openMs: Math.round(performance.now() - startedAtMs) }, 'shard open');
     } catch (error) {
       // The successor of one that has died meanwhile opens the shard itself, and is not to be ended for it.
       if (!isOwned()) return;

@@ -5,6 +5,7 @@ import { AppError } from '../contract/errors.js';
 import type { CollectionId } from '../contract/ids.js';
 import type { ShardAnswer, ShardCommand, ShardOp } from '../contract/messages.js';
 import { Lane, type Ask, type LaneOptions } from './lane.js';
+import type { OwnerSlots } from './owner-slots.js';
 import type { PoolMeters } from './pool-meters.js';
 
 /** The tenant of a collection; undefined for one that is gone. */
@@ -47,8 +48,17 @@ export function pinned(shard: number, commands: ShardCommand[]): object {
   return { shard, commands, [Piscina.queueOptionsSymbol]: { shard } };
 }
 
+/** Of the workers, the one that is to take such a batch. */
+export function ownerAmong<W extends { id: number }>(slots: OwnerSlots, task: object, workers: W[]): W | null {
+  const shard = (task as Record<symbol, { shard: number }>)[Piscina.queueOptionsSymbol]?.shard ?? 0;
+  const owner = slots.ownerOf(shard);
+  // A worker of another shard refuses the batch; no worker at all would stall the queue of every shard.
+  return workers.find(({ id }) => id === owner) ?? workers[0] ?? null;
+}
+
 export interface ShardSeat {
-  state: 'vacant' | 'opening' | 'open';
+  /** It takes every command where it is open; where it is ready, all has been done too that follows the opening. */
+  state: 'vacant' | 'opening' | 'open' | 'ready';
   readonly reads: Lane<ShardCommand, ShardAnswer<ShardOp>>;
   readonly writes: Lane<ShardCommand, ShardAnswer<ShardOp>>;
 }
@@ -57,5 +67,7 @@ export function createSeat(send: (batch: Ask<ShardCommand, ShardAnswer<ShardOp>>
   const lane = (options: LaneOptions<ShardCommand>, name: string): ShardSeat['reads'] => new Lane({ ...options, meter: meters?.lane('shard', name) }, send);
   return { state: 'vacant', reads: lane(READ_LANE, 'reads'), writes: lane(WRITE_LANE, 'writes') };
 }
+
+export const isOpen = ({ state }: ShardSeat): boolean => state === 'open' || state === 'ready';
 
 export const unavailable = (): AppError => new AppError('shard_unavailable', undefined, { retryAfterS: 1 });

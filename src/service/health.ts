@@ -29,5 +29,5 @@ const areFine = (found: Checks): boolean => Object.values(found).every((check) =
 
 function checks({ catalog, shards, embedders }: Context): Checks {
   const told = (fine: boolean): Check => (fine ? 'ok' : 'unavailable');
-  return { storage: told(catalog.loaded), embeddings: told(embedders.usable), shards: told(shards.openCount === shards.size) };
+  return { storage: told(catalog.loaded), embeddings: told(embedders.usable), shards: told(shards.readyCount === shards.size) };
 }

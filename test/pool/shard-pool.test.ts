@@ -38,7 +38,7 @@ test('what fails once a shard takes commands is tried again, by another worker',
   const { pool, openings, told } = createPool(async (before) => {
     if (before === 0) throw new Error('of the test');
   });
-  await until(() => openings() === 2 && pool.openCount === 1, 'the shard is not opened again');
+  await until(() => openings() === 2 && pool.readyCount === 1, 'the shard is not opened again');
   assert.deepEqual(told, ['a shard could not be opened, and is tried again']);
   await pool.close();
 });
@@ -48,11 +48,12 @@ test('the successor of a worker that died while its shard was opened is not ende
   const failed = new Promise<void>((_, reject) => (fail = () => reject(new Error('of the test'))));
   const { pool, openings, told } = createPool((before) => (before === 0 ? failed : Promise.resolve()));
   await until(() => pool.openCount === 1, 'the shard is not opened');
+  assert.equal(pool.readyCount, 0, 'what follows its opening is still to come');
   await pool.kill(0);
   fail();
   await until(() => openings() === 2 && pool.openCount === 1, 'the successor does not open the shard');
   await sleep(2 * OPEN_AGAIN_MS);
-  assert.deepEqual([openings(), pool.openCount, told], [2, 1, []]);
+  assert.deepEqual([openings(), pool.openCount, pool.readyCount, told], [2, 1, 1, []]);
   await pool.close();
 });
 
