@@ -52,7 +52,7 @@ export class SearchPool {
     meters?.watch('search', this.piscina);
     this.piscina.on('workerCreate', ({ id }: { id: number }) => this.known.add(id));
     this.piscina.on('workerDestroy', () => this.clearDead());
-    this.piscina.on('error', (error: Error) => log.error({ fault: error.stack }, 'a search worker died'));
+    this.piscina.on('error', (error: Error) => (log.error({ fault: error.stack }, 'a search worker died'), this.clearDead()));
     this.lane = new Lane({ requestsMax: (waiting, underway) => shareOf(waiting, underway, threads), messagesMax: MESSAGES_PER_THREAD * threads, waitingMax: WAITING_MAX, meter: meters?.lane('search', 'searches') }, (batch) => this.send(batch));
   }
 

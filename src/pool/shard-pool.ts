@@ -10,7 +10,7 @@ import { logNote, settleAll } from './outcomes.js';
 import { OwnerSlots } from './owner-slots.js';
 import { guardedIn } from './quarantine.js';
 import type { ShardPoolOptions } from './shard-pool-options.js';
-import { createSeat, isOpen, OPEN_AGAIN_MS, OPENING_OPS, ownerAmong, pinned, tenantIn, unavailable, type ShardSeat } from './shard-seat.js';
+import { createSeat, isOpen, OPEN_AGAIN_MS, ownerAmong, pinned, takes, tenantIn, unavailable, type ShardSeat } from './shard-seat.js';
 import { workerOptions } from './worker-options.js';
 import { WriteGate } from './write-gate.js';
 
@@ -41,7 +41,7 @@ export class ShardPool {
       this.openClaimed();
     });
     this.piscina.on('workerDestroy', () => this.vacateDead());
-    this.piscina.on('error', (error: Error) => options.log.error({ fault: error.stack }, 'a shard worker died'));
+    this.piscina.on('error', (error: Error) => (options.log.error({ fault: error.stack }, 'a shard worker died'), this.vacateDead()));
   }
 
   get size(): number {
@@ -64,12 +64,13 @@ export class ShardPool {
    */
   async ask<O extends ShardOp>(shard: number, op: O, request: ShardCommands[O]['request'], answered?: (answer: ShardAnswer<O>) => void): Promise<ShardAnswer<O>> {
     const seat = this.seats[shard] as ShardSeat;
-    const opening = seat.state === 'opening' && OPENING_OPS.has(op);
-    if (this.closing || !(isOpen(seat) || opening)) throw unavailable();
     const command = { op, ...request } as ShardCommand;
-    const send = (): Promise<Answer> => seat[WRITE_OPS.has(op) ? 'writes' : 'reads'].ask(command, tenantIn(command, this.options.tenantOf), undefined, answered as ((answer: Answer) => void) | undefined);
-    const pass = (): Promise<Answer> => (WRITE_OPS.has(op) ? this.gate.pass(collectionIn(command), send) : send());
-    return (await this.options.quarantine.watch(guardedIn(command), pass)) as ShardAnswer<O>;
+    // Behind the gate: the owner that there was in front of it may have a successor that opens the shard.
+    const send = (): Promise<Answer> => {
+      if (this.closing || !takes(seat, op)) throw unavailable();
+      return seat[WRITE_OPS.has(op) ? 'writes' : 'reads'].ask(command, tenantIn(command, this.options.tenantOf), undefined, answered as ((answer: Answer) => void) | undefined);
+    };
+    return (await this.options.quarantine.watch(guardedIn(command), () => (WRITE_OPS.has(op) ? this.gate.pass(collectionIn(command), send) : send()))) as ShardAnswer<O>;
   }
 
   /** Asks the owner of every shard the same; the answers stand in the order of the shards. */
@@ -79,8 +80,7 @@ export class ShardPool {
 
   /** Ends the thread that owns a shard, as a crash would: for tests. */
   async kill(shard: number): Promise<void> {
-    const owner = this.slots.ownerOf(shard);
-    await this.piscina.threads.find(({ threadId }) => threadId === owner)?.terminate();
+    await this.piscina.threads.find(({ threadId }) => threadId === this.slots.ownerOf(shard))?.terminate();
   }
 
   /** Closes what any shard has opened, then ends the threads. Nothing that was asked before or is asked from now on is done after it. */

@@ -15,7 +15,7 @@ export type TenantOf = (collection: CollectionId) => string | undefined;
 const WAITING_MAX = 8192;
 
 /** What makes a shard usable that has been claimed. */
-export const OPENING_OPS: ReadonlySet<ShardOp> = new Set<ShardOp>(['open', 'loadCatalog', 'loadStaged', 'loadJobs', 'loadTenants']);
+const OPENING_OPS: ReadonlySet<ShardOp> = new Set<ShardOp>(['open', 'loadCatalog', 'loadStaged', 'loadJobs', 'loadTenants']);
 
 /** After an opening that failed; by another worker: who knows what that one has left half open. */
 export const OPEN_AGAIN_MS = 1000;
@@ -69,5 +69,8 @@ export function createSeat(send: (batch: Ask<ShardCommand, ShardAnswer<ShardOp>>
 }
 
 export const isOpen = ({ state }: ShardSeat): boolean => state === 'open' || state === 'ready';
+
+/** Whether a command can be sent now. */
+export const takes = (seat: ShardSeat, op: ShardOp): boolean => isOpen(seat) || (seat.state === 'opening' && OPENING_OPS.has(op));
 
 export const unavailable = (): AppError => new AppError('shard_unavailable', undefined, { retryAfterS: 1 });

@@ -1,8 +1,9 @@
-// A shard whose opening fails is opened by another worker a while later; one whose worker has died meanwhile has its successor at
-// once, who is left alone. Real workers; what opening asks of them is replaced.
+// A shard whose opening fails is opened by another worker a while later; one whose worker has died, then or while it had nothing to do,
+// has its successor at once, who is left alone and asked for nothing before it has opened the shard. Real workers; what opening asks of them is replaced.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { CollectionId } from '../../src/contract/ids.js';
 import { Quarantine } from '../../src/pool/quarantine.js';
 import { ShardPool } from '../../src/pool/shard-pool.js';
 import { OPEN_AGAIN_MS } from '../../src/pool/shard-seat.js';
@@ -17,8 +18,8 @@ interface TestPool {
   told: string[];
 }
 
-/** One shard. `opened` is given how often it was called before. */
-function createPool(opened: (before: number) => Promise<void>): TestPool {
+/** One shard. What opens it, and what follows, are given how often that has been before. */
+function createPool(opened: (before: number) => Promise<void>, open = async (_: number): Promise<void> => {}): TestPool {
   const told: string[] = [];
   const tell = (_: object, message: string): void => void told.push(message);
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: tell };
@@ -27,7 +28,7 @@ function createPool(opened: (before: number) => Promise<void>): TestPool {
     shared: createSharedShards(1, tempDirectory(), { idleSeconds: 0 }),
     quarantine: new Quarantine(() => undefined, log),
     log,
-    open: async () => void openings++,
+    open: () => open(openings++),
     opened: () => opened(before++),
     tenantOf: () => undefined,
   });
@@ -68,5 +69,34 @@ test('nor is it where the failure was told before the death', async () => {
   await until(() => openings() === 2, 'the successor does not open the shard');
   await sleep(2 * OPEN_AGAIN_MS);
   assert.equal(openings(), 2);
+  await pool.close();
+});
+
+test('a worker that breaks while nothing is asked of it has a successor', async () => {
+  const { pool, openings, told } = createPool(() => Promise.resolve());
+  await until(() => pool.readyCount === 1, 'the shard is not opened');
+  pool['piscina'].threads[0]?.postMessage(null);
+  await until(() => openings() === 2 && pool.readyCount === 1, 'the shard is not opened again');
+  assert.deepEqual(told, ['a shard worker died']);
+  await pool.close();
+});
+
+test('a write that has waited at the gate is refused where the shard is not open any more', async () => {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  const { pool, openings, told } = createPool(() => Promise.resolve(), async (before) => (before === 0 ? undefined : opened));
+  await until(() => pool.readyCount === 1, 'the shard is not opened');
+  const collection = 1 as CollectionId;
+  let write: Promise<unknown> | undefined;
+  await pool.gate.hold('all', async () => {
+    write = pool.ask(0, 'dropCollection', { collection });
+    write.catch(() => {});
+    await pool.kill(0);
+    await until(() => openings() === 2, 'the successor does not open the shard');
+  });
+  await assert.rejects(write as Promise<unknown>, { code: 'shard_unavailable' });
+  open();
+  await until(() => pool.readyCount === 1, 'the successor does not open the shard');
+  assert.deepEqual([openings(), told], [2, []]);
   await pool.close();
 });

@@ -36,13 +36,16 @@ export async function resumeJob(context: Context, job: StoredJob): Promise<Store
 
 /** Resolves when nothing but the record is left of it. Throws 409 `reindex_state_conflict`. */
 export async function cancelJob(context: Context, job: StoredJob): Promise<StoredJob> {
-  if (!changes('cancel', job.status)) return job;
   const run = context.reindexJobs.runs.get(job.job_id);
+  // Where no run is at it any more, a cancel that could not be written goes on.
+  if (!changes('cancel', job.status) && !(job.status === 'cancelling' && !run)) return job;
   if (run?.isSwitching) throw new AppError('reindex_state_conflict', 'The new space is taking over right now.');
   const cancelling = saveJob(context, job.job_id, { status: 'cancelling' });
   const ended = run?.stop('cancel');
   await cancelling;
-  await (ended ?? cancelled(context, job.job_id));
+  await ended;
+  // A run that was just pausing or failing has written that.
+  if (latest(context, job).status === 'cancelling') await cancelled(context, job.job_id);
   return latest(context, job);
 }
 

@@ -6,7 +6,7 @@ import type { StoredJob } from '../../contract/reindex.js';
 import type { Context } from '../context.js';
 import { forgetStaged } from '../stage-collection.js';
 import type { Run } from './jobs.js';
-import { saveJob } from './save-job.js';
+import { saveJob, showJob } from './save-job.js';
 import { isLive } from './states.js';
 
 const GONE = new Set<ErrorCode>(['collection_not_found', 'collection_changed']);
@@ -33,11 +33,16 @@ async function failed(context: Context, id: string, error: unknown): Promise<voi
   await saveJob(context, id, { status: 'failed', finished_at: nowIn(context), error: error instanceof AppError ? `${error.code}: ${error.message}` : 'internal_error' });
 }
 
-/** Leaves no trace but the record. */
+/** Leaves no trace but the record. Where that cannot be written the job is as it was, and can be cancelled again. */
 export async function cancelled(context: Context, id: string): Promise<void> {
-  const { staged_id: stagedId } = context.reindexJobs.find(id) as StoredJob;
+  const { staged_id: stagedId, finished_at: finishedAt } = context.reindexJobs.find(id) as StoredJob;
   const finished = { status: 'cancelled', staged_id: null, finished_at: nowIn(context) } as const;
-  await saveJob(context, id, finished, stagedId === null ? {} : { unstage: [stagedId] });
+  try {
+    await saveJob(context, id, finished, stagedId === null ? {} : { unstage: [stagedId] });
+  } catch (error) {
+    showJob(context, id, { status: 'cancelling', staged_id: stagedId, finished_at: finishedAt });
+    throw error;
+  }
   if (stagedId !== null) await forgetStaged(context, stagedId);
 }
 
