@@ -39,6 +39,7 @@ export class LateThreads {
 
   /** Ends them, as a crash would: for tests. */
   async kill(): Promise<void> {
+    await this.begun?.loaded.whenAll();
     await Promise.all(this.threads.map((thread) => thread.terminate()));
   }
 

@@ -32,11 +32,13 @@ const sourceOf = (collection: Collection): ArchivedSource => ({ collection, logI
 /** `wanted`: what to hold. A collection may be replaced or deleted until it is held: then it is another one, or none. */
 async function write(context: Context, wanted: () => CollectionId | 'all', signal: AbortSignal, momentNow: () => Promise<ArchivedMoment>): Promise<BegunArchive> {
   const { archives, shards, queryLog } = context;
+  // An empty page: the log worker answers it when all that has been logged so far is on disk. First of all it has to have made its store.
+  const logged = (): Promise<unknown> => queryLog.list(0 as CollectionId, { offset: 0, limit: 0 });
+  await logged();
   const hold = async (take: (moment: ArchivedMoment) => Promise<void>): Promise<void> => {
     const held = wanted();
     const isTaken = await shards.gate.hold(held, async () => {
-      // An empty page: the log worker answers it when all that has been logged so far is on disk.
-      await queryLog.list(0 as CollectionId, { offset: 0, limit: 0 });
+      await logged();
       const moment = await momentNow();
       if (wanted() !== held) return false;
       await take(moment);

@@ -39,7 +39,7 @@ test('I/O error on the last write of a commit: the worker ends itself, and what 
   const run = await startOverFaults();
   for (const docid of ['A', 'B']) assert.equal((await put(run, docid)).status, 201);
   // The sync of the pages passes, the write of the meta page, which is synced too, does not.
-  run.faults.set('sync', { name: 'data.mdb', error: 'EIO', skip: 1, times: 1 });
+  run.faults.set('sync', { name: 'shard-', error: 'EIO', skip: 1, times: 1 });
   const { status } = await put(run, 'C');
   assert.equal(status, 503);
   assert.equal(run.faults.fired('sync'), 1);

@@ -58,6 +58,8 @@ export interface ReindexServer extends Omit<Far, 'calls'> {
 export async function startReindexServer(t: TestContext, options: Partial<OpenAiServerOptions> = {}): Promise<ReindexServer> {
   const { gate, calls, env } = await startFar(t, options);
   const server = await startTestServer(env);
+  // Ready is what the default embedder is.
+  await until(async () => (await server.call('GET', '/health')).json.status === 'ready', 'the endpoint is not seen to answer');
   return { server, gate, env, texts: () => calls.flatMap(({ input }) => input).filter((text) => text !== 'ready') };
 }
 

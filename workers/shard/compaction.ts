@@ -4,6 +4,7 @@
 import { defined } from '../../src/base/assert.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { Ordinal } from '../../src/contract/ids.js';
+import { DamagedRecord } from '../../src/store/damage.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';
 import { discardChange, logChanges, noChange, publishChanges, type Change } from './change.js';
 import { ArenaFull } from './kernel.js';
@@ -21,7 +22,7 @@ const FREE_END_SHARE_MIN = 1 / 8;
 const MOVE_STEP = 32;
 const HIDE_STEP = 8;
 
-/** Does one step; true when there is more to do. Where memory or disk have no room for a move, it waits for the next write. */
+/** Does one step; true when there is more to do. Where memory or disk have no room for a move, or a record of a chunk is damaged, it waits for the next write. */
 export function compactSome(shard: Shard, part: Part): boolean {
   if (part.hidden) return finish(shard, part, part.hidden);
   const { index, ordinals } = part;
@@ -35,7 +36,7 @@ export function compactSome(shard: Shard, part: Part): boolean {
     if (index.hideSome(from, HIDE_STEP)) part.hidden = { from, epoch: shard.arenas.at(part.arena).endEpoch() };
     return true;
   } catch (error) {
-    if (error instanceof ArenaFull || error instanceof AppError) return false;
+    if (error instanceof ArenaFull || error instanceof AppError || error instanceof DamagedRecord) return false;
     throw error;
   }
 }
@@ -48,7 +49,7 @@ function finish(shard: Shard, part: Part, { from, epoch }: NonNullable<Part['hid
   return true;
 }
 
-/** Moves some chunks from `target` on below it. Throws ArenaFull and AppError with nothing changed. */
+/** Moves some chunks from `target` on below it. Throws ArenaFull, AppError and DamagedRecord with nothing changed. */
 function move(shard: Shard, part: Part, target: number): boolean {
   const change = noChange();
   try {

@@ -20,12 +20,13 @@ const MAKER: TermMaker<readonly string[]> = {
   termsOf: (terms) => terms,
 };
 
-/** Makes the index where there is none; false while it is being built. It may be lost, and is not tried again. */
+/** Makes the index where there is none; false while it is being built. It may be lost, and is not tried again. Throws DamagedRecord. */
 export function prepareFields(shard: Shard, part: Part, firstSliceMs = FIRST_SLICE_MS): boolean {
   if (!part.fields) {
     part.fields = shard.createTerms(part, 'fields', MAKER);
     buildFields(shard, part, performance.now() + firstSliceMs);
   }
+  part.fields.assertSound();
   return part.fields.isLost || part.fields.complete !== undefined;
 }
 
@@ -38,7 +39,7 @@ export function resumeFields(shard: Shard, part: Part): void {
 export function buildFields(shard: Shard, part: Part, untilMs: number): boolean {
   const { fields } = part;
   if (!fields || fields.complete) return true;
-  return shard.store.read((txn) => fields.build(storedFields(txn, part), untilMs));
+  return fields.proceed(() => shard.store.read((txn) => fields.build(storedFields(txn, part), untilMs)));
 }
 
 function storedFields(txn: ShardTxn, part: Part): Stored<readonly string[]> {

@@ -1,7 +1,8 @@
 // An index of terms that a part has beside its vectors: of its words, or of its metadata. Filled from the store in slices when
 // the first search needs it, kept up by every write from then on, and gone with the part. Where memory has no room for it, it is
-// lost: dropped, and made anew by the next search that needs it. Shard worker only.
+// lost: dropped, and made anew by the next search that needs it; where a record that it is made of is damaged it is lost for good. Shard worker only.
 import type { Ordinal } from '../../src/contract/ids.js';
+import { DamagedRecord } from '../../src/store/damage.js';
 import { ArenaFull } from './instance.js';
 import { LOST } from './reader-layout.js';
 import type { WordIndex } from './words/word-index.js';
@@ -18,6 +19,7 @@ export interface TermMaker<S> {
 
 export class PartTerms<S> {
   private lost = false;
+  private damage: DamagedRecord | undefined;
 
   /**
    * `announce` tells readers where the index is: once it is complete, and that it is LOST before it goes. `withRoom` runs what may want
@@ -43,6 +45,23 @@ export class PartTerms<S> {
   /** The index once it has every chunk. */
   get complete(): WordIndex | undefined {
     return this.builtTo === Infinity && !this.lost ? this.index : undefined;
+  }
+
+  /** Runs what calls `build`. Nobody waits for that while it goes on in the background: the damage that it meets is kept for who asks next. */
+  proceed(build: () => boolean): boolean {
+    try {
+      return build();
+    } catch (error) {
+      if (!(error instanceof DamagedRecord)) throw error;
+      this.damage = error;
+      this.lose();
+      return true;
+    }
+  }
+
+  /** Throws the DamagedRecord that it was lost for. */
+  assertSound(): void {
+    if (this.damage) throw this.damage;
   }
 
   /** Takes in what is stored until there is nothing more to do, which it then says, or until the time is over. */
@@ -88,9 +107,13 @@ export class PartTerms<S> {
       this.withRoom(change);
     } catch (error) {
       if (!(error instanceof ArenaFull)) throw error;
-      this.announce(LOST);
-      this.drop();
-      this.lost = true;
+      this.lose();
     }
+  }
+
+  private lose(): void {
+    this.announce(LOST);
+    this.drop();
+    this.lost = true;
   }
 }

@@ -22,10 +22,12 @@ export const makerOf = (language: Language): TermMaker<string> => ({
   termsOf: (text) => chunkTerms(text, language),
 });
 
-/** The complete index of words; undefined while it is being built: ask again. Throws ArenaFull where memory has no room for it. */
+/** The complete index of words; undefined while it is being built: ask again. Throws ArenaFull where memory has no room for it, and DamagedRecord. */
 export function wordsOf(shard: Shard, part: Part): WordIndex | undefined {
+  part.words?.assertSound();
   if (part.words?.isLost) part.words = undefined;
   prepareWords(shard, part);
+  part.words?.assertSound();
   if (part.words?.isLost) throw new ArenaFull();
   return part.words?.complete;
 }
@@ -48,5 +50,5 @@ export function resumeWords(shard: Shard, part: Part): void {
 export function buildWords(shard: Shard, part: Part, untilMs: number): boolean {
   const { ref, words } = part;
   if (!words || words.complete) return true;
-  return shard.store.read((txn) => words.build((from) => part.within(txn.texts(ref.id, part.stored(from))), untilMs));
+  return words.proceed(() => shard.store.read((txn) => words.build((from) => part.within(txn.texts(ref.id, part.stored(from))), untilMs)));
 }
