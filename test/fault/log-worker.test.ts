@@ -1,5 +1,6 @@
 // The query log when its worker stands still, dies, or the server starts again: searches are untouched, entries are kept.
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { holdStore } from '../kit/held-store.js';
@@ -78,4 +79,21 @@ test('a stopped server has written what it logged; the next one has it, within i
   const { queries } = await json(`${docs}/queries`, undefined, next);
   assert.deepEqual(queries.map(({ query_id: id }: { query_id: string }) => id), [newest, ...ids.slice(-4).reverse()]);
   second.child.kill('SIGKILL');
+});
+
+test('a log that cannot be opened is told to who reads it; searches, writes and the end of the server do without', async () => {
+  const dataDir = join(tempDirectory(), 'data');
+  const whole = await startTestServer({ SHEAF_DATA_DIR: dataDir });
+  assert.equal((await whole.call('POST', `${docs}/documents`, { docid: 'A', text: 'a text' })).status, 201);
+  await whole.call('GET', `${docs}/search?q=text`);
+  await whole.stop();
+  const path = join(dataDir, 'query-log', 'data.mdb');
+  const bytes = readFileSync(path);
+  writeFileSync(path, Buffer.alloc(bytes.length, 1));
+  const other = await startTestServer({ SHEAF_DATA_DIR: dataDir });
+  assert.ok((await other.call('GET', `${docs}/queries`)).status >= 500);
+  assert.ok((await other.call('GET', `${docs}/archive`)).status >= 500);
+  assert.equal((await other.call('GET', `${docs}/search?q=text`)).json.matches.length, 1);
+  assert.equal((await other.call('POST', `${docs}/documents`, { docid: 'B', text: 'another' })).status, 201);
+  await other.stop();
 });

@@ -74,7 +74,8 @@ function appendsFrom(commands: readonly LogCommand[], at: number): LogRequest<'a
   return commands.slice(at, end < 0 ? undefined : end) as LogRequest<'append'>[];
 }
 
-function attempt(work: () => Answer): Outcome<Answer> {
+/** Only a broken assertion is thrown. */
+export function attempt(work: () => Answer): Outcome<Answer> {
   try {
     return { value: work() };
   } catch (error) {

@@ -7,19 +7,25 @@ import type { LogAnswer, LogCommand, LogOp, LogWorkerStart } from '../../src/con
 import type { LoadedNote, Outcome } from '../../src/contract/messages.js';
 import { QUERY_LOG, SharedMeters } from '../../src/contract/shared-meters.js';
 import { QueryLogStore } from '../../src/store/query-log-store.js';
-import { LogCommands } from './commands.js';
+import { attempt, LogCommands } from './commands.js';
 
 const { directory, bounds, openings, meters, latches } = workerData as LogWorkerStart;
-const isTakeOver = Atomics.add(new Int32Array(openings), 0, 1) > 0;
-const store = QueryLogStore.open(directory, isTakeOver, SharedMeters.over(meters).store(QUERY_LOG), Latch.at(latches, QUERY_LOG));
-const commands = new LogCommands(store, bounds, (error) => parentPort?.postMessage({ fault: faultOf(error) }));
+let commands: LogCommands | undefined;
 parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
 
 /** The outcomes stand in the order of the commands. A broken assertion ends this thread, and the batch with it. */
 export function run(batch: LogCommand[]): Outcome<LogAnswer<LogOp>>[] | Promise<never> {
   try {
-    return commands.run(batch);
+    const opened = attempt(() => ((commands ??= open()), null));
+    return 'value' in opened ? (commands as LogCommands).run(batch) : batch.map(() => opened);
   } catch (error) {
     return endThread(error);
   }
+}
+
+/** With the first that is asked, and again where it fails: a thread that fails while it loads is not replaced. */
+function open(): LogCommands {
+  const isTakeOver = Atomics.add(new Int32Array(openings), 0, 1) > 0;
+  const store = QueryLogStore.open(directory, isTakeOver, SharedMeters.over(meters).store(QUERY_LOG), Latch.at(latches, QUERY_LOG));
+  return new LogCommands(store, bounds, (error) => parentPort?.postMessage({ fault: faultOf(error) }));
 }
