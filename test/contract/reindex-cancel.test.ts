@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../src/contract/errors.js';
-import { BASE, held, ingest, jobUntil, start, startReindexServer, status } from '../kit/reindex.js';
+import { BASE, ingest, jobUntil, startHeld, startPaused, startReindexServer, status } from '../kit/reindex.js';
 import type { TestServer } from '../kit/server.js';
 
 /** Runs `before` in front of each saving of the job in this status. */
@@ -26,9 +26,7 @@ test('cancelled while its run writes that it has paused', async (t) => {
   const { server, gate } = await startReindexServer(t);
   const { call } = server;
   await ingest(server, 60);
-  gate.close();
-  const { json: job } = await start(server);
-  await held(gate);
+  const job = await startHeld({ server, gate });
   let cancelling: ReturnType<typeof call> | undefined;
   beforeSaved(server, 'paused', async () => {
     cancelling ??= call('DELETE', `${BASE}/reindex/${job.job_id}`);
@@ -46,12 +44,7 @@ for (const refused of ['cancelling', 'cancelled']) {
     const { server, gate } = await startReindexServer(t);
     const { call } = server;
     await ingest(server, 60);
-    gate.close();
-    const { json: job } = await start(server);
-    await held(gate);
-    await call('POST', `/v1/admin/reindex/${job.job_id}/pause`);
-    gate.open();
-    await jobUntil(server, job.job_id, status('paused'));
+    const job = await startPaused({ server, gate });
     let isFull = true;
     beforeSaved(server, refused, async () => {
       if (isFull) throw new AppError('storage_full');

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../src/base/prng.js';
 import { download, upload } from '../kit/archives.js';
-import { BASE, found, held, ingest, jobUntil, start, startReindexServer, status, textOf, versions } from '../kit/reindex.js';
+import { BASE, found, ingest, jobUntil, start, startHeld, startPaused, startReindexServer, status, textOf, versions } from '../kit/reindex.js';
 import type { TestServer } from '../kit/server.js';
 import { until } from '../kit/until.js';
 
@@ -12,9 +12,7 @@ test('a job that is held up holds up nobody: searches, writes and jobs of others
   const { server, gate } = await startReindexServer(t);
   const { call } = server;
   await ingest(server, 30);
-  gate.close();
-  const { json: job } = await start(server);
-  await held(gate);
+  const job = await startHeld({ server, gate });
   const other = '/v1/collections/globex/docs';
   assert.equal((await call('POST', `${other}/documents`, { docid: 'a', text: 'of another tenant' })).status, 201);
   const { json: theirs } = await call('POST', `${other}/reindex`, { compact: true });
@@ -30,9 +28,7 @@ test('in a batch while a job runs an item with a vector of its own is refused, a
   const { call } = server;
   await call('POST', '/v1/admin/tenants', { tenant: 'acme', max_chunks_per_collection: 12 });
   await ingest(server, 10);
-  gate.close();
-  const { json: job } = await start(server);
-  await held(gate);
+  const job = await startHeld({ server, gate });
   const documents = [{ docid: 'v', vector: new Array(512).fill(1) }, { docid: 'd1', text: textOf(1, 2) }, { docid: 'n1', text: 'one' }, { docid: 'n2', text: 'two' }, { docid: 'n3', text: 'three' }];
   const batch = call('POST', `${BASE}/documents:batch`, { documents });
   await until(() => texts().includes('one'), 'the endpoint is not asked for the batch');
@@ -50,12 +46,7 @@ test('a paused job ends when an archive takes the place of its collection, and b
   const { server, gate } = await startReindexServer(t);
   await ingest(server, 1200);
   const { bytes } = await download(server, `${BASE}/archive`);
-  gate.close();
-  const { json: job } = await start(server);
-  await held(gate);
-  await server.call('POST', `/v1/admin/reindex/${job.job_id}/pause`);
-  gate.open();
-  await jobUntil(server, job.job_id, status('paused'));
+  const job = await startPaused({ server, gate });
   assert.equal((await upload(server, 'PUT', `${BASE}/archive`, bytes)).status, 200);
   await jobUntil(server, job.job_id, status('failed'));
   const { json: second } = await start(server);
@@ -66,12 +57,7 @@ test('a paused job ends when its collection is deleted', async (t) => {
   const { server, gate } = await startReindexServer(t);
   const { call } = server;
   await ingest(server, 1200);
-  gate.close();
-  const { json: job } = await start(server);
-  await held(gate);
-  await call('POST', `/v1/admin/reindex/${job.job_id}/pause`);
-  gate.open();
-  await jobUntil(server, job.job_id, status('paused'));
+  const job = await startPaused({ server, gate });
   await call('DELETE', BASE);
   const gone = await jobUntil(server, job.job_id, status('failed'));
   assert.match(gone.error, /^collection_not_found/);

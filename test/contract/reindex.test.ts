@@ -1,7 +1,7 @@
 // Reindex jobs over a real server and a real second embedder: a space is built beside the one that is searched, and takes over at once.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BASE, found, held, ingest, jobUntil, start, startReindexServer, status, textOf, TO_FAR, versions } from '../kit/reindex.js';
+import { BASE, found, held, ingest, jobUntil, start, startHeld, startReindexServer, status, textOf, TO_FAR, versions } from '../kit/reindex.js';
 import { startTestServer } from '../kit/server.js';
 import { until } from '../kit/until.js';
 
@@ -37,9 +37,7 @@ test('what is written, replaced and deleted while a job runs is in the new space
   const { server, gate, texts } = await startReindexServer(t);
   const { call } = server;
   await ingest(server, 60);
-  gate.close();
-  const { json: job } = await start(server);
-  await held(gate);
+  const job = await startHeld({ server, gate });
   const writes = [
     call('POST', `${BASE}/documents`, { docid: 'd1', text: textOf(1, 2) }),
     call('POST', `${BASE}/documents`, { docid: 'new', text: 'a new one' }),
@@ -60,9 +58,7 @@ test('a paused job holds nothing up, and goes on where it was: no text is embedd
   const { server, gate, texts } = await startReindexServer(t);
   const { call } = server;
   await ingest(server, 1500);
-  gate.close();
-  const { json: job } = await start(server);
-  await held(gate);
+  const job = await startHeld({ server, gate });
   const pause = () => call('POST', `/v1/admin/reindex/${job.job_id}/pause`);
   assert.equal((await pause()).json.status, 'pausing');
   gate.open();
@@ -87,9 +83,7 @@ test('a cancelled job leaves the collection as it was, and nothing else but its 
   const { server, gate } = await startReindexServer(t);
   const { call, context } = server;
   await ingest(server, 60);
-  gate.close();
-  const { json: job } = await start(server);
-  await held(gate);
+  const job = await startHeld({ server, gate });
   const cancelled = await call('DELETE', `${BASE}/reindex/${job.job_id}`);
   assert.deepEqual([cancelled.status, cancelled.json.status, typeof cancelled.json.finished_at], [200, 'cancelled', 'string']);
   gate.open();
@@ -159,9 +153,7 @@ test('a compaction keeps the embedder and everything that is found, vectors of o
 test('a job goes on by itself after a restart', async (t) => {
   const { server, gate, env } = await startReindexServer(t);
   await ingest(server, 300);
-  gate.close();
-  const { json: job } = await start(server);
-  await held(gate);
+  const job = await startHeld({ server, gate });
   const stopped = server.stop();
   gate.open();
   await stopped;
@@ -191,9 +183,7 @@ test('a collection that is renamed meanwhile keeps its job, and one that is dele
   const { server, gate } = await startReindexServer(t);
   const { call, context } = server;
   await ingest(server, 30);
-  gate.close();
-  const { json: job } = await start(server);
-  await held(gate);
+  const job = await startHeld({ server, gate });
   await call('POST', `${BASE}/move`, { new_name: 'moved' });
   gate.open();
   const done = await jobUntil(server, job.job_id, status('succeeded'));

@@ -74,6 +74,25 @@ export async function ingest({ call }: TestServer, count: number, version = 1): 
 
 export const start = (server: TestServer, body: object = TO_FAR): Promise<Answer> => server.call('POST', `${BASE}/reindex`, body);
 
+type JobServer = Pick<ReindexServer, 'server' | 'gate'>;
+
+/** A job whose run waits for the endpoint, until the gate opens. */
+export async function startHeld({ server, gate }: JobServer): Promise<Record<string, any>> {
+  gate.close();
+  const { json: job } = await start(server);
+  await held(gate);
+  return job;
+}
+
+/** A job that has paused behind its first pages. */
+export async function startPaused({ server, gate }: JobServer): Promise<Record<string, any>> {
+  const job = await startHeld({ server, gate });
+  await server.call('POST', `/v1/admin/reindex/${job.job_id}/pause`);
+  gate.open();
+  await jobUntil(server, job.job_id, status('paused'));
+  return job;
+}
+
 /** The record once `is` holds of it. */
 export async function jobUntil({ call }: TestServer, id: string, is: (job: Record<string, any>) => boolean): Promise<Record<string, any>> {
   for (let tries = 0; tries < 3000; tries++) {
