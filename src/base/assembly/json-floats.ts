@@ -35,7 +35,7 @@ export function read(at: usize, end: usize, out: usize, max: i32): usize {
   for (let last = 0; at < end && count < max && last != BRACKET_CLOSE; count++) {
     if (load<u8>(at) == SPACE) at++;
     const isNegative = load<u8>(at) == MINUS;
-    const first = at + <usize>isNegative;
+    const first = at + usize(isNegative);
     const hasPoint = load<u8>(first, 1) == DOT;
     const behind = hasPoint ? fractionEnd(at) : first + 1;
     const scale = hasPoint ? <u32>(behind - first) - 2 : 0;
@@ -44,35 +44,38 @@ export function read(at: usize, end: usize, out: usize, max: i32): usize {
     const value = isPlain ? valueOf(first, behind, scale) : <f32>NaN;
     if (value != value) break;
     // The sign bit, and no branch: signs of vectors cannot be foretold.
-    store<u32>(out + (<usize>count << 2), reinterpret<u32>(value) | (<u32>isNegative << 31));
+    store<u32>(out + (<usize>count << 2), reinterpret<u32>(value) | (u32(isNegative) << 31));
     at = behind + 1;
   }
   return at;
 }
 
-@inline function isDigit(at: usize): bool {
+/** @inline */
+function isDigit(at: usize): bool {
   return <u32>(load<u8>(at) - ZERO) <= 9;
 }
 
 /**
  * What ends the digits of a fraction, where the number begins at `at`: it stands behind its first three bytes, which are not looked at, for the next
  * number waits for this one's end. 32 further on where there is none.
+ * @inline
  */
-@inline function fractionEnd(at: usize): usize {
+function fractionEnd(at: usize): usize {
   const low = nonDigits(at) & ~7;
   return at + <usize>(low != 0 ? ctz(low) : ctz((nonDigits(at + 16) << 16) | 0x100000000));
 }
 
-/** A bit for each of 16 bytes that is no digit. */
-@inline function nonDigits(at: usize): u64 {
+/** A bit for each of 16 bytes that is no digit. @inline */
+function nonDigits(at: usize): u64 {
   return <u64>(~i8x16.bitmask(i8x16.le_u(i8x16.sub(v128.load(at), v128.load(ZEROS)), v128.load(NINES))) & 0xffff);
 }
 
 /**
  * The float32 nearest to a digit and `scale` digits behind its point, as JSON.parse and Math.fround make it: a mantissa that is exact is rounded
  * once, as Number does it (Clinger, 1990). One that is not may be off by a little: NaN where that little decides.
+ * @inline
  */
-@inline function valueOf(first: usize, behind: usize, scale: u32): f32 {
+function valueOf(first: usize, behind: usize, scale: u32): f32 {
   const power = load<f64>(POWERS + (<usize>scale << 3));
   const low = digits(behind, scale < 16 ? scale : 16);
   const high = scale > 16 ? 1e16 * digits(behind - 16, scale - 16) : 0;
@@ -83,8 +86,8 @@ export function read(at: usize, end: usize, out: usize, max: i32): usize {
   return isCertain ? near : <f32>NaN;
 }
 
-/** The `length` digits before `behind`, up to 16, as a number. */
-@inline function digits(behind: usize, length: u32): f64 {
+/** The `length` digits before `behind`, up to 16, as a number. @inline */
+function digits(behind: usize, length: u32): f64 {
   const bytes = v128.and(i8x16.sub(v128.load(behind - 16), v128.load(ZEROS)), v128.load(PLACES + length));
   const pairs = i16x8.add(i16x8.mul(v128.and(bytes, v128.load(EVEN)), v128.load(TENS)), i16x8.shr_u(bytes, 8));
   const fours = i32x4.dot_i16x8_s(pairs, v128.load(HUNDREDS));

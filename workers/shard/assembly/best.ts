@@ -8,8 +8,8 @@ export function clearBest(scratch: usize, k: u32): void {
   store<u32>(scratch, k, BEST_MAX);
 }
 
-/** Adds `key` if it is among the k best. Keys are distinct. */
-@inline export function offer(scratch: usize, key: u64): void {
+/** Adds `key` if it is among the k best. Keys are distinct. @inline */
+export function offer(scratch: usize, key: u64): void {
   const heap = areaAt(scratch, SCRATCH_BEST);
   const size = load<u32>(scratch, BEST_SIZE);
   if (size < load<u32>(scratch, BEST_MAX)) {
@@ -20,12 +20,13 @@ export function clearBest(scratch: usize, k: u32): void {
   }
 }
 
-@inline export function isBestFull(scratch: usize): bool {
+/** @inline */
+export function isBestFull(scratch: usize): bool {
   return load<u32>(scratch, BEST_SIZE) == load<u32>(scratch, BEST_MAX);
 }
 
-/** The worst of the best. Requires that there is one. */
-@inline export function bestBound(scratch: usize): u64 {
+/** The worst of the best. Requires that there is one. @inline */
+export function bestBound(scratch: usize): u64 {
   return load<u64>(areaAt(scratch, SCRATCH_BEST));
 }
 

@@ -8,38 +8,39 @@ import { retire } from './epochs';
 /** Rows that a small table has words for. */
 const SMALL_ROWS: u32 = FINE_PLACE - FIRST_ROWS;
 
-/** log2 of the rows in the block that holds `ordinal`: a quarter of the largest power of two that is not above its place, or a thirty-second. */
-@inline export function shiftOf(ordinal: u32): u32 {
+/** log2 of the rows in the block that holds `ordinal`: a quarter of the largest power of two that is not above its place, or a thirty-second. @inline */
+export function shiftOf(ordinal: u32): u32 {
   const place = ordinal + FIRST_ROWS;
   return 29 - clz(place) - select<u32>(3, 0, place >= <u32>FINE_PLACE);
 }
 
-/** Offset of the block's address in a table. */
-@inline export function slotOf(ordinal: u32, shift: u32): usize {
+/** Offset of the block's address in a table. @inline */
+export function slotOf(ordinal: u32, shift: u32): usize {
   const place = ordinal + FIRST_ROWS;
   const coarse = ((shift - 2) << 2) - 4;
   const fine = (shift - 7) << 5;
   return <usize>(select<u32>(fine, coarse, place >= <u32>FINE_PLACE) + (place >> shift)) << 2;
 }
 
-@inline export function placeOf(ordinal: u32, shift: u32): usize {
+/** @inline */
+export function placeOf(ordinal: u32, shift: u32): usize {
   return <usize>((ordinal + FIRST_ROWS) & ((1 << shift) - 1));
 }
 
-/** Number of rows in the block of `ordinal` from it to the block's end: rows that stand side by side in memory. */
-@inline export function rowsToBlockEnd(ordinal: u32): u32 {
+/** Number of rows in the block of `ordinal` from it to the block's end: rows that stand side by side in memory. @inline */
+export function rowsToBlockEnd(ordinal: u32): u32 {
   const shift = shiftOf(ordinal);
   return (1 << shift) - <u32>placeOf(ordinal, shift);
 }
 
-/** True when the table whose address stands at `at`, 0 for none, has a word for the ordinal's block. `small` is the address of the owner's small table, or 0. */
-@inline export function hasSlot(at: usize, small: usize, ordinal: u32): bool {
+/** True when the table whose address stands at `at`, 0 for none, has a word for the ordinal's block. `small` is the address of the owner's small table, or 0. @inline */
+export function hasSlot(at: usize, small: usize, ordinal: u32): bool {
   const table: usize = atomic.load<u32>(at);
   return table != 0 && (table != small || ordinal < SMALL_ROWS);
 }
 
-/** Address of the ordinal's block; 0 where there is none. */
-@inline export function blockOf(at: usize, small: usize, ordinal: u32): usize {
+/** Address of the ordinal's block; 0 where there is none. @inline */
+export function blockOf(at: usize, small: usize, ordinal: u32): usize {
   return hasSlot(at, small, ordinal) ? <usize>atomic.load<u32>(<usize>load<u32>(at) + slotOf(ordinal, shiftOf(ordinal))) : 0;
 }
 

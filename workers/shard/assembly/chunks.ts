@@ -13,7 +13,8 @@ export const EPOCH: usize = 20;
 /** Of a free one: the line up to which the system has its pages back (unused.ts). */
 export const GIVEN_TO: usize = 24;
 
-@inline export function at(line: u32): usize {
+/** @inline */
+export function at(line: u32): usize {
   return <usize>line * LINE_BYTES;
 }
 
@@ -24,8 +25,8 @@ export function binOf(lines: u32): u32 {
   return ((exponent - 1) << 2) | ((lines >> (exponent - 2)) & 3);
 }
 
-/** Address of the word that names a bin's first chunk. */
-@inline export function binAt(bin: u32): usize {
+/** Address of the word that names a bin's first chunk. @inline */
+export function binAt(bin: u32): usize {
   return <usize>BINS_AT + (<usize>bin << 2);
 }
 

@@ -65,6 +65,7 @@ function rehang(scratch: usize, root: usize, ordinal: u32, level: u32, chosen: u
   for (let i: u32 = 0; i < chosen; i++) if (join(root, level, ordinal, chosenAt(scratch, i))) return;
 }
 
-@inline function chosenAt(scratch: usize, place: u32): u32 {
+/** @inline */
+function chosenAt(scratch: usize, place: u32): u32 {
   return ordinalOf(load<u64>(scratch + (<usize>place << 3), CHOSEN));
 }

@@ -15,12 +15,13 @@ const COMPARED: u32 = 8;
 export const COPY_REACH: f32 = 1.5e-3;
 export const NO_COPY: u32 = 0xffffffff;
 
-/** The next row in the chain, or NO_COPY. */
-@inline export function copyAfter(root: usize, ordinal: u32): u32 {
+/** The next row in the chain, or NO_COPY. @inline */
+export function copyAfter(root: usize, ordinal: u32): u32 {
   return atomic.load<u32>(rowWordsAt(root, ordinal), COPY) - 1;
 }
 
-@inline export function isCopy(root: usize, ordinal: u32): bool {
+/** @inline */
+export function isCopy(root: usize, ordinal: u32): bool {
   return load<u32>(nodeWordsAt(root, ordinal), BEFORE) != 0;
 }
 

@@ -46,12 +46,13 @@ export function deletePart(id: u32): void {
   store<u32>(table, load<u32>(table, DIRECTORY_LIVE) - 1, DIRECTORY_LIVE);
 }
 
-@inline function entryAt(table: usize, place: u32): usize {
+/** @inline */
+function entryAt(table: usize, place: u32): usize {
   return table + DIRECTORY_ENTRIES + <usize>place * <usize>ENTRY_BYTES;
 }
 
-/** Ids are given out one after the other: a multiplication spreads them (Knuth, "The Art of Computer Programming" 3, 6.4). */
-@inline function placeOf(id: u32): u32 {
+/** Ids are given out one after the other: a multiplication spreads them (Knuth, "The Art of Computer Programming" 3, 6.4). @inline */
+function placeOf(id: u32): u32 {
   return (id * 0x9e3779b1) >> 7;
 }
 

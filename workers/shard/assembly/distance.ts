@@ -17,8 +17,8 @@ export function cosine(root: usize, wide: usize, ordinal: u32): f32 {
   return max<f32>(-1, min<f32>(1, <f32>(<f64>product * scale)));
 }
 
-/** One by the length of a query or an operand. */
-@inline export function scaleOf(wide: usize): f32 {
+/** One by the length of a query or an operand. @inline */
+export function scaleOf(wide: usize): f32 {
   return load<f32>(wide - SCALE_BEFORE);
 }
 
@@ -70,13 +70,13 @@ function squaresOf(floats: usize, dim: u32): f64 {
   return squares;
 }
 
-/** Two floats, the lower ones of four, times `scale`, as whole numbers. */
-@inline function twoScaled(x: v128, scale: v128): v128 {
+/** Two floats, the lower ones of four, times `scale`, as whole numbers. @inline */
+function twoScaled(x: v128, scale: v128): v128 {
   return i32x4.trunc_sat_f64x2_s_zero(f64x2.nearest(f64x2.mul(f64x2.promote_low_f32x4(x), scale)));
 }
 
-/** Four floats, times `scale`, as whole numbers. */
-@inline function fourScaled(x: v128, scale: v128): v128 {
+/** Four floats, times `scale`, as whole numbers. @inline */
+function fourScaled(x: v128, scale: v128): v128 {
   return i64x2.shuffle(twoScaled(x, scale), twoScaled(i64x2.shuffle(x, x, 1, 1), scale), 0, 2);
 }
 
@@ -107,6 +107,7 @@ function narrow(floats: usize, target: usize, dim: u32, bytes: usize): f32 {
   return inverse(squares);
 }
 
-@inline function inverse(squares: f64): f32 {
+/** @inline */
+function inverse(squares: f64): f32 {
   return squares > 0 ? <f32>(<f64>1 / sqrt<f64>(squares)) : 0;
 }

@@ -90,7 +90,7 @@ function oldestInside(none: u32): u32 {
   return oldest;
 }
 
-/** Epochs wrap around; no two in use are ever that far apart. */
-@inline function isBefore(epoch: u32, other: u32): bool {
+/** Epochs wrap around; no two in use are ever that far apart. @inline */
+function isBefore(epoch: u32, other: u32): bool {
   return <i32>(epoch - other) < 0;
 }

@@ -2,7 +2,7 @@
 // more than x86 does (README.md, rule 11). A read-modify-write of the thread's own scratch, for what the compiler makes of `atomic.fence` does not validate. Any thread.
 import { FENCE } from '../layout';
 
-/** What this thread read before it, it has read before any atomic load behind it; what it writes behind it, nobody sees before any atomic store ahead of it. */
-@inline export function fence(scratch: usize): void {
+/** What this thread read before it, it has read before any atomic load behind it; what it writes behind it, nobody sees before any atomic store ahead of it. @inline */
+export function fence(scratch: usize): void {
   atomic.add<u32>(scratch, 1, FENCE);
 }

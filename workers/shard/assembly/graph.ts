@@ -23,7 +23,8 @@ function nibbleOf(group: u32): u32 {
   return (hash ^ (hash >> 16)) >> 28;
 }
 
-@inline export function isLinked(root: usize, ordinal: u32): bool {
+/** @inline */
+export function isLinked(root: usize, ordinal: u32): bool {
   return hasNode(root, ordinal) && load<u32>(nodeWordsAt(root, ordinal), MARK) == load<u32>(root, ROOT_GRAPH);
 }
 
@@ -46,7 +47,8 @@ export function resetGraph(root: usize): void {
   store<u32>(root, 0, ROOT_TOMBSTONES);
 }
 
-@inline export function setEntry(root: usize, ordinal: u32, level: u32): void {
+/** @inline */
+export function setEntry(root: usize, ordinal: u32, level: u32): void {
   atomic.store<u32>(root, (level << 28) | ordinal, ROOT_ENTRY);
 }
 

@@ -19,14 +19,15 @@ export function beginGuide(scratch: usize, root: usize, byRows: bool): void {
   if (codes) foldQuery(codes, queryIn(scratch), foldedIn(scratch, root));
 }
 
-/** Scores the first `count` of BATCH. */
-@inline export function scoreBatch(scratch: usize, root: usize, count: u32): void {
+/** Scores the first `count` of BATCH. @inline */
+export function scoreBatch(scratch: usize, root: usize, count: u32): void {
   const codes: usize = load<u32>(scratch, GUIDE_CODES);
   if (codes) scoreCodes(scratch, codes, foldedIn(scratch, root), count);
   else scoreRows(scratch, root, count);
 }
 
-@inline export function batchedScore(scratch: usize, place: u32): i32 {
+/** @inline */
+export function batchedScore(scratch: usize, place: u32): i32 {
   return load<i32>(scratch + (<usize>place << 2), SCORES);
 }
 
@@ -35,8 +36,8 @@ function scoreRows(scratch: usize, root: usize, count: u32): void {
   for (let i: u32 = 0; i < count; i++) store<i32>(scratch + (<usize>i << 2), <i32>(cosine(root, queryIn(scratch), batched(scratch, i)) * ROW_UNIT), SCORES);
 }
 
-/** Codes are found once, when they are touched: their addresses stand where their scores will. */
-@inline function scoreCodes(scratch: usize, codes: usize, folded: usize, count: u32): void {
+/** Codes are found once, when they are touched: their addresses stand where their scores will. @inline */
+function scoreCodes(scratch: usize, codes: usize, folded: usize, count: u32): void {
   touchCodes(scratch, codes, count);
   const bytes4: usize = load<u32>(codes, CODES_AXES_4) >> 1;
   const bytes2: usize = load<u32>(codes, CODES_AXES_2) >> 2;
@@ -50,12 +51,13 @@ function scoreRows(scratch: usize, root: usize, count: u32): void {
   }
 }
 
-@inline function touched(scratch: usize, place: u32): usize {
+/** @inline */
+function touched(scratch: usize, place: u32): usize {
   return load<u32>(scratch + (<usize>place << 2), SCORES);
 }
 
-/** Brings the codes of the first `count` of BATCH near. */
-@inline function touchCodes(scratch: usize, codes: usize, count: u32): void {
+/** Brings the codes of the first `count` of BATCH near. @inline */
+function touchCodes(scratch: usize, codes: usize, count: u32): void {
   let bits: u32 = 0;
   const rowBytes: usize = load<u32>(codes, CODES_ROW_BYTES);
   for (let i: u32 = 0; i < count; i++) {

@@ -79,7 +79,7 @@ function chooseLists(scratch: usize, root: usize, ordinal: u32, top: u32, entry:
 /** Sorts the best of `found` candidates by the scores of their rows, and answers their number. Where few are live, removed nodes serve as well: as way-points. */
 function rescore(scratch: usize, root: usize, found: u32): u32 {
   let live: u32 = 0;
-  for (let place: u32 = 0; place < found; place++) live += <u32>((nearAt(scratch, place) & NEAR_LIVE) != 0);
+  for (let place: u32 = 0; place < found; place++) live += u32((nearAt(scratch, place) & NEAR_LIVE) != 0);
   clearBest(scratch, RESCORED);
   offerNear(scratch, root, found, RESCORED, live >= <u32>LINKS_UP);
   return sortBest(scratch);

@@ -5,16 +5,18 @@
 import { LINKS_0, LINKS_UP, NONE } from '../layout';
 import { listAt } from './rows';
 
-@inline export function widthOf(level: u32): u32 {
+/** @inline */
+export function widthOf(level: u32): u32 {
   return level == 0 ? LINKS_0 : LINKS_UP;
 }
 
-/** The neighbour in a slot, or NONE. */
-@inline export function linkIn(list: usize, slot: u32): u32 {
+/** The neighbour in a slot, or NONE. @inline */
+export function linkIn(list: usize, slot: u32): u32 {
   return atomic.load<u32>(list + (<usize>slot << 2));
 }
 
-@inline export function setLink(list: usize, slot: u32, ordinal: u32): void {
+/** @inline */
+export function setLink(list: usize, slot: u32, ordinal: u32): void {
   atomic.store<u32>(list + (<usize>slot << 2), ordinal);
 }
 

@@ -22,6 +22,7 @@ export function lock(holder: u32): bool {
   return false;
 }
 
-@inline export function unlock(): void {
+/** @inline */
+export function unlock(): void {
   atomic.store<u32>(LOCK_AT, 0);
 }

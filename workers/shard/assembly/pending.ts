@@ -7,8 +7,8 @@ import { isLinked, pendingCount, resetGraph } from './graph';
 import { link } from './insert';
 import { addBlock, hasRow, isLive } from './rows';
 
-/** The queue's entry with a running number. */
-@inline export function queued(root: usize, number: u32): u32 {
+/** The queue's entry with a running number. @inline */
+export function queued(root: usize, number: u32): u32 {
   return atomic.load<u32>(<usize>load<u32>(root, ROOT_QUEUE) + (<usize>(number & (QUEUE_ROWS - 1)) << 2));
 }
 

@@ -45,7 +45,7 @@ export function setPriority(root: usize, ordinal: u32, priority: f64): void {
   const before = load<f64>(at);
   if (ordinal >= load<u32>(root, PRIORITIES_END)) atomic.store<u32>(root, ordinal + 1, PRIORITIES_END);
   atomic.store<u64>(at, reinterpret<u64>(priority));
-  const count = load<u32>(root, PRIORITIES_COUNT) + <u32>(priority != 0) - <u32>(before != 0);
+  const count = load<u32>(root, PRIORITIES_COUNT) + u32(priority != 0) - u32(before != 0);
   atomic.store<u32>(root, count, PRIORITIES_COUNT);
 }
 
@@ -72,12 +72,13 @@ function bitsOf(root: usize, from: u32): u32 {
     const place = <u32>placeOf(ordinal, shift);
     const rows = min<u32>(32 - i, (1 << shift) - place);
     const block = priorityBlock(root, ordinal);
-    if (block) for (let row: u32 = 0; row < rows; row++) bits |= <u32>(load<f64>(block + (<usize>(place + row) << 3)) != 0) << (i + row);
+    if (block) for (let row: u32 = 0; row < rows; row++) bits |= u32(load<f64>(block + (<usize>(place + row) << 3)) != 0) << (i + row);
     i += rows;
   }
   return bits;
 }
 
-@inline function priorityBlock(root: usize, ordinal: u32): usize {
+/** @inline */
+function priorityBlock(root: usize, ordinal: u32): usize {
   return blockOf(root + PRIORITIES_TABLE, root + PRIORITIES_SMALL_TABLE, ordinal);
 }

@@ -10,16 +10,18 @@ export function ensureQuery(scratch: usize, root: usize): bool {
   return ensureArea(scratch, SCRATCH_QUERY, (<usize>load<u32>(root, ROOT_WIDE_BYTES) + LINE_BYTES) * 2 + FOLDED_BYTES_MAX);
 }
 
-/** A line in front has room for its scale, as that of the operand. */
-@inline export function queryIn(scratch: usize): usize {
+/** A line in front has room for its scale, as that of the operand. @inline */
+export function queryIn(scratch: usize): usize {
   return areaAt(scratch, SCRATCH_QUERY) + LINE_BYTES;
 }
 
-@inline export function operandIn(scratch: usize, root: usize): usize {
+/** @inline */
+export function operandIn(scratch: usize, root: usize): usize {
   return queryIn(scratch) + <usize>load<u32>(root, ROOT_WIDE_BYTES) + LINE_BYTES;
 }
 
-@inline export function foldedIn(scratch: usize, root: usize): usize {
+/** @inline */
+export function foldedIn(scratch: usize, root: usize): usize {
   return operandIn(scratch, root) + <usize>load<u32>(root, ROOT_WIDE_BYTES);
 }
 

@@ -18,45 +18,46 @@ export const MARK: usize = 0;
 export const BEFORE: usize = 4;
 const BLOCK_BYTES_MAX: u64 = 0xffff0000;
 
-/** The block of a row, or of a node, that is there. */
-@inline function rowBlock(root: usize, ordinal: u32, shift: u32): usize {
+/** The block of a row, or of a node, that is there. @inline */
+function rowBlock(root: usize, ordinal: u32, shift: u32): usize {
   return load<u32>(<usize>load<u32>(root, ROOT_ROW_TABLE) + slotOf(ordinal, shift));
 }
 
-@inline function nodeBlock(root: usize, ordinal: u32, shift: u32): usize {
+/** @inline */
+function nodeBlock(root: usize, ordinal: u32, shift: u32): usize {
   return load<u32>(<usize>load<u32>(root, ROOT_NODE_TABLE) + slotOf(ordinal, shift));
 }
 
-/** Address of the row's vector. */
-@inline export function vectorAt(root: usize, ordinal: u32): usize {
+/** Address of the row's vector. @inline */
+export function vectorAt(root: usize, ordinal: u32): usize {
   const shift = shiftOf(ordinal);
   return rowBlock(root, ordinal, shift) + placeOf(ordinal, shift) * load<u32>(root, ROOT_ROW_BYTES);
 }
 
-/** Address of the row's words, the stamp first. The words of a block stand together behind its vectors. */
-@inline export function rowWordsAt(root: usize, ordinal: u32): usize {
+/** Address of the row's words, the stamp first. The words of a block stand together behind its vectors. @inline */
+export function rowWordsAt(root: usize, ordinal: u32): usize {
   const shift = shiftOf(ordinal);
   return rowBlock(root, ordinal, shift) + (<usize>load<u32>(root, ROOT_ROW_BYTES) << shift) + placeOf(ordinal, shift) * ROW_WORDS_BYTES;
 }
 
-/** True for an index whose rows are of 8-bit numbers. */
-@inline export function isNarrow(root: usize): bool {
+/** True for an index whose rows are of 8-bit numbers. @inline */
+export function isNarrow(root: usize): bool {
   return load<u32>(root, ROOT_ROW_BYTES) != load<u32>(root, ROOT_WIDE_BYTES);
 }
 
-/** An odd stamp is a live row. */
-@inline export function isLive(root: usize, ordinal: u32): bool {
+/** An odd stamp is a live row. @inline */
+export function isLive(root: usize, ordinal: u32): bool {
   return (atomic.load<u32>(rowWordsAt(root, ordinal)) & 1) != 0;
 }
 
-/** Address of the node's words, which stand before the lists of its block. */
-@inline export function nodeWordsAt(root: usize, ordinal: u32): usize {
+/** Address of the node's words, which stand before the lists of its block. @inline */
+export function nodeWordsAt(root: usize, ordinal: u32): usize {
   const shift = shiftOf(ordinal);
   return nodeBlock(root, ordinal, shift) + placeOf(ordinal, shift) * NODE_WORDS_BYTES;
 }
 
-/** Address of the node's list of a level. Requires that it is of that level. */
-@inline export function listAt(root: usize, ordinal: u32, level: u32): usize {
+/** Address of the node's list of a level. Requires that it is of that level. @inline */
+export function listAt(root: usize, ordinal: u32, level: u32): usize {
   const shift = shiftOf(ordinal);
   const lists = nodeBlock(root, ordinal, shift) + (NODE_WORDS_BYTES << shift);
   if (level == 0) return lists + placeOf(ordinal, shift) * LIST_0_BYTES;
@@ -75,8 +76,8 @@ export function hasRow(root: usize, ordinal: u32): bool {
   return blockOf(root + ROOT_ROW_TABLE, root + ROOT_SMALL_TABLE, ordinal) != 0;
 }
 
-/** True when the block of the node's lists exists. */
-@inline export function hasNode(root: usize, ordinal: u32): bool {
+/** True when the block of the node's lists exists. @inline */
+export function hasNode(root: usize, ordinal: u32): bool {
   return blockOf(root + ROOT_NODE_TABLE, 0, ordinal) != 0;
 }
 

@@ -85,7 +85,8 @@ export function scoreSome(scratch: usize, root: usize, query: usize, ordinals: u
   }
 }
 
-@inline function scoreOne(root: usize, query: usize, ordinal: u32): f32 {
+/** @inline */
+function scoreOne(root: usize, query: usize, ordinal: u32): f32 {
   const live = hasRow(root, ordinal) && isLive(root, ordinal);
   return live ? cosine(root, query, ordinal) : NaN;
 }

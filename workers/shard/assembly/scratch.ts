@@ -50,6 +50,7 @@ export function ensureInput(scratch: usize, dim: u32): usize {
   return ensureArea(scratch, SCRATCH_INPUT, <usize>dim << 2) ? areaAt(scratch, SCRATCH_INPUT) : 0;
 }
 
-@inline export function areaAt(scratch: usize, area: usize): usize {
+/** @inline */
+export function areaAt(scratch: usize, area: usize): usize {
   return load<u32>(scratch + area);
 }

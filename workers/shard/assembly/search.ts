@@ -101,7 +101,8 @@ function offerFound(scratch: usize, root: usize, query: usize, watermark: u32, f
   }
 }
 
-@inline function offerNode(scratch: usize, root: usize, query: usize, watermark: u32, node: u32): void {
+/** @inline */
+function offerNode(scratch: usize, root: usize, query: usize, watermark: u32, node: u32): void {
   const score = cosine(root, query, node);
   if (node < watermark && isAllowed(scratch, node) && isLive(root, node)) offer(scratch, keyOf(score, node));
   let copy = copyAfter(root, node);
@@ -139,7 +140,8 @@ function recheckHits(scratch: usize, root: usize, query: usize, k: u32, found: u
   return count;
 }
 
-@inline function writeHit(output: usize, k: u32, place: u32, ordinal: u32, stamp: u32, score: f32): void {
+/** @inline */
+function writeHit(output: usize, k: u32, place: u32, ordinal: u32, stamp: u32, score: f32): void {
   store<u32>(output + (<usize>place << 2), ordinal);
   store<u32>(output + (<usize>(k + place) << 2), stamp);
   store<f32>(output + (<usize>(2 * k + place) << 2), score);

@@ -20,7 +20,8 @@ export function choose(scratch: usize, root: usize, keys: usize, count: u32, max
   return chosen;
 }
 
-@inline function isCovered(scratch: usize, root: usize, key: u64, chosen: u32): bool {
+/** @inline */
+function isCovered(scratch: usize, root: usize, key: u64, chosen: u32): bool {
   const vector = setOperand(root, ordinalOf(key), operandIn(scratch, root));
   for (let i: u32 = 0; i < chosen; i++) {
     const other = ordinalOf(load<u64>(scratch + (<usize>i << 3), CHOSEN));

@@ -10,8 +10,8 @@ import { linkIn, widthOf } from './links';
 import { isLive, listAt } from './rows';
 import { visit } from './visited';
 
-/** True for a node whose row the filter admits, or one of its copies; and where there are many, whatever they are. */
-@inline function admits(scratch: usize, root: usize, node: u32): bool {
+/** True for a node whose row the filter admits, or one of its copies; and where there are many, whatever they are. @inline */
+function admits(scratch: usize, root: usize, node: u32): bool {
   return isAllowed(scratch, node) || admitsCopy(scratch, root, node);
 }
 
@@ -47,7 +47,8 @@ export function collectSeeds(scratch: usize, root: usize, rowsEnd: u32, start: u
   return count;
 }
 
-@inline function nthBit(bits: u32, n: u32): u32 {
+/** @inline */
+function nthBit(bits: u32, n: u32): u32 {
   for (; n > 0; n--) bits &= bits - 1;
   return ctz(bits);
 }
@@ -71,8 +72,9 @@ export function collectAllowed(scratch: usize, root: usize, node: u32, rowsEnd: 
 /**
  * Adds the admitted nodes of a list to BATCH, those not met before; answers how many were admitted << 16 | how many are in BATCH.
  * Copies are asked about in near lists alone: their words lie far apart, and a node met in two hops is soon met in one.
+ * @inline
  */
-@inline function gather(scratch: usize, root: usize, list: usize, rowsEnd: u32, before: u32, near: bool): u32 {
+function gather(scratch: usize, root: usize, list: usize, rowsEnd: u32, before: u32, near: bool): u32 {
   let found = before;
   for (let slot: u32 = 0; slot < widthOf(0); slot++) {
     const next = linkIn(list, slot);

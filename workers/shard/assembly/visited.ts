@@ -3,7 +3,8 @@
 import { SCRATCH_VISITED } from '../layout';
 import { areaAt, ensureArea } from './scratch';
 
-@inline function bytesFor(rows: u32): usize {
+/** @inline */
+function bytesFor(rows: u32): usize {
   return (<usize>rows >> 3) + 8;
 }
 
@@ -15,8 +16,8 @@ export function clearVisited(scratch: usize, rows: u32): void {
   memory.fill(areaAt(scratch, SCRATCH_VISITED), 0, bytesFor(rows));
 }
 
-/** Marks the row; 1 when it had not been met, else 0: a number, so that a caller can count without a branch. */
-@inline export function visit(scratch: usize, ordinal: u32): u32 {
+/** Marks the row; 1 when it had not been met, else 0: a number, so that a caller can count without a branch. @inline */
+export function visit(scratch: usize, ordinal: u32): u32 {
   const byte = areaAt(scratch, SCRATCH_VISITED) + (<usize>ordinal >> 3);
   const before: u32 = load<u8>(byte);
   store<u8>(byte, before | (1 << (ordinal & 7)));

@@ -11,8 +11,8 @@ import { areaAt } from './scratch';
 import { collectAllowed, collectSeeds, isAnswer } from './two-hop';
 import { visit } from './visited';
 
-/** The entry point word: level << 28 | ordinal, or NONE. One word, so that both always agree. */
-@inline export function entryOf(root: usize): u32 {
+/** The entry point word: level << 28 | ordinal, or NONE. One word, so that both always agree. @inline */
+export function entryOf(root: usize): u32 {
   return atomic.load<u32>(root, ROOT_ENTRY);
 }
 
@@ -71,7 +71,7 @@ export function walk(scratch: usize, root: usize, start: u32, level: u32, ef: u3
       if (live >= ef && score <= nearScore(load<i64>(pool + (<usize>(size - 1) << 3)))) continue;
       const ordinal = batched(scratch, i);
       const counts = ordinal != hidden && (!asks || isFound(scratch, root, ordinal, filtered));
-      if (size == capacity) live -= <u32>((load<i64>(pool + (<usize>--size << 3)) & NEAR_LIVE) != 0);
+      if (size == capacity) live -= u32((load<i64>(pool + (<usize>--size << 3)) & NEAR_LIVE) != 0);
       const put = insertNear(pool, size++, nearKey(score, ordinal, counts));
       place = min(place, put);
       live += <u32>counts;
@@ -80,7 +80,7 @@ export function walk(scratch: usize, root: usize, start: u32, level: u32, ef: u3
       for (; live >= ef; size--) {
         const isLast = (load<i64>(pool + (<usize>(size - 1) << 3)) & NEAR_LIVE) != 0;
         if (isLast && live == ef) break;
-        live -= <u32>isLast;
+        live -= u32(isLast);
       }
     }
     while (place < size && (load<i64>(pool + (<usize>place << 3)) & EXPANDED)) place++;
@@ -94,8 +94,8 @@ export function walk(scratch: usize, root: usize, start: u32, level: u32, ef: u3
   return size;
 }
 
-/** Hops without one of the k best that end a search's walk: fewer for narrow ones, which have found most of them when they reach the first. */
-@inline export function patienceOf(ef: u32): u32 {
+/** Hops without one of the k best that end a search's walk: fewer for narrow ones, which have found most of them when they reach the first. @inline */
+export function patienceOf(ef: u32): u32 {
   return max<u32>((5 * ef) >> 3, PATIENCE_MIN + PATIENCE_LESS) - PATIENCE_LESS;
 }
 
@@ -105,8 +105,8 @@ function begin(scratch: usize, root: usize, start: u32, rowsEnd: u32, filtered: 
   return filtered ? collectSeeds(scratch, root, rowsEnd, start) : 1;
 }
 
-/** True for a node that is live or has copies, which are. */
-@inline function isFound(scratch: usize, root: usize, ordinal: u32, filtered: bool): bool {
+/** True for a node that is live or has copies, which are. @inline */
+function isFound(scratch: usize, root: usize, ordinal: u32, filtered: bool): bool {
   if (filtered) return isAnswer(scratch, root, ordinal);
   const words = rowWordsAt(root, ordinal);
   return (atomic.load<u32>(words) & 1) != 0 || atomic.load<u32>(words, COPY) != 0;
@@ -115,8 +115,9 @@ function begin(scratch: usize, root: usize, start: u32, rowsEnd: u32, filtered: 
 /**
  * Gathers the neighbours not met before into BATCH and answers their number: every address that is not the link's own is a local, as
  * this loop and the scores are where a walk spends its time.
+ * @inline
  */
-@inline function collect(scratch: usize, list: usize, width: u32, rowsEnd: u32): u32 {
+function collect(scratch: usize, list: usize, width: u32, rowsEnd: u32): u32 {
   const visited = areaAt(scratch, SCRATCH_VISITED);
   const batch = scratch + BATCH;
   let end = batch;
@@ -135,7 +136,7 @@ function begin(scratch: usize, root: usize, start: u32, rowsEnd: u32, filtered: 
   return <u32>((end - batch) >> 2);
 }
 
-/** Brings near the list that is likely to be walked next. */
-@inline function touchList(scratch: usize, list: usize): void {
+/** Brings near the list that is likely to be walked next. @inline */
+function touchList(scratch: usize, list: usize): void {
   store<u32>(scratch, load<u32>(list) ^ load<u32>(list + LINE_BYTES), TOUCHED);
 }

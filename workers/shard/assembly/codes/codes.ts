@@ -11,42 +11,47 @@ import { placeOf, shiftOf, slotOf } from '../block-table';
 const FIRST_THIRTY_SECOND: usize = (1023 + 4) << 5;
 const BLOCK_BYTES_MAX: u64 = 0xffff0000;
 
-@inline export function axesOf(codes: usize): u32 {
+/** @inline */
+export function axesOf(codes: usize): u32 {
   return load<u32>(codes, CODES_AXES_4) + load<u32>(codes, CODES_AXES_2);
 }
 
-/** Address of the 16-bit numbers of an axis. */
-@inline export function axisAt(codes: usize, axis: u32): usize {
+/** Address of the 16-bit numbers of an axis. @inline */
+export function axisAt(codes: usize, axis: u32): usize {
   return <usize>load<u32>(codes, CODES_AXES) + <usize>axis * <usize>load<u32>(codes, CODES_WIDE_BYTES);
 }
 
-/** Addresses of what is known of an axis; the arrays stand one after another. */
-@inline export function unitAt(codes: usize, axis: u32): usize {
+/** Addresses of what is known of an axis; the arrays stand one after another. @inline */
+export function unitAt(codes: usize, axis: u32): usize {
   return <usize>load<u32>(codes, CODES_STEPS) + (<usize>axis << 2);
 }
 
-@inline export function stepAt(codes: usize, axis: u32): usize {
+/** @inline */
+export function stepAt(codes: usize, axis: u32): usize {
   return unitAt(codes, axis + axesOf(codes));
 }
 
-@inline export function offsetAt(codes: usize, axis: u32): usize {
+/** @inline */
+export function offsetAt(codes: usize, axis: u32): usize {
   return unitAt(codes, axis + 2 * axesOf(codes));
 }
 
-@inline export function varianceAt(codes: usize, axis: u32): usize {
+/** @inline */
+export function varianceAt(codes: usize, axis: u32): usize {
   return unitAt(codes, axis + 3 * axesOf(codes));
 }
 
 /**
  * Address of the row's code. Requires that its block has been made. A walk asks for it more than for anything else, so it is one word and a
  * product: the uppermost bits of a place as a float are its doubling and the thirty-second of it, and all of a thirty-second is in one block.
+ * @inline
  */
-@inline export function codeAt(codes: usize, ordinal: u32): usize {
+export function codeAt(codes: usize, ordinal: u32): usize {
   return <usize>load<u32>(codes + originOf(ordinal), CODES_ORIGINS) + <usize>ordinal * <usize>load<u32>(codes, CODES_ROW_BYTES);
 }
 
-/** Offset of the word for the ordinal's thirty-second. */
-@inline function originOf(ordinal: u32): usize {
+/** Offset of the word for the ordinal's thirty-second. @inline */
+function originOf(ordinal: u32): usize {
   return ((<usize>(reinterpret<u64>(<f64>(ordinal + FIRST_ROWS)) >> 47)) - FIRST_THIRTY_SECOND) << 2;
 }
 

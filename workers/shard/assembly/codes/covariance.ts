@@ -15,25 +15,28 @@ export function beginAxes(root: usize): bool {
   return load<u32>(codes, CODES_WORK) != 0;
 }
 
-@inline export function meanAt(codes: usize): usize {
+/** @inline */
+export function meanAt(codes: usize): usize {
   return load<u32>(codes, CODES_WORK);
 }
 
-/** Row of the covariance, of which the upper triangle is summed up. */
-@inline export function covarianceAt(codes: usize, i: u32, rowBytes: usize): usize {
+/** Row of the covariance, of which the upper triangle is summed up. @inline */
+export function covarianceAt(codes: usize, i: u32, rowBytes: usize): usize {
   return meanAt(codes) + (1 + <usize>i) * rowBytes;
 }
 
-@inline export function basisAt(codes: usize, rowBytes: usize): usize {
+/** @inline */
+export function basisAt(codes: usize, rowBytes: usize): usize {
   return covarianceAt(codes, load<u32>(codes, CODES_DIM), rowBytes);
 }
 
-@inline export function nextAt(codes: usize, rowBytes: usize): usize {
+/** @inline */
+export function nextAt(codes: usize, rowBytes: usize): usize {
   return basisAt(codes, rowBytes) + <usize>axesOf(codes) * rowBytes;
 }
 
-/** Room for two rows of the sample, and for one of 16-bit numbers. */
-@inline function sampledAt(codes: usize, rowBytes: usize): usize {
+/** Room for two rows of the sample, and for one of 16-bit numbers. @inline */
+function sampledAt(codes: usize, rowBytes: usize): usize {
   return nextAt(codes, rowBytes) + <usize>axesOf(codes) * rowBytes;
 }
 

@@ -68,11 +68,12 @@ function setLevels(codes: usize, wide: usize, levels: usize): void {
   }
 }
 
-/** Offset of the 16-bit lane of an axis: blocks of 16 bytes hold 8 lanes of 16 / `bits` axes. */
-@inline function laneOf(axis: u32, bits: u32): usize {
+/** Offset of the 16-bit lane of an axis: blocks of 16 bytes hold 8 lanes of 16 / `bits` axes. @inline */
+function laneOf(axis: u32, bits: u32): usize {
   return <usize>((axis / (128 / bits)) << 4) + <usize>((axis & 7) << 1);
 }
 
-@inline function shiftIn(axis: u32, bits: u32): u32 {
+/** @inline */
+function shiftIn(axis: u32, bits: u32): u32 {
   return ((axis % (128 / bits)) >> 3) * bits;
 }

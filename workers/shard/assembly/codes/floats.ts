@@ -3,13 +3,13 @@
 import { ROOT_WIDE_BYTES } from '../../layout';
 import { scaleOf, setOperand } from '../distance';
 
-/** Bytes of a row of floats of an index. */
-@inline export function floatBytes(root: usize): usize {
+/** Bytes of a row of floats of an index. @inline */
+export function floatBytes(root: usize): usize {
   return <usize>load<u32>(root, ROOT_WIDE_BYTES) << 1;
 }
 
-/** Dot product of two rows; `bytes` is a multiple of 64. Four accumulators hide the latency of the additions. */
-@inline export function dot(a: usize, b: usize, bytes: usize): f32 {
+/** Dot product of two rows; `bytes` is a multiple of 64. Four accumulators hide the latency of the additions. @inline */
+export function dot(a: usize, b: usize, bytes: usize): f32 {
   let s0 = f32x4.splat(0);
   let s1 = f32x4.splat(0);
   let s2 = f32x4.splat(0);
@@ -24,8 +24,8 @@ import { scaleOf, setOperand } from '../distance';
   return f32x4.extract_lane(sum, 0) + f32x4.extract_lane(sum, 1) + (f32x4.extract_lane(sum, 2) + f32x4.extract_lane(sum, 3));
 }
 
-/** Adds `factor` times a row to another. */
-@inline export function addScaled(target: usize, factor: f32, source: usize, bytes: usize): void {
+/** Adds `factor` times a row to another. @inline */
+export function addScaled(target: usize, factor: f32, source: usize, bytes: usize): void {
   const factors = f32x4.splat(factor);
   for (let at: usize = 0; at < bytes; at += 16) v128.store(target + at, f32x4.add(v128.load(target + at), f32x4.mul(factors, v128.load(source + at))));
 }

@@ -42,7 +42,7 @@ function writeFolded(floats: usize, folded: usize, axes: usize, axes4: usize, sc
   }
 }
 
-/** Four floats without so much of four others, as whole numbers. */
-@inline function fourWithout(at: usize, below: usize, taken: v128): v128 {
+/** Four floats without so much of four others, as whole numbers. @inline */
+function fourWithout(at: usize, below: usize, taken: v128): v128 {
   return i32x4.trunc_sat_f32x4_s(f32x4.sub(v128.load(at), f32x4.mul(v128.load(below), taken)));
 }

@@ -6,8 +6,8 @@
 // way may pass 32 bits, which does no harm: the score does not.
 import { pairSums } from '../wide';
 
-/** Scores of four codes, each of `bytes4` bytes of 4-bit levels and `bytes2` of 2-bit levels, multiples of 16. */
-@inline export function fourScores(a: usize, b: usize, c: usize, d: usize, folded: usize, bytes4: usize, bytes2: usize): v128 {
+/** Scores of four codes, each of `bytes4` bytes of 4-bit levels and `bytes2` of 2-bit levels, multiples of 16. @inline */
+export function fourScores(a: usize, b: usize, c: usize, d: usize, folded: usize, bytes4: usize, bytes2: usize): v128 {
   let s0 = i32x4.splat(0);
   let s1 = i32x4.splat(0);
   let s2 = i32x4.splat(0);
@@ -52,8 +52,8 @@ import { pairSums } from '../wide';
   return i32x4.add(pairSums(s0, s1, s2, s3, true), pairSums(s0, s1, s2, s3, false));
 }
 
-/** What the lowest four levels of the lanes add to a score. */
-@inline function fourLevels(x: v128, bits: i32, q0: v128, q1: v128, q2: v128, q3: v128): v128 {
+/** What the lowest four levels of the lanes add to a score. @inline */
+function fourLevels(x: v128, bits: i32, q0: v128, q1: v128, q2: v128, q3: v128): v128 {
   const low = i32x4.add(i32x4.dot_i16x8_s(x, q0), i32x4.dot_i16x8_s(i16x8.shr_s(x, bits), q1));
   const high = i32x4.add(i32x4.dot_i16x8_s(i16x8.shr_s(x, 2 * bits), q2), i32x4.dot_i16x8_s(i16x8.shr_s(x, 3 * bits), q3));
   return i32x4.add(low, high);

@@ -30,7 +30,8 @@ export function addWords(scratch: usize, root: usize, ordinal: u32, tokens: u32,
   return OK;
 }
 
-@inline function isHeadFull(head: Head, tokens: u32): bool {
+/** @inline */
+function isHeadFull(head: Head, tokens: u32): bool {
   return head.slots == SLOTS_MAX || (head.slots > 0 && tokenCount(head) + tokens > TOKENS_MAX);
 }
 

@@ -22,7 +22,8 @@ export function openBitmap(scratch: usize, query: Query): usize {
   return at;
 }
 
-@inline export function setBit(bitmap: usize, ordinal: u32): void {
+/** @inline */
+export function setBit(bitmap: usize, ordinal: u32): void {
   const word = bitmap + (<usize>(ordinal >> 5) << 2);
   store<u32>(word, load<u32>(word) | (1 << (ordinal & 31)));
 }

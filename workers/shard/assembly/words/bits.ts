@@ -1,13 +1,13 @@
 // Numbers of few bits. Vertical: number i stands in lane i mod 4 of a row of 128-bit words, so four are unpacked at once and any
 // one can be read alone (Lemire & Boytsov, "Decoding billions of integers per second", 2015). Horizontal: one after the other. Pure.
 
-/** Bits that the number takes. */
-@inline export function bitsOf(value: u32): u32 {
+/** Bits that the number takes. @inline */
+export function bitsOf(value: u32): u32 {
   return 32 - clz(value);
 }
 
-/** Bytes of `count` numbers of `bits`, packed vertically. */
-@inline export function packedBytes(count: u32, bits: u32): u32 {
+/** Bytes of `count` numbers of `bits`, packed vertically. @inline */
+export function packedBytes(count: u32, bits: u32): u32 {
   return ((((count + 3) >> 2) * bits + 31) >> 5) << 4;
 }
 
@@ -24,8 +24,8 @@ export function pack(to: usize, from: usize, count: u32, bits: u32): void {
   }
 }
 
-/** The four numbers from the `group`-th on. */
-@inline export function unpackFour(from: usize, group: u32, bits: u32, mask: v128): v128 {
+/** The four numbers from the `group`-th on. @inline */
+export function unpackFour(from: usize, group: u32, bits: u32, mask: v128): v128 {
   const bit = group * bits;
   const word = from + (<usize>(bit >> 5) << 4);
   const shift = bit & 31;
@@ -34,7 +34,8 @@ export function pack(to: usize, from: usize, count: u32, bits: u32): void {
   return v128.and(numbers, mask);
 }
 
-@inline export function maskOf(bits: u32): u32 {
+/** @inline */
+export function maskOf(bits: u32): u32 {
   return bits == 32 ? 0xffffffff : (1 << bits) - 1;
 }
 
@@ -49,8 +50,8 @@ export function unpackOne(from: usize, index: u32, bits: u32): u32 {
   return number & maskOf(bits);
 }
 
-/** Bytes of `count` numbers of `bits`, packed horizontally, and room to read eight at the last. */
-@inline export function runBytes(count: u32, bits: u32): u32 {
+/** Bytes of `count` numbers of `bits`, packed horizontally, and room to read eight at the last. @inline */
+export function runBytes(count: u32, bits: u32): u32 {
   return ((count * bits + 7) >> 3) + 8;
 }
 
@@ -62,7 +63,8 @@ export function packRun(to: usize, from: usize, count: u32, bits: u32): void {
   }
 }
 
-@inline export function readRun(from: usize, index: u32, bits: u32): u32 {
+/** @inline */
+export function readRun(from: usize, index: u32, bits: u32): u32 {
   const bit = index * bits;
   return <u32>(load<u64>(from + (bit >> 3)) >> (bit & 7)) & maskOf(bits);
 }

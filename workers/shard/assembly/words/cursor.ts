@@ -43,38 +43,43 @@ export function openCursor(cursor: Cursor, segment: usize, term: u32): void {
   cursor.before = changetype<Segment>(segment).first - 1;
 }
 
-@inline export function atEnd(cursor: Cursor): bool {
+/** @inline */
+export function atEnd(cursor: Cursor): bool {
   return cursor.block >= cursor.blockCount;
 }
 
-@inline export function blockOf(cursor: Cursor, block: u32): Block {
+/** @inline */
+export function blockOf(cursor: Cursor, block: u32): Block {
   return changetype<Block>(<usize>cursor.blocks + <usize>block * offsetof<Block>());
 }
 
-/** The ordinal that all of a block come after. */
-@inline export function baseOf(cursor: Cursor, block: u32): u32 {
+/** The ordinal that all of a block come after. @inline */
+export function baseOf(cursor: Cursor, block: u32): u32 {
   return block ? blockOf(cursor, block - 1).last : cursor.before;
 }
 
-/** Postings of the block looked at. */
-@inline export function countOf(cursor: Cursor): u32 {
+/** Postings of the block looked at. @inline */
+export function countOf(cursor: Cursor): u32 {
   return cursor.block + 1 == cursor.blockCount ? cursor.lastCount : BLOCK;
 }
 
-@inline export function ordinalsOf(cursor: Cursor): usize {
+/** @inline */
+export function ordinalsOf(cursor: Cursor): usize {
   return changetype<usize>(cursor) + ORDINALS;
 }
 
-/** Weights of the postings of a block, or their counts. */
-@inline export function weightsOf(cursor: Cursor): usize {
+/** Weights of the postings of a block, or their counts. @inline */
+export function weightsOf(cursor: Cursor): usize {
   return changetype<usize>(cursor) + WEIGHTS;
 }
 
-@inline export function ordinalAt(cursor: Cursor, i: u32): u32 {
+/** @inline */
+export function ordinalAt(cursor: Cursor, i: u32): u32 {
   return load<u32>(changetype<usize>(cursor) + (<usize>i << 2), ORDINALS);
 }
 
-@inline export function nextBlock(cursor: Cursor): void {
+/** @inline */
+export function nextBlock(cursor: Cursor): void {
   cursor.block++;
   cursor.i = 0;
 }
@@ -108,5 +113,5 @@ export function lowerOrdinal(cursor: Cursor, ordinal: u32): u32 {
     low = select<u32>(low + half, low, ordinalAt(cursor, low + half - 1) < ordinal);
     size -= half;
   }
-  return low + <u32>(ordinalAt(cursor, low) < ordinal);
+  return low + u32(ordinalAt(cursor, low) < ordinal);
 }

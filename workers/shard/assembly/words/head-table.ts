@@ -7,13 +7,13 @@ import { equalBytes } from './terms';
 
 const TABLE_HEAD: usize = 8;
 
-/** The table of hashes. It is exchanged as a whole, so a look-up loads its address once. */
-@inline export function tableOf(head: Head): usize {
+/** The table of hashes. It is exchanged as a whole, so a look-up loads its address once. @inline */
+export function tableOf(head: Head): usize {
   return atomic.load<u32>(changetype<usize>(head) + offsetof<Head>('table'));
 }
 
-/** A place of a table: a hash, and one more than the number of the term with it; 0 where it is free. */
-@inline function tableAt(table: usize, place: u32): usize {
+/** A place of a table: a hash, and one more than the number of the term with it; 0 where it is free. @inline */
+function tableAt(table: usize, place: u32): usize {
   return table + TABLE_HEAD + (<usize>place << 3);
 }
 
@@ -29,8 +29,8 @@ export function placeOf(head: Head, table: usize, hash: u32, at: usize, length: 
   return place;
 }
 
-/** Written after all that it stands for. */
-@inline export function numberAt(place: usize): u32 {
+/** Written after all that it stands for. @inline */
+export function numberAt(place: usize): u32 {
   return atomic.load<u32>(place, 4);
 }
 

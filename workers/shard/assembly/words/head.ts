@@ -90,32 +90,38 @@ export function headArea(head: usize, index: usize): Area {
   return changetype<Area>(head + offsetof<Head>('entries') + index * offsetof<Area>());
 }
 
-@inline export function tokenCount(head: Head): u32 {
+/** @inline */
+export function tokenCount(head: Head): u32 {
   return head.entriesUsed / <u32>offsetof<Entry>();
 }
 
-@inline export function headTermCount(head: Head): u32 {
+/** @inline */
+export function headTermCount(head: Head): u32 {
   return atomic.load<u32>(changetype<usize>(head) + offsetof<Head>('termsUsed')) / <u32>offsetof<HeadTerm>();
 }
 
-/** One more than the number of the newest token of a term. */
-@inline export function newestOf(term: HeadTerm): u32 {
+/** One more than the number of the newest token of a term. @inline */
+export function newestOf(term: HeadTerm): u32 {
   return atomic.load<u32>(changetype<usize>(term) + offsetof<HeadTerm>('last'));
 }
 
-@inline export function entryAt(head: Head, token: u32): Entry {
+/** @inline */
+export function entryAt(head: Head, token: u32): Entry {
   return changetype<Entry>(<usize>head.entries + <usize>token * offsetof<Entry>());
 }
 
-@inline export function slotAt(head: Head, slot: u32): Slot {
+/** @inline */
+export function slotAt(head: Head, slot: u32): Slot {
   return changetype<Slot>(<usize>head.chunks + <usize>slot * offsetof<Slot>());
 }
 
-@inline export function headTermAt(head: Head, term: u32): HeadTerm {
+/** @inline */
+export function headTermAt(head: Head, term: u32): HeadTerm {
   return changetype<HeadTerm>(<usize>head.terms + <usize>term * offsetof<HeadTerm>());
 }
 
-@inline export function bytesOf(head: Head, term: HeadTerm): usize {
+/** @inline */
+export function bytesOf(head: Head, term: HeadTerm): usize {
   return <usize>head.bytes + term.at;
 }
 

@@ -60,12 +60,14 @@ export function exchangeList(words: Words, head: usize, added: usize): bool {
   return true;
 }
 
-@inline function put(to: usize, segment: usize): usize {
+/** @inline */
+function put(to: usize, segment: usize): usize {
   store<u32>(to, <u32>segment);
   return to + 4;
 }
 
-@inline function isGone(segment: usize): bool {
+/** @inline */
+function isGone(segment: usize): bool {
   return changetype<Segment>(segment).isGone != 0;
 }
 

@@ -11,7 +11,8 @@ export function setLive(segment: usize, ordinal: u32): void {
   s.chunks++;
 }
 
-@inline export function isLive(segment: usize, ordinal: u32): bool {
+/** @inline */
+export function isLive(segment: usize, ordinal: u32): bool {
   const s = changetype<Segment>(segment);
   if (ordinal < s.first || ordinal >= s.end) return false;
   const bit = ordinal - (s.first & ~63);

@@ -52,7 +52,8 @@ function copyBelow(merge: usize, input: Input, limit: u32, budget: i32): i32 {
   return copied;
 }
 
-@inline function nextOrdinal(cursor: Cursor): u32 {
+/** @inline */
+function nextOrdinal(cursor: Cursor): u32 {
   unpackOrdinals(cursor);
   return ordinalAt(cursor, cursor.i);
 }

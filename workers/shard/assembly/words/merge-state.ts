@@ -31,15 +31,18 @@ const INPUTS: usize = WRITER + WRITER_BYTES;
 const INPUT_BYTES: usize = offsetof<Input>() + CURSOR_BYTES;
 export const MERGE_BYTES: usize = INPUTS + <usize>INPUTS_MAX * INPUT_BYTES;
 
-@inline export function writerOf(merge: usize): Writer {
+/** @inline */
+export function writerOf(merge: usize): Writer {
   return changetype<Writer>(merge + WRITER);
 }
 
-@inline export function inputAt(merge: usize, i: u32): Input {
+/** @inline */
+export function inputAt(merge: usize, i: u32): Input {
   return changetype<Input>(merge + INPUTS + <usize>i * INPUT_BYTES);
 }
 
-@inline export function cursorOf(input: Input): Cursor {
+/** @inline */
+export function cursorOf(input: Input): Cursor {
   return changetype<Cursor>(changetype<usize>(input) + offsetof<Input>());
 }
 

@@ -78,11 +78,13 @@ function unpackStarts(cursor: Cursor): void {
   cursor.weighed = cursor.block + 1;
 }
 
-@inline function startOf(cursor: Cursor, i: u32): u32 {
+/** @inline */
+function startOf(cursor: Cursor, i: u32): u32 {
   return load<u32>(weightsOf(cursor) + (<usize>i << 2));
 }
 
-@inline function positionAt(cursor: Cursor, i: u32): u32 {
+/** @inline */
+function positionAt(cursor: Cursor, i: u32): u32 {
   const block = blockOf(cursor, cursor.block);
   return readRun(<usize>changetype<Segment>(cursor.segment).positions + block.positions, i, block.positionBits);
 }

@@ -18,7 +18,8 @@ export function startsWith(segment: usize, term: u32, ref: TermRef): bool {
   return key == ref.key && long != 0 && load<u32>(long) >= ref.length && equalBytes(long + 12, tailOf(ref), ref.length - 8);
 }
 
-@inline export function headStartsWith(head: Head, term: HeadTerm, ref: TermRef): bool {
+/** @inline */
+export function headStartsWith(head: Head, term: HeadTerm, ref: TermRef): bool {
   return term.length >= ref.length && equalBytes(bytesOf(head, term), ref.at, ref.length);
 }
 

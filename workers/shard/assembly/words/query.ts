@@ -99,19 +99,23 @@ function readTerms(query: Query, input: usize): void {
   }
 }
 
-@inline export function refAt(query: Query, i: u32): TermRef {
+/** @inline */
+export function refAt(query: Query, i: u32): TermRef {
   return changetype<TermRef>(<usize>query.refs + <usize>i * offsetof<TermRef>());
 }
 
-@inline export function cursorAt(query: Query, i: u32): Cursor {
+/** @inline */
+export function cursorAt(query: Query, i: u32): Cursor {
   return changetype<Cursor>(<usize>query.cursors + <usize>i * CURSOR_BYTES);
 }
 
-@inline export function tailOf(ref: TermRef): usize {
+/** @inline */
+export function tailOf(ref: TermRef): usize {
   return <usize>ref.at + 8;
 }
 
-@inline export function tailLengthOf(ref: TermRef): u32 {
+/** @inline */
+export function tailLengthOf(ref: TermRef): u32 {
   return tailLength(ref.length);
 }
 
@@ -120,7 +124,8 @@ export function ensureAllowed(scratch: usize, bytes: usize): usize {
   return ensureArea(scratch, SCRATCH_ALLOWED, bytes) ? areaAt(scratch, SCRATCH_ALLOWED) : 0;
 }
 
-@inline export function isAllowed(query: Query, ordinal: u32): bool {
+/** @inline */
+export function isAllowed(query: Query, ordinal: u32): bool {
   if (!query.allowed) return true;
   return ordinal < query.allowedEnd && ((load<u8>(<usize>query.allowed + (ordinal >> 3)) >> (ordinal & 7)) & 1) != 0;
 }

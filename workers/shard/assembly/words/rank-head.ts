@@ -30,7 +30,8 @@ export function findInHead(head: Head, ref: TermRef): u32 {
   return table ? numberAt(placeOf(head, table, hashOf(ref.at, ref.length), ref.at, ref.length)) - 1 : NONE;
 }
 
-@inline function boundInHead(query: Query, head: Head, ref: TermRef): u32 {
+/** @inline */
+function boundInHead(query: Query, head: Head, ref: TermRef): u32 {
   return weigh(query, ref.factor, headTermAt(head, ref.head).most, head.shortest);
 }
 

@@ -81,12 +81,13 @@ function fewerIdle(query: Query, terms: u32, idle: u32): u32 {
   return left;
 }
 
-@inline function postingsOf(cursor: Cursor): u32 {
+/** @inline */
+function postingsOf(cursor: Cursor): u32 {
   return (cursor.blockCount - 1) * BLOCK + cursor.lastCount;
 }
 
-/** Puts the j-th cursor to its place among those before it. */
-@inline function sink(query: Query, cursor: Cursor, j: u32): void {
+/** Puts the j-th cursor to its place among those before it. @inline */
+function sink(query: Query, cursor: Cursor, j: u32): void {
   for (; j > 0 && ordered(query, j - 1).windowBound > cursor.windowBound; j--) {
     store<u32>(<usize>query.order + (<usize>j << 2), <u32>changetype<usize>(ordered(query, j - 1)));
   }

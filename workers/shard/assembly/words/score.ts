@@ -28,8 +28,8 @@ export function weighBlock(query: Query, cursor: Cursor): void {
   cursor.weighed = cursor.block + 1;
 }
 
-/** The lengths of four ordinals. */
-@inline function gather(lengths: usize, ordinals: usize): v128 {
+/** The lengths of four ordinals. @inline */
+function gather(lengths: usize, ordinals: usize): v128 {
   const one = v128.load16_lane(lengths + (<usize>load<u32>(ordinals) << 1), i32x4.splat(0), 0);
   const two = v128.load16_lane(lengths + (<usize>load<u32>(ordinals, 4) << 1), one, 2);
   const three = v128.load16_lane(lengths + (<usize>load<u32>(ordinals, 8) << 1), two, 4);

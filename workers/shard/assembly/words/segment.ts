@@ -74,16 +74,18 @@ export function areaOf(segment: usize, index: usize): Area {
   return changetype<Area>(segment + offsetof<Segment>('keys') + index * offsetof<Area>());
 }
 
-@inline export function termCount(segment: usize): u32 {
+/** @inline */
+export function termCount(segment: usize): u32 {
   return changetype<Segment>(segment).keysUsed >> 3;
 }
 
-@inline export function termAt(segment: usize, i: u32): Term {
+/** @inline */
+export function termAt(segment: usize, i: u32): Term {
   return changetype<Term>(<usize>changetype<Segment>(segment).terms + <usize>i * offsetof<Term>());
 }
 
-/** Address of the length and the bytes of a long term, or 0. */
-@inline export function longAt(segment: usize, i: u32): usize {
+/** Address of the length and the bytes of a long term, or 0. @inline */
+export function longAt(segment: usize, i: u32): usize {
   const tail = termAt(segment, i).tail;
   return tail ? <usize>changetype<Segment>(segment).tails + tail : 0;
 }
@@ -102,7 +104,8 @@ export function bytesAt(segment: usize, i: u32, short: usize): usize {
   return short;
 }
 
-@inline export function keyAt(segment: usize, i: u32): u64 {
+/** @inline */
+export function keyAt(segment: usize, i: u32): u64 {
   return load<u64>(<usize>changetype<Segment>(segment).keys + (<usize>i << 3));
 }
 

@@ -54,7 +54,8 @@ export function findRange(scratch: usize, root: usize, atEnd: bool): i32 {
   return bitmapWords(query);
 }
 
-@inline function lowerIn(segment: usize, ref: TermRef): u32 {
+/** @inline */
+function lowerIn(segment: usize, ref: TermRef): u32 {
   return lowerTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
 }
 
@@ -66,7 +67,8 @@ function rangeInHead(query: Query, head: Head, atEnd: bool, bitmap: usize): void
   }
 }
 
-@inline function order(head: Head, term: HeadTerm, ref: TermRef): i32 {
+/** @inline */
+function order(head: Head, term: HeadTerm, ref: TermRef): i32 {
   return compareBytes(bytesOf(head, term), term.length, ref.at, ref.length);
 }
 

@@ -31,7 +31,8 @@ function sinkRecord(at: usize, from: u32, count: u32, head: Head | null): void {
   v128.store(at + (<usize>place << 4), record);
 }
 
-@inline function isBefore(key: u64, value: u64, otherKey: u64, otherValue: u64, head: Head | null): bool {
+/** @inline */
+function isBefore(key: u64, value: u64, otherKey: u64, otherValue: u64, head: Head | null): bool {
   if (key != otherKey || !head) return key < otherKey;
   return compareTails(head, <u32>value, <u32>otherValue) < 0;
 }

@@ -61,7 +61,8 @@ export function countsAt(cursor: Cursor, block: Block): usize {
   return count > 1 ? from + packedBytes(count, block.ordinalBits) : from;
 }
 
-@inline export function bitmapBytes(span: u32): u32 {
+/** @inline */
+export function bitmapBytes(span: u32): u32 {
   return ((span + 63) >> 6) << 3;
 }
 
@@ -71,7 +72,7 @@ export function countAt(cursor: Cursor, i: u32): u32 {
   return block.countBits ? unpackOne(countsAt(cursor, block), i, block.countBits) + 1 : 1;
 }
 
-/** Address of the bitmap of the block looked at. */
-@inline export function bitmapAt(cursor: Cursor): usize {
+/** Address of the bitmap of the block looked at. @inline */
+export function bitmapAt(cursor: Cursor): usize {
   return <usize>changetype<Segment>(cursor.segment).postings + blockOf(cursor, cursor.block).postings;
 }

@@ -7,21 +7,23 @@ import { isAllowed, Query } from './query';
 import { blockBoundOf, weighBlock, weightIn } from './score';
 import { unpackOrdinals } from './unpack';
 
-/** A chunk's place among all: higher is better; of equal scores the lower ordinal. */
-@inline export function keyFor(score: u32, ordinal: u32): u64 {
+/** A chunk's place among all: higher is better; of equal scores the lower ordinal. @inline */
+export function keyFor(score: u32, ordinal: u32): u64 {
   return (<u64>score << 32) | <u64>~ordinal;
 }
 
-@inline export function raiseFloor(scratch: usize, query: Query): void {
+/** @inline */
+export function raiseFloor(scratch: usize, query: Query): void {
   if (isBestFull(scratch)) query.floor = max(query.floor, bestBound(scratch));
 }
 
-@inline export function ordered(query: Query, j: u32): Cursor {
+/** @inline */
+export function ordered(query: Query, j: u32): Cursor {
   return changetype<Cursor>(<usize>load<u32>(<usize>query.order + (<usize>j << 2)));
 }
 
-/** What terms before the j-th in order can add together. */
-@inline export function sumBefore(query: Query, j: u32): u32 {
+/** What terms before the j-th in order can add together. @inline */
+export function sumBefore(query: Query, j: u32): u32 {
   return load<u32>(<usize>query.sums + (<usize>j << 2));
 }
 
@@ -39,7 +41,8 @@ export function addWindow(query: Query, cursor: Cursor, from: u32, end: u32): vo
   }
 }
 
-@inline function addPostings(query: Query, cursor: Cursor, begin: u32, stop: u32, from: u32): void {
+/** @inline */
+function addPostings(query: Query, cursor: Cursor, begin: u32, stop: u32, from: u32): void {
   const window = <usize>query.window;
   const marks = <usize>query.marks;
   let at = ordinalsOf(cursor) + (<usize>begin << 2);

@@ -45,7 +45,8 @@ export function dropWords(root: usize): void {
   retire(root);
 }
 
-@inline export function lengthsArea(words: Words): Area {
+/** @inline */
+export function lengthsArea(words: Words): Area {
   return changetype<Area>(changetype<usize>(words) + offsetof<Words>('lengths'));
 }
 
@@ -65,23 +66,26 @@ export function lengthOf(words: Words, ordinal: u32): u32 {
   return ordinal < words.end ? load<u16>(<usize>words.lengths + (<usize>ordinal << 1)) : 0;
 }
 
-@inline export function setLength(words: Words, ordinal: u32, tokens: u32): void {
+/** @inline */
+export function setLength(words: Words, ordinal: u32, tokens: u32): void {
   store<u16>(<usize>words.lengths + (<usize>ordinal << 1), <u16>tokens);
 }
 
 /** Bytes before the segments of a list. */
 export const LIST_HEAD: usize = 8;
 
-/** The head that takes the adds, or 0. */
-@inline export function headIn(list: usize): usize {
+/** The head that takes the adds, or 0. @inline */
+export function headIn(list: usize): usize {
   return list ? load<u32>(list) : 0;
 }
 
-@inline export function segmentCount(list: usize): u32 {
+/** @inline */
+export function segmentCount(list: usize): u32 {
   return list ? load<u32>(list, 4) : 0;
 }
 
-@inline export function segmentAt(list: usize, i: u32): usize {
+/** @inline */
+export function segmentAt(list: usize, i: u32): usize {
   return load<u32>(list + (<usize>i << 2), LIST_HEAD);
 }
 

@@ -51,7 +51,7 @@ function writeOrdinals(writer: Writer, block: Block, postings: Area): void {
   const bits = widestGap(from, count, writer.base);
   const packed = count > 1 ? packedBytes(count, bits) : 0;
   block.ordinalBits = <u8>bits;
-  block.isBitmap = <u8>(count == BLOCK && bitmapBytes(span) <= packed + (packed >> 1));
+  block.isBitmap = u8(count == BLOCK && bitmapBytes(span) <= packed + (packed >> 1));
   if (block.isBitmap) writeBitmap(to, from, writer.base, span);
   else if (count > 1) writeGaps(writer, to, count, bits);
   postings.used += block.isBitmap ? bitmapBytes(span) : packed;
@@ -86,8 +86,8 @@ function writeBitmap(to: usize, from: usize, base: u32, span: u32): void {
   }
 }
 
-/** Packing takes four numbers at a time. */
-@inline function clearBehind(writer: Writer, buffer: usize): void {
+/** Packing takes four numbers at a time. @inline */
+function clearBehind(writer: Writer, buffer: usize): void {
   v128.store(changetype<usize>(writer) + buffer + (<usize>writer.gathered << 2), i32x4.splat(0));
 }
 

@@ -35,10 +35,12 @@ export const TAILS: usize = 3;
 export const POSTINGS: usize = 4;
 export const POSITIONS: usize = 5;
 
-@inline export function positionsArea(writer: Writer): Area {
+/** @inline */
+export function positionsArea(writer: Writer): Area {
   return changetype<Area>(changetype<usize>(writer) + offsetof<Writer>('positions'));
 }
 
-@inline export function currentTerm(writer: Writer): Term {
+/** @inline */
+export function currentTerm(writer: Writer): Term {
   return termAt(writer.segment, termCount(writer.segment) - 1);
 }

@@ -52,7 +52,8 @@ export function addPosting(writer: Writer, ordinal: u32, count: u32): bool {
   return true;
 }
 
-@inline export function addPosition(writer: Writer, position: u32): void {
+/** @inline */
+export function addPosition(writer: Writer, position: u32): void {
   store<u32>(<usize>writer.positions + writer.positionsUsed, position);
   writer.positionsUsed += 4;
   writer.furthest = max(writer.furthest, position);
