@@ -1,6 +1,6 @@
-// Archives out and in: megabytes a second, peak memory beside what the collection itself takes, and searches beside them.
-// node dist/load/archive.js [--rows N] [--tiny]. Memory is that of all processes of the server: anonymous pages, and pages shared by its
-// threads; not those of files, which the operating system drops when it wants them.
+// Archives out and in: megabytes a second, peak memory beside what the collection itself takes, and searches beside
+// them. node dist/load/archive.js [--rows N] [--tiny]. Memory is that of all processes of the server: anonymous pages,
+// and pages shared by its threads; not those of files, which the operating system drops when it wants them.
 import { openAsBlob, readdirSync, readFileSync, statSync, createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -24,15 +24,22 @@ interface Measured {
   latenciesMs: number[];
 }
 
-const vector = (random: ReturnType<typeof createPrng>): number[] => Array.from({ length: DIM }, () => Math.round(random.normal() * 1e4) / 1e4);
+const vector = (random: ReturnType<typeof createPrng>): number[] =>
+  Array.from({ length: DIM }, () => Math.round(random.normal() * 1e4) / 1e4);
 
 async function fill(client: SheafClient): Promise<void> {
   const random = createPrng(1);
   await client.createCollection('load', 'docs', { embedder_type: 'identity', embedder_config: { dim: DIM } });
   const documents = async function* (): AsyncGenerator<{ docid: string; vector: number[]; metadata: object }> {
-    for (let n = 0; n < rows; n++) yield { docid: `D${n}`, vector: vector(random), metadata: { n, about: 'what a document may say of itself, in some words' } };
+    for (let n = 0; n < rows; n++)
+      yield {
+        docid: `D${n}`,
+        vector: vector(random),
+        metadata: { n, about: 'what a document may say of itself, in some words' },
+      };
   };
-  for await (const result of client.ingestStream('load', 'docs', documents() as never)) if (!result.ok) throw new Error(result.error);
+  for await (const result of client.ingestStream('load', 'docs', documents() as never))
+    if (!result.ok) throw new Error(result.error);
 }
 
 /** Of this process's descendants, in bytes. */
@@ -46,8 +53,11 @@ function memoryOf(root: number): number {
       // It has ended.
     }
   }
-  const isBelow = (pid: number | undefined): boolean => pid !== undefined && pid > 1 && (pid === root || isBelow(parents.get(pid)));
-  return [...parents.keys()].filter((pid) => pid !== root && isBelow(pid)).reduce((sum, pid) => sum + privateBytes(pid), 0);
+  const isBelow = (pid: number | undefined): boolean =>
+    pid !== undefined && pid > 1 && (pid === root || isBelow(parents.get(pid)));
+  return [...parents.keys()]
+    .filter((pid) => pid !== root && isBelow(pid))
+    .reduce((sum, pid) => sum + privateBytes(pid), 0);
 }
 
 /** Runs `work` with searches beside it, one after the other. */
@@ -74,7 +84,8 @@ async function measured(client: SheafClient, work: () => Promise<unknown>): Prom
   return { seconds, growthBytes: peak - before, latenciesMs };
 }
 
-const p99 = (values: number[]): string => `${([...values].sort((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? 0).toFixed(1)} ms`;
+const p99 = (values: number[]): string =>
+  `${([...values].sort((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? 0).toFixed(1)} ms`;
 
 await withFolder(async (folder) => {
   const server = await startServer(folder);
@@ -82,20 +93,39 @@ await withFolder(async (folder) => {
   await fill(client);
   const file = join(folder, 'archive.zip');
   const idle = await measured(client, () => new Promise((resolve) => setTimeout(resolve, tiny ? 300 : 5000)));
-  const out = await measured(client, async () => pipeline(Readable.fromWeb((await client.archives.dumpCollection('load', 'docs')).bytes as never), createWriteStream(file)));
+  const out = await measured(client, async () =>
+    pipeline(
+      Readable.fromWeb((await client.archives.dumpCollection('load', 'docs')).bytes as never),
+      createWriteStream(file),
+    ),
+  );
   const bytes = statSync(file).size;
-  const verified = await measured(client, async () => client.archives.restoreCollection('load', 'copy', await openAsBlob(file), { dryRun: true }));
+  const verified = await measured(client, async () =>
+    client.archives.restoreCollection('load', 'copy', await openAsBlob(file), { dryRun: true }),
+  );
   const held = memoryOf(process.pid);
-  const into = await measured(client, async () => client.archives.restoreCollection('load', 'copy', await openAsBlob(file)));
+  const into = await measured(client, async () =>
+    client.archives.restoreCollection('load', 'copy', await openAsBlob(file)),
+  );
   const { memory } = await client.collectionDetail('load', 'copy');
   const own = Object.values(memory ?? {}).reduce((sum: number, part) => sum + Number(part), 0);
-  const line = (name: string, { seconds, growthBytes, latenciesMs }: Measured, ownBytes = 0): string[] => [name, `${seconds.toFixed(1)} s`, `${(bytes / 1e6 / seconds).toFixed(0)} MB/s`, `${whole(Math.max(0, growthBytes - ownBytes) / 2 ** 20)} MiB`, p99(latenciesMs)];
+  const line = (name: string, { seconds, growthBytes, latenciesMs }: Measured, ownBytes = 0): string[] => [
+    name,
+    `${seconds.toFixed(1)} s`,
+    `${(bytes / 1e6 / seconds).toFixed(0)} MB/s`,
+    `${whole(Math.max(0, growthBytes - ownBytes) / 2 ** 20)} MiB`,
+    p99(latenciesMs),
+  ];
   printTable(`An archive of ${whole(rows)} chunks of ${DIM} dimensions, ${whole(bytes / 1e6)} MB`, [
     ['', 'time', 'rate', 'memory', 'p99 of searches beside it'],
     ['idle', '', '', '', p99(idle.latenciesMs)],
     line('out', out),
     line('verified (dry run)', verified),
-    line(`in (beside ${whole(own / 2 ** 20)} MiB of the collection itself; before: ${whole(held / 2 ** 20)} MiB)`, into, own),
+    line(
+      `in (beside ${whole(own / 2 ** 20)} MiB of the collection itself; before: ${whole(held / 2 ** 20)} MiB)`,
+      into,
+      own,
+    ),
   ]);
   await server.stop();
 });

@@ -1,5 +1,5 @@
-// Ingest of 384-d vectors of one's own over HTTP, each durable and searchable when it is acknowledged: one document a request,
-// in JSON batches, and as one stream of NDJSON, each into a collection of its own.
+// Ingest of 384-d vectors of one's own over HTTP, each durable and searchable when it is acknowledged: one document a
+// request, in JSON batches, and as one stream of NDJSON, each into a collection of its own.
 // node dist/load/batch.js [--tiny] [--vectors 8000] [--size 500] [--url URL]
 import { SheafClient } from '../src/client/client.js';
 import { readArguments } from './kit/arguments.js';
@@ -19,7 +19,8 @@ async function send(url: string, type: string, bodies: readonly string[], concur
     for (const body of queue) {
       const response = await fetch(url, { method: 'POST', body, headers: { 'content-type': type } });
       const text = await response.text();
-      if (response.status !== 201 || text.includes('"ok":false')) throw new Error(`${response.status}: ${text.slice(0, 500)}`);
+      if (response.status !== 201 || text.includes('"ok":false'))
+        throw new Error(`${response.status}: ${text.slice(0, 500)}`);
     }
   };
   await Promise.all(Array.from({ length: concurrency }, work));
@@ -37,11 +38,27 @@ const batches = (count: number): string[] => batchesOf(items.slice(0, count), si
 const all = items.length;
 const few = Math.ceil(all / 8);
 const workloads: Workload[] = [
-  { name: 'one a request, one after the other', count: few, run: (documents) => send(documents, json, items.slice(0, few), 1) },
+  {
+    name: 'one a request, one after the other',
+    count: few,
+    run: (documents) => send(documents, json, items.slice(0, few), 1),
+  },
   { name: 'one a request, 32 under way', count: all, run: (documents) => send(documents, json, items, 32) },
-  { name: `JSON batches of ${size}, one after the other`, count: all, run: (documents) => send(`${documents}:batch`, json, batches(all), 1) },
-  { name: `JSON batches of ${size}, 4 under way`, count: all, run: (documents) => send(`${documents}:batch`, json, batches(all), 4) },
-  { name: 'one NDJSON request', count: all, run: (documents) => send(`${documents}:batch`, 'application/x-ndjson', [items.join('\n')], 1) },
+  {
+    name: `JSON batches of ${size}, one after the other`,
+    count: all,
+    run: (documents) => send(`${documents}:batch`, json, batches(all), 1),
+  },
+  {
+    name: `JSON batches of ${size}, 4 under way`,
+    count: all,
+    run: (documents) => send(`${documents}:batch`, json, batches(all), 4),
+  },
+  {
+    name: 'one NDJSON request',
+    count: all,
+    run: (documents) => send(`${documents}:batch`, 'application/x-ndjson', [items.join('\n')], 1),
+  },
 ];
 
 await withServer(given, async (url) => {

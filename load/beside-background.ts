@@ -1,6 +1,7 @@
-// Searches at a fixed rate beside what a server does in the background: archives, reindex jobs, checkpoints, each again and again without a pause. What each
-// costs the searches, against the same searches beside nothing.
-// node dist/load/beside-background.js [--rows 20000] [--rate 100] [--seconds 10] [--partitions N] [--only archives|jobs|checkpoints] [--tiny]
+// Searches at a fixed rate beside what a server does in the background: archives, reindex jobs, checkpoints, each again
+// and again without a pause. What each costs the searches, against the same searches beside nothing.
+// node dist/load/beside-background.js [--rows 20000] [--rate 100] [--seconds 10] [--partitions N] [--only
+// archives|jobs|checkpoints] [--tiny]
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,7 +24,10 @@ const measureSeconds = number('seconds', tiny ? 2 : 10);
 const partitions = number('partitions', tiny ? 1 : 0);
 const CHECKPOINT_WITHIN_MS = 60_000;
 const only = text('only');
-const SETTINGS: Settings = { SHEAF_CHECKPOINTS__INTERVAL_SECONDS: '86400', ...(partitions > 0 && { SHEAF_STORAGE__PARTITIONS: String(partitions) }) };
+const SETTINGS: Settings = {
+  SHEAF_CHECKPOINTS__INTERVAL_SECONDS: '86400',
+  ...(partitions > 0 && { SHEAF_STORAGE__PARTITIONS: String(partitions) }),
+};
 const queries = vectorQueries().map((v) => JSON.stringify({ v, k: 10 }));
 const written = clustered(2000, 384, 2).rows;
 const base = (url: string): string => `${url}/v1/collections/${TENANT}/${NAME}`;
@@ -44,7 +48,8 @@ interface Row {
   meanMs: number;
 }
 
-const search = async (url: string, n: number): Promise<void> => void (await post(`${base(url)}/search`, queries[n % queries.length] as string, 200));
+const search = async (url: string, n: number): Promise<void> =>
+  void (await post(`${base(url)}/search`, queries[n % queries.length] as string, 200));
 
 const archive: Work = ({ client }) => archiveOnce(client, TENANT, NAME);
 const reindex: Work = ({ client }) => reindexOnce(client, TENANT, NAME);
@@ -54,13 +59,24 @@ async function checkpoint({ url, folder }: Running): Promise<void> {
   const before = checkpointsIn(folder);
   await post(`${base(url)}/documents:batch`, `{"documents":[${itemOf(written, 0)}]}`, 201);
   const startedAtMs = performance.now();
-  for (; checkpointsIn(folder) === before; await sleep(20)) if (performance.now() - startedAtMs > CHECKPOINT_WITHIN_MS) throw new Error('no checkpoint is written');
+  for (; checkpointsIn(folder) === before; await sleep(20))
+    if (performance.now() - startedAtMs > CHECKPOINT_WITHIN_MS) throw new Error('no checkpoint is written');
 }
 
 /** All manifests, one behind the other. */
 function checkpointsIn(folder: string): string {
-  const manifests = Array.from({ length: 64 }, (_, shard) => join(folder, 'data', 'checkpoints', `shard-${shard}`, 'manifest.json'));
-  return manifests.map((path) => { try { return readFileSync(path, 'utf8'); } catch { return ''; } }).join();
+  const manifests = Array.from({ length: 64 }, (_, shard) =>
+    join(folder, 'data', 'checkpoints', `shard-${shard}`, 'manifest.json'),
+  );
+  return manifests
+    .map((path) => {
+      try {
+        return readFileSync(path, 'utf8');
+      } catch {
+        return '';
+      }
+    })
+    .join();
 }
 
 async function beside(server: Running, name: string, work?: Work): Promise<Row> {
@@ -95,9 +111,19 @@ function print(source: string, all: readonly Row[]): void {
   const [idle] = all as [Row];
   const cells = ({ name, result: { p50Ms, p99Ms, maxMs }, times, meanMs }: Row): string[] => {
     const told = times === 0 ? ['', ''] : [String(times), `${(meanMs / 1000).toFixed(2)} s`];
-    return [name, p50Ms.toFixed(2), p99Ms.toFixed(2), maxMs.toFixed(1), (p99Ms / idle.result.p99Ms).toFixed(2), ...told];
+    return [
+      name,
+      p50Ms.toFixed(2),
+      p99Ms.toFixed(2),
+      maxMs.toFixed(1),
+      (p99Ms / idle.result.p99Ms).toFixed(2),
+      ...told,
+    ];
   };
-  printTable(`${whole(rate)} searches/s by vector over ${whole(rows)} × 384 (${source}), ${measureSeconds} s each`, [['beside', 'p50 ms', 'p99 ms', 'max ms', 'p99 of idle', 'times', 'each'], ...all.map(cells)]);
+  printTable(`${whole(rate)} searches/s by vector over ${whole(rows)} × 384 (${source}), ${measureSeconds} s each`, [
+    ['beside', 'p50 ms', 'p99 ms', 'max ms', 'p99 of idle', 'times', 'each'],
+    ...all.map(cells),
+  ]);
 }
 
 await withFolder(async (folder) => {

@@ -1,5 +1,6 @@
-// Recall of a graph over rounds in which a tenth of its vectors is deleted and comes again in other places: beside that of the graph as it was
-// built. Deterministic: nothing here is timed. node dist/load/churn.js [--rows 60000] [--rounds 10] [--tiny]
+// Recall of a graph over rounds in which a tenth of its vectors is deleted and comes again in other places: beside that
+// of the graph as it was built. Deterministic: nothing here is timed. node dist/load/churn.js [--rows 60000] [--rounds
+// 10] [--tiny]
 import { createPrng } from '../src/base/prng.js';
 import { readArguments } from './kit/arguments.js';
 import { printTable, whole } from './kit/report.js';
@@ -37,15 +38,23 @@ function recalls(): string[] {
   return EFS.map((ef) => {
     const found = set.queries.map((query, i) => {
       const near = new Set(Array.from(truth[i] as ArrayLike<number>));
-      return Array.from(index.search(query, K, ef === undefined ? {} : { ef }).ordinals).filter((row) => near.has(held[row] as number)).length;
+      return Array.from(index.search(query, K, ef === undefined ? {} : { ef }).ordinals).filter((row) =>
+        near.has(held[row] as number),
+      ).length;
     });
     return (found.reduce((sum, count) => sum + count, 0) / (K * set.queries.length)).toFixed(4);
   });
 }
 
-const table = [['round', ...EFS.map((ef) => `ef ${ef ?? 'default'}`)], ['as built', ...recalls()]];
+const table = [
+  ['round', ...EFS.map((ef) => `ef ${ef ?? 'default'}`)],
+  ['as built', ...recalls()],
+];
 for (let round = 1; round <= rounds; round++) {
   churn();
   table.push([String(round), ...recalls()]);
 }
-printTable(`Recall@${K} over rounds of deleting and adding ${100 * SHARE} %, ${set.name}, ${whole(set.rows.length)} rows`, table);
+printTable(
+  `Recall@${K} over rounds of deleting and adding ${100 * SHARE} %, ${set.name}, ${whole(set.rows.length)} rows`,
+  table,
+);

@@ -1,6 +1,6 @@
-// What the console costs a slow connection: until something is painted, until the content is there, and bytes transferred, each view in a
-// new Chromium with nothing kept, at 1 MB/s with 20 ms to the server. Without the package chromium it says so.
-// node dist/load/console.js [--tiny]
+// What the console costs a slow connection: until something is painted, until the content is there, and bytes
+// transferred, each view in a new Chromium with nothing kept, at 1 MB/s with 20 ms to the server. Without the package
+// chromium it says so. node dist/load/console.js [--tiny]
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { SheafClient } from '../src/client/client.js';
 import type { IngestBody } from '../src/contract/api/documents.js';
@@ -29,7 +29,9 @@ interface Visit {
 async function visit(url: string, selector: string): Promise<Visit> {
   const hooks: (() => Promise<void>)[] = [];
   let bytes = 0;
-  const page = await openPage({ after: (hook) => hooks.push(hook) }, 'about:blank', (send) => send('Network.emulateNetworkConditions', CONNECTION));
+  const page = await openPage({ after: (hook) => hooks.push(hook) }, 'about:blank', (send) =>
+    send('Network.emulateNetworkConditions', CONNECTION),
+  );
   page.hear((method, params) => (bytes += method === 'Network.loadingFinished' ? Number(params.encodedDataLength) : 0));
   await page.send('Page.navigate', { url });
   await page.until(`location.pathname === '/ui' && document.querySelector(${JSON.stringify(selector)}) !== null`);
@@ -37,28 +39,46 @@ async function visit(url: string, selector: string): Promise<Visit> {
   await page.until(`performance.getEntriesByName('first-contentful-paint').length > 0`);
   const paintMs = Number(await page.evaluate(`performance.getEntriesByName('first-contentful-paint')[0].startTime`));
   for (const hook of hooks) await hook();
-  return { paintMs, shownMs, bytes, requests: page.requests.filter((each) => each.startsWith(url.split('#')[0]!)).length };
+  return {
+    paintMs,
+    shownMs,
+    bytes,
+    requests: page.requests.filter((each) => each.startsWith(url.split('#')[0]!)).length,
+  };
 }
 
 async function measure(folder: string, views: typeof VIEWS): Promise<void> {
   const server = await startServer(folder);
   const client = new SheafClient({ url: server.url });
-  const { documents } = JSON.parse(readFileSync(new URL('../../src/ui/demo/corpus.json', import.meta.url), 'utf8')) as { documents: (IngestBody & { text: string })[] };
+  const { documents } = JSON.parse(readFileSync(new URL('../../src/ui/demo/corpus.json', import.meta.url), 'utf8')) as {
+    documents: (IngestBody & { text: string })[];
+  };
   for (const document of documents) await client.ingestText('default', 'demo', document);
   const rows: string[][] = [];
   for (const [name, hash, selector] of views) {
     const { paintMs, shownMs, bytes, requests } = await visit(`${server.url}/ui#${hash}`, selector);
-    rows.push([name, `${whole(paintMs)} ms`, `${whole(shownMs)} ms`, `${(bytes / 1000).toFixed(1)} kB`, String(requests)]);
+    rows.push([
+      name,
+      `${whole(paintMs)} ms`,
+      `${whole(shownMs)} ms`,
+      `${(bytes / 1000).toFixed(1)} kB`,
+      String(requests),
+    ]);
   }
   await server.stop();
   rows.push(['every file of the page', '', '', `${(pageBytes() / 1000).toFixed(1)} kB`, '']);
-  printTable('The console at 1 MB/s and 20 ms, nothing kept', [['view', 'first paint', 'content there', 'transferred', 'files of the page'], ...rows]);
+  printTable('The console at 1 MB/s and 20 ms, nothing kept', [
+    ['view', 'first paint', 'content there', 'transferred', 'files of the page'],
+    ...rows,
+  ]);
 }
 
 /** As brotli made them. */
 function pageBytes(): number {
   const folder = new URL('../src/ui/page/', import.meta.url);
-  return readdirSync(folder).filter((name) => name.endsWith('.br')).reduce((sum, name) => sum + statSync(new URL(name, folder)).size, 0);
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.br'))
+    .reduce((sum, name) => sum + statSync(new URL(name, folder)).size, 0);
 }
 
 const { tiny } = readArguments();

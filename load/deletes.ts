@@ -1,5 +1,5 @@
-// Memory of a shard before and after nine documents in ten are deleted, and what giving it back takes. Store, index and background work as
-// in a shard worker, in this process; no HTTP. node dist/load/deletes.js [--rows 60000] [--tiny]
+// Memory of a shard before and after nine documents in ten are deleted, and what giving it back takes. Store, index and
+// background work as in a shard worker, in this process; no HTTP. node dist/load/deletes.js [--rows 60000] [--tiny]
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +31,13 @@ const docids = Array.from({ length: Math.floor(set.rows.length / CHUNKS_PER_DOCU
 
 function put(docid: DocId, i: number): DocumentWrite {
   const own = set.rows.slice(i * CHUNKS_PER_DOCUMENT, (i + 1) * CHUNKS_PER_DOCUMENT);
-  const document = packDocument({ docid, ingestedAtMs: 0, metadataJson: '{}', priority: 0, chunks: own.map((_, n) => ({ path: `c${n}`, metaJson: '{}' })) });
+  const document = packDocument({
+    docid,
+    ingestedAtMs: 0,
+    metadataJson: '{}',
+    priority: 0,
+    chunks: own.map((_, n) => ({ path: `c${n}`, metaJson: '{}' })),
+  });
   return { op: 'put', collection: ref, document, vectors: Float32Array.from(own.flatMap((row) => [...row])) };
 }
 
@@ -54,7 +60,10 @@ function compact(shard: Shard, part: Part): { longestMs: number; ms: number } {
 
 const folder = mkdtempSync(join(tmpdir(), 'sheaf-deletes-'));
 try {
-  const kernel = new Kernel(new WebAssembly.Module(readFileSync(new URL('../workers/shard/kernel.wasm', import.meta.url))), createArenaMemory(64, 65536));
+  const kernel = new Kernel(
+    new WebAssembly.Module(readFileSync(new URL('../workers/shard/kernel.wasm', import.meta.url))),
+    createArenaMemory(64, 65536),
+  );
   const shard = new Shard(ShardStore.open(folder, false), kernel);
   shard.load([]);
   const table = [['', 'chunks', 'bytes in use', 'bytes a chunk']];
@@ -67,7 +76,10 @@ try {
   settle(part.index);
   report('loaded and linked');
   const prng = createPrng(1);
-  applyAll(shard, docids.filter(() => prng.int(10) > 0).map((docid) => ({ op: 'deleteDocument', collection: ref, docid })));
+  applyAll(
+    shard,
+    docids.filter(() => prng.int(10) > 0).map((docid) => ({ op: 'deleteDocument', collection: ref, docid })),
+  );
   report('nine documents in ten deleted');
   const { longestMs, ms } = compact(shard, part);
   report('given back');

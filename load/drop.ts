@@ -1,5 +1,6 @@
-// What dropped collections give back: rounds in which a collection is filled and the one before is dropped, as a shard does it, in bounded steps. Prints how large
-// the file is after each round, and how long the longest step took. node dist/load/drop.js [--chunks 20000] [--rounds 10] [--tiny].
+// What dropped collections give back: rounds in which a collection is filled and the one before is dropped, as a shard
+// does it, in bounded steps. Prints how large the file is after each round, and how long the longest step took. node
+// dist/load/drop.js [--chunks 20000] [--rounds 10] [--tiny].
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPrng } from '../src/base/prng.js';
@@ -20,7 +21,13 @@ const DOCUMENTS_A_COMMIT = 25;
 const PURGE_STEP = 500;
 const prng = createPrng(1);
 
-const refOf = (id: number): CollectionRef => ({ id: id as CollectionId, generation: 1, dim: DIM, language: 'english', precision: 'int16' });
+const refOf = (id: number): CollectionRef => ({
+  id: id as CollectionId,
+  generation: 1,
+  dim: DIM,
+  language: 'english',
+  precision: 'int16',
+});
 
 function fill(store: ShardStore, ref: CollectionRef): void {
   const vectors = Float32Array.from({ length: CHUNKS_PER_DOCUMENT * DIM }, () => prng.next());
@@ -28,9 +35,28 @@ function fill(store: ShardStore, ref: CollectionRef): void {
   for (let from = 0; from < documents; from += DOCUMENTS_A_COMMIT) {
     store.write((txn) => {
       for (let n = from; n < Math.min(documents, from + DOCUMENTS_A_COMMIT); n++) {
-        const ordinals = Array.from({ length: CHUNKS_PER_DOCUMENT }, (_, i) => (n * CHUNKS_PER_DOCUMENT + i) as Ordinal);
-        const record = { docid: `D${n}` as DocId, version: 1, ingestedAtMs: 0, metadataJson: '{}', priority: 0, chunkCount: CHUNKS_PER_DOCUMENT };
-        txn.putDocument(ref, { record, ordinals, chunks: ordinals.map((_, i) => ({ path: `chunk_${i}`, metaJson: '{}', text: 'some text of a chunk '.repeat(30) })), vectors });
+        const ordinals = Array.from(
+          { length: CHUNKS_PER_DOCUMENT },
+          (_, i) => (n * CHUNKS_PER_DOCUMENT + i) as Ordinal,
+        );
+        const record = {
+          docid: `D${n}` as DocId,
+          version: 1,
+          ingestedAtMs: 0,
+          metadataJson: '{}',
+          priority: 0,
+          chunkCount: CHUNKS_PER_DOCUMENT,
+        };
+        txn.putDocument(ref, {
+          record,
+          ordinals,
+          chunks: ordinals.map((_, i) => ({
+            path: `chunk_${i}`,
+            metaJson: '{}',
+            text: 'some text of a chunk '.repeat(30),
+          })),
+          vectors,
+        });
       }
     });
   }
@@ -61,7 +87,13 @@ await withFolder(async (folder) => {
   for (let round = 1; round <= rounds; round++) {
     fill(store, refOf(round));
     const { steps, longestMs, totalMs } = purge(store, refOf(round));
-    rows.push([String(round), `${whole(statSync(join(directory, 'data.mdb')).size / 1e6)} MB`, whole(steps), `${longestMs.toFixed(1)} ms`, seconds(totalMs)]);
+    rows.push([
+      String(round),
+      `${whole(statSync(join(directory, 'data.mdb')).size / 1e6)} MB`,
+      whole(steps),
+      `${longestMs.toFixed(1)} ms`,
+      seconds(totalMs),
+    ]);
   }
   store.close();
   printTable(`collections of ${whole(chunks)} chunks of ${DIM} numbers, filled and dropped one after the other`, rows);

@@ -1,6 +1,7 @@
-// Chunks and tokens a second of the shared model, float32 and int8: called one text at a time; by onnxruntime alone at its best
-// batch size and number of sessions, on texts tokenized and sorted before; and by our embed workers, tokenization included.
-// node dist/load/embed-model.js [--tiny] [--chunks 160] [--rounds 2]; reads ../shared/data. The best of the rounds counts.
+// Chunks and tokens a second of the shared model, float32 and int8: called one text at a time; by onnxruntime alone at
+// its best batch size and number of sessions, on texts tokenized and sorted before; and by our embed workers,
+// tokenization included. node dist/load/embed-model.js [--tiny] [--chunks 160] [--rounds 2]; reads ../shared/data. The
+// best of the rounds counts.
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { readModelFolder } from '../src/embedding/model-folder.js';
@@ -36,7 +37,8 @@ async function timed(name: string, run: () => Promise<unknown>): Promise<Timing>
   return { name, ms, cpuMs: (user + system) / 1000 };
 }
 
-const fastest = (timings: readonly Timing[]): Timing => timings.reduce((best, timing) => (timing.ms < best.ms ? timing : best));
+const fastest = (timings: readonly Timing[]): Timing =>
+  timings.reduce((best, timing) => (timing.ms < best.ms ? timing : best));
 
 async function measure(directory: string, file: string, texts: readonly string[]): Promise<void> {
   const model = readModelFolder(file, { path: directory, file });
@@ -46,10 +48,15 @@ async function measure(directory: string, file: string, texts: readonly string[]
   const graph = join(directory, file);
   const [one, raw, ours]: Timing[][] = [[], [], []];
   for (let round = 0; round < rounds; round++) {
-    for (const [sessions, threads] of [[1, cores], [cores, 1]] as const) {
+    for (const [sessions, threads] of [
+      [1, cores],
+      [cores, 1],
+    ] as const) {
       const session = await startRawModel(graph, sessions, threads);
       for (const size of sizes) {
-        const timing = await timed(`${sessions} × ${threads} threads, batches of ${size}`, () => session.run(encodings, size));
+        const timing = await timed(`${sessions} × ${threads} threads, batches of ${size}`, () =>
+          session.run(encodings, size),
+        );
         raw!.push(timing);
         if (sessions === 1 && size === 1) one!.push(timing);
       }
@@ -57,22 +64,42 @@ async function measure(directory: string, file: string, texts: readonly string[]
     }
     const pool = startPool({ key: file, type: 'onnx', model }, cores);
     await pool.passages(encodings.slice(0, 64).map(() => 'loaded'));
-    ours!.push(await timed(`${cores} workers, ${DOCUMENTS_UNDERWAY} documents of ${DOCUMENT_CHUNKS} chunks under way`, () => pool.passages(texts)));
+    ours!.push(
+      await timed(`${cores} workers, ${DOCUMENTS_UNDERWAY} documents of ${DOCUMENT_CHUNKS} chunks under way`, () =>
+        pool.passages(texts),
+      ),
+    );
     await pool.close();
   }
-  report(file, tokens, texts.length, { 'one text at a time': fastest(one!), 'onnxruntime at its best': fastest(raw!), ours: fastest(ours!) });
+  report(file, tokens, texts.length, {
+    'one text at a time': fastest(one!),
+    'onnxruntime at its best': fastest(raw!),
+    ours: fastest(ours!),
+  });
 }
 
 function report(file: string, tokens: number, chunks: number, timings: Record<string, Timing>): void {
   const { ours } = timings;
   const rows = Object.entries(timings).map(([what, { name, ms, cpuMs }]) => {
-    return [what, name, whole((chunks * 1000) / ms), whole((tokens * 1000) / ms), (ms / ours!.ms).toFixed(2), `${((cpuMs * 1000) / tokens).toFixed(0)} µs`];
+    return [
+      what,
+      name,
+      whole((chunks * 1000) / ms),
+      whole((tokens * 1000) / ms),
+      (ms / ours!.ms).toFixed(2),
+      `${((cpuMs * 1000) / tokens).toFixed(0)} µs`,
+    ];
   });
-  printTable(`${file}: ${chunks} chunks of Cranfield, ${whole(tokens / chunks)} tokens each`, [['what', 'how', 'chunks/s', 'tokens/s', 'ours against it', 'CPU a token'], ...rows]);
+  printTable(`${file}: ${chunks} chunks of Cranfield, ${whole(tokens / chunks)} tokens each`, [
+    ['what', 'how', 'chunks/s', 'tokens/s', 'ours against it', 'CPU a token'],
+    ...rows,
+  ]);
 }
 
 const folder = dataFolder('model-minilm-l6');
 if (folder && hasCranfield()) {
-  const texts = readCranfieldDocuments().flatMap(({ text }) => chunkText(text, CHUNKING).map((chunk) => chunk.text)).slice(0, chunksMax);
+  const texts = readCranfieldDocuments()
+    .flatMap(({ text }) => chunkText(text, CHUNKING).map((chunk) => chunk.text))
+    .slice(0, chunksMax);
   for (const file of ['onnx/model.onnx', 'onnx/model_quantized.onnx']) await measure(folder, file, texts);
 }

@@ -1,7 +1,8 @@
-// nDCG@10 of embedders on three judged collections, beside the figures they were published with: exact cosine over whole
-// documents, title and text joined by a space, gains linear. The built-in embedder, and the shared model in float32 and int8.
-// node dist/load/embed-quality.js [--tiny] [COLLECTION …] [EMBEDDER …]: all of them where none is named; reads ../shared/data.
-// The model takes an hour or more for all three collections. --tiny takes samples, whose figures are no quality figures.
+// nDCG@10 of embedders on three judged collections, beside the figures they were published with: exact cosine over
+// whole documents, title and text joined by a space, gains linear. The built-in embedder, and the shared model in
+// float32 and int8. node dist/load/embed-quality.js [--tiny] [COLLECTION …] [EMBEDDER …]: all of them where none is
+// named; reads ../shared/data. The model takes an hour or more for all three collections. --tiny takes samples, whose
+// figures are no quality figures.
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { readChoices } from './kit/arguments.js';
@@ -26,7 +27,8 @@ async function measure(name: string, embedder: LoadEmbedder, folder: string): Pr
   const { documents, queries } = readJudged(folder, tiny ? 60 : Infinity, tiny ? 10 : Infinity);
   const startedAtMs = performance.now();
   const progress = (done: number): void => {
-    if (process.stderr.isTTY) process.stderr.write(`\r${basename(folder)}: ${done} of ${documents.length} documents\x1b[K`);
+    if (process.stderr.isTTY)
+      process.stderr.write(`\r${basename(folder)}: ${done} of ${documents.length} documents\x1b[K`);
   };
   const passages = documents.map(({ title, text }) => `${title} ${text}`);
   const documentRows = keepRows(name, passages, await embedder.passages(passages, progress));
@@ -40,7 +42,10 @@ for (const name of chosen(EMBEDDERS)) {
   const embedder = await startEmbedder(name, availableParallelism());
   for (const collection of embedder ? chosen(COLLECTIONS) : []) {
     const folder = dataFolder(collection);
-    if (folder) console.log(`${name}, ${collection}: ${await measure(name, embedder!, folder)}${tiny ? '' : `, published ${PUBLISHED[name]![collection]}`}`);
+    if (folder)
+      console.log(
+        `${name}, ${collection}: ${await measure(name, embedder!, folder)}${tiny ? '' : `, published ${PUBLISHED[name]![collection]}`}`,
+      );
   }
   await embedder?.close();
 }

@@ -1,5 +1,6 @@
 // How many windows of 25 words the built-in embedder turns into vectors a second, on one thread, over real abstracts.
-// node dist/load/embed-rate.js [--tiny]; reads ../shared/data. Prints the rate of a first pass (cold caches) and of later ones.
+// node dist/load/embed-rate.js [--tiny]; reads ../shared/data. Prints the rate of a first pass (cold caches) and of
+// later ones.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { loadBuiltinEmbedder } from '../workers/embed/builtin/builtin-embedder.js';
@@ -28,7 +29,9 @@ function measure(label: string, windows: readonly string[], embed: (texts: reado
   }
   const seconds = (performance.now() - started) / 1000;
   const rate = Math.round(windows.length / seconds).toLocaleString('en');
-  console.log(`${label}: ${windows.length} windows in ${seconds.toFixed(2)} s, ${rate} windows/s, work ${work.digest('hex').slice(0, 8)}`);
+  console.log(
+    `${label}: ${windows.length} windows in ${seconds.toFixed(2)} s, ${rate} windows/s, work ${work.digest('hex').slice(0, 8)}`,
+  );
 }
 
 const tiny = process.argv.includes('--tiny');

@@ -1,6 +1,6 @@
-// One search at a time by one search worker and by as many as there are, side by side, on collections of growing size: where sharing a
-// search begins to pay (src/service/fan-out.ts). In this process, without HTTP. Medians, for a machine with other work.
-// node dist/load/fan-out.js [--tiny] [--vectors 40000] [--searches 100]
+// One search at a time by one search worker and by as many as there are, side by side, on collections of growing size:
+// where sharing a search begins to pay (src/service/fan-out.ts). In this process, without HTTP. Medians, for a machine
+// with other work. node dist/load/fan-out.js [--tiny] [--vectors 40000] [--searches 100]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,12 @@ const queries = vectorQueries();
 const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** Milliseconds, the median. */
-async function measure(context: Context, name: CollectionName, input: Omit<SearchInput, 'k'>, fanOut: FanOut): Promise<number> {
+async function measure(
+  context: Context,
+  name: CollectionName,
+  input: Omit<SearchInput, 'k'>,
+  fanOut: FanOut,
+): Promise<number> {
   (context as { fanOut: FanOut }).fanOut = fanOut;
   const tookMs: number[] = [];
   for (let i = 0; i < searches; i++) {
@@ -36,7 +41,10 @@ async function measure(context: Context, name: CollectionName, input: Omit<Searc
 }
 
 const dataDir = mkdtempSync(join(tmpdir(), 'sheaf-fan-out-'));
-const server = await startServer(readConfig({ SHEAF_SERVER__PORT: '0', SHEAF_DATA_DIR: dataDir, SHEAF_QUERY_LOG__ENABLED: 'false' }), quiet);
+const server = await startServer(
+  readConfig({ SHEAF_SERVER__PORT: '0', SHEAF_DATA_DIR: dataDir, SHEAF_QUERY_LOG__ENABLED: 'false' }),
+  quiet,
+);
 try {
   const url = `http://127.0.0.1:${server.port}`;
   const rows: string[][] = [['vectors', 'search', 'one worker, ms', 'shared, ms', 'share of the time']];
@@ -44,12 +52,21 @@ try {
     const name = `v${count}` as CollectionName;
     await createVectorCollection(new SheafClient({ url }), TENANT, name);
     await ingestVectors(url, TENANT, name, vectorItems(count).items, BATCH);
-    for (const [what, input] of [['exact', { exact: true }], ['as ever', {}]] as const) {
-      const [one, shared] = [await measure(server.context, name, input, new FanOut(Infinity)), await measure(server.context, name, input, new FanOut(-1))];
+    for (const [what, input] of [
+      ['exact', { exact: true }],
+      ['as ever', {}],
+    ] as const) {
+      const [one, shared] = [
+        await measure(server.context, name, input, new FanOut(Infinity)),
+        await measure(server.context, name, input, new FanOut(-1)),
+      ];
       rows.push([whole(count), what, one.toFixed(2), shared.toFixed(2), (shared / one).toFixed(2)]);
     }
   }
-  printTable(`Searches one at a time, ${server.context.shards.size} shards, ${server.context.searches.threads} search workers`, rows);
+  printTable(
+    `Searches one at a time, ${server.context.shards.size} shards, ${server.context.searches.threads} search workers`,
+    rows,
+  );
 } finally {
   await server.stop();
   rmSync(dataDir, { recursive: true, force: true });

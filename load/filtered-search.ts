@@ -1,6 +1,6 @@
-// Whole searches of one shard with filters, in this process: what making the bitmap takes, searches a second of CPU time, and chunks that fit,
-// for one field of each selectivity, combinations, and content filters. Store, indexes and ranking as in a shard worker; no HTTP.
-// node dist/load/filtered-search.js [--rows 100000] [--tiny]
+// Whole searches of one shard with filters, in this process: what making the bitmap takes, searches a second of CPU
+// time, and chunks that fit, for one field of each selectivity, combinations, and content filters. Store, indexes and
+// ranking as in a shard worker; no HTTP. node dist/load/filtered-search.js [--rows 100000] [--tiny]
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,20 +47,51 @@ const prng = createPrng(1);
 /** A document's metadata: a field that one in so many documents has, and what metadata usually are. */
 function metadataOf(i: number): Record<string, unknown> {
   const one = (many: number): object => (prng.int(many) === 0 ? { [`in${many}`]: true } : {});
-  return { ...one(2), ...one(10), ...one(100), ...one(1000), ...one(10_000), year: 1900 + prng.int(120), author: { name: `author ${prng.int(5000)}` }, tags: [`t${prng.int(20)}`, `t${prng.int(20)}`], source: `file-${i}.txt` };
+  return {
+    ...one(2),
+    ...one(10),
+    ...one(100),
+    ...one(1000),
+    ...one(10_000),
+    year: 1900 + prng.int(120),
+    author: { name: `author ${prng.int(5000)}` },
+    tags: [`t${prng.int(20)}`, `t${prng.int(20)}`],
+    source: `file-${i}.txt`,
+  };
 }
 
 function put(i: number): DocumentWrite {
-  const chunks = Array.from({ length: CHUNKS_PER_DOCUMENT }, (_, n) => ({ path: `chunk_${n}`, metaJson: `{"offset":${n * 800}}`, text: texts[(CHUNKS_PER_DOCUMENT * i + n) % texts.length] as string }));
+  const chunks = Array.from({ length: CHUNKS_PER_DOCUMENT }, (_, n) => ({
+    path: `chunk_${n}`,
+    metaJson: `{"offset":${n * 800}}`,
+    text: texts[(CHUNKS_PER_DOCUMENT * i + n) % texts.length] as string,
+  }));
   const vectors = new Float32Array(dim * CHUNKS_PER_DOCUMENT);
-  chunks.forEach((_, n) => vectors.set(noisy(set.rows[(CHUNKS_PER_DOCUMENT * i + n) % set.rows.length] as Float32Array), n * dim));
-  return { op: 'put', collection: ref, document: packDocument({ docid: `D${i}` as DocId, ingestedAtMs: 0, metadataJson: JSON.stringify(metadataOf(i)), priority: 0, chunks }), vectors };
+  chunks.forEach((_, n) =>
+    vectors.set(noisy(set.rows[(CHUNKS_PER_DOCUMENT * i + n) % set.rows.length] as Float32Array), n * dim),
+  );
+  return {
+    op: 'put',
+    collection: ref,
+    document: packDocument({
+      docid: `D${i}` as DocId,
+      ingestedAtMs: 0,
+      metadataJson: JSON.stringify(metadataOf(i)),
+      priority: 0,
+      chunks,
+    }),
+    vectors,
+  };
 }
 
 const noisy = (row: Float32Array): Float32Array => row.map((value) => value + 0.01 * prng.normal());
 
 function fill(shard: Shard): void {
-  for (let i = 0; i < rows / CHUNKS_PER_DOCUMENT; i += BATCH) applyWrites(shard, Array.from({ length: Math.min(BATCH, rows / CHUNKS_PER_DOCUMENT - i) }, (_, n) => put(i + n)));
+  for (let i = 0; i < rows / CHUNKS_PER_DOCUMENT; i += BATCH)
+    applyWrites(
+      shard,
+      Array.from({ length: Math.min(BATCH, rows / CHUNKS_PER_DOCUMENT - i) }, (_, n) => put(i + n)),
+    );
   for (const { index } of shard.parts.all()) settle(index);
 }
 
@@ -77,12 +108,20 @@ function index(shard: Shard): string {
   return `metadata indexed at ${whole((rows / fieldsMs) * 1000)} chunks/s, ${whole(bytes / rows)} bytes a chunk`;
 }
 
-const filtered = (raw: Record<string, unknown>): Narrowing => ({ filters: [parseFilter(raw, { stringOperators: true })] });
+const filtered = (raw: Record<string, unknown>): Narrowing => ({
+  filters: [parseFilter(raw, { stringOperators: true })],
+});
 
 const CASES: [string, Narrowing | undefined][] = [
   ['none', undefined],
-  ...[2, 10, 100, 1000, 10_000].map((many): [string, Narrowing] => [`a field of one document in ${whole(many)}`, filtered({ [`in${many}`]: true })]),
-  ['any of ten conditions', filtered({ $or: Array.from({ length: 10 }, (_, i) => ({ 'author.name': `author ${i}` })) })],
+  ...[2, 10, 100, 1000, 10_000].map((many): [string, Narrowing] => [
+    `a field of one document in ${whole(many)}`,
+    filtered({ [`in${many}`]: true }),
+  ]),
+  [
+    'any of ten conditions',
+    filtered({ $or: Array.from({ length: 10 }, (_, i) => ({ 'author.name': `author ${i}` })) }),
+  ],
   ['any of 1,000 values', filtered({ 'author.name': Array.from({ length: 1000 }, (_, i) => `author ${i}`) })],
   ['a range of numbers', filtered({ year: { $gte: 1950, $lt: 1960 } })],
   ['a range over 20,000 strings', filtered({ source: { $gte: 'file-1', $lt: 'file-2' } })],
@@ -105,13 +144,18 @@ function viewed<T>(work: (view: ShardView) => T): T | undefined {
 }
 
 function measure(narrowing: Narrowing | undefined): string[] {
-  const ask = (vector: Float32Array): number => viewed((view) => rankPart(view, { vector, k: K, ...(narrowing && { narrowing }) }).filterMs) ?? NaN;
+  const ask = (vector: Float32Array): number =>
+    viewed((view) => rankPart(view, { vector, k: K, ...(narrowing && { narrowing }) }).filterMs) ?? NaN;
   const queries = set.queries.slice(0, tiny ? 5 : QUERIES);
   ask(queries[0] as Float32Array);
   const startedAt = cpuMs();
   const filterMs = queries.map(ask).sort((a, b) => a - b)[queries.length >> 1] as number;
   const rate = (queries.length / (cpuMs() - startedAt)) * 1000;
-  return [narrowing ? whole(viewed((view) => countBits(select(view, view.part!, narrowing))) ?? 0) : whole(rows), filterMs.toFixed(3), whole(rate)];
+  return [
+    narrowing ? whole(viewed((view) => countBits(select(view, view.part!, narrowing))) ?? 0) : whole(rows),
+    filterMs.toFixed(3),
+    whole(rate),
+  ];
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'sheaf-filters-'));
@@ -124,7 +168,10 @@ try {
   fill(shard);
   const indexed = index(shard);
   const table = CASES.map(([name, narrowing]) => [name, ...measure(narrowing)]);
-  printTable(`${set.name}: ${whole(rows)} chunks, ${K} best; ${indexed}`, [['filter', 'chunks that fit', 'filter ms (median)', 'searches/s of CPU'], ...table]);
+  printTable(`${set.name}: ${whole(rows)} chunks, ${K} best; ${indexed}`, [
+    ['filter', 'chunks that fit', 'filter ms (median)', 'searches/s of CPU'],
+    ...table,
+  ]);
 } finally {
   shard.close();
   rmSync(folder, { recursive: true, force: true });

@@ -1,6 +1,6 @@
-// Filtered vector search in the kernel: recall@10 against an exact scan, searches a second of CPU time, and their ratio to searches
-// without a filter, at several shares of matching rows, in one thread. 384-d vectors of real text where they are there.
-// node dist/load/filters.js [--rows 100000] [--tiny]
+// Filtered vector search in the kernel: recall@10 against an exact scan, searches a second of CPU time, and their ratio
+// to searches without a filter, at several shares of matching rows, in one thread. 384-d vectors of real text where
+// they are there. node dist/load/filters.js [--rows 100000] [--tiny]
 import { readFileSync } from 'node:fs';
 import { createArenaMemory } from '../src/base/arena-memory.js';
 import { Kernel } from '../workers/shard/kernel.js';
@@ -61,7 +61,14 @@ function measure(index: VectorIndex, rows: readonly Float32Array[], queries: rea
       const cases = filterCases(index, rows, queries, kind, matches);
       const unfiltered = rateOf(all, (query) => index.search(query, K));
       const rate = rateOf(cases, (query, allowed) => index.search(query, K, { allowed }));
-      return [kind, `${share * 100} %`, recallOf(index, cases).toFixed(4), whole(rate), whole(unfiltered), (rate / unfiltered).toFixed(2)];
+      return [
+        kind,
+        `${share * 100} %`,
+        recallOf(index, cases).toFixed(4),
+        whole(rate),
+        whole(unfiltered),
+        (rate / unfiltered).toFixed(2),
+      ];
     }),
   );
 }
@@ -71,4 +78,7 @@ const count = number('rows', tiny ? 5000 : 100_000);
 const set = tiny ? clustered(count, 64, 1) : (windows(count) ?? clustered(count, 384, 1));
 const rows = moreRows(set, count);
 const table = measure(createIndex(rows), rows, set.queries.slice(0, QUERIES));
-printTable(`${set.name}: ${whole(count)} rows, ${K} best, a second of CPU time`, [['filter', 'matching', 'recall@10', 'searches', 'unfiltered', 'ratio'], ...table]);
+printTable(`${set.name}: ${whole(count)} rows, ${K} best, a second of CPU time`, [
+  ['filter', 'matching', 'recall@10', 'searches', 'unfiltered', 'ratio'],
+  ...table,
+]);

@@ -1,6 +1,7 @@
-// What the HTTP server costs by itself: a static GET like /health and a POST that answers ready JSON like a search, with
-// nothing behind them, in a process of their own; also a reply of 5 hits compressed, and a streamed one of 1 MB. Requests/s depend on how fast this client is; CPU a request does not.
-// node dist/load/http-floor.js [--tiny] [--seconds 5]
+// What the HTTP server costs by itself: a static GET like /health and a POST that answers ready JSON like a search,
+// with nothing behind them, in a process of their own; also a reply of 5 hits compressed, and a streamed one of 1 MB.
+// Requests/s depend on how fast this client is; CPU a request does not. node dist/load/http-floor.js [--tiny]
+// [--seconds 5]
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +14,11 @@ import { printTable, whole } from './kit/report.js';
 const CONNECTIONS = 32;
 const HIT = Buffer.from(`{"id":"d::chunk_0","score":0.5,"text":"${'x'.repeat(400)}"}`);
 const SEARCH_PARTS = ['{"matches":[', HIT, ',', HIT, ']'];
-const LONGER_PARTS = ['{"matches":[', ...Array.from({ length: 10 }, (_, at) => `${at > 0 ? ',' : ''}${HIT.toString()}`), ']'];
+const LONGER_PARTS = [
+  '{"matches":[',
+  ...Array.from({ length: 10 }, (_, at) => `${at > 0 ? ',' : ''}${HIT.toString()}`),
+  ']',
+];
 const PAGE = `${HIT.toString()}\n`.repeat(70);
 const PAGES = 32;
 const REQUESTS: Record<string, CannonRequest> = {
@@ -22,14 +27,51 @@ const REQUESTS: Record<string, CannonRequest> = {
   'longer, br': { method: 'GET', path: '/longer', headers: { 'accept-encoding': 'br' } },
   'longer, gzip': { method: 'GET', path: '/longer', headers: { 'accept-encoding': 'gzip' } },
   'stream of 1 MB': { method: 'GET', path: '/stream' },
-  'search-like POST': { method: 'POST', path: '/v1/acme/books/search', headers: { 'content-type': 'application/json' }, body: '{"q":"captain nemo","k":5}' },
+  'search-like POST': {
+    method: 'POST',
+    path: '/v1/acme/books/search',
+    headers: { 'content-type': 'application/json' },
+    body: '{"q":"captain nemo","k":5}',
+  },
 };
 
 const routes: Route[] = [
-  { operation: 'getStatic', method: 'GET', path: '/static', access: 'public', statuses: [200], body: 'none', handle: async () => ({ status: 200, json: { status: 'ready' } }) },
-  { operation: 'getLonger', method: 'GET', path: '/longer', access: 'public', statuses: [200], body: 'none', handle: async () => ({ status: 200, jsonParts: LONGER_PARTS }) },
-  { operation: 'getStream', method: 'GET', path: '/stream', access: 'public', statuses: [200], body: 'none', handle: async () => ({ status: 200, stream: pages(), contentType: 'application/x-ndjson' }) },
-  { operation: 'search', method: 'POST', path: '/v1/{tenant}/{name}/search', access: 'tenant', statuses: [200], body: 'json', handle: answerLikeSearch },
+  {
+    operation: 'getStatic',
+    method: 'GET',
+    path: '/static',
+    access: 'public',
+    statuses: [200],
+    body: 'none',
+    handle: async () => ({ status: 200, json: { status: 'ready' } }),
+  },
+  {
+    operation: 'getLonger',
+    method: 'GET',
+    path: '/longer',
+    access: 'public',
+    statuses: [200],
+    body: 'none',
+    handle: async () => ({ status: 200, jsonParts: LONGER_PARTS }),
+  },
+  {
+    operation: 'getStream',
+    method: 'GET',
+    path: '/stream',
+    access: 'public',
+    statuses: [200],
+    body: 'none',
+    handle: async () => ({ status: 200, stream: pages(), contentType: 'application/x-ndjson' }),
+  },
+  {
+    operation: 'search',
+    method: 'POST',
+    path: '/v1/{tenant}/{name}/search',
+    access: 'tenant',
+    statuses: [200],
+    body: 'json',
+    handle: answerLikeSearch,
+  },
 ];
 
 async function* pages(): AsyncGenerator<string> {
@@ -41,12 +83,25 @@ async function answerLikeSearch({ body }: Request): Promise<Reply> {
   return { status: 200, jsonParts: SEARCH_PARTS };
 }
 
-/** In the child: serves, and answers each message with the microseconds of CPU used and the requests finished so far. */
+/**
+ * In the child: serves, and answers each message with the microseconds of CPU used and the requests finished so far.
+ */
 async function serve(): Promise<void> {
   let requests = 0;
-  const limits = { jsonBytesMax: 1e6, documentBytesMax: 1e6, archiveBytesMax: 1e6, inFlightMax: 1000, heldBytesMax: 1e9, bodyTimeoutMs: 10_000 };
+  const limits = {
+    jsonBytesMax: 1e6,
+    documentBytesMax: 1e6,
+    archiveBytesMax: 1e6,
+    inFlightMax: 1000,
+    heldBytesMax: 1e9,
+    bodyTimeoutMs: 10_000,
+  };
   const server = createHttpServer({
-    routes, limits, authenticate: () => ({ name: 'anonymous', admin: true }), log: () => (requests += 1), onFault: console.error,
+    routes,
+    limits,
+    authenticate: () => ({ name: 'anonymous', admin: true }),
+    log: () => (requests += 1),
+    onFault: console.error,
   });
   const port = await server.listen('127.0.0.1', 0);
   process.on('message', () => {

@@ -1,7 +1,7 @@
-// What collections cost that nobody asks: the memory of each that is the process's own, and how long the start takes, with thousands of
-// a hundred vectors: by the clock, and in processor time of all threads, which other work on the machine does not move.
-// node dist/load/idle-collections.js [--collections N] [--chunks N] [--kept FOLDER] [--tiny]. A server of its own, filled, left alone,
-// ended and started again. A kept folder is filled once and stays.
+// What collections cost that nobody asks: the memory of each that is the process's own, and how long the start takes,
+// with thousands of a hundred vectors: by the clock, and in processor time of all threads, which other work on the
+// machine does not move. node dist/load/idle-collections.js [--collections N] [--chunks N] [--kept FOLDER] [--tiny]. A
+// server of its own, filled, left alone, ended and started again. A kept folder is filled once and stays.
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -29,13 +29,19 @@ const LEAVING_MS = 60_000;
 async function fill(url: string): Promise<void> {
   const client = new SheafClient({ url });
   let next = 0;
-  await Promise.all(Array.from({ length: LANES }, async () => {
-    for (let i = next++; i < collections; i = next++) {
-      await createVectorCollection(client, `t${i % 100}`, `c${i}`);
-      const { status } = await fetch(`${url}/v1/collections/t${i % 100}/c${i}/documents:batch`, { method: 'POST', headers, body });
-      if (status !== 201) throw new Error(`status ${status}`);
-    }
-  }));
+  await Promise.all(
+    Array.from({ length: LANES }, async () => {
+      for (let i = next++; i < collections; i = next++) {
+        await createVectorCollection(client, `t${i % 100}`, `c${i}`);
+        const { status } = await fetch(`${url}/v1/collections/t${i % 100}/c${i}/documents:batch`, {
+          method: 'POST',
+          headers,
+          body,
+        });
+        if (status !== 201) throw new Error(`status ${status}`);
+      }
+    }),
+  );
 }
 
 interface Reading {
@@ -47,7 +53,11 @@ interface Reading {
 /** Of a server that is started, looked at, and ended. */
 async function started(folder: string): Promise<Reading> {
   const server = await startServer(folder, SETTINGS);
-  const reading = { readyMs: server.readyMs, startCpuMs: cpuMs(server.pid)?.all ?? NaN, bytes: privateBytes(server.pid) };
+  const reading = {
+    readyMs: server.readyMs,
+    startCpuMs: cpuMs(server.pid)?.all ?? NaN,
+    bytes: privateBytes(server.pid),
+  };
   await server.stop();
   return reading;
 }

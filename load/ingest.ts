@@ -17,7 +17,13 @@ if (hasCranfield()) {
     const tookMs = performance.now() - startedAtMs;
     printTable(`Ingest of Cranfield, ${concurrency} requests under way`, [
       ['documents', 'chunks', 'time', 'documents/s', 'chunks/s'],
-      [whole(documents.length), whole(chunks), seconds(tookMs), whole((documents.length * 1000) / tookMs), whole((chunks * 1000) / tookMs)],
+      [
+        whole(documents.length),
+        whole(chunks),
+        seconds(tookMs),
+        whole((documents.length * 1000) / tookMs),
+        whole((chunks * 1000) / tookMs),
+      ],
     ]);
   });
 }

@@ -1,6 +1,6 @@
-// Ranking by words alone, BM25 over whole documents: with words as they stand, with stems, with stems and stop words. Of English
-// collections, and with --pages of manual pages in other languages, by English and by their own language. And what terms cost.
-// node dist/load/languages.js [--pages DIR] [--tiny]
+// Ranking by words alone, BM25 over whole documents: with words as they stand, with stems, with stems and stop words.
+// Of English collections, and with --pages of manual pages in other languages, by English and by their own language.
+// And what terms cost. node dist/load/languages.js [--pages DIR] [--tiny]
 import { tokensOf } from '../src/text/tokenize.js';
 import type { Language } from '../src/contract/language.js';
 import { chunkTerms, questionTerms } from '../src/text/rank-terms.js';
@@ -33,7 +33,15 @@ function stemsOnly(): Analysis {
 function rowsOf(given: JudgedTexts, analyses: readonly Analysis[]): string[][] {
   return analyses.map((analysis) => {
     const { ndcg, recall, bytes } = measureQuality(given, analysis);
-    return [given.name, whole(given.texts.length), whole(given.queries.length), analysis.name, ndcg.toFixed(4), recall.toFixed(4), whole(bytes)];
+    return [
+      given.name,
+      whole(given.texts.length),
+      whole(given.queries.length),
+      analysis.name,
+      ndcg.toFixed(4),
+      recall.toFixed(4),
+      whole(bytes),
+    ];
   });
 }
 
@@ -55,10 +63,20 @@ if (rows.length > 0) printTable('BM25 alone, k1 1.2, b 0.75', [head, ...rows]);
 
 const windows = readWordWindows(tiny ? 2000 : 50_000)?.windows;
 if (windows) {
-  const rates = (['none', 'english', 'german'] as const).map((language) => [language, whole(termRate(windows, language))]);
-  printTable(`terms of ${whole(windows.length)} chunks of ${WINDOW_WORDS} words`, [['language', 'chunks a second of CPU time'], ...rates]);
+  const rates = (['none', 'english', 'german'] as const).map((language) => [
+    language,
+    whole(termRate(windows, language)),
+  ]);
+  printTable(`terms of ${whole(windows.length)} chunks of ${WINDOW_WORDS} words`, [
+    ['language', 'chunks a second of CPU time'],
+    ...rates,
+  ]);
 }
 
 const pages = text('pages');
 if (pages === undefined) console.log(`skipped: ${PACKAGES}`);
-else printTable('manual pages', [head, ...readPageSets(pages).flatMap((set) => rowsOf(set, [ranked('none'), ranked('english'), ranked(set.language)]))]);
+else
+  printTable('manual pages', [
+    head,
+    ...readPageSets(pages).flatMap((set) => rowsOf(set, [ranked('none'), ranked('english'), ranked(set.language)])),
+  ]);

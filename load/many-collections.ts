@@ -18,7 +18,12 @@ const path = (i: number): string => `/v1/collections/load/c${i}`;
 const searches = (collections: number): CannonRequest[] =>
   Array.from({ length: MANY }, (_, i) => {
     const { vector } = JSON.parse(items[i % items.length] as string) as { vector: number[] };
-    return { method: 'POST', path: `${path(i % collections)}/search`, headers, body: JSON.stringify({ v: vector, k: 10 }) };
+    return {
+      method: 'POST',
+      path: `${path(i % collections)}/search`,
+      headers,
+      body: JSON.stringify({ v: vector, k: 10 }),
+    };
   });
 
 await withServer(given, async (url) => {
@@ -31,7 +36,12 @@ await withServer(given, async (url) => {
   const rows: string[][] = [['collections in turn', 'requests/s', 'p50 ms', 'p99 ms']];
   await hammer({ url, connections: 16, seconds: 1, requests: searches(MANY) });
   for (const collections of [FEW, MANY, FEW, MANY]) {
-    const { requestsPerSecond, p50Ms, p99Ms } = await hammer({ url, connections: 16, seconds, requests: searches(collections) });
+    const { requestsPerSecond, p50Ms, p99Ms } = await hammer({
+      url,
+      connections: 16,
+      seconds,
+      requests: searches(collections),
+    });
     rows.push([String(collections), whole(requestsPerSecond), p50Ms.toFixed(2), p99Ms.toFixed(2)]);
   }
   printTable(`Search over many collections of ${items.length} vectors each (${source})`, rows);

@@ -1,5 +1,5 @@
-// What tenant B, at 50 searches a second, notices of tenant A at full load: searches on 64 connections, then batches of vectors on 4.
-// node dist/load/noisy-neighbour.js [--tiny] [--seconds 10] [--url URL]
+// What tenant B, at 50 searches a second, notices of tenant A at full load: searches on 64 connections, then batches of
+// vectors on 4. node dist/load/noisy-neighbour.js [--tiny] [--seconds 10] [--url URL]
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { SheafClient } from '../src/client/client.js';
@@ -19,7 +19,8 @@ const LEAD_MS = 500;
 const headers = { 'content-type': 'application/json' };
 
 const documentsOf = (tenant: string): string => `/v1/collections/${tenant}/docs/documents:batch`;
-const searchOf = (n: number): string => JSON.stringify({ v: (JSON.parse(items[n % items.length] as string) as { vector: number[] }).vector, k: 10 });
+const searchOf = (n: number): string =>
+  JSON.stringify({ v: (JSON.parse(items[n % items.length] as string) as { vector: number[] }).vector, k: 10 });
 
 async function fill(url: string, tenant: string, bodies: readonly string[]): Promise<void> {
   await createVectorCollection(new SheafClient({ url }), tenant, 'docs');
@@ -34,10 +35,17 @@ async function posted(url: string, body: string): Promise<void> {
 
 const searches = Array.from({ length: 100 }, (_, n) => searchOf(n));
 const measureB = (url: string): Promise<OpenLoopResult> =>
-  openLoop(PER_SECOND, measureSeconds, (n) => posted(`${url}/v1/collections/b/docs/search`, searches[n % searches.length] as string));
+  openLoop(PER_SECOND, measureSeconds, (n) =>
+    posted(`${url}/v1/collections/b/docs/search`, searches[n % searches.length] as string),
+  );
 
 /** B beside A, who sends these on so many connections. */
-async function beside(url: string, path: string, bodies: readonly string[], connections: number): Promise<{ a: HammerResult; b: OpenLoopResult }> {
+async function beside(
+  url: string,
+  path: string,
+  bodies: readonly string[],
+  connections: number,
+): Promise<{ a: HammerResult; b: OpenLoopResult }> {
   const requests = bodies.map((body) => ({ method: 'POST', path, headers, body }));
   const workerData: HammerOptions = { url, connections, seconds: measureSeconds + 1, requests };
   const worker = new Worker(new URL('./kit/hammer-thread.js', import.meta.url), { workerData });
@@ -55,8 +63,14 @@ await withServer(given, async (url) => {
   const alone = await measureB(url);
   const searching = await beside(url, '/v1/collections/a/docs/search', searches, 64);
   const ingesting = await beside(url, documentsOf('a'), batches.slice(0, 5), 4);
-  const row = (name: string, { requests, p50Ms, p99Ms, maxMs }: OpenLoopResult, a?: HammerResult): string[] =>
-    [name, whole(requests), p50Ms.toFixed(2), p99Ms.toFixed(2), maxMs.toFixed(2), a ? whole(a.requestsPerSecond) : ''];
+  const row = (name: string, { requests, p50Ms, p99Ms, maxMs }: OpenLoopResult, a?: HammerResult): string[] => [
+    name,
+    whole(requests),
+    p50Ms.toFixed(2),
+    p99Ms.toFixed(2),
+    maxMs.toFixed(2),
+    a ? whole(a.requestsPerSecond) : '',
+  ];
   printTable(`Tenant B at ${PER_SECOND} searches/s beside tenant A, ${whole(items.length)} vectors each (${source})`, [
     ['tenant A', 'requests of B', 'p50 ms', 'p99 ms', 'max ms', 'requests/s of A'],
     row('does nothing', alone),

@@ -7,7 +7,10 @@ export interface NpyArray {
   readonly values: Float32Array | Int8Array | Int32Array;
 }
 
-/** Reads a file, or the first `rowsMax` rows of it; float16 becomes float32. Throws Error naming the file when it is not such a file. */
+/**
+ * Reads a file, or the first `rowsMax` rows of it; float16 becomes float32. Throws Error naming the file when it is not
+ * such a file.
+ */
 export function readNpy(path: string, rowsMax = Infinity): NpyArray {
   const bytes = readFileSync(path);
   if (bytes.subarray(0, 6).toString('latin1') !== '\x93NUMPY') throw new Error(`${path}: not a .npy file`);
@@ -18,7 +21,8 @@ export function readNpy(path: string, rowsMax = Infinity): NpyArray {
   const kind = /'descr':\s*'([^']*)'/.exec(header)?.[1];
   const whole = /'shape':\s*\(([^)]*)\)/.exec(header)?.[1]?.match(/\d+/g)?.map(Number);
   const shape = whole?.map((size, axis) => (axis === 0 ? Math.min(size, rowsMax) : size));
-  if (!kind || !shape || !/'fortran_order':\s*False/.test(header)) throw new Error(`${path}: unsupported header ${header.trim()}`);
+  if (!kind || !shape || !/'fortran_order':\s*False/.test(header))
+    throw new Error(`${path}: unsupported header ${header.trim()}`);
   const count = shape.reduce((product, size) => product * size, 1);
   const body = bytes.buffer.slice(bytes.byteOffset + end, bytes.byteOffset + bytes.length) as ArrayBuffer;
   return { shape, values: decode(path, kind, body, count) };
@@ -28,7 +32,8 @@ export function readNpy(path: string, rowsMax = Infinity): NpyArray {
 export function readRows(path: string, rowsMax = Infinity): Float32Array[] {
   const { shape, values } = readNpy(path, rowsMax);
   const [rows, width] = shape;
-  if (rows === undefined || width === undefined || !(values instanceof Float32Array)) throw new Error(`${path}: not a matrix of floats`);
+  if (rows === undefined || width === undefined || !(values instanceof Float32Array))
+    throw new Error(`${path}: not a matrix of floats`);
   return Array.from({ length: rows }, (_, row) => values.subarray(row * width, (row + 1) * width));
 }
 

@@ -1,5 +1,6 @@
-// Random operations of several tenants, those of the torture program, against a model in memory, in one process, which starts its server anew now and then:
-// how much is compared, and how fast. node dist/load/operations.js [--operations 200000] [--restarts 20] [--minutes M] [--seed S] [--tiny]. Exit code 1 on any violation.
+// Random operations of several tenants, those of the torture program, against a model in memory, in one process, which
+// starts its server anew now and then: how much is compared, and how fast. node dist/load/operations.js [--operations
+// 200000] [--restarts 20] [--minutes M] [--seed S] [--tiny]. Exit code 1 on any violation.
 import { createPrng } from '../src/base/prng.js';
 import type { Log } from '../src/base/log.js';
 import { SheafClient } from '../src/client/client.js';
@@ -32,7 +33,12 @@ const done = (): number => [...tally.operations.values()].reduce((sum, count) =>
 /** With the server in this process, until so many operations have been done in all. */
 async function round(folder: string, spaces: Settings, until: number): Promise<void> {
   const faults: string[] = [];
-  const log: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: (fields, message) => faults.push(`${message} ${JSON.stringify(fields)}`) };
+  const log: Log = {
+    debug: () => {},
+    info: () => {},
+    warn: () => {},
+    error: (fields, message) => faults.push(`${message} ${JSON.stringify(fields)}`),
+  };
   const server = await startServer(readConfig({ ...SETTINGS, ...spaces, SHEAF_DATA_DIR: folder }), log);
   const work: Work = { url: `http://127.0.0.1:${server.port}`, slots, prng, seed, tally };
   await new SheafClient({ url: work.url }).ready({ retriesMax: 20 });
@@ -42,14 +48,16 @@ async function round(folder: string, spaces: Settings, until: number): Promise<v
   if ((until >= operations || isOver()) && tally.violations.length === 0) await endJobs(work);
   await server.stop();
   tally.violations.push(...faults.map((fault) => `logged: ${fault}`));
-  if (tally.violations.length > 0) keepEvidence({ program: 'operations', seed, folder, data: '.', shards: SHARDS }, slots, tally.violations);
+  if (tally.violations.length > 0)
+    keepEvidence({ program: 'operations', seed, folder, data: '.', shards: SHARDS }, slots, tally.violations);
 }
 
 const startedMs = performance.now();
 const rounds = await withSpaces(seed, (spaces) =>
   withFolder(async (folder) => {
     let ended = 0;
-    for (; ended <= restarts && !isOver(); ended++) await round(folder, spaces, Math.ceil((operations * (ended + 1)) / (restarts + 1)));
+    for (; ended <= restarts && !isOver(); ended++)
+      await round(folder, spaces, Math.ceil((operations * (ended + 1)) / (restarts + 1)));
     return ended;
   }),
 );

@@ -1,5 +1,6 @@
-// Throughput of one thread at 1, 2, 4 and 8 partitions of the same vectors: an index each, in a memory of its own; a query asks all of
-// them and merges. node dist/load/partitions.js [--rows N] [--tiny]. Says what partitions cost, for on the same cores they gain nothing.
+// Throughput of one thread at 1, 2, 4 and 8 partitions of the same vectors: an index each, in a memory of its own; a
+// query asks all of them and merges. node dist/load/partitions.js [--rows N] [--tiny]. Says what partitions cost, for
+// on the same cores they gain nothing.
 import { readArguments } from './kit/arguments.js';
 import { largestRecall, qpsAt, sweep } from './kit/recall-curve.js';
 import { printTable, whole } from './kit/report.js';
@@ -29,11 +30,16 @@ function searchAll(parts: readonly BuiltIndex[], query: Float32Array, ef: number
     const { ordinals, scores } = index.search(query, K, ef === DEFAULT_EF ? { share: 1 / parts.length } : { ef });
     ordinals.forEach((ordinal, i) => hits.push({ ordinal: ordinal * parts.length + part, score: scores[i]! }));
   });
-  return hits.sort((a, b) => b.score - a.score).slice(0, K).map(({ ordinal }) => ordinal);
+  return hits
+    .sort((a, b) => b.score - a.score)
+    .slice(0, K)
+    .map(({ ordinal }) => ordinal);
 }
 
 let truth: readonly ArrayLike<number>[] = [];
-const table = [['partitions', 'QPS by default', 'recall', 'QPS .95', 'QPS .99', 'max recall', 'built/s', 'bytes a vector']];
+const table = [
+  ['partitions', 'QPS by default', 'recall', 'QPS .95', 'QPS .99', 'max recall', 'built/s', 'bytes a vector'],
+];
 for (const count of PARTITIONS) {
   const parts = partitionsOf(count);
   if (count === 1) truth = truthOf(set, parts[0]!.index);
@@ -46,6 +52,18 @@ for (const count of PARTITIONS) {
   const rate = (recall: number): string => (Number.isNaN(qpsAt(points, recall)) ? '-' : whole(qpsAt(points, recall)));
   const mean = (of: (part: BuiltIndex) => number): number => parts.reduce((sum, part) => sum + of(part), 0) / count;
   const bytes = parts.reduce((sum, { index }) => sum + index.usedBytes, 0) / set.rows.length;
-  table.push([String(count), whole(byDefault!.qps), byDefault!.recall.toFixed(4), rate(0.95), rate(0.99), largestRecall(points).toFixed(4), whole(mean(({ buildRate }) => buildRate)), whole(bytes)]);
+  table.push([
+    String(count),
+    whole(byDefault!.qps),
+    byDefault!.recall.toFixed(4),
+    rate(0.95),
+    rate(0.99),
+    largestRecall(points).toFixed(4),
+    whole(mean(({ buildRate }) => buildRate)),
+    whole(bytes),
+  ]);
 }
-printTable(`${set.name}: ${whole(set.rows.length)} rows, ${set.queries.length} queries, the ${K} nearest, one thread`, table);
+printTable(
+  `${set.name}: ${whole(set.rows.length)} rows, ${set.queries.length} queries, the ${K} nearest, one thread`,
+  table,
+);

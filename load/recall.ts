@@ -1,5 +1,5 @@
-// Graph search against exact scan: recall@10 and time a query at several breadths, and the rate of building, in one thread.
-// node dist/load/recall.js [--rows N] [--tiny]; from the project's root after a build.
+// Graph search against exact scan: recall@10 and time a query at several breadths, and the rate of building, in one
+// thread. node dist/load/recall.js [--rows N] [--tiny]; from the project's root after a build.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { createArenaMemory } from '../src/base/arena-memory.js';
@@ -40,7 +40,9 @@ function measure(queries: VectorSet['queries'], search: (query: Float32Array) =>
 }
 
 function recall(truth: Measured, found: Measured): number {
-  const hits = truth.answers.map((wanted, i) => found.answers[i]?.filter((ordinal) => wanted.includes(ordinal)).length ?? 0);
+  const hits = truth.answers.map(
+    (wanted, i) => found.answers[i]?.filter((ordinal) => wanted.includes(ordinal)).length ?? 0,
+  );
   return hits.reduce((sum, count) => sum + count, 0) / truth.answers.reduce((sum, wanted) => sum + wanted.length, 0);
 }
 
@@ -52,11 +54,16 @@ function report(set: VectorSet): void {
   const linkS = seconds(() => settle(index));
   const rows = set.rows.length;
   console.log(`\n${set.name}: ${rows} rows of ${dim}, ${set.queries.length} queries, k ${K}`);
-  console.log(`put ${Math.round(rows / putS)} rows/s, link ${Math.round(rows / linkS)} rows/s, ${Math.round(index.usedBytes / rows)} bytes a row`);
+  console.log(
+    `put ${Math.round(rows / putS)} rows/s, link ${Math.round(rows / linkS)} rows/s, ${Math.round(index.usedBytes / rows)} bytes a row`,
+  );
   printTable(index, set, truth);
 }
 
-/** The last column is how many rows a scan scores in the time of the walk, for each one of ef: WALK_ROWS_PER_EF in layout.ts. */
+/**
+ * The last column is how many rows a scan scores in the time of the walk, for each one of ef: WALK_ROWS_PER_EF in
+ * layout.ts.
+ */
 function printTable(index: VectorIndex, { rows, queries }: VectorSet, truth: Measured): void {
   console.log('  ef     recall@10   us a query   scanned rows per ef');
   console.log(`exact    1.0000     ${truth.queryUs.toFixed(1).padStart(10)}`);
@@ -64,11 +71,15 @@ function printTable(index: VectorIndex, { rows, queries }: VectorSet, truth: Mea
   for (const ef of BREADTHS) {
     const found = measure(queries, (query) => index.search(query, K, { ef }).ordinals);
     const rowsPerEf = found.queryUs / scanRowUs / ef;
-    console.log(`${String(ef).padEnd(5)}    ${recall(truth, found).toFixed(4)}     ${found.queryUs.toFixed(1).padStart(10)}   ${rowsPerEf.toFixed(0).padStart(19)}`);
+    console.log(
+      `${String(ef).padEnd(5)}    ${recall(truth, found).toFixed(4)}     ${found.queryUs.toFixed(1).padStart(10)}   ${rowsPerEf.toFixed(0).padStart(19)}`,
+    );
   }
 }
 
-const { values } = parseArgs({ options: { rows: { type: 'string', default: '20000' }, tiny: { type: 'boolean', default: false } } });
+const { values } = parseArgs({
+  options: { rows: { type: 'string', default: '20000' }, tiny: { type: 'boolean', default: false } },
+});
 const sets = values.tiny ? [clustered(600, 64, 1)] : [cranfieldChunks(), cranfield(), windows(Number(values.rows))];
 const present = sets.filter((set) => set !== undefined);
 if (present.length === 0) present.push(clustered(Number(values.rows), 384, 1));

@@ -1,6 +1,6 @@
-// What a second ingest of the same documents costs, with 1 chunk in 10 changed: Cranfield in one NDJSON request through the shared
-// model, which embeds what has changed and takes the rest from the store; beside it the built-in embedder, which embeds all anew.
-// node dist/load/reingest.js [--tiny]; seconds and texts embedded are printed, not judged.
+// What a second ingest of the same documents costs, with 1 chunk in 10 changed: Cranfield in one NDJSON request through
+// the shared model, which embeds what has changed and takes the rest from the store; beside it the built-in embedder,
+// which embeds all anew. node dist/load/reingest.js [--tiny]; seconds and texts embedded are printed, not judged.
 import { resolve } from 'node:path';
 import { createPrng } from '../src/base/prng.js';
 import { SheafClient } from '../src/client/client.js';
@@ -28,7 +28,9 @@ interface Ingested {
 
 function readDocuments(): CranfieldDocument[] {
   const abstracts = readCranfieldDocuments(tiny ? 2 * ABSTRACTS : undefined);
-  const texts = Array.from({ length: Math.ceil(abstracts.length / ABSTRACTS) }, (_, i) => abstracts.slice(i * ABSTRACTS, (i + 1) * ABSTRACTS));
+  const texts = Array.from({ length: Math.ceil(abstracts.length / ABSTRACTS) }, (_, i) =>
+    abstracts.slice(i * ABSTRACTS, (i + 1) * ABSTRACTS),
+  );
   return texts.map((some, i) => ({ docid: `D${i}`, text: some.map(({ text }) => text).join('\n') }));
 }
 
@@ -57,21 +59,28 @@ async function chunksReused(client: SheafClient): Promise<number> {
 
 async function measured(embedder: string, settings: Settings): Promise<string[][]> {
   const documents = readDocuments();
-  return withServer(undefined, async (url) => {
-    const client = new SheafClient({ url });
-    await client.createCollection(TARGET.tenant, TARGET.collection, { chunking: CHUNKING });
-    const runs = { 'first time': documents, 'unchanged': documents, '1 chunk in 10 changed': documents.map(revised) };
-    const rows: string[][] = [];
-    for (const [name, corpus] of Object.entries(runs)) {
-      const { chunks, embedded, tookMs } = await ingest(client, corpus);
-      rows.push([embedder, name, whole(chunks), whole(embedded), seconds(tookMs)]);
-    }
-    return rows;
-  }, settings);
+  return withServer(
+    undefined,
+    async (url) => {
+      const client = new SheafClient({ url });
+      await client.createCollection(TARGET.tenant, TARGET.collection, { chunking: CHUNKING });
+      const runs = { 'first time': documents, unchanged: documents, '1 chunk in 10 changed': documents.map(revised) };
+      const rows: string[][] = [];
+      for (const [name, corpus] of Object.entries(runs)) {
+        const { chunks, embedded, tookMs } = await ingest(client, corpus);
+        rows.push([embedder, name, whole(chunks), whole(embedded), seconds(tookMs)]);
+      }
+      return rows;
+    },
+    settings,
+  );
 }
 
 const model = dataFolder('model-minilm-l6');
 if (model !== undefined && hasCranfield()) {
-  const rows = [...(await measured('all-MiniLM-L6-v2', { SHEAF_EMBEDDER__MODEL: resolve(model) })), ...(await measured('built-in', {}))];
+  const rows = [
+    ...(await measured('all-MiniLM-L6-v2', { SHEAF_EMBEDDER__MODEL: resolve(model) })),
+    ...(await measured('built-in', {})),
+  ];
   printTable('Ingest of Cranfield, then again', [['embedder', 'ingest', 'chunks', 'embedded', 'time'], ...rows]);
 }

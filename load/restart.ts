@@ -1,6 +1,7 @@
-// Seconds from the start of the server's process until it is ready, and its first search, with many vectors: after SIGTERM, after kill -9, and after
-// kill -9 behind writes that no checkpoint has; and what searches notice of checkpoints that are written beside them.
-// node dist/load/restart.js [--rows 100000] [--rate 50] [--seconds 10] [--kept FOLDER] [--tiny]. A kept folder is filled once and stays.
+// Seconds from the start of the server's process until it is ready, and its first search, with many vectors: after
+// SIGTERM, after kill -9, and after kill -9 behind writes that no checkpoint has; and what searches notice of
+// checkpoints that are written beside them. node dist/load/restart.js [--rows 100000] [--rate 50] [--seconds 10]
+// [--kept FOLDER] [--tiny]. A kept folder is filled once and stays.
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { SheafClient } from '../src/client/client.js';
@@ -21,12 +22,17 @@ const rate = number('rate', tiny ? 20 : 50);
 const measureSeconds = number('seconds', tiny ? 1 : 10);
 /** Replaced before the last kill. */
 const CHANGED_SHARE = 0.01;
-const SELDOM: Settings = { SHEAF_CHECKPOINTS__INTERVAL_SECONDS: '86400', SHEAF_QUERY_LOG__ENABLED: 'false', ...(tiny && { SHEAF_STORAGE__PARTITIONS: '1' }) };
+const SELDOM: Settings = {
+  SHEAF_CHECKPOINTS__INTERVAL_SECONDS: '86400',
+  SHEAF_QUERY_LOG__ENABLED: 'false',
+  ...(tiny && { SHEAF_STORAGE__PARTITIONS: '1' }),
+};
 const OFTEN: Settings = { ...SELDOM, SHEAF_CHECKPOINTS__INTERVAL_SECONDS: '1' };
 const queries = vectorQueries().map((v) => JSON.stringify({ v, k: 10 }));
 const source = clustered(2000, 384, 2).rows;
 
-const search = async (url: string, n: number): Promise<void> => void (await post(`${url}/v1/collections/${TENANT}/${NAME}/search`, queries[n % queries.length] as string, 200));
+const search = async (url: string, n: number): Promise<void> =>
+  void (await post(`${url}/v1/collections/${TENANT}/${NAME}/search`, queries[n % queries.length] as string, 200));
 
 const resting = (url: string): Promise<void> => untilResting(url, tiny ? 300 : 2000);
 
@@ -45,7 +51,10 @@ async function restarted(folder: string, name: string): Promise<{ server: LoadSe
   const firstMs = await timed(() => search(server.url, 0));
   for (let n = 1; n < 9; n++) await search(server.url, n);
   const tenthMs = await timed(() => search(server.url, 9));
-  return { server, row: [name, seconds(server.readyMs), seconds(cpu * 1000), `${firstMs.toFixed(1)} ms`, `${tenthMs.toFixed(1)} ms`] };
+  return {
+    server,
+    row: [name, seconds(server.readyMs), seconds(cpu * 1000), `${firstMs.toFixed(1)} ms`, `${tenthMs.toFixed(1)} ms`],
+  };
 }
 
 async function replaceSome(url: string): Promise<number> {
@@ -63,7 +72,15 @@ async function measured(folder: string, settings: Settings): Promise<OpenLoopRes
   await resting(server.url);
   await openLoop(rate, 2, (n) => search(server.url, n));
   let row = 0;
-  const trickle = setInterval(() => void post(`${server.url}/v1/collections/${TENANT}/${NAME}/documents:batch`, `{"documents":[${itemOf(source, row++)}]}`, 201).catch(() => {}), 1000);
+  const trickle = setInterval(
+    () =>
+      void post(
+        `${server.url}/v1/collections/${TENANT}/${NAME}/documents:batch`,
+        `{"documents":[${itemOf(source, row++)}]}`,
+        201,
+      ).catch(() => {}),
+    1000,
+  );
   const result = await openLoop(rate, measureSeconds, (n) => search(server.url, n));
   clearInterval(trickle);
   await server.kill();
@@ -75,7 +92,9 @@ async function fill(folder: string): Promise<string> {
   const server = await startServer(folder, SELDOM);
   await createVectorCollection(new SheafClient({ url: server.url }), TENANT, NAME);
   let vectors = '';
-  const fillMs = await timed(async () => (vectors = await fillCollection({ url: server.url, tenant: TENANT, name: NAME, rows })));
+  const fillMs = await timed(
+    async () => (vectors = await fillCollection({ url: server.url, tenant: TENANT, name: NAME, rows })),
+  );
   const linkMs = await timed(() => resting(server.url));
   const stopMs = await timed(() => server.stop());
   return `${vectors}; filled in ${seconds(fillMs)}, linked after ${seconds(linkMs)} more, stopped in ${seconds(stopMs)}`;
@@ -104,8 +123,18 @@ async function measure(folder: string): Promise<void> {
   table.push(afterStop.row, afterKill.row, behind.row);
   printTable(`Restart with ${whole(rows)} × 384 (${content})`, table);
   const [idle, beside] = [await measured(folder, SELDOM), await measured(folder, OFTEN)];
-  const told = (name: string, { p50Ms, p99Ms, maxMs }: OpenLoopResult): string[] => [name, p50Ms.toFixed(2), p99Ms.toFixed(2), maxMs.toFixed(1), (p99Ms / idle.p99Ms).toFixed(2)];
-  printTable(`${rate} searches/s, ${measureSeconds} s each`, [['beside', 'p50 ms', 'p99 ms', 'max ms', 'p99 of idle'], told('a write a second', idle), told('and checkpoints without a pause', beside)]);
+  const told = (name: string, { p50Ms, p99Ms, maxMs }: OpenLoopResult): string[] => [
+    name,
+    p50Ms.toFixed(2),
+    p99Ms.toFixed(2),
+    maxMs.toFixed(1),
+    (p99Ms / idle.p99Ms).toFixed(2),
+  ];
+  printTable(`${rate} searches/s, ${measureSeconds} s each`, [
+    ['beside', 'p50 ms', 'p99 ms', 'max ms', 'p99 of idle'],
+    told('a write a second', idle),
+    told('and checkpoints without a pause', beside),
+  ]);
 }
 
 await (kept === undefined ? withFolder(measure) : measure(kept));

@@ -1,7 +1,8 @@
-// How good searches are over HTTP: nDCG@10 and recall@100 of each mode on the judged collections of ../shared/data, whole documents, title
-// and text joined by a space, with the built-in embedder and with the shared model, beside references measured elsewhere (bm25s;
-// exact cosine; fused by ranks and by scores at depth 100). Vectors that load/embed-quality.ts has kept come from a local endpoint.
-// node dist/load/retrieval-quality.js [--tiny] [COLLECTION …] [EMBEDDER …]: all where none is named. --tiny takes samples.
+// How good searches are over HTTP: nDCG@10 and recall@100 of each mode on the judged collections of ../shared/data,
+// whole documents, title and text joined by a space, with the built-in embedder and with the shared model, beside
+// references measured elsewhere (bm25s; exact cosine; fused by ranks and by scores at depth 100). Vectors that
+// load/embed-quality.ts has kept come from a local endpoint. node dist/load/retrieval-quality.js [--tiny] [COLLECTION
+// …] [EMBEDDER …]: all where none is named. --tiny takes samples.
 import type { SearchBody } from '../src/contract/api/search.js';
 import { SheafClient } from '../src/client/client.js';
 import { readChoices } from './kit/arguments.js';
@@ -28,8 +29,17 @@ const MODES: Readonly<Record<string, Omit<SearchBody, 'q'>>> = {
 
 /** nDCG@10 in the order of COLLECTIONS. */
 const REFERENCES: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>> = {
-  builtin: { 'words alone': [0.528, 0.679, 0.436], vector: [0.46, 0.538, 0.325], 'hybrid of scores': [0.54, 0.69, 0.443] },
-  minilm: { 'words alone': [0.528, 0.679, 0.436], vector: [0.506, 0.645, 0.434], hybrid: [0.559, 0.715, 0.489], 'hybrid of scores': [0.573, 0.738, 0.499] },
+  builtin: {
+    'words alone': [0.528, 0.679, 0.436],
+    vector: [0.46, 0.538, 0.325],
+    'hybrid of scores': [0.54, 0.69, 0.443],
+  },
+  minilm: {
+    'words alone': [0.528, 0.679, 0.436],
+    vector: [0.506, 0.645, 0.434],
+    hybrid: [0.559, 0.715, 0.489],
+    'hybrid of scores': [0.573, 0.738, 0.499],
+  },
 };
 
 const { tiny, chosen } = readChoices(COLLECTIONS, EMBEDDERS);
@@ -44,12 +54,20 @@ const passageOf = ({ title, text }: JudgedDocument): string => `${title} ${text}
 
 async function ingest(client: SheafClient, { name, documents }: Judged): Promise<void> {
   await client.createCollection(TENANT, name, { chunking: { strategy: 'none' } });
-  const items = documents.map((document) => ({ docid: document._id, text: passageOf(document).slice(0, 32_768) })).filter(({ text }) => text.trim() !== '');
-  for await (const result of client.ingestStream(TENANT, name, items)) if (!result.ok) throw new Error(`${result.code}: ${result.error}`);
+  const items = documents
+    .map((document) => ({ docid: document._id, text: passageOf(document).slice(0, 32_768) }))
+    .filter(({ text }) => text.trim() !== '');
+  for await (const result of client.ingestStream(TENANT, name, items))
+    if (!result.ok) throw new Error(`${result.code}: ${result.error}`);
 }
 
 /** Document ids of the k best for each query. */
-async function rankings(client: SheafClient, { name, queries }: Judged, body: Omit<SearchBody, 'q'>, k: number): Promise<string[][]> {
+async function rankings(
+  client: SheafClient,
+  { name, queries }: Judged,
+  body: Omit<SearchBody, 'q'>,
+  k: number,
+): Promise<string[][]> {
   const found: string[][] = [];
   const waiting = queries.entries();
   const ask = async (): Promise<void> => {
@@ -85,21 +103,30 @@ function readCollections(): Judged[] {
 }
 
 async function measure(embedder: string, judged: readonly Judged[], settings: Settings): Promise<void> {
-  const rows = await withServer(undefined, async (url) => {
-    const client = new SheafClient({ url });
-    const all: string[][] = [];
-    for (const one of judged) all.push(...(await rowsOf(client, embedder, one)));
-    return all;
-  }, settings);
-  printTable(`retrieval with ${embedder}${tiny ? ', of samples: no quality figures' : ''}`, [['collection', 'embedder', 'mode', 'nDCG@10', 'reference', 'recall@100'], ...rows]);
+  const rows = await withServer(
+    undefined,
+    async (url) => {
+      const client = new SheafClient({ url });
+      const all: string[][] = [];
+      for (const one of judged) all.push(...(await rowsOf(client, embedder, one)));
+      return all;
+    },
+    settings,
+  );
+  printTable(`retrieval with ${embedder}${tiny ? ', of samples: no quality figures' : ''}`, [
+    ['collection', 'embedder', 'mode', 'nDCG@10', 'reference', 'recall@100'],
+    ...rows,
+  ]);
 }
 
 async function measureModel(embedder: string, judged: readonly Judged[]): Promise<void> {
   const kept = new KeptEmbedder(embedder);
-  for (const { documents, queries } of judged) for (const texts of [documents.map(passageOf), queries.map(({ text }) => text)]) kept.load(texts);
+  for (const { documents, queries } of judged)
+    for (const texts of [documents.map(passageOf), queries.map(({ text }) => text)]) kept.load(texts);
   const endpoint = await startEmbeddingsEndpoint((texts) => kept.vectorsOf(texts));
   await measure(embedder, judged, endpointSettings(endpoint, embedder, MODEL_DIM));
-  if (kept.missed > 0) console.log(`  ${kept.missed} texts had to be embedded: node dist/load/embed-quality.js keeps their vectors`);
+  if (kept.missed > 0)
+    console.log(`  ${kept.missed} texts had to be embedded: node dist/load/embed-quality.js keeps their vectors`);
   endpoint.close();
   await kept.close();
 }

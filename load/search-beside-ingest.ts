@@ -1,12 +1,19 @@
-// Searches by text through the shared model, on 4 connections, alone and beside a bulk ingest of the same tenant that embeds at full
-// speed: what the ingest costs the searches. No text comes twice, neither to search nor to ingest.
+// Searches by text through the shared model, on 4 connections, alone and beside a bulk ingest of the same tenant that
+// embeds at full speed: what the ingest costs the searches. No text comes twice, neither to search nor to ingest.
 // node dist/load/search-beside-ingest.js [--tiny] [--seconds 10] [--url URL]
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { SheafClient } from '../src/client/client.js';
 import { readArguments } from './kit/arguments.js';
-import { CRANFIELD_TARGET, hasCranfield, ingestCranfield, readCranfieldDocuments, readCranfieldQueries, type CranfieldDocument } from './kit/cranfield.js';
+import {
+  CRANFIELD_TARGET,
+  hasCranfield,
+  ingestCranfield,
+  readCranfieldDocuments,
+  readCranfieldQueries,
+  type CranfieldDocument,
+} from './kit/cranfield.js';
 import { hammer, type CannonRequest, type HammerOptions, type HammerResult } from './kit/hammer.js';
 import { modelSettings, variantsOf } from './kit/model.js';
 import { printTable, whole } from './kit/report.js';
@@ -24,7 +31,12 @@ const { tiny, url: given, number } = readArguments('seconds');
 const measureSeconds = number('seconds', tiny ? 2 : 10);
 const { tenant, collection } = CRANFIELD_TARGET;
 
-const post = (path: string, body: string): CannonRequest => ({ method: 'POST', path: `/v1/collections/${tenant}/${path}`, headers: { 'content-type': 'application/json' }, body });
+const post = (path: string, body: string): CannonRequest => ({
+  method: 'POST',
+  path: `/v1/collections/${tenant}/${path}`,
+  headers: { 'content-type': 'application/json' },
+  body,
+});
 
 /** Batches into another collection; no chunk has the text of another. */
 function bulk(documents: readonly CranfieldDocument[]): CannonRequest[] {
@@ -43,31 +55,56 @@ interface Beside {
 
 /** Searches while a thread of this process ingests; its connections end a while after them. */
 async function beside(url: string, requests: CannonRequest[], search: () => Promise<HammerResult>): Promise<Beside> {
-  const workerData: HammerOptions = { url, connections: INGESTS, seconds: measureSeconds + Math.ceil(LEAD_MS / 1000) + 1, requests };
+  const workerData: HammerOptions = {
+    url,
+    connections: INGESTS,
+    seconds: measureSeconds + Math.ceil(LEAD_MS / 1000) + 1,
+    requests,
+  };
   const done = once(new Worker(new URL('./kit/hammer-thread.js', import.meta.url), { workerData }), 'message');
   await sleep(LEAD_MS);
   const { result: searches, gained } = await withGains(url, search);
   await done;
-  return { searches, rate: gained('sheaf_embedder_call_texts_sum{embedder="model",kind="documents"}') / measureSeconds };
+  return {
+    searches,
+    rate: gained('sheaf_embedder_call_texts_sum{embedder="model",kind="documents"}') / measureSeconds,
+  };
 }
 
 const settings = modelSettings();
 if (settings && hasCranfield()) {
-  await withServer(given, async (url) => {
-    const documents = readCranfieldDocuments(tiny ? 50 : undefined);
-    const chunks = await ingestCranfield(new SheafClient({ url }), documents, 16);
-    const variants = variantsOf(readCranfieldQueries());
-    const unseen = { ...post('', ''), setupRequest: () => post(`${collection}/search`, JSON.stringify({ q: variants.next().value, k: 10 })) };
-    const search = (): Promise<HammerResult> => hammer({ url, connections: SEARCHES, seconds: measureSeconds, requests: [unseen] });
-    await search();
-    const alone = await search();
-    const { searches, rate } = await beside(url, bulk(documents), search);
-    const row = (name: string, { requestsPerSecond, p50Ms, p99Ms }: HammerResult, texts: string): string[] =>
-      [name, whole(requestsPerSecond), p50Ms.toFixed(2), p99Ms.toFixed(2), (p99Ms / alone.p99Ms).toFixed(2), texts];
-    printTable(`Search by text through the model, ${whole(chunks)} chunks, ${SEARCHES} connections, ${measureSeconds} s each`, [
-      ['beside', 'searches/s', 'p50 ms', 'p99 ms', 'p99 of alone', 'chunks embedded/s'],
-      row('nothing', alone, ''),
-      row(`batches of ${BATCH} on ${INGESTS} connections`, searches, whole(rate)),
-    ]);
-  }, settings);
+  await withServer(
+    given,
+    async (url) => {
+      const documents = readCranfieldDocuments(tiny ? 50 : undefined);
+      const chunks = await ingestCranfield(new SheafClient({ url }), documents, 16);
+      const variants = variantsOf(readCranfieldQueries());
+      const unseen = {
+        ...post('', ''),
+        setupRequest: () => post(`${collection}/search`, JSON.stringify({ q: variants.next().value, k: 10 })),
+      };
+      const search = (): Promise<HammerResult> =>
+        hammer({ url, connections: SEARCHES, seconds: measureSeconds, requests: [unseen] });
+      await search();
+      const alone = await search();
+      const { searches, rate } = await beside(url, bulk(documents), search);
+      const row = (name: string, { requestsPerSecond, p50Ms, p99Ms }: HammerResult, texts: string): string[] => [
+        name,
+        whole(requestsPerSecond),
+        p50Ms.toFixed(2),
+        p99Ms.toFixed(2),
+        (p99Ms / alone.p99Ms).toFixed(2),
+        texts,
+      ];
+      printTable(
+        `Search by text through the model, ${whole(chunks)} chunks, ${SEARCHES} connections, ${measureSeconds} s each`,
+        [
+          ['beside', 'searches/s', 'p50 ms', 'p99 ms', 'p99 of alone', 'chunks embedded/s'],
+          row('nothing', alone, ''),
+          row(`batches of ${BATCH} on ${INGESTS} connections`, searches, whole(rate)),
+        ],
+      );
+    },
+    settings,
+  );
 }

@@ -1,5 +1,6 @@
-// Searches at a fixed rate while nothing is written and while writers insert vectors at full speed: what the writes cost the searches.
-// node dist/load/search-beside-writes.js [--tiny] [--vectors 20000] [--rate 100] [--seconds 10] [--writers 1]
+// Searches at a fixed rate while nothing is written and while writers insert vectors at full speed: what the writes
+// cost the searches. node dist/load/search-beside-writes.js [--tiny] [--vectors 20000] [--rate 100] [--seconds 10]
+// [--writers 1]
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -26,11 +27,33 @@ const LEAD_MS = 2000;
 
 type Search = (n: number) => Promise<void>;
 
-/** Searches while a thread of this process replaces documents, each by an insert and a removal, without a pause; it ends a while after them. */
-async function beside(url: string, items: readonly string[], search: Search): Promise<{ result: OpenLoopResult; perSecond: number }> {
-  const requests = batchesOf(items, BATCH).map((body): CannonRequest => ({ method: 'POST', path: `/v1/collections/${TENANT}/${NAME}/documents:batch`, headers: { 'content-type': 'application/json' }, body }));
-  const workerData: HammerOptions = { url, connections: writers, seconds: measureSeconds + Math.ceil(LEAD_MS / 1000) + 1, requests };
-  const done = once(new Worker(new URL('./kit/hammer-thread.js', import.meta.url), { workerData }), 'message') as Promise<[HammerResult]>;
+/**
+ * Searches while a thread of this process replaces documents, each by an insert and a removal, without a pause; it ends
+ * a while after them.
+ */
+async function beside(
+  url: string,
+  items: readonly string[],
+  search: Search,
+): Promise<{ result: OpenLoopResult; perSecond: number }> {
+  const requests = batchesOf(items, BATCH).map(
+    (body): CannonRequest => ({
+      method: 'POST',
+      path: `/v1/collections/${TENANT}/${NAME}/documents:batch`,
+      headers: { 'content-type': 'application/json' },
+      body,
+    }),
+  );
+  const workerData: HammerOptions = {
+    url,
+    connections: writers,
+    seconds: measureSeconds + Math.ceil(LEAD_MS / 1000) + 1,
+    requests,
+  };
+  const done = once(
+    new Worker(new URL('./kit/hammer-thread.js', import.meta.url), { workerData }),
+    'message',
+  ) as Promise<[HammerResult]>;
   await sleep(LEAD_MS);
   const result = await openLoop(rate, measureSeconds, search);
   const [{ requestsPerSecond }] = await done;
@@ -40,7 +63,11 @@ async function beside(url: string, items: readonly string[], search: Search): Pr
 function searcher(url: string): Search {
   const queries = vectorQueries().map((v) => JSON.stringify({ v, k: 10 }));
   return async (n) => {
-    const response = await fetch(`${url}/v1/collections/${TENANT}/${NAME}/search`, { method: 'POST', body: queries[n % queries.length] as string, headers: { 'content-type': 'application/json' } });
+    const response = await fetch(`${url}/v1/collections/${TENANT}/${NAME}/search`, {
+      method: 'POST',
+      body: queries[n % queries.length] as string,
+      headers: { 'content-type': 'application/json' },
+    });
     await response.arrayBuffer();
     if (response.status !== 200) throw new Error(`a search was answered ${response.status}`);
   };
@@ -55,10 +82,20 @@ await withServer(undefined, async (url) => {
   await openLoop(rate, Math.min(measureSeconds, 3), search);
   const idle = await openLoop(rate, measureSeconds, search);
   const { result, perSecond } = await beside(url, items, search);
-  const row = (name: string, { p50Ms, p99Ms, maxMs }: OpenLoopResult, writes: string): string[] => [name, p50Ms.toFixed(2), p99Ms.toFixed(2), (p99Ms / idle.p99Ms).toFixed(2), maxMs.toFixed(1), writes];
-  printTable(`${whole(rate)} searches/s by vector over ${whole(items.length)} × 384 (${source}), ${measureSeconds} s each`, [
-    ['beside', 'p50 ms', 'p99 ms', 'p99 of idle', 'max ms', 'vectors written/s'],
-    row('nothing', idle, ''),
-    row(`batches of replacements without a pause, ${writers} at a time`, result, whole(perSecond)),
-  ]);
+  const row = (name: string, { p50Ms, p99Ms, maxMs }: OpenLoopResult, writes: string): string[] => [
+    name,
+    p50Ms.toFixed(2),
+    p99Ms.toFixed(2),
+    (p99Ms / idle.p99Ms).toFixed(2),
+    maxMs.toFixed(1),
+    writes,
+  ];
+  printTable(
+    `${whole(rate)} searches/s by vector over ${whole(items.length)} × 384 (${source}), ${measureSeconds} s each`,
+    [
+      ['beside', 'p50 ms', 'p99 ms', 'p99 of idle', 'max ms', 'vectors written/s'],
+      row('nothing', idle, ''),
+      row(`batches of replacements without a pause, ${writers} at a time`, result, whole(perSecond)),
+    ],
+  );
 });

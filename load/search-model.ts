@@ -1,9 +1,16 @@
-// Searches by text through the shared model, on the Cranfield collection, at 1, 16 and 64 connections: with texts that the server
-// has not seen, and with texts whose vectors it has, beside each other; and how much of a search the embedding takes.
-// node dist/load/search-model.js [--tiny] [--seconds 10] [--url URL]
+// Searches by text through the shared model, on the Cranfield collection, at 1, 16 and 64 connections: with texts that
+// the server has not seen, and with texts whose vectors it has, beside each other; and how much of a search the
+// embedding takes. node dist/load/search-model.js [--tiny] [--seconds 10] [--url URL]
 import { SheafClient } from '../src/client/client.js';
 import { readArguments } from './kit/arguments.js';
-import { CRANFIELD_TARGET, hasCranfield, ingestCranfield, readCranfieldDocuments, readCranfieldQueries, searchCranfield } from './kit/cranfield.js';
+import {
+  CRANFIELD_TARGET,
+  hasCranfield,
+  ingestCranfield,
+  readCranfieldDocuments,
+  readCranfieldQueries,
+  searchCranfield,
+} from './kit/cranfield.js';
 import { hammer, type CannonRequest, type HammerResult } from './kit/hammer.js';
 import { modelSettings, variantsOf } from './kit/model.js';
 import { printTable, whole } from './kit/report.js';
@@ -25,8 +32,11 @@ interface Measured extends HammerResult {
 
 async function measure(url: string, connections: number, requests: CannonRequest[]): Promise<Measured> {
   await hammer({ url, connections, seconds: warmUpSeconds, requests });
-  const { result, gained } = await withGains(url, () => hammer({ url, connections, seconds: measureSeconds, requests }));
-  const embedShare = gained('sheaf_search_phase_seconds_sum{phase="embed"}') / gained('sheaf_search_duration_seconds_sum');
+  const { result, gained } = await withGains(url, () =>
+    hammer({ url, connections, seconds: measureSeconds, requests }),
+  );
+  const embedShare =
+    gained('sheaf_search_phase_seconds_sum{phase="embed"}') / gained('sheaf_search_duration_seconds_sum');
   return { ...result, embedShare, hitRate: hitRateOf(gained) };
 }
 
@@ -41,23 +51,41 @@ async function warm(url: string, queries: readonly string[]): Promise<void> {
   for (const q of queries) await client.search(CRANFIELD_TARGET.tenant, CRANFIELD_TARGET.collection, { q, k: K });
 }
 
-const row = (connections: number, texts: string, { requestsPerSecond, p50Ms, p99Ms, embedShare, hitRate }: Measured): string[] =>
-  [String(connections), texts, whole(requestsPerSecond), p50Ms.toFixed(2), p99Ms.toFixed(2), embedShare.toFixed(2), hitRate.toFixed(2)];
+const row = (
+  connections: number,
+  texts: string,
+  { requestsPerSecond, p50Ms, p99Ms, embedShare, hitRate }: Measured,
+): string[] => [
+  String(connections),
+  texts,
+  whole(requestsPerSecond),
+  p50Ms.toFixed(2),
+  p99Ms.toFixed(2),
+  embedShare.toFixed(2),
+  hitRate.toFixed(2),
+];
 
 const settings = modelSettings();
 if (settings && hasCranfield()) {
-  await withServer(given, async (url) => {
-    const chunks = await ingestCranfield(new SheafClient({ url }), readCranfieldDocuments(tiny ? 50 : undefined), 16);
-    const queries = readCranfieldQueries();
-    const variants = variantsOf(queries);
-    const unseen = { ...post(''), setupRequest: () => post(variants.next().value) };
-    const rows: string[][] = [];
-    for (const connections of CONNECTIONS) {
-      rows.push(row(connections, 'new', await measure(url, connections, [unseen])));
-      await warm(url, queries);
-      rows.push(row(connections, 'cached', await measure(url, connections, queries.map(post))));
-    }
-    const head = ['connections', 'texts', 'requests/s', 'p50 ms', 'p99 ms', 'share of embed_ms', 'hit rate'];
-    printTable(`Search by text through the model, ${whole(chunks)} chunks, k ${K}, ${measureSeconds} s each`, [head, ...rows]);
-  }, settings);
+  await withServer(
+    given,
+    async (url) => {
+      const chunks = await ingestCranfield(new SheafClient({ url }), readCranfieldDocuments(tiny ? 50 : undefined), 16);
+      const queries = readCranfieldQueries();
+      const variants = variantsOf(queries);
+      const unseen = { ...post(''), setupRequest: () => post(variants.next().value) };
+      const rows: string[][] = [];
+      for (const connections of CONNECTIONS) {
+        rows.push(row(connections, 'new', await measure(url, connections, [unseen])));
+        await warm(url, queries);
+        rows.push(row(connections, 'cached', await measure(url, connections, queries.map(post))));
+      }
+      const head = ['connections', 'texts', 'requests/s', 'p50 ms', 'p99 ms', 'share of embed_ms', 'hit rate'];
+      printTable(`Search by text through the model, ${whole(chunks)} chunks, k ${K}, ${measureSeconds} s each`, [
+        head,
+        ...rows,
+      ]);
+    },
+    settings,
+  );
 }

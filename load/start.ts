@@ -1,6 +1,7 @@
-// Seconds from the start of the server process until it is ready: on an empty data directory, and again with documents in it. And what the first
-// document waits for the threads that start with it, beside one a second later, on three empty servers.
-// node dist/load/start.js [--tiny]. The first start of a fresh clone also installs and builds: `time npm start` there.
+// Seconds from the start of the server process until it is ready: on an empty data directory, and again with documents
+// in it. And what the first document waits for the threads that start with it, beside one a second later, on three
+// empty servers. node dist/load/start.js [--tiny]. The first start of a fresh clone also installs and builds: `time npm
+// start` there.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SheafClient } from '../src/client/client.js';
 import { readArguments } from './kit/arguments.js';
@@ -45,4 +46,7 @@ for (let n = 0; n < SERVERS; n++) {
     rows.push([String(n + 1), ...times.map((ms) => `${ms.toFixed(0)} ms`)]);
   });
 }
-printTable('Documents after a start, each answered when it is on disk', [['server', 'first document', 'second'], ...rows]);
+printTable('Documents after a start, each answered when it is on disk', [
+  ['server', 'first document', 'second'],
+  ...rows,
+]);

@@ -1,6 +1,6 @@
-// Readers beside a writer on one shard's memory, with random operations, answers checked against a log of what was there, and threads that
-// are killed: for as long as wanted. Prints what was done, and every fault with its seed; exits 1 where there is any.
-// node dist/load/stress.js [--minutes 1] [--seed 1] [--readers 3] [--tiny]
+// Readers beside a writer on one shard's memory, with random operations, answers checked against a log of what was
+// there, and threads that are killed: for as long as wanted. Prints what was done, and every fault with its seed; exits
+// 1 where there is any. node dist/load/stress.js [--minutes 1] [--seed 1] [--readers 3] [--tiny]
 import { readArguments } from './kit/arguments.js';
 import { runStress } from './kit/stress/run.js';
 
@@ -12,8 +12,15 @@ const SEED_MS = 20_000;
 
 const rounds = tiny ? 1 : Math.max(1, Math.round((minutes * 60_000) / SEED_MS));
 for (let seed = from; seed < from + rounds; seed++) {
-  const { faults, endedOwners, ...done } = await runStress({ seed, readers: number('readers', 3), forMs: tiny ? 3000 : SEED_MS, roundMs: tiny ? 1000 : 4000 });
-  console.log(`seed ${seed}: ${JSON.stringify(done)}${endedOwners.length > 0 ? `, ended: ${[...new Set(endedOwners)].join('; ')} (${endedOwners.length})` : ''}`);
+  const { faults, endedOwners, ...done } = await runStress({
+    seed,
+    readers: number('readers', 3),
+    forMs: tiny ? 3000 : SEED_MS,
+    roundMs: tiny ? 1000 : 4000,
+  });
+  console.log(
+    `seed ${seed}: ${JSON.stringify(done)}${endedOwners.length > 0 ? `, ended: ${[...new Set(endedOwners)].join('; ')} (${endedOwners.length})` : ''}`,
+  );
   for (const fault of faults) console.log(`  ${fault}`);
   if (faults.length > 0) process.exitCode = 1;
 }

@@ -1,7 +1,9 @@
-// Tenants write, replace, delete, rename, drop, archive, restore, reindex and search while the server is killed (kill -9) at random moments, again and again over
-// one data directory; after each restart everything is compared with a model in memory. With --power-cut what was not synced is lost in part at each death.
-// npm run torture -- [--cycles 100] [--minutes M] [--seed S] [--power-cut] [--tiny]. Exit code 1 on any violation. A cycle is one death; with --power-cut
-// there are ten cuts in each. What a process has written outlives its death in memory too: TMPDIR=/dev/shm spares the disk in long runs.
+// Tenants write, replace, delete, rename, drop, archive, restore, reindex and search while the server is killed (kill
+// -9) at random moments, again and again over one data directory; after each restart everything is compared with a
+// model in memory. With --power-cut what was not synced is lost in part at each death. npm run torture -- [--cycles
+// 100] [--minutes M] [--seed S] [--power-cut] [--tiny]. Exit code 1 on any violation. A cycle is one death; with
+// --power-cut there are ten cuts in each. What a process has written outlives its death in memory too: TMPDIR=/dev/shm
+// spares the disk in long runs.
 import { createPrng } from '../src/base/prng.js';
 import { readArguments } from './kit/arguments.js';
 import { compileShim } from './kit/fault/shim.js';
@@ -13,7 +15,13 @@ import { withSpaces } from './kit/torture/spaces.js';
 import { counted, emptyTally, printViolations } from './kit/torture/tally.js';
 import { createSlots } from './kit/torture/world.js';
 
-const SETTINGS = { SHEAF_STORAGE__PARTITIONS: String(SHARDS), SHEAF_SEARCH__THREADS: '1', SHEAF_THREADS__EMBED: '1', SHEAF_THREADS__EMBED_QUERIES: '1', SHEAF_THREADS__BATCH: '1' };
+const SETTINGS = {
+  SHEAF_STORAGE__PARTITIONS: String(SHARDS),
+  SHEAF_SEARCH__THREADS: '1',
+  SHEAF_THREADS__EMBED: '1',
+  SHEAF_THREADS__EMBED_QUERIES: '1',
+  SHEAF_THREADS__BATCH: '1',
+};
 
 const { tiny, number, flag } = readArguments('cycles', 'minutes', 'seed', 'power-cut?');
 const seed = number('seed', 1);
@@ -22,7 +30,24 @@ const cycles = number('cycles', tiny ? 6 : 100);
 const minutes = number('minutes', 24 * 60);
 
 async function torture(shim: string | undefined): Promise<boolean> {
-  const lives = await withSpaces(seed, (spaces) => withFolder((folder) => liveAll({ folder, shim, settings: { ...SETTINGS, ...spaces }, slots: createSlots(3, 4), prng: createPrng(seed), seed, tally: emptyTally(), startsMs: [], deaths: 0, killedStarts: 0, cuts: 0, cutsWithLoss: 0 })));
+  const lives = await withSpaces(seed, (spaces) =>
+    withFolder((folder) =>
+      liveAll({
+        folder,
+        shim,
+        settings: { ...SETTINGS, ...spaces },
+        slots: createSlots(3, 4),
+        prng: createPrng(seed),
+        seed,
+        tally: emptyTally(),
+        startsMs: [],
+        deaths: 0,
+        killedStarts: 0,
+        cuts: 0,
+        cutsWithLoss: 0,
+      }),
+    ),
+  );
   report(lives);
   return lives.tally.violations.length === 0;
 }
@@ -31,9 +56,15 @@ async function torture(shim: string | undefined): Promise<boolean> {
 async function liveAll(lives: Lives): Promise<Lives> {
   const { violations } = lives.tally;
   const untilMs = performance.now() + minutes * 60_000;
-  for (; lives.deaths < cycles && performance.now() < untilMs && violations.length === 0; lives.deaths++) await liveAndDie(lives, lives.deaths);
+  for (; lives.deaths < cycles && performance.now() < untilMs && violations.length === 0; lives.deaths++)
+    await liveAndDie(lives, lives.deaths);
   if (violations.length === 0) await liveAndStop(lives, lives.deaths);
-  if (violations.length > 0) keepEvidence({ program: 'torture', seed, folder: lives.folder, data: 'data', shards: SHARDS }, lives.slots, violations);
+  if (violations.length > 0)
+    keepEvidence(
+      { program: 'torture', seed, folder: lives.folder, data: 'data', shards: SHARDS },
+      lives.slots,
+      violations,
+    );
   return lives;
 }
 

@@ -1,5 +1,5 @@
-// The vectors that loads are run on: real ones from the data folder beside the project, where it is there, and seeded ones.
-// Used by the programs that measure the kernel itself, without a server.
+// The vectors that loads are run on: real ones from the data folder beside the project, where it is there, and seeded
+// ones. Used by the programs that measure the kernel itself, without a server.
 import { existsSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { createPrng, type Prng } from '../src/base/prng.js';
@@ -21,7 +21,11 @@ const CRANFIELD = '../shared/data/cranfield-minilm-384d/doc_vectors.npy';
 /** 384-d vectors of real text windows with real queries; undefined where the data is not there. */
 export function windows(rowsMax: number): VectorSet | undefined {
   if (!existsSync(WINDOWS)) return undefined;
-  return { name: 'minilm-windows-60k', rows: readRows(`${WINDOWS}/vectors.npy`, rowsMax), queries: readRows(`${WINDOWS}/queries.npy`) };
+  return {
+    name: 'minilm-windows-60k',
+    rows: readRows(`${WINDOWS}/vectors.npy`, rowsMax),
+    queries: readRows(`${WINDOWS}/queries.npy`),
+  };
 }
 
 /** 384-d vectors of 1,398 documents; the last 198 are kept out as queries. */
@@ -45,17 +49,25 @@ export function glove(): VectorSet | undefined {
   return { name: 'glove-10k-50d', rows: all.slice(0, -KEPT_OUT), queries: all.slice(-KEPT_OUT) };
 }
 
-/** 128-d descriptors of pictures, whole numbers; its queries. Ranked by cosine here, so its own truth does not count. */
+/**
+ * 128-d descriptors of pictures, whole numbers; its queries. Ranked by cosine here, so its own truth does not count.
+ */
 export function sift(): VectorSet | undefined {
   if (!existsSync(SIFT)) return undefined;
-  return { name: 'siftsmall', rows: readFvecs(`${SIFT}/siftsmall_base.fvecs`), queries: readFvecs(`${SIFT}/siftsmall_query.fvecs`) };
+  return {
+    name: 'siftsmall',
+    rows: readFvecs(`${SIFT}/siftsmall_base.fvecs`),
+    queries: readFvecs(`${SIFT}/siftsmall_query.fvecs`),
+  };
 }
 
 /** 784 pixels of handwritten digits. */
 export function mnist(): VectorSet | undefined {
   if (!existsSync(MNIST)) return undefined;
   const pixels = gunzipSync(readFileSync(MNIST)).subarray(16);
-  const all = Array.from({ length: pixels.length / MNIST_PIXELS }, (_, i) => Float32Array.from(pixels.subarray(i * MNIST_PIXELS, (i + 1) * MNIST_PIXELS)));
+  const all = Array.from({ length: pixels.length / MNIST_PIXELS }, (_, i) =>
+    Float32Array.from(pixels.subarray(i * MNIST_PIXELS, (i + 1) * MNIST_PIXELS)),
+  );
   return { name: 'mnist-t10k', rows: all.slice(0, -KEPT_OUT), queries: all.slice(-KEPT_OUT) };
 }
 
@@ -63,15 +75,24 @@ export function mnist(): VectorSet | undefined {
 function readFvecs(path: string): Float32Array[] {
   const bytes = readFileSync(path);
   const dim = bytes.readInt32LE(0);
-  return Array.from({ length: bytes.length / (4 + 4 * dim) }, (_, row) => Float32Array.from({ length: dim }, (_, i) => bytes.readFloatLE((row * (dim + 1) + 1 + i) * 4)));
+  return Array.from({ length: bytes.length / (4 + 4 * dim) }, (_, row) =>
+    Float32Array.from({ length: dim }, (_, i) => bytes.readFloatLE((row * (dim + 1) + 1 + i) * 4)),
+  );
 }
 
-/** What the server makes of the Cranfield collection: chunks of the default size by the built-in embedder, 512-d; real queries. */
+/**
+ * What the server makes of the Cranfield collection: chunks of the default size by the built-in embedder, 512-d; real
+ * queries.
+ */
 export function cranfieldChunks(): VectorSet | undefined {
   if (!hasCranfield()) return undefined;
   const chunking = { strategy: 'fixed', size: CHUNK_SIZE_DEFAULT, overlap: CHUNK_OVERLAP_DEFAULT } as const;
   const chunks = readCranfieldDocuments().flatMap(({ text }) => chunkText(text, chunking).map((chunk) => chunk.text));
-  return { name: 'cranfield chunks, built-in embedder', rows: embedAll(chunks), queries: embedAll(readCranfieldQueries()) };
+  return {
+    name: 'cranfield chunks, built-in embedder',
+    rows: embedAll(chunks),
+    queries: embedAll(readCranfieldQueries()),
+  };
 }
 
 function embedAll(texts: readonly string[]): Float32Array[] {

@@ -1,6 +1,7 @@
-// Vector search side by side, one thread each, on the same vectors and in one run: recall@10 and rate over ef, the rate at recall
-// .95 and .99, rate of building and bytes a vector, by CPU time; and a chart of it. Our index and its exact scan beside native ones.
-// npm run bench:vectors -- [--sets a,b] [--peers a,b] [--rows N] [--charts FOLDER] [--fresh 1] [--tiny]; graphs are kept between runs.
+// Vector search side by side, one thread each, on the same vectors and in one run: recall@10 and rate over ef, the rate
+// at recall .95 and .99, rate of building and bytes a vector, by CPU time; and a chart of it. Our index and its exact
+// scan beside native ones. npm run bench:vectors -- [--sets a,b] [--peers a,b] [--rows N] [--charts FOLDER] [--fresh 1]
+// [--tiny]; graphs are kept between runs.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { readArguments } from './kit/arguments.js';
@@ -49,7 +50,10 @@ async function curvesOf(set: VectorSet): Promise<Curve[]> {
     wants('usearch') ? await usearchEngine(set, fresh) : undefined,
     isWasmWanted(set) ? await hnswlibWasmEngine(set) : undefined,
   ];
-  const curves = measureCurves(engines.filter((engine) => engine !== undefined), truth);
+  const curves = measureCurves(
+    engines.filter((engine) => engine !== undefined),
+    truth,
+  );
   curves.push(...pythonCurves(set, truth, PYTHON_PEERS.filter(wants)));
   if (wants('scan')) curves.push(...measureCurves([scanEngine(set, built)], truth.slice(0, SCANNED_QUERIES)));
   return curves;
@@ -57,7 +61,10 @@ async function curvesOf(set: VectorSet): Promise<Curve[]> {
 
 function isWasmWanted({ rows }: VectorSet): boolean {
   const isWanted = named?.includes('hnswlib-wasm') ?? rows.length <= HNSWLIB_WASM_ROWS_MAX;
-  if (!isWanted && !named) console.log(`skipped: hnswlib-wasm (it takes minutes with ${whole(rows.length)} rows; --peers hnswlib-wasm has it)`);
+  if (!isWanted && !named)
+    console.log(
+      `skipped: hnswlib-wasm (it takes minutes with ${whole(rows.length)} rows; --peers hnswlib-wasm has it)`,
+    );
   return isWanted;
 }
 
@@ -69,21 +76,32 @@ function print(curves: readonly Curve[], title: string): void {
   };
   const rows = curves.map((curve) => {
     const { name, buildRate, bytesAVector, points } = curve;
-    return [name, ...at(curve, 0.95), ...at(curve, 0.99), largestRecall(points).toFixed(4), Number.isNaN(buildRate) ? '-' : whole(buildRate), bytesAVector === 0 ? '-' : whole(bytesAVector)];
+    return [
+      name,
+      ...at(curve, 0.95),
+      ...at(curve, 0.99),
+      largestRecall(points).toFixed(4),
+      Number.isNaN(buildRate) ? '-' : whole(buildRate),
+      bytesAVector === 0 ? '-' : whole(bytesAVector),
+    ];
   });
   printTable(title, [['', 'QPS .95', 'ratio', 'QPS .99', 'ratio', 'max recall', 'built/s', 'bytes'], ...rows]);
   for (const { name, points } of curves.filter((curve) => curve.points.length > 1)) {
-    console.log(`${name}: ${points.map(({ ef, recall, qps }) => `${ef === DEFAULT_EF ? 'default' : ef} ${recall.toFixed(4)} ${Math.round(qps)}`).join(' | ')}`);
+    console.log(
+      `${name}: ${points.map(({ ef, recall, qps }) => `${ef === DEFAULT_EF ? 'default' : ef} ${recall.toFixed(4)} ${Math.round(qps)}`).join(' | ')}`,
+    );
   }
 }
 
-const sets = tiny ? [clustered(1000, 64, 1)] : (text('sets')?.split(',') ?? Object.keys(SETS)).map((name) => {
-  const read = SETS[name];
-  if (!read) throw new TypeError(`--sets takes ${Object.keys(SETS).join(', ')}`);
-  const set = read();
-  if (!set) console.log(`skipped: ${name} is not there`);
-  return set;
-});
+const sets = tiny
+  ? [clustered(1000, 64, 1)]
+  : (text('sets')?.split(',') ?? Object.keys(SETS)).map((name) => {
+      const read = SETS[name];
+      if (!read) throw new TypeError(`--sets takes ${Object.keys(SETS).join(', ')}`);
+      const set = read();
+      if (!set) console.log(`skipped: ${name} is not there`);
+      return set;
+    });
 for (const set of sets.filter((present) => present !== undefined)) {
   const title = `${set.name}: ${whole(set.rows.length)} rows, ${set.queries.length} queries, the ${K} nearest`;
   const curves = await curvesOf(set);

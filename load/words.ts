@@ -1,6 +1,7 @@
-// The index of words against its peers, one thread each, on windows of 22 words of real texts: rate of indexing, bytes a chunk, and
-// questions a second for any of 2, 5 and 9 words, the ten best, and for phrases and prefixes (of which ours answers all chunks, as
-// filters want them). By CPU time, so that other work on the machine counts little. node dist/load/words.js [--chunks N] [--tiny]
+// The index of words against its peers, one thread each, on windows of 22 words of real texts: rate of indexing, bytes
+// a chunk, and questions a second for any of 2, 5 and 9 words, the ten best, and for phrases and prefixes (of which
+// ours answers all chunks, as filters want them). By CPU time, so that other work on the machine counts little. node
+// dist/load/words.js [--chunks N] [--tiny]
 import type { Ordinal } from '../src/contract/ids.js';
 import { chunkTerms } from '../src/text/rank-terms.js';
 import { tokensOf } from '../src/text/tokenize.js';
@@ -9,8 +10,23 @@ import type { WordIndex } from '../workers/shard/words/word-index.js';
 import { readArguments } from './kit/arguments.js';
 import { printTable, whole } from './kit/report.js';
 import { createWordIndex } from './kit/word-kernel.js';
-import { cpuMs, measureInPython, measureMiniSearch, measureOrama, questionRate, type PeerFigures, type Questions } from './kit/word-peers.js';
-import { drawPhrases, drawPrefixes, drawQuestions, readWordWindows, WINDOW_WORDS, type WordWindows } from './kit/word-windows.js';
+import {
+  cpuMs,
+  measureInPython,
+  measureMiniSearch,
+  measureOrama,
+  questionRate,
+  type PeerFigures,
+  type Questions,
+} from './kit/word-peers.js';
+import {
+  drawPhrases,
+  drawPrefixes,
+  drawQuestions,
+  readWordWindows,
+  WINDOW_WORDS,
+  type WordWindows,
+} from './kit/word-windows.js';
 
 const MAKER = makerOf('none');
 const TERMS = [2, 5, 9];
@@ -36,7 +52,8 @@ class Slices {
 function fill(index: WordIndex, windows: readonly string[], slices: Slices): number {
   const startedAt = cpuMs();
   for (let from = 0; from < windows.length; from += TURN) {
-    for (let i = from; i < Math.min(from + TURN, windows.length); i++) MAKER.add(index, i as Ordinal, windows[i] as string);
+    for (let i = from; i < Math.min(from + TURN, windows.length); i++)
+      MAKER.add(index, i as Ordinal, windows[i] as string);
     while (slices.time(() => index.mergeSome(BACKGROUND_MS)));
   }
   return (windows.length / (cpuMs() - startedAt)) * 1000;
@@ -44,9 +61,13 @@ function fill(index: WordIndex, windows: readonly string[], slices: Slices): num
 
 function askAll(index: WordIndex, questions: Questions): Record<string, number> {
   const rates = Object.entries(questions).map(([kind, all]) => {
-    if (kind === 'phrase' || kind === 'prefix') return [kind, questionRate(all.length, () => all.forEach((terms) => index.phrase(terms, kind === 'prefix')))];
+    if (kind === 'phrase' || kind === 'prefix')
+      return [kind, questionRate(all.length, () => all.forEach((terms) => index.phrase(terms, kind === 'prefix')))];
     const asked = all.map((terms) => ({ terms, statistics: index.statistics(terms) }));
-    return [kind, questionRate(asked.length, () => asked.forEach(({ terms, statistics }) => index.rank(terms, statistics, K)))];
+    return [
+      kind,
+      questionRate(asked.length, () => asked.forEach(({ terms, statistics }) => index.rank(terms, statistics, K))),
+    ];
   });
   return Object.fromEntries(rates) as Record<string, number>;
 }
@@ -59,18 +80,40 @@ function measureOurs({ windows }: WordWindows, questions: Questions): PeerFigure
   const index = createWordIndex();
   const slices = new Slices();
   const rate = fill(index, windows, slices);
-  const asItIs = { name: 'ours, as added', rate, bytes: bytesOf(index) / windows.length, questions: askAll(index, questions) };
+  const asItIs = {
+    name: 'ours, as added',
+    rate,
+    bytes: bytesOf(index) / windows.length,
+    questions: askAll(index, questions),
+  };
   index.freeze();
   while (slices.time(() => index.mergeSome(BACKGROUND_MS, true)));
-  console.log(`bytes a chunk: ${Object.entries(index.bytes()).map(([part, bytes]) => `${part} ${(bytes / windows.length).toFixed(1)}`).join(', ')}`);
-  console.log(`longest slice of background work: ${slices.longestMs.toFixed(1)} ms of CPU time, asked for ${BACKGROUND_MS}`);
-  return [asItIs, { ...asItIs, name: 'ours, one segment', bytes: bytesOf(index) / windows.length, questions: askAll(index, questions) }];
+  console.log(
+    `bytes a chunk: ${Object.entries(index.bytes())
+      .map(([part, bytes]) => `${part} ${(bytes / windows.length).toFixed(1)}`)
+      .join(', ')}`,
+  );
+  console.log(
+    `longest slice of background work: ${slices.longestMs.toFixed(1)} ms of CPU time, asked for ${BACKGROUND_MS}`,
+  );
+  return [
+    asItIs,
+    {
+      ...asItIs,
+      name: 'ours, one segment',
+      bytes: bytesOf(index) / windows.length,
+      questions: askAll(index, questions),
+    },
+  ];
 }
 
 function questionsOf({ windows, questions }: WordWindows, count: number): Questions {
   const chunks = new Map<string, number>();
-  for (const window of windows) for (const term of new Set(chunkTerms(window, 'none'))) chunks.set(term, (chunks.get(term) ?? 0) + 1);
-  const rare = questions.map((question) => question.filter((term) => (chunks.get(term) ?? 0) < windows.length * RARE_SHARE));
+  for (const window of windows)
+    for (const term of new Set(chunkTerms(window, 'none'))) chunks.set(term, (chunks.get(term) ?? 0) + 1);
+  const rare = questions.map((question) =>
+    question.filter((term) => (chunks.get(term) ?? 0) < windows.length * RARE_SHARE),
+  );
   const kinds = TERMS.flatMap((terms): [string, string[][]][] => [
     [`${terms} words`, drawQuestions(questions, terms, count)],
     [`${terms} rare words`, drawQuestions(rare, terms, count)],
@@ -88,7 +131,13 @@ if (given) {
   const python = (['tantivy', 'fts5'] as const).flatMap((peer) => measureInPython(peer, split, questions) ?? []);
   const peers = [...python, measureMiniSearch(split, questions), await measureOrama(split, questions)];
   const rows = [...ours, ...peers].map(({ name, rate, bytes, questions: rates }) => [
-    name, whole(rate), Number.isNaN(bytes) ? '' : bytes.toFixed(0), ...Object.keys(questions).map((kind) => (rates[kind] === undefined ? '' : whole(rates[kind]))),
+    name,
+    whole(rate),
+    Number.isNaN(bytes) ? '' : bytes.toFixed(0),
+    ...Object.keys(questions).map((kind) => (rates[kind] === undefined ? '' : whole(rates[kind]))),
   ]);
-  printTable(`${whole(given.windows.length)} chunks of ${WINDOW_WORDS} words, ${K} best, a second of CPU time`, [['', 'chunks/s', 'bytes', ...Object.keys(questions)], ...rows]);
+  printTable(`${whole(given.windows.length)} chunks of ${WINDOW_WORDS} words, ${K} best, a second of CPU time`, [
+    ['', 'chunks/s', 'bytes', ...Object.keys(questions)],
+    ...rows,
+  ]);
 }

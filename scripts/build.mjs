@@ -1,15 +1,34 @@
-// Builds dist: TypeScript with typia's transform, the AssemblyScript kernel, the console, the addons, the files that are shipped as they are, and
-// the server's programs in one file each. Called by setup.mjs, under its lock. The build is made beside dist and takes its place in the end, so dist
-// is always whole and holds nothing of deleted sources. Its stamp is a digest of path, time and size of every source.
+// Builds dist: TypeScript with typia's transform, the AssemblyScript kernel, the console, the addons, the files that
+// are shipped as they are, and the server's programs in one file each. Called by setup.mjs, under its lock. The build
+// is made beside dist and takes its place in the end, so dist is always whole and holds nothing of deleted sources. Its
+// stamp is a digest of path, time and size of every source.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { compileAddon } from './native.mjs';
 
 const SOURCE_FOLDERS = ['src', 'workers', 'test', 'load'];
 const ASSET_FOLDERS = ['src', 'workers'];
-const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'scripts/build.mjs', 'scripts/bundle.mjs', 'scripts/console.mjs', 'scripts/kernel.mjs', 'scripts/native.mjs'];
+const BUILD_FILES = [
+  'package-lock.json',
+  'tsconfig.json',
+  'scripts/build.mjs',
+  'scripts/bundle.mjs',
+  'scripts/console.mjs',
+  'scripts/kernel.mjs',
+  'scripts/native.mjs',
+];
 
 /** True when dist was built from the sources as they are now. */
 export function isBuilt(root) {
@@ -24,7 +43,8 @@ export async function build(root, say) {
   const next = join(root, 'dist-next');
   rmSync(next, { recursive: true, force: true });
   compileTypeScript(root, next);
-  const { buildKernel } = await import('./kernel.mjs'); // Not at the head: it needs packages, and set-up starts without any.
+  // Not at the head: it needs packages, and set-up starts without any.
+  const { buildKernel } = await import('./kernel.mjs');
   await buildKernel(root, next);
   const { buildConsole } = await import('./console.mjs');
   await buildConsole(root, join(next, 'src/ui/page'));
@@ -39,14 +59,21 @@ export async function build(root, say) {
 
 function compileTypeScript(root, outDir) {
   const compiler = join(root, 'node_modules/ts-patch/bin/tspc.js');
-  const { status } = spawnSync(process.execPath, [compiler, '-p', root, '--outDir', outDir], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+  const { status } = spawnSync(process.execPath, [compiler, '-p', root, '--outDir', outDir], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
   if (status !== 0) throw new Error('the TypeScript build failed: mend the lines above and run the command again.');
 }
 
-/** Each .cc becomes an addon in its place. The one there is, huge pages, is worth a third of the building of graphs and a
- * twentieth of searches; without a compiler the server does without. */
+/**
+ * Each .cc becomes an addon in its place. The one there is, huge pages, is worth a third of the building of graphs and
+ * a twentieth of searches; without a compiler the server does without.
+ */
 function buildAddons(root, outDir, say) {
-  for (const path of SOURCE_FOLDERS.flatMap((folder) => filesBelow(root, folder)).filter((path) => path.endsWith('.cc'))) {
+  for (const path of SOURCE_FOLDERS.flatMap((folder) => filesBelow(root, folder)).filter((path) =>
+    path.endsWith('.cc'),
+  )) {
     const addon = join(outDir, path.replace(/\.cc$/, '.node'));
     mkdirSync(dirname(addon), { recursive: true });
     try {

@@ -1,5 +1,6 @@
-// Builds the console: src/ui becomes one page, one style and a few scripts with a digest in their names, and of each a form made smaller
-// by brotli, at the price of time that only a build can pay. Called by build.mjs; `node scripts/console.mjs FOLDER` builds it alone.
+// Builds the console: src/ui becomes one page, one style and a few scripts with a digest in their names, and of each a
+// form made smaller by brotli, at the price of time that only a build can pay. Called by build.mjs; `node
+// scripts/console.mjs FOLDER` builds it alone.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,14 +16,29 @@ export async function buildConsole(root, folder) {
   mkdirSync(folder, { recursive: true });
   const { metafile } = await esbuild.build({
     entryPoints: { console: join(root, 'src/ui/main.tsx'), style: join(root, 'src/ui/style/style.css') },
-    outdir: folder, entryNames: '[name]-[hash]', chunkNames: '[name]-[hash]', absWorkingDir: root,
-    bundle: true, minify: true, splitting: true, format: 'esm', target: TARGET, metafile: true, legalComments: 'none',
-    jsx: 'automatic', jsxImportSource: 'preact', tsconfig: join(root, 'src/ui/tsconfig.json'), logLevel: 'warning',
+    outdir: folder,
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    absWorkingDir: root,
+    bundle: true,
+    minify: true,
+    splitting: true,
+    format: 'esm',
+    target: TARGET,
+    metafile: true,
+    legalComments: 'none',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    tsconfig: join(root, 'src/ui/tsconfig.json'),
+    logLevel: 'warning',
   });
   writeFileSync(join(folder, 'index.html'), pageOf(root, Object.entries(metafile.outputs)));
   for (const name of readdirSync(folder)) {
     const bytes = readFileSync(join(folder, name));
-    writeFileSync(join(folder, `${name}.br`), brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }));
+    writeFileSync(
+      join(folder, `${name}.br`),
+      brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
+    );
   }
 }
 
@@ -30,9 +46,14 @@ export async function buildConsole(root, folder) {
 function pageOf(root, outputs) {
   const [script, { imports }] = outputs.find(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx'));
   const [style] = outputs.find(([, { entryPoint }]) => entryPoint?.endsWith('style.css'));
-  const early = imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => `<link rel="modulepreload" href="ui/${basename(path)}">`);
+  const early = imports
+    .filter(({ kind }) => kind === 'import-statement')
+    .map(({ path }) => `<link rel="modulepreload" href="ui/${basename(path)}">`);
   const page = readFileSync(join(root, 'src/ui/index.html'), 'utf8');
-  return page.replace('<!-- preload -->', early.join('')).replace('SCRIPT', basename(script)).replace('STYLE', basename(style));
+  return page
+    .replace('<!-- preload -->', early.join(''))
+    .replace('SCRIPT', basename(script))
+    .replace('STYLE', basename(style));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

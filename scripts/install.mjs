@@ -1,12 +1,16 @@
-// Installs the packages of the lock file and makes node-lmdb load. Called by setup.mjs, under its lock. What has been done
-// stands in a stamp inside node_modules, written after each step: `npm ci` removes it, so a step cut short is done again.
+// Installs the packages of the lock file and makes node-lmdb load. Called by setup.mjs, under its lock. What has been
+// done stands in a stamp inside node_modules, written after each step: `npm ci` removes it, so a step cut short is done
+// again.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildLmdb, lmdbLoads } from './native.mjs';
 
-/** Dev dependencies are needed to build, whatever NODE_ENV says. Install scripts would want Python: native.mjs does their work. */
+/**
+ * Dev dependencies are needed to build, whatever NODE_ENV says. Install scripts would want Python: native.mjs does
+ * their work.
+ */
 const CI_ARGUMENTS = ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
 
 /** True when the packages are those of the lock file and fit this Node. */
@@ -32,18 +36,23 @@ export function install(root, say) {
 function compileLmdb(root, say) {
   say(`compiling node-lmdb for Node ${process.versions.node}`);
   buildLmdb(root);
-  if (!lmdbLoads(root)) throw new Error('node-lmdb was compiled, but does not load: see `node -e "require(\'node-lmdb\')"`.');
+  if (!lmdbLoads(root))
+    throw new Error('node-lmdb was compiled, but does not load: see `node -e "require(\'node-lmdb\')"`.');
 }
 
 function runNpm(root, args) {
   const { error, status } = spawnSync('npm', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
   if (error) throw new Error('npm does not start: install it (it comes with Node) and run the command again.');
-  if (status !== 0) throw new Error('npm ci failed: mend what its lines above name (often the network) and run the command again.');
+  if (status !== 0)
+    throw new Error('npm ci failed: mend what its lines above name (often the network) and run the command again.');
 }
 
 const nativeTarget = () => `${process.platform}-${process.arch}-${process.versions.modules}`;
 
-const lockDigest = (root) => createHash('sha256').update(readFileSync(join(root, 'package-lock.json'))).digest('hex');
+const lockDigest = (root) =>
+  createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex');
 
 const stampOf = (root) => join(root, 'node_modules/.sheaf-stamp.json');
 

@@ -1,5 +1,6 @@
-// Compiles what is written in AssemblyScript to WebAssembly: the vector kernel (workers/shard/assembly), and the reader of numbers (src/base/assembly).
-// Called by build.mjs; by hand: node scripts/kernel.mjs [outDir=dist]. It needs node_modules.
+// Compiles what is written in AssemblyScript to WebAssembly: the vector kernel (workers/shard/assembly), and the reader
+// of numbers (src/base/assembly). Called by build.mjs; by hand: node scripts/kernel.mjs [outDir=dist]. It needs
+// node_modules.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +11,17 @@ const MODULES = [
     source: 'workers/shard/assembly/index.ts',
     target: 'workers/shard/kernel.wasm',
     // One shared memory a shard, made outside: initial 1 page and maximum 4 GiB admit memories of any size.
-    flags: ['--importMemory', '--noExportMemory', '--sharedMemory', '--initialMemory', '1', '--maximumMemory', '65536', '--enable', 'threads'],
+    flags: [
+      '--importMemory',
+      '--noExportMemory',
+      '--sharedMemory',
+      '--initialMemory',
+      '1',
+      '--maximumMemory',
+      '65536',
+      '--enable',
+      'threads',
+    ],
   },
   { source: 'src/base/assembly/json-floats.ts', target: 'src/base/json-floats.wasm', flags: [] },
 ];
@@ -21,7 +32,10 @@ export async function buildKernel(root, outDir) {
   for (const { source, target, flags } of MODULES) {
     let wasm;
     const writeFile = (name, contents) => void (name.endsWith('.wasm') && (wasm = contents));
-    const { error, stderr } = await asc.main([source, '--baseDir', root, '--outFile', 'module.wasm', ...FLAGS, ...flags], { readFile, writeFile });
+    const { error, stderr } = await asc.main(
+      [source, '--baseDir', root, '--outFile', 'module.wasm', ...FLAGS, ...flags],
+      { readFile, writeFile },
+    );
     if (error || !wasm) throw new Error(`${source} does not compile: ${error?.message ?? ''}\n${stderr.toString()}`);
     mkdirSync(dirname(join(outDir, target)), { recursive: true });
     writeFileSync(join(outDir, target), wasm);
@@ -29,12 +43,16 @@ export async function buildKernel(root, outDir) {
 }
 
 /**
- * A source for the compiler, or null where there is none. AssemblyScript marks functions by decorators, which TypeScript does not
- * have: the sources say `@inline` at the end of a doc comment, so that editors and linters take them, and it becomes one here.
+ * A source for the compiler, or null where there is none. AssemblyScript marks functions by decorators, which
+ * TypeScript does not have: the sources say `@inline` at the end of a doc comment, so that editors and linters take
+ * them, and it becomes one here.
  */
 function readFile(name, baseDir) {
   try {
-    return readFileSync(join(baseDir, name), 'utf8').replace(/(@inline\s+\*\/\s+)((?:export )?function )/g, '$1@inline $2');
+    return readFileSync(join(baseDir, name), 'utf8').replace(
+      /(@inline\s+\*\/\s+)((?:export )?function )/g,
+      '$1@inline $2',
+    );
   } catch (error) {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
     throw error;

@@ -1,6 +1,6 @@
 // One set-up at a time in a checkout, and one download into a model folder, however many terminals start one. Called by
-// setup.mjs and model.mjs. The lock is a symbolic link whose target is the owner's process id: made and named in one atomic
-// step, and still readable when the owner has died.
+// setup.mjs and model.mjs. The lock is a symbolic link whose target is the owner's process id: made and named in one
+// atomic step, and still readable when the owner has died.
 import { readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -11,7 +11,8 @@ export async function withLock(path, say, work) {
   for (let waits = 0; !tryLock(path); waits++) {
     const owner = ownerOf(path);
     if (owner !== undefined && !isAlive(owner)) evict(path, owner);
-    else if (waits === 0) say(`waiting for process ${owner ?? 'unknown'}, which does the same (if there is none, delete ${path})`);
+    else if (waits === 0)
+      say(`waiting for process ${owner ?? 'unknown'}, which does the same (if there is none, delete ${path})`);
     await sleep(POLL_MS);
   }
   try {

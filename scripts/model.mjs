@@ -1,6 +1,7 @@
 // Fetches an embedding model from the hub: npm run model -- sentence-transformers/all-MiniLM-L6-v2
-// For users with a network; the server itself fetches nothing. Ends with the lines that use the folder. Run again after an
-// interruption, it goes on where it was; run once more, it checks what is there. Exits 1 with one line that names the remedy.
+// For users with a network; the server itself fetches nothing. Ends with the lines that use the folder. Run again after
+// an interruption, it goes on where it was; run once more, it checks what is there. Exits 1 with one line that names
+// the remedy.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { program } from 'commander';
@@ -21,13 +22,16 @@ const SIGNALS = { SIGINT: 130, SIGTERM: 143 };
 function interruption() {
   return new Promise((_, reject) => {
     for (const [signal, status] of Object.entries(SIGNALS)) {
-      process.once(signal, () => reject(new Fault('stopped: run the command again, and it goes on where it was', status)));
+      process.once(signal, () =>
+        reject(new Fault('stopped: run the command again, and it goes on where it was', status)),
+      );
     }
   });
 }
 
 async function run(name, { to, revision, file }) {
-  if (!/^\w[\w.-]*(\/\w[\w.-]*)?$/.test(name)) throw new Refusal(`${name} is no name of a model: one is like sentence-transformers/all-MiniLM-L6-v2`);
+  if (!/^\w[\w.-]*(\/\w[\w.-]*)?$/.test(name))
+    throw new Refusal(`${name} is no name of a model: one is like sentence-transformers/all-MiniLM-L6-v2`);
   const folder = to ?? join('models', name);
   const progress = startProgress(process.stderr);
   const hub = openHub(process.env, progress.note);
@@ -49,7 +53,8 @@ async function run(name, { to, revision, file }) {
 function tell(error) {
   if (error instanceof Transient) return `${error.message}: run the command again, and it goes on where it was`;
   if (error instanceof Fault) return error.message;
-  if (error.code === 'ENOSPC') return `the disk is full (${error.path ?? error.syscall}): make room and run the command again, and it goes on where it was`;
+  if (error.code === 'ENOSPC')
+    return `the disk is full (${error.path ?? error.syscall}): make room and run the command again, and it goes on where it was`;
   return error.syscall ? `${error.path ?? error.syscall}: ${error.code}` : error.stack;
 }
 

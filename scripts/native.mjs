@@ -1,6 +1,7 @@
 // Builds node-lmdb when none of its prebuilt binaries loads (they want a newer glibc than many servers have).
-// Called by setup.mjs and postinstall.mjs. It calls the C++ compiler directly: node-gyp would want Python and a download of Node's headers,
-// and this project promises to need neither. Node's own headers lie beside its binary in every official distribution.
+// Called by setup.mjs and postinstall.mjs. It calls the C++ compiler directly: node-gyp would want Python and a
+// download of Node's headers, and this project promises to need neither. Node's own headers lie beside its binary in
+// every official distribution.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,7 +12,9 @@ export function lmdbLoads(root) {
   return spawnSync(process.execPath, ['-e', "require('node-lmdb')"], { cwd: root, stdio: 'ignore' }).status === 0;
 }
 
-/** Compiles node-lmdb into its build/Release, where its own loader looks first. Throws Error with one line for the user. */
+/**
+ * Compiles node-lmdb into its build/Release, where its own loader looks first. Throws Error with one line for the user.
+ */
 export function buildLmdb(root) {
   const compiler = findCompiler();
   const headers = findHeaders();
@@ -30,7 +33,8 @@ export function buildLmdb(root) {
     run(compiler, [...language, ...common, '-c', join(home, source), '-o', object]);
     objects.push(object);
   };
-  for (const file of ['mdb.c', 'midl.c']) compile(`dependencies/lmdb/libraries/liblmdb/${file}`, ['-x', 'c', '-pthread']);
+  for (const file of ['mdb.c', 'midl.c'])
+    compile(`dependencies/lmdb/libraries/liblmdb/${file}`, ['-x', 'c', '-pthread']);
   const cxx = ['-x', 'c++', '-std=gnu++20', '-DNODE_GYP_MODULE_NAME=node_lmdb', '-DBUILDING_NODE_EXTENSION'];
   for (const name of ['node-lmdb', 'env', 'misc', 'txn', 'dbi', 'cursor']) compile(`src/${name}.cpp`, cxx);
   const undefinedOk = process.platform === 'darwin' ? ['-undefined', 'dynamic_lookup'] : [];
@@ -38,16 +42,39 @@ export function buildLmdb(root) {
   for (const object of objects) rmSync(object);
 }
 
-/** Compiles an addon of one source file to `target`, optimized as node-gyp does. Throws Error with one line for the user. */
+/**
+ * Compiles an addon of one source file to `target`, optimized as node-gyp does. Throws Error with one line for the
+ * user.
+ */
 export function compileAddon(source, target, options) {
-  run(findCompiler(), ['-shared', '-pthread', '-fPIC', '-O3', '-w', '-fno-omit-frame-pointer', '-DBUILDING_NODE_EXTENSION', ...options, '-I', findHeaders(), source, '-o', target]);
+  run(findCompiler(), [
+    '-shared',
+    '-pthread',
+    '-fPIC',
+    '-O3',
+    '-w',
+    '-fno-omit-frame-pointer',
+    '-DBUILDING_NODE_EXTENSION',
+    ...options,
+    '-I',
+    findHeaders(),
+    source,
+    '-o',
+    target,
+  ]);
 }
 
 function run(compiler, args) {
   try {
     execFileSync(compiler, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   } catch (error) {
-    throw new Error(`Compiling with ${compiler} failed: ${String(error.stderr ?? error.message).trim().split('\n')[0]}`);
+    throw new Error(
+      `Compiling with ${compiler} failed: ${
+        String(error.stderr ?? error.message)
+          .trim()
+          .split('\n')[0]
+      }`,
+    );
   }
 }
 
@@ -55,7 +82,9 @@ function findCompiler() {
   for (const name of [process.env.CXX, 'c++', 'g++', 'clang++']) {
     if (name && spawnSync(name, ['--version'], { stdio: 'ignore' }).status === 0) return name;
   }
-  throw new Error('No C++ compiler found: install one (Debian, Ubuntu: apt-get install g++; Fedora: dnf install gcc-c++) and run the command again.');
+  throw new Error(
+    'No C++ compiler found: install one (Debian, Ubuntu: apt-get install g++; Fedora: dnf install gcc-c++) and run the command again.',
+  );
 }
 
 /** Node's headers beside its binary, or where npm was told they lie: but only those of this very ABI. */
@@ -65,7 +94,9 @@ function findHeaders() {
     const dir = base && join(base, 'include/node');
     if (dir && headersAbi(dir) === process.versions.modules) return dir;
   }
-  throw new Error(`The C++ headers of Node ${process.versions.node} are not in ${join(prefix, 'include/node')}: use an official Node build, or set npm_config_nodedir to a folder that has include/node.`);
+  throw new Error(
+    `The C++ headers of Node ${process.versions.node} are not in ${join(prefix, 'include/node')}: use an official Node build, or set npm_config_nodedir to a folder that has include/node.`,
+  );
 }
 
 function headersAbi(dir) {

@@ -1,6 +1,6 @@
 // Packs the tables of the built-in embedder into the one file the product ships: node scripts/pack-builtin.mjs DIR OUT
-// DIR holds vocab.txt, tokens-int8.npy, scale-f32.npy and idf-f32.npy; OUT is workers/embed/builtin/embedder.bin, which is
-// committed, so this runs only when the tables change. The layout is the table in workers/embed/builtin/README.md.
+// DIR holds vocab.txt, tokens-int8.npy, scale-f32.npy and idf-f32.npy; OUT is workers/embed/builtin/embedder.bin, which
+// is committed, so this runs only when the tables change. The layout is the table in workers/embed/builtin/README.md.
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,11 @@ function readNpy(path, type) {
   const file = readFileSync(path);
   const headerEnd = 10 + file.readUInt16LE(8);
   const header = file.toString('latin1', 10, headerEnd);
-  const shape = /'shape': \(([\d, ]+)\)/.exec(header)?.[1].split(',').filter((part) => part.trim()).map(Number);
+  const shape = /'shape': \(([\d, ]+)\)/
+    .exec(header)?.[1]
+    .split(',')
+    .filter((part) => part.trim())
+    .map(Number);
   const isNpy = file.toString('latin1', 0, 8) === '\x93NUMPY\x01\x00';
   const isTyped = header.includes(`'descr': '${type}'`) && header.includes("'fortran_order': False");
   if (!isNpy || !isTyped || !shape) throw new Error(`${path}: not a version 1.0 .npy file of ${type}`);
@@ -28,8 +32,16 @@ function readTables(folder) {
   const vocabulary = readFileSync(join(folder, 'vocab.txt'), 'utf8').replace(/\n$/, '');
   const [pieces, width] = rows.shape;
   const counts = [scales.shape[0], idfs.shape[0], vocabulary.split('\n').length];
-  if (counts.some((count) => count !== pieces)) throw new Error(`${pieces} rows, but ${counts} scales, idfs and vocabulary entries`);
-  return { pieces, width, vocabulary: Buffer.from(vocabulary), scales: scales.bytes, idfs: idfs.bytes, rows: rows.bytes };
+  if (counts.some((count) => count !== pieces))
+    throw new Error(`${pieces} rows, but ${counts} scales, idfs and vocabulary entries`);
+  return {
+    pieces,
+    width,
+    vocabulary: Buffer.from(vocabulary),
+    scales: scales.bytes,
+    idfs: idfs.bytes,
+    rows: rows.bytes,
+  };
 }
 
 /** Gives each section an aligned place after the header: [{ start, bytes }…] and where the last one ends. */
@@ -48,7 +60,9 @@ function pack({ pieces, width, vocabulary, scales, idfs, rows }) {
   const file = Buffer.alloc(end);
   for (const { start, bytes } of placed) bytes.copy(file, start);
   const starts = placed.map(({ start }) => start);
-  [pieces, width, starts[0], vocabulary.length, starts[1], starts[2], starts[3]].forEach((field, i) => file.writeUInt32LE(field, 48 + 4 * i));
+  [pieces, width, starts[0], vocabulary.length, starts[1], starts[2], starts[3]].forEach((field, i) =>
+    file.writeUInt32LE(field, 48 + 4 * i),
+  );
   file.write('SHEAFEMB', 0, 'latin1');
   file.writeUInt32LE(VERSION, 8);
   file.writeUInt32LE(end, 12);

@@ -1,13 +1,16 @@
-// Writes the tables of README.md that come from the code: configuration keys and error codes. Run it after a build when one
-// of them has changed: node scripts/readme-tables.mjs. The tests compare the tables with the code.
+// Writes the tables of README.md that come from the code: configuration keys and error codes. Run it after a build when
+// one of them has changed: node scripts/readme-tables.mjs. The tests compare the tables with the code.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { CONFIG_KEYS, envNameOf } from '../dist/src/config-keys.js';
 import { ERROR_CODES } from '../dist/src/contract/errors.js';
 
 const configRows = CONFIG_KEYS.map(
-  ({ path, fallback, fallbackText, meaning }) => `| \`${path}\` | \`${envNameOf(path)}\` | ${fallbackText ?? `\`${fallback}\``} | ${meaning} |`,
+  ({ path, fallback, fallbackText, meaning }) =>
+    `| \`${path}\` | \`${envNameOf(path)}\` | ${fallbackText ?? `\`${fallback}\``} | ${meaning} |`,
 );
-const errorRows = Object.entries(ERROR_CODES).map(([code, { status, meaning, retryable }]) => `| \`${code}\` | ${status} | ${meaning} | ${retryable ? 'yes' : 'no'} |`);
+const errorRows = Object.entries(ERROR_CODES).map(
+  ([code, { status, meaning, retryable }]) => `| \`${code}\` | ${status} | ${meaning} | ${retryable ? 'yes' : 'no'} |`,
+);
 
 /** Replaces the rows of the table that begins with `header`. */
 function withRows(text, header, rows) {

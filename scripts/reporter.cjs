@@ -1,7 +1,7 @@
 // Node's TAP with the failures named once more before the summary: what is kept of a long log is its end.
 // The words that make npm test run the files with failures again are also written, one a line, to the file that
-// FAILED_FILES_LIST names; .ci/run reads it. It has no SHEAF_ in front: servers under test refuse settings they do not know.
-// Node tells a source file for a test in it, and a file of dist that broke.
+// FAILED_FILES_LIST names; .ci/run reads it. It has no SHEAF_ in front: servers under test refuse settings they do not
+// know. Node tells a source file for a test in it, and a file of dist that broke.
 // CommonJS: Node takes what a module is, or its default export, and ours have names.
 const { writeFileSync } = require('node:fs');
 const { relative } = require('node:path');
@@ -21,7 +21,8 @@ function* sayFailures(failures) {
   for (const { name, file, details } of failures) {
     const cause = details.error.cause ?? details.error;
     const lines = String(cause.stack ?? cause.message ?? cause).split('\n');
-    for (const message of [`FAILED ${file}: ${name}`, ...lines.slice(0, LINES_MAX)]) yield { type: 'test:diagnostic', data: { nesting: 0, message } };
+    for (const message of [`FAILED ${file}: ${name}`, ...lines.slice(0, LINES_MAX)])
+      yield { type: 'test:diagnostic', data: { nesting: 0, message } };
   }
 }
 

@@ -1,6 +1,6 @@
-// Makes a checkout ready to run, before `npm start` and `npm test`: packages, the native store, the build. Uses Node's own
-// modules alone, since nothing else is there on a fresh clone. Says one line a step, and nothing when nothing is to do.
-// `--force-build` builds even when no source has changed. Exits 1 with one line that names the remedy.
+// Makes a checkout ready to run, before `npm start` and `npm test`: packages, the native store, the build. Uses Node's
+// own modules alone, since nothing else is there on a fresh clone. Says one line a step, and nothing when nothing is to
+// do. `--force-build` builds even when no source has changed. Exits 1 with one line that names the remedy.
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, isBuilt } from './build.mjs';
@@ -14,7 +14,9 @@ const say = (line) => console.log(`set-up: ${line}`);
 function checkNode(version) {
   const [major, minor] = version.split('.').map(Number);
   if ((major === 22 && minor >= 3) || (major === 20 && minor >= 16)) return;
-  throw new Error(`this is Node ${version}, but Sheaf runs on Node 20 (from 20.16) and 22: install one of these and run the command again.`);
+  throw new Error(
+    `this is Node ${version}, but Sheaf runs on Node 20 (from 20.16) and 22: install one of these and run the command again.`,
+  );
 }
 
 async function setUp(forceBuild) {

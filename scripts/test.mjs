@@ -10,7 +10,9 @@ const FILE_TIMEOUT_MS = 600_000;
 
 function findTests(folder, words) {
   if (!existsSync(folder)) return [];
-  const tests = readdirSync(folder, { recursive: true }).filter((path) => path.endsWith('.test.js')).sort();
+  const tests = readdirSync(folder, { recursive: true })
+    .filter((path) => path.endsWith('.test.js'))
+    .sort();
   const wanted = words.length === 0 ? tests : tests.filter((path) => words.some((word) => path.includes(word)));
   return wanted.map((path) => join(folder, path));
 }
@@ -20,11 +22,21 @@ const options = process.argv.slice(2).filter((argument) => argument.startsWith('
 const words = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
 const tests = findTests(join(root, 'dist/test'), words);
 if (tests.length === 0) {
-  console.error(words.length > 0 ? `no test file's path contains ${words.join(' or ')}` : 'there are no tests in dist: run npm test, which builds first');
+  console.error(
+    words.length > 0
+      ? `no test file's path contains ${words.join(' or ')}`
+      : 'there are no tests in dist: run npm test, which builds first',
+  );
   process.exit(1);
 }
 // One file at a time: servers and kernels under test would starve each other on a small machine.
 const reporter = process.stdout.isTTY ? 'spec' : new URL('reporter.cjs', import.meta.url).href;
-const runner = ['--enable-source-maps', '--test', '--test-concurrency=1', `--test-timeout=${FILE_TIMEOUT_MS}`, `--test-reporter=${reporter}`];
+const runner = [
+  '--enable-source-maps',
+  '--test',
+  '--test-concurrency=1',
+  `--test-timeout=${FILE_TIMEOUT_MS}`,
+  `--test-reporter=${reporter}`,
+];
 const { status } = spawnSync(process.execPath, [...runner, ...options, ...tests], { cwd: root, stdio: 'inherit' });
 process.exitCode = status ?? 1;

@@ -49,7 +49,8 @@ export function createContext(config: Config, log: Log, path: string, shardCount
   const shared = createSharedShards(shardCount, path, config);
   const quarantine = createQuarantine(catalog, log);
   const context: Context = {
-    catalog, staged,
+    catalog,
+    staged,
     ...createRecords(config, path),
     quarantine,
     shards: createShards({ shared, quarantine, log, meters: poolMeters }, () => context),
@@ -59,19 +60,42 @@ export function createContext(config: Config, log: Log, path: string, shardCount
     archives: new ArchivePool(path, shared.latches, log),
     queryLog: createQueryLog(config, { log, path, pools: poolMeters, shared }, catalog, staged),
     ...createRecall(config, log, () => context),
-    metrics, poolMeters, sharedMeters: SharedMeters.over(shared.meters), memories: shared.memories, log, nowMs: Date.now,
+    metrics,
+    poolMeters,
+    sharedMeters: SharedMeters.over(shared.meters),
+    memories: shared.memories,
+    log,
+    nowMs: Date.now,
     ...settingsOf(config),
   };
   return context;
 }
 
 /** What the front thread alone keeps. */
-function createRecords(config: Config, path: string): Pick<Context, 'reindexJobs' | 'events' | 'tenants' | 'chunkLedger'> {
-  return { reindexJobs: new ReindexJobs(), events: new EventHub(Date.now()), tenants: createRegistry(config, path), chunkLedger: new ChunkLedger() };
+function createRecords(
+  config: Config,
+  path: string,
+): Pick<Context, 'reindexJobs' | 'events' | 'tenants' | 'chunkLedger'> {
+  return {
+    reindexJobs: new ReindexJobs(),
+    events: new EventHub(Date.now()),
+    tenants: createRegistry(config, path),
+    chunkLedger: new ChunkLedger(),
+  };
 }
 
 /** Call it when nothing is under way. */
-export async function closeContext({ shards, searches, embed, embedders, batch, archives, queryLog, recallSampler, reindexJobs }: Context): Promise<void> {
+export async function closeContext({
+  shards,
+  searches,
+  embed,
+  embedders,
+  batch,
+  archives,
+  queryLog,
+  recallSampler,
+  reindexJobs,
+}: Context): Promise<void> {
   await reindexJobs.close();
   recallSampler.close();
   embedders.close();
@@ -81,7 +105,12 @@ export async function closeContext({ shards, searches, embed, embedders, batch, 
   await Promise.all([shards.close(), embed.close(), batch.close(), queryLog.close()]);
 }
 
-function settingsOf({ chunking, limits, search, common }: Config): Pick<Context, 'chunking' | 'metadataBytesMax' | 'archiveBytesMax' | 'batchLimits' | 'search' | 'common'> {
+function settingsOf({
+  chunking,
+  limits,
+  search,
+  common,
+}: Config): Pick<Context, 'chunking' | 'metadataBytesMax' | 'archiveBytesMax' | 'batchLimits' | 'search' | 'common'> {
   const { metadataBytesMax, archiveBytesMax, batchItemsMax: itemsMax, jsonBytesMax: lineBytesMax } = limits;
   return { chunking, metadataBytesMax, archiveBytesMax, batchLimits: { itemsMax, lineBytesMax }, search, common };
 }
@@ -105,13 +134,21 @@ function createShards(common: PoolCommons, context: () => Context): ShardPool {
 }
 
 /** An owner looks after its memory when it is asked anything. */
-function createSearches({ search: { threads, hitCacheBytes } }: Config, common: PoolCommons, context: () => Context): Pick<Context, 'searches' | 'fanOut'> {
+function createSearches(
+  { search: { threads, hitCacheBytes } }: Config,
+  common: PoolCommons,
+  context: () => Context,
+): Pick<Context, 'searches' | 'fanOut'> {
   const died = (): void => void Promise.allSettled(context().shards.askAll('counts', { collections: [] }));
   return { searches: new SearchPool({ ...common, threads, hitCacheBytes, died }), fanOut: new FanOut() };
 }
 
 /** The context it works in comes to be after it. */
-function createRecall({ search: { recallSampleS } }: Config, log: Log, context: () => Context): Pick<Context, 'recallSampler' | 'recallsUnderWay' | 'searchesUnderWay'> {
+function createRecall(
+  { search: { recallSampleS } }: Config,
+  log: Log,
+  context: () => Context,
+): Pick<Context, 'recallSampler' | 'recallsUnderWay' | 'searchesUnderWay'> {
   const searchesUnderWay = new UnderWay();
   const recallSampler = new RecallSampler({
     everyMs: 1000 * recallSampleS,
@@ -124,10 +161,25 @@ function createRecall({ search: { recallSampleS } }: Config, log: Log, context: 
 }
 
 /** It is tidied from when the catalog tells which collections there are. */
-function createQueryLog({ queryLog: { enabled, entriesMax, ageDaysMax } }: Config, { log, path, pools, shared }: { log: Log; path: string; pools: PoolMeters; shared: SharedShards }, catalog: Catalog, staged: StagedCollections): QueryLog {
+function createQueryLog(
+  { queryLog: { enabled, entriesMax, ageDaysMax } }: Config,
+  { log, path, pools, shared }: { log: Log; path: string; pools: PoolMeters; shared: SharedShards },
+  catalog: Catalog,
+  staged: StagedCollections,
+): QueryLog {
   const pool = new LogPool(join(path, 'query-log'), { entriesMax, bytesMax: QUERY_LOG_BYTES_MAX }, log, pools, shared);
-  const queryLog = new QueryLog({ pool, enabled, ageDaysMax, waitingBytesMax: QUERY_LOG_WAITING_BYTES_MAX, log, nowMs: Date.now });
-  const logged = (): Iterable<Collection> => [...catalog.all(), ...Array.from(staged.all(), ({ collection }) => collection)];
+  const queryLog = new QueryLog({
+    pool,
+    enabled,
+    ageDaysMax,
+    waitingBytesMax: QUERY_LOG_WAITING_BYTES_MAX,
+    log,
+    nowMs: Date.now,
+  });
+  const logged = (): Iterable<Collection> => [
+    ...catalog.all(),
+    ...Array.from(staged.all(), ({ collection }) => collection),
+  ];
   void catalog.whenLoaded.then(() => queryLog.start(catalog.isWhole ? Array.from(logged(), logIdOf) : undefined));
   return queryLog;
 }

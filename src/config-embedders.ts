@@ -1,5 +1,5 @@
-// The embedder instances out of `embedder.instances` and `embedder.model`, each checked: a wrong one ends the start, with its
-// place and a remedy. Called by config.ts at start; reads the model folders and the keys of endpoints.
+// The embedder instances out of `embedder.instances` and `embedder.model`, each checked: a wrong one ends the start,
+// with its place and a remedy. Called by config.ts at start; reads the model folders and the keys of endpoints.
 import { basename, resolve } from 'node:path';
 import { readEndpoint } from './config-endpoint.js';
 import { checkedMapping, type Field } from './config-mapping.js';
@@ -15,7 +15,11 @@ import { BUILTIN, IDENTITY_TYPE, spaceOf } from './embedding/spaces.js';
 
 const POOLINGS: readonly Pooling[] = ['mean', 'cls', 'max', 'mean_sqrt_len', 'last_token'];
 
-const INSTANCE_FIELDS = { key: { kind: 'text' }, type: { kind: 'text' }, tenants: { kind: 'texts', fallback: undefined } } as const satisfies Record<string, Field>;
+const INSTANCE_FIELDS = {
+  key: { kind: 'text' },
+  type: { kind: 'text' },
+  tenants: { kind: 'texts', fallback: undefined },
+} as const satisfies Record<string, Field>;
 
 const ONNX_FIELDS = {
   ...INSTANCE_FIELDS,
@@ -73,13 +77,18 @@ const TYPES: Readonly<Record<string, ReadInstance>> = { onnx: onnxInstance, open
 const RESERVED: readonly string[] = [BUILTIN.key, IDENTITY_TYPE, ...Object.keys(TYPES)];
 
 /** In the order of the configuration, the model folder first and the built-in embedder last. */
-export function readEmbedders(model: string, mappings: readonly Record<string, unknown>[], env: NodeJS.ProcessEnv): EmbedderInstance[] {
+export function readEmbedders(
+  model: string,
+  mappings: readonly Record<string, unknown>[],
+  env: NodeJS.ProcessEnv,
+): EmbedderInstance[] {
   const folder = model === '' ? [] : [onnxInstance('embedder.model', { key: MODEL_KEY, type: 'onnx', path: model })];
   const listed = mappings.map((mapping, i) => readInstance(`embedder.instances[${i}]`, mapping, env));
   const instances = [...folder, ...listed];
   instances.forEach(({ key }, i) => {
     if (instances.findIndex((other) => other.key === key) === i) return;
-    const taken = model !== '' && key === MODEL_KEY ? 'embedder.model makes the instance of this key' : 'another instance has it';
+    const taken =
+      model !== '' && key === MODEL_KEY ? 'embedder.model makes the instance of this key' : 'another instance has it';
     throw new ConfigError(`embedder.instances[${i - folder.length}].key ${key} is given twice: ${taken}`);
   });
   return [...instances, BUILTIN];
@@ -91,27 +100,61 @@ export function checkDefault(selector: string, instances: readonly EmbedderInsta
     if (selector !== '') selectSpace(selector, instances);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    throw new ConfigError(`embedder.default is ${selector}: ${error.message} There are ${instances.map(({ key, space }) => `${key} (${space.vector_space_key})`).join(', ')}`);
+    throw new ConfigError(
+      `embedder.default is ${selector}: ${error.message} There are ${instances.map(({ key, space }) => `${key} (${space.vector_space_key})`).join(', ')}`,
+    );
   }
 }
 
 function readInstance(at: string, mapping: Record<string, unknown>, env: NodeJS.ProcessEnv): EmbedderInstance {
   const { type } = mapping;
   const read = typeof type === 'string' && Object.hasOwn(TYPES, type) ? TYPES[type] : undefined;
-  if (!read) throw new ConfigError(`${at}.type should be one of ${Object.keys(TYPES).join(', ')}${type == null ? '' : `, not ${JSON.stringify(type)}`}`);
+  if (!read)
+    throw new ConfigError(
+      `${at}.type should be one of ${Object.keys(TYPES).join(', ')}${type == null ? '' : `, not ${JSON.stringify(type)}`}`,
+    );
   const instance = read(at, mapping, env);
   const { key, tenants = [] } = instance;
-  if (!isSlug(key)) throw new ConfigError(`${at}.key should be a slug: up to 128 of A-Z a-z 0-9 . _ -, not ${JSON.stringify(key)}`);
-  if (RESERVED.includes(key)) throw new ConfigError(`${at}.key should be another than ${key}, which selects a type: say what is special about this one`);
+  if (!isSlug(key))
+    throw new ConfigError(`${at}.key should be a slug: up to 128 of A-Z a-z 0-9 . _ -, not ${JSON.stringify(key)}`);
+  if (RESERVED.includes(key))
+    throw new ConfigError(
+      `${at}.key should be another than ${key}, which selects a type: say what is special about this one`,
+    );
   const wrong = tenants.find((tenant) => !isSlug(tenant));
-  if (wrong !== undefined) throw new ConfigError(`${at}.tenants should be tenant slugs, which ${JSON.stringify(wrong)} is not`);
+  if (wrong !== undefined)
+    throw new ConfigError(`${at}.tenants should be tenant slugs, which ${JSON.stringify(wrong)} is not`);
   return instance;
 }
 
 function onnxInstance(at: string, mapping: Record<string, unknown>): EmbedderInstance {
-  const { key, tenants, path, model: name, file, dim, pooling, max_tokens, query_prefix, passage_prefix } = checkedMapping(at, mapping, ONNX_FIELDS) as unknown as OnnxValues;
-  const model = modelIn(at, { path, file, dim, pooling, maxTokens: max_tokens, queryPrefix: query_prefix, passagePrefix: passage_prefix });
-  const shaping = given({ file: file !== undefined && GRAPHS.includes(file) ? undefined : file, pooling, query_prefix, passage_prefix });
+  const {
+    key,
+    tenants,
+    path,
+    model: name,
+    file,
+    dim,
+    pooling,
+    max_tokens,
+    query_prefix,
+    passage_prefix,
+  } = checkedMapping(at, mapping, ONNX_FIELDS) as unknown as OnnxValues;
+  const model = modelIn(at, {
+    path,
+    file,
+    dim,
+    pooling,
+    maxTokens: max_tokens,
+    queryPrefix: query_prefix,
+    passagePrefix: passage_prefix,
+  });
+  const shaping = given({
+    file: file !== undefined && GRAPHS.includes(file) ? undefined : file,
+    pooling,
+    query_prefix,
+    passage_prefix,
+  });
   const space = spaceOf('onnx', name ?? basename(resolve(path)), { dim: model.dim, ...shaping });
   return { key, space, ...given({ tenants }), spec: { key, type: 'onnx', model } };
 }
@@ -127,13 +170,32 @@ function modelIn(at: string, options: ModelFolderOptions): OnnxModel {
 
 function openAiInstance(at: string, mapping: Record<string, unknown>, env: NodeJS.ProcessEnv): EmbedderInstance {
   const { endpoint: remote, values } = readEndpoint(at, mapping, OPENAI_FIELDS, env);
-  const { key, tenants, dim, send_dimensions: sendsDimensions, inputs_max: inputsMax, tokens_max: tokensMax, ...others } = values as unknown as OpenAiValues;
+  const {
+    key,
+    tenants,
+    dim,
+    send_dimensions: sendsDimensions,
+    inputs_max: inputsMax,
+    tokens_max: tokensMax,
+    ...others
+  } = values as unknown as OpenAiValues;
   const { max_characters: charactersMax, query_prefix: queryPrefix, passage_prefix: passagePrefix } = others;
-  const endpoint: OpenAiEndpoint = { ...remote, dim, sendsDimensions, inputsMax, tokensMax, charactersMax, queryPrefix, passagePrefix };
+  const endpoint: OpenAiEndpoint = {
+    ...remote,
+    dim,
+    sendsDimensions,
+    inputsMax,
+    tokensMax,
+    charactersMax,
+    queryPrefix,
+    passagePrefix,
+  };
   const shaping = given({ query_prefix: queryPrefix || undefined, passage_prefix: passagePrefix || undefined });
   const space = spaceOf('openai', remote.model, { dim, ...shaping });
   return { key, space, ...given({ tenants }), spec: { key, type: 'openai', endpoint } };
 }
 
 const given = <T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> };
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };

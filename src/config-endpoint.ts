@@ -1,5 +1,6 @@
-// What every HTTP endpoint of an embedder or a reranker is configured by: where it is, its key, its bounds. The key comes from
-// the environment or a file, never from the configuration itself. Used by the config files of both, at start.
+// What every HTTP endpoint of an embedder or a reranker is configured by: where it is, its key, its bounds. The key
+// comes from the environment or a file, never from the configuration itself. Used by the config files of both, at
+// start.
 import { readFileSync } from 'node:fs';
 import { checkedMapping, type Field } from './config-mapping.js';
 import { ConfigError } from './config-tenant-keys.js';
@@ -17,7 +18,10 @@ export const ENDPOINT_FIELDS = {
   calls_max: { kind: 'integer', min: 1, max: 256, fallback: 8 },
 } as const satisfies Record<string, Field>;
 
-/** `values`: the checked values of ENDPOINT_FIELDS. Throws ConfigError for a URL that is none, and a key that is not there. */
+/**
+ * `values`: the checked values of ENDPOINT_FIELDS. Throws ConfigError for a URL that is none, and a key that is not
+ * there.
+ */
 export function endpointOf(at: string, values: Record<string, unknown>, env: NodeJS.ProcessEnv): RemoteEndpoint {
   const number = (name: keyof typeof ENDPOINT_FIELDS): number => values[name] as number;
   return {
@@ -33,7 +37,12 @@ export function endpointOf(at: string, values: Record<string, unknown>, env: Nod
 }
 
 /** The endpoint of a mapping that has no other fields than these and `others`. */
-export function readEndpoint(at: string, mapping: Record<string, unknown>, others: Readonly<Record<string, Field>>, env: NodeJS.ProcessEnv): { endpoint: RemoteEndpoint; values: Record<string, unknown> } {
+export function readEndpoint(
+  at: string,
+  mapping: Record<string, unknown>,
+  others: Readonly<Record<string, Field>>,
+  env: NodeJS.ProcessEnv,
+): { endpoint: RemoteEndpoint; values: Record<string, unknown> } {
   const values = checkedMapping(at, mapping, { ...others, ...ENDPOINT_FIELDS });
   return { endpoint: endpointOf(at, values, env), values };
 }
@@ -41,8 +50,10 @@ export function readEndpoint(at: string, mapping: Record<string, unknown>, other
 /** What is wrong is not shown: there may be a password in it. */
 function checkedUrl(at: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !['http:', 'https:'].includes(url.protocol)) throw new ConfigError(`${at} should be an http or https URL`);
-  if (url.username || url.password || /[?#]/.test(url.href)) throw new ConfigError(`${at} should have no user, password, query or fragment`);
+  if (!url || !['http:', 'https:'].includes(url.protocol))
+    throw new ConfigError(`${at} should be an http or https URL`);
+  if (url.username || url.password || /[?#]/.test(url.href))
+    throw new ConfigError(`${at} should have no user, password, query or fragment`);
   return url.href.replace(/\/+$/, '');
 }
 
@@ -51,7 +62,8 @@ function apiKeyOf(at: string, variable: string, file: string, env: NodeJS.Proces
   if (file) return checkedApiKey(`${at}.api_key_file`, readKeyFile(`${at}.api_key_file`, file));
   // Whoever writes the key itself here should not find it in the log.
   const shown = /^[A-Z][A-Z_]*$/.test(variable) ? variable : 'of that name';
-  if (variable && env[variable] === undefined) throw new ConfigError(`${at}.api_key_env: there is no environment variable ${shown}`);
+  if (variable && env[variable] === undefined)
+    throw new ConfigError(`${at}.api_key_env: there is no environment variable ${shown}`);
   return variable ? checkedApiKey(`${at}.api_key_env`, env[variable] as string) : '';
 }
 
@@ -66,6 +78,9 @@ function readKeyFile(at: string, file: string): string {
 /** Of other characters than these a header cannot be made. */
 function checkedApiKey(at: string, text: string): string {
   const key = text.trim();
-  if (!/^[\x20-\x7e]+$/.test(key)) throw new ConfigError(`${at} ${key === '' ? 'leads to an empty key' : 'leads to a key that is not one line of ASCII'}`);
+  if (!/^[\x20-\x7e]+$/.test(key))
+    throw new ConfigError(
+      `${at} ${key === '' ? 'leads to an empty key' : 'leads to a key that is not one line of ASCII'}`,
+    );
   return key;
 }

@@ -1,5 +1,5 @@
-// The configuration file that `sheaf init` writes: every key with its default, commented out, below what it means. Made from the one
-// list of keys, as the checks and the README's table are. Called by src/cli/init.ts. Pure.
+// The configuration file that `sheaf init` writes: every key with its default, commented out, below what it means. Made
+// from the one list of keys, as the checks and the README's table are. Called by src/cli/init.ts. Pure.
 import { parse as parseYaml } from 'yaml';
 import { CONFIG_KEYS, envNameOf, type ConfigKey } from './config-keys.js';
 import { ConfigError } from './config-tenant-keys.js';
@@ -9,7 +9,10 @@ const HEAD = `# The configuration of Sheaf. Each key stands here with its defaul
 # environment comes before the file: SHEAF_ and the key in capitals, with __ for each dot, such as SHEAF_SERVER__PORT.
 `;
 
-/** `settings`: `key=value`, with the value as YAML; those keys are not commented out. Throws ConfigError for a key that is none. */
+/**
+ * `settings`: `key=value`, with the value as YAML; those keys are not commented out. Throws ConfigError for a key that
+ * is none.
+ */
 export function configExample(settings: readonly string[]): string {
   const given = new Map(settings.map(settingOf));
   return `${HEAD}${CONFIG_KEYS.map((key) => entryOf(key, given)).join('')}`;
@@ -19,7 +22,10 @@ function settingOf(setting: string): [string, unknown] {
   const at = setting.indexOf('=');
   const path = setting.slice(0, Math.max(0, at)).trim();
   const key = CONFIG_KEYS.find((candidate) => candidate.path === path);
-  if (!key) throw new ConfigError(`--set ${setting} names no configuration key: give it as KEY=VALUE, such as server.port=9000`);
+  if (!key)
+    throw new ConfigError(
+      `--set ${setting} names no configuration key: give it as KEY=VALUE, such as server.port=9000`,
+    );
   const text = setting.slice(at + 1);
   return [path, key.type.kind === 'string' || key.type.kind === 'choice' ? text : parseYaml(text)];
 }

@@ -1,5 +1,5 @@
-// The limits of the configuration as the rest of the server takes them: of requests, and of what a tenant may use. Called by config-shape.ts
-// at start.
+// The limits of the configuration as the rest of the server takes them: of requests, and of what a tenant may use.
+// Called by config-shape.ts at start.
 import type { TenantLimits } from './tenants/limits.js';
 
 export interface LimitsConfig {

@@ -1,5 +1,5 @@
-// The part of the configuration that says what is told of requests: lines of the log, labels of the metrics, spans and where they go.
-// Called by config-shape.ts at start.
+// The part of the configuration that says what is told of requests: lines of the log, labels of the metrics, spans and
+// where they go. Called by config-shape.ts at start.
 
 export interface TracingConfig {
   enabled: boolean;
@@ -14,14 +14,20 @@ export interface TracingConfig {
 }
 
 export interface ObservabilityConfig {
-  /** `requestShare`: of the requests that have a line each, 0 to 1. `slowMs`: what takes longer always has; 0 for never. */
+  /**
+   * `requestShare`: of the requests that have a line each, 0 to 1. `slowMs`: what takes longer always has; 0 for never.
+   */
   log: { level: string; requestShare: number; slowMs: number };
   /** Tenants that have labels of their own. */
   metrics: { tenantLabels: number };
   tracing: TracingConfig;
 }
 
-export function assembleObservability(text: (path: string) => string, number: (path: string) => number, flag: (path: string) => boolean): ObservabilityConfig {
+export function assembleObservability(
+  text: (path: string) => string,
+  number: (path: string) => number,
+  flag: (path: string) => boolean,
+): ObservabilityConfig {
   const tracing = {
     enabled: flag('tracing.enabled'),
     endpoint: text('tracing.endpoint'),

@@ -1,5 +1,5 @@
-// Reads `rerank.instances`: each a folder with a cross-encoder, or an endpoint. Throws ConfigError with the place of what is
-// wrong. Called by config.ts at start.
+// Reads `rerank.instances`: each a folder with a cross-encoder, or an endpoint. Throws ConfigError with the place of
+// what is wrong. Called by config.ts at start.
 import { readEndpoint } from './config-endpoint.js';
 import { checkedMapping, type Field } from './config-mapping.js';
 import { ConfigError } from './config-tenant-keys.js';
@@ -9,7 +9,11 @@ import { ModelFolderError } from './embedding/model-json.js';
 import { readRerankerFolder } from './embedding/reranker-folder.js';
 
 const TYPE = { type: { kind: 'text', of: ['onnx', 'endpoint'] } } as const satisfies Record<string, Field>;
-const SHARED_FIELDS = { key: { kind: 'text' }, ...TYPE, tenants: { kind: 'texts', fallback: undefined } } as const satisfies Record<string, Field>;
+const SHARED_FIELDS = {
+  key: { kind: 'text' },
+  ...TYPE,
+  tenants: { kind: 'texts', fallback: undefined },
+} as const satisfies Record<string, Field>;
 const ONNX_FIELDS = {
   ...SHARED_FIELDS,
   path: { kind: 'text' },
@@ -18,11 +22,16 @@ const ONNX_FIELDS = {
 } as const satisfies Record<string, Field>;
 
 /** `path`: the key of the list. */
-export function readRerankers(path: string, mappings: readonly Record<string, unknown>[], env: NodeJS.ProcessEnv): RerankerInstance[] {
+export function readRerankers(
+  path: string,
+  mappings: readonly Record<string, unknown>[],
+  env: NodeJS.ProcessEnv,
+): RerankerInstance[] {
   const instances = mappings.map((mapping, i) => readReranker(`${path}[${i}]`, mapping, env));
   const keys = instances.map(({ key }) => key);
   keys.forEach((key, i) => {
-    if (keys.indexOf(key) !== i) throw new ConfigError(`${path}[${i}].key is the same as that of ${path}[${keys.indexOf(key)}]: ${key}`);
+    if (keys.indexOf(key) !== i)
+      throw new ConfigError(`${path}[${i}].key is the same as that of ${path}[${keys.indexOf(key)}]: ${key}`);
   });
   return instances;
 }
@@ -34,7 +43,8 @@ function readReranker(at: string, mapping: Record<string, unknown>, env: NodeJS.
   const tenants = values.tenants as string[] | undefined;
   for (const [field, slugs] of Object.entries({ key: [key], tenants: tenants ?? [] })) {
     const wrong = slugs.find((slug) => !isSlug(slug));
-    if (wrong !== undefined) throw new ConfigError(`${at}.${field} should be of up to 128 of A-Z a-z 0-9 . _ -, not ${JSON.stringify(wrong)}`);
+    if (wrong !== undefined)
+      throw new ConfigError(`${at}.${field} should be of up to 128 of A-Z a-z 0-9 . _ -, not ${JSON.stringify(wrong)}`);
   }
   return { key, ...(tenants && { tenants }), spec: { key, ...spec } };
 }

@@ -36,7 +36,10 @@ export function assembleSearch(value: (path: string) => unknown, isGiven: (path:
 
 /** A weight that is not given is that of the method. */
 function assembleFusion(value: (path: string) => unknown, isGiven: (path: string) => boolean): FusionSettings {
-  const settings = fusionSettings({ method: value('search.fusion.method') as FusionSettings['method'], k: value('search.fusion.k') as number });
+  const settings = fusionSettings({
+    method: value('search.fusion.method') as FusionSettings['method'],
+    k: value('search.fusion.k') as number,
+  });
   for (const half of ['vector', 'lexical'] as const) {
     const path = `search.fusion.${half}_weight`;
     if (isGiven(path)) settings.weights[half] = value(path) as number;

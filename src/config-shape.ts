@@ -68,15 +68,35 @@ export function assemble(value: (path: string) => unknown, isGiven: (path: strin
     dataDir: text('data_dir'),
     host: text('server.host'),
     port: number('server.port'),
-    tls: text('server.tls.cert') + text('server.tls.key') === '' ? undefined : { certFile: text('server.tls.cert'), keyFile: text('server.tls.key') },
+    tls:
+      text('server.tls.cert') + text('server.tls.key') === ''
+        ? undefined
+        : { certFile: text('server.tls.cert'), keyFile: text('server.tls.key') },
     partitions: number('storage.partitions'),
     ...assembleMemory(number, flag('checkpoints.enabled')),
-    auth: { mode: text('auth.mode') as Config['auth']['mode'], adminKey: text('auth.admin_key'), keys: value('auth.keys') as KeyConfig[], jwt: assembleJwt(text) },
-    chunking: { strategy: text('chunking.strategy') as 'fixed' | 'none', size: number('chunking.size'), overlap: number('chunking.overlap') },
+    auth: {
+      mode: text('auth.mode') as Config['auth']['mode'],
+      adminKey: text('auth.admin_key'),
+      keys: value('auth.keys') as KeyConfig[],
+      jwt: assembleJwt(text),
+    },
+    chunking: {
+      strategy: text('chunking.strategy') as 'fixed' | 'none',
+      size: number('chunking.size'),
+      overlap: number('chunking.overlap'),
+    },
     limits: assembleLimits(number),
     tenantLimits: assembleTenantLimits(number, text('auth.mode') === 'none' && !isGiven('limits.tenant.max_in_flight')),
-    parsing: { timeoutMs: number('limits.parse_timeout_seconds') * 1000, memoryMb: number('limits.parse_memory_mb'), textBytesMax: number('limits.text_bytes_max') },
-    queryLog: { enabled: flag('query_log.enabled'), entriesMax: number('query_log.max_entries'), ageDaysMax: number('query_log.max_age_days') },
+    parsing: {
+      timeoutMs: number('limits.parse_timeout_seconds') * 1000,
+      memoryMb: number('limits.parse_memory_mb'),
+      textBytesMax: number('limits.text_bytes_max'),
+    },
+    queryLog: {
+      enabled: flag('query_log.enabled'),
+      entriesMax: number('query_log.max_entries'),
+      ageDaysMax: number('query_log.max_age_days'),
+    },
     common: { enabled: flag('common.enabled'), tenant: text('common.tenant'), collection: text('common.collection') },
     search: assembleSearch(value, isGiven),
     embedder: assembleEmbedder(value),
@@ -86,12 +106,20 @@ export function assemble(value: (path: string) => unknown, isGiven: (path: strin
   };
 }
 
-function assembleMemory(number: (path: string) => number, hasCheckpoints: boolean): Pick<Config, 'idleSeconds' | 'checkpointMs'> {
-  return { idleSeconds: number('collections.idle_seconds'), checkpointMs: hasCheckpoints ? number('checkpoints.interval_seconds') * 1000 : 0 };
+function assembleMemory(
+  number: (path: string) => number,
+  hasCheckpoints: boolean,
+): Pick<Config, 'idleSeconds' | 'checkpointMs'> {
+  return {
+    idleSeconds: number('collections.idle_seconds'),
+    checkpointMs: hasCheckpoints ? number('checkpoints.interval_seconds') * 1000 : 0,
+  };
 }
 
 const hasModel = (value: (path: string) => unknown): boolean =>
-  [...(value('embedder.instances') as EmbedderInstance[]), ...(value('rerank.instances') as RerankerInstance[])].some(({ spec }) => spec.type === 'onnx');
+  [...(value('embedder.instances') as EmbedderInstance[]), ...(value('rerank.instances') as RerankerInstance[])].some(
+    ({ spec }) => spec.type === 'onnx',
+  );
 
 function assembleJwt(text: (path: string) => string): JwtConfig {
   return {
@@ -111,10 +139,23 @@ function assembleEmbedder(value: (path: string) => unknown): EmbedderConfig {
   };
 }
 
-/** A query may take every core, up to four; the sessions of documents share the cores. Without a local model a few threads are enough. */
-function assembleEmbedThreads(number: (path: string) => number, isGiven: (path: string) => boolean, hasModel: boolean): EmbedThreads {
+/**
+ * A query may take every core, up to four; the sessions of documents share the cores. Without a local model a few
+ * threads are enough.
+ */
+function assembleEmbedThreads(
+  number: (path: string) => number,
+  isGiven: (path: string) => boolean,
+  hasModel: boolean,
+): EmbedThreads {
   const cores = availableParallelism();
-  const countOf = (path: string): number => (hasModel || isGiven(path) ? number(path) : Math.max(1, Math.floor(cores / 4)));
+  const countOf = (path: string): number =>
+    hasModel || isGiven(path) ? number(path) : Math.max(1, Math.floor(cores / 4));
   const [queries, documents] = [countOf('threads.embed_queries'), countOf('threads.embed')];
-  return { queries, documents, queryModel: Math.min(cores, MODEL_THREADS_MAX), documentModel: Math.max(1, Math.floor(cores / documents)) };
+  return {
+    queries,
+    documents,
+    queryModel: Math.min(cores, MODEL_THREADS_MAX),
+    documentModel: Math.max(1, Math.floor(cores / documents)),
+  };
 }

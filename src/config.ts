@@ -1,5 +1,5 @@
-// Reads the configuration: sheaf.yaml, then SHEAF_ environment variables over it. Every key is checked; a wrong one ends the
-// start with a line that names it. Called by main once.
+// Reads the configuration: sheaf.yaml, then SHEAF_ environment variables over it. Every key is checked; a wrong one
+// ends the start with a line that names it. Called by main once.
 import { existsSync, readFileSync } from 'node:fs';
 import { parse as parseYaml } from 'yaml';
 import { checkDefault, readEmbedders } from './config-embedders.js';
@@ -16,13 +16,20 @@ const OTHER_VARIABLES: ReadonlySet<string> = new Set(['SHEAF_CONFIG', 'SHEAF_API
 /** Reads `SHEAF_CONFIG`, else ./sheaf.yaml where it exists, and the environment. Throws ConfigError and TlsError. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const file = env.SHEAF_CONFIG ?? 'sheaf.yaml';
-  if (env.SHEAF_CONFIG !== undefined && !existsSync(file)) throw new ConfigError(`SHEAF_CONFIG: there is no file ${file}`);
+  if (env.SHEAF_CONFIG !== undefined && !existsSync(file))
+    throw new ConfigError(`SHEAF_CONFIG: there is no file ${file}`);
   const given = existsSync(file) ? readFile(file) : new Map<string, unknown>();
   for (const [path, value] of readEnv(env)) given.set(path, value);
   const value = (path: string): unknown => given.get(path) ?? keyOf(path).fallback;
   for (const [path, raw] of given) given.set(path, checked(keyOf(path), raw));
-  given.set('embedder.instances', readEmbedders(value('embedder.model') as string, value('embedder.instances') as Record<string, unknown>[], env));
-  given.set('rerank.instances', readRerankers('rerank.instances', value('rerank.instances') as Record<string, unknown>[], env));
+  given.set(
+    'embedder.instances',
+    readEmbedders(value('embedder.model') as string, value('embedder.instances') as Record<string, unknown>[], env),
+  );
+  given.set(
+    'rerank.instances',
+    readRerankers('rerank.instances', value('rerank.instances') as Record<string, unknown>[], env),
+  );
   return checkedTogether(assemble(value, (path) => given.has(path)));
 }
 
@@ -72,12 +79,14 @@ function fromText(key: ConfigKey, text: string): unknown {
 }
 
 function checked({ path, type }: ConfigKey, value: unknown): unknown {
-  const wrong = (wanted: string): ConfigError => new ConfigError(`${path} (${envNameOf(path)}) should be ${wanted}, not ${JSON.stringify(value)}`);
+  const wrong = (wanted: string): ConfigError =>
+    new ConfigError(`${path} (${envNameOf(path)}) should be ${wanted}, not ${JSON.stringify(value)}`);
   if (type.kind === 'string' && typeof value !== 'string') throw wrong('text (in YAML: in quotes)');
   if (type.kind === 'choice' && !type.of.includes(value as string)) throw wrong(`one of ${type.of.join(', ')}`);
   if (type.kind === 'boolean' && typeof value !== 'boolean') throw wrong('true or false');
   if (type.kind === 'choices' && !isListOf(value, type.of)) throw wrong(`a list out of ${type.of.join(', ')}`);
-  if (type.kind === 'number' && !(typeof value === 'number' && value >= type.min && value <= type.max)) throw wrong(`a number from ${type.min} to ${type.max}`);
+  if (type.kind === 'number' && !(typeof value === 'number' && value >= type.min && value <= type.max))
+    throw wrong(`a number from ${type.min} to ${type.max}`);
   if (type.kind === 'integer' && !inRange(value, type)) throw wrong(`a whole number from ${type.min} to ${type.max}`);
   if (type.kind === 'mappings' && !isMappings(value)) throw wrong('a list of mappings');
   if (type.kind === 'keys') return checkedKeys(path, value);
@@ -87,24 +96,35 @@ function checked({ path, type }: ConfigKey, value: unknown): unknown {
 const inRange = (value: unknown, { min, max }: Extract<KeyType, { min: number }>): boolean =>
   Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 
-const isListOf = (value: unknown, of: readonly string[]): boolean => Array.isArray(value) && value.length > 0 && value.every((item) => of.includes(item as string));
+const isListOf = (value: unknown, of: readonly string[]): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every((item) => of.includes(item as string));
 
-const isMappings = (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null && !Array.isArray(item));
+const isMappings = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null && !Array.isArray(item));
 
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
 function checkedTogether(config: Config): Config {
   const { chunking, auth, host, common, tls, embedder, search, tracing } = config;
   if (tls !== undefined) checkTlsFiles(tls);
-  if (chunking.overlap > chunking.size / 4) throw new ConfigError(`chunking.overlap should be at most a quarter of chunking.size (${chunking.size})`);
+  if (chunking.overlap > chunking.size / 4)
+    throw new ConfigError(`chunking.overlap should be at most a quarter of chunking.size (${chunking.size})`);
   if (auth.mode === 'none' && !LOOPBACK.has(host)) {
-    throw new ConfigError(`server.host is ${host}, but auth.mode is none: without keys only loopback is served; set auth.mode to static`);
+    throw new ConfigError(
+      `server.host is ${host}, but auth.mode is none: without keys only loopback is served; set auth.mode to static`,
+    );
   }
-  if (search.fusion.weights.vector + search.fusion.weights.lexical === 0) throw new ConfigError('search.fusion.vector_weight and lexical_weight are both 0: one half has to be searched');
+  if (search.fusion.weights.vector + search.fusion.weights.lexical === 0)
+    throw new ConfigError('search.fusion.vector_weight and lexical_weight are both 0: one half has to be searched');
   checkDefault(embedder.default, embedder.instances);
   checkJwt(auth);
-  if (tracing.enabled && !URL.canParse(tracing.endpoint)) throw new ConfigError(`tracing.endpoint should be a URL, such as http://127.0.0.1:4318/v1/traces, not ${tracing.endpoint}`);
-  if (auth.mode === 'none' && auth.keys.length > 0) throw new ConfigError('auth.keys are given, but auth.mode is none: set auth.mode to static');
-  if (!isSlug(common.tenant) || !isSlug(common.collection)) throw new ConfigError('common.tenant and common.collection should be slugs: up to 128 of A-Z a-z 0-9 . _ -');
+  if (tracing.enabled && !URL.canParse(tracing.endpoint))
+    throw new ConfigError(
+      `tracing.endpoint should be a URL, such as http://127.0.0.1:4318/v1/traces, not ${tracing.endpoint}`,
+    );
+  if (auth.mode === 'none' && auth.keys.length > 0)
+    throw new ConfigError('auth.keys are given, but auth.mode is none: set auth.mode to static');
+  if (!isSlug(common.tenant) || !isSlug(common.collection))
+    throw new ConfigError('common.tenant and common.collection should be slugs: up to 128 of A-Z a-z 0-9 . _ -');
   return config;
 }

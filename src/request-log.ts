@@ -1,5 +1,6 @@
-// What becomes of a request that is over: it is counted, and has a line in the log where it was slow, where its turn has come, or where
-// everything is logged. Lines have no text of searches and no key. Called by server.ts; front thread.
+// What becomes of a request that is over: it is counted, and has a line in the log where it was slow, where its turn
+// has come, or where everything is logged. Lines have no text of searches and no key. Called by server.ts; front
+// thread.
 import type { Log } from './base/log.js';
 import type { Config } from './config-shape.js';
 import type { RequestEvent } from './http/options.js';
@@ -16,7 +17,11 @@ function createSampler(share: number): () => boolean {
   };
 }
 
-export function createRecorder({ metrics }: Context, { level, requestShare, slowMs }: Config['log'], log: Log): (event: RequestEvent) => void {
+export function createRecorder(
+  { metrics }: Context,
+  { level, requestShare, slowMs }: Config['log'],
+  log: Log,
+): (event: RequestEvent) => void {
   const hasTurn = createSampler(requestShare);
   const isSlow = ({ latencyMs, isLong }: RequestEvent): boolean => slowMs > 0 && latencyMs > slowMs && !isLong;
   return (event) => {
@@ -27,10 +32,28 @@ export function createRecorder({ metrics }: Context, { level, requestShare, slow
   };
 }
 
-function lineOf({ id, method, route, status, latencyMs, actor, tenant, bytes, outcome, code, phases, traceId }: RequestEvent): Record<string, unknown> {
+function lineOf({
+  id,
+  method,
+  route,
+  status,
+  latencyMs,
+  actor,
+  tenant,
+  bytes,
+  outcome,
+  code,
+  phases,
+  traceId,
+}: RequestEvent): Record<string, unknown> {
   return {
     requestId: id,
-    method, route, status, code, outcome, bytes,
+    method,
+    route,
+    status,
+    code,
+    outcome,
+    bytes,
     latencyMs: rounded(latencyMs),
     actor: actor || undefined,
     tenant: tenant || undefined,

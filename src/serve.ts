@@ -1,5 +1,5 @@
-// The `serve` command: starts the server, tells the operator where it is, stops it on SIGTERM or SIGINT with exit code 0.
-// Called by main through the command line; prints by the function it is given.
+// The `serve` command: starts the server, tells the operator where it is, stops it on SIGTERM or SIGINT with exit code
+// 0. Called by main through the command line; prints by the function it is given.
 import { readFileSync } from 'node:fs';
 import type { Config } from './config-shape.js';
 import type { EmbedderInventory } from './contract/api/tenants.js';
@@ -33,17 +33,25 @@ export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => voi
 }
 
 function isOperatorError(error: unknown): error is Error {
-  return error instanceof ConfigError || error instanceof DataDirectoryError || error instanceof ListenError || error instanceof TlsError;
+  return (
+    error instanceof ConfigError ||
+    error instanceof DataDirectoryError ||
+    error instanceof ListenError ||
+    error instanceof TlsError
+  );
 }
 
 /** A second signal while stopping ends the process at once. */
 function untilSignal(server: RunningServer): Promise<void> {
   return new Promise((resolve, reject) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => server.stop().then(resolve, reject));
+    for (const signal of ['SIGTERM', 'SIGINT'] as const)
+      process.once(signal, () => server.stop().then(resolve, reject));
   });
 }
 
-/** True once everything is usable. A server that is told to stop before that never is; the timer keeps no process alive. */
+/**
+ * True once everything is usable. A server that is told to stop before that never is; the timer keeps no process alive.
+ */
 async function untilReady({ context }: RunningServer): Promise<true> {
   for (;;) {
     if (isReady(context)) return true;
@@ -51,10 +59,16 @@ async function untilReady({ context }: RunningServer): Promise<true> {
   }
 }
 
-function banner({ port, dataDir, context }: RunningServer, { host, tls, auth: { mode: authMode } }: Config, tookMs: number): string[] {
+function banner(
+  { port, dataDir, context }: RunningServer,
+  { host, tls, auth: { mode: authMode } }: Config,
+  tookMs: number,
+): string[] {
   const url = `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const key = authMode === 'none' ? '' : ` -H "Authorization: Bearer $KEY"`;
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
   return [
     `Sheaf ${version} is ready at ${url} after ${(tookMs / 1000).toFixed(1)} s`,
     `  console   ${url}/ui`,
@@ -70,8 +84,14 @@ function banner({ port, dataDir, context }: RunningServer, { host, tls, auth: { 
 
 /** The default first. */
 function embedderLabels({ embedders, default: { vector_key: vectorKey } }: EmbedderInventory): string[] {
-  const label = ({ embedder_type, embed_model }: EmbedderInventory['embedders'][number]): string => `${embedder_type}:${embed_model}`;
+  const label = ({ embedder_type, embed_model }: EmbedderInventory['embedders'][number]): string =>
+    `${embedder_type}:${embed_model}`;
   const isDefault = ({ vector_key }: EmbedderInventory['embedders'][number]): boolean => vector_key === vectorKey;
   const others = embedders.filter((embedder) => !isDefault(embedder));
-  return [...new Set([...embedders.filter(isDefault).map((embedder) => `${label(embedder)} (default)`), ...others.map(label)])];
+  return [
+    ...new Set([
+      ...embedders.filter(isDefault).map((embedder) => `${label(embedder)} (default)`),
+      ...others.map(label),
+    ]),
+  ];
 }

@@ -1,5 +1,5 @@
-// Composes the server: data directory, pools, use cases, routes, listener; and takes it apart again. No logic of its own.
-// Called by the serve command and by tests; front thread.
+// Composes the server: data directory, pools, use cases, routes, listener; and takes it apart again. No logic of its
+// own. Called by the serve command and by tests; front thread.
 import { join } from 'node:path';
 import type { Log } from './base/log.js';
 import type { Tracer } from './base/trace.js';
@@ -20,7 +20,10 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** Starts listening at once; shards open meanwhile, and /health/ready tells when. Throws DataDirectoryError, or the listen error. */
+/**
+ * Starts listening at once; shards open meanwhile, and /health/ready tells when. Throws DataDirectoryError, or the
+ * listen error.
+ */
 export async function startServer(config: Config, log: Log): Promise<RunningServer> {
   const directory = await openDataDirectory(config.dataDir, config.partitions);
   const context = createContext(config, log, directory.path, directory.shards);
@@ -42,7 +45,13 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
   return { port, dataDir: directory.path, context, stop };
 }
 
-function createDoorway(config: Config, context: Context, tracer: Tracer | undefined, log: Log, dataDir: string): HttpServer {
+function createDoorway(
+  config: Config,
+  context: Context,
+  tracer: Tracer | undefined,
+  log: Log,
+  dataDir: string,
+): HttpServer {
   const { fileBytesMax: documentBytesMax, ...limits } = config.limits;
   return createHttpServer({
     routes: createRoutes(context),
@@ -51,11 +60,16 @@ function createDoorway(config: Config, context: Context, tracer: Tracer | undefi
     tls: config.tls,
     log: createRecorder(context, config.log, log),
     tracer,
-    onFault: (error, requestId) => log.error({ requestId, fault: error instanceof Error ? error.stack : String(error) }, 'a request failed'),
+    onFault: (error, requestId) =>
+      log.error({ requestId, fault: error instanceof Error ? error.stack : String(error) }, 'a request failed'),
   });
 }
 
 function watchRequests({ metrics }: Context, http: HttpServer): void {
-  metrics.watch('sheaf_requests_under_way', 'Requests whose reply is not out yet, or whose work goes on.', () => http.underWay);
+  metrics.watch(
+    'sheaf_requests_under_way',
+    'Requests whose reply is not out yet, or whose work goes on.',
+    () => http.underWay,
+  );
   metrics.watch('sheaf_request_bodies_bytes', 'Bytes of bodies in memory.', () => http.heldBytes);
 }

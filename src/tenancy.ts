@@ -18,8 +18,15 @@ export function createRegistry({ auth, tenantLimits }: Config, dataDir: string):
 }
 
 /** Who gets in, and how often. */
-export function createDoor(config: Config, tenants: TenantRegistry, log: Log): Pick<HttpServerOptions, 'authenticate' | 'admit'> {
-  const limiter = new TenantLimiter((tenant) => tenants.limitsOf(tenant), () => performance.now());
+export function createDoor(
+  config: Config,
+  tenants: TenantRegistry,
+  log: Log,
+): Pick<HttpServerOptions, 'authenticate' | 'admit'> {
+  const limiter = new TenantLimiter(
+    (tenant) => tenants.limitsOf(tenant),
+    () => performance.now(),
+  );
   const known = { keys: tenants.ring, hasLoaded: () => tenants.loaded, nowMs: Date.now, ...createTokens(config, log) };
   return {
     authenticate: config.auth.mode === 'none' ? allowEverybody : authenticateBy(known),
@@ -29,6 +36,8 @@ export function createDoor(config: Config, tenants: TenantRegistry, log: Log): P
 
 function createTokens({ auth: { mode, jwt } }: Config, log: Log): { tokens?: TokenVerifier } {
   if (mode !== 'jwt') return {};
-  const keys = openTokenKeys(jwt, Date.now(), (error) => log.warn({ reason: error.message }, 'the token keys could not be read again; the old ones are used'));
+  const keys = openTokenKeys(jwt, Date.now(), (error) =>
+    log.warn({ reason: error.message }, 'the token keys could not be read again; the old ones are used'),
+  );
   return { tokens: new TokenVerifier({ keys, issuer: jwt.issuer, audience: jwt.audience, nowMs: Date.now }) };
 }

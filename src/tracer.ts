@@ -1,13 +1,35 @@
-// Tracing by OpenTelemetry: a span for each request, one below it for each of its phases, sent by OTLP over HTTP as JSON. Loaded by
-// server.ts only where tracing is enabled. Phases are told when the request is over, so that one which is not sampled costs no more
-// than the look at its header. The one place that knows OpenTelemetry; front thread.
-import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, type Attributes, type Context, type Span, type Tracer as OtelTracer } from '@opentelemetry/api';
+// Tracing by OpenTelemetry: a span for each request, one below it for each of its phases, sent by OTLP over HTTP as
+// JSON. Loaded by server.ts only where tracing is enabled. Phases are told when the request is over, so that one which
+// is not sampled costs no more than the look at its header. The one place that knows OpenTelemetry; front thread.
+import {
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type Context,
+  type Span,
+  type Tracer as OtelTracer,
+} from '@opentelemetry/api';
 import { ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import { BatchSpanProcessor, ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider, type SpanExporter } from '@opentelemetry/sdk-trace';
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+  type SpanExporter,
+} from '@opentelemetry/sdk-trace';
 import type { Log } from './base/log.js';
-import { PHASES, PHASES_WITHIN_SEARCH, type Phases, type RequestTrace, type TracedRequest, type Tracer } from './base/trace.js';
+import {
+  PHASES,
+  PHASES_WITHIN_SEARCH,
+  type Phases,
+  type RequestTrace,
+  type TracedRequest,
+  type Tracer,
+} from './base/trace.js';
 import type { TracingConfig } from './config-observability.js';
 import { SERVICE_VERSION } from './contract/version.js';
 
@@ -17,12 +39,23 @@ const CLOSE_WITHIN_MS = 3000;
 const SAME_WARNING_MS = 60_000;
 
 const propagator = new W3CTraceContextPropagator();
-const HEADERS = { get: (header: (name: string) => string, name: string): string | undefined => header(name) || undefined, keys: (): string[] => propagator.fields() };
-const INTO = { set: (headers: Record<string, string>, name: string, value: string): void => void (headers[name] = value) };
+const HEADERS = {
+  get: (header: (name: string) => string, name: string): string | undefined => header(name) || undefined,
+  keys: (): string[] => propagator.fields(),
+};
+const INTO = {
+  set: (headers: Record<string, string>, name: string, value: string): void => void (headers[name] = value),
+};
 
 export function createTracer(config: TracingConfig, log: Log): Tracer {
   const exporter = telling(new OTLPTraceExporter({ url: config.endpoint, timeoutMillis: config.timeoutMs }), log);
-  const batches = { exporter, maxQueueSize: config.queueMax, maxExportBatchSize: Math.min(BATCH_MAX, config.queueMax), scheduledDelayMillis: SEND_EVERY_MS, exportTimeoutMillis: config.timeoutMs };
+  const batches = {
+    exporter,
+    maxQueueSize: config.queueMax,
+    maxExportBatchSize: Math.min(BATCH_MAX, config.queueMax),
+    scheduledDelayMillis: SEND_EVERY_MS,
+    exportTimeoutMillis: config.timeoutMs,
+  };
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': config.serviceName, 'service.version': SERVICE_VERSION }),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(config.sampleShare) }),
@@ -33,7 +66,9 @@ export function createTracer(config: TracingConfig, log: Log): Tracer {
     begin: (header, startedAtMs) => begin(tracer, propagator.extract(ROOT_CONTEXT, header, HEADERS), startedAtMs),
     close: async () => {
       const late = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_WITHIN_MS).unref());
-      await Promise.race([provider.shutdown(), late]).catch((error: unknown) => log.warn({ reason: String(error) }, 'the last spans were not sent'));
+      await Promise.race([provider.shutdown(), late]).catch((error: unknown) =>
+        log.warn({ reason: String(error) }, 'the last spans were not sent'),
+      );
     },
   };
 }
@@ -42,14 +77,18 @@ export function createTracer(config: TracingConfig, log: Log): Tracer {
 function telling(exporter: SpanExporter, log: Log): SpanExporter {
   let toldAtMs = -Infinity;
   return {
-    export: (spans, done) => exporter.export(spans, (result) => {
-      const nowMs = performance.now();
-      if (result.code !== ExportResultCode.SUCCESS && nowMs - toldAtMs > SAME_WARNING_MS) {
-        toldAtMs = nowMs;
-        log.warn({ reason: result.error?.message, spans: spans.length }, 'spans could not be sent to tracing.endpoint');
-      }
-      done(result);
-    }),
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        const nowMs = performance.now();
+        if (result.code !== ExportResultCode.SUCCESS && nowMs - toldAtMs > SAME_WARNING_MS) {
+          toldAtMs = nowMs;
+          log.warn(
+            { reason: result.error?.message, spans: spans.length },
+            'spans could not be sent to tracing.endpoint',
+          );
+        }
+        done(result);
+      }),
     shutdown: () => exporter.shutdown(),
     forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve(),
   };
@@ -73,14 +112,25 @@ function begin(tracer: OtelTracer, caller: Context, startedAtMs: number): Reques
   };
 }
 
-function tell(tracer: OtelTracer, own: Context, span: Span, { id, method, route, status, tenant, code, outcome, phases }: TracedRequest): void {
-  const attributes: Attributes = { 'http.request.method': method, 'http.response.status_code': status, 'sheaf.request_id': id, 'sheaf.outcome': outcome };
+function tell(
+  tracer: OtelTracer,
+  own: Context,
+  span: Span,
+  { id, method, route, status, tenant, code, outcome, phases }: TracedRequest,
+): void {
+  const attributes: Attributes = {
+    'http.request.method': method,
+    'http.response.status_code': status,
+    'sheaf.request_id': id,
+    'sheaf.outcome': outcome,
+  };
   if (route !== '') attributes['http.route'] = route;
   if (tenant !== '') attributes['sheaf.tenant'] = tenant;
   if (code !== undefined) attributes['error.type'] = code;
   span.updateName(route === '' ? method : `${method} ${route}`).setAttributes(attributes);
   // A server answers for its own failures alone: what the client does wrong is no error of the span.
-  if (status >= 500 || outcome === 'failed') span.setStatus({ code: SpanStatusCode.ERROR, ...(code !== undefined && { message: code }) });
+  if (status >= 500 || outcome === 'failed')
+    span.setStatus({ code: SpanStatusCode.ERROR, ...(code !== undefined && { message: code }) });
   if (phases) tellPhases(tracer, own, phases);
 }
 

@@ -1,5 +1,5 @@
-// Fields of the lists in the configuration, and those of HTTP endpoints: each way one can be wrong, told by its place, and
-// never with a secret in it.
+// Fields of the lists in the configuration, and those of HTTP endpoints: each way one can be wrong, told by its place,
+// and never with a secret in it.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,13 @@ const FIELDS = {
 } as const satisfies Record<string, Field>;
 
 test('a mapping gets its fallbacks; null is absent', () => {
-  assert.deepEqual(checkedMapping(AT, { key: 'a', dim: null }, FIELDS), { key: 'a', type: 'onnx', dim: undefined, send: false, tenants: undefined });
+  assert.deepEqual(checkedMapping(AT, { key: 'a', dim: null }, FIELDS), {
+    key: 'a',
+    type: 'onnx',
+    dim: undefined,
+    send: false,
+    tenants: undefined,
+  });
   const given = { key: '7', type: 'openai', dim: 4096, send: true, tenants: ['acme'] };
   assert.deepEqual(checkedMapping(AT, given, FIELDS), given);
 });
@@ -28,8 +34,16 @@ test('a mapping gets its fallbacks; null is absent', () => {
 const WRONG_FIELDS: [string, Record<string, unknown>, string][] = [
   ['a missing field', {}, '.key is missing'],
   ['a field left blank', { key: null }, '.key is missing'],
-  ['a field that is not there', { key: 'a', dims: 3 }, '.dims: there is no such field; there are key, type, dim, send, tenants'],
-  ['a field that every object has', { key: 'a', constructor: 3 }, '.constructor: there is no such field; there are key, type, dim, send, tenants'],
+  [
+    'a field that is not there',
+    { key: 'a', dims: 3 },
+    '.dims: there is no such field; there are key, type, dim, send, tenants',
+  ],
+  [
+    'a field that every object has',
+    { key: 'a', constructor: 3 },
+    '.constructor: there is no such field; there are key, type, dim, send, tenants',
+  ],
   ['a number for text', { key: 7 }, '.key should be text (in YAML: in quotes), not 7'],
   ['empty text', { key: '' }, '.key should be text (in YAML: in quotes), not ""'],
   ['no such choice', { key: 'a', type: 'gguf' }, '.type should be one of onnx, openai, not "gguf"'],
@@ -51,12 +65,23 @@ for (const [what, mapping, message] of WRONG_FIELDS) {
 }
 
 const URL_GIVEN = { url: 'https://api.example.com/v1', model: 'm' };
-const endpoint = (mapping: Record<string, unknown>, env: Record<string, string> = {}): RemoteEndpoint => readEndpoint(AT, mapping, {}, env).endpoint;
+const endpoint = (mapping: Record<string, unknown>, env: Record<string, string> = {}): RemoteEndpoint =>
+  readEndpoint(AT, mapping, {}, env).endpoint;
 
 test('an endpoint needs a URL and a model; the rest has values', () => {
-  const values = { url: 'https://api.example.com/v1', model: 'm', apiKey: '', timeoutMs: 30_000, retriesMax: 3, requestsPerMinute: 0, tokensPerMinute: 0, callsMax: 8 };
+  const values = {
+    url: 'https://api.example.com/v1',
+    model: 'm',
+    apiKey: '',
+    timeoutMs: 30_000,
+    retriesMax: 3,
+    requestsPerMinute: 0,
+    tokensPerMinute: 0,
+    callsMax: 8,
+  };
   assert.deepEqual(endpoint(URL_GIVEN), values);
-  for (const name of ['url', 'model']) assert.throws(() => endpoint({ ...URL_GIVEN, [name]: undefined }), { message: `${AT}.${name} is missing` });
+  for (const name of ['url', 'model'])
+    assert.throws(() => endpoint({ ...URL_GIVEN, [name]: undefined }), { message: `${AT}.${name} is missing` });
 });
 
 test('other fields come beside those of the endpoint', () => {
@@ -70,23 +95,43 @@ test('each number of an endpoint has its bounds', () => {
     if (field.kind !== 'integer') continue;
     assert.ok(endpoint({ ...URL_GIVEN, [name]: field.min }) && endpoint({ ...URL_GIVEN, [name]: field.max }));
     for (const value of [field.min - 1, field.max + 1]) {
-      assert.throws(() => endpoint({ ...URL_GIVEN, [name]: value }), { message: `${AT}.${name} should be a whole number from ${field.min} to ${field.max}, not ${value}` });
+      assert.throws(() => endpoint({ ...URL_GIVEN, [name]: value }), {
+        message: `${AT}.${name} should be a whole number from ${field.min} to ${field.max}, not ${value}`,
+      });
     }
   }
 });
 
 test('a URL keeps its path and loses its last slashes', () => {
-  for (const [url, wanted] of [['http://127.0.0.1:8080', 'http://127.0.0.1:8080'], ['https://HOST/v1//', 'https://host/v1']]) {
+  for (const [url, wanted] of [
+    ['http://127.0.0.1:8080', 'http://127.0.0.1:8080'],
+    ['https://HOST/v1//', 'https://host/v1'],
+  ]) {
     assert.equal(endpoint({ url, model: 'm' }).url, wanted);
   }
 });
 
 test('what is no URL of an endpoint is refused, without being shown', () => {
-  for (const url of ['api.example.com/v1', 'localhost:8080', 'ftp://host', 'http://', 'https://user:secret@host with spaces/']) {
+  for (const url of [
+    'api.example.com/v1',
+    'localhost:8080',
+    'ftp://host',
+    'http://',
+    'https://user:secret@host with spaces/',
+  ]) {
     assert.throws(() => endpoint({ url, model: 'm' }), { message: `${AT}.url should be an http or https URL` });
   }
-  for (const url of ['https://user@host', 'https://:secret@host', 'https://host/v1?key=secret', 'https://host/v1#part', 'https://host/v1?', 'https://host/v1#']) {
-    assert.throws(() => endpoint({ url, model: 'm' }), { message: `${AT}.url should have no user, password, query or fragment` });
+  for (const url of [
+    'https://user@host',
+    'https://:secret@host',
+    'https://host/v1?key=secret',
+    'https://host/v1#part',
+    'https://host/v1?',
+    'https://host/v1#',
+  ]) {
+    assert.throws(() => endpoint({ url, model: 'm' }), {
+      message: `${AT}.url should have no user, password, query or fragment`,
+    });
   }
 });
 
@@ -111,17 +156,26 @@ test('a key that cannot be had or sent ends the start, without being shown', () 
     [{ api_key_file: write('empty', '\n') }, '.api_key_file leads to an empty key'],
     [{ api_key_file: write('other', 'schlüssel') }, '.api_key_file leads to a key that is not one line of ASCII'],
     [{ api_key_env: 'EMPTY', api_key_file: 'x' }, ' has both api_key_env and api_key_file: give one'],
-    [{ api_key: 'sk_secret' }, `.api_key: there is no such field; there are ${Object.keys(ENDPOINT_FIELDS).join(', ')}`],
+    [
+      { api_key: 'sk_secret' },
+      `.api_key: there is no such field; there are ${Object.keys(ENDPOINT_FIELDS).join(', ')}`,
+    ],
   ];
   for (const [fields, message] of wrong) {
-    assert.throws(() => endpoint({ ...URL_GIVEN, ...fields }, { EMPTY: ' ', TWO_LINES: 'a\nb' }), { name: 'ConfigError', message: `${AT}${message}` });
+    assert.throws(() => endpoint({ ...URL_GIVEN, ...fields }, { EMPTY: ' ', TWO_LINES: 'a\nb' }), {
+      name: 'ConfigError',
+      message: `${AT}${message}`,
+    });
   }
 });
 
 test('a list of the environment is YAML or JSON of mappings', () => {
   const env = (text: string): NodeJS.ProcessEnv => ({ SHEAF_RERANK__INSTANCES: text });
   for (const text of ['a', '7', '{key: a}', '[a]', '[[a]]', '[null]']) {
-    assert.throws(() => readConfig(env(text)), { name: 'ConfigError', message: /^rerank\.instances \(SHEAF_RERANK__INSTANCES\) should be a list of mappings/ });
+    assert.throws(() => readConfig(env(text)), {
+      name: 'ConfigError',
+      message: /^rerank\.instances \(SHEAF_RERANK__INSTANCES\) should be a list of mappings/,
+    });
   }
   assert.throws(() => readConfig(env('[{')), { name: 'ConfigError' });
 });

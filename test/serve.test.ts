@@ -11,11 +11,18 @@ import { until } from './kit/until.js';
 
 const documents = '/v1/collections/t/c/documents';
 const ingest = (url: string, docid: string, text: string): Promise<Response> =>
-  fetch(`${url}${documents}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docid, text }) });
+  fetch(`${url}${documents}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ docid, text }),
+  });
 
 async function isListening(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
-  const answer = await Promise.race([once(socket, 'connect').then(() => true), once(socket, 'error').then(() => false)]).catch(() => false);
+  const answer = await Promise.race([
+    once(socket, 'connect').then(() => true),
+    once(socket, 'error').then(() => false),
+  ]).catch(() => false);
   socket.destroy();
   return answer;
 }
@@ -24,7 +31,8 @@ test('prints where it serves, where the data lies, which embedder it uses and a 
   const dataDir = tempDirectory();
   const server = spawnServe({ SHEAF_DATA_DIR: dataDir });
   const url = await untilReady(server);
-  for (const part of [url, dataDir, 'builtin:static-minilm-512', 'curl', `${url}/docs`, `${url}/mcp`]) assert.ok(server.output().includes(part), part);
+  for (const part of [url, dataDir, 'builtin:static-minilm-512', 'curl', `${url}/docs`, `${url}/mcp`])
+    assert.ok(server.output().includes(part), part);
   server.child.kill('SIGTERM');
   assert.equal(await server.ended, 0);
 });
@@ -37,9 +45,14 @@ test('SIGTERM lets a request under way finish, then ends with 0; what it stored 
   const socket = connect(Number(port), '127.0.0.1');
   let reply = '';
   socket.on('data', (chunk) => (reply += chunk.toString()));
-  socket.write(`POST ${documents} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`);
+  socket.write(
+    `POST ${documents} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`,
+  );
   // That request, and the one that asks.
-  await until(async () => /^sheaf_requests_under_way 2$/m.test(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()), 'the request is not taken');
+  await until(
+    async () => /^sheaf_requests_under_way 2$/m.test(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()),
+    'the request is not taken',
+  );
   first.child.kill('SIGTERM');
   await until(async () => !(await isListening(Number(port))), 'new connections are taken while it stops');
   socket.write(body.slice(10));
@@ -49,8 +62,13 @@ test('SIGTERM lets a request under way finish, then ends with 0; what it stored 
   const second = spawnServe({ SHEAF_DATA_DIR: dataDir });
   const url = await untilReady(second);
   assert.equal((await fetch(`${url}${documents}/LATE`)).status, 200);
-  const { matches } = (await (await fetch(`${url}/v1/collections/t/c/search?q=stopping`)).json()) as { matches: { id: string }[] };
-  assert.deepEqual(matches.map(({ id }) => id), ['LATE::chunk_0']);
+  const { matches } = (await (await fetch(`${url}/v1/collections/t/c/search?q=stopping`)).json()) as {
+    matches: { id: string }[];
+  };
+  assert.deepEqual(
+    matches.map(({ id }) => id),
+    ['LATE::chunk_0'],
+  );
 });
 
 test('after kill -9 every acknowledged document is there and complete', async () => {
@@ -60,14 +78,20 @@ test('after kill -9 every acknowledged document is there and complete', async ()
     const server = spawnServe({ SHEAF_DATA_DIR: dataDir });
     const url = await untilReady(server);
     for (const docid of acknowledged) {
-      const { chunk_count: chunks } = (await (await fetch(`${url}${documents}/${docid}`)).json()) as { chunk_count: number };
+      const { chunk_count: chunks } = (await (await fetch(`${url}${documents}/${docid}`)).json()) as {
+        chunk_count: number;
+      };
       assert.equal(chunks, 4, docid);
     }
     const killAt = acknowledged.length + 8 + 5 * round;
     const lanes = Array.from({ length: 8 }, async (_, lane) => {
       for (let n = 0; ; n++) {
         const docid = `R${round}-${lane}-${n}`;
-        const answer = await ingest(url, docid, `${docid} `.repeat(Math.ceil(3000 / (docid.length + 1))).slice(0, 3000)).catch(() => undefined);
+        const answer = await ingest(
+          url,
+          docid,
+          `${docid} `.repeat(Math.ceil(3000 / (docid.length + 1))).slice(0, 3000),
+        ).catch(() => undefined);
         if (answer === undefined) return;
         if (answer.status === 201) acknowledged.push(docid);
         // The other lanes are in the middle of theirs.
@@ -86,8 +110,14 @@ test('a data directory in use, a port in use and a wrong key each end the start 
   const { port } = new URL(await untilReady(running));
   const refused: [Record<string, string>, RegExp][] = [
     [{ SHEAF_DATA_DIR: dataDir }, /^sheaf: data_dir .* is in use by another sheaf process.*\n$/],
-    [{ SHEAF_DATA_DIR: tempDirectory(), SHEAF_SERVER__PORT: port }, /^sheaf: Cannot listen on 127\.0\.0\.1:\d+: the port is in use.*\n$/],
-    [{ SHEAF_DATA_DIR: tempDirectory(), SHEAF_SERVER__PORTS: '1' }, /^sheaf: SHEAF_SERVER__PORTS names no configuration key.*\n$/],
+    [
+      { SHEAF_DATA_DIR: tempDirectory(), SHEAF_SERVER__PORT: port },
+      /^sheaf: Cannot listen on 127\.0\.0\.1:\d+: the port is in use.*\n$/,
+    ],
+    [
+      { SHEAF_DATA_DIR: tempDirectory(), SHEAF_SERVER__PORTS: '1' },
+      /^sheaf: SHEAF_SERVER__PORTS names no configuration key.*\n$/,
+    ],
     [{ SHEAF_DATA_DIR: '/proc/sheaf' }, /^sheaf: data_dir .* is not writable.*\n$/],
     [{ SHEAF_DATA_DIR: tempDirectory(), SHEAF_SERVER__HOST: '0.0.0.0' }, /^sheaf: server\.host .* auth\.mode.*\n$/],
   ];
@@ -101,13 +131,28 @@ test('a data directory in use, a port in use and a wrong key each end the start 
 
 test('mode static makes an admin key that only its owner can read, and wants it', async () => {
   const dataDir = tempDirectory();
-  const server = spawnServe({ SHEAF_DATA_DIR: dataDir, SHEAF_AUTH__MODE: 'static', SHEAF_AUTH__KEYS: '[{name: web, tenant: t, key: secret}]' });
+  const server = spawnServe({
+    SHEAF_DATA_DIR: dataDir,
+    SHEAF_AUTH__MODE: 'static',
+    SHEAF_AUTH__KEYS: '[{name: web, tenant: t, key: secret}]',
+  });
   const url = await untilReady(server);
   const file = join(dataDir, 'admin.key');
   assert.ok(existsSync(file));
   assert.equal(statSync(file).mode & 0o777, 0o600);
-  const status = async (path: string, key?: string): Promise<number> => (await fetch(`${url}${path}`, key ? { headers: { authorization: `Bearer ${key}` } } : {})).status;
-  assert.deepEqual([await status('/health'), await status('/v1/collections/t'), await status('/v1/collections/t', 'wrong')], [200, 401, 401]);
-  assert.deepEqual([await status('/v1/collections/t', 'secret'), await status('/v1/collections/u', 'secret'), await status('/v1/admin/tenants', 'secret')], [200, 403, 403]);
+  const status = async (path: string, key?: string): Promise<number> =>
+    (await fetch(`${url}${path}`, key ? { headers: { authorization: `Bearer ${key}` } } : {})).status;
+  assert.deepEqual(
+    [await status('/health'), await status('/v1/collections/t'), await status('/v1/collections/t', 'wrong')],
+    [200, 401, 401],
+  );
+  assert.deepEqual(
+    [
+      await status('/v1/collections/t', 'secret'),
+      await status('/v1/collections/u', 'secret'),
+      await status('/v1/admin/tenants', 'secret'),
+    ],
+    [200, 403, 403],
+  );
   assert.ok(!server.output().includes('secret'), 'a key is never logged');
 });

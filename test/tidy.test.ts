@@ -5,7 +5,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { FILE_ALLOWANCES, FUNCTION_ALLOWANCES } from './kit/tidy/allowances.js';
 import { errorCodeComplaints } from './kit/tidy/error-codes.js';
-import { consoleComplaints, defaultExportComplaints, environmentComplaints, headComplaints, noteComplaints } from './kit/tidy/habits.js';
+import {
+  consoleComplaints,
+  defaultExportComplaints,
+  environmentComplaints,
+  headComplaints,
+  noteComplaints,
+} from './kit/tidy/habits.js';
 import { libraryComplaints, type Declared } from './kit/tidy/libraries.js';
 import { linkComplaints } from './kit/tidy/links.js';
 import { orphanComplaints } from './kit/tidy/orphans.js';
@@ -22,7 +28,10 @@ function check(name: string, complaints: readonly string[]): void {
 }
 
 function declared(): Declared {
-  const { dependencies = {}, devDependencies = {} } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, Record<string, string>>;
+  const { dependencies = {}, devDependencies = {} } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<
+    string,
+    Record<string, string>
+  >;
   return { dependencies: Object.keys(dependencies), devDependencies: Object.keys(devDependencies) };
 }
 
@@ -32,7 +41,10 @@ check('libraries stay in their folder', libraryComplaints(files, declared()));
 check('no file is an orphan', orphanComplaints(files));
 check('files stay small', ratchetComplaints(fileSizes(others), { aim: 150, max: 400, allowances: FILE_ALLOWANCES }));
 check('test files stay readable', ratchetComplaints(fileSizes(tests), { aim: 400, max: 400, allowances: {} }));
-check('functions stay small', ratchetComplaints(functionSizes(others), { aim: 25, max: 60, allowances: FUNCTION_ALLOWANCES }));
+check(
+  'functions stay small',
+  ratchetComplaints(functionSizes(others), { aim: 25, max: 60, allowances: FUNCTION_ALLOWANCES }),
+);
 check('files open with a comment', headComplaints(files));
 check('there are no default exports', defaultExportComplaints(files));
 check('the environment is read in one place', environmentComplaints(files));

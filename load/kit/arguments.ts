@@ -1,5 +1,5 @@
-// The arguments that load programs share: how small, against which server, and a few numbers. Called first by each of the
-// programs beside this folder.
+// The arguments that load programs share: how small, against which server, and a few numbers. Called first by each of
+// the programs beside this folder.
 import { parseArgs } from 'node:util';
 
 export interface LoadArguments {
@@ -15,9 +15,14 @@ export interface LoadArguments {
   flag(name: string): boolean;
 }
 
-/** Reads `--tiny`, `--url URL` and the given options, those that end with `?` without a value. Exits with a message where another is given. */
+/**
+ * Reads `--tiny`, `--url URL` and the given options, those that end with `?` without a value. Exits with a message
+ * where another is given.
+ */
 export function readArguments(...names: string[]): LoadArguments {
-  const given: Record<string, { type: 'string' | 'boolean' }> = Object.fromEntries(names.map((name) => (name.endsWith('?') ? [name.slice(0, -1), { type: 'boolean' }] : [name, { type: 'string' }])));
+  const given: Record<string, { type: 'string' | 'boolean' }> = Object.fromEntries(
+    names.map((name) => (name.endsWith('?') ? [name.slice(0, -1), { type: 'boolean' }] : [name, { type: 'string' }])),
+  );
   const { values } = parseArgs({ options: { ...given, tiny: { type: 'boolean' }, url: { type: 'string' } } });
   const all = values as Record<string, string | boolean | undefined>;
   const number = (name: string, fallback: number): number => {
@@ -25,14 +30,24 @@ export function readArguments(...names: string[]): LoadArguments {
     if (!Number.isInteger(value) || value < 0) throw new TypeError(`--${name} wants a whole number`);
     return value;
   };
-  return { tiny: all['tiny'] === true, url: all['url'] as string | undefined, number, text: (name) => all[name] as string | undefined, flag: (name) => all[name] === true };
+  return {
+    tiny: all['tiny'] === true,
+    url: all['url'] as string | undefined,
+    number,
+    text: (name) => all[name] as string | undefined,
+    flag: (name) => all[name] === true,
+  };
 }
 
 /** Reads `--tiny` and words that choose among names. Throws where a word is none of them. */
-export function readChoices(...lists: readonly (readonly string[])[]): { tiny: boolean; chosen: (all: readonly string[]) => readonly string[] } {
+export function readChoices(...lists: readonly (readonly string[])[]): {
+  tiny: boolean;
+  chosen: (all: readonly string[]) => readonly string[];
+} {
   const { values, positionals: words } = parseArgs({ options: { tiny: { type: 'boolean' } }, allowPositionals: true });
   const unknown = words.find((word) => !lists.flat().includes(word));
   if (unknown !== undefined) throw new TypeError(`${unknown} is none of ${lists.flat().join(', ')}`);
-  const chosen = (all: readonly string[]): readonly string[] => (all.some((name) => words.includes(name)) ? all.filter((name) => words.includes(name)) : all);
+  const chosen = (all: readonly string[]): readonly string[] =>
+    all.some((name) => words.includes(name)) ? all.filter((name) => words.includes(name)) : all;
   return { tiny: values.tiny === true, chosen };
 }

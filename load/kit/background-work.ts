@@ -1,5 +1,5 @@
-// What a server can be kept at in the background, once: an archive of a collection, and a reindex job that makes its graph anew. Used by the
-// load programs that measure searches beside it.
+// What a server can be kept at in the background, once: an archive of a collection, and a reindex job that makes its
+// graph anew. Used by the load programs that measure searches beside it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SheafClient } from '../../src/client/client.js';
 

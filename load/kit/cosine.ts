@@ -7,4 +7,5 @@ export function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
   return sum;
 }
 
-export const cosine = (a: ArrayLike<number>, b: ArrayLike<number>): number => dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+export const cosine = (a: ArrayLike<number>, b: ArrayLike<number>): number =>
+  dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));

@@ -1,5 +1,5 @@
-// The Cranfield collection of ../shared/data (1,400 abstracts, two of them without a word, and 225 queries), and its ingest
-// through the HTTP interface. Used by the load programs that want real text.
+// The Cranfield collection of ../shared/data (1,400 abstracts, two of them without a word, and 225 queries), and its
+// ingest through the HTTP interface. Used by the load programs that want real text.
 import { readFileSync } from 'node:fs';
 import type { SheafClient } from '../../src/client/client.js';
 import { dataFolder } from './data.js';
@@ -19,7 +19,10 @@ export const hasCranfield = (): boolean => dataFolder('cranfield') !== undefined
 /** Title and text of the first `count` documents. */
 export function readCranfieldDocuments(count = Infinity): CranfieldDocument[] {
   const lines = readLines<{ _id: string; title: string; text: string }>('corpus.jsonl');
-  return lines.slice(0, count).map(({ _id, title, text }) => ({ docid: _id, text: `${title}\n${text}` })).filter(({ text }) => text.trim() !== '');
+  return lines
+    .slice(0, count)
+    .map(({ _id, title, text }) => ({ docid: _id, text: `${title}\n${text}` }))
+    .filter(({ text }) => text.trim() !== '');
 }
 
 export function readCranfieldQueries(): string[] {
@@ -27,11 +30,18 @@ export function readCranfieldQueries(): string[] {
 }
 
 function readLines<T>(name: string): T[] {
-  return readFileSync(`${FOLDER}/${name}`, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line) as T);
+  return readFileSync(`${FOLDER}/${name}`, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as T);
 }
 
 /** One document a request, `concurrency` of them under way; the number of chunks. Rejects with the first error. */
-export async function ingestCranfield(client: SheafClient, documents: readonly CranfieldDocument[], concurrency: number): Promise<number> {
+export async function ingestCranfield(
+  client: SheafClient,
+  documents: readonly CranfieldDocument[],
+  concurrency: number,
+): Promise<number> {
   const { tenant, collection } = CRANFIELD_TARGET;
   const queue = documents.values();
   let chunks = 0;

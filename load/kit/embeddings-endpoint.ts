@@ -1,5 +1,5 @@
-// A local endpoint that speaks OpenAI's `/v1/embeddings` and answers with vectors that somebody else makes or has: so that a server can be
-// measured with a model whose vectors are kept. Used by load/retrieval-quality.ts.
+// A local endpoint that speaks OpenAI's `/v1/embeddings` and answers with vectors that somebody else makes or has: so
+// that a server can be measured with a model whose vectors are kept. Used by load/retrieval-quality.ts.
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Settings } from './server.js';
@@ -9,7 +9,9 @@ export interface EmbeddingsEndpoint {
   close(): void;
 }
 
-export async function startEmbeddingsEndpoint(vectorsOf: (texts: readonly string[]) => Promise<Float32Array[]>): Promise<EmbeddingsEndpoint> {
+export async function startEmbeddingsEndpoint(
+  vectorsOf: (texts: readonly string[]) => Promise<Float32Array[]>,
+): Promise<EmbeddingsEndpoint> {
   const server = createServer((message, response) => {
     answer(message, vectorsOf).then(
       (json) => response.setHeader('content-type', 'application/json').end(JSON.stringify(json)),
@@ -17,15 +19,25 @@ export async function startEmbeddingsEndpoint(vectorsOf: (texts: readonly string
     );
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, close: () => void server.close(() => {}).closeAllConnections() };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    close: () => void server.close(() => {}).closeAllConnections(),
+  };
 }
 
-async function answer(message: IncomingMessage, vectorsOf: (texts: readonly string[]) => Promise<Float32Array[]>): Promise<object> {
+async function answer(
+  message: IncomingMessage,
+  vectorsOf: (texts: readonly string[]) => Promise<Float32Array[]>,
+): Promise<object> {
   const pieces: Buffer[] = [];
   for await (const piece of message) pieces.push(piece as Buffer);
   const { input, model } = JSON.parse(Buffer.concat(pieces).toString()) as { input: string[]; model: string };
   const vectors = await vectorsOf(input);
-  const data = vectors.map((vector, index) => ({ object: 'embedding', index, embedding: Buffer.from(Float32Array.from(vector).buffer).toString('base64') }));
+  const data = vectors.map((vector, index) => ({
+    object: 'embedding',
+    index,
+    embedding: Buffer.from(Float32Array.from(vector).buffer).toString('base64'),
+  }));
   return { object: 'list', model, data, usage: { prompt_tokens: 0, total_tokens: 0 } };
 }
 

@@ -1,5 +1,5 @@
-// Fills a collection with many 384-d vectors, made batch by batch so that they need not all be in memory: real ones where the data is there, and
-// those again with noise. Used by the programs that need more vectors than there are.
+// Fills a collection with many 384-d vectors, made batch by batch so that they need not all be in memory: real ones
+// where the data is there, and those again with noise. Used by the programs that need more vectors than there are.
 import { createPrng } from '../../src/base/prng.js';
 import { clustered, windows } from '../vector-sets.js';
 import { cpuSeconds } from './samples.js';
@@ -43,15 +43,29 @@ export function vectorBase(count: number, dim: number): Base {
 }
 
 /** In batches, four under way. Throws where one is not stored whole. */
-export function postItems({ url, tenant, name, headers }: Place, count: number, batch: number, item: (row: number) => string): Promise<void> {
+export function postItems(
+  { url, tenant, name, headers }: Place,
+  count: number,
+  batch: number,
+  item: (row: number) => string,
+): Promise<void> {
   return inBatches(count, batch, async (from, to) => {
     const items = Array.from({ length: to - from }, (_, i) => item(from + i));
-    await post(`${url}/v1/collections/${tenant}/${name}/documents:batch`, `{"documents":[${items.join(',')}]}`, 201, headers);
+    await post(
+      `${url}/v1/collections/${tenant}/${name}/documents:batch`,
+      `{"documents":[${items.join(',')}]}`,
+      201,
+      headers,
+    );
   });
 }
 
 /** Four under way; each has the numbers from the first up to the second. */
-export async function inBatches(count: number, batch: number, put: (from: number, to: number) => Promise<void>): Promise<void> {
+export async function inBatches(
+  count: number,
+  batch: number,
+  put: (from: number, to: number) => Promise<void>,
+): Promise<void> {
   let next = 0;
   const work = async (): Promise<void> => {
     for (let from = next; from < count; from = next) {
@@ -66,12 +80,23 @@ export function itemOf(base: readonly Float32Array[], row: number): string {
   const prng = createPrng(row + 1);
   const vector = base[row % base.length] as Float32Array;
   const noise = NOISE / Math.sqrt(vector.length);
-  const texts = Array.from(vector, (value) => (row < base.length ? value : value + noise * prng.normal()).toPrecision(6));
+  const texts = Array.from(vector, (value) =>
+    (row < base.length ? value : value + noise * prng.normal()).toPrecision(6),
+  );
   return `{"docid":"V${row}","vector":[${texts.join(',')}]}`;
 }
 
-/** On a machine that is busy with other things a connection may be cut for want of time: it is tried again. Throws where the status is another one. */
-export async function post(url: string, body: string, status: number, headers: Place['headers'] = {}, tries = 5): Promise<string> {
+/**
+ * On a machine that is busy with other things a connection may be cut for want of time: it is tried again. Throws where
+ * the status is another one.
+ */
+export async function post(
+  url: string,
+  body: string,
+  status: number,
+  headers: Place['headers'] = {},
+  tries = 5,
+): Promise<string> {
   let response: Response;
   try {
     response = await fetch(url, { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } });
@@ -81,14 +106,25 @@ export async function post(url: string, body: string, status: number, headers: P
     return post(url, body, status, headers, tries - 1);
   }
   const text = await response.text();
-  if (response.status !== status || text.includes('"ok":false')) throw new Error(`${response.status}: ${text.slice(0, 300)}`);
+  if (response.status !== status || text.includes('"ok":false'))
+    throw new Error(`${response.status}: ${text.slice(0, 300)}`);
   return text;
 }
 
-/** Resolves when the server's process takes hardly any processor time: it has linked and merged all there is. Or after `withinMs`. */
-export async function untilResting(url: string, checkMs: number, { headers, withinMs = Infinity }: { headers?: Place['headers']; withinMs?: number } = {}): Promise<void> {
+/**
+ * Resolves when the server's process takes hardly any processor time: it has linked and merged all there is. Or after
+ * `withinMs`.
+ */
+export async function untilResting(
+  url: string,
+  checkMs: number,
+  { headers, withinMs = Infinity }: { headers?: Place['headers']; withinMs?: number } = {},
+): Promise<void> {
   const startedAtMs = performance.now();
-  for (let resting = 0, before = await cpuSeconds(url, headers); resting < 3 && performance.now() - startedAtMs < withinMs; ) {
+  for (
+    let resting = 0, before = await cpuSeconds(url, headers);
+    resting < 3 && performance.now() - startedAtMs < withinMs;
+  ) {
     await new Promise((resolve) => setTimeout(resolve, checkMs));
     const now = await cpuSeconds(url, headers);
     resting = now - before < 0.1 * (checkMs / 1000) ? resting + 1 : 0;

@@ -1,5 +1,5 @@
-// Requests as fast as a number of connections can carry them, by autocannon, with quantiles of the latencies it saw. Called by
-// load/search.ts; shares the machine with the server it measures.
+// Requests as fast as a number of connections can carry them, by autocannon, with quantiles of the latencies it saw.
+// Called by load/search.ts; shares the machine with the server it measures.
 import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
 import { latenciesOf, type Latencies } from './latencies.js';
@@ -58,21 +58,39 @@ const ANSWER_WITHIN_S = 120;
 
 const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon;
 
-/** Every connection runs through all requests, each from another place. Throws where an answer was not 2xx or did not come. */
+/**
+ * Every connection runs through all requests, each from another place. Throws where an answer was not 2xx or did not
+ * come.
+ */
 export async function hammer(options: HammerOptions): Promise<HammerResult> {
   const { result, latenciesMs } = await fire(options);
   const { errors, non2xx } = result;
-  if (!options.tolerant && errors + non2xx > 0) throw new Error(`${errors} errors and ${non2xx} answers that are not 2xx`);
-  return { requests: result['2xx'], requestsPerSecond: result['2xx'] / result.duration, failed: errors + non2xx, ...latenciesOf(latenciesMs) };
+  if (!options.tolerant && errors + non2xx > 0)
+    throw new Error(`${errors} errors and ${non2xx} answers that are not 2xx`);
+  return {
+    requests: result['2xx'],
+    requestsPerSecond: result['2xx'] / result.duration,
+    failed: errors + non2xx,
+    ...latenciesOf(latenciesMs),
+  };
 }
 
 /** Latencies one by one, as autocannon's own histogram knows whole milliseconds only. */
-async function fire({ url, connections, seconds, requests }: HammerOptions): Promise<{ result: CannonResult; latenciesMs: number[] }> {
+async function fire({
+  url,
+  connections,
+  seconds,
+  requests,
+}: HammerOptions): Promise<{ result: CannonResult; latenciesMs: number[] }> {
   const latenciesMs: number[] = [];
   let started = 0;
-  const setupClient: CannonOptions['setupClient'] = (connection) => connection.setRequests(rotate(requests, (started++ / connections) * requests.length));
+  const setupClient: CannonOptions['setupClient'] = (connection) =>
+    connection.setRequests(rotate(requests, (started++ / connections) * requests.length));
   const result = await new Promise<CannonResult>((resolve, reject) => {
-    const cannon = autocannon({ url, connections, duration: seconds, timeout: ANSWER_WITHIN_S, requests, setupClient }, (error, outcome) => (error ? reject(error) : resolve(outcome)));
+    const cannon = autocannon(
+      { url, connections, duration: seconds, timeout: ANSWER_WITHIN_S, requests, setupClient },
+      (error, outcome) => (error ? reject(error) : resolve(outcome)),
+    );
     cannon.on('response', (_client, status: number, _bytes, latencyMs: number) => {
       if (status >= 200 && status < 300) latenciesMs.push(latencyMs);
     });

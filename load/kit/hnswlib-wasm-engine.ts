@@ -1,5 +1,6 @@
-// hnswlib compiled to WebAssembly for browsers, as an engine of the benchmark: M 16, ef 200 while building. It asks whether there is
-// a window, so it gets one while it starts; its file system, which wants a browser's database, is left alone. Used by load/vectors.ts.
+// hnswlib compiled to WebAssembly for browsers, as an engine of the benchmark: M 16, ef 200 while building. It asks
+// whether there is a window, so it gets one while it starts; its file system, which wants a browser's database, is left
+// alone. Used by load/vectors.ts.
 import type { VectorSet } from '../vector-sets.js';
 import { EFS, K, unitRow, type VectorEngine } from './vector-engines.js';
 import { cpuMs } from './word-peers.js';
@@ -32,14 +33,22 @@ export async function hnswlibWasmEngine({ rows, queries }: VectorSet): Promise<V
     index.setEfSearch(ef);
     return index.searchKnn(asked[query]!, K, undefined).neighbors;
   };
-  return { name: 'hnswlib-wasm', buildRate, bytesAVector: (library.HEAPU8.length - heapBytes) / rows.length, settings: EFS.filter((_, i) => i % 3 === 0).map((ef) => ({ ef })), search };
+  return {
+    name: 'hnswlib-wasm',
+    buildRate,
+    bytesAVector: (library.HEAPU8.length - heapBytes) / rows.length,
+    settings: EFS.filter((_, i) => i % 3 === 0).map((ef) => ({ ef })),
+    search,
+  };
 }
 
 async function load(): Promise<Library | undefined> {
   const before = Object.keys(globalThis);
   try {
     Object.assign(globalThis, { window: globalThis, document: {} });
-    const { default: start } = (await import('hnswlib-wasm/dist/hnswlib-317962d7.js' as string)) as { default: () => Promise<Library> };
+    const { default: start } = (await import('hnswlib-wasm/dist/hnswlib-317962d7.js' as string)) as {
+      default: () => Promise<Library>;
+    };
     return await start();
   } catch (error) {
     console.log(`skipped: hnswlib-wasm (${(error as Error).message.split('\n')[0]})`);

@@ -1,5 +1,5 @@
-// Requests over connections that are kept, at less processor time each than fetch takes: what a schedule of many requests is sent by, with
-// the load generator on the machine that it measures. Used by the load suite.
+// Requests over connections that are kept, at less processor time each than fetch takes: what a schedule of many
+// requests is sent by, with the load generator on the machine that it measures. Used by the load suite.
 import { Agent, request } from 'node:http';
 
 export interface SentRequest {
@@ -25,9 +25,23 @@ export class HttpSender {
   send({ method, path, headers, body = '' }: SentRequest): Promise<number> {
     return new Promise((resolve, reject) => {
       const { hostname, port } = this.base;
-      const sent = request({ hostname, port, path, method, agent: this.agent, timeout: ANSWER_WITHIN_MS, headers: { ...headers, 'content-length': Buffer.byteLength(body) } }, (answer) => {
-        answer.once('end', () => resolve(answer.statusCode ?? 0)).once('error', reject).resume();
-      });
+      const sent = request(
+        {
+          hostname,
+          port,
+          path,
+          method,
+          agent: this.agent,
+          timeout: ANSWER_WITHIN_MS,
+          headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+        },
+        (answer) => {
+          answer
+            .once('end', () => resolve(answer.statusCode ?? 0))
+            .once('error', reject)
+            .resume();
+        },
+      );
       sent.once('error', reject).once('timeout', () => sent.destroy(new Error('no answer in time')));
       sent.end(body);
     });

@@ -1,5 +1,5 @@
-// Judged collections of ../shared/data (corpus.jsonl, queries.jsonl, qrels.tsv), and how good a ranking by exact cosine is.
-// Used by load/embed-quality.ts and, through word-quality.ts, by load/languages.ts.
+// Judged collections of ../shared/data (corpus.jsonl, queries.jsonl, qrels.tsv), and how good a ranking by exact cosine
+// is. Used by load/embed-quality.ts and, through word-quality.ts, by load/languages.ts.
 import { readFileSync } from 'node:fs';
 import { dot } from './cosine.js';
 
@@ -19,9 +19,15 @@ export interface JudgedQuery {
 }
 
 /** The first documents and queries, of those that are judged. */
-export function readJudged(folder: string, documentsMax: number, queriesMax: number): { documents: JudgedDocument[]; queries: JudgedQuery[] } {
+export function readJudged(
+  folder: string,
+  documentsMax: number,
+  queriesMax: number,
+): { documents: JudgedDocument[]; queries: JudgedQuery[] } {
   const judgements = readJudgements(folder);
-  const documents = linesOf(folder, 'corpus.jsonl').slice(0, documentsMax).map((line) => JSON.parse(line) as JudgedDocument);
+  const documents = linesOf(folder, 'corpus.jsonl')
+    .slice(0, documentsMax)
+    .map((line) => JSON.parse(line) as JudgedDocument);
   const queries = linesOf(folder, 'queries.jsonl').flatMap((line) => {
     const { _id, text } = JSON.parse(line) as { _id: string; text: string };
     const grades = judgements.get(_id);
@@ -44,11 +50,19 @@ function readJudgements(folder: string): Map<string, Map<string, number>> {
 }
 
 /** The mean nDCG@10 over the queries. */
-export function meanNdcg(documents: readonly JudgedDocument[], documentRows: readonly Float32Array[], queries: readonly JudgedQuery[], queryRows: readonly Float32Array[]): number {
+export function meanNdcg(
+  documents: readonly JudgedDocument[],
+  documentRows: readonly Float32Array[],
+  queries: readonly JudgedQuery[],
+  queryRows: readonly Float32Array[],
+): number {
   const ndcgs = queries.map(({ grades }, i) => {
     const scored = documents.map(({ _id }, j) => ({ _id, score: dot(queryRows[i]!, documentRows[j]!) }));
     const best = scored.sort((a, b) => b.score - a.score).slice(0, DEPTH);
-    return ndcgOf(best.map(({ _id }) => _id), grades);
+    return ndcgOf(
+      best.map(({ _id }) => _id),
+      grades,
+    );
   });
   return ndcgs.reduce((sum, ndcg) => sum + ndcg, 0) / ndcgs.length;
 }

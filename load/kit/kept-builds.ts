@@ -1,5 +1,6 @@
-// Graphs that took a minute to build, kept in the temporary folder from one load program to the next, with the figures of their
-// building. A file of another build of this code is as good: `--fresh` of load/vectors.ts builds anew. Used by the engines.
+// Graphs that took a minute to build, kept in the temporary folder from one load program to the next, with the figures
+// of their building. A file of another build of this code is as good: `--fresh` of load/vectors.ts builds anew. Used by
+// the engines.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 

@@ -1,5 +1,5 @@
-// The vectors of an embedder for texts in any order: those kept by an earlier program, and the embedder itself for the rest, which is
-// then started. Used by load/retrieval-quality.ts and load/relevance.ts.
+// The vectors of an embedder for texts in any order: those kept by an earlier program, and the embedder itself for the
+// rest, which is then started. Used by load/retrieval-quality.ts and load/relevance.ts.
 import { availableParallelism } from 'node:os';
 import { keptRows } from './kept-vectors.js';
 import { startEmbedder, type LoadEmbedder } from './load-embedders.js';

@@ -1,5 +1,6 @@
-// Vectors that took a model minutes, kept in the temporary folder from one load program to the next: a file for each embedder
-// and list of texts, float32 rows one after another. Used by load/embed-quality.ts (writes) and load/retrieval-quality.ts.
+// Vectors that took a model minutes, kept in the temporary folder from one load program to the next: a file for each
+// embedder and list of texts, float32 rows one after another. Used by load/embed-quality.ts (writes) and
+// load/retrieval-quality.ts.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +21,10 @@ export function keptRows(embedder: string, texts: readonly string[]): Float32Arr
 export function keepRows(embedder: string, texts: readonly string[], rows: Float32Array[]): Float32Array[] {
   const file = fileOf(embedder, texts);
   mkdirSync(FOLDER, { recursive: true });
-  writeFileSync(`${file}.new`, Buffer.concat(rows.map((row) => Buffer.from(row.buffer, row.byteOffset, row.byteLength))));
+  writeFileSync(
+    `${file}.new`,
+    Buffer.concat(rows.map((row) => Buffer.from(row.buffer, row.byteOffset, row.byteLength))),
+  );
   renameSync(`${file}.new`, file);
   return rows;
 }

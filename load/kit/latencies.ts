@@ -15,5 +15,12 @@ export function latenciesOf(valuesMs: Iterable<number>): Latencies {
   const sorted = Float64Array.from(valuesMs).sort();
   const quantile = (q: number): number => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? NaN;
   const meanMs = sorted.reduce((sum, value) => sum + value, 0) / sorted.length;
-  return { meanMs, p50Ms: quantile(0.5), p90Ms: quantile(0.9), p99Ms: quantile(0.99), p999Ms: quantile(0.999), maxMs: quantile(1) };
+  return {
+    meanMs,
+    p50Ms: quantile(0.5),
+    p90Ms: quantile(0.9),
+    p99Ms: quantile(0.99),
+    p999Ms: quantile(0.999),
+    maxMs: quantile(1),
+  };
 }

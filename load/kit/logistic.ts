@@ -20,7 +20,8 @@ const STEPS = 25;
 const BINS = 10;
 
 export const estimate = (weights: readonly number[], features: readonly number[]): number =>
-  1 / (1 + Math.exp(-features.reduce((sum, value, i) => sum + value * (weights[i + 1] as number), weights[0] as number)));
+  1 /
+  (1 + Math.exp(-features.reduce((sum, value, i) => sum + value * (weights[i + 1] as number), weights[0] as number)));
 
 /** Bias and weights. Each set of examples counts the same, however large. */
 export function fitLogistic(sets: readonly (readonly Example[])[]): number[] {
@@ -29,14 +30,21 @@ export function fitLogistic(sets: readonly (readonly Example[])[]): number[] {
   for (let step = 0; step < STEPS; step++) {
     const gradient = new Array<number>(size).fill(0);
     const curvature = Array.from({ length: size }, (_, i) => new Array<number>(size).fill(0).fill(1e-9, i, i + 1));
-    for (const set of sets) for (const example of set) addExample(example, 1 / set.length, weights, gradient, curvature);
+    for (const set of sets)
+      for (const example of set) addExample(example, 1 / set.length, weights, gradient, curvature);
     const change = solve(curvature, gradient);
     weights = weights.map((weight, i) => weight + (change[i] as number));
   }
   return weights;
 }
 
-function addExample({ features, isRelevant }: Example, share: number, weights: readonly number[], gradient: number[], curvature: number[][]): void {
+function addExample(
+  { features, isRelevant }: Example,
+  share: number,
+  weights: readonly number[],
+  gradient: number[],
+  curvature: number[][],
+): void {
   const row = [1, ...features];
   const guess = estimate(weights, features);
   row.forEach((a, i) => {
@@ -58,18 +66,28 @@ function solve(matrix: readonly (readonly number[])[], right: readonly number[])
   return rows.map((row, i) => row.at(-1)! / row[i]!);
 }
 
-export function calibrationOf(examples: readonly Example[], estimateOf: (features: readonly number[]) => number): Calibration {
+export function calibrationOf(
+  examples: readonly Example[],
+  estimateOf: (features: readonly number[]) => number,
+): Calibration {
   const told = examples.map(({ features, isRelevant }) => ({ guess: estimateOf(features), truth: Number(isRelevant) }));
-  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+  const mean = (values: readonly number[]): number =>
+    values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
   const bins = Array.from({ length: BINS }, (_, bin) => {
     const inBin = told.filter(({ guess }) => Math.min(BINS - 1, Math.floor(guess * BINS)) === bin);
-    return { count: inBin.length, estimate: mean(inBin.map(({ guess }) => guess)), share: mean(inBin.map(({ truth }) => truth)) };
+    return {
+      count: inBin.length,
+      estimate: mean(inBin.map(({ guess }) => guess)),
+      share: mean(inBin.map(({ truth }) => truth)),
+    };
   });
   const share = mean(told.map(({ truth }) => truth));
   return {
     brier: mean(told.map(({ guess, truth }) => (guess - truth) ** 2)),
     brierOfShare: share * (1 - share),
-    error: bins.reduce((sum, { count, estimate: guess, share: truth }) => sum + count * Math.abs(guess - truth), 0) / told.length,
+    error:
+      bins.reduce((sum, { count, estimate: guess, share: truth }) => sum + count * Math.abs(guess - truth), 0) /
+      told.length,
     bins,
   };
 }

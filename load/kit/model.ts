@@ -1,5 +1,5 @@
-// The shared model, all-MiniLM-L6-v2, as the default embedder of a server; and texts that no cache has seen. Used by the load
-// programs that search through the model.
+// The shared model, all-MiniLM-L6-v2, as the default embedder of a server; and texts that no cache has seen. Used by
+// the load programs that search through the model.
 import { resolve } from 'node:path';
 import { dataFolder } from './data.js';
 import type { Settings } from './server.js';

@@ -1,5 +1,5 @@
-// More vectors than a set has: its own, and beyond their number the same again with noise. Used by the programs that measure the kernel
-// at a hundred thousand rows.
+// More vectors than a set has: its own, and beyond their number the same again with noise. Used by the programs that
+// measure the kernel at a hundred thousand rows.
 import { createPrng } from '../../src/base/prng.js';
 import type { VectorSet } from '../vector-sets.js';
 

@@ -1,6 +1,6 @@
-// Requests as fast as a number of connections can carry them, over plain sockets: the bytes of every request are made beforehand, and of an
-// answer only the status and the length are looked at. So the client takes a fraction of what autocannon takes (hammer.ts) of the machine
-// that it shares with the server. Used by load/search-vectors.ts beside it.
+// Requests as fast as a number of connections can carry them, over plain sockets: the bytes of every request are made
+// beforehand, and of an answer only the status and the length are looked at. So the client takes a fraction of what
+// autocannon takes (hammer.ts) of the machine that it shares with the server. Used by load/search-vectors.ts beside it.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { CannonRequest, HammerOptions, HammerResult } from './hammer.js';
@@ -71,18 +71,28 @@ class Connection {
   }
 }
 
-/** Every connection runs through all requests, each from another place. Throws where an answer was not 2xx or did not come. */
+/**
+ * Every connection runs through all requests, each from another place. Throws where an answer was not 2xx or did not
+ * come.
+ */
 export async function firePlainly({ url, connections, seconds, requests }: HammerOptions): Promise<HammerResult> {
   const { hostname, port, host } = new URL(url);
   const bytes = requests.map((request) => bytesOf(request, host));
   const sockets = await Promise.all(Array.from({ length: connections }, () => opened(hostname, Number(port))));
   const startedAtMs = performance.now();
   const untilMs = startedAtMs + 1000 * seconds;
-  const all = sockets.map((socket, i) => new Connection(socket, bytes, Math.floor((i / connections) * bytes.length), untilMs));
+  const all = sockets.map(
+    (socket, i) => new Connection(socket, bytes, Math.floor((i / connections) * bytes.length), untilMs),
+  );
   await Promise.all(all.map((connection) => connection.run()));
   const tookMs = performance.now() - startedAtMs;
   const latenciesMs = all.flatMap((connection) => connection.latenciesMs);
-  return { requests: latenciesMs.length, requestsPerSecond: (1000 * latenciesMs.length) / tookMs, failed: 0, ...latenciesOf(latenciesMs) };
+  return {
+    requests: latenciesMs.length,
+    requestsPerSecond: (1000 * latenciesMs.length) / tookMs,
+    failed: 0,
+    ...latenciesOf(latenciesMs),
+  };
 }
 
 async function opened(host: string, port: number): Promise<Socket> {
@@ -92,6 +102,10 @@ async function opened(host: string, port: number): Promise<Socket> {
 }
 
 function bytesOf({ method, path, headers = {}, body = '' }: CannonRequest, host: string): Buffer {
-  const lines = Object.entries({ host, ...headers, ...(body !== '' && { 'content-length': Buffer.byteLength(body) }) }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const lines = Object.entries({
+    host,
+    ...headers,
+    ...(body !== '' && { 'content-length': Buffer.byteLength(body) }),
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
 }

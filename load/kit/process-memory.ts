@@ -1,5 +1,5 @@
-// The memory of a process that is its own: neither the files it has mapped nor code, which the system takes back at will. As Linux tells
-// it. Used by load programs that tell what archives, and collections that nobody asks, take.
+// The memory of a process that is its own: neither the files it has mapped nor code, which the system takes back at
+// will. As Linux tells it. Used by load programs that tell what archives, and collections that nobody asks, take.
 import { readFileSync } from 'node:fs';
 
 /** 0 of a process that has ended. */

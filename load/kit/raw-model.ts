@@ -14,12 +14,17 @@ export interface RawModel {
 /** `sessions` threads with a session each, which uses `threads`. */
 export async function startRawModel(graph: string, sessions: number, threads: number): Promise<RawModel> {
   const workerData: ModelThreadStart = { graph, threads };
-  const workers = Array.from({ length: sessions }, () => new Worker(new URL('./raw-model-thread.js', import.meta.url), { workerData }));
+  const workers = Array.from(
+    { length: sessions },
+    () => new Worker(new URL('./raw-model-thread.js', import.meta.url), { workerData }),
+  );
   await Promise.all(workers.map((worker) => once(worker, 'message')));
   return {
     run: async (encodings, size) => {
       const sorted = [...encodings].sort((a, b) => b.length - a.length);
-      const batches = Array.from({ length: Math.ceil(sorted.length / size) }, (_, i) => sorted.slice(i * size, (i + 1) * size));
+      const batches = Array.from({ length: Math.ceil(sorted.length / size) }, (_, i) =>
+        sorted.slice(i * size, (i + 1) * size),
+      );
       const work: ModelThreadWork = { batches, taken: new Int32Array(new SharedArrayBuffer(4)) };
       const done = workers.map((worker) => once(worker, 'message'));
       for (const worker of workers) worker.postMessage(work);

@@ -1,5 +1,5 @@
-// A chart of recall against rate as an SVG: recall to the right, stretched towards 1, the rate upwards in powers of ten, a line
-// for each engine. Used by load/vectors.ts.
+// A chart of recall against rate as an SVG: recall to the right, stretched towards 1, the rate upwards in powers of
+// ten, a line for each engine. Used by load/vectors.ts.
 import { drawnSvg } from './drawn-svg.js';
 import type { Curve } from './recall-curve.js';
 
@@ -15,7 +15,17 @@ export function chartOf(title: string, curves: readonly Pick<Curve, 'name' | 'po
   return drawnSvg(title, SIZE, {
     legend: { right: 12, top: 50, orient: 'vertical' },
     grid: { left: 80, right: 250, top: 50, bottom: 50 },
-    xAxis: { type: 'value', name: 'recall@10', nameLocation: 'middle', nameGap: 30, min: nines(RECALL_MIN), max: nines(RECALL_MAX), axisTick: marks, axisLabel: { ...marks, formatter: recallAt }, splitLine: { show: true } },
+    xAxis: {
+      type: 'value',
+      name: 'recall@10',
+      nameLocation: 'middle',
+      nameGap: 30,
+      min: nines(RECALL_MIN),
+      max: nines(RECALL_MAX),
+      axisTick: marks,
+      axisLabel: { ...marks, formatter: recallAt },
+      splitLine: { show: true },
+    },
     yAxis: { type: 'log', name: 'queries a second, one thread', nameLocation: 'middle', nameGap: 60 },
     series: curves.map(({ name, points }) => ({ type: 'line', name, data: lineOf(points) })),
   });

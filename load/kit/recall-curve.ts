@@ -18,21 +18,34 @@ const PASSES = 5;
 
 type Swept = Pick<VectorEngine, 'settings' | 'search'>;
 
-/** `truth`: for each query the ordinals of its K nearest. The engines take turns, so that what the machine does beside them slows all alike. */
+/**
+ * `truth`: for each query the ordinals of its K nearest. The engines take turns, so that what the machine does beside
+ * them slows all alike.
+ */
 export function measureCurves(engines: readonly VectorEngine[], truth: readonly ArrayLike<number>[]): Curve[] {
   const swept = sweepAll(engines, truth);
-  return engines.map(({ name, buildRate, bytesAVector }, i) => ({ name, buildRate, bytesAVector, points: swept[i] as CurvePoint[] }));
+  return engines.map(({ name, buildRate, bytesAVector }, i) => ({
+    name,
+    buildRate,
+    bytesAVector,
+    points: swept[i] as CurvePoint[],
+  }));
 }
 
-export const sweep = (engine: Swept, truth: readonly ArrayLike<number>[]): CurvePoint[] => sweepAll([engine], truth)[0] as CurvePoint[];
+export const sweep = (engine: Swept, truth: readonly ArrayLike<number>[]): CurvePoint[] =>
+  sweepAll([engine], truth)[0] as CurvePoint[];
 
 function sweepAll(engines: readonly Swept[], truth: readonly ArrayLike<number>[]): CurvePoint[][] {
-  const points = engines.map(({ settings, search }) => settings.map((setting) => {
-    const found = truth.map((wanted, query) => shareFound(wanted, search(query, setting)));
-    return { ...setting, recall: found.reduce((sum, share) => sum + share, 0) / truth.length, qps: 0 };
-  }));
+  const points = engines.map(({ settings, search }) =>
+    settings.map((setting) => {
+      const found = truth.map((wanted, query) => shareFound(wanted, search(query, setting)));
+      return { ...setting, recall: found.reduce((sum, share) => sum + share, 0) / truth.length, qps: 0 };
+    }),
+  );
   for (let pass = 0; pass < PASSES; pass++) {
-    for (const [i, { search }] of engines.entries()) for (const point of points[i] as CurvePoint[]) point.qps = Math.max(point.qps, rateOf(search, point, truth.length));
+    for (const [i, { search }] of engines.entries())
+      for (const point of points[i] as CurvePoint[])
+        point.qps = Math.max(point.qps, rateOf(search, point, truth.length));
   }
   return points;
 }
@@ -47,10 +60,17 @@ function rateOf(search: Swept['search'], setting: Setting, queries: number): num
 
 function shareFound(wanted: ArrayLike<number>, found: ArrayLike<number>): number {
   const near = new Set(Array.from(wanted).slice(0, K));
-  return Array.from(found).slice(0, K).filter((ordinal) => near.has(ordinal)).length / near.size;
+  return (
+    Array.from(found)
+      .slice(0, K)
+      .filter((ordinal) => near.has(ordinal)).length / near.size
+  );
 }
 
-/** The rate at a recall: between two points the logarithm runs straight; a faster point of more recall counts too. NaN beyond the curve. */
+/**
+ * The rate at a recall: between two points the logarithm runs straight; a faster point of more recall counts too. NaN
+ * beyond the curve.
+ */
 export function qpsAt(points: readonly CurvePoint[], recall: number): number {
   const rates = points.filter((point) => point.recall >= recall).map(({ qps }) => qps);
   for (const below of points.filter((point) => point.recall < recall)) {

@@ -1,5 +1,5 @@
-// Starts the built server in a process of its own, on a free port and in a data directory of the caller's, and ends it again.
-// Used by every load program that measures over HTTP.
+// Starts the built server in a process of its own, on a free port and in a data directory of the caller's, and ends it
+// again. Used by every load program that measures over HTTP.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -32,19 +32,30 @@ export interface LoadServer {
 /** By the names of the environment variables. */
 export type Settings = Readonly<Record<string, string>>;
 
-/** A server process that may not be ready yet. It sees no environment but the settings given here, and dies with this process. */
+/**
+ * A server process that may not be ready yet. It sees no environment but the settings given here, and dies with this
+ * process.
+ */
 export interface ServerProcess extends Omit<LoadServer, 'readyMs'> {
   /** Milliseconds from spawn until it was ready. Throws with what it wrote where it exits before, or after a minute. */
   ready(): Promise<number>;
 }
 
 /** `settings`: environment variables beside those that every load program needs. */
-export async function startServer(dataDir: string, settings: Settings = {}, profiling?: Profiling): Promise<LoadServer> {
+export async function startServer(
+  dataDir: string,
+  settings: Settings = {},
+  profiling?: Profiling,
+): Promise<LoadServer> {
   const server = await spawnServer(dataDir, settings, profiling);
   return { ...server, readyMs: await server.ready() };
 }
 
-export async function spawnServer(dataDir: string, settings: Settings = {}, profiling?: Profiling): Promise<ServerProcess> {
+export async function spawnServer(
+  dataDir: string,
+  settings: Settings = {},
+  profiling?: Profiling,
+): Promise<ServerProcess> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const startedAtMs = performance.now();
@@ -58,7 +69,10 @@ export async function spawnServer(dataDir: string, settings: Settings = {}, prof
       const late = setTimeout(() => child.kill('SIGKILL'), STOPPED_WITHIN_MS);
       const code = await end(child, 'SIGTERM');
       clearTimeout(late);
-      if (code !== 0) throw new Error(`The server ${code === null ? 'did not stop in time' : `stopped with exit code ${code}`}:\n${written()}`);
+      if (code !== 0)
+        throw new Error(
+          `The server ${code === null ? 'did not stop in time' : `stopped with exit code ${code}`}:\n${written()}`,
+        );
     },
     kill: async () => void (await end(child, 'SIGKILL')),
   };
@@ -67,7 +81,12 @@ export async function spawnServer(dataDir: string, settings: Settings = {}, prof
 function spawnMain(dataDir: string, port: number, settings: Settings, profiling?: Profiling): ChildProcess {
   const child = spawn(process.execPath, [...samplerArguments(profiling), MAIN, 'serve'], {
     cwd: dataDir,
-    env: { SHEAF_SERVER__PORT: String(port), SHEAF_DATA_DIR: join(dataDir, 'data'), SHEAF_LOG__LEVEL: 'warn', ...settings },
+    env: {
+      SHEAF_SERVER__PORT: String(port),
+      SHEAF_DATA_DIR: join(dataDir, 'data'),
+      SHEAF_LOG__LEVEL: 'warn',
+      ...settings,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   dieTogether(child);
@@ -85,16 +104,31 @@ export function dieTogether(child: ChildProcess): void {
 /** The last of what the process wrote, for messages. */
 function keepTail(child: ChildProcess): () => string {
   let written = '';
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (piece) => (written = (written + String(piece)).slice(-4000)));
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (piece) => (written = (written + String(piece)).slice(-4000)));
   return () => written;
 }
 
 /** Time in which this process is stopped (SIGSTOP), the server with it, does not count. */
-async function untilReady(client: SheafClient, child: ChildProcess, startedAtMs: number, written: () => string): Promise<number> {
+async function untilReady(
+  client: SheafClient,
+  child: ChildProcess,
+  startedAtMs: number,
+  written: () => string,
+): Promise<number> {
   for (let waitedMs = 0, lastMs = startedAtMs; waitedMs < READY_WITHIN_MS; ) {
     const ended = child.exitCode ?? child.signalCode;
-    if (ended !== null) throw new Error(`The server ended with ${typeof ended === 'number' ? 'exit code ' : ''}${ended} before it was ready:\n${written()}`);
-    if (await client.ready().then(() => true, () => false)) return performance.now() - startedAtMs;
+    if (ended !== null)
+      throw new Error(
+        `The server ended with ${typeof ended === 'number' ? 'exit code ' : ''}${ended} before it was ready:\n${written()}`,
+      );
+    if (
+      await client.ready().then(
+        () => true,
+        () => false,
+      )
+    )
+      return performance.now() - startedAtMs;
     await sleep(RECHECK_MS);
     const nowMs = performance.now();
     waitedMs += Math.min(STEP_MS_MAX, nowMs - lastMs);
@@ -130,8 +164,14 @@ export async function withFolder<T>(work: (folder: string) => Promise<T>): Promi
   }
 }
 
-/** Runs `work` with the server at `url`, else with one of its own on an empty data directory: that one's process too. */
-export async function withServer<T>(url: string | undefined, work: (url: string, pid: number | undefined) => Promise<T>, settings: Settings = {}): Promise<T> {
+/**
+ * Runs `work` with the server at `url`, else with one of its own on an empty data directory: that one's process too.
+ */
+export async function withServer<T>(
+  url: string | undefined,
+  work: (url: string, pid: number | undefined) => Promise<T>,
+  settings: Settings = {},
+): Promise<T> {
   if (url !== undefined) return work(url, undefined);
   return withFolder(async (folder) => {
     const server = await startServer(folder, settings);

@@ -1,5 +1,5 @@
-// What the background of a shard does for an index, all at once: links, codes, the check of their recall, lists filled. Used by
-// measurements of an index without a server.
+// What the background of a shard does for an index, all at once: links, codes, the check of their recall, lists filled.
+// Used by measurements of an index without a server.
 import type { VectorIndex } from '../../workers/shard/vector-index.js';
 
 const STEP = 64;

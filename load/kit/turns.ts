@@ -1,5 +1,6 @@
-// What the same requests cost servers that are set up differently, in processor time: all of them run, and take many short turns in an order that
-// changes, so that whatever else the machine does falls on all alike. Each turn is compared with the first server's of the same round.
+// What the same requests cost servers that are set up differently, in processor time: all of them run, and take many
+// short turns in an order that changes, so that whatever else the machine does falls on all alike. Each turn is
+// compared with the first server's of the same round.
 import { cpuMs } from './process-cpu.js';
 import { startServer, withFolder, type LoadServer, type Settings } from './server.js';
 
@@ -10,7 +11,11 @@ export interface Cost {
 }
 
 /** Runs `work` with a server for each of the settings, on a data directory of its own. */
-export async function withServers(settings: readonly Settings[], work: (servers: readonly LoadServer[]) => Promise<void>, started: readonly LoadServer[] = []): Promise<void> {
+export async function withServers(
+  settings: readonly Settings[],
+  work: (servers: readonly LoadServer[]) => Promise<void>,
+  started: readonly LoadServer[] = [],
+): Promise<void> {
   const [first, ...rest] = settings;
   if (!first) return work(started);
   await withFolder(async (folder) => {
@@ -23,8 +28,17 @@ export async function withServers(settings: readonly Settings[], work: (servers:
   });
 }
 
-/** The costs of each server, round by round, of `rounds` or until `isEnough`, which is asked every tenth. `times`: requests of a turn. */
-export async function takeTurns(servers: readonly LoadServer[], rounds: number, times: number, request: (url: string) => Promise<void>, isEnough: (costs: readonly Cost[][]) => boolean = () => false): Promise<Cost[][]> {
+/**
+ * The costs of each server, round by round, of `rounds` or until `isEnough`, which is asked every tenth. `times`:
+ * requests of a turn.
+ */
+export async function takeTurns(
+  servers: readonly LoadServer[],
+  rounds: number,
+  times: number,
+  request: (url: string) => Promise<void>,
+  isEnough: (costs: readonly Cost[][]) => boolean = () => false,
+): Promise<Cost[][]> {
   const costs: Cost[][] = servers.map(() => []);
   for (let round = 0; round < rounds; round++) {
     for (let n = 0; n < servers.length; n++) {
@@ -46,7 +60,10 @@ async function turn({ url, pid }: LoadServer, times: number, request: (url: stri
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, connection));
   const after = cpuMs(pid);
-  const us = (of: keyof Cost & string, what: 'front' | 'all'): [string, number] => [of, (((after?.[what] ?? NaN) - (before?.[what] ?? NaN)) * 1000) / times];
+  const us = (of: keyof Cost & string, what: 'front' | 'all'): [string, number] => [
+    of,
+    (((after?.[what] ?? NaN) - (before?.[what] ?? NaN)) * 1000) / times,
+  ];
   return Object.fromEntries([us('frontUs', 'front'), us('allUs', 'all')]) as unknown as Cost;
 }
 
@@ -60,7 +77,10 @@ export interface More {
 /** Standard deviations, so that 99 of 100 such pairs of bounds have the true median between them. */
 const BOUNDS_Z = 2.58;
 
-/** What `costs` are more than `base`, round by round. The bounds are order statistics, which no outlier moves; with a few rounds they are the extremes. */
+/**
+ * What `costs` are more than `base`, round by round. The bounds are order statistics, which no outlier moves; with a
+ * few rounds they are the extremes.
+ */
 export function moreThan(base: readonly Cost[], costs: readonly Cost[], of: keyof Cost): More {
   const shares = costs.map((cost, round) => cost[of] / (base[round]?.[of] ?? NaN) - 1).sort((a, b) => a - b);
   const [n, reach] = [shares.length, (BOUNDS_Z * Math.sqrt(shares.length)) / 2];

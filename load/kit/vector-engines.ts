@@ -1,5 +1,5 @@
-// What the benchmark of vectors compares: an engine that answers queries at several settings, with what it cost to build. The
-// index as it is and its exact scan stand here, hnswlib-node in hnswlib-engine.ts. Used by load/vectors.ts.
+// What the benchmark of vectors compares: an engine that answers queries at several settings, with what it cost to
+// build. The index as it is and its exact scan stand here, hnswlib-node in hnswlib-engine.ts. Used by load/vectors.ts.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createArenaMemory } from '../../src/base/arena-memory.js';

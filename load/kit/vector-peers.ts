@@ -1,5 +1,5 @@
-// Engines of vectors that live in Python, as curves: measured there, by vectors_peer.py, on the same rows, queries and truth, with
-// the same clock. Used by load/vectors.ts.
+// Engines of vectors that live in Python, as curves: measured there, by vectors_peer.py, on the same rows, queries and
+// truth, with the same clock. Used by load/vectors.ts.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,19 +16,36 @@ const OUTPUT_BYTES_MAX = 1 << 20;
 type Line = Curve | { readonly skipped: string; readonly reason: string };
 
 /** Those that this Python (PYTHON, else python3) has; the others are named on standard output. */
-export function pythonCurves({ rows, queries }: VectorSet, truth: readonly ArrayLike<number>[], peers: readonly string[]): Curve[] {
+export function pythonCurves(
+  { rows, queries }: VectorSet,
+  truth: readonly ArrayLike<number>[],
+  peers: readonly string[],
+): Curve[] {
   if (peers.length === 0) return [];
   const python = process.env['PYTHON'] ?? 'python3';
   if (spawnSync(python, ['-c', 'import numpy']).status !== 0) {
-    console.log(`skipped: ${peers.join(', ')} (a Python with numpy and hnswlib, faiss-cpu, rabitqlib; PYTHON names the interpreter)`);
+    console.log(
+      `skipped: ${peers.join(', ')} (a Python with numpy and hnswlib, faiss-cpu, rabitqlib; PYTHON names the interpreter)`,
+    );
     return [];
   }
   const folder = mkdtempSync(join(tmpdir(), 'sheaf-vectors-'));
   try {
-    const given = { dim: rows[0]!.length, k: K, efs: EFS, peers, rows: kept(folder, 'rows', floats(rows)), queries: kept(folder, 'queries', floats(queries)), truth: kept(folder, 'truth', Int32Array.from(truth.flatMap((near) => Array.from(near)))) };
+    const given = {
+      dim: rows[0]!.length,
+      k: K,
+      efs: EFS,
+      peers,
+      rows: kept(folder, 'rows', floats(rows)),
+      queries: kept(folder, 'queries', floats(queries)),
+      truth: kept(folder, 'truth', Int32Array.from(truth.flatMap((near) => Array.from(near)))),
+    };
     const file = join(folder, 'given.json');
     writeFileSync(file, JSON.stringify(given));
-    const { stdout } = spawnSync(python, ['load/kit/vectors_peer.py', file], { encoding: 'utf8', maxBuffer: OUTPUT_BYTES_MAX });
+    const { stdout } = spawnSync(python, ['load/kit/vectors_peer.py', file], {
+      encoding: 'utf8',
+      maxBuffer: OUTPUT_BYTES_MAX,
+    });
     return curvesIn(stdout);
   } finally {
     rmSync(folder, { recursive: true });
@@ -37,7 +54,10 @@ export function pythonCurves({ rows, queries }: VectorSet, truth: readonly Array
 
 /** A library that ends its process takes those behind it along. */
 function curvesIn(output: string): Curve[] {
-  const lines = output.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Line);
+  const lines = output
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Line);
   for (const line of lines) if ('skipped' in line) console.log(`skipped: ${line.skipped} (${line.reason})`);
   return lines.filter((line) => 'points' in line);
 }

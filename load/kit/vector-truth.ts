@@ -1,5 +1,5 @@
-// The true nearest rows of each query: from the file beside the data, or from an exact scan of the index, whose best are scored again
-// in full precision. Used by load/vectors.ts.
+// The true nearest rows of each query: from the file beside the data, or from an exact scan of the index, whose best
+// are scored again in full precision. Used by load/vectors.ts.
 import { existsSync } from 'node:fs';
 import type { VectorIndex } from '../../workers/shard/vector-index.js';
 import { readNpy } from '../npy.js';

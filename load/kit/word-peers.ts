@@ -1,5 +1,5 @@
-// The peers of the index of words: MiniSearch and Orama in this process, tantivy and SQLite's FTS5 in a Python process; and the
-// clock for all of them. Used by load/words.ts.
+// The peers of the index of words: MiniSearch and Orama in this process, tantivy and SQLite's FTS5 in a Python process;
+// and the clock for all of them. Used by load/words.ts.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -48,28 +48,60 @@ export function measureMiniSearch(windows: readonly string[], questions: Questio
   const startedAt = cpuMs();
   index.addAll(windows.map((text, id) => ({ id, text })));
   const rate = (windows.length / (cpuMs() - startedAt)) * 1000;
-  return { name: 'MiniSearch 7', rate, bytes: NaN, questions: ratesOf(questions, (kind, terms) => index.search(terms.join(' '), { prefix: kind === 'prefix' }).slice(0, TOP)) };
+  return {
+    name: 'MiniSearch 7',
+    rate,
+    bytes: NaN,
+    questions: ratesOf(questions, (kind, terms) =>
+      index.search(terms.join(' '), { prefix: kind === 'prefix' }).slice(0, TOP),
+    ),
+  };
 }
 
 /** It has no phrases either; a question of words finds what begins with them, which is its way. */
 export async function measureOrama(windows: readonly string[], questions: Questions): Promise<PeerFigures> {
-  const index = create({ schema: { text: 'string' } as const, components: { tokenizer: { language: 'english', normalizationCache: new Map<string, string>(), tokenize: (text: string) => [...new Set(text.split(' '))] } } });
+  const index = create({
+    schema: { text: 'string' } as const,
+    components: {
+      tokenizer: {
+        language: 'english',
+        normalizationCache: new Map<string, string>(),
+        tokenize: (text: string) => [...new Set(text.split(' '))],
+      },
+    },
+  });
   const startedAt = cpuMs();
-  await insertMultiple(index, windows.map((text) => ({ text })), windows.length);
+  await insertMultiple(
+    index,
+    windows.map((text) => ({ text })),
+    windows.length,
+  );
   const rate = (windows.length / (cpuMs() - startedAt)) * 1000;
-  return { name: 'Orama 3', rate, bytes: NaN, questions: ratesOf(questions, (_, terms) => search(index, { term: terms.join(' '), limit: TOP, threshold: 1 })) };
+  return {
+    name: 'Orama 3',
+    rate,
+    bytes: NaN,
+    questions: ratesOf(questions, (_, terms) => search(index, { term: terms.join(' '), limit: TOP, threshold: 1 })),
+  };
 }
 
 function ratesOf(questions: Questions, ask: Ask): PeerFigures['questions'] {
   const rates = Object.entries(questions).map(([kind, all]) => {
     const few = all.slice(0, FEW);
-    return [kind, kind === 'phrase' ? undefined : questionRate(few.length, () => few.forEach((terms) => ask(kind, terms)))];
+    return [
+      kind,
+      kind === 'phrase' ? undefined : questionRate(few.length, () => few.forEach((terms) => ask(kind, terms))),
+    ];
   });
   return Object.fromEntries(rates) as PeerFigures['questions'];
 }
 
 /** `peer` is tantivy or fts5. Undefined, said on standard output, where there is no Python with it. */
-export function measureInPython(peer: 'tantivy' | 'fts5', windows: readonly string[], questions: Questions): PeerFigures | undefined {
+export function measureInPython(
+  peer: 'tantivy' | 'fts5',
+  windows: readonly string[],
+  questions: Questions,
+): PeerFigures | undefined {
   const python = process.env['PYTHON'] ?? 'python3';
   const wanted = peer === 'tantivy' ? 'tantivy' : 'sqlite3';
   if (spawnSync(python, ['-c', `import ${wanted}`]).status !== 0) {
@@ -80,7 +112,9 @@ export function measureInPython(peer: 'tantivy' | 'fts5', windows: readonly stri
   try {
     const file = join(folder, 'given.json');
     writeFileSync(file, JSON.stringify({ windows, questions }));
-    return JSON.parse(execFileSync(python, ['load/kit/words_peer.py', peer, file], { encoding: 'utf8' })) as PeerFigures;
+    return JSON.parse(
+      execFileSync(python, ['load/kit/words_peer.py', peer, file], { encoding: 'utf8' }),
+    ) as PeerFigures;
   } finally {
     rmSync(folder, { recursive: true });
   }

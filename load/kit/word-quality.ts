@@ -1,5 +1,5 @@
-// How good a ranking by words alone is: nDCG@10 and recall@100 of the index of words, with terms made in one way or another. Used by
-// load/languages.ts.
+// How good a ranking by words alone is: nDCG@10 and recall@100 of the index of words, with terms made in one way or
+// another. Used by load/languages.ts.
 import { dataFolder } from './data.js';
 import { ndcgOf, readJudged, recallOf } from './judged.js';
 import { createWordIndex } from './word-kernel.js';
@@ -27,13 +27,19 @@ export interface WordQuality {
   bytes: number;
 }
 
-/** A collection of ../shared/data, title and text joined by a space; undefined, said on standard output, where it is absent. */
+/**
+ * A collection of ../shared/data, title and text joined by a space; undefined, said on standard output, where it is
+ * absent.
+ */
 export function readJudgedTexts(name: string, documentsMax: number, queriesMax: number): JudgedTexts | undefined {
   const folder = dataFolder(name);
   if (folder === undefined) return undefined;
   const { documents, queries } = readJudged(folder, documentsMax, queriesMax);
   const places = new Map(documents.map(({ _id }, place) => [_id, place]));
-  const graded = queries.map(({ text, grades }) => ({ text, grades: new Map([...grades].map(([id, grade], i) => [places.get(id) ?? -1 - i, grade])) }));
+  const graded = queries.map(({ text, grades }) => ({
+    text,
+    grades: new Map([...grades].map(([id, grade], i) => [places.get(id) ?? -1 - i, grade])),
+  }));
   return { name, texts: documents.map(({ title, text }) => `${title ?? ''} ${text}`), queries: graded };
 }
 
@@ -51,4 +57,5 @@ export function measureQuality({ texts, queries }: JudgedTexts, { chunk, questio
   return { ndcg: mean(scored.map(({ ndcg }) => ndcg)), recall: mean(scored.map(({ recall }) => recall)), bytes };
 }
 
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);

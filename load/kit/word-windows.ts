@@ -1,5 +1,5 @@
-// Short texts in number, from the real corpora of ../shared/data: windows of their words, and questions from their query files.
-// Used by load/words.ts.
+// Short texts in number, from the real corpora of ../shared/data: windows of their words, and questions from their
+// query files. Used by load/words.ts.
 import { readFileSync } from 'node:fs';
 import { createPrng } from '../../src/base/prng.js';
 import { tokensOf } from '../../src/text/tokenize.js';
@@ -14,14 +14,25 @@ export interface WordWindows {
   readonly questions: readonly (readonly string[])[];
 }
 
-/** `count` windows, spread evenly over all corpora; they overlap where there are more of them than words for them. Undefined without the corpora. */
+/**
+ * `count` windows, spread evenly over all corpora; they overlap where there are more of them than words for them.
+ * Undefined without the corpora.
+ */
 export function readWordWindows(count: number): WordWindows | undefined {
   const folders = CORPORA.map(dataFolder);
   if (!folders.every((folder) => folder !== undefined)) return undefined;
-  const words = folders.flatMap((folder) => readLines(folder, 'corpus.jsonl').map(({ title, text }) => `${title ?? ''} ${text}`.split(/\s+/).filter(Boolean))).flat();
+  const words = folders
+    .flatMap((folder) =>
+      readLines(folder, 'corpus.jsonl').map(({ title, text }) => `${title ?? ''} ${text}`.split(/\s+/).filter(Boolean)),
+    )
+    .flat();
   const stride = (words.length - WINDOW_WORDS) / count;
-  const windows = Array.from({ length: count }, (_, i) => words.slice(Math.floor(i * stride), Math.floor(i * stride) + WINDOW_WORDS).join(' '));
-  const questions = folders.flatMap((folder) => readLines(folder, 'queries.jsonl').map(({ text }) => [...new Set(tokensOf(text))]));
+  const windows = Array.from({ length: count }, (_, i) =>
+    words.slice(Math.floor(i * stride), Math.floor(i * stride) + WINDOW_WORDS).join(' '),
+  );
+  const questions = folders.flatMap((folder) =>
+    readLines(folder, 'queries.jsonl').map(({ text }) => [...new Set(tokensOf(text))]),
+  );
   return { windows, questions };
 }
 
@@ -53,5 +64,8 @@ export function drawPrefixes(questions: readonly (readonly string[])[], count: n
 }
 
 function readLines(folder: string, name: string): { title?: string; text: string }[] {
-  return readFileSync(`${folder}/${name}`, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line) as { title?: string; text: string });
+  return readFileSync(`${folder}/${name}`, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as { title?: string; text: string });
 }

@@ -1,5 +1,5 @@
-// The open loop again, beside what a workload lets go on at the same time: traffic in a thread of its own, reindex jobs, archives. And what that
-// costs those who search. Called by run-workload.ts.
+// The open loop again, beside what a workload lets go on at the same time: traffic in a thread of its own, reindex
+// jobs, archives. And what that costs those who search. Called by run-workload.ts.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { archiveOnce, reindexOnce } from '../kit/background-work.js';
@@ -24,7 +24,15 @@ interface Neighbour {
   done: string;
 }
 
-export async function besidePart(target: Target, beside: readonly Beside[], alone: Load, asked: readonly Asked[], filled: readonly Filled[], seconds: number, say: Say): Promise<Part> {
+export async function besidePart(
+  target: Target,
+  beside: readonly Beside[],
+  alone: Load,
+  asked: readonly Asked[],
+  filled: readonly Filled[],
+  seconds: number,
+  say: Say,
+): Promise<Part> {
   const rate = alone.rate as number;
   const neighbours: Neighbour[] = [];
   for (const one of beside) {
@@ -35,7 +43,13 @@ export async function besidePart(target: Target, beside: readonly Beside[], alon
 }
 
 /** The loop beside it. */
-export async function besideOne(target: Target, one: Beside, filled: readonly Filled[], seconds: number, loop: () => Promise<Loaded>): Promise<Neighbour> {
+export async function besideOne(
+  target: Target,
+  one: Beside,
+  filled: readonly Filled[],
+  seconds: number,
+  loop: () => Promise<Loaded>,
+): Promise<Neighbour> {
   const stop = one.kind === 'traffic' ? hammering(target, one, filled, seconds) : working(target, one, filled);
   await new Promise((resolve) => setTimeout(resolve, LEAD_MS));
   try {
@@ -49,8 +63,19 @@ export async function besideOne(target: Target, one: Beside, filled: readonly Fi
 }
 
 /** It ends by itself; the loop must not share its thread. */
-function hammering({ url, headers }: Target, { traffic = [], connections = CONNECTIONS }: Beside, filled: readonly Filled[], seconds: number): () => Promise<string> {
-  const workerData: HammerOptions = { url, connections, seconds: Math.ceil(seconds) + 1, requests: trafficOf(traffic, filled, headers), tolerant: true };
+function hammering(
+  { url, headers }: Target,
+  { traffic = [], connections = CONNECTIONS }: Beside,
+  filled: readonly Filled[],
+  seconds: number,
+): () => Promise<string> {
+  const workerData: HammerOptions = {
+    url,
+    connections,
+    seconds: Math.ceil(seconds) + 1,
+    requests: trafficOf(traffic, filled, headers),
+    tolerant: true,
+  };
   const worker = new Worker(HAMMER, { workerData });
   const message = once(worker, 'message') as Promise<[HammerResult]>;
   // Told when it is waited for, as below.
@@ -63,7 +88,8 @@ function hammering({ url, headers }: Target, { traffic = [], connections = CONNE
 
 function working(target: Target, { kind, collection }: Beside, filled: readonly Filled[]): () => Promise<string> {
   const { tenant, name } = (filled.find(({ fill }) => fill.name === collection) ?? filled[0]!).collections[0]!;
-  const work = (): Promise<void> => (kind === 'reindex' ? reindexOnce(target.client, tenant, name) : archiveOnce(target.client, tenant, name));
+  const work = (): Promise<void> =>
+    kind === 'reindex' ? reindexOnce(target.client, tenant, name) : archiveOnce(target.client, tenant, name);
   let [isOver, times] = [false, 0];
   const startedAtMs = performance.now();
   const done = (async () => {
@@ -81,10 +107,36 @@ function working(target: Target, { kind, collection }: Beside, filled: readonly 
 function partOf(alone: Loaded, neighbours: readonly Neighbour[]): Part {
   if (neighbours.length === 0) return NOTHING;
   const all: Neighbour[] = [{ name: 'nothing', loaded: alone, done: '' }, ...neighbours];
-  const rows = all.map(({ name, loaded, done }) => [name, told(loaded.perSecond), ...latencyCells(loaded), told(loaded.p99Ms / alone.p99Ms), told(loaded.failed), done]);
+  const rows = all.map(({ name, loaded, done }) => [
+    name,
+    told(loaded.perSecond),
+    ...latencyCells(loaded),
+    told(loaded.p99Ms / alone.p99Ms),
+    told(loaded.failed),
+    done,
+  ]);
   return {
-    figures: neighbours.flatMap(({ name, loaded }) => [...latencyFigures(loaded, `beside ${name}`), { name: `p99 beside ${name}, of alone`, value: loaded.p99Ms / alone.p99Ms, unit: 'times', better: 'lower' as const }]),
-    tables: [{ title: 'Latency on schedule, beside', columns: ['beside', 'answers/s', ...LATENCY_COLUMNS, 'p99 of alone', 'failed', 'done meanwhile'], rows }],
-    charts: [latencyChart('Latency beside', all.map(({ name, loaded }) => ({ name, latencies: loaded })))],
+    figures: neighbours.flatMap(({ name, loaded }) => [
+      ...latencyFigures(loaded, `beside ${name}`),
+      {
+        name: `p99 beside ${name}, of alone`,
+        value: loaded.p99Ms / alone.p99Ms,
+        unit: 'times',
+        better: 'lower' as const,
+      },
+    ]),
+    tables: [
+      {
+        title: 'Latency on schedule, beside',
+        columns: ['beside', 'answers/s', ...LATENCY_COLUMNS, 'p99 of alone', 'failed', 'done meanwhile'],
+        rows,
+      },
+    ],
+    charts: [
+      latencyChart(
+        'Latency beside',
+        all.map(({ name, loaded }) => ({ name, latencies: loaded })),
+      ),
+    ],
   };
 }

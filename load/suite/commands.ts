@@ -29,19 +29,30 @@ interface RunOptions extends Outputs {
   workload: string[];
 }
 
-const OUT = ['--out <folder>', 'for report.json, REPORT.md with charts and report.html; default load-reports/TIME'] as const;
+const OUT = [
+  '--out <folder>',
+  'for report.json, REPORT.md with charts and report.html; default load-reports/TIME',
+] as const;
 const REPORT = ['--report <file>', 'the Markdown there too, with its charts beside it'] as const;
 
 export function runCommand(): Command {
   return new Command('run')
     .description('run all workloads, or those that are named, and write a report')
     .argument('[names...]', 'of workloads; `list` tells them')
-    .option('--workload <file>', 'a workload of your own, YAML or JSON; may be given several times', (file, files: string[]) => [...files, file], [])
+    .option(
+      '--workload <file>',
+      'a workload of your own, YAML or JSON; may be given several times',
+      (file, files: string[]) => [...files, file],
+      [],
+    )
     .option('--tiny', 'everything small, to see that it runs: no figure of it means anything')
-    .option('--seconds <n>', 'of each loop, in place of the workload\'s', above(0))
-    .option('--rate <n>', 'requests a second of the open loop, in place of the workload\'s', above(0))
-    .option('--connections <n>', 'of the closed loop, in place of the workload\'s', above(0))
-    .option('--url <url>', 'of a server that runs, in place of one of its own; its tenants sheaf-load… are filled, and emptied again')
+    .option('--seconds <n>', "of each loop, in place of the workload's", above(0))
+    .option('--rate <n>', "requests a second of the open loop, in place of the workload's", above(0))
+    .option('--connections <n>', "of the closed loop, in place of the workload's", above(0))
+    .option(
+      '--url <url>',
+      'of a server that runs, in place of one of its own; its tenants sheaf-load… are filled, and emptied again',
+    )
     .option('--api-key <key>', 'of an administrator of that server')
     .option(...OUT)
     .option(...REPORT)
@@ -61,36 +72,60 @@ export function peersCommand(): Command {
 
 async function run(names: readonly string[], options: RunOptions): Promise<void> {
   const failed = (name: string, error: Error): void => {
-    console.error(`${name} failed:`, error instanceof SheafError || error instanceof SheafUnreachable ? error.message : error);
+    console.error(
+      `${name} failed:`,
+      error instanceof SheafError || error instanceof SheafUnreachable ? error.message : error,
+    );
     process.exitCode = 1;
   };
-  keep(await runSuite(chosen(names, options.workload), { ...options, tiny: options.tiny === true, command: typed(), print: console.log, failed }), options);
+  keep(
+    await runSuite(chosen(names, options.workload), {
+      ...options,
+      tiny: options.tiny === true,
+      command: typed(),
+      print: console.log,
+      failed,
+    }),
+    options,
+  );
 }
 
 /** The command line, without the key in it. */
 function typed(): string {
-  const words = process.argv.slice(2).map((word, i, all) => (all[i - 1] === '--api-key' ? 'KEY' : word.replace(/^(--api-key=).*/, '$1KEY')));
+  const words = process.argv
+    .slice(2)
+    .map((word, i, all) => (all[i - 1] === '--api-key' ? 'KEY' : word.replace(/^(--api-key=).*/, '$1KEY')));
   return ['npm run load', ...(words.length > 0 ? ['--', ...words] : [])].join(' ');
 }
 
 /** Writes it, and prints its tables. */
-function keep(report: LoadReport, { out = join('load-reports', report.startedAt.slice(0, 19).replaceAll(':', '-')), report: markdown }: Outputs): void {
+function keep(
+  report: LoadReport,
+  { out = join('load-reports', report.startedAt.slice(0, 19).replaceAll(':', '-')), report: markdown }: Outputs,
+): void {
   if (report.workloads.length === 0) {
     process.exitCode = 1;
     return console.log('nothing was measured, so there is no report');
   }
   writeReport(report, out);
   if (markdown !== undefined) writeMarkdown(report, markdown);
-  for (const { title, tables } of report.workloads) for (const table of tables) printRows(`${title}: ${table.title}`, [table.columns, ...table.rows]);
-  console.log(`${report.seconds} s; ${join(out, 'REPORT.md')}, ${join(out, 'report.html')} and ${join(out, 'report.json')} have it all`);
+  for (const { title, tables } of report.workloads)
+    for (const table of tables) printRows(`${title}: ${table.title}`, [table.columns, ...table.rows]);
+  console.log(
+    `${report.seconds} s; ${join(out, 'REPORT.md')}, ${join(out, 'report.html')} and ${join(out, 'report.json')} have it all`,
+  );
 }
 
 /** Files of one's own alone, where no names are given. */
 function chosen(names: readonly string[], files: readonly string[]): Workload[] {
   const own = ownWorkloads();
   const unknown = names.find((name) => !own.some((workload) => workload.name === name));
-  if (unknown !== undefined) throw new UsageError(`there is no workload ${unknown}, but ${own.map(({ name }) => name).join(', ')}${existsSync(unknown) ? `; a file is given by --workload ${unknown}` : ''}`);
-  const wanted = names.length === 0 && files.length > 0 ? [] : own.filter(({ name }) => names.length === 0 || names.includes(name));
+  if (unknown !== undefined)
+    throw new UsageError(
+      `there is no workload ${unknown}, but ${own.map(({ name }) => name).join(', ')}${existsSync(unknown) ? `; a file is given by --workload ${unknown}` : ''}`,
+    );
+  const wanted =
+    names.length === 0 && files.length > 0 ? [] : own.filter(({ name }) => names.length === 0 || names.includes(name));
   return [...wanted, ...files.map(readWorkload)];
 }
 
@@ -108,11 +143,17 @@ export function compareCommand(): Command {
     .option('--threshold <percent>', 'by which figures must differ to be called better or worse', above(0), 5)
     .action((a: string, b: string, { threshold }: { threshold: number }) => {
       const comparison = compareReports(readReport(fileOf(a)), readReport(fileOf(b)), threshold / 100);
-      if (comparison.machines.length > 0) console.log(`The machines differ, so figures may for that reason:\n${comparison.machines.map((line) => `  ${line}`).join('\n')}`);
+      if (comparison.machines.length > 0)
+        console.log(
+          `The machines differ, so figures may for that reason:\n${comparison.machines.map((line) => `  ${line}`).join('\n')}`,
+        );
       const { title, columns, rows } = comparisonTable(comparison);
       printRows(title, [columns, ...rows]);
-      const count = (verdict: string): number => comparison.figures.filter((figure) => figure.verdict === verdict).length;
-      console.log(`B is better in ${count('better')} figures, worse in ${count('worse')}, the same within ${threshold} % in ${count('same')}`);
+      const count = (verdict: string): number =>
+        comparison.figures.filter((figure) => figure.verdict === verdict).length;
+      console.log(
+        `B is better in ${count('better')} figures, worse in ${count('worse')}, the same within ${threshold} % in ${count('same')}`,
+      );
     });
 }
 
@@ -121,7 +162,9 @@ export function renderCommand(): Command {
     .description('one report of several: Markdown with charts')
     .argument('<reports...>', 'report.json of runs, or their folders')
     .requiredOption('--report <file>', 'the Markdown to write; its charts go beside it')
-    .action((paths: string[], { report }: { report: string }) => writeMarkdown(joinedReports(paths.map((path) => readReport(fileOf(path)))), report));
+    .action((paths: string[], { report }: { report: string }) =>
+      writeMarkdown(joinedReports(paths.map((path) => readReport(fileOf(path)))), report),
+    );
 }
 
 const fileOf = (path: string): string => (path.endsWith('.json') ? path : join(path, 'report.json'));

@@ -19,7 +19,10 @@ export interface Filled {
 }
 
 function collectionsOf(workload: string, { name, tenant, collections = 1 }: Fill): CollectionName[] {
-  return Array.from({ length: collections }, (_, i) => ({ tenant: tenantOf(tenant), name: `${workload}-${name}${collections > 1 ? i + 1 : ''}` }));
+  return Array.from({ length: collections }, (_, i) => ({
+    tenant: tenantOf(tenant),
+    name: `${workload}-${name}${collections > 1 ? i + 1 : ''}`,
+  }));
 }
 
 /** Replaces what a run before has left. */
@@ -33,12 +36,14 @@ export async function fillOne(target: Target, workload: string, fill: Fill): Pro
   }
   const { url, headers } = target;
   const { seconds, spent } = await spending(target, 'ingest', async () => {
-    for (const collection of collections) await postItems({ url, headers, ...collection }, documents, BATCHES[fill.of], source.item);
+    for (const collection of collections)
+      await postItems({ url, headers, ...collection }, documents, BATCHES[fill.of], source.item);
   });
   return { fill, source, collections, seconds, spent };
 }
 
 /** All that the workload fills, as far as it is there. Without complaint: what is left is replaced by the next run. */
 export async function dropAll(target: Target, { name: workload, fill }: Workload): Promise<void> {
-  for (const { tenant, name } of fill.flatMap((one) => collectionsOf(workload, one))) await target.client.deleteCollection(tenant, name).catch(() => undefined);
+  for (const { tenant, name } of fill.flatMap((one) => collectionsOf(workload, one)))
+    await target.client.deleteCollection(tenant, name).catch(() => undefined);
 }

@@ -23,7 +23,10 @@ export interface Pace {
 
 const TINY = { documents: 200, seconds: 1, connections: 4, rate: 20, queries: 10 };
 
-export const paceOf = ({ tiny }: Wishes): Pace => (tiny ? { restCheckMs: 50, restWithinMs: 2000, sampledLoadsMax: 1, sampledSeconds: 1 } : { restCheckMs: 1000, restWithinMs: 120_000, sampledLoadsMax: Infinity, sampledSeconds: 5 });
+export const paceOf = ({ tiny }: Wishes): Pace =>
+  tiny
+    ? { restCheckMs: 50, restWithinMs: 2000, sampledLoadsMax: 1, sampledSeconds: 1 }
+    : { restCheckMs: 1000, restWithinMs: 120_000, sampledLoadsMax: Infinity, sampledSeconds: 5 };
 
 export function fitted(workload: Workload, wishes: Wishes): Workload {
   const { seconds, rate, connections } = wishes;
@@ -31,7 +34,12 @@ export function fitted(workload: Workload, wishes: Wishes): Workload {
   return {
     ...rest,
     ...(closed && { closed_loop: { ...closed, ...(seconds && { seconds }), ...(connections && { connections }) } }),
-    ...(open && { open_loop: { ...(rate ? { rates: [rate] } : { rates: open.rates, shares: open.shares }), seconds: seconds ?? open.seconds } }),
+    ...(open && {
+      open_loop: {
+        ...(rate ? { rates: [rate] } : { rates: open.rates, shares: open.shares }),
+        seconds: seconds ?? open.seconds,
+      },
+    }),
   };
 }
 
@@ -41,10 +49,18 @@ function shrunk({ closed_loop: closed, open_loop: open, beside, recall, ...rest 
     ...rest,
     fill: rest.fill.map((fill) => ({ ...fill, documents: Math.min(fill.documents, TINY.documents) })),
     ...(closed && { closed_loop: { connections: Math.min(closed.connections, TINY.connections), seconds } }),
-    ...(open && { open_loop: { ...(open.rates ? { rates: [Math.min(open.rates[0]!, TINY.rate)] } : { shares: open.shares?.slice(0, 1) }), seconds } }),
+    ...(open && {
+      open_loop: {
+        ...(open.rates ? { rates: [Math.min(open.rates[0]!, TINY.rate)] } : { shares: open.shares?.slice(0, 1) }),
+        seconds,
+      },
+    }),
     ...(beside && { beside: beside.map(fewer) }),
     ...(recall && { recall: { ...recall, queries } }),
   };
 }
 
-const fewer = ({ connections, ...beside }: Beside): Beside => ({ ...beside, ...(connections && { connections: Math.min(connections, TINY.connections) }) });
+const fewer = ({ connections, ...beside }: Beside): Beside => ({
+  ...beside,
+  ...(connections && { connections: Math.min(connections, TINY.connections) }),
+});

@@ -15,7 +15,10 @@ figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; border-ra
 pre { overflow-x: auto; padding: .6rem .8rem; background: #8882; border-radius: 6px; }`;
 
 /** `svgOf`: a chart's picture. */
-export function htmlOf({ startedAt, seconds, command, machine, workloads }: LoadReport, svgOf: (workload: WorkloadReport, chart: number) => string): string {
+export function htmlOf(
+  { startedAt, seconds, command, machine, workloads }: LoadReport,
+  svgOf: (workload: WorkloadReport, chart: number) => string,
+): string {
   const when = `${startedAt.slice(0, 16).replace('T', ' ')} UTC`;
   return `<!doctype html>
 <html lang="en">
@@ -41,14 +44,22 @@ ${workloads.map((workload) => sectionOf(workload, (chart) => svgOf(workload, cha
 }
 
 function sectionOf({ name, title, about, tables, charts }: WorkloadReport, svg: (chart: number) => string): string {
-  const figures = charts.map((chart, i) => `<figure role="img" aria-label="${escaped(chart.title)}">${svg(i)}</figure>`);
+  const figures = charts.map(
+    (chart, i) => `<figure role="img" aria-label="${escaped(chart.title)}">${svg(i)}</figure>`,
+  );
   return `<section>\n<h2 id="${escaped(name)}">${escaped(title)}</h2>\n<p><code>${escaped(name)}</code>: ${escaped(about)}</p>\n${[...tables.map(tableOf), ...figures].join('\n')}\n</section>`;
 }
 
 function tableOf({ title, columns, rows }: Table): string {
-  const head = columns.some((column) => column !== '') ? `<thead><tr>${columns.map((column) => `<th scope="col">${escaped(column)}</th>`).join('')}</tr></thead>` : '';
-  const body = rows.map(([first = '', ...cells]) => `<tr><th scope="row">${escaped(first)}</th>${cells.map((cell) => `<td>${escaped(cell)}</td>`).join('')}</tr>`);
+  const head = columns.some((column) => column !== '')
+    ? `<thead><tr>${columns.map((column) => `<th scope="col">${escaped(column)}</th>`).join('')}</tr></thead>`
+    : '';
+  const body = rows.map(
+    ([first = '', ...cells]) =>
+      `<tr><th scope="row">${escaped(first)}</th>${cells.map((cell) => `<td>${escaped(cell)}</td>`).join('')}</tr>`,
+  );
   return `<div class="scroll"><table><caption>${escaped(title)}</caption>${head}<tbody>${body.join('')}</tbody></table></div>`;
 }
 
-const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');

@@ -1,5 +1,6 @@
-// The two ways to put a load on a server: as fast as a number of connections carry it (autocannon), which tells its throughput; and on a schedule,
-// whatever the answers do, which tells what its users wait. Used by load-part.ts and beside-part.ts.
+// The two ways to put a load on a server: as fast as a number of connections carry it (autocannon), which tells its
+// throughput; and on a schedule, whatever the answers do, which tells what its users wait. Used by load-part.ts and
+// beside-part.ts.
 import { hammer } from '../kit/hammer.js';
 import { HttpSender } from '../kit/http-sender.js';
 import { latenciesOf, type Latencies } from '../kit/latencies.js';
@@ -17,13 +18,29 @@ export interface Loaded extends Latencies {
   byKind: ReadonlyMap<string, Latencies & { requests: number }>;
 }
 
-export async function closedLoop(target: Target, asked: readonly Asked[], connections: number, seconds: number): Promise<Loaded> {
-  const { requests, requestsPerSecond, failed, ...latencies } = await hammer({ url: target.url, connections, seconds, requests: [...asked], tolerant: true });
+export async function closedLoop(
+  target: Target,
+  asked: readonly Asked[],
+  connections: number,
+  seconds: number,
+): Promise<Loaded> {
+  const { requests, requestsPerSecond, failed, ...latencies } = await hammer({
+    url: target.url,
+    connections,
+    seconds,
+    requests: [...asked],
+    tolerant: true,
+  });
   return { ...latencies, perSecond: requestsPerSecond, requests: requests + failed, failed, byKind: new Map() };
 }
 
 /** Latency counts from when a request was due, of the answers that are 2xx. */
-export async function scheduled(target: Target, asked: readonly Asked[], rate: number, seconds: number): Promise<Loaded> {
+export async function scheduled(
+  target: Target,
+  asked: readonly Asked[],
+  rate: number,
+  seconds: number,
+): Promise<Loaded> {
   const sender = new HttpSender(target.url);
   const byKind = new Map<string, number[]>(asked.map(({ name }) => [name, []]));
   let failed = 0;
@@ -37,6 +54,14 @@ export async function scheduled(target: Target, asked: readonly Asked[], rate: n
   const took = Math.max(seconds, (performance.now() - startedAtMs) / 1000);
   sender.close();
   const all = [...byKind.values()].flat();
-  const kinds = [...byKind].filter(([, values]) => values.length > 0).map(([name, values]) => [name, { requests: values.length, ...latenciesOf(values) }] as const);
-  return { ...latenciesOf(all), perSecond: all.length / took, requests: all.length + failed, failed, byKind: new Map(kinds.length > 1 ? kinds : []) };
+  const kinds = [...byKind]
+    .filter(([, values]) => values.length > 0)
+    .map(([name, values]) => [name, { requests: values.length, ...latenciesOf(values) }] as const);
+  return {
+    ...latenciesOf(all),
+    perSecond: all.length / took,
+    requests: all.length + failed,
+    failed,
+    byKind: new Map(kinds.length > 1 ? kinds : []),
+  };
 }

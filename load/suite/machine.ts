@@ -1,5 +1,5 @@
-// The machine that a report is of, as names and values: what a reader wants to know before comparing two reports. Used by run-suite.ts and by
-// whoever else makes a report.
+// The machine that a report is of, as names and values: what a reader wants to know before comparing two reports. Used
+// by run-suite.ts and by whoever else makes a report.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
@@ -30,12 +30,17 @@ async function diskOf(folder: string): Promise<string> {
 /** File system and device, where Linux tells: fields 5, 9 and 10 of a line of mountinfo (proc(5)). */
 function mountOf(folder: string): string {
   try {
-    const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n').filter(Boolean).map((line) => {
-      const [before = '', after = ''] = line.split(' - ');
-      const [fileSystem, device] = after.split(' ');
-      return { point: before.split(' ')[4] ?? '', told: `${fileSystem} on ${device}` };
-    });
-    const above = mounts.filter(({ point }) => folder === point || folder.startsWith(point.endsWith('/') ? point : `${point}/`));
+    const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => {
+        const [before = '', after = ''] = line.split(' - ');
+        const [fileSystem, device] = after.split(' ');
+        return { point: before.split(' ')[4] ?? '', told: `${fileSystem} on ${device}` };
+      });
+    const above = mounts.filter(
+      ({ point }) => folder === point || folder.startsWith(point.endsWith('/') ? point : `${point}/`),
+    );
     return above.sort((a, b) => b.point.length - a.point.length)[0]?.told ?? 'unknown';
   } catch {
     return 'unknown';
@@ -45,5 +50,7 @@ function mountOf(folder: string): string {
 function commitOf(): string {
   const git = (...args: string[]): string => spawnSync('git', args, { encoding: 'utf8' }).stdout?.trim() ?? '';
   const commit = git('rev-parse', '--short', 'HEAD');
-  return commit === '' ? 'unknown' : `${commit}${git('status', '--porcelain', '--untracked-files=no') === '' ? '' : ', with changes'}`;
+  return commit === ''
+    ? 'unknown'
+    : `${commit}${git('status', '--porcelain', '--untracked-files=no') === '' ? '' : ', with changes'}`;
 }

@@ -1,5 +1,5 @@
-// A report as Markdown: the machine, a summary, and each workload's tables, with its charts as pictures in files beside it. Pure; called by
-// write-report.ts.
+// A report as Markdown: the machine, a summary, and each workload's tables, with its charts as pictures in files beside
+// it. Pure; called by write-report.ts.
 import { LIMITS_TITLE } from './limits/limit.js';
 import { told } from './parts.js';
 import type { Chart, Figure, LoadReport, Table, WorkloadReport } from './report.js';
@@ -27,8 +27,15 @@ export function markdownOf(report: LoadReport, chartPath: (workload: WorkloadRep
 
 /** Of each workload what it names first; failures where there are any. */
 export function summaryOf(workloads: readonly WorkloadReport[]): Table {
-  const main = ({ figures }: WorkloadReport): readonly Figure[] => figures.filter(({ name, value }) => (name.startsWith('failed') ? value > 0 : !DETAIL.test(name))).slice(0, FIGURES_MAX);
-  const rows = workloads.map((workload) => [workload.title, main(workload).map(figureTold).join('; '), limitsTold(workload)]);
+  const main = ({ figures }: WorkloadReport): readonly Figure[] =>
+    figures
+      .filter(({ name, value }) => (name.startsWith('failed') ? value > 0 : !DETAIL.test(name)))
+      .slice(0, FIGURES_MAX);
+  const rows = workloads.map((workload) => [
+    workload.title,
+    main(workload).map(figureTold).join('; '),
+    limitsTold(workload),
+  ]);
   return { title: 'Summary', columns: ['workload', 'figures', 'what limits it'], rows };
 }
 
@@ -37,11 +44,20 @@ function limitsTold({ tables }: WorkloadReport): string {
   return rows.map(([load, limit, busy, share]) => `${load}: ${limit}, ${busy}${share ? ` (${share})` : ''}`).join('; ');
 }
 
-export const figureTold = ({ name, value, unit }: Figure): string => `${name} ${told(value)}${unit === '' ? '' : unit.startsWith('1/') ? unit.slice(1) : ` ${unit}`}`;
+export const figureTold = ({ name, value, unit }: Figure): string =>
+  `${name} ${told(value)}${unit === '' ? '' : unit.startsWith('1/') ? unit.slice(1) : ` ${unit}`}`;
 
-function workloadBlocks({ name, title, about, tables, charts }: WorkloadReport, path: (chart: number) => string): string[] {
+function workloadBlocks(
+  { name, title, about, tables, charts }: WorkloadReport,
+  path: (chart: number) => string,
+): string[] {
   const pictures = charts.map((chart: Chart, i) => `![${escaped(`${title}: ${chart.title}`)}](${path(i)})`);
-  return [`## ${escaped(title)}`, `\`${name}\`: ${escaped(about)}`, ...tables.flatMap((table) => [`**${escaped(table.title)}**`, tableOf(table)]), ...pictures];
+  return [
+    `## ${escaped(title)}`,
+    `\`${name}\`: ${escaped(about)}`,
+    ...tables.flatMap((table) => [`**${escaped(table.title)}**`, tableOf(table)]),
+    ...pictures,
+  ];
 }
 
 function tableOf({ columns, rows }: Table): string {

@@ -1,5 +1,5 @@
-// A part of a workload's report: figures, tables and charts of one thing that was measured, and how they are worded. Made by fill-part.ts,
-// load-part.ts and the other parts, joined by run-workload.ts.
+// A part of a workload's report: figures, tables and charts of one thing that was measured, and how they are worded.
+// Made by fill-part.ts, load-part.ts and the other parts, joined by run-workload.ts.
 import type { Latencies } from '../kit/latencies.js';
 import type { Chart, Figure, Table } from './report.js';
 
@@ -12,7 +12,11 @@ export interface Part {
 export const NOTHING: Part = { figures: [], tables: [], charts: [] };
 
 export function joined(parts: readonly Part[]): Part {
-  return { figures: parts.flatMap(({ figures }) => figures), tables: parts.flatMap(({ tables }) => tables), charts: parts.flatMap(({ charts }) => charts) };
+  return {
+    figures: parts.flatMap(({ figures }) => figures),
+    tables: parts.flatMap(({ tables }) => tables),
+    charts: parts.flatMap(({ charts }) => charts),
+  };
 }
 
 /** Three digits that count, more of whole numbers. */
@@ -23,15 +27,27 @@ export function told(value: number | undefined): string {
 
 export const LATENCY_COLUMNS = ['mean ms', 'p50', 'p90', 'p99', 'p99.9', 'max'];
 
-export const latencyCells = ({ meanMs, p50Ms, p90Ms, p99Ms, p999Ms, maxMs }: Latencies): string[] => [meanMs, p50Ms, p90Ms, p99Ms, p999Ms, maxMs].map(told);
+export const latencyCells = ({ meanMs, p50Ms, p90Ms, p99Ms, p999Ms, maxMs }: Latencies): string[] =>
+  [meanMs, p50Ms, p90Ms, p99Ms, p999Ms, maxMs].map(told);
 
 /** The largest is one request's, and says nothing from one run to the next. */
 export function latencyFigures(latencies: Latencies, when: string): Figure[] {
   const { p50Ms, p90Ms, p99Ms, p999Ms } = latencies;
-  return Object.entries({ 'p50': p50Ms, 'p90': p90Ms, 'p99': p99Ms, 'p99.9': p999Ms }).flatMap(([name, value]) => (Number.isFinite(value) ? [{ name: `${name} ${when}`, value, unit: 'ms', better: 'lower' as const }] : []));
+  return Object.entries({ p50: p50Ms, p90: p90Ms, p99: p99Ms, 'p99.9': p999Ms }).flatMap(([name, value]) =>
+    Number.isFinite(value) ? [{ name: `${name} ${when}`, value, unit: 'ms', better: 'lower' as const }] : [],
+  );
 }
 
 export function latencyChart(title: string, all: readonly { name: string; latencies: Latencies }[]): Chart {
-  const points = ({ p50Ms, p90Ms, p99Ms, p999Ms }: Latencies): { x: string; y: number }[] => Object.entries({ 'p50': p50Ms, 'p90': p90Ms, 'p99': p99Ms, 'p99.9': p999Ms }).map(([x, y]) => ({ x, y })).filter(({ y }) => Number.isFinite(y));
-  return { title, kind: 'bar', x: 'percentile', y: 'ms', series: all.map(({ name, latencies }) => ({ name, points: points(latencies) })) };
+  const points = ({ p50Ms, p90Ms, p99Ms, p999Ms }: Latencies): { x: string; y: number }[] =>
+    Object.entries({ p50: p50Ms, p90: p90Ms, p99: p99Ms, 'p99.9': p999Ms })
+      .map(([x, y]) => ({ x, y }))
+      .filter(({ y }) => Number.isFinite(y));
+  return {
+    title,
+    kind: 'bar',
+    x: 'percentile',
+    y: 'ms',
+    series: all.map(({ name, latencies }) => ({ name, points: points(latencies) })),
+  };
 }

@@ -4,7 +4,11 @@ import type { Filled } from './fill.js';
 import { told, type Part } from './parts.js';
 import type { Target } from './target.js';
 
-export async function recallPart(target: Target, filled: readonly Filled[], { queries, k }: { queries: number; k: number }): Promise<Part> {
+export async function recallPart(
+  target: Target,
+  filled: readonly Filled[],
+  { queries, k }: { queries: number; k: number },
+): Promise<Part> {
   const { source, collections } = filled.find(({ fill }) => fill.of === 'vectors')!;
   const { tenant, name } = collections[0]!;
   const ids = async (n: number, exact: boolean): Promise<string[]> => {
@@ -21,7 +25,13 @@ export async function recallPart(target: Target, filled: readonly Filled[], { qu
   const recall = found / wanted;
   return {
     figures: [{ name: `recall@${k}`, value: recall, unit: '', better: 'higher' }],
-    tables: [{ title: `Recall against exact searches of the same server`, columns: ['queries', 'k', 'recall'], rows: [[String(queries), String(k), told(recall)]] }],
+    tables: [
+      {
+        title: `Recall against exact searches of the same server`,
+        columns: ['queries', 'k', 'recall'],
+        rows: [[String(queries), String(k), told(recall)]],
+      },
+    ],
     charts: [],
   };
 }

@@ -1,5 +1,6 @@
-// What a run of the load suite found, as it is kept in JSON: the machine, and of each workload its figures, tables and charts. Written by the
-// workloads and by the peers' run; read by the writers of the reports and by the comparison of two of them.
+// What a run of the load suite found, as it is kept in JSON: the machine, and of each workload its figures, tables and
+// charts. Written by the workloads and by the peers' run; read by the writers of the reports and by the comparison of
+// two of them.
 
 export interface LoadReport {
   /** Of this form. */

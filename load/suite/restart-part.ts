@@ -1,5 +1,5 @@
-// How soon a server of the suite's own is there again, after SIGTERM and after kill -9, and how long the first requests of the traffic take then. Called by
-// run-workload.ts.
+// How soon a server of the suite's own is there again, after SIGTERM and after kill -9, and how long the first requests
+// of the traffic take then. Called by run-workload.ts.
 import { HttpSender } from '../kit/http-sender.js';
 import type { Say } from './load-part.js';
 import { told, type Part } from './parts.js';
@@ -20,7 +20,10 @@ interface Restarted {
 
 export async function restartPart(target: Target, asked: readonly Asked[], say: Say): Promise<Part> {
   const all: Restarted[] = [];
-  for (const [signal, name] of [['SIGTERM', 'SIGTERM'], ['SIGKILL', 'kill -9']] as const) {
+  for (const [signal, name] of [
+    ['SIGTERM', 'SIGTERM'],
+    ['SIGKILL', 'kill -9'],
+  ] as const) {
     say(`restart after ${name}`);
     const times = await target.restart(signal);
     all.push({ name, ...times, ...(await firstAnswers(target, asked)) });
@@ -29,9 +32,29 @@ export async function restartPart(target: Target, asked: readonly Asked[], say: 
   const tenth = asked[(TENTH - 1) % asked.length]?.name ?? 'request';
   const lower = (name: string, value: number, unit: string): Figure => ({ name, value, unit, better: 'lower' });
   return {
-    figures: all.flatMap(({ name, readySeconds, firstMs }) => [lower(`ready after ${name}`, readySeconds, 's'), lower(`first ${first} after ${name}`, firstMs, 'ms')]),
-    tables: [{ title: 'Restart', columns: ['after', 'ended in s', 'ready in s', `first ${first} ms`, `tenth ${tenth} ms`], rows: all.map(({ name, stopSeconds, readySeconds, firstMs, tenthMs }) => [name, ...[stopSeconds, readySeconds, firstMs, tenthMs].map(told)]) }],
-    charts: [{ title: 'Ready again', kind: 'bar', x: 'after', y: 's', series: [{ name: 'ready', points: all.map(({ name, readySeconds }) => ({ x: name, y: readySeconds })) }] }],
+    figures: all.flatMap(({ name, readySeconds, firstMs }) => [
+      lower(`ready after ${name}`, readySeconds, 's'),
+      lower(`first ${first} after ${name}`, firstMs, 'ms'),
+    ]),
+    tables: [
+      {
+        title: 'Restart',
+        columns: ['after', 'ended in s', 'ready in s', `first ${first} ms`, `tenth ${tenth} ms`],
+        rows: all.map(({ name, stopSeconds, readySeconds, firstMs, tenthMs }) => [
+          name,
+          ...[stopSeconds, readySeconds, firstMs, tenthMs].map(told),
+        ]),
+      },
+    ],
+    charts: [
+      {
+        title: 'Ready again',
+        kind: 'bar',
+        x: 'after',
+        y: 's',
+        series: [{ name: 'ready', points: all.map(({ name, readySeconds }) => ({ x: name, y: readySeconds })) }],
+      },
+    ],
   };
 }
 

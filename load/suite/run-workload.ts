@@ -1,5 +1,5 @@
-// Runs one workload against a server: fills, waits until the server rests, and measures each part that the workload has.
-// Called by run-suite.ts.
+// Runs one workload against a server: fills, waits until the server rests, and measures each part that the workload
+// has. Called by run-suite.ts.
 import { besidePart } from './beside-part.js';
 import { dropAll, fillOne, type Filled } from './fill.js';
 import { fillPart } from './fill-part.js';
@@ -16,7 +16,12 @@ import { trafficOf } from './traffic.js';
 import type { Workload } from './workload.js';
 
 /** Answers undefined where it cannot be run against this server, and says why. */
-export async function runWorkload(workload: Workload, target: Target, pace: Pace, say: Say): Promise<WorkloadReport | undefined> {
+export async function runWorkload(
+  workload: Workload,
+  target: Target,
+  pace: Pace,
+  say: Say,
+): Promise<WorkloadReport | undefined> {
   if (workload.restart && !target.isOwn) {
     say('skipped: it restarts its server, and that of --url is not its own');
     return undefined;
@@ -42,13 +47,23 @@ async function fillAndMeasure(workload: Workload, target: Target, pace: Pace, sa
   return { name, title, about, ...joined(parts) };
 }
 
-async function measured(workload: Workload, target: Target, filled: readonly Filled[], pace: Pace, say: Say): Promise<Part[]> {
+async function measured(
+  workload: Workload,
+  target: Target,
+  filled: readonly Filled[],
+  pace: Pace,
+  say: Say,
+): Promise<Part[]> {
   const { traffic = [], open_loop: open, beside = [], recall, restart } = workload;
   const asked = traffic.length > 0 ? trafficOf(traffic, filled, target.headers) : [];
   const first = await firstPart(target, asked);
   const loads = await runLoads(target, workload, asked, say);
   const alone = loads.find(({ isOpen }) => isOpen);
-  const parts = [loadPart(loads), first, alone ? await besidePart(target, beside, alone, asked, filled, open!.seconds, say) : NOTHING];
+  const parts = [
+    loadPart(loads),
+    first,
+    alone ? await besidePart(target, beside, alone, asked, filled, open!.seconds, say) : NOTHING,
+  ];
   if (recall) say(`${recall.queries} searches again, exactly`);
   if (recall) parts.push(await recallPart(target, filled, recall));
   if (restart) parts.push(await restartPart(target, asked, say));

@@ -1,5 +1,5 @@
-// What collections are filled with, and what they are asked: real vectors and texts where the data lies beside the project, else seeded ones.
-// A workload's report names which. Used by fill.ts.
+// What collections are filled with, and what they are asked: real vectors and texts where the data lies beside the
+// project, else seeded ones. A workload's report names which. Used by fill.ts.
 import { existsSync } from 'node:fs';
 import { createPrng } from '../../src/base/prng.js';
 import { itemOf, vectorBase } from '../kit/filling.js';
@@ -60,7 +60,9 @@ function realTexts(): Texts | undefined {
   const folders = CORPORA.map((name) => `../shared/data/${name}`);
   if (!folders.every(existsSync)) return undefined;
   const read = folders.map((folder) => readJudged(folder, Infinity, Infinity));
-  const texts = read.flatMap(({ documents }) => documents.map(({ title, text }) => `${title ?? ''}\n${text}`)).filter((text) => text.trim() !== '');
+  const texts = read
+    .flatMap(({ documents }) => documents.map(({ title, text }) => `${title ?? ''}\n${text}`))
+    .filter((text) => text.trim() !== '');
   return { name: CORPORA.join(', '), texts, questions: read.flatMap(({ queries }) => queries.map(({ text }) => text)) };
 }
 
@@ -69,6 +71,11 @@ function madeTexts(count: number): Texts {
   const prng = createPrng(1);
   const syllable = (): string => 'bdfgklmnprstvz'.charAt(prng.int(14)) + 'aeiou'.charAt(prng.int(5));
   const words = Array.from({ length: WORDS }, () => Array.from({ length: 1 + prng.int(4) }, syllable).join(''));
-  const text = (length: number): string => Array.from({ length }, () => words[Math.floor(WORDS ** prng.next()) - 1]).join(' ');
-  return { name: 'made-up words, seed 1', texts: Array.from({ length: Math.min(count, WORDS) }, () => text(30 + prng.int(150))), questions: Array.from({ length: QUERIES }, () => text(4 + prng.int(10))) };
+  const text = (length: number): string =>
+    Array.from({ length }, () => words[Math.floor(WORDS ** prng.next()) - 1]).join(' ');
+  return {
+    name: 'made-up words, seed 1',
+    texts: Array.from({ length: Math.min(count, WORDS) }, () => text(30 + prng.int(150))),
+    questions: Array.from({ length: QUERIES }, () => text(4 + prng.int(10))),
+  };
 }

@@ -1,5 +1,5 @@
-// The server that a workload runs against: one that is there already, or one of the suite's own, which can be restarted. Made by
-// run-suite.ts, used by the parts of a workload.
+// The server that a workload runs against: one that is there already, or one of the suite's own, which can be
+// restarted. Made by run-suite.ts, used by the parts of a workload.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { SheafClient } from '../../src/client/client.js';
@@ -15,7 +15,8 @@ export interface CollectionName {
   name: string;
 }
 
-export const tenantOf = (name: string | undefined): string => (name === undefined ? TENANT_PREFIX : `${TENANT_PREFIX}-${name}`);
+export const tenantOf = (name: string | undefined): string =>
+  name === undefined ? TENANT_PREFIX : `${TENANT_PREFIX}-${name}`;
 
 export interface TargetOptions {
   url?: string;
@@ -37,7 +38,10 @@ export class Target {
   readonly headers: Readonly<Record<string, string>>;
   private clientOfNow: SheafClient | undefined;
 
-  private constructor(private readonly options: TargetOptions, private server: LoadServer | undefined) {
+  private constructor(
+    private readonly options: TargetOptions,
+    private server: LoadServer | undefined,
+  ) {
     this.headers = options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
   }
 
@@ -58,8 +62,14 @@ export class Target {
     return this.server !== undefined;
   }
 
-  /** `isSampled`: from the start of the new process on. Seconds that it took to end, and from the start of the new process until it was ready. Requires: isOwn. */
-  async restart(signal: 'SIGTERM' | 'SIGKILL', isSampled = false): Promise<{ stopSeconds: number; readySeconds: number }> {
+  /**
+   * `isSampled`: from the start of the new process on. Seconds that it took to end, and from the start of the new
+   * process until it was ready. Requires: isOwn.
+   */
+  async restart(
+    signal: 'SIGTERM' | 'SIGKILL',
+    isSampled = false,
+  ): Promise<{ stopSeconds: number; readySeconds: number }> {
     const server = this.server as LoadServer;
     const startedAtMs = performance.now();
     await (signal === 'SIGTERM' ? server.stop() : server.kill());

@@ -1,5 +1,5 @@
-// The form of a workload, as its YAML file has it: what is filled, what is asked and how fast, what goes on beside it. README.md of load
-// tells each key to its users. Read by read-workload.ts, which checks files against it.
+// The form of a workload, as its YAML file has it: what is filled, what is asked and how fast, what goes on beside it.
+// README.md of load tells each key to its users. Read by read-workload.ts, which checks files against it.
 import type { tags } from 'typia';
 
 type Whole<Min extends number> = number & tags.Type<'uint32'> & tags.Minimum<Min>;

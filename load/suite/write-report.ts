@@ -16,7 +16,10 @@ export function writeReport(report: LoadReport, folder: string): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
   writeMarkdown(report, join(folder, 'REPORT.md'));
-  writeFileSync(join(folder, 'report.html'), htmlOf(report, ({ charts }, chart) => svgOf(charts[chart]!)));
+  writeFileSync(
+    join(folder, 'report.html'),
+    htmlOf(report, ({ charts }, chart) => svgOf(charts[chart]!)),
+  );
 }
 
 /** Charts go to a folder beside it, REPORT-charts for REPORT.md. */
@@ -25,7 +28,8 @@ export function writeMarkdown(report: LoadReport, path: string): void {
   const nameOf = ({ name }: WorkloadReport, chart: number): string => `${charts}/${name}-${chart + 1}.svg`;
   mkdirSync(join(dirname(path), charts), { recursive: true });
   writeFileSync(path, markdownOf(report, nameOf));
-  for (const workload of report.workloads) workload.charts.forEach((chart, i) => writeFileSync(join(dirname(path), nameOf(workload, i)), svgOf(chart)));
+  for (const workload of report.workloads)
+    workload.charts.forEach((chart, i) => writeFileSync(join(dirname(path), nameOf(workload, i)), svgOf(chart)));
 }
 
 /** Throws with one line where it is none. */

@@ -1,5 +1,5 @@
-// Which files of a repository make a model folder: one graph with its external data, the tokenizer, and what says how its
-// output becomes a vector. Pure. Called by fetch-model.mjs.
+// Which files of a repository make a model folder: one graph with its external data, the tokenizer, and what says how
+// its output becomes a vector. Pure. Called by fetch-model.mjs.
 import { Refusal } from './faults.mjs';
 
 const GRAPHS = ['onnx/model.onnx', 'model.onnx'];
@@ -13,7 +13,10 @@ export function chooseGraph({ repo, files }, asked) {
   const graphs = files.map(({ path }) => path).filter((path) => path.endsWith('.onnx'));
   const graph = (asked === undefined ? GRAPHS : [asked]).find((path) => graphs.includes(path));
   if (graph !== undefined) return graph;
-  if (graphs.length > 0) throw new Refusal(`${repo} has no ${asked ?? GRAPHS.join(' and no ')}: choose with --file one of ${graphs.join(', ')}`);
+  if (graphs.length > 0)
+    throw new Refusal(
+      `${repo} has no ${asked ?? GRAPHS.join(' and no ')}: choose with --file one of ${graphs.join(', ')}`,
+    );
   const base = repo.split('/').at(-1);
   throw new Refusal(
     `${repo} has no ONNX graph: look for a copy with one (onnx-community/${base} or Xenova/${base}, say), or make one: optimum-cli export onnx --model ${repo} models/${repo}`,
@@ -23,9 +26,17 @@ export function chooseGraph({ repo, files }, asked) {
 /** All files that these graphs need, the graphs last: a folder with a graph has all the rest. */
 export function chooseFiles({ repo, files }, graphs) {
   const gone = graphs.find((graph) => !files.some(({ path }) => path === graph));
-  if (gone !== undefined) throw new Refusal(`${repo} has no ${gone} any more, which is in the folder: remove the folder, or choose another with --to`);
-  if (!files.some(({ path }) => path === 'tokenizer.json')) throw new Refusal(`${repo} has no tokenizer.json, without which texts cannot be read: choose another model, or a copy for transformers.js`);
+  if (gone !== undefined)
+    throw new Refusal(
+      `${repo} has no ${gone} any more, which is in the folder: remove the folder, or choose another with --to`,
+    );
+  if (!files.some(({ path }) => path === 'tokenizer.json'))
+    throw new Refusal(
+      `${repo} has no tokenizer.json, without which texts cannot be read: choose another model, or a copy for transformers.js`,
+    );
   const settings = files.filter(({ path }) => SETTINGS.some((pattern) => pattern.test(path)));
-  const weights = files.filter(({ path }) => graphs.some((graph) => path.startsWith(graph) && /^[._]data(_\d+)?$/.test(path.slice(graph.length))));
+  const weights = files.filter(({ path }) =>
+    graphs.some((graph) => path.startsWith(graph) && /^[._]data(_\d+)?$/.test(path.slice(graph.length))),
+  );
   return [...settings, ...weights, ...files.filter(({ path }) => graphs.includes(path))];
 }

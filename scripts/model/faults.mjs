@@ -1,5 +1,5 @@
-// The failures of `npm run model`, and which of them another try may mend: a cut connection, a hub that is busy. Retries wait
-// longer each time, or as long as the hub asks for. Called by everything below scripts/model.
+// The failures of `npm run model`, and which of them another try may mend: a cut connection, a hub that is busy.
+// Retries wait longer each time, or as long as the hub asks for. Called by everything below scripts/model.
 import { DelegateBackoff, handleType, retry } from 'cockatiel';
 
 const RETRIES_MAX = 5;
@@ -32,7 +32,10 @@ export class Transient extends Fault {
 
 /** Does `work` again after a Transient, a few times. `note` gets a line for each. */
 export function retrying(note, work) {
-  const policy = retry(handleType(Transient), { maxAttempts: RETRIES_MAX, backoff: new DelegateBackoff(({ attempt, result }) => waitMs(attempt, result.error)) });
+  const policy = retry(handleType(Transient), {
+    maxAttempts: RETRIES_MAX,
+    backoff: new DelegateBackoff(({ attempt, result }) => waitMs(attempt, result.error)),
+  });
   policy.onRetry(({ error, delay }) => note(`${error.message}: trying again in ${(delay / 1000).toFixed(1)} s`));
   return policy.execute(work);
 }
@@ -43,7 +46,16 @@ function waitMs(attempt, { retryAfterMs }) {
 }
 
 /** Codes of connections that broke or hung, by Node and by its `fetch`. */
-const BROKEN = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'UND_ERR_SOCKET', 'UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH']);
+const BROKEN = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'UND_ERR_SOCKET',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+]);
 
 /** What a failure of `fetch`, or of reading a body, is for the user. */
 export function networkFault(url, error) {
@@ -51,7 +63,9 @@ export function networkFault(url, error) {
   const code = error.cause?.code ?? error.cause?.message ?? error.message;
   const { host } = new URL(url);
   if (BROKEN.has(code)) return new Transient(`the connection to ${host} broke (${code})`);
-  return new Refusal(`${host} cannot be reached (${code}): is there a network? HF_ENDPOINT is the address of another hub`);
+  return new Refusal(
+    `${host} cannot be reached (${code}): is there a network? HF_ENDPOINT is the address of another hub`,
+  );
 }
 
 /** The Transient that an answer is, or undefined. */

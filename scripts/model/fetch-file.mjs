@@ -1,5 +1,5 @@
-// One file from the hub: into FILE.part, on from where an earlier try ended, checked against its digest, then named FILE.
-// What the part holds is the only state; a part that proves wrong goes. Called by fetch-model.mjs.
+// One file from the hub: into FILE.part, on from where an earlier try ended, checked against its digest, then named
+// FILE. What the part holds is the only state; a part that proves wrong goes. Called by fetch-model.mjs.
 import { createWriteStream, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -9,7 +9,9 @@ import { isIntact, partOf, renameSynced, sizeOf } from './folder.mjs';
 /** A connection over which nothing comes for so long is given up, and the file asked for again. */
 const STALL_MS = 60_000;
 
-/** `file`: `{ repo, commit, path, size, digest }`. `onBytes` gets how much of it is there. Throws Refusal and Transient. */
+/**
+ * `file`: `{ repo, commit, path, size, digest }`. `onBytes` gets how much of it is there. Throws Refusal and Transient.
+ */
 export async function fetchFile(hub, file, folder, onBytes) {
   const path = join(folder, file.path);
   const part = partOf(path);
@@ -19,7 +21,10 @@ export async function fetchFile(hub, file, folder, onBytes) {
     if (isRight) return renameSynced(path);
     rmSync(part);
     // The beginning may be what a crash left of it; a file that came in one go is what the hub sent.
-    if (!isResumed) throw new Mismatch(`${file.path} is not what its checksum says, and is removed: run the command again; if it stays so, ${hub.url} is not to be trusted`);
+    if (!isResumed)
+      throw new Mismatch(
+        `${file.path} is not what its checksum says, and is removed: run the command again; if it stays so, ${hub.url} is not to be trusted`,
+      );
   }
 }
 
@@ -45,14 +50,20 @@ async function fetchRest(hub, file, part, onBytes) {
     const start = startOf(response, file, held, part);
     onBytes(start);
     const onChunk = (size) => (timer.refresh(), onBytes(size));
-    await pipeline(counted(response, file, start, onChunk), createWriteStream(part, { flags: start > 0 ? 'a' : 'w', flush: true }));
+    await pipeline(
+      counted(response, file, start, onChunk),
+      createWriteStream(part, { flags: start > 0 ? 'a' : 'w', flush: true }),
+    );
   } finally {
     clearTimeout(timer);
   }
   if (sizeOf(part) < file.size) throw new Transient(`${file.path} ended early`);
 }
 
-/** Where the bytes of an answer begin. Throws Transient, with the part removed, when the hub does not go on where it ends. */
+/**
+ * Where the bytes of an answer begin. Throws Transient, with the part removed, when the hub does not go on where it
+ * ends.
+ */
 function startOf({ status, headers }, { path, size }, held, part) {
   const [, start, total] = /^bytes (?:(\d+)-\d+|\*)\/(\d+)$/.exec(headers.get('content-range') ?? '') ?? [];
   if (held > 0 && (status === 416 || (status === 206 && Number(start) !== held))) {
@@ -60,7 +71,10 @@ function startOf({ status, headers }, { path, size }, held, part) {
     throw new Transient(`the hub does not go on with ${path} at ${held} bytes`, 0);
   }
   const sizeSaid = Number((status === 200 ? headers.get('content-length') : total) ?? size);
-  if (sizeSaid !== size) throw new Mismatch(`${path} should have ${size} bytes by the listing, but the hub has ${sizeSaid}: nothing of it is kept`);
+  if (sizeSaid !== size)
+    throw new Mismatch(
+      `${path} should have ${size} bytes by the listing, but the hub has ${sizeSaid}: nothing of it is kept`,
+    );
   return status === 206 ? held : 0;
 }
 
@@ -70,7 +84,10 @@ async function* counted(response, { path, size }, start, onBytes) {
   try {
     for await (const bytes of response.body ?? []) {
       held += bytes.length;
-      if (held > size) throw new Mismatch(`${path} should have ${size} bytes by the listing, but the hub sends more: nothing of it is kept`);
+      if (held > size)
+        throw new Mismatch(
+          `${path} should have ${size} bytes by the listing, but the hub sends more: nothing of it is kept`,
+        );
       onBytes(held);
       yield bytes;
     }

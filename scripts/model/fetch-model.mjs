@@ -1,5 +1,5 @@
-// A model folder from the hub's listing: chooses, checks what is there, fetches what is not. Called by model.mjs, under the
-// lock of the folder.
+// A model folder from the hub's listing: chooses, checks what is there, fetches what is not. Called by model.mjs, under
+// the lock of the folder.
 import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { chooseFiles } from './choose-files.mjs';
@@ -15,10 +15,17 @@ export async function fetchModel({ hub, listing, graph, folder, say, progress })
   const kept = before.isWhole ? before.files.map(({ path }) => path).filter((path) => path.endsWith('.onnx')) : [];
   const files = chooseFiles(listing, [...new Set([...kept, graph])]);
   const missing = await missingOf(files, folder);
-  say(`${repo} at ${commit.slice(0, 12)}: ${files.length} files, ${totalText(files)}; to fetch: ${missing.length === 0 ? 'none' : `${missing.length}, ${totalText(missing)}`}`);
+  say(
+    `${repo} at ${commit.slice(0, 12)}: ${files.length} files, ${totalText(files)}; to fetch: ${missing.length === 0 ? 'none' : `${missing.length}, ${totalText(missing)}`}`,
+  );
   if (missing.length > 0 || !before.isWhole || before.commit !== commit || before.files.length !== files.length) {
     beginSource(folder, { repo, commit, files }, before);
-    await fetchAll(hub, missing.map((each) => ({ ...each, repo, commit })), folder, progress);
+    await fetchAll(
+      hub,
+      missing.map((each) => ({ ...each, repo, commit })),
+      folder,
+      progress,
+    );
     finishSource(folder);
   }
 }
@@ -33,7 +40,10 @@ async function fetchAll(hub, missing, folder, progress) {
   const held = missing.reduce((sum, { path }) => sum + sizeOf(join(folder, partOf(path))), 0);
   const { bavail, bsize } = statfsSync(folder);
   const room = bavail * bsize;
-  if (bytesOf(missing) - held > room) throw new Refusal(`the disk is too full: ${totalText(missing)} are to come to ${folder}, and ${sizeText(room)} are free`);
+  if (bytesOf(missing) - held > room)
+    throw new Refusal(
+      `the disk is too full: ${totalText(missing)} are to come to ${folder}, and ${sizeText(room)} are free`,
+    );
   progress.start(bytesOf(missing), held);
   for (const file of missing) {
     progress.begin(file);

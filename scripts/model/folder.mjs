@@ -1,7 +1,20 @@
-// A model folder on disk and what it says of itself: SOURCE.json names the repository, the commit and every file with its
-// digest. While it is being filled that is SOURCE.json.part, so that a folder with SOURCE.json is whole. Called by fetch-model.mjs.
+// A model folder on disk and what it says of itself: SOURCE.json names the repository, the commit and every file with
+// its digest. While it is being filled that is SOURCE.json.part, so that a folder with SOURCE.json is whole. Called by
+// fetch-model.mjs.
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, openSync, closeSync, fsyncSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  createReadStream,
+  existsSync,
+  openSync,
+  closeSync,
+  fsyncSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Refusal } from './faults.mjs';
 
@@ -10,14 +23,19 @@ const PART = '.part';
 
 export const partOf = (path) => `${path}${PART}`;
 
-/** What a folder holds, whole or begun: `{ repo, commit, files }`, without files for an empty one. Refuses a folder of someone else. */
+/**
+ * What a folder holds, whole or begun: `{ repo, commit, files }`, without files for an empty one. Refuses a folder of
+ * someone else.
+ */
 export function readSource(folder, repo) {
   const names = [SOURCE, partOf(SOURCE)].filter((name) => existsSync(join(folder, name)));
   const others = readdirSync(folder).filter((name) => name !== '.lock');
-  if (names.length === 0 && others.length > 0) throw new Refusal(`${folder} has files that are not from here: choose another folder with --to`);
+  if (names.length === 0 && others.length > 0)
+    throw new Refusal(`${folder} has files that are not from here: choose another folder with --to`);
   const isWhole = names[0] === SOURCE;
   const source = names.length === 0 ? { repo, files: [] } : parse(join(folder, names[0]));
-  if (source.repo !== repo) throw new Refusal(`${folder} holds ${source.repo}: remove it, or choose another folder with --to`);
+  if (source.repo !== repo)
+    throw new Refusal(`${folder} holds ${source.repo}: remove it, or choose another folder with --to`);
   return { ...source, isWhole };
 }
 

@@ -1,9 +1,12 @@
-// Progress of a download: on a terminal a bar with rate and time left, else a line a file. Called by model.mjs and what it
-// calls; the one file of scripts that knows cli-progress.
+// Progress of a download: on a terminal a bar with rate and time left, else a line a file. Called by model.mjs and what
+// it calls; the one file of scripts that knows cli-progress.
 import { SingleBar } from 'cli-progress';
 import { duration } from '../../dist/src/cli/output.js';
 
-/** Nothing of the terminal's state is changed, so there is nothing to restore after a signal. Lines are cut to its width. */
+/**
+ * Nothing of the terminal's state is changed, so there is nothing to restore after a signal. Lines are cut to its
+ * width.
+ */
 const CALM = { hideCursor: false, linewrap: true, gracefulExit: false };
 const UNITS = ['bytes', 'kB', 'MB', 'GB'];
 const FORMAT = '{bar} {done} of {all}  {rate}/s  {left} left  {what}';
@@ -34,11 +37,24 @@ export function startProgress(stream) {
 
 function lines(stream) {
   const line = (text) => stream.write(`${text}\n`);
-  return { start: () => {}, at: () => {}, end: ({ path, size }) => line(`${path}: ${sizeText(size)}`), note: line, stop: () => {} };
+  return {
+    start: () => {},
+    at: () => {},
+    end: ({ path, size }) => line(`${path}: ${sizeText(size)}`),
+    note: line,
+    stop: () => {},
+  };
 }
 
 function bar(stream) {
-  const single = new SingleBar({ stream, format: FORMAT, barCompleteChar: '█', barIncompleteChar: '░', barsize: 16, ...CALM });
+  const single = new SingleBar({
+    stream,
+    format: FORMAT,
+    barCompleteChar: '█',
+    barIncompleteChar: '░',
+    barsize: 16,
+    ...CALM,
+  });
   let isShown = false;
   let pace;
   const values = (done, what) => ({ ...pace(done), what });
@@ -59,6 +75,11 @@ function bar(stream) {
 function paceOf(total, held, startedAtMs) {
   return (done) => {
     const perSecond = (Math.max(0, done - held) * 1000) / Math.max(1, performance.now() - startedAtMs);
-    return { done: sizeText(done), all: sizeText(total), rate: sizeText(perSecond), left: perSecond === 0 ? '-' : duration((total - done) / perSecond) };
+    return {
+      done: sizeText(done),
+      all: sizeText(total),
+      rate: sizeText(perSecond),
+      left: perSecond === 0 ? '-' : duration((total - done) / perSecond),
+    };
   };
 }

@@ -1,5 +1,5 @@
-// Why an archive is refused: a word for programs, which becomes `details.reason`, and a sentence for people. Thrown by all that reads
-// archives, in whatever thread or process; who knows what the archive was to be gives it the code.
+// Why an archive is refused: a word for programs, which becomes `details.reason`, and a sentence for people. Thrown by
+// all that reads archives, in whatever thread or process; who knows what the archive was to be gives it the code.
 import { AppError } from '../contract/errors.js';
 
 export type ArchiveReason =

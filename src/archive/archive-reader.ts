@@ -1,6 +1,7 @@
-// Reads a zip from a file that nobody vouches for. Opening looks at its directory alone, and refuses what could do harm: paths that lead
-// elsewhere, links, names that stand there twice, entries that share bytes or unpack to far more than they are. An entry is unpacked as
-// far as its manifest says, and not a byte farther. Used by the archive process; throws ArchiveFault.
+// Reads a zip from a file that nobody vouches for. Opening looks at its directory alone, and refuses what could do
+// harm: paths that lead elsewhere, links, names that stand there twice, entries that share bytes or unpack to far more
+// than they are. An entry is unpacked as far as its manifest says, and not a byte farther. Used by the archive process;
+// throws ArchiveFault.
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
@@ -28,7 +29,12 @@ export class ArchiveReader {
   /** `unpackedBytesMax`: of all entries together. */
   static async open(path: string, unpackedBytesMax: number): Promise<ArchiveReader> {
     const file = await FileReader.open(path);
-    const zip = await fromRandomAccessReaderPromise(file, file.size, { autoClose: false, strictFileNames: true, validateEntrySizes: true, decodeStrings: true }).catch((error: Error) => {
+    const zip = await fromRandomAccessReaderPromise(file, file.size, {
+      autoClose: false,
+      strictFileNames: true,
+      validateEntrySizes: true,
+      decodeStrings: true,
+    }).catch((error: Error) => {
       file.close(() => undefined);
       throw faultOf(error);
     });
@@ -52,9 +58,14 @@ export class ArchiveReader {
   /** An entry as its manifest has it. */
   async checked({ name, bytes, sha256 }: EntryRecord, bytesMax: number): Promise<Buffer> {
     const entry = this.entry(name);
-    if (entry.uncompressedSize !== bytes) throw new ArchiveFault('size_mismatch', `${name} has ${entry.uncompressedSize} bytes, the manifest says ${bytes}.`);
+    if (entry.uncompressedSize !== bytes)
+      throw new ArchiveFault(
+        'size_mismatch',
+        `${name} has ${entry.uncompressedSize} bytes, the manifest says ${bytes}.`,
+      );
     const content = await this.unpack(entry, bytesMax);
-    if (createHash('sha256').update(content).digest('hex') !== sha256) throw new ArchiveFault('digest_mismatch', `${name} is not what the manifest says: its digest is another one.`);
+    if (createHash('sha256').update(content).digest('hex') !== sha256)
+      throw new ArchiveFault('digest_mismatch', `${name} is not what the manifest says: its digest is another one.`);
     return content;
   }
 
@@ -62,7 +73,9 @@ export class ArchiveReader {
   async extract(name: string, path: string): Promise<void> {
     const source = await this.zip.openReadStreamPromise(this.entry(name));
     await pipeline(source, createWriteStream(path, { mode: 0o600 })).catch((error: Error) => {
-      throw isOfTheDisk(error) ? error : new ArchiveFault('digest_mismatch', `${name} cannot be unpacked: ${error.message}.`);
+      throw isOfTheDisk(error)
+        ? error
+        : new ArchiveFault('digest_mismatch', `${name} cannot be unpacked: ${error.message}.`);
     });
   }
 
@@ -77,25 +90,34 @@ export class ArchiveReader {
   }
 
   private async unpack(entry: Entry, bytesMax: number): Promise<Buffer> {
-    if (entry.uncompressedSize > bytesMax) throw new ArchiveFault('too_large', `${entry.fileName} unpacks to ${entry.uncompressedSize} bytes; at most ${bytesMax} are read.`);
+    if (entry.uncompressedSize > bytesMax)
+      throw new ArchiveFault(
+        'too_large',
+        `${entry.fileName} unpacks to ${entry.uncompressedSize} bytes; at most ${bytesMax} are read.`,
+      );
     const content = Buffer.allocUnsafeSlow(entry.uncompressedSize);
     let filled = 0;
     try {
       for await (const piece of await this.zip.openReadStreamPromise(entry)) {
         const bytes = piece as Buffer;
-        if (filled + bytes.length > content.length) throw new ArchiveFault('size_mismatch', `${entry.fileName} unpacks to more than it says.`);
+        if (filled + bytes.length > content.length)
+          throw new ArchiveFault('size_mismatch', `${entry.fileName} unpacks to more than it says.`);
         filled += bytes.copy(content, filled);
       }
     } catch (error) {
-      throw error instanceof ArchiveFault || isOfTheDisk(error) ? error : new ArchiveFault('digest_mismatch', `${entry.fileName} cannot be unpacked: ${(error as Error).message}.`);
+      throw error instanceof ArchiveFault || isOfTheDisk(error)
+        ? error
+        : new ArchiveFault('digest_mismatch', `${entry.fileName} cannot be unpacked: ${(error as Error).message}.`);
     }
-    if (filled !== content.length) throw new ArchiveFault('size_mismatch', `${entry.fileName} unpacks to less than it says.`);
+    if (filled !== content.length)
+      throw new ArchiveFault('size_mismatch', `${entry.fileName} unpacks to less than it says.`);
     return content;
   }
 }
 
 async function readDirectory(zip: ZipFile, fileBytes: number, unpackedBytesMax: number): Promise<Map<string, Entry>> {
-  if (zip.entryCount > ENTRIES_MAX) throw new ArchiveFault('too_large', `The archive has ${zip.entryCount} entries; at most ${ENTRIES_MAX} are read.`);
+  if (zip.entryCount > ENTRIES_MAX)
+    throw new ArchiveFault('too_large', `The archive has ${zip.entryCount} entries; at most ${ENTRIES_MAX} are read.`);
   const entries = new Map<string, Entry>();
   let [packed, unpacked] = [0, 0];
   try {
@@ -111,25 +133,37 @@ async function readDirectory(zip: ZipFile, fileBytes: number, unpackedBytesMax: 
     throw error instanceof ArchiveFault ? error : faultOf(error as Error);
   }
   if (packed > fileBytes) throw new ArchiveFault('overlapping_entries', 'Entries of the archive share their bytes.');
-  if (unpacked > unpackedBytesMax) throw new ArchiveFault('too_large', `The archive unpacks to ${unpacked} bytes; at most ${unpackedBytesMax} are read.`);
+  if (unpacked > unpackedBytesMax)
+    throw new ArchiveFault(
+      'too_large',
+      `The archive unpacks to ${unpacked} bytes; at most ${unpackedBytesMax} are read.`,
+    );
   return entries;
 }
 
 function checkEntry(entry: Entry): void {
   const { fileName, compressedSize, uncompressedSize, externalFileAttributes } = entry;
-  if (((externalFileAttributes >>> 16) & FILE_TYPE) === LINK) throw new ArchiveFault('symlink', `${fileName} is a link.`);
+  if (((externalFileAttributes >>> 16) & FILE_TYPE) === LINK)
+    throw new ArchiveFault('symlink', `${fileName} is a link.`);
   if (entry.isEncrypted()) throw new ArchiveFault('encrypted_entry', `${fileName} is encrypted.`);
-  if (fileName.split('/').includes('..') || fileName.startsWith('/')) throw new ArchiveFault('unsafe_path', `${fileName} leads out of the archive.`);
-  if (uncompressedSize > SMALL_BYTES && uncompressedSize > compressedSize * RATIO_MAX) throw new ArchiveFault('compression_ratio', `${fileName} unpacks to ${uncompressedSize} bytes from ${compressedSize}.`);
+  if (fileName.split('/').includes('..') || fileName.startsWith('/'))
+    throw new ArchiveFault('unsafe_path', `${fileName} leads out of the archive.`);
+  if (uncompressedSize > SMALL_BYTES && uncompressedSize > compressedSize * RATIO_MAX)
+    throw new ArchiveFault(
+      'compression_ratio',
+      `${fileName} unpacks to ${uncompressedSize} bytes from ${compressedSize}.`,
+    );
 }
 
 /** A disk that cannot be read says nothing of the archive. */
-const isOfTheDisk = (error: unknown): boolean => error instanceof AppError || typeof (error as NodeJS.ErrnoException).syscall === 'string';
+const isOfTheDisk = (error: unknown): boolean =>
+  error instanceof AppError || typeof (error as NodeJS.ErrnoException).syscall === 'string';
 
 /** The library refuses paths that lead elsewhere by itself. */
 function faultOf(error: Error): Error {
   const { message } = error;
   if (isOfTheDisk(error)) return error;
-  if (/absolute path|relative path|invalid characters/.test(message)) return new ArchiveFault('unsafe_path', `An entry leads out of the archive: ${message}.`);
+  if (/absolute path|relative path|invalid characters/.test(message))
+    return new ArchiveFault('unsafe_path', `An entry leads out of the archive: ${message}.`);
   return new ArchiveFault('not_a_zip', `The archive is no whole zip: ${message}.`);
 }

@@ -1,5 +1,6 @@
-// Writes a zip entry by entry, as fast as its reader takes it: nothing but the entry under way is in memory. Tells the size and digest of
-// each, for the manifest, which comes last. Used by the archive process and the import of the command line.
+// Writes a zip entry by entry, as fast as its reader takes it: nothing but the entry under way is in memory. Tells the
+// size and digest of each, for the manifest, which comes last. Used by the archive process and the import of the
+// command line.
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
@@ -25,7 +26,9 @@ export class ArchiveWriter {
   async add(name: string, bytes: Buffer): Promise<EntryRecord> {
     const source = givenAway(bytes);
     // Not addBuffer: the library keeps what it is given until the end.
-    this.zip.addReadStreamLazy(name, { ...STORED, mtime: this.mtime, size: bytes.length }, (give) => give(null, source));
+    this.zip.addReadStreamLazy(name, { ...STORED, mtime: this.mtime, size: bytes.length }, (give) =>
+      give(null, source),
+    );
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     await finished(source, { writable: false });
     return { name, bytes: bytes.length, sha256 };
@@ -40,7 +43,10 @@ export class ArchiveWriter {
   }
 }
 
-/** A stream of these bytes that has nothing of them once they are read: the zip keeps the streams of all its entries, and one of Readable.from what it gave. */
+/**
+ * A stream of these bytes that has nothing of them once they are read: the zip keeps the streams of all its entries,
+ * and one of Readable.from what it gave.
+ */
 function givenAway(bytes: Buffer): Readable {
   let left: Buffer | undefined = bytes;
   return new Readable({

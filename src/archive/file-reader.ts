@@ -1,6 +1,6 @@
-// Reads an uploaded file at any place, as the zip library asks for it. A kernel may give less than it was asked for: the rest is asked for again.
-// What the file cannot give though it is within its length is the disk's fault, and said to be: the archive is not judged by it.
-// Made by archive-reader.ts, in whatever process reads the archive.
+// Reads an uploaded file at any place, as the zip library asks for it. A kernel may give less than it was asked for:
+// the rest is asked for again. What the file cannot give though it is within its length is the disk's fault, and said
+// to be: the archive is not judged by it. Made by archive-reader.ts, in whatever process reads the archive.
 import { open, type FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { RandomAccessReader } from 'yauzl';
@@ -29,8 +29,17 @@ export class FileReader extends RandomAccessReader {
     }
   }
 
-  override read(buffer: Buffer, offset: number, length: number, position: number, callback: (error: Error | null, bytesRead?: number) => void): void {
-    this.fill(buffer.subarray(offset, offset + length), position).then((bytesRead) => callback(null, bytesRead), callback);
+  override read(
+    buffer: Buffer,
+    offset: number,
+    length: number,
+    position: number,
+    callback: (error: Error | null, bytesRead?: number) => void,
+  ): void {
+    this.fill(buffer.subarray(offset, offset + length), position).then(
+      (bytesRead) => callback(null, bytesRead),
+      callback,
+    );
   }
 
   override _readStreamForRange(start: number, end: number): Readable {
@@ -55,7 +64,9 @@ export class FileReader extends RandomAccessReader {
   private async fill(target: Buffer, position: number): Promise<number> {
     let filled = 0;
     while (filled < target.length) {
-      const { bytesRead } = await this.handle.read(target, filled, target.length - filled, position + filled).catch(failed);
+      const { bytesRead } = await this.handle
+        .read(target, filled, target.length - filled, position + filled)
+        .catch(failed);
       if (bytesRead === 0 && position + filled < this.size) throw failure();
       if (bytesRead === 0) break;
       filled += bytesRead;

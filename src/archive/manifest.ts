@@ -1,5 +1,5 @@
-// What stands in the manifests of archives, and the names of their entries: the one description of the layout, for those who write
-// archives and those who read them. README.md beside this file has it in words. Pure.
+// What stands in the manifests of archives, and the names of their entries: the one description of the layout, for
+// those who write archives and those who read them. README.md beside this file has it in words. Pure.
 import typia, { type tags } from 'typia';
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../contract/version.js';
 import type { ArchivedSettings, ArchiveCounts } from '../contract/archived.js';
@@ -33,7 +33,10 @@ export interface CollectionManifest extends Heading {
   format: 'sheaf-collection';
   collection: ArchivedSettings;
   counts: ArchiveCounts;
-  /** Logged searches whose records are damaged; absent where there are none. The collection is worth its archive without them. */
+  /**
+   * Logged searches whose records are damaged; absent where there are none. The collection is worth its archive without
+   * them.
+   */
   queries_left_out?: Count;
   /** All others of the folder, in the order they stand in. */
   entries: EntryRecord[];
@@ -42,7 +45,12 @@ export interface CollectionManifest extends Heading {
 export interface DatasetManifest extends Heading {
   format: 'sheaf-dataset';
   /** Their manifests are entries, which vouch for the rest. */
-  collections: { tenant: string; name: string; folder: string & tags.Pattern<'^collections/[0-9]{1,10}/$'>; manifest: EntryRecord }[];
+  collections: {
+    tenant: string;
+    name: string;
+    folder: string & tags.Pattern<'^collections/[0-9]{1,10}/$'>;
+    manifest: EntryRecord;
+  }[];
   /** Collections that are not in the archive, though they are in the dataset. */
   left_out: { tenant: string; name: string; reason: string }[];
   /** The tenants and keys that were made at run time: `tenants.json`. */
@@ -54,17 +62,53 @@ export type Manifest = CollectionManifest | DatasetManifest;
 export const folderOf = (place: number): string => `collections/${place}/`;
 export const documentsEntry = (folder: string, place: number): string => `${folder}documents/${padded(place)}.msgpack`;
 export const queriesEntry = (folder: string, place: number): string => `${folder}queries/${padded(place)}.msgpack`;
-export const isDocumentsEntry = (name: string): boolean => /^(collections\/\d+\/)?documents\/\d{5,10}\.msgpack$/.test(name);
+export const isDocumentsEntry = (name: string): boolean =>
+  /^(collections\/\d+\/)?documents\/\d{5,10}\.msgpack$/.test(name);
 export const isQueriesEntry = (name: string): boolean => /^(collections\/\d+\/)?queries\/\d{5,10}\.msgpack$/.test(name);
 
 const padded = (place: number): string => String(place).padStart(5, '0');
 
-export const headingAt = (createdAt: string): Heading => ({ format_version: FORMAT_VERSION, service_version: SERVICE_VERSION, schema_version: SCHEMA_VERSION, created_at: createdAt });
+export const headingAt = (createdAt: string): Heading => ({
+  format_version: FORMAT_VERSION,
+  service_version: SERVICE_VERSION,
+  schema_version: SCHEMA_VERSION,
+  created_at: createdAt,
+});
 
 /** The settings of a collection as an archive has them. */
 export function settingsOf(collection: Collection): ArchivedSettings {
-  const { tenant, name, display_name, created_at, embedder_type, embed_model, embedder_config, vector_space_key, dim, chunking, priority_key, search_mode, language, precision } = collection;
-  return { tenant, name, display_name, created_at, embedder_type, embed_model, embedder_config, vector_space_key, dim, chunking, priority_key, search_mode, language, precision };
+  const {
+    tenant,
+    name,
+    display_name,
+    created_at,
+    embedder_type,
+    embed_model,
+    embedder_config,
+    vector_space_key,
+    dim,
+    chunking,
+    priority_key,
+    search_mode,
+    language,
+    precision,
+  } = collection;
+  return {
+    tenant,
+    name,
+    display_name,
+    created_at,
+    embedder_type,
+    embed_model,
+    embedder_config,
+    vector_space_key,
+    dim,
+    chunking,
+    priority_key,
+    search_mode,
+    language,
+    precision,
+  };
 }
 
 const isHeading = typia.createIs<Heading & { format: string }>();
@@ -73,10 +117,23 @@ const isManifest = typia.createIs<CollectionManifest | DatasetManifest>();
 /** Throws ArchiveFault where it is no manifest of ours, or one of another version. */
 export function parseManifest(bytes: Buffer): Manifest {
   const manifest = parsedJson(bytes);
-  if (!isHeading(manifest) || !manifest.format.startsWith('sheaf-')) throw new ArchiveFault('manifest_invalid', 'The manifest is none of a Sheaf archive.');
-  if (manifest.format_version !== FORMAT_VERSION) throw new ArchiveFault('format_unknown', `The archive has format version ${manifest.format_version}; this server reads ${FORMAT_VERSION}.`);
-  if (manifest.service_version !== SERVICE_VERSION) throw new ArchiveFault('service_version', `The archive is of version ${manifest.service_version}; this server is ${SERVICE_VERSION}.`);
-  if (manifest.schema_version !== SCHEMA_VERSION) throw new ArchiveFault('schema_version', `The archive has schema version ${manifest.schema_version}; this server has ${SCHEMA_VERSION}.`);
+  if (!isHeading(manifest) || !manifest.format.startsWith('sheaf-'))
+    throw new ArchiveFault('manifest_invalid', 'The manifest is none of a Sheaf archive.');
+  if (manifest.format_version !== FORMAT_VERSION)
+    throw new ArchiveFault(
+      'format_unknown',
+      `The archive has format version ${manifest.format_version}; this server reads ${FORMAT_VERSION}.`,
+    );
+  if (manifest.service_version !== SERVICE_VERSION)
+    throw new ArchiveFault(
+      'service_version',
+      `The archive is of version ${manifest.service_version}; this server is ${SERVICE_VERSION}.`,
+    );
+  if (manifest.schema_version !== SCHEMA_VERSION)
+    throw new ArchiveFault(
+      'schema_version',
+      `The archive has schema version ${manifest.schema_version}; this server has ${SCHEMA_VERSION}.`,
+    );
   if (!isManifest(manifest)) throw new ArchiveFault('manifest_invalid', 'The manifest has a wrong shape.');
   return manifest;
 }

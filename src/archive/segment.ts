@@ -1,5 +1,6 @@
-// The records in the segments of an archive: documents with their chunks, and logged searches, in msgpack, one behind the other.
-// The vectors of a document are float32, little-endian, a row for each chunk. Pure; used by the archive process and the import.
+// The records in the segments of an archive: documents with their chunks, and logged searches, in msgpack, one behind
+// the other. The vectors of a document are float32, little-endian, a row for each chunk. Pure; used by the archive
+// process and the import.
 import { Packr, Unpackr } from 'msgpackr';
 import typia, { type tags } from 'typia';
 import { asDocId } from '../contract/ids.js';
@@ -48,7 +49,8 @@ export const packQuery = (query: ArchivedQuery): Buffer => packr.pack(query);
 export function unpackDocuments(bytes: Uint8Array, dim: number): ArchivedDocument[] {
   return unpacked(bytes).map((value, place) => {
     const why = !isDocument(value) ? 'it has a wrong shape' : faultOf(value, dim);
-    if (why !== undefined) throw new ArchiveFault('document_invalid', `A document (${place} of its segment) is invalid: ${why}.`);
+    if (why !== undefined)
+      throw new ArchiveFault('document_invalid', `A document (${place} of its segment) is invalid: ${why}.`);
     return value as ArchivedDocument;
   });
 }
@@ -56,7 +58,8 @@ export function unpackDocuments(bytes: Uint8Array, dim: number): ArchivedDocumen
 /** The logged searches of a segment; what is in their records is checked by the store. Throws ArchiveFault. */
 export function unpackQueries(bytes: Uint8Array): ArchivedQuery[] {
   return unpacked(bytes).map((value) => {
-    if (!isQuery(value) || value.id.length !== 16) throw new ArchiveFault('query_invalid', 'A logged search has a wrong shape.');
+    if (!isQuery(value) || value.id.length !== 16)
+      throw new ArchiveFault('query_invalid', 'A logged search has a wrong shape.');
     return value;
   });
 }
@@ -72,7 +75,8 @@ function unpacked(bytes: Uint8Array): unknown[] {
 function faultOf({ docid, metadata, chunks, vectors }: ArchivedDocument, dim: number): string | undefined {
   if (!isDocId(docid)) return 'its id is none';
   if (!isJsonObject(metadata)) return 'its metadata is no JSON object';
-  if (vectors.length !== chunks.length * dim * 4) return `${chunks.length} chunks of ${dim} dimensions have ${vectors.length} bytes of vectors`;
+  if (vectors.length !== chunks.length * dim * 4)
+    return `${chunks.length} chunks of ${dim} dimensions have ${vectors.length} bytes of vectors`;
   if (new Set(chunks.map(({ path }) => path)).size !== chunks.length) return 'two of its chunks have one path';
   if (!chunks.every(({ meta }) => isJsonObject(meta))) return 'metadata of a chunk is no JSON object';
   return vectorsOf(vectors).every(Number.isFinite) ? undefined : 'a vector is not finite';

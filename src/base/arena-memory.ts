@@ -1,6 +1,6 @@
-// The memory of an arena: shared, and on huge pages where the system gives them. A walk touches a row here and a row there, and with pages of
-// 4 KiB each touch is a miss of the TLB too. Made on the front thread (src/pool/shared-shards.ts) and by measurements; what is free of it the
-// shard worker gives back.
+// The memory of an arena: shared, and on huge pages where the system gives them. A walk touches a row here and a row
+// there, and with pages of 4 KiB each touch is a miss of the TLB too. Made on the front thread
+// (src/pool/shared-shards.ts) and by measurements; what is free of it the shard worker gives back.
 import { createRequire } from 'node:module';
 
 const PAGE_BYTES = 65_536;
@@ -13,14 +13,20 @@ interface Addon {
 /** Built by scripts/build.mjs where there is a compiler; without it pages are as the system makes them, and stay. */
 const addon = loadAddon();
 
-/** `initial` and `maximum`: pages of 64 KiB. Its address space is reserved whole, so the advice holds for what it grows to. */
+/**
+ * `initial` and `maximum`: pages of 64 KiB. Its address space is reserved whole, so the advice holds for what it grows
+ * to.
+ */
 export function createArenaMemory(initial: number, maximum: number): WebAssembly.Memory {
   const memory = new WebAssembly.Memory({ initial, maximum, shared: true });
   addon?.adviseHugePages(new Uint8Array(memory.buffer), maximum * PAGE_BYTES);
   return memory;
 }
 
-/** Gives the pages of a part of such a memory back to the system: zeros until they are written to. Requires whole pages of the system that nobody uses. False where it cannot. */
+/**
+ * Gives the pages of a part of such a memory back to the system: zeros until they are written to. Requires whole pages
+ * of the system that nobody uses. False where it cannot.
+ */
 export function giveBack(view: Uint8Array): boolean {
   return addon?.giveBack(view) ?? false;
 }

@@ -1,5 +1,5 @@
-// Assertions for our own faults. A failed one ends the worker it happens in (its shard is then rebuilt from LMDB), or on
-// the front thread the request it happens in; it never travels to a client. Callers' faults are AppError instead.
+// Assertions for our own faults. A failed one ends the worker it happens in (its shard is then rebuilt from LMDB), or
+// on the front thread the request it happens in; it never travels to a client. Callers' faults are AppError instead.
 
 export class AssertionFailed extends Error {
   override readonly name = 'AssertionFailed';

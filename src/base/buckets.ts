@@ -1,5 +1,6 @@
-// Counts of values by the bucket they fall into, as a histogram has them: plain numbers, so that counting one costs a fraction of what
-// the metrics library takes (node dist/load/observability.js). Pure. Used by the metrics and the pools, on the front thread.
+// Counts of values by the bucket they fall into, as a histogram has them: plain numbers, so that counting one costs a
+// fraction of what the metrics library takes (node dist/load/observability.js). Pure. Used by the metrics and the
+// pools, on the front thread.
 
 export class Buckets {
   /** One a bound, and one for what is beyond the last. */

@@ -1,5 +1,6 @@
-// Tells those who work for somebody that it has gone: the part of an AbortSignal that a place in a line needs. Node's is an event target of
-// its own, 18 µs to make, watch and abort where this takes none; a search needs no more. One for each request (http/visit.ts); front thread.
+// Tells those who work for somebody that it has gone: the part of an AbortSignal that a place in a line needs. Node's
+// is an event target of its own, 18 µs to make, watch and abort where this takes none; a search needs no more. One for
+// each request (http/visit.ts); front thread.
 
 /** An AbortSignal is one too. */
 export interface Leaving {

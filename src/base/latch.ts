@@ -1,5 +1,6 @@
-// Keeps one worker thread from its work for a moment, and waits until it is not at it; the worker waits meanwhile, blocked. Two words in shared memory
-// a place. `run` is the worker's, of which a place has one at a time; `hold` is for any other thread, several of them too. Knows nothing of the work.
+// Keeps one worker thread from its work for a moment, and waits until it is not at it; the worker waits meanwhile,
+// blocked. Two words in shared memory a place. `run` is the worker's, of which a place has one at a time; `hold` is for
+// any other thread, several of them too. Knows nothing of the work.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Words of a place: how many hold it; 1 while the worker is at work. */
@@ -25,7 +26,10 @@ export class Latch {
     Atomics.store(this.words, BUSY, 0);
   }
 
-  /** It says that it is at work before it looks whether it may: so does whoever holds, the other way round, and never both go on. */
+  /**
+   * It says that it is at work before it looks whether it may: so does whoever holds, the other way round, and never
+   * both go on.
+   */
   run<T>(work: () => T): T {
     for (;;) {
       Atomics.store(this.words, BUSY, 1);

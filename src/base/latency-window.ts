@@ -1,5 +1,5 @@
-// The latencies of the last while, for percentiles that tell how it goes now: a ring of the latest, of fixed size. Pure.
-// Used by the metrics, on the front thread.
+// The latencies of the last while, for percentiles that tell how it goes now: a ring of the latest, of fixed size.
+// Pure. Used by the metrics, on the front thread.
 
 const LATEST = 2048;
 
@@ -20,7 +20,9 @@ export class LatencyWindow {
   quantiles<Q extends readonly number[]>(...wanted: Q): { [I in keyof Q]: number } | undefined {
     if (this.added === 0) return undefined;
     const sorted = this.ring.slice(0, Math.min(this.added, LATEST)).sort();
-    return wanted.map((q) => sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] as number) as { [I in keyof Q]: number };
+    return wanted.map((q) => sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] as number) as {
+      [I in keyof Q]: number;
+    };
   }
 
   reset(): void {

@@ -1,5 +1,5 @@
-// Wakes those who wait for something to have changed: they look again for themselves. For one thread; knows nothing of what
-// changes. Used where two asynchronous loops share state, such as the reader and the writer of a stream.
+// Wakes those who wait for something to have changed: they look again for themselves. For one thread; knows nothing of
+// what changes. Used where two asynchronous loops share state, such as the reader and the writer of a stream.
 
 export class Signal {
   private wake: () => void = () => {};

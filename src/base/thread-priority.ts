@@ -1,6 +1,6 @@
-// The priority of this thread at the operating system. On Linux it is a property of each thread, and the threads it starts
-// inherit it; elsewhere it would be that of the whole process, and stays as it is. Called by the workers that prepare and embed
-// documents and by those that own shards, when they start.
+// The priority of this thread at the operating system. On Linux it is a property of each thread, and the threads it
+// starts inherit it; elsewhere it would be that of the whole process, and stays as it is. Called by the workers that
+// prepare and embed documents and by those that own shards, when they start.
 import { readlinkSync } from 'node:fs';
 import { platform, setPriority } from 'node:os';
 

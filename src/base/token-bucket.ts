@@ -1,5 +1,6 @@
 // A token bucket: so many requests a second in the long run, and a burst at once. Pure; the caller gives the time.
-// One for each tenant in src/tenants/limiter.ts, and for each budget of an endpoint in workers/embed/remote. The algorithm is the one of ITU-T I.371 ("leaky bucket as a meter"), in tokens.
+// One for each tenant in src/tenants/limiter.ts, and for each budget of an endpoint in workers/embed/remote. The
+// algorithm is the one of ITU-T I.371 ("leaky bucket as a meter"), in tokens.
 
 export interface BucketRate {
   /** Tokens that come back each second; Infinity for no bound, 0 for none. */
@@ -14,7 +15,10 @@ const NEVER_S = 3600;
 export class TokenBucket {
   private tokens: number;
 
-  constructor(rate: BucketRate, private filledAtMs: number) {
+  constructor(
+    rate: BucketRate,
+    private filledAtMs: number,
+  ) {
     this.tokens = rate.capacity;
   }
 

@@ -1,5 +1,5 @@
-// What the parts of the server need of tracing: one trace a request, told of its phases when it is over, and named to the machines that
-// are called for it. The tracer itself (src/tracer.ts) is there only where tracing is configured.
+// What the parts of the server need of tracing: one trace a request, told of its phases when it is over, and named to
+// the machines that are called for it. The tracer itself (src/tracer.ts) is there only where tracing is configured.
 // Types and names; the terms are those of W3C Trace Context.
 
 /** As they follow each other, in a search and in an ingest. */
@@ -9,7 +9,10 @@ export const PHASES_WITHIN_SEARCH = ['vector_search', 'lexical_search'] as const
 
 type PhaseName = (typeof PHASES | typeof PHASES_WITHIN_SEARCH)[number];
 
-/** How long the phases of some work took, in milliseconds by `<phase>_ms`. They follow each other; `startedAtMs` is by performance.now(). */
+/**
+ * How long the phases of some work took, in milliseconds by `<phase>_ms`. They follow each other; `startedAtMs` is by
+ * performance.now().
+ */
 export interface Phases {
   readonly startedAtMs: number;
   readonly timing: { readonly [P in PhaseName as `${P}_ms`]?: number | undefined };

@@ -18,35 +18,69 @@ interface Flags extends Omit<TargetFlags, 'collection'> {
 
 export function addArchiveCommands({ program, env, output, ended }: CommandLine): void {
   withWhole(program.command('archive'))
-    .description('write an archive of a collection, or of everything, into a file; fails where collections had to be left out')
+    .description(
+      'write an archive of a collection, or of everything, into a file; fails where collections had to be left out',
+    )
     .argument('<file>', 'where it goes')
-    .addHelpText('after', examples('sheaf archive backup.zip                 # everything, with the admin key', 'sheaf archive docs.zip -c docs -t acme'))
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf archive backup.zip                 # everything, with the admin key',
+        'sheaf archive docs.zip -c docs -t acme',
+      ),
+    )
     .action(async (file: string, flags: Flags) => ended(await archive(wholeOf(flags, env), file, output)));
   withWhole(program.command('restore'))
     .description('restore a collection, or everything, from an archive')
     .argument('<file>', 'the archive')
     .option('--replace', 'in place of what is there')
     .option('--dry-run', 'only verify the archive')
-    .addHelpText('after', examples('sheaf restore backup.zip --dry-run', 'sheaf restore backup.zip --replace', 'sheaf restore docs.zip -c docs-of-monday -t acme'))
-    .action(async (file: string, flags: Flags) => ended(await restore(wholeOf(flags, env), file, restoreFlags(flags), output)));
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf restore backup.zip --dry-run',
+        'sheaf restore backup.zip --replace',
+        'sheaf restore docs.zip -c docs-of-monday -t acme',
+      ),
+    )
+    .action(async (file: string, flags: Flags) =>
+      ended(await restore(wholeOf(flags, env), file, restoreFlags(flags), output)),
+    );
   withTarget(program.command('import'))
-    .description('bring a collection archive of PaveDB 0.9.7 over, with documents, vectors and log; nothing is embedded anew')
+    .description(
+      'bring a collection archive of PaveDB 0.9.7 over, with documents, vectors and log; nothing is embedded anew',
+    )
     .argument('<file>', 'the archive')
-    .option('--embedder <selector>', 'the embedder of the server that the vectors are of; default: type:model, as PaveDB names it')
+    .option(
+      '--embedder <selector>',
+      'the embedder of the server that the vectors are of; default: type:model, as PaveDB names it',
+    )
     .option('--replace', 'in place of a collection that is there')
     .addHelpText('after', examples('sheaf import docs.zip -c docs -t acme'))
     .action(async (file: string, flags: ImportOptions) => {
       // It reads SQLite, which other commands need not wait for.
       const { importPaveDb } = await import('./import.js');
-      ended(await importPaveDb(targetOf(flags, env), file, { embedder: flags.embedder, replace: flags.replace === true }, output));
+      ended(
+        await importPaveDb(
+          targetOf(flags, env),
+          file,
+          { embedder: flags.embedder, replace: flags.replace === true },
+          output,
+        ),
+      );
     });
 }
 
 function withWhole(command: Command): Command {
-  return withTenant(command.option('-c, --collection <name>', 'collection; without it everything, which wants the admin key'));
+  return withTenant(
+    command.option('-c, --collection <name>', 'collection; without it everything, which wants the admin key'),
+  );
 }
 
-const restoreFlags = ({ replace, dryRun }: Flags): RestoreFlags => ({ replace: replace === true, dryRun: dryRun === true });
+const restoreFlags = ({ replace, dryRun }: Flags): RestoreFlags => ({
+  replace: replace === true,
+  dryRun: dryRun === true,
+});
 
 function wholeOf(flags: Flags, env: Record<string, string | undefined>): ArchiveTarget {
   const { collection: name } = flags;

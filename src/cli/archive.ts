@@ -1,5 +1,5 @@
-// `sheaf archive` and `sheaf restore`: an archive of a collection, or of everything, into a file, and back. A file appears under its name only
-// when it is whole. Called by archive-commands.ts.
+// `sheaf archive` and `sheaf restore`: an archive of a collection, or of everything, into a file, and back. A file
+// appears under its name only when it is whole. Called by archive-commands.ts.
 import { createWriteStream, openAsBlob } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -29,7 +29,9 @@ export async function archive({ client, collection }: ArchiveTarget, file: strin
   const startedAtMs = performance.now();
   return withInterrupt(async (signal) => {
     try {
-      const { bytes, leftOut } = collection ? await client.archives.dumpCollection(collection.tenant, collection.name, { signal }) : await client.archives.dump({ signal });
+      const { bytes, leftOut } = collection
+        ? await client.archives.dumpCollection(collection.tenant, collection.name, { signal })
+        : await client.archives.dump({ signal });
       const written = await writtenWhole(file, (draft) => save(bytes, draft, output, signal));
       const seconds = (performance.now() - startedAtMs) / 1000;
       line(output.stdout, `${file}: ${megabytes(written)} in ${duration(seconds)}.`);
@@ -42,7 +44,12 @@ export async function archive({ client, collection }: ArchiveTarget, file: strin
   });
 }
 
-async function save(bytes: ReadableStream<Uint8Array>, path: string, { stderr }: Output, signal: AbortSignal): Promise<number> {
+async function save(
+  bytes: ReadableStream<Uint8Array>,
+  path: string,
+  { stderr }: Output,
+  signal: AbortSignal,
+): Promise<number> {
   const progress = startBytes(stderr);
   try {
     const counted = async function* (source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -51,7 +58,12 @@ async function save(bytes: ReadableStream<Uint8Array>, path: string, { stderr }:
         yield piece;
       }
     };
-    await pipeline(Readable.fromWeb(bytes as never), counted, createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true }), { signal });
+    await pipeline(
+      Readable.fromWeb(bytes as never),
+      counted,
+      createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true }),
+      { signal },
+    );
     return progress.bytes;
   } finally {
     progress.stop();
@@ -59,18 +71,29 @@ async function save(bytes: ReadableStream<Uint8Array>, path: string, { stderr }:
 }
 
 /** Exit code: 0 when it is restored, or verified; 130 after Ctrl-C. */
-export async function restore({ client, collection }: ArchiveTarget, file: string, { replace, dryRun }: RestoreFlags, output: Output): Promise<number> {
+export async function restore(
+  { client, collection }: ArchiveTarget,
+  file: string,
+  { replace, dryRun }: RestoreFlags,
+  output: Output,
+): Promise<number> {
   const startedAtMs = performance.now();
   await wantedFile(file, 'Name the archive.');
   const blob = await openAsBlob(file);
-  if (!collection && !replace && !dryRun) throw new UsageError('An archive of everything takes the place of all that is there: say so with --replace, or name a collection with --collection.');
+  if (!collection && !replace && !dryRun)
+    throw new UsageError(
+      'An archive of everything takes the place of all that is there: say so with --replace, or name a collection with --collection.',
+    );
   return withInterrupt(async (signal) => {
     try {
       const { counts } = collection
         ? await client.archives.restoreCollection(collection.tenant, collection.name, blob, { replace, dryRun, signal })
         : await client.archives.restore(blob, { dryRun, signal });
       const where = collection ? `${collection.tenant}/${collection.name}` : 'everything';
-      line(output.stdout, `${where} ${dryRun ? 'can be restored' : 'restored'} from ${file}: ${told(counts)}, ${duration((performance.now() - startedAtMs) / 1000)}.`);
+      line(
+        output.stdout,
+        `${where} ${dryRun ? 'can be restored' : 'restored'} from ${file}: ${told(counts)}, ${duration((performance.now() - startedAtMs) / 1000)}.`,
+      );
       return 0;
     } catch (error) {
       if (signal.aborted) return INTERRUPTED;
@@ -87,5 +110,7 @@ function told({ collections, documents, chunks, queries }: ArchiveCounts & { col
 }
 
 function explained(error: unknown): unknown {
-  return error instanceof SheafUnreachable ? Object.assign(error, { message: `${error.message} (the archive broke off and was not kept)` }) : error;
+  return error instanceof SheafUnreachable
+    ? Object.assign(error, { message: `${error.message} (the archive broke off and was not kept)` })
+    : error;
 }

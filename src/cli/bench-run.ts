@@ -1,6 +1,6 @@
-// The searches of `sheaf bench`: as many at a time as there are connections, each as soon as the one before it is answered; or on a
-// schedule, where latency counts from when a search was due, so that a server that stands still does not look fast.
-// Called by bench.ts.
+// The searches of `sheaf bench`: as many at a time as there are connections, each as soon as the one before it is
+// answered; or on a schedule, where latency counts from when a search was due, so that a server that stands still does
+// not look fast. Called by bench.ts.
 import { createHistogram } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SheafError } from '../client/errors.js';
@@ -32,7 +32,12 @@ export interface Measured {
 
 const US_PER_MS = 1000;
 
-export async function runSearches(target: Target, queries: readonly string[], options: Load, signal: AbortSignal): Promise<Measured> {
+export async function runSearches(
+  target: Target,
+  queries: readonly string[],
+  options: Load,
+  signal: AbortSignal,
+): Promise<Measured> {
   const run = new BenchRun(target, queries, options, signal);
   const lanes = Array.from({ length: options.connections }, () => run.work());
   await Promise.all(lanes);
@@ -47,7 +52,12 @@ class BenchRun {
   private sent = 0;
   private failed = 0;
 
-  constructor(private readonly target: Target, private readonly queries: readonly string[], private readonly options: Load, private readonly signal: AbortSignal) {}
+  constructor(
+    private readonly target: Target,
+    private readonly queries: readonly string[],
+    private readonly options: Load,
+    private readonly signal: AbortSignal,
+  ) {}
 
   /** One connection's searches. */
   async work(): Promise<void> {
@@ -58,7 +68,8 @@ class BenchRun {
       if (dueAfterMs >= 1000 * seconds) return;
       this.sent += 1;
       const dueAtMs = this.startedAtMs + dueAfterMs;
-      if (dueAtMs > performance.now()) await sleep(dueAtMs - performance.now(), undefined, { signal: this.signal }).catch(() => undefined);
+      if (dueAtMs > performance.now())
+        await sleep(dueAtMs - performance.now(), undefined, { signal: this.signal }).catch(() => undefined);
       if (this.signal.aborted) return;
       await this.search(this.queries[number % this.queries.length] as string, dueAtMs);
     }
@@ -69,16 +80,34 @@ class BenchRun {
     const { histogram } = this;
     const searches = histogram.count;
     const at = (percentile: number): number => histogram.percentile(percentile) / US_PER_MS;
-    const latency = searches === 0 ? { p50: 0, p90: 0, p99: 0, max: 0, mean: 0 } : { p50: at(50), p90: at(90), p99: at(99), max: histogram.max / US_PER_MS, mean: histogram.mean / US_PER_MS };
-    const phases = Object.fromEntries([...this.phases].map(([phase, sum]) => [phase.replace(/_ms$/, ''), sum / searches]));
-    return { searches, failed: this.failed, seconds, per_second: searches / seconds, latency_ms: latency, server_ms: phases, errors: this.errors };
+    const latency =
+      searches === 0
+        ? { p50: 0, p90: 0, p99: 0, max: 0, mean: 0 }
+        : { p50: at(50), p90: at(90), p99: at(99), max: histogram.max / US_PER_MS, mean: histogram.mean / US_PER_MS };
+    const phases = Object.fromEntries(
+      [...this.phases].map(([phase, sum]) => [phase.replace(/_ms$/, ''), sum / searches]),
+    );
+    return {
+      searches,
+      failed: this.failed,
+      seconds,
+      per_second: searches / seconds,
+      latency_ms: latency,
+      server_ms: phases,
+      errors: this.errors,
+    };
   }
 
   private async search(q: string, dueAtMs: number): Promise<void> {
     const { client, tenant, collection } = this.target;
     const { k, mode } = this.options;
     try {
-      const { timing } = await client.search(tenant, collection, { q, k, mode }, { signal: this.signal, retriesMax: 0 });
+      const { timing } = await client.search(
+        tenant,
+        collection,
+        { q, k, mode },
+        { signal: this.signal, retriesMax: 0 },
+      );
       this.histogram.record(Math.max(1, Math.round((performance.now() - dueAtMs) * US_PER_MS)));
       this.addPhases(timing);
     } catch (error) {
@@ -92,6 +121,7 @@ class BenchRun {
   }
 
   private addPhases(timing: SearchTiming | undefined): void {
-    for (const [phase, phaseMs] of Object.entries(timing ?? {})) this.phases.set(phase, (this.phases.get(phase) ?? 0) + (phaseMs as number));
+    for (const [phase, phaseMs] of Object.entries(timing ?? {}))
+      this.phases.set(phase, (this.phases.get(phase) ?? 0) + (phaseMs as number));
   }
 }

@@ -1,5 +1,5 @@
-// The commands `check` and `repair`: a stopped server's directory is looked through, or mended, and each finding is a line. They read files, and talk to
-// no server. Called by machine-commands.ts.
+// The commands `check` and `repair`: a stopped server's directory is looked through, or mended, and each finding is a
+// line. They read files, and talk to no server. Called by machine-commands.ts.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkDirectory } from '../store/check/check-directory.js';
@@ -14,7 +14,10 @@ import { count, line, type Output } from './output.js';
 export function check(path: string, { stdout }: Output): Promise<number> {
   return guarded(path, async () => {
     const found = await print(checkDirectory(path), stdout);
-    line(stdout, found === 0 ? `${path} is whole` : `${count(found, 'finding')}: sheaf repair ${path} mends what can be mended.`);
+    line(
+      stdout,
+      found === 0 ? `${path} is whole` : `${count(found, 'finding')}: sheaf repair ${path} mends what can be mended.`,
+    );
     return found === 0 ? EXIT.done : EXIT.failed;
   });
 }
@@ -30,7 +33,8 @@ export function repair(path: string, { stdout }: Output): Promise<number> {
 }
 
 async function guarded(path: string, work: () => Promise<number>): Promise<number> {
-  if (!existsSync(join(path, 'sheaf.json'))) throw new UsageError(`${path} is no data directory: it has no sheaf.json.`);
+  if (!existsSync(join(path, 'sheaf.json')))
+    throw new UsageError(`${path} is no data directory: it has no sheaf.json.`);
   try {
     return await work();
   } catch (error) {

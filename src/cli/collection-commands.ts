@@ -5,7 +5,14 @@ import { LANGUAGES } from '../contract/language.js';
 import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DIM_MAX } from '../contract/limits.js';
 import { PRECISIONS } from '../contract/precision.js';
 import { SEARCH_MODES } from '../contract/resources.js';
-import { createCollection, deleteCollection, listCollections, renameCollection, showCollection, type CreateFlags } from './collections.js';
+import {
+  createCollection,
+  deleteCollection,
+  listCollections,
+  renameCollection,
+  showCollection,
+  type CreateFlags,
+} from './collections.js';
 import { examples, integerBetween, type CommandLine } from './command-line.js';
 import { targetOf, tenantOf, withTenant, type TenantFlags } from './target.js';
 
@@ -13,24 +20,43 @@ export function addCollectionCommands({ program, env, output }: CommandLine): vo
   const collections = program
     .command('collections')
     .description('list, show, make, rename and delete collections')
-    .addHelpText('after', examples('sheaf collections list', 'sheaf collections create notes --language german --mode hybrid', 'sheaf collections create vectors --dim 384', 'sheaf collections rename notes archive', 'sheaf collections delete archive --yes'));
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf collections list',
+        'sheaf collections create notes --language german --mode hybrid',
+        'sheaf collections create vectors --dim 384',
+        'sheaf collections rename notes archive',
+        'sheaf collections delete archive --yes',
+      ),
+    );
   withTenant(collections.command('list', { isDefault: true }))
     .description('names and embedders of the collections of a tenant')
     .option('--json', 'print JSON, a collection a line')
-    .action((flags: TenantFlags & { json?: true }) => listCollections(tenantOf(flags, env), flags.json === true, output));
+    .action((flags: TenantFlags & { json?: true }) =>
+      listCollections(tenantOf(flags, env), flags.json === true, output),
+    );
   withTenant(collections.command('show').argument('<name>'))
     .description('settings and counts of a collection, as JSON')
-    .action((name: string, flags: TenantFlags) => showCollection(targetOf({ ...flags, collection: name }, env), output));
+    .action((name: string, flags: TenantFlags) =>
+      showCollection(targetOf({ ...flags, collection: name }, env), output),
+    );
   withSettings(withTenant(collections.command('create').argument('<name>')))
     .description('make a collection; ingest makes one by itself, with the settings of the server')
-    .action((name: string, flags: TenantFlags & CreateFlags) => createCollection(targetOf({ ...flags, collection: name }, env), flags, output));
+    .action((name: string, flags: TenantFlags & CreateFlags) =>
+      createCollection(targetOf({ ...flags, collection: name }, env), flags, output),
+    );
   withTenant(collections.command('rename').argument('<name>').argument('<new_name>'))
     .description('give a collection another name')
-    .action((name: string, newName: string, flags: TenantFlags) => renameCollection(targetOf({ ...flags, collection: name }, env), newName, output));
+    .action((name: string, newName: string, flags: TenantFlags) =>
+      renameCollection(targetOf({ ...flags, collection: name }, env), newName, output),
+    );
   withTenant(collections.command('delete').argument('<name>'))
     .description('delete a collection with all of its documents')
     .option('--yes', 'really')
-    .action((name: string, flags: TenantFlags & { yes?: true }) => deleteCollection(targetOf({ ...flags, collection: name }, env), flags.yes === true, output));
+    .action((name: string, flags: TenantFlags & { yes?: true }) =>
+      deleteCollection(targetOf({ ...flags, collection: name }, env), flags.yes === true, output),
+    );
 }
 
 function withSettings(command: Command): Command {

@@ -1,5 +1,5 @@
-// What the files that add commands to the command line share: what they are given, exit codes, examples below a help, and
-// options that read numbers. Called by program.ts and the *-commands.ts beside it.
+// What the files that add commands to the command line share: what they are given, exit codes, examples below a help,
+// and options that read numbers. Called by program.ts and the *-commands.ts beside it.
 import { InvalidArgumentError, type Command } from 'commander';
 import type { Input, Output } from './output.js';
 
@@ -8,7 +8,10 @@ export interface CommandLine {
   readonly env: Record<string, string | undefined>;
   readonly output: Output;
   readonly stdin: Input;
-  /** The serve command, with variables over those of the environment; resolves with its exit code once the server has stopped. */
+  /**
+   * The serve command, with variables over those of the environment; resolves with its exit code once the server has
+   * stopped.
+   */
   readonly serve: (variables: Record<string, string>) => Promise<number>;
   /** Told the exit code of the command that ran. */
   readonly ended: (exitCode: number) => void;
@@ -18,7 +21,8 @@ export interface CommandLine {
 export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3 } as const;
 
 /** Lines for `addHelpText('after', …)`. */
-export const examples = (...lines: readonly string[]): string => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;
+export const examples = (...lines: readonly string[]): string =>
+  `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;
 
 export function integerBetween(min: number, max: number): (text: string) => number {
   return (text) => {

@@ -22,7 +22,9 @@ export function compareRanks(before: readonly string[], now: readonly string[]):
   const rankBefore = new Map(before.map((id, i) => [id, i + 1]));
   const found = new Set(now);
   const hits: RankedHit[] = now.map((id, i) => ({ id, now: i + 1, before: rankBefore.get(id) }));
-  const shifts = hits.flatMap(({ now: rank, before: was }) => (rank === undefined || was === undefined ? [] : [Math.abs(rank - was)]));
+  const shifts = hits.flatMap(({ now: rank, before: was }) =>
+    rank === undefined || was === undefined ? [] : [Math.abs(rank - was)],
+  );
   const gone = before.filter((id) => !found.has(id)).map((id): RankedHit => ({ id, before: rankBefore.get(id) }));
   return {
     overlap: before.length === 0 ? 1 : shifts.length / before.length,

@@ -1,6 +1,6 @@
-// `sheaf completion`: a script for a shell, made of the commands as they are. What is typed so far says where in the tree of commands
-// one is; there the script knows subcommands, options and the values of options, and leaves the rest to the shell's files.
-// Called by machine-commands.ts. Pure.
+// `sheaf completion`: a script for a shell, made of the commands as they are. What is typed so far says where in the
+// tree of commands one is; there the script knows subcommands, options and the values of options, and leaves the rest
+// to the shell's files. Called by machine-commands.ts. Pure.
 import type { Command, Option } from 'commander';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -20,24 +20,52 @@ export function completionScript(program: Command, shell: Shell): string {
 
 function placesOf(command: Command, path: string): Place[] {
   const below = command.commands.filter((each) => each.name() !== 'help');
-  const place = { path, commands: below.map((each) => ({ name: each.name(), description: each.description() })), options: command.options };
+  const place = {
+    path,
+    commands: below.map((each) => ({ name: each.name(), description: each.description() })),
+    options: command.options,
+  };
   return [place, ...below.flatMap((each) => placesOf(each, `${path} ${each.name()}`))];
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 const words = (texts: readonly string[]): string => texts.join(' ');
-const flagsOf = ({ options }: Place): string[] => [...options.flatMap(({ short, long }) => [short, long].filter((flag) => flag !== undefined)), '--help'];
+const flagsOf = ({ options }: Place): string[] => [
+  ...options.flatMap(({ short, long }) => [short, long].filter((flag) => flag !== undefined)),
+  '--help',
+];
 const namesOf = ({ commands }: Place): string[] => commands.map(({ name }) => name);
-const pathsBelow = (places: readonly Place[]): string => places.slice(1).map(({ path }) => quoted(path)).join(' | ');
+const pathsBelow = (places: readonly Place[]): string =>
+  places
+    .slice(1)
+    .map(({ path }) => quoted(path))
+    .join(' | ');
 
 /** Options with a choice of values: what stands before the value, and the values. */
 function choicesOf({ path, options }: Place): { before: string[]; values: readonly string[] }[] {
-  return options.flatMap(({ short, long, argChoices }) => (argChoices ? [{ before: [short, long].filter((flag) => flag !== undefined).map((flag) => `${path} ${flag}`), values: argChoices }] : []));
+  return options.flatMap(({ short, long, argChoices }) =>
+    argChoices
+      ? [
+          {
+            before: [short, long].filter((flag) => flag !== undefined).map((flag) => `${path} ${flag}`),
+            values: argChoices,
+          },
+        ]
+      : [],
+  );
 }
 
 function bashScript(places: readonly Place[]): string {
-  const choices = places.flatMap(choicesOf).map(({ before, values }) => `    ${before.map(quoted).join(' | ')}) COMPREPLY=($(compgen -W ${quoted(words(values))} -- "$word")); return ;;`);
-  const rest = places.map((place) => `    ${quoted(place.path)}) commands=${quoted(words(namesOf(place)))}; flags=${quoted(words(flagsOf(place)))} ;;`);
+  const choices = places
+    .flatMap(choicesOf)
+    .map(
+      ({ before, values }) =>
+        `    ${before.map(quoted).join(' | ')}) COMPREPLY=($(compgen -W ${quoted(words(values))} -- "$word")); return ;;`,
+    );
+  const rest = places.map(
+    (place) =>
+      `    ${quoted(place.path)}) commands=${quoted(words(namesOf(place)))}; flags=${quoted(words(flagsOf(place)))} ;;`,
+  );
   return `# bash completion of sheaf: source <(sheaf completion bash)
 _sheaf() {
   local word=\${COMP_WORDS[COMP_CWORD]} at=sheaf commands= flags= i
@@ -57,8 +85,13 @@ complete -o default -F _sheaf sheaf`;
 
 function zshScript(places: readonly Place[]): string {
   const described = ({ name, description }: Place['commands'][number]): string => quoted(`${name}:${description}`);
-  const choices = places.flatMap(choicesOf).map(({ before, values }) => `    (${before.map(quoted).join('|')}) compadd -- ${words(values)}; return ;;`);
-  const rest = places.map((place) => `    (${quoted(place.path)}) commands=(${place.commands.map(described).join(' ')}); flags=(${words(flagsOf(place))}) ;;`);
+  const choices = places
+    .flatMap(choicesOf)
+    .map(({ before, values }) => `    (${before.map(quoted).join('|')}) compadd -- ${words(values)}; return ;;`);
+  const rest = places.map(
+    (place) =>
+      `    (${quoted(place.path)}) commands=(${place.commands.map(described).join(' ')}); flags=(${words(flagsOf(place))}) ;;`,
+  );
   return `#compdef sheaf
 # zsh completion of sheaf: source <(sheaf completion zsh)
 _sheaf() {

@@ -20,9 +20,19 @@ const HITS_EACH = 3;
 /** Exit code as of `ingest`. Throws UsageError where `folder` is missing. */
 export async function demo(target: Target, folder: string, concurrency: number, output: Output): Promise<number> {
   await target.client.health();
-  const folderExists = await stat(folder).then((stats) => stats.isDirectory(), () => false);
-  if (!folderExists) throw new UsageError(`There is no folder ${folder} here. Run the demo in the project's folder, or name a folder of README.md files.`);
-  const code = await ingest(target, { roots: [folder], accepts: compileGlob('README.md'), skipFolders: new Set(), concurrency }, output);
+  const folderExists = await stat(folder).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
+  if (!folderExists)
+    throw new UsageError(
+      `There is no folder ${folder} here. Run the demo in the project's folder, or name a folder of README.md files.`,
+    );
+  const code = await ingest(
+    target,
+    { roots: [folder], accepts: compileGlob('README.md'), skipFolders: new Set(), concurrency },
+    output,
+  );
   if (code !== 0) return code;
   for (const query of DEMO_QUERIES) {
     const { matches } = await target.client.search(target.tenant, target.collection, { q: query, k: HITS_EACH });

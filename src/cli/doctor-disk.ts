@@ -12,36 +12,78 @@ const SYNC_BYTES = 4096;
 const SYNC_MS_WANTED = 20;
 
 /** Numbers of the kernel for file systems (statfs). */
-const TYPES: ReadonlyMap<number, string> = new Map([[0xef53, 'ext4'], [0x58465342, 'xfs'], [0x9123683e, 'btrfs'], [0x2fc12fc1, 'zfs'], [0x794c7630, 'overlay'], [0x01021994, 'tmpfs'], [0x6969, 'nfs'], [0xff534d42, 'cifs'], [0xfe534d42, 'smb'], [0x65735546, 'fuse']]);
+const TYPES: ReadonlyMap<number, string> = new Map([
+  [0xef53, 'ext4'],
+  [0x58465342, 'xfs'],
+  [0x9123683e, 'btrfs'],
+  [0x2fc12fc1, 'zfs'],
+  [0x794c7630, 'overlay'],
+  [0x01021994, 'tmpfs'],
+  [0x6969, 'nfs'],
+  [0xff534d42, 'cifs'],
+  [0xfe534d42, 'smb'],
+  [0x65735546, 'fuse'],
+]);
 const REMOTE: ReadonlySet<string> = new Set(['nfs', 'cifs', 'smb']);
 
 export async function diskFindings(dataDir: string): Promise<Finding[]> {
   const place = existing(resolve(dataDir));
   try {
     const { type, bavail, bsize } = await statfs(place);
-    return [typeFinding(dataDir, TYPES.get(type) ?? `type 0x${type.toString(16)}`), roomFinding(bavail * bsize), await syncFinding(place)];
+    return [
+      typeFinding(dataDir, TYPES.get(type) ?? `type 0x${type.toString(16)}`),
+      roomFinding(bavail * bsize),
+      await syncFinding(place),
+    ];
   } catch (error) {
-    return [{ name: 'data directory', state: 'fail', found: `${dataDir}: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`, remedy: 'Name a folder that this user may write with SHEAF_DATA_DIR or --data-dir.' }];
+    return [
+      {
+        name: 'data directory',
+        state: 'fail',
+        found: `${dataDir}: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`,
+        remedy: 'Name a folder that this user may write with SHEAF_DATA_DIR or --data-dir.',
+      },
+    ];
   }
 }
 
 /** The folder itself, or the nearest one above that is there already. */
-const existing = (path: string): string => (existsSync(path) || dirname(path) === path ? path : existing(dirname(path)));
+const existing = (path: string): string =>
+  existsSync(path) || dirname(path) === path ? path : existing(dirname(path));
 
 function typeFinding(dataDir: string, type: string): Finding {
   const name = 'data directory';
-  if (REMOTE.has(type)) return { name, state: 'fail', found: `${dataDir}, on ${type}`, remedy: 'The store maps its files into memory, which network file systems do not keep whole: take a local disk.' };
-  if (type === 'tmpfs') return { name, state: 'warn', found: `${dataDir}, on tmpfs`, remedy: 'It is gone when the machine restarts.' };
+  if (REMOTE.has(type))
+    return {
+      name,
+      state: 'fail',
+      found: `${dataDir}, on ${type}`,
+      remedy: 'The store maps its files into memory, which network file systems do not keep whole: take a local disk.',
+    };
+  if (type === 'tmpfs')
+    return { name, state: 'warn', found: `${dataDir}, on tmpfs`, remedy: 'It is gone when the machine restarts.' };
   return { name, state: 'ok', found: `${dataDir}, on ${type}` };
 }
 
 function roomFinding(bytes: number): Finding {
-  return finding('room on disk', `${gigabytes(bytes)} free`, bytes >= FREE_WANTED_BYTES, 'warn', 'On a full disk writes are refused, until there is room again.');
+  return finding(
+    'room on disk',
+    `${gigabytes(bytes)} free`,
+    bytes >= FREE_WANTED_BYTES,
+    'warn',
+    'On a full disk writes are refused, until there is room again.',
+  );
 }
 
 async function syncFinding(folder: string): Promise<Finding> {
   const median = await medianSyncMs(folder);
-  return finding('disk sync', `${median.toFixed(2)} ms`, median <= SYNC_MS_WANTED, 'warn', 'Every acknowledged write waits for one: take a local SSD, or send documents in batches.');
+  return finding(
+    'disk sync',
+    `${median.toFixed(2)} ms`,
+    median <= SYNC_MS_WANTED,
+    'warn',
+    'Every acknowledged write waits for one: take a local SSD, or send documents in batches.',
+  );
 }
 
 /** Of some syncs of a page, as each commit makes one. */

@@ -11,7 +11,13 @@ export interface Finding {
 }
 
 /** `remedy` is told where it is not well. */
-export function finding(name: string, found: string, isWell: boolean, otherwise: 'warn' | 'fail', remedy: string): Finding {
+export function finding(
+  name: string,
+  found: string,
+  isWell: boolean,
+  otherwise: 'warn' | 'fail',
+  remedy: string,
+): Finding {
   return isWell ? { name, state: 'ok', found } : { name, state: otherwise, found, remedy };
 }
 

@@ -12,12 +12,27 @@ export async function runtimeFindings(): Promise<Finding[]> {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   const isFit = (major === 20 && minor >= 16) || (major === 22 && minor >= 3);
   const kernel = existsSync(new URL('../../workers/shard/kernel.wasm', import.meta.url));
-  const store = await import('../store/lmdb.js').then(() => '', (error: Error) => error.message.split('\n')[0] ?? '');
+  const store = await import('../store/lmdb.js').then(
+    () => '',
+    (error: Error) => error.message.split('\n')[0] ?? '',
+  );
   const cores = availableParallelism();
   return [
-    finding('Node', process.versions.node, isFit, 'fail', 'Sheaf runs on Node 20 from 20.16, and on Node 22 from 22.3.'),
+    finding(
+      'Node',
+      process.versions.node,
+      isFit,
+      'fail',
+      'Sheaf runs on Node 20 from 20.16, and on Node 22 from 22.3.',
+    ),
     finding('vector kernel', kernel ? 'built' : 'missing', kernel, 'fail', 'Run npm run build in the project.'),
-    finding('store', store === '' ? 'node-lmdb loads' : store, store === '', 'fail', 'Install a C++ compiler (apt-get install g++) and start the server once: it compiles the store.'),
+    finding(
+      'store',
+      store === '' ? 'node-lmdb loads' : store,
+      store === '',
+      'fail',
+      'Install a C++ compiler (apt-get install g++) and start the server once: it compiles the store.',
+    ),
     finding('cores', String(cores), cores > 1, 'warn', 'Searches and writes share the one core.'),
   ];
 }
@@ -33,9 +48,27 @@ export function limitFindings(): Finding[] {
   const swap = kernelFile('/proc/swaps').split('\n').length > 1;
   const lockLimit = `limit ${locked === Infinity ? 'none' : `${locked / 1024} KiB`}`;
   return [
-    finding('open files', String(files), files >= OPEN_FILES_WANTED, 'warn', 'Each connection takes one: ulimit -n 65536, or LimitNOFILE=65536 in the systemd unit.'),
-    finding('address space', space === Infinity ? 'unlimited' : gigabytes(space), space === Infinity, 'fail', 'Shards reserve more than they use: ulimit -v unlimited.'),
-    finding('memory locking', `${lockLimit}; ${swap ? 'swap is on' : 'no swap, so nothing needs to be locked'}`, !swap, 'warn', 'What is swapped out is searched slowly: swapoff -a, or MemorySwapMax=0 in the systemd unit.'),
+    finding(
+      'open files',
+      String(files),
+      files >= OPEN_FILES_WANTED,
+      'warn',
+      'Each connection takes one: ulimit -n 65536, or LimitNOFILE=65536 in the systemd unit.',
+    ),
+    finding(
+      'address space',
+      space === Infinity ? 'unlimited' : gigabytes(space),
+      space === Infinity,
+      'fail',
+      'Shards reserve more than they use: ulimit -v unlimited.',
+    ),
+    finding(
+      'memory locking',
+      `${lockLimit}; ${swap ? 'swap is on' : 'no swap, so nothing needs to be locked'}`,
+      !swap,
+      'warn',
+      'What is swapped out is searched slowly: swapoff -a, or MemorySwapMax=0 in the systemd unit.',
+    ),
   ];
 }
 
@@ -48,9 +81,29 @@ export function memoryFindings(): Finding[] {
   const pages = kernelFile('/sys/kernel/mm/transparent_hugepage/enabled');
   const room = `${gigabytes(usable)} available of ${gigabytes(total)}${Number.isFinite(group) ? ' (limit of the container)' : ''}`;
   return [
-    finding('memory', room, usable >= MEMORY_WANTED_BYTES, 'warn', 'A vector of 384 numbers takes about 1 KB, with its graph: 1 GB holds less than a million chunks.'),
-    finding('overcommit', strict ? 'strict (vm.overcommit_memory = 2)' : 'as usual', !strict, 'warn', 'Shards reserve more than they use: sysctl vm.overcommit_memory=0.'),
+    finding(
+      'memory',
+      room,
+      usable >= MEMORY_WANTED_BYTES,
+      'warn',
+      'A vector of 384 numbers takes about 1 KB, with its graph: 1 GB holds less than a million chunks.',
+    ),
+    finding(
+      'overcommit',
+      strict ? 'strict (vm.overcommit_memory = 2)' : 'as usual',
+      !strict,
+      'warn',
+      'Shards reserve more than they use: sysctl vm.overcommit_memory=0.',
+    ),
     // Where the kernel has none there is nothing to set.
-    pages === '' ? { name: 'huge pages', state: 'warn', found: 'not told' } : finding('huge pages', /\[(\w+)\]/.exec(pages)?.[1] ?? 'not told', !pages.includes('[never]'), 'warn', 'Graphs build a third faster with them: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled'),
+    pages === ''
+      ? { name: 'huge pages', state: 'warn', found: 'not told' }
+      : finding(
+          'huge pages',
+          /\[(\w+)\]/.exec(pages)?.[1] ?? 'not told',
+          !pages.includes('[never]'),
+          'warn',
+          'Graphs build a third faster with them: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled',
+        ),
   ];
 }

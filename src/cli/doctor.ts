@@ -12,13 +12,31 @@ import { count, line, type Output } from './output.js';
 import type { Style } from './style.js';
 
 /** Exit code: 1 where a server could not run. */
-export async function doctor(env: Record<string, string | undefined>, { json, style }: { json: boolean; style: Style }, { stdout }: Output): Promise<number> {
+export async function doctor(
+  env: Record<string, string | undefined>,
+  { json, style }: { json: boolean; style: Style },
+  { stdout }: Output,
+): Promise<number> {
   const [config, configFinding] = configOf(env);
-  const findings = [configFinding, ...(await runtimeFindings()), ...limitFindings(), ...memoryFindings(), ...(config ? [...(await diskFindings(config.dataDir)), await portFinding(config)] : [])];
+  const findings = [
+    configFinding,
+    ...(await runtimeFindings()),
+    ...limitFindings(),
+    ...memoryFindings(),
+    ...(config ? [...(await diskFindings(config.dataDir)), await portFinding(config)] : []),
+  ];
   for (const finding of findings) line(stdout, json ? JSON.stringify(finding) : told(finding, style));
   const failed = findings.filter(({ state }) => state === 'fail').length;
   const warned = findings.filter(({ state }) => state === 'warn').length;
-  if (!json) line(stdout, failed > 0 ? `${count(failed, 'finding')} would keep a server from running here.` : warned > 0 ? `A server runs here; ${count(warned, 'finding')} could be better.` : 'A server runs well here.');
+  if (!json)
+    line(
+      stdout,
+      failed > 0
+        ? `${count(failed, 'finding')} would keep a server from running here.`
+        : warned > 0
+          ? `A server runs here; ${count(warned, 'finding')} could be better.`
+          : 'A server runs well here.',
+    );
   return failed > 0 ? EXIT.failed : EXIT.done;
 }
 
@@ -31,7 +49,14 @@ function configOf(env: Record<string, string | undefined>): [Config | undefined,
   const name = 'configuration';
   try {
     const config = readConfig(env);
-    return [config, { name, state: 'ok', found: `${env['SHEAF_CONFIG'] ?? 'sheaf.yaml, where there is one,'} and the environment; auth.mode ${config.auth.mode}, ${config.partitions} shards` }];
+    return [
+      config,
+      {
+        name,
+        state: 'ok',
+        found: `${env['SHEAF_CONFIG'] ?? 'sheaf.yaml, where there is one,'} and the environment; auth.mode ${config.auth.mode}, ${config.partitions} shards`,
+      },
+    ];
   } catch (error) {
     if (!(error instanceof ConfigError) && (error as Error).name !== 'TlsError') throw error;
     return [undefined, { name, state: 'fail', found: (error as Error).message, remedy: 'sheaf init shows every key.' }];

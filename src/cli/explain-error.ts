@@ -1,5 +1,5 @@
-// Errors of the command line: one line each, with a remedy. Thrown by the commands of src/cli, shown by program.ts; an error
-// that this file cannot explain is a fault of ours and keeps its stack.
+// Errors of the command line: one line each, with a remedy. Thrown by the commands of src/cli, shown by program.ts; an
+// error that this file cannot explain is a fault of ours and keeps its stack.
 import { SheafError, SheafUnreachable } from '../client/errors.js';
 import { AppError, type ErrorCode } from '../contract/errors.js';
 
@@ -16,7 +16,8 @@ export class LocalFailure extends Error {
 /** One line for the user, or undefined where the error is a fault of ours and wants its stack. */
 export function explainError(error: unknown): string | undefined {
   if (error instanceof UsageError || error instanceof LocalFailure || error instanceof AppError) return error.message;
-  if (error instanceof SheafUnreachable) return `${error.message}. Start a server with "npm start", or name another with --url or SHEAF_URL.`;
+  if (error instanceof SheafUnreachable)
+    return `${error.message}. Start a server with "npm start", or name another with --url or SHEAF_URL.`;
   if (error instanceof SheafError) return explainAnswer(error);
   return undefined;
 }
@@ -44,6 +45,10 @@ const REMEDIES: Readonly<Partial<Record<ErrorCode, string>>> = {
 
 function explainAnswer({ status, code, message, requestId }: SheafError): string {
   const what = `${message.replace(/[.\s]*$/, '')} (${code}, HTTP ${status}${requestId ? `, request ${requestId}` : ''}).`;
-  const remedy = REMEDIES[code as ErrorCode] ?? (status === 429 || status === 503 ? 'Try again later, or with less at a time (--concurrency, --connections).' : undefined);
+  const remedy =
+    REMEDIES[code as ErrorCode] ??
+    (status === 429 || status === 503
+      ? 'Try again later, or with less at a time (--concurrency, --connections).'
+      : undefined);
   return remedy === undefined ? what : `${what} ${remedy}`;
 }

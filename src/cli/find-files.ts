@@ -31,12 +31,16 @@ export interface Findings {
 }
 
 /**
- * All accepted files below `roots` (files, folders or patterns), in the order of their names. A link to a file is that file; a link to a
- * folder is left out unless it is a root, so that no loop can arise. Throws UsageError for a root that is not there.
+ * All accepted files below `roots` (files, folders or patterns), in the order of their names. A link to a file is that
+ * file; a link to a folder is left out unless it is a root, so that no loop can arise. Throws UsageError for a root
+ * that is not there.
  */
 export async function findFiles(roots: readonly string[], options: FindOptions): Promise<Findings> {
   const places = await Promise.all(roots.map(openRoot));
-  const finder = new Finder(commonFolder(places.map(({ path, isFolder }) => (isFolder ? path : dirname(path)))), options);
+  const finder = new Finder(
+    commonFolder(places.map(({ path, isFolder }) => (isFolder ? path : dirname(path)))),
+    options,
+  );
   for (const { path, isFolder, fits } of places) {
     finder.fits = fits;
     if (isFolder) await finder.readFolder(path);
@@ -63,7 +67,11 @@ async function openRoot(root: string): Promise<Place> {
   throw new UsageError(`${root}: ${reasonOf(stats)}. Name a folder or a file that exists.`);
 }
 
-const isFolder = (path: string): Promise<boolean> => stat(path).then((stats) => stats.isDirectory(), () => false);
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
 
 function commonFolder(folders: readonly string[]): string {
   const [first = [], ...others] = folders.map((folder) => folder.split(sep));
@@ -77,12 +85,16 @@ class Finder {
   fits: Place['fits'] = () => true;
   readonly #taken = new Set<string>();
 
-  constructor(readonly base: string, readonly options: FindOptions) {}
+  constructor(
+    readonly base: string,
+    readonly options: FindOptions,
+  ) {}
 
   async readFolder(path: string): Promise<void> {
     const entries = await readdir(path, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => error);
     if (entries instanceof Error) return this.#leaveOut(path, reasonOf(entries));
-    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) await this.#readEntry(join(path, entry.name), entry);
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1)))
+      await this.#readEntry(join(path, entry.name), entry);
   }
 
   take(path: string): void {

@@ -1,11 +1,11 @@
-// File patterns of the command line: `--glob`, compiled once and held against each path that find-files.ts meets, and patterns in
-// place of paths. Pure; the only file that knows picomatch.
+// File patterns of the command line: `--glob`, compiled once and held against each path that find-files.ts meets, and
+// patterns in place of paths. Pure; the only file that knows picomatch.
 import picomatch from 'picomatch';
 import { UsageError } from './explain-error.js';
 
 /**
- * A test for relative paths (with `/`). A pattern without `/` is held against the file name alone, as in .gitignore; hidden
- * files count like others. Throws UsageError for a bracket without its partner.
+ * A test for relative paths (with `/`). A pattern without `/` is held against the file name alone, as in .gitignore;
+ * hidden files count like others. Throws UsageError for a bracket without its partner.
  */
 export function compileGlob(pattern: string): (path: string) => boolean {
   try {
@@ -16,7 +16,10 @@ export function compileGlob(pattern: string): (path: string) => boolean {
   }
 }
 
-/** A pattern such as `docs/**\/*.md` as the folder before it and a test for paths below that; undefined for what is none. */
+/**
+ * A pattern such as `docs/**\/*.md` as the folder before it and a test for paths below that; undefined for what is
+ * none.
+ */
 export function splitPattern(text: string): { base: string; matches: (path: string) => boolean } | undefined {
   const { base, glob, isGlob } = picomatch.scan(text);
   if (!isGlob) return undefined;

@@ -1,5 +1,6 @@
-// `sheaf import`: a collection archive of PaveDB 0.9.7 becomes a collection of Sheaf, with documents, chunks, texts, vectors, settings and log,
-// and nothing is embedded anew. It is written as an archive of Sheaf beside it, which is restored. Called by archive-commands.ts.
+// `sheaf import`: a collection archive of PaveDB 0.9.7 becomes a collection of Sheaf, with documents, chunks, texts,
+// vectors, settings and log, and nothing is embedded anew. It is written as an archive of Sheaf beside it, which is
+// restored. Called by archive-commands.ts.
 import { createWriteStream, openAsBlob } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -29,7 +30,12 @@ export interface ImportFlags {
 }
 
 /** Exit code: 0 when all of it is there, 130 after Ctrl-C. Throws UsageError for an archive that cannot be read. */
-export async function importPaveDb({ client, tenant, collection }: Target, file: string, { embedder, replace }: ImportFlags, output: Output): Promise<number> {
+export async function importPaveDb(
+  { client, tenant, collection }: Target,
+  file: string,
+  { embedder, replace }: ImportFlags,
+  output: Output,
+): Promise<number> {
   await wantedFile(file, 'Name the archive.');
   const startedAtMs = performance.now();
   const folder = await mkdtemp(join(tmpdir(), 'sheaf-import-'));
@@ -41,7 +47,10 @@ export async function importPaveDb({ client, tenant, collection }: Target, file:
         const { counts, unread, path } = await convert(archive, settings, folder);
         await client.archives.restoreCollection(tenant, collection, await openAsBlob(path), { replace, signal });
         if (unread > 0) line(output.stderr, `Left out: ${count(unread, 'logged search')} that cannot be told here.`);
-        line(output.stdout, `${tenant}/${collection} imported from ${file}: ${count(counts.documents, 'document')}, ${count(counts.chunks, 'chunk')}, ${counts.queries} of the log, ${duration((performance.now() - startedAtMs) / 1000)}.`);
+        line(
+          output.stdout,
+          `${tenant}/${collection} imported from ${file}: ${count(counts.documents, 'document')}, ${count(counts.chunks, 'chunk')}, ${counts.queries} of the log, ${duration((performance.now() - startedAtMs) / 1000)}.`,
+        );
         return 0;
       } finally {
         archive.close();
@@ -56,16 +65,48 @@ export async function importPaveDb({ client, tenant, collection }: Target, file:
 }
 
 /** The settings that a collection like this one gets on the server: asked by making one, which goes again. */
-async function settingsHere(client: SheafClient, tenant: string, archive: PaveArchive, embedder: string | undefined): Promise<ArchivedSettings> {
+async function settingsHere(
+  client: SheafClient,
+  tenant: string,
+  archive: PaveArchive,
+  embedder: string | undefined,
+): Promise<ArchivedSettings> {
   const { collection, source } = archive.manifest;
   const name = `import-${uuidv7()}`;
   await client.createCollection(tenant, name, createBody(archive, embedder));
   try {
-    const { display_name, created_at, embedder_type, embed_model, embedder_config, vector_space_key, chunking, priority_key, search_mode, language, precision } = (await client.collectionDetail(tenant, name)) as CollectionDetail;
+    const {
+      display_name,
+      created_at,
+      embedder_type,
+      embed_model,
+      embedder_config,
+      vector_space_key,
+      chunking,
+      priority_key,
+      search_mode,
+      language,
+      precision,
+    } = (await client.collectionDetail(tenant, name)) as CollectionDetail;
     const dim = archive.dim ?? Number(embedder_config?.dim ?? 1);
     const created = collection.created_at == null ? created_at : new Date(timeOf(collection.created_at)).toISOString();
     const label = collection.display_name ?? source.collection;
-    return { tenant: source.tenant, name: source.collection, display_name: display_name === name ? label : display_name, created_at: created, embedder_type, embed_model, embedder_config, vector_space_key, dim, chunking, priority_key, search_mode, language, precision } as ArchivedSettings;
+    return {
+      tenant: source.tenant,
+      name: source.collection,
+      display_name: display_name === name ? label : display_name,
+      created_at: created,
+      embedder_type,
+      embed_model,
+      embedder_config,
+      vector_space_key,
+      dim,
+      chunking,
+      priority_key,
+      search_mode,
+      language,
+      precision,
+    } as ArchivedSettings;
   } finally {
     await client.deleteCollection(tenant, name);
   }
@@ -74,22 +115,37 @@ async function settingsHere(client: SheafClient, tenant: string, archive: PaveAr
 function createBody({ manifest, database }: PaveArchive, embedder: string | undefined): CreateBody {
   const { embedder_type: type, embed_model: model, embedder_config: config } = manifest.embedder_spec;
   const settings = database.settings();
-  const space = type === 'identity' ? { embedder_type: type, embedder_config: config } : { embedder: embedder ?? `${type}:${model}` };
+  const space =
+    type === 'identity'
+      ? { embedder_type: type, embedder_config: config }
+      : { embedder: embedder ?? `${type}:${model}` };
   const given = (key: string): object => (settings.has(key) ? { [key]: settings.get(key) } : {});
   return { ...space, ...given('chunking'), ...given('search_mode'), ...given('priority_key') };
 }
 
-const explained = (error: unknown, file: string): unknown => (error instanceof ArchiveFault ? new UsageError(`${file}: ${error.message.replace(/\.+$/, '')}.`) : error);
+const explained = (error: unknown, file: string): unknown =>
+  error instanceof ArchiveFault ? new UsageError(`${file}: ${error.message.replace(/\.+$/, '')}.`) : error;
 
 /** `path`: the archive that it has become, in the folder. */
-async function convert(archive: PaveArchive, settings: ArchivedSettings, folder: string): Promise<{ counts: ArchiveCounts; unread: number; path: string }> {
+async function convert(
+  archive: PaveArchive,
+  settings: ArchivedSettings,
+  folder: string,
+): Promise<{ counts: ArchiveCounts; unread: number; path: string }> {
   const path = join(folder, 'sheaf.zip');
   const writer = new ArchiveWriter(new Date());
-  const [converted] = await Promise.all([write(writer, archive, settings), pipeline(writer.output, createWriteStream(path, { mode: 0o600 }))]);
+  const [converted] = await Promise.all([
+    write(writer, archive, settings),
+    pipeline(writer.output, createWriteStream(path, { mode: 0o600 })),
+  ]);
   return { ...converted, path };
 }
 
-async function write(writer: ArchiveWriter, archive: PaveArchive, settings: ArchivedSettings): Promise<{ counts: ArchiveCounts; unread: number }> {
+async function write(
+  writer: ArchiveWriter,
+  archive: PaveArchive,
+  settings: ArchivedSettings,
+): Promise<{ counts: ArchiveCounts; unread: number }> {
   const counts: ArchiveCounts = { documents: 0, chunks: 0, queries: 0 };
   let unread = 0;
   const documents = new SegmentWriter(writer, (place) => documentsEntry('', place));
@@ -109,7 +165,13 @@ async function write(writer: ArchiveWriter, archive: PaveArchive, settings: Arch
     else unread++;
   }
   await queries.end();
-  const manifest: CollectionManifest = { format: 'sheaf-collection', ...headingAt(new Date().toISOString()), collection: settings, counts, entries: [...documents.entries, ...queries.entries] };
+  const manifest: CollectionManifest = {
+    format: 'sheaf-collection',
+    ...headingAt(new Date().toISOString()),
+    collection: settings,
+    counts,
+    entries: [...documents.entries, ...queries.entries],
+  };
   await writer.addJson(MANIFEST, manifest);
   writer.end();
   return { counts, unread };

@@ -31,7 +31,9 @@ export function addIngestCommands(cli: CommandLine): void {
     .description('ingest every README.md below node_modules and run five searches')
     .argument('[folder]', 'where to look for README.md files', 'node_modules')
     .addOption(concurrencyOption())
-    .action(async (folder: string, flags: IngestFlags) => cli.ended(await demo(targetOf(flags, cli.env), folder, flags.concurrency, cli.output)));
+    .action(async (folder: string, flags: IngestFlags) =>
+      cli.ended(await demo(targetOf(flags, cli.env), folder, flags.concurrency, cli.output)),
+    );
 }
 
 function addIngest(cli: CommandLine): Command {
@@ -45,7 +47,15 @@ function addIngest(cli: CommandLine): Command {
     .option('--metadata <json>', 'fields that every document gets', jsonObject)
     .option('--docid <id>', 'id of the document that comes by standard input')
     .addOption(concurrencyOption())
-    .addHelpText('after', examples('sheaf ingest ~/notes -c notes --resume', 'sheaf ingest "docs/**/*.md" README.md -c manual', 'pdftotext report.pdf - | sheaf ingest - --docid report -c reports', 'zcat dump.ndjson.gz | sheaf ingest - --ndjson -c dump'))
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf ingest ~/notes -c notes --resume',
+        'sheaf ingest "docs/**/*.md" README.md -c manual',
+        'pdftotext report.pdf - | sheaf ingest - --docid report -c reports',
+        'zcat dump.ndjson.gz | sheaf ingest - --ndjson -c dump',
+      ),
+    )
     .addHelpText('after', AFTER)
     .action(async (roots: string[], flags: IngestFlags) => cli.ended(await run(cli, roots, flags)));
 }
@@ -54,18 +64,24 @@ async function run({ env, output, stdin }: CommandLine, roots: string[], flags: 
   const target = targetOf(flags, env);
   const { metadata, concurrency } = flags;
   const resume = flags.resume === true;
-  if (flags.ndjson && (flags.docid ?? flags.glob) !== undefined) throw new UsageError('--docid and --glob are for files: lines of NDJSON have their own docid, and none is left out.');
+  if (flags.ndjson && (flags.docid ?? flags.glob) !== undefined)
+    throw new UsageError(
+      '--docid and --glob are for files: lines of NDJSON have their own docid, and none is left out.',
+    );
   if (flags.ndjson) return ingestLines(target, { paths: roots, stdin, resume, metadata }, output);
   if (roots.includes(STANDARD_INPUT)) {
-    if (roots.length > 1) throw new UsageError('Standard input is one document: it does not go with files. With --ndjson it may.');
+    if (roots.length > 1)
+      throw new UsageError('Standard input is one document: it does not go with files. With --ndjson it may.');
     await ingestInput(target, stdin, { docid: flags.docid, metadata }, output);
     return EXIT.done;
   }
-  if (flags.docid !== undefined) throw new UsageError('--docid names what comes by standard input; a file is named by its path.');
+  if (flags.docid !== undefined)
+    throw new UsageError('--docid names what comes by standard input; a file is named by its path.');
   const globs = (flags.glob ?? ['**']).map(compileGlob);
   const accepts = (id: string): boolean => globs.some((matches) => matches(id));
   const skipFolders = new Set(flags.nodeModules ? ['.git'] : ['.git', 'node_modules']);
   return ingest(target, { roots, accepts, skipFolders, concurrency, resume, metadata }, output);
 }
 
-const concurrencyOption = (): Option => new Option('--concurrency <n>', 'files under way at a time').argParser(integerBetween(1, 256)).default(16);
+const concurrencyOption = (): Option =>
+  new Option('--concurrency <n>', 'files under way at a time').argParser(integerBetween(1, 256)).default(16);

@@ -34,7 +34,11 @@ const UNSUITABLE: ReadonlySet<string> = new Set(['no_text_extracted', 'unsupport
 const EXTRACTED = /\.(pdf|docx|pptx|xlsx|odt|epub)$/i;
 
 /** Never rejects for a file: what goes wrong stands in the report. A file's document id is its relative path. */
-export async function ingestFiles(target: Target, files: readonly FoundFile[], options: IngestOptions): Promise<IngestReport> {
+export async function ingestFiles(
+  target: Target,
+  files: readonly FoundFile[],
+  options: IngestOptions,
+): Promise<IngestReport> {
   const report: IngestReport = { ingested: 0, chunks: 0, leftOut: [], failed: [] };
   const queue = files.values();
   let done = 0;
@@ -49,17 +53,28 @@ export async function ingestFiles(target: Target, files: readonly FoundFile[], o
   return report;
 }
 
-async function ingestOne({ client, tenant, collection }: Target, file: FoundFile, { signal, metadata }: IngestOptions, report: IngestReport): Promise<void> {
+async function ingestOne(
+  { client, tenant, collection }: Target,
+  file: FoundFile,
+  { signal, metadata }: IngestOptions,
+  report: IngestReport,
+): Promise<void> {
   const unsuitable = await whyNot(file.path);
   if (unsuitable) return void report.leftOut.push({ id: file.id, reason: unsuitable });
   try {
-    const upload = { name: basename(file.path), content: await openAsBlob(file.path), docid: file.id, metadata: { ...metadata, path: file.id } };
+    const upload = {
+      name: basename(file.path),
+      content: await openAsBlob(file.path),
+      docid: file.id,
+      metadata: { ...metadata, path: file.id },
+    };
     const { chunks } = await client.ingestFile(tenant, collection, upload, { signal });
     report.ingested++;
     report.chunks += chunks;
   } catch (error) {
     if (signal.aborted) return;
-    if (error instanceof SheafError && UNSUITABLE.has(error.code)) return void report.leftOut.push({ id: file.id, reason: error.message });
+    if (error instanceof SheafError && UNSUITABLE.has(error.code))
+      return void report.leftOut.push({ id: file.id, reason: error.message });
     report.failed.push({ id: file.id, reason: reasonOfCall(error) });
     if (await meetsAll(error, client)) report.stoppedBy ??= error as SheafError | SheafUnreachable;
   }
@@ -82,9 +97,16 @@ async function whyNot(path: string): Promise<string | undefined> {
   }
 }
 
-/** Whether every further file would meet the same: a refused key, or no server. A connection may also break over one file. */
+/**
+ * Whether every further file would meet the same: a refused key, or no server. A connection may also break over one
+ * file.
+ */
 async function meetsAll(error: unknown, client: SheafClient): Promise<boolean> {
-  if (error instanceof SheafUnreachable) return client.health().then(() => false, () => true);
+  if (error instanceof SheafUnreachable)
+    return client.health().then(
+      () => false,
+      () => true,
+    );
   return error instanceof SheafError && (error.status === 401 || error.status === 403);
 }
 

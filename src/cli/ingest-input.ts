@@ -16,7 +16,12 @@ export interface InputDocument {
 }
 
 /** Throws UsageError without a name for the document, and where there is nothing to read. */
-export async function ingestInput({ client, tenant, collection }: Target, stdin: Input, { docid, metadata }: InputDocument, { stdout }: Output): Promise<number> {
+export async function ingestInput(
+  { client, tenant, collection }: Target,
+  stdin: Input,
+  { docid, metadata }: InputDocument,
+  { stdout }: Output,
+): Promise<number> {
   if (docid === undefined) throw new UsageError('Name the document that comes by standard input with --docid.');
   const content = new Blob(await piecesOf(stdin));
   if (content.size === 0) throw new UsageError('Standard input is empty.');
@@ -34,7 +39,8 @@ async function piecesOf(stdin: Input): Promise<Uint8Array<ArrayBuffer>[]> {
   for await (const piece of stdin) {
     pieces.push(Uint8Array.from(Buffer.from(piece)));
     bytes += piece.length;
-    if (bytes > INPUT_BYTES_MAX) throw new UsageError('Standard input is longer than 512 MiB: cut it, or send it as NDJSON with --ndjson.');
+    if (bytes > INPUT_BYTES_MAX)
+      throw new UsageError('Standard input is longer than 512 MiB: cut it, or send it as NDJSON with --ndjson.');
   }
   return pieces;
 }

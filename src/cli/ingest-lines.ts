@@ -1,5 +1,5 @@
-// `sheaf ingest --ndjson`: documents of NDJSON files or of standard input go to the server in one stream, results come back
-// meanwhile, and neither side is ever held whole. Called by ingest-commands.ts.
+// `sheaf ingest --ndjson`: documents of NDJSON files or of standard input go to the server in one stream, results come
+// back meanwhile, and neither side is ever held whole. Called by ingest-commands.ts.
 import { createReadStream } from 'node:fs';
 import type { BatchItemResult, IngestBody } from '../contract/api/documents.js';
 import { EXIT } from './command-line.js';
@@ -37,7 +37,10 @@ export async function ingestLines(target: Target, request: LinesRequest, output:
   const sizes = await Promise.all(request.paths.map(sizeOf));
   const stored: StoredDocuments = request.resume ? await storedDocuments(target) : new Map();
   const startedAtMs = performance.now();
-  const progress = startLineProgress(output.stderr, sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0));
+  const progress = startLineProgress(
+    output.stderr,
+    sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0),
+  );
   const tally: Tally = { ingested: 0, chunks: 0, failed: 0 };
   const failed: Failed = (place, reason) => {
     tally.failed += 1;
@@ -50,14 +53,21 @@ export async function ingestLines(target: Target, request: LinesRequest, output:
     progress.update(tally.ingested + tally.failed, sent.endBytes);
   };
   return withInterrupt(async (signal) => {
-    await send(target, documents.of(inputs(request)), signal, take).catch((error: unknown) => thrown(error, signal, tally)).finally(progress.stop);
+    await send(target, documents.of(inputs(request)), signal, take)
+      .catch((error: unknown) => thrown(error, signal, tally))
+      .finally(progress.stop);
     line(output.stdout, summary(tally, documents.skipped, target, (performance.now() - startedAtMs) / 1000));
     if (signal.aborted) return INTERRUPTED;
     return tally.failed > 0 || tally.ingested + documents.skipped === 0 ? EXIT.failed : EXIT.done;
   });
 }
 
-async function send({ client, tenant, collection }: Target, documents: AsyncIterable<IngestBody>, signal: AbortSignal, onResult: (result: BatchItemResult) => void): Promise<void> {
+async function send(
+  { client, tenant, collection }: Target,
+  documents: AsyncIterable<IngestBody>,
+  signal: AbortSignal,
+  onResult: (result: BatchItemResult) => void,
+): Promise<void> {
   for await (const result of client.ingestStream(tenant, collection, documents, { signal })) onResult(result);
 }
 
@@ -75,15 +85,25 @@ async function sizeOf(path: string): Promise<number | undefined> {
 async function* inputs({ paths, stdin }: LinesRequest): AsyncGenerator<LineInput> {
   for (const path of paths) {
     if (path === STANDARD_INPUT) yield { name: 'line', stream: stdin, changedAtMs: 0 };
-    else yield { name: paths.length > 1 ? `${path}, line` : 'line', stream: createReadStream(path), changedAtMs: await changedAtMs(path) };
+    else
+      yield {
+        name: paths.length > 1 ? `${path}, line` : 'line',
+        stream: createReadStream(path),
+        changedAtMs: await changedAtMs(path),
+      };
   }
 }
 
-/** What is stored stays stored, and the same command with --resume goes on behind it. After Ctrl-C there is nothing to throw. */
+/**
+ * What is stored stays stored, and the same command with --resume goes on behind it. After Ctrl-C there is nothing to
+ * throw.
+ */
 function thrown(error: unknown, signal: AbortSignal, { ingested }: Tally): void {
   if (signal.aborted) return;
   if (explainError(error) === undefined || ingested === 0) throw error;
-  throw Object.assign(error as Error, { message: `${(error as Error).message} (${count(ingested, 'document')} ingested before; the same command with --resume goes on behind them)` });
+  throw Object.assign(error as Error, {
+    message: `${(error as Error).message} (${count(ingested, 'document')} ingested before; the same command with --resume goes on behind them)`,
+  });
 }
 
 function summary({ ingested, chunks, failed }: Tally, skipped: number, target: Target, seconds: number): string {

@@ -1,5 +1,5 @@
-// `sheaf ingest`: finds files, sends them with a progress bar, and says what became of them. Called by ingest-commands.ts, and by
-// demo.ts for its own files.
+// `sheaf ingest`: finds files, sends them with a progress bar, and says what became of them. Called by
+// ingest-commands.ts, and by demo.ts for its own files.
 import { EXIT } from './command-line.js';
 import { explainError, UsageError } from './explain-error.js';
 import { findFiles, type FindOptions, type LeftOut } from './find-files.js';
@@ -23,13 +23,19 @@ export interface IngestRequest extends FindOptions {
 export async function ingest(target: Target, request: IngestRequest, output: Output): Promise<number> {
   await target.client.health();
   const { files: found, leftOut } = await findFiles(request.roots, request);
-  if (found.length === 0) throw new UsageError(`There is no file to ingest in ${request.roots.join(', ')}. See --glob and --node-modules.`);
+  if (found.length === 0)
+    throw new UsageError(`There is no file to ingest in ${request.roots.join(', ')}. See --glob and --node-modules.`);
   const files = request.resume ? await filesToSend(found, await storedDocuments(target)) : found;
   if (found.length > files.length) line(output.stderr, `${count(found.length - files.length, 'file')} there already.`);
   const startedAtMs = performance.now();
   const progress = startProgress(output.stderr, files.length);
   return withInterrupt(async (signal) => {
-    const report = await ingestFiles(target, files, { concurrency: request.concurrency, metadata: request.metadata, signal, onDone: progress.update });
+    const report = await ingestFiles(target, files, {
+      concurrency: request.concurrency,
+      metadata: request.metadata,
+      signal,
+      onDone: progress.update,
+    });
     progress.stop();
     printList(output, 'Left out:', [...leftOut, ...report.leftOut]);
     printList(output, 'Failed:', report.failed);
@@ -49,7 +55,11 @@ function printList({ stderr }: Output, title: string, entries: readonly LeftOut[
 /** Says when the ingest ended before its last file, and why. */
 function printEnd({ stderr }: Output, { ingested, leftOut, failed, stoppedBy }: IngestReport, total: number): void {
   const unsent = total - ingested - leftOut.length - failed.length;
-  if (unsent > 0) line(stderr, `Stopped with ${count(unsent, 'file')} not sent.${stoppedBy ? '' : ' The same command with --resume goes on.'}`);
+  if (unsent > 0)
+    line(
+      stderr,
+      `Stopped with ${count(unsent, 'file')} not sent.${stoppedBy ? '' : ' The same command with --resume goes on.'}`,
+    );
   if (stoppedBy) line(stderr, explainError(stoppedBy) ?? stoppedBy.message);
 }
 

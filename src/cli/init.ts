@@ -17,12 +17,16 @@ export interface InitOptions {
 
 /** Throws UsageError for a file that is there, and for settings that do not go; and what writtenWhole throws. */
 export async function init(file: string, { settings, replace }: InitOptions, { stdout }: Output): Promise<void> {
-  if (existsSync(file) && !replace) throw new UsageError(`${file} is there already: name another file, or say --force.`);
+  if (existsSync(file) && !replace)
+    throw new UsageError(`${file} is there already: name another file, or say --force.`);
   await writtenWhole(file, async (draft) => {
     await writeFile(draft, configExample(settings), { mode: 0o600, flag: 'wx', flush: true });
     readConfig({ SHEAF_CONFIG: draft });
   }).catch((error: unknown) => {
     throw error instanceof ConfigError ? new UsageError(`${error.message}.`) : error;
   });
-  line(stdout, `${file} is written: every key with its default and what it means. Next: sheaf serve${file === 'sheaf.yaml' ? '' : ` --config ${file}`}`);
+  line(
+    stdout,
+    `${file} is written: every key with its default and what it means. Next: sheaf serve${file === 'sheaf.yaml' ? '' : ` --config ${file}`}`,
+  );
 }

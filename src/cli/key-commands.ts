@@ -47,7 +47,11 @@ function addMake(keys: Command, { env, output }: CommandLine): void {
     .option('--label <text>', 'for people and the search log')
     .addOption(new Option('--scope <scope...>', 'what it is for; default: everything').choices([...SCOPES]))
     .option('--only <collection>', 'a collection that it sees; may be repeated; default: all', gathered)
-    .option('--filter <field=value>', 'holds for all of its searches, and it may do nothing else; may be repeated', filterWord)
+    .option(
+      '--filter <field=value>',
+      'holds for all of its searches, and it may do nothing else; may be repeated',
+      filterWord,
+    )
     .option('--expires <time>', 'when it stops being good, such as 2027-01-01 or 2027-01-01T12:00:00Z')
     .option('--new-tenant', 'make the tenant as well')
     .option('--json', 'print all of it as JSON')

@@ -13,12 +13,19 @@ export interface MakeOptions {
   json: boolean;
 }
 
-export async function makeKey(target: TenantTarget, { body, newTenant, json }: MakeOptions, output: Output): Promise<void> {
+export async function makeKey(
+  target: TenantTarget,
+  { body, newTenant, json }: MakeOptions,
+  output: Output,
+): Promise<void> {
   const { stdout, stderr } = output;
   const wanted = { ...body, expires: timeOf(body.expires) };
   const made = ownFields(await (newTenant ? firstKey(target, wanted, output) : laterKey(target, wanted)));
   if (json) return line(stdout, JSON.stringify(made, null, 2));
-  line(stderr, `Key ${made.key_id} (${made.label}) of tenant ${target.tenant}, ${goodFor(made)}. It is shown this once:`);
+  line(
+    stderr,
+    `Key ${made.key_id} (${made.label}) of tenant ${target.tenant}, ${goodFor(made)}. It is shown this once:`,
+  );
   line(stdout, made.key);
 }
 
@@ -26,19 +33,31 @@ async function laterKey({ client, tenant }: TenantTarget, body: CreateKeyBody): 
   try {
     return await client.admin.createKey(tenant, body);
   } catch (error) {
-    if (error instanceof SheafError && error.code === 'tenant_not_found') throw new UsageError(`There is no tenant ${tenant}: say --new-tenant to make it as well.`);
+    if (error instanceof SheafError && error.code === 'tenant_not_found')
+      throw new UsageError(`There is no tenant ${tenant}: say --new-tenant to make it as well.`);
     throw error;
   }
 }
 
-/** A new tenant comes with a key that is good for everything, and for as long as it likes: nobody is to have it, even where the wanted one is refused. */
-async function firstKey({ client, tenant }: TenantTarget, body: CreateKeyBody, { stderr }: Output): Promise<Answered<CreatedKey>> {
+/**
+ * A new tenant comes with a key that is good for everything, and for as long as it likes: nobody is to have it, even
+ * where the wanted one is refused.
+ */
+async function firstKey(
+  { client, tenant }: TenantTarget,
+  body: CreateKeyBody,
+  { stderr }: Output,
+): Promise<Answered<CreatedKey>> {
   const { key_id: first } = await client.admin.createTenant({ tenant });
   try {
     return await client.admin.createKey(tenant, body);
   } finally {
     // The wanted key is shown once: what fails here must not hide it.
-    await client.admin.revokeKey(tenant, first).catch(() => line(stderr, `The key that tenant ${tenant} came with is still good: sheaf keys revoke -t ${tenant} ${first}`));
+    await client.admin
+      .revokeKey(tenant, first)
+      .catch(() =>
+        line(stderr, `The key that tenant ${tenant} came with is still good: sheaf keys revoke -t ${tenant} ${first}`),
+      );
   }
 }
 
@@ -46,7 +65,8 @@ async function firstKey({ client, tenant }: TenantTarget, body: CreateKeyBody, {
 function timeOf(text: string | null | undefined): string | undefined {
   if (text == null) return undefined;
   const time = new Date(text);
-  if (Number.isNaN(time.getTime())) throw new UsageError(`--expires ${text} is no time: one is like 2027-01-01 or 2027-01-01T12:00:00Z.`);
+  if (Number.isNaN(time.getTime()))
+    throw new UsageError(`--expires ${text} is no time: one is like 2027-01-01 or 2027-01-01T12:00:00Z.`);
   return time.toISOString();
 }
 
@@ -54,7 +74,13 @@ export async function listKeys({ client, tenant }: TenantTarget, json: boolean, 
   const { keys } = await client.admin.listKeys(tenant);
   if (json) return keys.forEach((key) => line(stdout, JSON.stringify(key)));
   if (keys.length === 0) return line(stdout, `Tenant ${tenant} has no keys. sheaf keys make -t ${tenant} makes one.`);
-  line(stdout, table(['key id', 'label', 'made', 'good for'], keys.map((key) => [key.key_id, key.label, key.created_at, goodFor(key)])));
+  line(
+    stdout,
+    table(
+      ['key id', 'label', 'made', 'good for'],
+      keys.map((key) => [key.key_id, key.label, key.created_at, goodFor(key)]),
+    ),
+  );
 }
 
 function goodFor({ scopes, collections, filters, expires, revoked_at: revokedAt }: TenantKey): string {

@@ -1,5 +1,5 @@
-// Documents out of lines of JSON, and where each came from, until the server has answered for it. What is no document is told and
-// left out; what the server has already is left out where that is wanted. Used by ingest-lines.ts.
+// Documents out of lines of JSON, and where each came from, until the server has answered for it. What is no document
+// is told and left out; what the server has already is left out where that is wanted. Used by ingest-lines.ts.
 import { createInterface } from 'node:readline';
 import type { IngestBody } from '../contract/api/documents.js';
 import { LocalFailure, UsageError } from './explain-error.js';
@@ -73,7 +73,10 @@ export class LineDocuments {
   #isStored({ docid }: IngestBody, changedAtMs: number, place: string): boolean {
     const { stored } = this.options;
     if (stored.size === 0) return false;
-    if (docid == null || docid === '') throw new UsageError(`${place} has no docid: with --resume each document needs one, or it would be stored twice.`);
+    if (docid == null || docid === '')
+      throw new UsageError(
+        `${place} has no docid: with --resume each document needs one, or it would be stored twice.`,
+      );
     const storedAtMs = stored.get(docid);
     if (storedAtMs === undefined || storedAtMs <= changedAtMs) return false;
     this.skipped += 1;

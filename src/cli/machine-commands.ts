@@ -1,5 +1,5 @@
-// The commands about this machine, which talk to no server, with their options: serve, init, doctor, check, repair, completion.
-// Called by program.ts, which runs them.
+// The commands about this machine, which talk to no server, with their options: serve, init, doctor, check, repair,
+// completion. Called by program.ts, which runs them.
 import { Argument } from 'commander';
 import { EXIT, examples, gathered, integerBetween, type CommandLine } from './command-line.js';
 import { completionScript, SHELLS, type Shell } from './completion.js';
@@ -31,7 +31,15 @@ function addServe({ program, serve, ended }: CommandLine): void {
     .option('--data-dir <folder>', 'where everything is stored; default: ./data')
     .option('--host <address>', 'address to listen on; another than loopback wants keys')
     .option('--port <n>', 'port to listen on; 0 takes a free one', integerBetween(0, PORT_MAX))
-    .addHelpText('after', examples('sheaf serve', 'sheaf serve --port 9000 --data-dir /var/lib/sheaf', 'SHEAF_AUTH__MODE=static sheaf serve --host 0.0.0.0', 'sheaf init && sheaf serve'))
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf serve',
+        'sheaf serve --port 9000 --data-dir /var/lib/sheaf',
+        'SHEAF_AUTH__MODE=static sheaf serve --host 0.0.0.0',
+        'sheaf init && sheaf serve',
+      ),
+    )
     .action(async (flags: ServeFlags) => ended(await serve(variablesOf(flags))));
 }
 
@@ -51,7 +59,14 @@ function addInit({ program, output, ended }: CommandLine): void {
     .argument('[file]', 'where it goes', 'sheaf.yaml')
     .option('--set <key=value>', 'give a key another value; may be repeated', gathered)
     .option('--force', 'in place of a file that is there')
-    .addHelpText('after', examples('sheaf init', 'sheaf init --set server.port=9000 --set auth.mode=static', 'sheaf init /etc/sheaf.yaml && sheaf serve --config /etc/sheaf.yaml'))
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf init',
+        'sheaf init --set server.port=9000 --set auth.mode=static',
+        'sheaf init /etc/sheaf.yaml && sheaf serve --config /etc/sheaf.yaml',
+      ),
+    )
     .action(async (file: string, { set = [], force }: { set?: string[]; force?: true }) => {
       const { init } = await import('./init.js');
       await init(file, { settings: set, replace: force === true }, output);
@@ -62,7 +77,9 @@ function addInit({ program, output, ended }: CommandLine): void {
 function addDoctor({ program, env, output, ended }: CommandLine): void {
   program
     .command('doctor')
-    .description('look at what a server here would meet: configuration, disk, memory, limits; exit code 1 where it could not run')
+    .description(
+      'look at what a server here would meet: configuration, disk, memory, limits; exit code 1 where it could not run',
+    )
     .option('--json', 'print JSON, a finding a line')
     .addHelpText('after', examples('sheaf doctor', 'SHEAF_DATA_DIR=/var/lib/sheaf sheaf doctor'))
     .action(async ({ json }: { json?: true }) => {
@@ -83,7 +100,10 @@ function addCheck({ program, output, ended }: CommandLine): void {
         ended(await commands[name](path, output));
       });
   };
-  command('check', 'look for damage in a data directory; exit code 1 where there is any, 2 where it cannot be looked at');
+  command(
+    'check',
+    'look for damage in a data directory; exit code 1 where there is any, 2 where it cannot be looked at',
+  );
   command('repair', 'mend a data directory as far as possible, and name what is lost');
 }
 
@@ -92,6 +112,13 @@ function addCompletion({ program, output }: CommandLine): void {
     .command('completion')
     .description('print a script by which a shell completes commands, options and their values')
     .addArgument(new Argument('<shell>').choices([...SHELLS]))
-    .addHelpText('after', examples('source <(sheaf completion bash)                  # in ~/.bashrc', 'source <(sheaf completion zsh)                   # in ~/.zshrc', 'sheaf completion fish > ~/.config/fish/completions/sheaf.fish'))
+    .addHelpText(
+      'after',
+      examples(
+        'source <(sheaf completion bash)                  # in ~/.bashrc',
+        'source <(sheaf completion zsh)                   # in ~/.zshrc',
+        'sheaf completion fish > ~/.config/fish/completions/sheaf.fish',
+      ),
+    )
     .action((shell: Shell) => line(output.stdout, completionScript(program, shell)));
 }

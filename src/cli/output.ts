@@ -1,5 +1,5 @@
-// Where the command line writes, and the small words of its texts. Used by every command of src/cli; the streams are those
-// of the process, or a test's.
+// Where the command line writes, and the small words of its texts. Used by every command of src/cli; the streams are
+// those of the process, or a test's.
 import type { CommonFields } from '../contract/api/common.js';
 
 /** A standard stream; `isTTY` and `columns` where it is a terminal; `isClosed` once its reader has gone. */
@@ -13,7 +13,10 @@ export interface Output {
   stderr: Stream;
 }
 
-/** A reader that has seen enough (`| head`) closes the pipe; what is still written then goes nowhere, and that is no failure. Long listings end at it. */
+/**
+ * A reader that has seen enough (`| head`) closes the pipe; what is still written then goes nowhere, and that is no
+ * failure. Long listings end at it.
+ */
 export function outliveReader(stream: Stream): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -34,12 +37,18 @@ export function throttled<A extends unknown[]>(everyMs: number, say: (...args: A
 export const line = (stream: Stream, text: string): void => void stream.write(`${text}\n`);
 
 /** An answer without the fields that all answers have. */
-export function ownFields<T extends CommonFields>({ ok: _ok, latency_ms: _latency, request_id: _id, ...own }: T): Omit<T, keyof CommonFields> {
+export function ownFields<T extends CommonFields>({
+  ok: _ok,
+  latency_ms: _latency,
+  request_id: _id,
+  ...own
+}: T): Omit<T, keyof CommonFields> {
   return own;
 }
 
 /** `1 file`, `2 files`, `2 searches`, `2 queries`. */
-export const count = (n: number, noun: string): string => `${n.toLocaleString('en-US')} ${n === 1 ? noun : plural(noun)}`;
+export const count = (n: number, noun: string): string =>
+  `${n.toLocaleString('en-US')} ${n === 1 ? noun : plural(noun)}`;
 
 const plural = (noun: string): string => (noun.endsWith('ch') ? `${noun}es` : noun.replace(/y$/, 'ie') + 's');
 
@@ -51,7 +60,13 @@ export function duration(seconds: number): string {
 }
 
 /** How much of something there was, in which time: `3 files (6 chunks) ingested into acme/docs in 0.8 s, 4 files/s`. */
-export function ingestedLine(ingested: number, noun: string, chunks: number, place: { tenant: string; collection: string }, seconds: number): string {
+export function ingestedLine(
+  ingested: number,
+  noun: string,
+  chunks: number,
+  place: { tenant: string; collection: string },
+  seconds: number,
+): string {
   const rate = (ingested / Math.max(seconds, 0.001)).toFixed(0);
   return `${count(ingested, noun)} (${count(chunks, 'chunk')}) ingested into ${place.tenant}/${place.collection} in ${duration(seconds)}, ${rate} ${plural(noun)}/s`;
 }
@@ -59,11 +74,14 @@ export function ingestedLine(ingested: number, noun: string, chunks: number, pla
 /** Text from a document without line breaks and control characters, which could steer the terminal. */
 export const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
 
-/** Columns of equal width, two spaces apart, below a head; numbers to the right. The last column is as long as it is. */
+/**
+ * Columns of equal width, two spaces apart, below a head; numbers to the right. The last column is as long as it is.
+ */
 export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const lines = [head, ...rows.map((row) => row.map((cell) => oneLine(String(cell))))];
   const widths = head.map((_, i) => Math.max(...lines.map((cells) => (cells[i] ?? '').length)));
   const isNumber = head.map((_, i) => rows.length > 0 && rows.every((row) => typeof row[i] === 'number'));
-  const padded = (cell: string, i: number): string => (isNumber[i] ? cell.padStart(widths[i] as number) : cell.padEnd(widths[i] as number));
+  const padded = (cell: string, i: number): string =>
+    isNumber[i] ? cell.padStart(widths[i] as number) : cell.padEnd(widths[i] as number);
   return lines.map((cells) => cells.map(padded).join('  ').trimEnd()).join('\n');
 }

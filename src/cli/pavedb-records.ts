@@ -11,23 +11,35 @@ import { decodeQuery, encodeQuery, queryIdBytes, queryIdOf } from '../store/quer
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-export function archivedDocument(archive: PaveArchive, { docid, version, ingestedAtMs, metadata, chunks }: PaveDocument, priorityKey: string): ArchivedDocument {
+export function archivedDocument(
+  archive: PaveArchive,
+  { docid, version, ingestedAtMs, metadata, chunks }: PaveDocument,
+  priorityKey: string,
+): ArchivedDocument {
   return {
     docid,
     version,
     ingested_at_ms: ingestedAtMs,
     metadata: JSON.stringify(metadata),
     priority: priorityOf(metadata, priorityKey),
-    chunks: chunks.map(({ rid, meta, text }) => ({ path: parseChunkId(rid)?.chunkPath ?? rid, meta: JSON.stringify(JSON.parse(meta)), ...(text !== null && { text }) })),
+    chunks: chunks.map(({ rid, meta, text }) => ({
+      path: parseChunkId(rid)?.chunkPath ?? rid,
+      meta: JSON.stringify(JSON.parse(meta)),
+      ...(text !== null && { text }),
+    })),
     vectors: Buffer.concat(chunks.map(({ rid }) => archive.vector(rid))),
   };
 }
 
-/** Undefined for one that cannot be told here. A search of Sheaf is found by the time in its id, so its id is made of its time and of the id it had. */
+/**
+ * Undefined for one that cannot be told here. A search of Sheaf is found by the time in its id, so its id is made of
+ * its time and of the id it had.
+ */
 export function archivedQuery(query: PaveQuery): ArchivedQuery | undefined {
   const executedAtMs = timeOf(query.executed_at);
   const id = timedId(query.query_id, executedAtMs);
-  const replayOf = query.replay_of && query.replayed_at ? timedId(query.replay_of, timeOf(query.replayed_at)) : undefined;
+  const replayOf =
+    query.replay_of && query.replayed_at ? timedId(query.replay_of, timeOf(query.replayed_at)) : undefined;
   if (!id) return undefined;
   const logged: LoggedQuery = {
     text: query.query_text,
@@ -46,7 +58,8 @@ export function archivedQuery(query: PaveQuery): ArchivedQuery | undefined {
 }
 
 function restOf(query: PaveQuery): LoggedRest {
-  const parsed = (json: string | null): object | undefined => (json === null ? undefined : (JSON.parse(json) as object));
+  const parsed = (json: string | null): object | undefined =>
+    json === null ? undefined : (JSON.parse(json) as object);
   const timing = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0, ...parsed(query.timing_json) };
   const [filters, contentFilter] = [parsed(query.filters_json), parsed(query.content_filter_json)];
   return {

@@ -1,5 +1,5 @@
-// The command line: its commands in groups, what all of them share in their help, and exit codes. Called by main, which passes in
-// the serve command and the environment; the other commands talk to a running server through src/client.
+// The command line: its commands in groups, what all of them share in their help, and exit codes. Called by main, which
+// passes in the serve command and the environment; the other commands talk to a running server through src/client.
 import { Command, CommanderError } from 'commander';
 import { SheafUnreachable } from '../client/errors.js';
 import { AppError } from '../contract/errors.js';
@@ -20,7 +20,10 @@ import { addSearchCommands } from './search-commands.js';
 export interface CliContext extends Partial<Output> {
   stdin?: Input;
   env: Record<string, string | undefined>;
-  /** The serve command, with variables over those of the environment; resolves with its exit code once the server has stopped. */
+  /**
+   * The serve command, with variables over those of the environment; resolves with its exit code once the server has
+   * stopped.
+   */
   serve: (variables: Record<string, string>) => Promise<number>;
 }
 
@@ -30,8 +33,14 @@ sheaf COMMAND --help shows options and examples; sheaf completion bash, zsh or f
 
 Exit codes: ${EXIT.done} done; ${EXIT.failed} failed, or some of it did; ${EXIT.usage} the command line is wrong; ${EXIT.unreachable} no server answers; 130 stopped by Ctrl-C.`;
 
-/** Runs one command line (`argv` as in process.argv) and resolves with the exit code. Expected errors become one line on stderr. */
-export async function runCli(argv: readonly string[], { env, serve, stdin = process.stdin, ...streams }: CliContext): Promise<number> {
+/**
+ * Runs one command line (`argv` as in process.argv) and resolves with the exit code. Expected errors become one line on
+ * stderr.
+ */
+export async function runCli(
+  argv: readonly string[],
+  { env, serve, stdin = process.stdin, ...streams }: CliContext,
+): Promise<number> {
   const output = { stdout: streams.stdout ?? process.stdout, stderr: streams.stderr ?? process.stderr };
   outliveReader(output.stdout);
   outliveReader(output.stderr);
@@ -61,11 +70,19 @@ function createProgram(context: Omit<CommandLine, 'program'>): Command {
     .version(SERVICE_VERSION)
     .exitOverride()
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
-    .addHelpText('after', examples('sheaf serve', 'sheaf ingest ~/notes -c notes', "sheaf search 'what did we decide about backups' -c notes"))
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf serve',
+        'sheaf ingest ~/notes -c notes',
+        "sheaf search 'what did we decide about backups' -c notes",
+      ),
+    )
     .addHelpText('after', FOOTER);
   const cli: CommandLine = { ...context, program };
   program.commandsGroup('Documents and searches:');
-  for (const add of [addIngestCommands, addSearchCommands, addCollectionCommands, addDocumentCommands, addLogCommands]) add(cli);
+  for (const add of [addIngestCommands, addSearchCommands, addCollectionCommands, addDocumentCommands, addLogCommands])
+    add(cli);
   program.commandsGroup('Operations:');
   for (const add of [addReindexCommands, addKeyCommands, addArchiveCommands]) add(cli);
   program.commandsGroup('This machine:');

@@ -1,5 +1,5 @@
-// Progress of long work: a bar with rate and time left on a terminal, else a plain line now and then. Called by the commands that
-// send files, stream documents or follow a job; the only file that knows cli-progress.
+// Progress of long work: a bar with rate and time left on a terminal, else a plain line now and then. Called by the
+// commands that send files, stream documents or follow a job; the only file that knows cli-progress.
 import { SingleBar } from 'cli-progress';
 import { count, duration, line, throttled, type Stream } from './output.js';
 
@@ -34,13 +34,17 @@ export function startBarOf(stream: Stream, total: number, format: string): Bar {
     barIncompleteChar: '░',
     // The longest line fits into 80 columns.
     barsize: 20,
-    // Nothing of the terminal's state is changed, so there is nothing to restore after a signal: those are the caller's.
+    // Nothing of the terminal's state is changed, so there is nothing to restore after a signal: those are the
+    // caller's.
     hideCursor: false,
     linewrap: true,
     gracefulExit: false,
   });
   bar.start(total, 0, { rate: '-', left: '-', documents: '0' });
-  return { update: (done, words) => bar.update(done, { ...words, left: pace(done, total, startedAtMs).left }), stop: () => bar.stop() };
+  return {
+    update: (done, words) => bar.update(done, { ...words, left: pace(done, total, startedAtMs).left }),
+    stop: () => bar.stop(),
+  };
 }
 
 function startLines(stream: Stream, total: number, noun: string): Progress {
@@ -55,5 +59,8 @@ function startLines(stream: Stream, total: number, noun: string): Progress {
 /** Rate and time left as texts, by the mean since the start. */
 export function pace(done: number, total: number, startedAtMs: number): { rate: string; left: string } {
   const perSecond = (done * 1000) / Math.max(1, performance.now() - startedAtMs);
-  return { rate: perSecond.toFixed(perSecond < 10 ? 1 : 0), left: done === 0 ? '-' : duration((total - done) / perSecond) };
+  return {
+    rate: perSecond.toFixed(perSecond < 10 ? 1 : 0),
+    left: done === 0 ? '-' : duration((total - done) / perSecond),
+  };
 }

@@ -1,5 +1,5 @@
-// `sheaf search`: one query, its hits as text or as the JSON the server gave. Called by search-commands.ts, in the process of the
-// command line.
+// `sheaf search`: one query, its hits as text or as the JSON the server gave. Called by search-commands.ts, in the
+// process of the command line.
 import type { SearchBody } from '../contract/api/search.js';
 import { tellMissing } from './missing-collection.js';
 import { line, type Output } from './output.js';
@@ -13,7 +13,12 @@ export interface SearchOptions {
   style?: Style;
 }
 
-export async function search(target: Target, query: string, { body, json, style = PLAIN }: SearchOptions, output: Output): Promise<void> {
+export async function search(
+  target: Target,
+  query: string,
+  { body, json, style = PLAIN }: SearchOptions,
+  output: Output,
+): Promise<void> {
   const { client, tenant, collection } = target;
   const { stdout, stderr } = output;
   const answer = await client.search(tenant, collection, { q: query, ...body });

@@ -1,5 +1,5 @@
-// Search hits as text for a terminal: score, source path, chunk, and the best passage with what was found in it. Called by
-// search.ts, replay.ts and demo.ts. Pure.
+// Search hits as text for a terminal: score, source path, chunk, and the best passage with what was found in it. Called
+// by search.ts, replay.ts and demo.ts. Pure.
 import type { Highlight, SearchHit } from '../contract/api/search.js';
 import { oneLine } from './output.js';
 import { PLAIN, type Style } from './style.js';
@@ -13,7 +13,12 @@ export function showHits(hits: readonly SearchHit[], query: string, style: Style
   return hits.map((hit, i) => showHit(hit, i + 1, query, style)).join('\n');
 }
 
-function showHit({ id, score, text, meta, highlight, explain, match_reason }: SearchHit, rank: number, query: string, style: Style): string {
+function showHit(
+  { id, score, text, meta, highlight, explain, match_reason }: SearchHit,
+  rank: number,
+  query: string,
+  style: Style,
+): string {
   const separator = id.lastIndexOf('::');
   const path = typeof meta['path'] === 'string' ? meta['path'] : id.slice(0, separator);
   const head = `${String(rank).padStart(2)}. ${score.toFixed(3)}  ${oneLine(path)}  ${style.weak(oneLine(id.slice(separator + 2)))}`;
@@ -22,7 +27,10 @@ function showHit({ id, score, text, meta, highlight, explain, match_reason }: Se
   return [head, ...[...passage, ...reasons].map((each) => `    ${each}`)].join('\n');
 }
 
-/** The passage on one line, cut around its first match. Positions are in code points, so nothing may be joined before they are used. */
+/**
+ * The passage on one line, cut around its first match. Positions are in code points, so nothing may be joined before
+ * they are used.
+ */
 export function highlighted({ text, matches, offset }: Highlight, style: Style): string {
   const characters = Array.from(text, (character) => (/[\s\p{Cc}]/u.test(character) ? ' ' : character));
   const first = matches[0]?.[0] ?? 0;
@@ -39,11 +47,17 @@ export function highlighted({ text, matches, offset }: Highlight, style: Style):
   return `${start + offset > 0 ? '… ' : ''}${shown.replace(/ {2,}/g, ' ').trim()}${end < characters.length ? ' …' : ''}`;
 }
 
-/** At most 220 characters of the text on one line, from a little before the first word of the query that occurs in it. */
+/**
+ * At most 220 characters of the text on one line, from a little before the first word of the query that occurs in it.
+ */
 export function snippet(text: string, query: string): string {
   const flat = oneLine(text);
   const lower = flat.toLowerCase();
-  const places = query.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu)?.map((word) => lower.indexOf(word)) ?? [];
+  const places =
+    query
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]{4,}/gu)
+      ?.map((word) => lower.indexOf(word)) ?? [];
   const first = Math.min(...places.filter((place) => place >= 0));
   const start = Number.isFinite(first) && first > SNIPPET_LEAD ? flat.indexOf(' ', first - SNIPPET_LEAD) + 1 : 0;
   const characters = Array.from(flat.slice(start, start + 2 * (SNIPPET_CHARACTERS_MAX + 1)));

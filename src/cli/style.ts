@@ -20,4 +20,5 @@ const COLOURED: Style = {
   bad: (text) => styleText(['bold', 'red'], text),
 };
 
-export const styleOf = (stream: Stream, env: Record<string, string | undefined>): Style => (stream.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb' ? COLOURED : PLAIN);
+export const styleOf = (stream: Stream, env: Record<string, string | undefined>): Style =>
+  stream.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb' ? COLOURED : PLAIN;

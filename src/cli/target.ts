@@ -32,11 +32,15 @@ type Env = Record<string, string | undefined>;
 const URL_DEFAULT = 'http://127.0.0.1:8080';
 
 export const withServer = (command: Command): Command =>
-  command.option('--url <url>', `address of the server; default: SHEAF_URL, else ${URL_DEFAULT}`).option('--key <key>', 'API key; default: SHEAF_API_KEY');
+  command
+    .option('--url <url>', `address of the server; default: SHEAF_URL, else ${URL_DEFAULT}`)
+    .option('--key <key>', 'API key; default: SHEAF_API_KEY');
 
-export const withTenant = (command: Command): Command => withServer(command.option('-t, --tenant <name>', 'tenant', 'default'));
+export const withTenant = (command: Command): Command =>
+  withServer(command.option('-t, --tenant <name>', 'tenant', 'default'));
 
-export const withTarget = (command: Command, collection = 'docs'): Command => withTenant(command.option('-c, --collection <name>', 'collection', collection));
+export const withTarget = (command: Command, collection = 'docs'): Command =>
+  withTenant(command.option('-c, --collection <name>', 'collection', collection));
 
 /** Throws UsageError for an address that is none. */
 export function clientOf({ url, key }: ServerFlags, env: Env): SheafClient {
@@ -49,7 +53,13 @@ export function clientOf({ url, key }: ServerFlags, env: Env): SheafClient {
 }
 
 /** Throws UsageError for an address that is none, AppError for a bad tenant name. */
-export const tenantOf = (flags: TenantFlags, env: Env): TenantTarget => ({ client: clientOf(flags, env), tenant: asTenant(flags.tenant) });
+export const tenantOf = (flags: TenantFlags, env: Env): TenantTarget => ({
+  client: clientOf(flags, env),
+  tenant: asTenant(flags.tenant),
+});
 
 /** Throws UsageError for an address that is none, AppError for a bad tenant or collection name. */
-export const targetOf = (flags: TargetFlags, env: Env): Target => ({ ...tenantOf(flags, env), collection: asCollectionName(flags.collection) });
+export const targetOf = (flags: TargetFlags, env: Env): Target => ({
+  ...tenantOf(flags, env),
+  collection: asCollectionName(flags.collection),
+});

@@ -3,7 +3,19 @@
 import type { MovedCollection } from '../contract/api/collections.js';
 import type { MetricsReset } from '../contract/api/health.js';
 import type { QueryAnswer, ReplayAnswer } from '../contract/api/queries.js';
-import type { CreatedKey, CreatedTenant, CreateKeyBody, CreateTenantBody, DeletedTenant, EmbedderInventory, KeyList, RevokedKey, TenantList, TenantProfile, UpdateTenantBody } from '../contract/api/tenants.js';
+import type {
+  CreatedKey,
+  CreatedTenant,
+  CreateKeyBody,
+  CreateTenantBody,
+  DeletedTenant,
+  EmbedderInventory,
+  KeyList,
+  RevokedKey,
+  TenantList,
+  TenantProfile,
+  UpdateTenantBody,
+} from '../contract/api/tenants.js';
 import type { Answered, Calls } from './calls.js';
 import type { CallOptions } from './transport.js';
 
@@ -50,7 +62,12 @@ export class AdminCalls {
     return this.calls.delete(adminPath('tenants', tenant, 'keys', keyId), call);
   }
 
-  moveCollection(tenant: string, name: string, newName: string, call?: CallOptions): Promise<Answered<MovedCollection>> {
+  moveCollection(
+    tenant: string,
+    name: string,
+    newName: string,
+    call?: CallOptions,
+  ): Promise<Answered<MovedCollection>> {
     return this.calls.post(adminPath('collections', tenant, name, 'move'), { new_name: newName }, call);
   }
 

@@ -1,5 +1,5 @@
-// Archives: `client.archives`. A download is a stream, an upload is read from its file as the server takes it; either may take as long as it
-// takes. Made by client.ts; an endpoint a method.
+// Archives: `client.archives`. A download is a stream, an upload is read from its file as the server takes it; either
+// may take as long as it takes. Made by client.ts; an endpoint a method.
 import type { RestoredCollection, RestoredDataset } from '../contract/api/archives.js';
 import { collectionPath, type Answered, type Calls } from './calls.js';
 import { reached, type CallOptions } from './transport.js';
@@ -32,8 +32,19 @@ export class ArchiveCalls {
   }
 
   /** `archive`: its bytes, such as `fs.openAsBlob` gives. */
-  restoreCollection(tenant: string, name: string, archive: Blob, { asAdmin, replace, dryRun, ...call }: RestoreOptions = {}): Promise<Answered<RestoredCollection>> {
-    return this.calls.upload({ method: replace ? 'PUT' : 'POST', path: archivePath(tenant, name, asAdmin), query: { dry_run: dryRun }, file: archive, ...call });
+  restoreCollection(
+    tenant: string,
+    name: string,
+    archive: Blob,
+    { asAdmin, replace, dryRun, ...call }: RestoreOptions = {},
+  ): Promise<Answered<RestoredCollection>> {
+    return this.calls.upload({
+      method: replace ? 'PUT' : 'POST',
+      path: archivePath(tenant, name, asAdmin),
+      query: { dry_run: dryRun },
+      file: archive,
+      ...call,
+    });
   }
 
   /** An archive of everything. Wants the admin key. */
@@ -42,7 +53,10 @@ export class ArchiveCalls {
   }
 
   /** Puts an archive in the place of everything. Wants the admin key. */
-  restore(archive: Blob, { dryRun, ...call }: Pick<RestoreOptions, 'dryRun' | keyof CallOptions> = {}): Promise<Answered<RestoredDataset>> {
+  restore(
+    archive: Blob,
+    { dryRun, ...call }: Pick<RestoreOptions, 'dryRun' | keyof CallOptions> = {},
+  ): Promise<Answered<RestoredDataset>> {
     return this.calls.upload({ method: 'PUT', path: DATASET, query: { dry_run: dryRun }, file: archive, ...call });
   }
 
@@ -55,7 +69,11 @@ export class ArchiveCalls {
 }
 
 /** The same bytes; a connection that breaks is the client's error, and not one of the platform's. */
-function watched(body: ReadableStream<Uint8Array>, base: string, signal: AbortSignal | undefined): ReadableStream<Uint8Array> {
+function watched(
+  body: ReadableStream<Uint8Array>,
+  base: string,
+  signal: AbortSignal | undefined,
+): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -69,4 +87,5 @@ function watched(body: ReadableStream<Uint8Array>, base: string, signal: AbortSi
 
 const DATASET = ['v1', 'admin', 'archive'];
 
-const archivePath = (tenant: string, name: string, asAdmin = false): string[] => (asAdmin ? ['v1', 'admin', 'collections', tenant, name, 'archive'] : collectionPath(tenant, name, 'archive'));
+const archivePath = (tenant: string, name: string, asAdmin = false): string[] =>
+  asAdmin ? ['v1', 'admin', 'collections', tenant, name, 'archive'] : collectionPath(tenant, name, 'archive');

@@ -1,8 +1,15 @@
-// What the methods of the client are made of: a JSON answer, a text, and a listing page by page. Used by client.ts and the
-// areas beside it.
+// What the methods of the client are made of: a JSON answer, a text, and a listing page by page. Used by client.ts and
+// the areas beside it.
 import type { CommonFields } from '../contract/api/common.js';
 import { SheafError } from './errors.js';
-import { createTransport, type CallOptions, type Exchange, type Transport, type TransportOptions, type UploadExchange } from './transport.js';
+import {
+  createTransport,
+  type CallOptions,
+  type Exchange,
+  type Transport,
+  type TransportOptions,
+  type UploadExchange,
+} from './transport.js';
 
 /** An answer with the fields that all have. */
 export type Answered<T> = T & CommonFields;
@@ -57,7 +64,11 @@ export class Calls {
   }
 
   /** The entries of all pages; the next page is asked for when it is wanted. `limit` is the length of a page. */
-  async *each<T, P extends { next_cursor?: string }>(ask: (options: PageOptions) => Promise<P>, entries: (page: P) => readonly T[], options: PageOptions = {}): AsyncGenerator<T, void> {
+  async *each<T, P extends { next_cursor?: string }>(
+    ask: (options: PageOptions) => Promise<P>,
+    entries: (page: P) => readonly T[],
+    options: PageOptions = {},
+  ): AsyncGenerator<T, void> {
     let cursor = options.cursor;
     do {
       const page: P = await ask({ limit: PAGE_LENGTH, ...options, cursor });
@@ -75,4 +86,10 @@ function parsed<T>(text: string): Answered<T> {
   }
 }
 
-export const collectionPath = (tenant: string, collection: string, ...rest: string[]): string[] => ['v1', 'collections', tenant, collection, ...rest];
+export const collectionPath = (tenant: string, collection: string, ...rest: string[]): string[] => [
+  'v1',
+  'collections',
+  tenant,
+  collection,
+  ...rest,
+];

@@ -1,7 +1,17 @@
-// A typed client of the server's interface, one method an endpoint: what `sheaf/client` exports. Used by the command line, the
-// load programs and other people's programs. Every method rejects with SheafError (the server refused or failed),
-// SheafUnreachable (no answer), or an AbortError once its signal is aborted.
-import type { CollectionDetail, CollectionList, CollectionSummary, CreateBody, CreatedCollection, DeletedCollection, MovedCollection, UpdateBody, UpdatedCollection } from '../contract/api/collections.js';
+// A typed client of the server's interface, one method an endpoint: what `sheaf/client` exports. Used by the command
+// line, the load programs and other people's programs. Every method rejects with SheafError (the server refused or
+// failed), SheafUnreachable (no answer), or an AbortError once its signal is aborted.
+import type {
+  CollectionDetail,
+  CollectionList,
+  CollectionSummary,
+  CreateBody,
+  CreatedCollection,
+  DeletedCollection,
+  MovedCollection,
+  UpdateBody,
+  UpdatedCollection,
+} from '../contract/api/collections.js';
 import type { Health, Liveness, MetricsAnswer, Readiness } from '../contract/api/health.js';
 import type { RecallAnswer, RecallBody } from '../contract/api/recall.js';
 import type { SearchAnswer, SearchBody, SearchQuery } from '../contract/api/search.js';
@@ -67,7 +77,12 @@ export class SheafClient extends DocumentCalls {
     return this.calls.text({ method: 'GET', path: ['metrics'], ...call });
   }
 
-  createCollection(tenant: string, name: string, options?: CreateBody, call?: CallOptions): Promise<Answered<CreatedCollection>> {
+  createCollection(
+    tenant: string,
+    name: string,
+    options?: CreateBody,
+    call?: CallOptions,
+  ): Promise<Answered<CreatedCollection>> {
     return this.calls.post(collectionPath(tenant, name), options, call);
   }
 
@@ -77,18 +92,32 @@ export class SheafClient extends DocumentCalls {
   }
 
   eachCollection(tenant: string, options?: PageOptions): AsyncGenerator<CollectionSummary, void> {
-    return this.calls.each((page) => this.listCollections(tenant, page), ({ collections }) => collections, options);
+    return this.calls.each(
+      (page) => this.listCollections(tenant, page),
+      ({ collections }) => collections,
+      options,
+    );
   }
 
   collectionDetail(tenant: string, name: string, call?: CallOptions): Promise<Answered<CollectionDetail>> {
     return this.calls.get(collectionPath(tenant, name, 'detail'), call);
   }
 
-  updateCollection(tenant: string, name: string, body: UpdateBody, call?: CallOptions): Promise<Answered<UpdatedCollection>> {
+  updateCollection(
+    tenant: string,
+    name: string,
+    body: UpdateBody,
+    call?: CallOptions,
+  ): Promise<Answered<UpdatedCollection>> {
     return this.calls.patch(collectionPath(tenant, name), body, call);
   }
 
-  moveCollection(tenant: string, name: string, newName: string, call?: CallOptions): Promise<Answered<MovedCollection>> {
+  moveCollection(
+    tenant: string,
+    name: string,
+    newName: string,
+    call?: CallOptions,
+  ): Promise<Answered<MovedCollection>> {
     return this.calls.post(collectionPath(tenant, name, 'move'), { new_name: newName }, call);
   }
 
@@ -101,8 +130,18 @@ export class SheafClient extends DocumentCalls {
   }
 
   /** By query string, which a cache can keep. */
-  searchByQuery(tenant: string, collection: string, query: SearchQuery, call?: CallOptions): Promise<Answered<SearchAnswer>> {
-    return this.calls.json({ method: 'GET', path: collectionPath(tenant, collection, 'search'), query: { ...query }, ...call });
+  searchByQuery(
+    tenant: string,
+    collection: string,
+    query: SearchQuery,
+    call?: CallOptions,
+  ): Promise<Answered<SearchAnswer>> {
+    return this.calls.json({
+      method: 'GET',
+      path: collectionPath(tenant, collection, 'search'),
+      query: { ...query },
+      ...call,
+    });
   }
 
   /** Empty while the server's shared scope is switched off. */

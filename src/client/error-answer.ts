@@ -14,7 +14,14 @@ export interface Refusal {
 
 /** `http_error` for a body that is no envelope; the request id is that of the header then. */
 export function errorOf(response: Refusal, text: string): SheafError {
-  const { code = 'http_error', error = response.statusText, error_type: type, details, detail, request_id } = parseEnvelope(text);
+  const {
+    code = 'http_error',
+    error = response.statusText,
+    error_type: type,
+    details,
+    detail,
+    request_id,
+  } = parseEnvelope(text);
   const retryAfter = response.headers.get('retry-after');
   const afterMs = retryAfter === null ? undefined : parseRetryAfterMs(retryAfter, Date.now());
   return new (classOf(type ?? typeOf(response.status)))(response.status, code, error, {

@@ -1,5 +1,5 @@
-// What a call of the client can fail with: an answer that refuses, or no answer. Thrown by transport.ts and calls.ts, caught
-// by the command line and by other programs.
+// What a call of the client can fail with: an answer that refuses, or no answer. Thrown by transport.ts and calls.ts,
+// caught by the command line and by other programs.
 import type { ErrorType, ValidationDetail } from '../contract/errors.js';
 
 /** What an error envelope has beside code and message. */
@@ -12,7 +12,10 @@ export interface Circumstances {
   retryAfterS?: number;
 }
 
-/** The server refused the request, or failed at it: its error envelope. Its subclasses are for those that programs act on. */
+/**
+ * The server refused the request, or failed at it: its error envelope. Its subclasses are for those that programs act
+ * on.
+ */
 export class SheafError extends Error {
   override readonly name: string = 'SheafError';
   readonly requestId?: string;
@@ -22,7 +25,9 @@ export class SheafError extends Error {
 
   constructor(
     readonly status: number,
-    /** Stable, machine-readable code of the interface; `http_error` where the answer was no envelope (a proxy's page). */
+    /**
+     * Stable, machine-readable code of the interface; `http_error` where the answer was no envelope (a proxy's page).
+     */
     readonly code: string,
     message: string,
     circumstances: Circumstances = {},
@@ -50,7 +55,11 @@ export class SheafUnavailable extends SheafError {
 /** No answer: nothing listens there, the connection broke, or the time was up. A write may or may not have happened. */
 export class SheafUnreachable extends Error {
   override readonly name = 'SheafUnreachable';
-  constructor(readonly url: string, reason: string, options?: ErrorOptions) {
+  constructor(
+    readonly url: string,
+    reason: string,
+    options?: ErrorOptions,
+  ) {
     super(`No answer from ${url}: ${reason}`, options);
   }
 }

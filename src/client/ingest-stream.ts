@@ -1,5 +1,5 @@
-// Batch ingest as NDJSON: documents go out as their source gives them, results come back while the rest is still being sent.
-// Neither the body nor the answer is ever held whole. Called by documents.ts.
+// Batch ingest as NDJSON: documents go out as their source gives them, results come back while the rest is still being
+// sent. Neither the body nor the answer is ever held whole. Called by documents.ts.
 import type { BatchItemResult, BatchSummary, IngestBody } from '../contract/api/documents.js';
 import { linesOf } from './lines.js';
 import { SheafError, SheafUnreachable } from './errors.js';
@@ -13,18 +13,28 @@ const PIECE_CHARACTERS = 64 * 1024;
 const LATER = Symbol('later');
 
 /**
- * The results in the order of the documents; the generator's own result is the summary. Rejects with what the source throws,
- * SheafError where the server refuses, SheafUnreachable where the connection breaks or is silent for the client's time limit
- * while neither the source nor the taker of the results is waited for. It is sent once: a source cannot be asked again.
- * A taker who stops early ends the request; documents that have gone out may have been stored.
+ * The results in the order of the documents; the generator's own result is the summary. Rejects with what the source
+ * throws, SheafError where the server refuses, SheafUnreachable where the connection breaks or is silent for the
+ * client's time limit while neither the source nor the taker of the results is waited for. It is sent once: a source
+ * cannot be asked again. A taker who stops early ends the request; documents that have gone out may have been stored.
  */
-export async function* ingestStream(transport: Transport, path: readonly string[], documents: DocumentSource, call: CallOptions = {}): AsyncGenerator<BatchItemResult, BatchSummary> {
+export async function* ingestStream(
+  transport: Transport,
+  path: readonly string[],
+  documents: DocumentSource,
+  call: CallOptions = {},
+): AsyncGenerator<BatchItemResult, BatchSummary> {
   const timer = new QuietTimer(transport.timeoutMs);
   const ends = new AbortController();
   const source = new LineSource(documents, timer, () => ends.abort());
   const signal = AbortSignal.any([timer.signal, ends.signal, ...(call.signal ? [call.signal] : [])]);
   try {
-    const response = await transport.stream({ path, contentType: 'application/x-ndjson', body: source.stream(), signal });
+    const response = await transport.stream({
+      path,
+      contentType: 'application/x-ndjson',
+      body: source.stream(),
+      signal,
+    });
     for await (const line of linesOf(response, timer)) {
       const result = JSON.parse(line) as BatchItemResult | BatchSummary;
       if (!('index' in result)) return result;
@@ -52,8 +62,13 @@ class LineSource {
   /** A document that was asked for, and had not come when a piece went out. */
   private pending: Promise<string | undefined> | undefined;
 
-  constructor(documents: DocumentSource, private readonly timer: QuietTimer, private readonly failed: () => void) {
-    this.documents = Symbol.asyncIterator in documents ? documents[Symbol.asyncIterator]() : documents[Symbol.iterator]();
+  constructor(
+    documents: DocumentSource,
+    private readonly timer: QuietTimer,
+    private readonly failed: () => void,
+  ) {
+    this.documents =
+      Symbol.asyncIterator in documents ? documents[Symbol.asyncIterator]() : documents[Symbol.iterator]();
   }
 
   stream(): ReadableStream<Uint8Array> {

@@ -16,13 +16,26 @@ export class QueryCalls {
   constructor(private readonly calls: Calls) {}
 
   /** The latest first; 50 of them where there is no `limit`. */
-  list(tenant: string, collection: string, { limit, offset, cursor, ...call }: QueryPageOptions = {}): Promise<Answered<QueryList>> {
-    return this.calls.json({ method: 'GET', path: collectionPath(tenant, collection, 'queries'), query: { limit, offset, cursor }, ...call });
+  list(
+    tenant: string,
+    collection: string,
+    { limit, offset, cursor, ...call }: QueryPageOptions = {},
+  ): Promise<Answered<QueryList>> {
+    return this.calls.json({
+      method: 'GET',
+      path: collectionPath(tenant, collection, 'queries'),
+      query: { limit, offset, cursor },
+      ...call,
+    });
   }
 
   /** All of them, the latest first, page by page. */
   each(tenant: string, collection: string, options?: PageOptions): AsyncGenerator<QuerySummary, void> {
-    return this.calls.each((page) => this.list(tenant, collection, page), ({ queries }) => queries, { limit: PAGE_LENGTH, ...options });
+    return this.calls.each(
+      (page) => this.list(tenant, collection, page),
+      ({ queries }) => queries,
+      { limit: PAGE_LENGTH, ...options },
+    );
   }
 
   get(tenant: string, collection: string, queryId: string, call?: CallOptions): Promise<Answered<QueryAnswer>> {

@@ -18,7 +18,10 @@ export class QuietTimer {
   restart(): void {
     clearTimeout(this.timer);
     if (this.pauses > 0) return;
-    this.timer = setTimeout(() => this.controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')), this.limitMs);
+    this.timer = setTimeout(
+      () => this.controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')),
+      this.limitMs,
+    );
   }
 
   /** While one's own side is waited for. Each pause wants its `resume`. */

@@ -13,7 +13,9 @@ export interface TransportOptions {
   key?: string;
   /** How often a refusal (429, 503) is tried again, after the wait the server asks for; default 5. */
   retriesMax?: number;
-  /** For one exchange, without the waits between; of a stream, without a byte in either direction. Default 5 minutes. */
+  /**
+   * For one exchange, without the waits between; of a stream, without a byte in either direction. Default 5 minutes.
+   */
   timeoutMs?: number;
 }
 
@@ -62,7 +64,12 @@ export interface Transport {
 }
 
 /** Throws TypeError when `url` is no http or https address. */
-export function createTransport({ url, key, retriesMax = RETRIES_MAX, timeoutMs = 300_000 }: TransportOptions): Transport {
+export function createTransport({
+  url,
+  key,
+  retriesMax = RETRIES_MAX,
+  timeoutMs = 300_000,
+}: TransportOptions): Transport {
   const base = parseBase(url);
   const headers: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {};
   return {
@@ -85,7 +92,13 @@ export function createTransport({ url, key, retriesMax = RETRIES_MAX, timeoutMs 
   };
 }
 
-async function send(base: string, target: string, { method, body, signal }: Exchange, headers: Record<string, string>, timeoutMs: number) {
+async function send(
+  base: string,
+  target: string,
+  { method, body, signal }: Exchange,
+  headers: Record<string, string>,
+  timeoutMs: number,
+) {
   const json = body !== undefined && !(body instanceof FormData);
   const timeout = AbortSignal.timeout(timeoutMs);
   const request = {
@@ -98,22 +111,48 @@ async function send(base: string, target: string, { method, body, signal }: Exch
   return { response, text: await reached(base, signal, response.text()) };
 }
 
-async function sendStream(base: string, { path, contentType, body, signal }: StreamedExchange, headers: Record<string, string>): Promise<Response> {
+async function sendStream(
+  base: string,
+  { path, contentType, body, signal }: StreamedExchange,
+  headers: Record<string, string>,
+): Promise<Response> {
   // fetch wants to be told that the answer may begin before the request has ended; its types do not know the word yet.
-  const request: RequestInit & { duplex: 'half' } = { method: 'POST', headers: { ...headers, 'content-type': contentType }, body, signal, duplex: 'half' };
+  const request: RequestInit & { duplex: 'half' } = {
+    method: 'POST',
+    headers: { ...headers, 'content-type': contentType },
+    body,
+    signal,
+    duplex: 'half',
+  };
   const response = await fetch(base + encodePath(path), request);
   if (!response.ok) throw errorOf(response, await response.text());
   return response;
 }
 
-async function openAnswer(base: string, { method, path, query, signal }: Exchange, headers: Record<string, string>): Promise<Response> {
-  const response = await reached(base, signal, fetch(base + encodePath(path) + encodeQuery(query), { method, headers, ...(signal && { signal }) }));
+async function openAnswer(
+  base: string,
+  { method, path, query, signal }: Exchange,
+  headers: Record<string, string>,
+): Promise<Response> {
+  const response = await reached(
+    base,
+    signal,
+    fetch(base + encodePath(path) + encodeQuery(query), { method, headers, ...(signal && { signal }) }),
+  );
   if (!response.ok) throw errorOf(response, await reached(base, signal, response.text()));
   return response;
 }
 
-async function sendFile(base: string, { method, path, query, file, signal }: UploadExchange, headers: Record<string, string>): Promise<string> {
-  const response = await reached(base, signal, upload({ url: base + encodePath(path) + encodeQuery(query), method, headers, file, signal }));
+async function sendFile(
+  base: string,
+  { method, path, query, file, signal }: UploadExchange,
+  headers: Record<string, string>,
+): Promise<string> {
+  const response = await reached(
+    base,
+    signal,
+    upload({ url: base + encodePath(path) + encodeQuery(query), method, headers, file, signal }),
+  );
   const text = await response.text();
   if (!response.ok) throw errorOf(response, text);
   return text;

@@ -1,5 +1,5 @@
-// Sends a file as a form, over node:http: fetch gives up when an answer takes five minutes to begin, and a restore may take longer.
-// The file is read as the server takes it. Called by transport.ts.
+// Sends a file as a form, over node:http: fetch gives up when an answer takes five minutes to begin, and a restore may
+// take longer. The file is read as the server takes it. Called by transport.ts.
 import { once } from 'node:events';
 import { request as overHttp, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as overHttps } from 'node:https';
@@ -15,7 +15,9 @@ export interface Upload {
 }
 
 const BOUNDARY = 'sheaf-archive-5b0f4f8d1c2e';
-const HEAD = Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="archive.zip"\r\nContent-Type: application/zip\r\n\r\n`);
+const HEAD = Buffer.from(
+  `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="archive.zip"\r\nContent-Type: application/zip\r\n\r\n`,
+);
 const TAIL = Buffer.from(`\r\n--${BOUNDARY}--\r\n`);
 
 /** The answer, whole. A server that refuses need not take the whole file. */
@@ -32,7 +34,10 @@ export async function upload({ url, method, headers, file, signal }: Upload): Pr
   const body = await readAll(response);
   request.destroy();
   await sent.catch(() => undefined);
-  return new Response(body, { status: response.statusCode ?? 0, headers: Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]) });
+  return new Response(body, {
+    status: response.statusCode ?? 0,
+    headers: Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]),
+  });
 }
 
 async function send(request: ClientRequest, file: Blob): Promise<void> {

@@ -12,11 +12,13 @@ export function parseBase(url: string): string {
 }
 
 /** Throws TypeError for a segment that cannot stand in a path. */
-export const encodePath = (segments: readonly string[]): string => segments.map((segment) => `/${encodeSegment(segment)}`).join('');
+export const encodePath = (segments: readonly string[]): string =>
+  segments.map((segment) => `/${encodeSegment(segment)}`).join('');
 
 /** A URL takes `.` and `..` for folders even when percent-encoded, so that a request would reach another resource. */
 function encodeSegment(segment: string): string {
-  if (segment === '' || segment === '.' || segment === '..') throw new TypeError(`"${segment}" cannot stand in a path.`);
+  if (segment === '' || segment === '.' || segment === '..')
+    throw new TypeError(`"${segment}" cannot stand in a path.`);
   return encodeURIComponent(segment);
 }
 

@@ -1,5 +1,5 @@
-// The messages between the front thread and an archive process: a task, then what the process has to tell, step by step. Types only;
-// plain data. The bytes of an archive that is written come by the process's standard output.
+// The messages between the front thread and an archive process: a task, then what the process has to tell, step by
+// step. Types only; plain data. The bytes of an archive that is written come by the process's standard output.
 import type { ArchivedSettings, ArchiveCounts } from './archived.js';
 import type { WireError } from './errors.js';
 import type { CollectionId, Tenant } from './ids.js';
@@ -30,11 +30,16 @@ export interface WriteTask {
 export interface ArchivedMoment {
   createdAtMs: number;
   sources: ArchivedSource[];
-  /** Of an archive of the whole dataset; null for one of a collection. `leftOut`: what is known to be damaged already. */
+  /**
+   * Of an archive of the whole dataset; null for one of a collection. `leftOut`: what is known to be damaged already.
+   */
   dataset: { tenants: StoredTenants; leftOut: LeftOut[] } | null;
 }
 
-/** Reads an archive from a file: all of it is verified before `verified` is told, then its collections are handed over, one when asked. */
+/**
+ * Reads an archive from a file: all of it is verified before `verified` is told, then its collections are handed over,
+ * one when asked.
+ */
 export interface ReadTask {
   op: 'read';
   path: string;
@@ -90,5 +95,12 @@ export type ArchiveNote =
   | { told: 'refused'; error: WireError }
   | { told: 'failed'; fault: string };
 
-/** What it is told: to open the store that it waits for, to take its snapshots, to hand over what a collection has by its place, to go on after a batch. */
-export type ArchiveOrder = { order: 'open' } | { order: 'snap'; moment: ArchivedMoment } | { order: 'hand'; place: number; what: 'documents' | 'queries' } | { order: 'more' };
+/**
+ * What it is told: to open the store that it waits for, to take its snapshots, to hand over what a collection has by
+ * its place, to go on after a batch.
+ */
+export type ArchiveOrder =
+  | { order: 'open' }
+  | { order: 'snap'; moment: ArchivedMoment }
+  | { order: 'hand'; place: number; what: 'documents' | 'queries' }
+  | { order: 'more' };

@@ -1,12 +1,25 @@
-// What an archive tells of a collection, whatever server it comes from. Types only; shared by the archive process, which checks them,
-// and the front thread, which makes a collection of them.
+// What an archive tells of a collection, whatever server it comes from. Types only; shared by the archive process,
+// which checks them, and the front thread, which makes a collection of them.
 import type { tags } from 'typia';
 import type { Collection } from './resources.js';
 
 type Count = number & tags.Type<'uint64'>;
 
 /** What a collection is, but for what the server that it is restored on gives it. */
-export type ArchivedSettings = Pick<Collection, 'display_name' | 'created_at' | 'embedder_type' | 'embed_model' | 'embedder_config' | 'vector_space_key' | 'chunking' | 'priority_key' | 'search_mode' | 'language' | 'precision'> & {
+export type ArchivedSettings = Pick<
+  Collection,
+  | 'display_name'
+  | 'created_at'
+  | 'embedder_type'
+  | 'embed_model'
+  | 'embedder_config'
+  | 'vector_space_key'
+  | 'chunking'
+  | 'priority_key'
+  | 'search_mode'
+  | 'language'
+  | 'precision'
+> & {
   /** Where it comes from. */
   tenant: string;
   name: string;

@@ -1,5 +1,5 @@
-// The messages of a batch on its way: cut into slices of lines, prepared in groups by shard, embedded and stored by the group.
-// Types only; plain data between the front thread and the workers, as in messages.ts.
+// The messages of a batch on its way: cut into slices of lines, prepared in groups by shard, embedded and stored by the
+// group. Types only; plain data between the front thread and the workers, as in messages.ts.
 import type { WireError } from './errors.js';
 import type { DocId } from './ids.js';
 import type { PrepareRequest } from './prepare-messages.js';

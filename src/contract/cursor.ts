@@ -10,11 +10,18 @@ export function encodeCursor(listing: string, place: string): string {
   return Buffer.from(JSON.stringify([listing, place])).toString('base64url');
 }
 
-/** The place in a cursor of this listing. Throws 422 for anything else, and where the place is not of the given form. */
+/**
+ * The place in a cursor of this listing. Throws 422 for anything else, and where the place is not of the given form.
+ */
 export function decodeCursor(listing: string, cursor: string, form = /^/): string {
   const [of, place] = cursor.length <= CURSOR_CHARACTERS_MAX ? partsOf(cursor) : [];
   if (of === listing && typeof place === 'string' && form.test(place)) return place;
-  throw invalidField(['query', 'cursor'], 'a `next_cursor` of this listing is wanted', 'invalid_cursor', cursor.slice(0, 200));
+  throw invalidField(
+    ['query', 'cursor'],
+    'a `next_cursor` of this listing is wanted',
+    'invalid_cursor',
+    cursor.slice(0, 200),
+  );
 }
 
 function partsOf(cursor: string): unknown[] {

@@ -4,8 +4,8 @@ import type { EmbedderSpec, RerankerSpec } from './embedder.js';
 import type { WireError } from './errors.js';
 
 /**
- * `queries`: the texts of searches. `documents`: those of ingests, at a lower priority of the operating system. `remote`: calls
- * of other machines, in one thread, which waits for them and keeps their budgets.
+ * `queries`: the texts of searches. `documents`: those of ingests, at a lower priority of the operating system.
+ * `remote`: calls of other machines, in one thread, which waits for them and keeps their budgets.
  */
 export type EmbedRole = 'queries' | 'documents' | 'remote';
 
@@ -42,7 +42,9 @@ export interface QueryVectors {
   vectors: Float32Array;
 }
 
-/** Prepared documents packed one behind the other (prepared-document.ts). Their bytes are moved to the worker, and back. */
+/**
+ * Prepared documents packed one behind the other (prepared-document.ts). Their bytes are moved to the worker, and back.
+ */
 export interface DocumentTexts {
   documents: Uint8Array;
   /** Where in `documents` each one ends. */
@@ -62,7 +64,10 @@ export interface EmbedDocuments extends DocumentTexts {
   cancelled: Int32Array;
 }
 
-/** The documents again: a chunk whose text is longer than the embedder reads has `"embedding_truncated": true` in its meta. */
+/**
+ * The documents again: a chunk whose text is longer than the embedder reads has `"embedding_truncated": true` in its
+ * meta.
+ */
 export interface EmbeddedDocuments {
   documents: Uint8Array;
   ends: number[];
@@ -89,4 +94,8 @@ export interface RerankScores {
 }
 
 export type EmbedRequest = EmbedQueries | EmbedDocuments | RerankTexts;
-export type EmbedAnswer<R extends EmbedRequest> = R extends EmbedQueries ? QueryVectors : R extends EmbedDocuments ? EmbeddedDocuments : RerankScores;
+export type EmbedAnswer<R extends EmbedRequest> = R extends EmbedQueries
+  ? QueryVectors
+  : R extends EmbedDocuments
+    ? EmbeddedDocuments
+    : RerankScores;

@@ -1,5 +1,5 @@
-// Embedders and rerankers as the server runs them: plain data, checked when the configuration was read, given to the workers
-// at their start. Types only. Read by src/embedding, src/pool/embed-pool.ts and workers/embed.
+// Embedders and rerankers as the server runs them: plain data, checked when the configuration was read, given to the
+// workers at their start. Types only. Read by src/embedding, src/pool/embed-pool.ts and workers/embed.
 import type { Space } from './resources.js';
 
 /** How the vectors of a text's tokens become one. */
@@ -11,7 +11,10 @@ export interface OnnxModel {
   /** The graph, relative to the directory. */
   file: string;
   pooling: Pooling;
-  /** Whether the output `sentence_embedding` of a graph that has one is taken instead of pooling its tokens; `always`: it has to be there. */
+  /**
+   * Whether the output `sentence_embedding` of a graph that has one is taken instead of pooling its tokens; `always`:
+   * it has to be there.
+   */
   ownVector: 'never' | 'preferred' | 'always';
   /** Tokens of a text that the model reads, special ones included; the rest is cut off. */
   tokensMax: number;
@@ -54,7 +57,11 @@ export interface OpenAiEndpoint extends RemoteEndpoint {
   passagePrefix: string;
 }
 
-export type EmbedderSpec = { key: string } & ({ type: 'builtin' } | { type: 'onnx'; model: OnnxModel } | { type: 'openai'; endpoint: OpenAiEndpoint });
+export type EmbedderSpec = { key: string } & (
+  | { type: 'builtin' }
+  | { type: 'onnx'; model: OnnxModel }
+  | { type: 'openai'; endpoint: OpenAiEndpoint }
+);
 
 /** What takes texts and gives vectors of its space. Several may serve one space. */
 export interface EmbedderInstance {
@@ -73,7 +80,10 @@ export interface OnnxReranker {
   tokensMax: number;
 }
 
-export type RerankerSpec = { key: string } & ({ type: 'onnx'; model: OnnxReranker } | { type: 'endpoint'; endpoint: RemoteEndpoint });
+export type RerankerSpec = { key: string } & (
+  | { type: 'onnx'; model: OnnxReranker }
+  | { type: 'endpoint'; endpoint: RemoteEndpoint }
+);
 
 /** What scores how well texts answer a query. */
 export interface RerankerInstance {

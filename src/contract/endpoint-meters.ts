@@ -1,5 +1,6 @@
-// What the calls of other machines come to, counted by the thread that makes them (workers/embed/remote) where the front thread reads it.
-// A block of cells for each endpoint, in the order in which the worker is given them; the layout is nowhere but here.
+// What the calls of other machines come to, counted by the thread that makes them (workers/embed/remote) where the
+// front thread reads it. A block of cells for each endpoint, in the order in which the worker is given them; the layout
+// is nowhere but here.
 import { SharedCells } from '../base/shared-cells.js';
 
 const CELLS = ['calls', 'tokens', 'refused', 'rests', 'waiting'] as const;

@@ -1,5 +1,5 @@
-// Every error code a client can see, with its status and meaning: one table for the wire, the documentation and the tests.
-// AppError is the one way to refuse a request; it crosses threads as plain data (toWire, fromWire).
+// Every error code a client can see, with its status and meaning: one table for the wire, the documentation and the
+// tests. AppError is the one way to refuse a request; it crosses threads as plain data (toWire, fromWire).
 
 /** `retryable`: whether the same request may succeed later without a change by the caller. */
 type CodeEntry = Readonly<{ status: number; meaning: string; retryable: boolean }>;
@@ -31,7 +31,11 @@ export const ERROR_CODES = {
   priority_key_conflict: entry(400, 'The collection exists with another priority key.'),
   collection_settings_conflict: entry(400, 'The collection exists with other settings.'),
   invalid_embedder_config: entry(400, 'The embedder is not configured, ambiguous, or does not take these options.'),
-  collection_changed: entry(503, 'The collection was made anew with other settings meanwhile; send the document again.', true),
+  collection_changed: entry(
+    503,
+    'The collection was made anew with other settings meanwhile; send the document again.',
+    true,
+  ),
   embedder_unavailable: entry(503, 'The embedder does not answer.', true),
   reranker_unavailable: entry(503, 'The reranker does not answer; without `rerank` the search does.', true),
   text_not_embeddable: entry(400, 'The embedder answers, but not for this text.'),
@@ -47,15 +51,24 @@ export const ERROR_CODES = {
   invalid_rerank: entry(400, 'The reranker is not configured, or the search has no text.'),
   vector_query_not_allowed: entry(400, 'The shared scope is searched by text alone.'),
   incompatible_embedder_config: entry(400, 'The common collection has another embedding space.'),
-  collection_archive_invalid: entry(400, 'The file is no whole archive of a collection that this server can take; `details.reason` says why.'),
-  archive_invalid: entry(400, 'The file is no whole archive of a dataset that this server can take; `details.reason` says why.'),
+  collection_archive_invalid: entry(
+    400,
+    'The file is no whole archive of a collection that this server can take; `details.reason` says why.',
+  ),
+  archive_invalid: entry(
+    400,
+    'The file is no whole archive of a dataset that this server can take; `details.reason` says why.',
+  ),
   missing_archive_file: entry(400, 'A restore came without a file.'),
   move_invalid: entry(400, 'A collection cannot be renamed to its own name.'),
   collection_exists: entry(409, 'The collection exists; PUT replaces it.'),
   collection_conflict: entry(409, 'A collection of the new name exists.'),
   reindex_conflict: entry(409, 'The collection has a reindex job that is not finished, or is being rolled back.'),
   reindex_state_conflict: entry(409, 'The reindex job, or the collection, is not in a state that allows it.'),
-  reindex_invalid: entry(400, 'The collection cannot be reindexed so: the same space, vectors only, chunks without text, or an unknown embedder.'),
+  reindex_invalid: entry(
+    400,
+    'The collection cannot be reindexed so: the same space, vectors only, chunks without text, or an unknown embedder.',
+  ),
   reindex_gate_failed: entry(409, 'The new space finds too little of what searches find today.'),
   reindex_job_not_found: entry(404, 'The collection has no such reindex job.'),
   tenant_exists: entry(409, 'The tenant exists.'),
@@ -84,8 +97,15 @@ export const ERROR_CODES = {
   shutting_down: entry(503, 'The server is draining.', true),
   not_ready: entry(503, 'Storage or embeddings are not usable yet.', true),
   storage_full: entry(503, 'The disk is full; reads go on.', true),
-  storage_failed: entry(503, 'The disk does not take writes, or does not give back what was uploaded; other reads go on.', true),
-  collection_damaged: entry(503, 'Records of the collection are damaged on the disk; `sheaf check` names them. Other collections are not concerned.'),
+  storage_failed: entry(
+    503,
+    'The disk does not take writes, or does not give back what was uploaded; other reads go on.',
+    true,
+  ),
+  collection_damaged: entry(
+    503,
+    'Records of the collection are damaged on the disk; `sheaf check` names them. Other collections are not concerned.',
+  ),
   ingest_failed: entry(500, 'The ingest failed for a reason of ours; nothing was changed.'),
   archive_failed: entry(500, 'The archive was not written: records of the collection are damaged.'),
   search_failed: entry(500, 'The search failed for a reason of ours.'),
@@ -121,7 +141,11 @@ export interface WireError extends AppErrorOptions {
 
 export class AppError extends Error {
   override readonly name = 'AppError';
-  constructor(readonly code: ErrorCode, message?: string, readonly options: AppErrorOptions = {}) {
+  constructor(
+    readonly code: ErrorCode,
+    message?: string,
+    readonly options: AppErrorOptions = {},
+  ) {
     super(message ?? ERROR_CODES[code].meaning);
   }
 
@@ -136,7 +160,9 @@ export class AppError extends Error {
 
 /** A 422 `validation_error` about one field. */
 export function invalidField(loc: (string | number)[], msg: string, type: string, input?: unknown): AppError {
-  return new AppError('validation_error', `${loc.join('.')}: ${msg}`, { detail: [{ loc, msg, type, ...(input === undefined ? {} : { input }) }] });
+  return new AppError('validation_error', `${loc.join('.')}: ${msg}`, {
+    detail: [{ loc, msg, type, ...(input === undefined ? {} : { input }) }],
+  });
 }
 
 /** The class clients of this interface choose their exception by; absent for faults of ours. */

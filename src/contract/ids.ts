@@ -10,7 +10,10 @@ export type CollectionName = Branded<string, 'collection name'>;
 export type DocId = Branded<string, 'docid'>;
 /** Storage key of a collection; never reused, never seen by clients. */
 export type CollectionId = Branded<number, 'collection id'>;
-/** Place of a chunk in its shard's part of a collection: the key of its records and of its vector. Reused after a delete. */
+/**
+ * Place of a chunk in its shard's part of a collection: the key of its records and of its vector. Reused after a
+ * delete.
+ */
 export type Ordinal = Branded<number, 'ordinal'>;
 
 const SLUG = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
@@ -24,7 +27,8 @@ function slug<T>(value: string, code: ErrorCode, what: string): T {
 
 export const isSlug = (value: string): boolean => SLUG.test(value);
 export const asTenant = (value: string): Tenant => slug(value, 'invalid_tenant_name', 'tenant slug');
-export const asCollectionName = (value: string): CollectionName => slug(value, 'invalid_collection_name', 'collection slug');
+export const asCollectionName = (value: string): CollectionName =>
+  slug(value, 'invalid_collection_name', 'collection slug');
 
 /** Checks a document id: 1 to 512 bytes of well-formed UTF-8 without control characters, else 400 `invalid_docid`. */
 export function asDocId(value: string): DocId {
@@ -38,10 +42,15 @@ export function isWellFormed(value: string): boolean {
   return !/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.test(value);
 }
 
-/** A file's base name as a document id: `My File (1).v2.txt` gives `MY_FILE_1_V2_TXT`; undefined when nothing is left. */
+/**
+ * A file's base name as a document id: `My File (1).v2.txt` gives `MY_FILE_1_V2_TXT`; undefined when nothing is left.
+ */
 export function docIdFromFilename(filename: string): DocId | undefined {
   const base = filename.split(/[/\\]/).pop() ?? '';
-  const id = base.toUpperCase().replace(/[^A-Z0-9_]+/g, '_').replace(/^_+|_+$/g, '');
+  const id = base
+    .toUpperCase()
+    .replace(/[^A-Z0-9_]+/g, '_')
+    .replace(/^_+|_+$/g, '');
   return id === '' ? undefined : asDocId(id);
 }
 

@@ -7,7 +7,10 @@ export const EVENT_STREAMS_MAX = 256;
 
 export const K_DEFAULT = 5;
 export const K_MAX = 1000;
-/** Breadth of a walk through the graph that a search may ask for: no answer is deeper, and the memory of a search is made for it. */
+/**
+ * Breadth of a walk through the graph that a search may ask for: no answer is deeper, and the memory of a search is
+ * made for it.
+ */
 export const EF_MAX = 10_000;
 
 /** Of one measurement of recall: queries, the nearest of each, and time. */
@@ -77,16 +80,24 @@ export const CANDIDATES_MIN = 50;
 export const FUSION_K_DEFAULT = 60;
 export const FUSION_K_MAX = 1_000_000;
 /** What the halves of mode hybrid weigh. Those of score: `node dist/load/retrieval-quality.js` has what they reach. */
-export const FUSION_WEIGHTS_DEFAULT = { rank: { vector: 1, lexical: 1 }, score: { vector: 0.6, lexical: 0.4 } } as const;
+export const FUSION_WEIGHTS_DEFAULT = {
+  rank: { vector: 1, lexical: 1 },
+  score: { vector: 0.6, lexical: 0.4 },
+} as const;
 export const FUSION_WEIGHT_MAX = 1000;
 /** How many candidates are reranked where a search does not say; never fewer than k. */
 export const RERANK_DEPTH_DEFAULT = 50;
-/** How much of a query modes boost and hybrid look for words in, and how many distinct ones they take; the rest counts for nothing. */
+/**
+ * How much of a query modes boost and hybrid look for words in, and how many distinct ones they take; the rest counts
+ * for nothing.
+ */
 export const QUERY_CHARACTERS_MAX = 32_768;
 export const QUERY_TOKENS_MAX = 1024;
 /** The vectors of longer query texts are not kept: a text that long is hardly asked for again. */
 export const CACHED_QUERY_CHARACTERS_MAX = 4096;
-/** Bounds of one `filters` object: levels of $and, $or, $not; conditions on fields; values in all of its lists together. */
+/**
+ * Bounds of one `filters` object: levels of $and, $or, $not; conditions on fields; values in all of its lists together.
+ */
 export const FILTER_LEVELS_MAX = 8;
 export const FILTER_CONDITIONS_MAX = 256;
 export const FILTER_VALUES_MAX = 10_000;

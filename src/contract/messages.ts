@@ -21,7 +21,10 @@ export interface CollectionRef {
 /** Where a document goes beside its collection, in the same transaction. */
 export interface TwinWrite {
   collection: CollectionRef;
-  /** Its rows there; `same`: those that it has; null: it has none yet, so what the twin has of it goes, to be copied later. */
+  /**
+   * Its rows there; `same`: those that it has; null: it has none yet, so what the twin has of it goes, to be copied
+   * later.
+   */
   vectors: Float32Array | 'same' | null;
 }
 
@@ -69,33 +72,88 @@ export interface TextVectors {
 
 /** Every command a shard worker takes, with what it answers; those of the catalog go to the owner of shard 0. */
 export interface ShardCommands extends CatalogCommands {
-  /** First command of each worker: opens the store, drops what no longer belongs to a collection (unless it is not known for sure which there are), and finds out what there is. Nothing is loaded for it. */
+  /**
+   * First command of each worker: opens the store, drops what no longer belongs to a collection (unless it is not known
+   * for sure which there are), and finds out what there is. Nothing is loaded for it.
+   */
   open: { request: { collections: CollectionGroup[]; isWhole: boolean }; answer: null };
-  /** Brings the part into memory, and makes the indexes that a search wants of it; false while that takes: ask again. Refused with `storage_full` where memory has no room for its vectors or words. */
+  /**
+   * Brings the part into memory, and makes the indexes that a search wants of it; false while that takes: ask again.
+   * Refused with `storage_full` where memory has no room for its vectors or words.
+   */
   prepare: { request: { collection: CollectionRef; words: boolean; fields: boolean }; answer: boolean };
-  /** `room`: by how many chunks the collection may grow; a document that wants more is refused with `chunk_limit_reached`. */
-  put: { request: { collection: CollectionRef; document: Uint8Array; vectors: Float32Array; room?: number; twins?: TwinWrite[] }; answer: { chunks: number; version: number } };
+  /**
+   * `room`: by how many chunks the collection may grow; a document that wants more is refused with
+   * `chunk_limit_reached`.
+   */
+  put: {
+    request: {
+      collection: CollectionRef;
+      document: Uint8Array;
+      vectors: Float32Array;
+      room?: number;
+      twins?: TwinWrite[];
+    };
+    answer: { chunks: number; version: number };
+  };
   /** Several puts in order, in one commit; each has an outcome of its own. */
-  putMany: { request: { collection: CollectionRef; twins?: TwinWrite[] } & PackedDocuments; answer: Outcome<{ chunks: number; version: number }>[] };
-  /** Documents for a staged collection, with the versions they have. One that it has already in this version is left alone; with `source`, so is one that the source has not, or not in this version. Without documents it waits for the writes before it. */
-  putStaged: { request: { collection: CollectionRef; source?: CollectionId; versions: number[] } & PackedDocuments; answer: Outcome<{ chunks: number }>[] };
-  /** Copies what a staged collection lacks of its source, vectors too: some documents behind `after`. Answers where it came to, null at the end. */
-  copyStaged: { request: { collection: CollectionRef; source: CollectionRef; after: string | undefined }; answer: { after: string | null; walked: number; missing: number } };
-  /** Some documents behind `after` that have no text, if only the first chunk is looked at; where it came to, null at the end. */
-  findTextless: { request: { collection: CollectionId; after: string | undefined }; answer: { after: string | null; docid: string | null } };
+  putMany: {
+    request: { collection: CollectionRef; twins?: TwinWrite[] } & PackedDocuments;
+    answer: Outcome<{ chunks: number; version: number }>[];
+  };
+  /**
+   * Documents for a staged collection, with the versions they have. One that it has already in this version is left
+   * alone; with `source`, so is one that the source has not, or not in this version. Without documents it waits for the
+   * writes before it.
+   */
+  putStaged: {
+    request: { collection: CollectionRef; source?: CollectionId; versions: number[] } & PackedDocuments;
+    answer: Outcome<{ chunks: number }>[];
+  };
+  /**
+   * Copies what a staged collection lacks of its source, vectors too: some documents behind `after`. Answers where it
+   * came to, null at the end.
+   */
+  copyStaged: {
+    request: { collection: CollectionRef; source: CollectionRef; after: string | undefined };
+    answer: { after: string | null; walked: number; missing: number };
+  };
+  /**
+   * Some documents behind `after` that have no text, if only the first chunk is looked at; where it came to, null at
+   * the end.
+   */
+  findTextless: {
+    request: { collection: CollectionId; after: string | undefined };
+    answer: { after: string | null; docid: string | null };
+  };
   /** Some documents behind `after` that the staged collection `twin` lacks, or has in another version. */
-  listMissing: { request: { collection: CollectionId; twin: CollectionId; after: string | undefined }; answer: MissingPage };
-  deleteDocument: { request: { collection: CollectionRef; docid: DocId; twins?: CollectionRef[] }; answer: { chunks: number } };
+  listMissing: {
+    request: { collection: CollectionId; twin: CollectionId; after: string | undefined };
+    answer: MissingPage;
+  };
+  deleteDocument: {
+    request: { collection: CollectionRef; docid: DocId; twins?: CollectionRef[] };
+    answer: { chunks: number };
+  };
   dropCollection: { request: { collection: CollectionId }; answer: null };
   counts: { request: { collections: CollectionId[] }; answer: ShardCounts[] };
   memory: { request: { collection: CollectionId }; answer: MemoryUse };
   walks: { request: { collection: CollectionId; k: number; chunks: number }; answer: Walks };
-  /** How far the graph of the shard's part is, which is brought into memory for it; null while that takes: ask again. Refused with `storage_full` where memory has no room for it. */
+  /**
+   * How far the graph of the shard's part is, which is brought into memory for it; null while that takes: ask again.
+   * Refused with `storage_full` where memory has no room for it.
+   */
   linking: { request: { collection: CollectionRef }; answer: LinkingState | null };
   /** Over all collections but some; and what is in use of the shard's memory. */
   totals: { request: { without: CollectionId[] }; answer: ShardCounts & { memoryBytes: number } };
-  /** Documents behind `after` in the order of their keys (store/keys). Fewer than `max` where the page would grow too large. */
-  listDocuments: { request: { collection: CollectionId; after: string | undefined; max: number }; answer: DocumentPage };
+  /**
+   * Documents behind `after` in the order of their keys (store/keys). Fewer than `max` where the page would grow too
+   * large.
+   */
+  listDocuments: {
+    request: { collection: CollectionId; after: string | undefined; max: number };
+    answer: DocumentPage;
+  };
   getDocument: { request: { collection: CollectionId; docid: string }; answer: DocumentDetail | null };
   /** Chunks of a document from a position on. Fewer than `max` where the page would grow too large. */
   listChunks: { request: { collection: CollectionId; docid: string; from: number; max: number }; answer: ListPage };
@@ -104,8 +162,14 @@ export interface ShardCommands extends CatalogCommands {
   listOrdinals: { request: { collection: CollectionId; docids: DocId[] }; answer: Uint32Array };
   /** What the texts of chunks were embedded to. */
   textVectors: { request: { collection: CollectionRef; ordinals: Uint32Array }; answer: TextVectors };
-  /** Vectors of the rows at or behind some places, from 0 to 1 of the part's ordinals, with their chunk ids; a place has one or none. */
-  sampleVectors: { request: { collection: CollectionRef; places: Float64Array }; answer: { ids: string[]; vectors: Float32Array } | null };
+  /**
+   * Vectors of the rows at or behind some places, from 0 to 1 of the part's ordinals, with their chunk ids; a place has
+   * one or none.
+   */
+  sampleVectors: {
+    request: { collection: CollectionRef; places: Float64Array };
+    answer: { ids: string[]; vectors: Float32Array } | null;
+  };
   getContent: { request: { collection: CollectionId; rid: string }; answer: { text: string | null } | null };
 }
 
@@ -115,7 +179,28 @@ export type ShardCommand = { [O in ShardOp]: ShardRequest<O> }[ShardOp];
 export type ShardAnswer<O extends ShardOp> = ShardCommands[O]['answer'];
 
 /** Commands that change the store: they share one commit, and a shard has one batch of them under way at a time. */
-export const WRITE_OPS: ReadonlySet<ShardOp> = new Set<ShardOp>(['put', 'putMany', 'putStaged', 'copyStaged', 'deleteDocument', 'dropCollection', 'createCollection', 'updateCollection', 'deleteCollection', 'createTenant', 'updateTenant', 'deleteTenant', 'createKey', 'revokeKey', 'stageCollection', 'unstageCollection', 'switchCollection', 'createJob', 'saveJob', 'replaceDataset']);
+export const WRITE_OPS: ReadonlySet<ShardOp> = new Set<ShardOp>([
+  'put',
+  'putMany',
+  'putStaged',
+  'copyStaged',
+  'deleteDocument',
+  'dropCollection',
+  'createCollection',
+  'updateCollection',
+  'deleteCollection',
+  'createTenant',
+  'updateTenant',
+  'deleteTenant',
+  'createKey',
+  'revokeKey',
+  'stageCollection',
+  'unstageCollection',
+  'switchCollection',
+  'createJob',
+  'saveJob',
+  'replaceDataset',
+]);
 
 /** What became of a command: its answer, a refusal for the client, or a fault of ours for the log. */
 export type Outcome<T> = { value: T } | { error: WireError } | { fault: string };
@@ -132,18 +217,27 @@ export interface LogNote {
   message: string;
 }
 
-/** The memories and stores of all shards, for the threads that work on them. `kernelName` names all that the bytes of a memory depend on; a checkpoint is written every `checkpointMs`, 0 for never. */
+/**
+ * The memories and stores of all shards, for the threads that work on them. `kernelName` names all that the bytes of a
+ * memory depend on; a checkpoint is written every `checkpointMs`, 0 for never.
+ */
 export interface SharedShards {
-  kernel: WebAssembly.Module; kernelName: string;
+  kernel: WebAssembly.Module;
+  kernelName: string;
   /** Of each shard its arenas, the home first. */
   memories: WebAssembly.Memory[][];
   /** Where each of these ends. */
   arenaPagesMax: number;
   directory: string;
-  /** Of SharedMeters: what the workers count. Of Latch, in the same places: what keeps the owners of the stores from committing. */
-  meters: SharedArrayBuffer; latches: SharedArrayBuffer;
+  /**
+   * Of SharedMeters: what the workers count. Of Latch, in the same places: what keeps the owners of the stores from
+   * committing.
+   */
+  meters: SharedArrayBuffer;
+  latches: SharedArrayBuffer;
   /** A small part that is not used for so long leaves the memory; 0 for never. */
-  idleSeconds: number; checkpointMs: number;
+  idleSeconds: number;
+  checkpointMs: number;
 }
 
 /** Given to each shard worker when it starts. `owners`: one slot a shard, the thread that owns it, 0 for vacant. */

@@ -2,8 +2,8 @@
 // The front thread asks it for every write and every read of one document.
 
 /**
- * FNV-1a (Fowler, Noll, Vo) over the UTF-8 bytes, then the finalizer of MurmurHash3 (Appleby), modulo the number of shards.
- * All chunks of a document live in its shard, so that replacing it is one transaction.
+ * FNV-1a (Fowler, Noll, Vo) over the UTF-8 bytes, then the finalizer of MurmurHash3 (Appleby), modulo the number of
+ * shards. All chunks of a document live in its shard, so that replacing it is one transaction.
  */
 export function shardOf(docid: string, shards: number): number {
   let hash = 0x811c9dc5;

@@ -1,5 +1,5 @@
-// The messages of one document on its way through a batch worker: the body that came, how it is prepared, what is made of it.
-// Types only; plain data between the front thread and the workers, as in messages.ts.
+// The messages of one document on its way through a batch worker: the body that came, how it is prepared, what is made
+// of it. Types only; plain data between the front thread and the workers, as in messages.ts.
 import type { DocId } from './ids.js';
 import type { Collection, Space } from './resources.js';
 
@@ -11,13 +11,22 @@ export interface CsvOptions {
 }
 
 /** An uploaded file: its bytes, or the path of the temporary file that holds them. */
-export type UploadedFile = { kind: 'file'; name: string; type: string; docid: string; metadata: string; csv: CsvOptions } & ({ bytes: Uint8Array } | { path: string });
+export type UploadedFile = {
+  kind: 'file';
+  name: string;
+  type: string;
+  docid: string;
+  metadata: string;
+  csv: CsvOptions;
+} & ({ bytes: Uint8Array } | { path: string });
 
 /** Given to each batch worker when it starts. */
 export interface BatchWorkerStart {
   /** Bound of the text of one file, and of what it unpacks to. */
   textBytesMax: number;
-  /** Bound of the memory that reading one page of a file takes beside the heap, which is bounded by the thread itself. */
+  /**
+   * Bound of the memory that reading one page of a file takes beside the heap, which is bounded by the thread itself.
+   */
   memoryBytesMax: number;
 }
 

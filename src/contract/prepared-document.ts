@@ -1,5 +1,5 @@
-// A document between the workers: made by the batch worker, read by the embed worker and by the owner of its shard. It travels
-// as msgpack bytes that the front thread never opens. Pure.
+// A document between the workers: made by the batch worker, read by the embed worker and by the owner of its shard. It
+// travels as msgpack bytes that the front thread never opens. Pure.
 import { Packr } from 'msgpackr';
 import { ownBytes } from '../base/bytes.js';
 import type { DocId } from './ids.js';

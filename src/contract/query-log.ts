@@ -1,6 +1,6 @@
-// The messages between the front thread and the log worker: plain data. A logged search travels as the bytes of its record,
-// which the front thread makes and only a reader opens (store/query-records.ts). The worker reads no clock: what is too old
-// comes with each message.
+// The messages between the front thread and the log worker: plain data. A logged search travels as the bytes of its
+// record, which the front thread makes and only a reader opens (store/query-records.ts). The worker reads no clock:
+// what is too old comes with each message.
 import type { CollectionId } from './ids.js';
 import type { ContentFilter } from './api/search.js';
 import type { FusionSettings, RerankSettings } from './ranking.js';
@@ -65,14 +65,20 @@ export interface LogCommands {
   /** Entries of an archive wait, unseen, until the collection that is staged has its name. */
   hold: { request: { staged: CollectionId; entries: Omit<PackedEntries, 'collections'> }; answer: null };
   /**
-   * Some of what waits goes to the log `to`, whose own entries stay as they are, or away where that is null; how many, 0 when none is left. An id that a
-   * live collection has is left to it: the entry gets another, of the same time.
+   * Some of what waits goes to the log `to`, whose own entries stay as they are, or away where that is null; how many,
+   * 0 when none is left. An id that a live collection has is left to it: the entry gets another, of the same time.
    */
   release: { request: { staged: CollectionId; to: CollectionId | null; live: Uint32Array }; answer: number };
   /** For which staged collections entries wait. */
   held: { request: Record<never, never>; answer: CollectionId[] };
-  /** Newest first, below the entry `before` where given, leaving out `offset` of them; entries of before `oldestMs` are not seen. */
-  list: { request: { collection: CollectionId; before?: string; offset: number; limit: number; oldestMs: number }; answer: FoundQuery[] };
+  /**
+   * Newest first, below the entry `before` where given, leaving out `offset` of them; entries of before `oldestMs` are
+   * not seen.
+   */
+  list: {
+    request: { collection: CollectionId; before?: string; offset: number; limit: number; oldestMs: number };
+    answer: FoundQuery[];
+  };
   /** In one collection, or in any. */
   get: { request: { id: string; collection?: CollectionId; oldestMs: number }; answer: FoundQuery | null };
   /** The logs of these collections go, in the background. */

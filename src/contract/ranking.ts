@@ -10,7 +10,10 @@ export interface Narrowing {
   content?: ContentFilter;
 }
 
-/** Of a collection, or of a part of one: chunks with text, their terms, and for each term of a query the chunks that have it. */
+/**
+ * Of a collection, or of a part of one: chunks with text, their terms, and for each term of a query the chunks that
+ * have it.
+ */
 export interface LexicalStatistics {
   chunks: number;
   tokens: number;
@@ -37,7 +40,9 @@ export interface FusionWeights {
 }
 
 /** How mode hybrid makes one score of its halves: weight / (k + rank), or weight * score. */
-export type FusionSettings = { method: 'rank'; k: number; weights: FusionWeights } | { method: 'score'; weights: FusionWeights };
+export type FusionSettings =
+  | { method: 'rank'; k: number; weights: FusionWeights }
+  | { method: 'score'; weights: FusionWeights };
 
 export interface ShardSearch {
   /** Absent: ranked by words alone. */
@@ -99,10 +104,20 @@ export interface Ranks {
 /** How a hit got its score before the priority. */
 export type Basis =
   | { readonly mode: 'vector'; readonly cosine: number; readonly vectorRank?: number }
-  | { readonly mode: 'boost'; readonly cosine: number; readonly vectorRank?: number; readonly boost: number; readonly matched: number; readonly wanted: number }
+  | {
+      readonly mode: 'boost';
+      readonly cosine: number;
+      readonly vectorRank?: number;
+      readonly boost: number;
+      readonly matched: number;
+      readonly wanted: number;
+    }
   | ({ readonly mode: 'hybrid'; readonly fusion: FusionSettings } & Halves);
 
-/** What the halves of mode hybrid say of a chunk: of a half that does not have it, nothing; in score fusion both know their scores. */
+/**
+ * What the halves of mode hybrid say of a chunk: of a half that does not have it, nothing; in score fusion both know
+ * their scores.
+ */
 export interface Halves extends Readonly<Ranks> {
   readonly cosine?: number;
   readonly bm25?: number;

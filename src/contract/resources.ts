@@ -41,14 +41,20 @@ export interface Collection extends Space {
   precision: Precision;
   service_version: string;
   schema_version: number;
-  /** Part of the keys of its vectors; 1, for what is built beside a collection is a collection of its own (staged.ts). */
+  /**
+   * Part of the keys of its vectors; 1, for what is built beside a collection is a collection of its own (staged.ts).
+   */
   generation: number;
   /** The id that its query log is kept under, where that is not its own: a log stays when another space takes over. */
   log_id?: CollectionId;
 }
 
-/** A collection as the store has it: one from the time before languages names none, and has the instance's; one from before precisions has the default. */
-export type StoredCollection = Omit<Collection, 'language' | 'precision'> & Partial<Pick<Collection, 'language' | 'precision'>>;
+/**
+ * A collection as the store has it: one from the time before languages names none, and has the instance's; one from
+ * before precisions has the default.
+ */
+export type StoredCollection = Omit<Collection, 'language' | 'precision'> &
+  Partial<Pick<Collection, 'language' | 'precision'>>;
 
 export const logIdOf = ({ id, log_id: logId }: Pick<Collection, 'id' | 'log_id'>): CollectionId => logId ?? id;
 

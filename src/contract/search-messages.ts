@@ -1,11 +1,14 @@
-// What the front thread and the search workers say to each other: one search of one collection as a whole, and what became of it.
-// Plain data. Types only; part of the messages (messages.ts).
+// What the front thread and the search workers say to each other: one search of one collection as a whole, and what
+// became of it. Plain data. Types only; part of the messages (messages.ts).
 import type { HighlightAsked, HitParts } from './hits.js';
 import type { CollectionRef, SharedShards } from './messages.js';
 import type { FusionSettings, Narrowed, Narrowing, ShardHits } from './ranking.js';
 import type { SearchTiming } from './resources.js';
 
-/** Words to rank by. Mode boost: distinct tokens, to be counted in the vector candidates; hybrid: distinct terms (text/rank-terms). */
+/**
+ * Words to rank by. Mode boost: distinct tokens, to be counted in the vector candidates; hybrid: distinct terms
+ * (text/rank-terms).
+ */
 export interface LexicalSearch {
   mode: 'boost' | 'hybrid';
   terms: string[];
@@ -75,7 +78,11 @@ export interface RankedShard {
 }
 
 /** The whole search; or the rankings of some shards alone; or what is left to do once they all have been ranked. */
-export type SearchTask = { search: CollectionSearch } & ({ part: 'whole' } | { part: 'rank'; shards: number[] } | { part: 'finish'; ranked: RankedShard[] });
+export type SearchTask = { search: CollectionSearch } & (
+  | { part: 'whole' }
+  | { part: 'rank'; shards: number[] }
+  | { part: 'finish'; ranked: RankedShard[] }
+);
 
 export type SearchAnswer = { found: Found } | { wanting: Wanting[] } | { ranked: RankedShard[] };
 

@@ -1,5 +1,6 @@
-// What worker threads count where the front thread reads it: commits of each store, and what the hit caches had. Written by shard,
-// search and log workers, read when the metrics are scraped. A block of cells for each store; the layout is nowhere but here.
+// What worker threads count where the front thread reads it: commits of each store, and what the hit caches had.
+// Written by shard, search and log workers, read when the metrics are scraped. A block of cells for each store; the
+// layout is nowhere but here.
 import { bucketOf } from '../base/buckets.js';
 import { SharedCells } from '../base/shared-cells.js';
 
@@ -51,7 +52,12 @@ export class StoreMeter {
   read(): Commits {
     const cell = (place: number): number => this.cells.get(this.at + place);
     const counts = Array.from({ length: COMMIT_SECONDS.length + 1 }, (_, bucket) => cell(STORE.buckets + bucket));
-    return { counts, seconds: cell(STORE.micros) / 1e6, failures: cell(STORE.failures), usedBytes: cell(STORE.usedBytes) };
+    return {
+      counts,
+      seconds: cell(STORE.micros) / 1e6,
+      failures: cell(STORE.failures),
+      usedBytes: cell(STORE.usedBytes),
+    };
   }
 }
 

@@ -1,5 +1,6 @@
-// A staged collection: a space of its own beside a collection that has the name, filled unseen and given the name in one transaction.
-// It carries reindex, restore, compaction and the way back. Types only; shared by the front thread, the stores and the workers.
+// A staged collection: a space of its own beside a collection that has the name, filled unseen and given the name in
+// one transaction. It carries reindex, restore, compaction and the way back. Types only; shared by the front thread,
+// the stores and the workers.
 import type { CollectionId } from './ids.js';
 import type { StoredJob } from './reindex.js';
 import type { StoredCollection } from './resources.js';
@@ -12,7 +13,10 @@ export interface StagedRecord {
   purpose: StagedPurpose;
   /** Its settings, with its own id; tenant and name are those that it will get. */
   collection: StoredCollection;
-  /** The collection that it is to replace; null for one that will be new. Of a previous one: the collection that replaced it. */
+  /**
+   * The collection that it is to replace; null for one that will be new. Of a previous one: the collection that
+   * replaced it.
+   */
   replaces: CollectionId | null;
   created_at: string;
   /** Of a previous one: until when its writes are kept up, in ms since 1970. */

@@ -1,8 +1,11 @@
-// The records of tenants and keys that are made at run time, as the catalog stores them and the front thread keeps them.
-// No state; shared by the store, shard 0's worker, the front thread and the command line.
+// The records of tenants and keys that are made at run time, as the catalog stores them and the front thread keeps
+// them. No state; shared by the store, shard 0's worker, the front thread and the command line.
 import type { Tenant } from './ids.js';
 
-/** What a key or token may be used for. `search`: search and read; `ingest`: write and delete documents; `manage`: make, change, archive and delete collections. */
+/**
+ * What a key or token may be used for. `search`: search and read; `ingest`: write and delete documents; `manage`: make,
+ * change, archive and delete collections.
+ */
 export const SCOPES = ['search', 'ingest', 'manage'] as const;
 
 export type Scope = (typeof SCOPES)[number];

@@ -2,16 +2,26 @@
 // Used for ingest by the batch workers and for searches on the front thread.
 import { AppError, invalidField } from './errors.js';
 
-/** `dim` float32 numbers; those of a Float32Array are not copied. Throws `dim_mismatch` for another length; 422 for numbers that float32 cannot hold, or all zero. */
-export function toVector(numbers: ArrayLike<number>, dim: number, loc: (string | number)[] = ['body', 'vector']): Float32Array {
+/**
+ * `dim` float32 numbers; those of a Float32Array are not copied. Throws `dim_mismatch` for another length; 422 for
+ * numbers that float32 cannot hold, or all zero.
+ */
+export function toVector(
+  numbers: ArrayLike<number>,
+  dim: number,
+  loc: (string | number)[] = ['body', 'vector'],
+): Float32Array {
   if (numbers.length !== dim) {
-    throw new AppError('dim_mismatch', `The vector has ${numbers.length} dimensions, the collection ${dim}.`, { details: { expected: dim, got: numbers.length } });
+    throw new AppError('dim_mismatch', `The vector has ${numbers.length} dimensions, the collection ${dim}.`, {
+      details: { expected: dim, got: numbers.length },
+    });
   }
   const vector = numbers instanceof Float32Array ? numbers : new Float32Array(numbers);
   let isZero = true;
   for (let i = 0; i < dim; i++) {
     const value = vector[i] as number;
-    if (!Number.isFinite(value)) throw invalidField([...loc, i], 'a finite float32 number is wanted', 'finite_number', String(numbers[i]));
+    if (!Number.isFinite(value))
+      throw invalidField([...loc, i], 'a finite float32 number is wanted', 'finite_number', String(numbers[i]));
     if (value !== 0) isZero = false;
   }
   if (isZero) throw invalidField(loc, 'a zero vector has no direction', 'zero_vector');

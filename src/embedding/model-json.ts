@@ -23,7 +23,8 @@ export function readJson({ at, directory }: Folder, file: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as unknown;
   } catch (error) {
-    const reason = error instanceof SyntaxError ? 'is no JSON' : `cannot be read (${(error as NodeJS.ErrnoException).code})`;
+    const reason =
+      error instanceof SyntaxError ? 'is no JSON' : `cannot be read (${(error as NodeJS.ErrnoException).code})`;
     throw new ModelFolderError(`${at}: ${path} ${reason}`);
   }
 }
@@ -35,11 +36,14 @@ export function readObject(folder: Folder, file: string): JsonObject {
   throw new ModelFolderError(`${folder.at}: ${join(folder.directory, file)} should be a JSON object`);
 }
 
-export const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The first of the named values that is a whole number above 0. */
 export function countOf(object: JsonObject, ...names: string[]): number | undefined {
-  return names.map((name) => object[name]).find((value): value is number => Number.isInteger(value) && (value as number) > 0);
+  return names
+    .map((name) => object[name])
+    .find((value): value is number => Number.isInteger(value) && (value as number) > 0);
 }
 
 export const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

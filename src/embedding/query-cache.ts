@@ -1,6 +1,6 @@
-// The vectors of texts that were searched for before, bounded by bytes, the least recently used going first; and the embeddings
-// under way, which searches for the same text share. Owners never share: how long a search took would tell one what another
-// has asked. Asked by the search use case, on the front thread.
+// The vectors of texts that were searched for before, bounded by bytes, the least recently used going first; and the
+// embeddings under way, which searches for the same text share. Owners never share: how long a search took would tell
+// one what another has asked. Asked by the search use case, on the front thread.
 import { LRUCache } from 'lru-cache';
 import type { Leaving } from '../base/departure.js';
 import { CACHED_QUERY_CHARACTERS_MAX } from '../contract/limits.js';
@@ -27,7 +27,8 @@ interface Flight {
 /** What the lists and maps of an entry take, beside its key and its numbers. */
 const ENTRY_BYTES = 400;
 
-export const entryBytes = (key: string, vector: Float32Array): number => ENTRY_BYTES + 2 * key.length + vector.byteLength;
+export const entryBytes = (key: string, vector: Float32Array): number =>
+  ENTRY_BYTES + 2 * key.length + vector.byteLength;
 
 export class QueryCache {
   /** undefined: nothing is kept, nor shared. */
@@ -37,8 +38,13 @@ export class QueryCache {
 
   constructor(bytesMax: number) {
     if (bytesMax === 0) return;
-    const dispose = (_vector: Float32Array, _key: string, why: string): void => void (this.counted.evictions += why === 'evict' ? 1 : 0);
-    this.vectors = new LRUCache({ maxSize: bytesMax, sizeCalculation: (vector, key) => entryBytes(key, vector), dispose });
+    const dispose = (_vector: Float32Array, _key: string, why: string): void =>
+      void (this.counted.evictions += why === 'evict' ? 1 : 0);
+    this.vectors = new LRUCache({
+      maxSize: bytesMax,
+      sizeCalculation: (vector, key) => entryBytes(key, vector),
+      dispose,
+    });
   }
 
   /** `hits`: texts that took no embedding of their own, those that shared one under way included. */
@@ -55,8 +61,8 @@ export class QueryCache {
   }
 
   /**
-   * The vector of a text, which nobody may write into. Rejects as `embed` does, whose failures are kept for nobody but those who
-   * wait already. `embed` is aborted when all who wait have been.
+   * The vector of a text, which nobody may write into. Rejects as `embed` does, whose failures are kept for nobody but
+   * those who wait already. `embed` is aborted when all who wait have been.
    */
   vectorOf({ owner, space, text }: AskedText, embed: Embed, signal?: Leaving): Promise<Float32Array> {
     if (!this.vectors || text.length > CACHED_QUERY_CHARACTERS_MAX) return embed(signal);

@@ -1,5 +1,5 @@
-// Reads a folder with a cross-encoder: which graph, how many tokens of a pair it reads. Files only, no model is run. Called by the
-// configuration at start; front thread.
+// Reads a folder with a cross-encoder: which graph, how many tokens of a pair it reads. Files only, no model is run.
+// Called by the configuration at start; front thread.
 import { resolve } from 'node:path';
 import type { OnnxReranker } from '../contract/embedder.js';
 import { checkTokenizer, graphOf, tokensMaxOf } from './model-folder.js';
@@ -17,5 +17,9 @@ export interface RerankerFolderOptions {
 export function readRerankerFolder(at: string, { path, file, maxTokens }: RerankerFolderOptions): OnnxReranker {
   const folder: Folder = { at, directory: resolve(path) };
   checkTokenizer(folder);
-  return { directory: folder.directory, file: graphOf(folder, file), tokensMax: tokensMaxOf(folder, readObject(folder, 'config.json'), maxTokens) };
+  return {
+    directory: folder.directory,
+    file: graphOf(folder, file),
+    tokensMax: tokensMaxOf(folder, readObject(folder, 'config.json'), maxTokens),
+  };
 }

@@ -1,7 +1,13 @@
-// Every configured reranker: which a tenant may use, and the scores that one gives. One that has failed several times in a row is
-// left alone for some seconds, then tried with one search. Made by compose-embedders.ts; used by the search use case on the
-// front thread.
-import { circuitBreaker, ConsecutiveBreaker, handleWhen, isBrokenCircuitError, type CircuitBreakerPolicy } from 'cockatiel';
+// Every configured reranker: which a tenant may use, and the scores that one gives. One that has failed several times
+// in a row is left alone for some seconds, then tried with one search. Made by compose-embedders.ts; used by the search
+// use case on the front thread.
+import {
+  circuitBreaker,
+  ConsecutiveBreaker,
+  handleWhen,
+  isBrokenCircuitError,
+  type CircuitBreakerPolicy,
+} from 'cockatiel';
 import type { Leaving } from '../base/departure.js';
 import type { RerankerInstance } from '../contract/embedder.js';
 import type { QueryText } from '../contract/embed-messages.js';
@@ -19,30 +25,60 @@ export class Rerankers {
     private readonly instances: readonly RerankerInstance[],
     private readonly pool: EmbedPool,
   ) {
-    for (const { key } of instances) this.breakers.set(key, circuitBreaker(handleWhen(isUnavailable), { breaker: new ConsecutiveBreaker(FAILURES_MAX), halfOpenAfter: PAUSE_SECONDS * 1000 }));
+    for (const { key } of instances)
+      this.breakers.set(
+        key,
+        circuitBreaker(handleWhen(isUnavailable), {
+          breaker: new ConsecutiveBreaker(FAILURES_MAX),
+          halfOpenAfter: PAUSE_SECONDS * 1000,
+        }),
+      );
   }
 
-  /** Throws 400 `invalid_rerank` for one that is not configured, or not for this tenant: those of others do not exist. */
+  /**
+   * Throws 400 `invalid_rerank` for one that is not configured, or not for this tenant: those of others do not exist.
+   */
   check(key: string, tenant: string): void {
     const visible = visibleTo(tenant, this.instances).map((instance) => instance.key);
     if (visible.includes(key)) return;
-    throw new AppError('invalid_rerank', visible.length === 0 ? 'No reranker is configured.' : `Rerankers are: ${visible.join(', ')}.`);
+    throw new AppError(
+      'invalid_rerank',
+      visible.length === 0 ? 'No reranker is configured.' : `Rerankers are: ${visible.join(', ')}.`,
+    );
   }
 
   /** How well each text answers the query, higher is better. Rejects with 503 `reranker_unavailable`, `overloaded`. */
-  async score(key: string, query: QueryText, texts: readonly string[], tenant: string, signal?: Leaving): Promise<Float32Array> {
+  async score(
+    key: string,
+    query: QueryText,
+    texts: readonly string[],
+    tenant: string,
+    signal?: Leaving,
+  ): Promise<Float32Array> {
     if (texts.length === 0) return new Float32Array();
     const breaker = this.breakers.get(key) as CircuitBreakerPolicy;
     try {
       return await breaker.execute(() => this.ask(key, query, texts, tenant, signal));
     } catch (error) {
-      throw isBrokenCircuitError(error) ? new AppError('reranker_unavailable', undefined, { retryAfterS: PAUSE_SECONDS }) : error;
+      throw isBrokenCircuitError(error)
+        ? new AppError('reranker_unavailable', undefined, { retryAfterS: PAUSE_SECONDS })
+        : error;
     }
   }
 
-  private async ask(reranker: string, { text: query, traceparent }: QueryText, texts: readonly string[], tenant: string, signal?: Leaving): Promise<Float32Array> {
+  private async ask(
+    reranker: string,
+    { text: query, traceparent }: QueryText,
+    texts: readonly string[],
+    tenant: string,
+    signal?: Leaving,
+  ): Promise<Float32Array> {
     try {
-      const scores = await this.pool.rerank({ reranker, query, texts: [...texts], ...(traceparent !== undefined && { traceparent }) }, tenant, signal);
+      const scores = await this.pool.rerank(
+        { reranker, query, texts: [...texts], ...(traceparent !== undefined && { traceparent }) },
+        tenant,
+        signal,
+      );
       if (scores.length !== texts.length || !scores.every(Number.isFinite)) throw new AppError('embedder_unavailable');
       return scores;
     } catch (error) {

@@ -1,5 +1,5 @@
-// Which of the instances of a space does a piece of work: the one with the least under way of those that answer; where it fails,
-// the next one, each of them once. Called by embedders.ts; front thread.
+// Which of the instances of a space does a piece of work: the one with the least under way of those that answer; where
+// it fails, the next one, each of them once. Called by embedders.ts; front thread.
 import type { Leaving } from '../base/departure.js';
 import { AppError } from '../contract/errors.js';
 import { isUnavailable, type WatchedInstance } from './watched-instance.js';
@@ -35,5 +35,8 @@ export async function route<T>(pool: readonly WatchedInstance[], { bytes, run, s
 function leastLoaded(instances: readonly WatchedInstance[]): WatchedInstance | undefined {
   const usable = instances.filter(({ state }) => state === 'usable');
   const among = usable.length > 0 ? usable : instances;
-  return among.reduce<WatchedInstance | undefined>((least, instance) => (least && least.underway <= instance.underway ? least : instance), undefined);
+  return among.reduce<WatchedInstance | undefined>(
+    (least, instance) => (least && least.underway <= instance.underway ? least : instance),
+    undefined,
+  );
 }

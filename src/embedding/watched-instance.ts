@@ -1,7 +1,7 @@
-// One embedder instance as the router sees it: how much it has under way, and whether it answers. A breaker opens after failures
-// in a row; from then on nothing but probes reaches the instance, ever more rarely, until one is answered. One that has not
-// answered since the start is probed the same way. While it answers nothing is asked for its own sake: a call may cost money.
-// Made by embedders.ts; front thread.
+// One embedder instance as the router sees it: how much it has under way, and whether it answers. A breaker opens after
+// failures in a row; from then on nothing but probes reaches the instance, ever more rarely, until one is answered. One
+// that has not answered since the start is probed the same way. While it answers nothing is asked for its own sake: a
+// call may cost money. Made by embedders.ts; front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { circuitBreaker, CircuitState, ConsecutiveBreaker, ExponentialBackoff, handleWhen } from 'cockatiel';
 import type { Leaving } from '../base/departure.js';
@@ -25,7 +25,10 @@ export class WatchedInstance {
   private isWatched = false;
   private readonly stop = new AbortController();
   // The probes keep the pace: whenever one comes, it is the test of an open breaker.
-  private readonly breaker = circuitBreaker(handleWhen(isFailure), { breaker: new ConsecutiveBreaker(FAILURES_MAX), halfOpenAfter: 0 });
+  private readonly breaker = circuitBreaker(handleWhen(isFailure), {
+    breaker: new ConsecutiveBreaker(FAILURES_MAX),
+    halfOpenAfter: 0,
+  });
 
   /** `ask` embeds a short text. */
   constructor(
@@ -51,7 +54,9 @@ export class WatchedInstance {
   async call<T>(bytes: number, work: (key: string) => Promise<T>, signal?: Leaving): Promise<T> {
     this.underway += bytes;
     try {
-      const answer = await this.breaker.execute(() => work(this.instance.key).catch((error: unknown) => Promise.reject(signal?.aborted ? abandoned() : error)));
+      const answer = await this.breaker.execute(() =>
+        work(this.instance.key).catch((error: unknown) => Promise.reject(signal?.aborted ? abandoned() : error)),
+      );
       if (!signal?.aborted && !this.isBroken) this.tell(true);
       return answer;
     } finally {
@@ -59,9 +64,13 @@ export class WatchedInstance {
     }
   }
 
-  /** Asks whether it answers; those who want to know at the same time share the call. Rejects with `embedder_unavailable`, whatever went wrong. */
+  /**
+   * Asks whether it answers; those who want to know at the same time share the call. Rejects with
+   * `embedder_unavailable`, whatever went wrong.
+   */
   probe(): Promise<void> {
-    const asked = (key: string): Promise<unknown> => this.ask(key).catch(() => Promise.reject(new AppError('embedder_unavailable')));
+    const asked = (key: string): Promise<unknown> =>
+      this.ask(key).catch(() => Promise.reject(new AppError('embedder_unavailable')));
     this.probing ??= this.call(0, asked)
       .then(() => undefined)
       .finally(() => (this.probing = undefined));
@@ -97,7 +106,8 @@ export class WatchedInstance {
   }
 }
 
-export const isUnavailable = (error: unknown): error is AppError => error instanceof AppError && error.code === 'embedder_unavailable';
+export const isUnavailable = (error: unknown): error is AppError =>
+  error instanceof AppError && error.code === 'embedder_unavailable';
 
 /** One that says when to come back is busy, over its budget, or its worker is being replaced: it is not broken. */
 const isFailure = (error: unknown): boolean => isUnavailable(error) && error.options.retryAfterS === undefined;

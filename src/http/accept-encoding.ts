@@ -1,12 +1,15 @@
-// Which coding of a reply its reader likes best, of those that we have (RFC 9110, 12.5.3). Called by compression.ts on the
-// front thread; pure.
+// Which coding of a reply its reader likes best, of those that we have (RFC 9110, 12.5.3). Called by compression.ts on
+// the front thread; pure.
 
 export type Coding = 'br' | 'gzip';
 
 /** In our order: brotli makes less of the same text in the same time. */
 const CODINGS: readonly Coding[] = ['br', 'gzip'];
 
-/** The coding with the highest q-value in an Accept-Encoding header; undefined for none of ours, or where plain bytes are liked better. */
+/**
+ * The coding with the highest q-value in an Accept-Encoding header; undefined for none of ours, or where plain bytes
+ * are liked better.
+ */
 export function codingFor(acceptEncoding: string): Coding | undefined {
   if (acceptEncoding === '') return undefined;
   const weights = weightsOf(acceptEncoding);
@@ -15,7 +18,8 @@ export function codingFor(acceptEncoding: string): Coding | undefined {
   let bestWeight = weights.get('identity') ?? 0;
   for (const coding of CODINGS) {
     const weight = (coding === 'gzip' ? weights.get('x-gzip') : undefined) ?? weightOf(coding) ?? 0;
-    if (weight > bestWeight || (best === undefined && weight > 0 && weight === bestWeight)) [best, bestWeight] = [coding, weight];
+    if (weight > bestWeight || (best === undefined && weight > 0 && weight === bestWeight))
+      [best, bestWeight] = [coding, weight];
   }
   return best;
 }

@@ -1,6 +1,6 @@
-// Who gets in: nobody once the server drains, and otherwise a bounded number of requests at a time, with a bounded number of
-// bytes in their bodies: beyond that a request is refused at once instead of joining a queue that only grows. Owned by
-// server.ts, asked by each exchange on the front thread.
+// Who gets in: nobody once the server drains, and otherwise a bounded number of requests at a time, with a bounded
+// number of bytes in their bodies: beyond that a request is refused at once instead of joining a queue that only grows.
+// Owned by server.ts, asked by each exchange on the front thread.
 import { AppError } from '../contract/errors.js';
 
 const RETRY_AFTER_S = 1;
@@ -46,7 +46,9 @@ export class Admission {
     this.inFlight -= 1;
   }
 
-  /** Counts bytes of a body that are held from now on, until `giveBack`. False, and not counted, where there is no room. */
+  /**
+   * Counts bytes of a body that are held from now on, until `giveBack`. False, and not counted, where there is no room.
+   */
   hold(bytes: number): boolean {
     const fits = this.heldBytes + bytes <= this.heldBytesMax;
     if (fits) this.heldBytes += bytes;

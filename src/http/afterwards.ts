@@ -2,9 +2,9 @@
 // Pure; front thread.
 
 /**
- * `keep` it; or ask the client to close it (`Connection: close`) while the library swallows what the client still sends:
- * closing at once would reset the connection under a client that reads only after it has written, and lose it the reply;
- * or `close` as soon as the reply is out.
+ * `keep` it; or ask the client to close it (`Connection: close`) while the library swallows what the client still
+ * sends: closing at once would reset the connection under a client that reads only after it has written, and lose it
+ * the reply; or `close` as soon as the reply is out.
  */
 export type Afterwards = 'keep' | 'ask_to_close' | 'close';
 
@@ -23,7 +23,11 @@ const SWALLOWED_BYTES_MAX = 64 * 1024;
  * `announced` is `unclear` where it is not certain where the body ends: what follows it could be a hidden request.
  * `progress` is undefined while nobody listens to the body.
  */
-export function afterwardsOf(announced: Announced | 'unclear', progress: BodyProgress | undefined, isDraining: boolean): Afterwards {
+export function afterwardsOf(
+  announced: Announced | 'unclear',
+  progress: BodyProgress | undefined,
+  isDraining: boolean,
+): Afterwards {
   if (announced === 'unclear') return 'close';
   const unreadBytes = unreadOf(announced, progress);
   if (unreadBytes === 0) return isDraining ? 'close' : 'keep';

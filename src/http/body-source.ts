@@ -1,13 +1,17 @@
-// The bytes of one request body as they come off the socket: counted against a limit, queued until somebody asks, and held
-// back at the socket (pause, resume) while nobody does. Made by body.ts, fed by the library, on the front thread.
-// Invariants: 1. onData is attached within the route callback, or the first bytes are lost. 2. `response` is not touched
-// after `release` (the exchange calls it before it replies) or `abandon`. 3. After a failure every `next` rejects with it.
+// The bytes of one request body as they come off the socket: counted against a limit, queued until somebody asks, and
+// held back at the socket (pause, resume) while nobody does. Made by body.ts, fed by the library, on the front thread.
+// Invariants: 1. onData is attached within the route callback, or the first bytes are lost. 2. `response` is not
+// touched after `release` (the exchange calls it before it replies) or `abandon`. 3. After a failure every `next`
+// rejects with it.
 import { AppError } from '../contract/errors.js';
 import { overloaded, type Room } from './admission.js';
 import { TrickleClock } from './trickle-clock.js';
 import type { WireResponse } from './wire.js';
 
-/** So much may wait in memory for a slow reader; then the socket is paused. The library still hands over what it has begun to read: 11 MB were seen on a busy machine. */
+/**
+ * So much may wait in memory for a slow reader; then the socket is paused. The library still hands over what it has
+ * begun to read: 11 MB were seen on a busy machine.
+ */
 const QUEUE_BYTES_MAX = 1024 * 1024;
 
 export interface BodyLimit {
@@ -26,7 +30,10 @@ export class BodySource implements AsyncIterable<Buffer> {
   private failure: AppError | undefined;
   /** Whether we hold the socket back. */
   isPaused = false;
-  /** Whether the library, told to read on, may not know that the body is here: it then closes after 10 s in which nothing comes. */
+  /**
+   * Whether the library, told to read on, may not know that the body is here: it then closes after 10 s in which
+   * nothing comes.
+   */
   wasResumed = false;
   private isReleased = false;
   /** Whether the last byte has come off the socket. */
@@ -38,11 +45,17 @@ export class BodySource implements AsyncIterable<Buffer> {
   heldBytes = 0;
   private readonly clock = new TrickleClock();
 
-  constructor(private readonly response: WireResponse, private readonly limit: BodyLimit, private readonly room: Room) {
+  constructor(
+    private readonly response: WireResponse,
+    private readonly limit: BodyLimit,
+    private readonly room: Room,
+  ) {
     response.onData((chunk, isLast) => this.push(chunk, isLast));
   }
 
-  /** The next bytes, undefined at the end. One call at a time. Rejects over the limit and after `release` or `abandon`. */
+  /**
+   * The next bytes, undefined at the end. One call at a time. Rejects over the limit and after `release` or `abandon`.
+   */
   next(): Promise<Buffer | undefined> {
     if (this.failure !== undefined) return Promise.reject(this.failure);
     const chunk = this.queue.shift();
@@ -65,7 +78,9 @@ export class BodySource implements AsyncIterable<Buffer> {
     });
   }
 
-  /** A write that does not fit makes the library read again from a socket that is held back: to be called after each. */
+  /**
+   * A write that does not fit makes the library read again from a socket that is held back: to be called after each.
+   */
   holdAgain(): void {
     if (this.isPaused && !this.isReleased) this.response.pause();
   }
@@ -76,7 +91,10 @@ export class BodySource implements AsyncIterable<Buffer> {
     this.room.giveBack(bytes);
   }
 
-  /** Lets go of the socket before a reply: the library swallows what is still to come, and a reader still waiting rejects. */
+  /**
+   * Lets go of the socket before a reply: the library swallows what is still to come, and a reader still waiting
+   * rejects.
+   */
   release(): void {
     this.resume();
     this.abandon();

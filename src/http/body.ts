@@ -1,5 +1,5 @@
-// A request's body as handlers see it: whole bytes, or a form, with the limit of the route. Opened by exchange.ts once the
-// caller is authenticated and admitted; front thread.
+// A request's body as handlers see it: whole bytes, or a form, with the limit of the route. Opened by exchange.ts once
+// the caller is authenticated and admitted; front thread.
 import { assert } from '../base/assert.js';
 import { AppError } from '../contract/errors.js';
 import type { Announced } from './afterwards.js';
@@ -100,7 +100,11 @@ export class IncomingBody implements Body {
     const source = this.take();
     if (source === undefined) throw new AppError('invalid_multipart', 'The request has no body.');
     const { file, expectedBytes, files } = this;
-    const spool = files && { memoryBytesMax: file.memoryBytesMax, newPath: () => files.newPath(), stored: (bytes: number) => source.letGo(bytes) };
+    const spool = files && {
+      memoryBytesMax: file.memoryBytesMax,
+      newPath: () => files.newPath(),
+      stored: (bytes: number) => source.letGo(bytes),
+    };
     return readForm(source, this.contentType, { file, expectedBytes, spool });
   }
 
@@ -112,14 +116,28 @@ export class IncomingBody implements Body {
 }
 
 /** Must be called within the route callback. A chunked body over the limit of its route fails while it streams. */
-export function openBody(response: WireResponse, head: BodyHead, kind: Route['body'], limits: BodyLimits, room: Room): IncomingBody {
+export function openBody(
+  response: WireResponse,
+  head: BodyHead,
+  kind: Route['body'],
+  limits: BodyLimits,
+  room: Room,
+): IncomingBody {
   const limit = limitOf(kind, head.contentType, limits);
   const source = head.announced === 0 ? undefined : new BodySource(response, limit, room);
   const directory = kind === 'document' || isArchive(kind) ? limits.temporaryDirectory : undefined;
-  return new IncomingBody(head, source, limit, fileLimitOf(kind, limits), directory === undefined ? undefined : new TemporaryFiles(directory));
+  return new IncomingBody(
+    head,
+    source,
+    limit,
+    fileLimitOf(kind, limits),
+    directory === undefined ? undefined : new TemporaryFiles(directory),
+  );
 }
 
-/** A handler may do other work before it awaits its body; a client that goes away meanwhile is no unhandled rejection. */
+/**
+ * A handler may do other work before it awaits its body; a client that goes away meanwhile is no unhandled rejection.
+ */
 function awaitedLater<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
@@ -130,7 +148,12 @@ function limitOf(kind: Route['body'], contentType: string, limits: BodyLimits): 
     const { bytesMax, code } = fileLimitOf(kind, limits);
     return { bytesMax: bytesMax + FORM_FIELDS_BYTES_MAX, refusal: () => tooLarge(code, bytesMax) };
   }
-  const bytesMax = { none: IGNORED_BODY_BYTES_MAX, json: limits.jsonBytesMax, document: limits.documentBytesMax, lines: isLines(contentType) ? Infinity : limits.jsonBytesMax }[kind];
+  const bytesMax = {
+    none: IGNORED_BODY_BYTES_MAX,
+    json: limits.jsonBytesMax,
+    document: limits.documentBytesMax,
+    lines: isLines(contentType) ? Infinity : limits.jsonBytesMax,
+  }[kind];
   return { bytesMax, refusal: () => tooLarge('request_too_large', bytesMax) };
 }
 

@@ -1,8 +1,18 @@
-// Compresses what goes out, where the client asks for it and it is worth it. Called by exchange.ts on the front thread; the
-// work is done by Node's thread pool, at low levels. Streams are compressed block by block, each flushed, so that nothing that is ready
-// waits in the compressor.
+// Compresses what goes out, where the client asks for it and it is worth it. Called by exchange.ts on the front thread;
+// the work is done by Node's thread pool, at low levels. Streams are compressed block by block, each flushed, so that
+// nothing that is ready waits in the compressor.
 import { promisify } from 'node:util';
-import { brotliCompress, brotliCompressSync, constants, createBrotliCompress, createGzip, gzip, gzipSync, type BrotliCompress, type Gzip } from 'node:zlib';
+import {
+  brotliCompress,
+  brotliCompressSync,
+  constants,
+  createBrotliCompress,
+  createGzip,
+  gzip,
+  gzipSync,
+  type BrotliCompress,
+  type Gzip,
+} from 'node:zlib';
 import { type Coding, codingFor } from './accept-encoding.js';
 import type { Answer } from './envelope.js';
 import { type Piece, PieceBlocks } from './piece-blocks.js';
@@ -19,7 +29,8 @@ const ROOM_BYTES = 1024 * 1024;
 /** How long a block of the source waits for more. */
 const BLOCK_WAIT_MS = 1;
 
-const COMPRESSIBLE = /^(text\/(?!event-stream)|application\/(json|x-ndjson|javascript|xml|yaml|openapi\+json))|[+]json\b/;
+const COMPRESSIBLE =
+  /^(text\/(?!event-stream)|application\/(json|x-ndjson|javascript|xml|yaml|openapi\+json))|[+]json\b/;
 const NOTHING = Buffer.alloc(0);
 const VARY = { Vary: 'Accept-Encoding' };
 
@@ -38,7 +49,8 @@ export async function negotiated(answer: Answer, acceptEncoding: string): Promis
   if (coding === undefined) return { ...answer, headers: { ...answer.headers, ...VARY } };
   const headers = { ...answer.headers, ...VARY, 'Content-Encoding': coding };
   const { body, rest } = answer;
-  if (rest !== undefined) return { ...answer, headers, body: NOTHING, rest: new PieceBlocks(compressedPieces(body, rest, coding)) };
+  if (rest !== undefined)
+    return { ...answer, headers, body: NOTHING, rest: new PieceBlocks(compressedPieces(body, rest, coding)) };
   return compressed(body, coding).then(
     (bytes) => ({ ...answer, headers, body: bytes }),
     () => ({ ...answer, headers: { ...answer.headers, ...VARY } }),
@@ -67,7 +79,8 @@ async function* compress(first: Uint8Array, rest: PieceBlocks, coding: Coding): 
   const compressor = createCompressor(coding);
   try {
     for (let bytes = first, isLast = false; ; { bytes, isLast } = await rest.next(BLOCK_WAIT_MS)) {
-      for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield await pressed(compressor, bytes.subarray(at, at + SLICE_BYTES));
+      for (let at = 0; at < bytes.length; at += SLICE_BYTES)
+        yield await pressed(compressor, bytes.subarray(at, at + SLICE_BYTES));
       if (isLast) break;
     }
     compressor.end();
@@ -80,7 +93,8 @@ async function* compress(first: Uint8Array, rest: PieceBlocks, coding: Coding): 
 function createCompressor(coding: Coding): BrotliCompress | Gzip {
   const room = { readableHighWaterMark: ROOM_BYTES };
   const brotli = { params: BROTLI, flush: constants.BROTLI_OPERATION_FLUSH, ...room };
-  const compressor = coding === 'br' ? createBrotliCompress(brotli) : createGzip({ ...GZIP, flush: constants.Z_SYNC_FLUSH, ...room });
+  const compressor =
+    coding === 'br' ? createBrotliCompress(brotli) : createGzip({ ...GZIP, flush: constants.Z_SYNC_FLUSH, ...room });
   // A failure is answered where its bytes are awaited.
   return compressor.on('error', () => undefined);
 }
@@ -88,6 +102,8 @@ function createCompressor(coding: Coding): BrotliCompress | Gzip {
 /** All that comes of these bytes, flushed. */
 function pressed(compressor: BrotliCompress | Gzip, bytes: Uint8Array): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    compressor.write(bytes, (error) => (error ? reject(error) : resolve((compressor.read() as Buffer | null) ?? NOTHING)));
+    compressor.write(bytes, (error) =>
+      error ? reject(error) : resolve((compressor.read() as Buffer | null) ?? NOTHING),
+    );
   });
 }

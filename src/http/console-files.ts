@@ -1,5 +1,6 @@
-// The files of the console, as scripts/console.mjs has built them into dist/src/ui/page: a page, and scripts and styles with a digest in their
-// names, each beside a form that brotli has made smaller. Read once each and held, some 100 kB. Called by endpoints/console.ts; front thread.
+// The files of the console, as scripts/console.mjs has built them into dist/src/ui/page: a page, and scripts and styles
+// with a digest in their names, each beside a form that brotli has made smaller. Read once each and held, some 100 kB.
+// Called by endpoints/console.ts; front thread.
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -34,7 +34,8 @@ const QUOTA_RETRY_AFTER_S = 60;
 export function encodeReply(reply: WholeReply, closing: Closing): Answer {
   const { status, headers, phases } = reply;
   if ('bytes' in reply) return { status, headers, contentType: reply.contentType, body: reply.bytes };
-  const body = 'json' in reply ? encodeObject(status, reply.json, closing) : joinParts(status, reply.jsonParts, closing);
+  const body =
+    'json' in reply ? encodeObject(status, reply.json, closing) : joinParts(status, reply.jsonParts, closing);
   return { status, headers, contentType: JSON_TYPE, body, phases };
 }
 
@@ -49,7 +50,11 @@ export function encodeError(error: AppError, statuses: readonly number[], closin
     status,
     code: error.code,
     contentType: JSON_TYPE,
-    headers: { ...retryHeader(status, error), ...error.options.headers, ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}) },
+    headers: {
+      ...retryHeader(status, error),
+      ...error.options.headers,
+      ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
+    },
     body: encodeObject(status, errorFields(error, status), closing),
   };
 }
@@ -84,7 +89,10 @@ function encodeObject(status: number, fields: object, closing: Closing): Buffer 
   return Buffer.from(JSON.stringify({ ok: status < 400, ...fields, latency_ms, request_id: closing.requestId }));
 }
 
-/** Joins ready pieces of one object: `ok` goes in behind the first brace, the closing fields and the last brace at the end. */
+/**
+ * Joins ready pieces of one object: `ok` goes in behind the first brace, the closing fields and the last brace at the
+ * end.
+ */
 function joinParts(status: number, parts: readonly (string | Uint8Array)[], closing: Closing): Buffer {
   const [only] = parts;
   if (parts.length === 1 && typeof only === 'string') {
@@ -99,7 +107,11 @@ function joinParts(status: number, parts: readonly (string | Uint8Array)[], clos
 }
 
 /** The same for pieces that are still to come; `closing` is asked for when they are over. */
-export async function* joinedPieces(status: number, pieces: AsyncIterable<string>, closing: () => Closing): AsyncGenerator<string> {
+export async function* joinedPieces(
+  status: number,
+  pieces: AsyncIterable<string>,
+  closing: () => Closing,
+): AsyncGenerator<string> {
   let isFirst = true;
   for await (const piece of pieces) {
     assert(!isFirst || piece[0] === '{', 'a jsonStream starts with the brace of an object');
@@ -111,5 +123,6 @@ export async function* joinedPieces(status: number, pieces: AsyncIterable<string
 }
 
 const headOf = (status: number): string => `{"ok":${status < 400},`;
-const tailOf = ({ latencyMs, requestId }: Closing): string => `,"latency_ms":${roundedMs(latencyMs)},"request_id":${JSON.stringify(requestId)}}`;
+const tailOf = ({ latencyMs, requestId }: Closing): string =>
+  `,"latency_ms":${roundedMs(latencyMs)},"request_id":${JSON.stringify(requestId)}}`;
 const roundedMs = (ms: number): number => Math.round(ms * 1000) / 1000;

@@ -1,7 +1,7 @@
 // One request's life: handled, answered, logged. Made by server.ts for each request, on the front thread. Invariants:
-// 1. `response` is not touched in state `over`. 2. What a request has taken is given back once its handler has settled *and*
-// the reply is out or the client gone: an abandoned request still costs what its handler costs. 3. Each request is logged
-// once, when it is over for the client.
+// 1. `response` is not touched in state `over`. 2. What a request has taken is given back once its handler has settled
+// *and* the reply is out or the client gone: an abandoned request still costs what its handler costs. 3. Each request
+// is logged once, when it is over for the client.
 import { AppError } from '../contract/errors.js';
 import { overloaded } from './admission.js';
 import { type Afterwards, afterwardsOf } from './afterwards.js';
@@ -33,7 +33,11 @@ export class Exchange {
   private stream: ReplyStream | undefined;
   private cutOff: Outcome | undefined;
 
-  constructor(private readonly floor: Floor, private readonly response: WireResponse, private readonly head: Head) {
+  constructor(
+    private readonly floor: Floor,
+    private readonly response: WireResponse,
+    private readonly head: Head,
+  ) {
     this.visit = new Visit(floor, response, head, floor.requestIds.idFor(head.header('x-request-id')));
   }
 
@@ -42,7 +46,9 @@ export class Exchange {
     let answer: Answer;
     try {
       const reply = await this.visit.handle();
-      answer = isStreamed(reply) ? await beginStreamed(reply, () => this.visit.closing()) : encodeReply(reply, this.visit.closing());
+      answer = isStreamed(reply)
+        ? await beginStreamed(reply, () => this.visit.closing())
+        : encodeReply(reply, this.visit.closing());
     } catch (error) {
       answer = this.refusal(error);
     }
@@ -76,12 +82,17 @@ export class Exchange {
     }
     const waitedMs = nowMs - Math.max(startedAtMs, source?.latestAtMs ?? 0);
     if ((source?.stalledMs(nowMs) ?? 0) > bodyTimeoutMs) this.cut('body_timeout');
-    else if (waitedMs > requestTimeoutMs && !this.visit.route.isLong) this.reply(this.refusal(overloaded('The request took longer than the server allows.')));
+    else if (waitedMs > requestTimeoutMs && !this.visit.route.isLong)
+      this.reply(this.refusal(overloaded('The request took longer than the server allows.')));
   }
 
   private refusal(error: unknown): Answer {
     this.tellFault(error);
-    return encodeError(error instanceof AppError ? error : new AppError('internal_error'), this.visit.route.statuses, this.visit.closing());
+    return encodeError(
+      error instanceof AppError ? error : new AppError('internal_error'),
+      this.visit.route.statuses,
+      this.visit.closing(),
+    );
   }
 
   private tellFault(error: unknown): void {
@@ -111,7 +122,13 @@ export class Exchange {
   private async writeStream(answer: Answer, rest: PieceBlocks): Promise<void> {
     const { options, admission } = this.floor;
     this.begin(answer);
-    const stream = (this.stream = new ReplyStream(this.response, this.visit.source, options.limits, admission, options.tls !== undefined));
+    const stream = (this.stream = new ReplyStream(
+      this.response,
+      this.visit.source,
+      options.limits,
+      admission,
+      options.tls !== undefined,
+    ));
     if (!(await stream.write(answer, rest, this.manner(admission.isClosed ? 'ask_to_close' : 'keep')))) return;
     stream.end();
     this.finish('answered');

@@ -12,10 +12,15 @@ export interface FileLimit {
 
 const MEMORY_BYTES_MAX = 1024 * 1024;
 
-export const isArchive = (kind: Route['body']): kind is 'archive' | 'any_archive' => kind === 'archive' || kind === 'any_archive';
+export const isArchive = (kind: Route['body']): kind is 'archive' | 'any_archive' =>
+  kind === 'archive' || kind === 'any_archive';
 
 /** An archive is never kept in memory: another process reads it. */
-export function fileLimitOf(kind: Route['body'], { documentBytesMax, archiveBytesMax }: { documentBytesMax: number; archiveBytesMax: number }): FileLimit {
-  if (isArchive(kind)) return { bytesMax: kind === 'archive' ? archiveBytesMax : Infinity, memoryBytesMax: 0, code: 'archive_too_large' };
+export function fileLimitOf(
+  kind: Route['body'],
+  { documentBytesMax, archiveBytesMax }: { documentBytesMax: number; archiveBytesMax: number },
+): FileLimit {
+  if (isArchive(kind))
+    return { bytesMax: kind === 'archive' ? archiveBytesMax : Infinity, memoryBytesMax: 0, code: 'archive_too_large' };
   return { bytesMax: documentBytesMax, memoryBytesMax: MEMORY_BYTES_MAX, code: 'file_too_large' };
 }

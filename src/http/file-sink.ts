@@ -1,6 +1,6 @@
-// Where the file of a form goes: into memory while it is small enough for that, else into a temporary file, so that an upload takes no
-// more memory than that. Made by form.ts for each file, on the front thread; the disk is written by Node's thread pool, and the
-// client is held back meanwhile.
+// Where the file of a form goes: into memory while it is small enough for that, else into a temporary file, so that an
+// upload takes no more memory than that. Made by form.ts for each file, on the front thread; the disk is written by
+// Node's thread pool, and the client is held back meanwhile.
 import { open, type FileHandle } from 'node:fs/promises';
 import { once } from 'node:events';
 import { Writable } from 'node:stream';
@@ -26,7 +26,10 @@ export class FileSink extends Writable {
   private path: string | undefined;
 
   /** `expectedBytes`: as for ByteGatherer. Without a spool everything stays in memory. */
-  constructor(expectedBytes: number | undefined, private readonly spool: FileSpool | undefined) {
+  constructor(
+    expectedBytes: number | undefined,
+    private readonly spool: FileSpool | undefined,
+  ) {
     super();
     this.gatherer = new ByteGatherer(expectedBytes);
   }
@@ -44,18 +47,25 @@ export class FileSink extends Writable {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.take(chunk).then(() => done(), (error: unknown) => done(errorOf(error)));
+    this.take(chunk).then(
+      () => done(),
+      (error: unknown) => done(errorOf(error)),
+    );
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     const closed = this.handle?.close() ?? Promise.resolve();
-    closed.then(() => done(error), (failure: unknown) => done(error ?? errorOf(failure)));
+    closed.then(
+      () => done(error),
+      (failure: unknown) => done(error ?? errorOf(failure)),
+    );
   }
 
   private async take(chunk: Buffer): Promise<void> {
     if (this.handle === undefined) {
       this.gatherer.add(chunk);
-      if (this.spool !== undefined && this.gatherer.take().length > this.spool.memoryBytesMax) await this.spill(this.spool);
+      if (this.spool !== undefined && this.gatherer.take().length > this.spool.memoryBytesMax)
+        await this.spill(this.spool);
     } else {
       await this.store(this.handle, chunk);
     }

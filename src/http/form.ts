@@ -20,9 +20,10 @@ const FIELD_BYTES_MAX = 1024 * 1024;
 const PART_HEADER_BYTES_MAX = 16 * 1024;
 
 /**
- * Reads the form to its end. Of fields with one name the last counts; a nameless, empty file is what browsers send for an
- * empty file input, and counts as no file. Throws 400 `invalid_multipart` when the body is malformed or cut off, has more
- * than 64 parts or two files, 413 `file_too_large` (`archive_too_large`) or `request_too_large` (a field over 1 MiB), 503 `storage_full`, and what `source` throws.
+ * Reads the form to its end. Of fields with one name the last counts; a nameless, empty file is what browsers send for
+ * an empty file input, and counts as no file. Throws 400 `invalid_multipart` when the body is malformed or cut off, has
+ * more than 64 parts or two files, 413 `file_too_large` (`archive_too_large`) or `request_too_large` (a field over 1
+ * MiB), 503 `storage_full`, and what `source` throws.
  */
 export async function readForm(source: AsyncIterable<Buffer>, contentType: string, limits: FormLimits): Promise<Form> {
   const parser = openParser(contentType, limits.file.bytesMax);
@@ -40,7 +41,13 @@ function openParser(contentType: string, fileBytesMax: number): BusboyInstance {
   try {
     return new Busboy({
       headers: { 'content-type': contentType },
-      limits: { parts: PARTS_MAX, files: 1, fileSize: fileBytesMax, fieldSize: FIELD_BYTES_MAX, headerSize: PART_HEADER_BYTES_MAX },
+      limits: {
+        parts: PARTS_MAX,
+        files: 1,
+        fileSize: fileBytesMax,
+        fieldSize: FIELD_BYTES_MAX,
+        headerSize: PART_HEADER_BYTES_MAX,
+      },
     });
   } catch {
     throw new AppError('invalid_multipart', 'The Content-Type is not multipart/form-data with a boundary.');
@@ -54,7 +61,10 @@ class FormParts {
   /** Why the file could not be kept. */
   failure: Error | undefined;
 
-  constructor(private readonly parser: BusboyInstance, private readonly limits: FormLimits) {
+  constructor(
+    private readonly parser: BusboyInstance,
+    private readonly limits: FormLimits,
+  ) {
     parser.on('field', (name, value, _nameCut, valueCut) => this.addField(name, value, valueCut));
     parser.on('file', (_field, stream, name, _encoding, type) => this.addFile(stream, name, type));
     parser.on('partsLimit', () => this.refuse('invalid_multipart', `A form has at most ${PARTS_MAX} parts.`));
@@ -94,7 +104,11 @@ class FormParts {
     stream.on('error', () => undefined);
   }
 
-  private refuse(code: 'invalid_multipart' | 'request_too_large' | FileLimit['code'], message?: string, details?: Record<string, unknown>): void {
+  private refuse(
+    code: 'invalid_multipart' | 'request_too_large' | FileLimit['code'],
+    message?: string,
+    details?: Record<string, unknown>,
+  ): void {
     this.parser.destroy(new AppError(code, message, details && { details }));
   }
 }

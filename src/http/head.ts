@@ -6,7 +6,10 @@ import type { RequestEvent } from './options.js';
 import type { WireRequest } from './wire.js';
 
 const LOGGED_METHODS: ReadonlyMap<string, RequestEvent['method']> = new Map(
-  (['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const).map((method) => [method.toLowerCase(), method]),
+  (['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const).map((method) => [
+    method.toLowerCase(),
+    method,
+  ]),
 );
 
 export class Head {
@@ -28,7 +31,8 @@ export class Head {
 
   /** The first value of a header by its lower-case name; '' when absent. */
   header(name: string): string {
-    for (let at = 0; at < this.headers.length; at += 2) if (this.headers[at] === name) return this.headers[at + 1] ?? '';
+    for (let at = 0; at < this.headers.length; at += 2)
+      if (this.headers[at] === name) return this.headers[at + 1] ?? '';
     return '';
   }
 
@@ -45,7 +49,8 @@ export class Head {
   announcedBody(): Announced {
     const coding = this.header('transfer-encoding');
     if (coding.toLowerCase() === 'chunked') return 'chunked';
-    if (coding !== '') throw invalidField(['header', 'transfer-encoding'], 'only `chunked` is understood', 'value_error');
+    if (coding !== '')
+      throw invalidField(['header', 'transfer-encoding'], 'only `chunked` is understood', 'value_error');
     const length = this.header('content-length');
     for (let at = 0; at < this.headers.length; at += 2) {
       const isOther = this.headers[at] === 'content-length' && this.headers[at + 1] !== length;

@@ -17,10 +17,13 @@ export interface Listing {
 }
 
 /**
- * All records, or `limit` of them behind `cursor` with a `next_cursor` where there are more. Throws 422 for a limit or a cursor
- * that is none, and what getting the first page throws: only then does the answer begin.
+ * All records, or `limit` of them behind `cursor` with a `next_cursor` where there are more. Throws 422 for a limit or
+ * a cursor that is none, and what getting the first page throws: only then does the answer begin.
  */
-export async function listingReply(query: URLSearchParams, { head, field, pages, placeForm = /^/ }: Listing): Promise<Reply> {
+export async function listingReply(
+  query: URLSearchParams,
+  { head, field, pages, placeForm = /^/ }: Listing,
+): Promise<Reply> {
   const limit = limitIn(query);
   const cursor = query.get('cursor');
   const after = cursor === null ? undefined : decodeCursor(field, cursor, placeForm);
@@ -33,7 +36,13 @@ function limitIn(query: URLSearchParams): number {
   const text = query.get('limit');
   if (text === null) return Infinity;
   const limit = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > PAGE_MAX) throw invalidField(['query', 'limit'], `a whole number from 1 to ${PAGE_MAX} is wanted`, 'out_of_range', text.slice(0, 200));
+  if (limit < 1 || limit > PAGE_MAX)
+    throw invalidField(
+      ['query', 'limit'],
+      `a whole number from 1 to ${PAGE_MAX} is wanted`,
+      'out_of_range',
+      text.slice(0, 200),
+    );
   return limit;
 }
 

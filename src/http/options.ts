@@ -12,13 +12,19 @@ export interface HttpLimits extends BodyLimits {
   readonly inFlightMax: number;
   /** Bytes of bodies in memory, of all requests together; what does not fit is refused with 503 `overloaded`. */
   readonly heldBytesMax: number;
-  /** A client that owes body bytes and sends none for so long is cut off. The library cuts it off after 12 s in any case. */
+  /**
+   * A client that owes body bytes and sends none for so long is cut off. The library cuts it off after 12 s in any
+   * case.
+   */
   readonly bodyTimeoutMs: number;
   /** A request unanswered for so long gets 503 `overloaded`; its handler sees `aborted`. Absent: no bound. */
   readonly requestTimeoutMs?: number;
 }
 
-/** How a request ended: with a reply handed over in full, with the client gone before that, cut off for a stalled body, or by a failure after the reply had begun. */
+/**
+ * How a request ended: with a reply handed over in full, with the client gone before that, cut off for a stalled body,
+ * or by a failure after the reply had begun.
+ */
 export type Outcome = 'answered' | 'aborted' | 'body_timeout' | 'failed';
 
 /** One finished request, for the log and the metrics. */
@@ -52,8 +58,8 @@ export interface HttpServerOptions {
   /** Finds who calls and whether they may; throws AppError (401, 403). Asked for public routes too. */
   readonly authenticate: Authenticate;
   /**
-   * Takes a place for a request on a limited route (429 among its statuses). `tenant` is the one of the path; undefined where
-   * the path has none. Throws 429 `tenant_rate_limited`. Absent: no limits.
+   * Takes a place for a request on a limited route (429 among its statuses). `tenant` is the one of the path; undefined
+   * where the path has none. Throws 429 `tenant_rate_limited`. Absent: no limits.
    */
   readonly admit?: (actor: Actor, tenant: string | undefined) => Permit;
   readonly limits: HttpLimits;

@@ -1,8 +1,11 @@
 // The pieces of a streamed reply put together in blocks worth a write: what comes at once, up to 64 KiB. Made by
-// streamed-answer.ts, drained by reply-stream.ts, on the front thread. It pulls while somebody waits for a block, and one
-// piece beyond that, so a socket that is full holds the source back.
+// streamed-answer.ts, drained by reply-stream.ts, on the front thread. It pulls while somebody waits for a block, and
+// one piece beyond that, so a socket that is full holds the source back.
 
-/** A block is closed once it has more bytes than that; it is also what a reply of known length may have to come from a stream. */
+/**
+ * A block is closed once it has more bytes than that; it is also what a reply of known length may have to come from a
+ * stream.
+ */
 export const BLOCK_BYTES = 64 * 1024;
 
 export type Piece = string | Uint8Array;
@@ -68,7 +71,8 @@ export class PieceBlocks {
   }
 
   private add(piece: Piece): void {
-    const bytes = typeof piece === 'string' ? Buffer.from(piece) : Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+    const bytes =
+      typeof piece === 'string' ? Buffer.from(piece) : Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
     this.gathered.push(bytes);
     this.gatheredBytes += bytes.length;
   }

@@ -1,5 +1,5 @@
-// What a query string says beside text: flags and numbers. What is neither is refused, or left as text for the validation to refuse.
-// Called by the handlers (endpoints/), on the front thread. Pure.
+// What a query string says beside text: flags and numbers. What is neither is refused, or left as text for the
+// validation to refuse. Called by the handlers (endpoints/), on the front thread. Pure.
 import { invalidField } from '../contract/errors.js';
 import type { Request } from './route.js';
 

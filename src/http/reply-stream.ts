@@ -1,5 +1,5 @@
-// A reply of unknown length on its way: blocks of its source, written as the socket takes them, while the body may still be
-// coming. Made by exchange.ts once the first block is there; front thread.
+// A reply of unknown length on its way: blocks of its source, written as the socket takes them, while the body may
+// still be coming. Made by exchange.ts once the first block is there; front thread.
 import { overloaded, type Room } from './admission.js';
 import type { BodySource } from './body-source.js';
 import type { Answer } from './envelope.js';
@@ -18,8 +18,8 @@ const TOUCH_MS = 4000;
 /** So much of a body that its handler did not want is read after the reply; a client that sends more is cut off. */
 const SWALLOWED_BYTES_MAX = 64 * 1024;
 /**
- * So much of a reply is kept while its body still comes. Many clients read only after they have sent everything: held back
- * by an answer that they do not take yet, they would wait for us and we for them.
+ * So much of a reply is kept while its body still comes. Many clients read only after they have sent everything: held
+ * back by an answer that they do not take yet, they would wait for us and we for them.
  */
 const AHEAD_BYTES_MAX = 32 * 1024 * 1024;
 /** The same where nothing can be written before the body is here. */
@@ -47,7 +47,10 @@ export class ReplyStream {
     return this.writer.writtenBytes;
   }
 
-  /** Writes all of it. False when the client went away before. Rejects with what the source throws; then the reply is cut short. */
+  /**
+   * Writes all of it. False when the client went away before. Rejects with what the source throws; then the reply is
+   * cut short.
+   */
   async write(answer: Answer, rest: PieceBlocks, manner: Manner): Promise<boolean> {
     const begin = (): void => {
       if (!this.writer.isOver) this.response.cork(() => writeHead(this.response, answer, manner, false));
@@ -93,12 +96,16 @@ export class ReplyStream {
   /** Hands a block to the writer, and waits for it unless the block may be kept. */
   private async add(bytes: Uint8Array): Promise<void> {
     const bytesMax = this.isHalfDuplex ? HALF_DUPLEX_BYTES_MAX : AHEAD_BYTES_MAX;
-    const isKept = this.body?.hasEnded === false && this.aheadBytes + bytes.length <= bytesMax && this.room.hold(bytes.length);
-    if (!isKept && this.isHalfDuplex && this.body?.hasEnded === false) throw overloaded('The answers cannot be kept until the body is here.');
+    const isKept =
+      this.body?.hasEnded === false && this.aheadBytes + bytes.length <= bytesMax && this.room.hold(bytes.length);
+    if (!isKept && this.isHalfDuplex && this.body?.hasEnded === false)
+      throw overloaded('The answers cannot be kept until the body is here.');
     if (isKept) this.aheadBytes += bytes.length;
-    this.writing = this.writing.then(() => this.writer.write(bytes)).then(() => {
-      if (isKept) this.letGo(bytes.length);
-    });
+    this.writing = this.writing
+      .then(() => this.writer.write(bytes))
+      .then(() => {
+        if (isKept) this.letGo(bytes.length);
+      });
     if (!isKept) await this.writing;
   }
 
@@ -107,7 +114,9 @@ export class ReplyStream {
     this.room.giveBack(bytes);
   }
 
-  /** Reads what is left of the body, so that the next request on the connection is found. Rejects where that is a lot. */
+  /**
+   * Reads what is left of the body, so that the next request on the connection is found. Rejects where that is a lot.
+   */
   private async swallow(): Promise<void> {
     const { body } = this;
     let swallowedBytes = 0;
@@ -115,7 +124,8 @@ export class ReplyStream {
       const chunk = await body.next();
       if (chunk !== undefined) body.letGo(chunk.length);
       swallowedBytes += chunk?.length ?? 0;
-      if (swallowedBytes > SWALLOWED_BYTES_MAX) throw new Error('the handler has not read the body of its streamed reply');
+      if (swallowedBytes > SWALLOWED_BYTES_MAX)
+        throw new Error('the handler has not read the body of its streamed reply');
     }
   }
 }

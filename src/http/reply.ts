@@ -1,5 +1,5 @@
-// Writes a finished reply to the socket, with back-pressure for those that do not fit into it. Called by exchange.ts on the
-// front thread, once for each request.
+// Writes a finished reply to the socket, with back-pressure for those that do not fit into it. Called by exchange.ts on
+// the front thread, once for each request.
 import { STATUS_CODES } from 'node:http';
 import type { Afterwards } from './afterwards.js';
 import type { Answer } from './envelope.js';
@@ -17,7 +17,9 @@ export interface Manner {
 /** Larger replies are handed over as the socket takes them; the library can close after smaller ones by itself. */
 const WHOLE_BYTES_MAX = 64 * 1024;
 
-/** Calls `written` once everything has been handed to the socket. When the client goes away before, it is never called. */
+/**
+ * Calls `written` once everything has been handed to the socket. When the client goes away before, it is never called.
+ */
 export function writeReply(response: WireResponse, answer: Answer, manner: Manner, written: () => void): void {
   const isLarge = answer.body.length > WHOLE_BYTES_MAX && !manner.isHead;
   const libraryCloses = manner.afterwards === 'close' && !manner.isHead && !isLarge;

@@ -1,12 +1,18 @@
-// What is told of a request when it is over, for the log, the metrics and the trace. Called by exchange.ts once for each request, on the
-// front thread.
+// What is told of a request when it is over, for the log, the metrics and the trace. Called by exchange.ts once for
+// each request, on the front thread.
 import type { Answer } from './envelope.js';
 import type { Head } from './head.js';
 import type { Outcome, RequestEvent } from './options.js';
 import type { Visit } from './visit.js';
 
 /** `sent`: undefined where there was no reply. `streamedBytes`: of a reply that was streamed. */
-export function requestEvent(visit: Visit, head: Head, sent: Answer | undefined, streamedBytes: number | undefined, outcome: Outcome): RequestEvent {
+export function requestEvent(
+  visit: Visit,
+  head: Head,
+  sent: Answer | undefined,
+  streamedBytes: number | undefined,
+  outcome: Outcome,
+): RequestEvent {
   const { id, route, actor, trace } = visit;
   return {
     id,

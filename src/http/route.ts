@@ -1,5 +1,5 @@
-// The words between the route table and the HTTP server: what a route declares, what a handler is given, what it answers.
-// Types only. The table itself is routes.ts; the server (server.ts) knows no endpoint.
+// The words between the route table and the HTTP server: what a route declares, what a handler is given, what it
+// answers. Types only. The table itself is routes.ts; the server (server.ts) knows no endpoint.
 
 import type { Departure } from '../base/departure.js';
 import type { Phases } from '../base/trace.js';
@@ -18,11 +18,15 @@ export interface Route {
   readonly access: Access;
   /** What a key or token must be good for, beside its tenant; undefined where any will do. */
   readonly scope?: Scope;
-  /** Every status the specification lists for it; an error of status 400 becomes 422 where 400 is not among them. With 429 among them the route is rate limited. */
+  /**
+   * Every status the specification lists for it; an error of status 400 becomes 422 where 400 is not among them. With
+   * 429 among them the route is rate limited.
+   */
   readonly statuses: readonly number[];
   /**
-   * `none`: up to 64 KiB are read and ignored; `json`: read whole, limit `jsonBytesMax`; `document`: limit `documentBytesMax`; `lines`: JSON up to `jsonBytesMax`, or NDJSON
-   * streamed without a limit of its own; `archive`: a form whose file goes to the disk, limit `archiveBytesMax`; `any_archive`: the same without a limit.
+   * `none`: up to 64 KiB are read and ignored; `json`: read whole, limit `jsonBytesMax`; `document`: limit
+   * `documentBytesMax`; `lines`: JSON up to `jsonBytesMax`, or NDJSON streamed without a limit of its own; `archive`: a
+   * form whose file goes to the disk, limit `archiveBytesMax`; `any_archive`: the same without a limit.
    */
   readonly body: 'none' | 'json' | 'document' | 'lines' | 'archive' | 'any_archive';
   /** May take as long as it takes, though nothing is answered meanwhile. */
@@ -55,12 +59,18 @@ export interface Request {
   readonly departure: Departure;
 }
 
-/** The request body; exactly one of its methods may be called, once. All reject with AppError; nothing is held beyond the limit. */
+/**
+ * The request body; exactly one of its methods may be called, once. All reject with AppError; nothing is held beyond
+ * the limit.
+ */
 export interface Body {
   readonly contentType: string;
   /** The whole body. Empty when there was none. 413 `request_too_large` over the route's limit. */
   bytes(): Promise<Buffer>;
-  /** A multipart/form-data body with at most one file. 400 `invalid_multipart` when malformed or cut off, 413 `file_too_large`. */
+  /**
+   * A multipart/form-data body with at most one file. 400 `invalid_multipart` when malformed or cut off, 413
+   * `file_too_large`.
+   */
   form(): Promise<Form>;
   /** The bytes as they come; the socket is held back while nobody takes them. */
   stream(): AsyncIterable<Buffer>;
@@ -72,7 +82,10 @@ export interface Form {
 }
 
 /** In memory up to 1 MiB; else in a temporary file, which is removed when the request is over. */
-export type FormFile = { readonly name: string; readonly type: string } & ({ readonly bytes: Buffer } | { readonly path: string });
+export type FormFile = { readonly name: string; readonly type: string } & (
+  | { readonly bytes: Buffer }
+  | { readonly path: string }
+);
 
 interface ReplyHead {
   readonly status: number;
@@ -86,7 +99,9 @@ interface ReplyHead {
 export type Reply = ReplyHead &
   (
     | { readonly json: object }
-    /** Ready pieces of one JSON object text without its closing brace, never empty of fields: `{"matches":[`, …, `]`. */
+    /**
+     * Ready pieces of one JSON object text without its closing brace, never empty of fields: `{"matches":[`, …, `]`.
+     */
     | { readonly jsonParts: readonly (string | Uint8Array)[] }
     /** The same, written as it comes. A failure after the first piece cuts the connection. */
     | { readonly jsonStream: AsyncIterable<string> }

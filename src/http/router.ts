@@ -14,8 +14,8 @@ export interface Router {
   /**
    * The route for `method` (lower case; `head` finds the GET route) and the raw path, which is split first and decoded
    * after, so that `%2F` stays inside its segment. Where two templates fit, the one with a literal further left wins.
-   * Throws 404 `not_found`, 405 `method_not_allowed` with `Allow`, and for broken percent-encoding 422 where the route it
-   * would be lists that, else 404.
+   * Throws 404 `not_found`, 405 `method_not_allowed` with `Allow`, and for broken percent-encoding 422 where the route
+   * it would be lists that, else 404.
    */
   match(method: string, path: string): Match;
 }
@@ -73,7 +73,10 @@ function literalBelow(node: Node, segment: string): Node {
   return below;
 }
 
-/** A segment with broken percent-encoding stays as it is: it fits no literal, and `match` refuses it where it is a parameter. */
+/**
+ * A segment with broken percent-encoding stays as it is: it fits no literal, and `match` refuses it where it is a
+ * parameter.
+ */
 function segmentsOf(path: string): string[] {
   const segments = path.slice(1).split('/');
   return path.includes('%') ? segments.map((segment) => decoded(segment) ?? `${BROKEN}${segment}`) : segments;
@@ -97,7 +100,13 @@ function brokenPath(statuses: readonly number[]): AppError {
 }
 
 /** Leaves the parameters' values in `values`, in the order of the template. An empty segment is never a parameter. */
-function find(node: Node, segments: readonly string[], at: number, method: string, values: string[]): Ending | undefined {
+function find(
+  node: Node,
+  segments: readonly string[],
+  at: number,
+  method: string,
+  values: string[],
+): Ending | undefined {
   const segment = segments[at];
   if (segment === undefined) return node.endings.get(method);
   const literal = node.literals.get(segment);

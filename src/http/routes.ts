@@ -1,5 +1,6 @@
-// The route table: every endpoint with who may call it, what its body may be, which statuses it answers, and its handler.
-// It drives routing, authentication, limits, error statuses and the OpenAPI document; the statuses are the specification's.
+// The route table: every endpoint with who may call it, what its body may be, which statuses it answers, and its
+// handler. It drives routing, authentication, limits, error statuses and the OpenAPI document; the statuses are the
+// specification's.
 import type { Context } from '../service/context.js';
 import type { Route } from './route.js';
 import { archiveRoutes } from './routes/archives.js';

@@ -1,5 +1,6 @@
-// The body of a search. Where it has a vector, that is most of it, and is read number by number straight into float32; JSON.parse gets the
-// rest. Whatever is not plain, an error too, JSON.parse gets as a whole. Used by the search handlers (endpoints/search.ts), front thread.
+// The body of a search. Where it has a vector, that is most of it, and is read number by number straight into float32;
+// JSON.parse gets the rest. Whatever is not plain, an error too, JSON.parse gets as a whole. Used by the search
+// handlers (endpoints/search.ts), front thread.
 import { afterSpace, JsonFloats } from '../base/json-floats.js';
 import { DIM_MAX } from '../contract/limits.js';
 import { parseJson } from './validation.js';
@@ -37,7 +38,10 @@ export class SearchBodyReader {
   }
 }
 
-/** Where the value of the first plain `"v"` of the outermost object begins; undefined where there is none, or the text is not plain. */
+/**
+ * Where the value of the first plain `"v"` of the outermost object begins; undefined where there is none, or the text
+ * is not plain.
+ */
 function vectorAt(bytes: Buffer): number | undefined {
   let at = afterSpace(bytes, 0);
   if (bytes[at] !== BRACE_OPEN) return undefined;

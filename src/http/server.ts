@@ -1,5 +1,5 @@
-// The door: the one file that imports uWebSockets.js. Owns the listening socket and the set of requests under way, makes an
-// Exchange for each request, and drains. Made by src/server.ts, on the front thread; one for each process.
+// The door: the one file that imports uWebSockets.js. Owns the listening socket and the set of requests under way,
+// makes an Exchange for each request, and drains. Made by src/server.ts, on the front thread; one for each process.
 import { createServer } from 'node:net';
 import * as uWS from 'uWebSockets.js';
 import { Admission } from './admission.js';
@@ -12,7 +12,10 @@ import { emptyTemporaryDirectory } from './temporary-files.js';
 
 /** How often the time of the requests under way is checked. */
 const SWEEP_MS = 100;
-/** The library's LIBUS_LISTEN_EXCLUSIVE_PORT: without it two servers would share a port and each get some of the requests. */
+/**
+ * The library's LIBUS_LISTEN_EXCLUSIVE_PORT: without it two servers would share a port and each get some of the
+ * requests.
+ */
 const EXCLUSIVE_PORT = 1;
 
 type ListenSocket = uWS.us_listen_socket;
@@ -57,10 +60,15 @@ export class HttpServer {
     });
   }
 
-  /** Starts to listen; port 0 lets the system choose. Answers the port. Rejects with the reason when the address cannot be had. */
+  /**
+   * Starts to listen; port 0 lets the system choose. Answers the port. Rejects with the reason when the address cannot
+   * be had.
+   */
   async listen(host: string, port: number): Promise<number> {
     const app = this.app as unknown as Listener;
-    const socket = await new Promise<ListenSocket | false>((resolve) => app.listen(host, port, EXCLUSIVE_PORT, resolve));
+    const socket = await new Promise<ListenSocket | false>((resolve) =>
+      app.listen(host, port, EXCLUSIVE_PORT, resolve),
+    );
     if (socket === false) throw await listenError(host, port);
     this.socket = socket;
     // Behind what the sockets have: where this thread has stood still, it was not the clients who were slow.
@@ -69,8 +77,9 @@ export class HttpServer {
   }
 
   /**
-   * Stops listening, answers 503 `shutting_down` to requests that still come on open connections, waits for those under way
-   * (their handlers too, where the client has gone) and closes every connection. What is not done after `timeoutMs` is cut off.
+   * Stops listening, answers 503 `shutting_down` to requests that still come on open connections, waits for those under
+   * way (their handlers too, where the client has gone) and closes every connection. What is not done after `timeoutMs`
+   * is cut off.
    */
   drain(timeoutMs: number): Promise<void> {
     this.drained ??= this.drainOnce(timeoutMs);
@@ -127,5 +136,8 @@ async function listenError(host: string, port: number): Promise<ListenError> {
     probe.listen(port, host, () => probe.close(() => resolve(undefined)));
   });
   const reason = reasons[cause?.code ?? ''] ?? cause?.message ?? 'the reason is unknown';
-  return new ListenError(`Cannot listen on ${host}:${port}: ${reason}; choose another by SHEAF_SERVER__HOST and SHEAF_SERVER__PORT`, { cause });
+  return new ListenError(
+    `Cannot listen on ${host}:${port}: ${reason}; choose another by SHEAF_SERVER__HOST and SHEAF_SERVER__PORT`,
+    { cause },
+  );
 }

@@ -1,5 +1,5 @@
-// Files that are held in memory and handed out as they are: bytes, type and tag, and the reply that has them or says that the client has them still.
-// Used by the pages of the reference and of the console; front thread.
+// Files that are held in memory and handed out as they are: bytes, type and tag, and the reply that has them or says
+// that the client has them still. Used by the pages of the reference and of the console; front thread.
 import { createHash } from 'node:crypto';
 import { codingFor } from './accept-encoding.js';
 import type { Reply, Request } from './route.js';
@@ -14,17 +14,40 @@ export interface StaticFile {
 }
 
 export function staticFile(bytes: Uint8Array, contentType: string, brotli?: Uint8Array): StaticFile {
-  return { bytes, contentType, etag: `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`, ...(brotli && { brotli }) };
+  return {
+    bytes,
+    contentType,
+    etag: `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
+    ...(brotli && { brotli }),
+  };
 }
 
 /** What every answer to a browser's address bar has. `policy`: the Content-Security-Policy. */
-export const guarded = (policy: string): Record<string, string> => ({ 'Content-Security-Policy': policy, 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' });
+export const guarded = (policy: string): Record<string, string> => ({
+  'Content-Security-Policy': policy,
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+});
 
 /** `policy`: the Content-Security-Policy. */
-export function staticReply(request: Request, { bytes, contentType, etag, brotli }: StaticFile, policy: string, cacheControl = 'no-cache'): Reply {
-  const isKnown = request.header('if-none-match').split(',').some((tag) => ['*', etag].includes(tag.trim()));
+export function staticReply(
+  request: Request,
+  { bytes, contentType, etag, brotli }: StaticFile,
+  policy: string,
+  cacheControl = 'no-cache',
+): Reply {
+  const isKnown = request
+    .header('if-none-match')
+    .split(',')
+    .some((tag) => ['*', etag].includes(tag.trim()));
   const headers = { ETag: etag, 'Cache-Control': cacheControl, ...guarded(policy) };
   if (isKnown) return { status: 304, headers, contentType, bytes: new Uint8Array() };
-  if (brotli === undefined || codingFor(request.header('accept-encoding')) !== 'br') return { status: 200, headers, contentType, bytes };
-  return { status: 200, headers: { ...headers, 'Content-Encoding': 'br', Vary: 'Accept-Encoding' }, contentType, bytes: brotli };
+  if (brotli === undefined || codingFor(request.header('accept-encoding')) !== 'br')
+    return { status: 200, headers, contentType, bytes };
+  return {
+    status: 200,
+    headers: { ...headers, 'Content-Encoding': 'br', Vary: 'Accept-Encoding' },
+    contentType,
+    bytes: brotli,
+  };
 }

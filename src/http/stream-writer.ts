@@ -1,14 +1,18 @@
-// Writes chunks of a reply of unknown length, no faster than the socket takes them. Made by reply-stream.ts for each streamed
-// reply, on the front thread. Invariants: 1. `response` is not touched after `end` or `abandon`. 2. Beside what the library
-// waits to send there is at most one slice of ours: a `write` resolves once there is room for the next one.
+// Writes chunks of a reply of unknown length, no faster than the socket takes them. Made by reply-stream.ts for each
+// streamed reply, on the front thread. Invariants: 1. `response` is not touched after `end` or `abandon`. 2. Beside
+// what the library waits to send there is at most one slice of ours: a `write` resolves once there is room for the next
+// one.
 import type { WireResponse } from './wire.js';
 
 /**
- * A chunk for the client, and at most what piles up in the library for a reader that is slow. Node 20's fetch reads on while its reader waits, as much as
- * a socket gives, and takes one chunk a turn: with chunks of 16 KB a large download took gigabytes of its memory, and its time grew with the square.
+ * A chunk for the client, and at most what piles up in the library for a reader that is slow. Node 20's fetch reads on
+ * while its reader waits, as much as a socket gives, and takes one chunk a turn: with chunks of 16 KB a large download
+ * took gigabytes of its memory, and its time grew with the square.
  */
 const SLICE_BYTES = 64 * 1024;
-/** How often a socket that is held back is asked for room: while it is, the library does not tell when there is some. */
+/**
+ * How often a socket that is held back is asked for room: while it is, the library does not tell when there is some.
+ */
 const PROBE_MS = 25;
 
 /** What the writer has to know of the body that may come at the same time. */
@@ -28,7 +32,10 @@ export class StreamWriter {
   /** performance.now() of when the socket last had room. */
   roomAtMs = performance.now();
 
-  constructor(private readonly response: WireResponse, private readonly body: HoldableBody | undefined) {
+  constructor(
+    private readonly response: WireResponse,
+    private readonly body: HoldableBody | undefined,
+  ) {
     response.onWritable(() => this.drain());
     // Leaves behind, for a later `resume`, what a socket without bytes to write is polled for.
     if (body !== undefined && !body.isPaused) this.touch();
@@ -51,7 +58,9 @@ export class StreamWriter {
     }
   }
 
-  /** Keeps the library from closing the connection after 10 s, which it does where a body or a slow reader lets it wait. */
+  /**
+   * Keeps the library from closing the connection after 10 s, which it does where a body or a slow reader lets it wait.
+   */
   touch(): void {
     if (this.body?.isPaused) return this.body.holdAgain();
     this.response.pause();

@@ -1,5 +1,5 @@
-// Begins a streamed reply: pulls its first block, so that a failure before it is an ordinary error, and what ends within it
-// goes out whole, with a length. Called by exchange.ts on the front thread.
+// Begins a streamed reply: pulls its first block, so that a failure before it is an ordinary error, and what ends
+// within it goes out whole, with a length. Called by exchange.ts on the front thread.
 import { type Answer, type Closing, joinedPieces, JSON_TYPE, type StreamedReply } from './envelope.js';
 import { PieceBlocks } from './piece-blocks.js';
 import type { Reply } from './route.js';
@@ -17,5 +17,11 @@ export async function beginStreamed(reply: StreamedReply, closing: () => Closing
   const isJson = 'jsonStream' in reply;
   const blocks = new PieceBlocks(isJson ? joinedPieces(status, reply.jsonStream, closing) : reply.stream);
   const { bytes, isLast } = await blocks.next(FIRST_BLOCK_WAIT_MS);
-  return { status, headers, contentType: isJson ? JSON_TYPE : reply.contentType, body: bytes, rest: isLast ? undefined : blocks };
+  return {
+    status,
+    headers,
+    contentType: isJson ? JSON_TYPE : reply.contentType,
+    body: bytes,
+    rest: isLast ? undefined : blocks,
+  };
 }

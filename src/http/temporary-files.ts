@@ -1,5 +1,5 @@
-// The temporary files of a server: a folder that is emptied when the server starts, for whatever a crash left behind, and the
-// files of one request, removed when it is over. Used by server.ts and body.ts, on the front thread.
+// The temporary files of a server: a folder that is emptied when the server starts, for whatever a crash left behind,
+// and the files of one request, removed when it is over. Used by server.ts and body.ts, on the front thread.
 import { mkdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// The certificate and key of an HTTPS server, checked before anything starts: the library only says that it failed. Called by
-// src/config.ts at start.
+// The certificate and key of an HTTPS server, checked before anything starts: the library only says that it failed.
+// Called by src/config.ts at start.
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 
@@ -15,7 +15,10 @@ export class TlsError extends Error {
   override readonly name = 'TlsError';
 }
 
-/** Throws TlsError where a file is not given, cannot be read or holds the wrong thing, or the two do not belong together. */
+/**
+ * Throws TlsError where a file is not given, cannot be read or holds the wrong thing, or the two do not belong
+ * together.
+ */
 export function checkTlsFiles({ certFile, keyFile }: TlsFiles): void {
   const cert = read('server.tls.cert', certFile);
   const key = read('server.tls.key', keyFile);

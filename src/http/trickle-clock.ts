@@ -1,5 +1,5 @@
-// How long the reader of a body has waited for its latest bytes: a body that stands still, or trickles, does not hold its
-// place for ever. One for each body, driven by body-source.ts on the front thread. Pure.
+// How long the reader of a body has waited for its latest bytes: a body that stands still, or trickles, does not hold
+// its place for ever. One for each body, driven by body-source.ts on the front thread. Pure.
 
 /** Less than this, while somebody waits, is no progress. */
 const PROGRESS_BYTES_MIN = 1024;

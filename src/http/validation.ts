@@ -16,7 +16,9 @@ export function fitting<T>(result: IValidation<T>, where: 'body' | 'query'): T {
 export function parseJson(bytes: Buffer, optional = false): unknown {
   if (optional && bytes.length === 0) return {};
   try {
-    return JSON.parse(isAscii(bytes) ? bytes.toString('latin1') : new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return JSON.parse(
+      isAscii(bytes) ? bytes.toString('latin1') : new TextDecoder('utf-8', { fatal: true }).decode(bytes),
+    );
   } catch {
     throw new AppError('invalid_json');
   }
@@ -24,15 +26,20 @@ export function parseJson(bytes: Buffer, optional = false): unknown {
 
 function detailOf({ path, expected, value }: IValidation.IError, where: string): ValidationDetail {
   const loc = [where, ...segmentsOf(path)];
-  if (expected === 'undefined') return { loc, msg: 'There is no such field.', type: 'extra_forbidden', input: told(value) };
+  if (expected === 'undefined')
+    return { loc, msg: 'There is no such field.', type: 'extra_forbidden', input: told(value) };
   if (value === undefined) return { loc, msg: 'Field required.', type: 'missing' };
   return { loc, msg: `Should be ${wordsFor(expected)}.`, type: typeFor(expected, value), input: told(value) };
 }
 
-/** `$input.documents[3].text` is `documents`, 3, `text`; keys that are no identifiers stand in brackets as JSON strings. */
+/**
+ * `$input.documents[3].text` is `documents`, 3, `text`; keys that are no identifiers stand in brackets as JSON strings.
+ */
 function segmentsOf(path: string): (string | number)[] {
-  return Array.from(path.matchAll(/\.([A-Za-z_$][\w$]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g), ([, name, index, quoted]) =>
-    index !== undefined ? Number(index) : quoted !== undefined ? (JSON.parse(quoted) as string) : (name as string),
+  return Array.from(
+    path.matchAll(/\.([A-Za-z_$][\w$]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g),
+    ([, name, index, quoted]) =>
+      index !== undefined ? Number(index) : quoted !== undefined ? (JSON.parse(quoted) as string) : (name as string),
   );
 }
 
@@ -42,7 +49,13 @@ function wordsFor(expected: string): string {
     .replace(/[()]/g, '')
     .split(' | ')
     .filter((word) => word !== 'null' && word !== 'undefined');
-  return words.join(' or ').replace(/number & Type<"u?int\d+">/g, 'a whole number').replace(/Minimum<(-?\d+)>/g, 'at least $1').replace(/Maximum<(-?\d+)>/g, 'at most $1').replace(/MinLength<(\d+)>/g, 'not empty').replace(/ & /g, ', ');
+  return words
+    .join(' or ')
+    .replace(/number & Type<"u?int\d+">/g, 'a whole number')
+    .replace(/Minimum<(-?\d+)>/g, 'at least $1')
+    .replace(/Maximum<(-?\d+)>/g, 'at most $1')
+    .replace(/MinLength<(\d+)>/g, 'not empty')
+    .replace(/ & /g, ', ');
 }
 
 function typeFor(expected: string, value: unknown): string {

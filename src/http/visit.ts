@@ -1,5 +1,5 @@
-// One request on its way in: matched, authenticated, counted, admitted, its body opened, handed to its handler; and in the
-// end everything that it took is given back. Made by exchange.ts for each request, on the front thread.
+// One request on its way in: matched, authenticated, counted, admitted, its body opened, handed to its handler; and in
+// the end everything that it took is given back. Made by exchange.ts for each request, on the front thread.
 import { setMaxListeners } from 'node:events';
 import { Departure } from '../base/departure.js';
 import type { RequestTrace } from '../base/trace.js';
@@ -44,7 +44,12 @@ export class Visit implements Request {
   private isAdmitted = false;
   private permit: Permit | undefined;
 
-  constructor(private readonly reception: Reception, private readonly response: WireResponse, private readonly head: Head, readonly id: string) {
+  constructor(
+    private readonly reception: Reception,
+    private readonly response: WireResponse,
+    private readonly head: Head,
+    readonly id: string,
+  ) {
     this.trace = reception.options.tracer?.begin((name) => head.header(name), this.startedAtMs);
   }
 
@@ -98,7 +103,10 @@ export class Visit implements Request {
     return { latencyMs: performance.now() - this.startedAtMs, requestId: this.id };
   }
 
-  /** Runs as far as the opening of the body before it returns. Rejects with what refuses the request, or what the handler throws. */
+  /**
+   * Runs as far as the opening of the body before it returns. Rejects with what refuses the request, or what the
+   * handler throws.
+   */
   async handle(): Promise<Reply> {
     const { options, router, admission } = this.reception;
     admission.checkOpen();
@@ -126,7 +134,10 @@ export class Visit implements Request {
     this.incoming?.removeFiles();
   }
 
-  /** The body is listened to before anything is awaited, or its first bytes would be lost; they wait, a few, for the answer. */
+  /**
+   * The body is listened to before anything is awaited, or its first bytes would be lost; they wait, a few, for the
+   * answer.
+   */
   private async identify(actor: Promise<Actor>): Promise<void> {
     this.open();
     this.actor = await actor;
@@ -136,7 +147,8 @@ export class Visit implements Request {
   private admit(): void {
     const { options, admission } = this.reception;
     const { route } = this;
-    if (options.admit !== undefined && route.statuses.includes(TOO_MANY_REQUESTS)) this.permit = options.admit(this.actor, this.params.tenant);
+    if (options.admit !== undefined && route.statuses.includes(TOO_MANY_REQUESTS))
+      this.permit = options.admit(this.actor, this.params.tenant);
     if (route.access === 'public') return;
     admission.enter();
     this.isAdmitted = true;

@@ -1,5 +1,5 @@
-// The part of uWebSockets.js that the rest of this folder sees: what a request and a response of it can do. Types only, so
-// that the library is imported in server.ts alone and could be replaced there. Front thread.
+// The part of uWebSockets.js that the rest of this folder sees: what a request and a response of it can do. Types only,
+// so that the library is imported in server.ts alone and could be replaced there. Front thread.
 
 /** Valid only until the route callback returns: copy what is needed. */
 export interface WireRequest {
@@ -17,9 +17,10 @@ export interface WireResponse {
   /** The chunk is emptied when the callback returns. A request without a body gets one empty last chunk. */
   onData(take: (chunk: ArrayBuffer, isLast: boolean) => void): unknown;
   /**
-   * Takes the socket out of the poll, for writing too, and keeps what it was polled for in one of two places that all sockets
-   * share: one for sockets with bytes still to be written, one for those without. `resume` takes what the place for the
-   * socket's state now holds, so a socket that is paused in one state and resumed in the other relies on pauses of others.
+   * Takes the socket out of the poll, for writing too, and keeps what it was polled for in one of two places that all
+   * sockets share: one for sockets with bytes still to be written, one for those without. `resume` takes what the place
+   * for the socket's state now holds, so a socket that is paused in one state and resumed in the other relies on pauses
+   * of others.
    */
   pause(): void;
   resume(): void;
@@ -30,7 +31,10 @@ export interface WireResponse {
   /** One chunk of a reply of unknown length. False when some of it, or of one before, still waits for the socket. */
   write(chunk: Uint8Array): boolean;
   endWithoutBody(): unknown;
-  /** Hands over what the socket takes at once. Answers whether that was all of `chunk`, and whether the reply is complete. */
+  /**
+   * Hands over what the socket takes at once. Answers whether that was all of `chunk`, and whether the reply is
+   * complete.
+   */
   tryEnd(chunk: Uint8Array, totalBytes: number): [boolean, boolean];
   onWritable(more: (offset: number) => boolean): unknown;
   /** Drops the connection; `onAborted` runs before it returns. */

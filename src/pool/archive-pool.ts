@@ -1,8 +1,17 @@
-// Archive processes: one for each archive that is written or read, started when it is wanted, a few at a time; others wait in line. What a
-// process tells is answered here as data, its faults are logged. Front thread; made by compose-context.ts, asked by the archive use cases.
+// Archive processes: one for each archive that is written or read, started when it is wanted, a few at a time; others
+// wait in line. What a process tells is answered here as data, its faults are logged. Front thread; made by
+// compose-context.ts, asked by the archive use cases.
 import { Latch } from '../base/latch.js';
 import type { Log } from '../base/log.js';
-import type { ArchivedMoment, DocumentBatch, LeftOut, QueryBatch, ReadTask, VerifiedArchive, WriteTask } from '../contract/archive-messages.js';
+import type {
+  ArchivedMoment,
+  DocumentBatch,
+  LeftOut,
+  QueryBatch,
+  ReadTask,
+  VerifiedArchive,
+  WriteTask,
+} from '../contract/archive-messages.js';
 import { AppError } from '../contract/errors.js';
 import { ArchiveProcess } from './archive-process.js';
 
@@ -37,10 +46,15 @@ export class ArchivePool {
   ) {}
 
   /**
-   * Writes an archive. `hold` keeps writes back while the function that it is given takes the snapshots, of what is said to be there now.
-   * Rejects with AppError. Its place is free when its bytes have been read or given up; `signal`: nobody wants them any more.
+   * Writes an archive. `hold` keeps writes back while the function that it is given takes the snapshots, of what is
+   * said to be there now. Rejects with AppError. Its place is free when its bytes have been read or given up; `signal`:
+   * nobody wants them any more.
    */
-  async write(task: WriteTask, hold: (take: (moment: ArchivedMoment) => Promise<void>) => Promise<void>, signal: AbortSignal): Promise<BegunArchive> {
+  async write(
+    task: WriteTask,
+    hold: (take: (moment: ArchivedMoment) => Promise<void>) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<BegunArchive> {
     const process = await this.start(signal);
     try {
       process.give(task);
@@ -58,13 +72,20 @@ export class ArchivePool {
     }
   }
 
-  /** Verifies an archive and runs `work` on it, which may ask for its contents. Rejects with AppError, and what `work` rejects with. */
+  /**
+   * Verifies an archive and runs `work` on it, which may ask for its contents. Rejects with AppError, and what `work`
+   * rejects with.
+   */
   async open<T>(task: ReadTask, signal: AbortSignal, work: (opened: OpenedArchive) => Promise<T>): Promise<T> {
     const process = await this.start(signal);
     try {
       process.give(task);
       const { archive } = await process.note('verified');
-      return await work({ archive, documents: (place) => process.hand<DocumentBatch>(place, 'documents'), queries: (place) => process.hand<QueryBatch>(place, 'queries') });
+      return await work({
+        archive,
+        documents: (place) => process.hand<DocumentBatch>(place, 'documents'),
+        queries: (place) => process.hand<QueryBatch>(place, 'queries'),
+      });
     } finally {
       this.end(process);
     }

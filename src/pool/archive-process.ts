@@ -1,5 +1,6 @@
-// One archive process, as the front thread talks with it: a task is given, notes are waited for in their order, bytes come by its standard
-// output. It is ended by closing the line to it, which it watches, so that it can leave its snapshots. Made by archive-pool.ts.
+// One archive process, as the front thread talks with it: a task is given, notes are waited for in their order, bytes
+// come by its standard output. It is ended by closing the line to it, which it watches, so that it can leave its
+// snapshots. Made by archive-pool.ts.
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -31,7 +32,11 @@ export class ArchiveProcess {
     signal: AbortSignal,
   ) {
     const program = fileURLToPath(new URL('../../workers/archive/main.js', import.meta.url));
-    this.child = fork(program, { serialization: 'advanced', stdio: ['ignore', 'pipe', 'inherit', 'ipc'], execArgv: [`--max-old-space-size=${HEAP_MB}`] });
+    this.child = fork(program, {
+      serialization: 'advanced',
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      execArgv: [`--max-old-space-size=${HEAP_MB}`],
+    });
     this.child.on('message', (note) => this.heard(note as ArchiveNote));
     this.child.on('error', (error) => this.heard({ told: 'failed', fault: String(error) }));
     // What it has told comes before the end of the line.
@@ -52,7 +57,10 @@ export class ArchiveProcess {
     if (this.child.connected) this.child.send(message);
   }
 
-  /** The next note, which has to be this one. Rejects with AppError where it refuses, WorkerFault where it fails or ends without it. */
+  /**
+   * The next note, which has to be this one. Rejects with AppError where it refuses, WorkerFault where it fails or ends
+   * without it.
+   */
   async note<T extends Told>(told: T): Promise<Note<T>> {
     return (await this.next([told])) as Note<T>;
   }
@@ -94,7 +102,10 @@ export class ArchiveProcess {
     // Whoever waited for the archive has gone, or the server stops.
     if (this.isStopped) throw abandoned();
     if (note.told === 'refused') throw AppError.fromWire(note.error);
-    this.log.error({ fault: note.told === 'failed' ? note.fault : `unexpected: ${note.told}` }, 'an archive process failed');
+    this.log.error(
+      { fault: note.told === 'failed' ? note.fault : `unexpected: ${note.told}` },
+      'an archive process failed',
+    );
     throw new WorkerFault('an archive process failed');
   }
 }

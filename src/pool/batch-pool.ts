@@ -1,5 +1,6 @@
-// The batch workers: parsing, extraction and chunking of documents, off the front thread, which stays free to answer. Two crews:
-// JSON and plain text never wait behind a file that wants a parser. Front thread; made by server.ts, asked by the ingest use case.
+// The batch workers: parsing, extraction and chunking of documents, off the front thread, which stays free to answer.
+// Two crews: JSON and plain text never wait behind a file that wants a parser. Front thread; made by server.ts, asked
+// by the ingest use case.
 import { ownBytes } from '../base/bytes.js';
 import type { Log } from '../base/log.js';
 import type { LineSlice, PreparedLines, PrepareLinesRequest, SplitBatchRequest } from '../contract/batch-messages.js';
@@ -24,12 +25,21 @@ export class BatchPool {
 
   /** `threads`: of each of the crews. */
   constructor(threads: number, { textBytesMax, ...limits }: ParsingLimits, log: Log, meters?: PoolMeters) {
-    const options = { threads, ...limits, start: { textBytesMax, memoryBytesMax: limits.memoryMb * 2 ** 20 }, log, meters };
+    const options = {
+      threads,
+      ...limits,
+      start: { textBytesMax, memoryBytesMax: limits.memoryMb * 2 ** 20 },
+      log,
+      meters,
+    };
     this.light = new Crew({ ...options, name: 'light' });
     this.parsing = new Crew({ ...options, name: 'parsing' });
   }
 
-  /** Cuts a document into chunks. The body's bytes are moved. Rejects with AppError; `overloaded` when too many wait. `signal`: nobody waits any more. */
+  /**
+   * Cuts a document into chunks. The body's bytes are moved. Rejects with AppError; `overloaded` when too many wait.
+   * `signal`: nobody waits any more.
+   */
   prepare(request: PrepareRequest, tenant?: string, signal?: AbortSignal): Promise<PrepareAnswer> {
     const { body } = request;
     const crew = isLight(body) ? this.light : this.parsing;

@@ -1,6 +1,6 @@
-// A number of batch threads and what waits for them, in a line for each tenant. A task may take so much time and memory; one
-// that takes more is ended with its thread, which is replaced, and harms no other: what waits stands here, not in the thread.
-// Used by batch-pool.ts on the front thread.
+// A number of batch threads and what waits for them, in a line for each tenant. A task may take so much time and
+// memory; one that takes more is ended with its thread, which is replaced, and harms no other: what waits stands here,
+// not in the thread. Used by batch-pool.ts on the front thread.
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../base/log.js';
 import { AppError } from '../contract/errors.js';
@@ -16,12 +16,15 @@ const WAITING_MAX = 1024;
 /** Bytes that a tenant may have prepared before the next one is served. */
 const QUANTUM_BYTES = 256 * 1024;
 /**
- * A heap at its hard limit may end the whole process: V8 can run out again while Node takes the dead thread apart. So the limit
- * stands well above what the watch allows, for what grows faster than it looks.
+ * A heap at its hard limit may end the whole process: V8 can run out again while Node takes the dead thread apart. So
+ * the limit stands well above what the watch allows, for what grows faster than it looks.
  */
 const hardLimitMb = (memoryMb: number): number => 2 * memoryMb + 256;
 
-/** What a thread is asked for: a function of workers/batch/worker.ts, its argument, and the bytes in it, which are moved. */
+/**
+ * What a thread is asked for: a function of workers/batch/worker.ts, its argument, and the bytes in it, which are
+ * moved.
+ */
 export interface Work {
   name: 'prepare' | 'splitBatch' | 'prepareLines';
   message: object;
@@ -53,16 +56,28 @@ export class Crew {
       resourceLimits: { maxOldGenerationSizeMb: hardLimitMb(memoryMb) },
       workerData: start,
     };
-    this.threads = new LateThreads(threadOptions, (piscina) => piscina.on('error', (error: Error) => log.error({ fault: error.stack }, 'a batch worker died')));
+    this.threads = new LateThreads(threadOptions, (piscina) =>
+      piscina.on('error', (error: Error) => log.error({ fault: error.stack }, 'a batch worker died')),
+    );
     meters?.watch('batch', this.threads);
     const costOf = ({ moved }: Work): number => moved?.byteLength ?? QUANTUM_BYTES;
-    this.lane = new Lane({ requestsMax: 1, messagesMax: threads, waitingMax: WAITING_MAX, costOf, quantum: QUANTUM_BYTES, meter: meters?.lane('batch', name) }, (batch) => this.send(batch));
+    this.lane = new Lane(
+      {
+        requestsMax: 1,
+        messagesMax: threads,
+        waitingMax: WAITING_MAX,
+        costOf,
+        quantum: QUANTUM_BYTES,
+        meter: meters?.lane('batch', name),
+      },
+      (batch) => this.send(batch),
+    );
   }
 
   /**
    * Runs a task of workers/batch/worker.ts when a thread is free. Rejects with what the task was refused with;
-   * `file_unreadable` where it takes too much time or memory; `overloaded` where too many wait or its thread died otherwise.
-   * One whose signal is aborted while it waits leaves the line.
+   * `file_unreadable` where it takes too much time or memory; `overloaded` where too many wait or its thread died
+   * otherwise. One whose signal is aborted while it waits leaves the line.
    */
   run<T>(work: Work, tenant?: string, signal?: AbortSignal): Promise<T> {
     return this.lane.ask(work, tenant, signal) as Promise<T>;
@@ -86,9 +101,17 @@ export class Crew {
   private async perform({ name, message, moved }: Work): Promise<unknown> {
     const excess = new AbortController();
     const unwatch = watchExcess(excess, this.options);
-    const task = this.threads.run(message, { name, transferList: moved ? [moved.buffer] : [], signal: excess.signal }) as Promise<Outcome<unknown>>;
+    const task = this.threads.run(message, {
+      name,
+      transferList: moved ? [moved.buffer] : [],
+      signal: excess.signal,
+    }) as Promise<Outcome<unknown>>;
     try {
-      return await settled(task.catch((error: Error) => refuseExcess(error, excess.signal)), 'overloaded', this.options.log);
+      return await settled(
+        task.catch((error: Error) => refuseExcess(error, excess.signal)),
+        'overloaded',
+        this.options.log,
+      );
     } finally {
       unwatch();
     }
@@ -96,8 +119,16 @@ export class Crew {
 }
 
 /** A task that was ended for what it took is refused for good; another death is met as everywhere (outcomes.ts). */
-function refuseExcess(error: Error & { code?: string }, { aborted, reason }: AbortSignal): { error: ReturnType<AppError['toWire']> } {
+function refuseExcess(
+  error: Error & { code?: string },
+  { aborted, reason }: AbortSignal,
+): { error: ReturnType<AppError['toWire']> } {
   const isMemory = aborted ? reason === 'memory' : error.code === 'ERR_WORKER_OUT_OF_MEMORY';
   if (!aborted && !isMemory) throw error;
-  return { error: new AppError('file_unreadable', `Reading the file takes ${isMemory ? 'more memory' : 'longer'} than a file may.`).toWire() };
+  return {
+    error: new AppError(
+      'file_unreadable',
+      `Reading the file takes ${isMemory ? 'more memory' : 'longer'} than a file may.`,
+    ).toWire(),
+  };
 }

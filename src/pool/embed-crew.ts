@@ -1,8 +1,18 @@
-// The embed threads of one role, and what waits for them: a lane for the queries, the documents and the pairs of each model.
-// Queries of one turn of the event loop travel together; tenants are served in turn. Used by embed-pool.ts on the front thread.
+// The embed threads of one role, and what waits for them: a lane for the queries, the documents and the pairs of each
+// model. Queries of one turn of the event loop travel together; tenants are served in turn. Used by embed-pool.ts on
+// the front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../base/log.js';
-import type { EmbedAnswer, EmbeddedDocuments, EmbedRequest, EmbedWorkerStart, QueryText, QueryVectors, RerankScores, RerankTexts } from '../contract/embed-messages.js';
+import type {
+  EmbedAnswer,
+  EmbeddedDocuments,
+  EmbedRequest,
+  EmbedWorkerStart,
+  QueryText,
+  QueryVectors,
+  RerankScores,
+  RerankTexts,
+} from '../contract/embed-messages.js';
 import { AppError } from '../contract/errors.js';
 import type { LogNote, Outcome } from '../contract/messages.js';
 import { documentsLane, queriesLane, rerankLane, type DocumentsAsk } from './embed-lanes.js';
@@ -45,9 +55,15 @@ export class EmbedCrew {
     // Readiness asks whether an embedder answers a query.
     if (start.role !== 'documents') this.threads.begin();
     meters?.watch('embed', this.threads);
-    const run = <R extends EmbedRequest>(request: R, moved: ArrayBuffer[]): Promise<EmbedAnswer<R>> => this.run(request, moved);
-    for (const spec of start.embedders) this.models.set(spec.key, { queries: queriesLane(spec, threads, run, meters?.lane('embed', 'queries')), documents: documentsLane(spec, threads, run, meters?.lane('embed', 'documents')) });
-    for (const spec of start.rerankers) this.rerankers.set(spec.key, rerankLane(spec, threads, run, meters?.lane('embed', 'rerank')));
+    const run = <R extends EmbedRequest>(request: R, moved: ArrayBuffer[]): Promise<EmbedAnswer<R>> =>
+      this.run(request, moved);
+    for (const spec of start.embedders)
+      this.models.set(spec.key, {
+        queries: queriesLane(spec, threads, run, meters?.lane('embed', 'queries')),
+        documents: documentsLane(spec, threads, run, meters?.lane('embed', 'documents')),
+      });
+    for (const spec of start.rerankers)
+      this.rerankers.set(spec.key, rerankLane(spec, threads, run, meters?.lane('embed', 'rerank')));
   }
 
   lanesOf(embedder: string): ModelLanes | undefined {
@@ -64,13 +80,14 @@ export class EmbedCrew {
   }
 
   /**
-   * What waits and what is under way is refused. A thread is ended between two runs of a model: one that is ended within a run takes
-   * the whole process with it, for the runtime throws where nobody catches.
+   * What waits and what is under way is refused. A thread is ended between two runs of a model: one that is ended
+   * within a run takes the whole process with it, for the runtime throws where nobody catches.
    */
   async close(): Promise<void> {
     this.closing = true;
     for (const word of this.cancelWords) Atomics.store(word, 0, 1);
-    if (this.start.role !== 'remote') await Promise.race([Promise.allSettled(this.underway), sleep(RUNS_END_WITHIN_MS, undefined, { ref: false })]);
+    if (this.start.role !== 'remote')
+      await Promise.race([Promise.allSettled(this.underway), sleep(RUNS_END_WITHIN_MS, undefined, { ref: false })]);
     await this.threads.end();
   }
 
@@ -89,8 +106,11 @@ export class EmbedCrew {
   }
 
   private async ask<R extends EmbedRequest>(request: R, transferList: ArrayBuffer[]): Promise<EmbedAnswer<R>> {
-    const task = this.threads.run(request, { transferList }) as Promise<Outcome<QueryVectors | EmbeddedDocuments | RerankScores>>;
-    const refused = (error: unknown): Promise<never> => Promise.reject(this.closing ? new AppError('shutting_down') : error);
+    const task = this.threads.run(request, { transferList }) as Promise<
+      Outcome<QueryVectors | EmbeddedDocuments | RerankScores>
+    >;
+    const refused = (error: unknown): Promise<never> =>
+      Promise.reject(this.closing ? new AppError('shutting_down') : error);
     const answer = await settled(task.catch(refused), 'embedder_unavailable', this.log);
     // What was cut short holds no vectors.
     if (this.closing) throw new AppError('shutting_down');

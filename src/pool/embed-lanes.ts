@@ -1,12 +1,23 @@
-// How much of what travels to an embed worker in one message, and how many messages are under way: few, since what waits at
-// a worker is first come, first served. Used by embed-crew.ts on the front thread.
+// How much of what travels to an embed worker in one message, and how many messages are under way: few, since what
+// waits at a worker is first come, first served. Used by embed-crew.ts on the front thread.
 import type { EmbedderSpec, RerankerSpec } from '../contract/embedder.js';
-import type { DocumentTexts, EmbedAnswer, EmbedDocuments, EmbeddedDocuments, EmbedRequest, QueryText, RerankTexts } from '../contract/embed-messages.js';
+import type {
+  DocumentTexts,
+  EmbedAnswer,
+  EmbedDocuments,
+  EmbeddedDocuments,
+  EmbedRequest,
+  QueryText,
+  RerankTexts,
+} from '../contract/embed-messages.js';
 import { abandoned, Lane, type Ask } from './lane.js';
 import type { LaneMeter } from './pool-meters.js';
 
 const WAITING_MAX = 8192;
-/** Bytes of documents that a tenant may have embedded before the next one is served: some milliseconds of work for the built-in embedder. */
+/**
+ * Bytes of documents that a tenant may have embedded before the next one is served: some milliseconds of work for the
+ * built-in embedder.
+ */
 const DOCUMENTS_QUANTUM_BYTES = 64 * 1024;
 
 interface Traffic {
@@ -18,8 +29,9 @@ interface Traffic {
 }
 
 /**
- * A model takes milliseconds for a query, and joins the texts of the messages that have reached it; an endpoint answers when it
- * does: its worker joins the texts of all messages, and a text that the endpoint refuses fails its own message alone.
+ * A model takes milliseconds for a query, and joins the texts of the messages that have reached it; an endpoint answers
+ * when it does: its worker joins the texts of all messages, and a text that the endpoint refuses fails its own message
+ * alone.
  */
 const TRAFFIC: Readonly<Record<EmbedderSpec['type'], Traffic>> = {
   builtin: { queriesMax: 32, queryMessagesMax: 2, documentMessagesMax: 2 },
@@ -36,20 +48,40 @@ export interface DocumentsAsk extends DocumentTexts {
 
 export type Run = <R extends EmbedRequest>(request: R, moved: ArrayBuffer[]) => Promise<EmbedAnswer<R>>;
 
-export function queriesLane({ key, type }: EmbedderSpec, threads: number, run: Run, meter?: LaneMeter): Lane<QueryText, Float32Array> {
+export function queriesLane(
+  { key, type }: EmbedderSpec,
+  threads: number,
+  run: Run,
+  meter?: LaneMeter,
+): Lane<QueryText, Float32Array> {
   const { queriesMax, queryMessagesMax } = TRAFFIC[type];
-  return new Lane({ requestsMax: queriesMax, messagesMax: threads * queryMessagesMax, waitingMax: WAITING_MAX, meter }, (batch) =>
-    settle(batch, async () => {
-      const traceparent = batch.find(({ request }) => request.traceparent !== undefined)?.request.traceparent;
-      const { vectors } = await run({ kind: 'queries', embedder: key, texts: batch.map(({ request }) => request.text), ...(traceparent !== undefined && { traceparent }) }, []);
-      const dim = vectors.length / batch.length;
-      // Copies: a view would travel on, and be kept, with the vectors of the whole message behind it.
-      batch.forEach(({ resolve }, i) => resolve(vectors.slice(i * dim, (i + 1) * dim)));
-    }),
+  return new Lane(
+    { requestsMax: queriesMax, messagesMax: threads * queryMessagesMax, waitingMax: WAITING_MAX, meter },
+    (batch) =>
+      settle(batch, async () => {
+        const traceparent = batch.find(({ request }) => request.traceparent !== undefined)?.request.traceparent;
+        const { vectors } = await run(
+          {
+            kind: 'queries',
+            embedder: key,
+            texts: batch.map(({ request }) => request.text),
+            ...(traceparent !== undefined && { traceparent }),
+          },
+          [],
+        );
+        const dim = vectors.length / batch.length;
+        // Copies: a view would travel on, and be kept, with the vectors of the whole message behind it.
+        batch.forEach(({ resolve }, i) => resolve(vectors.slice(i * dim, (i + 1) * dim)));
+      }),
   );
 }
 
-export function documentsLane({ type }: EmbedderSpec, threads: number, run: Run, meter?: LaneMeter): Lane<DocumentsAsk, EmbeddedDocuments> {
+export function documentsLane(
+  { type }: EmbedderSpec,
+  threads: number,
+  run: Run,
+  meter?: LaneMeter,
+): Lane<DocumentsAsk, EmbeddedDocuments> {
   const options = {
     requestsMax: 1,
     messagesMax: threads * TRAFFIC[type].documentMessagesMax,
@@ -65,11 +97,18 @@ export function documentsLane({ type }: EmbedderSpec, threads: number, run: Run,
   );
 }
 
-export function rerankLane({ type }: RerankerSpec, threads: number, run: Run, meter?: LaneMeter): Lane<Omit<RerankTexts, 'kind'>, Float32Array> {
-  return new Lane({ requestsMax: 1, messagesMax: threads * RERANK_MESSAGES_MAX[type], waitingMax: WAITING_MAX, meter }, (batch) =>
-    settle(batch, async () => {
-      for (const { request, resolve } of batch) resolve((await run({ kind: 'rerank', ...request }, [])).scores);
-    }),
+export function rerankLane(
+  { type }: RerankerSpec,
+  threads: number,
+  run: Run,
+  meter?: LaneMeter,
+): Lane<Omit<RerankTexts, 'kind'>, Float32Array> {
+  return new Lane(
+    { requestsMax: 1, messagesMax: threads * RERANK_MESSAGES_MAX[type], waitingMax: WAITING_MAX, meter },
+    (batch) =>
+      settle(batch, async () => {
+        for (const { request, resolve } of batch) resolve((await run({ kind: 'rerank', ...request }, [])).scores);
+      }),
   );
 }
 
@@ -88,7 +127,8 @@ async function embedDocuments({ signal, ...request }: DocumentsAsk, run: Run): P
   }
 }
 
-const buffersOf = ({ documents, vectors, given }: DocumentTexts): ArrayBuffer[] => [documents, vectors, given].flatMap((view) => (view ? [view.buffer as ArrayBuffer] : []));
+const buffersOf = ({ documents, vectors, given }: DocumentTexts): ArrayBuffer[] =>
+  [documents, vectors, given].flatMap((view) => (view ? [view.buffer as ArrayBuffer] : []));
 
 async function settle<Q, A>(batch: Ask<Q, A>[], work: () => Promise<void>): Promise<void> {
   try {

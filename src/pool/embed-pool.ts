@@ -1,11 +1,17 @@
-// The embed workers, in threads of their own, so that an embedding never delays a search in a shard. Queries and documents have
-// workers apart, those of documents at a lower priority of the operating system: queries go ahead, whatever a model run takes.
-// Front thread.
+// The embed workers, in threads of their own, so that an embedding never delays a search in a shard. Queries and
+// documents have workers apart, those of documents at a lower priority of the operating system: queries go ahead,
+// whatever a model run takes. Front thread.
 import type { Leaving } from '../base/departure.js';
 import type { Log } from '../base/log.js';
 import type { EmbedderSpec, RerankerSpec } from '../contract/embedder.js';
 import { EndpointMeter, type EndpointCounts } from '../contract/endpoint-meters.js';
-import type { DocumentTexts, EmbeddedDocuments, EmbedRole, QueryText, RerankTexts } from '../contract/embed-messages.js';
+import type {
+  DocumentTexts,
+  EmbeddedDocuments,
+  EmbedRole,
+  QueryText,
+  RerankTexts,
+} from '../contract/embed-messages.js';
 import { EmbedCrew } from './embed-crew.js';
 import type { EmbedObserver } from './embed-observer.js';
 import type { PoolMeters } from './pool-meters.js';
@@ -40,7 +46,13 @@ export class EmbedPool {
       if (own.length + ownRerankers.length === 0) return undefined;
       const counts = EndpointMeter.create(own.length + ownRerankers.length);
       if (role === 'remote') this.remote = { keys: [...own, ...ownRerankers].map(({ key }) => key), counts };
-      return new EmbedCrew(count, { role, embedders: own, rerankers: ownRerankers, modelThreads, meters: counts }, log, observe, meters);
+      return new EmbedCrew(
+        count,
+        { role, embedders: own, rerankers: ownRerankers, modelThreads, meters: counts },
+        log,
+        observe,
+        meters,
+      );
     };
     this.crews = {
       queries: crew('queries', threads.queries, threads.queryModel),
@@ -50,21 +62,29 @@ export class EmbedPool {
   }
 
   /**
-   * The vector of a query text. Rejects with AppError `embedder_unavailable` when the embedder does not answer or its worker
-   * died, `overloaded` when too many wait. One whose signal is aborted while it waits leaves the line.
+   * The vector of a query text. Rejects with AppError `embedder_unavailable` when the embedder does not answer or its
+   * worker died, `overloaded` when too many wait. One whose signal is aborted while it waits leaves the line.
    */
   embedQuery(embedder: string, query: QueryText, tenant?: string, signal?: Leaving): Promise<Float32Array> {
     return this.lanes(embedder, 'queries').queries.ask(query, tenant, signal);
   }
 
-  /** The vectors of all chunks that have a text and no vector yet. Rejects as above where no document could be embedded. */
-  embedDocuments(embedder: string, texts: DocumentTexts, tenant?: string, signal?: AbortSignal): Promise<EmbeddedDocuments> {
+  /**
+   * The vectors of all chunks that have a text and no vector yet. Rejects as above where no document could be embedded.
+   */
+  embedDocuments(
+    embedder: string,
+    texts: DocumentTexts,
+    tenant?: string,
+    signal?: AbortSignal,
+  ): Promise<EmbeddedDocuments> {
     return this.lanes(embedder, 'documents').documents.ask({ ...texts, embedder, signal }, tenant, signal);
   }
 
   /** A score for each text, of how well it answers the query. Rejects as embedQuery does. */
   rerank(request: Omit<RerankTexts, 'kind'>, tenant?: string, signal?: Leaving): Promise<Float32Array> {
-    const lane = this.crews.queries?.rerankLaneOf(request.reranker) ?? this.crews.remote?.rerankLaneOf(request.reranker);
+    const lane =
+      this.crews.queries?.rerankLaneOf(request.reranker) ?? this.crews.remote?.rerankLaneOf(request.reranker);
     if (!lane) throw new Error(`there is no reranker ${request.reranker}`);
     return lane.ask(request, tenant, signal);
   }

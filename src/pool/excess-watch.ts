@@ -1,5 +1,5 @@
-// Watches what a task takes while it runs in another thread: time, and memory by the growth of the whole process, which is
-// what can be seen from outside of a busy thread. Used by crew.ts on the front thread.
+// Watches what a task takes while it runs in another thread: time, and memory by the growth of the whole process, which
+// is what can be seen from outside of a busy thread. Used by crew.ts on the front thread.
 
 export interface TaskLimits {
   timeoutMs: number;

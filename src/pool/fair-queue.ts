@@ -1,5 +1,5 @@
-// What waits for a worker, in one line for each tenant: they are served in turn, by the cost of what they ask, so that a
-// tenant with a long line delays itself and nobody else. Pure; used by lane.ts on the front thread.
+// What waits for a worker, in one line for each tenant: they are served in turn, by the cost of what they ask, so that
+// a tenant with a long line delays itself and nobody else. Pure; used by lane.ts on the front thread.
 
 export interface Waiting<T> {
   readonly item: T;
@@ -15,9 +15,9 @@ interface Line<T> {
 }
 
 /**
- * Deficit round robin (Shreedhar and Varghese, 1995): a line whose turn comes is served while its credit covers the cost of its
- * head; else it gains one quantum and goes to the end. With equal costs that is one of each in turn. Within a line: first
- * come, first served. A line that is alone needs no credit; one that empties loses what it had.
+ * Deficit round robin (Shreedhar and Varghese, 1995): a line whose turn comes is served while its credit covers the
+ * cost of its head; else it gains one quantum and goes to the end. With equal costs that is one of each in turn. Within
+ * a line: first come, first served. A line that is alone needs no credit; one that empties loses what it had.
  */
 export class FairQueue<T> {
   private readonly lines = new Map<string, Line<T>>();
@@ -57,7 +57,10 @@ export class FairQueue<T> {
     return undefined;
   }
 
-  /** Takes out one that is to be served no more, where it still waits; its line pays nothing for it. False where it did not wait. */
+  /**
+   * Takes out one that is to be served no more, where it still waits; its line pays nothing for it. False where it did
+   * not wait.
+   */
   remove(key: string, item: T): boolean {
     const line = this.lines.get(key);
     const at = line?.waiting.findIndex((waiting) => waiting.item === item) ?? -1;

@@ -1,6 +1,7 @@
-// Gathers what is asked during one turn of the event loop into one message. A lane allows a few messages under way at a time:
-// what comes meanwhile waits here, in one line a tenant (fair-queue.ts), and travels in the next ones, which is how concurrent
-// writes come to share a commit. A queue at the worker would be first come, first served: there it is kept short. Front thread.
+// Gathers what is asked during one turn of the event loop into one message. A lane allows a few messages under way at a
+// time: what comes meanwhile waits here, in one line a tenant (fair-queue.ts), and travels in the next ones, which is
+// how concurrent writes come to share a commit. A queue at the worker would be first come, first served: there it is
+// kept short. Front thread.
 import type { Leaving } from '../base/departure.js';
 import { AppError } from '../contract/errors.js';
 import { FairQueue } from './fair-queue.js';
@@ -26,7 +27,10 @@ export interface LaneOptions<Q> {
   costMax?: number;
   /** The cost that a tenant may spend before the next one is served; 1 where absent. */
   quantum?: number;
-  /** So many may wait, half of them of one tenant; beyond that an ask is refused with 503 `overloaded`. Absent: no bound. */
+  /**
+   * So many may wait, half of them of one tenant; beyond that an ask is refused with 503 `overloaded`. Absent: no
+   * bound.
+   */
   waitingMax?: number;
   /** Told of what waits and what is sent. */
   meter?: LaneMeter | undefined;
@@ -50,9 +54,10 @@ export class Lane<Q, A> {
   }
 
   /**
-   * `tenant`: whose line it waits in. Asks of one tenant are sent in the order they were made. One whose signal is aborted while
-   * it waits leaves at once: it is rejected, never sent, and counts for nothing. `answered` is called with the answer when it comes,
-   * before those of asks that were sent after it; whoever awaits the promise may come later than these.
+   * `tenant`: whose line it waits in. Asks of one tenant are sent in the order they were made. One whose signal is
+   * aborted while it waits leaves at once: it is rejected, never sent, and counts for nothing. `answered` is called
+   * with the answer when it comes, before those of asks that were sent after it; whoever awaits the promise may come
+   * later than these.
    */
   ask(request: Q, tenant = '', signal?: Leaving, answered?: (answer: A) => void): Promise<A> {
     if (signal?.aborted) return Promise.reject(abandoned());
@@ -132,4 +137,5 @@ export class Lane<Q, A> {
 }
 
 /** What an ask is rejected with whose asker has gone. */
-export const abandoned = (): AppError => new AppError('internal_error', 'The client does not wait for an answer any more.');
+export const abandoned = (): AppError =>
+  new AppError('internal_error', 'The client does not wait for an answer any more.');

@@ -1,6 +1,6 @@
-// Threads under Piscina that start with their first task, or when their owner says so: a start of the server spends nothing on what nobody
-// has asked for. All of them start together, and from then on they are replaced when they die. Used by the pools whose work
-// readiness does not wait for; front thread.
+// Threads under Piscina that start with their first task, or when their owner says so: a start of the server spends
+// nothing on what nobody has asked for. All of them start together, and from then on they are replaced when they die.
+// Used by the pools whose work readiness does not wait for; front thread.
 import type { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { assert } from '../base/assert.js';

@@ -1,6 +1,7 @@
-// Which threads of a pool have loaded their program. A thread that is ended while it loads takes the whole process with it: Node 20
-// asserts that a module which `require` links is linked, and the end of the thread leaves it half linked. So a pool is ended when
-// its threads have loaded. Each worker tells of itself, as the last thing it does while it loads. Front thread.
+// Which threads of a pool have loaded their program. A thread that is ended while it loads takes the whole process with
+// it: Node 20 asserts that a module which `require` links is linked, and the end of the thread leaves it half linked.
+// So a pool is ended when its threads have loaded. Each worker tells of itself, as the last thing it does while it
+// loads. Front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Piscina } from 'piscina';
 import type { LoadedNote } from '../contract/messages.js';
@@ -21,7 +22,11 @@ export class LoadedThreads {
   /** Resolves when every thread that the pool has now has loaded. */
   async whenAll(): Promise<void> {
     const untilMs = performance.now() + WAIT_MAX_MS;
-    while (performance.now() < untilMs && this.piscina.threads.some(({ threadId }) => threadId > 0 && !this.ids.has(threadId))) await sleep(RECHECK_MS);
+    while (
+      performance.now() < untilMs &&
+      this.piscina.threads.some(({ threadId }) => threadId > 0 && !this.ids.has(threadId))
+    )
+      await sleep(RECHECK_MS);
   }
 
   /** Ends the threads. */

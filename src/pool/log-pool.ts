@@ -1,7 +1,7 @@
-// The log worker: one thread that owns the query log, and the one lane to it. Everything goes through the lane in the order
-// it was asked, one message at a time: appends that come meanwhile share the next commit, and a read sees what was appended
-// before it. A message whose worker died is sent again to its successor; an entry that is there already is not added twice.
-// Front thread; made by server.ts, asked by the query log (service/query-log.ts).
+// The log worker: one thread that owns the query log, and the one lane to it. Everything goes through the lane in the
+// order it was asked, one message at a time: appends that come meanwhile share the next commit, and a read sees what
+// was appended before it. A message whose worker died is sent again to its successor; an entry that is there already is
+// not added twice. Front thread; made by server.ts, asked by the query log (service/query-log.ts).
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
@@ -34,7 +34,13 @@ export class LogPool {
     pools?: PoolMeters,
     { meters, latches } = sharedByStores(0),
   ) {
-    const start: LogWorkerStart = { directory, bounds, openings: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT), meters, latches };
+    const start: LogWorkerStart = {
+      directory,
+      bounds,
+      openings: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
+      meters,
+      latches,
+    };
     this.piscina = new Piscina({
       filename: fileURLToPath(new URL('../../workers/log/worker.js', import.meta.url)),
       name: 'run',
@@ -45,9 +51,16 @@ export class LogPool {
       workerData: start,
     });
     this.threads = new LoadedThreads(this.piscina);
-    this.lane = new Lane({ requestsMax: COMMANDS_MAX, messagesMax: 1, meter: pools?.lane('log', 'commands') }, (batch) => this.send(batch));
+    this.lane = new Lane(
+      { requestsMax: COMMANDS_MAX, messagesMax: 1, meter: pools?.lane('log', 'commands') },
+      (batch) => this.send(batch),
+    );
     pools?.watch('log', this.piscina);
-    this.piscina.on('message', ({ fault }: { fault?: string }) => fault !== undefined && log.error({ fault }, 'the log worker failed in the background'));
+    this.piscina.on(
+      'message',
+      ({ fault }: { fault?: string }) =>
+        fault !== undefined && log.error({ fault }, 'the log worker failed in the background'),
+    );
     this.piscina.on('error', (error: Error) => log.error({ fault: error.stack }, 'the log worker died'));
   }
 

@@ -34,7 +34,10 @@ export function settleAll<Q, A>(batch: readonly Ask<Q, A>[], outcomes: readonly 
   });
 }
 
-/** The value of a task's outcome. A task whose worker died under it is refused with `whenDead`, to be tried again; one that is refused already stays so. */
+/**
+ * The value of a task's outcome. A task whose worker died under it is refused with `whenDead`, to be tried again; one
+ * that is refused already stays so.
+ */
 export async function settled<T>(task: Promise<Outcome<T>>, whenDead: ErrorCode, log: Log): Promise<T> {
   let outcome: Outcome<T>;
   try {

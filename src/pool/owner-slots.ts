@@ -1,6 +1,6 @@
-// Which thread owns which shard: a slot a shard in memory shared with the shard workers. A worker claims a vacant slot by
-// itself (workers/shard/claim.ts, which must agree on the layout); the front thread reads the slots, and vacates those of
-// threads that have died.
+// Which thread owns which shard: a slot a shard in memory shared with the shard workers. A worker claims a vacant slot
+// by itself (workers/shard/claim.ts, which must agree on the layout); the front thread reads the slots, and vacates
+// those of threads that have died.
 
 /** [thread id of the owner, 0 for vacant; how often the shard has been claimed] */
 const SLOT_WORDS = 2;

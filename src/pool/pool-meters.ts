@@ -1,12 +1,15 @@
-// What the pools tell of themselves: how many requests wait in each kind of lane and for how long, how many travel in a message, and how
-// busy the threads are. Filled by the lanes and pools as they work, read when the metrics are scraped. One for each server; front thread.
+// What the pools tell of themselves: how many requests wait in each kind of lane and for how long, how many travel in a
+// message, and how busy the threads are. Filled by the lanes and pools as they work, read when the metrics are scraped.
+// One for each server; front thread.
 import type { Worker } from 'node:worker_threads';
 import { Buckets } from '../base/buckets.js';
 
 export type PoolName = 'shard' | 'search' | 'embed' | 'batch' | 'log';
 
 /** A tenth of a millisecond to half a minute. */
-const WAIT_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const WAIT_SECONDS = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+];
 const MESSAGE_REQUESTS = [1, 2, 4, 8, 16, 32, 64, 128, 1024];
 
 /** Of all lanes of a kind: those of every shard, or of every model, count together. */
@@ -61,7 +64,11 @@ export class PoolMeters {
 
   /** Pools that have several crews of threads have one for each. */
   uses(): PoolUse[] {
-    return this.pools.map(({ pool, held: { threads } }) => ({ pool, threads: threads.length, busyMs: threads.reduce((sum, thread) => sum + busyMs(thread), 0) }));
+    return this.pools.map(({ pool, held: { threads } }) => ({
+      pool,
+      threads: threads.length,
+      busyMs: threads.reduce((sum, thread) => sum + busyMs(thread), 0),
+    }));
   }
 }
 

@@ -1,6 +1,6 @@
-// Collections of which a damaged record has been met: nothing of their documents is asked for any more, so that nothing wrong is answered and nothing is built
-// upon it; the others go on. Told once by name. A restart forgets it, and finds what is still damaged again. Used by the pools; made by
-// compose-context.ts; front thread.
+// Collections of which a damaged record has been met: nothing of their documents is asked for any more, so that nothing
+// wrong is answered and nothing is built upon it; the others go on. Told once by name. A restart forgets it, and finds
+// what is still damaged again. Used by the pools; made by compose-context.ts; front thread.
 import type { Log } from '../base/log.js';
 import { collectionIn } from '../contract/collection-in.js';
 import { AppError } from '../contract/errors.js';
@@ -8,7 +8,25 @@ import type { CollectionId } from '../contract/ids.js';
 import type { Outcome, ShardCommand, ShardOp } from '../contract/messages.js';
 
 /** Commands about the documents of a collection. Others, such as dropping it, go on. */
-const GUARDED: ReadonlySet<ShardOp> = new Set<ShardOp>(['prepare', 'linking', 'put', 'putMany', 'putStaged', 'copyStaged', 'listMissing', 'findTextless', 'deleteDocument', 'listDocuments', 'getDocument', 'listChunks', 'getChunk', 'listOrdinals', 'textVectors', 'sampleVectors', 'getContent']);
+const GUARDED: ReadonlySet<ShardOp> = new Set<ShardOp>([
+  'prepare',
+  'linking',
+  'put',
+  'putMany',
+  'putStaged',
+  'copyStaged',
+  'listMissing',
+  'findTextless',
+  'deleteDocument',
+  'listDocuments',
+  'getDocument',
+  'listChunks',
+  'getChunk',
+  'listOrdinals',
+  'textVectors',
+  'sampleVectors',
+  'getContent',
+]);
 
 export class Quarantine {
   private readonly collections = new Set<CollectionId>();
@@ -32,13 +50,18 @@ export class Quarantine {
     this.collections.delete(collection);
   }
 
-  /** Asks for something of a collection, unless it is in quarantine: then, and where the answer tells of damage, rejects with `collection_damaged`. */
+  /**
+   * Asks for something of a collection, unless it is in quarantine: then, and where the answer tells of damage, rejects
+   * with `collection_damaged`.
+   */
   async watch<T>(collection: CollectionId | undefined, ask: () => Promise<T>): Promise<T> {
     if (collection !== undefined && this.collections.has(collection)) throw new AppError('collection_damaged');
     try {
       const answer = await ask();
       // Other lists than those of outcomes have fields of the same name: a failed job tells its error.
-      if (collection !== undefined && Array.isArray(answer)) for (const outcome of answer as Outcome<unknown>[]) if (typeof outcome === 'object' && outcome && 'error' in outcome) this.note(AppError.fromWire(outcome.error));
+      if (collection !== undefined && Array.isArray(answer))
+        for (const outcome of answer as Outcome<unknown>[])
+          if (typeof outcome === 'object' && outcome && 'error' in outcome) this.note(AppError.fromWire(outcome.error));
       return answer;
     } catch (error) {
       if (!this.note(error)) throw error;
@@ -52,11 +75,15 @@ export class Quarantine {
     const { collection } = error.options;
     if (collection !== undefined && !this.collections.has(collection as CollectionId)) {
       this.collections.add(collection as CollectionId);
-      this.log.error({ ...this.nameOf(collection as CollectionId), damage: error.message }, 'a collection is damaged and not served any more: stop the server, and run sheaf check and sheaf repair');
+      this.log.error(
+        { ...this.nameOf(collection as CollectionId), damage: error.message },
+        'a collection is damaged and not served any more: stop the server, and run sheaf check and sheaf repair',
+      );
     }
     return true;
   }
 }
 
 /** The collection whose documents a command is about. */
-export const guardedIn = (command: ShardCommand): CollectionId | undefined => (GUARDED.has(command.op) ? collectionIn(command) : undefined);
+export const guardedIn = (command: ShardCommand): CollectionId | undefined =>
+  GUARDED.has(command.op) ? collectionIn(command) : undefined;

@@ -1,5 +1,6 @@
-// The search workers: threads that each search all shards, and of which any takes any search. What is asked in one turn of the event loop
-// travels in one message a thread, to the least busy first; tenants are served in turn. Made by compose-context.ts; front thread.
+// The search workers: threads that each search all shards, and of which any takes any search. What is asked in one turn
+// of the event loop travels in one message a thread, to the least busy first; tenants are served in turn. Made by
+// compose-context.ts; front thread.
 import { Piscina } from 'piscina';
 import type { Leaving } from '../base/departure.js';
 import type { Log } from '../base/log.js';
@@ -27,7 +28,10 @@ export interface SearchPoolOptions {
   /** A thread; 0 for none. */
   hitCacheBytes: number;
   log: Log;
-  /** Called when a thread has died: what it held of the memories is free by then, but for what only their owners can mend. */
+  /**
+   * Called when a thread has died: what it held of the memories is free by then, but for what only their owners can
+   * mend.
+   */
   died: () => void;
   quarantine: Quarantine;
   meters?: PoolMeters;
@@ -52,8 +56,19 @@ export class SearchPool {
     meters?.watch('search', this.piscina);
     this.piscina.on('workerCreate', ({ id }: { id: number }) => this.known.add(id));
     this.piscina.on('workerDestroy', () => this.clearDead());
-    this.piscina.on('error', (error: Error) => (log.error({ fault: error.stack }, 'a search worker died'), this.clearDead()));
-    this.lane = new Lane({ requestsMax: (waiting, underway) => shareOf(waiting, underway, threads), messagesMax: MESSAGES_PER_THREAD * threads, waitingMax: WAITING_MAX, meter: meters?.lane('search', 'searches') }, (batch) => this.send(batch));
+    this.piscina.on(
+      'error',
+      (error: Error) => (log.error({ fault: error.stack }, 'a search worker died'), this.clearDead()),
+    );
+    this.lane = new Lane(
+      {
+        requestsMax: (waiting, underway) => shareOf(waiting, underway, threads),
+        messagesMax: MESSAGES_PER_THREAD * threads,
+        waitingMax: WAITING_MAX,
+        meter: meters?.lane('search', 'searches'),
+      },
+      (batch) => this.send(batch),
+    );
   }
 
   /** Threads that have nothing to do, nor will when all that waits is sent. */
@@ -61,7 +76,10 @@ export class SearchPool {
     return Math.max(0, this.threads - this.underway - this.lane.waitingCount);
   }
 
-  /** Rejects with AppError (`shard_unavailable`, `overloaded`, a refusal) or WorkerFault. One whose signal is aborted while it waits leaves the line. */
+  /**
+   * Rejects with AppError (`shard_unavailable`, `overloaded`, a refusal) or WorkerFault. One whose signal is aborted
+   * while it waits leaves the line.
+   */
   async ask(task: SearchTask, tenant: string, signal?: Leaving): Promise<SearchAnswer> {
     if (this.closing) throw unavailable();
     return this.options.quarantine.watch(task.search.collection.id, () => this.lane.ask(task, tenant, signal));
@@ -109,7 +127,10 @@ export class SearchPool {
   }
 }
 
-/** How many of the searches that wait go in the next message: those of a turn are spread over the threads that have nothing to do. */
+/**
+ * How many of the searches that wait go in the next message: those of a turn are spread over the threads that have
+ * nothing to do.
+ */
 function shareOf(waiting: number, underway: number, threads: number): number {
   const free = underway < threads ? threads - underway : MESSAGES_PER_THREAD * threads - underway;
   return Math.min(SEARCHES_MAX, Math.ceil(waiting / Math.max(1, free)));

@@ -1,16 +1,35 @@
-// The shard workers, one a shard, under Piscina. A worker claims its shard in a slot of shared memory; the load balancer
-// sends each batch to the thread that the slot names. A worker that dies is replaced by Piscina; until the new one has
-// opened the shard, whatever asks for it is refused with 503 `shard_unavailable`, never held. Front thread.
+// The shard workers, one a shard, under Piscina. A worker claims its shard in a slot of shared memory; the load
+// balancer sends each batch to the thread that the slot names. A worker that dies is replaced by Piscina; until the new
+// one has opened the shard, whatever asks for it is refused with 503 `shard_unavailable`, never held. Front thread.
 import { Piscina } from 'piscina';
 import { collectionIn } from '../contract/collection-in.js';
-import { WRITE_OPS, type LogNote, type Outcome, type ShardAnswer, type ShardCommand, type ShardCommands, type ShardOp, type ShardWorkerStart } from '../contract/messages.js';
+import {
+  WRITE_OPS,
+  type LogNote,
+  type Outcome,
+  type ShardAnswer,
+  type ShardCommand,
+  type ShardCommands,
+  type ShardOp,
+  type ShardWorkerStart,
+} from '../contract/messages.js';
 import type { Ask } from './lane.js';
 import { LoadedThreads } from './loaded-threads.js';
 import { logNote, settleAll } from './outcomes.js';
 import { OwnerSlots } from './owner-slots.js';
 import { guardedIn } from './quarantine.js';
 import type { ShardPoolOptions } from './shard-pool-options.js';
-import { createSeat, isOpen, OPEN_AGAIN_MS, ownerAmong, pinned, takes, tenantIn, unavailable, type ShardSeat } from './shard-seat.js';
+import {
+  createSeat,
+  isOpen,
+  OPEN_AGAIN_MS,
+  ownerAmong,
+  pinned,
+  takes,
+  tenantIn,
+  unavailable,
+  type ShardSeat,
+} from './shard-seat.js';
 import { workerOptions } from './worker-options.js';
 import { WriteGate } from './write-gate.js';
 
@@ -30,9 +49,14 @@ export class ShardPool {
   constructor(private readonly options: ShardPoolOptions) {
     const shards = options.shared.memories.length;
     this.slots = new OwnerSlots(shards);
-    this.seats = Array.from({ length: shards }, (_, shard) => createSeat((batch) => this.send(shard, batch), options.meters));
+    this.seats = Array.from({ length: shards }, (_, shard) =>
+      createSeat((batch) => this.send(shard, batch), options.meters),
+    );
     const start: ShardWorkerStart = { ...options.shared, owners: this.slots.memory };
-    this.piscina = new Piscina({ ...workerOptions('shard/worker.js', shards, start), loadBalancer: (task, workers) => ownerAmong(this.slots, task, workers) });
+    this.piscina = new Piscina({
+      ...workerOptions('shard/worker.js', shards, start),
+      loadBalancer: (task, workers) => ownerAmong(this.slots, task, workers),
+    });
     this.threads = new LoadedThreads(this.piscina);
     options.meters?.watch('shard', this.piscina);
     this.piscina.on('message', (note: Partial<LogNote>) => (logNote(options.log, note), this.openClaimed()));
@@ -41,7 +65,10 @@ export class ShardPool {
       this.openClaimed();
     });
     this.piscina.on('workerDestroy', () => this.vacateDead());
-    this.piscina.on('error', (error: Error) => (options.log.error({ fault: error.stack }, 'a shard worker died'), this.vacateDead()));
+    this.piscina.on(
+      'error',
+      (error: Error) => (options.log.error({ fault: error.stack }, 'a shard worker died'), this.vacateDead()),
+    );
   }
 
   get size(): number {
@@ -59,18 +86,31 @@ export class ShardPool {
   }
 
   /**
-   * Asks the owner of a shard. What is asked in one turn of the event loop travels together; writes in one message at a time.
-   * Tenants are served in turn. `answered` is called in the order of the answers. Rejects with AppError (a refusal, `shard_unavailable`, `overloaded`) or WorkerFault.
+   * Asks the owner of a shard. What is asked in one turn of the event loop travels together; writes in one message at a
+   * time. Tenants are served in turn. `answered` is called in the order of the answers. Rejects with AppError (a
+   * refusal, `shard_unavailable`, `overloaded`) or WorkerFault.
    */
-  async ask<O extends ShardOp>(shard: number, op: O, request: ShardCommands[O]['request'], answered?: (answer: ShardAnswer<O>) => void): Promise<ShardAnswer<O>> {
+  async ask<O extends ShardOp>(
+    shard: number,
+    op: O,
+    request: ShardCommands[O]['request'],
+    answered?: (answer: ShardAnswer<O>) => void,
+  ): Promise<ShardAnswer<O>> {
     const seat = this.seats[shard] as ShardSeat;
     const command = { op, ...request } as ShardCommand;
     // Behind the gate: the owner that there was in front of it may have a successor that opens the shard.
     const send = (): Promise<Answer> => {
       if (this.closing || !takes(seat, op)) throw unavailable();
-      return seat[WRITE_OPS.has(op) ? 'writes' : 'reads'].ask(command, tenantIn(command, this.options.tenantOf), undefined, answered as ((answer: Answer) => void) | undefined);
+      return seat[WRITE_OPS.has(op) ? 'writes' : 'reads'].ask(
+        command,
+        tenantIn(command, this.options.tenantOf),
+        undefined,
+        answered as ((answer: Answer) => void) | undefined,
+      );
     };
-    return (await this.options.quarantine.watch(guardedIn(command), () => (WRITE_OPS.has(op) ? this.gate.pass(collectionIn(command), send) : send()))) as ShardAnswer<O>;
+    return (await this.options.quarantine.watch(guardedIn(command), () =>
+      WRITE_OPS.has(op) ? this.gate.pass(collectionIn(command), send) : send(),
+    )) as ShardAnswer<O>;
   }
 
   /** Asks the owner of every shard the same; the answers stand in the order of the shards. */
@@ -83,7 +123,10 @@ export class ShardPool {
     await this.piscina.threads.find(({ threadId }) => threadId === this.slots.ownerOf(shard))?.terminate();
   }
 
-  /** Closes what any shard has opened, then ends the threads. Nothing that was asked before or is asked from now on is done after it. */
+  /**
+   * Closes what any shard has opened, then ends the threads. Nothing that was asked before or is asked from now on is
+   * done after it.
+   */
   async close(): Promise<void> {
     this.closing = true;
     for (const { reads, writes } of this.seats) for (const lane of [reads, writes]) lane.fail(unavailable());
@@ -96,7 +139,12 @@ export class ShardPool {
   private async send(shard: number, batch: Ask<ShardCommand, Answer>[]): Promise<void> {
     let outcomes: Outcome<Answer>[];
     try {
-      outcomes = (await this.piscina.run(pinned(shard, batch.map(({ request }) => request)))) as Outcome<Answer>[];
+      outcomes = (await this.piscina.run(
+        pinned(
+          shard,
+          batch.map(({ request }) => request),
+        ),
+      )) as Outcome<Answer>[];
     } catch (error) {
       this.options.log.warn({ shard, reason: (error as Error).message }, 'a shard worker died with requests under way');
       // Piscina tells of the death only once the thread is gone; until then more would be sent to it.
@@ -130,7 +178,10 @@ export class ShardPool {
     } catch (error) {
       // The successor of one that has died meanwhile opens the shard itself, and is not to be ended for it.
       if (!isOwned()) return;
-      this.options.log.error({ shard, fault: (error as Error).stack }, 'a shard could not be opened, and is tried again');
+      this.options.log.error(
+        { shard, fault: (error as Error).stack },
+        'a shard could not be opened, and is tried again',
+      );
       setTimeout(() => void (isOwned() && this.kill(shard)), OPEN_AGAIN_MS).unref();
     }
   }

@@ -1,5 +1,5 @@
-// A shard as the pool sees it: its state and its two lanes, with their bounds, what a write costs there, and whose line a command
-// waits in. Used by shard-pool.ts for every command.
+// A shard as the pool sees it: its state and its two lanes, with their bounds, what a write costs there, and whose line
+// a command waits in. Used by shard-pool.ts for every command.
 import { Piscina } from 'piscina';
 import { AppError } from '../contract/errors.js';
 import type { CollectionId } from '../contract/ids.js';
@@ -15,16 +15,32 @@ export type TenantOf = (collection: CollectionId) => string | undefined;
 const WAITING_MAX = 8192;
 
 /** What makes a shard usable that has been claimed. */
-const OPENING_OPS: ReadonlySet<ShardOp> = new Set<ShardOp>(['open', 'loadCatalog', 'loadStaged', 'loadJobs', 'loadTenants']);
+const OPENING_OPS: ReadonlySet<ShardOp> = new Set<ShardOp>([
+  'open',
+  'loadCatalog',
+  'loadStaged',
+  'loadJobs',
+  'loadTenants',
+]);
 
 /** After an opening that failed; by another worker: who knows what that one has left half open. */
 export const OPEN_AGAIN_MS = 1000;
 
-/** Two messages under way keep the worker busy; few requests in each keep the queue at the worker short, which is not fair. */
+/**
+ * Two messages under way keep the worker busy; few requests in each keep the queue at the worker short, which is not
+ * fair.
+ */
 export const READ_LANE: LaneOptions<ShardCommand> = { requestsMax: 8, messagesMax: 2, waitingMax: WAITING_MAX };
 
 /** One message is one commit, during which no search of the shard is answered: some milliseconds of work. */
-export const WRITE_LANE: LaneOptions<ShardCommand> = { requestsMax: 128, messagesMax: 1, costMax: 64, quantum: 16, waitingMax: WAITING_MAX, costOf: costOfWrite };
+export const WRITE_LANE: LaneOptions<ShardCommand> = {
+  requestsMax: 128,
+  messagesMax: 1,
+  costMax: 64,
+  quantum: 16,
+  waitingMax: WAITING_MAX,
+  costOf: costOfWrite,
+};
 
 /** Chunks that a step of a copy writes. */
 const COPY_COST = 64;
@@ -63,14 +79,19 @@ export interface ShardSeat {
   readonly writes: Lane<ShardCommand, ShardAnswer<ShardOp>>;
 }
 
-export function createSeat(send: (batch: Ask<ShardCommand, ShardAnswer<ShardOp>>[]) => Promise<void>, meters?: PoolMeters): ShardSeat {
-  const lane = (options: LaneOptions<ShardCommand>, name: string): ShardSeat['reads'] => new Lane({ ...options, meter: meters?.lane('shard', name) }, send);
+export function createSeat(
+  send: (batch: Ask<ShardCommand, ShardAnswer<ShardOp>>[]) => Promise<void>,
+  meters?: PoolMeters,
+): ShardSeat {
+  const lane = (options: LaneOptions<ShardCommand>, name: string): ShardSeat['reads'] =>
+    new Lane({ ...options, meter: meters?.lane('shard', name) }, send);
   return { state: 'vacant', reads: lane(READ_LANE, 'reads'), writes: lane(WRITE_LANE, 'writes') };
 }
 
 export const isOpen = ({ state }: ShardSeat): boolean => state === 'open' || state === 'ready';
 
 /** Whether a command can be sent now. */
-export const takes = (seat: ShardSeat, op: ShardOp): boolean => isOpen(seat) || (seat.state === 'opening' && OPENING_OPS.has(op));
+export const takes = (seat: ShardSeat, op: ShardOp): boolean =>
+  isOpen(seat) || (seat.state === 'opening' && OPENING_OPS.has(op));
 
 export const unavailable = (): AppError => new AppError('shard_unavailable', undefined, { retryAfterS: 1 });

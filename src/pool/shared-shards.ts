@@ -1,5 +1,5 @@
-// What the shard workers and the search workers share: the compiled kernel, the memories of all shards, and where their stores are. Made
-// once by compose-context.ts; a worker that takes over from a dead one gets the very same memories.
+// What the shard workers and the search workers share: the compiled kernel, the memories of all shards, and where their
+// stores are. Made once by compose-context.ts; a worker that takes over from a dead one gets the very same memories.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createArenaMemory } from '../base/arena-memory.js';
@@ -20,13 +20,32 @@ export interface SharedOptions {
   arenaPagesMax?: number;
 }
 
-export function createSharedShards(shards: number, directory: string, { idleSeconds, checkpointMs = 0, arenaPagesMax = SHARD_PAGES_MAX }: SharedOptions): SharedShards {
-  const createMemory = (_: unknown, arena: number): WebAssembly.Memory => createArenaMemory(arena === 0 ? Math.min(SHARD_PAGES_INITIAL, arenaPagesMax) : 1, arenaPagesMax);
+export function createSharedShards(
+  shards: number,
+  directory: string,
+  { idleSeconds, checkpointMs = 0, arenaPagesMax = SHARD_PAGES_MAX }: SharedOptions,
+): SharedShards {
+  const createMemory = (_: unknown, arena: number): WebAssembly.Memory =>
+    createArenaMemory(arena === 0 ? Math.min(SHARD_PAGES_INITIAL, arenaPagesMax) : 1, arenaPagesMax);
   const createShard = (): WebAssembly.Memory[] => Array.from({ length: ARENAS }, createMemory);
   const kernel = readFileSync(KERNEL);
-  const kernelName = [createHash('sha256').update(kernel).digest('hex'), ARENAS, SERVICE_VERSION, SCHEMA_VERSION].join(' ');
-  return { kernel: new WebAssembly.Module(kernel), kernelName, memories: Array.from({ length: shards }, createShard), arenaPagesMax, directory, ...sharedByStores(shards), idleSeconds, checkpointMs };
+  const kernelName = [createHash('sha256').update(kernel).digest('hex'), ARENAS, SERVICE_VERSION, SCHEMA_VERSION].join(
+    ' ',
+  );
+  return {
+    kernel: new WebAssembly.Module(kernel),
+    kernelName,
+    memories: Array.from({ length: shards }, createShard),
+    arenaPagesMax,
+    directory,
+    ...sharedByStores(shards),
+    idleSeconds,
+    checkpointMs,
+  };
 }
 
 /** What the owners of the stores share with the front thread. */
-export const sharedByStores = (shards: number): Pick<SharedShards, 'meters' | 'latches'> => ({ meters: SharedMeters.create(shards).memory, latches: Latch.memory(placeOfShard(shards)) });
+export const sharedByStores = (shards: number): Pick<SharedShards, 'meters' | 'latches'> => ({
+  meters: SharedMeters.create(shards).memory,
+  latches: Latch.memory(placeOfShard(shards)),
+});

@@ -1,5 +1,5 @@
-// How worker threads are run under Piscina: always as many as there are, each taking whatever is sent to it, with timers and I/O going on while it
-// is idle. Used by the pools that share work out themselves; front thread.
+// How worker threads are run under Piscina: always as many as there are, each taking whatever is sent to it, with
+// timers and I/O going on while it is idle. Used by the pools that share work out themselves; front thread.
 import { fileURLToPath } from 'node:url';
 import type { Piscina } from 'piscina';
 

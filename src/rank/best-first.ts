@@ -46,10 +46,14 @@ export class BestFirst {
 }
 
 /**
- * The `k` best items that `admits` lets pass, best first, and all further ones whose score equals the k-th. Asks about an item
- * only when all better ones have been asked about.
+ * The `k` best items that `admits` lets pass, best first, and all further ones whose score equals the k-th. Asks about
+ * an item only when all better ones have been asked about.
  */
-export function takeBest(source: BestFirst, k: number, admits: (item: number) => boolean): { item: number; score: number }[] {
+export function takeBest(
+  source: BestFirst,
+  k: number,
+  admits: (item: number) => boolean,
+): { item: number; score: number }[] {
   const taken: { item: number; score: number }[] = [];
   for (let score = source.peekScore(); score !== undefined; score = source.peekScore()) {
     if (taken.length >= k && score !== taken[taken.length - 1]?.score) break;

@@ -1,5 +1,6 @@
-// BM25 (Robertson et al., Okapi at TREC-3; the idf is Lucene's, which is never negative), with statistics over the whole
-// collection, so that a score does not depend on how many shards there are. Pure; called by the index of words of each shard.
+// BM25 (Robertson et al., Okapi at TREC-3; the idf is Lucene's, which is never negative), with statistics over the
+// whole collection, so that a score does not depend on how many shards there are. Pure; called by the index of words of
+// each shard.
 import type { LexicalStatistics } from '../contract/ranking.js';
 
 const K1 = 1.2;
@@ -14,11 +15,17 @@ export function sumStatistics(parts: readonly LexicalStatistics[], terms: number
   };
 }
 
-/** The constants of a question, as the kernel takes them: scores are whole numbers, `scale` to one, so that sums do not depend on their order. */
+/**
+ * The constants of a question, as the kernel takes them: scores are whole numbers, `scale` to one, so that sums do not
+ * depend on their order.
+ */
 export interface Bm25 {
   /** For each term: idf * (k1 + 1) * scale. */
   readonly factors: Float32Array;
-  /** A term that occurs `count` times in a chunk of `length` weighs trunc(factor / (1 + (norm + normPerToken * length) / count)) + 1, in float32. */
+  /**
+   * A term that occurs `count` times in a chunk of `length` weighs trunc(factor / (1 + (norm + normPerToken * length) /
+   * count)) + 1, in float32.
+   */
   readonly norm: number;
   readonly normPerToken: number;
   /** A power of two: the sum of all factors stays below 2^31. */
@@ -39,10 +46,12 @@ export function bm25Of({ chunks, tokens, frequencies }: LexicalStatistics): Bm25
 }
 
 /** How rare each term is: what it weighs. */
-export const idfsOf = ({ chunks, frequencies }: Pick<LexicalStatistics, 'chunks' | 'frequencies'>): number[] => frequencies.map((frequency) => idfOf(chunks, frequency));
+export const idfsOf = ({ chunks, frequencies }: Pick<LexicalStatistics, 'chunks' | 'frequencies'>): number[] =>
+  frequencies.map((frequency) => idfOf(chunks, frequency));
 
 /** What no chunk's score exceeds. */
-export const greatestBm25 = (statistics: Pick<LexicalStatistics, 'chunks' | 'frequencies'>): number => idfsOf(statistics).reduce((sum, idf) => sum + idf * (K1 + 1), 0);
+export const greatestBm25 = (statistics: Pick<LexicalStatistics, 'chunks' | 'frequencies'>): number =>
+  idfsOf(statistics).reduce((sum, idf) => sum + idf * (K1 + 1), 0);
 
 /** Writes between the counting and the scoring may leave more occurrences than chunks counted. */
 function idfOf(chunks: number, frequency: number): number {

@@ -1,10 +1,11 @@
-// How a part's metadata is written as terms of an index: `field \u0001 section value`, so that the byte order of the terms of one
-// section is the order of the values. Pure. Used by what makes the terms (field-terms.ts) and by what looks for them (field-lookups.ts).
+// How a part's metadata is written as terms of an index: `field \u0001 section value`, so that the byte order of the
+// terms of one section is the order of the values. Pure. Used by what makes the terms (field-terms.ts) and by what
+// looks for them (field-lookups.ts).
 import { hash } from 'node:crypto';
 
 /**
- * Kinds of terms: b booleans, d strings that are decimal forms as numbers, e the field is there, i strings that are ISO times, l a string too
- * long to stand here whole, n numbers, s all other strings, t ISO times as milliseconds, z null.
+ * Kinds of terms: b booleans, d strings that are decimal forms as numbers, e the field is there, i strings that are ISO
+ * times, l a string too long to stand here whole, n numbers, s all other strings, t ISO times as milliseconds, z null.
  */
 export type Section = 'b' | 'd' | 'e' | 'i' | 'l' | 'n' | 's' | 't' | 'z';
 
@@ -22,10 +23,15 @@ export const isLong = (text: string): boolean => text.length > TEXT_CHARACTERS_M
 
 /** No zero character is left, nor a separator that means nothing else; the order of code points stays. */
 function escaped(text: string): string {
-  return /[\0\u0001]/.test(text) ? text.replace(/[\0\u0001]/g, (character) => (character === '\0' ? '\u0001\u0001' : '\u0001\u0002')) : text;
+  return /[\0\u0001]/.test(text)
+    ? text.replace(/[\0\u0001]/g, (character) => (character === '\0' ? '\u0001\u0001' : '\u0001\u0002'))
+    : text;
 }
 
-/** A string as the value of a term. Of a long one the beginning is enough to order it among all that are not; the digest tells it from all others. */
+/**
+ * A string as the value of a term. Of a long one the beginning is enough to order it among all that are not; the digest
+ * tells it from all others.
+ */
 export function textValue(text: string): string {
   if (!isLong(text)) return escaped(text);
   const isInPair = (text.charCodeAt(TEXT_CHARACTERS_MAX - 1) & 0xfc00) === 0xd800;
@@ -33,7 +39,10 @@ export function textValue(text: string): string {
   return escaped(beginning) + DIGEST_MARK + hash('sha256', text).slice(0, 32);
 }
 
-/** Digits whose order is that of the numbers: the bits of the double, turned round for negative ones, less the zeros at the end. */
+/**
+ * Digits whose order is that of the numbers: the bits of the double, turned round for negative ones, less the zeros at
+ * the end.
+ */
 export function numberValue(value: number): string {
   const bytes = Buffer.allocUnsafe(8);
   bytes.writeDoubleBE(value + 0); // -0 is 0.

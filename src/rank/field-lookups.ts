@@ -1,8 +1,17 @@
-// What to look for in an index of metadata (field-terms.ts) for one condition of a filter: the terms of the chunks that fit. Pure.
-// Called by the shard workers once a condition.
+// What to look for in an index of metadata (field-terms.ts) for one condition of a filter: the terms of the chunks that
+// fit. Pure. Called by the shard workers once a condition.
 import type { Comparison, FieldTest, Scalar } from '../contract/filter.js';
 import { timeOf } from './compare-values.js';
-import { behind, behindPrefix, isLong, isWritable, numberValue, sectionOf, textValue, type Section } from './field-encoding.js';
+import {
+  behind,
+  behindPrefix,
+  isLong,
+  isWritable,
+  numberValue,
+  sectionOf,
+  textValue,
+  type Section,
+} from './field-encoding.js';
 import { numberOfDecimal } from './scalar-set.js';
 
 /** Terms from one on to before another, in the order of their bytes. */
@@ -30,14 +39,29 @@ export function lookupOf(field: string, test: FieldTest): Lookup | undefined {
   if (test.op === 'exists') return { terms: [sectionOf(field, 'e')], ranges: [] };
   if (test.op === 'in') return equality(field, test.values);
   const operand = test.op === 'compare' ? test.value : test.text;
-  if (typeof operand === 'number') return { terms: [], ranges: [...numbers(field, 'n', test), ...numbers(field, 'd', test)] };
+  if (typeof operand === 'number')
+    return { terms: [], ranges: [...numbers(field, 'n', test), ...numbers(field, 'd', test)] };
   if (!isWritable(operand)) return undefined;
   const unsure = sectionOf(field, 'l');
-  if (test.op === 'compare') return { terms: [], ranges: comparison(field, test.by, operand), unsure: isLong(operand) ? unsure : undefined };
-  if (test.op === 'prefix') return { terms: [], ranges: (['s', 'i'] as const).map((section) => beginning(sectionOf(field, section) + textValue(operand))), unsure: isLong(operand) ? unsure : undefined };
+  if (test.op === 'compare')
+    return { terms: [], ranges: comparison(field, test.by, operand), unsure: isLong(operand) ? unsure : undefined };
+  if (test.op === 'prefix')
+    return {
+      terms: [],
+      ranges: (['s', 'i'] as const).map((section) => beginning(sectionOf(field, section) + textValue(operand))),
+      unsure: isLong(operand) ? unsure : undefined,
+    };
   // These three stand for others in terms, and could be found where they are not.
   if (/[\0\u0001\u0002]/.test(operand)) return undefined;
-  return { terms: [], ranges: (['s', 'i'] as const).map((section) => ({ ...beginning(sectionOf(field, section)), piece: operand, atEnd: test.op === 'suffix' })), unsure };
+  return {
+    terms: [],
+    ranges: (['s', 'i'] as const).map((section) => ({
+      ...beginning(sectionOf(field, section)),
+      piece: operand,
+      atEnd: test.op === 'suffix',
+    })),
+    unsure,
+  };
 }
 
 /** As ScalarSet: numbers and booleans equal their texts, and null an absent field. */
@@ -50,7 +74,8 @@ function equality(field: string, values: readonly Scalar[]): Lookup | undefined 
 function equalTerms(field: string, value: Scalar): string[] {
   if (value === null) return [sectionOf(field, 'z')];
   if (typeof value === 'boolean') return [sectionOf(field, 'b') + String(value), sectionOf(field, 's') + String(value)];
-  if (typeof value === 'number') return [sectionOf(field, 'n') + numberValue(value), sectionOf(field, 'd') + numberValue(value)];
+  if (typeof value === 'number')
+    return [sectionOf(field, 'n') + numberValue(value), sectionOf(field, 'd') + numberValue(value)];
   const number = numberOfDecimal(value);
   const isBoolean = value === 'true' || value === 'false';
   return [
@@ -66,11 +91,17 @@ function comparison(field: string, by: Comparison, operand: string): TermRange[]
   const number = numberOfDecimal(operand);
   const texts = compared(sectionOf(field, 's'), textValue(operand), by);
   if (timeMs !== undefined) return [texts, compared(sectionOf(field, 't'), numberValue(timeMs), by)];
-  return [texts, compared(sectionOf(field, 'i'), textValue(operand), by), ...(number === undefined ? [] : [compared(sectionOf(field, 'n'), numberValue(number), by)])];
+  return [
+    texts,
+    compared(sectionOf(field, 'i'), textValue(operand), by),
+    ...(number === undefined ? [] : [compared(sectionOf(field, 'n'), numberValue(number), by)]),
+  ];
 }
 
 function numbers(field: string, section: Section, test: FieldTest): TermRange[] {
-  return test.op === 'compare' && typeof test.value === 'number' ? [compared(sectionOf(field, section), numberValue(test.value), test.by)] : [];
+  return test.op === 'compare' && typeof test.value === 'number'
+    ? [compared(sectionOf(field, section), numberValue(test.value), test.by)]
+    : [];
 }
 
 function compared(section: string, value: string, by: Comparison): TermRange {

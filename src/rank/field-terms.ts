@@ -1,6 +1,6 @@
-// The metadata of a chunk as terms: what a filter can ask about it (match-filter.ts), every field under every name that reaches it. Pure.
-// Called by the shard workers for each chunk that they index. That the terms say what the filters mean is shown by
-// test/rank/field-lookups.test.ts.
+// The metadata of a chunk as terms: what a filter can ask about it (match-filter.ts), every field under every name that
+// reaches it. Pure. Called by the shard workers for each chunk that they index. That the terms say what the filters
+// mean is shown by test/rank/field-lookups.test.ts.
 import { FILTER_FIELD_CHARACTERS_MAX } from '../contract/limits.js';
 import { timeOf } from './compare-values.js';
 import { isLong, isWritable, numberValue, sectionOf, textValue, UNLISTED } from './field-encoding.js';
@@ -23,11 +23,14 @@ export interface FlatFields {
 /** Of one layer alone: what the chunks of a document share. */
 export const flattenLayer = (layer: Json): FlatFields => ({ layer, ...new Flattener([layer]).all() });
 
-/** The distinct terms of a chunk. Where no key of its own hides one of the document's, those of both are put together. */
+/**
+ * The distinct terms of a chunk. Where no key of its own hides one of the document's, those of both are put together.
+ */
 export function chunkFieldTerms(own: Json, document: FlatFields): readonly string[] {
   const flat = flattenLayer(own);
   const hides = [...flat.fields].some((field) => document.fields.has(field));
-  if (!hides && flat.isListed && document.isListed && flat.terms.size + document.terms.size <= TERMS_MAX) return [...document.terms, ...flat.terms];
+  if (!hides && flat.isListed && document.isListed && flat.terms.size + document.terms.size <= TERMS_MAX)
+    return [...document.terms, ...flat.terms];
   const { terms, isListed } = new Flattener([own, document.layer]).all();
   return isListed ? [...terms] : [UNLISTED];
 }
@@ -39,7 +42,8 @@ class Flattener {
   private isListed = true;
 
   constructor(layers: MetaLayers) {
-    for (const layer of layers) for (const [key, value] of Object.entries(layer)) if (!this.top.has(key)) this.top.set(key, value);
+    for (const layer of layers)
+      for (const [key, value] of Object.entries(layer)) if (!this.top.has(key)) this.top.set(key, value);
   }
 
   all(): Omit<FlatFields, 'layer'> {
@@ -56,7 +60,10 @@ class Flattener {
     for (const one of Array.isArray(value) ? (value as unknown[]) : [value]) this.addScalar(field, one);
   }
 
-  /** What paths lead to: through objects, and through lists of them. A key with a dot is only found at the top, and goes before a path. */
+  /**
+   * What paths lead to: through objects, and through lists of them. A key with a dot is only found at the top, and goes
+   * before a path.
+   */
   private addBelow(path: string, value: unknown): void {
     for (const one of Array.isArray(value) ? (value as unknown[]) : [value]) {
       if (typeof one !== 'object' || one === null || Array.isArray(one)) continue;

@@ -1,6 +1,7 @@
-// What mode hybrid makes of its halves: weighted reciprocal ranks (Cormack, Clarke, Büttcher 2009), or the weighted sum of the cosine and
-// of BM25 over the best BM25 of the ranking. Neither depends on how many candidates there are. Pure.
-// Called on the front thread once both rankings are merged over all shards, and by the shard workers for what hits tell.
+// What mode hybrid makes of its halves: weighted reciprocal ranks (Cormack, Clarke, Büttcher 2009), or the weighted sum
+// of the cosine and of BM25 over the best BM25 of the ranking. Neither depends on how many candidates there are. Pure.
+// Called on the front thread once both rankings are merged over all shards, and by the shard workers for what hits
+// tell.
 import type { FusionSettings, Halves, Ranks } from '../contract/ranking.js';
 
 export function fusedScore(fusion: FusionSettings, { vectorRank, lexicalRank, cosine = 0, share = 0 }: Halves): number {
@@ -9,7 +10,8 @@ export function fusedScore(fusion: FusionSettings, { vectorRank, lexicalRank, co
   return reciprocal(weights.vector, fusion.k, vectorRank) + reciprocal(weights.lexical, fusion.k, lexicalRank);
 }
 
-const reciprocal = (weight: number, k: number, rank: number | undefined): number => (rank === undefined ? 0 : weight / (k + rank));
+const reciprocal = (weight: number, k: number, rank: number | undefined): number =>
+  rank === undefined ? 0 : weight / (k + rank);
 
 /** Each key of the two rankings once, with its ranks: those of the vector ranking first, in its order. */
 export function fuseRankings<K>(vector: readonly K[], lexical: readonly K[]): Map<K, Ranks> {

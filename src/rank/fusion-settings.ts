@@ -1,5 +1,6 @@
-// How a search in mode hybrid fuses its halves: what it says itself, for what it leaves out what the instance says, where that is of
-// the same method, else the defaults. Pure. Called at start for the instance, and by the search use case.
+// How a search in mode hybrid fuses its halves: what it says itself, for what it leaves out what the instance says,
+// where that is of the same method, else the defaults. Pure. Called at start for the instance, and by the search use
+// case.
 import { FUSION_K_DEFAULT, FUSION_WEIGHTS_DEFAULT } from '../contract/limits.js';
 import type { FusionSettings, FusionWeights } from '../contract/ranking.js';
 

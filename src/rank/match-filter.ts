@@ -1,5 +1,5 @@
-// Evaluates a parsed filter on metadata. Compiled once a search into closures. Pure; called by the shard workers for each
-// chunk that a search considers.
+// Evaluates a parsed filter on metadata. Compiled once a search into closures. Pure; called by the shard workers for
+// each chunk that a search considers.
 import { createComparison } from './compare-values.js';
 import type { FieldTest, Filter } from '../contract/filter.js';
 import { ScalarSet } from './scalar-set.js';
@@ -42,9 +42,13 @@ function textTest(op: 'prefix' | 'suffix' | 'contains', text: string): (value: u
   return (value) => typeof value === 'string' && value[method](text);
 }
 
-const anyOf = (value: unknown, fits: (one: unknown) => boolean): boolean => (Array.isArray(value) ? value.some(fits) : fits(value));
+const anyOf = (value: unknown, fits: (one: unknown) => boolean): boolean =>
+  Array.isArray(value) ? value.some(fits) : fits(value);
 
-/** Reads a field: the key as it is written, else the path that its dots make. Through a list of objects it reads them all. */
+/**
+ * Reads a field: the key as it is written, else the path that its dots make. Through a list of objects it reads them
+ * all.
+ */
 export function fieldReader(field: string): (meta: MetaLayers) => unknown {
   const [top, ...path] = field.split('.') as [string, ...string[]];
   return (meta) => {
@@ -62,7 +66,9 @@ function descend(value: unknown, path: readonly string[]): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return value;
   if (Array.isArray(value)) {
-    const found = value.map((one: unknown) => (Array.isArray(one) ? undefined : descend(one, path))).filter((one) => one !== undefined);
+    const found = value
+      .map((one: unknown) => (Array.isArray(one) ? undefined : descend(one, path)))
+      .filter((one) => one !== undefined);
     return found.length === 0 ? undefined : found.flat();
   }
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;

@@ -28,15 +28,20 @@ export function matchReason(basis: Basis, narrowed: Narrowed, meta: () => MetaLa
 
 function basisReason(basis: Basis): string {
   if (basis.mode === 'vector') return `vector: cosine ${basis.cosine.toFixed(3)}`;
-  if (basis.mode === 'boost') return `boost: cosine ${basis.cosine.toFixed(3)} + ${basis.boost.toFixed(3)} for exact tokens ${basis.matched}/${basis.wanted}`;
+  if (basis.mode === 'boost')
+    return `boost: cosine ${basis.cosine.toFixed(3)} + ${basis.boost.toFixed(3)} for exact tokens ${basis.matched}/${basis.wanted}`;
   return `hybrid: ${basis.fusion.method === 'score' ? scoresReason(basis.fusion, basis) : ranksReason(basis.fusion, basis)}`;
 }
 
-function ranksReason({ k, weights }: Extract<FusionSettings, { method: 'rank' }>, { vectorRank, lexicalRank, cosine }: Halves): string {
+function ranksReason(
+  { k, weights }: Extract<FusionSettings, { method: 'rank' }>,
+  { vectorRank, lexicalRank, cosine }: Halves,
+): string {
   const isPlain = weights.vector === 1 && weights.lexical === 1;
   const weight = (of: number): string => (isPlain ? '' : `${of} * `);
   const halves: string[] = [];
-  if (vectorRank !== undefined) halves.push(`${weight(weights.vector)}vector rank ${vectorRank} (cosine ${(cosine ?? 0).toFixed(3)})`);
+  if (vectorRank !== undefined)
+    halves.push(`${weight(weights.vector)}vector rank ${vectorRank} (cosine ${(cosine ?? 0).toFixed(3)})`);
   if (lexicalRank !== undefined) halves.push(`${weight(weights.lexical)}lexical rank ${lexicalRank}`);
   return `${halves.join(' + ')}, each ${isPlain ? '1' : 'weight'}/(${k}+rank)`;
 }
@@ -55,7 +60,9 @@ function filtersReason(fields: readonly string[], meta: MetaLayers): string {
 /** A string as it is, anything else as JSON, cut where it is long; an absent field is null. */
 function stored(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
-  return text.length > STORED_CHARACTERS_MAX ? `${text.slice(0, STORED_CHARACTERS_MAX).replace(/[\ud800-\udbff]$/, '')}…` : text;
+  return text.length > STORED_CHARACTERS_MAX
+    ? `${text.slice(0, STORED_CHARACTERS_MAX).replace(/[\ud800-\udbff]$/, '')}…`
+    : text;
 }
 
 function priorityReason({ key, value, before, after }: Priority): string {

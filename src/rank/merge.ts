@@ -1,5 +1,5 @@
-// Merges the ranked lists of the shards into one, with ties broken by document id and chunk order, so that the answer does
-// not depend on the number of shards. Pure; runs on the front thread.
+// Merges the ranked lists of the shards into one, with ties broken by document id and chunk order, so that the answer
+// does not depend on the number of shards. Pure; runs on the front thread.
 
 /** Position of a hit in the lists that were merged. */
 export interface Place {
@@ -35,7 +35,11 @@ export function mergeRanked(lists: readonly ArrayLike<number>[], k: number): Pla
 }
 
 /** Runs of equal score that reach into the first k and hold hits of more than one shard: [start, end) in `places`. */
-export function crossShardTies(lists: readonly ArrayLike<number>[], places: readonly Place[], k: number): [number, number][] {
+export function crossShardTies(
+  lists: readonly ArrayLike<number>[],
+  places: readonly Place[],
+  k: number,
+): [number, number][] {
   const scoreAt = (i: number): number | undefined => {
     const place = places[i];
     return place && lists[place.shard]?.[place.at];

@@ -1,7 +1,12 @@
 // Reads the `filters` of a search body into a Filter, or refuses it with 422 and the place of the fault. Pure.
 // Called once a search on the front thread, before anything else is done for it.
 import { invalidField } from '../contract/errors.js';
-import { FILTER_CONDITIONS_MAX, FILTER_FIELD_CHARACTERS_MAX, FILTER_LEVELS_MAX, FILTER_VALUES_MAX } from '../contract/limits.js';
+import {
+  FILTER_CONDITIONS_MAX,
+  FILTER_FIELD_CHARACTERS_MAX,
+  FILTER_LEVELS_MAX,
+  FILTER_VALUES_MAX,
+} from '../contract/limits.js';
 import type { Filter, FieldTest, Scalar } from '../contract/filter.js';
 import { stringOperator } from './string-operator.js';
 
@@ -15,7 +20,11 @@ type Place = (string | number)[];
 const TOLD_CHARACTERS_MAX = 100;
 
 /** Throws a 422 for an unknown operator, an operand of a wrong type, or more than the bounds of contract/limits.ts. */
-export function parseFilter(raw: Readonly<Record<string, unknown>>, options: FilterOptions, at: Place = ['body', 'filters']): Filter {
+export function parseFilter(
+  raw: Readonly<Record<string, unknown>>,
+  options: FilterOptions,
+  at: Place = ['body', 'filters'],
+): Filter {
   return new Parser(options).object(raw, at, 1);
 }
 
@@ -26,8 +35,10 @@ class Parser {
   constructor(private readonly options: FilterOptions) {}
 
   object(raw: unknown, at: Place, level: number): Filter {
-    if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) throw invalidField(at, 'a filter object is wanted', 'filter_type');
-    if (level > FILTER_LEVELS_MAX) throw invalidField(at, `filters are nested at most ${FILTER_LEVELS_MAX} levels deep`, 'filter_too_deep');
+    if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
+      throw invalidField(at, 'a filter object is wanted', 'filter_type');
+    if (level > FILTER_LEVELS_MAX)
+      throw invalidField(at, `filters are nested at most ${FILTER_LEVELS_MAX} levels deep`, 'filter_too_deep');
     const parts = Object.entries(raw).map(([key, value]) => this.entry(key, value, inside(at, key), level));
     return parts.length === 1 ? (parts[0] as Filter) : { all: parts };
   }
@@ -47,29 +58,57 @@ class Parser {
   }
 
   private field(field: string, value: unknown, at: Place): Filter {
-    if (field.length > FILTER_FIELD_CHARACTERS_MAX) throw invalidField(at.slice(0, -1), `a field name has at most ${FILTER_FIELD_CHARACTERS_MAX} characters`, 'too_long');
-    if (Array.isArray(value)) return { any: this.shorthand(field, value.map((item, i) => this.scalar(item, [...at, i])), at) };
-    if (typeof value !== 'object' || value === null) return { any: this.shorthand(field, [this.scalar(value, at)], at) };
+    if (field.length > FILTER_FIELD_CHARACTERS_MAX)
+      throw invalidField(
+        at.slice(0, -1),
+        `a field name has at most ${FILTER_FIELD_CHARACTERS_MAX} characters`,
+        'too_long',
+      );
+    if (Array.isArray(value))
+      return {
+        any: this.shorthand(
+          field,
+          value.map((item, i) => this.scalar(item, [...at, i])),
+          at,
+        ),
+      };
+    if (typeof value !== 'object' || value === null)
+      return { any: this.shorthand(field, [this.scalar(value, at)], at) };
     const operators = Object.entries(value);
-    if (operators.length === 0) throw invalidField(at, 'an object here holds operators, and there is none', 'filter_empty');
-    return { all: operators.map(([operator, operand]) => this.operator(field, operator, operand, inside(at, operator))) };
+    if (operators.length === 0)
+      throw invalidField(at, 'an object here holds operators, and there is none', 'filter_empty');
+    return {
+      all: operators.map(([operator, operand]) => this.operator(field, operator, operand, inside(at, operator))),
+    };
   }
 
   /** Values as they stand are equality, any of them; strings may be operators of their own. */
   private shorthand(field: string, values: readonly Scalar[], at: Place): Filter[] {
-    const operators = this.options.stringOperators ? values.map((value) => (typeof value === 'string' ? stringOperator(field, value) : undefined)) : [];
+    const operators = this.options.stringOperators
+      ? values.map((value) => (typeof value === 'string' ? stringOperator(field, value) : undefined))
+      : [];
     const plain = values.filter((_, i) => operators[i] === undefined);
-    return [this.test(field, { op: 'in', values: plain }, at), ...operators.filter((operator) => operator !== undefined)];
+    return [
+      this.test(field, { op: 'in', values: plain }, at),
+      ...operators.filter((operator) => operator !== undefined),
+    ];
   }
 
   private operator(field: string, operator: string, operand: unknown, at: Place): Filter {
     const equals = (values: Scalar[]): Filter => this.test(field, { op: 'in', values }, at);
     switch (operator) {
-      case '$eq': return equals([this.scalar(operand, at)]);
-      case '$ne': return { not: equals([this.scalar(operand, at)]) };
-      case '$in': return equals(this.scalars(operand, at));
-      case '$nin': return { not: equals(this.scalars(operand, at)) };
-      case '$gt': case '$gte': case '$lt': case '$lte':
+      case '$eq':
+        return equals([this.scalar(operand, at)]);
+      case '$ne':
+        return { not: equals([this.scalar(operand, at)]) };
+      case '$in':
+        return equals(this.scalars(operand, at));
+      case '$nin':
+        return { not: equals(this.scalars(operand, at)) };
+      case '$gt':
+      case '$gte':
+      case '$lt':
+      case '$lte':
         return this.test(field, { op: 'compare', by: operator.slice(1) as 'gt', value: comparable(operand, at) }, at);
       case '$prefix':
         if (typeof operand !== 'string') throw invalidField(at, 'a string is wanted', 'string_type');
@@ -77,7 +116,8 @@ class Parser {
       case '$exists':
         if (typeof operand !== 'boolean') throw invalidField(at, 'true or false is wanted', 'boolean_type');
         return operand ? this.test(field, { op: 'exists' }, at) : { not: this.test(field, { op: 'exists' }, at) };
-      default: throw unknownOperator(at);
+      default:
+        throw unknownOperator(at);
     }
   }
 
@@ -93,7 +133,8 @@ class Parser {
 
   private scalar(value: unknown, at: Place): Scalar {
     if (++this.values > FILTER_VALUES_MAX) throw tooLarge(at);
-    if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
+    if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+      return value;
     throw invalidField(at, 'a string, a number, true, false or null is wanted', 'scalar_type');
   }
 }
@@ -109,4 +150,8 @@ function comparable(operand: unknown, at: Place): number | string {
 const unknownOperator = (at: Place): Error => invalidField(at, 'there is no such operator', 'unknown_operator');
 
 const tooLarge = (at: Place): Error =>
-  invalidField(at, `filters have at most ${FILTER_CONDITIONS_MAX} conditions and ${FILTER_VALUES_MAX} values`, 'filter_too_large');
+  invalidField(
+    at,
+    `filters have at most ${FILTER_CONDITIONS_MAX} conditions and ${FILTER_VALUES_MAX} values`,
+    'filter_too_large',
+  );

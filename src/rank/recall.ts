@@ -13,8 +13,8 @@ export interface Recalled {
 }
 
 /**
- * `exact` has the k best, best first. A hit counts where it is among them, or scores as high as the last of them: of equal ones any
- * will do.
+ * `exact` has the k best, best first. A hit counts where it is among them, or scores as high as the last of them: of
+ * equal ones any will do.
  */
 export function recalled(found: readonly Scored[], exact: readonly Scored[], k: number): Recalled {
   const best = exact.slice(0, k);

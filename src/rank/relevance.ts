@@ -1,6 +1,6 @@
-// How probable it is that a hit is relevant, by its scores: a logistic curve over two numbers that mean the same for every query, every
-// embedder and every length of question. Pure; called by the shard workers. The constants are fitted and judged by load/relevance.ts
-// over three judged collections and two embedders.
+// How probable it is that a hit is relevant, by its scores: a logistic curve over two numbers that mean the same for
+// every query, every embedder and every length of question. Pure; called by the shard workers. The constants are fitted
+// and judged by load/relevance.ts over three judged collections and two embedders.
 
 /** Bias, and what nearness and coverage weigh: together and each alone. */
 interface Curve {
@@ -18,7 +18,10 @@ export function nearnessOf(cosine: number, mean: number): number {
   return mean >= 1 ? 0 : (cosine - mean) / (1 - mean);
 }
 
-/** `coverage`: BM25 over the greatest that a chunk could have. undefined where neither is known. To three places: more would be pretence. */
+/**
+ * `coverage`: BM25 over the greatest that a chunk could have. undefined where neither is known. To three places: more
+ * would be pretence.
+ */
 export function relevanceOf(nearness: number | undefined, coverage: number | undefined): number | undefined {
   if (nearness === undefined && coverage === undefined) return undefined;
   const { bias, ...weights } = coverage === undefined ? BY_VECTOR : nearness === undefined ? BY_WORDS : BOTH;

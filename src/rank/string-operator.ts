@@ -1,11 +1,18 @@
-// Filter strings that are operators, where `search.string_operators` says so: `*`, `x*`, `*x`, `*x*`, `!x`, `>x`, `>=x`, `<x`,
-// `<=x`, as in the server that clients come from. Pure; called by parse-filter.ts.
+// Filter strings that are operators, where `search.string_operators` says so: `*`, `x*`, `*x`, `*x*`, `!x`, `>x`,
+// `>=x`, `<x`, `<=x`, as in the server that clients come from. Pure; called by parse-filter.ts.
 import type { Comparison, Filter } from '../contract/filter.js';
 
-const COMPARISONS: readonly [string, Comparison][] = [['>=', 'gte'], ['<=', 'lte'], ['>', 'gt'], ['<', 'lt']];
+const COMPARISONS: readonly [string, Comparison][] = [
+  ['>=', 'gte'],
+  ['<=', 'lte'],
+  ['>', 'gt'],
+  ['<', 'lt'],
+];
 const DECIMAL = /^-?(\d+\.?\d*|\.\d+)$/;
 
-/** The condition a string stands for; undefined where it is none, and means itself. `!` turns round whatever follows it. */
+/**
+ * The condition a string stands for; undefined where it is none, and means itself. `!` turns round whatever follows it.
+ */
 export function stringOperator(field: string, value: string): Filter | undefined {
   if (value.startsWith('!') && value.length > 1) {
     const rest = value.slice(1);
@@ -13,7 +20,8 @@ export function stringOperator(field: string, value: string): Filter | undefined
   }
   const [sign, by] = COMPARISONS.find(([prefix]) => value.startsWith(prefix)) ?? [];
   const operand = value.slice(sign?.length ?? 0).trim();
-  if (by && operand !== '') return { field, test: { op: 'compare', by, value: DECIMAL.test(operand) ? Number(operand) : operand } };
+  if (by && operand !== '')
+    return { field, test: { op: 'compare', by, value: DECIMAL.test(operand) ? Number(operand) : operand } };
   return pattern(field, value);
 }
 

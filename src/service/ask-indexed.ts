@@ -7,13 +7,17 @@ import { AppError } from '../contract/errors.js';
 const WAIT_MAX_MS = 20_000;
 const RECHECK_MS = 10;
 
-/** `ask` answers null while the index is being built. Throws 503 `shard_unavailable` when it is not complete in time; it goes on being built. */
+/**
+ * `ask` answers null while the index is being built. Throws 503 `shard_unavailable` when it is not complete in time; it
+ * goes on being built.
+ */
 export async function askIndexed<T>(ask: () => Promise<T | null>): Promise<T> {
   const untilMs = performance.now() + WAIT_MAX_MS;
   for (;;) {
     const answer = await ask();
     if (answer !== null) return answer;
-    if (performance.now() > untilMs) throw new AppError('shard_unavailable', 'The collection is still being indexed.', { retryAfterS: 5 });
+    if (performance.now() > untilMs)
+      throw new AppError('shard_unavailable', 'The collection is still being indexed.', { retryAfterS: 5 });
     await sleep(RECHECK_MS);
   }
 }

@@ -1,5 +1,5 @@
-// The front thread's copy of the catalog, in memory; the worker of shard 0 has the original. A change is committed there
-// first and shown here after. Made by main; used by every use case.
+// The front thread's copy of the catalog, in memory; the worker of shard 0 has the original. A change is committed
+// there first and shown here after. Made by main; used by every use case.
 import { AppError } from '../contract/errors.js';
 import type { CollectionId, CollectionName, Tenant } from '../contract/ids.js';
 import type { Language } from '../contract/language.js';
@@ -8,7 +8,13 @@ import { logIdOf, type Collection, type CollectionKey, type StoredCollection } f
 import { KeptCollections } from './kept-collections.js';
 import { compare, placeBehind } from './sorted-names.js';
 
-export const refOf = ({ id, generation, dim, language, precision }: Collection): CollectionRef => ({ id, generation, dim, language, precision });
+export const refOf = ({ id, generation, dim, language, precision }: Collection): CollectionRef => ({
+  id,
+  generation,
+  dim,
+  language,
+  precision,
+});
 
 export class Catalog {
   private tenants: Map<Tenant, Map<CollectionName, Collection>> | undefined;

@@ -8,7 +8,12 @@ import { changeCatalog } from './change-catalog.js';
 import type { Context } from './context.js';
 
 /** A collection as it would be made; nothing is stored. Throws AppError for settings that cannot be. */
-export function plannedCollection({ nowMs, chunking, search, embedders }: Context, tenant: Tenant, name: CollectionName, options: CreateOptions): Omit<Collection, 'id'> {
+export function plannedCollection(
+  { nowMs, chunking, search, embedders }: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  options: CreateOptions,
+): Omit<Collection, 'id'> {
   return {
     tenant,
     name,
@@ -22,10 +27,16 @@ export function plannedCollection({ nowMs, chunking, search, embedders }: Contex
 }
 
 /**
- * Creating is idempotent: with the same or no options an existing collection is answered; others are a conflict (400). Throws 429
- * `collection_limit_reached`, and 503 `embedder_unavailable` where nothing could be embedded for it: then there is no collection.
+ * Creating is idempotent: with the same or no options an existing collection is answered; others are a conflict (400).
+ * Throws 429 `collection_limit_reached`, and 503 `embedder_unavailable` where nothing could be embedded for it: then
+ * there is no collection.
  */
-export async function createCollection(context: Context, tenant: Tenant, name: CollectionName, options: CreateOptions): Promise<Collection> {
+export async function createCollection(
+  context: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  options: CreateOptions,
+): Promise<Collection> {
   const planned = plannedCollection(context, tenant, name, options);
   if (!context.catalog.find(tenant, name)) await context.embedders.preflight(planned, tenant);
   const collection = await storeCollection(context, planned);
@@ -47,5 +58,8 @@ export async function storeCollection(context: Context, planned: Omit<Collection
     if (!catalog.find(tenant, name)) metrics.count('collectionsCreated');
     return catalog.put(stored);
   };
-  return catalog.find(tenant, name) ?? changeCatalog(context, 'createCollection', { collection: planned, collectionsMax }, show);
+  return (
+    catalog.find(tenant, name) ??
+    changeCatalog(context, 'createCollection', { collection: planned, collectionsMax }, show)
+  );
 }

@@ -10,17 +10,29 @@ import { endJobsOf } from './reindex/end-job.js';
 
 /** Throws 404 `collection_not_found`. */
 export async function deleteCollection(context: Context, tenant: Tenant, name: CollectionName): Promise<void> {
-  await asOfNow(context, context.catalog.get(tenant, name), (collection) => changeCatalog(context, 'deleteCollection', { collection }, () => forgetCollection(context, collection)));
+  await asOfNow(context, context.catalog.get(tenant, name), (collection) =>
+    changeCatalog(context, 'deleteCollection', { collection }, () => forgetCollection(context, collection)),
+  );
 }
 
-/** Takes a collection that is out of the stored catalog out of memory, here at once and then in the shards, with what is staged beside it. Never rejects. */
-export async function forgetCollection(context: Context, collection: CollectionKey & Pick<Collection, 'log_id'>): Promise<void> {
+/**
+ * Takes a collection that is out of the stored catalog out of memory, here at once and then in the shards, with what is
+ * staged beside it. Never rejects.
+ */
+export async function forgetCollection(
+  context: Context,
+  collection: CollectionKey & Pick<Collection, 'log_id'>,
+): Promise<void> {
   const { catalog, staged, queryLog, metrics, events } = context;
   const besides = staged.beside(collection.id).filter(({ purpose }) => purpose !== 'restore');
   for (const { id } of besides) staged.remove(id);
   catalog.remove(collection);
   queryLog.forget(logIdOf(collection));
-  events.publish(logIdOf(collection), 'collection', { change: 'deleted', tenant: collection.tenant, collection: collection.name });
+  events.publish(logIdOf(collection), 'collection', {
+    change: 'deleted',
+    tenant: collection.tenant,
+    collection: collection.name,
+  });
   events.end(logIdOf(collection));
   metrics.count('collectionsDeleted');
   await Promise.all([collection, ...besides].map(({ id }) => dropFromShards(context, id)));

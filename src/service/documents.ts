@@ -9,19 +9,34 @@ import { refOf } from './catalog.js';
 import type { Context } from './context.js';
 
 /** Throws 404 `document_not_found`. */
-export async function getDocument({ catalog, shards }: Context, tenant: Tenant, name: CollectionName, docid: string): Promise<DocumentDetail> {
+export async function getDocument(
+  { catalog, shards }: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  docid: string,
+): Promise<DocumentDetail> {
   const collection = catalog.find(tenant, name);
-  const found = collection && (await shards.ask(shardOf(docid, shards.size), 'getDocument', { collection: collection.id, docid }));
+  const found =
+    collection && (await shards.ask(shardOf(docid, shards.size), 'getDocument', { collection: collection.id, docid }));
   if (!found) throw new AppError('document_not_found');
   return found;
 }
 
 /** The number of chunks that went; 0 when there was no such document. */
-export async function deleteDocument({ catalog, staged, shards, metrics, events, nowMs }: Context, tenant: Tenant, name: CollectionName, docid: string): Promise<number> {
+export async function deleteDocument(
+  { catalog, staged, shards, metrics, events, nowMs }: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  docid: string,
+): Promise<number> {
   const collection = catalog.find(tenant, name);
   if (!collection) return 0;
   const twins = staged.twinsOf(collection.id, nowMs()).map((twin) => refOf(twin.collection));
-  const { chunks } = await shards.ask(shardOf(docid, shards.size), 'deleteDocument', { collection: refOf(collection), docid: asDocId(docid), ...(twins.length > 0 && { twins }) });
+  const { chunks } = await shards.ask(shardOf(docid, shards.size), 'deleteDocument', {
+    collection: refOf(collection),
+    docid: asDocId(docid),
+    ...(twins.length > 0 && { twins }),
+  });
   if (chunks === 0) return 0;
   metrics.count('documentsDeleted');
   events.publish(logIdOf(collection), 'delete', { docid, chunks });
@@ -34,16 +49,30 @@ export function getChunk(context: Context, tenant: Tenant, name: CollectionName,
 }
 
 /** Throws 404 `chunk_not_found`, or `chunk_content_not_found` for a vector chunk. */
-export async function getChunkContent(context: Context, tenant: Tenant, name: CollectionName, rid: string): Promise<string> {
+export async function getChunkContent(
+  context: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  rid: string,
+): Promise<string> {
   const { text } = await ofChunk(context, 'getContent', tenant, name, rid);
   if (text === null) throw new AppError('chunk_content_not_found');
   return text;
 }
 
-async function ofChunk<O extends 'getChunk' | 'getContent'>({ catalog, shards }: Context, op: O, tenant: Tenant, name: CollectionName, rid: string): Promise<NonNullable<ShardAnswer<O>>> {
+async function ofChunk<O extends 'getChunk' | 'getContent'>(
+  { catalog, shards }: Context,
+  op: O,
+  tenant: Tenant,
+  name: CollectionName,
+  rid: string,
+): Promise<NonNullable<ShardAnswer<O>>> {
   const collection = catalog.find(tenant, name);
   const docid = parseChunkId(rid)?.docid;
-  const found = collection && docid !== undefined && (await shards.ask(shardOf(docid, shards.size), op, { collection: collection.id, rid }));
+  const found =
+    collection &&
+    docid !== undefined &&
+    (await shards.ask(shardOf(docid, shards.size), op, { collection: collection.id, rid }));
   if (!found) throw new AppError('chunk_not_found');
   return found;
 }

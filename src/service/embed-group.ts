@@ -1,5 +1,6 @@
-// Use case: embed the documents of a group. Those that cannot be embedded leave it, the others go on to be stored; their answers
-// come back to the places that they had. Called by ingest-batch.ts for each group of a slice; front thread.
+// Use case: embed the documents of a group. Those that cannot be embedded leave it, the others go on to be stored;
+// their answers come back to the places that they had. Called by ingest-batch.ts for each group of a slice; front
+// thread.
 import type { PreparedGroup } from '../contract/batch-messages.js';
 import { AppError, type WireError } from '../contract/errors.js';
 import { unpackDocuments } from '../contract/prepared-document.js';
@@ -20,31 +21,66 @@ export interface EmbeddedGroup {
 }
 
 /** Rejects where none of the documents could be embedded. The buffers of `group` are moved. */
-export async function embedGroup(context: Context, planned: Omit<Collection, 'id'>, group: PreparedGroup, signal?: AbortSignal): Promise<EmbeddedGroup> {
-  const { group: embedded, failures } = group.hasTexts ? await embedTexts(context, planned, group, signal) : { group, failures: new Map<number, WireError>() };
+export async function embedGroup(
+  context: Context,
+  planned: Omit<Collection, 'id'>,
+  group: PreparedGroup,
+  signal?: AbortSignal,
+): Promise<EmbeddedGroup> {
+  const { group: embedded, failures } = group.hasTexts
+    ? await embedTexts(context, planned, group, signal)
+    : { group, failures: new Map<number, WireError>() };
   if (wantsTexts(context, planned)) refuseTextless(embedded, failures);
   const stored = withoutFailed(embedded, failures);
   const { documents, ends, chunks } = stored;
-  const others = ends.length > 0 ? await otherRows(context, planned, { documents, ends, rows: chunks.reduce((sum, count) => sum + count, 0) }, signal) : undefined;
+  const others =
+    ends.length > 0
+      ? await otherRows(
+          context,
+          planned,
+          { documents, ends, rows: chunks.reduce((sum, count) => sum + count, 0) },
+          signal,
+        )
+      : undefined;
   return { group: { ...stored, space: planned.vector_space_key, ...(others && { others }) }, failures };
 }
 
-async function embedTexts(context: Context, planned: Omit<Collection, 'id'>, group: PreparedGroup, signal?: AbortSignal): Promise<{ group: PreparedGroup; failures: Map<number, WireError> }> {
+async function embedTexts(
+  context: Context,
+  planned: Omit<Collection, 'id'>,
+  group: PreparedGroup,
+  signal?: AbortSignal,
+): Promise<{ group: PreparedGroup; failures: Map<number, WireError> }> {
   const { documents, ends } = group;
   const reused = await reusedVectors(context, planned, group, signal);
-  const { failures = [], ...embedded } = await inPhase(context, 'embed_ms', () => context.embedders.embedDocuments(planned, { documents, ends, ...reused }, planned.tenant, signal));
-  return { group: { ...group, ...embedded }, failures: new Map(failures.map(({ document, error }) => [document, error])) };
+  const { failures = [], ...embedded } = await inPhase(context, 'embed_ms', () =>
+    context.embedders.embedDocuments(planned, { documents, ends, ...reused }, planned.tenant, signal),
+  );
+  return {
+    group: { ...group, ...embedded },
+    failures: new Map(failures.map(({ document, error }) => [document, error])),
+  };
 }
 
 /**
- * Another space has the name since the group was embedded: the documents are the same, their rows are not. Rejects with why a document
- * cannot be embedded for it, and with `collection_changed` where a vector was the caller's.
+ * Another space has the name since the group was embedded: the documents are the same, their rows are not. Rejects with
+ * why a document cannot be embedded for it, and with `collection_changed` where a vector was the caller's.
  */
-export async function embedAnew(context: Context, collection: Collection, group: SpaceGroup, signal?: AbortSignal): Promise<SpaceGroup> {
+export async function embedAnew(
+  context: Context,
+  collection: Collection,
+  group: SpaceGroup,
+  signal?: AbortSignal,
+): Promise<SpaceGroup> {
   const { ends, chunks } = group;
   const rows = chunks.reduce((sum, count) => sum + count, 0);
   // A copy: the bytes move to the worker, and are still to be stored.
-  const { vectors, texts, failures } = await context.embedders.embedDocuments(collection, { documents: group.documents.slice(), ends }, collection.tenant, signal);
+  const { vectors, texts, failures } = await context.embedders.embedDocuments(
+    collection,
+    { documents: group.documents.slice(), ends },
+    collection.tenant,
+    signal,
+  );
   if (failures?.[0]) throw AppError.fromWire(failures[0].error);
   if (texts !== rows) throw new AppError('collection_changed', undefined, { retryAfterS: 1 });
   const others = await otherRows(context, collection, { documents: group.documents, ends, rows }, signal);
@@ -77,7 +113,14 @@ export function withoutFailed(group: PreparedGroup, failures: Failures): Prepare
     chunks: group.chunks.filter(isKept),
     ends: endsOf(group.ends.map((end, i) => end - (group.ends[i - 1] ?? 0)).filter(isKept)),
     documents: joined(keptParts(group.documents, group.ends, failures), (bytes) => new Uint8Array(bytes)),
-    vectors: joined(keptParts(group.vectors, rowEnds.map((end) => end * dim), failures), (numbers) => new Float32Array(numbers)),
+    vectors: joined(
+      keptParts(
+        group.vectors,
+        rowEnds.map((end) => end * dim),
+        failures,
+      ),
+      (numbers) => new Float32Array(numbers),
+    ),
   };
 }
 

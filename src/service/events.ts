@@ -1,6 +1,7 @@
-// What happens to collections, for those who follow it: the latest events of each in a ring, so that a reader who was cut off goes on where
-// it was, and a bounded queue for each reader, who is let go when it falls behind. Ids grow, across restarts too.
-// One instance for each server, in the context; front thread. Collections go by the id of their log, which outlasts a switch.
+// What happens to collections, for those who follow it: the latest events of each in a ring, so that a reader who was
+// cut off goes on where it was, and a bounded queue for each reader, who is let go when it falls behind. Ids grow,
+// across restarts too. One instance for each server, in the context; front thread. Collections go by the id of their
+// log, which outlasts a switch.
 import type { CollectionId } from '../contract/ids.js';
 
 export type EventType = 'job' | 'ingest' | 'delete' | 'collection' | 'reset';
@@ -53,7 +54,10 @@ export class EventHub {
     for (const reader of this.readers.get(collection) ?? []) reader.push(event);
   }
 
-  /** What comes from now on; with `after`, what came behind it first, or a `reset` where some of that is not there any more. */
+  /**
+   * What comes from now on; with `after`, what came behind it first, or a `reset` where some of that is not there any
+   * more.
+   */
   read(collection: CollectionId, after: number | undefined): EventReader {
     const ring = this.ringOf(collection);
     const reader: EventReader = new EventReader(() => this.leave(collection, reader));

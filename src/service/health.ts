@@ -6,7 +6,10 @@ import type { Context } from './context.js';
 type Check = 'ok' | 'unavailable';
 export type Checks = Record<'storage' | 'embeddings' | 'shards', Check>;
 
-/** Degraded too while any embedder instance does not answer, be it one that nothing needs now, and while a collection is damaged. */
+/**
+ * Degraded too while any embedder instance does not answer, be it one that nothing needs now, and while a collection is
+ * damaged.
+ */
 export function health(context: Context): 'ready' | 'degraded' {
   const isWhole = context.quarantine.size === 0 && context.catalog.isWhole;
   const isFine = isReady(context) && isWhole && context.embedders.states().every(({ state }) => state === 'usable');
@@ -29,5 +32,9 @@ const areFine = (found: Checks): boolean => Object.values(found).every((check) =
 
 function checks({ catalog, shards, embedders }: Context): Checks {
   const told = (fine: boolean): Check => (fine ? 'ok' : 'unavailable');
-  return { storage: told(catalog.loaded), embeddings: told(embedders.usable), shards: told(shards.readyCount === shards.size) };
+  return {
+    storage: told(catalog.loaded),
+    embeddings: told(embedders.usable),
+    shards: told(shards.readyCount === shards.size),
+  };
 }

@@ -1,5 +1,6 @@
-// The logged searches of an archive: held, where no search sees them, while their collection is staged, and released to its log once it has the name.
-// What a crash interrupts goes on when the catalog is open again. Called by the restore use cases and by open-shard.ts; front thread.
+// The logged searches of an archive: held, where no search sees them, while their collection is staged, and released to
+// its log once it has the name. What a crash interrupts goes on when the catalog is open again. Called by the restore
+// use cases and by open-shard.ts; front thread.
 import { AppError } from '../contract/errors.js';
 import type { CollectionId } from '../contract/ids.js';
 import { logIdOf } from '../contract/resources.js';
@@ -7,18 +8,27 @@ import type { OpenedArchive } from '../pool/archive-pool.js';
 import type { Context } from './context.js';
 
 /** Those of the collection at `place` of the archive. */
-export async function holdQueries({ queryLog }: Context, staged: CollectionId, opened: OpenedArchive, place: number): Promise<void> {
+export async function holdQueries(
+  { queryLog }: Context,
+  staged: CollectionId,
+  opened: OpenedArchive,
+  place: number,
+): Promise<void> {
   for await (const entries of opened.queries(place)) await queryLog.ask('hold', { staged, entries });
 }
 
 /**
- * They go away where the collection has no name. An id that another collection has by now is left to that. Never rejects, for the restore has
- * been done: what could not be released now is at the next start.
+ * They go away where the collection has no name. An id that another collection has by now is left to that. Never
+ * rejects, for the restore has been done: what could not be released now is at the next start.
  */
 export async function releaseQueries(context: Context, staged: CollectionId): Promise<void> {
   const { catalog, queryLog } = context;
   const collection = catalog.findById(staged);
-  const release = { staged, to: collection ? logIdOf(collection) : null, live: Uint32Array.from(catalog.all(), logIdOf) };
+  const release = {
+    staged,
+    to: collection ? logIdOf(collection) : null,
+    live: Uint32Array.from(catalog.all(), logIdOf),
+  };
   await orTold(context, async () => {
     while ((await queryLog.ask('release', release)) > 0);
   });

@@ -1,6 +1,7 @@
-// Use case: ingest a slice of a batch. Prepared by a batch worker, embedded in groups, stored by the owners of the shards, with
-// an outcome for each item. What goes wrong fails the items it concerns and no others. Slices overlap in time, but their
-// documents reach a shard in the order of the items, so the last of several with one id wins. Front thread.
+// Use case: ingest a slice of a batch. Prepared by a batch worker, embedded in groups, stored by the owners of the
+// shards, with an outcome for each item. What goes wrong fails the items it concerns and no others. Slices overlap in
+// time, but their documents reach a shard in the order of the items, so the last of several with one id wins. Front
+// thread.
 import type { LineSlice, PreparedGroup, PreparedLines, PrepareLinesRequest } from '../contract/batch-messages.js';
 import { AppError } from '../contract/errors.js';
 import type { CollectionName, Tenant } from '../contract/ids.js';
@@ -44,7 +45,10 @@ export class BatchIngest {
     return { before, done };
   }
 
-  /** Both steps of a slice of lines that are items each for themselves. Never rejects; slices are stored in the order of the calls. */
+  /**
+   * Both steps of a slice of lines that are items each for themselves. Never rejects; slices are stored in the order of
+   * the calls.
+   */
   async ingest(slice: LineSlice): Promise<ItemOutcome[]> {
     const turn = this.takeTurn();
     try {
@@ -56,17 +60,30 @@ export class BatchIngest {
     }
   }
 
-  /** Rejects where nothing can be prepared at all, and with `invalid_json`; any other failure is that of the slice's items. */
+  /**
+   * Rejects where nothing can be prepared at all, and with `invalid_json`; any other failure is that of the slice's
+   * items.
+   */
   async prepare({ bytes, lines }: LineSlice, malformed: PrepareLinesRequest['malformed']): Promise<PreparedSlice> {
     const { context, tenant } = this;
     const planned = context.catalog.find(tenant, this.name) ?? plannedCollection(context, tenant, this.name, {});
     try {
-      const { items, groups, faults } = await inPhase(context, 'prepare_ms', () => context.batch.prepareLines({ bytes, malformed, shards: context.shards.size, ...prepareSettings(context, planned) }, tenant, this.signal));
+      const { items, groups, faults } = await inPhase(context, 'prepare_ms', () =>
+        context.batch.prepareLines(
+          { bytes, malformed, shards: context.shards.size, ...prepareSettings(context, planned) },
+          tenant,
+          this.signal,
+        ),
+      );
       for (const fault of faults) context.log.error({ fault }, 'an item of a batch failed');
       return { planned, items, groups };
     } catch (error) {
       if (error instanceof AppError && error.code === 'invalid_json') throw error;
-      return { planned, items: Array.from({ length: lines }, () => ({ error: this.refusalOf(error).toWire() })), groups: [] };
+      return {
+        planned,
+        items: Array.from({ length: lines }, () => ({ error: this.refusalOf(error).toWire() })),
+        groups: [],
+      };
     }
   }
 
@@ -81,7 +98,11 @@ export class BatchIngest {
       return this.counted(outcomesOf(items, groups, await Promise.all(stored)));
     } catch (error) {
       const refusal = this.refusalOf(error);
-      return outcomesOf(items, groups, groups.map(() => refusal));
+      return outcomesOf(
+        items,
+        groups,
+        groups.map(() => refusal),
+      );
     } finally {
       turn.done();
     }
@@ -89,8 +110,16 @@ export class BatchIngest {
 
   private counted(outcomes: ItemOutcome[]): ItemOutcome[] {
     const chunks = outcomes.flatMap((outcome) => (outcome.ok ? outcome.chunks : []));
-    tellIngested(this.context, this.tenant, this.name, outcomes.flatMap((outcome) => (outcome.ok ? outcome : [])));
-    this.context.metrics.indexed(chunks.length, chunks.reduce((sum, count) => sum + count, 0));
+    tellIngested(
+      this.context,
+      this.tenant,
+      this.name,
+      outcomes.flatMap((outcome) => (outcome.ok ? outcome : [])),
+    );
+    this.context.metrics.indexed(
+      chunks.length,
+      chunks.reduce((sum, count) => sum + count, 0),
+    );
     return outcomes;
   }
 
@@ -102,11 +131,21 @@ export class BatchIngest {
     }
   }
 
-  /** What the shards, which have been asked then, answer for each group. A collection is made only for documents to store. */
-  private async putAll(groups: readonly EmbeddedGroup[], planned: Omit<Collection, 'id'>): Promise<Promise<Stored | AppError>[]> {
+  /**
+   * What the shards, which have been asked then, answer for each group. A collection is made only for documents to
+   * store.
+   */
+  private async putAll(
+    groups: readonly EmbeddedGroup[],
+    planned: Omit<Collection, 'id'>,
+  ): Promise<Promise<Stored | AppError>[]> {
     const isAny = groups.some(({ group }) => group.docids.length > 0);
     const collection = isAny ? await this.collectionFor(planned) : undefined;
-    return groups.map((embedded) => (collection && embedded.group.docids.length > 0 ? this.put(embedded, collection) : Promise.resolve(withFailures([], embedded.failures))));
+    return groups.map((embedded) =>
+      collection && embedded.group.docids.length > 0
+        ? this.put(embedded, collection)
+        : Promise.resolve(withFailures([], embedded.failures)),
+    );
   }
 
   private async collectionFor(planned: Omit<Collection, 'id'>): Promise<Collection> {
@@ -115,13 +154,21 @@ export class BatchIngest {
     return collection;
   }
 
-  /** Asks the shard before it first waits. A collection that is deleted meanwhile is made anew, once; where another space of it has taken over, it is embedded and asked again. */
+  /**
+   * Asks the shard before it first waits. A collection that is deleted meanwhile is made anew, once; where another
+   * space of it has taken over, it is embedded and asked again.
+   */
   private async put({ group, failures }: EmbeddedGroup, collection: Collection): Promise<Stored | AppError> {
     try {
-      const outcomes = await putGroup(this.context, collection, group).catch((error: unknown) => this.putChanged(group, collection, error));
+      const outcomes = await putGroup(this.context, collection, group).catch((error: unknown) =>
+        this.putChanged(group, collection, error),
+      );
       const [first] = outcomes;
       const isDeleted = first && 'error' in first && first.error.code === 'collection_not_found';
-      return withFailures(isDeleted ? await putGroup(this.context, await this.collectionFor(collection), group) : outcomes, failures);
+      return withFailures(
+        isDeleted ? await putGroup(this.context, await this.collectionFor(collection), group) : outcomes,
+        failures,
+      );
     } catch (error) {
       return this.refusalOf(error);
     }
@@ -140,7 +187,11 @@ export class BatchIngest {
   /** What an item is told of an error. A fault of a worker has been logged already. */
   private refusalOf(error: unknown): AppError {
     if (error instanceof AppError) return error;
-    if (!(error instanceof WorkerFault)) this.context.log.error({ fault: error instanceof Error ? error.stack : String(error) }, 'a slice of a batch failed');
+    if (!(error instanceof WorkerFault))
+      this.context.log.error(
+        { fault: error instanceof Error ? error.stack : String(error) },
+        'a slice of a batch failed',
+      );
     return new AppError('ingest_failed');
   }
 }

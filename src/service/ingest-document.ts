@@ -1,5 +1,6 @@
-// Use case: ingest one document. Prepared by a batch worker, embedded by an embed worker, stored and published by the owner
-// of its shard; the answer comes when it is on disk and searchable. A failure anywhere leaves what was there before.
+// Use case: ingest one document. Prepared by a batch worker, embedded by an embed worker, stored and published by the
+// owner of its shard; the answer comes when it is on disk and searchable. A failure anywhere leaves what was there
+// before.
 import { timed } from '../base/timed.js';
 import { AppError } from '../contract/errors.js';
 import type { CollectionName, DocId, Tenant } from '../contract/ids.js';
@@ -28,18 +29,27 @@ export interface Asker {
 }
 
 /**
- * Throws AppError with the code of what is wrong with the body, or why it cannot be stored now. A missing collection is made
- * with the instance's defaults, but only once the document is ready to be stored. Once the client has gone,
+ * Throws AppError with the code of what is wrong with the body, or why it cannot be stored now. A missing collection is
+ * made with the instance's defaults, but only once the document is ready to be stored. Once the client has gone,
  * nothing is stored that is not embedded yet.
  */
-export async function ingestDocument(context: Context, tenant: Tenant, name: CollectionName, body: PrepareRequest['body'], asker: Asker = {}): Promise<Ingested & { timing: IngestTiming }> {
+export async function ingestDocument(
+  context: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  body: PrepareRequest['body'],
+  asker: Asker = {},
+): Promise<Ingested & { timing: IngestTiming }> {
   const { catalog, metrics } = context;
   const startedAtMs = performance.now();
   const timing: IngestTiming = {};
   const planned = catalog.find(tenant, name) ?? plannedCollection(context, tenant, name, {});
-  const prepared = await timed(timing, 'prepare_ms', () => context.batch.prepare({ body, ...prepareSettings(context, planned) }, tenant, asker.signal));
+  const prepared = await timed(timing, 'prepare_ms', () =>
+    context.batch.prepare({ body, ...prepareSettings(context, planned) }, tenant, asker.signal),
+  );
   const { docid, chunks } = prepared;
-  const embed = (space: Omit<Collection, 'id'>, from: PrepareAnswer): ReturnType<typeof embedded> => timed(timing, 'embed_ms', () => embedded(context, space, from, asker));
+  const embed = (space: Omit<Collection, 'id'>, from: PrepareAnswer): ReturnType<typeof embedded> =>
+    timed(timing, 'embed_ms', () => embedded(context, space, from, asker));
   let ready = await embed(planned, prepared);
   const put = async (): Promise<void> => {
     const collection = await ensureCollection(context, tenant, name);
@@ -50,7 +60,8 @@ export async function ingestDocument(context: Context, tenant: Tenant, name: Col
     const code = error instanceof AppError ? error.code : undefined;
     if (code !== 'collection_not_found' && code !== 'collection_changed') throw error;
     // Another space has taken over since: the document is the same, its rows are not.
-    if (code === 'collection_changed' && !prepared.vectors) ready = await embed(catalog.find(tenant, name) ?? planned, { ...prepared, document: ready.document });
+    if (code === 'collection_changed' && !prepared.vectors)
+      ready = await embed(catalog.find(tenant, name) ?? planned, { ...prepared, document: ready.document });
     return put();
   });
   metrics.ingested(chunks, performance.now() - startedAtMs, timing);
@@ -59,39 +70,92 @@ export async function ingestDocument(context: Context, tenant: Tenant, name: Col
 }
 
 /** To whoever follows the events of the collection. */
-export function tellIngested({ catalog, events }: Context, tenant: Tenant, name: CollectionName, ingested: readonly Ingested[]): void {
+export function tellIngested(
+  { catalog, events }: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  ingested: readonly Ingested[],
+): void {
   const collection = catalog.find(tenant, name);
   if (!collection || ingested.length === 0) return;
   const docids = ingested.slice(0, DOCIDS_TOLD_MAX).map(({ docid }) => docid);
-  events.publish(logIdOf(collection), 'ingest', { documents: ingested.length, chunks: ingested.reduce((sum, { chunks }) => sum + chunks, 0), docids });
+  events.publish(logIdOf(collection), 'ingest', {
+    documents: ingested.length,
+    chunks: ingested.reduce((sum, { chunks }) => sum + chunks, 0),
+    docids,
+  });
 }
 
-/** False when the collection has been made anew meanwhile, with settings that a prepared document does not fit. Its space is looked at when it is put. */
+/**
+ * False when the collection has been made anew meanwhile, with settings that a prepared document does not fit. Its
+ * space is looked at when it is put.
+ */
 export function isPreparedFor(planned: Omit<Collection, 'id'>, { chunking, priority_key }: Collection): boolean {
   return isSameChunking(planned.chunking, chunking) && planned.priority_key === priority_key;
 }
 
 /** How documents are prepared for a collection, now. */
-export function prepareSettings({ nowMs, metadataBytesMax, embedders }: Context, collection: Omit<Collection, 'id'>): Omit<PrepareRequest, 'body'> {
-  const { chunking, priority_key: priorityKey, dim, embedder_type, embed_model, embedder_config, vector_space_key } = collection;
+export function prepareSettings(
+  { nowMs, metadataBytesMax, embedders }: Context,
+  collection: Omit<Collection, 'id'>,
+): Omit<PrepareRequest, 'body'> {
+  const {
+    chunking,
+    priority_key: priorityKey,
+    dim,
+    embedder_type,
+    embed_model,
+    embedder_config,
+    vector_space_key,
+  } = collection;
   const space = { dim, embedder_type, embed_model, embedder_config, vector_space_key };
   return { space, chunking, priorityKey, nowMs: nowMs(), metadataBytesMax, withDigests: embedders.isCostly(space) };
 }
 
-async function embedded(context: Context, planned: Omit<Collection, 'id'>, prepared: PrepareAnswer, asker: Asker): Promise<SpaceRows & Pick<ReadyDocument, 'document'>> {
+async function embedded(
+  context: Context,
+  planned: Omit<Collection, 'id'>,
+  prepared: PrepareAnswer,
+  asker: Asker,
+): Promise<SpaceRows & Pick<ReadyDocument, 'document'>> {
   const { vectors, chunks: rows } = prepared;
   if (vectors && wantsTexts(context, planned)) throw textWanted();
   const space = planned.vector_space_key;
   if (vectors) return { space, document: prepared.document, vectors };
   const own = await embeddedTexts(context, planned, prepared, asker);
-  const others = await otherRows(context, planned, { documents: own.document, ends: [own.document.length], rows }, asker.signal);
+  const others = await otherRows(
+    context,
+    planned,
+    { documents: own.document, ends: [own.document.length], rows },
+    asker.signal,
+  );
   return { space, ...own, ...(others && { others }) };
 }
 
-async function embeddedTexts(context: Context, planned: Omit<Collection, 'id'>, { docid, document, digests }: PrepareAnswer, { signal, trace }: Asker): Promise<Pick<ReadyDocument, 'document' | 'vectors'>> {
-  const reused = await reusedVectors(context, planned, { shard: shardOf(docid, context.shards.size), docids: [docid], digests }, signal);
-  const texts = { documents: document, ends: [document.length], ...reused, ...(trace && { traceparent: trace.traceparent }) };
-  const { documents, vectors, failures } = await context.embedders.embedDocuments(planned, texts, planned.tenant, signal);
+async function embeddedTexts(
+  context: Context,
+  planned: Omit<Collection, 'id'>,
+  { docid, document, digests }: PrepareAnswer,
+  { signal, trace }: Asker,
+): Promise<Pick<ReadyDocument, 'document' | 'vectors'>> {
+  const reused = await reusedVectors(
+    context,
+    planned,
+    { shard: shardOf(docid, context.shards.size), docids: [docid], digests },
+    signal,
+  );
+  const texts = {
+    documents: document,
+    ends: [document.length],
+    ...reused,
+    ...(trace && { traceparent: trace.traceparent }),
+  };
+  const { documents, vectors, failures } = await context.embedders.embedDocuments(
+    planned,
+    texts,
+    planned.tenant,
+    signal,
+  );
   if (failures?.[0]) throw AppError.fromWire(failures[0].error);
   return { document: documents, vectors };
 }

@@ -1,5 +1,6 @@
-// Use case: ingest a JSON batch, `{"documents":[…]}`. All items are prepared before the first is stored: a body that is no JSON
-// is refused whole, and nothing of it is done. Called by the batch endpoint; front thread, which never parses the body.
+// Use case: ingest a JSON batch, `{"documents":[…]}`. All items are prepared before the first is stored: a body that is
+// no JSON is refused whole, and nothing of it is done. Called by the batch endpoint; front thread, which never parses
+// the body.
 import type { CollectionName, Tenant } from '../contract/ids.js';
 import type { Context } from './context.js';
 import { BatchIngest } from './ingest-batch.js';
@@ -8,8 +9,17 @@ import type { ItemOutcome } from './item-outcomes.js';
 /** Slices of one batch that are worked on at a time. */
 const SLICES_UNDERWAY_MAX = 4;
 
-/** The outcomes of the items, in order, as the slices have them. Throws AppError where the body is no batch. `signal`: as in BatchIngest. */
-export async function ingestJsonBatch(context: Context, tenant: Tenant, name: CollectionName, bytes: Uint8Array, signal?: AbortSignal): Promise<ItemOutcome[][]> {
+/**
+ * The outcomes of the items, in order, as the slices have them. Throws AppError where the body is no batch. `signal`:
+ * as in BatchIngest.
+ */
+export async function ingestJsonBatch(
+  context: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  bytes: Uint8Array,
+  signal?: AbortSignal,
+): Promise<ItemOutcome[][]> {
   const ingest = new BatchIngest(context, tenant, name, signal);
   const slices = await context.batch.splitBatch({ bytes, itemsMax: context.batchLimits.itemsMax }, tenant, signal);
   const prepared = await eachInTurn(slices, (slice) => ingest.prepare(slice, 'batch'));

@@ -1,6 +1,6 @@
-// Use case: ingest NDJSON of any length. A reader takes bytes off the socket while there is room for them; slices of lines are
-// worked on, a few at a time; their outcomes leave in order. Whoever is slow holds the others up: a client that does not read its
-// results, a socket without bytes, a shard. Called by the batch endpoint; front thread.
+// Use case: ingest NDJSON of any length. A reader takes bytes off the socket while there is room for them; slices of
+// lines are worked on, a few at a time; their outcomes leave in order. Whoever is slow holds the others up: a client
+// that does not read its results, a socket without bytes, a shard. Called by the batch endpoint; front thread.
 import { Signal } from '../base/signal.js';
 import type { CollectionName, Tenant } from '../contract/ids.js';
 import type { Context } from './context.js';
@@ -19,8 +19,17 @@ interface Underway {
 
 type Slice = NonNullable<ReturnType<LineSlicer['take']>>;
 
-/** Throws AppError where ingest cannot begin. The outcomes of the items come in order; a body that breaks off throws on the way. `signal`: as in BatchIngest. */
-export function ingestLines(context: Context, tenant: Tenant, name: CollectionName, body: AsyncIterable<Uint8Array>, signal?: AbortSignal): AsyncGenerator<ItemOutcome[]> {
+/**
+ * Throws AppError where ingest cannot begin. The outcomes of the items come in order; a body that breaks off throws on
+ * the way. `signal`: as in BatchIngest.
+ */
+export function ingestLines(
+  context: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  body: AsyncIterable<Uint8Array>,
+  signal?: AbortSignal,
+): AsyncGenerator<ItemOutcome[]> {
   // Not ready is an answer of its own, before the first line.
   context.catalog.find(tenant, name);
   return new LineIngest(new BatchIngest(context, tenant, name, signal), context.batchLimits.lineBytesMax).run(body);
@@ -77,7 +86,10 @@ class LineIngest {
   }
 
   private startSlices(): void {
-    while (this.underway.length < SLICES_UNDERWAY_MAX && this.underway.reduce((sum, { bytes }) => sum + bytes, 0) < UNDERWAY_BYTES_MAX) {
+    while (
+      this.underway.length < SLICES_UNDERWAY_MAX &&
+      this.underway.reduce((sum, { bytes }) => sum + bytes, 0) < UNDERWAY_BYTES_MAX
+    ) {
       const slice = this.slicer.take();
       if (!slice) return;
       const entry: Underway = { bytes: 'bytes' in slice ? slice.bytes.length : 0 };

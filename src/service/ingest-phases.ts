@@ -4,7 +4,11 @@ import { timed } from '../base/timed.js';
 import type { IngestTiming } from '../contract/resources.js';
 import type { Context } from './context.js';
 
-export async function inPhase<T>({ metrics }: Pick<Context, 'metrics'>, phase: keyof IngestTiming, work: () => Promise<T>): Promise<T> {
+export async function inPhase<T>(
+  { metrics }: Pick<Context, 'metrics'>,
+  phase: keyof IngestTiming,
+  work: () => Promise<T>,
+): Promise<T> {
   const timing: IngestTiming = {};
   try {
     return await timed(timing, phase, work);

@@ -1,6 +1,6 @@
-// The shape in which the front thread keeps a collection. A record comes from the store as an object with its properties in a table of
-// its own, and with texts of its own: here all have one layout, and one copy of what many have in common.
-// Used by catalog.ts.
+// The shape in which the front thread keeps a collection. A record comes from the store as an object with its
+// properties in a table of its own, and with texts of its own: here all have one layout, and one copy of what many have
+// in common. Used by catalog.ts.
 import type { Language } from '../contract/language.js';
 import { PRECISION_DEFAULT } from '../contract/precision.js';
 import type { Collection, StoredCollection } from '../contract/resources.js';

@@ -1,5 +1,5 @@
-// Cuts a stream of bytes into slices of lines, as they are wanted: what is not wanted yet stays as it came. Blank lines are none;
-// a line over the limit is dropped while it comes, and told. Used by ingest-lines.ts on the front thread.
+// Cuts a stream of bytes into slices of lines, as they are wanted: what is not wanted yet stays as it came. Blank lines
+// are none; a line over the limit is dropped while it comes, and told. Used by ingest-lines.ts on the front thread.
 import type { LineSlice } from '../contract/batch-messages.js';
 import { AppError } from '../contract/errors.js';
 import { NEWLINE, SLICE_BYTES_MAX, SLICE_LINES_MAX, sliceOf } from '../text/lines.js';
@@ -85,14 +85,20 @@ export class LineSlicer {
     const isTooLong = this.isDropping || line.length > this.lineBytesMax;
     this.isDropping = false;
     if (!isTooLong) return line;
-    const refusal = new AppError('request_too_large', `A line has at most ${this.lineBytesMax} bytes.`, { details: { limit_bytes: this.lineBytesMax } });
+    const refusal = new AppError('request_too_large', `A line has at most ${this.lineBytesMax} bytes.`, {
+      details: { limit_bytes: this.lineBytesMax },
+    });
     this.refused = { lines: 1, refusal };
     return new Uint8Array(0);
   }
 
   private findBreak(): void {
     const has = (chunk: Uint8Array, from: number): boolean => chunk.indexOf(NEWLINE, from) >= 0;
-    while (this.breakIn < this.chunks.length && !has(this.chunks[this.breakIn] as Uint8Array, this.breakIn === 0 ? this.at : 0)) this.breakIn++;
+    while (
+      this.breakIn < this.chunks.length &&
+      !has(this.chunks[this.breakIn] as Uint8Array, this.breakIn === 0 ? this.at : 0)
+    )
+      this.breakIn++;
     if (this.breakIn < this.chunks.length || this.waitingBytes <= this.lineBytesMax) return;
     this.chunks.length = 0;
     this.at = this.breakIn = this.waitingBytes = 0;

@@ -1,6 +1,7 @@
-// Use cases: list the documents of a collection, the chunks of a document, the collections of a tenant; in pages, so that
-// neither memory nor this thread is filled by a million of them. Called by the listing endpoints; front thread. A listing begins
-// behind a place and goes on by places, not by counting: what is written meanwhile shows or not, but nothing shows twice.
+// Use cases: list the documents of a collection, the chunks of a document, the collections of a tenant; in pages, so
+// that neither memory nor this thread is filled by a million of them. Called by the listing endpoints; front thread. A
+// listing begins behind a place and goes on by places, not by counting: what is written meanwhile shows or not, but
+// nothing shows twice.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CollectionSummary } from '../contract/api/collections.js';
 import type { CollectionName, Tenant } from '../contract/ids.js';
@@ -35,18 +36,38 @@ interface ShardList extends Page {
   more: boolean;
 }
 
-/** In the order of their ids; those of more than 500 bytes stand by their first 440. Empty where there is no collection. */
-export async function* listDocuments({ catalog, shards }: Context, tenant: Tenant, name: CollectionName, span: Span): AsyncGenerator<Page> {
+/**
+ * In the order of their ids; those of more than 500 bytes stand by their first 440. Empty where there is no collection.
+ */
+export async function* listDocuments(
+  { catalog, shards }: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  span: Span,
+): AsyncGenerator<Page> {
   const collection = catalog.find(tenant, name);
   if (!collection) return;
   const max = Math.min(span.max, SHARD_PAGE_RECORDS);
   const refill = async (list: ShardList): Promise<ShardList> => {
-    const { docids: places, records, more } = await shards.ask(list.shard, 'listDocuments', { collection: collection.id, after: list.places.at(-1) ?? span.after, max });
+    const {
+      docids: places,
+      records,
+      more,
+    } = await shards.ask(list.shard, 'listDocuments', {
+      collection: collection.id,
+      after: list.places.at(-1) ?? span.after,
+      max,
+    });
     return { shard: list.shard, places, records, more, at: 0 };
   };
-  let lists = Array.from({ length: shards.size }, (_, shard): ShardList => ({ shard, places: [], records: [], at: 0, more: true }));
+  let lists = Array.from(
+    { length: shards.size },
+    (_, shard): ShardList => ({ shard, places: [], records: [], at: 0, more: true }),
+  );
   for (;;) {
-    lists = lists.some(isUsedUp) ? await Promise.all(lists.map((list) => (isUsedUp(list) ? refill(list) : list))) : await nextTurn(lists);
+    lists = lists.some(isUsedUp)
+      ? await Promise.all(lists.map((list) => (isUsedUp(list) ? refill(list) : list)))
+      : await nextTurn(lists);
     const page = mergedPage(lists);
     if (page.records.length === 0) return;
     yield page;
@@ -59,7 +80,10 @@ const isUsedUp = ({ at, places, more }: ShardList): boolean => more && at === pl
 function mergedPage(lists: readonly ShardList[]): Page {
   const page: Page = { places: [], records: [] };
   while (page.records.length < MERGED_RECORDS && !lists.some(isUsedUp)) {
-    const next = lists.reduce<ShardList | undefined>((first, list) => (isBefore(list, first) ? list : first), undefined);
+    const next = lists.reduce<ShardList | undefined>(
+      (first, list) => (isBefore(list, first) ? list : first),
+      undefined,
+    );
     if (!next) break;
     page.places.push(next.places[next.at] as string);
     page.records.push(next.records[next.at] as string);
@@ -74,8 +98,17 @@ function isBefore(list: ShardList, other: ShardList | undefined): boolean {
   return other === undefined || compareDocumentKeys(docid, other.places[other.at] as string) < 0;
 }
 
-/** By position, which is the place; a document that is replaced meanwhile goes on in its new revision. Empty where there is no document. */
-export async function* listChunks({ catalog, shards }: Context, tenant: Tenant, name: CollectionName, docid: string, { after, max }: Span): AsyncGenerator<Page> {
+/**
+ * By position, which is the place; a document that is replaced meanwhile goes on in its new revision. Empty where there
+ * is no document.
+ */
+export async function* listChunks(
+  { catalog, shards }: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  docid: string,
+  { after, max }: Span,
+): AsyncGenerator<Page> {
   const collection = catalog.find(tenant, name);
   if (!collection) return;
   let from = after === undefined ? 0 : Number(after) + 1;
@@ -90,17 +123,34 @@ export async function* listChunks({ catalog, shards }: Context, tenant: Tenant, 
 }
 
 /** By name; only those that `isVisible` to the caller. */
-export async function* listCollections({ catalog, quarantine }: Context, tenant: Tenant, isVisible: (name: CollectionName) => boolean, span: Span): AsyncGenerator<Page> {
+export async function* listCollections(
+  { catalog, quarantine }: Context,
+  tenant: Tenant,
+  isVisible: (name: CollectionName) => boolean,
+  span: Span,
+): AsyncGenerator<Page> {
   for (let after = span.after ?? ''; ; await nextTurn()) {
     const collections = catalog.pageOfTenant(tenant, after, COLLECTION_PAGE_RECORDS);
     const last = collections.at(-1);
     if (!last) return;
     after = last.name;
     const visible = collections.filter(({ name }) => isVisible(name));
-    yield { places: visible.map(({ name }) => name), records: visible.map((collection) => JSON.stringify({ ...summaryOf(collection), ...(quarantine.has(collection.id) && { damaged: true }) })) };
+    yield {
+      places: visible.map(({ name }) => name),
+      records: visible.map((collection) =>
+        JSON.stringify({ ...summaryOf(collection), ...(quarantine.has(collection.id) && { damaged: true }) }),
+      ),
+    };
   }
 }
 
-function summaryOf({ name, display_name, embedder_type, embed_model, vector_space_key, language }: Collection): CollectionSummary {
+function summaryOf({
+  name,
+  display_name,
+  embedder_type,
+  embed_model,
+  vector_space_key,
+  language,
+}: Collection): CollectionSummary {
   return { name, display_name, embedder_label: `${embedder_type}:${embed_model}`, vector_space_key, language };
 }

@@ -1,5 +1,6 @@
-// Use case: search a collection, and keep the search in the query log. The search writes nothing before it answers: the log
-// takes the entry in memory and writes it when the reply is out. Called by the search endpoints and by a replay; front thread.
+// Use case: search a collection, and keep the search in the query log. The search writes nothing before it answers: the
+// log takes the entry in memory and writes it when the reply is out. Called by the search endpoints and by a replay;
+// front thread.
 import type { CollectionName, Tenant } from '../contract/ids.js';
 import type { LoggedQuery, LoggedRest } from '../contract/query-log.js';
 import { logIdOf } from '../contract/resources.js';
@@ -21,7 +22,13 @@ export interface LoggedResult extends SearchResult {
 }
 
 /** Throws what searchCollection throws; a search that fails is not logged. */
-export async function loggedSearch(context: Context, searcher: Searcher, tenant: Tenant, name: CollectionName, input: SearchInput): Promise<LoggedResult> {
+export async function loggedSearch(
+  context: Context,
+  searcher: Searcher,
+  tenant: Tenant,
+  name: CollectionName,
+  input: SearchInput,
+): Promise<LoggedResult> {
   const { catalog, queryLog, metrics, searchesUnderWay, nowMs } = context;
   const [executedAtMs, startedAtMs] = [nowMs(), performance.now()];
   const collection = catalog.find(tenant, name);
@@ -30,11 +37,17 @@ export async function loggedSearch(context: Context, searcher: Searcher, tenant:
   metrics.searched(result, latencyMs);
   // Dropped meanwhile: an entry would come after its log has gone.
   if (!queryLog.enabled || !collection || !catalog.findByLog(logIdOf(collection))) return result;
-  const queryId = queryLog.append(logIdOf(collection), entryOf(context, searcher, input, result, executedAtMs, latencyMs));
+  const queryId = queryLog.append(
+    logIdOf(collection),
+    entryOf(context, searcher, input, result, executedAtMs, latencyMs),
+  );
   return queryId === undefined ? result : { ...result, queryId };
 }
 
-/** The shared scope: counted, but not logged, for its owner would read what other tenants search. Throws what searchShared throws. */
+/**
+ * The shared scope: counted, but not logged, for its owner would read what other tenants search. Throws what
+ * searchShared throws.
+ */
 export async function sharedSearch(context: Context, input: SearchInput): Promise<SearchResult> {
   const startedAtMs = performance.now();
   const { metrics, searchesUnderWay } = context;
@@ -43,7 +56,14 @@ export async function sharedSearch(context: Context, input: SearchInput): Promis
   return result;
 }
 
-function entryOf(context: Context, searcher: Searcher, input: SearchInput, result: SearchResult, executedAtMs: number, latencyMs: number): LoggedQuery {
+function entryOf(
+  context: Context,
+  searcher: Searcher,
+  input: SearchInput,
+  result: SearchResult,
+  executedAtMs: number,
+  latencyMs: number,
+): LoggedQuery {
   return {
     text: input.q ?? '',
     k: input.k,
@@ -59,7 +79,11 @@ function entryOf(context: Context, searcher: Searcher, input: SearchInput, resul
   };
 }
 
-function restOf({ common, search }: Context, { q, filters, embeddedFilters, contentFilter, includeCommon, rerank, fusion, ef, exact, telling }: SearchInput, { timing, degraded }: SearchResult): LoggedRest {
+function restOf(
+  { common, search }: Context,
+  { q, filters, embeddedFilters, contentFilter, includeCommon, rerank, fusion, ef, exact, telling }: SearchInput,
+  { timing, degraded }: SearchResult,
+): LoggedRest {
   const rest: LoggedRest = { timing, ...(degraded && { degraded }) };
   if (filters) rest.filters = filters;
   if (embeddedFilters) rest.embedded_filters = embeddedFilters;
@@ -70,6 +94,8 @@ function restOf({ common, search }: Context, { q, filters, embeddedFilters, cont
   if (exact) rest.exact = exact;
   for (const told of ['explain', 'relevance', 'highlight'] as const) if (telling?.[told]) rest[told] = true;
   if (includeCommon === undefined) return rest;
-  const searched = includeCommon && q !== undefined && common.enabled && { common_tenant: common.tenant, common_collection: common.collection };
+  const searched = includeCommon &&
+    q !== undefined &&
+    common.enabled && { common_tenant: common.tenant, common_collection: common.collection };
   return { ...rest, include_common: includeCommon, ...searched };
 }

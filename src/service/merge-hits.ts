@@ -4,7 +4,10 @@ import { parseChunkId } from '../contract/ids.js';
 import { compareDocIds } from '../rank/merge.js';
 import type { FoundHit } from './search-shards.js';
 
-/** Best first over all collections, each in its own order; equal scores by document id, those of earlier collections first. */
+/**
+ * Best first over all collections, each in its own order; equal scores by document id, those of earlier collections
+ * first.
+ */
 export function mergeHits(found: readonly FoundHit[][]): FoundHit[] {
   const [first = [], ...others] = found;
   return others.reduce(mergeTwo, first);
@@ -23,5 +26,6 @@ function mergeTwo(a: readonly FoundHit[], b: readonly FoundHit[]): FoundHit[] {
   return [...merged, ...b.slice(next)];
 }
 
-const isBefore = (a: FoundHit, b: FoundHit): boolean => a.score > b.score || (a.score === b.score && compareDocIds(docidOf(a), docidOf(b)) < 0);
+const isBefore = (a: FoundHit, b: FoundHit): boolean =>
+  a.score > b.score || (a.score === b.score && compareDocIds(docidOf(a), docidOf(b)) < 0);
 const docidOf = ({ id }: FoundHit): string => parseChunkId(id)?.docid ?? id;

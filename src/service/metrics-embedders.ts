@@ -12,27 +12,55 @@ const TEXTS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096];
 
 /** Whether each instance answers, looked up when it is scraped. */
 export function lookUpInstances(registry: Registry, embedders: Embedders): void {
-  const help = 'Whether the instance answers: 0 while its breaker is open, and before it has answered for the first time.';
-  new Gauge({ name: 'sheaf_embedder_usable', help, labelNames: ['embedder'], registers: [registry], collect() {
-    for (const { key, state } of embedders.states()) this.set({ embedder: key }, state === 'usable' ? 1 : 0);
-  } });
+  const help =
+    'Whether the instance answers: 0 while its breaker is open, and before it has answered for the first time.';
+  new Gauge({
+    name: 'sheaf_embedder_usable',
+    help,
+    labelNames: ['embedder'],
+    registers: [registry],
+    collect() {
+      for (const { key, state } of embedders.states()) this.set({ embedder: key }, state === 'usable' ? 1 : 0);
+    },
+  });
 }
 
 /** What the endpoints of instances were called for, as the thread that calls them counts it. */
 export function lookUpEndpoints(registry: Registry, pool: EmbedPool): void {
   const labelNames = ['embedder'] as const;
   const told = [
-    [Counter, 'sheaf_endpoint_calls_total', 'Calls of the endpoint of an embedder or reranker, each try by itself.', 'calls'],
-    [Counter, 'sheaf_endpoint_tokens_total', 'Tokens spent there, as it counts them, else as they are estimated.', 'tokens'],
-    [Counter, 'sheaf_endpoint_refused_total', 'Calls that were given up, because its budgets left no room for them in time.', 'refused'],
+    [
+      Counter,
+      'sheaf_endpoint_calls_total',
+      'Calls of the endpoint of an embedder or reranker, each try by itself.',
+      'calls',
+    ],
+    [
+      Counter,
+      'sheaf_endpoint_tokens_total',
+      'Tokens spent there, as it counts them, else as they are estimated.',
+      'tokens',
+    ],
+    [
+      Counter,
+      'sheaf_endpoint_refused_total',
+      'Calls that were given up, because its budgets left no room for them in time.',
+      'refused',
+    ],
     [Counter, 'sheaf_endpoint_rests_total', 'Times it asked to be left alone for a while.', 'rests'],
     [Gauge, 'sheaf_endpoint_waiting', 'Calls that wait for a place or for the budgets.', 'waiting'],
   ] as const;
   for (const [Kind, name, help, cell] of told) {
-    new Kind({ name, help, labelNames, registers: [registry], collect() {
-      this.reset();
-      for (const { key, ...counts } of pool.endpoints()) this.inc({ embedder: key }, counts[cell]);
-    } });
+    new Kind({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const { key, ...counts } of pool.endpoints()) this.inc({ embedder: key }, counts[cell]);
+      },
+    });
   }
 }
 
@@ -43,9 +71,23 @@ export class EmbedderMetrics {
 
   constructor(registry: Registry) {
     const labelNames = ['embedder', 'kind'];
-    this.seconds = new HistogramFamily(registry, { labelNames, name: 'sheaf_embedder_call_seconds', help: 'Time of the calls of embedders (queries, documents) and rerankers (rerank), failed ones too.', bounds: SECONDS });
-    this.texts = new HistogramFamily(registry, { labelNames, name: 'sheaf_embedder_call_texts', help: 'Texts that a call which succeeded embedded or scored.', bounds: TEXTS });
-    this.failures = new CounterFamily(registry, { labelNames, name: 'sheaf_embedder_failures_total', help: 'Calls that failed, as a whole or for any of their documents.' });
+    this.seconds = new HistogramFamily(registry, {
+      labelNames,
+      name: 'sheaf_embedder_call_seconds',
+      help: 'Time of the calls of embedders (queries, documents) and rerankers (rerank), failed ones too.',
+      bounds: SECONDS,
+    });
+    this.texts = new HistogramFamily(registry, {
+      labelNames,
+      name: 'sheaf_embedder_call_texts',
+      help: 'Texts that a call which succeeded embedded or scored.',
+      bounds: TEXTS,
+    });
+    this.failures = new CounterFamily(registry, {
+      labelNames,
+      name: 'sheaf_embedder_failures_total',
+      help: 'Calls that failed, as a whole or for any of their documents.',
+    });
   }
 
   /** A call is over. */

@@ -1,12 +1,14 @@
-// Counters and histograms whose values are plain numbers until they are scraped: the library resolves labels and buckets anew for each value,
-// which took more of a search than the search of a small collection (node dist/load/observability.js). One child for each combination
-// of labels, made when it is first met: whoever counts keeps the labels bounded. Used by the other files of metrics; front thread.
+// Counters and histograms whose values are plain numbers until they are scraped: the library resolves labels and
+// buckets anew for each value, which took more of a search than the search of a small collection (node
+// dist/load/observability.js). One child for each combination of labels, made when it is first met: whoever counts
+// keeps the labels bounded. Used by the other files of metrics; front thread.
 import { Counter, type Registry } from 'prom-client';
 import { Buckets } from '../base/buckets.js';
 import { lookedUpHistogram, type Labels } from './metrics-histograms.js';
 import { lookedUpLines, type FamilyOptions } from './metrics-looked-up.js';
 
-const labelsOf = (names: readonly string[], values: readonly string[]): Labels => Object.fromEntries(names.map((name, i) => [name, values[i] as string]));
+const labelsOf = (names: readonly string[], values: readonly string[]): Labels =>
+  Object.fromEntries(names.map((name, i) => [name, values[i] as string]));
 
 export class CounterFamily {
   private readonly children = new Map<string, { sharedLabels: Labels; value: number }>();
@@ -38,11 +40,15 @@ export class HistogramFamily {
   private readonly children = new Map<string, { labels: Labels; buckets: Buckets }>();
   private readonly names: readonly string[];
 
-  constructor(registry: Registry, private readonly options: FamilyOptions & { bounds: readonly number[] }) {
+  constructor(
+    registry: Registry,
+    private readonly options: FamilyOptions & { bounds: readonly number[] },
+  ) {
     const { children } = this;
     this.names = options.labelNames ?? [];
     lookedUpHistogram(registry, options, function* () {
-      for (const { labels, buckets } of children.values()) yield { labels, bounds: buckets.bounds, counts: buckets.counts, sum: buckets.sum };
+      for (const { labels, buckets } of children.values())
+        yield { labels, bounds: buckets.bounds, counts: buckets.counts, sum: buckets.sum };
     });
     if (this.names.length === 0) this.child();
   }

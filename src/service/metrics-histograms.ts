@@ -1,6 +1,7 @@
-// Histograms whose buckets are counted elsewhere, as the metrics library writes them. Its own way makes the text of each bucket's labels
-// anew at each scrape, which was the most of what a scrape took (node dist/load/observability.js): here the lines of a child are made
-// once but for their values, and given to it as one. Used by the other files of metrics; front thread.
+// Histograms whose buckets are counted elsewhere, as the metrics library writes them. Its own way makes the text of
+// each bucket's labels anew at each scrape, which was the most of what a scrape took (node dist/load/observability.js):
+// here the lines of a child are made once but for their values, and given to it as one. Used by the other files of
+// metrics; front thread.
 import { Histogram, type Registry } from 'prom-client';
 import { lookedUpLines, NO_LABELS, type FamilyOptions, type Line } from './metrics-looked-up.js';
 
@@ -15,7 +16,11 @@ export interface CountedBuckets {
 }
 
 /** Registers a histogram that is read from `read` at each scrape. A child has the same bounds each time. */
-export function lookedUpHistogram(registry: Registry, options: FamilyOptions, read: () => Iterable<CountedBuckets>): void {
+export function lookedUpHistogram(
+  registry: Registry,
+  options: FamilyOptions,
+  read: () => Iterable<CountedBuckets>,
+): void {
   const known = new Map<string, ChildLines>();
   const lineOf = (child: CountedBuckets): Line => {
     const key = Object.values(child.labels).join('\0');
@@ -44,8 +49,13 @@ class ChildLines {
     let text = '';
     let total = 0;
     for (let i = 0; i < counts.length; i++) text += `${this.starts[i]}${(total += counts[i] as number)}`;
-    return { metricName: `${text}${this.starts[counts.length]}${sum}${this.last}`, sharedLabels: NO_LABELS, value: total };
+    return {
+      metricName: `${text}${this.starts[counts.length]}${sum}${this.last}`,
+      sharedLabels: NO_LABELS,
+      value: total,
+    };
   }
 }
 
-const escaped = (value: string): string => value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
+const escaped = (value: string): string =>
+  value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');

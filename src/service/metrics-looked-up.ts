@@ -1,5 +1,6 @@
-// Metrics that are not counted by the library but looked up: what is read at a scrape is what is written, without the library's own copy of
-// it, which it finds by a hash of the labels (node dist/load/observability.js). Used by the other files of metrics, on the front thread.
+// Metrics that are not counted by the library but looked up: what is read at a scrape is what is written, without the
+// library's own copy of it, which it finds by a hash of the labels (node dist/load/observability.js). Used by the other
+// files of metrics, on the front thread.
 import { Counter, Gauge, Histogram, type Metric, type Registry } from 'prom-client';
 
 export interface FamilyOptions {
@@ -20,7 +21,11 @@ export interface Line {
 type Kind = typeof Counter | typeof Gauge | typeof Histogram;
 
 /** Their names would not outlive a minifier. */
-const TYPES: ReadonlyMap<Kind, string> = new Map<Kind, string>([[Counter, 'counter'], [Gauge, 'gauge'], [Histogram, 'histogram']]);
+const TYPES: ReadonlyMap<Kind, string> = new Map<Kind, string>([
+  [Counter, 'counter'],
+  [Gauge, 'gauge'],
+  [Histogram, 'histogram'],
+]);
 
 export const NO_LABELS = {};
 
@@ -30,7 +35,12 @@ export function lookedUp(registry: Registry, kind: Kind, name: string, help: str
 }
 
 /** One of any number of lines. */
-export function lookedUpLines(registry: Registry, kind: Kind, { name, help, labelNames = [] }: FamilyOptions, read: () => readonly Line[]): void {
+export function lookedUpLines(
+  registry: Registry,
+  kind: Kind,
+  { name, help, labelNames = [] }: FamilyOptions,
+  read: () => readonly Line[],
+): void {
   const made = new kind({ name, help, labelNames, registers: [] });
   const get = async (): Promise<object> => ({ name, help, type: TYPES.get(kind), aggregator: 'sum', values: read() });
   registry.registerMetric(Object.assign(made, { get, getForPromString: get }) as unknown as Metric);

@@ -1,6 +1,6 @@
-// What the metrics library tells of every Node process, but for the lag of the event loop: its mean and deviation walk a table of 33,000
-// places each, a millisecond of the thread whose lag they tell (node dist/load/observability.js). The same gauges are here
-// without those two. Part of the metrics (metrics-report.ts); front thread.
+// What the metrics library tells of every Node process, but for the lag of the event loop: its mean and deviation walk
+// a table of 33,000 places each, a millisecond of the thread whose lag they tell (node dist/load/observability.js). The
+// same gauges are here without those two. Part of the metrics (metrics-report.ts); front thread.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 
@@ -8,7 +8,9 @@ import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 const LAG_RESOLUTION_MS = 10;
 /** The library's own watch, which nobody reads, wakes once an hour. */
 const NEVER_MS = 3_600_000;
-const ITS_LAG = ['', '_min', '_max', '_mean', '_stddev', '_p50', '_p90', '_p99'].map((which) => `nodejs_eventloop_lag${which}_seconds`);
+const ITS_LAG = ['', '_min', '_max', '_mean', '_stddev', '_p50', '_p90', '_p99'].map(
+  (which) => `nodejs_eventloop_lag${which}_seconds`,
+);
 
 export function lookUpProcess(registry: Registry): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS });
@@ -21,7 +23,12 @@ function lookUpLag(registry: Registry): void {
   const delays = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
   delays.enable();
   const gauge = (which: string, help: string, collect?: (this: Gauge) => void): Gauge =>
-    new Gauge({ name: `nodejs_eventloop_lag${which}_seconds`, help, registers: [registry], ...(collect && { collect }) });
+    new Gauge({
+      name: `nodejs_eventloop_lag${which}_seconds`,
+      help,
+      registers: [registry],
+      ...(collect && { collect }),
+    });
   // The first one is looked up before the text of the others is made.
   gauge('', 'Lag of event loop in seconds.', function () {
     const startedAtMs = performance.now();

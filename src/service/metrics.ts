@@ -1,5 +1,6 @@
-// What the server counts: requests, searches, ingests, and what they did. Plain numbers on the way of a request; Prometheus
-// reads them when it scrapes. One instance for each server, in the context; front thread. No label names a tenant.
+// What the server counts: requests, searches, ingests, and what they did. Plain numbers on the way of a request;
+// Prometheus reads them when it scrapes. One instance for each server, in the context; front thread. No label names a
+// tenant.
 import { Counter, Gauge, Registry } from 'prom-client';
 import { LatencyWindow } from '../base/latency-window.js';
 import { PHASES, PHASES_WITHIN_SEARCH } from '../base/trace.js';
@@ -25,14 +26,42 @@ export class Metrics {
   /** What each shard had when it was last asked. */
   readonly shardTotals = new Map<number, ShardAnswer<'totals'>>();
   private readonly counted = {} as Counts;
-  private readonly resettable: { reset(): void }[] = [this.searchLatency, this.ingestLatency, this.embedders, this.recall];
-  private readonly answers = this.kept(new CounterFamily(this.registry, { name: 'sheaf_http_requests_total', help: 'Requests by route and status; status 0: the client had gone.', labelNames: ['method', 'route', 'status'] }));
-  private readonly refusals = this.kept(new CounterFamily(this.registry, { name: 'sheaf_refusals_total', help: 'Requests that were answered with an error, by its code: limits and quotas among them.', labelNames: ['code'] }));
-  private readonly durations = this.histogram('sheaf_http_request_duration_seconds', 'Time from the head of a request to the end of its reply.', 'route');
+  private readonly resettable: { reset(): void }[] = [
+    this.searchLatency,
+    this.ingestLatency,
+    this.embedders,
+    this.recall,
+  ];
+  private readonly answers = this.kept(
+    new CounterFamily(this.registry, {
+      name: 'sheaf_http_requests_total',
+      help: 'Requests by route and status; status 0: the client had gone.',
+      labelNames: ['method', 'route', 'status'],
+    }),
+  );
+  private readonly refusals = this.kept(
+    new CounterFamily(this.registry, {
+      name: 'sheaf_refusals_total',
+      help: 'Requests that were answered with an error, by its code: limits and quotas among them.',
+      labelNames: ['code'],
+    }),
+  );
+  private readonly durations = this.histogram(
+    'sheaf_http_request_duration_seconds',
+    'Time from the head of a request to the end of its reply.',
+    'route',
+  );
   private readonly phases = this.histogram('sheaf_search_phase_seconds', 'Time of the phases of searches.', 'phase');
   private readonly searches = this.histogram('sheaf_search_duration_seconds', 'Time of whole searches, without HTTP.');
-  private readonly ingests = this.histogram('sheaf_ingest_duration_seconds', 'Time of ingests of one document, from its body to the disk.');
-  private readonly ingestPhases = this.histogram('sheaf_ingest_phase_seconds', 'Time of the phases of ingests: of a document, or of a part of a batch.', 'phase');
+  private readonly ingests = this.histogram(
+    'sheaf_ingest_duration_seconds',
+    'Time of ingests of one document, from its body to the disk.',
+  );
+  private readonly ingestPhases = this.histogram(
+    'sheaf_ingest_phase_seconds',
+    'Time of the phases of ingests: of a document, or of a part of a batch.',
+    'phase',
+  );
   private readonly tenants: TenantMetrics;
 
   /** `tenantsMax`: how many tenants have labels of their own. */
@@ -121,8 +150,11 @@ export class Metrics {
 }
 
 function addPhases(phases: HistogramFamily, timing: SearchTiming | IngestTiming): void {
-  for (const phase in timing) phases.add((timing[phase as keyof typeof timing] as number) / 1000, PHASE_NAMES.get(phase) ?? phase);
+  for (const phase in timing)
+    phases.add((timing[phase as keyof typeof timing] as number) / 1000, PHASE_NAMES.get(phase) ?? phase);
 }
 
 /** Cut once: a phase is counted many times a second. */
-const PHASE_NAMES: ReadonlyMap<string, string> = new Map([...PHASES, ...PHASES_WITHIN_SEARCH].map((phase) => [`${phase}_ms`, phase]));
+const PHASE_NAMES: ReadonlyMap<string, string> = new Map(
+  [...PHASES, ...PHASES_WITHIN_SEARCH].map((phase) => [`${phase}_ms`, phase]),
+);

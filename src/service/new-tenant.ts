@@ -5,6 +5,12 @@ import type { TenantQuotas, TenantRecord } from '../contract/tenants.js';
 import type { Context } from './context.js';
 
 export function newRecord({ nowMs }: Pick<Context, 'nowMs'>, tenant: Tenant): TenantRecord {
-  const inherited = { max_collections: null, max_chunks_per_collection: null, requests_per_second: null, burst: null, max_in_flight: null } satisfies TenantQuotas;
+  const inherited = {
+    max_collections: null,
+    max_chunks_per_collection: null,
+    requests_per_second: null,
+    burst: null,
+    max_in_flight: null,
+  } satisfies TenantQuotas;
   return { tenant, display_name: null, created_at: new Date(nowMs()).toISOString(), ...inherited };
 }

@@ -1,5 +1,5 @@
-// Makes a shard usable after its worker has claimed it, at start and after a worker's death: shard 0 brings the catalog,
-// every shard then loads its part of the collections.
+// Makes a shard usable after its worker has claimed it, at start and after a worker's death: shard 0 brings the
+// catalog, every shard then loads its part of the collections.
 import { decodeCollections } from '../store/catalog-records.js';
 import { groupsOf } from './collection-groups.js';
 import { ensureCommonCollection } from './common-collection.js';
@@ -18,8 +18,16 @@ export async function openShard(context: Context, shard: number): Promise<void> 
 }
 
 async function loadCatalog({ catalog, staged, reindexJobs, shards, log }: Context): Promise<void> {
-  const [records, { damaged, ...packed }, jobs] = await Promise.all([shards.ask(0, 'loadStaged', {}), shards.ask(0, 'loadCatalog', {}), shards.ask(0, 'loadJobs', {})]);
-  for (const key of damaged) log.error({ collection: key.replace('\0', '/') }, 'the catalog record of a collection is damaged: it is not served; stop the server, and run sheaf check and sheaf repair');
+  const [records, { damaged, ...packed }, jobs] = await Promise.all([
+    shards.ask(0, 'loadStaged', {}),
+    shards.ask(0, 'loadCatalog', {}),
+    shards.ask(0, 'loadJobs', {}),
+  ]);
+  for (const key of damaged)
+    log.error(
+      { collection: key.replace('\0', '/') },
+      'the catalog record of a collection is damaged: it is not served; stop the server, and run sheaf check and sheaf repair',
+    );
   staged.load(records, jobs);
   reindexJobs.load(jobs);
   catalog.load(decodeCollections(packed), damaged);

@@ -16,8 +16,15 @@ export interface ReadyDocument extends SpaceRows {
   document: Uint8Array;
 }
 
-/** Documents of one collection arrive in the order of the calls. Throws 429 `chunk_limit_reached`, 503 `collection_changed`; one that replaces another counts the difference. */
-export async function putDocument(context: Context, collection: Collection, ready: ReadyDocument): Promise<ShardAnswer<'put'>> {
+/**
+ * Documents of one collection arrive in the order of the calls. Throws 429 `chunk_limit_reached`, 503
+ * `collection_changed`; one that replaces another counts the difference.
+ */
+export async function putDocument(
+  context: Context,
+  collection: Collection,
+  ready: ReadyDocument,
+): Promise<ShardAnswer<'put'>> {
   const { shards, tenants, chunkLedger } = context;
   const { docid, chunks, document } = ready;
   const put = { collection: refOf(collection), document, vectors: rowsIn(ready, collection) };
@@ -25,5 +32,10 @@ export async function putDocument(context: Context, collection: Collection, read
   const { chunksPerCollectionMax: chunksMax } = tenants.limitsOf(collection.tenant);
   if (chunksMax === Infinity) return shards.ask(shard, 'put', { ...put, ...twinWrites(context, collection, ready) });
   const count = async (): Promise<number> => (await countCollection(context, collection)).chunks;
-  return chunkLedger.add(collection.id, { chunks, chunksMax, count, send: (room) => shards.ask(shard, 'put', { ...put, room, ...twinWrites(context, collection, ready) }) });
+  return chunkLedger.add(collection.id, {
+    chunks,
+    chunksMax,
+    count,
+    send: (room) => shards.ask(shard, 'put', { ...put, room, ...twinWrites(context, collection, ready) }),
+  });
 }

@@ -20,9 +20,17 @@ export type Stored = ShardAnswer<'putMany'>;
 export async function putGroup(context: Context, collection: Collection, group: SpaceGroup): Promise<Stored> {
   const { shards, tenants, log } = context;
   const isLimited = tenants.limitsOf(collection.tenant).chunksPerCollectionMax !== Infinity;
-  if (isLimited) return Promise.all(readyDocuments(group).map((ready) => outcomeOf(putDocument(context, collection, ready))));
+  if (isLimited)
+    return Promise.all(readyDocuments(group).map((ready) => outcomeOf(putDocument(context, collection, ready))));
   const { shard, documents, ends, chunks } = group;
-  const put = { collection: refOf(collection), documents, ends, chunks, vectors: rowsIn(group, collection), ...twinWrites(context, collection, group) };
+  const put = {
+    collection: refOf(collection),
+    documents,
+    ends,
+    chunks,
+    vectors: rowsIn(group, collection),
+    ...twinWrites(context, collection, group),
+  };
   const outcomes = await inPhase(context, 'store_ms', () => shards.ask(shard, 'putMany', put));
   // One commit: a fault is the same for all.
   const fault = outcomes.find((outcome) => 'fault' in outcome);
@@ -40,9 +48,17 @@ function readyDocuments(group: SpaceGroup): ReadyDocument[] {
     const own = chunks[i] as number;
     row += own;
     // Copies: a view would take the whole group along to the other thread.
-    const rowsOf = (all: Float32Array): Float32Array => all.slice((from * all.length) / total, ((from + own) * all.length) / total);
+    const rowsOf = (all: Float32Array): Float32Array =>
+      all.slice((from * all.length) / total, ((from + own) * all.length) / total);
     const ownOthers = others && new Map(Array.from(others, ([key, rows]) => [key, rowsOf(rows)]));
-    return { docid, chunks: own, document: documents.slice(ends[i - 1] ?? 0, ends[i]), space, vectors: rowsOf(group.vectors), ...(ownOthers && { others: ownOthers }) };
+    return {
+      docid,
+      chunks: own,
+      document: documents.slice(ends[i - 1] ?? 0, ends[i]),
+      space,
+      vectors: rowsOf(group.vectors),
+      ...(ownOthers && { others: ownOthers }),
+    };
   });
 }
 

@@ -22,7 +22,12 @@ export interface QueryPage {
 }
 
 /** Newest first. `next`: where the next page begins, undefined on the last one. A missing collection has none. */
-export async function listQueries({ catalog, queryLog }: Context, tenant: Tenant, name: CollectionName, page: QueryPage): Promise<{ queries: QuerySummary[]; next: string | undefined }> {
+export async function listQueries(
+  { catalog, queryLog }: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  page: QueryPage,
+): Promise<{ queries: QuerySummary[]; next: string | undefined }> {
   const collection = catalog.find(tenant, name);
   const found = collection ? await queryLog.list(logIdOf(collection), { ...page, limit: page.limit + 1 }) : [];
   const queries = found.slice(0, page.limit);
@@ -30,7 +35,12 @@ export async function listQueries({ catalog, queryLog }: Context, tenant: Tenant
 }
 
 /** Throws 404 `query_not_found`, also for an id that is none and for a search of another collection. */
-export async function getQuery(context: Context, tenant: Tenant, name: CollectionName, id: string): Promise<LoggedSearch> {
+export async function getQuery(
+  context: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  id: string,
+): Promise<LoggedSearch> {
   const collection = context.catalog.find(tenant, name);
   if (!collection) throw new AppError('query_not_found');
   return find(context, id, collection);
@@ -63,8 +73,15 @@ function summaryOf({ id, text, k, executedAtMs, latencyMs, replayOf, requestId, 
 }
 
 export function entryOf({ query, collection: { tenant, name } }: LoggedSearch): QueryEntry {
-  const { actor, resultIds, mode, rest: { embedded_filters: _, ...rest } } = query;
-  const timing = Object.fromEntries(Object.entries(rest.timing).map(([phase, ms]) => [phase, rounded(ms as number)])) as unknown as QueryEntry['timing'] & object;
+  const {
+    actor,
+    resultIds,
+    mode,
+    rest: { embedded_filters: _, ...rest },
+  } = query;
+  const timing = Object.fromEntries(
+    Object.entries(rest.timing).map(([phase, ms]) => [phase, rounded(ms as number)]),
+  ) as unknown as QueryEntry['timing'] & object;
   return { ...summaryOf(query), tenant, collection: name, actor, result_ids: resultIds, mode, ...rest, timing };
 }
 

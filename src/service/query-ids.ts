@@ -1,9 +1,12 @@
-// The ids of logged searches: UUIDv7s that grow, also within a millisecond and when the clock is set back, so that the order of
-// the ids is the order of the searches. One instance for each server, on the front thread.
+// The ids of logged searches: UUIDv7s that grow, also within a millisecond and when the clock is set back, so that the
+// order of the ids is the order of the searches. One instance for each server, on the front thread.
 import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 
-/** Time and sequence tell the ids of one server apart; the random bytes, those of several. A draw for each took 2 of 2.3 µs. */
+/**
+ * Time and sequence tell the ids of one server apart; the random bytes, those of several. A draw for each took 2 of 2.3
+ * µs.
+ */
 const IDS_PER_DRAW = 256;
 
 export class QueryIds {

@@ -1,14 +1,17 @@
-// The query log as the use cases see it. An append leaves the bytes of an entry in memory and returns; a little later all entries
-// since are sent and committed together, and nothing waits for them. Reads go the same way behind them, so a client finds its
-// search at once. What waits is bounded: beyond that searches go unlogged, which is counted and told.
-// One instance for each server, in the context; front thread.
+// The query log as the use cases see it. An append leaves the bytes of an entry in memory and returns; a little later
+// all entries since are sent and committed together, and nothing waits for them. Reads go the same way behind them, so
+// a client finds its search at once. What waits is bounded: beyond that searches go unlogged, which is counted and
+// told. One instance for each server, in the context; front thread.
 import type { CollectionId } from '../contract/ids.js';
 import type { FoundQuery, LogAnswer, LogCommands, LoggedQuery, LogOp } from '../contract/query-log.js';
 import { encodeQuery } from '../store/query-records.js';
 import { QueryIds } from './query-ids.js';
 import { packEntries, type NewEntry, type QueryLogOptions } from './query-log-entries.js';
 
-/** Entries are gathered so long and up to so many, unless a read wants them: a commit a turn cost a tenth of the searches. */
+/**
+ * Entries are gathered so long and up to so many, unless a read wants them: a commit a turn cost a tenth of the
+ * searches.
+ */
 const GATHER_MS = 50;
 const GATHERED_MAX = 512;
 const SWEEP_MS = 60_000;
@@ -69,7 +72,11 @@ export class QueryLog {
   /** In `collection`, or in any. */
   async get(id: string, collection?: CollectionId): Promise<FoundQuery | null> {
     this.flush();
-    return this.options.pool.ask('get', { id, ...(collection !== undefined && { collection }), oldestMs: oldestMs(this.options) });
+    return this.options.pool.ask('get', {
+      id,
+      ...(collection !== undefined && { collection }),
+      oldestMs: oldestMs(this.options),
+    });
   }
 
   /** The collection is no more. Its log goes in the background; when that cannot be told now, with a later sweep. */
@@ -78,11 +85,17 @@ export class QueryLog {
     void this.dropUndropped();
   }
 
-  /** Once the catalog is loaded: the logs of collections that are no more go, where it is known which there are, and from then on what is too old, now and then. */
+  /**
+   * Once the catalog is loaded: the logs of collections that are no more go, where it is known which there are, and
+   * from then on what is too old, now and then.
+   */
   async start(live: readonly CollectionId[] | undefined): Promise<void> {
     if (this.hasClosed) return;
     this.sweepTimer ??= setInterval(() => void this.sweep(), SWEEP_MS).unref();
-    if (live) await this.options.pool.ask('retain', { collections: Uint32Array.from(live) }).catch((error: unknown) => this.tell(error));
+    if (live)
+      await this.options.pool
+        .ask('retain', { collections: Uint32Array.from(live) })
+        .catch((error: unknown) => this.tell(error));
     await this.sweep();
   }
 
@@ -90,7 +103,9 @@ export class QueryLog {
   async sweep(): Promise<void> {
     if (this.hasClosed) return;
     await this.dropUndropped();
-    await this.options.pool.ask('sweep', { oldestMs: oldestMs(this.options) }).catch((error: unknown) => this.tell(error));
+    await this.options.pool
+      .ask('sweep', { oldestMs: oldestMs(this.options) })
+      .catch((error: unknown) => this.tell(error));
   }
 
   /** Ends the worker's thread, as a crash would: for tests. */
@@ -130,7 +145,8 @@ export class QueryLog {
   /** Told once: a log line for each search that finds no room would be the next thing that grows. */
   private drop(entries: number, reason: string): void {
     this.counts.dropped += entries;
-    if (!this.hasToldOfDrops) this.options.log.warn({ reason }, 'searches go unlogged: see the metric sheaf_query_log_dropped_total');
+    if (!this.hasToldOfDrops)
+      this.options.log.warn({ reason }, 'searches go unlogged: see the metric sheaf_query_log_dropped_total');
     this.hasToldOfDrops = true;
   }
 

@@ -1,5 +1,6 @@
-// What recall is measured with: the vectors of searches that were made, or of chunks that are stored. Both come one by one, as
-// they are wanted, so that a measurement that is cut short has not fetched the rest. Called by recall.ts; front thread.
+// What recall is measured with: the vectors of searches that were made, or of chunks that are stored. Both come one by
+// one, as they are wanted, so that a measurement that is cut short has not fetched the rest. Called by recall.ts; front
+// thread.
 import { createPrng } from '../base/prng.js';
 import { RECALL_LOG_ENTRIES_MAX, RECALL_PAGE_BYTES, RECALL_PAGE_VECTORS } from '../contract/limits.js';
 import type { LoggedQuery } from '../contract/query-log.js';
@@ -19,36 +20,59 @@ export interface Question {
 const LOG_PAGE_ENTRIES = 500;
 
 /** Up to `sample` different searches by vector or text, the latest first. */
-export async function loggedSearches({ queryLog }: Context, collection: Collection, sample: number): Promise<LoggedQuery[]> {
+export async function loggedSearches(
+  { queryLog }: Context,
+  collection: Collection,
+  sample: number,
+): Promise<LoggedQuery[]> {
   const found = new Map<string, LoggedQuery>();
   for (let offset = 0; offset < RECALL_LOG_ENTRIES_MAX && found.size < sample; offset += LOG_PAGE_ENTRIES) {
     const page = await queryLog.list(logIdOf(collection), { offset, limit: LOG_PAGE_ENTRIES });
     const usable = page.filter(({ vector, text }) => (vector ? vector.length === collection.dim : text !== ''));
-    for (const query of usable) if (found.size < sample) found.set(query.vector ? query.vector.join() : query.text, query);
+    for (const query of usable)
+      if (found.size < sample) found.set(query.vector ? query.vector.join() : query.text, query);
     if (page.length < LOG_PAGE_ENTRIES) break;
   }
   return [...found.values()];
 }
 
 /** A text is embedded again, unless its vector is kept. Throws as queryVector does. */
-export async function* loggedQuestions(context: Context, collection: Collection, searches: readonly LoggedQuery[], signal: AbortSignal): AsyncGenerator<Question> {
+export async function* loggedQuestions(
+  context: Context,
+  collection: Collection,
+  searches: readonly LoggedQuery[],
+  signal: AbortSignal,
+): AsyncGenerator<Question> {
   for (const { vector, text } of searches) {
     const embedded = vector ?? (await queryVector(context, collection, 'vector', { q: text, signal }));
     if (embedded) yield { vector: embedded };
   }
 }
 
-/** `sample` of the stored vectors, spread evenly; the same ones for the same collection as long as it does not change. */
-export async function* storedQuestions({ shards }: Context, collection: Collection, sample: number): AsyncGenerator<Question> {
+/**
+ * `sample` of the stored vectors, spread evenly; the same ones for the same collection as long as it does not change.
+ */
+export async function* storedQuestions(
+  { shards }: Context,
+  collection: Collection,
+  sample: number,
+): AsyncGenerator<Question> {
   const ref = refOf(collection);
-  const counts = (await Promise.all(shards.askAll('counts', { collections: [ref.id] }))).map(([part]) => part?.chunks ?? 0);
+  const counts = (await Promise.all(shards.askAll('counts', { collections: [ref.id] }))).map(
+    ([part]) => part?.chunks ?? 0,
+  );
   const places = shuffled(evenPlaces(counts, sample), ref.id);
   const pageLength = Math.max(1, Math.min(RECALL_PAGE_VECTORS, Math.floor(RECALL_PAGE_BYTES / (4 * ref.dim))));
   for (let from = 0; from < places.length; from += pageLength) {
-    const page = await perShard(places.slice(from, from + pageLength), async (shard, ofShard): Promise<(Question | undefined)[]> => {
-      const { ids, vectors } = await askIndexed(() => shards.ask(shard, 'sampleVectors', { collection: ref, places: Float64Array.from(ofShard, ({ at }) => at) }));
-      return ids.map((own, i) => ({ own, vector: vectors.subarray(i * ref.dim, (i + 1) * ref.dim) }));
-    });
+    const page = await perShard(
+      places.slice(from, from + pageLength),
+      async (shard, ofShard): Promise<(Question | undefined)[]> => {
+        const { ids, vectors } = await askIndexed(() =>
+          shards.ask(shard, 'sampleVectors', { collection: ref, places: Float64Array.from(ofShard, ({ at }) => at) }),
+        );
+        return ids.map((own, i) => ({ own, vector: vectors.subarray(i * ref.dim, (i + 1) * ref.dim) }));
+      },
+    );
     // A shard answers fewer where rows are gone.
     for (const question of page) if (question) yield question;
   }

@@ -1,6 +1,6 @@
-// Checks now and then what a search has found: the search is kept, and when no other is under way it is made again, as it was and
-// exactly. What is found goes to the metrics. A check takes a thousandth of the time at most; under load there is none.
-// One instance for each server, in the context; front thread.
+// Checks now and then what a search has found: the search is kept, and when no other is under way it is made again, as
+// it was and exactly. What is found goes to the metrics. A check takes a thousandth of the time at most; under load
+// there is none. One instance for each server, in the context; front thread.
 import type { Log } from '../base/log.js';
 import { RECALL_K_MAX } from '../contract/limits.js';
 import type { Narrowing } from '../contract/ranking.js';

@@ -1,5 +1,6 @@
-// Use case: how good the searches of a collection are, measured on itself: real queries, searched as ever and exactly. One after the
-// other, with pauses while others search, for a bounded time: a measurement must not be felt. Called by its endpoint; front thread.
+// Use case: how good the searches of a collection are, measured on itself: real queries, searched as ever and exactly.
+// One after the other, with pauses while others search, for a bounded time: a measurement must not be felt. Called by
+// its endpoint; front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../contract/errors.js';
 import { RECALL_LOGGED_MIN, RECALL_TIME_MAX_MS, RECALLS_MAX } from '../contract/limits.js';
@@ -33,18 +34,31 @@ const RETRY_AFTER_S = 5;
 
 type Breadth = { readonly ef?: number } | { readonly exact: true };
 
-/** Throws as a search does where a logged text cannot be embedded, unless stored vectors would do; `overloaded` while others measure. */
+/**
+ * Throws as a search does where a logged text cannot be embedded, unless stored vectors would do; `overloaded` while
+ * others measure.
+ */
 export async function measureRecall(context: Context, collection: Collection, wish: RecallWish): Promise<Measured> {
   const { recallsUnderWay } = context;
-  if (recallsUnderWay.count >= RECALLS_MAX) throw new AppError('overloaded', 'Recall is being measured already.', { retryAfterS: RETRY_AFTER_S });
+  if (recallsUnderWay.count >= RECALLS_MAX)
+    throw new AppError('overloaded', 'Recall is being measured already.', { retryAfterS: RETRY_AFTER_S });
   return recallsUnderWay.during(() => measure(context, collection, wish));
 }
 
 async function measure(context: Context, collection: Collection, wish: RecallWish): Promise<Measured> {
   const searches = wish.source === 'stored' ? [] : await loggedSearches(context, collection, wish.sample);
-  if (wish.source === 'log' || (wish.source === undefined && searches.length >= Math.min(RECALL_LOGGED_MIN, wish.sample))) {
+  if (
+    wish.source === 'log' ||
+    (wish.source === undefined && searches.length >= Math.min(RECALL_LOGGED_MIN, wish.sample))
+  ) {
     try {
-      return await compareAll(context, collection, wish, 'log', loggedQuestions(context, collection, searches, wish.signal));
+      return await compareAll(
+        context,
+        collection,
+        wish,
+        'log',
+        loggedQuestions(context, collection, searches, wish.signal),
+      );
     } catch (error) {
       if (wish.source === 'log' || !(error instanceof AppError && error.code === 'embedder_unavailable')) throw error;
     }
@@ -52,7 +66,13 @@ async function measure(context: Context, collection: Collection, wish: RecallWis
   return compareAll(context, collection, wish, 'stored', storedQuestions(context, collection, wish.sample));
 }
 
-async function compareAll(context: Context, collection: Collection, { k, ef, sample, signal }: RecallWish, source: 'log' | 'stored', questions: AsyncIterable<Question>): Promise<Measured> {
+async function compareAll(
+  context: Context,
+  collection: Collection,
+  { k, ef, sample, signal }: RecallWish,
+  source: 'log' | 'stored',
+  questions: AsyncIterable<Question>,
+): Promise<Measured> {
   const untilMs = performance.now() + RECALL_TIME_MAX_MS;
   const compared: Comparison[] = [];
   let isCut = false;
@@ -64,22 +84,42 @@ async function compareAll(context: Context, collection: Collection, { k, ef, sam
     await giveWay(context, performance.now() - startedAtMs);
   }
   const { breadth, isSettled } = await walksOf(context, collection, k);
-  return { ...summed(compared), k, source, ef: ef ?? breadth, settled: isSettled, ...(isCut && { cut: true as const }) };
+  return {
+    ...summed(compared),
+    k,
+    source,
+    ef: ef ?? breadth,
+    settled: isSettled,
+    ...(isCut && { cut: true as const }),
+  };
 }
 
 /** Of the shard that walks broadest; settled when all are. */
 async function walksOf(context: Context, collection: Collection, k: number): Promise<Walks> {
   const { chunks } = await countCollection(context, collection);
   const walks = await Promise.all(context.shards.askAll('walks', { collection: collection.id, k, chunks }));
-  return { breadth: Math.max(...walks.map(({ breadth }) => breadth)), isSettled: walks.every(({ isSettled }) => isSettled) };
+  return {
+    breadth: Math.max(...walks.map(({ breadth }) => breadth)),
+    isSettled: walks.every(({ isSettled }) => isSettled),
+  };
 }
 
 /** Searches twice. `own` is left out of both answers. */
-export async function compare(context: Context, collection: Collection, { vector, k, ef, narrowing }: Pick<CollectionSearch, 'vector' | 'k' | 'ef' | 'narrowing'>, own?: string): Promise<Comparison> {
+export async function compare(
+  context: Context,
+  collection: Collection,
+  { vector, k, ef, narrowing }: Pick<CollectionSearch, 'vector' | 'k' | 'ef' | 'narrowing'>,
+  own?: string,
+): Promise<Comparison> {
   const search = async (breadth: Breadth): Promise<{ hits: FoundHit[]; ms: number }> => {
     const timing: SearchTiming = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 };
     const depth = own === undefined ? k : k + 1;
-    const asked = { ...searchOf(context, collection, depth), ...(vector && { vector }), ...(narrowing && { narrowing }), ...breadth };
+    const asked = {
+      ...searchOf(context, collection, depth),
+      ...(vector && { vector }),
+      ...(narrowing && { narrowing }),
+      ...breadth,
+    };
     const hits = await searchShards(context, collection, asked, timing);
     return { hits: hits.filter(({ id }) => id !== own), ms: timing.search_ms };
   };
@@ -93,10 +133,13 @@ async function giveWay({ searchesUnderWay }: Context, tookMs: number): Promise<v
   if (searchesUnderWay.count > 0) await sleep(tookMs);
 }
 
-function summed(compared: readonly Comparison[]): Pick<Measured, 'recall' | 'lowest' | 'queries' | 'qps' | 'exact_qps'> {
+function summed(
+  compared: readonly Comparison[],
+): Pick<Measured, 'recall' | 'lowest' | 'queries' | 'qps' | 'exact_qps'> {
   const usable = compared.filter(({ wanted }) => wanted > 0);
   if (usable.length === 0) return { recall: null, lowest: null, queries: 0, qps: null, exact_qps: null };
-  const sum = (of: (comparison: Comparison) => number): number => usable.reduce((total, comparison) => total + of(comparison), 0);
+  const sum = (of: (comparison: Comparison) => number): number =>
+    usable.reduce((total, comparison) => total + of(comparison), 0);
   const rate = (ms: number): number => Math.round((usable.length / ms) * 1000);
   return {
     recall: rounded(sum(({ found }) => found) / sum(({ wanted }) => wanted)),

@@ -1,13 +1,20 @@
-// Use case: repeat a logged search on the data of today, with its mode, filters, k and reranker; the common scope as it is configured
-// today. The repetition is a search of its own in the log. Called by the replay endpoints; front thread.
+// Use case: repeat a logged search on the data of today, with its mode, filters, k and reranker; the common scope as it
+// is configured today. The repetition is a search of its own in the log. Called by the replay endpoints; front thread.
 import type { LoggedQuery } from '../contract/query-log.js';
 import type { Context } from './context.js';
 import { loggedSearch, type LoggedResult, type Searcher } from './logged-search.js';
 import type { LoggedSearch } from './queries.js';
 import type { SearchInput } from './search.js';
 
-/** Throws what a search throws. The filters of the original's key apply too: a replay shows no more than the original might. */
-export function replayQuery(context: Context, searcher: Searcher, { query, collection }: LoggedSearch): Promise<LoggedResult> {
+/**
+ * Throws what a search throws. The filters of the original's key apply too: a replay shows no more than the original
+ * might.
+ */
+export function replayQuery(
+  context: Context,
+  searcher: Searcher,
+  { query, collection }: LoggedSearch,
+): Promise<LoggedResult> {
   return loggedSearch(context, { ...searcher, replayOf: query.id }, collection.tenant, collection.name, inputOf(query));
 }
 

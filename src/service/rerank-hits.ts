@@ -1,5 +1,6 @@
-// The last step of a search that asks for it: a reranker reads the candidates beside the query, and its scores order them.
-// A chunk without text cannot be read, and keeps its place behind those that can. Called by search.ts; front thread.
+// The last step of a search that asks for it: a reranker reads the candidates beside the query, and its scores order
+// them. A chunk without text cannot be read, and keeps its place behind those that can. Called by search.ts; front
+// thread.
 import type { Leaving } from '../base/departure.js';
 import { AppError } from '../contract/errors.js';
 import type { HitParts } from '../contract/hits.js';
@@ -28,15 +29,26 @@ export function checkRerank({ rerankers }: Context, tenant: string, { rerank, q 
 }
 
 /**
- * The k best by the reranker's scores, each with the priority of its document; equal scores in the order of the candidates.
- * `candidates` have their parts. Rejects with AppError `reranker_unavailable`, `overloaded`.
+ * The k best by the reranker's scores, each with the priority of its document; equal scores in the order of the
+ * candidates. `candidates` have their parts. Rejects with AppError `reranker_unavailable`, `overloaded`.
  */
-export async function rerankHits({ rerankers }: Context, tenant: string, candidates: readonly FoundHit[], { q, k, rerank, signal, traceparent }: Wanted): Promise<FoundHit[]> {
+export async function rerankHits(
+  { rerankers }: Context,
+  tenant: string,
+  candidates: readonly FoundHit[],
+  { q, k, rerank, signal, traceparent }: Wanted,
+): Promise<FoundHit[]> {
   const { instance } = rerank as NonNullable<typeof rerank>;
   const read = candidates.flatMap(({ parts }) => (parts?.text === undefined ? [] : [{ parts, text: parts.text }]));
   const unread = candidates.filter(({ parts }) => parts?.text === undefined);
   const question = { text: q as string, ...(traceparent !== undefined && { traceparent }) };
-  const scores = await rerankers.score(instance, question, read.map(({ text }) => text), tenant, signal);
+  const scores = await rerankers.score(
+    instance,
+    question,
+    read.map(({ text }) => text),
+    tenant,
+    signal,
+  );
   const scored = read.map(({ parts }, i) => rescored(parts, instance, scores[i] as number));
   return [...scored.sort((a, b) => b.score - a.score), ...unread].slice(0, k);
 }

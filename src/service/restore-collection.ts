@@ -1,6 +1,7 @@
-// Use case: a collection out of an archive, as a new one or in place of one that is there. The archive is verified before anything is
-// changed; then its documents are staged beside what is searched, and the name goes to them in one transaction. Whatever happens before
-// that leaves everything as it was. Called by the archive endpoints and the restore of a dataset; front thread.
+// Use case: a collection out of an archive, as a new one or in place of one that is there. The archive is verified
+// before anything is changed; then its documents are staged beside what is searched, and the name goes to them in one
+// transaction. Whatever happens before that leaves everything as it was. Called by the archive endpoints and the
+// restore of a dataset; front thread.
 import { ArchiveFault } from '../archive/archive-fault.js';
 import type { VerifiedCollection } from '../contract/archive-messages.js';
 import { AppError } from '../contract/errors.js';
@@ -27,29 +28,46 @@ export interface RestoreWish {
 }
 
 /**
- * Restores from the file at `path`. Throws 409 `collection_exists` or 404 `collection_not_found`, 400 `collection_archive_invalid`, 429 where
- * a quota of the tenant does not allow it, 503 `embedder_unavailable`, `storage_full`, `collection_changed`.
+ * Restores from the file at `path`. Throws 409 `collection_exists` or 404 `collection_not_found`, 400
+ * `collection_archive_invalid`, 429 where a quota of the tenant does not allow it, 503 `embedder_unavailable`,
+ * `storage_full`, `collection_changed`.
  */
-export async function restoreCollection(context: Context, path: string, wish: RestoreWish): Promise<VerifiedCollection['counts']> {
+export async function restoreCollection(
+  context: Context,
+  path: string,
+  wish: RestoreWish,
+): Promise<VerifiedCollection['counts']> {
   checkPresence(context, wish);
   const { unpackedBytesMax, signal } = wish;
-  return context.archives.open({ op: 'read', path, kind: 'collection', shards: context.shards.size, unpackedBytesMax }, signal, async (opened) => {
-    const [verified] = opened.archive.collections as [VerifiedCollection];
-    const live = checkPresence(context, wish);
-    const planned = await plan(context, wish, verified, live);
-    if (!wish.isDryRun) await restore(context, opened, { ...wish, planned, verified, live });
-    return verified.counts;
-  });
+  return context.archives.open(
+    { op: 'read', path, kind: 'collection', shards: context.shards.size, unpackedBytesMax },
+    signal,
+    async (opened) => {
+      const [verified] = opened.archive.collections as [VerifiedCollection];
+      const live = checkPresence(context, wish);
+      const planned = await plan(context, wish, verified, live);
+      if (!wish.isDryRun) await restore(context, opened, { ...wish, planned, verified, live });
+      return verified.counts;
+    },
+  );
 }
 
 /** The collection that has the name. */
-export function checkPresence({ catalog }: Context, { tenant, name, mode }: Pick<RestoreWish, 'tenant' | 'name' | 'mode'>): Collection | undefined {
+export function checkPresence(
+  { catalog }: Context,
+  { tenant, name, mode }: Pick<RestoreWish, 'tenant' | 'name' | 'mode'>,
+): Collection | undefined {
   if (mode === 'replace') return catalog.get(tenant, name);
   if (catalog.find(tenant, name)) throw new AppError('collection_exists');
   return undefined;
 }
 
-async function plan(context: Context, { tenant, name }: RestoreWish, verified: VerifiedCollection, live: Collection | undefined): Promise<Omit<Collection, 'id'>> {
+async function plan(
+  context: Context,
+  { tenant, name }: RestoreWish,
+  verified: VerifiedCollection,
+  live: Collection | undefined,
+): Promise<Omit<Collection, 'id'>> {
   try {
     const planned = await restoredCollection(context, tenant, name, verified);
     checkQuotas(context, tenant, verified, live);
@@ -59,7 +77,12 @@ async function plan(context: Context, { tenant, name }: RestoreWish, verified: V
   }
 }
 
-function checkQuotas({ tenants, catalog }: Context, tenant: Tenant, { counts }: VerifiedCollection, live: Collection | undefined): void {
+function checkQuotas(
+  { tenants, catalog }: Context,
+  tenant: Tenant,
+  { counts }: VerifiedCollection,
+  live: Collection | undefined,
+): void {
   const { collectionsMax, chunksPerCollectionMax } = tenants.limitsOf(tenant);
   if (counts.chunks > chunksPerCollectionMax) throw new AppError('chunk_limit_reached');
   if (!live && catalog.ofTenant(tenant).length >= collectionsMax) throw new AppError('collection_limit_reached');
@@ -70,16 +93,26 @@ interface Restore extends RestoreWish, Pick<Filling, 'verified'> {
   live: Collection | undefined;
 }
 
-async function restore(context: Context, opened: OpenedArchive, { tenant, planned, verified, live, signal }: Restore): Promise<void> {
+async function restore(
+  context: Context,
+  opened: OpenedArchive,
+  { tenant, planned, verified, live, signal }: Restore,
+): Promise<void> {
   // What was searched in the one that is replaced stays known, and what the archive knows comes to it.
   const collection = live ? { ...planned, log_id: logIdOf(live) } : planned;
-  const { id, collection: staged } = await stageCollection(context, { purpose: 'restore', collection, replaces: live?.id ?? null, created_at: new Date(context.nowMs()).toISOString() });
+  const { id, collection: staged } = await stageCollection(context, {
+    purpose: 'restore',
+    collection,
+    replaces: live?.id ?? null,
+    created_at: new Date(context.nowMs()).toISOString(),
+  });
   try {
     await fillStaged(context, staged, { opened, place: 0, verified, signal });
     await holdQueries(context, id, opened, 0);
     if (live) await linkStaged(context, staged, signal);
     const { collectionsMax } = context.tenants.limitsOf(tenant);
-    if (!live && context.catalog.ofTenant(tenant).length >= collectionsMax) throw new AppError('collection_limit_reached');
+    if (!live && context.catalog.ofTenant(tenant).length >= collectionsMax)
+      throw new AppError('collection_limit_reached');
     await switchCollection(context, id, { expect: live?.id ?? null });
   } catch (error) {
     if (context.staged.find(id)) await giveUpRestored(context, id);

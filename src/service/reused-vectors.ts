@@ -1,6 +1,7 @@
-// Vectors that need no embedding: those of chunks whose text the stored documents of the same ids have already, wherever in them.
-// Asked for before a document is embedded, where embedding costs more than asking; front thread. What is stored may change
-// meanwhile: a vector follows from its text and the space alone, and the space is checked again when the document is put.
+// Vectors that need no embedding: those of chunks whose text the stored documents of the same ids have already,
+// wherever in them. Asked for before a document is embedded, where embedding costs more than asking; front thread. What
+// is stored may change meanwhile: a vector follows from its text and the space alone, and the space is checked again
+// when the document is put.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PreparedGroup } from '../contract/batch-messages.js';
 import type { DocumentTexts } from '../contract/embed-messages.js';
@@ -18,8 +19,16 @@ const TURN_ROWS = 4096;
 /** Documents of one shard; `vectors` has a row for each chunk where some are given by the caller. */
 export type Recurring = Pick<PreparedGroup, 'shard' | 'docids' | 'digests'> & { vectors?: Float32Array };
 
-/** What to embed with the documents: rows that need no embedding are marked as given. Rejects with AppError where the shard does not answer. */
-export async function reusedVectors(context: Context, planned: Omit<Collection, 'id'>, recurring: Recurring, signal?: AbortSignal): Promise<Pick<DocumentTexts, 'vectors' | 'given'>> {
+/**
+ * What to embed with the documents: rows that need no embedding are marked as given. Rejects with AppError where the
+ * shard does not answer.
+ */
+export async function reusedVectors(
+  context: Context,
+  planned: Omit<Collection, 'id'>,
+  recurring: Recurring,
+  signal?: AbortSignal,
+): Promise<Pick<DocumentTexts, 'vectors' | 'given'>> {
   const { shards, catalog, metrics } = context;
   const { shard, docids, digests, vectors } = recurring;
   const collection = catalog.find(planned.tenant, planned.name);
@@ -28,7 +37,10 @@ export async function reusedVectors(context: Context, planned: Omit<Collection, 
   if (ordinals.length === 0) return { vectors };
   const reuse = await Reuse.of(digests, planned.dim, vectors);
   for (let from = 0; from < ordinals.length && !reuse.isComplete && !signal?.aborted; ) {
-    const page = await shards.ask(shard, 'textVectors', { collection: refOf(collection), ordinals: ordinals.slice(from, from + PAGE_ORDINALS) });
+    const page = await shards.ask(shard, 'textVectors', {
+      collection: refOf(collection),
+      ordinals: ordinals.slice(from, from + PAGE_ORDINALS),
+    });
     reuse.take(page);
     from += page.taken;
   }
@@ -82,5 +94,7 @@ class Reuse {
 
 function keysOf(digests: Uint8Array): string[] {
   const bytes = Buffer.from(digests.buffer, digests.byteOffset, digests.byteLength);
-  return Array.from({ length: digests.length / DIGEST_BYTES }, (_, i) => bytes.toString('latin1', i * DIGEST_BYTES, (i + 1) * DIGEST_BYTES));
+  return Array.from({ length: digests.length / DIGEST_BYTES }, (_, i) =>
+    bytes.toString('latin1', i * DIGEST_BYTES, (i + 1) * DIGEST_BYTES),
+  );
 }

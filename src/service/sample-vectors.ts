@@ -1,5 +1,6 @@
-// Use case: some of a collection's vectors, spread evenly, to be drawn. Rounded to a byte a component: a picture shows no more, and a
-// page of a browser gets them in a quarter of the bytes. Called by its endpoint; front thread, a page of vectors at a time.
+// Use case: some of a collection's vectors, spread evenly, to be drawn. Rounded to a byte a component: a picture shows
+// no more, and a page of a browser gets them in a quarter of the bytes. Called by its endpoint; front thread, a page of
+// vectors at a time.
 import { VECTOR_SAMPLE_COMPONENTS_MAX } from '../contract/limits.js';
 import type { SampledVector } from '../contract/api/vectors.js';
 import type { Collection } from '../contract/resources.js';
@@ -9,7 +10,12 @@ import { storedQuestions } from './recall-questions.js';
 const BYTE_MAX = 127;
 
 /** Throws as storedQuestions does. */
-export async function sampleVectors(context: Context, collection: Collection, sample: number, signal: AbortSignal): Promise<SampledVector[]> {
+export async function sampleVectors(
+  context: Context,
+  collection: Collection,
+  sample: number,
+  signal: AbortSignal,
+): Promise<SampledVector[]> {
   const countMax = Math.max(1, Math.min(sample, Math.floor(VECTOR_SAMPLE_COMPONENTS_MAX / collection.dim)));
   const found: SampledVector[] = [];
   for await (const { own: rid = '', vector } of storedQuestions(context, collection, countMax)) {

@@ -1,5 +1,6 @@
-// What a search is narrowed by: the filters of its body, the content filter, and the filters embedded in the caller's key, which
-// are ANDed from outside, so that nothing in a body can undo them. Called by the search use case, on the front thread.
+// What a search is narrowed by: the filters of its body, the content filter, and the filters embedded in the caller's
+// key, which are ANDed from outside, so that nothing in a body can undo them. Called by the search use case, on the
+// front thread.
 import type { ContentFilter } from '../contract/api/search.js';
 import { AppError } from '../contract/errors.js';
 import type { Filter } from '../contract/filter.js';
@@ -24,8 +25,14 @@ export interface NarrowedSearch {
   narrowed: Narrowed;
 }
 
-/** Throws a 422 for filters that cannot be, and 403 `auth_forbidden` where those of the key cannot: then nothing may be shown. */
-export function narrowingOf({ stringOperators }: SearchSettings, { filters, contentFilter: content, embeddedFilters }: NarrowingInput): NarrowedSearch {
+/**
+ * Throws a 422 for filters that cannot be, and 403 `auth_forbidden` where those of the key cannot: then nothing may be
+ * shown.
+ */
+export function narrowingOf(
+  { stringOperators }: SearchSettings,
+  { filters, contentFilter: content, embeddedFilters }: NarrowingInput,
+): NarrowedSearch {
   const given = isEmpty(filters) ? [] : [parseFilter(filters, { stringOperators })];
   const embedded = isEmpty(embeddedFilters) ? [] : [parseEmbedded(embeddedFilters)];
   const all = [...embedded, ...given];
@@ -35,7 +42,8 @@ export function narrowingOf({ stringOperators }: SearchSettings, { filters, cont
   };
 }
 
-const isEmpty = (filters: RawFilters | undefined): filters is undefined => filters === undefined || Object.keys(filters).length === 0;
+const isEmpty = (filters: RawFilters | undefined): filters is undefined =>
+  filters === undefined || Object.keys(filters).length === 0;
 
 /** Strings are literal here whatever the setting: an application puts the names of its users into them. */
 function parseEmbedded(filters: RawFilters): Filter {

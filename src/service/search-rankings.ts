@@ -21,7 +21,13 @@ export interface Rankings {
 export type EmbeddedQuery = Float32Array | 'unwanted' | 'unavailable';
 
 /** Throws as queryVector does. Words that weigh nothing do not rank alone. */
-export async function vectorOf(context: Context, collection: Collection, mode: SearchMode, { weights }: FusionSettings, sought: Sought): Promise<EmbeddedQuery> {
+export async function vectorOf(
+  context: Context,
+  collection: Collection,
+  mode: SearchMode,
+  { weights }: FusionSettings,
+  sought: Sought,
+): Promise<EmbeddedQuery> {
   if (mode === 'hybrid' && weights.vector === 0) {
     checkHasText(collection);
     return 'unwanted';
@@ -30,15 +36,25 @@ export async function vectorOf(context: Context, collection: Collection, mode: S
 }
 
 /** Where there is no vector, the words rank alone, as they do in mode hybrid. */
-export function rankingsOf({ language }: Collection, mode: SearchMode, { weights }: FusionSettings, { q }: Sought, vector: EmbeddedQuery): Rankings {
+export function rankingsOf(
+  { language }: Collection,
+  mode: SearchMode,
+  { weights }: FusionSettings,
+  { q }: Sought,
+  vector: EmbeddedQuery,
+): Rankings {
   const hybrid = (): LexicalSearch => ({ mode: 'hybrid', terms: weights.lexical === 0 ? [] : termsOf(q, language) });
   if (typeof vector === 'string') return mode === 'vector' ? {} : { lexical: hybrid() };
   if (mode === 'vector') return { vector };
-  return { vector, lexical: mode === 'boost' ? { mode, terms: distinctTokens(wordsOfQuery(q), QUERY_TOKENS_MAX) } : hybrid() };
+  return {
+    vector,
+    lexical: mode === 'boost' ? { mode, terms: distinctTokens(wordsOfQuery(q), QUERY_TOKENS_MAX) } : hybrid(),
+  };
 }
 
 /** The terms of a query that mode hybrid ranks by. */
-export const termsOf = (q: string | undefined, language: Language): string[] => questionTerms(wordsOfQuery(q), QUERY_TOKENS_MAX, language);
+export const termsOf = (q: string | undefined, language: Language): string[] =>
+  questionTerms(wordsOfQuery(q), QUERY_TOKENS_MAX, language);
 
 /** As much of a query as words are looked for in. */
 const wordsOfQuery = (q = ''): string => q.slice(0, QUERY_CHARACTERS_MAX);

@@ -1,10 +1,18 @@
-// One search of one collection: sent to a search worker, which does the whole of it (workers/search), or a long one to several. What a
-// shard has not loaded or indexed yet its owner is asked for first. Called by the search use case; front thread.
+// One search of one collection: sent to a search worker, which does the whole of it (workers/search), or a long one to
+// several. What a shard has not loaded or indexed yet its owner is asked for first. Called by the search use case;
+// front thread.
 import { assert } from '../base/assert.js';
 import type { Leaving } from '../base/departure.js';
 import type { HitParts } from '../contract/hits.js';
 import type { Collection, SearchTiming } from '../contract/resources.js';
-import type { CollectionSearch, Found, RankedShard, SearchAnswer, SearchTask, Wanting } from '../contract/search-messages.js';
+import type {
+  CollectionSearch,
+  Found,
+  RankedShard,
+  SearchAnswer,
+  SearchTask,
+  Wanting,
+} from '../contract/search-messages.js';
 import { askIndexed } from './ask-indexed.js';
 import { refOf } from './catalog.js';
 import type { Context } from './context.js';
@@ -19,15 +27,28 @@ export interface FoundHit {
   parts?: HitParts;
 }
 
-/** A search for the k best that is neither narrowed nor ranked by anything yet: whoever makes it sets what else it wants. */
-export function searchOf({ search: { boostWeight, fusion } }: Context, collection: Collection, k: number): CollectionSearch {
+/**
+ * A search for the k best that is neither narrowed nor ranked by anything yet: whoever makes it sets what else it
+ * wants.
+ */
+export function searchOf(
+  { search: { boostWeight, fusion } }: Context,
+  collection: Collection,
+  k: number,
+): CollectionSearch {
   const { tenant, name, priority_key: priorityKey } = collection;
   const head = `{"tenant":${JSON.stringify(tenant)},"collection":${JSON.stringify(name)},`;
   return { collection: refOf(collection), head, priorityKey, k, narrowed: { fields: [] }, fusion, boostWeight };
 }
 
 /** The k best hits, best first; `timing` gets the time of each phase, and the search that of waiting too. */
-export async function searchShards(context: Context, collection: Collection, search: CollectionSearch, timing: SearchTiming, signal?: Leaving): Promise<FoundHit[]> {
+export async function searchShards(
+  context: Context,
+  collection: Collection,
+  search: CollectionSearch,
+  timing: SearchTiming,
+  signal?: Leaving,
+): Promise<FoundHit[]> {
   const startedAtMs = performance.now();
   const { ids, scores, json, parts, timing: spent } = await find(context, collection, search, signal);
   Object.assign(timing, spent);
@@ -39,7 +60,12 @@ export async function searchShards(context: Context, collection: Collection, sea
   });
 }
 
-function find(context: Context, collection: Collection, search: CollectionSearch, signal: Leaving | undefined): Promise<Found> {
+function find(
+  context: Context,
+  collection: Collection,
+  search: CollectionSearch,
+  signal: Leaving | undefined,
+): Promise<Found> {
   const ask = (): Promise<Found | Wanting[]> => askOnce(context, search, collection.tenant, signal);
   return askIndexed(async () => {
     const first = await ask();
@@ -50,12 +76,19 @@ function find(context: Context, collection: Collection, search: CollectionSearch
 }
 
 /** By one worker, or by as many as rank its shards and one that makes the answer. */
-async function askOnce({ searches, fanOut, shards }: Context, search: CollectionSearch, tenant: string, signal: Leaving | undefined): Promise<Found | Wanting[]> {
+async function askOnce(
+  { searches, fanOut, shards }: Context,
+  search: CollectionSearch,
+  tenant: string,
+  signal: Leaving | undefined,
+): Promise<Found | Wanting[]> {
   const ask = (task: SearchTask): Promise<SearchAnswer> => searches.ask(task, tenant, signal);
   const split = fanOut.split(search, shards.size, searches.idle);
   const ranked = split && (await Promise.all(split.map((some) => ask({ part: 'rank', search, shards: some }))));
   const wanting = ranked?.find((answer) => 'wanting' in answer);
-  const answer = wanting ?? (await ask(ranked ? { part: 'finish', search, ranked: ranked.flatMap(rankedIn) } : { part: 'whole', search }));
+  const answer =
+    wanting ??
+    (await ask(ranked ? { part: 'finish', search, ranked: ranked.flatMap(rankedIn) } : { part: 'whole', search }));
   assert(!('ranked' in answer), 'a search is answered whole');
   if ('wanting' in answer) return answer.wanting;
   fanOut.learn(search.collection.id, answer.found.chunks);
@@ -66,6 +99,10 @@ const rankedIn = (answer: SearchAnswer): RankedShard[] => ('ranked' in answer ? 
 
 /** Asks the owners for what is wanting; false while any of it is being made. */
 async function prepare({ shards }: Context, collection: Collection, wanting: readonly Wanting[]): Promise<boolean> {
-  const ready = await Promise.all(wanting.map(({ shard, words, fields }) => shards.ask(shard, 'prepare', { collection: refOf(collection), words, fields })));
+  const ready = await Promise.all(
+    wanting.map(({ shard, words, fields }) =>
+      shards.ask(shard, 'prepare', { collection: refOf(collection), words, fields }),
+    ),
+  );
   return ready.every(Boolean);
 }

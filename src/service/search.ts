@@ -1,6 +1,6 @@
-// Use case: search a collection, with the common one beside it where that is asked for, or the common one alone. Decides the mode
-// and the filters, embeds the text once, searches each collection, and merges. Called by the search endpoints and by the
-// replay of logged queries; front thread.
+// Use case: search a collection, with the common one beside it where that is asked for, or the common one alone.
+// Decides the mode and the filters, embeds the text once, searches each collection, and merges. Called by the search
+// endpoints and by the replay of logged queries; front thread.
 import { timed } from '../base/timed.js';
 import type { ContentFilter, Fusion, Telling } from '../contract/api/search.js';
 import { AppError, invalidField } from '../contract/errors.js';
@@ -49,8 +49,16 @@ export interface SearchResult {
   ids: string[];
 }
 
-/** Throws AppError for a mode, a filter, a vector or a text that the collection cannot be searched with. A missing collection is empty. */
-export async function searchCollection(context: Context, tenant: Tenant, name: CollectionName, input: SearchInput): Promise<SearchResult> {
+/**
+ * Throws AppError for a mode, a filter, a vector or a text that the collection cannot be searched with. A missing
+ * collection is empty.
+ */
+export async function searchCollection(
+  context: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  input: SearchInput,
+): Promise<SearchResult> {
   const narrowed = narrowingOf(context.search, input);
   checkRerank(context, tenant, input);
   const collection = context.catalog.find(tenant, name);
@@ -77,7 +85,13 @@ export async function searchShared(context: Context, input: SearchInput): Promis
 }
 
 /** Searches collections of one embedding space. */
-async function searchAll(context: Context, collections: readonly Collection[], mode: SearchMode, input: SearchInput, narrowed: NarrowedSearch): Promise<SearchResult> {
+async function searchAll(
+  context: Context,
+  collections: readonly Collection[],
+  mode: SearchMode,
+  input: SearchInput,
+  narrowed: NarrowedSearch,
+): Promise<SearchResult> {
   const [first] = collections;
   const embedding = noTime();
   const fusion = fusionOf(context, mode, input, first !== undefined);
@@ -87,14 +101,17 @@ async function searchAll(context: Context, collections: readonly Collection[], m
   const searches = collections.map((collection) => {
     const search = questionOf(context, collection, mode, input, narrowed, fusion, embedded);
     const { vector, narrowing, ef, exact } = search;
-    if (vector && ef === undefined && !exact) context.recallSampler.offer(collection, { vector, k: input.k, narrowing });
+    if (vector && ef === undefined && !exact)
+      context.recallSampler.offer(collection, { vector, k: input.k, narrowing });
     const timing = noTime();
     timings.push(timing);
     return searchShards(context, collection, search, timing, input.signal);
   });
   const candidates = mergeHits(await Promise.all(searches)).slice(0, depthOf(input));
   const timing = slowest(timings);
-  const found = input.rerank ? await timed(timing, 'rerank_ms', () => rerankHits(context, first.tenant, candidates, input)) : candidates;
+  const found = input.rerank
+    ? await timed(timing, 'rerank_ms', () => rerankHits(context, first.tenant, candidates, input))
+    : candidates;
   const result: SearchResult = { mode, timing, hits: found.map(({ json }) => json), ids: found.map(({ id }) => id) };
   if (embedded === 'unavailable') result.degraded = true;
   return result;
@@ -103,7 +120,15 @@ async function searchAll(context: Context, collections: readonly Collection[], m
 const depthOf = ({ rerank, k }: SearchInput): number => rerank?.depth ?? k;
 
 /** Field by field: a literal that spreads what is there takes many times as long. */
-function questionOf(context: Context, collection: Collection, mode: SearchMode, input: SearchInput, { narrowing, narrowed }: NarrowedSearch, fusion: FusionSettings, embedded: EmbeddedQuery): CollectionSearch {
+function questionOf(
+  context: Context,
+  collection: Collection,
+  mode: SearchMode,
+  input: SearchInput,
+  { narrowing, narrowed }: NarrowedSearch,
+  fusion: FusionSettings,
+  embedded: EmbeddedQuery,
+): CollectionSearch {
   const { ef, exact, rerank, telling, q } = input;
   const search = searchOf(context, collection, depthOf(input));
   const rankings = rankingsOf(collection, mode, fusion, input, embedded);
@@ -120,10 +145,23 @@ function questionOf(context: Context, collection: Collection, mode: SearchMode, 
   return search;
 }
 
-/** Throws a 422 for a fusion that is asked of another mode, unless nothing is known of the mode: a missing collection may have any. */
-function fusionOf({ search }: Context, mode: SearchMode, { fusion, mode: asked }: SearchInput, exists: boolean): FusionSettings {
+/**
+ * Throws a 422 for a fusion that is asked of another mode, unless nothing is known of the mode: a missing collection
+ * may have any.
+ */
+function fusionOf(
+  { search }: Context,
+  mode: SearchMode,
+  { fusion, mode: asked }: SearchInput,
+  exists: boolean,
+): FusionSettings {
   if (!fusion) return search.fusion;
-  if (mode !== 'hybrid' && (exists || asked !== undefined)) throw invalidField(['body', 'fusion'], `fusion is of mode hybrid, and this search is of mode ${mode}`, 'fusion_mode');
+  if (mode !== 'hybrid' && (exists || asked !== undefined))
+    throw invalidField(
+      ['body', 'fusion'],
+      `fusion is of mode hybrid, and this search is of mode ${mode}`,
+      'fusion_mode',
+    );
   return fusionSettings(fusion, search.fusion);
 }
 

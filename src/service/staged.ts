@@ -1,5 +1,5 @@
-// The front thread's copy of what is staged beside collections; the worker of shard 0 has the original. A change is committed there
-// first and shown here after. Made by compose-context.ts; used by the use cases, on the front thread.
+// The front thread's copy of what is staged beside collections; the worker of shard 0 has the original. A change is
+// committed there first and shown here after. Made by compose-context.ts; used by the use cases, on the front thread.
 import type { CollectionId } from '../contract/ids.js';
 import type { Collection } from '../contract/resources.js';
 import type { StoredJob } from '../contract/reindex.js';
@@ -7,8 +7,9 @@ import type { StagedPurpose, StagedRecord } from '../contract/staged.js';
 import type { Catalog } from './catalog.js';
 
 /**
- * How a twin takes part in the writes of the collection that it stands beside. `embed`: in its own space too, and where that fails the
- * document is left for later. `require`: a write that cannot be in both is refused. `later`: nothing is embedded for it.
+ * How a twin takes part in the writes of the collection that it stands beside. `embed`: in its own space too, and where
+ * that fails the document is left for later. `require`: a write that cannot be in both is refused. `later`: nothing is
+ * embedded for it.
  */
 export type TwinMode = 'embed' | 'require' | 'later';
 
@@ -35,12 +36,13 @@ export class StagedCollections {
   constructor(private readonly catalog: Pick<Catalog, 'keep'>) {}
 
   /**
-   * Takes over what the store holds, when shard 0 opens. At the start of a server nobody is left who restores: what was staged for that
-   * is an orphan, and so is what no job builds.
+   * Takes over what the store holds, when shard 0 opens. At the start of a server nobody is left who restores: what was
+   * staged for that is an orphan, and so is what no job builds.
    */
   load(records: readonly StagedRecord[], jobs: readonly Pick<StoredJob, 'staged_id'>[]): void {
     const built = new Set(jobs.map(({ staged_id: id }) => id));
-    const isOwned = ({ id, purpose }: StagedRecord): boolean => this.isLoaded || purpose === 'previous' || built.has(id);
+    const isOwned = ({ id, purpose }: StagedRecord): boolean =>
+      this.isLoaded || purpose === 'previous' || built.has(id);
     if (!this.isLoaded) this.orphans.push(...records.filter((record) => !isOwned(record)).map(({ id }) => id));
     this.byIds.clear();
     for (const record of records.filter(isOwned)) this.put(record);
@@ -57,7 +59,9 @@ export class StagedCollections {
 
   /** What stands beside a collection; the purpose, where given, tells which. */
   beside(id: CollectionId, purpose?: StagedPurpose): Staged[] {
-    return [...this.byIds.values()].filter((staged) => staged.replaces === id && (purpose === undefined || staged.purpose === purpose));
+    return [...this.byIds.values()].filter(
+      (staged) => staged.replaces === id && (purpose === undefined || staged.purpose === purpose),
+    );
   }
 
   setMode(id: CollectionId, mode: TwinMode): void {
@@ -69,11 +73,21 @@ export class StagedCollections {
     return this.modes.get(id) === 'require';
   }
 
-  /** The spaces that are written to together with a collection: those that are built, and one that is kept for the way back. */
+  /**
+   * The spaces that are written to together with a collection: those that are built, and one that is kept for the way
+   * back.
+   */
   twinsOf(live: CollectionId, nowMs: number): readonly Twin[] {
     if (this.byIds.size === 0) return NO_TWINS;
-    const isTwin = ({ id, purpose, kept_until_ms: keptUntilMs = 0 }: Staged): boolean => purpose === 'reindex' || (purpose === 'previous' && (keptUntilMs > nowMs || this.isRequired(id)));
-    return this.beside(live).filter(isTwin).map((staged) => ({ collection: staged.collection, purpose: staged.purpose, mode: this.modes.get(staged.id) ?? (staged.purpose === 'previous' ? 'embed' : 'later') }));
+    const isTwin = ({ id, purpose, kept_until_ms: keptUntilMs = 0 }: Staged): boolean =>
+      purpose === 'reindex' || (purpose === 'previous' && (keptUntilMs > nowMs || this.isRequired(id)));
+    return this.beside(live)
+      .filter(isTwin)
+      .map((staged) => ({
+        collection: staged.collection,
+        purpose: staged.purpose,
+        mode: this.modes.get(staged.id) ?? (staged.purpose === 'previous' ? 'embed' : 'later'),
+      }));
   }
 
   put(record: StagedRecord): Staged {
@@ -84,7 +98,8 @@ export class StagedCollections {
 
   /** A collection has another name. */
   rename(id: CollectionId, { tenant, name }: Pick<Collection, 'tenant' | 'name'>): void {
-    for (const staged of this.beside(id)) if (staged.purpose !== 'restore') staged.collection = { ...staged.collection, tenant, name };
+    for (const staged of this.beside(id))
+      if (staged.purpose !== 'restore') staged.collection = { ...staged.collection, tenant, name };
   }
 
   remove(id: CollectionId): void {

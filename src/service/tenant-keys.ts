@@ -1,5 +1,6 @@
 // Use cases on the keys of a tenant that are made at run time: make, list, revoke. Only digests are kept.
-// Called by the admin's key endpoints; front thread. A change is committed by shard 0's worker first and shown here after.
+// Called by the admin's key endpoints; front thread. A change is committed by shard 0's worker first and shown here
+// after.
 import { v7 as uuidv7 } from 'uuid';
 import type { CreateKeyBody } from '../contract/api/tenants.js';
 import { AppError, invalidField } from '../contract/errors.js';
@@ -70,12 +71,17 @@ export function keyRecord({ nowMs }: Pick<Context, 'nowMs'>, tenant: Tenant, opt
 function checkedLabel(raw: string): string {
   const label = raw.trim();
   if (label !== '' && [...label].length <= DISPLAY_NAME_CHARACTERS_MAX && !CONTROL_CHARACTERS.test(label)) return label;
-  throw invalidField(['body', 'label'], `Should have 1 to ${DISPLAY_NAME_CHARACTERS_MAX} characters and no control characters.`, 'value_error');
+  throw invalidField(
+    ['body', 'label'],
+    `Should have 1 to ${DISPLAY_NAME_CHARACTERS_MAX} characters and no control characters.`,
+    'value_error',
+  );
 }
 
 function futureTime(text: string, nowMs: number): string {
   const timeMs = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : NaN;
-  if (Number.isNaN(timeMs)) throw invalidField(['body', 'expires'], 'Should be an ISO 8601 time.', 'datetime_parsing', text.slice(0, 200));
+  if (Number.isNaN(timeMs))
+    throw invalidField(['body', 'expires'], 'Should be an ISO 8601 time.', 'datetime_parsing', text.slice(0, 200));
   if (timeMs <= nowMs) throw invalidField(['body', 'expires'], 'Should be in the future.', 'datetime_future', text);
   return new Date(timeMs).toISOString();
 }

@@ -1,5 +1,6 @@
 // Use cases on tenants: list, make, look at, change, delete. A tenant is there when it was made, or has a collection.
-// Called by the admin's tenant endpoints; front thread. A change is committed by shard 0's worker first and shown here after.
+// Called by the admin's tenant endpoints; front thread. A change is committed by shard 0's worker first and shown here
+// after.
 import type { EffectiveLimits, QuotaBody, TenantProfile } from '../contract/api/tenants.js';
 import { AppError, invalidField } from '../contract/errors.js';
 import type { Tenant } from '../contract/ids.js';
@@ -22,8 +23,15 @@ export function tenantNames({ catalog, tenants }: Context): Tenant[] {
   return [...new Set([...catalog.tenantNames(), ...tenants.names()])].sort((a, b) => (a < b ? -1 : 1));
 }
 
-/** Makes a tenant with a first key, whose plaintext nobody can learn again. Throws 409 `tenant_exists`, 400 `invalid_display_name`, 422. */
-export async function createTenant(context: Context, tenant: Tenant, options: TenantOptions): Promise<MadeKey & { profile: TenantProfile }> {
+/**
+ * Makes a tenant with a first key, whose plaintext nobody can learn again. Throws 409 `tenant_exists`, 400
+ * `invalid_display_name`, 422.
+ */
+export async function createTenant(
+  context: Context,
+  tenant: Tenant,
+  options: TenantOptions,
+): Promise<MadeKey & { profile: TenantProfile }> {
   const record = { ...newRecord(context, tenant), ...changeOf(options) };
   const { plaintext, key } = keyRecord(context, tenant, {});
   await changeCatalog(context, 'createTenant', { tenant: record, key }, () => {
@@ -45,11 +53,19 @@ export function tenantProfile(context: Context, tenant: Tenant): TenantProfile {
 
 /** Throws 404 `tenant_not_found`, 400 `invalid_display_name`, 422. */
 export async function updateTenant(context: Context, tenant: Tenant, options: TenantOptions): Promise<TenantProfile> {
-  await changeCatalog(context, 'updateTenant', { tenant: newRecord(context, tenant), change: changeOf(options) }, (record) => context.tenants.put(record));
+  await changeCatalog(
+    context,
+    'updateTenant',
+    { tenant: newRecord(context, tenant), change: changeOf(options) },
+    (record) => context.tenants.put(record),
+  );
   return tenantProfile(context, tenant);
 }
 
-/** The number of collections that went with it. Its keys are no good any more. Throws 404 `tenant_not_found`, 409 `tenant_not_empty` where not `force`. */
+/**
+ * The number of collections that went with it. Its keys are no good any more. Throws 404 `tenant_not_found`, 409
+ * `tenant_not_empty` where not `force`.
+ */
 export async function deleteTenant(context: Context, tenant: Tenant, force: boolean): Promise<number> {
   const forgetting = await changeCatalog(context, 'deleteTenant', { tenant, force }, (collections) => {
     context.tenants.remove(tenant);
@@ -61,7 +77,13 @@ export async function deleteTenant(context: Context, tenant: Tenant, force: bool
 
 function changeOf(options: TenantOptions): TenantChange {
   const { display_name: label, requests_per_second: rate } = options;
-  if (rate != null && rate < 0 && rate !== -1) throw invalidField(['body', 'requests_per_second'], 'Should be 0 or more, or -1 for no limit.', 'out_of_range', rate);
+  if (rate != null && rate < 0 && rate !== -1)
+    throw invalidField(
+      ['body', 'requests_per_second'],
+      'Should be 0 or more, or -1 for no limit.',
+      'out_of_range',
+      rate,
+    );
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return { ...Object.fromEntries(given), ...(label != null && { display_name: displayName(label) }) };
 }

@@ -1,5 +1,6 @@
-// The rows of a document in other spaces than its collection's: a document that is written while another space is built, or kept for the
-// way back, goes to both in one transaction, so it is embedded for both before. Called by everything that ingests; front thread.
+// The rows of a document in other spaces than its collection's: a document that is written while another space is
+// built, or kept for the way back, goes to both in one transaction, so it is embedded for both before. Called by
+// everything that ingests; front thread.
 import { AppError } from '../contract/errors.js';
 import type { TwinWrite } from '../contract/messages.js';
 import { logIdOf, type Collection } from '../contract/resources.js';
@@ -28,21 +29,40 @@ interface Packed {
 }
 
 /** Rejects with why a twin could not be embedded for that has to be. */
-export async function otherRows(context: Context, planned: Planned, packed: Packed, signal?: AbortSignal): Promise<OtherRows | undefined> {
-  const wanted = otherSpaces(context, planned).filter(({ collection, mode }) => mode !== 'later' && collection.embedder_type !== IDENTITY_TYPE);
+export async function otherRows(
+  context: Context,
+  planned: Planned,
+  packed: Packed,
+  signal?: AbortSignal,
+): Promise<OtherRows | undefined> {
+  const wanted = otherSpaces(context, planned).filter(
+    ({ collection, mode }) => mode !== 'later' && collection.embedder_type !== IDENTITY_TYPE,
+  );
   if (wanted.length === 0) return undefined;
-  const found = await Promise.all(wanted.map(async (twin): Promise<[string, Float32Array][]> => {
-    const vectors = await rowsFor(context, twin, packed, signal);
-    return vectors ? [[twin.collection.vector_space_key, vectors]] : [];
-  }));
+  const found = await Promise.all(
+    wanted.map(async (twin): Promise<[string, Float32Array][]> => {
+      const vectors = await rowsFor(context, twin, packed, signal);
+      return vectors ? [[twin.collection.vector_space_key, vectors]] : [];
+    }),
+  );
   return new Map(found.flat());
 }
 
 /** undefined where the document is left for later: the embedder fails, or there is a chunk without a text. */
-async function rowsFor({ embedders }: Context, { collection, mode }: Twin, { documents, ends, rows }: Packed, signal?: AbortSignal): Promise<Float32Array | undefined> {
+async function rowsFor(
+  { embedders }: Context,
+  { collection, mode }: Twin,
+  { documents, ends, rows }: Packed,
+  signal?: AbortSignal,
+): Promise<Float32Array | undefined> {
   try {
     // A copy: the bytes move to the worker, and are still to be stored.
-    const { vectors, texts, failures } = await embedders.embedDocuments(collection, { documents: documents.slice(), ends }, collection.tenant, signal);
+    const { vectors, texts, failures } = await embedders.embedDocuments(
+      collection,
+      { documents: documents.slice(), ends },
+      collection.tenant,
+      signal,
+    );
     if (failures?.[0]) throw AppError.fromWire(failures[0].error);
     return texts === rows ? vectors : undefined;
   } catch (error) {
@@ -57,9 +77,11 @@ function otherSpaces({ catalog, staged, nowMs }: Context, { tenant, name, vector
 }
 
 /** Whether documents need texts now: their collection is on its way into another space. */
-export const wantsTexts = (context: Context, planned: Planned): boolean => otherSpaces(context, planned).some(({ purpose }) => purpose === 'reindex');
+export const wantsTexts = (context: Context, planned: Planned): boolean =>
+  otherSpaces(context, planned).some(({ purpose }) => purpose === 'reindex');
 
-export const textWanted = (): AppError => new AppError('reindex_conflict', 'While the collection is reindexed into another space it takes texts only.');
+export const textWanted = (): AppError =>
+  new AppError('reindex_conflict', 'While the collection is reindexed into another space it takes texts only.');
 
 /** The rows for a space. Throws `collection_changed` where it is one that the documents were not prepared for. */
 export function rowsIn({ space, vectors, others }: SpaceRows, { vector_space_key: key }: Collection): Float32Array {
@@ -69,10 +91,15 @@ export function rowsIn({ space, vectors, others }: SpaceRows, { vector_space_key
 }
 
 /**
- * Where documents go beside their collection, as of now. Throws `collection_changed` where they lack rows that they have to have, and where
- * another space has the name since the collection was looked up. One that is gone altogether is the shard's to refuse.
+ * Where documents go beside their collection, as of now. Throws `collection_changed` where they lack rows that they
+ * have to have, and where another space has the name since the collection was looked up. One that is gone altogether is
+ * the shard's to refuse.
  */
-export function twinWrites({ catalog, staged, nowMs }: Context, collection: Collection, { space, vectors, others }: SpaceRows): { twins?: TwinWrite[] } {
+export function twinWrites(
+  { catalog, staged, nowMs }: Context,
+  collection: Collection,
+  { space, vectors, others }: SpaceRows,
+): { twins?: TwinWrite[] } {
   const live = catalog.findByLog(logIdOf(collection));
   if (live && live.id !== collection.id) throw new AppError('collection_changed', undefined, { retryAfterS: 1 });
   const twins = staged.twinsOf(collection.id, nowMs());

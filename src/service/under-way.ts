@@ -1,5 +1,5 @@
-// How much of a kind of work is under way: searches that wait for their hits, measurements of recall. In the context; front thread.
-// Whoever would take time from them asks for the count first.
+// How much of a kind of work is under way: searches that wait for their hits, measurements of recall. In the context;
+// front thread. Whoever would take time from them asks for the count first.
 
 export class UnderWay {
   private now = 0;

@@ -9,13 +9,26 @@ import { changeCatalog } from './change-catalog.js';
 import type { Context } from './context.js';
 
 /** The new label, as stored. Throws 400 `invalid_display_name`, 404 `collection_not_found`. */
-export async function relabelCollection(context: Context, tenant: Tenant, name: CollectionName, label: string): Promise<string> {
+export async function relabelCollection(
+  context: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  label: string,
+): Promise<string> {
   const changed = await change(context, context.catalog.get(tenant, name), { display_name: displayName(label) });
   return changed.display_name;
 }
 
-/** Throws 404 `collection_not_found`, 400 `move_invalid` for its own name, 409 `collection_conflict` for one that is taken. */
-export async function renameCollection(context: Context, tenant: Tenant, name: CollectionName, newName: CollectionName): Promise<void> {
+/**
+ * Throws 404 `collection_not_found`, 400 `move_invalid` for its own name, 409 `collection_conflict` for one that is
+ * taken.
+ */
+export async function renameCollection(
+  context: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  newName: CollectionName,
+): Promise<void> {
   const collection = context.catalog.get(tenant, name);
   if (newName === name) throw new AppError('move_invalid');
   await change(context, collection, { name: newName });

@@ -1,5 +1,6 @@
-// Use cases: an archive of a collection, and of everything, each as of one moment. Writes are held for as long as it takes to open a snapshot
-// of every store, some milliseconds, and go on while an archive process writes. Called by the archive endpoints; front thread.
+// Use cases: an archive of a collection, and of everything, each as of one moment. Writes are held for as long as it
+// takes to open a snapshot of every store, some milliseconds, and go on while an archive process writes. Called by the
+// archive endpoints; front thread.
 import type { ArchivedMoment, ArchivedSource, LeftOut } from '../contract/archive-messages.js';
 import type { CollectionId, CollectionName, Tenant } from '../contract/ids.js';
 import { logIdOf, type Collection } from '../contract/resources.js';
@@ -7,19 +8,38 @@ import type { BegunArchive } from '../pool/archive-pool.js';
 import type { Context } from './context.js';
 
 /** Throws 404 `collection_not_found`, 500 `archive_failed` where a record of it is damaged. */
-export async function archiveCollection(context: Context, tenant: Tenant, name: CollectionName, signal: AbortSignal): Promise<BegunArchive> {
+export async function archiveCollection(
+  context: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  signal: AbortSignal,
+): Promise<BegunArchive> {
   const named = (): Collection => context.catalog.get(tenant, name);
   named();
-  return write(context, () => named().id, signal, async () => ({ createdAtMs: context.nowMs(), sources: [sourceOf(named())], dataset: null }));
+  return write(
+    context,
+    () => named().id,
+    signal,
+    async () => ({ createdAtMs: context.nowMs(), sources: [sourceOf(named())], dataset: null }),
+  );
 }
 
 /** Collections of which a record is damaged are left out, and named. */
 export async function archiveDataset(context: Context, signal: AbortSignal): Promise<BegunArchive> {
   const { catalog, shards } = context;
-  return write(context, () => 'all', signal, async () => {
-    const tenants = await shards.ask(0, 'loadTenants', {});
-    return { createdAtMs: context.nowMs(), sources: [...catalog.all()].map(sourceOf), dataset: { tenants, leftOut: [...catalog.damagedKeys].map(leftOut) } };
-  });
+  return write(
+    context,
+    () => 'all',
+    signal,
+    async () => {
+      const tenants = await shards.ask(0, 'loadTenants', {});
+      return {
+        createdAtMs: context.nowMs(),
+        sources: [...catalog.all()].map(sourceOf),
+        dataset: { tenants, leftOut: [...catalog.damagedKeys].map(leftOut) },
+      };
+    },
+  );
 }
 
 function leftOut(key: string): LeftOut {
@@ -29,10 +49,18 @@ function leftOut(key: string): LeftOut {
 
 const sourceOf = (collection: Collection): ArchivedSource => ({ collection, logId: logIdOf(collection) });
 
-/** `wanted`: what to hold. A collection may be replaced or deleted until it is held: then it is another one, or none. */
-async function write(context: Context, wanted: () => CollectionId | 'all', signal: AbortSignal, momentNow: () => Promise<ArchivedMoment>): Promise<BegunArchive> {
+/**
+ * `wanted`: what to hold. A collection may be replaced or deleted until it is held: then it is another one, or none.
+ */
+async function write(
+  context: Context,
+  wanted: () => CollectionId | 'all',
+  signal: AbortSignal,
+  momentNow: () => Promise<ArchivedMoment>,
+): Promise<BegunArchive> {
   const { archives, shards, queryLog } = context;
-  // An empty page: the log worker answers it when all that has been logged so far is on disk. First of all it has to have made its store.
+  // An empty page: the log worker answers it when all that has been logged so far is on disk. First of all it has to
+  // have made its store.
   const logged = (): Promise<unknown> => queryLog.list(0 as CollectionId, { offset: 0, limit: 0 });
   await logged();
   const hold = async (take: (moment: ArchivedMoment) => Promise<void>): Promise<void> => {

@@ -4,7 +4,13 @@ import { AppError } from '../contract/errors.js';
 import type { PackedRecords } from '../contract/catalog-commands.js';
 import type { CollectionChange, CollectionKey, StoredCollection } from '../contract/resources.js';
 import type { StoreMeter } from '../contract/shared-meters.js';
-import { CATALOG_TABLES, decodeCollection as decode, decodeCollections, encodeCatalogRecord as encode, type CatalogTable } from './catalog-records.js';
+import {
+  CATALOG_TABLES,
+  decodeCollection as decode,
+  decodeCollections,
+  encodeCatalogRecord as encode,
+  type CatalogTable,
+} from './catalog-records.js';
 import { besides, nextId, present, putStaged, removeStaged } from './catalog-tables.js';
 import { JobStore } from './job-store.js';
 import { catalogKey, tenantPrefix } from './keys.js';
@@ -44,26 +50,35 @@ export class CatalogStore {
     const records = found.flatMap(({ value }) => value ?? []);
     const damaged = found.flatMap(({ key, value }) => (value ? [] : [key.toString()]));
     let end = 0;
-    return { bytes: new Uint8Array(Buffer.concat(records)), ends: Uint32Array.from(records, ({ length }) => (end += length)), damaged };
+    return {
+      bytes: new Uint8Array(Buffer.concat(records)),
+      ends: Uint32Array.from(records, ({ length }) => (end += length)),
+      damaged,
+    };
   }
 
   /**
-   * Adds a collection and gives it an id; when its name is taken, changes nothing and answers the one that is there. Throws
-   * `collection_limit_reached` where the tenant has `collectionsMax` already: two at a time cannot both be the last.
+   * Adds a collection and gives it an id; when its name is taken, changes nothing and answers the one that is there.
+   * Throws `collection_limit_reached` where the tenant has `collectionsMax` already: two at a time cannot both be the
+   * last.
    */
   create(collection: Omit<StoredCollection, 'id'>, collectionsMax = Infinity): StoredCollection {
     return this.env.write(({ collections, settings }) => {
       const key = catalogKey(collection.tenant, collection.name);
       const taken = collections.get(key);
       if (taken) return decode(taken);
-      if (collectionsMax < Infinity && countOf(collections.keys(tenantPrefix(collection.tenant))) >= collectionsMax) throw new AppError('collection_limit_reached');
+      if (collectionsMax < Infinity && countOf(collections.keys(tenantPrefix(collection.tenant))) >= collectionsMax)
+        throw new AppError('collection_limit_reached');
       const made = { ...collection, id: nextId(settings) };
       collections.put(key, encode(made));
       return made;
     });
   }
 
-  /** Changes a collection, a new name included: its documents go by the id. Throws `collection_not_found`, `collection_conflict`. */
+  /**
+   * Changes a collection, a new name included: its documents go by the id. Throws `collection_not_found`,
+   * `collection_conflict`.
+   */
   update(found: CollectionKey, change: CollectionChange): StoredCollection {
     return this.env.write(({ collections, staged }) => {
       const changed = { ...present(collections, found), ...change };
@@ -72,7 +87,8 @@ export class CatalogStore {
       collections.delete(before);
       collections.put(after, encode(changed));
       const { tenant, name } = changed;
-      for (const record of besides(staged, new Set([changed.id]))) putStaged(staged, { ...record, collection: { ...record.collection, tenant, name } });
+      for (const record of besides(staged, new Set([changed.id])))
+        putStaged(staged, { ...record, collection: { ...record.collection, tenant, name } });
       return changed;
     });
   }

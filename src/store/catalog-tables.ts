@@ -1,5 +1,6 @@
-// What the stores of the catalog's environment do with its tables inside a transaction: the next collection id, a collection that is
-// still what the caller found, what is staged beside one. Owned by the worker of shard 0, as all of the catalog.
+// What the stores of the catalog's environment do with its tables inside a transaction: the next collection id, a
+// collection that is still what the caller found, what is staged beside one. Owned by the worker of shard 0, as all of
+// the catalog.
 import { AppError } from '../contract/errors.js';
 import type { CollectionId } from '../contract/ids.js';
 import type { CollectionKey, StoredCollection } from '../contract/resources.js';
@@ -33,7 +34,10 @@ function writeNextId(settings: Table, id: number): void {
   settings.put(NEXT_ID, next);
 }
 
-/** The collection that still has this name and id: another request may have renamed or deleted it since the caller looked. */
+/**
+ * The collection that still has this name and id: another request may have renamed or deleted it since the caller
+ * looked.
+ */
 export function present(collections: Table, { tenant, name, id }: CollectionKey): StoredCollection {
   const bytes = collections.get(catalogKey(tenant, name));
   const collection = bytes && decodeCollection(bytes);
@@ -51,8 +55,10 @@ export function stageIn({ staged, settings }: CatalogTables, wanted: NewStaged):
 
 /** Without those that are damaged: what is staged is never all there is of anything, so it is given up. */
 export const allStaged = (staged: Table): StagedRecord[] => Array.from(wholeValues(staged), decodeStaged);
-export const putStaged = (staged: Table, record: StagedRecord): void => staged.put(collectionPrefix(record.id), encode(record));
+export const putStaged = (staged: Table, record: StagedRecord): void =>
+  staged.put(collectionPrefix(record.id), encode(record));
 export const removeStaged = (staged: Table, id: CollectionId): boolean => staged.delete(collectionPrefix(id));
 
 /** What is staged beside collections and is nothing without them. What is restored stands for itself. */
-export const besides = (staged: Table, ids: ReadonlySet<CollectionId>): StagedRecord[] => allStaged(staged).filter(({ replaces, purpose }) => replaces !== null && ids.has(replaces) && purpose !== 'restore');
+export const besides = (staged: Table, ids: ReadonlySet<CollectionId>): StagedRecord[] =>
+  allStaged(staged).filter(({ replaces, purpose }) => replaces !== null && ids.has(replaces) && purpose !== 'restore');

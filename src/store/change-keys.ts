@@ -1,5 +1,5 @@
-// The keys of the log of changes: numbers, in order, and a head behind them; what is found and removed by them alone. Used by change-log.ts, in the
-// shard worker's thread.
+// The keys of the log of changes: numbers, in order, and a head behind them; what is found and removed by them alone.
+// Used by change-log.ts, in the shard worker's thread.
 import type { Table } from './tables.js';
 import { ALL } from './whole-table.js';
 

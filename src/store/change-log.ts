@@ -1,7 +1,7 @@
-// What has changed in the rows of a shard since its checkpoint: one record a commit, written in the transaction that it tells of. A shard that
-// is opened brings what its checkpoint holds up to date by it (workers/shard/checkpoint). It begins with a checkpoint, is trimmed behind the
-// next one, and ends where it grows too large: then there is nothing to be brought up to date, and all is loaded from the other tables.
-// Used by shard-store.ts, in the shard worker's thread.
+// What has changed in the rows of a shard since its checkpoint: one record a commit, written in the transaction that it
+// tells of. A shard that is opened brings what its checkpoint holds up to date by it (workers/shard/checkpoint). It
+// begins with a checkpoint, is trimmed behind the next one, and ends where it grows too large: then there is nothing to
+// be brought up to date, and all is loaded from the other tables. Used by shard-store.ts, in the shard worker's thread.
 import { randomBytes } from 'node:crypto';
 import typia from 'typia';
 import { AppError } from '../contract/errors.js';
@@ -70,7 +70,10 @@ export class ChangeLog {
     this.state = { ...this.state, id: id.toString('hex'), bytes: 0, trimTo: this.state.last };
   }
 
-  /** Ends the log. Requires that no checkpoint goes on from it: where the disk is full its records stay until there is another log. */
+  /**
+   * Ends the log. Requires that no checkpoint goes on from it: where the disk is full its records stay until there is
+   * another log.
+   */
   end(): void {
     const { state } = this;
     if (state.id === undefined) return;
@@ -87,10 +90,15 @@ export class ChangeLog {
     if (at.id === this.state.id) this.state = { ...this.state, trimTo: at.last, bytes: this.state.bytes - at.bytes };
   }
 
-  /** Changes behind a number, in order. Throws DamagedRecord where some are missing, as those that have been trimmed. */
+  /**
+   * Changes behind a number, in order. Throws DamagedRecord where some are missing, as those that have been trimmed.
+   */
   after(number: number): PartChange[] {
-    const records = this.env.read(({ changes }) => Array.from(changes.entries(ALL, numberKey(number + 1))).filter(({ key }) => !key.equals(HEAD_KEY)));
-    const isWhole = records.length === this.state.last - number && records.every(({ key }, i) => numberOf(key) === number + 1 + i);
+    const records = this.env.read(({ changes }) =>
+      Array.from(changes.entries(ALL, numberKey(number + 1))).filter(({ key }) => !key.equals(HEAD_KEY)),
+    );
+    const isWhole =
+      records.length === this.state.last - number && records.every(({ key }, i) => numberOf(key) === number + 1 + i);
     if (!isWhole) throw new DamagedRecord(`changes: some behind ${number} are missing`);
     return records.flatMap(({ value }) => decodeChanges(value));
   }
@@ -123,7 +131,8 @@ function stateIn(table: Table): LogState {
   if (!head) return NO_LOG;
   if (head.length !== ID_BYTES + NUMBER_BYTES) throw new DamagedRecord(`changes: a head of ${head.length} bytes`);
   let [last, bytes] = [numberOf(head.subarray(ID_BYTES)), 0];
-  for (const { key, value } of table.entries(ALL)) if (!key.equals(HEAD_KEY)) [last, bytes] = [Math.max(last, numberOf(key)), bytes + value.length];
+  for (const { key, value } of table.entries(ALL))
+    if (!key.equals(HEAD_KEY)) [last, bytes] = [Math.max(last, numberOf(key)), bytes + value.length];
   return { id: head.toString('hex', 0, ID_BYTES), last, bytes, trimTo: 0 };
 }
 
@@ -136,5 +145,11 @@ function encodeChanges(changes: readonly PartChange[]): Buffer {
 function decodeChanges(bytes: Buffer): PartChange[] {
   const [packed] = decode(bytes, ['array'], 'changes');
   if (!isPacked(packed)) throw new DamagedRecord('changes: wrong shape');
-  return packed.map(([id, removed, texts, terms, added]) => ({ id: id as CollectionId, removed: removed as Ordinal[], texts, terms, added: added as Ordinal[] }));
+  return packed.map(([id, removed, texts, terms, added]) => ({
+    id: id as CollectionId,
+    removed: removed as Ordinal[],
+    texts,
+    terms,
+    added: added as Ordinal[],
+  }));
 }

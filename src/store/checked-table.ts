@@ -1,5 +1,5 @@
-// A table whose values stand behind checksums: what is put is sealed, what is read is checked, and damage is thrown, never answered. Made by lmdb.ts
-// around each table of a transaction.
+// A table whose values stand behind checksums: what is put is sealed, what is read is checked, and damage is thrown,
+// never answered. Made by lmdb.ts around each table of a transaction.
 import type { Checksum } from './checksum.js';
 import type { RawTable, Table } from './tables.js';
 import type { Entry } from './walk.js';
@@ -24,6 +24,9 @@ function* opened(entries: Iterable<Entry>, checksum: Checksum): Generator<Entry>
   for (const { key, value } of entries) yield { key, value: checksum.open(key, value) };
 }
 
-function* inspected(entries: Iterable<Entry>, checksum: Checksum): Generator<{ key: Buffer; value: Buffer | undefined }> {
+function* inspected(
+  entries: Iterable<Entry>,
+  checksum: Checksum,
+): Generator<{ key: Buffer; value: Buffer | undefined }> {
   for (const { key, value } of entries) yield { key, value: checksum.valueIn(key, value) };
 }

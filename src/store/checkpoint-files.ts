@@ -1,5 +1,6 @@
-// The files of a shard's checkpoint: an image for each arena, and a manifest that names them. Bytes and names alone; what an image holds is the
-// business of workers/shard/checkpoint, whose README has the layout. Read and written by the shard worker.
+// The files of a shard's checkpoint: an image for each arena, and a manifest that names them. Bytes and names alone;
+// what an image holds is the business of workers/shard/checkpoint, whose README has the layout. Read and written by the
+// shard worker.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -64,7 +65,8 @@ export class CheckpointFiles {
     const [sum, text] = readFileSync(path, 'utf8').split('\n');
     if (text === undefined || sum !== sumOf(text)) throw new DamagedCheckpoint(`${MANIFEST}: wrong checksum`);
     const manifest: unknown = JSON.parse(text);
-    if (!isManifest(manifest) || manifest.version !== CHECKPOINT_VERSION) throw new DamagedCheckpoint(`${MANIFEST}: another version`);
+    if (!isManifest(manifest) || manifest.version !== CHECKPOINT_VERSION)
+      throw new DamagedCheckpoint(`${MANIFEST}: another version`);
     return manifest;
   }
 
@@ -90,7 +92,8 @@ export class CheckpointFiles {
     const names = new Set(kept ? [MANIFEST, ...kept.images.map(({ file }) => file)] : []);
     // Images go last: a manifest without its images would only be told as damage.
     const gone = readdirSync(this.directory).filter((name) => !names.has(name));
-    for (const name of gone.sort((a, b) => Number(b === MANIFEST) - Number(a === MANIFEST))) rmSync(this.pathOf(name), { force: true, recursive: true });
+    for (const name of gone.sort((a, b) => Number(b === MANIFEST) - Number(a === MANIFEST)))
+      rmSync(this.pathOf(name), { force: true, recursive: true });
   }
 }
 

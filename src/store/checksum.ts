@@ -1,6 +1,7 @@
-// The checksum behind every value in LMDB: CRC-32 over the table's name, the key and the value, little-endian, in the last four bytes. So a bit that has
-// flipped in a value shows when the value is read, and so does a value that stands under another key or in another table than it was written to.
-// Used by lmdb.ts for every value in and out, on the thread that owns or reads the environment, and by the page walk (pages/).
+// The checksum behind every value in LMDB: CRC-32 over the table's name, the key and the value, little-endian, in the
+// last four bytes. So a bit that has flipped in a value shows when the value is read, and so does a value that stands
+// under another key or in another table than it was written to. Used by lmdb.ts for every value in and out, on the
+// thread that owns or reads the environment, and by the page walk (pages/).
 import { crc32 } from 'node:zlib';
 import { DamagedRecord, placeText } from './damage.js';
 

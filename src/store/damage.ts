@@ -1,5 +1,6 @@
-// What is damaged on the disk: a record that does not fit its checksum or does not decode, or pages of LMDB itself that make no sense. It is an
-// error of its own kind: it is told by name, and never served. Thrown by the files of this folder; workers make refusals of it.
+// What is damaged on the disk: a record that does not fit its checksum or does not decode, or pages of LMDB itself that
+// make no sense. It is an error of its own kind: it is told by name, and never served. Thrown by the files of this
+// folder; workers make refusals of it.
 import type { CollectionId } from '../contract/ids.js';
 import { collectionOfKey } from './keys.js';
 
@@ -12,7 +13,15 @@ export interface RecordPlace {
 }
 
 /** Tables whose keys begin with the id of a collection. */
-const BY_COLLECTION: ReadonlySet<string> = new Set(['documents', 'members', 'chunks', 'texts', 'vectors', 'queries', 'sizes']);
+const BY_COLLECTION: ReadonlySet<string> = new Set([
+  'documents',
+  'members',
+  'chunks',
+  'texts',
+  'vectors',
+  'queries',
+  'sizes',
+]);
 const ID_BYTES = 4;
 
 export class DamagedRecord extends Error {
@@ -32,4 +41,5 @@ export class DamagedRecord extends Error {
   }
 }
 
-export const placeText = ({ environment, table, key }: RecordPlace): string => `${environment}, ${table}, key ${key.toString('hex')}`;
+export const placeText = ({ environment, table, key }: RecordPlace): string =>
+  `${environment}, ${table}, key ${key.toString('hex')}`;

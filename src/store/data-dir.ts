@@ -1,13 +1,26 @@
-// The data directory: makes it, checks that this server can use it, holds it for one process, and remembers what is fixed
-// when it is made (layout version, number of shards). Called by main at start, on the front thread.
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+// The data directory: makes it, checks that this server can use it, holds it for one process, and remembers what is
+// fixed when it is made (layout version, number of shards). Called by main at start, on the front thread.
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
 import typia, { type tags } from 'typia';
 import { SHARDS_MAX } from '../contract/limits.js';
-// The front thread keeps node-lmdb loaded for as long as the process lives: the last worker to end would unload the library
-// first and collect what was made by it after: without this, test/service/query-log.test.ts crashed in every third run.
+// The front thread keeps node-lmdb loaded for as long as the process lives: the last worker to end would unload the
+// library first and collect what was made by it after: without this, test/service/query-log.test.ts crashed in every
+// third run.
 import './lmdb.js';
 import { CATALOG, shardNames } from './paths.js';
 import { syncDirectory } from './sync.js';
@@ -23,7 +36,8 @@ interface Identity {
   checksum: number;
 }
 
-const checksumOf = ({ magic, layout, shards }: Omit<Identity, 'checksum'>): number => crc32(`${magic} ${layout} ${shards}`);
+const checksumOf = ({ magic, layout, shards }: Omit<Identity, 'checksum'>): number =>
+  crc32(`${magic} ${layout} ${shards}`);
 
 /** A reason why the directory cannot be used, worded for the operator. */
 export class DataDirectoryError extends Error {
@@ -37,7 +51,9 @@ export interface DataDirectory {
   release(): void;
 }
 
-/** Opens or makes the directory. A new one gets `shards` shards; an old one keeps its number. Throws DataDirectoryError. */
+/**
+ * Opens or makes the directory. A new one gets `shards` shards; an old one keeps its number. Throws DataDirectoryError.
+ */
 export async function openDataDirectory(path: string, shards: number): Promise<DataDirectory> {
   makeWritable(path);
   const real = realpathSync(path);
@@ -58,22 +74,34 @@ export async function openDataDirectory(path: string, shards: number): Promise<D
 
 function makeWritable(path: string): void {
   try {
-    // Not always recursive: where the file system says ENOENT below an existing directory (/proc), Node 20 tries for ever.
+    // Not always recursive: where the file system says ENOENT below an existing directory (/proc), Node 20 tries for
+    // ever.
     if (!existsSync(path)) mkdirSync(path, { recursive: !existsSync(dirname(resolve(path))) });
     const probe = join(path, `.probe-${process.pid}`);
     writeFileSync(probe, '');
     rmSync(probe);
   } catch (error) {
-    throw new DataDirectoryError(`data_dir ${path} is not writable (${(error as NodeJS.ErrnoException).code}): choose another by SHEAF_DATA_DIR or data_dir in sheaf.yaml`);
+    throw new DataDirectoryError(
+      `data_dir ${path} is not writable (${(error as NodeJS.ErrnoException).code}): choose another by SHEAF_DATA_DIR or data_dir in sheaf.yaml`,
+    );
   }
 }
 
-/** An abstract socket (Linux) named after the directory's inode: the kernel frees it however the process ends, so it is never stale. */
+/**
+ * An abstract socket (Linux) named after the directory's inode: the kernel frees it however the process ends, so it is
+ * never stale.
+ */
 function hold(path: string): Promise<Server> {
   const { dev, ino } = statSync(path);
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());
-    server.once('error', () => reject(new DataDirectoryError(`data_dir ${path} is in use by another sheaf process: stop it, or choose another directory by SHEAF_DATA_DIR`)));
+    server.once('error', () =>
+      reject(
+        new DataDirectoryError(
+          `data_dir ${path} is in use by another sheaf process: stop it, or choose another directory by SHEAF_DATA_DIR`,
+        ),
+      ),
+    );
     server.listen(`\0sheaf-${dev}-${ino}`, () => resolve(server.unref()));
   });
 }
@@ -82,7 +110,8 @@ function hold(path: string): Promise<Server> {
 function assertCatalog(path: string, shards: number): void {
   const has = (environment: string): boolean => existsSync(join(path, environment, 'data.mdb'));
   const present = shardNames(shards).filter(has);
-  if (present.length > 0 && !has(CATALOG)) throw new DataDirectoryError(`${path} has no catalog beside ${present.join(', ')}: bring back its folder catalog`);
+  if (present.length > 0 && !has(CATALOG))
+    throw new DataDirectoryError(`${path} has no catalog beside ${present.join(', ')}: bring back its folder catalog`);
 }
 
 function readIdentity(path: string): Identity | undefined {
@@ -97,7 +126,8 @@ function readIdentity(path: string): Identity | undefined {
   if (typia.is<Pick<Identity, 'magic' | 'layout'>>(identity) && identity.layout !== LAYOUT_VERSION) {
     throw new DataDirectoryError(`${file} has layout ${identity.layout}; this server reads layout ${LAYOUT_VERSION}`);
   }
-  if (!typia.is<Identity>(identity) || identity.checksum !== checksumOf(identity)) throw new DataDirectoryError(`${file} is damaged: it should name magic, layout and shards, with their checksum`);
+  if (!typia.is<Identity>(identity) || identity.checksum !== checksumOf(identity))
+    throw new DataDirectoryError(`${file} is damaged: it should name magic, layout and shards, with their checksum`);
   return identity;
 }
 

@@ -1,7 +1,8 @@
-// What a failed write says of the disk. Full: the write is refused, the next one is tried like any other. Anything else (EIO of a write or of a sync,
-// EROFS): the environment takes no more writes. A kernel that could not write pages takes them for clean, and a later sync says nothing of them; so no
-// commit after a failed one is believed in the same environment. When the disk takes writes again, the owner ends itself, and the next one opens anew.
-// Held by each environment that is written to (lmdb.ts), on its owner's thread.
+// What a failed write says of the disk. Full: the write is refused, the next one is tried like any other. Anything else
+// (EIO of a write or of a sync, EROFS): the environment takes no more writes. A kernel that could not write pages takes
+// them for clean, and a later sync says nothing of them; so no commit after a failed one is believed in the same
+// environment. When the disk takes writes again, the owner ends itself, and the next one opens anew. Held by each
+// environment that is written to (lmdb.ts), on its owner's thread.
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
@@ -15,12 +16,33 @@ const PROBE_PAUSE_MS = 1000;
 const LITTLE_SPACE_BYTES = 16 << 20;
 const PROBE_BYTES = 4096;
 const { ENOSPC, EDQUOT, EIO } = constants.errno;
-const MDB = { PAGE_NOTFOUND: -30797, CORRUPTED: -30796, PANIC: -30795, MAP_FULL: -30792, CURSOR_FULL: -30787, PAGE_FULL: -30786, MAP_RESIZED: -30785, BAD_TXN: -30782 };
-/** What LMDB notices of pages that make no sense. The map of an environment is never made larger: a meta page that says so is damaged. */
-const DAMAGE: ReadonlySet<number> = new Set([MDB.PAGE_NOTFOUND, MDB.CORRUPTED, MDB.CURSOR_FULL, MDB.PAGE_FULL, MDB.MAP_RESIZED]);
+const MDB = {
+  PAGE_NOTFOUND: -30797,
+  CORRUPTED: -30796,
+  PANIC: -30795,
+  MAP_FULL: -30792,
+  CURSOR_FULL: -30787,
+  PAGE_FULL: -30786,
+  MAP_RESIZED: -30785,
+  BAD_TXN: -30782,
+};
+/**
+ * What LMDB notices of pages that make no sense. The map of an environment is never made larger: a meta page that says
+ * so is damaged.
+ */
+const DAMAGE: ReadonlySet<number> = new Set([
+  MDB.PAGE_NOTFOUND,
+  MDB.CORRUPTED,
+  MDB.CURSOR_FULL,
+  MDB.PAGE_FULL,
+  MDB.MAP_RESIZED,
+]);
 
 /** As node-lmdb throws it: an errno, or one of LMDB's own. */
-const codeOf = (error: unknown): number | undefined => (error instanceof Error && typeof (error as { code?: unknown }).code === 'number' ? (error as unknown as { code: number }).code : undefined);
+const codeOf = (error: unknown): number | undefined =>
+  error instanceof Error && typeof (error as { code?: unknown }).code === 'number'
+    ? (error as unknown as { code: number }).code
+    : undefined;
 
 export class DiskState {
   private hasFailed = false;
@@ -32,13 +54,17 @@ export class DiskState {
     private readonly environment: string,
   ) {}
 
-  /** Throws `storage_failed` while writes are not taken; AssertionFailed, which ends the owner, when they could be again. */
+  /**
+   * Throws `storage_failed` while writes are not taken; AssertionFailed, which ends the owner, when they could be
+   * again.
+   */
   admit(): void {
     if (!this.hasFailed) return;
     const nowMs = performance.now();
     if (nowMs - this.probedAtMs >= PROBE_PAUSE_MS) {
       this.probedAtMs = nowMs;
-      if (this.takesWrites()) throw new AssertionFailed(`${this.environment}: the disk takes writes again, the environment is opened anew`);
+      if (this.takesWrites())
+        throw new AssertionFailed(`${this.environment}: the disk takes writes again, the environment is opened anew`);
     }
     throw new AppError('storage_failed', undefined, { retryAfterS: 1 });
   }
@@ -63,20 +89,31 @@ export class DiskState {
     const code = codeOf(error);
     if (code === undefined) return error;
     if (DAMAGE.has(code)) return this.damaged();
-    if (code === MDB.PANIC) return new AssertionFailed(`${this.environment}: the end of a commit could not be written, the environment is opened anew`);
-    if (code === MDB.MAP_FULL || code === ENOSPC || code === EDQUOT || (code === EIO && this.hasLittleSpace())) return new AppError('storage_full', undefined, { retryAfterS: 1 });
+    if (code === MDB.PANIC)
+      return new AssertionFailed(
+        `${this.environment}: the end of a commit could not be written, the environment is opened anew`,
+      );
+    if (code === MDB.MAP_FULL || code === ENOSPC || code === EDQUOT || (code === EIO && this.hasLittleSpace()))
+      return new AppError('storage_full', undefined, { retryAfterS: 1 });
     if (code < 0) return error;
     this.fail();
     return new AppError('storage_failed', undefined, { retryAfterS: 1 });
   }
 
-  /** The same within a transaction that nothing has failed in before: where the page that names the tables is damaged, LMDB takes it for a bad one. */
+  /**
+   * The same within a transaction that nothing has failed in before: where the page that names the tables is damaged,
+   * LMDB takes it for a bad one.
+   */
   toldWithin(error: unknown): unknown {
     return codeOf(error) === MDB.BAD_TXN ? this.damaged() : this.told(error);
   }
 
   private damaged(): DamagedRecord {
-    return new DamagedRecord(`${this.environment}: pages of the store make no sense`, { environment: this.environment, table: '', key: Buffer.alloc(0) });
+    return new DamagedRecord(`${this.environment}: pages of the store make no sense`, {
+      environment: this.environment,
+      table: '',
+      key: Buffer.alloc(0),
+    });
   }
 
   private hasLittleSpace(): boolean {

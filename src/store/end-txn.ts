@@ -1,5 +1,5 @@
-// How a write transaction of LMDB ends: committed with sync, which is measured, or aborted. Called by lmdb.ts, on the thread that owns the
-// environment.
+// How a write transaction of LMDB ends: committed with sync, which is measured, or aborted. Called by lmdb.ts, on the
+// thread that owns the environment.
 import type { StoreMeter } from '../contract/shared-meters.js';
 
 interface Ending {
@@ -27,7 +27,9 @@ export function commit(txn: Ending, env: Measured, meter: StoreMeter | undefined
 /** How far into the file pages have been used; those that fell free since are among them. */
 export const usedBytes = (env: Measured): number => (env.info().lastPageNumber + 1) * env.stat().pageSize;
 
-/** A commit that failed has closed its transaction already; aborting it again throws, and there is nothing left to undo. */
+/**
+ * A commit that failed has closed its transaction already; aborting it again throws, and there is nothing left to undo.
+ */
 export function abort(txn: Ending): void {
   try {
     txn.abort();

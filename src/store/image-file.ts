@@ -1,5 +1,5 @@
-// An image of a checkpoint as a file: its header, and its regions, each compared with its checksum as it is read. Used by what fills memory with it
-// (workers/shard/checkpoint), in the shard worker's thread, and by `sheaf check`.
+// An image of a checkpoint as a file: its header, and its regions, each compared with its checksum as it is read. Used
+// by what fills memory with it (workers/shard/checkpoint), in the shard worker's thread, and by `sheaf check`.
 import { closeSync, openSync, readSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { DamagedCheckpoint, type ImageEntry, type Manifest } from './checkpoint-files.js';
@@ -11,7 +11,10 @@ export class ImageFile {
     private readonly header: ImageHeader,
   ) {}
 
-  /** Throws DamagedCheckpoint where it is not the image that the manifest names, or what opening and reading it fails with. */
+  /**
+   * Throws DamagedCheckpoint where it is not the image that the manifest names, or what opening and reading it fails
+   * with.
+   */
   static open(path: string, manifest: Pick<Manifest, 'id' | 'shard' | 'number'>, entry: ImageEntry): ImageFile {
     const handle = openSync(path, 'r');
     try {
@@ -36,7 +39,8 @@ export class ImageFile {
   /** Fills `into`, which is as long as the region is. Throws DamagedCheckpoint, or what reading the file fails with. */
   read(region: number, into: Buffer): void {
     readWhole(this.handle, into, HEADER_BYTES + region * REGION_BYTES);
-    if (crc32(into) !== this.header.sums[region]) throw new DamagedCheckpoint(`image: wrong checksum of region ${region}`);
+    if (crc32(into) !== this.header.sums[region])
+      throw new DamagedCheckpoint(`image: wrong checksum of region ${region}`);
   }
 
   close(): void {
@@ -44,8 +48,16 @@ export class ImageFile {
   }
 }
 
-const belongs = (header: ImageHeader, { id, shard, number }: Pick<Manifest, 'id' | 'shard' | 'number'>, { arena, bytes }: ImageEntry): boolean =>
-  header.id === id && header.shard === shard && header.number === number && header.arena === arena && header.bytes === bytes;
+const belongs = (
+  header: ImageHeader,
+  { id, shard, number }: Pick<Manifest, 'id' | 'shard' | 'number'>,
+  { arena, bytes }: ImageEntry,
+): boolean =>
+  header.id === id &&
+  header.shard === shard &&
+  header.number === number &&
+  header.arena === arena &&
+  header.bytes === bytes;
 
 function readWhole(handle: number, into: Buffer, from: number): Buffer {
   for (let at = 0; at < into.length; ) {

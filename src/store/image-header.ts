@@ -1,5 +1,6 @@
-// The header of an image in a checkpoint, and how the image is cut into regions with a checksum each. Pure bytes; the layout stands in
-// workers/shard/checkpoint/README.md. Used by what writes and reads images, in the shard worker's thread.
+// The header of an image in a checkpoint, and how the image is cut into regions with a checksum each. Pure bytes; the
+// layout stands in workers/shard/checkpoint/README.md. Used by what writes and reads images, in the shard worker's
+// thread.
 import { crc32 } from 'node:zlib';
 import { DamagedCheckpoint, CHECKPOINT_VERSION } from './checkpoint-files.js';
 
@@ -36,10 +37,23 @@ export function encodeHeader({ id, shard, arena, number, bytes, sums }: ImageHea
 
 /** Throws DamagedCheckpoint where it is not a header of this version. */
 export function decodeHeader(header: Buffer): ImageHeader {
-  if (header.length !== HEADER_BYTES || header.readUInt32LE(0) !== crc32(header.subarray(4))) throw new DamagedCheckpoint('image: wrong checksum of the header');
-  const [magic, version, shard, arena, regions] = [4, 8, 12, 16, 20].map((at) => header.readUInt32LE(at)) as [number, number, number, number, number];
+  if (header.length !== HEADER_BYTES || header.readUInt32LE(0) !== crc32(header.subarray(4)))
+    throw new DamagedCheckpoint('image: wrong checksum of the header');
+  const [magic, version, shard, arena, regions] = [4, 8, 12, 16, 20].map((at) => header.readUInt32LE(at)) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
   const bytes = Number(header.readBigUInt64LE(48));
-  if (magic !== MAGIC || version !== CHECKPOINT_VERSION || regions > REGIONS_MAX || regions !== Math.ceil(bytes / REGION_BYTES)) throw new DamagedCheckpoint('image: another version');
+  if (
+    magic !== MAGIC ||
+    version !== CHECKPOINT_VERSION ||
+    regions > REGIONS_MAX ||
+    regions !== Math.ceil(bytes / REGION_BYTES)
+  )
+    throw new DamagedCheckpoint('image: another version');
   const sums = Array.from({ length: regions }, (_, i) => header.readUInt32LE(SUMS_AT + 4 * i));
   return { id: header.toString('hex', 32, 48), shard, arena, number: Number(header.readBigUInt64LE(24)), bytes, sums };
 }

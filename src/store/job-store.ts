@@ -1,5 +1,5 @@
-// Reindex jobs in the catalog's environment: a record each, changed with what is staged for it where that belongs together.
-// Owned by the worker of shard 0.
+// Reindex jobs in the catalog's environment: a record each, changed with what is staged for it where that belongs
+// together. Owned by the worker of shard 0.
 import type { JobChange } from '../contract/catalog-commands.js';
 import type { NewStaged, StagedRecord } from '../contract/staged.js';
 import type { StoredJob } from '../contract/reindex.js';
@@ -12,7 +12,10 @@ import { wholeValues } from './whole-table.js';
 export class JobStore {
   constructor(private readonly env: Environment<CatalogTable>) {}
 
-  /** In the order of their ids, which is that of their beginnings. Of a damaged one nothing is left but what it had staged, which goes. */
+  /**
+   * In the order of their ids, which is that of their beginnings. Of a damaged one nothing is left but what it had
+   * staged, which goes.
+   */
   all(): StoredJob[] {
     return this.env.read(({ jobs }) => Array.from(wholeValues(jobs), decodeJob));
   }

@@ -25,7 +25,10 @@ export function documentKey(id: CollectionId, docid: DocId | string): Buffer {
   return Buffer.concat([u32(id), bytes.subarray(0, DOCID_PREFIX_BYTES), Buffer.from([0]), digest]);
 }
 
-/** The order of documents in the store: that of their keys, which is that of the ids' bytes but for ids of more than 500 bytes. */
+/**
+ * The order of documents in the store: that of their keys, which is that of the ids' bytes but for ids of more than 500
+ * bytes.
+ */
 export function compareDocumentKeys(a: string, b: string): number {
   if (Math.max(a.length, b.length) * UTF8_BYTES_PER_UNIT_MAX <= DOCID_KEY_BYTES) return compareDocIds(a, b);
   const anyId = 0 as CollectionId;
@@ -41,7 +44,8 @@ export function chunkKey(id: CollectionId, ordinal: Ordinal): Buffer {
 
 export const ordinalOfChunkKey = (key: Buffer): Ordinal => key.readUInt32BE(4) as Ordinal;
 
-export const generationPrefix = (id: CollectionId, generation: number): Buffer => Buffer.concat([u32(id), u32(generation)]);
+export const generationPrefix = (id: CollectionId, generation: number): Buffer =>
+  Buffer.concat([u32(id), u32(generation)]);
 
 export function vectorKey(id: CollectionId, generation: number, ordinal: Ordinal): Buffer {
   const key = Buffer.allocUnsafe(12);

@@ -1,8 +1,10 @@
 // The one door to node-lmdb: environments, tables of byte keys and byte values, transactions.
-// Thread rule: one thread owns an environment and alone writes to it; others may attach to read. node-lmdb shares an environment that is open twice in a process and its
-// first close frees it for all (0.10.1), so a worker that takes over from a dead one opens, closes and opens again: what the dead one left (a half-written transaction,
-// reader slots) goes with the first handle. Another process opens one only while its owner is kept from committing, by the latch (README.md says why).
-// Every commit is synced to disk before it returns; noSync, which may corrupt at a power cut, is never used. Values stand behind checksums.
+// Thread rule: one thread owns an environment and alone writes to it; others may attach to read. node-lmdb shares an
+// environment that is open twice in a process and its first close frees it for all (0.10.1), so a worker that takes
+// over from a dead one opens, closes and opens again: what the dead one left (a half-written transaction, reader slots)
+// goes with the first handle. Another process opens one only while its owner is kept from committing, by the latch
+// (README.md says why). Every commit is synced to disk before it returns; noSync, which may corrupt at a power cut, is
+// never used. Values stand behind checksums.
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
@@ -44,12 +46,24 @@ export class Environment<Names extends string> {
     private readonly latch?: Latch,
   ) {
     const name = basename(directory);
-    this.checksums = Object.fromEntries(Object.keys(dbis).map((table) => [table, new Checksum(name, table)])) as Record<Names, Checksum>;
+    this.checksums = Object.fromEntries(Object.keys(dbis).map((table) => [table, new Checksum(name, table)])) as Record<
+      Names,
+      Checksum
+    >;
     this.disk = new DiskState(directory, name);
   }
 
-  /** Opens or makes the environment in `directory` with the named tables. `takeOver`: a thread that died had it open. `latch`: where other processes read along. */
-  static open<Names extends string>(directory: string, names: readonly Names[], takeOver: boolean, meter?: StoreMeter, latch?: Latch): Environment<Names> {
+  /**
+   * Opens or makes the environment in `directory` with the named tables. `takeOver`: a thread that died had it open.
+   * `latch`: where other processes read along.
+   */
+  static open<Names extends string>(
+    directory: string,
+    names: readonly Names[],
+    takeOver: boolean,
+    meter?: StoreMeter,
+    latch?: Latch,
+  ): Environment<Names> {
     latch?.reset();
     if (takeOver) openEnv(directory, names.length).close();
     if (!existsSync(join(directory, 'data.mdb'))) makeWhole(directory, (path) => makeEnv(path, names));
@@ -63,8 +77,9 @@ export class Environment<Names extends string> {
   }
 
   /**
-   * Reads along in an environment that its owner has open in this process, and will not close before this thread has stopped reading.
-   * It is never closed by the one that attached: the library keeps a handle until then, and frees nothing when the thread ends.
+   * Reads along in an environment that its owner has open in this process, and will not close before this thread has
+   * stopped reading. It is never closed by the one that attached: the library keeps a handle until then, and frees
+   * nothing when the thread ends.
    */
   static attach<Names extends string>(directory: string, names: readonly Names[]): Environment<Names> {
     const env = openEnv(directory, names.length);
@@ -72,15 +87,19 @@ export class Environment<Names extends string> {
     return new Environment(directory, env, openTables(env, names, false));
   }
 
-  /** Reads along in an environment of another process, which may close it or die meanwhile. It makes no commit while this runs: see `latch`. */
+  /**
+   * Reads along in an environment of another process, which may close it or die meanwhile. It makes no commit while
+   * this runs: see `latch`.
+   */
   static openToRead<Names extends string>(directory: string, names: readonly Names[]): Environment<Names> {
     const env = openEnv(directory, names.length, true);
     return new Environment(directory, env, openTables(env, names, false));
   }
 
   /**
-   * Runs `work` in one write transaction and commits it with sync; anything thrown aborts it whole. Throws `storage_full`, and `storage_failed`
-   * (disk-state.ts) from a commit that failed on until the environment has been opened anew.
+   * Runs `work` in one write transaction and commits it with sync; anything thrown aborts it whole. Throws
+   * `storage_full`, and `storage_failed` (disk-state.ts) from a commit that failed on until the environment has been
+   * opened anew.
    */
   write<T>(work: (tables: Tables<Names>) => T): T {
     assert(!this.isClosed, CLOSED);
@@ -139,8 +158,15 @@ function openEnv(path: string, tables: number, readOnly = false): import('node-l
   return env;
 }
 
-function openTables<Names extends string>(env: import('node-lmdb').Env, names: readonly Names[], create: boolean): Record<Names, LmdbDbi> {
-  return Object.fromEntries(names.map((name) => [name, env.openDbi({ name, create, ...BYTE_KEYS })])) as Record<Names, LmdbDbi>;
+function openTables<Names extends string>(
+  env: import('node-lmdb').Env,
+  names: readonly Names[],
+  create: boolean,
+): Record<Names, LmdbDbi> {
+  return Object.fromEntries(names.map((name) => [name, env.openDbi({ name, create, ...BYTE_KEYS })])) as Record<
+    Names,
+    LmdbDbi
+  >;
 }
 
 function makeEnv(directory: string, names: readonly string[]): void {

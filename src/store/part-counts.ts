@@ -1,7 +1,7 @@
-// How many documents and chunks each collection has in a shard, kept in the store itself: what there is can be told without
-// loading anything. Changed in the transaction that changes the documents, so that no crash makes them wrong. The counts of
-// neighbouring ids share a record: those of ten thousand collections are read in a millisecond when a shard is opened.
-// Used by the other files of the shard's store, in the shard worker's thread.
+// How many documents and chunks each collection has in a shard, kept in the store itself: what there is can be told
+// without loading anything. Changed in the transaction that changes the documents, so that no crash makes them wrong.
+// The counts of neighbouring ids share a record: those of ten thousand collections are read in a millisecond when a
+// shard is opened. Used by the other files of the shard's store, in the shard worker's thread.
 import type { CollectionId } from '../contract/ids.js';
 import { collectionOfKey, collectionPrefix } from './keys.js';
 import { DamagedRecord } from './damage.js';
@@ -59,7 +59,11 @@ export class CountChanges {
   writeTo(counts: Table): void {
     for (const [id, { documents, chunks, prioritized }] of this.changes) {
       const before = readCounts(counts, id);
-      writeCounts(counts, id, { documents: before.documents + documents, chunks: before.chunks + chunks, prioritized: before.prioritized + prioritized });
+      writeCounts(counts, id, {
+        documents: before.documents + documents,
+        chunks: before.chunks + chunks,
+        prioritized: before.prioritized + prioritized,
+      });
     }
   }
 
@@ -77,14 +81,18 @@ export function clearCounts(counts: Table, id: CollectionId): void {
   if (counts.has(keyOf(id))) writeCounts(counts, id, { documents: 0, chunks: 0, prioritized: 0 });
 }
 
-/** Whether every collection is counted, and the counts are whole. Documents of before there were counts have to be counted first. */
+/**
+ * Whether every collection is counted, and the counts are whole. Documents of before there were counts have to be
+ * counted first.
+ */
 export const areCounted = (counts: Table): boolean => counts.has(COMPLETE) && isWhole(counts);
 
 /** Counts all documents there are, by walking them; damaged ones are left out. */
 export function countAll({ documents, counts }: Record<'documents' | 'counts', Table>): void {
   const found = new CountChanges();
   removeAll(counts);
-  for (const { key, value } of documents.inspect(ALL)) if (value) found.put(collectionOfKey(key), decodeDocument(value));
+  for (const { key, value } of documents.inspect(ALL))
+    if (value) found.put(collectionOfKey(key), decodeDocument(value));
   found.writeTo(counts);
   counts.put(COMPLETE, Buffer.from([RECORD_VERSION]));
 }
@@ -98,7 +106,11 @@ function writeCounts(counts: Table, id: CollectionId, changed: PartCounts): void
 }
 
 function countsIn(record: Buffer, place: number): PartCounts {
-  const [documents, chunks, prioritized] = NAMES.map((_, n) => record.readUIntBE(placeOf(place, n), COUNT_BYTES)) as [number, number, number];
+  const [documents, chunks, prioritized] = NAMES.map((_, n) => record.readUIntBE(placeOf(place, n), COUNT_BYTES)) as [
+    number,
+    number,
+    number,
+  ];
   return { documents, chunks, prioritized };
 }
 
@@ -111,6 +123,7 @@ function emptyRecord(): Buffer {
 }
 
 function checked(record: Buffer): Buffer {
-  if (record[0] !== RECORD_VERSION || record.length !== RECORD_BYTES) throw new DamagedRecord(`counts: version ${record[0]}, ${record.length} bytes`);
+  if (record[0] !== RECORD_VERSION || record.length !== RECORD_BYTES)
+    throw new DamagedRecord(`counts: version ${record[0]}, ${record.length} bytes`);
   return record;
 }

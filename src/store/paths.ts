@@ -12,4 +12,5 @@ export const shardNames = (shards: number): string[] => Array.from({ length: sha
 
 export const shardPath = (directory: string, shard: number): string => join(directory, shardName(shard));
 /** Of a shard. */
-export const checkpointPath = (directory: string, shard: number): string => join(directory, CHECKPOINTS, shardName(shard));
+export const checkpointPath = (directory: string, shard: number): string =>
+  join(directory, CHECKPOINTS, shardName(shard));

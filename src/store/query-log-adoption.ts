@@ -1,6 +1,7 @@
-// An entry of an archive finds its place in the query log. It keeps its id unless a collection of this server has it: then it gets one that
-// follows from both, so that the same archive restored twice gives the same entries. Until its collection has the name it waits in a table of
-// its own: what a crash interrupts goes on from there. Used by query-log-store.ts, inside its transactions.
+// An entry of an archive finds its place in the query log. It keeps its id unless a collection of this server has it:
+// then it gets one that follows from both, so that the same archive restored twice gives the same entries. Until its
+// collection has the name it waits in a table of its own: what a crash interrupts goes on from there. Used by
+// query-log-store.ts, inside its transactions.
 import { createHash } from 'node:crypto';
 import type { LogBounds } from '../contract/query-log.js';
 import { collectionOfKey, collectionPrefix } from './keys.js';
@@ -31,7 +32,13 @@ export function takeHeld(held: Table, staged: LogEntry['collection'], max: numbe
 }
 
 /** `live`: the collections that keep what they have. */
-export function adoptAll(tables: LogTables, collection: LogEntry['collection'], entries: readonly HeldEntry[], live: ReadonlySet<number>, bounds: LogBounds): void {
+export function adoptAll(
+  tables: LogTables,
+  collection: LogEntry['collection'],
+  entries: readonly HeldEntry[],
+  live: ReadonlySet<number>,
+  bounds: LogBounds,
+): void {
   const size = sizeOf(tables.sizes, collection);
   for (const { id, record } of entries) {
     if (!record || !adopt(tables, { collection, id, record }, live)) continue;

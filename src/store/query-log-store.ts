@@ -1,5 +1,5 @@
-// The query log in LMDB: the searches of each collection by time, where each one stands, and how much each collection has.
-// Owned by the log worker. An append and what it pushes out are one commit; anything larger goes in bounded steps.
+// The query log in LMDB: the searches of each collection by time, where each one stands, and how much each collection
+// has. Owned by the log worker. An append and what it pushes out are one commit; anything larger goes in bounded steps.
 import type { Latch } from '../base/latch.js';
 import type { CollectionId } from '../contract/ids.js';
 import type { FoundQuery, LogBounds } from '../contract/query-log.js';
@@ -7,7 +7,18 @@ import type { StoreMeter } from '../contract/shared-meters.js';
 import { collectionOfKey, collectionPrefix } from './keys.js';
 import { Environment } from './lmdb.js';
 import { adoptAll, takeHeld } from './query-log-adoption.js';
-import { add, isBeyond, LOG_TABLES, mendSizes, PUSHED_OUT_MAX, removeOldest, setSize, sizeOf, type LogEntry, type LogSize } from './query-log-tables.js';
+import {
+  add,
+  isBeyond,
+  LOG_TABLES,
+  mendSizes,
+  PUSHED_OUT_MAX,
+  removeOldest,
+  setSize,
+  sizeOf,
+  type LogEntry,
+  type LogSize,
+} from './query-log-tables.js';
 import { decodeQuery, idOfQueryKey, queryIdBytes, queryIdOf, queryKey, timeOfQueryKey } from './query-records.js';
 import { ALL, isWhole } from './whole-table.js';
 
@@ -33,7 +44,10 @@ export class QueryLogStore {
     return new QueryLogStore(env);
   }
 
-  /** Adds entries in one commit, and removes the oldest where a collection has too many. One that is there is left alone. */
+  /**
+   * Adds entries in one commit, and removes the oldest where a collection has too many. One that is there is left
+   * alone.
+   */
   append(entries: readonly LogEntry[], bounds: LogBounds): void {
     this.env.write((tables) => {
       const added = new Map<CollectionId, LogSize>();
@@ -57,7 +71,10 @@ export class QueryLogStore {
     });
   }
 
-  /** Some of what waits for `staged` goes to `to`, or away, in one commit; how many. `live`: the collections that keep what they have. */
+  /**
+   * Some of what waits for `staged` goes to `to`, or away, in one commit; how many. `live`: the collections that keep
+   * what they have.
+   */
   release(staged: CollectionId, to: CollectionId | null, live: ReadonlySet<number>, bounds: LogBounds): number {
     return this.env.write((tables) => {
       const taken = takeHeld(tables.held, staged, RELEASED_MAX);
@@ -77,7 +94,10 @@ export class QueryLogStore {
       const found: FoundQuery[] = [];
       if (offset >= sizeOf(sizes, collection).entries) return found;
       let left = offset;
-      for (const { key, value } of queries.entriesBelow(collectionPrefix(collection), queryKey(collection, before ? queryIdBytes(before) : ABOVE_ALL_IDS))) {
+      for (const { key, value } of queries.entriesBelow(
+        collectionPrefix(collection),
+        queryKey(collection, before ? queryIdBytes(before) : ABOVE_ALL_IDS),
+      )) {
         if (found.length === limit || timeOfQueryKey(key) < oldestMs) break;
         if (left-- <= 0) found.push(foundQuery(key, value));
       }
@@ -113,7 +133,10 @@ export class QueryLogStore {
     });
   }
 
-  /** Removes up to `max` of a collection's oldest entries, while they are beyond the bounds or from before `oldestMs`; how many went. */
+  /**
+   * Removes up to `max` of a collection's oldest entries, while they are beyond the bounds or from before `oldestMs`;
+   * how many went.
+   */
   trim(collection: CollectionId, bounds: LogBounds, oldestMs: number, max: number): number {
     return this.env.write((tables) => removeOldest(tables, collection, bounds, oldestMs, max));
   }
@@ -123,4 +146,8 @@ export class QueryLogStore {
   }
 }
 
-const foundQuery = (key: Buffer, value: Buffer): FoundQuery => ({ ...decodeQuery(value), id: queryIdOf(idOfQueryKey(key)), collection: collectionOfKey(key) });
+const foundQuery = (key: Buffer, value: Buffer): FoundQuery => ({
+  ...decodeQuery(value),
+  id: queryIdOf(idOfQueryKey(key)),
+  collection: collectionOfKey(key),
+});

@@ -1,5 +1,5 @@
-// What changes in the tables of the query log inside one transaction: an entry in, the oldest ones out, and the size of a
-// collection's log kept with them. Used by query-log-store.ts alone.
+// What changes in the tables of the query log inside one transaction: an entry in, the oldest ones out, and the size of
+// a collection's log kept with them. Used by query-log-store.ts alone.
 import type { CollectionId } from '../contract/ids.js';
 import type { LogBounds } from '../contract/query-log.js';
 import { collectionOfKey, collectionPrefix } from './keys.js';
@@ -34,8 +34,16 @@ export function add({ queries, places }: LogTables, { collection, id, record }: 
   return true;
 }
 
-/** Removes up to `max` of the oldest entries, while they are beyond the bounds or from before `oldestMs`; how many went. */
-export function removeOldest({ queries, places, sizes }: LogTables, collection: CollectionId, bounds: LogBounds, oldestMs: number, max: number): number {
+/**
+ * Removes up to `max` of the oldest entries, while they are beyond the bounds or from before `oldestMs`; how many went.
+ */
+export function removeOldest(
+  { queries, places, sizes }: LogTables,
+  collection: CollectionId,
+  bounds: LogBounds,
+  oldestMs: number,
+  max: number,
+): number {
   const left = sizeOf(sizes, collection);
   const gone: Buffer[] = [];
   for (const { key, value } of queries.inspect(collectionPrefix(collection))) {
@@ -53,7 +61,8 @@ export function removeOldest({ queries, places, sizes }: LogTables, collection: 
   return gone.length;
 }
 
-export const isBeyond = ({ entries, bytes }: LogSize, { entriesMax, bytesMax }: LogBounds): boolean => entries > entriesMax || bytes > bytesMax;
+export const isBeyond = ({ entries, bytes }: LogSize, { entriesMax, bytesMax }: LogBounds): boolean =>
+  entries > entriesMax || bytes > bytesMax;
 
 export function sizeOf(sizes: Table, collection: CollectionId): LogSize {
   const bytes = sizes.get(collectionPrefix(collection));
@@ -74,6 +83,9 @@ export function mendSizes({ queries, sizes }: LogTables): void {
   for (const key of damaged) {
     const found = [...queries.inspect(key)];
     sizes.delete(key);
-    setSize(sizes, collectionOfKey(key), { entries: found.length, bytes: found.reduce((sum, { value }) => sum + (value?.length ?? 0), 0) });
+    setSize(sizes, collectionOfKey(key), {
+      entries: found.length,
+      bytes: found.reduce((sum, { value }) => sum + (value?.length ?? 0), 0),
+    });
   }
 }

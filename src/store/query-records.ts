@@ -9,7 +9,19 @@ import { DamagedRecord } from './damage.js';
 import { decode, decodeVector, encode, encodeVector } from './records.js';
 
 export const QUERY_ID_BYTES = 16;
-const TYPES = ['string', 'number', 'number', 'number', 'string', 'string', 'string', 'string', 'array', 'string', 'object'] as const;
+const TYPES = [
+  'string',
+  'number',
+  'number',
+  'number',
+  'string',
+  'string',
+  'string',
+  'string',
+  'array',
+  'string',
+  'object',
+] as const;
 const NO_VECTOR = Buffer.alloc(0);
 const isRest = typia.createIs<LoggedRest>();
 const areIds = typia.createIs<string[]>();
@@ -18,15 +30,51 @@ const isMode = typia.createIs<SearchMode>();
 export function encodeQuery(query: LoggedQuery): Buffer {
   const { text, k, executedAtMs, latencyMs, replayOf, requestId, actor, mode, resultIds, rest, vector } = query;
   const vectorBytes = vector ? encodeVector(vector) : NO_VECTOR;
-  return encode([text, k, executedAtMs, latencyMs, replayOf, requestId, actor, mode, resultIds, JSON.stringify(rest), vectorBytes]);
+  return encode([
+    text,
+    k,
+    executedAtMs,
+    latencyMs,
+    replayOf,
+    requestId,
+    actor,
+    mode,
+    resultIds,
+    JSON.stringify(rest),
+    vectorBytes,
+  ]);
 }
 
 /** Throws DamagedRecord. */
 export function decodeQuery(bytes: Buffer): LoggedQuery {
-  const fields = decode(bytes, TYPES, 'query') as [string, number, number, number, string, string, string, string, unknown[], string, unknown];
+  const fields = decode(bytes, TYPES, 'query') as [
+    string,
+    number,
+    number,
+    number,
+    string,
+    string,
+    string,
+    string,
+    unknown[],
+    string,
+    unknown,
+  ];
   const [text, k, executedAtMs, latencyMs, replayOf, requestId, actor, mode, resultIds, restJson, vector] = fields;
-  if (!areIds(resultIds) || !isMode(mode) || !(vector instanceof Uint8Array)) throw new DamagedRecord('query: wrong shape');
-  const found = { text, k, executedAtMs, latencyMs, replayOf, requestId, actor, mode, resultIds, rest: decodeRest(restJson) };
+  if (!areIds(resultIds) || !isMode(mode) || !(vector instanceof Uint8Array))
+    throw new DamagedRecord('query: wrong shape');
+  const found = {
+    text,
+    k,
+    executedAtMs,
+    latencyMs,
+    replayOf,
+    requestId,
+    actor,
+    mode,
+    resultIds,
+    rest: decodeRest(restJson),
+  };
   return vector.length === 0 ? found : { ...found, vector: decodeVector(Buffer.from(vector)) };
 }
 
@@ -49,7 +97,8 @@ export function queryIdOf(bytes: Uint8Array): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-export const queryKey = (collection: CollectionId, id: Uint8Array): Buffer => Buffer.concat([collectionPrefix(collection), id]);
+export const queryKey = (collection: CollectionId, id: Uint8Array): Buffer =>
+  Buffer.concat([collectionPrefix(collection), id]);
 export const idOfQueryKey = (key: Buffer): Buffer => key.subarray(4);
 /** Milliseconds since 1970, from the UUIDv7 in the key. */
 export const timeOfQueryKey = (key: Buffer): number => key.readUIntBE(4, 6);

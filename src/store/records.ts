@@ -40,7 +40,10 @@ export function encode(fields: unknown[]): Buffer {
   return bytes;
 }
 
-/** The fields of a record; throws DamagedRecord unless they are of these types (as `typeof` tells, or `array`). `what` names the record. */
+/**
+ * The fields of a record; throws DamagedRecord unless they are of these types (as `typeof` tells, or `array`). `what`
+ * names the record.
+ */
 export function decode(bytes: Buffer, types: readonly string[], what: string): unknown[] {
   if (bytes[0] !== RECORD_VERSION) throw new DamagedRecord(`${what}: record version ${bytes[0]}`);
   let fields: unknown;
@@ -49,7 +52,8 @@ export function decode(bytes: Buffer, types: readonly string[], what: string): u
   } catch {
     throw new DamagedRecord(`${what}: not msgpack`);
   }
-  const fits = Array.isArray(fields) && fields.length === types.length && types.every((type, i) => typeOf(fields[i]) === type);
+  const fits =
+    Array.isArray(fields) && fields.length === types.length && types.every((type, i) => typeOf(fields[i]) === type);
   if (!fits) throw new DamagedRecord(`${what}: wrong shape`);
   return fields as unknown[];
 }
@@ -57,12 +61,26 @@ export function decode(bytes: Buffer, types: readonly string[], what: string): u
 const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
 
 export function encodeDocument(record: DocumentRecord): Buffer {
-  return encode([record.docid, record.version, record.ingestedAtMs, record.metadataJson, record.priority, record.chunkCount]);
+  return encode([
+    record.docid,
+    record.version,
+    record.ingestedAtMs,
+    record.metadataJson,
+    record.priority,
+    record.chunkCount,
+  ]);
 }
 
 export function decodeDocument(bytes: Buffer): DocumentRecord {
   const fields = decode(bytes, ['string', 'number', 'number', 'string', 'number', 'number'], 'document');
-  const [docid, version, ingestedAtMs, metadataJson, priority, chunkCount] = fields as [DocId, number, number, string, number, number];
+  const [docid, version, ingestedAtMs, metadataJson, priority, chunkCount] = fields as [
+    DocId,
+    number,
+    number,
+    string,
+    number,
+    number,
+  ];
   return { docid, version, ingestedAtMs, metadataJson, priority, chunkCount };
 }
 
@@ -73,14 +91,21 @@ export function decodeMembers(bytes: Buffer): MembersRecord {
   return { ordinals, paths };
 }
 
-export const encodeChunk = (record: ChunkRecord): Buffer => encode([record.docid, record.path, record.index, record.metaJson]);
+export const encodeChunk = (record: ChunkRecord): Buffer =>
+  encode([record.docid, record.path, record.index, record.metaJson]);
 
 export function decodeChunk(bytes: Buffer): ChunkRecord {
-  const [docid, path, index, metaJson] = decode(bytes, ['string', 'string', 'number', 'string'], 'chunk') as [DocId, string, number, string];
+  const [docid, path, index, metaJson] = decode(bytes, ['string', 'string', 'number', 'string'], 'chunk') as [
+    DocId,
+    string,
+    number,
+    string,
+  ];
   return { docid, path, index, metaJson };
 }
 
-export const encodeVector = (vector: Float32Array): Buffer => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
+export const encodeVector = (vector: Float32Array): Buffer =>
+  Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
 
 /** A copy: LMDB's bytes are not aligned. */
 export function decodeVector(bytes: Buffer): Float32Array {

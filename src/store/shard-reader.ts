@@ -1,5 +1,6 @@
-// Reads in the environment of a shard that another thread owns: for the search workers, each on its own thread. The owner opens and
-// closes it; between the two it keeps the shard's memory open to readers, and these read here within that time only (Kernel.read).
+// Reads in the environment of a shard that another thread owns: for the search workers, each on its own thread. The
+// owner opens and closes it; between the two it keeps the shard's memory open to readers, and these read here within
+// that time only (Kernel.read).
 import { Environment } from './lmdb.js';
 import { SHARD_TABLES, ShardTxn } from './shard-txn.js';
 
@@ -16,8 +17,8 @@ export class ShardReader {
   constructor(private readonly directory: string) {}
 
   /**
-   * `incarnation` names the owner who has the environment open now. The handle of an earlier one is left as it is: what it led to
-   * was closed by the owner that came next.
+   * `incarnation` names the owner who has the environment open now. The handle of an earlier one is left as it is: what
+   * it led to was closed by the owner that came next.
    */
   snapshot(incarnation: number): Snapshot {
     if (!this.env || incarnation !== this.incarnation) {

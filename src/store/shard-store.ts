@@ -1,5 +1,5 @@
-// A shard's part of every collection in LMDB: documents, their members (chunk ordinals), chunks, texts, vectors; and the log of changes.
-// Owned by one shard worker. Everything about one document changes in one transaction.
+// A shard's part of every collection in LMDB: documents, their members (chunk ordinals), chunks, texts, vectors; and
+// the log of changes. Owned by one shard worker. Everything about one document changes in one transaction.
 import type { Latch } from '../base/latch.js';
 import type { CollectionId, DocId, Ordinal } from '../contract/ids.js';
 import type { CollectionRef } from '../contract/messages.js';
@@ -73,7 +73,10 @@ export class ShardWriteTxn extends ShardTxn {
       const at = chunkKey(ref.id, ordinal);
       this.tables.chunks.put(at, encodeChunk({ docid: record.docid, path, index, metaJson }));
       if (text !== undefined) this.tables.texts.put(at, Buffer.from(text));
-      this.tables.vectors.put(vectorKey(ref.id, ref.generation, ordinal), encodeVector(vectors.subarray(index * ref.dim, (index + 1) * ref.dim)));
+      this.tables.vectors.put(
+        vectorKey(ref.id, ref.generation, ordinal),
+        encodeVector(vectors.subarray(index * ref.dim, (index + 1) * ref.dim)),
+      );
     });
   }
 
@@ -104,11 +107,17 @@ export class ShardWriteTxn extends ShardTxn {
     }
     for (const docid of docids) {
       const { ordinals, paths } = this.members(ref.id, docid);
-      this.tables.members.put(documentKey(ref.id, docid), encodeMembers({ ordinals: ordinals.map((ordinal) => moves.get(ordinal as Ordinal) ?? ordinal), paths }));
+      this.tables.members.put(
+        documentKey(ref.id, docid),
+        encodeMembers({ ordinals: ordinals.map((ordinal) => moves.get(ordinal as Ordinal) ?? ordinal), paths }),
+      );
     }
   }
 
-  /** Removes up to `max` entries of a collection; true when none is left. Its counts go last: until then a restart finds the rest. */
+  /**
+   * Removes up to `max` entries of a collection; true when none is left. Its counts go last: until then a restart finds
+   * the rest.
+   */
   purgeSome(id: CollectionId, max: number): boolean {
     let left = max;
     for (const name of ['vectors', 'texts', 'chunks', 'members', 'documents'] as const) {

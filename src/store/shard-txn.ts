@@ -1,12 +1,28 @@
-// What can be read of a shard's part of every collection: one snapshot of its tables. Made by shard-store.ts, which adds the
-// writing; used by the shard worker alone.
+// What can be read of a shard's part of every collection: one snapshot of its tables. Made by shard-store.ts, which
+// adds the writing; used by the shard worker alone.
 import type { CollectionId, Ordinal } from '../contract/ids.js';
 import type { CollectionRef } from '../contract/messages.js';
-import { chunkKey, collectionPrefix, documentKey, generationPrefix, ordinalOfChunkKey, ordinalOfVectorKey, vectorKey } from './keys.js';
+import {
+  chunkKey,
+  collectionPrefix,
+  documentKey,
+  generationPrefix,
+  ordinalOfChunkKey,
+  ordinalOfVectorKey,
+  vectorKey,
+} from './keys.js';
 import { allCounts, readCounts, type PartCounts } from './part-counts.js';
 import type { Tables } from './tables.js';
 import { DamagedRecord } from './damage.js';
-import { decodeChunk, decodeDocument, decodeMembers, decodeVector, type ChunkRecord, type DocumentRecord, type MembersRecord } from './records.js';
+import {
+  decodeChunk,
+  decodeDocument,
+  decodeMembers,
+  decodeVector,
+  type ChunkRecord,
+  type DocumentRecord,
+  type MembersRecord,
+} from './records.js';
 
 export const SHARD_TABLES = ['documents', 'members', 'chunks', 'texts', 'vectors', 'counts', 'changes'] as const;
 

@@ -1,5 +1,6 @@
-// Staged collections in the catalog's environment. A switch is one transaction: the name stands for the old space or for the new one,
-// whatever ends the process meanwhile. Owned by the worker of shard 0; what a staged id holds in the shards is not its concern.
+// Staged collections in the catalog's environment. A switch is one transaction: the name stands for the old space or
+// for the new one, whatever ends the process meanwhile. Owned by the worker of shard 0; what a staged id holds in the
+// shards is not its concern.
 import { AppError } from '../contract/errors.js';
 import type { CollectionId } from '../contract/ids.js';
 import { logIdOf, type StoredCollection } from '../contract/resources.js';
@@ -49,13 +50,33 @@ export class StagedStore {
   }
 }
 
-/** What is restored comes with its own settings; another space of the same documents takes those of today, and goes on with the log. */
+/**
+ * What is restored comes with its own settings; another space of the same documents takes those of today, and goes on
+ * with the log.
+ */
 function switched({ purpose, collection }: StagedRecord, live: StoredCollection | undefined): StoredCollection {
   if (purpose === 'restore' || !live) return collection;
   const { id, generation, embedder_type, embed_model, embedder_config, vector_space_key, dim } = collection;
-  return { ...live, id, generation, embedder_type, embed_model, embedder_config, vector_space_key, dim, log_id: logIdOf(live) };
+  return {
+    ...live,
+    id,
+    generation,
+    embedder_type,
+    embed_model,
+    embedder_config,
+    vector_space_key,
+    dim,
+    log_id: logIdOf(live),
+  };
 }
 
 function previousOf(live: StoredCollection, replaces: CollectionId, nowIso: string, keptUntilMs: number): StagedRecord {
-  return { id: live.id, purpose: 'previous', collection: live, replaces, created_at: nowIso, kept_until_ms: keptUntilMs };
+  return {
+    id: live.id,
+    purpose: 'previous',
+    collection: live,
+    replaces,
+    created_at: nowIso,
+    kept_until_ms: keptUntilMs,
+  };
 }

@@ -21,7 +21,10 @@ export function areSynced(paths: readonly string[]): boolean {
   }
 }
 
-/** Makes a directory and what `fill` puts into it, under another name until that is synced: LMDB cannot open files whose first pages a power cut has torn. */
+/**
+ * Makes a directory and what `fill` puts into it, under another name until that is synced: LMDB cannot open files whose
+ * first pages a power cut has torn.
+ */
 export function makeWhole(directory: string, fill: (path: string) => void): void {
   const making = `${directory}.making`;
   rmSync(making, { recursive: true, force: true });

@@ -7,7 +7,9 @@ export interface RawTable {
   has(key: Buffer): boolean;
   put(key: Buffer, value: Buffer): void;
   delete(key: Buffer): boolean;
-  /** Entries whose key starts with `prefix`, in key order, from `from` on where given. Nothing may be written meanwhile. */
+  /**
+   * Entries whose key starts with `prefix`, in key order, from `from` on where given. Nothing may be written meanwhile.
+   */
   entries(prefix: Buffer, from?: Buffer): Generator<{ key: Buffer; value: Buffer }>;
   /** Like `entries`, without reading the values. */
   keys(prefix: Buffer): Generator<Buffer>;

@@ -1,11 +1,18 @@
-// Tenants and keys made at run time, in the catalog's environment beside the collections: what concerns a tenant with its
-// collections or keys is one transaction. Owned by the worker of shard 0; the front thread works on a copy in memory.
+// Tenants and keys made at run time, in the catalog's environment beside the collections: what concerns a tenant with
+// its collections or keys is one transaction. Owned by the worker of shard 0; the front thread works on a copy in
+// memory.
 import { AppError } from '../contract/errors.js';
 import type { Tenant } from '../contract/ids.js';
 import { TENANT_KEYS_MAX } from '../contract/limits.js';
 import type { StoredCollection } from '../contract/resources.js';
 import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from '../contract/tenants.js';
-import { decodeCollection, decodeKey, decodeTenant, encodeCatalogRecord, type CatalogTable } from './catalog-records.js';
+import {
+  decodeCollection,
+  decodeKey,
+  decodeTenant,
+  encodeCatalogRecord,
+  type CatalogTable,
+} from './catalog-records.js';
 import { besides, removeStaged, type CatalogTables } from './catalog-tables.js';
 import { accessKeyKey, tenantKey, tenantPrefix } from './keys.js';
 import type { Environment } from './lmdb.js';
@@ -47,17 +54,22 @@ export class TenantStore {
     return this.env.write((tables) => {
       assertThere(tables, tenant);
       const found = [...tables.collections.entries(tenantPrefix(tenant))];
-      if (found.length > 0 && !force) throw new AppError('tenant_not_empty', undefined, { details: { collections: found.length } });
+      if (found.length > 0 && !force)
+        throw new AppError('tenant_not_empty', undefined, { details: { collections: found.length } });
       for (const { key } of found) tables.collections.delete(key);
       for (const key of [...tables.keys.keys(tenantPrefix(tenant))]) tables.keys.delete(key);
       tables.tenants.delete(tenantKey(tenant));
       const collections = found.map(({ value }) => decodeCollection(value));
-      for (const { id } of besides(tables.staged, new Set(collections.map((collection) => collection.id)))) removeStaged(tables.staged, id);
+      for (const { id } of besides(tables.staged, new Set(collections.map((collection) => collection.id))))
+        removeStaged(tables.staged, id);
       return collections;
     });
   }
 
-  /** Adds a key, and `tenant` where there is no record yet. Answers the revoked key that made room. Throws `tenant_not_found`, `key_limit_reached`. */
+  /**
+   * Adds a key, and `tenant` where there is no record yet. Answers the revoked key that made room. Throws
+   * `tenant_not_found`, `key_limit_reached`.
+   */
   createKey(tenant: TenantRecord, key: KeyRecord): KeyRecord | null {
     return this.env.write((tables) => {
       assertThere(tables, key.tenant);
@@ -81,8 +93,10 @@ export class TenantStore {
   }
 }
 
-const putTenant = ({ tenants }: CatalogTables, record: TenantRecord): void => tenants.put(tenantKey(record.tenant), encodeCatalogRecord(record));
-const putKey = ({ keys }: CatalogTables, record: KeyRecord): void => keys.put(accessKeyKey(record.tenant, record.key_id), encodeCatalogRecord(record));
+const putTenant = ({ tenants }: CatalogTables, record: TenantRecord): void =>
+  tenants.put(tenantKey(record.tenant), encodeCatalogRecord(record));
+const putKey = ({ keys }: CatalogTables, record: KeyRecord): void =>
+  keys.put(accessKeyKey(record.tenant, record.key_id), encodeCatalogRecord(record));
 
 /** A tenant is there when it was made, or has a collection. */
 function assertThere({ tenants, collections }: CatalogTables, tenant: Tenant): void {
@@ -95,7 +109,9 @@ function assertThere({ tenants, collections }: CatalogTables, tenant: Tenant): v
 function makeRoom({ keys }: CatalogTables, tenant: Tenant): KeyRecord | null {
   const present = Array.from(keys.entries(tenantPrefix(tenant)), ({ value }) => decodeKey(value));
   if (present.length < TENANT_KEYS_MAX) return null;
-  const revoked = present.filter(({ revoked_at }) => revoked_at !== null).sort((a, b) => ((a.revoked_at ?? '') < (b.revoked_at ?? '') ? -1 : 1));
+  const revoked = present
+    .filter(({ revoked_at }) => revoked_at !== null)
+    .sort((a, b) => ((a.revoked_at ?? '') < (b.revoked_at ?? '') ? -1 : 1));
   const [oldest] = revoked;
   if (!oldest) throw new AppError('key_limit_reached');
   keys.delete(accessKeyKey(tenant, oldest.key_id));

@@ -1,5 +1,6 @@
-// A table that tells what it has failed with: pages of LMDB that make no sense are damage of the collection that was asked for, not a fault
-// of ours, whoever reads or writes, in whatever transaction. Made by lmdb.ts around each table of a transaction, on the thread that has it.
+// A table that tells what it has failed with: pages of LMDB that make no sense are damage of the collection that was
+// asked for, not a fault of ours, whoever reads or writes, in whatever transaction. Made by lmdb.ts around each table
+// of a transaction, on the thread that has it.
 import type { DiskState } from './disk-state.js';
 import type { RawTable } from './tables.js';
 

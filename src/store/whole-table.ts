@@ -1,5 +1,5 @@
-// What is done with all of a table at once, whatever its keys are. Used by the stores of this folder and by `sheaf check` and `sheaf repair`,
-// inside a transaction of whoever owns the environment.
+// What is done with all of a table at once, whatever its keys are. Used by the stores of this folder and by `sheaf
+// check` and `sheaf repair`, inside a transaction of whoever owns the environment.
 import type { Table } from './tables.js';
 
 /** The prefix of every key. */

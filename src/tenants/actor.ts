@@ -29,11 +29,16 @@ export interface Credentials {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** Whom a request counts for whose path names no tenant: the actor's only one, else the actor, whose name then is no slug. */
-export const accountOf = ({ tenants, name }: Actor): string => (tenants?.length === 1 ? (tenants[0] as string) : `@${name}`);
+/**
+ * Whom a request counts for whose path names no tenant: the actor's only one, else the actor, whose name then is no
+ * slug.
+ */
+export const accountOf = ({ tenants, name }: Actor): string =>
+  tenants?.length === 1 ? (tenants[0] as string) : `@${name}`;
 
 /** Whether the actor's key names this collection, or names none at all. */
-export const seesCollection = ({ collections }: Actor, name: string): boolean => collections === undefined || collections.includes(name);
+export const seesCollection = ({ collections }: Actor, name: string): boolean =>
+  collections === undefined || collections.includes(name);
 
 /** A tenant's place for one request under way. */
 export interface Permit {

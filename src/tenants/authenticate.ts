@@ -1,5 +1,5 @@
-// Who calls, and may they: from the headers of a request to an actor, or a refusal. Called by the HTTP server before a body
-// is read. Knows keys and, in mode jwt, tokens; says nothing of why one is no good.
+// Who calls, and may they: from the headers of a request to an actor, or a refusal. Called by the HTTP server before a
+// body is read. Knows keys and, in mode jwt, tokens; says nothing of why one is no good.
 import { AppError } from '../contract/errors.js';
 import { seesCollection, type Access, type Actor, type Credentials, type Scope } from './actor.js';
 import { digestOf, type KeyRing } from './keys.js';
@@ -12,7 +12,10 @@ export interface Guarded {
   readonly operation: string;
 }
 
-/** Answers at once where it can. Throws, or rejects with, AppError 401 or 403; 503 `not_ready` while keys are still being loaded. */
+/**
+ * Answers at once where it can. Throws, or rejects with, AppError 401 or 403; 503 `not_ready` while keys are still
+ * being loaded.
+ */
 export type Authenticate = (request: Credentials, route: Guarded) => Actor | Promise<Actor>;
 
 export interface Known {
@@ -26,7 +29,10 @@ export interface Known {
 
 const ANYBODY: Actor = { name: 'anonymous', admin: true };
 const NOBODY: Actor = { name: 'anonymous', admin: false };
-/** All that an actor with filters may do: anything else could show documents that the filters hide. What comes by MCP is asked again, by what it is. */
+/**
+ * All that an actor with filters may do: anything else could show documents that the filters hide. What comes by MCP is
+ * asked again, by what it is.
+ */
 const FILTERED_OPERATIONS: ReadonlySet<string> = new Set(['search', 'searchByQuery', 'mcp']);
 
 export const allowEverybody: Authenticate = () => ANYBODY;
@@ -42,7 +48,9 @@ export function authenticateBy({ keys, tokens, hasLoaded, nowMs }: Known): Authe
     if (holder) return permitted(holder, request, route);
     if (tokens && looksLikeToken(presented)) {
       const actor = tokens.verify(presented, digest);
-      return actor instanceof Promise ? actor.then((verified) => permitted(verified, request, route)) : permitted(actor, request, route);
+      return actor instanceof Promise
+        ? actor.then((verified) => permitted(verified, request, route))
+        : permitted(actor, request, route);
     }
     if (!hasLoaded()) throw new AppError('not_ready', undefined, { retryAfterS: 1 });
     throw new AppError('auth_invalid');
@@ -56,9 +64,14 @@ function presentedKey(request: Credentials): string {
 }
 
 /** The actor, where it may do this, else AppError 403. Restrictions of a key or token hold for an admin's too. */
-export function permitted(actor: Actor, { params }: Pick<Credentials, 'params'>, { access, scope, operation }: Guarded): Actor {
+export function permitted(
+  actor: Actor,
+  { params }: Pick<Credentials, 'params'>,
+  { access, scope, operation }: Guarded,
+): Actor {
   if ((access === 'admin' || access === 'metrics') && !actor.admin) throw new AppError('admin_required');
-  if (access === 'tenant' && actor.tenants && !actor.tenants.includes(params.tenant ?? '')) throw new AppError('auth_forbidden');
+  if (access === 'tenant' && actor.tenants && !actor.tenants.includes(params.tenant ?? ''))
+    throw new AppError('auth_forbidden');
   if (scope && actor.scopes && !actor.scopes.includes(scope)) throw new AppError('auth_forbidden');
   const collection = params.name ?? params.collection;
   if (collection !== undefined && !seesCollection(actor, collection)) throw new AppError('auth_forbidden');

@@ -1,7 +1,7 @@
-// Holds each collection to the number of chunks it may have, over all shards. Keeps for each a bound that its count is not
-// over: every document counts as all new, and only when the bound says that it may not fit are those under way waited for
-// and the chunks counted. Documents that replace others therefore cost a count now and then, and never a wrong refusal.
-// Made by server.ts; used by service/put-document.ts, on the front thread.
+// Holds each collection to the number of chunks it may have, over all shards. Keeps for each a bound that its count is
+// not over: every document counts as all new, and only when the bound says that it may not fit are those under way
+// waited for and the chunks counted. Documents that replace others therefore cost a count now and then, and never a
+// wrong refusal. Made by server.ts; used by service/put-document.ts, on the front thread.
 import type { CollectionId } from '../contract/ids.js';
 
 export interface Addition<T> {
@@ -30,14 +30,16 @@ export class ChunkLedger {
   private readonly accounts = new Map<CollectionId, Account>();
 
   /**
-   * Sends a document, in the order of the calls. Rejects with what `count` or `send` rejects with. Only what bypasses the
-   * ledger between a count and the next can take a collection over its limit.
+   * Sends a document, in the order of the calls. Rejects with what `count` or `send` rejects with. Only what bypasses
+   * the ledger between a count and the next can take a collection over its limit.
    */
   async add<T>(id: CollectionId, addition: Addition<T>): Promise<T> {
     const account = this.accountOf(id);
     if (account.waiting === 0 && fits(account, addition)) return this.sent(account, addition);
     account.waiting += 1;
-    const started = account.lineEnd.then(() => this.afterCount(account, addition)).finally(() => (account.waiting -= 1));
+    const started = account.lineEnd
+      .then(() => this.afterCount(account, addition))
+      .finally(() => (account.waiting -= 1));
     account.lineEnd = started.catch(() => undefined);
     return (await started).answer;
   }
@@ -69,14 +71,18 @@ export class ChunkLedger {
     let account = this.accounts.get(id);
     if (!account) {
       if (this.accounts.size >= ACCOUNTS_MAX) this.dropIdle();
-      this.accounts.set(id, (account = { bound: Infinity, underWay: new Set(), waiting: 0, lineEnd: Promise.resolve() }));
+      this.accounts.set(
+        id,
+        (account = { bound: Infinity, underWay: new Set(), waiting: 0, lineEnd: Promise.resolve() }),
+      );
     }
     return account;
   }
 
   /** What is dropped is counted again. */
   private dropIdle(): void {
-    for (const [id, { underWay, waiting }] of this.accounts) if (underWay.size === 0 && waiting === 0) this.accounts.delete(id);
+    for (const [id, { underWay, waiting }] of this.accounts)
+      if (underWay.size === 0 && waiting === 0) this.accounts.delete(id);
   }
 }
 

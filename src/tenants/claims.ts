@@ -28,7 +28,10 @@ export function actorOfClaims(claims: object): Actor {
   // Who sees a part of a tenant only is nobody's admin.
   const admin = claims.admin === true && collections == null && filters == null;
   const tenants = admin ? undefined : tenantsOf(claims);
-  const scopes = claims.scopes == null ? undefined : wordsOf(claims.scopes).filter((word): word is Scope => SCOPES.some((scope) => scope === word));
+  const scopes =
+    claims.scopes == null
+      ? undefined
+      : wordsOf(claims.scopes).filter((word): word is Scope => SCOPES.some((scope) => scope === word));
   return {
     name: claims.sub?.slice(0, NAME_CHARACTERS_MAX) || nameOf(admin, tenants),
     admin,
@@ -46,7 +49,8 @@ function tenantsOf({ tenants, tenant }: Claims): string[] | undefined {
   return named.includes('*') ? undefined : named;
 }
 
-const wordsOf = (words: string | readonly string[]): readonly string[] => (typeof words === 'string' ? words.split(' ') : words);
+const wordsOf = (words: string | readonly string[]): readonly string[] =>
+  typeof words === 'string' ? words.split(' ') : words;
 
 function nameOf(admin: boolean, tenants: readonly string[] | undefined): string {
   if (admin) return 'admin';

@@ -1,6 +1,7 @@
 // Keeps each tenant to its rate and to its number of requests under way, so that a noisy one is refused before it slows
 // others down. Asked by the HTTP server for every request on a limited route, before the body is read; front thread.
-// A bucket that is full again is as good as none: those of idle tenants are dropped, and memory goes with the busy ones.
+// A bucket that is full again is as good as none: those of idle tenants are dropped, and memory goes with the busy
+// ones.
 import { AppError } from '../contract/errors.js';
 import { accountOf, type Actor, type Permit } from './actor.js';
 import type { TenantLimits } from './limits.js';
@@ -37,7 +38,8 @@ export class TenantLimiter {
     if (rate.perSecond === Infinity && limits.inFlightMax === Infinity) return UNLIMITED;
     const use = this.useOf(name, rate);
     use.bucket.fill(rate, this.nowMs());
-    if (use.inFlight >= limits.inFlightMax) throw refusal(use, limits, rate, 'too many requests under way', IN_FLIGHT_RETRY_S);
+    if (use.inFlight >= limits.inFlightMax)
+      throw refusal(use, limits, rate, 'too many requests under way', IN_FLIGHT_RETRY_S);
     if (!use.bucket.take()) throw refusal(use, limits, rate, 'too many requests', use.bucket.secondsUntil(1, rate));
     use.inFlight += 1;
     return { headers: headersOf(use, limits, rate), release: () => void (use.inFlight -= 1) };
@@ -69,10 +71,16 @@ export class TenantLimiter {
 }
 
 /** A burst without end is a rate without end. */
-const rateOf = ({ requestsPerSecond, burst }: TenantLimits): BucketRate => ({ perSecond: burst === Infinity ? Infinity : requestsPerSecond, capacity: burst });
+const rateOf = ({ requestsPerSecond, burst }: TenantLimits): BucketRate => ({
+  perSecond: burst === Infinity ? Infinity : requestsPerSecond,
+  capacity: burst,
+});
 
 function refusal(use: Use, limits: TenantLimits, rate: BucketRate, why: string, retryAfterS: number): AppError {
-  return new AppError('tenant_rate_limited', `The tenant has ${why}.`, { headers: headersOf(use, limits, rate), retryAfterS: Math.max(1, Math.ceil(retryAfterS)) });
+  return new AppError('tenant_rate_limited', `The tenant has ${why}.`, {
+    headers: headersOf(use, limits, rate),
+    retryAfterS: Math.max(1, Math.ceil(retryAfterS)),
+  });
 }
 
 /** Tells of the rate; without one, of the places. */
@@ -81,5 +89,9 @@ function headersOf({ bucket, inFlight }: Use, { inFlightMax }: TenantLimits, rat
   const limit = isRated ? rate.capacity : inFlightMax;
   const remaining = isRated ? bucket.remaining : Math.max(0, inFlightMax - inFlight);
   const reset = isRated ? bucket.secondsUntil(rate.capacity, rate) : remaining === 0 ? IN_FLIGHT_RETRY_S : 0;
-  return { 'X-RateLimit-Limit': String(limit), 'X-RateLimit-Remaining': String(remaining), 'X-RateLimit-Reset': String(Math.ceil(reset)) };
+  return {
+    'X-RateLimit-Limit': String(limit),
+    'X-RateLimit-Remaining': String(remaining),
+    'X-RateLimit-Reset': String(Math.ceil(reset)),
+  };
 }

@@ -1,5 +1,5 @@
-// What a tenant may use: the limits of the configuration, overridden by the quotas of a tenant that was made at run time.
-// Pure; used by registry.ts.
+// What a tenant may use: the limits of the configuration, overridden by the quotas of a tenant that was made at run
+// time. Pure; used by registry.ts.
 import type { TenantQuotas } from '../contract/tenants.js';
 
 /** Infinity is no limit, 0 none at all. */
@@ -26,7 +26,8 @@ export function configuredLimits(configured: TenantLimits): TenantLimits {
 
 /** The limits of a tenant with quotas: null takes what is configured. */
 export function limitsUnder(quotas: TenantQuotas, configured: TenantLimits): TenantLimits {
-  const own = (quota: number | null, inherited: number): number => (quota === null ? inherited : quota === -1 ? Infinity : quota);
+  const own = (quota: number | null, inherited: number): number =>
+    quota === null ? inherited : quota === -1 ? Infinity : quota;
   const requestsPerSecond = own(quotas.requests_per_second, configured.requestsPerSecond);
   // A rate of the tenant's own goes with a burst of its own, so that the configured one does not undo it.
   const inheritedBurst = quotas.requests_per_second === null ? configured.burst : burstFor(requestsPerSecond);

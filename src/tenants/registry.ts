@@ -70,7 +70,13 @@ export class TenantRegistry {
     entry.keys.set(key.key_id, key);
     const { tenant, label: name, digest, expires, scopes, collections, filters } = key;
     if (key.revoked_at !== null) return this.ring.remove(digest);
-    const actor = actorOf({ name, tenant, ...(scopes && { scopes }), ...(collections && { collections }), ...(filters && { filters }) });
+    const actor = actorOf({
+      name,
+      tenant,
+      ...(scopes && { scopes }),
+      ...(collections && { collections }),
+      ...(filters && { filters }),
+    });
     this.ring.add(digest, actor, expires === null ? Infinity : Date.parse(expires));
   }
 

@@ -1,6 +1,7 @@
-// With what tokens are verified: a shared secret (HS256), a public key in PEM (RS256 or EdDSA, by its kind), or the keys of a
-// JWKS file by `kid`. Each allows only the algorithms that fit it: a token cannot choose to be checked in another way.
-// Opened by server.ts at start; the file is read again when a token names a key that is not in it. Front thread.
+// With what tokens are verified: a shared secret (HS256), a public key in PEM (RS256 or EdDSA, by its kind), or the
+// keys of a JWKS file by `kid`. Each allows only the algorithms that fit it: a token cannot choose to be checked in
+// another way. Opened by server.ts at start; the file is read again when a token names a key that is not in it. Front
+// thread.
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createLocalJWKSet, type JSONWebKeySet, type LocalJWKSet } from 'jose';
@@ -31,23 +32,32 @@ const REREAD_MS_MIN = 10_000;
 const REREAD_MS_MAX = 5 * 60_000;
 
 /** Throws TokenKeyError. `onBadFile` is told when a JWKS file is no good any more; the keys it had go on being used. */
-export function openTokenKeys({ secret, publicKeyFile, jwksFile }: TokenKeySource, nowMs: number, onBadFile: (error: Error) => void): TokenKeys {
+export function openTokenKeys(
+  { secret, publicKeyFile, jwksFile }: TokenKeySource,
+  nowMs: number,
+  onBadFile: (error: Error) => void,
+): TokenKeys {
   if (jwksFile !== '') return new JwksFile(jwksFile, nowMs, onBadFile);
   const only = secret === '' ? publicKey(publicKeyFile) : secretKey(secret);
   return { current: () => only, reread: () => false };
 }
 
 function secretKey(secret: string): ReturnType<TokenKeys['current']> {
-  if (Buffer.byteLength(secret) < SECRET_BYTES_MIN) throw new TokenKeyError(`auth.jwt.secret should have at least ${SECRET_BYTES_MIN} bytes`);
+  if (Buffer.byteLength(secret) < SECRET_BYTES_MIN)
+    throw new TokenKeyError(`auth.jwt.secret should have at least ${SECRET_BYTES_MIN} bytes`);
   return { key: createSecretKey(secret, 'utf8'), algorithms: ['HS256'] };
 }
 
 function publicKey(file: string): ReturnType<TokenKeys['current']> {
   const wrong = (what: string): TokenKeyError => new TokenKeyError(`auth.jwt.public_key_file: ${file} ${what}`);
-  const key = attempt(() => createPublicKey(readFileSync(file)), () => wrong('is no readable PEM file of a public key'));
+  const key = attempt(
+    () => createPublicKey(readFileSync(file)),
+    () => wrong('is no readable PEM file of a public key'),
+  );
   if (key.asymmetricKeyType === 'ed25519') return { key, algorithms: EDDSA };
   if (key.asymmetricKeyType !== 'rsa') throw wrong('is neither an RSA nor an Ed25519 key');
-  if ((key.asymmetricKeyDetails?.modulusLength ?? 0) < RSA_BITS_MIN) throw wrong(`is an RSA key of less than ${RSA_BITS_MIN} bits`);
+  if ((key.asymmetricKeyDetails?.modulusLength ?? 0) < RSA_BITS_MIN)
+    throw wrong(`is an RSA key of less than ${RSA_BITS_MIN} bits`);
   return { key, algorithms: ['RS256'] };
 }
 

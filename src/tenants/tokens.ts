@@ -1,5 +1,6 @@
-// The tokens of mode `jwt`: verified by the jose library, their claims turned into an actor. A verified token is remembered
-// by its SHA-256 for a while, so that its next request is answered at once. Asked by authenticate.ts on the front thread.
+// The tokens of mode `jwt`: verified by the jose library, their claims turned into an actor. A verified token is
+// remembered by its SHA-256 for a while, so that its next request is answered at once. Asked by authenticate.ts on the
+// front thread.
 import { errors, jwtVerify } from 'jose';
 import { AppError } from '../contract/errors.js';
 import type { Actor } from './actor.js';
@@ -28,7 +29,10 @@ export class TokenVerifier {
 
   constructor(private readonly options: TokenVerifierOptions) {}
 
-  /** Whom the token with this digest speaks for; at once where it has been verified lately. Rejects with AppError 401 `auth_invalid`, without a reason. */
+  /**
+   * Whom the token with this digest speaks for; at once where it has been verified lately. Rejects with AppError 401
+   * `auth_invalid`, without a reason.
+   */
   verify(token: string, digest: string): Actor | Promise<Actor> {
     const known = this.remembered.get(digest);
     if (known && known.untilMs > this.options.nowMs()) return known.actor;
@@ -50,7 +54,12 @@ export class TokenVerifier {
     const wanted = { ...(issuer && { issuer }), ...(audience && { audience }) };
     const verify = async (): Promise<Record<string, unknown>> => {
       const { key, algorithms } = keys.current(nowMs());
-      const checks = { algorithms: [...algorithms], clockTolerance: LEEWAY_S, currentDate: new Date(nowMs()), ...wanted };
+      const checks = {
+        algorithms: [...algorithms],
+        clockTolerance: LEEWAY_S,
+        currentDate: new Date(nowMs()),
+        ...wanted,
+      };
       const verified = typeof key === 'function' ? jwtVerify(token, key, checks) : jwtVerify(token, key, checks);
       return (await verified).payload;
     };

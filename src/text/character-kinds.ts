@@ -1,5 +1,5 @@
-// What the characters of a text are to who cuts it into words, by their codes, and how they are written as UTF-8. Pure but for what it remembers.
-// Used by term-writer.ts; tokenize.ts says what a word is.
+// What the characters of a text are to who cuts it into words, by their codes, and how they are written as UTF-8. Pure
+// but for what it remembers. Used by term-writer.ts; tokenize.ts says what a word is.
 import { UNSPACED } from './tokenize.js';
 
 /** 0 is a character that has not been met. */
@@ -18,7 +18,8 @@ export class CharacterKinds {
   }
 }
 
-const kindOf = (character: string): number => (UNFIT_CHARACTER.test(character) ? UNFIT : WORD_CHARACTER.test(character) ? OF_WORD : OTHER);
+const kindOf = (character: string): number =>
+  UNFIT_CHARACTER.test(character) ? UNFIT : WORD_CHARACTER.test(character) ? OF_WORD : OTHER;
 
 /** Whether a half of a character here is one of a sign that no word has, such as an emoji. */
 export function isSign(text: string, at: number): boolean {

@@ -16,14 +16,18 @@ const SURROGATE = /[\ud800-\udfff]/;
 const NOT_BLANK = /\S/;
 
 /**
- * The chunks of `text` in its order. `fixed` makes windows of `size` characters, each starting `size - overlap` after the
- * one before; a last window wholly inside the one before is not made, and windows of white space alone are left out. `none`
- * makes one chunk. No surrogate pair is split; a lone surrogate counts as one character. Takes time in proportion to the text.
- * Requires: `size` and `overlap` within the bounds of the contract (fixed), which the caller has checked.
+ * The chunks of `text` in its order. `fixed` makes windows of `size` characters, each starting `size - overlap` after
+ * the one before; a last window wholly inside the one before is not made, and windows of white space alone are left
+ * out. `none` makes one chunk. No surrogate pair is split; a lone surrogate counts as one character. Takes time in
+ * proportion to the text. Requires: `size` and `overlap` within the bounds of the contract (fixed), which the caller
+ * has checked.
  */
 export function chunkText(text: string, { strategy, size, overlap }: Chunking): TextChunk[] {
   if (strategy === 'none') return NOT_BLANK.test(text) ? [{ text, offset: 0 }] : [];
-  assert(size !== undefined && overlap !== undefined && overlap >= 0 && overlap < size, 'fixed chunking has a size and a smaller overlap');
+  assert(
+    size !== undefined && overlap !== undefined && overlap >= 0 && overlap < size,
+    'fixed chunking has a size and a smaller overlap',
+  );
   return windows(text, size, overlap, SURROGATE.test(text) ? advanceByCodePoint : advanceByUnit);
 }
 

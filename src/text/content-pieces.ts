@@ -1,14 +1,17 @@
-// What every text has among its tokens that contains a value: for filters `contains`, which then read only the texts of chunks with
-// these pieces. Pure; called by the shard workers once a search.
+// What every text has among its tokens that contains a value: for filters `contains`, which then read only the texts of
+// chunks with these pieces. Pure; called by the shard workers once a search.
 //
-// match-content.ts looks for characters of folded text; tokens are made of another normal form (tokenize.ts). So only *steady* ones
-// count: ASCII, and letters and numbers that are their own plain form. Where these follow each other in the folded text they do so in the
-// plain one: normalization joins nothing to a letter but what is no letter and comes behind it. Hence the last letter of a run does not
-// count where anything may follow, unless it is of ASCII, whose marks are taken off again, or Han, to which nothing is joined.
-// test/text/content-pieces.test.ts shows it of every code point, and of random texts.
+// match-content.ts looks for characters of folded text; tokens are made of another normal form (tokenize.ts). So only
+// *steady* ones count: ASCII, and letters and numbers that are their own plain form. Where these follow each other in
+// the folded text they do so in the plain one: normalization joins nothing to a letter but what is no letter and comes
+// behind it. Hence the last letter of a run does not count where anything may follow, unless it is of ASCII, whose
+// marks are taken off again, or Han, to which nothing is joined. test/text/content-pieces.test.ts shows it of every
+// code point, and of random texts.
 import { foldCase, plainOf, UNSPACED, wordsOf } from './tokenize.js';
 
-/** Tokens that follow each other. The first may be only the end of one, the last only the beginning, where it is open. */
+/**
+ * Tokens that follow each other. The first may be only the end of one, the last only the beginning, where it is open.
+ */
 export interface ContentPiece {
   readonly tokens: readonly string[];
   readonly isOpenAtStart: boolean;
@@ -21,7 +24,10 @@ const ASCII = /^[\x00-\x7f]*$/;
 const WORD_CHARACTER = /^[\p{L}\p{N}]$/u;
 const HAN = /\p{Script=Han}/u;
 const ALONE = new RegExp(`^[${UNSPACED}]$`, 'u');
-/** Letters that can be joined to one before them (vowels and finals of Hangul, vowels of Kirat Rai), and iota, which a mark turns into. */
+/**
+ * Letters that can be joined to one before them (vowels and finals of Hangul, vowels of Kirat Rai), and iota, which a
+ * mark turns into.
+ */
 const JOINED = /[\u03b9\u1160-\u11ff\u{16d63}-\u{16d6a}]/u;
 
 export function piecesOf(value: string): ContentPiece[] {
@@ -40,7 +46,10 @@ export function piecesOf(value: string): ContentPiece[] {
 }
 
 function isSteady(character: string): boolean {
-  return ASCII.test(character) || (WORD_CHARACTER.test(character) && !JOINED.test(character) && plainOf(character) === character);
+  return (
+    ASCII.test(character) ||
+    (WORD_CHARACTER.test(character) && !JOINED.test(character) && plainOf(character) === character)
+  );
 }
 
 function pieceOf(run: string): ContentPiece {
@@ -51,5 +60,7 @@ function pieceOf(run: string): ContentPiece {
   const token = tokens.pop() ?? '';
   const kept = ASCII.test(last) ? token : token.slice(0, -last.length);
   // Without it the token before is whole: something else stood behind it.
-  return kept === '' ? { tokens, isOpenAtStart, isOpenAtEnd: false } : { tokens: [...tokens, kept], isOpenAtStart, isOpenAtEnd: true };
+  return kept === ''
+    ? { tokens, isOpenAtStart, isOpenAtEnd: false }
+    : { tokens: [...tokens, kept], isOpenAtStart, isOpenAtEnd: true };
 }

@@ -1,5 +1,6 @@
-// The passage of a chunk that fits a question best, with what of it was found: `highlight` of a search. Words of the text are looked at
-// as they are written, and compared as the ranking compares them (rank-terms.ts). Pure; called by the shard workers for the hits.
+// The passage of a chunk that fits a question best, with what of it was found: `highlight` of a search. Words of the
+// text are looked at as they are written, and compared as the ranking compares them (rank-terms.ts). Pure; called by
+// the shard workers for the hits.
 import type { Highlight } from '../contract/api/search.js';
 import type { Language } from '../contract/language.js';
 import { densest, passageAround, type Match, type Span } from './passage.js';
@@ -11,14 +12,23 @@ const PASSAGE_CHARACTERS = 240;
 /** Signs that are words once they are taken apart: № ™ ㎏ ⓐ and their like. */
 const SIGNS = '\\u2100-\\u214f\\u249c-\\u24e9\\u3200-\\u33ff\\u{1f100}-\\u{1f1ad}';
 /** A word as it is written; voicing marks that follow a kana are part of it. */
-const WRITTEN = new RegExp(`[${UNSPACED}][\\u3099\\u309a\\uff9e\\uff9f]*|(?:(?![${UNSPACED}])[\\p{L}\\p{N}\\p{M}${SIGNS}])+`, 'gu');
+const WRITTEN = new RegExp(
+  `[${UNSPACED}][\\u3099\\u309a\\uff9e\\uff9f]*|(?:(?![${UNSPACED}])[\\p{L}\\p{N}\\p{M}${SIGNS}])+`,
+  'gu',
+);
 
 interface Word extends Span {
   readonly tokens: readonly string[];
 }
 
-/** `terms`: of questionTerms in `language`. `weights`: of each, where it is known what they weigh. Without a match: the beginning. */
-export function highlightOf(text: string, { terms, language, weights }: { terms: readonly string[]; language: Language; weights?: readonly number[] }): Highlight {
+/**
+ * `terms`: of questionTerms in `language`. `weights`: of each, where it is known what they weigh. Without a match: the
+ * beginning.
+ */
+export function highlightOf(
+  text: string,
+  { terms, language, weights }: { terms: readonly string[]; language: Language; weights?: readonly number[] },
+): Highlight {
   const characters = [...text];
   const words = writtenWords(text);
   const weighed = new Map(terms.map((term, i) => [term, weights?.[i] ?? 1]));
@@ -35,7 +45,11 @@ function writtenWords(text: string): Word[] {
     for (; unit < target; unit++) if ((text.charCodeAt(unit) & 0xfc00) !== 0xdc00) character++;
     return character;
   };
-  return Array.from(text.matchAll(WRITTEN), ({ 0: written, index }) => ({ start: characterAt(index), end: characterAt(index + written.length), tokens: tokensOf(written) }));
+  return Array.from(text.matchAll(WRITTEN), ({ 0: written, index }) => ({
+    start: characterAt(index),
+    end: characterAt(index + written.length),
+    tokens: tokensOf(written),
+  }));
 }
 
 function matchesOf(words: readonly Word[], terms: ReadonlyMap<string, number>, language: Language): Match[] {

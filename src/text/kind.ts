@@ -1,36 +1,81 @@
-// Which type a file is: by what its first bytes prove, then by extension, then by declared type, then by what it looks like.
-// Pure. Called by the batch pool, to choose the lane, and by the batch worker, to choose the parser.
+// Which type a file is: by what its first bytes prove, then by extension, then by declared type, then by what it looks
+// like. Pure. Called by the batch pool, to choose the lane, and by the batch worker, to choose the parser.
 import { extname } from 'node:path/posix';
 import { mediaTypeOf } from '../base/media-type.js';
 import { looksBinary } from './sniff.js';
 
-/** `package`: a zip archive, whose entries tell DOCX, PPTX, XLSX, ODT and EPUB apart; `ole`: an older container, which holds encrypted OOXML. */
-export type FileKind = 'text' | 'markdown' | 'html' | 'csv' | 'tsv' | 'json' | 'jsonl' | 'eml' | 'pdf' | 'package' | 'ole';
+/**
+ * `package`: a zip archive, whose entries tell DOCX, PPTX, XLSX, ODT and EPUB apart; `ole`: an older container, which
+ * holds encrypted OOXML.
+ */
+export type FileKind =
+  | 'text'
+  | 'markdown'
+  | 'html'
+  | 'csv'
+  | 'tsv'
+  | 'json'
+  | 'jsonl'
+  | 'eml'
+  | 'pdf'
+  | 'package'
+  | 'ole';
 
 const BY_EXTENSION: Readonly<Record<string, FileKind>> = {
-  '.txt': 'text', '.text': 'text', '.log': 'text', '.md': 'markdown', '.markdown': 'markdown',
-  '.html': 'html', '.htm': 'html', '.xhtml': 'html', '.csv': 'csv', '.tsv': 'tsv', '.tab': 'tsv',
-  '.json': 'json', '.jsonl': 'jsonl', '.ndjson': 'jsonl', '.eml': 'eml', '.pdf': 'pdf',
-  '.docx': 'package', '.pptx': 'package', '.xlsx': 'package', '.odt': 'package', '.epub': 'package',
+  '.txt': 'text',
+  '.text': 'text',
+  '.log': 'text',
+  '.md': 'markdown',
+  '.markdown': 'markdown',
+  '.html': 'html',
+  '.htm': 'html',
+  '.xhtml': 'html',
+  '.csv': 'csv',
+  '.tsv': 'tsv',
+  '.tab': 'tsv',
+  '.json': 'json',
+  '.jsonl': 'jsonl',
+  '.ndjson': 'jsonl',
+  '.eml': 'eml',
+  '.pdf': 'pdf',
+  '.docx': 'package',
+  '.pptx': 'package',
+  '.xlsx': 'package',
+  '.odt': 'package',
+  '.epub': 'package',
 };
 const BY_TYPE: Readonly<Record<string, FileKind>> = {
-  'text/markdown': 'markdown', 'text/html': 'html', 'application/xhtml+xml': 'html', 'text/csv': 'csv', 'text/tab-separated-values': 'tsv',
-  'application/json': 'json', 'application/jsonl': 'jsonl', 'application/x-ndjson': 'jsonl', 'message/rfc822': 'eml', 'application/pdf': 'pdf', 'application/epub+zip': 'package',
+  'text/markdown': 'markdown',
+  'text/html': 'html',
+  'application/xhtml+xml': 'html',
+  'text/csv': 'csv',
+  'text/tab-separated-values': 'tsv',
+  'application/json': 'json',
+  'application/jsonl': 'jsonl',
+  'application/x-ndjson': 'jsonl',
+  'message/rfc822': 'eml',
+  'application/pdf': 'pdf',
+  'application/epub+zip': 'package',
 };
 const OFFICE_TYPE = /^application\/vnd\.(openxmlformats-officedocument|oasis\.opendocument)\./;
-/** Files that begin like this are none of the types, though they may hold no NUL: RTF, PostScript, gzip, JPEG, compress, bzip2. */
+/**
+ * Files that begin like this are none of the types, though they may hold no NUL: RTF, PostScript, gzip, JPEG, compress,
+ * bzip2.
+ */
 const FOREIGN = /^(\{\\rtf|%!PS|\x1f\x8b|\xff\xd8\xff|\x1f\x9d|BZh\d1AY)/;
 /** A name that promises one of these is believed: the parser then finds other bytes corrupt. */
 const STRICT_KINDS: ReadonlySet<FileKind> = new Set(['pdf', 'package', 'json', 'jsonl']);
 const PDF_HEADER_WITHIN_BYTES = 1024;
 
 /**
- * `head`: at least the first SNIFF_BYTES_MAX bytes, or all. Undefined for a file that is none of the types. What the bytes prove
- * rules: a PDF or a zip package is one under any name, and binary bytes never become text.
+ * `head`: at least the first SNIFF_BYTES_MAX bytes, or all. Undefined for a file that is none of the types. What the
+ * bytes prove rules: a PDF or a zip package is one under any name, and binary bytes never become text.
  */
 export function kindOfFile(name: string, declaredType: string, head: Uint8Array): FileKind | undefined {
   const extension = extname(name).toLowerCase();
-  const start = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, PDF_HEADER_WITHIN_BYTES)).toString('latin1');
+  const start = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, PDF_HEADER_WITHIN_BYTES)).toString(
+    'latin1',
+  );
   const named = Object.hasOwn(BY_EXTENSION, extension) ? BY_EXTENSION[extension] : byType(declaredType);
   if (start.startsWith('%PDF-') || (named !== 'text' && named !== 'markdown' && isLatePdf(start))) return 'pdf';
   if (/^PK(\x03\x04|\x05\x06|\x07\x08)/.test(start)) return 'package';

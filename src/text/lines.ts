@@ -1,5 +1,5 @@
-// Slices of lines: a bounded number of items of a batch, one JSON text a line. Pure. Cut by the front thread out of a stream
-// (service/line-slicer.ts) and by the batch worker out of a JSON body, read by the batch worker.
+// Slices of lines: a bounded number of items of a batch, one JSON text a line. Pure. Cut by the front thread out of a
+// stream (service/line-slicer.ts) and by the batch worker out of a JSON body, read by the batch worker.
 import type { LineSlice } from '../contract/batch-messages.js';
 
 export const NEWLINE = 0x0a;
@@ -15,7 +15,11 @@ export function sliceItems(items: readonly Uint8Array[]): LineSlice[] {
   for (let from = 0; from < items.length; ) {
     let to = from;
     let bytes = 0;
-    while (to < items.length && to - from < SLICE_LINES_MAX && (to === from || bytes + (items[to] as Uint8Array).length < SLICE_BYTES_MAX)) {
+    while (
+      to < items.length &&
+      to - from < SLICE_LINES_MAX &&
+      (to === from || bytes + (items[to] as Uint8Array).length < SLICE_BYTES_MAX)
+    ) {
       bytes += (items[to++] as Uint8Array).length;
     }
     slices.push(sliceOf(items.slice(from, to)));
@@ -24,14 +28,18 @@ export function sliceItems(items: readonly Uint8Array[]): LineSlice[] {
   return slices;
 }
 
-/** One slice of these items. A line break inside one becomes a carriage return: the same white space to JSON, and as forbidden inside a string. */
+/**
+ * One slice of these items. A line break inside one becomes a carriage return: the same white space to JSON, and as
+ * forbidden inside a string.
+ */
 export function sliceOf(items: readonly Uint8Array[]): LineSlice {
   const joined = new Uint8Array(items.reduce((sum, { length }) => sum + length + 1, 0));
   let at = 0;
   for (const item of items) {
     joined.set(item, at);
     const end = at + item.length;
-    for (let lf = joined.indexOf(NEWLINE, at); lf >= 0 && lf < end; lf = joined.indexOf(NEWLINE, lf)) joined[lf] = CARRIAGE_RETURN;
+    for (let lf = joined.indexOf(NEWLINE, at); lf >= 0 && lf < end; lf = joined.indexOf(NEWLINE, lf))
+      joined[lf] = CARRIAGE_RETURN;
     joined[end] = NEWLINE;
     at = end + 1;
   }

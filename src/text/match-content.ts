@@ -3,7 +3,9 @@
 import type { ContentFilter } from '../contract/api/search.js';
 import { foldCase, tokensOf } from './tokenize.js';
 
-/** A test of chunk texts, made once a search. `phrase` and `prefix` without a single token in their value fit nothing. */
+/**
+ * A test of chunk texts, made once a search. `phrase` and `prefix` without a single token in their value fit nothing.
+ */
 export function createContentTest({ op, value }: ContentFilter): (text: string) => boolean {
   if (op === 'exact') return (text) => text === value;
   if (op === 'contains') {

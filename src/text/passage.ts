@@ -1,5 +1,5 @@
-// The best passage of a text: the one that has the most of what is looked for, each term counted once by its weight. Positions are
-// in characters (Unicode code points). Pure; called by highlight.ts.
+// The best passage of a text: the one that has the most of what is looked for, each term counted once by its weight.
+// Positions are in characters (Unicode code points). Pure; called by highlight.ts.
 
 /** From `start` to before `end`. */
 export interface Span {
@@ -24,7 +24,8 @@ export function densest(matches: readonly Match[], weightOf: (term: string) => n
       if (count(counts, term, -1) === 0) worth -= weightOf(term);
     }
     const gain = worth - best.worth;
-    if (gain > ROUNDING || (gain > -ROUNDING && at + 1 - from > best.to - best.from)) best = { from, to: at + 1, worth };
+    if (gain > ROUNDING || (gain > -ROUNDING && at + 1 - from > best.to - best.from))
+      best = { from, to: at + 1, worth };
   });
   return matches.slice(best.from, best.to);
 }
@@ -38,7 +39,10 @@ function count(counts: Map<string, number>, term: string, by: number): number {
   return sum;
 }
 
-/** At most `room` characters with `core` in the middle, as far as words stay whole and white space stays out. `words` are those of the text. */
+/**
+ * At most `room` characters with `core` in the middle, as far as words stay whole and white space stays out. `words`
+ * are those of the text.
+ */
 export function passageAround(characters: readonly string[], words: readonly Span[], core: Span, room: number): Span {
   const slack = Math.max(0, room - (core.end - core.start));
   const earliest = Math.min(core.start - (slack >> 1), characters.length - room);

@@ -1,11 +1,15 @@
-// What ranking looks for: the words of a text by their stems (ranked-words.ts), compounds as a whole (`snake_case`, `v1.2.3`, `foo-bar`),
-// and pairs of neighbouring characters in scripts that do not set words apart, where a single character says little. Filters and
-// boost use the words alone (tokenize.ts). One pure function for chunks and one for questions; called by the index of words' users.
+// What ranking looks for: the words of a text by their stems (ranked-words.ts), compounds as a whole (`snake_case`,
+// `v1.2.3`, `foo-bar`), and pairs of neighbouring characters in scripts that do not set words apart, where a single
+// character says little. Filters and boost use the words alone (tokenize.ts). One pure function for chunks and one for
+// questions; called by the index of words' users.
 import type { Language } from '../contract/language.js';
 import { appendStems, STEM_MARK, termsOfWords } from './ranked-words.js';
 import { plainOf, UNSPACED, wordsOf } from './tokenize.js';
 
-/** What an index of words takes of a chunk. The largest chunk has fewer, unless it is of ligatures that stand for several words. */
+/**
+ * What an index of words takes of a chunk. The largest chunk has fewer, unless it is of ligatures that stand for
+ * several words.
+ */
 export const CHUNK_TERMS_MAX = 0xffff;
 /** The term of a chunk that has more: its text has to be looked at itself. No compound is it. */
 export const CUT = '\u0001\u0001';
@@ -13,7 +17,10 @@ export const CUT = '\u0001\u0001';
 export const MARK = '\u0001';
 const LETTER = `(?![${UNSPACED}])[\\p{L}\\p{N}\\p{M}]`;
 const WORD = `(?:${LETTER})+`;
-/** Words joined by one of these each; the words are terms of their own besides. Tried at the beginning of a word alone: elsewhere a long word without a joint would take time by its square. */
+/**
+ * Words joined by one of these each; the words are terms of their own besides. Tried at the beginning of a word alone:
+ * elsewhere a long word without a joint would take time by its square.
+ */
 const COMPOUNDS = new RegExp(`(?<!${LETTER})${WORD}(?:[-_.]${WORD})+`, 'gu');
 const ASCII_COMPOUNDS = /(?<![a-z0-9])[a-z0-9]+(?:[-_.][a-z0-9]+)+/g;
 /** Without it there is no compound: looked for first, because most texts have none. */
@@ -24,8 +31,9 @@ const ASCII = /^[\x00-\x7f]*$/;
 const RUNS = new RegExp(`[${UNSPACED}ー]{2,}`, 'gu');
 
 /**
- * The terms of a chunk: its words in their order, so that positions are those of words; behind them a stem for each word that has one,
- * repeats included, and what is more than a word; CHUNK_TERMS_MAX at most. With language `none` the words themselves are what is ranked.
+ * The terms of a chunk: its words in their order, so that positions are those of words; behind them a stem for each
+ * word that has one, repeats included, and what is more than a word; CHUNK_TERMS_MAX at most. With language `none` the
+ * words themselves are what is ranked.
  */
 export function chunkTerms(text: string, language: Language): string[] {
   const plain = plainOf(text);
@@ -36,8 +44,8 @@ export function chunkTerms(text: string, language: Language): string[] {
 }
 
 /**
- * Up to `max` distinct terms of a question: as of a chunk, but words only where they are ranked by themselves, and characters that stand
- * in pairs are not asked for alone. Where all words are stop words, they are what is asked for.
+ * Up to `max` distinct terms of a question: as of a chunk, but words only where they are ranked by themselves, and
+ * characters that stand in pairs are not asked for alone. Where all words are stop words, they are what is asked for.
  */
 export function questionTerms(text: string, max: number, language: Language): string[] {
   const plain = plainOf(text);
@@ -48,11 +56,12 @@ export function questionTerms(text: string, max: number, language: Language): st
 }
 
 /** A term as people read it. */
-export const plainTerm = (term: string): string => ([MARK, STEM_MARK].some((mark) => term.startsWith(mark)) ? term.slice(1) : term);
+export const plainTerm = (term: string): string =>
+  [MARK, STEM_MARK].some((mark) => term.startsWith(mark)) ? term.slice(1) : term;
 
 function beyondWords(plain: string): string[] {
   if (ASCII.test(plain)) return ASCII_JOINT.test(plain) ? marked(plain.match(ASCII_COMPOUNDS) ?? []) : [];
-  const compounds = JOINT.test(plain) ? plain.match(COMPOUNDS) ?? [] : [];
+  const compounds = JOINT.test(plain) ? (plain.match(COMPOUNDS) ?? []) : [];
   return marked([...compounds, ...(plain.match(RUNS) ?? []).flatMap(pairsOf)]);
 }
 

@@ -1,13 +1,19 @@
-// By which term a word is ranked in a language: its stem, none for a stop word, the word itself where there is nothing to stem. Pure
-// but for what it remembers. Called by rank-terms.ts on the shard workers and the front thread, and by what marks the words found.
+// By which term a word is ranked in a language: its stem, none for a stop word, the word itself where there is nothing
+// to stem. Pure but for what it remembers. Called by rank-terms.ts on the shard workers and the front thread, and by
+// what marks the words found.
 import type { Language } from '../contract/language.js';
 import { loadLanguage, type LanguageWords } from './stemmers.js';
 import { UNSPACED } from './tokenize.js';
 
-/** Goes before a stem: no word holds it, so no phrase, prefix or part of a word ever meets one. Compounds have another. */
+/**
+ * Goes before a stem: no word holds it, so no phrase, prefix or part of a word ever meets one. Compounds have another.
+ */
 export const STEM_MARK = '\u0002';
 const STEM_CODE = STEM_MARK.charCodeAt(0);
-/** What no language stems: a word with a digit, a character of a script that does not set words apart, the mark that draws a kana out. */
+/**
+ * What no language stems: a word with a digit, a character of a script that does not set words apart, the mark that
+ * draws a kana out.
+ */
 const UNSTEMMED = new RegExp(`[\\p{N}${UNSPACED}]|^ー+$`, 'u');
 /** No language has longer words; the stemmers' time and what is remembered are bounded by it. */
 const STEMMED_CHARACTERS_MAX = 64;

@@ -1,6 +1,6 @@
-// Cuts the body of a batch, `{"documents":[…]}`, into its items without parsing them, so that they can be parsed a slice at a
-// time. Pure; called in the batch worker. What is inside an item is not looked at: whether it is good JSON shows when it is
-// parsed. Everything around the items is parsed here.
+// Cuts the body of a batch, `{"documents":[…]}`, into its items without parsing them, so that they can be parsed a
+// slice at a time. Pure; called in the batch worker. What is inside an item is not looked at: whether it is good JSON
+// shows when it is parsed. Everything around the items is parsed here.
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -27,7 +27,10 @@ interface List {
   items: [number, number][];
 }
 
-/** Throws SyntaxError where the body is no JSON, as far as can be told without the items; TypeError where it is no UTF-8. */
+/**
+ * Throws SyntaxError where the body is no JSON, as far as can be told without the items; TypeError where it is no
+ * UTF-8.
+ */
 export function splitBatch(body: Uint8Array): SplitBatch {
   const list = findList(body);
   if (!list) return { skeleton: parse(body), items: [] };

@@ -1,9 +1,15 @@
-// Which stem each word met before has, looked up by the bytes of the word: no string is made of a word that is known. Open addressing by linear
-// probing over typed arrays. Used by term-writer.ts, on its thread; it does not know languages.
+// Which stem each word met before has, looked up by the bytes of the word: no string is made of a word that is known.
+// Open addressing by linear probing over typed arrays. Used by term-writer.ts, on its thread; it does not know
+// languages.
 const FIRST_ENTRIES = 1024;
-/** With the bytes of so many words and stems it begins anew: a vocabulary of 100,000 words has three quarters of them. */
+/**
+ * With the bytes of so many words and stems it begins anew: a vocabulary of 100,000 words has three quarters of them.
+ */
 const POOL_BYTES_MAX = 2 * 1024 * 1024;
-/** A word that is not found within so many places is not found at all: texts made to have words of one hash cost no more than a stem each. */
+/**
+ * A word that is not found within so many places is not found at all: texts made to have words of one hash cost no more
+ * than a stem each.
+ */
 const PROBES_MAX = 64;
 /** Of an entry: hash, and where its word and its stem begin and end in the pool. The stem stands behind the word. */
 const FIELDS = 4;
@@ -30,7 +36,8 @@ export class StemTable {
     const first = mixed(hash);
     for (let probe = 0; probe < PROBES_MAX; probe++) {
       const entry = (this.places[(first + probe) & mask] as number) - 1;
-      if (entry < 0 || (this.entries[entry * FIELDS] === hash >>> 0 && this.isWord(entry, bytes, from, to))) return entry;
+      if (entry < 0 || (this.entries[entry * FIELDS] === hash >>> 0 && this.isWord(entry, bytes, from, to)))
+        return entry;
     }
     return -1;
   }
@@ -58,7 +65,8 @@ export class StemTable {
     const end = this.entries[entry * FIELDS + 3] as number;
     let next = at;
     // Stems are a few bytes: a call to copy them takes longer.
-    for (let from = this.entries[entry * FIELDS + 2] as number; from < end; from++) to[next++] = this.pool[from] as number;
+    for (let from = this.entries[entry * FIELDS + 2] as number; from < end; from++)
+      to[next++] = this.pool[from] as number;
     return next;
   }
 
@@ -70,7 +78,8 @@ export class StemTable {
   }
 
   private makeRoom(bytes: number): void {
-    if (this.used + bytes > this.pool.length) this.pool = Buffer.concat([this.pool], Math.max(2 * this.pool.length, this.used + bytes));
+    if (this.used + bytes > this.pool.length)
+      this.pool = Buffer.concat([this.pool], Math.max(2 * this.pool.length, this.used + bytes));
     if (this.count * FIELDS <= this.entries.length) return;
     const before = this.entries;
     this.entries = new Uint32Array(2 * before.length);

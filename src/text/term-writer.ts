@@ -1,6 +1,7 @@
-// The terms of chunks as the index of words takes them: UTF-8, a zero byte behind each. The very terms of chunkTerms (rank-terms.ts), and in its
-// order, but made in one pass over the characters without a string for each: indexing the words of a collection is mostly this. Texts of
-// scripts that do not set words apart, or are beyond the basic plane, are left to chunkTerms. One for each language and thread.
+// The terms of chunks as the index of words takes them: UTF-8, a zero byte behind each. The very terms of chunkTerms
+// (rank-terms.ts), and in its order, but made in one pass over the characters without a string for each: indexing the
+// words of a collection is mostly this. Texts of scripts that do not set words apart, or are beyond the basic plane,
+// are left to chunkTerms. One for each language and thread.
 import type { Language } from '../contract/language.js';
 import { CharacterKinds, isSign, OF_WORD, OTHER, putWide, UNFIT } from './character-kinds.js';
 import { CHUNK_TERMS_MAX, MARK } from './rank-terms.js';
@@ -26,7 +27,9 @@ export class TermWriter {
   private out = Buffer.allocUnsafe(4096);
   private end = 0;
   private count = 0;
-  /** Entries of the words of the chunk that have a stem, and from where to where its compounds reach, in their order. */
+  /**
+   * Entries of the words of the chunk that have a stem, and from where to where its compounds reach, in their order.
+   */
   private stemmed: number[] = [];
   private compounds: number[] = [];
 
@@ -38,7 +41,8 @@ export class TermWriter {
     this.begin(plain);
     if (!this.writeWords(plain)) return undefined;
     for (const entry of this.stemmed) this.writeStem(entry);
-    for (let i = 0; i < this.compounds.length; i += 2) this.writeCompound(this.compounds[i] as number, this.compounds[i + 1] as number);
+    for (let i = 0; i < this.compounds.length; i += 2)
+      this.writeCompound(this.compounds[i] as number, this.compounds[i + 1] as number);
     return this.count > CHUNK_TERMS_MAX ? undefined : { bytes: this.out.subarray(0, this.end), count: this.count };
   }
 
@@ -56,7 +60,8 @@ export class TermWriter {
   }
 
   private reserve(bytes: number): void {
-    if (this.end + bytes > this.out.length) this.out = Buffer.concat([this.out], Math.max(2 * this.out.length, this.end + bytes));
+    if (this.end + bytes > this.out.length)
+      this.out = Buffer.concat([this.out], Math.max(2 * this.out.length, this.end + bytes));
   }
 
   /** False where the text is none for a writer. */
@@ -101,7 +106,9 @@ export class TermWriter {
     const { language } = this;
     if (language === 'none') return i;
     const entry = this.stems.find(hash, out, start, end);
-    this.noteStem(entry >= 0 ? entry : this.stems.add(hash, out.subarray(start, end), stemOfWord(plain.slice(from, i), language)));
+    this.noteStem(
+      entry >= 0 ? entry : this.stems.add(hash, out.subarray(start, end), stemOfWord(plain.slice(from, i), language)),
+    );
     return i;
   }
 

@@ -1,5 +1,6 @@
-// Says of two texts in different threads whether they are the same, without carrying the texts: the strong hash of each. Pure.
-// Made by the batch workers of what comes and by the shard workers of what is stored; compared by service/reused-vectors.ts.
+// Says of two texts in different threads whether they are the same, without carrying the texts: the strong hash of
+// each. Pure. Made by the batch workers of what comes and by the shard workers of what is stored; compared by
+// service/reused-vectors.ts.
 import { hash } from 'node:crypto';
 
 export const DIGEST_BYTES = 32;

@@ -1,8 +1,10 @@
 // What a token is: a Unicode word after NFKC, case folding and the removal of Latin diacritics. One pure function for
-// content filters, boost and the lexical index, so that they agree. Called by the shard workers and, for queries, by the
-// front thread.
+// content filters, boost and the lexical index, so that they agree. Called by the shard workers and, for queries, by
+// the front thread.
 
-/** One character is one token where words are not set apart by spaces; a phrase of such characters is then a substring. */
+/**
+ * One character is one token where words are not set apart by spaces; a phrase of such characters is then a substring.
+ */
 export const UNSPACED = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}';
 const WORDS = new RegExp(`[${UNSPACED}]|(?:(?![${UNSPACED}])[\\p{L}\\p{N}\\p{M}])+`, 'gu');
 const ASCII_WORDS = /[a-z0-9]+/g;

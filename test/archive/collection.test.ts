@@ -1,4 +1,5 @@
-// Archives of a collection over a real socket: out, in as a new one, in place of another, only looked at; with every field and status.
+// Archives of a collection over a real socket: out, in as a new one, in place of another, only looked at; with every
+// field and status.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -13,7 +14,12 @@ const other = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '2' });
 const SOURCE = '/v1/collections/acme/docs';
 
 async function fill(path: string): Promise<void> {
-  await call('POST', path, { display_name: 'Handbooks', chunking: { strategy: 'fixed', size: 200, overlap: 20 }, language: 'german', search_mode: 'hybrid' });
+  await call('POST', path, {
+    display_name: 'Handbooks',
+    chunking: { strategy: 'fixed', size: 200, overlap: 20 },
+    language: 'german',
+    search_mode: 'hybrid',
+  });
   for (let n = 0; n < 20; n++) {
     const text = `Document ${n}. ${'Captain Nemo commands the Nautilus below the sea. '.repeat(1 + (n % 9))}`;
     await call('POST', `${path}/documents`, { docid: `D${n}`, text, metadata: { n, prio_boost: n === 3 ? 0.5 : 0 } });
@@ -30,12 +36,25 @@ const { bytes: archive, status, headers } = await download(server, `${SOURCE}/ar
 const original = (await contentsOf(server, 'acme', 'docs')) as Record<string, any>;
 
 test('an archive is a zip with a manifest that vouches for each entry', async () => {
-  assert.deepEqual([status, headers.get('content-type'), headers.get('content-disposition')], [200, 'application/zip', 'attachment; filename="acme-docs.zip"']);
+  assert.deepEqual(
+    [status, headers.get('content-type'), headers.get('content-disposition')],
+    [200, 'application/zip', 'attachment; filename="acme-docs.zip"'],
+  );
   const manifest = await manifestOf(archive);
-  assert.deepEqual([manifest.format, manifest.format_version, manifest.service_version, manifest.schema_version], ['sheaf-collection', 1, '0.9.7', 1]);
-  assert.deepEqual([manifest.counts.documents, manifest.counts.queries, manifest.collection.display_name], [20, 2, 'Handbooks']);
+  assert.deepEqual(
+    [manifest.format, manifest.format_version, manifest.service_version, manifest.schema_version],
+    ['sheaf-collection', 1, '0.9.7', 1],
+  );
+  assert.deepEqual(
+    [manifest.counts.documents, manifest.counts.queries, manifest.collection.display_name],
+    [20, 2, 'Handbooks'],
+  );
   const zip = await JSZip.loadAsync(archive, { checkCRC32: true });
-  assert.deepEqual(Object.keys(zip.files).sort(), ['documents/00000.msgpack', 'manifest.json', 'queries/00000.msgpack']);
+  assert.deepEqual(Object.keys(zip.files).sort(), [
+    'documents/00000.msgpack',
+    'manifest.json',
+    'queries/00000.msgpack',
+  ]);
   for (const { name, bytes, sha256 } of manifest.entries) {
     const content = await (zip.file(name) as JSZip.JSZipObject).async('nodebuffer');
     assert.deepEqual([content.length, createHash('sha256').update(content).digest('hex')], [bytes, sha256]);
@@ -44,7 +63,11 @@ test('an archive is a zip with a manifest that vouches for each entry', async ()
 
 test('restored as a new collection it holds what the first one holds, versions, times, vectors and searches too', async () => {
   const restored = await upload(server, 'POST', '/v1/collections/acme/copy/archive', archive);
-  assert.deepEqual([restored.status, restored.json.ok, restored.json.tenant, restored.json.collection], [200, true, 'acme', 'copy'], restored.text);
+  assert.deepEqual(
+    [restored.status, restored.json.ok, restored.json.tenant, restored.json.collection],
+    [200, true, 'acme', 'copy'],
+    restored.text,
+  );
   const before = original;
   const after = (await contentsOf(server, 'acme', 'copy')) as Record<string, any>;
   assert.deepEqual({ ...after, queries: 0 }, { ...before, queries: 0 });
@@ -53,8 +76,11 @@ test('restored as a new collection it holds what the first one holds, versions, 
   assert.deepEqual(anonymous(after.queries), anonymous(before.queries));
   assert.equal(new Set([...before.queries, ...after.queries].map(({ query_id }) => query_id)).size, 4);
   const search = { q: 'captain of a submarine', k: 8 };
-  const [one, two] = await Promise.all(['docs', 'copy'].map((name) => call('POST', `/v1/collections/acme/${name}/search`, search)));
-  const matches = (answer: typeof one): unknown => answer?.json.matches.map(({ collection: _, ...match }: Record<string, unknown>) => match);
+  const [one, two] = await Promise.all(
+    ['docs', 'copy'].map((name) => call('POST', `/v1/collections/acme/${name}/search`, search)),
+  );
+  const matches = (answer: typeof one): unknown =>
+    answer?.json.matches.map(({ collection: _, ...match }: Record<string, unknown>) => match);
   assert.deepEqual(matches(two), matches(one));
   assert.equal((await call('POST', '/v1/collections/acme/copy/documents', { docid: 'D1', text: 'third' })).status, 201);
   assert.equal((await call('GET', '/v1/collections/acme/copy/documents/D1')).json.version, 3);
@@ -119,7 +145,8 @@ test('an empty collection has an archive too', async () => {
 
 test('a second archive right after the first is another archive', async () => {
   const many = await Promise.all(Array.from({ length: 6 }, () => download(server, `${SOURCE}/archive`)));
-  for (const { status: each, bytes } of many) assert.deepEqual([each, (await manifestOf(bytes)).counts.documents], [200, 20]);
+  for (const { status: each, bytes } of many)
+    assert.deepEqual([each, (await manifestOf(bytes)).counts.documents], [200, 20]);
 });
 
 test('a restore without a file is refused', async () => {

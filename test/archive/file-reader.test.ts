@@ -1,4 +1,5 @@
-// An uploaded file read at any place, on a real disk: whole where it is there, and the disk's fault where it is not any more.
+// An uploaded file read at any place, on a real disk: whole where it is there, and the disk's fault where it is not any
+// more.
 import assert from 'node:assert/strict';
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +19,9 @@ async function opened(): Promise<{ file: FileReader; path: string }> {
 const read = (file: FileReader, position: number, length: number): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const buffer = Buffer.alloc(length);
-    file.read(buffer, 0, length, position, (error, bytes = 0) => (error ? reject(error) : resolve(buffer.subarray(0, bytes))));
+    file.read(buffer, 0, length, position, (error, bytes = 0) =>
+      error ? reject(error) : resolve(buffer.subarray(0, bytes)),
+    );
   });
 
 test('pieces and streams are what is there, up to the end', async () => {

@@ -1,4 +1,5 @@
-// A restore in place of what is searched waits until its graph is there: the first search after the switch scans no more than the last one before.
+// A restore in place of what is searched waits until its graph is there: the first search after the switch scans no
+// more than the last one before.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../src/base/prng.js';
@@ -21,14 +22,23 @@ function unlinked({ context }: TestServer): Promise<number | undefined> {
 test('in place of a collection, and of everything: what is switched to is linked', async () => {
   const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '1' });
   const prng = createPrng(11);
-  assert.equal((await server.call('POST', BASE, { embedder_type: 'identity', embedder_config: { dim: DIM } })).status, 201);
+  assert.equal(
+    (await server.call('POST', BASE, { embedder_type: 'identity', embedder_config: { dim: DIM } })).status,
+    201,
+  );
   for (let from = 0; from < ROWS; from += 500) {
-    const documents = Array.from({ length: Math.min(500, ROWS - from) }, (_, i) => ({ docid: `D${from + i}`, vector: Array.from({ length: DIM }, () => prng.normal()) }));
+    const documents = Array.from({ length: Math.min(500, ROWS - from) }, (_, i) => ({
+      docid: `D${from + i}`,
+      vector: Array.from({ length: DIM }, () => prng.normal()),
+    }));
     assert.equal((await server.call('POST', `${BASE}/documents:batch`, { documents })).json.failed, 0);
   }
   const own = await download(server, `${BASE}/archive`);
   const all = await download(server, '/v1/admin/archive');
-  for (const [path, bytes] of [[`${BASE}/archive`, own.bytes], ['/v1/admin/archive', all.bytes]] as const) {
+  for (const [path, bytes] of [
+    [`${BASE}/archive`, own.bytes],
+    ['/v1/admin/archive', all.bytes],
+  ] as const) {
     const { status, text } = await upload(server, 'PUT', path, bytes);
     assert.equal(status, 200, text);
     const left = await unlinked(server);

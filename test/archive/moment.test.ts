@@ -1,4 +1,5 @@
-// An archive is of one moment, whatever is written meanwhile; searches and writes go on beside it, and a restore is seen whole or not at all.
+// An archive is of one moment, whatever is written meanwhile; searches and writes go on beside it, and a restore is
+// seen whole or not at all.
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
@@ -13,7 +14,8 @@ const DIM = 4;
 
 await call('POST', PATH, { embedder_type: 'identity', embedder_config: { dim: DIM } });
 
-const put = (path: string, docid: string, n: number): ReturnType<typeof call> => call('POST', `${path}/documents`, { docid, vector: [n + 1, 1, 0, 0], metadata: { n } });
+const put = (path: string, docid: string, n: number): ReturnType<typeof call> =>
+  call('POST', `${path}/documents`, { docid, vector: [n + 1, 1, 0, 0], metadata: { n } });
 
 async function restoredDocuments(bytes: Uint8Array, name: string): Promise<Map<string, number>> {
   const { status, text } = await upload(server, 'POST', `/v1/collections/acme/${name}/archive`, bytes);
@@ -25,9 +27,11 @@ async function restoredDocuments(bytes: Uint8Array, name: string): Promise<Map<s
 test('of writes that follow each other an archive has all up to one, and none behind it', async () => {
   let isOver = false;
   let [written, acknowledged] = [0, 0];
-  // Each document is written when the one before is acknowledged, so that they are in an order though they are in many shards.
+  // Each document is written when the one before is acknowledged, so that they are in an order though they are in many
+  // shards.
   const writing = (async () => {
-    for (; !isOver; acknowledged++) assert.equal((await put(PATH, `W${String(written++).padStart(5, '0')}`, written)).status, 201);
+    for (; !isOver; acknowledged++)
+      assert.equal((await put(PATH, `W${String(written++).padStart(5, '0')}`, written)).status, 201);
   })();
   const archives: Uint8Array[] = [];
   for (let n = 0; n < 4; n++) {
@@ -42,7 +46,10 @@ test('of writes that follow each other an archive has all up to one, and none be
   let former = 0;
   for (const [n, bytes] of archives.entries()) {
     const documents = [...(await restoredDocuments(bytes, `copy${n}`)).keys()].sort();
-    assert.deepEqual(documents, documents.map((_, i) => `W${String(i).padStart(5, '0')}`));
+    assert.deepEqual(
+      documents,
+      documents.map((_, i) => `W${String(i).padStart(5, '0')}`),
+    );
     assert.equal(documents.length, (await manifestOf(bytes)).counts.documents);
     assert.ok(documents.length > former, `${documents.length} after ${former}`);
     former = documents.length;
@@ -61,7 +68,10 @@ test('searches and writes are answered while archives are written', async () => 
 test('a search sees the collection before a replacement or after it, never a mix', async () => {
   const path = '/v1/collections/acme/switched';
   await call('POST', path, { embedder_type: 'identity', embedder_config: { dim: DIM } });
-  const fill = (label: string): Promise<unknown> => call('POST', `${path}/documents:batch`, { documents: Array.from({ length: 40 }, (_, n) => ({ docid: `${label}${n}`, vector: [1, n / 100, 0, 0] })) });
+  const fill = (label: string): Promise<unknown> =>
+    call('POST', `${path}/documents:batch`, {
+      documents: Array.from({ length: 40 }, (_, n) => ({ docid: `${label}${n}`, vector: [1, n / 100, 0, 0] })),
+    });
   await fill('OLD');
   const { bytes: old } = await download(server, `${path}/archive`);
   for (let n = 0; n < 40; n++) await call('DELETE', `${path}/documents/OLD${n}`);
@@ -71,7 +81,10 @@ test('a search sees the collection before a replacement or after it, never a mix
   const searching = (async () => {
     while (!isOver) {
       const { status, json } = await call('POST', `${path}/search`, { v: [1, 0, 0, 0], k: 40 });
-      if (status === 200) seen.push([...new Set(json.matches.map(({ id }: { id: string }) => id.slice(0, 3)))].join('+') + json.matches.length);
+      if (status === 200)
+        seen.push(
+          [...new Set(json.matches.map(({ id }: { id: string }) => id.slice(0, 3)))].join('+') + json.matches.length,
+        );
     }
   })();
   await until(() => seen.length > 0, 'nothing is found before the replacement');

@@ -18,7 +18,9 @@ test('an arena is shared memory that grows to its maximum', () => {
 
 test('an arena is advised to be on huge pages, with all it may grow to', { skip }, () => {
   const advisedBytes = (): number => {
-    const mappings = readFileSync(SMAPS, 'utf8').split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m).filter((mapping) => /^VmFlags:.* hg/m.test(mapping));
+    const mappings = readFileSync(SMAPS, 'utf8')
+      .split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m)
+      .filter((mapping) => /^VmFlags:.* hg/m.test(mapping));
     return mappings.reduce((sum, mapping) => {
       const [from = '0', end = '0'] = (mapping.split(' ')[0] ?? '').split('-');
       return sum + Number(BigInt(`0x${end}`) - BigInt(`0x${from}`));

@@ -1,4 +1,5 @@
-// A worker and whoever holds its latch are never at work at the same time, neither starves, and a worker that died at work keeps nobody out.
+// A worker and whoever holds its latch are never at work at the same time, neither starves, and a worker that died at
+// work keeps nobody out.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -35,10 +36,12 @@ function startWorker(stuck: boolean): { worker: Worker; memory: SharedArrayBuffe
 test('nothing is done while it is held, by several too, and it goes on afterwards', async () => {
   const { worker, memory, cells } = startWorker(false);
   const latch = Latch.at(memory, 1);
-  const hold = (): Promise<void> => latch.hold(async () => {
-    const before = Atomics.load(cells, DONE);
-    for (let looks = 0; looks < 4; looks++, await sleep(1)) assert.deepEqual([Atomics.load(cells, AT_WORK), Atomics.load(cells, DONE)], [0, before]);
-  });
+  const hold = (): Promise<void> =>
+    latch.hold(async () => {
+      const before = Atomics.load(cells, DONE);
+      for (let looks = 0; looks < 4; looks++, await sleep(1))
+        assert.deepEqual([Atomics.load(cells, AT_WORK), Atomics.load(cells, DONE)], [0, before]);
+    });
   while (Atomics.load(cells, DONE) === 0) await sleep(1);
   for (let holds = 0; holds < HOLDS; holds++) {
     await Promise.all([hold(), hold()]);
@@ -58,7 +61,13 @@ test('of a worker that died at work the next one frees the place; till then whoe
   await worker.terminate();
   const latch = Latch.at(memory, 1);
   let looks = 0;
-  assert.equal(await latch.hold(async () => 'given up', () => ++looks < 3), 'given up');
+  assert.equal(
+    await latch.hold(
+      async () => 'given up',
+      () => ++looks < 3,
+    ),
+    'given up',
+  );
   const held = latch.hold(async () => 'held');
   const next = new Worker(WORKER, { eval: true, workerData: data });
   assert.equal(await held, 'held');

@@ -21,7 +21,11 @@ test('percentiles are those of the latest 2,048, by the nearest rank', () => {
     }
     const latest = all.slice(-2048).sort((a, b) => a - b);
     const rank = (q: number): number => latest[Math.ceil(q * latest.length) - 1] as number;
-    assert.deepEqual(window.quantiles(0.5, 0.95, 0.99), [rank(0.5), rank(0.95), rank(0.99)], `count ${count}, seed ${seed}`);
+    assert.deepEqual(
+      window.quantiles(0.5, 0.95, 0.99),
+      [rank(0.5), rank(0.95), rank(0.99)],
+      `count ${count}, seed ${seed}`,
+    );
     assert.equal(window.count, count);
   }
   window.reset();

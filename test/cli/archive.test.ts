@@ -19,7 +19,11 @@ const partsIn = (where: string): string[] => readdirSync(where).filter((name) =>
 const sheaf = (url: string, ...args: string[]): Promise<Ran> => runInProcess([...args, '--url', url]);
 
 const server = await startTestServer();
-for (let n = 0; n < 6; n++) await server.call('POST', '/v1/collections/acme/docs/documents', { docid: `D${n}`, text: `Captain Nemo, number ${n}.` });
+for (let n = 0; n < 6; n++)
+  await server.call('POST', '/v1/collections/acme/docs/documents', {
+    docid: `D${n}`,
+    text: `Captain Nemo, number ${n}.`,
+  });
 
 test('a collection goes into a file, and comes back from it', async () => {
   const file = join(folder, 'docs.zip');
@@ -77,7 +81,10 @@ test('a place that takes no file, one that may not be written, a folder in the p
     [['archive', join(folder, 'folder.zip')], /folder\.zip cannot be written: it is a folder\.\n$/],
     [['restore', join(folder, 'folder.zip'), '-c', 'docs'], /folder\.zip is no file\. Name the archive\.\n$/],
     [['import', join(folder, 'folder.zip'), '-c', 'docs'], /folder\.zip is no file\. Name the archive\.\n$/],
-    [['import', join(folder, 'nothing.zip'), '-c', 'docs'], /nothing\.zip cannot be read: no such file or folder\. Name the archive\.\n$/],
+    [
+      ['import', join(folder, 'nothing.zip'), '-c', 'docs'],
+      /nothing\.zip cannot be read: no such file or folder\. Name the archive\.\n$/,
+    ],
   ];
   for (const [args, message, expected = 2] of cases) {
     const { code, stderr } = await sheaf(server.url, ...args);
@@ -95,23 +102,47 @@ test('an archive that breaks off is not kept, and no server answers', async (t) 
 });
 
 test('a collection of vectors of PaveDB comes over', async () => {
-  const { code, stdout, stderr } = await sheaf(server.url, 'import', PAVEDB_VECTORS, '-t', 'acme', '-c', 'pave-vectors');
+  const { code, stdout, stderr } = await sheaf(
+    server.url,
+    'import',
+    PAVEDB_VECTORS,
+    '-t',
+    'acme',
+    '-c',
+    'pave-vectors',
+  );
   assert.deepEqual([code, stderr], [0, '']);
   assert.match(stdout, /: 3 documents, 3 chunks, 0 of the log/);
-  const { json } = await server.call('POST', '/v1/collections/acme/pave-vectors/search', { v: [0.2, 0.5, -0.25, 1], k: 1 });
+  const { json } = await server.call('POST', '/v1/collections/acme/pave-vectors/search', {
+    v: [0.2, 0.5, -0.25, 1],
+    k: 1,
+  });
   assert.deepEqual([json.matches[0].id, json.matches[0].meta.n], ['V2::0', 2]);
   assert.ok(json.matches[0].score > 0.99999);
-  assert.equal((await server.call('GET', '/v1/collections/acme')).json.collections.some(({ name }: { name: string }) => name.startsWith('import-')), false);
+  assert.equal(
+    (await server.call('GET', '/v1/collections/acme')).json.collections.some(({ name }: { name: string }) =>
+      name.startsWith('import-'),
+    ),
+    false,
+  );
 });
 
 test('an archive of PaveDB with a time that is none is refused in a line, and leaves nothing behind', async () => {
   const zip = await JSZip.loadAsync(readFileSync(PAVEDB_VECTORS));
-  zip.file('manifest.json', (await zip.file('manifest.json')!.async('string')).replace('2026-11-22T07:16:54Z', 'yesterday'));
+  zip.file(
+    'manifest.json',
+    (await zip.file('manifest.json')!.async('string')).replace('2026-11-22T07:16:54Z', 'yesterday'),
+  );
   const file = join(folder, 'yesterday.zip');
   writeFileSync(file, await zip.generateAsync({ type: 'nodebuffer' }));
   const { code, stderr } = await sheaf(server.url, 'import', file, '-t', 'acme', '-c', 'yesterday');
   assert.deepEqual([code, /^sheaf: .*yesterday\.zip: .*yesterday is no time\.\n$/.test(stderr)], [2, true], stderr);
-  assert.equal((await server.call('GET', '/v1/collections/acme')).json.collections.some(({ name }: { name: string }) => name.startsWith('import-')), false);
+  assert.equal(
+    (await server.call('GET', '/v1/collections/acme')).json.collections.some(({ name }: { name: string }) =>
+      name.startsWith('import-'),
+    ),
+    false,
+  );
 });
 
 test('a collection of texts of PaveDB comes over with settings and log, and nothing is embedded anew', async (t) => {
@@ -123,18 +154,55 @@ test('a collection of texts of PaveDB comes over with settings and log, and noth
   assert.match(stdout, /^acme\/texts imported from .*: 5 documents, 9 chunks, 2 of the log/);
   const base = '/v1/collections/acme/texts';
   const { json: detail } = await texts.call('GET', `${base}/detail`);
-  assert.deepEqual([detail.display_name, detail.search_mode, detail.priority_key, detail.chunking, detail.created_at], ['Texts from elsewhere', 'hybrid', 'rank', { strategy: 'fixed', size: 200, overlap: 20 }, '2026-11-22T07:17:27.000Z']);
+  assert.deepEqual(
+    [detail.display_name, detail.search_mode, detail.priority_key, detail.chunking, detail.created_at],
+    [
+      'Texts from elsewhere',
+      'hybrid',
+      'rank',
+      { strategy: 'fixed', size: 200, overlap: 20 },
+      '2026-11-22T07:17:27.000Z',
+    ],
+  );
   const { json: document } = await texts.call('GET', `${base}/documents/DOC_3`);
-  assert.deepEqual([document.version, document.ingested_at, document.chunk_ids], [1, '2026-11-22T07:17:27.000Z', ['DOC_3::chunk_0', 'DOC_3::chunk_1']]);
-  assert.deepEqual(document.metadata, { docid: 'DOC_3', ingested_at: '2026-11-22T07:17:27Z', lang: 'en', n: 3, rank: 0.3, tags: ['a', 'b'] });
-  assert.equal((await texts.call('GET', `${base}/chunks/${encodeURIComponent('DOC_1::chunk_1')}/content`)).text, ' Land would rather be on land, and Conseil classifies all that swims by.');
+  assert.deepEqual(
+    [document.version, document.ingested_at, document.chunk_ids],
+    [1, '2026-11-22T07:17:27.000Z', ['DOC_3::chunk_0', 'DOC_3::chunk_1']],
+  );
+  assert.deepEqual(document.metadata, {
+    docid: 'DOC_3',
+    ingested_at: '2026-11-22T07:17:27Z',
+    lang: 'en',
+    n: 3,
+    rank: 0.3,
+    tags: ['a', 'b'],
+  });
+  assert.equal(
+    (await texts.call('GET', `${base}/chunks/${encodeURIComponent('DOC_1::chunk_1')}/content`)).text,
+    ' Land would rather be on land, and Conseil classifies all that swims by.',
+  );
   const { json: queries } = await texts.call('GET', `${base}/queries`);
-  assert.deepEqual(queries.queries.map(({ query_text, k, executed_at }: Record<string, unknown>) => [query_text, k, executed_at]), [['organ', 2, '2026-11-22T07:17:28.327Z'], ['submarine captain', 3, '2026-11-22T07:17:28.208Z']]);
+  assert.deepEqual(
+    queries.queries.map(({ query_text, k, executed_at }: Record<string, unknown>) => [query_text, k, executed_at]),
+    [
+      ['organ', 2, '2026-11-22T07:17:28.327Z'],
+      ['submarine captain', 3, '2026-11-22T07:17:28.208Z'],
+    ],
+  );
   const { json: entry } = await texts.call('GET', `${base}/queries/${queries.queries[1].query_id}`);
-  assert.deepEqual([entry.query.filters, entry.query.mode, entry.query.result_ids], [{ lang: 'en' }, 'hybrid', ['DOC_5::chunk_0', 'DOC_4::chunk_0', 'DOC_3::chunk_0']]);
-  const archived = await texts.call('POST', `${base}/search`, { v: [-0.00275, 0.40943, -0.14564, 0.42591, 0.37645, 0.316, 0.22807, -0.57979], k: 1 });
+  assert.deepEqual(
+    [entry.query.filters, entry.query.mode, entry.query.result_ids],
+    [{ lang: 'en' }, 'hybrid', ['DOC_5::chunk_0', 'DOC_4::chunk_0', 'DOC_3::chunk_0']],
+  );
+  const archived = await texts.call('POST', `${base}/search`, {
+    v: [-0.00275, 0.40943, -0.14564, 0.42591, 0.37645, 0.316, 0.22807, -0.57979],
+    k: 1,
+  });
   assert.deepEqual([archived.json.matches[0].id, archived.json.matches[0].score > 0.9999], ['DOC_1::chunk_0', true]);
-  assert.deepEqual(embeddings.calls.flatMap(({ input }) => input).filter((text) => text.includes('Nemo')), []);
+  assert.deepEqual(
+    embeddings.calls.flatMap(({ input }) => input).filter((text) => text.includes('Nemo')),
+    [],
+  );
 });
 
 test('no fault of ours was met', () => assert.deepEqual(server.faults, []));

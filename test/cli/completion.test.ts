@@ -1,5 +1,6 @@
-// The completion scripts in real shells: what each makes of a word that is begun. bash and fish are asked; zsh, whose completion knows only
-// a terminal, gets one of its own, in which Tab is pressed. A shell that is not there is skipped by name.
+// The completion scripts in real shells: what each makes of a word that is begun. bash and fish are asked; zsh, whose
+// completion knows only a terminal, gets one of its own, in which Tab is pressed. A shell that is not there is skipped
+// by name.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -29,7 +30,13 @@ function save(shell: string): void {
 }
 
 function run(shell: string, args: string[]): { out: string; err: string } {
-  const { stdout, stderr } = spawnSync(shell, args, { cwd: folder, encoding: 'utf8', timeout: SHELL_TIMEOUT_MS, stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: process.env.PATH, HOME: folder } });
+  const { stdout, stderr } = spawnSync(shell, args, {
+    cwd: folder,
+    encoding: 'utf8',
+    timeout: SHELL_TIMEOUT_MS,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH, HOME: folder },
+  });
   return { out: stdout.trim(), err: stderr };
 }
 
@@ -37,7 +44,10 @@ test('bash completes commands, options and values', { skip: !has('bash') && 'the
   save('bash');
   for (const [typed, wanted] of CASES) {
     const words = typed.split(' ');
-    const { out, err } = run('bash', ['-c', `source sheaf.bash; COMP_WORDS=(${words.join(' ')}); COMP_CWORD=${words.length - 1}; _sheaf; printf '%s\\n' "\${COMPREPLY[@]}"`]);
+    const { out, err } = run('bash', [
+      '-c',
+      `source sheaf.bash; COMP_WORDS=(${words.join(' ')}); COMP_CWORD=${words.length - 1}; _sheaf; printf '%s\\n' "\${COMPREPLY[@]}"`,
+    ]);
     assert.deepEqual(out.split('\n'), wanted, `${typed}: ${err}`);
   }
 });
@@ -68,6 +78,13 @@ test('fish completes them', { skip: !has('fish') && 'there is no fish' }, () => 
   save('fish');
   for (const [typed, wanted] of CASES) {
     const { out, err } = run('fish', ['--no-config', '-c', `source sheaf.fish; complete -C '${typed}'`]);
-    assert.deepEqual(out.split('\n').map((line) => line.split('\t')[0]).sort(), wanted, `${typed}: ${err}`);
+    assert.deepEqual(
+      out
+        .split('\n')
+        .map((line) => line.split('\t')[0])
+        .sort(),
+      wanted,
+      `${typed}: ${err}`,
+    );
   }
 });

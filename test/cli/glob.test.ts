@@ -19,7 +19,10 @@ const CASES: [pattern: string, takes: string[], leaves: string[]][] = [
 for (const [pattern, takes, leaves] of CASES) {
   test(`--glob ${pattern}`, () => {
     const matches = compileGlob(pattern);
-    assert.deepEqual(takes.filter((path) => !matches(path)), []);
+    assert.deepEqual(
+      takes.filter((path) => !matches(path)),
+      [],
+    );
     assert.deepEqual(leaves.filter(matches), []);
   });
 }

@@ -15,7 +15,11 @@ import { tempDirectory } from '../kit/temp.js';
 const folder = tempDirectory();
 
 function sheaf(args: string[], env: Record<string, string> = {}): { code: number | null; out: string; err: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { cwd: folder, encoding: 'utf8', env: { PATH: process.env.PATH, ...env } });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, ...env },
+  });
   return { code: status, out: stdout, err: stderr };
 }
 
@@ -25,12 +29,18 @@ test('init writes every key with its default, and the server takes the file with
   assert.equal(sheaf(['init', 'all.yaml']).code, 0);
   const text = readFileSync(join(folder, 'all.yaml'), 'utf8');
   const lines = text.split('\n').filter((line) => /^# [a-z_.]+: /.test(line));
-  assert.deepEqual(lines.map((line) => line.slice(2, line.indexOf(':'))), CONFIG_KEYS.map(({ path }) => path));
+  assert.deepEqual(
+    lines.map((line) => line.slice(2, line.indexOf(':'))),
+    CONFIG_KEYS.map(({ path }) => path),
+  );
   writeFileSync(join(folder, 'none.yaml'), '');
   writeFileSync(join(folder, 'every.yaml'), lines.map((line) => line.slice(2)).join('\n'));
   const config = (file: string) => readConfig({ SHEAF_CONFIG: join(folder, file) });
   assert.deepEqual(config('all.yaml'), config('none.yaml'));
-  assert.deepEqual({ ...config('every.yaml'), threads: 0, search: 0, tenantLimits: 0 }, { ...config('none.yaml'), threads: 0, search: 0, tenantLimits: 0 });
+  assert.deepEqual(
+    { ...config('every.yaml'), threads: 0, search: 0, tenantLimits: 0 },
+    { ...config('none.yaml'), threads: 0, search: 0, tenantLimits: 0 },
+  );
 });
 
 test('init sets what is asked for, keeps a file that is there, and refuses what does not go', () => {
@@ -53,9 +63,28 @@ test('init sets what is asked for, keeps a file that is there, and refuses what 
 
 test('doctor names what it finds, and fails where a server could not run', () => {
   const { code, out } = sheaf(['doctor', '--json'], { SHEAF_DATA_DIR: folder, SHEAF_SERVER__PORT: '0' });
-  const findings = out.trim().split('\n').map((line) => JSON.parse(line) as { name: string; state: string });
+  const findings = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { name: string; state: string });
   assert.equal(code, 0, out);
-  for (const name of ['configuration', 'Node', 'vector kernel', 'store', 'open files', 'memory locking', 'huge pages', 'data directory', 'room on disk', 'disk sync', 'port']) assert.ok(findings.some((finding) => finding.name === name), name);
+  for (const name of [
+    'configuration',
+    'Node',
+    'vector kernel',
+    'store',
+    'open files',
+    'memory locking',
+    'huge pages',
+    'data directory',
+    'room on disk',
+    'disk sync',
+    'port',
+  ])
+    assert.ok(
+      findings.some((finding) => finding.name === name),
+      name,
+    );
   const wrong = sheaf(['doctor'], { SHEAF_SERVER__PORT: 'many' });
   assert.deepEqual([wrong.code, /^fail {2}configuration .*SHEAF_SERVER__PORT/m.test(wrong.out)], [1, true], wrong.out);
   assert.deepEqual(sheaf(['doctor'], { SHEAF_DATA_DIR: '/proc/sheaf', SHEAF_SERVER__PORT: '0' }).code, 1);
@@ -63,21 +92,47 @@ test('doctor names what it finds, and fails where a server could not run', () =>
 
 test('doctor knows a port that another program has', async (t) => {
   const { url } = await startFakeServer(t, () => ({ status: 404, text: 'not here' }));
-  const child = spawn(process.execPath, [MAIN, 'doctor'], { env: { PATH: process.env.PATH, SHEAF_DATA_DIR: folder, SHEAF_SERVER__PORT: new URL(url).port } });
+  const child = spawn(process.execPath, [MAIN, 'doctor'], {
+    env: { PATH: process.env.PATH, SHEAF_DATA_DIR: folder, SHEAF_SERVER__PORT: new URL(url).port },
+  });
   let out = '';
   child.stdout.on('data', (piece: Buffer) => (out += piece.toString()));
-  assert.deepEqual([(await once(child, 'close'))[0], /^fail {2}port .*taken by another program/m.test(out)], [1, true], out);
+  assert.deepEqual(
+    [(await once(child, 'close'))[0], /^fail {2}port .*taken by another program/m.test(out)],
+    [1, true],
+    out,
+  );
 });
 
-test('on a terminal an ingest has a bar with rate and time left, and hits are emphasized', { skip: !has('script') && 'there is no script(1)' }, async (t) => {
+test('on a terminal an ingest has a bar with rate and time left, and hits are emphasized', {
+  skip: !has('script') && 'there is no script(1)',
+}, async (t) => {
   const { url } = await startFakeServer(t, async ({ path }) => {
     await new Promise((resolve) => setTimeout(resolve, 5));
     if (!path.endsWith('/search')) return { status: 201, json: { ok: true, chunks: 2 } };
-    return { json: { ok: true, matches: [{ id: 'a.md::chunk_0', score: 0.5, text: 'Captain Nemo', meta: {}, match_reason: '', highlight: { text: 'Captain Nemo', offset: 0, matches: [[0, 7]] } }] } };
+    return {
+      json: {
+        ok: true,
+        matches: [
+          {
+            id: 'a.md::chunk_0',
+            score: 0.5,
+            text: 'Captain Nemo',
+            meta: {},
+            match_reason: '',
+            highlight: { text: 'Captain Nemo', offset: 0, matches: [[0, 7]] },
+          },
+        ],
+      },
+    };
   });
   for (let n = 0; n < 60; n++) writeFileSync(join(folder, `${n}.md`), 'x');
   const inTerminal = async (command: string): Promise<string> => {
-    const child = spawn('script', ['-qec', `${process.execPath} ${MAIN} ${command} --url ${url}`, '/dev/null'], { cwd: folder, env: { PATH: process.env.PATH, TERM: 'xterm', SHELL: '/bin/sh' }, stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn('script', ['-qec', `${process.execPath} ${MAIN} ${command} --url ${url}`, '/dev/null'], {
+      cwd: folder,
+      env: { PATH: process.env.PATH, TERM: 'xterm', SHELL: '/bin/sh' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     let out = '';
     child.stdout.on('data', (piece: Buffer) => (out += piece.toString()));
     await once(child, 'close');

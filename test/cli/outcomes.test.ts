@@ -1,5 +1,5 @@
-// Outcomes of commands that a script must be able to trust: a gate that checked nothing, options that would be left out, a reader that goes
-// away, a key that is refused. Against a real server, in the process of the test.
+// Outcomes of commands that a script must be able to trust: a gate that checked nothing, options that would be left
+// out, a reader that goes away, a key that is refused. Against a real server, in the process of the test.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,11 @@ test('a gate with nothing to hold against it does not pass', async () => {
 test('options that contradict each other are refused, and so are those that would be left out', async () => {
   const file = join(tempDirectory(), 'one.ndjson');
   writeFileSync(file, '{"docid":"a","text":"one"}');
-  const all = [['search', 'x', '--phrase', 'a', '--contains', 'b'], ['ingest', file, '--ndjson', '--docid', 'b'], ['ingest', file, '--ndjson', '--glob', '*.md']];
+  const all = [
+    ['search', 'x', '--phrase', 'a', '--contains', 'b'],
+    ['ingest', file, '--ndjson', '--docid', 'b'],
+    ['ingest', file, '--ndjson', '--glob', '*.md'],
+  ];
   for (const args of all) assert.equal((await sheaf(...args)).code, 2, args.join(' '));
 });
 
@@ -34,7 +38,10 @@ test('input that breaks off is told in a line, and fails', async () => {
     yield '{"docid":"first","text":"one"}\n';
     throw Object.assign(new Error('i/o error'), { code: 'EIO', syscall: 'read' });
   };
-  const { code, stderr } = await runInProcess(['ingest', '-', '--ndjson', '-c', 'broken'], { env, stdin: Readable.from(lines()) });
+  const { code, stderr } = await runInProcess(['ingest', '-', '--ndjson', '-c', 'broken'], {
+    env,
+    stdin: Readable.from(lines()),
+  });
   assert.deepEqual([code, /line: it cannot be read on: .+\./.test(stderr)], [1, true], stderr);
 });
 
@@ -48,15 +55,24 @@ test('a listing ends when its reader has gone', async () => {
     written++;
     return stdout.emit('error', Object.assign(new Error('broken pipe'), { code: 'EPIPE' }));
   };
-  assert.equal(await runCli(['node', 'sheaf', 'docs', '-c', 'many'], { stdout, env, serve: () => Promise.resolve(0) }), 0);
+  assert.equal(
+    await runCli(['node', 'sheaf', 'docs', '-c', 'many'], { stdout, env, serve: () => Promise.resolve(0) }),
+    0,
+  );
   assert.equal(written, 1);
 });
 
 test('a new tenant keeps no key that nobody has, even where the wanted one is refused', async () => {
   assert.equal((await sheaf('keys', 'make', '-t', 'refused', '--new-tenant', '--expires', '2001-01-01')).code, 1);
   const { stdout } = await sheaf('keys', 'list', '-t', 'refused', '--json');
-  const keys = stdout.trim().split('\n').map((line) => JSON.parse(line) as { revoked_at?: string });
-  assert.deepEqual(keys.map(({ revoked_at: revokedAt }) => revokedAt !== undefined), [true]);
+  const keys = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { revoked_at?: string });
+  assert.deepEqual(
+    keys.map(({ revoked_at: revokedAt }) => revokedAt !== undefined),
+    [true],
+  );
 });
 
 test('no fault of ours was met', () => assert.deepEqual(server.faults, []));

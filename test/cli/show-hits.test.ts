@@ -4,15 +4,29 @@ import { test } from 'node:test';
 import { showHits, snippet } from '../../src/cli/show-hits.js';
 import type { SearchHit } from '../../src/contract/api/search.js';
 
-const hit = (fields: Partial<SearchHit>): SearchHit => ({ tenant: 't', collection: 'c', id: 'a/b.md::chunk_2', score: 0.71234, meta: {}, match_reason: '', ...fields });
+const hit = (fields: Partial<SearchHit>): SearchHit => ({
+  tenant: 't',
+  collection: 'c',
+  id: 'a/b.md::chunk_2',
+  score: 0.71234,
+  meta: {},
+  match_reason: '',
+  ...fields,
+});
 
 test('a hit shows rank, score, source path, chunk and snippet', () => {
-  const text = showHits([hit({ text: 'Captain Nemo\ncommands the Nautilus.', meta: { path: 'sea/nemo.md' } })], 'captain');
+  const text = showHits(
+    [hit({ text: 'Captain Nemo\ncommands the Nautilus.', meta: { path: 'sea/nemo.md' } })],
+    'captain',
+  );
   assert.equal(text, ' 1. 0.712  sea/nemo.md  chunk_2\n    Captain Nemo commands the Nautilus.');
 });
 
 test('without a path the document id is shown; without text the head alone', () => {
-  assert.equal(showHits([hit({}), hit({ id: 'x::y::0', score: 1 })], 'q'), ' 1. 0.712  a/b.md  chunk_2\n 2. 1.000  x::y  0');
+  assert.equal(
+    showHits([hit({}), hit({ id: 'x::y::0', score: 1 })], 'q'),
+    ' 1. 0.712  a/b.md  chunk_2\n 2. 1.000  x::y  0',
+  );
 });
 
 test('no hits are told', () => {

@@ -1,4 +1,5 @@
-// Files that commands write: whole or not at all, beside whatever others have there, and whose fault it is where they cannot be written.
+// Files that commands write: whole or not at all, beside whatever others have there, and whose fault it is where they
+// cannot be written.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -19,19 +20,32 @@ test('files of others stay as they are, whatever their names end with', async (t
   for (const name of strangers) writeFileSync(join(folder, name), 'not ours');
   const { code, stderr } = await runInProcess(['archive', join(folder, 'a.zip'), '--url', url]);
   assert.equal(code, 0, stderr);
-  await init(join(folder, 'b.yaml'), { settings: [], replace: false }, { stdout: process.stderr, stderr: process.stderr });
+  await init(
+    join(folder, 'b.yaml'),
+    { settings: [], replace: false },
+    { stdout: process.stderr, stderr: process.stderr },
+  );
   assert.deepEqual(readdirSync(folder).sort(), ['a.zip', 'b.yaml', ...strangers].sort());
   for (const name of strangers) assert.equal(readFileSync(join(folder, name), 'utf8'), 'not ours', name);
 });
 
-test('a disk that is full is the machine\'s fault, a place that is none the command line\'s; nothing is left', async () => {
+test("a disk that is full is the machine's fault, a place that is none the command line's; nothing is left", async () => {
   const file = join(tempDirectory(), 'x');
   const full = async (draft: string): Promise<void> => {
     await writeFile(draft, 'some', { flag: 'wx' });
     await writeFile('/dev/full', 'more');
   };
-  await assert.rejects(writtenWhole(file, full), (error: Error) => error instanceof LocalFailure && error.message === `${file} cannot be written: the disk is full.`);
+  await assert.rejects(
+    writtenWhole(file, full),
+    (error: Error) => error instanceof LocalFailure && error.message === `${file} cannot be written: the disk is full.`,
+  );
   assert.deepEqual(readdirSync(join(file, '..')), []);
-  await assert.rejects(writtenWhole(join(file, 'none'), (draft) => writeFile(draft, '')), UsageError);
-  await assert.rejects(writtenWhole(file, () => Promise.reject(new TypeError('a fault of ours'))), TypeError);
+  await assert.rejects(
+    writtenWhole(join(file, 'none'), (draft) => writeFile(draft, '')),
+    UsageError,
+  );
+  await assert.rejects(
+    writtenWhole(file, () => Promise.reject(new TypeError('a fault of ours'))),
+    TypeError,
+  );
 });

@@ -2,10 +2,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SheafClient } from '../../src/client/client.js';
-import { SheafConflict, SheafError, SheafNotFound, SheafUnavailable, SheafUnreachable } from '../../src/client/errors.js';
+import {
+  SheafConflict,
+  SheafError,
+  SheafNotFound,
+  SheafUnavailable,
+  SheafUnreachable,
+} from '../../src/client/errors.js';
 import { closedPort, readForm, startFakeServer } from '../kit/fake-server.js';
 
-const REFUSED = { status: 503, json: { ok: false, code: 'overloaded', error: 'Later.' }, headers: { 'retry-after': '0' } };
+const REFUSED = {
+  status: 503,
+  json: { ok: false, code: 'overloaded', error: 'Later.' },
+  headers: { 'retry-after': '0' },
+};
 
 test('each call goes to its endpoint, with names encoded', async (t) => {
   const { url, requests } = await startFakeServer(t, () => ({ json: { ok: true } }));
@@ -48,46 +58,49 @@ test('each call goes to its endpoint, with names encoded', async (t) => {
   await client.admin.replayQuery('q1');
   await client.admin.listEmbedders();
   await client.admin.resetMetrics();
-  assert.deepEqual(requests.map(({ method, path }) => `${method} ${path}`), [
-    'GET /health',
-    'GET /health/ready',
-    'POST /v1/collections/acme/docs',
-    'GET /v1/collections/acme',
-    'GET /v1/collections/acme/docs/detail',
-    'DELETE /v1/collections/acme/docs',
-    'GET /v1/collections/acme/docs/documents',
-    'GET /v1/collections/acme/docs/documents/a%2Fb%20c.md',
-    'DELETE /v1/collections/acme/docs/documents/%C3%A4%3F',
-    'GET /v1/collections/acme/docs/documents/50%25/chunks',
-    'GET /v1/collections/acme/docs/chunks/a%2Fb.md%3A%3Achunk_0',
-    'GET /health/live',
-    'GET /health/metrics',
-    'GET /metrics',
-    'PATCH /v1/collections/acme/docs',
-    'POST /v1/collections/acme/docs/move',
-    'GET /v1/collections/acme/docs/documents?limit=2&cursor=a%2Bb',
-    'POST /v1/collections/acme/docs/documents%3Abatch',
-    'GET /v1/collections/acme/docs/search?q=a+b%26c&k=3&include_common=true',
-    'POST /v1/search',
-    'GET /v1/search?q=x',
-    'GET /v1/embedders/acme',
-    'GET /v1/collections/acme/docs/queries?limit=10&offset=20',
-    'GET /v1/collections/acme/docs/queries/q1',
-    'POST /v1/collections/acme/docs/queries/q1/replay',
-    'GET /v1/admin/tenants',
-    'POST /v1/admin/tenants',
-    'GET /v1/admin/tenants/acme',
-    'PATCH /v1/admin/tenants/acme',
-    'DELETE /v1/admin/tenants/acme?force=true',
-    'GET /v1/admin/tenants/acme/keys',
-    'POST /v1/admin/tenants/acme/keys',
-    'DELETE /v1/admin/tenants/acme/keys/k1',
-    'POST /v1/admin/collections/acme/docs/move',
-    'GET /v1/admin/queries/q1',
-    'POST /v1/admin/queries/q1/replay',
-    'GET /v1/admin/embedders',
-    'DELETE /v1/admin/metrics',
-  ]);
+  assert.deepEqual(
+    requests.map(({ method, path }) => `${method} ${path}`),
+    [
+      'GET /health',
+      'GET /health/ready',
+      'POST /v1/collections/acme/docs',
+      'GET /v1/collections/acme',
+      'GET /v1/collections/acme/docs/detail',
+      'DELETE /v1/collections/acme/docs',
+      'GET /v1/collections/acme/docs/documents',
+      'GET /v1/collections/acme/docs/documents/a%2Fb%20c.md',
+      'DELETE /v1/collections/acme/docs/documents/%C3%A4%3F',
+      'GET /v1/collections/acme/docs/documents/50%25/chunks',
+      'GET /v1/collections/acme/docs/chunks/a%2Fb.md%3A%3Achunk_0',
+      'GET /health/live',
+      'GET /health/metrics',
+      'GET /metrics',
+      'PATCH /v1/collections/acme/docs',
+      'POST /v1/collections/acme/docs/move',
+      'GET /v1/collections/acme/docs/documents?limit=2&cursor=a%2Bb',
+      'POST /v1/collections/acme/docs/documents%3Abatch',
+      'GET /v1/collections/acme/docs/search?q=a+b%26c&k=3&include_common=true',
+      'POST /v1/search',
+      'GET /v1/search?q=x',
+      'GET /v1/embedders/acme',
+      'GET /v1/collections/acme/docs/queries?limit=10&offset=20',
+      'GET /v1/collections/acme/docs/queries/q1',
+      'POST /v1/collections/acme/docs/queries/q1/replay',
+      'GET /v1/admin/tenants',
+      'POST /v1/admin/tenants',
+      'GET /v1/admin/tenants/acme',
+      'PATCH /v1/admin/tenants/acme',
+      'DELETE /v1/admin/tenants/acme?force=true',
+      'GET /v1/admin/tenants/acme/keys',
+      'POST /v1/admin/tenants/acme/keys',
+      'DELETE /v1/admin/tenants/acme/keys/k1',
+      'POST /v1/admin/collections/acme/docs/move',
+      'GET /v1/admin/queries/q1',
+      'POST /v1/admin/queries/q1/replay',
+      'GET /v1/admin/embedders',
+      'DELETE /v1/admin/metrics',
+    ],
+  );
 });
 
 test('a name that a URL would take for a folder is refused before it is sent', async (t) => {
@@ -98,7 +111,10 @@ test('a name that a URL would take for a folder is refused before it is sent', a
 });
 
 test('JSON bodies carry what was given, and answers come back parsed', async (t) => {
-  const { url, requests } = await startFakeServer(t, () => ({ status: 201, json: { ok: true, docid: 'd', chunks: 1 } }));
+  const { url, requests } = await startFakeServer(t, () => ({
+    status: 201,
+    json: { ok: true, docid: 'd', chunks: 1 },
+  }));
   const client = new SheafClient({ url, key: 'secret' });
   const answer = await client.ingestText('acme', 'docs', { docid: 'd', text: 'naïve 😀', metadata: { n: 1 } });
   await client.ingestVector('acme', 'docs', { vector: [0.5, -1] });
@@ -107,12 +123,15 @@ test('JSON bodies carry what was given, and answers come back parsed', async (t)
   assert.equal(answer.chunks, 1);
   assert.equal(requests[0]?.headers['content-type'], 'application/json');
   assert.ok(requests.every(({ headers }) => headers.authorization === 'Bearer secret'));
-  assert.deepEqual(requests.map(({ body }) => JSON.parse(body.toString())), [
-    { docid: 'd', text: 'naïve 😀', metadata: { n: 1 } },
-    { vector: [0.5, -1] },
-    { embedder_type: 'identity', embedder_config: { dim: 2 } },
-    { q: 'x', k: 3, filters: { lang: 'en' } },
-  ]);
+  assert.deepEqual(
+    requests.map(({ body }) => JSON.parse(body.toString())),
+    [
+      { docid: 'd', text: 'naïve 😀', metadata: { n: 1 } },
+      { vector: [0.5, -1] },
+      { embedder_type: 'identity', embedder_config: { dim: 2 } },
+      { q: 'x', k: 3, filters: { lang: 'en' } },
+    ],
+  );
 });
 
 test('a file goes as multipart form data', async (t) => {
@@ -141,14 +160,27 @@ test('chunk content comes back as it is', async (t) => {
 test('an error envelope becomes a SheafError', async (t) => {
   const { url } = await startFakeServer(t, () => ({
     status: 404,
-    json: { ok: false, code: 'collection_not_found', error: 'No such collection.', details: { name: 'docs' }, request_id: 'r1' },
+    json: {
+      ok: false,
+      code: 'collection_not_found',
+      error: 'No such collection.',
+      details: { name: 'docs' },
+      request_id: 'r1',
+    },
   }));
   await assert.rejects(new SheafClient({ url }).collectionDetail('acme', 'docs'), (error) => {
     assert.ok(error instanceof SheafError);
     const { status, code, message, requestId, details } = error;
-    assert.deepEqual({ status, code, message, requestId, details }, {
-      status: 404, code: 'collection_not_found', message: 'No such collection.', requestId: 'r1', details: { name: 'docs' },
-    });
+    assert.deepEqual(
+      { status, code, message, requestId, details },
+      {
+        status: 404,
+        code: 'collection_not_found',
+        message: 'No such collection.',
+        requestId: 'r1',
+        details: { name: 'docs' },
+      },
+    );
     return true;
   });
 });
@@ -159,10 +191,20 @@ test('what programs act on has a class of its own', async (t) => {
     { ok: false, code: 'document_not_found', error: 'x', error_type: 'not_found' },
     { ok: false, code: 'collection_conflict', error: 'x', error_type: 'conflict' },
     { ok: false, code: 'tenant_rate_limited', error: 'x', error_type: 'unavailable' },
-    { ok: false, code: 'validation_error', error: 'x', error_type: 'invalid', detail: [{ loc: ['body', 'k'], msg: 'm', type: 't' }] },
+    {
+      ok: false,
+      code: 'validation_error',
+      error: 'x',
+      error_type: 'invalid',
+      detail: [{ loc: ['body', 'k'], msg: 'm', type: 't' }],
+    },
   ];
   let at = 0;
-  const { url } = await startFakeServer(t, () => ({ status: statuses[at] ?? 500, json: envelopes[at++], headers: { 'retry-after': '7' } }));
+  const { url } = await startFakeServer(t, () => ({
+    status: statuses[at] ?? 500,
+    json: envelopes[at++],
+    headers: { 'retry-after': '7' },
+  }));
   const client = new SheafClient({ url, retriesMax: 0 });
   for (const kind of [SheafNotFound, SheafConflict, SheafUnavailable, SheafError]) {
     await assert.rejects(client.listCollections('acme'), (error) => {
@@ -176,14 +218,27 @@ test('what programs act on has a class of its own', async (t) => {
 });
 
 test('a quota is not tried again', async (t) => {
-  const { url, requests } = await startFakeServer(t, () => ({ status: 429, json: { ok: false, code: 'collection_limit_reached', error: 'x', error_type: 'unavailable' } }));
+  const { url, requests } = await startFakeServer(t, () => ({
+    status: 429,
+    json: { ok: false, code: 'collection_limit_reached', error: 'x', error_type: 'unavailable' },
+  }));
   await assert.rejects(new SheafClient({ url }).createCollection('acme', 'docs'), SheafUnavailable);
   assert.equal(requests.length, 1);
 });
 
 test('an error that is no envelope keeps its status and the request id of its header', async (t) => {
-  const { url } = await startFakeServer(t, () => ({ status: 502, text: '<html>Bad Gateway</html>', headers: { 'x-request-id': 'r2' } }));
-  await assert.rejects(new SheafClient({ url }).health(), { name: 'SheafError', status: 502, code: 'http_error', message: 'Bad Gateway', requestId: 'r2' });
+  const { url } = await startFakeServer(t, () => ({
+    status: 502,
+    text: '<html>Bad Gateway</html>',
+    headers: { 'x-request-id': 'r2' },
+  }));
+  await assert.rejects(new SheafClient({ url }).health(), {
+    name: 'SheafError',
+    status: 502,
+    code: 'http_error',
+    message: 'Bad Gateway',
+    requestId: 'r2',
+  });
 });
 
 test('a success that is not JSON is an error too', async (t) => {
@@ -193,30 +248,44 @@ test('a success that is not JSON is an error too', async (t) => {
 
 test('an upload is answered by Sheaf, or it is an error like others', async (t) => {
   const { url } = await startFakeServer(t, () => ({ text: '<html>' }));
-  await assert.rejects(new SheafClient({ url }).archives.restore(new Blob(['PK'])), { name: 'SheafError', code: 'http_error', message: /another program/ });
+  await assert.rejects(new SheafClient({ url }).archives.restore(new Blob(['PK'])), {
+    name: 'SheafError',
+    code: 'http_error',
+    message: /another program/,
+  });
 });
 
 test('a download that breaks is SheafUnreachable, in its refusal too; one that is ended by its caller is not', async (t) => {
-  const { url } = await startFakeServer(t, ({ path }) => (path.includes('refused') ? 'break refusal' : path.includes('silent') ? 'never' : 'break off'));
+  const { url } = await startFakeServer(t, ({ path }) =>
+    path.includes('refused') ? 'break refusal' : path.includes('silent') ? 'never' : 'break off',
+  );
   const client = new SheafClient({ url });
   await assert.rejects(client.archives.dumpCollection('acme', 'refused'), { name: 'SheafUnreachable' });
   const { bytes } = await client.archives.dumpCollection('acme', 'docs');
   await assert.rejects(new Response(bytes).text(), { name: 'SheafUnreachable' });
-  const ended = await client.archives.dumpCollection('acme', 'silent', { signal: AbortSignal.timeout(0) }).catch((error: unknown) => error);
+  const ended = await client.archives
+    .dumpCollection('acme', 'silent', { signal: AbortSignal.timeout(0) })
+    .catch((error: unknown) => error);
   assert.equal((ended as Error).name, 'TimeoutError');
 });
 
 test('refusals are tried again, with the whole body', async (t) => {
   let calls = 0;
-  const { url, requests } = await startFakeServer(t, () => (++calls <= 2 ? REFUSED : { status: 201, json: { ok: true, chunks: 1 } }));
+  const { url, requests } = await startFakeServer(t, () =>
+    ++calls <= 2 ? REFUSED : { status: 201, json: { ok: true, chunks: 1 } },
+  );
   await new SheafClient({ url }).ingestFile('acme', 'docs', { name: 'a.md', content: new Blob(['text']) });
   assert.equal(requests.length, 3);
-  const files = await Promise.all(requests.map(async (request) => ((await readForm(request)).get('file') as File).text()));
+  const files = await Promise.all(
+    requests.map(async (request) => ((await readForm(request)).get('file') as File).text()),
+  );
   assert.deepEqual(files, ['text', 'text', 'text']);
 });
 
 test('retries end, and other errors are not tried again', async (t) => {
-  const { url, requests } = await startFakeServer(t, ({ path }) => (path.endsWith('/search') ? REFUSED : { status: 500, json: { code: 'internal_error', error: 'x' } }));
+  const { url, requests } = await startFakeServer(t, ({ path }) =>
+    path.endsWith('/search') ? REFUSED : { status: 500, json: { code: 'internal_error', error: 'x' } },
+  );
   const client = new SheafClient({ url, retriesMax: 3 });
   await assert.rejects(client.search('acme', 'docs', { q: 'x' }), { code: 'overloaded' });
   assert.equal(requests.length, 4);
@@ -225,7 +294,10 @@ test('retries end, and other errors are not tried again', async (t) => {
 });
 
 test('readiness is asked once', async (t) => {
-  const { url, requests } = await startFakeServer(t, () => ({ ...REFUSED, json: { ok: false, code: 'not_ready', error: 'x' } }));
+  const { url, requests } = await startFakeServer(t, () => ({
+    ...REFUSED,
+    json: { ok: false, code: 'not_ready', error: 'x' },
+  }));
   await assert.rejects(new SheafClient({ url }).ready(), { status: 503, code: 'not_ready' });
   assert.equal(requests.length, 1);
 });
@@ -244,7 +316,9 @@ test('no listener, a broken connection and silence are SheafUnreachable', async 
 });
 
 test('an aborted signal ends a call and a wait between retries', async (t) => {
-  const { url } = await startFakeServer(t, ({ path }) => (path === '/health' ? 'never' : { ...REFUSED, headers: { 'retry-after': '20' } }));
+  const { url } = await startFakeServer(t, ({ path }) =>
+    path === '/health' ? 'never' : { ...REFUSED, headers: { 'retry-after': '20' } },
+  );
   const client = new SheafClient({ url });
   await assert.rejects(client.health({ signal: AbortSignal.timeout(30) }), { name: 'TimeoutError' });
   const controller = new AbortController();
@@ -254,5 +328,6 @@ test('an aborted signal ends a call and a wait between retries', async (t) => {
 });
 
 test('an address that is none is refused at once', () => {
-  for (const url of ['', 'localhost:8080', 'ftp://x', 'not a url']) assert.throws(() => new SheafClient({ url }), TypeError, url);
+  for (const url of ['', 'localhost:8080', 'ftp://x', 'not a url'])
+    assert.throws(() => new SheafClient({ url }), TypeError, url);
 });

@@ -1,5 +1,5 @@
-// NDJSON both ways: results while documents are still being sent, and what becomes of refusals, breaks, silence and takers
-// who stop early.
+// NDJSON both ways: results while documents are still being sent, and what becomes of refusals, breaks, silence and
+// takers who stop early.
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -31,7 +31,10 @@ const answering: Handle = async (request, response) => {
   response.end(`${JSON.stringify({ ...SUMMARY, count, succeeded: count })}\n`);
 };
 
-async function* documents(count: number, before: (at: number) => Promise<unknown> = async () => undefined): AsyncGenerator<IngestBody> {
+async function* documents(
+  count: number,
+  before: (at: number) => Promise<unknown> = async () => undefined,
+): AsyncGenerator<IngestBody> {
   for (let at = 0; at < count; at++) {
     await before(at);
     yield { docid: `d${at}`, text: 'naïve 😀' };
@@ -60,7 +63,11 @@ test('a result comes before the next document is asked for', async (t) => {
 
 test('many documents from a plain list, and the summary as the end', async (t) => {
   const client = await start(t, answering);
-  const results = client.ingestStream('acme', 'docs', Array.from({ length: 5000 }, (_, at) => ({ docid: `d${at}`, text: 'x'.repeat(at % 300) })));
+  const results = client.ingestStream(
+    'acme',
+    'docs',
+    Array.from({ length: 5000 }, (_, at) => ({ docid: `d${at}`, text: 'x'.repeat(at % 300) })),
+  );
   let count = 0;
   for (;;) {
     const { done, value } = await results.next();
@@ -86,7 +93,11 @@ test('a refusal is a SheafError, and the source is closed', async (t) => {
     response.writeHead(401, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ ok: false, code: 'auth_invalid', error: 'No.' }));
   });
-  await assert.rejects(taken(client.ingestStream('acme', 'docs', endless())), { name: 'SheafError', status: 401, code: 'auth_invalid' });
+  await assert.rejects(taken(client.ingestStream('acme', 'docs', endless())), {
+    name: 'SheafError',
+    status: 401,
+    code: 'auth_invalid',
+  });
   assert.ok(closed);
 });
 
@@ -100,11 +111,17 @@ test('what the source throws is thrown', async (t) => {
 
 test('an answer without its summary, a broken connection and silence are SheafUnreachable', async (t) => {
   const cut = await start(t, async (_request, response) => void response.writeHead(201).end('{"index":0,"ok":true}\n'));
-  await assert.rejects(taken(cut.ingestStream('acme', 'docs', documents(1))), { name: 'SheafUnreachable', message: /broke off/ });
+  await assert.rejects(taken(cut.ingestStream('acme', 'docs', documents(1))), {
+    name: 'SheafUnreachable',
+    message: /broke off/,
+  });
   const broken = await start(t, async (request) => void request.socket.destroy());
   await assert.rejects(taken(broken.ingestStream('acme', 'docs', documents(1))), { name: 'SheafUnreachable' });
   const silent = await start(t, async () => undefined, 100);
-  await assert.rejects(taken(silent.ingestStream('acme', 'docs', documents(1))), { name: 'SheafUnreachable', message: /timeout/ });
+  await assert.rejects(taken(silent.ingestStream('acme', 'docs', documents(1))), {
+    name: 'SheafUnreachable',
+    message: /timeout/,
+  });
 });
 
 test('a slow source and a slow taker are no silence', async (t) => {
@@ -136,5 +153,8 @@ test('a taker who stops early, and a signal, end the request', async (t) => {
   assert.equal((await results.next()).done, false);
   controller.abort();
   await assert.rejects(results.next(), { name: 'AbortError' });
-  await until(() => ended === 2, () => `${ended} requests have ended`);
+  await until(
+    () => ended === 2,
+    () => `${ended} requests have ended`,
+  );
 });

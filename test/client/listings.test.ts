@@ -10,8 +10,19 @@ function startListing(t: TestContext): Promise<FakeServer> {
   const letters = ['a', 'b', 'c', 'd', 'e'];
   return startFakeServer(t, ({ path }) => {
     const from = Number(new URL(path, 'http://x').searchParams.get('cursor') ?? 0);
-    const entries = letters.slice(from, from + 2).map((letter) => ({ name: letter, docid: letter, rid: letter, query_id: letter }));
-    return { json: { ok: true, documents: entries, collections: entries, chunks: entries, queries: entries, ...(from + 2 < letters.length && { next_cursor: String(from + 2) }) } };
+    const entries = letters
+      .slice(from, from + 2)
+      .map((letter) => ({ name: letter, docid: letter, rid: letter, query_id: letter }));
+    return {
+      json: {
+        ok: true,
+        documents: entries,
+        collections: entries,
+        chunks: entries,
+        queries: entries,
+        ...(from + 2 < letters.length && { next_cursor: String(from + 2) }),
+      },
+    };
   });
 }
 
@@ -24,12 +35,15 @@ test('every iterator gives all entries of all pages', async (t) => {
   for await (const { rid } of client.eachChunk('acme', 'docs', 'x')) found.push(rid);
   for await (const { query_id } of client.queries.each('acme', 'docs')) found.push(query_id);
   assert.equal(found.join(''), 'abcde'.repeat(4));
-  assert.deepEqual(requests.slice(0, 4).map(({ path }) => path), [
-    '/v1/collections/acme?limit=2',
-    '/v1/collections/acme?limit=2&cursor=2',
-    '/v1/collections/acme?limit=2&cursor=4',
-    '/v1/collections/acme/docs/documents?limit=1000',
-  ]);
+  assert.deepEqual(
+    requests.slice(0, 4).map(({ path }) => path),
+    [
+      '/v1/collections/acme?limit=2',
+      '/v1/collections/acme?limit=2&cursor=2',
+      '/v1/collections/acme?limit=2&cursor=4',
+      '/v1/collections/acme/docs/documents?limit=1000',
+    ],
+  );
   assert.match(requests.at(-1)?.path ?? '', /queries\?limit=500&cursor=4$/);
 });
 

@@ -40,11 +40,15 @@ test('a project that has the package compiles against sheaf/client and runs', as
   symlinkSync(resolve('node_modules/@types'), join(project, 'node_modules/@types'));
   writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(project, 'consumer.ts'), CONSUMER);
-  writeFileSync(join(project, 'tsconfig.json'), '{ "compilerOptions": { "module": "NodeNext", "target": "ES2022", "strict": true, "skipLibCheck": true, "types": ["node"] }, "files": ["consumer.ts"] }');
+  writeFileSync(
+    join(project, 'tsconfig.json'),
+    '{ "compilerOptions": { "module": "NodeNext", "target": "ES2022", "strict": true, "skipLibCheck": true, "types": ["node"] }, "files": ["consumer.ts"] }',
+  );
   run(process.execPath, [resolve('node_modules/typescript/bin/tsc'), '-p', '.'], project);
   const { url } = await startFakeServer(t, ({ path }) => {
     if (path.endsWith('/search')) return { json: { ok: true, matches: [{ id: 'nemo::chunk_0' }], request_id: 'r1' } };
-    if (path.endsWith('/none')) return { status: 404, json: { ok: false, code: 'document_not_found', error: 'x', error_type: 'not_found' } };
+    if (path.endsWith('/none'))
+      return { status: 404, json: { ok: false, code: 'document_not_found', error: 'x', error_type: 'not_found' } };
     return { json: { ok: true, documents: [{ docid: 'nemo', version: 1 }] } };
   });
   const child = spawn(process.execPath, ['consumer.js', url], { cwd: project, stdio: ['ignore', 'pipe', 'inherit'] });

@@ -8,7 +8,10 @@ const server = await startTestServer();
 const client = new SheafClient({ url: server.url });
 
 test('collections: made, seen, relabelled, renamed, deleted', async () => {
-  const made = await client.createCollection('acme', 'shelf', { display_name: 'A shelf', chunking: { strategy: 'none' } });
+  const made = await client.createCollection('acme', 'shelf', {
+    display_name: 'A shelf',
+    chunking: { strategy: 'none' },
+  });
   assert.equal(made.collection, 'shelf');
   assert.equal(made.ok, true);
   assert.match(made.request_id, /^[0-9a-f-]{36}$/);
@@ -20,7 +23,10 @@ test('collections: made, seen, relabelled, renamed, deleted', async () => {
   const names: string[] = [];
   for await (const { name } of client.eachCollection('acme')) names.push(name);
   assert.deepEqual(names, ['other', 'rack']);
-  assert.deepEqual((await client.listCollections('acme')).collections.map(({ display_name }) => display_name), ['other', 'Shelf']);
+  assert.deepEqual(
+    (await client.listCollections('acme')).collections.map(({ display_name }) => display_name),
+    ['other', 'Shelf'],
+  );
   assert.equal((await client.collectionDetail('acme', 'rack')).chunking?.strategy, 'none');
   assert.deepEqual((await client.admin.listTenants()).tenants, ['acme']);
   assert.equal((await client.deleteCollection('acme', 'rack')).deleted, 'rack');
@@ -28,15 +34,30 @@ test('collections: made, seen, relabelled, renamed, deleted', async () => {
 });
 
 test('documents: ingested as text, vector and file, found, read, deleted', async () => {
-  assert.equal((await client.ingestText('acme', 'docs', { docid: 'a/b: ä', text: 'Captain Nemo commands the Nautilus.', metadata: { lang: 'en' } })).chunks, 1);
-  const file = await client.ingestFile('acme', 'docs', { name: 'my notes.md', content: new Blob(['# Whales\n\nThey sing.']) });
+  assert.equal(
+    (
+      await client.ingestText('acme', 'docs', {
+        docid: 'a/b: ä',
+        text: 'Captain Nemo commands the Nautilus.',
+        metadata: { lang: 'en' },
+      })
+    ).chunks,
+    1,
+  );
+  const file = await client.ingestFile('acme', 'docs', {
+    name: 'my notes.md',
+    content: new Blob(['# Whales\n\nThey sing.']),
+  });
   assert.equal(file.docid, 'MY_NOTES_MD');
   await client.createCollection('acme', 'vectors', { embedder_type: 'identity', embedder_config: { dim: 2 } });
   await client.ingestVector('acme', 'vectors', { docid: 'v', vector: [1, 0] });
   assert.equal((await client.search('acme', 'vectors', { v: [2, 0], k: 1 })).matches[0]?.score, 1);
   const found = await client.search('acme', 'docs', { q: 'submarine captain', k: 1 });
   assert.equal(found.matches[0]?.id, 'a/b: ä::chunk_0');
-  assert.equal((await client.searchByQuery('acme', 'docs', { q: 'whales & song', k: 1 })).matches[0]?.meta.docid, 'MY_NOTES_MD');
+  assert.equal(
+    (await client.searchByQuery('acme', 'docs', { q: 'whales & song', k: 1 })).matches[0]?.meta.docid,
+    'MY_NOTES_MD',
+  );
   assert.equal((await client.getDocument('acme', 'docs', 'a/b: ä')).metadata.lang, 'en');
   assert.equal(await client.chunkContent('acme', 'docs', 'a/b: ä::chunk_0'), 'Captain Nemo commands the Nautilus.');
   assert.equal((await client.getChunk('acme', 'docs', 'a/b: ä::chunk_0')).chunk_path, 'chunk_0');
@@ -58,14 +79,21 @@ test('health', async () => {
 });
 
 test('batches: whole and as a stream, a result for each document', async () => {
-  const { succeeded, failed, documents } = await client.ingestBatch('acme', 'many', [{ docid: 'a', text: 'one' }, { docid: 'b' }, { docid: 'c', text: 'three' }]);
+  const { succeeded, failed, documents } = await client.ingestBatch('acme', 'many', [
+    { docid: 'a', text: 'one' },
+    { docid: 'b' },
+    { docid: 'c', text: 'three' },
+  ]);
   assert.deepEqual([succeeded, failed, documents.map(({ ok }) => ok)], [2, 1, [true, false, true]]);
   const numbers = function* (): Generator<{ docid: string; text: string }> {
     for (let i = 0; i < 700; i++) yield { docid: `n${i}`, text: `number ${i}` };
   };
   const places: number[] = [];
   for await (const { index, ok } of client.ingestStream('acme', 'many', numbers())) places.push(ok ? index : -1);
-  assert.deepEqual(places, Array.from({ length: 700 }, (_, i) => i));
+  assert.deepEqual(
+    places,
+    Array.from({ length: 700 }, (_, i) => i),
+  );
   let count = 0;
   for await (const _ of client.eachDocument('acme', 'many', { limit: 300 })) count++;
   assert.equal(count, 702);
@@ -104,10 +132,19 @@ test('tenants and keys, embedders, metrics, the shared scope', async () => {
 
 test('reindex jobs: started, seen, listed, controlled', async () => {
   const { job_id } = await client.reindex.start('acme', 'many', { compact: true });
-  while (!['succeeded', 'failed'].includes((await client.reindex.get('acme', 'many', job_id)).status)) await new Promise((resolve) => setTimeout(resolve, 20));
-  assert.deepEqual((await client.reindex.list('acme', 'many')).jobs.map(({ job_id: id, status }) => [id, status]), [[job_id, 'succeeded']]);
+  while (!['succeeded', 'failed'].includes((await client.reindex.get('acme', 'many', job_id)).status))
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual(
+    (await client.reindex.list('acme', 'many')).jobs.map(({ job_id: id, status }) => [id, status]),
+    [[job_id, 'succeeded']],
+  );
   assert.ok((await client.reindex.listAll()).jobs.some(({ job_id: id }) => id === job_id));
-  const changes = [client.reindex.pause(job_id), client.reindex.resume(job_id), client.reindex.cancel('acme', 'many', job_id), client.reindex.rollBack('acme', 'many')];
+  const changes = [
+    client.reindex.pause(job_id),
+    client.reindex.resume(job_id),
+    client.reindex.cancel('acme', 'many', job_id),
+    client.reindex.rollBack('acme', 'many'),
+  ];
   // All at once: whichever is refused first.
   await Promise.all(changes.map((change) => assert.rejects(change, SheafConflict)));
 });

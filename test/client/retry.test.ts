@@ -20,7 +20,10 @@ test('Retry-After as a date is honoured', () => {
 });
 
 test('without it, or with one that means nothing, the wait doubles', () => {
-  assert.deepEqual([0, 1, 2, 3].map((attempt) => retryWaitMs(attempt, null, 0, 0)), [250, 500, 1000, 2000]);
+  assert.deepEqual(
+    [0, 1, 2, 3].map((attempt) => retryWaitMs(attempt, null, 0, 0)),
+    [250, 500, 1000, 2000],
+  );
   assert.equal(retryWaitMs(1, 'soon', 0, 0), 500);
 });
 

@@ -1,5 +1,5 @@
-// What the existing server of this interface is known to get wrong: numbers that are none, empty texts, metadata that comes
-// back changed. (A wrong key before the body: rules-auth; Retry-After under load: rules-transport; leaks: leaks.)
+// What the existing server of this interface is known to get wrong: numbers that are none, empty texts, metadata that
+// comes back changed. (A wrong key before the body: rules-auth; Retry-After under load: rules-transport; leaks: leaks.)
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileForm, startTestServer } from '../kit/server.js';
@@ -11,7 +11,19 @@ await call('POST', vectors, { embedder_type: 'identity', embedder_config: { dim:
 await call('POST', `${vectors}/documents`, { docid: 'V', vector: [1, 0] });
 
 /** JSON has no NaN and no infinity; numbers beyond the range of a float are the infinities that it can carry. */
-const NO_VECTORS = ['[0,0]', '[-0,0.0]', '[1e999,1]', '[-1e999,1]', '[1e39,1]', '[1,-3.5e38]', '[1e-320,0]', '[null,1]', '["1",1]', '[true,1]', '[[1],1]'];
+const NO_VECTORS = [
+  '[0,0]',
+  '[-0,0.0]',
+  '[1e999,1]',
+  '[-1e999,1]',
+  '[1e39,1]',
+  '[1,-3.5e38]',
+  '[1e-320,0]',
+  '[null,1]',
+  '["1",1]',
+  '[true,1]',
+  '[[1],1]',
+];
 const NO_JSON = ['[NaN,1]', '[Infinity,1]', '[-Infinity,1]', '[1,]', '[.5,1]', '[0x10,1]'];
 
 test('a zero, infinite or overflowing vector is refused, in a document', async () => {
@@ -38,13 +50,21 @@ test('a zero, infinite or overflowing vector is refused, in a search', async () 
 
 test('a zero, infinite or overflowing vector fails its item of a batch and no other', async () => {
   const items = NO_VECTORS.map((vector) => `{"vector":${vector}}`);
-  const { status, json } = await call('POST', `${vectors}/documents:batch`, `{"documents":[${[...items, '{"docid":"GOOD","vector":[0,1]}'].join(',')}]}`);
+  const { status, json } = await call(
+    'POST',
+    `${vectors}/documents:batch`,
+    `{"documents":[${[...items, '{"docid":"GOOD","vector":[0,1]}'].join(',')}]}`,
+  );
   assert.deepEqual([status, json.failed, json.succeeded], [201, NO_VECTORS.length, 1], JSON.stringify(json));
 });
 
 test('NaN and Infinity, which are no JSON, are refused as malformed, and the stored vector stays', async () => {
   for (const vector of NO_JSON) {
-    for (const [path, body] of [['documents', `{"docid":"V","vector":${vector}}`], ['search', `{"v":${vector}}`], ['documents:batch', `{"documents":[{"vector":${vector}}]}`]] as const) {
+    for (const [path, body] of [
+      ['documents', `{"docid":"V","vector":${vector}}`],
+      ['search', `{"v":${vector}}`],
+      ['documents:batch', `{"documents":[{"vector":${vector}}]}`],
+    ] as const) {
       const { status } = await call('POST', `${vectors}/${path}`, body);
       assert.ok(status === 400 || status === 422, `${path} ${vector}: ${status}`);
     }
@@ -56,9 +76,21 @@ const BLANK = ['', ' ', '\n\t\r\n', '\u00a0\u2003\u3000', '\ufeff', '\u2028\u202
 
 test('a blank text makes no chunk: 400 no_text_extracted, by JSON, by file and in a batch', async () => {
   for (const text of BLANK) {
-    assert.equal((await call('POST', `${base}/blank/documents`, { text })).json.code, 'no_text_extracted', JSON.stringify(text));
-    assert.equal((await call('POST', `${base}/blank/documents`, fileForm('blank.txt', text))).json.code, 'no_text_extracted', JSON.stringify(text));
-    assert.equal((await call('POST', `${base}/blank/documents:batch`, { documents: [{ text }] })).json.documents[0].code, 'no_text_extracted', JSON.stringify(text));
+    assert.equal(
+      (await call('POST', `${base}/blank/documents`, { text })).json.code,
+      'no_text_extracted',
+      JSON.stringify(text),
+    );
+    assert.equal(
+      (await call('POST', `${base}/blank/documents`, fileForm('blank.txt', text))).json.code,
+      'no_text_extracted',
+      JSON.stringify(text),
+    );
+    assert.equal(
+      (await call('POST', `${base}/blank/documents:batch`, { documents: [{ text }] })).json.documents[0].code,
+      'no_text_extracted',
+      JSON.stringify(text),
+    );
   }
   assert.equal((await call('GET', `${base}/blank/documents`)).json.count, 0);
 });
@@ -67,7 +99,8 @@ test('a stretch of blanks inside a text makes no chunk of its own', async () => 
   await call('POST', `${base}/gaps/documents`, { docid: 'GAP', text: `begin${' '.repeat(5000)}end` });
   const { json } = await call('GET', `${base}/gaps/documents/GAP/chunks`);
   assert.ok(json.count >= 2);
-  for (const { rid } of json.chunks) assert.notEqual((await call('GET', `${base}/gaps/chunks/${rid}/content`)).text.trim(), '', rid);
+  for (const { rid } of json.chunks)
+    assert.notEqual((await call('GET', `${base}/gaps/chunks/${rid}/content`)).text.trim(), '', rid);
 });
 
 /** As raw JSON, since JSON.stringify has its own mind about keys and numbers. */
@@ -83,14 +116,20 @@ const METADATA = [
 
 test('metadata comes back as it was given, in the document, its chunks and a hit', async () => {
   for (const [i, metadata] of METADATA.entries()) {
-    assert.equal((await call('POST', `${base}/meta/documents`, `{"docid":"M${i}","text":"metadata ${i}","metadata":${metadata}}`)).status, 201, metadata);
+    assert.equal(
+      (await call('POST', `${base}/meta/documents`, `{"docid":"M${i}","text":"metadata ${i}","metadata":${metadata}}`))
+        .status,
+      201,
+      metadata,
+    );
     const given = JSON.parse(metadata) as Record<string, unknown>;
     const { json: document } = await call('GET', `${base}/meta/documents/M${i}`);
     const { json: chunk } = await call('GET', `${base}/meta/chunks/M${i}::chunk_0`);
     const { json: found } = await call('POST', `${base}/meta/search`, { q: `metadata ${i}`, k: 20 });
     const hit = found.matches.find(({ id }: { id: string }) => id === `M${i}::chunk_0`);
     for (const stored of [document.metadata, chunk.meta, hit.meta]) {
-      for (const [key, value] of Object.entries(given)) assert.deepEqual(Object.getOwnPropertyDescriptor(stored, key)?.value, value, `${key} of ${metadata}`);
+      for (const [key, value] of Object.entries(given))
+        assert.deepEqual(Object.getOwnPropertyDescriptor(stored, key)?.value, value, `${key} of ${metadata}`);
     }
     assert.deepEqual(Object.keys(document.metadata).sort(), [...Object.keys(given), 'docid', 'ingested_at'].sort());
   }
@@ -100,7 +139,12 @@ test('metadata comes back as it was given, in the document, its chunks and a hit
 test('metadata that a file brings along as a form field comes back as it was given', async () => {
   for (const [i, metadata] of METADATA.entries()) {
     await call('POST', `${base}/meta/documents`, fileForm(`form-${i}.txt`, 'by form', { docid: `F${i}`, metadata }));
-    const { docid: _docid, ingested_at: _at, filename: _filename, ...own } = (await call('GET', `${base}/meta/documents/F${i}`)).json.metadata;
+    const {
+      docid: _docid,
+      ingested_at: _at,
+      filename: _filename,
+      ...own
+    } = (await call('GET', `${base}/meta/documents/F${i}`)).json.metadata;
     assert.deepEqual(own, JSON.parse(metadata));
   }
 });

@@ -14,22 +14,34 @@ async function refused(answer: Promise<Answer>, status: number, code: string): P
 
 test('what is not said at creation has the defaults: display name the slug, prio_boost, vector, fixed 1000/200', async () => {
   const { status, json } = await call('POST', `${base}/plain`);
-  assert.deepEqual([status, json.collection, json.name, json.display_name, json.priority_key, json.search_mode], [201, 'plain', 'plain', 'plain', 'prio_boost', 'vector']);
+  assert.deepEqual(
+    [status, json.collection, json.name, json.display_name, json.priority_key, json.search_mode],
+    [201, 'plain', 'plain', 'plain', 'prio_boost', 'vector'],
+  );
   assert.deepEqual(json.chunking, { strategy: 'fixed', size: 1000, overlap: 200 });
 });
 
 test('what is said at creation is in the answer and in the detail', async () => {
-  const options = { display_name: 'Books', chunking: { strategy: 'fixed', size: 400, overlap: 100 }, priority_key: 'weight', search_mode: 'boost' };
+  const options = {
+    display_name: 'Books',
+    chunking: { strategy: 'fixed', size: 400, overlap: 100 },
+    priority_key: 'weight',
+    search_mode: 'boost',
+  };
   const { json } = await call('POST', `${base}/said`, options);
   const found = await detail('said');
-  for (const [name, value] of Object.entries(options)) assert.deepEqual([json[name], found[name]], [value, value], name);
+  for (const [name, value] of Object.entries(options))
+    assert.deepEqual([json[name], found[name]], [value, value], name);
 });
 
 test('the detail has the version of the service, the schema version, the vector space and the counts', async () => {
   await call('POST', `${base}/counted/documents`, { docid: 'A', text: 'x'.repeat(1500) });
   const found = await detail('counted');
   assert.deepEqual([found.doc_count, found.chunk_count, found.service_version], [1, 2, '0.9.7']);
-  assert.ok(Number.isInteger(found.schema_version) && found.vector_space_key.startsWith(`${found.embedder_type}:${found.embed_model}:`));
+  assert.ok(
+    Number.isInteger(found.schema_version) &&
+      found.vector_space_key.startsWith(`${found.embedder_type}:${found.embed_model}:`),
+  );
 });
 
 test('a size without an overlap gets one of at most a quarter, at most 200', async () => {
@@ -38,7 +50,13 @@ test('a size without an overlap gets one of at most a quarter, at most 200', asy
 });
 
 test('chunking outside the bounds is 400 invalid_chunking: size 16 to 32768, overlap a quarter, none with a size', async () => {
-  for (const chunking of [{ size: 15 }, { size: 32_769 }, { size: 100, overlap: 26 }, { strategy: 'none', size: 100 }, { strategy: 'none', overlap: 0 }]) {
+  for (const chunking of [
+    { size: 15 },
+    { size: 32_769 },
+    { size: 100, overlap: 26 },
+    { strategy: 'none', size: 100 },
+    { strategy: 'none', overlap: 0 },
+  ]) {
     await refused(call('POST', `${base}/bounds`, { chunking }), 400, 'invalid_chunking');
   }
 });
@@ -78,13 +96,22 @@ test('PATCH changes the display name only, trimmed', async () => {
   const before = await detail('patched');
   const { json } = await call('PATCH', `${base}/patched`, { display_name: '  Näme  ' });
   assert.deepEqual([json.tenant, json.name, json.display_name], ['rules', 'patched', 'Näme']);
-  await call('PATCH', `${base}/patched`, { display_name: 'Näme', priority_key: 'changed', search_mode: 'boost', name: 'other' });
+  await call('PATCH', `${base}/patched`, {
+    display_name: 'Näme',
+    priority_key: 'changed',
+    search_mode: 'boost',
+    name: 'other',
+  });
   const after = await detail('patched');
-  assert.deepEqual({ ...after, latency_ms: 0, request_id: '' }, { ...before, display_name: 'Näme', latency_ms: 0, request_id: '' });
+  assert.deepEqual(
+    { ...after, latency_ms: 0, request_id: '' },
+    { ...before, display_name: 'Näme', latency_ms: 0, request_id: '' },
+  );
 });
 
 test('a display name has 1 to 120 characters and no control characters', async () => {
-  for (const name of ['', '   ', 'x'.repeat(121), 'a\u0007b']) await refused(call('PATCH', `${base}/plain`, { display_name: name }), 400, 'invalid_display_name');
+  for (const name of ['', '   ', 'x'.repeat(121), 'a\u0007b'])
+    await refused(call('PATCH', `${base}/plain`, { display_name: name }), 400, 'invalid_display_name');
   assert.equal((await call('PATCH', `${base}/plain`, { display_name: '😀'.repeat(120) })).status, 200);
 });
 
@@ -119,11 +146,22 @@ test('a listing has one entry a collection, with the label of its embedder; tena
   await call('POST', '/v1/collections/listed/one', { display_name: 'One' });
   await call('POST', '/v1/collections/listed/two', { embedder_type: 'identity', embedder_config: { dim: 4 } });
   const { json } = await call('GET', '/v1/collections/listed');
-  assert.deepEqual([json.count, json.collections.map(({ name, display_name }: Record<string, string>) => [name, display_name])], [2, [['one', 'One'], ['two', 'two']]]);
+  assert.deepEqual(
+    [json.count, json.collections.map(({ name, display_name }: Record<string, string>) => [name, display_name])],
+    [
+      2,
+      [
+        ['one', 'One'],
+        ['two', 'two'],
+      ],
+    ],
+  );
   const { embedder_type: type, embed_model: model } = await detail('counted');
   assert.equal(json.collections[0].embedder_label, `${type}:${model}`);
   const tenants = (await call('GET', '/v1/admin/tenants')).json;
-  assert.ok(tenants.tenants.includes('listed') && tenants.tenants.includes('rules') && tenants.count === tenants.tenants.length);
+  assert.ok(
+    tenants.tenants.includes('listed') && tenants.tenants.includes('rules') && tenants.count === tenants.tenants.length,
+  );
 });
 
 test('a deleted collection is gone with its documents', async () => {

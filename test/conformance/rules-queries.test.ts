@@ -7,8 +7,16 @@ const { call } = await startTestServer();
 const base = '/v1/collections/rules';
 const silent = await startTestServer({ SHEAF_QUERY_LOG__ENABLED: 'false' });
 
-await call('POST', `${base}/docs/documents`, { docid: 'A', text: 'the captain of the submarine', metadata: { lang: 'en' } });
-await call('POST', `${base}/docs/documents`, { docid: 'B', text: 'the crew of the submarine', metadata: { lang: 'en' } });
+await call('POST', `${base}/docs/documents`, {
+  docid: 'A',
+  text: 'the captain of the submarine',
+  metadata: { lang: 'en' },
+});
+await call('POST', `${base}/docs/documents`, {
+  docid: 'B',
+  text: 'the crew of the submarine',
+  metadata: { lang: 'en' },
+});
 
 async function refused(answer: Promise<Answer>, status: number, code: string): Promise<void> {
   const { status: got, json } = await answer;
@@ -16,11 +24,23 @@ async function refused(answer: Promise<Answer>, status: number, code: string): P
 }
 
 test('an entry has what was asked, by whom, when, and what came, in rank order', async () => {
-  const asked = { q: 'captain', k: 2, mode: 'hybrid', filters: { lang: 'en' }, content_filter: { op: 'contains', value: 'submarine' } };
+  const asked = {
+    q: 'captain',
+    k: 2,
+    mode: 'hybrid',
+    filters: { lang: 'en' },
+    content_filter: { op: 'contains', value: 'submarine' },
+  };
   const { json } = await call('POST', `${base}/docs/search`, asked, { 'x-request-id': 'the-original' });
   const { query } = (await call('GET', `${base}/docs/queries/${json.query_id}`)).json;
-  assert.deepEqual([query.query_id, query.tenant, query.collection, query.actor, query.request_id], [json.query_id, 'rules', 'docs', 'anonymous', 'the-original']);
-  assert.deepEqual([query.query_text, query.k, query.mode, query.filters, query.content_filter], ['captain', 2, 'hybrid', asked.filters, asked.content_filter]);
+  assert.deepEqual(
+    [query.query_id, query.tenant, query.collection, query.actor, query.request_id],
+    [json.query_id, 'rules', 'docs', 'anonymous', 'the-original'],
+  );
+  assert.deepEqual(
+    [query.query_text, query.k, query.mode, query.filters, query.content_filter],
+    ['captain', 2, 'hybrid', asked.filters, asked.content_filter],
+  );
   assert.deepEqual([query.result_count, query.result_ids], [2, json.matches.map(({ id }: { id: string }) => id)]);
   assert.ok(query.latency_ms >= 0 && query.timing.search_ms >= 0 && !('replay_of' in query));
 });
@@ -34,8 +54,14 @@ test('a listing has the most recent first, without results, paged by limit and o
   for (let i = 0; i < 5; i++) await call('GET', `${base}/paged/search?q=none&k=1`);
   await call('POST', `${base}/paged/documents`, { text: 'paged' });
   for (let i = 0; i < 5; i++) await call('GET', `${base}/paged/search?q=query+${i}`);
-  const texts = async (query: string): Promise<string[]> => (await call('GET', `${base}/paged/queries${query}`)).json.queries.map(({ query_text }: { query_text: string }) => query_text);
-  assert.deepEqual(await texts(''), [4, 3, 2, 1, 0].map((i) => `query ${i}`));
+  const texts = async (query: string): Promise<string[]> =>
+    (await call('GET', `${base}/paged/queries${query}`)).json.queries.map(
+      ({ query_text }: { query_text: string }) => query_text,
+    );
+  assert.deepEqual(
+    await texts(''),
+    [4, 3, 2, 1, 0].map((i) => `query ${i}`),
+  );
   assert.deepEqual(await texts('?limit=2&offset=1'), ['query 3', 'query 2']);
   assert.deepEqual(await texts('?offset=9'), []);
   const [summary] = (await call('GET', `${base}/paged/queries?limit=1`)).json.queries;
@@ -43,26 +69,42 @@ test('a listing has the most recent first, without results, paged by limit and o
 });
 
 test('limit is 1 to 500 and offset 0 or more, else 422', async () => {
-  for (const query of ['limit=0', 'limit=501', 'limit=x', 'limit=1.5', 'offset=-1', 'offset=x']) await refused(call('GET', `${base}/docs/queries?${query}`), 422, 'validation_error');
+  for (const query of ['limit=0', 'limit=501', 'limit=x', 'limit=1.5', 'offset=-1', 'offset=x'])
+    await refused(call('GET', `${base}/docs/queries?${query}`), 422, 'validation_error');
   assert.equal((await call('GET', `${base}/docs/queries?limit=500&offset=0`)).status, 200);
 });
 
-test('a replay asks today\'s data with the original mode, filters and k, and is logged with replay_of', async () => {
-  const { json: original } = await call('POST', `${base}/docs/search`, { q: 'captain', k: 1, mode: 'boost', filters: { lang: 'en' } });
+test("a replay asks today's data with the original mode, filters and k, and is logged with replay_of", async () => {
+  const { json: original } = await call('POST', `${base}/docs/search`, {
+    q: 'captain',
+    k: 1,
+    mode: 'boost',
+    filters: { lang: 'en' },
+  });
   await call('POST', `${base}/docs/documents`, { docid: 'AA', text: 'captain captain', metadata: { lang: 'en' } });
   const { status, json } = await call('POST', `${base}/docs/queries/${original.query_id}/replay`);
-  assert.deepEqual([status, json.original_query_id, json.original_result_count, json.mode, json.matches.length], [200, original.query_id, 1, 'boost', 1]);
+  assert.deepEqual(
+    [status, json.original_query_id, json.original_result_count, json.mode, json.matches.length],
+    [200, original.query_id, 1, 'boost', 1],
+  );
   assert.equal(json.matches[0].meta.docid, 'AA');
   assert.ok(json.original_latency_ms >= 0);
   const { query } = (await call('GET', `${base}/docs/queries/${json.replay_query_id}`)).json;
-  assert.deepEqual([query.replay_of, query.query_text, query.k, query.mode, query.filters], [original.query_id, 'captain', 1, 'boost', { lang: 'en' }]);
+  assert.deepEqual(
+    [query.replay_of, query.query_text, query.k, query.mode, query.filters],
+    [original.query_id, 'captain', 1, 'boost', { lang: 'en' }],
+  );
   const [latest] = (await call('GET', `${base}/docs/queries?limit=1`)).json.queries;
   assert.deepEqual([latest.query_id, latest.replay_of], [json.replay_query_id, original.query_id]);
 });
 
 test('a search by vector can be replayed, by the admin too', async () => {
   await call('POST', `${base}/vectors`, { embedder_type: 'identity', embedder_config: { dim: 2 } });
-  for (const [docid, vector] of [['EAST', [1, 0]], ['NORTH', [0, 1]]] as const) await call('POST', `${base}/vectors/documents`, { docid, vector });
+  for (const [docid, vector] of [
+    ['EAST', [1, 0]],
+    ['NORTH', [0, 1]],
+  ] as const)
+    await call('POST', `${base}/vectors/documents`, { docid, vector });
   const { json } = await call('POST', `${base}/vectors/search`, { v: [0, 2], k: 1 });
   for (const path of [`${base}/vectors/queries/${json.query_id}/replay`, `/v1/admin/queries/${json.query_id}/replay`]) {
     const replay = (await call('POST', path)).json;

@@ -1,5 +1,5 @@
-// What the specification and contract.md say of the shared scope and of include_common, with the common collection enabled
-// and without it.
+// What the specification and contract.md say of the shared scope and of include_common, with the common collection
+// enabled and without it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer, type Answer } from '../kit/server.js';
@@ -7,10 +7,17 @@ import { startTestServer, type Answer } from '../kit/server.js';
 const closed = await startTestServer();
 const open = await startTestServer({ SHEAF_COMMON__ENABLED: 'true' });
 for (const { call } of [closed, open]) {
-  await call('POST', '/v1/collections/global/common/documents', { docid: 'SHARED', text: 'a document about lighthouses for all' });
-  await call('POST', '/v1/collections/acme/own/documents', { docid: 'OWN', text: 'a document about lighthouses of our own' });
+  await call('POST', '/v1/collections/global/common/documents', {
+    docid: 'SHARED',
+    text: 'a document about lighthouses for all',
+  });
+  await call('POST', '/v1/collections/acme/own/documents', {
+    docid: 'OWN',
+    text: 'a document about lighthouses of our own',
+  });
 }
-const docids = ({ json }: Answer): string[] => (json.matches ?? []).map(({ meta }: { meta: { docid: string } }) => meta.docid).sort();
+const docids = ({ json }: Answer): string[] =>
+  (json.matches ?? []).map(({ meta }: { meta: { docid: string } }) => meta.docid).sort();
 const own = '/v1/collections/acme/own/search';
 
 test('without a common collection the shared scope is empty and include_common adds nothing', async () => {
@@ -21,7 +28,10 @@ test('without a common collection the shared scope is empty and include_common a
 });
 
 test('the shared scope searches the common collection, by GET and by POST', async () => {
-  for (const answer of [await open.call('GET', '/v1/search?q=lighthouses&k=3&mode=vector'), await open.call('POST', '/v1/search', { q: 'lighthouses', k: 3 })]) {
+  for (const answer of [
+    await open.call('GET', '/v1/search?q=lighthouses&k=3&mode=vector'),
+    await open.call('POST', '/v1/search', { q: 'lighthouses', k: 3 }),
+  ]) {
     assert.deepEqual([answer.status, docids(answer)], [200, ['SHARED']]);
     assert.deepEqual([answer.json.matches[0].tenant, answer.json.matches[0].collection], ['global', 'common']);
   }

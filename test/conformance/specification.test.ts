@@ -1,5 +1,5 @@
-// The tables of this suite are those of the specification: its endpoint rows, read from ../shared/spec.md where that is there,
-// against the rows of test/kit/conformance/endpoints and the ones put off.
+// The tables of this suite are those of the specification: its endpoint rows, read from ../shared/spec.md where that is
+// there, against the rows of test/kit/conformance/endpoints and the ones put off.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -28,7 +28,10 @@ test('every row of the specification is in the matrix', { skip }, () => {
   const specified = rowsOf(readFileSync(FILE, 'utf8'));
   assert.ok(specified.length > 40, String(specified.length));
   const known = new Set<string>(ENDPOINTS.map(nameOf));
-  assert.deepEqual(specified.filter(({ name }) => !known.has(name)).map(({ name }) => name), []);
+  assert.deepEqual(
+    specified.filter(({ name }) => !known.has(name)).map(({ name }) => name),
+    [],
+  );
   assert.equal(known.size, specified.length);
 });
 

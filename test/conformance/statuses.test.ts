@@ -1,5 +1,6 @@
-// Every endpoint of the specification gives every status the specification lists for it, over a real socket; each answer has
-// the body, the envelope and the headers it should have. The matrix of what was made to happen is printed at the end.
+// Every endpoint of the specification gives every status the specification lists for it, over a real socket; each
+// answer has the body, the envelope and the headers it should have. The matrix of what was made to happen is printed at
+// the end.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ENDPOINTS } from '../kit/conformance/endpoints/all.js';

@@ -12,17 +12,31 @@ const SLACK = 1.6;
 
 const { call } = await startTestServer();
 const prng = createPrng(3);
-const memoryOf = async (name: string): Promise<MemoryUse> => (await call('GET', `/v1/collections/acme/${name}/detail`)).json.memory;
+const memoryOf = async (name: string): Promise<MemoryUse> =>
+  (await call('GET', `/v1/collections/acme/${name}/detail`)).json.memory;
 
-for (const [precision, bytes] of [['int16', 2], ['int8', 1]] as const) {
+for (const [precision, bytes] of [
+  ['int16', 2],
+  ['int8', 1],
+] as const) {
   test(`vectors of ${precision}`, async () => {
-    await call('POST', `/v1/collections/acme/${precision}`, { embedder_type: 'identity', embedder_config: { dim: DIM }, precision });
+    await call('POST', `/v1/collections/acme/${precision}`, {
+      embedder_type: 'identity',
+      embedder_config: { dim: DIM },
+      precision,
+    });
     assert.deepEqual(await memoryOf(precision), { vectors: 0, codes: 0, graph: 0, postings: 0, text: 0 });
-    const documents = Array.from({ length: ROWS }, (_, i) => ({ docid: `V${i}`, vector: Array.from({ length: DIM }, () => prng.normal()) }));
+    const documents = Array.from({ length: ROWS }, (_, i) => ({
+      docid: `V${i}`,
+      vector: Array.from({ length: DIM }, () => prng.normal()),
+    }));
     await call('POST', `/v1/collections/acme/${precision}/documents:batch`, { documents });
     const { vectors, graph, postings, text } = await memoryOf(precision);
     const numbers = ROWS * DIM * bytes;
-    assert.ok(vectors > numbers && vectors < SLACK * (numbers + 16 * ROWS), `${vectors} bytes for ${numbers} of numbers`);
+    assert.ok(
+      vectors > numbers && vectors < SLACK * (numbers + 16 * ROWS),
+      `${vectors} bytes for ${numbers} of numbers`,
+    );
     assert.ok(graph > 0);
     assert.deepEqual([postings, text], [0, 0]);
   });
@@ -36,5 +50,8 @@ test('words and metadata count from the first search that wants them', async () 
   const worded = await memoryOf('words');
   await call('POST', `${path}/search`, { q: 'whale', filters: { sea: 'north' } });
   const filtered = await memoryOf('words');
-  assert.ok(before.postings < worded.postings && worded.postings < filtered.postings, JSON.stringify([before, worded, filtered]));
+  assert.ok(
+    before.postings < worded.postings && worded.postings < filtered.postings,
+    JSON.stringify([before, worded, filtered]),
+  );
 });

@@ -12,14 +12,19 @@ function assertCommon(json: Record<string, unknown>): void {
   assert.match(json.request_id as string, /^[0-9a-f-]{36}$/);
 }
 
-function assertError(answer: { status: number; json: Record<string, any>; headers: Headers }, status: number, code: string): void {
+function assertError(
+  answer: { status: number; json: Record<string, any>; headers: Headers },
+  status: number,
+  code: string,
+): void {
   assert.equal(answer.status, status, JSON.stringify(answer.json));
   assert.equal(answer.json.ok, false);
   assert.equal(answer.json.code, code);
   assert.ok((answer.json.error as string).length > 3);
   assert.equal(answer.headers.get('x-request-id'), answer.json.request_id);
   if (status === 422) {
-    for (const entry of answer.json.detail) assert.deepEqual([Array.isArray(entry.loc), typeof entry.msg, typeof entry.type], [true, 'string', 'string']);
+    for (const entry of answer.json.detail)
+      assert.deepEqual([Array.isArray(entry.loc), typeof entry.msg, typeof entry.type], [true, 'string', 'string']);
     assert.deepEqual(answer.json.details.errors, answer.json.detail);
   }
 }
@@ -30,19 +35,48 @@ test('create without a body takes the defaults of the instance', async () => {
   assertCommon(json);
   const { ok: _ok, latency_ms: _latency, request_id: _id, ...record } = json;
   assert.deepEqual(record, {
-    collection: 'plain', name: 'plain', tenant: 'acme', display_name: 'plain', embed_model: 'static-minilm-512', embedder_type: 'builtin', embedder_config: {},
-    chunking: { strategy: 'fixed', size: 1000, overlap: 200 }, priority_key: 'prio_boost', search_mode: 'vector', language: 'english', precision: 'int16',
+    collection: 'plain',
+    name: 'plain',
+    tenant: 'acme',
+    display_name: 'plain',
+    embed_model: 'static-minilm-512',
+    embedder_type: 'builtin',
+    embedder_config: {},
+    chunking: { strategy: 'fixed', size: 1000, overlap: 200 },
+    priority_key: 'prio_boost',
+    search_mode: 'vector',
+    language: 'english',
+    precision: 'int16',
   });
 });
 
 test('create with options, and null for absent ones', async () => {
-  const body = { display_name: '  My docs ', embedder: 'builtin', chunking: { strategy: 'fixed', size: 100, overlap: null }, priority_key: 'rank', search_mode: 'vector', language: 'german', precision: 'int8', embed_model: null };
+  const body = {
+    display_name: '  My docs ',
+    embedder: 'builtin',
+    chunking: { strategy: 'fixed', size: 100, overlap: null },
+    priority_key: 'rank',
+    search_mode: 'vector',
+    language: 'german',
+    precision: 'int8',
+    embed_model: null,
+  };
   const { status, json } = await call('POST', '/v1/collections/acme/options', body);
   assert.equal(status, 201, JSON.stringify(json));
-  assert.deepEqual([json.display_name, json.chunking, json.priority_key, json.language, json.precision], ['My docs', { strategy: 'fixed', size: 100, overlap: 25 }, 'rank', 'german', 'int8']);
+  assert.deepEqual(
+    [json.display_name, json.chunking, json.priority_key, json.language, json.precision],
+    ['My docs', { strategy: 'fixed', size: 100, overlap: 25 }, 'rank', 'german', 'int8'],
+  );
   const { json: detail } = await call('GET', '/v1/collections/acme/options/detail');
   const { json: listing } = await call('GET', '/v1/collections/acme');
-  assert.deepEqual([detail.language, detail.precision, listing.collections.find(({ name }: { name: string }) => name === 'options').language], ['german', 'int8', 'german']);
+  assert.deepEqual(
+    [
+      detail.language,
+      detail.precision,
+      listing.collections.find(({ name }: { name: string }) => name === 'options').language,
+    ],
+    ['german', 'int8', 'german'],
+  );
 });
 
 test('creating it again with the same or no options is 201, with others a conflict of its own code', async () => {
@@ -52,7 +86,11 @@ test('creating it again with the same or no options is 201, with others a confli
   assert.equal((await call('POST', path, { chunking: { size: 400, overlap: 100 } })).status, 201);
   assertError(await call('POST', path, { chunking: { size: 401 } }), 400, 'chunking_conflict');
   assertError(await call('POST', path, { priority_key: 'other' }), 400, 'priority_key_conflict');
-  assertError(await call('POST', path, { embedder_type: 'identity', embedder_config: { dim: 3 } }), 400, 'invalid_embedder_config');
+  assertError(
+    await call('POST', path, { embedder_type: 'identity', embedder_config: { dim: 3 } }),
+    400,
+    'invalid_embedder_config',
+  );
   assertError(await call('POST', path, { display_name: 'Two' }), 400, 'collection_settings_conflict');
   assertError(await call('POST', path, { language: 'none' }), 400, 'collection_settings_conflict');
   assertError(await call('POST', path, { precision: 'int8' }), 400, 'collection_settings_conflict');
@@ -94,10 +132,13 @@ for (const [what, body, status, code] of BAD_OPTIONS) {
 
 test('a 422 names the field', async () => {
   const { json } = await call('POST', '/v1/collections/acme/bad', { chunking: { size: 'x' }, sharding: 1 });
-  assert.deepEqual(json.detail.map(({ loc, type }: any) => [loc, type]), [
-    [['body', 'chunking', 'size'], 'int_type'],
-    [['body', 'sharding'], 'extra_forbidden'],
-  ]);
+  assert.deepEqual(
+    json.detail.map(({ loc, type }: any) => [loc, type]),
+    [
+      [['body', 'chunking', 'size'], 'int_type'],
+      [['body', 'sharding'], 'extra_forbidden'],
+    ],
+  );
 });
 
 const BAD_SLUGS = ['.hidden', '-a', 'a b', 'ä', `${'x'.repeat(129)}`, 'a/b'];
@@ -116,10 +157,16 @@ test('detail has settings and counts', async () => {
   const { status, json } = await call('GET', '/v1/collections/acme/counted/detail');
   assert.equal(status, 200);
   assertCommon(json);
-  assert.deepEqual([json.tenant, json.name, json.doc_count, json.chunk_count, json.service_version, json.schema_version], ['acme', 'counted', 1, 1, '0.9.7', 1]);
+  assert.deepEqual(
+    [json.tenant, json.name, json.doc_count, json.chunk_count, json.service_version, json.schema_version],
+    ['acme', 'counted', 1, 1, '0.9.7', 1],
+  );
   assert.match(json.created_at, /^\d{4}-\d\d-\d\dT.*Z$/);
   assert.equal(json.vector_space_key, 'builtin:static-minilm-512:dim=512');
-  assert.deepEqual(['id', 'dim', 'generation'].filter((field) => field in json), []);
+  assert.deepEqual(
+    ['id', 'dim', 'generation'].filter((field) => field in json),
+    [],
+  );
 });
 
 test('list has a summary of each collection, and only of this tenant', async () => {
@@ -129,8 +176,20 @@ test('list has a summary of each collection, and only of this tenant', async () 
   assertCommon(json);
   assert.deepEqual([json.tenant, json.count], ['solo', 2]);
   assert.deepEqual(json.collections, [
-    { name: 'a', display_name: 'a', embedder_label: 'identity:', vector_space_key: 'identity::dim=3', language: 'english' },
-    { name: 'b', display_name: 'b', embedder_label: 'builtin:static-minilm-512', vector_space_key: 'builtin:static-minilm-512:dim=512', language: 'english' },
+    {
+      name: 'a',
+      display_name: 'a',
+      embedder_label: 'identity:',
+      vector_space_key: 'identity::dim=3',
+      language: 'english',
+    },
+    {
+      name: 'b',
+      display_name: 'b',
+      embedder_label: 'builtin:static-minilm-512',
+      vector_space_key: 'builtin:static-minilm-512:dim=512',
+      language: 'english',
+    },
   ]);
   assert.deepEqual((await call('GET', '/v1/collections/nobody')).json.collections, []);
 });
@@ -168,7 +227,8 @@ for (const prefix of ['/v1', '/v1/admin']) {
     const names = [`from${prefix.length}`, `to${prefix.length}`] as const;
     const [from, to] = names.map((name) => `/v1/collections/acme/${name}`) as [string, string];
     await call('POST', `${from}/documents`, { docid: 'A', text: 'moving along' });
-    const move = (body: unknown): ReturnType<typeof call> => call('POST', `${prefix}/collections/acme/${names[0]}/move`, body);
+    const move = (body: unknown): ReturnType<typeof call> =>
+      call('POST', `${prefix}/collections/acme/${names[0]}/move`, body);
     assertError(await move({ new_name: names[0] }), 400, 'move_invalid');
     assertError(await move({ new_name: 'a/b' }), 400, 'invalid_collection_name');
     assertError(await move({}), 422, 'validation_error');
@@ -187,12 +247,21 @@ for (const prefix of ['/v1', '/v1/admin']) {
 }
 
 test('of renames and deletes at the same time one wins, and the others find nothing', async () => {
-  const named = async (name: string): Promise<string[]> => (await call('GET', '/v1/collections/acme')).json.collections.map((each: { name: string }) => each.name).filter((each: string) => each.startsWith(name));
+  const named = async (name: string): Promise<string[]> =>
+    (await call('GET', '/v1/collections/acme')).json.collections
+      .map((each: { name: string }) => each.name)
+      .filter((each: string) => each.startsWith(name));
   for (let round = 0; round < 5; round++) {
     const name = `busy${round}`;
     await call('POST', `/v1/collections/acme/${name}`);
-    const move = (to: string): ReturnType<typeof call> => call('POST', `/v1/collections/acme/${name}/move`, { new_name: to });
-    const answers = await Promise.all([move(`${name}b`), move(`${name}c`), call('DELETE', `/v1/collections/acme/${name}`), move(`${name}d`)]);
+    const move = (to: string): ReturnType<typeof call> =>
+      call('POST', `/v1/collections/acme/${name}/move`, { new_name: to });
+    const answers = await Promise.all([
+      move(`${name}b`),
+      move(`${name}c`),
+      call('DELETE', `/v1/collections/acme/${name}`),
+      move(`${name}d`),
+    ]);
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 404, 404, 404]);
     const winner = answers.find(({ status }) => status === 200)?.json;
     assert.deepEqual(await named(name), winner?.new_name ? [winner.new_name] : []);

@@ -1,4 +1,5 @@
-// Documents and chunks over a real socket: ingest in every form, replace, listings, details, content, delete, bad input.
+// Documents and chunks over a real socket: ingest in every form, replace, listings, details, content, delete, bad
+// input.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileForm, startTestServer } from '../kit/server.js';
@@ -16,22 +17,43 @@ async function refused(answer: ReturnType<typeof call>, status: number, code: st
 
 test('raw text: stored, chunked, listed, read back', async () => {
   const text = 'α'.repeat(900) + 'β'.repeat(900);
-  const { status, json } = await call('POST', documents, { docid: 'GREEK', text, metadata: { lang: 'el', nested: { a: [1, null] } } });
+  const { status, json } = await call('POST', documents, {
+    docid: 'GREEK',
+    text,
+    metadata: { lang: 'el', nested: { a: [1, null] } },
+  });
   assert.equal(status, 201);
-  assert.deepEqual([json.ok, json.tenant, json.collection, json.docid, json.chunks], [true, 'acme', 'docs', 'GREEK', 2]);
+  assert.deepEqual(
+    [json.ok, json.tenant, json.collection, json.docid, json.chunks],
+    [true, 'acme', 'docs', 'GREEK', 2],
+  );
 
   const { json: detail } = await call('GET', `${documents}/GREEK`);
   assert.deepEqual([detail.tenant, detail.collection, detail.version, detail.chunk_count], ['acme', 'docs', 1, 2]);
   assert.deepEqual(detail.chunk_ids, ['GREEK::chunk_0', 'GREEK::chunk_1']);
-  assert.deepEqual(detail.metadata, { docid: 'GREEK', ingested_at: detail.ingested_at, lang: 'el', nested: { a: [1, null] } });
+  assert.deepEqual(detail.metadata, {
+    docid: 'GREEK',
+    ingested_at: detail.ingested_at,
+    lang: 'el',
+    nested: { a: [1, null] },
+  });
 
   const { json: listed } = await call('GET', `${documents}/GREEK/chunks`);
   assert.deepEqual([listed.count, listed.docid], [2, 'GREEK']);
-  assert.deepEqual(listed.chunks.map(({ chunk_path, meta }: any) => [chunk_path, meta.offset]), [['chunk_0', 0], ['chunk_1', 800]]);
+  assert.deepEqual(
+    listed.chunks.map(({ chunk_path, meta }: any) => [chunk_path, meta.offset]),
+    [
+      ['chunk_0', 0],
+      ['chunk_1', 800],
+    ],
+  );
   assert.ok(listed.chunks.every((chunk: object) => !('text' in chunk)));
 
   const { json: chunk } = await call('GET', `${base}/chunks/${encodeURIComponent('GREEK::chunk_1')}`);
-  assert.deepEqual([chunk.rid, chunk.docid, chunk.chunk_path, chunk.tenant, chunk.collection, chunk.meta.lang], ['GREEK::chunk_1', 'GREEK', 'chunk_1', 'acme', 'docs', 'el']);
+  assert.deepEqual(
+    [chunk.rid, chunk.docid, chunk.chunk_path, chunk.tenant, chunk.collection, chunk.meta.lang],
+    ['GREEK::chunk_1', 'GREEK', 'chunk_1', 'acme', 'docs', 'el'],
+  );
 
   const content = await call('GET', `${base}/chunks/GREEK::chunk_1/content`);
   assert.equal(content.text, text.slice(800, 1800));
@@ -39,7 +61,14 @@ test('raw text: stored, chunked, listed, read back', async () => {
 });
 
 test('metadata comes back exactly', async () => {
-  const metadata = { quote: "O'Brien -- x; y", 'key with "quotes"': '\u2028 \u0000 😀', filename: 'mine.txt', page: 7, empty: {}, list: [] };
+  const metadata = {
+    quote: "O'Brien -- x; y",
+    'key with "quotes"': '\u2028 \u0000 😀',
+    filename: 'mine.txt',
+    page: 7,
+    empty: {},
+    list: [],
+  };
   await call('POST', documents, { docid: 'META', text: 'metadata', metadata });
   const { json } = await call('GET', `${documents}/META`);
   const { docid: _docid, ingested_at: _at, ...own } = json.metadata;
@@ -47,7 +76,11 @@ test('metadata comes back exactly', async () => {
 });
 
 test('a text file by multipart: docid from its name, filename and form metadata kept', async () => {
-  const { status, json } = await call('POST', documents, fileForm('My File (1).v2.txt', 'Captain Nemo', { metadata: '{"shelf":"A"}' }));
+  const { status, json } = await call(
+    'POST',
+    documents,
+    fileForm('My File (1).v2.txt', 'Captain Nemo', { metadata: '{"shelf":"A"}' }),
+  );
   assert.equal(status, 201, JSON.stringify(json));
   assert.equal(json.docid, 'MY_FILE_1_V2_TXT');
   const { json: detail } = await call('GET', `${documents}/MY_FILE_1_V2_TXT`);
@@ -101,21 +134,28 @@ test('a replace shows the new chunks only, and raises the version', async () => 
 
 test('a replace that fails leaves the old version whole', async () => {
   await call('POST', documents, { docid: 'KEEP', text: 'the old version' });
-  for (const body of [{ docid: 'KEEP', text: '' }, { docid: 'KEEP', vector: [1, 2] }, { docid: 'KEEP', text: 'x', metadata: { docid: 'OTHER' } }]) {
+  for (const body of [
+    { docid: 'KEEP', text: '' },
+    { docid: 'KEEP', vector: [1, 2] },
+    { docid: 'KEEP', text: 'x', metadata: { docid: 'OTHER' } },
+  ]) {
     assert.ok((await call('POST', documents, body)).status >= 400);
   }
   assert.equal((await call('GET', `${documents}/KEEP`)).json.version, 1);
   assert.equal((await call('GET', `${base}/chunks/KEEP::chunk_0/content`)).text, 'the old version');
 });
 
-test('vectors of one\'s own: in an identity collection, and in a text collection of its dimension', async () => {
+test("vectors of one's own: in an identity collection, and in a text collection of its dimension", async () => {
   await call('POST', '/v1/collections/acme/vectors', { embedder_type: 'identity', embedder_config: { dim: 3 } });
   const { json } = await call('POST', '/v1/collections/acme/vectors/documents', { docid: 'V', vector: [1, 2, 3] });
   assert.deepEqual([json.docid, json.chunks], ['V', 1]);
   assert.deepEqual((await call('GET', '/v1/collections/acme/vectors/documents/V')).json.chunk_ids, ['V::0']);
   await refused(call('GET', '/v1/collections/acme/vectors/chunks/V::0/content'), 404, 'chunk_content_not_found');
   await refused(call('POST', '/v1/collections/acme/vectors/documents', { text: 'words' }), 400, 'vectors_only');
-  assert.equal((await call('POST', documents, { docid: 'OWN', vector: Array.from({ length: 512 }, () => 1) })).status, 201);
+  assert.equal(
+    (await call('POST', documents, { docid: 'OWN', vector: Array.from({ length: 512 }, () => 1) })).status,
+    201,
+  );
 });
 
 const bad: [string, unknown, number, string][] = [
@@ -135,7 +175,12 @@ const bad: [string, unknown, number, string][] = [
   ['a docid over 512 bytes', { docid: 'é'.repeat(257), text: 'a' }, 400, 'invalid_docid'],
   ['metadata over the limit', { text: 'a', metadata: { x: 'y'.repeat(65_536) } }, 413, 'metadata_too_large'],
   ['a vector of another length', { vector: [1, 2, 3] }, 400, 'dim_mismatch'],
-  ['an infinite vector', `{"vector":[${Array.from({ length: 512 }, () => '1e999').join(',')}]}`, 422, 'validation_error'],
+  [
+    'an infinite vector',
+    `{"vector":[${Array.from({ length: 512 }, () => '1e999').join(',')}]}`,
+    422,
+    'validation_error',
+  ],
   ['a zero vector', { vector: Array.from({ length: 512 }, () => 0) }, 422, 'validation_error'],
   ['a vector beyond float32', { vector: Array.from({ length: 512 }, () => 1e39) }, 422, 'validation_error'],
 ];
@@ -158,12 +203,26 @@ test('bad multipart has its codes', async () => {
   await refused(call('POST', documents, fileForm('a.txt', 'x', { metadata: '{' })), 400, 'invalid_metadata_json');
   await refused(call('POST', documents, fileForm('a.txt', 'x', { metadata: '[1]' })), 400, 'invalid_metadata');
   await refused(call('POST', documents, fileForm('a.txt', '  ')), 400, 'no_text_extracted');
-  await refused(call('POST', documents, fileForm('a.exe', Buffer.from('MZ\0\0'))), 400, 'unsupported_or_invalid_document');
-  await refused(call('POST', documents, fileForm('a.txt', Buffer.from([0, 1, 2]))), 400, 'unsupported_or_invalid_document');
+  await refused(
+    call('POST', documents, fileForm('a.exe', Buffer.from('MZ\0\0'))),
+    400,
+    'unsupported_or_invalid_document',
+  );
+  await refused(
+    call('POST', documents, fileForm('a.txt', Buffer.from([0, 1, 2]))),
+    400,
+    'unsupported_or_invalid_document',
+  );
   const none = new FormData();
   none.set('docid', 'A');
   await refused(call('POST', documents, none), 400, 'missing_document_file');
-  await refused(call('POST', documents, '--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\ncut off', { 'content-type': 'multipart/form-data; boundary=x' }), 400, 'invalid_multipart');
+  await refused(
+    call('POST', documents, '--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\ncut off', {
+      'content-type': 'multipart/form-data; boundary=x',
+    }),
+    400,
+    'invalid_multipart',
+  );
   await refused(call('POST', documents, 'text', { 'content-type': 'text/plain' }), 400, 'unsupported_media_type');
 });
 
@@ -171,7 +230,10 @@ test('listing is by docid, and of documents only', async () => {
   const path = '/v1/collections/acme/list/documents';
   for (const docid of ['b', 'a', 'C', 'é', '10', '9']) await call('POST', path, { docid, text: docid });
   const { json } = await call('GET', path);
-  assert.deepEqual(json.documents.map(({ docid }: any) => docid), ['10', '9', 'C', 'a', 'b', 'é']);
+  assert.deepEqual(
+    json.documents.map(({ docid }: any) => docid),
+    ['10', '9', 'C', 'a', 'b', 'é'],
+  );
   assert.deepEqual(Object.keys(json.documents[0]).sort(), ['chunk_count', 'docid', 'ingested_at', 'version']);
   assert.equal(json.count, 6);
 });

@@ -14,7 +14,8 @@ async function chunksOf(docid: string): Promise<{ chunk_path: string; meta: Reco
   return (await call('GET', `${documents}/${docid}/chunks`)).json.chunks;
 }
 
-const contentOf = async (docid: string, path: string): Promise<string> => (await call('GET', `${base}/chunks/${encodeURIComponent(`${docid}::${path}`)}/content`)).text;
+const contentOf = async (docid: string, path: string): Promise<string> =>
+  (await call('GET', `${base}/chunks/${encodeURIComponent(`${docid}::${path}`)}/content`)).text;
 
 async function refused(form: FormData, code: string, query = '', status = 400): Promise<Record<string, any>> {
   const { status: got, json } = await call('POST', `${documents}${query}`, form);
@@ -23,9 +24,19 @@ async function refused(form: FormData, code: string, query = '', status = 400): 
 }
 
 test('a PDF: pages with their numbers, found by a search', async () => {
-  const { status, json } = await call('POST', documents, fileForm('My Report.pdf', pdf([pdfText('Zebra crossing'), '', pdfText('Quarterly numbers')])));
+  const { status, json } = await call(
+    'POST',
+    documents,
+    fileForm('My Report.pdf', pdf([pdfText('Zebra crossing'), '', pdfText('Quarterly numbers')])),
+  );
   assert.deepEqual([status, json.docid, json.chunks], [201, 'MY_REPORT_PDF', 2], JSON.stringify(json));
-  assert.deepEqual((await chunksOf('MY_REPORT_PDF')).map(({ chunk_path, meta }) => [chunk_path, meta.page, meta.filename]), [['page_0', 0, 'My Report.pdf'], ['page_2', 2, 'My Report.pdf']]);
+  assert.deepEqual(
+    (await chunksOf('MY_REPORT_PDF')).map(({ chunk_path, meta }) => [chunk_path, meta.page, meta.filename]),
+    [
+      ['page_0', 0, 'My Report.pdf'],
+      ['page_2', 2, 'My Report.pdf'],
+    ],
+  );
   assert.equal(await contentOf('MY_REPORT_PDF', 'page_2'), 'Quarterly numbers');
   const { json: found } = await call('POST', `${base}/search`, { q: 'quarterly numbers', k: 1 });
   assert.deepEqual([found.matches[0].id, found.matches[0].meta.page], ['MY_REPORT_PDF::page_2', 2]);
@@ -34,11 +45,22 @@ test('a PDF: pages with their numbers, found by a search', async () => {
 test('CSV with its three parameters', async () => {
   const csv = 'name,country,population\nOslo,Norway,709037\nBergen,Norway,291940\n';
   const form = fileForm('cities.csv', csv, { docid: 'CITIES', metadata: '{"source":"census"}' });
-  assert.equal((await call('POST', `${documents}?csv_has_header=yes&csv_meta_cols=population,2&csv_include_cols=name`, form)).json.chunks, 2);
+  assert.equal(
+    (await call('POST', `${documents}?csv_has_header=yes&csv_meta_cols=population,2&csv_include_cols=name`, form)).json
+      .chunks,
+    2,
+  );
   const [first, second] = await chunksOf('CITIES');
   assert.deepEqual([first?.chunk_path, second?.chunk_path], ['row_0', 'row_1']);
   const { docid: _docid, ingested_at: _at, ...meta } = second?.meta ?? {};
-  assert.deepEqual(meta, { filename: 'cities.csv', source: 'census', row: 2, has_header: true, population: '291940', country: 'Norway' });
+  assert.deepEqual(meta, {
+    filename: 'cities.csv',
+    source: 'census',
+    row: 2,
+    has_header: true,
+    population: '291940',
+    country: 'Norway',
+  });
   assert.equal(await contentOf('CITIES', 'row_1'), 'name: Bergen');
 });
 
@@ -46,7 +68,13 @@ test('CSV parameters that do not fit', async () => {
   const form = (): FormData => fileForm('a.csv', 'a,b\n1,2\n', { docid: 'BADCSV' });
   const json = await refused(form(), 'validation_error', '?csv_has_header=maybe', 422);
   assert.deepEqual([json.detail[0].loc, json.detail[0].input], [['query', 'csv_has_header'], 'maybe']);
-  for (const query of ['?csv_meta_cols=c', '?csv_include_cols=9', '?csv_include_cols=0', '?csv_has_header=no&csv_meta_cols=a']) await refused(form(), 'invalid_csv_options', query);
+  for (const query of [
+    '?csv_meta_cols=c',
+    '?csv_include_cols=9',
+    '?csv_include_cols=0',
+    '?csv_has_header=no&csv_meta_cols=a',
+  ])
+    await refused(form(), 'invalid_csv_options', query);
   assert.equal((await call('GET', `${documents}/BADCSV`)).status, 404);
 });
 
@@ -55,7 +83,10 @@ test('office files are read off their extension too', async () => {
   assert.equal(await contentOf('MEMO_DOCX', 'chunk_0'), 'Dear all');
   const sheet = await xlsx({ Sheet1: '<row r="1"><c r="A1" t="inlineStr"><is><t>cell</t></is></c></row>' });
   assert.equal((await call('POST', documents, fileForm('wrong.txt', sheet))).status, 201);
-  assert.deepEqual((await chunksOf('WRONG_TXT')).map(({ meta }) => [meta.sheet, meta.row]), [['Sheet1', 1]]);
+  assert.deepEqual(
+    (await chunksOf('WRONG_TXT')).map(({ meta }) => [meta.sheet, meta.row]),
+    [['Sheet1', 1]],
+  );
 });
 
 test('each kind of bad file has its code, and no words of a library', async () => {
@@ -88,22 +119,37 @@ test('a file that cannot be read leaves the old version whole', async () => {
 test('chunking none: a page, a row and a whole text are one chunk each', async () => {
   const path = '/v1/collections/acme/whole';
   await call('POST', path, { chunking: { strategy: 'none' } });
-  assert.equal((await call('POST', `${path}/documents`, fileForm('a.pdf', pdf([pdfText('one'), pdfText('two')])))).json.chunks, 2);
-  assert.equal((await call('POST', `${path}/documents`, fileForm('a.md', `# One\n${'x '.repeat(5000)}\n# Two\n`))).json.chunks, 1);
+  assert.equal(
+    (await call('POST', `${path}/documents`, fileForm('a.pdf', pdf([pdfText('one'), pdfText('two')])))).json.chunks,
+    2,
+  );
+  assert.equal(
+    (await call('POST', `${path}/documents`, fileForm('a.md', `# One\n${'x '.repeat(5000)}\n# Two\n`))).json.chunks,
+    1,
+  );
   const { status, json } = await call('POST', `${path}/documents`, fileForm('a.html', `<p>${'x'.repeat(33_000)}</p>`));
   assert.deepEqual([status, json.code], [400, 'chunk_too_large']);
 });
 
 test('a file goes into no vectors-only collection', async () => {
   await call('POST', '/v1/collections/acme/vectors', { embedder_type: 'identity', embedder_config: { dim: 3 } });
-  const { status, json } = await call('POST', '/v1/collections/acme/vectors/documents', fileForm('a.pdf', pdf([pdfText('one')])));
+  const { status, json } = await call(
+    'POST',
+    '/v1/collections/acme/vectors/documents',
+    fileForm('a.pdf', pdf([pdfText('one')])),
+  );
   assert.deepEqual([status, json.code], [400, 'vectors_only']);
 });
 
 test("metadata comes back byte for byte: O'Brien -- x; y", async () => {
   const metadata = { "key's": "O'Brien -- x; y", path: 'C:\\dir\\"x"', page: 'mine' };
   await call('POST', documents, fileForm('quote.txt', 'text', { metadata: JSON.stringify(metadata) }));
-  const { docid: _docid, ingested_at: _at, filename, ...own } = (await call('GET', `${documents}/QUOTE_TXT`)).json.metadata;
+  const {
+    docid: _docid,
+    ingested_at: _at,
+    filename,
+    ...own
+  } = (await call('GET', `${documents}/QUOTE_TXT`)).json.metadata;
   assert.deepEqual([own, filename], [metadata, 'quote.txt']);
 });
 

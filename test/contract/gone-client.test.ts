@@ -1,6 +1,6 @@
-// A client that goes away in the middle of an ingest, over a real socket that is destroyed: what was not embedded yet is not
-// stored, nothing is half there, nobody is told of a fault, and the embed workers are free for others. The server is stopped,
-// which waits for all that is under way, and started again before it is looked at.
+// A client that goes away in the middle of an ingest, over a real socket that is destroyed: what was not embedded yet
+// is not stored, nothing is half there, nobody is told of a fault, and the embed workers are free for others. The
+// server is stopped, which waits for all that is under way, and started again before it is looked at.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer, type TestServer } from '../kit/server.js';
@@ -26,7 +26,13 @@ function embedding(server: TestServer, nth: number): Promise<void> {
 }
 
 /** Sends a request and destroys its socket when documents are embedded for the nth time. */
-async function goAway(server: TestServer, path: string, headers: Record<string, string>, body: string, nth = 1): Promise<void> {
+async function goAway(
+  server: TestServer,
+  path: string,
+  headers: Record<string, string>,
+  body: string,
+  nth = 1,
+): Promise<void> {
   const begun = embedding(server, nth);
   const client = await RawClient.open(server.port);
   client.request('POST', path, { ...headers, 'Content-Length': String(Buffer.byteLength(body)) }, body);
@@ -51,7 +57,9 @@ test('one large document: it is not there, what it was to replace is', async () 
   await goAway(server, `${docs}/documents`, TYPE, JSON.stringify({ docid: 'LARGE', text: LONG }));
   assert.equal((await server.call('POST', `${docs}/documents`, { docid: 'NEXT', text: 'next' })).status, 201);
   const after = await metrics();
-  const gained = ['errors_total', 'documents_indexed_total', 'ingest_latency_count'].map((name) => after[name] - before[name]);
+  const gained = ['errors_total', 'documents_indexed_total', 'ingest_latency_count'].map(
+    (name) => after[name] - before[name],
+  );
   assert.deepEqual(gained, [0, 1, 1]);
   assert.equal((await server.call('GET', `${docs}/documents/LARGE`)).json.version, 1);
   assert.deepEqual(await documentsLater(server), ['LARGE', 'NEXT']);

@@ -9,16 +9,35 @@ const server = await startTestServer({ SHEAF_LIMITS__JSON_BYTES_MAX: '1048576' }
 const { call, url } = server;
 const path = (name: string): string => `/v1/collections/acme/${name}/documents:batch`;
 const ndjson = { 'content-type': 'application/x-ndjson', 'x-request-id': 'lines-1' };
-const linesOf = (text: string): Record<string, any>[] => text.split('\n').filter(Boolean).map((line) => JSON.parse(line) as Record<string, any>);
+const linesOf = (text: string): Record<string, any>[] =>
+  text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Record<string, any>);
 
 test('results in order, the summary last', async () => {
   const body = '{"docid":"a","text":"one"}\n{"text":""}\nnot json\n\n{"docid":"b","text":"two"}';
   const { status, headers, text } = await call('POST', path('lines'), body, ndjson);
-  assert.deepEqual([status, headers.get('content-type'), headers.get('x-request-id')], [201, 'application/x-ndjson', 'lines-1']);
+  assert.deepEqual(
+    [status, headers.get('content-type'), headers.get('x-request-id')],
+    [201, 'application/x-ndjson', 'lines-1'],
+  );
   const [a, empty, bad, b, summary, ...rest] = linesOf(text);
-  assert.deepEqual([a, b], [{ index: 0, ok: true, docid: 'a', chunks: 1 }, { index: 3, ok: true, docid: 'b', chunks: 1 }]);
-  assert.deepEqual([empty?.index, empty?.ok, empty?.code, bad?.index, bad?.ok, bad?.code], [1, false, 'no_text_extracted', 2, false, 'invalid_item']);
-  assert.deepEqual([summary?.ok, summary?.count, summary?.succeeded, summary?.failed, summary?.request_id], [true, 4, 2, 2, 'lines-1']);
+  assert.deepEqual(
+    [a, b],
+    [
+      { index: 0, ok: true, docid: 'a', chunks: 1 },
+      { index: 3, ok: true, docid: 'b', chunks: 1 },
+    ],
+  );
+  assert.deepEqual(
+    [empty?.index, empty?.ok, empty?.code, bad?.index, bad?.ok, bad?.code],
+    [1, false, 'no_text_extracted', 2, false, 'invalid_item'],
+  );
+  assert.deepEqual(
+    [summary?.ok, summary?.count, summary?.succeeded, summary?.failed, summary?.request_id],
+    [true, 4, 2, 2, 'lines-1'],
+  );
   assert.equal(typeof summary?.latency_ms, 'number');
   assert.equal(rest.length, 0);
 });
@@ -29,13 +48,20 @@ test('no lines at all are a count of 0', async () => {
 });
 
 /** A request whose body is written as the test goes on. */
-async function openRequest(name: string): Promise<{ send: (line: object) => void; end: () => void; answer: Promise<IncomingMessage>; cut: () => void }> {
+async function openRequest(
+  name: string,
+): Promise<{ send: (line: object) => void; end: () => void; answer: Promise<IncomingMessage>; cut: () => void }> {
   const request = httpRequest(`${url}${path(name)}`, { method: 'POST', headers: ndjson });
   request.on('error', () => {});
   const answer = once(request, 'response').then(([response]) => response as IncomingMessage);
   answer.catch(() => {});
   request.flushHeaders();
-  return { answer, send: (line) => void request.write(`${JSON.stringify(line)}\n`), end: () => void request.end(), cut: () => request.destroy() };
+  return {
+    answer,
+    send: (line) => void request.write(`${JSON.stringify(line)}\n`),
+    end: () => void request.end(),
+    cut: () => request.destroy(),
+  };
 }
 
 test('each result comes while the body is still open, and more than a JSON body may have in all', async () => {
@@ -54,7 +80,10 @@ test('each result comes while the body is still open, and more than a JSON body 
     sent++;
   }
   const lines = linesOf(received);
-  assert.deepEqual(lines.slice(0, -1).map(({ docid, ok }) => [docid, ok]), Array.from({ length: 12 }, (_, i) => [`D${i}`, true]));
+  assert.deepEqual(
+    lines.slice(0, -1).map(({ docid, ok }) => [docid, ok]),
+    Array.from({ length: 12 }, (_, i) => [`D${i}`, true]),
+  );
   assert.deepEqual([lines.at(-1)?.count, lines.at(-1)?.failed], [12, 0]);
 });
 

@@ -1,4 +1,5 @@
-// The query log over a real socket: what an entry holds, listing, finding, replay, in the tenant's form and the admin's.
+// The query log over a real socket: what an entry holds, listing, finding, replay, in the tenant's form and the
+// admin's.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer, type Answer } from '../kit/server.js';
@@ -19,7 +20,12 @@ async function refused(answer: Promise<Answer>, status: number, code: string): P
 }
 
 test('a client that asks for its query right after the answer finds every field', async () => {
-  const { json: found } = await call('POST', `${docs}/search`, { q: 'submarine captain', k: 2 }, { 'x-request-id': 'req-1' });
+  const { json: found } = await call(
+    'POST',
+    `${docs}/search`,
+    { q: 'submarine captain', k: 2 },
+    { 'x-request-id': 'req-1' },
+  );
   assert.match(found.query_id, UUID7);
   const { status, json } = await call('GET', `${docs}/queries/${found.query_id}`);
   assert.deepEqual([status, Object.keys(json).sort()], [200, ['latency_ms', 'ok', 'query', 'request_id']]);
@@ -53,11 +59,23 @@ test('the listing is newest first, in pages by offset and by cursor', async () =
   const base = '/v1/collections/acme/paged';
   await call('POST', `${base}/documents`, { text: 'one two three' });
   for (let i = 0; i < 60; i++) await call('GET', `${base}/search?q=query+${i}`);
-  const texts = (json: Record<string, any>): string[] => json.queries.map(({ query_text: text }: { query_text: string }) => text);
+  const texts = (json: Record<string, any>): string[] =>
+    json.queries.map(({ query_text: text }: { query_text: string }) => text);
   const all = Array.from({ length: 60 }, (_, i) => `query ${59 - i}`);
   const { json: first } = await call('GET', `${base}/queries`);
-  assert.deepEqual([first.tenant, first.collection, first.count, texts(first)], ['acme', 'paged', 50, all.slice(0, 50)]);
-  assert.deepEqual(Object.keys(first.queries[0]).sort(), ['executed_at', 'k', 'latency_ms', 'query_id', 'query_text', 'request_id', 'result_count']);
+  assert.deepEqual(
+    [first.tenant, first.collection, first.count, texts(first)],
+    ['acme', 'paged', 50, all.slice(0, 50)],
+  );
+  assert.deepEqual(Object.keys(first.queries[0]).sort(), [
+    'executed_at',
+    'k',
+    'latency_ms',
+    'query_id',
+    'query_text',
+    'request_id',
+    'result_count',
+  ]);
   assert.ok(!('next_cursor' in first), 'without a limit, as the specification says');
   const { json: skipped } = await call('GET', `${base}/queries?limit=7&offset=55`);
   assert.deepEqual([texts(skipped), 'next_cursor' in skipped], [all.slice(55), false]);
@@ -71,7 +89,17 @@ test('the listing is newest first, in pages by offset and by cursor', async () =
     cursor = json.next_cursor;
   }
   assert.deepEqual(pages, all);
-  for (const bad of ['limit=0', 'limit=501', 'limit=-1', 'limit=1.5', 'limit=ten', 'limit=', 'offset=-1', 'offset=x', 'cursor=zzz']) {
+  for (const bad of [
+    'limit=0',
+    'limit=501',
+    'limit=-1',
+    'limit=1.5',
+    'limit=ten',
+    'limit=',
+    'offset=-1',
+    'offset=x',
+    'cursor=zzz',
+  ]) {
     await refused(call('GET', `${base}/queries?${bad}`), 422, 'validation_error');
   }
   assert.equal((await call('GET', `${base}/queries?limit=500&offset=0`)).json.count, 60);
@@ -95,8 +123,16 @@ test('an id of another collection, another tenant, none or a bad one: query_not_
   await call('POST', '/v1/collections/other/docs', {});
   await call('POST', '/v1/collections/acme/second', {});
   const { json: found } = await call('GET', `${docs}/search?q=captain`);
-  const foreign = ['/v1/collections/other/docs', '/v1/collections/acme/second', '/v1/collections/acme/none'].map((base) => `${base}/queries/${found.query_id}`);
-  for (const path of [...foreign, `${docs}/queries/${UNKNOWN}`, `${docs}/queries/nonsense`, `/v1/admin/queries/${UNKNOWN}`, '/v1/admin/queries/nonsense']) {
+  const foreign = ['/v1/collections/other/docs', '/v1/collections/acme/second', '/v1/collections/acme/none'].map(
+    (base) => `${base}/queries/${found.query_id}`,
+  );
+  for (const path of [
+    ...foreign,
+    `${docs}/queries/${UNKNOWN}`,
+    `${docs}/queries/nonsense`,
+    `/v1/admin/queries/${UNKNOWN}`,
+    '/v1/admin/queries/nonsense',
+  ]) {
     await refused(call('GET', path), 404, 'query_not_found');
     await refused(call('POST', `${path}/replay`), 404, 'query_not_found');
   }
@@ -109,13 +145,29 @@ test('a replay runs on the data of today, and is an entry of its own', async () 
   await call('POST', `${base}/documents`, { docid: 'OLD', text: 'the captain of a submarine' });
   const { json: original } = await call('POST', `${base}/search`, { q: 'submarine', k: 3 });
   await call('POST', `${base}/documents`, { docid: 'NEW', text: 'submarine' });
-  const { status, json } = await call('POST', `${base}/queries/${original.query_id}/replay`, undefined, { 'x-request-id': 'again' });
+  const { status, json } = await call('POST', `${base}/queries/${original.query_id}/replay`, undefined, {
+    'x-request-id': 'again',
+  });
   assert.equal(status, 200);
-  assert.deepEqual(Object.keys(json).sort(), ['latency_ms', 'matches', 'mode', 'ok', 'original_latency_ms', 'original_query_id', 'original_result_count', 'replay_query_id', 'request_id', 'timing']);
+  assert.deepEqual(Object.keys(json).sort(), [
+    'latency_ms',
+    'matches',
+    'mode',
+    'ok',
+    'original_latency_ms',
+    'original_query_id',
+    'original_result_count',
+    'replay_query_id',
+    'request_id',
+    'timing',
+  ]);
   assert.deepEqual([json.original_query_id, json.original_result_count, json.mode], [original.query_id, 1, 'vector']);
   assert.deepEqual(json.matches.map(({ id }: { id: string }) => id).sort(), ['NEW::chunk_0', 'OLD::chunk_0']);
   const { json: entry } = await call('GET', `${base}/queries/${json.replay_query_id}`);
-  assert.deepEqual([entry.query.replay_of, entry.query.k, entry.query.query_text, entry.query.request_id], [original.query_id, 3, 'submarine', 'again']);
+  assert.deepEqual(
+    [entry.query.replay_of, entry.query.k, entry.query.query_text, entry.query.request_id],
+    [original.query_id, 3, 'submarine', 'again'],
+  );
   assert.equal((await call('GET', `${base}/queries`)).json.queries[0].replay_of, original.query_id);
   const { json: asAdmin } = await call('POST', `/v1/admin/queries/${json.replay_query_id}/replay`);
   assert.deepEqual([asAdmin.original_query_id, asAdmin.matches.length], [json.replay_query_id, 2]);
@@ -124,7 +176,8 @@ test('a replay runs on the data of today, and is an entry of its own', async () 
 test('a search by vector is logged with its vector, and so can be replayed', async () => {
   const base = '/v1/collections/acme/vectors';
   await call('POST', base, { embedder_type: 'identity', embedder_config: { dim: 3 } });
-  for (const [docid, vector] of Object.entries({ X: [1, 0, 0], Y: [0, 1, 0], Z: [0.5, 0.5, 0.1] })) await call('POST', `${base}/documents`, { docid, vector });
+  for (const [docid, vector] of Object.entries({ X: [1, 0, 0], Y: [0, 1, 0], Z: [0.5, 0.5, 0.1] }))
+    await call('POST', `${base}/documents`, { docid, vector });
   const { json: original } = await call('POST', `${base}/search`, { v: [0.3, 0.9, -0.1], k: 3 });
   const { json } = await call('POST', `${base}/queries/${original.query_id}/replay`);
   assert.deepEqual(json.matches, original.matches);
@@ -168,8 +221,20 @@ test('searches at the same time as reads of the log: every one is found, in orde
 
 test('filters, a content filter and the mode are logged, and a replay has them', async () => {
   const base = '/v1/collections/acme/filtered';
-  for (const [docid, lang] of [['D', 'de'], ['E', 'en'], ['F', 'de']]) await call('POST', `${base}/documents`, { docid, text: `a ship from ${docid}`, metadata: { lang } });
-  const asked = { q: 'ship', k: 4, mode: 'hybrid', filters: { lang: 'de' }, content_filter: { op: 'contains', value: 'from D' }, include_common: false };
+  for (const [docid, lang] of [
+    ['D', 'de'],
+    ['E', 'en'],
+    ['F', 'de'],
+  ])
+    await call('POST', `${base}/documents`, { docid, text: `a ship from ${docid}`, metadata: { lang } });
+  const asked = {
+    q: 'ship',
+    k: 4,
+    mode: 'hybrid',
+    filters: { lang: 'de' },
+    content_filter: { op: 'contains', value: 'from D' },
+    include_common: false,
+  };
   const { json: original } = await call('POST', `${base}/search`, asked);
   assert.equal(original.matches.length, 1);
   const { json: entry } = await call('GET', `${base}/queries/${original.query_id}`);

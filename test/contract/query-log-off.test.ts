@@ -17,7 +17,10 @@ test('with logging off a search has no id, and a replay makes no entry', async (
   const { json } = await call('GET', `${docs}/search?q=submarine`);
   assert.deepEqual([json.matches.length, 'query_id' in json], [1, false]);
   const { json: log } = await call('GET', `${docs}/queries`);
-  assert.deepEqual(log.queries.map(({ query_id: id }: { query_id: string }) => id), [original.query_id]);
+  assert.deepEqual(
+    log.queries.map(({ query_id: id }: { query_id: string }) => id),
+    [original.query_id],
+  );
   const { status, json: replayed } = await call('POST', `${docs}/queries/${original.query_id}/replay`);
   assert.deepEqual([status, replayed.matches.length, 'replay_query_id' in replayed], [200, 1, false]);
   assert.equal((await call('GET', `${docs}/queries`)).json.count, 1);

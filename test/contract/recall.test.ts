@@ -1,4 +1,5 @@
-// Recall of a collection over a real socket: against the test's own count from the very searches, from the log and from stored vectors.
+// Recall of a collection over a real socket: against the test's own count from the very searches, from the log and from
+// stored vectors.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../src/base/prng.js';
@@ -28,7 +29,8 @@ const recall = (body?: object, path = PATH): Promise<Answer> => call('POST', `${
 
 /** As the test counts it. */
 async function recallOf(breadth: object): Promise<number> {
-  const searched = async (v: number[], how: object): Promise<string[]> => (await call('POST', `${PATH}/search`, { v, k: K, ...how })).json.matches.map(({ id }: any) => id);
+  const searched = async (v: number[], how: object): Promise<string[]> =>
+    (await call('POST', `${PATH}/search`, { v, k: K, ...how })).json.matches.map(({ id }: any) => id);
   let found = 0;
   for (const v of queries) {
     const [near, true_] = await Promise.all([searched(v, breadth), searched(v, { exact: true })]);
@@ -53,7 +55,10 @@ test('the vectors of logged searches: the recall is that of these searches', asy
     const expected = await recallOf({ ef });
     const { status, json } = await recall({ source: 'log', ef, k: K });
     assert.equal(status, 200, JSON.stringify(json));
-    assert.deepEqual([json.tenant, json.collection, json.queries, json.k, json.source, json.ef, json.settled], ['acme', 'docs', QUERIES, K, 'log', ef, true]);
+    assert.deepEqual(
+      [json.tenant, json.collection, json.queries, json.k, json.source, json.ef, json.settled],
+      ['acme', 'docs', QUERIES, K, 'log', ef, true],
+    );
     assert.ok(Math.abs(json.recall - expected) < 1e-4, `${json.recall} is not ${expected}`);
     assert.ok(json.lowest <= json.recall && json.qps > 0 && json.exact_qps > 0, JSON.stringify(json));
   }
@@ -66,11 +71,17 @@ test('without a word the log is used, the defaults are good, and a wider walk fi
   const named = await recall({ ef: json.ef });
   assert.ok(json.ef >= 64 && named.json.recall >= json.recall, `ef ${json.ef}: ${named.json.recall}, ${json.recall}`);
   const [narrow, wide] = await Promise.all([recall({ sample: 20, ef: 2 }), recall({ sample: 20, ef: 4000 })]);
-  assert.ok(narrow.json.recall < wide.json.recall && wide.json.recall >= 0.999, `${narrow.json.recall}, ${wide.json.recall}`);
+  assert.ok(
+    narrow.json.recall < wide.json.recall && wide.json.recall >= 0.999,
+    `${narrow.json.recall}, ${wide.json.recall}`,
+  );
 });
 
 test('stored vectors do not count themselves, and the same are taken each time', async () => {
-  const [first, second] = [await recall({ source: 'stored', sample: 50, ef: 1, k: 1 }), await recall({ source: 'stored', sample: 50, ef: 1, k: 1 })];
+  const [first, second] = [
+    await recall({ source: 'stored', sample: 50, ef: 1, k: 1 }),
+    await recall({ source: 'stored', sample: 50, ef: 1, k: 1 }),
+  ];
   assert.deepEqual([first.json.queries, first.json.source], [50, 'stored']);
   assert.equal(first.json.recall, second.json.recall);
   const path = '/v1/collections/acme/one';
@@ -95,7 +106,10 @@ test('few searches in the log: stored vectors; and of texts those of the log are
 test('an empty collection has no recall, a missing one is 404, a third measurement at a time 503', async () => {
   await call('POST', '/v1/collections/acme/empty');
   const { status, json } = await recall({}, '/v1/collections/acme/empty');
-  assert.deepEqual([status, json.recall, json.lowest, json.queries, json.qps, json.exact_qps], [200, null, null, 0, null, null]);
+  assert.deepEqual(
+    [status, json.recall, json.lowest, json.queries, json.qps, json.exact_qps],
+    [200, null, null, 0, null, null],
+  );
   const missing = await recall({}, '/v1/collections/acme/none');
   assert.deepEqual([missing.status, missing.json.code], [404, 'collection_not_found']);
   const answers = await Promise.all(Array.from({ length: 6 }, () => recall({ sample: 1000, source: 'stored' })));
@@ -110,7 +124,16 @@ test('the client has it', async () => {
   assert.deepEqual([typeof share, compared], ['number', 5]);
 });
 
-for (const body of [{ sample: 0 }, { sample: 1001 }, { k: 0 }, { k: 101 }, { ef: 0 }, { source: 'thin air' }, { queries: 3 }, []]) {
+for (const body of [
+  { sample: 0 },
+  { sample: 1001 },
+  { k: 0 },
+  { k: 101 },
+  { ef: 0 },
+  { source: 'thin air' },
+  { queries: 3 },
+  [],
+]) {
   test(`422 for ${JSON.stringify(body)}`, async () => {
     const { status, json } = await recall(body);
     assert.deepEqual([status, json.code], [422, 'validation_error']);

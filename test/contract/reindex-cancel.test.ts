@@ -1,5 +1,6 @@
-// A reindex job that is cancelled in the very moment in which its run pauses, and one whose cancelling could not be written: both end, and
-// leave nothing but the record. Over a real socket; what shard 0 is told of the job is held up or refused in front of it.
+// A reindex job that is cancelled in the very moment in which its run pauses, and one whose cancelling could not be
+// written: both end, and leave nothing but the record. Over a real socket; what shard 0 is told of the job is held up
+// or refused in front of it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../src/contract/errors.js';
@@ -9,7 +10,12 @@ import type { TestServer } from '../kit/server.js';
 /** Runs `before` in front of each saving of the job in this status. */
 function beforeSaved({ context: { shards } }: TestServer, wanted: string, before: () => Promise<void>): void {
   const ask = shards.ask.bind(shards) as (...all: unknown[]) => Promise<unknown>;
-  const asked = async (shard: number, op: string, request: { job?: { status: string } }, ...more: unknown[]): Promise<unknown> => {
+  const asked = async (
+    shard: number,
+    op: string,
+    request: { job?: { status: string } },
+    ...more: unknown[]
+  ): Promise<unknown> => {
     if (op === 'saveJob' && request.job?.status === wanted) await before();
     return ask(shard, op, request, ...more);
   };
@@ -18,7 +24,10 @@ function beforeSaved({ context: { shards } }: TestServer, wanted: string, before
 
 async function assertGone({ call, context }: TestServer, id: string): Promise<void> {
   assert.deepEqual([[...context.staged.all()], await context.shards.ask(0, 'loadStaged', {})], [[], []]);
-  assert.deepEqual((await context.shards.ask(0, 'loadJobs', {})).map(({ job_id, status }) => [job_id, status]), [[id, 'cancelled']]);
+  assert.deepEqual(
+    (await context.shards.ask(0, 'loadJobs', {})).map(({ job_id, status }) => [job_id, status]),
+    [[id, 'cancelled']],
+  );
   assert.match((await call('GET', `${BASE}/detail`)).json.vector_space_key, /^builtin/);
 }
 

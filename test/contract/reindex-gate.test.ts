@@ -2,11 +2,25 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compareRanks } from '../../src/service/reindex/gate.js';
-import { BASE, found, ingest, jobUntil, start, startReindexServer, status, textOf, TO_FAR, versions } from '../kit/reindex.js';
+import {
+  BASE,
+  found,
+  ingest,
+  jobUntil,
+  start,
+  startReindexServer,
+  status,
+  textOf,
+  TO_FAR,
+  versions,
+} from '../kit/reindex.js';
 
 test('overlap and rank shift of two rankings', () => {
   assert.deepEqual(compareRanks(['a', 'b', 'c'], ['b', 'a', 'd']), { overlap: 2 / 3, shifts: [1, 1] });
-  assert.deepEqual([compareRanks([], []).overlap, compareRanks(['a'], []).overlap, compareRanks(['a'], ['a', 'b']).overlap], [1, 0, 0.5]);
+  assert.deepEqual(
+    [compareRanks([], []).overlap, compareRanks(['a'], []).overlap, compareRanks(['a'], ['a', 'b']).overlap],
+    [1, 0, 0.5],
+  );
 });
 
 test('a space that finds too little of what is found today does not take over', async (t) => {
@@ -44,7 +58,11 @@ test('a kept space is gone back to in one call, with what was written since', as
   const all = await versions(server);
   assert.deepEqual([all.d1, all.new, all.d2, Object.keys(all).length], [2, 1, undefined, 40]);
   assert.match((await call('GET', `${BASE}/detail`)).json.vector_space_key, /^builtin/);
-  for (const [q, id] of [[textOf(1, 2), 'd1'], ['a new one', 'new']] as const) assert.equal((await found(server, q))[0], `${id}::chunk_0`);
+  for (const [q, id] of [
+    [textOf(1, 2), 'd1'],
+    ['a new one', 'new'],
+  ] as const)
+    assert.equal((await found(server, q))[0], `${id}::chunk_0`);
   assert.equal((await rollback()).json.code, 'reindex_state_conflict');
 });
 
@@ -59,5 +77,8 @@ test('a space that is not kept cannot be gone back to, nor one that lacks what c
   await jobUntil(server, back.job_id, status('succeeded'));
   await call('POST', `${BASE}/documents`, { docid: 'v', vector: Array.from({ length: 512 }, (_, i) => Math.cos(i)) });
   const stale = await call('POST', '/v1/admin/collections/acme/docs/rollback');
-  assert.deepEqual([stale.status, stale.json.code, stale.json.details?.reason], [409, 'reindex_state_conflict', 'stale']);
+  assert.deepEqual(
+    [stale.status, stale.json.code, stale.json.details?.reason],
+    [409, 'reindex_state_conflict', 'stale'],
+  );
 });

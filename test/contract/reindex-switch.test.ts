@@ -15,7 +15,10 @@ const DIM = 64;
 async function fill({ call }: TestServer): Promise<void> {
   await call('POST', BASE, { embedder_type: 'identity', embedder_config: { dim: DIM } });
   for (let from = 0; from < ROWS; from += 1000) {
-    const documents = Array.from({ length: 1000 }, (_, i) => ({ docid: `d${from + i}`, vector: Array.from({ length: DIM }, (_, n) => Math.sin((from + i) * 7.3 + n * n)) }));
+    const documents = Array.from({ length: 1000 }, (_, i) => ({
+      docid: `d${from + i}`,
+      vector: Array.from({ length: DIM }, (_, n) => Math.sin((from + i) * 7.3 + n * n)),
+    }));
     assert.equal((await call('POST', `${BASE}/documents:batch`, { documents })).json.succeeded, 1000);
   }
 }
@@ -24,7 +27,9 @@ async function fill({ call }: TestServer): Promise<void> {
 function withHalfGraphs({ context: { shards } }: TestServer): { end(): void } {
   const askAll = shards.askAll.bind(shards) as (op: string, request: object) => Promise<LinkingState | null>[];
   const half = (state: LinkingState | null): LinkingState | null => state && { ...state, unlinked: state.rows / 2 };
-  const { mock: held } = mock.method(shards, 'askAll', (op: string, request: object) => askAll(op, request).map((answer) => (op === 'linking' ? answer.then(half) : answer)));
+  const { mock: held } = mock.method(shards, 'askAll', (op: string, request: object) =>
+    askAll(op, request).map((answer) => (op === 'linking' ? answer.then(half) : answer)),
+  );
   return { end: () => held.restore() };
 }
 
@@ -34,7 +39,11 @@ test('a space takes over when its graph is there, and the record tells how many 
   const before = server.context.catalog.get('acme' as Tenant, 'docs' as CollectionName);
   const graphs = withHalfGraphs(server);
   const { json: job } = await start(server, { compact: true });
-  const waiting = await jobUntil(server, job.job_id, (record) => record.unlinked_chunks > 0 || record.status === 'succeeded');
+  const waiting = await jobUntil(
+    server,
+    job.job_id,
+    (record) => record.unlinked_chunks > 0 || record.status === 'succeeded',
+  );
   assert.deepEqual([waiting.status, waiting.unlinked_chunks], ['running', ROWS / 2]);
   assert.equal(server.context.catalog.get('acme' as Tenant, 'docs' as CollectionName).id, before.id);
   graphs.end();
@@ -42,7 +51,10 @@ test('a space takes over when its graph is there, and the record tells how many 
   const after = server.context.catalog.get('acme' as Tenant, 'docs' as CollectionName);
   assert.notEqual(after.id, before.id);
   const [linking] = await Promise.all(server.context.shards.askAll('linking', { collection: refOf(after) }));
-  assert.ok(linking && linking.rows === ROWS && linking.unlinked <= ROWS / 100 && !linking.isTended, JSON.stringify(linking));
+  assert.ok(
+    linking && linking.rows === ROWS && linking.unlinked <= ROWS / 100 && !linking.isTended,
+    JSON.stringify(linking),
+  );
   assert.deepEqual([done.unlinked_chunks, done.rate], [undefined, undefined]);
   assert.deepEqual(server.faults, []);
 });
@@ -87,7 +99,10 @@ test('searches of the log that an archive brings along stand beside those that w
   for (let round = 0; round < 2; round++) {
     assert.equal((await upload(server, 'PUT', `${BASE}/archive`, archive)).status, 200);
     const { json } = await call('GET', `${BASE}/queries`);
-    assert.deepEqual(json.queries.map(({ query_text }: { query_text: string }) => query_text), ['after the archive', 'before the archive']);
+    assert.deepEqual(
+      json.queries.map(({ query_text }: { query_text: string }) => query_text),
+      ['after the archive', 'before the archive'],
+    );
   }
 });
 

@@ -1,10 +1,22 @@
-// Reindex jobs and everything else at the same time: other tenants go on, quotas hold, and whatever is written in whatever order, both
-// spaces end alike.
+// Reindex jobs and everything else at the same time: other tenants go on, quotas hold, and whatever is written in
+// whatever order, both spaces end alike.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../src/base/prng.js';
 import { download, upload } from '../kit/archives.js';
-import { BASE, found, ingest, jobUntil, start, startHeld, startPaused, startReindexServer, status, textOf, versions } from '../kit/reindex.js';
+import {
+  BASE,
+  found,
+  ingest,
+  jobUntil,
+  start,
+  startHeld,
+  startPaused,
+  startReindexServer,
+  status,
+  textOf,
+  versions,
+} from '../kit/reindex.js';
 import type { TestServer } from '../kit/server.js';
 import { until } from '../kit/until.js';
 
@@ -29,14 +41,23 @@ test('in a batch while a job runs an item with a vector of its own is refused, a
   await call('POST', '/v1/admin/tenants', { tenant: 'acme', max_chunks_per_collection: 12 });
   await ingest(server, 10);
   const job = await startHeld({ server, gate });
-  const documents = [{ docid: 'v', vector: new Array(512).fill(1) }, { docid: 'd1', text: textOf(1, 2) }, { docid: 'n1', text: 'one' }, { docid: 'n2', text: 'two' }, { docid: 'n3', text: 'three' }];
+  const documents = [
+    { docid: 'v', vector: new Array(512).fill(1) },
+    { docid: 'd1', text: textOf(1, 2) },
+    { docid: 'n1', text: 'one' },
+    { docid: 'n2', text: 'two' },
+    { docid: 'n3', text: 'three' },
+  ];
   const batch = call('POST', `${BASE}/documents:batch`, { documents });
   await until(() => texts().includes('one'), 'the endpoint is not asked for the batch');
   gate.open();
   const { json } = await batch;
   const codes = json.documents.map(({ code = 'stored' }: { code?: string }) => code);
   // Which of the new ones is one too many is a matter of their shards.
-  assert.deepEqual([codes[0], codes[1], codes.slice(2).sort()], ['reindex_conflict', 'stored', ['chunk_limit_reached', 'stored', 'stored']]);
+  assert.deepEqual(
+    [codes[0], codes[1], codes.slice(2).sort()],
+    ['reindex_conflict', 'stored', ['chunk_limit_reached', 'stored', 'stored']],
+  );
   const done = await jobUntil(server, job.job_id, status('succeeded'));
   assert.equal(done.total_chunks, 12);
   assert.equal((await found(server, textOf(1, 2)))[0], 'd1::chunk_0');
@@ -65,7 +86,12 @@ test('a paused job ends when its collection is deleted', async (t) => {
 });
 
 /** Writes until `isOver`; the model has the version of each document that is there, as far as it is acknowledged. */
-async function writeAtRandom({ call }: TestServer, prng: Prng, model: Map<string, string>, isOver: () => boolean): Promise<void> {
+async function writeAtRandom(
+  { call }: TestServer,
+  prng: Prng,
+  model: Map<string, string>,
+  isOver: () => boolean,
+): Promise<void> {
   for (let n = 0; !isOver(); n++) {
     const docid = `d${prng.int(200)}`;
     const text = `${docid} changed ${n} ${prng.int(1000)}`;
@@ -73,7 +99,12 @@ async function writeAtRandom({ call }: TestServer, prng: Prng, model: Map<string
       assert.equal((await call('DELETE', `${BASE}/documents/${docid}`)).status, 200);
       model.delete(docid);
     } else if (prng.int(3) === 0) {
-      const { json } = await call('POST', `${BASE}/documents:batch`, { documents: [{ docid, text: 'first' }, { docid, text }] });
+      const { json } = await call('POST', `${BASE}/documents:batch`, {
+        documents: [
+          { docid, text: 'first' },
+          { docid, text },
+        ],
+      });
       assert.equal(json.succeeded, 2, JSON.stringify(json));
       model.set(docid, text);
     } else {
@@ -93,7 +124,12 @@ for (const seed of [1, 2]) {
     const model = new Map(Array.from({ length: 200 }, (_, n) => [`d${n}`, textOf(n)]));
     let isOver = false;
     const writing = writeAtRandom(server, prng, model, () => isOver);
-    for (const target of [{ embedder: 'far', keep_previous_seconds: 600 }, { compact: true }, { embedder: 'builtin' }, { embedder: 'far', keep_previous_seconds: 600 }]) {
+    for (const target of [
+      { embedder: 'far', keep_previous_seconds: 600 },
+      { compact: true },
+      { embedder: 'builtin' },
+      { embedder: 'far', keep_previous_seconds: 600 },
+    ]) {
       const { json: job } = await start(server, target);
       if (prng.int(2) === 0) await call('POST', `/v1/admin/reindex/${job.job_id}/pause`);
       const { status: state } = await jobUntil(server, job.job_id, status('paused', 'succeeded'));

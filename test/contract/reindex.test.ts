@@ -1,7 +1,21 @@
-// Reindex jobs over a real server and a real second embedder: a space is built beside the one that is searched, and takes over at once.
+// Reindex jobs over a real server and a real second embedder: a space is built beside the one that is searched, and
+// takes over at once.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BASE, found, held, ingest, jobUntil, start, startHeld, startReindexServer, status, textOf, TO_FAR, versions } from '../kit/reindex.js';
+import {
+  BASE,
+  found,
+  held,
+  ingest,
+  jobUntil,
+  start,
+  startHeld,
+  startReindexServer,
+  status,
+  textOf,
+  TO_FAR,
+  versions,
+} from '../kit/reindex.js';
 import { startTestServer } from '../kit/server.js';
 import { until } from '../kit/until.js';
 
@@ -15,21 +29,30 @@ test('a job builds another space; searches see the old one until the switch, and
   gate.close();
   const { status: code, json: job } = await start(server);
   assert.equal(code, 200);
-  assert.deepEqual([job.tenant, job.collection, job.total_chunks, job.completed_chunks, job.finished_at], ['acme', 'docs', 40, 0, null]);
+  assert.deepEqual(
+    [job.tenant, job.collection, job.total_chunks, job.completed_chunks, job.finished_at],
+    ['acme', 'docs', 40, 0, null],
+  );
   assert.deepEqual(job.target, { embed_model: 'm', embedder_type: 'openai', embedder_config: { dim: 8 } });
   await held(gate);
   assert.equal((await found(server, textOf(3, 2)))[0], 'd3::chunk_0');
   assert.match((await call('GET', `${BASE}/detail`)).json.vector_space_key, /^builtin/);
   gate.open();
   const done = await jobUntil(server, job.job_id, status('succeeded'));
-  assert.deepEqual([done.total_chunks, done.completed_chunks, typeof done.started_at, typeof done.finished_at], [40, 40, 'string', 'string']);
+  assert.deepEqual(
+    [done.total_chunks, done.completed_chunks, typeof done.started_at, typeof done.finished_at],
+    [40, 40, 'string', 'string'],
+  );
   const { json: detail } = await call('GET', `${BASE}/detail`);
   assert.deepEqual([detail.vector_space_key, detail.doc_count, detail.embedder_type], ['openai:m:dim=8', 40, 'openai']);
   const { latency_ms: _, request_id: _id, ...after } = (await call('GET', `${BASE}/documents/d3`)).json;
   assert.deepEqual({ ...before, ...after }, before);
   assert.equal((await found(server, textOf(3, 2)))[0], 'd3::chunk_0');
   assert.equal((await call('GET', `${BASE}/queries`)).json.count, 3);
-  assert.deepEqual((await call('GET', `${BASE}/reindex`)).json.jobs.map(({ job_id: id }: { job_id: string }) => id), [job.job_id]);
+  assert.deepEqual(
+    (await call('GET', `${BASE}/reindex`)).json.jobs.map(({ job_id: id }: { job_id: string }) => id),
+    [job.job_id],
+  );
   assert.deepEqual(server.faults, []);
 });
 
@@ -41,16 +64,35 @@ test('what is written, replaced and deleted while a job runs is in the new space
   const writes = [
     call('POST', `${BASE}/documents`, { docid: 'd1', text: textOf(1, 2) }),
     call('POST', `${BASE}/documents`, { docid: 'new', text: 'a new one' }),
-    call('POST', `${BASE}/documents:batch`, { documents: [{ docid: 'd2', text: textOf(2, 2) }, { docid: 'n2', text: 'another' }] }),
+    call('POST', `${BASE}/documents:batch`, {
+      documents: [
+        { docid: 'd2', text: textOf(2, 2) },
+        { docid: 'n2', text: 'another' },
+      ],
+    }),
     ...['d5', 'd59'].map((docid) => call('DELETE', `${BASE}/documents/${docid}`)),
   ];
-  await until(() => [textOf(1, 2), 'a new one', textOf(2, 2), 'another'].every((text) => texts().includes(text)), 'the endpoint is not asked for what is written');
+  await until(
+    () => [textOf(1, 2), 'a new one', textOf(2, 2), 'another'].every((text) => texts().includes(text)),
+    'the endpoint is not asked for what is written',
+  );
   gate.open();
-  assert.deepEqual((await Promise.all(writes)).map((answer) => answer.status), [201, 201, 201, 200, 200]);
+  assert.deepEqual(
+    (await Promise.all(writes)).map((answer) => answer.status),
+    [201, 201, 201, 200, 200],
+  );
   await jobUntil(server, job.job_id, status('succeeded'));
   const all = await versions(server);
-  assert.deepEqual([all.d1, all.d2, all.new, all.n2, all.d5, all.d59, all.d0, Object.keys(all).length], [2, 2, 1, 1, undefined, undefined, 1, 60]);
-  for (const [q, id] of [[textOf(1, 2), 'd1'], ['a new one', 'new'], [textOf(30), 'd30']] as const) assert.equal((await found(server, q))[0], `${id}::chunk_0`);
+  assert.deepEqual(
+    [all.d1, all.d2, all.new, all.n2, all.d5, all.d59, all.d0, Object.keys(all).length],
+    [2, 2, 1, 1, undefined, undefined, 1, 60],
+  );
+  for (const [q, id] of [
+    [textOf(1, 2), 'd1'],
+    ['a new one', 'new'],
+    [textOf(30), 'd30'],
+  ] as const)
+    assert.equal((await found(server, q))[0], `${id}::chunk_0`);
   assert.equal((await call('GET', `${BASE}/detail`)).json.chunk_count, 60);
 });
 
@@ -75,7 +117,10 @@ test('a paused job holds nothing up, and goes on where it was: no text is embedd
   assert.deepEqual([done.completed_chunks, done.total_chunks], [1499, 1499]);
   const counts = new Map<string, number>();
   for (const text of texts()) counts.set(text, (counts.get(text) ?? 0) + 1);
-  assert.deepEqual([...counts].filter(([, count]) => count > 1), []);
+  assert.deepEqual(
+    [...counts].filter(([, count]) => count > 1),
+    [],
+  );
   assert.equal((await found(server, textOf(7, 2)))[0], 'd7::chunk_0');
 });
 
@@ -85,7 +130,10 @@ test('a cancelled job leaves the collection as it was, and nothing else but its 
   await ingest(server, 60);
   const job = await startHeld({ server, gate });
   const cancelled = await call('DELETE', `${BASE}/reindex/${job.job_id}`);
-  assert.deepEqual([cancelled.status, cancelled.json.status, typeof cancelled.json.finished_at], [200, 'cancelled', 'string']);
+  assert.deepEqual(
+    [cancelled.status, cancelled.json.status, typeof cancelled.json.finished_at],
+    [200, 'cancelled', 'string'],
+  );
   gate.open();
   assert.deepEqual([[...context.staged.all()], await context.shards.ask(0, 'loadStaged', {})], [[], []]);
   assert.match((await call('GET', `${BASE}/detail`)).json.vector_space_key, /^builtin/);
@@ -122,22 +170,39 @@ test('what cannot be reindexed is refused, and a second request does not hang', 
   assert.deepEqual(await code(`${BASE}/reindex`, TO_FAR), [404, 'collection_not_found']);
   await ingest(server, 5);
   assert.deepEqual(await code(`${BASE}/reindex`, {}), [422, 'validation_error']);
-  assert.deepEqual(await code(`${BASE}/reindex`, { gate: { min_overlap: 2, last_n: 5 }, ...TO_FAR }), [422, 'validation_error']);
-  for (const body of [{ embedder_type: 'builtin' }, { embed_model: 'unknown' }, { compact: true, ...TO_FAR }, { embedder_type: 'identity', embedder_config: { dim: 3 } }]) assert.deepEqual(await code(`${BASE}/reindex`, body), [400, 'reindex_invalid']);
+  assert.deepEqual(await code(`${BASE}/reindex`, { gate: { min_overlap: 2, last_n: 5 }, ...TO_FAR }), [
+    422,
+    'validation_error',
+  ]);
+  for (const body of [
+    { embedder_type: 'builtin' },
+    { embed_model: 'unknown' },
+    { compact: true, ...TO_FAR },
+    { embedder_type: 'identity', embedder_config: { dim: 3 } },
+  ])
+    assert.deepEqual(await code(`${BASE}/reindex`, body), [400, 'reindex_invalid']);
   await call('POST', '/v1/collections/acme/own', { embedder_type: 'identity', embedder_config: { dim: 2 } });
   assert.deepEqual(await code('/v1/collections/acme/own/reindex', TO_FAR), [400, 'reindex_invalid']);
   gate.close();
   const { json: job } = await start(server);
   assert.deepEqual(await code(`/v1/admin/collections/acme/docs/reindex`, TO_FAR), [409, 'reindex_conflict']);
-  assert.deepEqual(await code(`${BASE}/documents`, { docid: 'v', vector: new Array(512).fill(1) }), [409, 'reindex_conflict']);
-  for (const path of [`${BASE}/reindex/nothing`, `/v1/collections/acme/own/reindex/${job.job_id}`, '/v1/admin/reindex/0198c2f5-3b1c-7c44-b0a1-5e2f7d9c8a10']) assert.deepEqual((await call('GET', path)).json.code, 'reindex_job_not_found');
+  assert.deepEqual(await code(`${BASE}/documents`, { docid: 'v', vector: new Array(512).fill(1) }), [
+    409,
+    'reindex_conflict',
+  ]);
+  for (const path of [
+    `${BASE}/reindex/nothing`,
+    `/v1/collections/acme/own/reindex/${job.job_id}`,
+    '/v1/admin/reindex/0198c2f5-3b1c-7c44-b0a1-5e2f7d9c8a10',
+  ])
+    assert.deepEqual((await call('GET', path)).json.code, 'reindex_job_not_found');
   gate.open();
   await jobUntil(server, job.job_id, status('succeeded'));
   await call('POST', '/v1/collections/acme/mixed/documents', { docid: 'v', vector: new Array(512).fill(1) });
   assert.deepEqual(await code('/v1/collections/acme/mixed/reindex', TO_FAR), [400, 'reindex_invalid']);
 });
 
-test('a compaction keeps the embedder and everything that is found, vectors of one\'s own too', async (t) => {
+test("a compaction keeps the embedder and everything that is found, vectors of one's own too", async (t) => {
   const { server, texts } = await startReindexServer(t);
   const { call } = server;
   await ingest(server, 50);
@@ -187,7 +252,10 @@ test('a collection that is renamed meanwhile keeps its job, and one that is dele
   await call('POST', `${BASE}/move`, { new_name: 'moved' });
   gate.open();
   const done = await jobUntil(server, job.job_id, status('succeeded'));
-  assert.deepEqual([done.collection, (await call('GET', '/v1/collections/acme/moved/detail')).json.vector_space_key], ['moved', 'openai:m:dim=8']);
+  assert.deepEqual(
+    [done.collection, (await call('GET', '/v1/collections/acme/moved/detail')).json.vector_space_key],
+    ['moved', 'openai:m:dim=8'],
+  );
   const { json: second } = await call('POST', '/v1/collections/acme/moved/reindex', { embedder_type: 'builtin' });
   await call('DELETE', '/v1/collections/acme/moved');
   const gone = await jobUntil(server, second.job_id, status('failed', 'succeeded'));

@@ -1,5 +1,5 @@
-// Documents that come again, through the real model: what has not changed is not embedded, by any of the doors, and searches find
-// what they would find had everything been embedded anew.
+// Documents that come again, through the real model: what has not changed is not embedded, by any of the doors, and
+// searches find what they would find had everything been embedded anew.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -10,11 +10,21 @@ const MODEL = '../shared/data/model-minilm-l6';
 const skip = existsSync(MODEL) ? false : `${MODEL} is not there`;
 const CHUNK = 60;
 const chunking = { strategy: 'fixed', size: CHUNK, overlap: 0 };
-const SUBJECTS = ['a lighthouse keeper', 'the orbit of a moon', 'bread that rises', 'an election in spring', 'whales under ice'];
+const SUBJECTS = [
+  'a lighthouse keeper',
+  'the orbit of a moon',
+  'bread that rises',
+  'an election in spring',
+  'whales under ice',
+];
 
 /** A chunk of exactly the size of a chunk. */
-const chunk = (i: number, revision = ''): string => `${i}: ${SUBJECTS[i % SUBJECTS.length]} ${revision}`.padEnd(CHUNK, ' ~');
-const documentOf = (docid: string, chunks: readonly string[]): { docid: string; text: string } => ({ docid, text: chunks.join('') });
+const chunk = (i: number, revision = ''): string =>
+  `${i}: ${SUBJECTS[i % SUBJECTS.length]} ${revision}`.padEnd(CHUNK, ' ~');
+const documentOf = (docid: string, chunks: readonly string[]): { docid: string; text: string } => ({
+  docid,
+  text: chunks.join(''),
+});
 const first = [0, 1, 2, 3, 4].map((i) => chunk(i));
 /** One chunk changed, one moved to the end, one new. */
 const second = [chunk(0), chunk(1, 'again'), chunk(3), chunk(4), chunk(7), chunk(2)];
@@ -22,7 +32,8 @@ const SECOND_REUSED = 4;
 
 const server = await startTestServer(skip ? {} : { SHEAF_EMBEDDER__MODEL: resolve(MODEL) });
 
-const create = (name: string, tenant = 'acme'): Promise<Answer> => server.call('POST', `/v1/collections/${tenant}/${name}`, { chunking });
+const create = (name: string, tenant = 'acme'): Promise<Answer> =>
+  server.call('POST', `/v1/collections/${tenant}/${name}`, { chunking });
 const path = (name: string, rest: string): string => `/v1/collections/acme/${name}/${rest}`;
 const reused = (): number => server.context.metrics.counts.chunksReused;
 
@@ -44,10 +55,13 @@ async function scores(name: string): Promise<Map<string, number>> {
 async function assertFindsTheSame(name: string, other: string): Promise<void> {
   const [found, expected] = await Promise.all([scores(name), scores(other)]);
   assert.deepEqual([...found.keys()], [...expected.keys()]);
-  for (const [id, score] of found) assert.ok(Math.abs(score - (expected.get(id) ?? NaN)) < 1e-4, `${id}: ${score}, ${expected.get(id)}`);
+  for (const [id, score] of found)
+    assert.ok(Math.abs(score - (expected.get(id) ?? NaN)) < 1e-4, `${id}: ${score}, ${expected.get(id)}`);
 }
 
-test('a single document: only what changed is embedded, and its searches are those of a new one', { skip }, async () => {
+test('a single document: only what changed is embedded, and its searches are those of a new one', {
+  skip,
+}, async () => {
   for (const name of ['single', 'fresh']) await create(name);
   await ingest('single', 'A', first);
   assert.equal(reused(), 0);
@@ -72,9 +86,15 @@ for (const [type, bodyOf] of [
     await create(name);
     await create(`${name}-fresh`);
     const vector = Array.from({ length: 384 }, (_, i) => Math.sin(i + 1));
-    const revisions = (chunks: readonly string[]): object[] => [documentOf('A', chunks), { docid: 'OWN', vector }, documentOf('B', [...chunks].reverse())];
+    const revisions = (chunks: readonly string[]): object[] => [
+      documentOf('A', chunks),
+      { docid: 'OWN', vector },
+      documentOf('B', [...chunks].reverse()),
+    ];
     const post = async (to: string, documents: object[]): Promise<void> => {
-      const { status, text } = await server.call('POST', path(to, 'documents:batch'), bodyOf(documents), { 'content-type': type });
+      const { status, text } = await server.call('POST', path(to, 'documents:batch'), bodyOf(documents), {
+        'content-type': type,
+      });
       assert.equal(status, 201);
       assert.doesNotMatch(text, /"ok":false/);
     };

@@ -1,4 +1,5 @@
-// `ef` and `exact` over a real socket: what they find in a collection that has a graph, what is refused, the query log and a replay.
+// `ef` and `exact` over a real socket: what they find in a collection that has a graph, what is refused, the query log
+// and a replay.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cosine } from '../../load/kit/cosine.js';
@@ -17,7 +18,9 @@ const prng = createPrng(SEED);
 const vector = (): number[] => Array.from({ length: DIM }, () => Math.fround(prng.next() - 0.5));
 const rows = Array.from({ length: ROWS }, vector);
 const queries = Array.from({ length: QUERIES }, vector);
-const nearest = queries.map((query) => rows.map((row) => cosine(query, row)).reduce((best, score, i, all) => (score > all[best]! ? i : best), 0));
+const nearest = queries.map((query) =>
+  rows.map((row) => cosine(query, row)).reduce((best, score, i, all) => (score > all[best]! ? i : best), 0),
+);
 
 const { call } = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '1' });
 await call('POST', PATH, { embedder_type: 'identity', embedder_config: { dim: DIM } });
@@ -39,7 +42,10 @@ test('exact finds the nearest always, a narrow walk not always, a wide one nearl
   assert.equal(await found({ exact: true }), QUERIES);
   let narrow = QUERIES;
   // Rows that are not linked yet are scanned, so the walk is narrow only when linking has come far.
-  await until(async () => (narrow = await found({ ef: 1 })) <= QUERIES / 2, () => `${narrow} of ${QUERIES} at ef 1`);
+  await until(
+    async () => (narrow = await found({ ef: 1 })) <= QUERIES / 2,
+    () => `${narrow} of ${QUERIES} at ef 1`,
+  );
   assert.ok((await found({ ef: 5000 })) >= QUERIES - 1);
   assert.equal(await found({ exact: true, ef: null }), QUERIES);
 });

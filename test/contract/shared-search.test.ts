@@ -1,4 +1,5 @@
-// The shared scope over a real socket: /v1/search and include_common, enabled, disabled, with keys, and where it does not fit.
+// The shared scope over a real socket: /v1/search and include_common, enabled, disabled, with keys, and where it does
+// not fit.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer, type TestServer } from '../kit/server.js';
@@ -11,7 +12,10 @@ const { call } = server;
 
 /** The collection is made right after the server is ready. */
 async function untilMade({ call: ask }: TestServer, path: string, headers: Record<string, string> = {}): Promise<void> {
-  await until(async () => (await ask('GET', `${path}/detail`, undefined, headers)).status === 200, `${path} is not made`);
+  await until(
+    async () => (await ask('GET', `${path}/detail`, undefined, headers)).status === 200,
+    `${path} is not made`,
+  );
 }
 
 const idsOf = (json: Record<string, any>): string[] => json.matches.map(({ tenant, id }: any) => `${tenant}/${id}`);
@@ -28,7 +32,12 @@ test('shared search finds what stands in it, with its own tenant and collection'
   const { json } = await call('GET', '/v1/search?q=whale&k=1');
   assert.deepEqual(idsOf(json), ['global/WHALE::chunk_0']);
   assert.equal(json.matches[0].collection, 'common');
-  const posted = await call('POST', '/v1/search', { q: 'whale', mode: 'hybrid', filters: { lang: 'en' }, content_filter: { op: 'contains', value: 'BREAD' } });
+  const posted = await call('POST', '/v1/search', {
+    q: 'whale',
+    mode: 'hybrid',
+    filters: { lang: 'en' },
+    content_filter: { op: 'contains', value: 'BREAD' },
+  });
   assert.deepEqual([idsOf(posted.json), posted.json.mode], [['global/BREAD::chunk_0'], 'hybrid']);
 });
 
@@ -56,19 +65,40 @@ test('include_common merges both, best first, each with its own place', async ()
   await call('POST', `${OWN}/documents`, { docid: 'WHALE', text: 'the white whale' });
   for (const mode of ['vector', 'boost', 'hybrid']) {
     const { json } = await call('POST', `${OWN}/search`, { q: 'the white whale', mode, include_common: true });
-    assert.deepEqual(idsOf(json).slice(0, 2), ['acme/WHALE::chunk_0', 'global/WHALE::chunk_0'], `${mode}: equal scores by document id, the own collection first`);
-    assert.deepEqual(idsOf(json).slice().sort(), ['acme/MINE::chunk_0', 'acme/WHALE::chunk_0', 'global/BREAD::chunk_0', 'global/WHALE::chunk_0'], mode);
+    assert.deepEqual(
+      idsOf(json).slice(0, 2),
+      ['acme/WHALE::chunk_0', 'global/WHALE::chunk_0'],
+      `${mode}: equal scores by document id, the own collection first`,
+    );
+    assert.deepEqual(
+      idsOf(json).slice().sort(),
+      ['acme/MINE::chunk_0', 'acme/WHALE::chunk_0', 'global/BREAD::chunk_0', 'global/WHALE::chunk_0'],
+      mode,
+    );
     const scores = json.matches.map(({ score }: any) => score);
-    assert.deepEqual(scores, [...scores].sort((a, b) => b - a), mode);
-    assert.deepEqual(idsOf((await call('POST', `${OWN}/search`, { q: 'the white whale', k: 1, mode, include_common: true })).json), ['acme/WHALE::chunk_0']);
+    assert.deepEqual(
+      scores,
+      [...scores].sort((a, b) => b - a),
+      mode,
+    );
+    assert.deepEqual(
+      idsOf((await call('POST', `${OWN}/search`, { q: 'the white whale', k: 1, mode, include_common: true })).json),
+      ['acme/WHALE::chunk_0'],
+    );
   }
   const { json } = await call('GET', `${OWN}/search?q=bread&k=1&include_common=true`);
   assert.deepEqual(idsOf(json), ['global/BREAD::chunk_0']);
-  assert.deepEqual(idsOf((await call('GET', `${OWN}/search?q=bread&k=9`)).json).filter((id) => id.startsWith('global')), []);
+  assert.deepEqual(
+    idsOf((await call('GET', `${OWN}/search?q=bread&k=9`)).json).filter((id) => id.startsWith('global')),
+    [],
+  );
 });
 
 test('include_common on the common collection itself shows nothing twice', async () => {
-  assert.deepEqual(idsOf((await call('GET', `${COMMON}/search?q=whale&include_common=true`)).json), ['global/WHALE::chunk_0', 'global/BREAD::chunk_0']);
+  assert.deepEqual(idsOf((await call('GET', `${COMMON}/search?q=whale&include_common=true`)).json), [
+    'global/WHALE::chunk_0',
+    'global/BREAD::chunk_0',
+  ]);
 });
 
 test('include_common is ignored for a vector, and another space is refused', async () => {
@@ -83,7 +113,9 @@ test('include_common is ignored for a vector, and another space is refused', asy
 
 test('a missing common collection is skipped, and one of another space refused', async () => {
   assert.equal((await call('DELETE', COMMON)).status, 200);
-  assert.deepEqual(idsOf((await call('GET', `${OWN}/search?q=a+whale+of+my+own&k=1&include_common=true`)).json), ['acme/MINE::chunk_0']);
+  assert.deepEqual(idsOf((await call('GET', `${OWN}/search?q=a+whale+of+my+own&k=1&include_common=true`)).json), [
+    'acme/MINE::chunk_0',
+  ]);
   assert.deepEqual(idsOf((await call('GET', '/v1/search?q=whale')).json), []);
   await call('POST', COMMON, { embedder_type: 'identity', embedder_config: { dim: 3 } });
   const { status, json } = await call('GET', `${OWN}/search?q=whale&include_common=true`);
@@ -97,20 +129,33 @@ test('disabled, the shared scope is empty and include_common adds nothing', asyn
   await other.call('POST', `${OWN}/documents`, { docid: 'MINE', text: 'mine' });
   assert.deepEqual(idsOf((await other.call('GET', '/v1/search?q=whale')).json), []);
   assert.deepEqual(idsOf((await other.call('POST', '/v1/search', { q: 'whale' })).json), []);
-  assert.deepEqual(idsOf((await other.call('GET', `${OWN}/search?q=whale&include_common=true`)).json), ['acme/MINE::chunk_0']);
+  assert.deepEqual(idsOf((await other.call('GET', `${OWN}/search?q=whale&include_common=true`)).json), [
+    'acme/MINE::chunk_0',
+  ]);
   assert.equal((await other.call('POST', '/v1/search', { v: [1] })).json.code, 'vector_query_not_allowed');
 });
 
 test('any valid key may search it, none may not', async () => {
-  const env = { SHEAF_AUTH__MODE: 'static', SHEAF_AUTH__ADMIN_KEY: 'admin', SHEAF_AUTH__KEYS: '[{"name":"a","tenant":"acme","key":"k"}]', SHEAF_COMMON__ENABLED: 'true', SHEAF_COMMON__COLLECTION: 'kb' };
+  const env = {
+    SHEAF_AUTH__MODE: 'static',
+    SHEAF_AUTH__ADMIN_KEY: 'admin',
+    SHEAF_AUTH__KEYS: '[{"name":"a","tenant":"acme","key":"k"}]',
+    SHEAF_COMMON__ENABLED: 'true',
+    SHEAF_COMMON__COLLECTION: 'kb',
+  };
   const other = await startTestServer(env);
   const admin = { authorization: 'Bearer admin' };
   await untilMade(other, '/v1/collections/global/kb', admin);
   await other.call('POST', '/v1/collections/global/kb/documents', { docid: 'WHALE', text: 'whale' }, admin);
-  assert.deepEqual(idsOf((await other.call('GET', '/v1/search?q=whale', undefined, { 'x-api-key': 'k' })).json), ['global/WHALE::chunk_0']);
+  assert.deepEqual(idsOf((await other.call('GET', '/v1/search?q=whale', undefined, { 'x-api-key': 'k' })).json), [
+    'global/WHALE::chunk_0',
+  ]);
   assert.equal((await other.call('GET', '/v1/search?q=whale')).status, 401);
   assert.equal((await other.call('POST', '/v1/search', { q: 'whale' }, { 'x-api-key': 'wrong' })).status, 401);
-  assert.equal((await other.call('GET', '/v1/collections/global/kb/search?q=whale', undefined, { 'x-api-key': 'k' })).status, 403);
+  assert.equal(
+    (await other.call('GET', '/v1/collections/global/kb/search?q=whale', undefined, { 'x-api-key': 'k' })).status,
+    403,
+  );
 });
 
 test('no fault of ours on the way', () => {

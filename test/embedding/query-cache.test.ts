@@ -1,4 +1,5 @@
-// The cache of query vectors: against a naive twin that keeps a list, and what those share who ask for the same text at a time.
+// The cache of query vectors: against a naive twin that keeps a list, and what those share who ask for the same text at
+// a time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Leaving } from '../../src/base/departure.js';
@@ -11,7 +12,10 @@ const vectorOf = (n: number, dim = 4): Float32Array => new Float32Array(dim).fil
 const AMPLE = 2 ** 20;
 
 /** An embedder that answers when it is told to. */
-function held(): { embed: Embed; calls: { answer: (vector: Float32Array) => void; fail: (error: Error) => void; signal: Leaving | undefined }[] } {
+function held(): {
+  embed: Embed;
+  calls: { answer: (vector: Float32Array) => void; fail: (error: Error) => void; signal: Leaving | undefined }[];
+} {
   const calls: ReturnType<typeof held>['calls'] = [];
   return { calls, embed: (signal) => new Promise((answer, fail) => calls.push({ answer, fail, signal })) };
 }
@@ -33,7 +37,11 @@ test('a random run of texts hits, misses and evicts as a list in order of use do
     const place = twin.findIndex((entry) => entry.key === key);
     const bytes = entryBytes(key, vectorOf(n, dim));
     let embedded = false;
-    assert.deepEqual(await cache.vectorOf(query, async () => ((embedded = true), vectorOf(n, dim))), vectorOf(n, dim), `step ${step}`);
+    assert.deepEqual(
+      await cache.vectorOf(query, async () => ((embedded = true), vectorOf(n, dim))),
+      vectorOf(n, dim),
+      `step ${step}`,
+    );
     assert.equal(embedded, place < 0, `step ${step}`);
     expected[place < 0 ? 'misses' : 'hits']++;
     const [entry] = place < 0 ? [{ key, bytes }] : twin.splice(place, 1);
@@ -107,7 +115,10 @@ test('a failure is that of all who wait, and is not kept; one that is thrown at 
 });
 
 test('a very long text is neither kept nor shared; without memory nothing is', async () => {
-  for (const [cache, text] of [[new QueryCache(AMPLE), 'x'.repeat(CACHED_QUERY_CHARACTERS_MAX + 1)], [new QueryCache(0), 'x']] as const) {
+  for (const [cache, text] of [
+    [new QueryCache(AMPLE), 'x'.repeat(CACHED_QUERY_CHARACTERS_MAX + 1)],
+    [new QueryCache(0), 'x'],
+  ] as const) {
     const { embed, calls } = held();
     const { signal } = new AbortController();
     const vectors = [1, 2].map(() => cache.vectorOf(asked(text), embed, signal));

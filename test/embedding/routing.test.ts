@@ -19,7 +19,8 @@ async function instanceOf(key: string, kind: Kind): Promise<WatchedInstance> {
   const probe = (): Promise<void> => (answers ? Promise.resolve() : new Promise(() => {}));
   const instance = new WatchedInstance({ ...BUILTIN, key }, probe, log);
   after(() => instance.close());
-  if (kind === 'broken') for (let i = 0; i < 5; i++) await instance.call(0, () => Promise.reject(down())).catch(() => undefined);
+  if (kind === 'broken')
+    for (let i = 0; i < 5; i++) await instance.call(0, () => Promise.reject(down())).catch(() => undefined);
   while (instance.state !== kind) await new Promise((resolve) => setImmediate(resolve));
   answers = false;
   return instance;
@@ -36,17 +37,24 @@ function load(instance: WatchedInstance, bytes: number): () => void {
 function twinOrder(kinds: readonly Kind[], loads: readonly number[]): number[] {
   const rank = (kind: Kind): number => (kind === 'usable' ? 0 : 1);
   const places = kinds.flatMap((kind, place) => (kind === 'broken' ? [] : [place]));
-  return places.sort((a, b) => rank(kinds[a] as Kind) - rank(kinds[b] as Kind) || (loads[a] as number) - (loads[b] as number) || a - b);
+  return places.sort(
+    (a, b) => rank(kinds[a] as Kind) - rank(kinds[b] as Kind) || (loads[a] as number) - (loads[b] as number) || a - b,
+  );
 }
 
 test('least under way first, untried ones last, broken ones never, each once, until one has done it', async () => {
   const seed = 5;
   const prng = createPrng(seed);
   for (let round = 0; round < 300; round++) {
-    const kinds = Array.from({ length: prng.int(5) }, () => (['usable', 'usable', 'usable', 'untried', 'broken'] as const)[prng.int(5)] as Kind);
+    const kinds = Array.from(
+      { length: prng.int(5) },
+      () => (['usable', 'usable', 'usable', 'untried', 'broken'] as const)[prng.int(5)] as Kind,
+    );
     const loads = kinds.map(() => prng.int(4) * 100);
     const pool = await Promise.all(kinds.map((kind, place) => instanceOf(String(place), kind)));
-    const ends = pool.map((instance, place) => (kinds[place] === 'broken' ? () => undefined : load(instance, loads[place] as number)));
+    const ends = pool.map((instance, place) =>
+      kinds[place] === 'broken' ? () => undefined : load(instance, loads[place] as number),
+    );
     const fails = kinds.map(() => prng.int(2) === 0);
     const asked: number[] = [];
     const lastOnes: boolean[] = [];
@@ -62,7 +70,11 @@ test('least under way first, untried ones last, broken ones never, each once, un
     const told = `seed ${seed}, round ${round}`;
     assert.equal(answer, doer < 0 ? 'embedder_unavailable' : String(order[doer]), told);
     assert.deepEqual(asked, doer < 0 ? order : order.slice(0, doer + 1), told);
-    assert.deepEqual(lastOnes, asked.map((_, i) => i === order.length - 1), told);
+    assert.deepEqual(
+      lastOnes,
+      asked.map((_, i) => i === order.length - 1),
+      told,
+    );
     for (const end of ends) end();
   }
 });
@@ -82,7 +94,13 @@ test('an error that says nothing of the instance is answered as it is', async ()
 
 test('concurrent work spreads over equal instances', async () => {
   const pool = [await instanceOf('a', 'usable'), await instanceOf('b', 'usable'), await instanceOf('c', 'usable')];
-  const work = Array.from({ length: 30 }, () => route(pool, { bytes: 10, run: (key) => new Promise<string>((resolve) => setImmediate(() => resolve(key))), signal: undefined }));
+  const work = Array.from({ length: 30 }, () =>
+    route(pool, {
+      bytes: 10,
+      run: (key) => new Promise<string>((resolve) => setImmediate(() => resolve(key))),
+      signal: undefined,
+    }),
+  );
   const done = await Promise.all(work);
   for (const key of ['a', 'b', 'c']) assert.equal(done.filter((doer) => doer === key).length, 10);
 });

@@ -2,10 +2,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EmbedderInstance } from '../../src/contract/embedder.js';
-import { asksForEmbedder, chooseSpace, defaultFor, visibleTo, type EmbedderChoice } from '../../src/embedding/selection.js';
+import {
+  asksForEmbedder,
+  chooseSpace,
+  defaultFor,
+  visibleTo,
+  type EmbedderChoice,
+} from '../../src/embedding/selection.js';
 import { BUILTIN, spaceOf } from '../../src/embedding/spaces.js';
 
-function instance(key: string, model: string, options: Record<string, string | number> & { dim: number }, tenants?: string[]): EmbedderInstance {
+function instance(
+  key: string,
+  model: string,
+  options: Record<string, string | number> & { dim: number },
+  tenants?: string[],
+): EmbedderInstance {
   return { key, space: spaceOf('onnx', model, options), spec: { key, type: 'builtin' }, ...(tenants && { tenants }) };
 }
 
@@ -18,11 +29,14 @@ const private1 = instance('private', 'secret', { dim: 3 }, ['acme', 'other']);
 const all = [small, large, twin, cased, prefixed, private1, BUILTIN];
 const seen = visibleTo('nobody', all);
 
-const chosen = (choice: EmbedderChoice, instances = seen): string => chooseSpace(choice, instances, BUILTIN.space).vector_space_key;
-const refused = (choice: EmbedderChoice, message: RegExp, instances = seen): void => assert.throws(() => chosen(choice, instances), { code: 'invalid_embedder_config', message });
+const chosen = (choice: EmbedderChoice, instances = seen): string =>
+  chooseSpace(choice, instances, BUILTIN.space).vector_space_key;
+const refused = (choice: EmbedderChoice, message: RegExp, instances = seen): void =>
+  assert.throws(() => chosen(choice, instances), { code: 'invalid_embedder_config', message });
 
 test('a selector is a key, a type, type:model, or the key of a space', () => {
-  for (const selector of ['prefixed', 'onnx:e5:small', 'onnx:e5:small:dim=384,query_prefix=query: ']) assert.equal(chosen({ embedder: selector }), prefixed.space.vector_space_key, selector);
+  for (const selector of ['prefixed', 'onnx:e5:small', 'onnx:e5:small:dim=384,query_prefix=query: '])
+    assert.equal(chosen({ embedder: selector }), prefixed.space.vector_space_key, selector);
   assert.equal(chosen({ embedder: 'builtin' }), BUILTIN.space.vector_space_key);
   assert.equal(chosen({ embedder: 'twin' }), large.space.vector_space_key);
   assert.equal(chosen({ embedder: 'onnx' }, [large, twin]), large.space.vector_space_key);
@@ -63,7 +77,14 @@ test('what a collection is told of its space asks for that space again', () => {
 
 test('options that say nothing ask for nothing', () => {
   assert.equal(chosen({ embedder_config: {} }), BUILTIN.space.vector_space_key);
-  assert.deepEqual([asksForEmbedder({ embedder_config: {} }), asksForEmbedder({ embedder_config: null }), asksForEmbedder({ embedder_config: { dim: 1 } })], [false, false, true]);
+  assert.deepEqual(
+    [
+      asksForEmbedder({ embedder_config: {} }),
+      asksForEmbedder({ embedder_config: null }),
+      asksForEmbedder({ embedder_config: { dim: 1 } }),
+    ],
+    [false, false, true],
+  );
 });
 
 test('an instance of other tenants does not exist', () => {
@@ -72,11 +93,18 @@ test('an instance of other tenants does not exist', () => {
     assert.equal(chosen({ embedder: selector }, visibleTo('acme', all)), private1.space.vector_space_key);
   }
   refused({ embedder_config: { dim: 3 } }, /has these options/);
-  assert.deepEqual([visibleTo('acme', all).length, visibleTo('nobody', all).length, visibleTo(undefined, all).length], [7, 6, 7]);
+  assert.deepEqual(
+    [visibleTo('acme', all).length, visibleTo('nobody', all).length, visibleTo(undefined, all).length],
+    [7, 6, 7],
+  );
 });
 
 test('the default of a tenant that may not use the configured one: its own first instance, else the built-in', () => {
-  const of = (tenant: string | undefined, instances: readonly EmbedderInstance[], configured: EmbedderInstance): string => defaultFor(tenant, visibleTo(tenant, instances), configured.space).vector_space_key;
+  const of = (
+    tenant: string | undefined,
+    instances: readonly EmbedderInstance[],
+    configured: EmbedderInstance,
+  ): string => defaultFor(tenant, visibleTo(tenant, instances), configured.space).vector_space_key;
   assert.equal(of('nobody', all, large), large.space.vector_space_key);
   assert.equal(of('acme', all, private1), private1.space.vector_space_key);
   assert.equal(of('nobody', all, private1), BUILTIN.space.vector_space_key);
@@ -87,5 +115,8 @@ test('the default of a tenant that may not use the configured one: its own first
 
 test('another instance of the default space that a tenant may use keeps it the default', () => {
   const shared = instance('shared', 'secret', { dim: 3 });
-  assert.equal(defaultFor('nobody', visibleTo('nobody', [private1, shared, BUILTIN]), private1.space).vector_space_key, private1.space.vector_space_key);
+  assert.equal(
+    defaultFor('nobody', visibleTo('nobody', [private1, shared, BUILTIN]), private1.space).vector_space_key,
+    private1.space.vector_space_key,
+  );
 });

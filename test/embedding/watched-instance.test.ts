@@ -32,7 +32,12 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-const failTimes = async (instance: WatchedInstance, times: number, error: () => Error, signal?: AbortSignal): Promise<void> => {
+const failTimes = async (
+  instance: WatchedInstance,
+  times: number,
+  error: () => Error,
+  signal?: AbortSignal,
+): Promise<void> => {
   for (let i = 0; i < times; i++) await assert.rejects(instance.call(1, () => Promise.reject(error()), signal));
 };
 
@@ -94,7 +99,8 @@ test('those who probe at a time share one call, and are told the same', async ()
   const before = embedder.asked;
   const probes = await Promise.allSettled([instance.probe(), instance.probe(), instance.probe()]);
   assert.equal(embedder.asked, before + 1);
-  for (const probe of probes) assert.equal(probe.status === 'rejected' && (probe.reason as AppError).code, 'embedder_unavailable');
+  for (const probe of probes)
+    assert.equal(probe.status === 'rejected' && (probe.reason as AppError).code, 'embedder_unavailable');
 });
 
 test('bytes under way are counted, also where the work fails', async () => {

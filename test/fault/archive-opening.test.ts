@@ -1,5 +1,6 @@
-// An archive process opens the stores of a server that goes on to write. LMDB 0.9.70, which node-lmdb 0.10.1 has in it, sets the number of the last commit
-// back then to what it was when the opening began (ITS#9496), so that the next commit would be made on the one before: an acknowledged write would be gone.
+// An archive process opens the stores of a server that goes on to write. LMDB 0.9.70, which node-lmdb 0.10.1 has in it,
+// sets the number of the last commit back then to what it was when the opening began (ITS#9496), so that the next
+// commit would be made on the one before: an acknowledged write would be gone.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -34,13 +35,26 @@ void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off_t offset) 
 const folder = tempDirectory();
 const library = join(folder, 'slow-map.so');
 writeFileSync(join(folder, 'slow-map.c'), SLOW_MAP);
-const { status, error } = spawnSync('cc', ['-shared', '-fPIC', '-O2', join(folder, 'slow-map.c'), '-o', library, '-ldl']);
+const { status, error } = spawnSync('cc', [
+  '-shared',
+  '-fPIC',
+  '-O2',
+  join(folder, 'slow-map.c'),
+  '-o',
+  library,
+  '-ldl',
+]);
 const skip = process.platform !== 'linux' || error !== undefined ? 'there is no C compiler' : false;
 
 test('what is acknowledged while an archive process opens a store is there afterwards', { skip }, async () => {
   assert.equal(status, 0, 'the library compiles');
   const mark = join(folder, 'mark');
-  const server = await startServe({ SHEAF_DATA_DIR: join(folder, 'data'), SHEAF_STORAGE__PARTITIONS: '1', LD_PRELOAD: library, SLOW_MAP_MARK: mark });
+  const server = await startServe({
+    SHEAF_DATA_DIR: join(folder, 'data'),
+    SHEAF_STORAGE__PARTITIONS: '1',
+    LD_PRELOAD: library,
+    SLOW_MAP_MARK: mark,
+  });
   assert.equal((await ask(server, 'POST', '/v1/collections/acme/other')).status, 201);
   assert.equal((await put(server, 'A')).status, 201);
   const archive = download(server, '/v1/collections/acme/other/archive');

@@ -1,5 +1,6 @@
-// The disk fails while checkpoints are written and read, and bits flip in their files: they are a cache, so nothing is lost, nothing wrong is served, and
-// whoever asks is told. Over the fault layer (load/kit/fault), and by `sheaf check` of a stopped server.
+// The disk fails while checkpoints are written and read, and bits flip in their files: they are a cache, so nothing is
+// lost, nothing wrong is served, and whoever asks is told. Over the fault layer (load/kit/fault), and by `sheaf check`
+// of a stopped server.
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +17,12 @@ import { until } from '../kit/until.js';
 /** Enough for a graph, and so for a checkpoint. */
 const ROWS = 4600;
 const DIM = 16;
-const SETTINGS = { SHEAF_STORAGE__PARTITIONS: '1', SHEAF_SEARCH__THREADS: '1', SHEAF_CHECKPOINTS__INTERVAL_SECONDS: '1', SHEAF_LOG__LEVEL: 'info' };
+const SETTINGS = {
+  SHEAF_STORAGE__PARTITIONS: '1',
+  SHEAF_SEARCH__THREADS: '1',
+  SHEAF_CHECKPOINTS__INTERVAL_SECONDS: '1',
+  SHEAF_LOG__LEVEL: 'info',
+};
 const CHECKPOINTS = 'data/checkpoints/';
 const FAILED = 'a checkpoint could not be written';
 const WRITTEN = 'checkpoint written';
@@ -53,11 +59,17 @@ async function untilTold(run: Run, message: string): Promise<void> {
   await until(isTold, run.output);
 }
 
-test('disk full, I/O errors on write and on sync of a checkpoint: told, writes and searches go on, and the next one is written; short and failing reads of it', { skip }, async () => {
+test('disk full, I/O errors on write and on sync of a checkpoint: told, writes and searches go on, and the next one is written; short and failing reads of it', {
+  skip,
+}, async () => {
   const run = await startOverFaults({ settings: SETTINGS });
   await fill(run.url);
   await untilTold(run, WRITTEN);
-  for (const [kind, error] of [['write', 'ENOSPC'], ['write', 'EIO'], ['sync', 'EIO']] as const) {
+  for (const [kind, error] of [
+    ['write', 'ENOSPC'],
+    ['write', 'EIO'],
+    ['sync', 'EIO'],
+  ] as const) {
     run.faults.set(kind, { name: CHECKPOINTS, error });
     await untilTold(run, FAILED);
     await assertServes(run.url, `${kind} ${error}`);
@@ -90,10 +102,26 @@ async function looked(command: typeof check, dataDir: string): Promise<Looked> {
 }
 
 const DAMAGES: readonly [string, (folder: string, image: string) => void, RegExp][] = [
-  ['a flipped bit in the manifest of a checkpoint', (folder) => flipByte(join(folder, 'manifest.json'), 60), /manifest\.json: wrong checksum/],
-  ['a flipped bit in the header of an image', (_, image) => flipByte(image, 70), /\.image: wrong checksum of the header/],
-  ['a flipped bit in the first region of an image', (_, image) => flipByte(image, 40_000), /\.image: wrong checksum of region 0/],
-  ['a flipped bit in the last byte of an image', (_, image) => flipByte(image, -1), /\.image: wrong checksum of region \d/],
+  [
+    'a flipped bit in the manifest of a checkpoint',
+    (folder) => flipByte(join(folder, 'manifest.json'), 60),
+    /manifest\.json: wrong checksum/,
+  ],
+  [
+    'a flipped bit in the header of an image',
+    (_, image) => flipByte(image, 70),
+    /\.image: wrong checksum of the header/,
+  ],
+  [
+    'a flipped bit in the first region of an image',
+    (_, image) => flipByte(image, 40_000),
+    /\.image: wrong checksum of region 0/,
+  ],
+  [
+    'a flipped bit in the last byte of an image',
+    (_, image) => flipByte(image, -1),
+    /\.image: wrong checksum of region \d/,
+  ],
   ['an image that was cut', (_, image) => truncateSync(image, 50_000), /\.image: cut short/],
   ['an image that is missing', (_, image) => rmSync(image), /\.image: it is missing/],
 ];

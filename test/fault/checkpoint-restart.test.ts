@@ -1,5 +1,5 @@
-// A server that writes checkpoints, stopped and killed at random moments in the midst of writes: after each start every acknowledged write is found, no
-// other one is, and exact searches agree with brute force.
+// A server that writes checkpoints, stopped and killed at random moments in the midst of writes: after each start every
+// acknowledged write is found, no other one is, and exact searches agree with brute force.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -28,13 +28,20 @@ class Life {
   constructor(private readonly prng: Prng) {}
 
   async call(method: string, path: string, body?: unknown): Promise<{ status: number; json: any }> {
-    const response = await fetch(`${this.url}${path}`, { method, body: body === undefined ? undefined : JSON.stringify(body), headers: body === undefined ? {} : { 'content-type': 'application/json' } } as RequestInit);
+    const response = await fetch(`${this.url}${path}`, {
+      method,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      headers: body === undefined ? {} : { 'content-type': 'application/json' },
+    } as RequestInit);
     const text = await response.text();
     return { status: response.status, json: text ? JSON.parse(text) : {} };
   }
 
   async put(from: number): Promise<void> {
-    const documents = Array.from({ length: BATCH }, (_, i) => ({ docid: `D${from + i}`, vector: Array.from({ length: DIM }, () => this.prng.normal()) }));
+    const documents = Array.from({ length: BATCH }, (_, i) => ({
+      docid: `D${from + i}`,
+      vector: Array.from({ length: DIM }, () => this.prng.normal()),
+    }));
     this.doubtful = new Map(documents.map(({ docid, vector }) => [docid, vector]));
     assert.equal((await this.call('POST', `${COLLECTION}/documents:batch`, { documents })).status, 201);
     for (const { docid, vector } of documents) this.acknowledged.set(docid, vector);
@@ -67,14 +74,24 @@ class Life {
       const { status, json: found } = await this.call('POST', `${COLLECTION}/search`, { v: query, k: 10, exact: true });
       assert.equal(status, 200, label);
       const scores = [...this.acknowledged.values()].map((vector) => cosine(query, vector)).sort((a, b) => b - a);
-      found.matches.forEach(({ score }: { score: number }, n: number) => assert.ok(Math.abs(score - (scores[n] as number)) < 1e-3, `${label}: hit ${n} scores ${score}, not ${scores[n]}`));
+      found.matches.forEach(({ score }: { score: number }, n: number) =>
+        assert.ok(
+          Math.abs(score - (scores[n] as number)) < 1e-3,
+          `${label}: hit ${n} scores ${score}, not ${scores[n]}`,
+        ),
+      );
       assert.equal(found.matches.length, 10);
     }
   }
 }
 
 function start(dataDir: string): ServeProcess {
-  return spawnServe({ SHEAF_DATA_DIR: dataDir, SHEAF_STORAGE__PARTITIONS: '2', SHEAF_CHECKPOINTS__INTERVAL_SECONDS: '1', SHEAF_LOG__LEVEL: 'info' });
+  return spawnServe({
+    SHEAF_DATA_DIR: dataDir,
+    SHEAF_STORAGE__PARTITIONS: '2',
+    SHEAF_CHECKPOINTS__INTERVAL_SECONDS: '1',
+    SHEAF_LOG__LEVEL: 'info',
+  });
 }
 
 /** Ends it in the midst of writes. */
@@ -90,7 +107,10 @@ test('every acknowledged write is there after kill -9 and after SIGTERM, whateve
   const life = new Life(prng);
   let server = start(dataDir);
   life.url = await untilReady(server);
-  assert.equal((await life.call('POST', COLLECTION, { embedder_type: 'identity', embedder_config: { dim: DIM } })).status, 201);
+  assert.equal(
+    (await life.call('POST', COLLECTION, { embedder_type: 'identity', embedder_config: { dim: DIM } })).status,
+    201,
+  );
   for (let from = 0; from < DOCUMENTS; from += BATCH) await life.put(from);
   for (let round = 0; round < ROUNDS; round++) {
     await end(server, life, prng.int(3) === 0 ? 'SIGTERM' : 'SIGKILL', 300 + prng.int(2500));

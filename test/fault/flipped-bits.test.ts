@@ -1,5 +1,5 @@
-// A bit flips in what a stopped server has on the disk. Whatever it hits: it is found before it is served, only its collection is out of service,
-// `sheaf check` names it, and `sheaf repair` mends it or names what is lost.
+// A bit flips in what a stopped server has on the disk. Whatever it hits: it is found before it is served, only its
+// collection is out of service, `sheaf check` names it, and `sheaf repair` mends it or names what is lost.
 import assert from 'node:assert/strict';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,11 @@ async function makeDirectory(): Promise<string> {
   const server = await startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: dataDir });
   for (const name of ['victim', 'other']) {
     for (let i = 0; i < DOCUMENTS; i++) {
-      const { status } = await server.call('POST', `/v1/collections/acme/${name}/documents`, { docid: `D${i}`, text: `${name} ${i} `.repeat(300), metadata: { n: i } });
+      const { status } = await server.call('POST', `/v1/collections/acme/${name}/documents`, {
+        docid: `D${i}`,
+        text: `${name} ${i} `.repeat(300),
+        metadata: { n: i },
+      });
       assert.equal(status, 201);
     }
     await server.call('GET', `/v1/collections/acme/${name}/search?q=${name}`);
@@ -52,7 +56,12 @@ async function lines(findings: AsyncIterable<Parameters<typeof findingLine>[0]>)
 async function isRefused({ call }: TestServer, name: string): Promise<boolean> {
   const base = `/v1/collections/acme/${name}`;
   let refused = false;
-  for (const path of [`${base}/search?q=${name}&k=200`, `${base}/documents`, ...Array.from({ length: DOCUMENTS }, (_, i) => `${base}/documents/D${i}`), ...Array.from({ length: DOCUMENTS }, (_, i) => `${base}/documents/D${i}/chunks`)]) {
+  for (const path of [
+    `${base}/search?q=${name}&k=200`,
+    `${base}/documents`,
+    ...Array.from({ length: DOCUMENTS }, (_, i) => `${base}/documents/D${i}`),
+    ...Array.from({ length: DOCUMENTS }, (_, i) => `${base}/documents/D${i}/chunks`),
+  ]) {
     const { status, json } = await call('GET', path);
     if (status === 503) assert.equal(json.code, 'collection_damaged', path);
     else assert.equal(status, 200, `${path}: ${JSON.stringify(json)}`);
@@ -65,7 +74,9 @@ for (const table of ['documents', 'members', 'chunks', 'texts', 'vectors']) {
   test(`a flipped bit in a record of table ${table}: the collection is refused, the other serves, and repair mends what it can`, async () => {
     const dataDir = copy();
     const path = environmentFile(dataDir, 'shard-0');
-    const victim = entriesOf(path).filter((entry) => entry.table === table && entry.key.readUInt32BE() === 1)[3] as WalkedEntry;
+    const victim = entriesOf(path).filter(
+      (entry) => entry.table === table && entry.key.readUInt32BE() === 1,
+    )[3] as WalkedEntry;
     flipValue(path, victim);
     const found = await lines(checkDirectory(dataDir));
     assert.ok(found.length > 0 && found.every((line) => line.includes('collection acme/victim')), found.join('\n'));
@@ -74,8 +85,14 @@ for (const table of ['documents', 'members', 'chunks', 'texts', 'vectors']) {
     assert.equal(await isRefused(server, 'other'), false);
     assert.equal((await server.call('GET', '/health')).json.status, 'degraded');
     assert.equal((await server.call('GET', '/health/ready')).status, 200);
-    assert.equal((await server.call('POST', '/v1/collections/acme/victim/documents', { text: 'more' })).json.code, 'collection_damaged');
-    assert.equal((await server.call('POST', '/v1/collections/acme/other/documents', { docid: 'D0', text: 'other more' })).status, 201);
+    assert.equal(
+      (await server.call('POST', '/v1/collections/acme/victim/documents', { text: 'more' })).json.code,
+      'collection_damaged',
+    );
+    assert.equal(
+      (await server.call('POST', '/v1/collections/acme/other/documents', { docid: 'D0', text: 'other more' })).status,
+      201,
+    );
     assert.equal((await server.call('GET', '/v1/collections/acme/victim/detail')).json.damaged, true);
     await server.stop();
     const mended = await lines(repairDirectory(dataDir));
@@ -94,12 +111,25 @@ test('a flipped bit in the catalog record of a collection: it is refused and not
   const path = environmentFile(dataDir, 'catalog');
   flipValue(path, entriesOf(path).find(({ key }) => key.toString() === 'acme\0victim') as WalkedEntry);
   const server = await startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: dataDir });
-  assert.equal((await server.call('GET', '/v1/collections/acme/victim/search?q=victim')).json.code, 'collection_damaged');
-  assert.equal((await server.call('POST', '/v1/collections/acme/victim/documents', { text: 'more' })).json.code, 'collection_damaged');
+  assert.equal(
+    (await server.call('GET', '/v1/collections/acme/victim/search?q=victim')).json.code,
+    'collection_damaged',
+  );
+  assert.equal(
+    (await server.call('POST', '/v1/collections/acme/victim/documents', { text: 'more' })).json.code,
+    'collection_damaged',
+  );
   assert.equal(await isRefused(server, 'other'), false);
   await server.stop();
-  assert.equal(entriesOf(environmentFile(dataDir, 'shard-0')).filter(({ table, key }) => table === 'documents' && key.readUInt32BE() === 1).length, DOCUMENTS);
-  assert.deepEqual(await lines(checkDirectory(dataDir)), ['catalog: a record of table collections is damaged, key acme/victim']);
+  assert.equal(
+    entriesOf(environmentFile(dataDir, 'shard-0')).filter(
+      ({ table, key }) => table === 'documents' && key.readUInt32BE() === 1,
+    ).length,
+    DOCUMENTS,
+  );
+  assert.deepEqual(await lines(checkDirectory(dataDir)), [
+    'catalog: a record of table collections is damaged, key acme/victim',
+  ]);
 });
 
 test('a flipped bit in the counts: they are made again at the start', async () => {
@@ -119,7 +149,10 @@ test('a flipped bit in the log of changes: nothing is concerned, check names it,
   env.write(({ changes }) => changes.put(numberKey(7), Buffer.from('seven changes')));
   env.close();
   flipValue(path, entriesOf(path).find(({ table }) => table === 'changes') as WalkedEntry);
-  assert.match((await lines(checkDirectory(dataDir))).join('\n'), /^shard-0: a record of table changes is damaged, key 0+7$/);
+  assert.match(
+    (await lines(checkDirectory(dataDir))).join('\n'),
+    /^shard-0: a record of table changes is damaged, key 0+7$/,
+  );
   const server = await startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: dataDir });
   assert.deepEqual([await isRefused(server, 'victim'), await isRefused(server, 'other')], [false, false]);
   await server.stop();
@@ -135,7 +168,10 @@ for (const table of ['staged', 'jobs'] as const) {
     env.write((tables) => tables[table].put(numberKey(9), Buffer.from(`a record of table ${table}`)));
     env.close();
     flipValue(path, entriesOf(path).find((entry) => entry.table === table) as WalkedEntry);
-    assert.match((await lines(checkDirectory(dataDir))).join('\n'), new RegExp(`^catalog: a record of table ${table} is damaged`));
+    assert.match(
+      (await lines(checkDirectory(dataDir))).join('\n'),
+      new RegExp(`^catalog: a record of table ${table} is damaged`),
+    );
     const server = await startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: dataDir });
     assert.deepEqual([await isRefused(server, 'victim'), await isRefused(server, 'other')], [false, false]);
     assert.equal((await server.call('POST', '/v1/collections/acme/other/move', { new_name: 'moved' })).status, 200);
@@ -180,7 +216,12 @@ test('random bits flipped anywhere: check finds each, unless it stands where not
     writeFileSync(path, bytes);
     const before = entriesOf(environmentFile(original, environment));
     const after = entriesOf(path);
-    const isHarmless = before.length === after.length && before.every(({ table, key, sealed }, i) => after[i]?.table === table && key.equals(after[i].key) && sealed.equals(after[i].sealed));
+    const isHarmless =
+      before.length === after.length &&
+      before.every(
+        ({ table, key, sealed }, i) =>
+          after[i]?.table === table && key.equals(after[i].key) && sealed.equals(after[i].sealed),
+      );
     const found = await lines(checkDirectory(dataDir));
     assert.ok(isHarmless || found.length > 0, `bit ${bit} of ${environment}, seed ${seed}`);
     if (isHarmless || found.length === 0) continue;

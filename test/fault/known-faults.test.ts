@@ -1,6 +1,7 @@
-// What the existing server of this interface is known to lose, by crashes and restarts, each by name. Elsewhere: a reindex blocks nobody, a second request does
-// not hang, an interrupted job goes on by itself, writes do not make it fail, and a failed one blocks no other (contract/reindex, contract/reindex-writes, fault/reindex-kill);
-// a second archive right after the first (archive/collection); one that lacks damaged collections says so (archive/damaged).
+// What the existing server of this interface is known to lose, by crashes and restarts, each by name. Elsewhere: a
+// reindex blocks nobody, a second request does not hang, an interrupted job goes on by itself, writes do not make it
+// fail, and a failed one blocks no other (contract/reindex, contract/reindex-writes, fault/reindex-kill); a second
+// archive right after the first (archive/collection); one that lacks damaged collections says so (archive/damaged).
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -21,7 +22,11 @@ async function wholeVersion(server: { url: string }, docid: string): Promise<num
   const { json: listed } = await ask(server, 'GET', `${DOCS}/documents/${docid}/chunks`);
   const { json: found } = await ask(server, 'POST', `${DOCS}/search`, { q: 'version', k: 100, filters: { docid } });
   assert.ok(json.chunk_ids.length > 1 && listed.count === json.chunk_ids.length, 'all chunks are listed');
-  assert.deepEqual(found.matches.map(({ id }: { id: string }) => id).sort(), [...json.chunk_ids].sort(), 'all chunks are found, and no other');
+  assert.deepEqual(
+    found.matches.map(({ id }: { id: string }) => id).sort(),
+    [...json.chunk_ids].sort(),
+    'all chunks are found, and no other',
+  );
   for (const { text } of found.matches) assert.ok(text.includes(`version ${json.version} `), `${docid}: ${text}`);
   return json.version;
 }
@@ -33,17 +38,25 @@ async function put(server: { url: string }, base: string, version: number): Prom
   assert.equal((await ask(server, 'GET', `${base}/documents/D`)).json.version, version);
 }
 
-/** A document in two versions; the process is killed in the commit of a third, at its first sync or behind its last write. */
+/**
+ * A document in two versions; the process is killed in the commit of a third, at its first sync or behind its last
+ * write.
+ */
 async function killedInCommit(skipped: number): Promise<Run> {
   const run = await startOverFaults();
   for (const version of [1, 2]) await put(run, DOCS, version);
   run.faults.set('sync', { name: 'shard-', dies: true, skip: skipped });
-  await assert.rejects(ask(run, 'POST', `${DOCS}/documents`, { docid: 'D', text: textOf(3) }), 'nothing is acknowledged');
+  await assert.rejects(
+    ask(run, 'POST', `${DOCS}/documents`, { docid: 'D', text: textOf(3) }),
+    'nothing is acknowledged',
+  );
   await run.ended;
   return run;
 }
 
-test('a kill between the commit and the index: the collection loads with all that was committed, whenever readiness says ok', { skip }, async () => {
+test('a kill between the commit and the index: the collection loads with all that was committed, whenever readiness says ok', {
+  skip,
+}, async () => {
   const { dataDir } = await killedInCommit(1);
   const again = await startOverFaults({ dataDir });
   assert.equal((await ask(again, 'GET', '/health/ready')).status, 200);
@@ -52,7 +65,9 @@ test('a kill between the commit and the index: the collection loads with all tha
   await killed(again);
 });
 
-test('a kill before the commit of a replacement: the document is there whole, in its old version', { skip }, async () => {
+test('a kill before the commit of a replacement: the document is there whole, in its old version', {
+  skip,
+}, async () => {
   const { dataDir } = await killedInCommit(0);
   const again = await startOverFaults({ dataDir });
   // The pages had been written, and no power was cut: only the meta page makes them a commit.
@@ -114,7 +129,8 @@ test('versions go on: after kill -9, a new name, a reindex and an archive', asyn
   base = '/v1/collections/acme/moved';
   await again();
   const { json: job } = await ask(server, 'POST', `${base}/reindex`, { embedder_type: 'builtin' });
-  for (let status = ''; status !== 'succeeded'; await sleep(20)) ({ status } = (await ask(server, 'GET', `/v1/admin/reindex/${job.job_id}`)).json);
+  for (let status = ''; status !== 'succeeded'; await sleep(20))
+    ({ status } = (await ask(server, 'GET', `/v1/admin/reindex/${job.job_id}`)).json);
   await again();
   const { bytes } = await download(server, `${base}/archive`);
   assert.equal((await ask(server, 'DELETE', base)).status, 200);
@@ -130,7 +146,10 @@ test('an archive of everything after a crash has every collection and every ackn
   const write = async (lane: number): Promise<void> => {
     for (let n = 0; ; n++) {
       const name = `c${lane}-${n % 5}`;
-      const { status } = await ask(server, 'POST', `/v1/collections/acme/${name}/documents`, { docid: `D${n}`, text: textOf(n) });
+      const { status } = await ask(server, 'POST', `/v1/collections/acme/${name}/documents`, {
+        docid: `D${n}`,
+        text: textOf(n),
+      });
       if (status === 201) acknowledged.set(name, (acknowledged.get(name) ?? 0) + 1);
     }
   };
@@ -162,8 +181,20 @@ test('an archive that its client does not read on holds up no search, no write a
   const response = await fetch(`${server.url}/v1/admin/archive`, { signal: leave.signal });
   assert.equal(response.status, 200);
   for (const tenant of ['acme', 'globex']) {
-    assert.equal((await ask(server, 'POST', `/v1/collections/${tenant}/docs/documents`, { docid: 'LATER', text: 'written beside the archive' })).status, 201);
-    const { json } = await ask(server, 'POST', `/v1/collections/${tenant}/docs/search`, { q: 'written beside', k: 1, mode: 'hybrid' });
+    assert.equal(
+      (
+        await ask(server, 'POST', `/v1/collections/${tenant}/docs/documents`, {
+          docid: 'LATER',
+          text: 'written beside the archive',
+        })
+      ).status,
+      201,
+    );
+    const { json } = await ask(server, 'POST', `/v1/collections/${tenant}/docs/search`, {
+      q: 'written beside',
+      k: 1,
+      mode: 'hybrid',
+    });
     assert.equal(json.matches[0].meta.docid, 'LATER');
   }
   leave.abort();

@@ -1,4 +1,5 @@
-// The query log when its worker stands still, dies, or the server starts again: searches are untouched, entries are kept.
+// The query log when its worker stands still, dies, or the server starts again: searches are untouched, entries are
+// kept.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,11 +25,18 @@ test('a search writes nothing before it answers: with the log standing still, se
     found.push(json.query_id);
   }
   const read = call('GET', `${docs}/queries/${found[19]}`);
-  assert.equal(await Promise.race([read.then(() => 'read'), call('GET', `${docs}/search?q=meanwhile`).then(() => 'searched')]), 'searched');
+  assert.equal(
+    await Promise.race([read.then(() => 'read'), call('GET', `${docs}/search?q=meanwhile`).then(() => 'searched')]),
+    'searched',
+  );
   await giveBack();
   assert.equal((await read).json.query.query_text, 'held 19');
   const { json } = await call('GET', `${docs}/queries`);
-  assert.deepEqual(json.queries.map(({ query_text: text }: { query_text: string }) => text).slice(0, 3), ['meanwhile', 'held 19', 'held 18']);
+  assert.deepEqual(json.queries.map(({ query_text: text }: { query_text: string }) => text).slice(0, 3), [
+    'meanwhile',
+    'held 19',
+    'held 18',
+  ]);
 });
 
 test('a worker that is killed is replaced, and no entry is lost or there twice', async () => {
@@ -64,8 +72,13 @@ test('a stopped server has written what it logged; the next one has it, within i
   const SHEAF_DATA_DIR = tempDirectory();
   const first = spawnServe({ SHEAF_DATA_DIR });
   const url = await untilReady(first);
-  const json = async (path: string, init?: RequestInit, from = url): Promise<Record<string, any>> => (await fetch(`${from}${path}`, init)).json() as Promise<Record<string, any>>;
-  await json(`${docs}/documents`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"text":"kept"}' });
+  const json = async (path: string, init?: RequestInit, from = url): Promise<Record<string, any>> =>
+    (await fetch(`${from}${path}`, init)).json() as Promise<Record<string, any>>;
+  await json(`${docs}/documents`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"text":"kept"}',
+  });
   await json('/v1/collections/acme/dropped', { method: 'POST' });
   const ids: string[] = [];
   for (let i = 0; i < 12; i++) ids.push((await json(`${docs}/search?q=kept+${i}`)).query_id);
@@ -77,7 +90,10 @@ test('a stopped server has written what it logged; the next one has it, within i
   assert.equal((await json(`${docs}/queries/${ids[11]}`, undefined, next)).query.query_text, 'kept 11');
   const { query_id: newest } = await json(`${docs}/search?q=newest`, undefined, next);
   const { queries } = await json(`${docs}/queries`, undefined, next);
-  assert.deepEqual(queries.map(({ query_id: id }: { query_id: string }) => id), [newest, ...ids.slice(-4).reverse()]);
+  assert.deepEqual(
+    queries.map(({ query_id: id }: { query_id: string }) => id),
+    [newest, ...ids.slice(-4).reverse()],
+  );
   second.child.kill('SIGKILL');
 });
 

@@ -1,4 +1,5 @@
-// The layer that makes power cuts: what was synced is there after each, and where nothing is synced, it shows. So a cut that loses nothing tells something.
+// The layer that makes power cuts: what was synced is there after each, and where nothing is synced, it shows. So a cut
+// that loses nothing tells something.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -40,7 +41,10 @@ async function killedWriter(): Promise<{ data: string; journal: string; told: nu
   const [data, journal] = [join(folder, 'data'), join(folder, 'journal')];
   mkdirSync(data);
   const env = { PATH: process.env.PATH, ...faultEnvironment(shim as string, { root: data, journal }) };
-  const writer = spawn(process.execPath, ['--input-type=module', '-e', WRITER, data], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const writer = spawn(process.execPath, ['--input-type=module', '-e', WRITER, data], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   let told = 0;
   writer.stdout.on('data', (piece: Buffer) => (told = Number(piece.toString().trim().split('\n').at(-1))));
   while (told < 20) await sleep(5);
@@ -93,19 +97,29 @@ test('what is written to a socket is no write to the directory that had its numb
   const [data, journal] = [join(folder, 'data'), join(folder, 'journal')];
   mkdirSync(data);
   const env = { PATH: process.env.PATH, ...faultEnvironment(shim as string, { root: data, journal }) };
-  await once(spawn(process.execPath, ['--input-type=module', '-e', SYNC_AND_TALK, data], { env, stdio: 'inherit' }), 'close');
+  await once(
+    spawn(process.execPath, ['--input-type=module', '-e', SYNC_AND_TALK, data], { env, stdio: 'inherit' }),
+    'close',
+  );
   const ops = Array.from(readJournal(journal), ({ op }) => op);
   assert.deepEqual([ops.filter((op) => op === 'sync').length, ops.includes('write')], [40, false]);
 });
 
 test('what was committed is there after every cut, whole', { skip }, async () => {
   const { found, told } = await afterCuts(true);
-  for (const [seed, number] of found.entries()) assert.ok(number !== undefined && (number === told || number === told + 1), `seed ${seed}: told ${told}, found ${number}`);
+  for (const [seed, number] of found.entries())
+    assert.ok(
+      number !== undefined && (number === told || number === told + 1),
+      `seed ${seed}: told ${told}, found ${number}`,
+    );
 });
 
 test('a disk that heeds no sync loses commits, or leaves damage: a cut would show it', { skip }, async () => {
   const { found, told } = await afterCuts(false);
-  assert.ok(found.some((number) => number === undefined || number < told), `told ${told}, found ${found.join()}`);
+  assert.ok(
+    found.some((number) => number === undefined || number < told),
+    `told ${told}, found ${found.join()}`,
+  );
 });
 
 test('a file keeps what was synced, and any subset of the pieces of what was not', () => {
@@ -118,8 +132,12 @@ test('a file keeps what was synced, and any subset of the pieces of what was not
     file.writeDurably(100, Buffer.alloc(8, 3));
     const found = file.cut(prng, mode);
     assert.equal(found.subarray(100, 108).equals(Buffer.alloc(8, 3)), true);
-    assert.equal(found.subarray(108, 4096).every((byte) => byte === 1), true);
-    for (let at = 4096; at < found.length; at += 512) assert.equal(new Set(found.subarray(at, at + 512)).size, 1, `${mode}: a sector is torn within`);
+    assert.equal(
+      found.subarray(108, 4096).every((byte) => byte === 1),
+      true,
+    );
+    for (let at = 4096; at < found.length; at += 512)
+      assert.equal(new Set(found.subarray(at, at + 512)).size, 1, `${mode}: a sector is torn within`);
     assert.equal(found.length, { none: 8192, all: 12_288 }[mode as 'none' | 'all'] ?? found.length);
   }
 });

@@ -1,5 +1,6 @@
-// A file system that turns read-only under a running server, as one does after an error of its disk: a real one, of a file, mounted through a loop device.
-// Wants root, mount and mkfs.ext4; elsewhere it is skipped by name, and disk-faults has the same by the fault layer.
+// A file system that turns read-only under a running server, as one does after an error of its disk: a real one, of a
+// file, mounted through a loop device. Wants root, mount and mkfs.ext4; elsewhere it is skipped by name, and
+// disk-faults has the same by the fault layer.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
@@ -61,15 +62,29 @@ test('a real remount: writes are refused with storage_failed, reads go on, and w
   const server = await start(dataDir);
   for (const docid of ['A', 'B', 'C']) assert.equal((await put(server, docid)).status, 201);
   disk.turnReadOnly();
-  for (const docid of ['D', 'E', 'A']) assert.deepEqual(await put(server, docid), { status: 503, code: 'storage_failed' });
-  assert.deepEqual([await statusOf(server, `${DOCS}/documents/A`), await statusOf(server, `${DOCS}/search?q=text`), await statusOf(server, '/health/live')], [200, 200, 200]);
-  assert.deepEqual(await ask(server, 'POST', '/v1/collections/acme/other/archive', fileForm('archive.zip', 'PK')).then(({ status, json }) => [status, json.code]), [503, 'storage_failed']);
+  for (const docid of ['D', 'E', 'A'])
+    assert.deepEqual(await put(server, docid), { status: 503, code: 'storage_failed' });
+  assert.deepEqual(
+    [
+      await statusOf(server, `${DOCS}/documents/A`),
+      await statusOf(server, `${DOCS}/search?q=text`),
+      await statusOf(server, '/health/live'),
+    ],
+    [200, 200, 200],
+  );
+  assert.deepEqual(
+    await ask(server, 'POST', '/v1/collections/acme/other/archive', fileForm('archive.zip', 'PK')).then(
+      ({ status, json }) => [status, json.code],
+    ),
+    [503, 'storage_failed'],
+  );
   await killed(server);
   assert.ok(disk.unmount() && disk.mend());
   assert.ok(disk.mount());
   const again = await start(dataDir);
   assert.deepEqual((await docids(again)).slice(0, 3), ['A', 'B', 'C']);
-  for (const docid of ['A', 'B', 'C']) assert.equal((await ask(again, 'GET', `${DOCS}/documents/${docid}`)).json.version, 1, 'nothing that was refused');
+  for (const docid of ['A', 'B', 'C'])
+    assert.equal((await ask(again, 'GET', `${DOCS}/documents/${docid}`)).json.version, 1, 'nothing that was refused');
   assert.equal((await put(again, 'D')).status, 201);
   await killed(again);
 });

@@ -1,5 +1,5 @@
-// Reindex jobs under `kill -9`: the server is a process of its own, killed again and again while a job runs and documents are written.
-// Nothing acknowledged is lost, nothing is in one space alone, and the job goes on by itself.
+// Reindex jobs under `kill -9`: the server is a process of its own, killed again and again while a job runs and
+// documents are written. Nothing acknowledged is lost, nothing is in one space alone, and the job goes on by itself.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,7 +14,10 @@ const BASE = '/v1/collections/acme/docs';
 const DOCUMENTS = 1500;
 const BATCH = 500;
 const KILLS = 4;
-/** Calls of the embedder that are answered in a life. The job alone wants more of them than all lives that are ended have. */
+/**
+ * Calls of the embedder that are answered in a life. The job alone wants more of them than all lives that are ended
+ * have.
+ */
 const ANSWERED = 2;
 const SEED = 7;
 /** Some pages of documents. */
@@ -32,7 +35,10 @@ async function startProcess(env: Record<string, string>): Promise<Process> {
   return { serve, call };
 }
 
-/** What is acknowledged: text and version of each document; null for one that is gone. What was under way at a kill may be either. */
+/**
+ * What is acknowledged: text and version of each document; null for one that is gone. What was under way at a kill may
+ * be either.
+ */
 class Model {
   readonly texts = new Map<string, string | null>();
   readonly unsure = new Map<string, (string | null)[]>();
@@ -40,7 +46,10 @@ class Model {
   async write({ call }: Process, docid: string, text: string | null): Promise<void> {
     const before = this.unsure.get(docid) ?? [this.texts.get(docid) ?? null];
     this.unsure.set(docid, [...before, text]);
-    const { status, json } = text === null ? await call('DELETE', `${BASE}/documents/${docid}`) : await call('POST', `${BASE}/documents`, { docid, text });
+    const { status, json } =
+      text === null
+        ? await call('DELETE', `${BASE}/documents/${docid}`)
+        : await call('POST', `${BASE}/documents`, { docid, text });
     assert.ok(status < 300 || status === 503, JSON.stringify(json));
     if (status >= 300) return;
     this.texts.set(docid, text);
@@ -83,7 +92,8 @@ test('a job that is killed again and again ends, and every acknowledged write is
   const { json: job } = await server.call('POST', `${BASE}/reindex`, { embedder_type: 'openai', embed_model: 'm' });
   for (let kill = 0; kill < KILLS; kill++) {
     const writing = (async () => {
-      for (let n = 0; n < 40; n++) await model.write(server, `d${prng.int(DOCUMENTS)}`, prng.int(4) === 0 ? null : `changed ${kill} ${n}`);
+      for (let n = 0; n < 40; n++)
+        await model.write(server, `d${prng.int(DOCUMENTS)}`, prng.int(4) === 0 ? null : `changed ${kill} ${n}`);
     })().catch((error: unknown) => assert.ok(!(error instanceof assert.AssertionError), String(error)));
     await held(gate);
     server.serve.child.kill('SIGKILL');

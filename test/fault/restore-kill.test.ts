@@ -1,4 +1,5 @@
-// kill -9 in the midst of a restore: after the restart there is the old collection or the new one, whole, and nothing of what was staged.
+// kill -9 in the midst of a restore: after the restart there is the old collection or the new one, whole, and nothing
+// of what was staged.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -43,24 +44,35 @@ test('a kill in the midst of a restore leaves the old collection or the new one'
   await client.createCollection('acme', 'docs', create);
   await fill(client, 'NEW');
   const chunks: Uint8Array[] = [];
-  for await (const piece of (await client.archives.dumpCollection('acme', 'docs')).bytes as unknown as AsyncIterable<Uint8Array>) chunks.push(piece);
+  for await (const piece of (await client.archives.dumpCollection('acme', 'docs'))
+    .bytes as unknown as AsyncIterable<Uint8Array>)
+    chunks.push(piece);
   const archive = new Blob(chunks as BlobPart[]);
   await client.deleteCollection('acme', 'docs');
   await client.createCollection('acme', 'docs', create);
   await fill(client, 'OLD');
   const startedAtMs = performance.now();
-  assert.equal((await client.archives.restoreCollection('acme', 'docs', archive, { replace: true, dryRun: true })).dry_run, true);
+  assert.equal(
+    (await client.archives.restoreCollection('acme', 'docs', archive, { replace: true, dryRun: true })).dry_run,
+    true,
+  );
   const verifyMs = performance.now() - startedAtMs;
   const seen: string[] = [];
   for (let cycle = 0; cycle < CYCLES; cycle++) {
-    const restoring = client.archives.restoreCollection('acme', 'docs', archive, { replace: true }).then(() => 'restored', () => 'lost');
+    const restoring = client.archives.restoreCollection('acme', 'docs', archive, { replace: true }).then(
+      () => 'restored',
+      () => 'lost',
+    );
     await sleep(verifyMs * (0.5 + 2 * prng.next()));
     await kill();
     const outcome = await restoring;
     ({ client, kill, output } = await start());
     const found = await labels(client);
     seen.push(`${outcome}: ${found}`);
-    assert.ok(found === `NEW${DOCUMENTS}` || (found === `OLD${DOCUMENTS}` && outcome === 'lost'), `seed ${seed}: ${seen.join(', ')}\n${output()}`);
+    assert.ok(
+      found === `NEW${DOCUMENTS}` || (found === `OLD${DOCUMENTS}` && outcome === 'lost'),
+      `seed ${seed}: ${seen.join(', ')}\n${output()}`,
+    );
     const { matches } = await client.search('acme', 'docs', { v: vectorOf(3), k: 1 });
     assert.equal(matches[0]?.id.slice(0, 3), found.slice(0, 3));
     if (found.startsWith('NEW')) {

@@ -1,5 +1,5 @@
-// Search workers read what owners write, side by side: documents are seen whole, old or new, what is acknowledged is found or gone in the
-// next search, and neither kind of worker's death harms more than what it was doing.
+// Search workers read what owners write, side by side: documents are seen whole, old or new, what is acknowledged is
+// found or gone in the next search, and neither kind of worker's death harms more than what it was doing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../src/base/prng.js';
@@ -14,7 +14,11 @@ const { call } = server;
 const chunksOf = (version: number): number => 2 + (version % 3);
 
 /** A document with so many chunks; each version has another number of them. */
-const documentOf = (docid: string, version: number): object => ({ docid, text: `version ${version} of the ${docid} `.padEnd(100, 'x ').repeat(chunksOf(version)), metadata: { version } });
+const documentOf = (docid: string, version: number): object => ({
+  docid,
+  text: `version ${version} of the ${docid} `.padEnd(100, 'x ').repeat(chunksOf(version)),
+  metadata: { version },
+});
 
 interface Seen {
   version: number;
@@ -22,9 +26,14 @@ interface Seen {
 }
 
 /** What a search shows of each document; each in one version. */
-function documentsIn(matches: readonly { meta: { docid: string; version: number } }[], label: string): Map<string, Seen> {
+function documentsIn(
+  matches: readonly { meta: { docid: string; version: number } }[],
+  label: string,
+): Map<string, Seen> {
   const seen = new Map<string, Seen>();
-  for (const { meta: { docid, version } } of matches) {
+  for (const {
+    meta: { docid, version },
+  } of matches) {
     const known = seen.get(docid) ?? { version, chunks: 0 };
     assert.equal(known.version, version, `two versions of ${docid} in one answer, ${label}`);
     seen.set(docid, { version, chunks: known.chunks + 1 });
@@ -33,7 +42,8 @@ function documentsIn(matches: readonly { meta: { docid: string; version: number 
 }
 
 function assertWhole(seen: ReadonlyMap<string, Seen>, label: string): void {
-  for (const [docid, { version, chunks }] of seen) assert.equal(chunks, chunksOf(version), `${docid} in version ${version}, ${label}`);
+  for (const [docid, { version, chunks }] of seen)
+    assert.equal(chunks, chunksOf(version), `${docid} in version ${version}, ${label}`);
 }
 
 /** Puts and deletes documents without a pause until told to stop, and looks each time for what was acknowledged. */
@@ -42,10 +52,17 @@ async function writeAndLook(base: string, lane: number, running: () => boolean):
   for (let version = 1; running(); version++) {
     const docid = `W${lane}-${prng.int(4)}`;
     const isDelete = prng.int(3) === 0;
-    const { status } = isDelete ? await call('DELETE', `${base}/documents/${docid}`) : await call('POST', `${base}/documents`, documentOf(docid, version));
+    const { status } = isDelete
+      ? await call('DELETE', `${base}/documents/${docid}`)
+      : await call('POST', `${base}/documents`, documentOf(docid, version));
     assert.ok([200, 201, 404, 503].includes(status), String(status));
     if (status === 503) continue;
-    const { status: found, json } = await call('POST', `${base}/search`, { q: 'version', k: 1000, mode: prng.int(2) === 0 ? 'hybrid' : 'vector', filters: { docid } });
+    const { status: found, json } = await call('POST', `${base}/search`, {
+      q: 'version',
+      k: 1000,
+      mode: prng.int(2) === 0 ? 'hybrid' : 'vector',
+      filters: { docid },
+    });
     if (found === 503) continue;
     const seen = documentsIn(json.matches, `lane ${lane}`).get(docid);
     assert.equal(seen?.version, isDelete ? undefined : version, `${docid} after its write, lane ${lane}`);
@@ -55,7 +72,11 @@ async function writeAndLook(base: string, lane: number, running: () => boolean):
 async function searchAll(base: string, running: () => boolean, answered: () => void): Promise<void> {
   const modes = ['vector', 'hybrid', 'boost'];
   for (let i = 0; running(); i++) {
-    const { status, json } = await call('POST', `${base}/search`, { q: 'version of the documents', k: 1000, mode: modes[i % 3] });
+    const { status, json } = await call('POST', `${base}/search`, {
+      q: 'version of the documents',
+      k: 1000,
+      mode: modes[i % 3],
+    });
     assert.ok(status === 200 || status === 503, String(status));
     if (status === 503) continue;
     assertWhole(documentsIn(json.matches, modes[i % 3] as string), modes[i % 3] as string);
@@ -69,8 +90,16 @@ async function sideBySide(base: string, answersMin: number, trouble: () => Promi
   let answers = 0;
   const running = (): boolean => isRunning;
   await call('POST', base, { chunking: { strategy: 'fixed', size: 100, overlap: 0 } });
-  const work = [...[1, 2, 3].map((lane) => writeAndLook(base, lane, running)), ...[1, 2].map(() => searchAll(base, running, () => answers++))];
-  const over = trouble().then(() => until(() => answers >= answersMin, () => `${answers} searches are answered`));
+  const work = [
+    ...[1, 2, 3].map((lane) => writeAndLook(base, lane, running)),
+    ...[1, 2].map(() => searchAll(base, running, () => answers++)),
+  ];
+  const over = trouble().then(() =>
+    until(
+      () => answers >= answersMin,
+      () => `${answers} searches are answered`,
+    ),
+  );
   try {
     await Promise.race([over, Promise.all(work)]);
   } finally {

@@ -15,7 +15,10 @@ const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: String(SHARDS)
 const { call } = server;
 const base = '/v1/collections/acme/docs';
 
-/** Kills the shard's worker and asks at once; again where the machine was so slow that the successor was there before all of them were answered. */
+/**
+ * Kills the shard's worker and asks at once; again where the machine was so slow that the successor was there before
+ * all of them were answered.
+ */
 async function whileDead(shard: number, paths: string[]): Promise<Answer[]> {
   for (let tries = 1; ; tries++) {
     await ready(server);
@@ -26,10 +29,16 @@ async function whileDead(shard: number, paths: string[]): Promise<Answer[]> {
 }
 
 test('requests for a dead shard are refused at once, and answered again after a while', async () => {
-  for (let i = 0; i < 30; i++) await call('POST', `${base}/documents`, { docid: `D${i}`, text: `document number ${i}` });
-  const onShard1 = Array.from({ length: 30 }, (_, i) => `D${i}`).find((docid) => shardOf(docid, SHARDS) === 1) as string;
+  for (let i = 0; i < 30; i++)
+    await call('POST', `${base}/documents`, { docid: `D${i}`, text: `document number ${i}` });
+  const onShard1 = Array.from({ length: 30 }, (_, i) => `D${i}`).find(
+    (docid) => shardOf(docid, SHARDS) === 1,
+  ) as string;
   const [refused, health, notReady] = await whileDead(1, [`${base}/documents/${onShard1}`, '/health', '/health/ready']);
-  assert.deepEqual([refused?.status, refused?.json.code, refused?.headers.get('retry-after')], [503, 'shard_unavailable', '1']);
+  assert.deepEqual(
+    [refused?.status, refused?.json.code, refused?.headers.get('retry-after')],
+    [503, 'shard_unavailable', '1'],
+  );
   assert.equal(health?.json.status, 'degraded');
   assert.deepEqual([notReady?.status, notReady?.json.details.checks.shards], [503, 'unavailable']);
   await ready(server);
@@ -47,7 +56,11 @@ test('killed again and again under writes and searches: nothing acknowledged is 
   const writer = async (lane: number): Promise<void> => {
     for (let version = 1; running; version++) {
       const docid = `W${lane}-${version % 7}`;
-      const answer = await call('POST', '/v1/collections/acme/kill/documents', { docid, text: `${version} `.repeat(700), metadata: { version } });
+      const answer = await call('POST', '/v1/collections/acme/kill/documents', {
+        docid,
+        text: `${version} `.repeat(700),
+        metadata: { version },
+      });
       if (answer.status === 201) acknowledged.set(docid, version), acknowledgments++;
       else assert.equal(answer.status, 503, JSON.stringify(answer.json));
     }
@@ -57,7 +70,8 @@ test('killed again and again under writes and searches: nothing acknowledged is 
       const { status, json } = await call('GET', '/v1/collections/acme/kill/search?q=1+2+3&k=200');
       assert.ok(status === 200 || status === 503, String(status));
       const chunks = new Map<string, number>();
-      for (const { meta } of json.matches ?? []) chunks.set(`${meta.docid}@${meta.version}`, (chunks.get(`${meta.docid}@${meta.version}`) ?? 0) + 1);
+      for (const { meta } of json.matches ?? [])
+        chunks.set(`${meta.docid}@${meta.version}`, (chunks.get(`${meta.docid}@${meta.version}`) ?? 0) + 1);
       const ids = [...chunks.keys()].map((key) => key.split('@')[0]);
       assert.equal(new Set(ids).size, ids.length, `two versions of a document in one answer, seed ${seed}`);
     }
@@ -75,7 +89,10 @@ test('killed again and again under writes and searches: nothing acknowledged is 
   await ready(server);
   for (const [docid, version] of acknowledged) {
     const { json } = await call('GET', `/v1/collections/acme/kill/documents/${docid}`);
-    assert.ok(json.metadata?.version >= version, `${docid}: acknowledged ${version}, found ${json.metadata?.version}, seed ${seed}`);
+    assert.ok(
+      json.metadata?.version >= version,
+      `${docid}: acknowledged ${version}, found ${json.metadata?.version}, seed ${seed}`,
+    );
     const { json: listed } = await call('GET', `/v1/collections/acme/kill/documents/${docid}/chunks`);
     assert.equal(listed.count, json.chunk_count);
   }
@@ -83,8 +100,18 @@ test('killed again and again under writes and searches: nothing acknowledged is 
 
 test('a broken assertion ends the worker, not the process, and the shard comes back', async () => {
   const [collection] = server.context.catalog.refs();
-  const document = packDocument({ docid: 'BROKEN' as DocId, ingestedAtMs: 0, metadataJson: '{}', priority: 0, chunks: [{ path: 'c0', metaJson: '{}' }] });
-  const broken = server.context.shards.ask(1, 'put', { collection: collection as CollectionRef, document, vectors: new Float32Array(3) });
+  const document = packDocument({
+    docid: 'BROKEN' as DocId,
+    ingestedAtMs: 0,
+    metadataJson: '{}',
+    priority: 0,
+    chunks: [{ path: 'c0', metaJson: '{}' }],
+  });
+  const broken = server.context.shards.ask(1, 'put', {
+    collection: collection as CollectionRef,
+    document,
+    vectors: new Float32Array(3),
+  });
   await assert.rejects(broken, { code: 'shard_unavailable' });
   await ready(server);
   assert.equal((await call('GET', `${base}/search?q=document+number&k=100`)).json.matches.length, 30);
@@ -101,7 +128,8 @@ test('shard 0, which has the catalog, may die too', async () => {
 
 test('a collection dropped while a shard is away is gone there too', async () => {
   await call('POST', '/v1/collections/acme/drop', {});
-  for (let i = 0; i < 12; i++) await call('POST', '/v1/collections/acme/drop/documents', { docid: `D${i}`, text: 'to be dropped' });
+  for (let i = 0; i < 12; i++)
+    await call('POST', '/v1/collections/acme/drop/documents', { docid: `D${i}`, text: 'to be dropped' });
   await server.context.shards.kill(2);
   assert.equal((await call('DELETE', '/v1/collections/acme/drop')).status, 200);
   await ready(server);

@@ -1,5 +1,5 @@
-// A small run of load/random-requests.ts: random requests on every operation, no 500, no hang, no answer that its schema
-// refuses. `node dist/load/random-requests.js --requests 100000 --seed S` is the long one.
+// A small run of load/random-requests.ts: random requests on every operation, no 500, no hang, no answer that its
+// schema refuses. `node dist/load/random-requests.js --requests 100000 --seed S` is the long one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fire } from '../../load/kit/random/fire.js';
@@ -12,7 +12,9 @@ const SEED = 20_261_121;
 const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '2' });
 const { status } = await server.call('GET', '/openapi.json');
 
-test(`${REQUESTS} random requests, seed ${SEED}`, { skip: status === 200 ? false : 'the server has no /openapi.json' }, async () => {
+test(`${REQUESTS} random requests, seed ${SEED}`, {
+  skip: status === 200 ? false : 'the server has no /openapi.json',
+}, async () => {
   const { failures, byStatus } = await fire({ url: server.url, seed: SEED, requests: REQUESTS, connections: 4 });
   assert.ok(failures.length === 0, failures.join('\n\n'));
   assert.deepEqual(server.faults, []);
@@ -23,8 +25,23 @@ test(`${REQUESTS} random requests, seed ${SEED}`, { skip: status === 200 ? false
 });
 
 test('a server that breaks its own document is found out', async (t) => {
-  const answers = { '200': { description: 'ok', content: { 'application/json': { schema: { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } } } } } };
-  const document = { openapi: '3.1.0', info: { title: 'x', version: '1' }, paths: { '/good': { get: { responses: answers } }, '/bad': { get: { responses: answers } }, '/worse': { get: { responses: answers } } } };
+  const answers = {
+    '200': {
+      description: 'ok',
+      content: {
+        'application/json': { schema: { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } } },
+      },
+    },
+  };
+  const document = {
+    openapi: '3.1.0',
+    info: { title: 'x', version: '1' },
+    paths: {
+      '/good': { get: { responses: answers } },
+      '/bad': { get: { responses: answers } },
+      '/worse': { get: { responses: answers } },
+    },
+  };
   const headers = { 'x-request-id': 'x' };
   const fake = await startFakeServer(t, ({ path }) => {
     if (path === '/openapi.json') return { json: document };
@@ -34,7 +51,15 @@ test('a server that breaks its own document is found out', async (t) => {
   });
   const { failures } = await fire({ url: fake.url, seed: 1, requests: 30, connections: 2 });
   assert.ok(failures.length > 0);
-  assert.ok(failures.some((failure) => /does not fit its schema: \/n must be integer\n {2}seed 1, request \d+: GET \/bad/.test(failure)), failures[0]);
-  assert.ok(failures.some((failure) => /^status 500\n {2}seed 1, request \d+: \w+ \/worse/.test(failure)), failures[0]);
+  assert.ok(
+    failures.some((failure) =>
+      /does not fit its schema: \/n must be integer\n {2}seed 1, request \d+: GET \/bad/.test(failure),
+    ),
+    failures[0],
+  );
+  assert.ok(
+    failures.some((failure) => /^status 500\n {2}seed 1, request \d+: \w+ \/worse/.test(failure)),
+    failures[0],
+  );
   assert.ok(!failures.some((failure) => failure.includes(' GET /good')), failures.join('\n'));
 });

@@ -1,5 +1,5 @@
-// Tests over sockets that are destroyed at every stage of a request: nothing is touched after it, places are given back,
-// drain resolves, and the server goes on answering.
+// Tests over sockets that are destroyed at every stage of a request: nothing is touched after it, places are given
+// back, drain resolves, and the server goes on answering.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../src/base/prng.js';
@@ -25,13 +25,18 @@ test('gone in the middle of the handler: it sees `aborted`, keeps its place unti
   const wait = gate();
   const seen: boolean[] = [];
   let entered = 0;
-  const slow = route('GET', '/slow', async (request) => {
-    entered += 1;
-    seen.push(request.aborted);
-    await wait.opened;
-    seen.push(request.aborted);
-    return ok();
-  }, { access: 'any' });
+  const slow = route(
+    'GET',
+    '/slow',
+    async (request) => {
+      entered += 1;
+      seen.push(request.aborted);
+      await wait.opened;
+      seen.push(request.aborted);
+      return ok();
+    },
+    { access: 'any' },
+  );
   const probe = await startProbe(t, [slow], { inFlightMax: 1 });
   const client = await probe.client();
   client.request('GET', '/slow', KEY);
@@ -55,7 +60,10 @@ test('a handler that awaits its body only later survives a client that went away
   const late = route('POST', '/late', async (request) => {
     const bytes = request.body.bytes();
     await wait.opened;
-    return bytes.then(ok, (error: unknown) => { outcome = String(error); throw error; });
+    return bytes.then(ok, (error: unknown) => {
+      outcome = String(error);
+      throw error;
+    });
   });
   const probe = await startProbe(t, [late]);
   const client = await probe.client();
@@ -70,7 +78,9 @@ test('a handler that awaits its body only later survives a client that went away
 
 test('a fault after the client has gone is still told', async (t) => {
   const wait = gate();
-  const probe = await startProbe(t, [route('GET', '/slow', () => wait.opened.then(() => Promise.reject(new Error('late'))))]);
+  const probe = await startProbe(t, [
+    route('GET', '/slow', () => wait.opened.then(() => Promise.reject(new Error('late')))),
+  ]);
   const client = await probe.client();
   client.request('GET', '/slow');
   await new Promise((resolve) => setTimeout(resolve, 20));
@@ -87,13 +97,16 @@ test('sockets destroyed at random moments leave nothing behind', async (t) => {
   const routes = [
     route('POST', '/json', measure, { access: 'any' }),
     route('GET', '/slow', async () => new Promise((resolve) => setTimeout(() => resolve(ok()), 10)), { access: 'any' }),
-    route('GET', '/big', () => ({ status: 200, bytes: big, contentType: 'application/octet-stream' }), { access: 'any' }),
+    route('GET', '/big', () => ({ status: 200, bytes: big, contentType: 'application/octet-stream' }), {
+      access: 'any',
+    }),
   ];
   const probe = await startProbe(t, routes, { inFlightMax: 50 });
   const once = async (): Promise<void> => {
     const client = await probe.client();
     const kind = prng.int(3);
-    if (kind === 0) client.request('POST', '/json', { ...KEY, 'Content-Length': '90000' }, Buffer.alloc(prng.int(90_001)));
+    if (kind === 0)
+      client.request('POST', '/json', { ...KEY, 'Content-Length': '90000' }, Buffer.alloc(prng.int(90_001)));
     else client.request('GET', kind === 1 ? '/slow' : '/big', KEY);
     await new Promise((resolve) => setTimeout(resolve, prng.int(20)));
     client.destroy();

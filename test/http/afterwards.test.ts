@@ -25,6 +25,10 @@ test('the connection after a reply', () => {
   ];
   for (const [announced, progress, isDraining, expected] of cases) {
     const seen = progress && { hasEnded: progress[0], receivedBytes: progress[1] };
-    assert.equal(afterwardsOf(announced, seen, isDraining), expected, JSON.stringify([announced, progress, isDraining]));
+    assert.equal(
+      afterwardsOf(announced, seen, isDraining),
+      expected,
+      JSON.stringify([announced, progress, isDraining]),
+    );
   }
 });

@@ -13,7 +13,9 @@ const chunk = (bytes: number): string => `${bytes.toString(16)}\r\n${'x'.repeat(
 test('a body up to the limit is read whole, one byte more is 413 with the limit told', async (t) => {
   const probe = await startProbe(t, routes);
   for (const size of [0, 1, 5000, LIMIT]) {
-    const json = (await (await fetch(probe.url('/json'), { method: 'POST', body: Buffer.alloc(size) })).json()) as { bytes: number };
+    const json = (await (await fetch(probe.url('/json'), { method: 'POST', body: Buffer.alloc(size) })).json()) as {
+      bytes: number;
+    };
     assert.equal(json.bytes, size);
   }
   const over = await fetch(probe.url('/json'), { method: 'POST', body: Buffer.alloc(LIMIT + 1) });
@@ -22,7 +24,14 @@ test('a body up to the limit is read whole, one byte more is 413 with the limit 
 });
 
 test('bytes arrive as they were sent, in pieces of any size', async (t) => {
-  const hash = route('POST', '/hash', async (request) => ({ status: 200, json: { sha: createHash('sha256').update(await request.body.bytes()).digest('hex') } }));
+  const hash = route('POST', '/hash', async (request) => ({
+    status: 200,
+    json: {
+      sha: createHash('sha256')
+        .update(await request.body.bytes())
+        .digest('hex'),
+    },
+  }));
   const probe = await startProbe(t, [hash], { jsonBytesMax: 10_000_000 });
   const sent = Buffer.from(Array.from({ length: 3_000_000 }, (_, at) => (at * 7919) % 251));
   const expected = createHash('sha256').update(sent).digest('hex');
@@ -55,7 +64,10 @@ test('413 comes while a chunked body streams, and the connection is closed', asy
   client.request('POST', '/json', CHUNKED);
   for (let sent = 0; sent <= LIMIT; sent += 20_000) client.send(chunk(20_000));
   const refused = await client.reply();
-  assert.deepEqual([refused.status, jsonOf(refused).code, refused.headers.connection], [413, 'request_too_large', 'close']);
+  assert.deepEqual(
+    [refused.status, jsonOf(refused).code, refused.headers.connection],
+    [413, 'request_too_large', 'close'],
+  );
   await client.closed();
 });
 
@@ -69,7 +81,10 @@ test('chunked bodies are put together, and the connection is kept', async (t) =>
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     client.send('0\r\n\r\n');
-    assert.equal(jsonOf(await client.reply()).bytes, sizes.reduce((sum, size) => sum + size, 0));
+    assert.equal(
+      jsonOf(await client.reply()).bytes,
+      sizes.reduce((sum, size) => sum + size, 0),
+    );
   }
 });
 
@@ -103,7 +118,9 @@ test('a body where none belongs is ignored up to 64 KiB', async (t) => {
 });
 
 test('a handler that does not read its body answers all the same', async (t) => {
-  const probe = await startProbe(t, [route('POST', '/deaf', ok), route('GET', '/health', ok)], { jsonBytesMax: 10_000_000 });
+  const probe = await startProbe(t, [route('POST', '/deaf', ok), route('GET', '/health', ok)], {
+    jsonBytesMax: 10_000_000,
+  });
   const client = await probe.client();
   client.request('POST', '/deaf', { 'Content-Length': '10' }, 'abc');
   assert.equal((await client.reply()).status, 200);
@@ -153,7 +170,12 @@ test('two readers could disagree on where such a body ends: refused, connection 
 
 test('a body that stalls is cut off and logged; the handler is told', async (t) => {
   let rejection: unknown;
-  const reader = route('POST', '/json', (request) => measure(request).catch((error: unknown) => { rejection = error; throw error; }));
+  const reader = route('POST', '/json', (request) =>
+    measure(request).catch((error: unknown) => {
+      rejection = error;
+      throw error;
+    }),
+  );
   const probe = await startProbe(t, [reader, route('GET', '/health', ok)], { bodyTimeoutMs: 100 });
   const client = await probe.client();
   client.request('POST', '/json', { 'Content-Length': '10' }, 'abc');

@@ -10,7 +10,9 @@ test('gathers what concatenation gathers, whatever was announced', () => {
   for (let round = 0; round < 60; round += 1) {
     const chunks = Array.from({ length: prng.int(8) }, () => Buffer.alloc(prng.int(400_000), prng.int(256)));
     const whole = Buffer.concat(chunks);
-    const announced = [undefined, 0, whole.length, whole.length + prng.int(1000), prng.int(whole.length + 1)][prng.int(5)];
+    const announced = [undefined, 0, whole.length, whole.length + prng.int(1000), prng.int(whole.length + 1)][
+      prng.int(5)
+    ];
     const gatherer = new ByteGatherer(announced);
     for (const chunk of chunks) gatherer.add(chunk);
     assert.ok(gatherer.take().equals(whole), `seed ${seed}, round ${round}, announced ${announced}`);

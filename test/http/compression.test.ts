@@ -1,4 +1,5 @@
-// Tests over sockets of compressed replies: which are, that they unpack to the same, streams piece by piece, HEAD, readers that stall.
+// Tests over sockets of compressed replies: which are, that they unpack to the same, streams piece by piece, HEAD,
+// readers that stall.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brotliDecompressSync, constants, createGunzip, gunzipSync } from 'node:zlib';
@@ -8,7 +9,10 @@ import { eventually, gate, ok, route, startProbe } from './probe-server.js';
 import { jsonOf, type RawClient, type RawReply } from './raw-client.js';
 
 const NDJSON = 'application/x-ndjson';
-const text = (length: number): string => Array.from({ length: Math.ceil(length / 20) }, (_, at) => `line ${at} of a text`.padEnd(19) + '\n').join('').slice(0, length);
+const text = (length: number): string =>
+  Array.from({ length: Math.ceil(length / 20) }, (_, at) => `line ${at} of a text`.padEnd(19) + '\n')
+    .join('')
+    .slice(0, length);
 
 function unpacked(reply: RawReply): Buffer {
   const coding = reply.headers['content-encoding'];
@@ -25,7 +29,11 @@ test('text and JSON over 1 KiB are compressed for those who ask, at any size, an
     const length = Number(params.bytes);
     if (params.type === 'json') return { status: 200, json: { text: text(length) } };
     if (params.type === 'parts') return { status: 200, jsonParts: [`{"text":${JSON.stringify(text(length))}`] };
-    return { status: 200, bytes: Buffer.from(text(length)), contentType: params.type === 'zip' ? 'application/zip' : 'text/plain; charset=utf-8' };
+    return {
+      status: 200,
+      bytes: Buffer.from(text(length)),
+      contentType: params.type === 'zip' ? 'application/zip' : 'text/plain; charset=utf-8',
+    };
   });
   const probe = await startProbe(t, [sized]);
   const client = await probe.client();
@@ -38,7 +46,11 @@ test('text and JSON over 1 KiB are compressed for those who ask, at any size, an
         assert.equal(reply.headers['content-encoding'], isWorthIt ? coding : undefined, what);
         assert.equal(reply.headers.vary, isWorthIt ? 'Accept-Encoding' : undefined, what);
         const plain = unpacked(reply).toString();
-        assert.equal(type === 'json' || type === 'parts' ? (JSON.parse(plain) as { text: string }).text : plain, text(length), what);
+        assert.equal(
+          type === 'json' || type === 'parts' ? (JSON.parse(plain) as { text: string }).text : plain,
+          text(length),
+          what,
+        );
         if (isWorthIt && coding) assert.ok(reply.body.length < length, what);
         assert.equal(probe.events.at(-1)?.bytes, reply.body.length);
       }
@@ -48,20 +60,34 @@ test('text and JSON over 1 KiB are compressed for those who ask, at any size, an
 
 test('errors are compressed too, and a body that is packed already is not packed again', async (t) => {
   const details = { long: text(5000) };
-  const packed = route('GET', '/packed', () => ({ status: 200, bytes: Buffer.from('not really brotli'.repeat(100)), contentType: 'text/plain', headers: { 'Content-Encoding': 'br' } }));
-  const probe = await startProbe(t, [route('GET', '/error', () => Promise.reject(new AppError('collection_conflict', undefined, { details }))), packed]);
+  const packed = route('GET', '/packed', () => ({
+    status: 200,
+    bytes: Buffer.from('not really brotli'.repeat(100)),
+    contentType: 'text/plain',
+    headers: { 'Content-Encoding': 'br' },
+  }));
+  const probe = await startProbe(t, [
+    route('GET', '/error', () => Promise.reject(new AppError('collection_conflict', undefined, { details }))),
+    packed,
+  ]);
   const client = await probe.client();
   const error = await get(client, '/error', 'gzip');
-  assert.deepEqual([error.status, error.headers['content-encoding'], jsonOf({ ...error, body: unpacked(error) }).details], [409, 'gzip', details]);
+  assert.deepEqual(
+    [error.status, error.headers['content-encoding'], jsonOf({ ...error, body: unpacked(error) }).details],
+    [409, 'gzip', details],
+  );
   assert.equal((await get(client, '/packed', 'gzip')).body.toString(), 'not really brotli'.repeat(100));
 });
 
 test('HEAD has the headers that GET has', async (t) => {
-  const probe = await startProbe(t, [route('GET', '/text', () => ({ status: 200, bytes: Buffer.from(text(5000)), contentType: 'text/plain' }))]);
+  const probe = await startProbe(t, [
+    route('GET', '/text', () => ({ status: 200, bytes: Buffer.from(text(5000)), contentType: 'text/plain' })),
+  ]);
   const client = await probe.client();
   for (const coding of ['br', 'gzip', 'identity']) {
     const [whole, head] = [await get(client, '/text', coding), await get(client, '/text', coding, 'HEAD')];
-    for (const name of ['content-length', 'content-encoding', 'vary']) assert.equal(head.headers[name], whole.headers[name], `${coding} ${name}`);
+    for (const name of ['content-length', 'content-encoding', 'vary'])
+      assert.equal(head.headers[name], whole.headers[name], `${coding} ${name}`);
   }
 });
 
@@ -86,7 +112,11 @@ function lines(count: number, opened: Promise<void> = Promise.resolve()) {
 test('streams, short and long, unpack to the same, and HEAD closes their source', async (t) => {
   for (const count of [0, 3, 3000]) {
     const { seen, pieces, whole } = lines(count);
-    const stream = route('GET', '/lines', () => ((seen.given = 0), { status: 200, stream: pieces(), contentType: NDJSON }));
+    const stream = route(
+      'GET',
+      '/lines',
+      () => ((seen.given = 0), { status: 200, stream: pieces(), contentType: NDJSON }),
+    );
     const probe = await startProbe(t, [stream, route('GET', '/health', ok)]);
     const client = await probe.client();
     for (const coding of ['br', 'gzip', 'identity']) {
@@ -105,7 +135,9 @@ test('streams, short and long, unpack to the same, and HEAD closes their source'
 test('what is ready does not wait in the compressor', async (t) => {
   const wait = gate();
   const { pieces } = lines(10, wait.opened);
-  const probe = await startProbe(t, [route('GET', '/lines', () => ({ status: 200, stream: pieces(), contentType: NDJSON }))]);
+  const probe = await startProbe(t, [
+    route('GET', '/lines', () => ({ status: 200, stream: pieces(), contentType: NDJSON })),
+  ]);
   const client = await probe.client();
   client.request('GET', '/lines', { 'Accept-Encoding': 'gzip' });
   assert.equal((await client.reply({ hasBody: false })).headers['content-encoding'], 'gzip');
@@ -118,7 +150,10 @@ test('what is ready does not wait in the compressor', async (t) => {
 });
 
 test('a reader that stalls or goes away holds back and ends a compressed stream like any other', async (t) => {
-  const noise = Array.from({ length: 50 }, () => `${Buffer.from(Array.from({ length: 7500 }, () => Math.trunc(Math.random() * 256))).toString('base64')}\n`);
+  const noise = Array.from(
+    { length: 50 },
+    () => `${Buffer.from(Array.from({ length: 7500 }, () => Math.trunc(Math.random() * 256))).toString('base64')}\n`,
+  );
   const seen = { given: 0, closed: 0 };
   async function* pieces(): AsyncGenerator<string> {
     try {
@@ -127,7 +162,9 @@ test('a reader that stalls or goes away holds back and ends a compressed stream 
       seen.closed += 1;
     }
   }
-  const probe = await startProbe(t, [route('GET', '/noise', () => ({ status: 200, stream: pieces(), contentType: NDJSON }))]);
+  const probe = await startProbe(t, [
+    route('GET', '/noise', () => ({ status: 200, stream: pieces(), contentType: NDJSON })),
+  ]);
   const client = await probe.client();
   client.request('GET', '/noise', { 'Accept-Encoding': 'gzip' });
   client.socket.pause();
@@ -148,7 +185,12 @@ test('a stream that fails is cut, compressed or not', async (t) => {
     yield text(200_000);
     throw new Error('secret');
   };
-  const probe = await startProbe(t, [route('GET', '/failing', () => ({ status: 200, stream: failing(), contentType: NDJSON }))]);
-  await assert.rejects(fetch(probe.url('/failing')).then((response) => response.text()), TypeError);
+  const probe = await startProbe(t, [
+    route('GET', '/failing', () => ({ status: 200, stream: failing(), contentType: NDJSON })),
+  ]);
+  await assert.rejects(
+    fetch(probe.url('/failing')).then((response) => response.text()),
+    TypeError,
+  );
   assert.deepEqual([probe.faults.map(String), (await probe.event(1)).outcome], [['Error: secret'], 'failed']);
 });

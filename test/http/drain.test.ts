@@ -22,7 +22,10 @@ test('a request under way finishes, others on open connections get 503, new conn
   const drained = probe.server.drain(60_000);
   kept.request('GET', '/health');
   const refused = await kept.reply();
-  assert.deepEqual([refused.status, jsonOf(refused).code, refused.headers.connection, refused.headers['retry-after']], [503, 'shutting_down', 'close', '1']);
+  assert.deepEqual(
+    [refused.status, jsonOf(refused).code, refused.headers.connection, refused.headers['retry-after']],
+    [503, 'shutting_down', 'close', '1'],
+  );
   await kept.closed();
   await assert.rejects(RawClient.open(probe.port), { code: 'ECONNREFUSED' });
   wait.open();
@@ -37,7 +40,10 @@ test('a body still on its way and a large reply half out both finish', async (t)
   const big = Buffer.alloc(30_000_000, 'x');
   let entered = 0;
   const measured = (request: Request): Promise<Reply> => (entered++, measure(request));
-  const routes = [route('POST', '/json', measured), route('GET', '/big', () => (entered++, { status: 200, bytes: big, contentType: 'text/plain' }))];
+  const routes = [
+    route('POST', '/json', measured),
+    route('GET', '/big', () => (entered++, { status: 200, bytes: big, contentType: 'text/plain' })),
+  ];
   const probe = await startProbe(t, routes);
   const [sender, reader] = [await probe.client(), await probe.client()];
   sender.request('POST', '/json', { 'Content-Length': '6' }, 'abc');
@@ -65,7 +71,12 @@ test('an idle server drains at once, and twice is once', async (t) => {
 
 test('what is not done in time is cut off', async (t) => {
   let entered = false;
-  const probe = await startProbe(t, [route('GET', '/never', () => { entered = true; return new Promise(() => undefined); })]);
+  const probe = await startProbe(t, [
+    route('GET', '/never', () => {
+      entered = true;
+      return new Promise(() => undefined);
+    }),
+  ]);
   const client = await probe.client();
   client.request('GET', '/never');
   await eventually(() => entered);
@@ -75,18 +86,30 @@ test('what is not done in time is cut off', async (t) => {
 });
 
 test('listen says why it cannot', async () => {
-  const options = { routes: [], authenticate: () => ({ name: '', admin: false }), limits: LIMITS, log: () => undefined, onFault: () => undefined };
+  const options = {
+    routes: [],
+    authenticate: () => ({ name: '', admin: false }),
+    limits: LIMITS,
+    log: () => undefined,
+    onFault: () => undefined,
+  };
   const first = createHttpServer(options);
   const port = await first.listen('127.0.0.1', 0);
   assert.ok(port > 0);
-  await assert.rejects(createHttpServer(options).listen('127.0.0.1', port), new RegExp(`^ListenError: Cannot listen on 127.0.0.1:${port}: the port is in use`));
+  await assert.rejects(
+    createHttpServer(options).listen('127.0.0.1', port),
+    new RegExp(`^ListenError: Cannot listen on 127.0.0.1:${port}: the port is in use`),
+  );
   await first.drain(1000);
   const again = createHttpServer(options);
   assert.equal(await again.listen('127.0.0.1', port), port);
   await again.drain(1000);
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
-  await assert.rejects(createHttpServer(options).listen('127.0.0.1', (other.address() as AddressInfo).port), /the port is in use/);
+  await assert.rejects(
+    createHttpServer(options).listen('127.0.0.1', (other.address() as AddressInfo).port),
+    /the port is in use/,
+  );
   other.close();
   await assert.rejects(createHttpServer(options).listen('192.0.2.1', 0), /this machine has no such address/);
 });

@@ -25,9 +25,29 @@ test('ok follows the status, and the handler may set it', () => {
 
 test('ready parts, strings and bytes, are joined into one object', () => {
   const parts = ['{"matches":[', Buffer.from('{"id":"é"}'), ',', new TextEncoder().encode('{"id":"b"}'), '],"count":2'];
-  const expected = '{"ok":true,"matches":[{"id":"é"},{"id":"b"}],"count":2,"latency_ms":1.235,"request_id":"r\\"1\\\\"}';
+  const expected =
+    '{"ok":true,"matches":[{"id":"é"},{"id":"b"}],"count":2,"latency_ms":1.235,"request_id":"r\\"1\\\\"}';
   assert.equal(textOf(encodeReply({ status: 200, jsonParts: parts }, CLOSING)), expected);
-  assert.equal(textOf(encodeReply({ status: 200, jsonParts: [Buffer.from(parts.map((part) => part.toString()).slice(0, 1).join('')), '],"a":1'] }, CLOSING)).slice(0, 30), '{"ok":true,"matches":[],"a":1,');
+  assert.equal(
+    textOf(
+      encodeReply(
+        {
+          status: 200,
+          jsonParts: [
+            Buffer.from(
+              parts
+                .map((part) => part.toString())
+                .slice(0, 1)
+                .join(''),
+            ),
+            '],"a":1',
+          ],
+        },
+        CLOSING,
+      ),
+    ).slice(0, 30),
+    '{"ok":true,"matches":[],"a":1,',
+  );
   assert.throws(() => encodeReply({ status: 200, jsonParts: ['"matches":['] }, CLOSING), /brace/);
 });
 
@@ -37,10 +57,18 @@ test('bytes go out as they are', () => {
 });
 
 test('the error envelope', () => {
-  const { answer, json } = error(new AppError('collection_not_found', 'No collection x.', { details: { collection: 'x' } }));
+  const { answer, json } = error(
+    new AppError('collection_not_found', 'No collection x.', { details: { collection: 'x' } }),
+  );
   assert.equal(answer.status, 404);
   assert.deepEqual(json, {
-    ok: false, code: 'collection_not_found', error: 'No collection x.', error_type: 'not_found', details: { collection: 'x' }, latency_ms: 1.235, request_id: 'r"1\\',
+    ok: false,
+    code: 'collection_not_found',
+    error: 'No collection x.',
+    error_type: 'not_found',
+    details: { collection: 'x' },
+    latency_ms: 1.235,
+    request_id: 'r"1\\',
   });
   assert.equal(Object.keys(json)[0], 'ok');
 });
@@ -72,7 +100,11 @@ test('a validation error carries its list twice', () => {
 });
 
 test('headers: Retry-After in whole seconds, WWW-Authenticate with 401, those of the error', () => {
-  assert.deepEqual(error(new AppError('overloaded', undefined, { retryAfterS: 0.2 })).answer.headers, { 'Retry-After': '1' });
+  assert.deepEqual(error(new AppError('overloaded', undefined, { retryAfterS: 0.2 })).answer.headers, {
+    'Retry-After': '1',
+  });
   assert.deepEqual(error(new AppError('auth_invalid')).answer.headers, { 'WWW-Authenticate': 'Bearer' });
-  assert.deepEqual(error(new AppError('method_not_allowed', undefined, { headers: { Allow: 'GET' } })).answer.headers, { Allow: 'GET' });
+  assert.deepEqual(error(new AppError('method_not_allowed', undefined, { headers: { Allow: 'GET' } })).answer.headers, {
+    Allow: 'GET',
+  });
 });

@@ -1,5 +1,5 @@
-// Tests over sockets of files in forms: small ones in memory, large ones on disk and gone when the request is over, whatever
-// becomes of it.
+// Tests over sockets of files in forms: small ones in memory, large ones on disk and gone when the request is over,
+// whatever becomes of it.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -21,13 +21,23 @@ async function show(request: Request): Promise<Reply> {
   const isOnDisk = 'path' in file;
   const bytes = isOnDisk ? readFileSync(file.path) : file.bytes;
   const mode = isOnDisk ? statSync(file.path).mode & 0o777 : 0;
-  return { status: 200, json: { isOnDisk, mode, length: bytes.length, sha: shaOf(bytes), docid: fields.get('docid') ?? '' } };
+  return {
+    status: 200,
+    json: { isOnDisk, mode, length: bytes.length, sha: shaOf(bytes), docid: fields.get('docid') ?? '' },
+  };
 }
 
-async function start(t: TestContext, handle = show, heldBytesMax = 200_000_000): Promise<ProbeServer & { directory: string }> {
+async function start(
+  t: TestContext,
+  handle = show,
+  heldBytesMax = 200_000_000,
+): Promise<ProbeServer & { directory: string }> {
   const directory = join(tempDirectory(), 'tmp');
   const upload = route('POST', '/form', handle, { body: 'document', access: 'any' });
-  return { ...(await startProbe(t, [upload], { documentBytesMax: 50_000_000, temporaryDirectory: directory, heldBytesMax })), directory };
+  return {
+    ...(await startProbe(t, [upload], { documentBytesMax: 50_000_000, temporaryDirectory: directory, heldBytesMax })),
+    directory,
+  };
 }
 
 function formOf(bytes: Uint8Array): FormData {
@@ -37,7 +47,8 @@ function formOf(bytes: Uint8Array): FormData {
   return form;
 }
 
-const send = (probe: ProbeServer, body: FormData): Promise<Response> => fetch(probe.url('/form'), { method: 'POST', headers: { 'X-API-Key': GOOD_KEY }, body });
+const send = (probe: ProbeServer, body: FormData): Promise<Response> =>
+  fetch(probe.url('/form'), { method: 'POST', headers: { 'X-API-Key': GOOD_KEY }, body });
 
 test('up to 1 MiB a file is in memory, beyond on disk, readable for this user alone, and gone afterwards', async (t) => {
   const probe = await start(t);
@@ -46,7 +57,10 @@ test('up to 1 MiB a file is in memory, beyond on disk, readable for this user al
     const sent = Buffer.alloc(length, bytes.length > 0 ? bytes : 0);
     const json = (await (await send(probe, formOf(sent))).json()) as Record<string, unknown>;
     const isOnDisk = length > MEMORY_BYTES;
-    assert.deepEqual([json.isOnDisk, json.mode, json.length, json.sha, json.docid], [isOnDisk, isOnDisk ? 0o600 : 0, length, shaOf(sent), 'after the file']);
+    assert.deepEqual(
+      [json.isOnDisk, json.mode, json.length, json.sha, json.docid],
+      [isOnDisk, isOnDisk ? 0o600 : 0, length, shaOf(sent), 'after the file'],
+    );
     await eventually(() => readdirSync(probe.directory).length === 0);
   }
   assert.deepEqual(probe.faults, []);
@@ -61,7 +75,10 @@ test('bytes on disk are not held', async (t) => {
 test('the file is removed when the handler fails, when the client goes, and when the form is over its limit', async (t) => {
   let failures = 0;
   const probe = await start(t, async (request) => {
-    await show(request).catch((error: unknown) => { failures += 1; throw error; });
+    await show(request).catch((error: unknown) => {
+      failures += 1;
+      throw error;
+    });
     throw new AppError('file_unreadable');
   });
   assert.equal((await send(probe, formOf(Buffer.alloc(3_000_000)))).status, 400);
@@ -70,7 +87,12 @@ test('the file is removed when the handler fails, when the client goes, and when
   await eventually(() => readdirSync(probe.directory).length === 0);
   const client = await probe.client();
   const head = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n';
-  client.request('POST', '/form', { 'X-API-Key': GOOD_KEY, 'Content-Type': 'multipart/form-data; boundary=b', 'Content-Length': '9000000' }, head + 'x'.repeat(3_000_000));
+  client.request(
+    'POST',
+    '/form',
+    { 'X-API-Key': GOOD_KEY, 'Content-Type': 'multipart/form-data; boundary=b', 'Content-Length': '9000000' },
+    head + 'x'.repeat(3_000_000),
+  );
   await eventually(() => readdirSync(probe.directory).length === 1);
   client.destroy();
   await eventually(() => readdirSync(probe.directory).length === 0);

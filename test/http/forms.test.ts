@@ -10,11 +10,17 @@ const FILE_LIMIT = 200_000;
 const show = async (request: Request): Promise<{ status: number; json: Record<string, unknown> }> => {
   const { fields, file } = await request.body.form();
   assert.ok(!file || 'bytes' in file);
-  const shown = file && { name: file.name, type: file.type, size: file.bytes.length, text: file.bytes.subarray(0, 100).toString() };
+  const shown = file && {
+    name: file.name,
+    type: file.type,
+    size: file.bytes.length,
+    text: file.bytes.subarray(0, 100).toString(),
+  };
   return { status: 200, json: { fields: Object.fromEntries(fields), file: shown ?? null } };
 };
 
-const start = (t: TestContext): Promise<ProbeServer> => startProbe(t, [route('POST', '/form', show, { body: 'document' })]);
+const start = (t: TestContext): Promise<ProbeServer> =>
+  startProbe(t, [route('POST', '/form', show, { body: 'document' })]);
 
 /** Sends a form as text, lines ended as the format wants; `<b>` stands for the boundary. */
 async function post(probe: ProbeServer, text: string, type = 'multipart/form-data; boundary=b'): Promise<RawReply> {
@@ -24,7 +30,8 @@ async function post(probe: ProbeServer, text: string, type = 'multipart/form-dat
   return client.reply();
 }
 
-const field = (name: string, value: string): string => `<b>\nContent-Disposition: form-data; name="${name}"\n\n${value}\n`;
+const field = (name: string, value: string): string =>
+  `<b>\nContent-Disposition: form-data; name="${name}"\n\n${value}\n`;
 const file = (name: string, value: string, filename = 'a.txt'): string =>
   `<b>\nContent-Disposition: form-data; name="${name}"; filename="${filename}"\nContent-Type: text/plain\n\n${value}\n`;
 
@@ -34,7 +41,10 @@ test('a form of fetch: fields as UTF-8 text, the file with name and type', async
   form.set('docid', 'Größe/1');
   form.set('metadata', '{"a":"\u{1f600}"}');
   form.set('file', new Blob(['héllo\r\n--b\r\nworld'], { type: 'text/plain' }), 'naïve résumé.txt');
-  const json = (await (await fetch(probe.url('/form'), { method: 'POST', body: form })).json()) as Record<string, unknown>;
+  const json = (await (await fetch(probe.url('/form'), { method: 'POST', body: form })).json()) as Record<
+    string,
+    unknown
+  >;
   assert.deepEqual(json.fields, { docid: 'Größe/1', metadata: '{"a":"\u{1f600}"}' });
   const text = 'héllo\r\n--b\r\nworld';
   assert.deepEqual(json.file, { name: 'naïve résumé.txt', type: 'text/plain', size: Buffer.byteLength(text), text });
@@ -42,8 +52,15 @@ test('a form of fetch: fields as UTF-8 text, the file with name and type', async
 
 test('forms with fields alone, with an empty file, with nothing', async (t) => {
   const probe = await start(t);
-  assert.deepEqual(jsonOf(await post(probe, `${field('docid', 'd')}${field('docid', 'last')}<b>--\n`)).fields, { docid: 'last' });
-  assert.deepEqual(jsonOf(await post(probe, `${file('file', '')}<b>--\n`)).file, { name: 'a.txt', type: 'text/plain', size: 0, text: '' });
+  assert.deepEqual(jsonOf(await post(probe, `${field('docid', 'd')}${field('docid', 'last')}<b>--\n`)).fields, {
+    docid: 'last',
+  });
+  assert.deepEqual(jsonOf(await post(probe, `${file('file', '')}<b>--\n`)).file, {
+    name: 'a.txt',
+    type: 'text/plain',
+    size: 0,
+    text: '',
+  });
   assert.equal(jsonOf(await post(probe, `${file('file', '', '')}<b>--\n`)).file, null);
   const empty = jsonOf(await post(probe, '<b>--\n'));
   assert.deepEqual([empty.fields, empty.file], [{}, null]);
@@ -94,7 +111,10 @@ test('any place to cut a form is refused, in any pieces', async (t) => {
   }
   const bytes = Buffer.from(whole.replaceAll('<b>', '--b').replaceAll('\n', '\r\n'));
   const client = await probe.client();
-  client.request('POST', '/form', { 'Content-Type': 'multipart/form-data; boundary=b', 'Transfer-Encoding': 'chunked' });
+  client.request('POST', '/form', {
+    'Content-Type': 'multipart/form-data; boundary=b',
+    'Transfer-Encoding': 'chunked',
+  });
   for (const byte of bytes) client.send(`1\r\n${String.fromCharCode(byte)}\r\n`);
   client.send('0\r\n\r\n');
   assert.equal((jsonOf(await client.reply()).file as { text: string }).text, 'hello');
@@ -115,10 +135,24 @@ test('limits: the file, the whole body, one field', async (t) => {
 
 test('the client going away in the middle of a file ends the reading', async (t) => {
   const rejections: unknown[] = [];
-  const reading = route('POST', '/form', (request) => show(request).catch((error: unknown) => { rejections.push(error); throw error; }), { body: 'document' });
+  const reading = route(
+    'POST',
+    '/form',
+    (request) =>
+      show(request).catch((error: unknown) => {
+        rejections.push(error);
+        throw error;
+      }),
+    { body: 'document' },
+  );
   const probe = await startProbe(t, [reading]);
   const client = await probe.client();
-  client.request('POST', '/form', { 'Content-Type': 'multipart/form-data; boundary=b', 'Content-Length': '100000' }, `${file('file', 'hello')}`.replaceAll('<b>', '--b').replaceAll('\n', '\r\n'));
+  client.request(
+    'POST',
+    '/form',
+    { 'Content-Type': 'multipart/form-data; boundary=b', 'Content-Length': '100000' },
+    `${file('file', 'hello')}`.replaceAll('<b>', '--b').replaceAll('\n', '\r\n'),
+  );
   await new Promise((resolve) => setTimeout(resolve, 20));
   client.destroy();
   assert.equal((await probe.event(1)).outcome, 'aborted');

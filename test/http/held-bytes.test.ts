@@ -12,11 +12,15 @@ test('bodies beyond what the server may hold get 503 overloaded until others are
     return { status: 200, json: { bytes: length } };
   });
   const probe = await startProbe(t, [holding, route('POST', '/measure', measure)], { heldBytesMax: 60_000 });
-  const post = (path: string, bytes: number): Promise<Response> => fetch(probe.url(path), { method: 'POST', body: 'x'.repeat(bytes) });
+  const post = (path: string, bytes: number): Promise<Response> =>
+    fetch(probe.url(path), { method: 'POST', body: 'x'.repeat(bytes) });
   const first = post('/hold', 50_000);
   while ((await post('/measure', 20_000)).status === 200) await new Promise((resolve) => setTimeout(resolve, 5));
   const refused = await post('/measure', 20_000);
-  assert.deepEqual([refused.status, ((await refused.json()) as { code: string }).code, refused.headers.get('retry-after')], [503, 'overloaded', '1']);
+  assert.deepEqual(
+    [refused.status, ((await refused.json()) as { code: string }).code, refused.headers.get('retry-after')],
+    [503, 'overloaded', '1'],
+  );
   assert.equal((await post('/measure', 5_000)).status, 200);
   release();
   assert.equal((await first).status, 200);

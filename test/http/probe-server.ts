@@ -1,4 +1,5 @@
-// A server with routes made for the tests of this folder, on a free port. It keeps what it logged, and stops with the test.
+// A server with routes made for the tests of this folder, on a free port. It keeps what it logged, and stops with the
+// test.
 import type { TestContext } from 'node:test';
 import { AppError } from '../../src/contract/errors.js';
 import type { HttpLimits, HttpServerOptions, RequestEvent } from '../../src/http/options.js';
@@ -17,7 +18,14 @@ export interface ProbeServer {
   event(count: number): Promise<RequestEvent>;
 }
 
-export const LIMITS: HttpLimits = { jsonBytesMax: 100_000, documentBytesMax: 200_000, archiveBytesMax: 300_000, inFlightMax: 100, heldBytesMax: 200_000_000, bodyTimeoutMs: 10_000 };
+export const LIMITS: HttpLimits = {
+  jsonBytesMax: 100_000,
+  documentBytesMax: 200_000,
+  archiveBytesMax: 300_000,
+  inFlightMax: 100,
+  heldBytesMax: 200_000_000,
+  bodyTimeoutMs: 10_000,
+};
 export const GOOD_KEY = 'good';
 
 type Handle = (request: Request) => Promise<Reply> | Reply;
@@ -25,15 +33,32 @@ type Handle = (request: Request) => Promise<Reply> | Reply;
 /** A route with the usual fields filled in. */
 export function route(method: Route['method'], path: string, handle: Handle, fields: Partial<Route> = {}): Route {
   const body = method === 'POST' || method === 'PUT' ? 'json' : 'none';
-  return { operation: `${method} ${path}`, method, path, access: 'public', statuses: [200, 400], body, handle: async (request) => handle(request), ...fields };
+  return {
+    operation: `${method} ${path}`,
+    method,
+    path,
+    access: 'public',
+    statuses: [200, 400],
+    body,
+    handle: async (request) => handle(request),
+    ...fields,
+  };
 }
 
 export const ok = (): Reply => ({ status: 200, json: { status: 'ready' } });
 
 /** Answers the length of the body it was sent. */
-export const measure = async (request: Request): Promise<Reply> => ({ status: 200, json: { bytes: (await request.body.bytes()).length } });
+export const measure = async (request: Request): Promise<Reply> => ({
+  status: 200,
+  json: { bytes: (await request.body.bytes()).length },
+});
 
-export async function startProbe(test: TestContext, routes: Route[], limits: Partial<HttpLimits> = {}, others: Partial<HttpServerOptions> = {}): Promise<ProbeServer> {
+export async function startProbe(
+  test: TestContext,
+  routes: Route[],
+  limits: Partial<HttpLimits> = {},
+  others: Partial<HttpServerOptions> = {},
+): Promise<ProbeServer> {
   const events: RequestEvent[] = [];
   const faults: unknown[] = [];
   const options: HttpServerOptions = {

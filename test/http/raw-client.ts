@@ -1,5 +1,6 @@
 // A bare HTTP/1.1 client over one socket: sends exactly the bytes a test gives it and reads replies one by one, so that
-// tests see what fetch hides (connection reuse, interim replies, bytes after a reply). Used by the tests of this folder.
+// tests see what fetch hides (connection reuse, interim replies, bytes after a reply). Used by the tests of this
+// folder.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
@@ -52,7 +53,9 @@ export class RawClient {
     await this.until(() => this.received().includes(HEAD_END));
     const headEnd = this.received().indexOf(HEAD_END);
     const [statusLine = '', ...lines] = this.received().toString('latin1', 0, headEnd).split('\r\n');
-    const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 2)]));
+    const headers = Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 2)]),
+    );
     const bodyAt = headEnd + HEAD_END.length;
     if (hasBody && headers['transfer-encoding'] === 'chunked') {
       this.keep(this.received().subarray(bodyAt));
@@ -95,7 +98,10 @@ export class RawClient {
     return Buffer.concat(chunks);
   }
 
-  /** Everything received and not yet read; joined only when asked for, so that large replies are not copied again and again. */
+  /**
+   * Everything received and not yet read; joined only when asked for, so that large replies are not copied again and
+   * again.
+   */
   private received(): Buffer {
     const joined = Buffer.concat(this.chunks);
     this.keep(joined);
@@ -109,10 +115,14 @@ export class RawClient {
 
   private async until(isThere: () => boolean): Promise<void> {
     while (!isThere()) {
-      if (this.isClosed) throw new Error(`the server closed the connection; left over: ${JSON.stringify(this.received().toString('latin1', 0, 200))}`);
+      if (this.isClosed)
+        throw new Error(
+          `the server closed the connection; left over: ${JSON.stringify(this.received().toString('latin1', 0, 200))}`,
+        );
       await new Promise<void>((resolve) => (this.wake = resolve));
     }
   }
 }
 
-export const jsonOf = (reply: RawReply): Record<string, unknown> => JSON.parse(reply.body.toString()) as Record<string, unknown>;
+export const jsonOf = (reply: RawReply): Record<string, unknown> =>
+  JSON.parse(reply.body.toString()) as Record<string, unknown>;

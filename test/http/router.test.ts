@@ -37,13 +37,19 @@ const refusal = (method: string, path: string): AppError => {
 test('finds literals and parameters, each with the names of its own template', () => {
   assert.deepEqual(found('get', '/health'), ['/health', {}]);
   assert.deepEqual(found('get', '/v1/collections/acme'), ['/v1/collections/{tenant}', { tenant: 'acme' }]);
-  assert.deepEqual(found('post', '/v1/collections/acme/books'), ['/v1/collections/{tenant}/{name}', { tenant: 'acme', name: 'books' }]);
+  assert.deepEqual(found('post', '/v1/collections/acme/books'), [
+    '/v1/collections/{tenant}/{name}',
+    { tenant: 'acme', name: 'books' },
+  ]);
   const [, params] = found('get', '/v1/collections/acme/books/documents/d1');
   assert.deepEqual(params, { tenant: 'acme', collection: 'books', docid: 'd1' });
 });
 
 test('a literal with a colon is its own segment', () => {
-  assert.equal(found('post', '/v1/collections/a/b/documents:batch')[0], '/v1/collections/{tenant}/{collection}/documents:batch');
+  assert.equal(
+    found('post', '/v1/collections/a/b/documents:batch')[0],
+    '/v1/collections/{tenant}/{collection}/documents:batch',
+  );
   assert.equal(refusal('post', '/v1/collections/a/b/documents:other').code, 'not_found');
 });
 
@@ -56,13 +62,19 @@ test('splits first and decodes after', () => {
 });
 
 test('a literal beats a parameter, unless only the parameter takes the method', () => {
-  assert.equal(found('post', '/v1/collections/a/b/documents/import')[0], '/v1/collections/{tenant}/{collection}/documents/import');
+  assert.equal(
+    found('post', '/v1/collections/a/b/documents/import')[0],
+    '/v1/collections/{tenant}/{collection}/documents/import',
+  );
   assert.deepEqual(found('delete', '/v1/collections/a/b/documents/import')[1].docid, 'import');
 });
 
 test('goes back to a parameter when a literal leads nowhere', () => {
   assert.deepEqual(found('get', '/v1/collections/own/detail'), ['/v1/{kind}/own/detail', { kind: 'collections' }]);
-  assert.deepEqual(found('post', '/v1/collections/own/detail'), ['/v1/collections/{tenant}/{name}', { tenant: 'own', name: 'detail' }]);
+  assert.deepEqual(found('post', '/v1/collections/own/detail'), [
+    '/v1/collections/{tenant}/{name}',
+    { tenant: 'own', name: 'detail' },
+  ]);
 });
 
 test('HEAD finds the GET route', () => {
@@ -71,7 +83,17 @@ test('HEAD finds the GET route', () => {
 });
 
 test('unknown paths, empty segments, trailing slashes and broken encoding are not found', () => {
-  for (const path of ['/', '/nothing', '/health/', '//health', '/v1/collections/', '/v1/collections/a//documents', '/v1/collections/%zz', '/v1/collections/%ff', '/v1/collections/%']) {
+  for (const path of [
+    '/',
+    '/nothing',
+    '/health/',
+    '//health',
+    '/v1/collections/',
+    '/v1/collections/a//documents',
+    '/v1/collections/%zz',
+    '/v1/collections/%ff',
+    '/v1/collections/%',
+  ]) {
     assert.equal(refusal('get', path).code, 'not_found', path);
   }
 });

@@ -1,5 +1,5 @@
-// Tests over sockets: how requests find their handler and their id, what HEAD and other methods get, and what becomes of
-// the connection between requests.
+// Tests over sockets: how requests find their handler and their id, what HEAD and other methods get, and what becomes
+// of the connection between requests.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Request } from '../../src/http/route.js';
@@ -8,9 +8,19 @@ import { jsonOf, RawClient } from './raw-client.js';
 
 const echo = (request: Request): { status: number; json: Record<string, unknown> } => ({
   status: 200,
-  json: { params: request.params, q: request.query.get('q'), header: request.header('x-thing'), actor: request.actor.name, id: request.id },
+  json: {
+    params: request.params,
+    q: request.query.get('q'),
+    header: request.header('x-thing'),
+    actor: request.actor.name,
+    id: request.id,
+  },
 });
-const routes = [route('GET', '/health', ok), route('GET', '/v1/{tenant}/documents/{docid}', echo, { access: 'tenant' }), route('POST', '/v1/{tenant}', ok)];
+const routes = [
+  route('GET', '/health', ok),
+  route('GET', '/v1/{tenant}/documents/{docid}', echo, { access: 'tenant' }),
+  route('POST', '/v1/{tenant}', ok),
+];
 
 test('a handler sees parameters, query, headers and actor, also after an await', async (t) => {
   const later = async (request: Request): Promise<{ status: number; json: Record<string, unknown> }> => {
@@ -18,7 +28,9 @@ test('a handler sees parameters, query, headers and actor, also after an await',
     return echo(request);
   };
   const probe = await startProbe(t, [route('GET', '/v1/{tenant}/documents/{docid}', later, { access: 'tenant' })]);
-  const response = await fetch(probe.url('/v1/acme/documents/a%2Fb%3Ac?q=x%20y%26z&q=2'), { headers: { 'X-Thing': 'Mixed Case', 'X-API-Key': GOOD_KEY } });
+  const response = await fetch(probe.url('/v1/acme/documents/a%2Fb%3Ac?q=x%20y%26z&q=2'), {
+    headers: { 'X-Thing': 'Mixed Case', 'X-API-Key': GOOD_KEY },
+  });
   const json = (await response.json()) as Record<string, unknown>;
   assert.equal(response.status, 200);
   assert.deepEqual(json.params, { tenant: 'acme', docid: 'a/b:c' });
@@ -56,7 +68,10 @@ test('HEAD has the headers and the length of GET, no body, and keeps the connect
   assert.deepEqual(Object.keys(head.headers).sort(), Object.keys(get.headers).sort());
   assert.equal(head.headers['content-type'], 'application/json');
   // The lengths differ by no more than the digits of latency_ms.
-  assert.ok(Math.abs(Number(head.headers['content-length']) - Number(get.headers['content-length'])) < 8, JSON.stringify([head.headers, get.headers]));
+  assert.ok(
+    Math.abs(Number(head.headers['content-length']) - Number(get.headers['content-length'])) < 8,
+    JSON.stringify([head.headers, get.headers]),
+  );
   client.request('GET', '/health');
   assert.equal((await client.reply()).status, 200);
 });
@@ -65,7 +80,16 @@ test('request ids: the caller’s when it is 1 to 128 visible ASCII characters, 
   const probe = await startProbe(t, routes);
   const client = await probe.client();
   const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-  for (const [given, isTaken] of [['a', true], ['q"uo\\te~!', true], ['x'.repeat(128), true], ['x'.repeat(129), false], ['two words', false], ['tab\there', false], ['é', false], ['', false]] as const) {
+  for (const [given, isTaken] of [
+    ['a', true],
+    ['q"uo\\te~!', true],
+    ['x'.repeat(128), true],
+    ['x'.repeat(129), false],
+    ['two words', false],
+    ['tab\there', false],
+    ['é', false],
+    ['', false],
+  ] as const) {
     for (const path of ['/health', '/nothing']) {
       client.request('GET', path, { 'X-Request-ID': given });
       const reply = await client.reply();
@@ -108,12 +132,21 @@ test('a request sent while another waits on its connection drops both: the libra
 
 test('each finished request is logged once with its template, status, actor and size', async (t) => {
   const probe = await startProbe(t, routes);
-  const response = await fetch(probe.url('/v1/acme/documents/d'), { headers: { 'X-API-Key': GOOD_KEY, 'X-Request-ID': 'logged' } });
+  const response = await fetch(probe.url('/v1/acme/documents/d'), {
+    headers: { 'X-API-Key': GOOD_KEY, 'X-Request-ID': 'logged' },
+  });
   const body = await response.text();
   const { latencyMs, ...event } = await probe.event(1);
   assert.ok(latencyMs > 0);
   assert.deepEqual(event, {
-    id: 'logged', method: 'GET', route: '/v1/{tenant}/documents/{docid}', status: 200, actor: 'tenant:acme', bytes: Buffer.byteLength(body), outcome: 'answered',
-    tenant: 'acme', isLong: false,
+    id: 'logged',
+    method: 'GET',
+    route: '/v1/{tenant}/documents/{docid}',
+    status: 200,
+    actor: 'tenant:acme',
+    bytes: Buffer.byteLength(body),
+    outcome: 'answered',
+    tenant: 'acme',
+    isLong: false,
   });
 });

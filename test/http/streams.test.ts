@@ -1,5 +1,5 @@
-// Tests over sockets of replies that are written as they come: small ones whole, large ones in chunks and no faster than they
-// are taken, readers that go away, sources that fail, and bodies that come while the reply goes.
+// Tests over sockets of replies that are written as they come: small ones whole, large ones in chunks and no faster
+// than they are taken, readers that go away, sources that fail, and bodies that come while the reply goes.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -65,7 +65,10 @@ test('a JSON stream gets the common fields', async (t) => {
     for (let at = 1; at < count; at += 1) yield `,${at}`;
     yield ']';
   }
-  const stream = route('GET', '/json/{count}', ({ params }) => ({ status: 200, jsonStream: pieces(Number(params.count)) }));
+  const stream = route('GET', '/json/{count}', ({ params }) => ({
+    status: 200,
+    jsonStream: pieces(Number(params.count)),
+  }));
   const probe = await startProbe(t, [stream]);
   for (const count of [1, 100_000]) {
     const response = await fetch(probe.url(`/json/${count}`));
@@ -80,13 +83,20 @@ test('a JSON stream gets the common fields', async (t) => {
 
 test('HEAD gives the head of a stream, short or long, and closes its source', async (t) => {
   const [short, long] = [source(2), source(1000)];
-  const probe = await startProbe(t, [streaming('/short', short.pieces), streaming('/long', long.pieces), route('GET', '/health', ok)]);
+  const probe = await startProbe(t, [
+    streaming('/short', short.pieces),
+    streaming('/long', long.pieces),
+    route('GET', '/health', ok),
+  ]);
   const client = await probe.client();
   client.request('HEAD', '/short');
   assert.equal((await client.reply({ hasBody: false })).headers['content-length'], String(2 * PIECE.length));
   client.request('HEAD', '/long');
   const { status, headers } = await client.reply({ hasBody: false });
-  assert.deepEqual([status, headers['content-type'], headers['content-length'], headers['transfer-encoding']], [200, NDJSON, undefined, undefined]);
+  assert.deepEqual(
+    [status, headers['content-type'], headers['content-length'], headers['transfer-encoding']],
+    [200, NDJSON, undefined, undefined],
+  );
   await eventually(() => long.seen.closed === 1);
   assert.ok(long.seen.given < 20 && short.seen.closed === 1);
   client.request('GET', '/health');
@@ -113,7 +123,10 @@ test('a failure after the first piece is told to us and cuts the connection', as
     await assert.rejects(async () => {
       for (;;) assert.ok((await client.chunk()).length > 0, 'the reply looks whole');
     }, /the server closed/);
-    await assert.rejects(fetch(probe.url('/broken')).then((response) => response.text()), TypeError);
+    await assert.rejects(
+      fetch(probe.url('/broken')).then((response) => response.text()),
+      TypeError,
+    );
     assert.deepEqual([probe.faults, (await probe.event(1)).outcome], [[error, error], 'failed']);
   }
 });
@@ -134,7 +147,10 @@ test('a reader that stalls holds the source back, and gets all of it later', asy
   assert.ok(given < 2500, `${given} pieces were taken from the source`);
   client.socket.resume();
   const { body } = await client.reply();
-  assert.equal(createHash('sha256').update(body).digest('hex'), createHash('sha256').update(PIECE.repeat(5000)).digest('hex'));
+  assert.equal(
+    createHash('sha256').update(body).digest('hex'),
+    createHash('sha256').update(PIECE.repeat(5000)).digest('hex'),
+  );
   client.request('GET', '/health');
   assert.equal((await client.reply()).status, 200);
 });
@@ -169,7 +185,10 @@ test('a source that stands still for longer than a request may is cut off, one t
   }
   const probe = await startProbe(t, [streaming('/slow', slow), streaming('/still', still)], { requestTimeoutMs: 2500 });
   assert.equal(await (await fetch(probe.url('/slow'))).text(), 'piece'.repeat(4));
-  await assert.rejects(fetch(probe.url('/still')).then((response) => response.text()), TypeError);
+  await assert.rejects(
+    fetch(probe.url('/still')).then((response) => response.text()),
+    TypeError,
+  );
   assert.equal((await probe.event(2)).outcome, 'failed');
   wait.open();
 });
@@ -203,7 +222,12 @@ async function* lengths(request: Request): AsyncGenerator<string> {
   }
 }
 
-const echo = route('POST', '/lines', (request): Reply => ({ status: 200, stream: lengths(request), contentType: NDJSON }), { body: 'lines' });
+const echo = route(
+  'POST',
+  '/lines',
+  (request): Reply => ({ status: 200, stream: lengths(request), contentType: NDJSON }),
+  { body: 'lines' },
+);
 const chunkOf = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
 
 test('line by line: each answer comes while the body is still open', async (t) => {
@@ -236,18 +260,28 @@ test('lines have no limit together and are not held: 60 MB through a server that
     },
   });
   let sent = 0;
-  const response = await fetch(probe.url('/lines'), { method: 'POST', headers: { 'Content-Type': NDJSON }, body, duplex: 'half' } as RequestInit);
+  const response = await fetch(probe.url('/lines'), {
+    method: 'POST',
+    headers: { 'Content-Type': NDJSON },
+    body,
+    duplex: 'half',
+  } as RequestInit);
   assert.equal(response.status, 200);
   assert.equal(await response.text(), '999\n'.repeat(lines));
 });
 
 test('a reader of answers that stalls holds back the lines too', async (t) => {
-  const wide = route('POST', '/wide', (request): Reply => {
-    const pieces = async function* (): AsyncGenerator<Buffer> {
-      for await (const chunk of request.body.stream()) yield chunk;
-    };
-    return { status: 200, stream: pieces(), contentType: NDJSON };
-  }, { body: 'lines' });
+  const wide = route(
+    'POST',
+    '/wide',
+    (request): Reply => {
+      const pieces = async function* (): AsyncGenerator<Buffer> {
+        for await (const chunk of request.body.stream()) yield chunk;
+      };
+      return { status: 200, stream: pieces(), contentType: NDJSON };
+    },
+    { body: 'lines' },
+  );
   const size = 80_000_000;
   const probe = await startProbe(t, [wide], { bodyTimeoutMs: 400 });
   const client = await probe.client();
@@ -265,12 +299,17 @@ test('a reader of answers that stalls holds back the lines too', async (t) => {
 });
 
 test('a client that reads only after it has sent everything gets all answers, though no socket holds them', async (t) => {
-  const wordy = route('POST', '/lines', (request): Reply => {
-    const pieces = async function* (): AsyncGenerator<string> {
-      for await (const chunk of request.body.stream()) yield '1'.repeat(100 * chunk.length);
-    };
-    return { status: 200, stream: pieces(), contentType: NDJSON };
-  }, { body: 'lines' });
+  const wordy = route(
+    'POST',
+    '/lines',
+    (request): Reply => {
+      const pieces = async function* (): AsyncGenerator<string> {
+        for await (const chunk of request.body.stream()) yield '1'.repeat(100 * chunk.length);
+      };
+      return { status: 200, stream: pieces(), contentType: NDJSON };
+    },
+    { body: 'lines' },
+  );
   const probe = await startProbe(t, [wordy]);
   const size = 200_000;
   const client = await probe.client();
@@ -314,20 +353,30 @@ test('lines that stop coming, or trickle, are cut off', async (t) => {
 
 test('a sender of lines that goes away ends the handler', async (t) => {
   let ended: unknown;
-  const reading = route('POST', '/lines', (request): Reply => {
-    const pieces = async function* (): AsyncGenerator<string> {
-      try {
-        yield* lengths(request);
-      } catch (error) {
-        ended = error;
-        throw error;
-      }
-    };
-    return { status: 200, stream: pieces(), contentType: NDJSON };
-  }, { body: 'lines', access: 'any' });
+  const reading = route(
+    'POST',
+    '/lines',
+    (request): Reply => {
+      const pieces = async function* (): AsyncGenerator<string> {
+        try {
+          yield* lengths(request);
+        } catch (error) {
+          ended = error;
+          throw error;
+        }
+      };
+      return { status: 200, stream: pieces(), contentType: NDJSON };
+    },
+    { body: 'lines', access: 'any' },
+  );
   const probe = await startProbe(t, [reading], { inFlightMax: 1 });
   const client = await probe.client();
-  client.request('POST', '/lines', { 'X-API-Key': GOOD_KEY, 'Content-Type': NDJSON, 'Transfer-Encoding': 'chunked' }, chunkOf('a\n'));
+  client.request(
+    'POST',
+    '/lines',
+    { 'X-API-Key': GOOD_KEY, 'Content-Type': NDJSON, 'Transfer-Encoding': 'chunked' },
+    chunkOf('a\n'),
+  );
   await client.reply({ hasBody: false });
   client.destroy();
   await eventually(() => ended !== undefined);
@@ -337,7 +386,12 @@ test('a sender of lines that goes away ends the handler', async (t) => {
 });
 
 test('a handler that stops reading: little more is swallowed, a lot cuts the connection', async (t) => {
-  const early = route('POST', '/early', (): Reply => ({ status: 200, stream: source(20).pieces(), contentType: NDJSON }), { body: 'lines' });
+  const early = route(
+    'POST',
+    '/early',
+    (): Reply => ({ status: 200, stream: source(20).pieces(), contentType: NDJSON }),
+    { body: 'lines' },
+  );
   const probe = await startProbe(t, [early, route('GET', '/health', ok)]);
   const polite = await probe.client();
   polite.request('POST', '/early', { 'Content-Type': NDJSON, 'Content-Length': '50000' }, 'x'.repeat(50_000));

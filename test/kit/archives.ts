@@ -10,12 +10,22 @@ export interface Downloaded {
   bytes: Uint8Array;
 }
 
-export async function download({ url }: Pick<TestServer, 'url'>, path: string, headers: Record<string, string> = {}): Promise<Downloaded> {
+export async function download(
+  { url }: Pick<TestServer, 'url'>,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<Downloaded> {
   const response = await fetch(url + path, { headers });
   return { status: response.status, headers: response.headers, bytes: new Uint8Array(await response.arrayBuffer()) };
 }
 
-export const upload = ({ call }: Pick<TestServer, 'call'>, method: 'POST' | 'PUT', path: string, bytes: Uint8Array, headers: Record<string, string> = {}): Promise<Answer> => call(method, path, fileForm('archive.zip', bytes), headers);
+export const upload = (
+  { call }: Pick<TestServer, 'call'>,
+  method: 'POST' | 'PUT',
+  path: string,
+  bytes: Uint8Array,
+  headers: Record<string, string> = {},
+): Promise<Answer> => call(method, path, fileForm('archive.zip', bytes), headers);
 
 /** Everything that can be read of a collection, but for its name and what differs between two of the same contents. */
 export async function contentsOf(server: Caller, tenant: string, name: string): Promise<unknown> {
@@ -25,21 +35,45 @@ export async function contentsOf(server: Caller, tenant: string, name: string): 
   const documents = [];
   for (const { docid } of listing.documents) documents.push(await documentOf(server, base, docid));
   const { json: queries } = await server.call('GET', `${base}/queries?limit=500`);
-  const { ok: _ok, latency_ms: _latency, request_id: _request, memory: _memory, tenant: _tenant, name: _name, display_name: _label, ...settings } = detail;
+  const {
+    ok: _ok,
+    latency_ms: _latency,
+    request_id: _request,
+    memory: _memory,
+    tenant: _tenant,
+    name: _name,
+    display_name: _label,
+    ...settings
+  } = detail;
   return { settings, documents, queries: queries.queries };
 }
 
 async function documentOf(server: Caller, base: string, docid: string): Promise<unknown> {
   const at = encodeURIComponent(docid);
-  const [{ json: document }, { json: chunks }] = await Promise.all([server.call('GET', `${base}/documents/${at}`), server.call('GET', `${base}/documents/${at}/chunks`)]);
+  const [{ json: document }, { json: chunks }] = await Promise.all([
+    server.call('GET', `${base}/documents/${at}`),
+    server.call('GET', `${base}/documents/${at}/chunks`),
+  ]);
   const texts = [];
-  for (const { rid } of chunks.chunks) texts.push((await server.call('GET', `${base}/chunks/${encodeURIComponent(rid)}/content`)).text.slice(0, 2000));
+  for (const { rid } of chunks.chunks)
+    texts.push((await server.call('GET', `${base}/chunks/${encodeURIComponent(rid)}/content`)).text.slice(0, 2000));
   const { version, ingested_at, metadata, chunk_ids } = document;
-  return { docid, version, ingested_at, metadata, chunk_ids, chunks: chunks.chunks, texts: texts.map((text) => (text.startsWith('{"ok":false') ? null : text)) };
+  return {
+    docid,
+    version,
+    ingested_at,
+    metadata,
+    chunk_ids,
+    chunks: chunks.chunks,
+    texts: texts.map((text) => (text.startsWith('{"ok":false') ? null : text)),
+  };
 }
 
 /** The archive taken apart and put together again by another library, with changes. */
-export async function rewritten(archive: Uint8Array, change: (zip: JSZip) => void | Promise<void>): Promise<Uint8Array> {
+export async function rewritten(
+  archive: Uint8Array,
+  change: (zip: JSZip) => void | Promise<void>,
+): Promise<Uint8Array> {
   const zip = await JSZip.loadAsync(archive);
   await change(zip);
   return zip.generateAsync({ type: 'uint8array', compression: 'STORE' });

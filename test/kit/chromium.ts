@@ -1,12 +1,14 @@
-// A page in a real Chromium, over its debugging protocol: what it requests, what it complains about, and what stands in it.
-// For tests that skip by name where Debian's package `chromium` is absent.
+// A page in a real Chromium, over its debugging protocol: what it requests, what it complains about, and what stands in
+// it. For tests that skip by name where Debian's package `chromium` is absent.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { tempDirectory } from './temp.js';
 
-export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
+  existsSync(path),
+);
 
 export interface Page {
   /** URLs that the page has asked for, in order. */
@@ -44,14 +46,19 @@ export interface Ender {
 }
 
 /** Opens a page; the browser ends with the test. `prepare` is done before the page is asked for. */
-export async function openPage(t: Ender, url: string, prepare?: (send: Page['send']) => Promise<unknown>): Promise<Page> {
+export async function openPage(
+  t: Ender,
+  url: string,
+  prepare?: (send: Page['send']) => Promise<unknown>,
+): Promise<Page> {
   const requests: string[] = [];
   const complaints: string[] = [];
   const listeners: ((method: string, params: Record<string, any>) => void)[] = [];
   const hear = ({ method, params }: Message): void => {
     for (const listener of listeners) listener(method ?? '', params ?? {});
     if (method === 'Network.requestWillBeSent') requests.push(params?.request.url as string);
-    if (method === 'Log.entryAdded' && params?.entry.level === 'error') complaints.push(`${params.entry.text} ${params.entry.url ?? ''}`);
+    if (method === 'Log.entryAdded' && params?.entry.level === 'error')
+      complaints.push(`${params.entry.text} ${params.entry.url ?? ''}`);
     if (method === 'Runtime.exceptionThrown') complaints.push(JSON.stringify(params?.exceptionDetails));
   };
   const send = startBrowser(t, hear);
@@ -72,13 +79,24 @@ export async function openPage(t: Ender, url: string, prepare?: (send: Page['sen
 }
 
 async function evaluateIn(inPage: Send, expression: string): Promise<unknown> {
-  const { result, exceptionDetails } = await inPage('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true });
-  if (exceptionDetails) throw new Error(`${exceptionDetails.exception?.description ?? exceptionDetails.text} in the page, of ${expression.slice(0, 500)}`);
+  const { result, exceptionDetails } = await inPage('Runtime.evaluate', {
+    expression,
+    returnByValue: true,
+    awaitPromise: true,
+  });
+  if (exceptionDetails)
+    throw new Error(
+      `${exceptionDetails.exception?.description ?? exceptionDetails.text} in the page, of ${expression.slice(0, 500)}`,
+    );
   return result.value;
 }
 
 /** What throws is not true yet: an element is not there, or the page is being replaced. */
-async function untilTrue(evaluate: Page['evaluate'], expression: string, complaints: readonly string[]): Promise<unknown> {
+async function untilTrue(
+  evaluate: Page['evaluate'],
+  expression: string,
+  complaints: readonly string[],
+): Promise<unknown> {
   let thrown: unknown;
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const value = await evaluate(expression).catch((error: unknown) => void (thrown = error));
@@ -86,14 +104,24 @@ async function untilTrue(evaluate: Page['evaluate'], expression: string, complai
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   const shown = await evaluate('document.body.innerText').catch(String);
-  throw new Error(`never true in the page: ${expression}\n${[thrown, ...complaints].join('\n')}\nThe page shows:\n${shown}`);
+  throw new Error(
+    `never true in the page: ${expression}\n${[thrown, ...complaints].join('\n')}\nThe page shows:\n${shown}`,
+  );
 }
 
 /** The protocol over a pipe: JSON messages that end in a zero byte, written to descriptor 3 and read from 4. */
 function startBrowser(t: Ender, hear: (message: Message) => void): Send {
   // Hooks run in the order of their making: the browser has to end before its directory is removed.
   t.after(() => end());
-  const flags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-breakpad', '--no-first-run', '--remote-debugging-pipe', `--user-data-dir=${tempDirectory()}`];
+  const flags = [
+    '--headless=new',
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-breakpad',
+    '--no-first-run',
+    '--remote-debugging-pipe',
+    `--user-data-dir=${tempDirectory()}`,
+  ];
   const child = spawn(CHROMIUM as string, flags, { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
   const ended = once(child, 'exit');
   const end = async (): Promise<void> => {
@@ -119,7 +147,9 @@ function startBrowser(t: Ender, hear: (message: Message) => void): Send {
   let id = 0;
   const send: Send = (method, params = {}) => {
     const { sessionId, ...others } = params as { sessionId?: string };
-    (child.stdio[3] as Writable).write(`${JSON.stringify({ id: ++id, method, params: others, ...(sessionId && { sessionId }) })}\0`);
+    (child.stdio[3] as Writable).write(
+      `${JSON.stringify({ id: ++id, method, params: others, ...(sessionId && { sessionId }) })}\0`,
+    );
     return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
   };
   return send;

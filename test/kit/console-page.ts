@@ -23,7 +23,10 @@ export interface ConsolePage extends Page {
   shoot(name: string): Promise<string>;
   dress(scheme: 'light' | 'dark'): Promise<void>;
   resize(width: number, height: number): Promise<void>;
-  /** Holds requests of a pattern before they are sent, or their answers before they are seen. What it gives lets the nth through, once it has come. */
+  /**
+   * Holds requests of a pattern before they are sent, or their answers before they are seen. What it gives lets the nth
+   * through, once it has come.
+   */
   hold(urlPattern: string, stage: 'Request' | 'Response'): Promise<(nth: number) => Promise<void>>;
   /** What axe-core has against the page, a line each. */
   violations(): Promise<string[]>;
@@ -39,7 +42,12 @@ const CODES: Readonly<Record<string, { code: string; keyCode: number; text?: str
 
 export async function openConsole(t: Ender, url: string): Promise<ConsolePage> {
   const page = await openPage(t, url);
-  await page.send('Emulation.setDeviceMetricsOverride', { width: 1280, height: 860, deviceScaleFactor: 1, mobile: false });
+  await page.send('Emulation.setDeviceMetricsOverride', {
+    width: 1280,
+    height: 860,
+    deviceScaleFactor: 1,
+    mobile: false,
+  });
   await page.until(`document.querySelector('main') !== null`);
   const shows = async (selector: string, text = ''): Promise<string> => {
     const shown = await page.until(`{ const found = ${finding(selector, text)}; found && { text: found.innerText } }`);
@@ -50,21 +58,31 @@ export async function openConsole(t: Ender, url: string): Promise<ConsolePage> {
     shows,
     async click(selector, text = '') {
       // In one step: between two it may have been replaced. What is disabled takes no click.
-      await page.until(`{ const found = ${finding(`${selector}:enabled, ${selector}:not(button)`, text)}; found?.click(); found !== undefined }`);
+      await page.until(
+        `{ const found = ${finding(`${selector}:enabled, ${selector}:not(button)`, text)}; found?.click(); found !== undefined }`,
+      );
     },
     async fill(selector, value) {
       const field = `document.querySelector(${JSON.stringify(selector)})`;
       // In one step: between two a page that is still painting may take the focus away.
-      await page.until(`(${field}?.focus(), ${field} !== null && document.activeElement === ${field} && (${field}.select?.(), document.execCommand('insertText', false, ${JSON.stringify(value)}), true))`);
+      await page.until(
+        `(${field}?.focus(), ${field} !== null && document.activeElement === ${field} && (${field}.select?.(), document.execCommand('insertText', false, ${JSON.stringify(value)}), true))`,
+      );
       assert.equal(await page.evaluate(`${field}.value ?? ${field}.innerText`), value);
     },
     async choose(selector, value) {
       const list = `document.querySelector(${JSON.stringify(selector)})`;
       await page.until(`[...${list}.options].some(({ value }) => value === ${JSON.stringify(value)})`);
-      await page.evaluate(`{ const list = ${list}; list.value = ${JSON.stringify(value)}; list.dispatchEvent(new Event('change', { bubbles: true })); }`);
+      await page.evaluate(
+        `{ const list = ${list}; list.value = ${JSON.stringify(value)}; list.dispatchEvent(new Event('change', { bubbles: true })); }`,
+      );
     },
     async press(...keys) {
-      await Promise.all(keys.flatMap((key) => ['keyDown', 'keyUp'].map((type) => page.send('Input.dispatchKeyEvent', { type, ...keyOf(key) }))));
+      await Promise.all(
+        keys.flatMap((key) =>
+          ['keyDown', 'keyUp'].map((type) => page.send('Input.dispatchKeyEvent', { type, ...keyOf(key) })),
+        ),
+      );
     },
     async shoot(name) {
       const { data } = await page.send('Page.captureScreenshot', { format: 'png' });
@@ -85,7 +103,11 @@ export async function openConsole(t: Ender, url: string): Promise<ConsolePage> {
 }
 
 function keyOf(key: string): object {
-  const { code, keyCode, text } = CODES[key] ?? { code: key.length > 1 ? key : '', keyCode: key.toUpperCase().charCodeAt(0), ...(key.length === 1 && { text: key }) };
+  const { code, keyCode, text } = CODES[key] ?? {
+    code: key.length > 1 ? key : '',
+    keyCode: key.toUpperCase().charCodeAt(0),
+    ...(key.length === 1 && { text: key }),
+  };
   return { key, code, windowsVirtualKeyCode: keyCode, ...(text && { text }) };
 }
 
@@ -108,6 +130,7 @@ async function hold(page: Page, urlPattern: string, requestStage: string): Promi
 async function violations(page: Page): Promise<string[]> {
   const source = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   await page.evaluate(`${source}; true`);
-  const run = 'axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => JSON.stringify(violations.map(({ id, help, nodes }) => id + ": " + help + " at " + nodes.map(({ target, any }) => target.join(" ") + " " + (any[0]?.message ?? "")).join("; "))))';
+  const run =
+    'axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => JSON.stringify(violations.map(({ id, help, nodes }) => id + ": " + help + " at " + nodes.map(({ target, any }) => target.join(" ") + " " + (any[0]?.message ?? "")).join("; "))))';
   return JSON.parse(String(await page.evaluate(run))) as string[];
 }

@@ -1,5 +1,5 @@
-// A local HTTP server that answers as a test tells it, and keeps the requests it got: for tests of the client and the command
-// line, which must also meet refusals and broken connections that the real server gives only under load.
+// A local HTTP server that answers as a test tells it, and keeps the requests it got: for tests of the client and the
+// command line, which must also meet refusals and broken connections that the real server gives only under load.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
@@ -19,7 +19,10 @@ export interface FakeReply {
   headers?: Record<string, string>;
 }
 
-/** `hang up` breaks the connection without an answer, `break off` in the middle of one, `break refusal` in the middle of an error; `never` leaves it open. */
+/**
+ * `hang up` breaks the connection without an answer, `break off` in the middle of one, `break refusal` in the middle of
+ * an error; `never` leaves it open.
+ */
 export type Answer = (request: FakeRequest) => Outcome | Promise<Outcome>;
 
 export type Outcome = FakeReply | 'hang up' | 'break off' | 'break refusal' | 'never';
@@ -33,7 +36,10 @@ export interface FakeServer {
 export async function startFakeServer(t: TestContext, answer: Answer): Promise<FakeServer> {
   const requests: FakeRequest[] = [];
   // A connection kept alive is never cut: a client that had been busy would meet that as a failure.
-  const server = createServer({ keepAliveTimeout: 0 }, (message, response) => void handle(message, response, requests, answer));
+  const server = createServer(
+    { keepAliveTimeout: 0 },
+    (message, response) => void handle(message, response, requests, answer),
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => {
     server.closeAllConnections();
@@ -42,19 +48,35 @@ export async function startFakeServer(t: TestContext, answer: Answer): Promise<F
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
 }
 
-async function handle(message: IncomingMessage, response: ServerResponse, requests: FakeRequest[], answer: Answer): Promise<void> {
+async function handle(
+  message: IncomingMessage,
+  response: ServerResponse,
+  requests: FakeRequest[],
+  answer: Answer,
+): Promise<void> {
   const pieces: Buffer[] = [];
   for await (const piece of message) pieces.push(piece as Buffer);
-  const request = { method: message.method ?? '', path: message.url ?? '', headers: message.headers, body: Buffer.concat(pieces) };
+  const request = {
+    method: message.method ?? '',
+    path: message.url ?? '',
+    headers: message.headers,
+    body: Buffer.concat(pieces),
+  };
   requests.push(request);
   const reply = await answer(request);
   if (reply === 'never') return;
   if (reply === 'hang up') return void message.socket.destroy();
   if (reply === 'break off' || reply === 'break refusal') {
-    response.writeHead(reply === 'break off' ? 200 : 500, { 'content-type': 'application/json', 'content-length': '100' });
+    response.writeHead(reply === 'break off' ? 200 : 500, {
+      'content-type': 'application/json',
+      'content-length': '100',
+    });
     return void response.write('{"data"', () => message.socket.destroy());
   }
-  response.writeHead(reply.status ?? 200, { 'content-type': reply.text === undefined ? 'application/json' : 'text/plain', ...reply.headers });
+  response.writeHead(reply.status ?? 200, {
+    'content-type': reply.text === undefined ? 'application/json' : 'text/plain',
+    ...reply.headers,
+  });
   response.end(reply.text ?? JSON.stringify(reply.json ?? { ok: true }));
 }
 

@@ -1,5 +1,5 @@
-// A server in a process of its own over the fault layer (load/kit/fault), which makes calls for its files fail as a kernel would; and what
-// tests ask of it. Used by test/fault.
+// A server in a process of its own over the fault layer (load/kit/fault), which makes calls for its files fail as a
+// kernel would; and what tests ask of it. Used by test/fault.
 import { join } from 'node:path';
 import { Faults } from '../../load/kit/fault/faults.js';
 import { compileShim, faultEnvironment } from '../../load/kit/fault/shim.js';
@@ -26,18 +26,29 @@ export interface StartOptions {
 }
 
 /** Not waited for: it may not become ready. */
-export function spawnOverFaults({ dataDir = join(tempDirectory(), 'data'), settings = {}, prepare }: StartOptions = {}): Omit<Run, 'url'> {
+export function spawnOverFaults({
+  dataDir = join(tempDirectory(), 'data'),
+  settings = {},
+  prepare,
+}: StartOptions = {}): Omit<Run, 'url'> {
   const faults = new Faults(join(tempDirectory(), 'faults'));
   prepare?.(faults);
   const layer = faultEnvironment(shim as string, { root: dataDir, control: faults.path });
-  const server = spawnServe({ SHEAF_DATA_DIR: dataDir, SHEAF_STORAGE__PARTITIONS: '2', SHEAF_SEARCH__THREADS: '1', ...settings, ...layer });
+  const server = spawnServe({
+    SHEAF_DATA_DIR: dataDir,
+    SHEAF_STORAGE__PARTITIONS: '2',
+    SHEAF_SEARCH__THREADS: '1',
+    ...settings,
+    ...layer,
+  });
   return { ...server, faults, dataDir };
 }
 
 export async function startOverFaults(options: StartOptions = {}): Promise<Run> {
   const run = spawnOverFaults(options);
   const url = await untilReady(run);
-  // The log worker, which readiness does not wait for, has opened its store when it answers: what it syncs there meets no fault of a test.
+  // The log worker, which readiness does not wait for, has opened its store when it answers: what it syncs there meets
+  // no fault of a test.
   await ask({ url }, 'GET', '/v1/admin/queries/01a1fd3e-fa54-7702-8c4d-b6b9e71fa897');
   return { ...run, url };
 }
@@ -53,7 +64,12 @@ export interface Told {
 }
 
 export async function ask({ url }: Pick<Run, 'url'>, method: string, path: string, body?: unknown): Promise<Told> {
-  const sent = body === undefined ? {} : body instanceof FormData ? { body } : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+  const sent =
+    body === undefined
+      ? {}
+      : body instanceof FormData
+        ? { body }
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
   const response = await fetch(url + path, { method, ...sent });
   return { status: response.status, json: (await response.json()) as Record<string, any> };
 }
@@ -63,11 +79,16 @@ export async function put(run: Pick<Run, 'url'>, docid: string): Promise<{ statu
   return { status, code: String(json.code) };
 }
 
-export const statusOf = async ({ url }: Pick<Run, 'url'>, path: string): Promise<number> => (await fetch(url + path)).status;
+export const statusOf = async ({ url }: Pick<Run, 'url'>, path: string): Promise<number> =>
+  (await fetch(url + path)).status;
 
-export const docids = async (run: Pick<Run, 'url'>): Promise<string[]> => (await ask(run, 'GET', `${DOCS}/documents`)).json.documents.map(({ docid }: { docid: string }) => docid);
+export const docids = async (run: Pick<Run, 'url'>): Promise<string[]> =>
+  (await ask(run, 'GET', `${DOCS}/documents`)).json.documents.map(({ docid }: { docid: string }) => docid);
 
 /** Puts until one is acknowledged. */
 export async function untilTaken(run: Run, docid: string): Promise<void> {
-  await until(async () => (await put(run, docid)).status === 201, () => `writes are not taken again: ${run.output()}`);
+  await until(
+    async () => (await put(run, docid)).status === 201,
+    () => `writes are not taken again: ${run.output()}`,
+  );
 }

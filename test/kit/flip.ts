@@ -8,13 +8,15 @@ import { PageWalk, type WalkedEntry } from '../../src/store/pages/page-walk.js';
 /** The file of an environment, such as `shard-0`. */
 export const environmentFile = (dataDir: string, environment: string): string => join(dataDir, environment, 'data.mdb');
 
-export const entriesOf = (path: string): WalkedEntry[] => [...PageWalk.over(path)].flatMap((found) => ('damage' in found ? [] : [found]));
+export const entriesOf = (path: string): WalkedEntry[] =>
+  [...PageWalk.over(path)].flatMap((found) => ('damage' in found ? [] : [found]));
 
 /** Flips a bit in the middle of a value, in every page that has it. */
 export function flipValue(path: string, { sealed }: WalkedEntry): void {
   const bytes = readFileSync(path);
   let found = 0;
-  for (let at = bytes.indexOf(sealed); at >= 0; at = bytes.indexOf(sealed, at + 1), found++) bytes.writeUInt8(bytes.readUInt8(at + (sealed.length >> 1)) ^ 4, at + (sealed.length >> 1));
+  for (let at = bytes.indexOf(sealed); at >= 0; at = bytes.indexOf(sealed, at + 1), found++)
+    bytes.writeUInt8(bytes.readUInt8(at + (sealed.length >> 1)) ^ 4, at + (sealed.length >> 1));
   assert.ok(found > 0, 'the value is in the file');
   writeFileSync(path, bytes);
 }

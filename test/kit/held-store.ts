@@ -1,4 +1,5 @@
-// Holds the write lock of an LMDB environment from a process of its own, so that its owner stands still in its next write.
+// Holds the write lock of an LMDB environment from a process of its own, so that its owner stands still in its next
+// write.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after } from 'node:test';
@@ -17,7 +18,10 @@ const HOLDER = `
 
 /** Resolves once the lock is held, with the function that gives it back. */
 export async function holdStore(directory: string): Promise<() => Promise<void>> {
-  const child = spawn(process.execPath, ['-e', HOLDER, directory], { cwd: new URL('../../..', import.meta.url), stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['-e', HOLDER, directory], {
+    cwd: new URL('../../..', import.meta.url),
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   after(() => child.kill('SIGKILL'));
   await once(child.stdout, 'data');
   return async () => {

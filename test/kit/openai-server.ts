@@ -1,5 +1,6 @@
-// A local server that speaks OpenAI's `/v1/embeddings`, and `/v1/rerank` in the shape of Cohere or of TEI, over real HTTP. It keeps
-// what it was asked, and fails as a test tells it. Its vectors and scores can be computed beside it (vectorOf, scoreOf).
+// A local server that speaks OpenAI's `/v1/embeddings`, and `/v1/rerank` in the shape of Cohere or of TEI, over real
+// HTTP. It keeps what it was asked, and fails as a test tells it. Its vectors and scores can be computed beside it
+// (vectorOf, scoreOf).
 import type { TestContext } from 'node:test';
 import { startFakeServer, type FakeReply, type FakeRequest, type Outcome } from './fake-server.js';
 
@@ -30,7 +31,10 @@ export interface OpenAiServerOptions {
   /** How it speaks rerank; absent, Cohere's way. */
   rerank?: 'cohere' | 'tei';
   /** Asked first, with the number of the call from 0: what to do instead of answering; undefined answers. */
-  fail?: (number: number, call: EmbeddingsRequest | RerankRequest) => Outcome | undefined | Promise<Outcome | undefined>;
+  fail?: (
+    number: number,
+    call: EmbeddingsRequest | RerankRequest,
+  ) => Outcome | undefined | Promise<Outcome | undefined>;
 }
 
 export interface OpenAiServer {
@@ -52,34 +56,67 @@ export async function startOpenAiServer(t: TestContext, options: OpenAiServerOpt
     const failure = await options.fail?.(number, call);
     if (failure) return failure;
     if (method !== 'POST' || !['/v1/embeddings', '/v1/rerank'].includes(path)) return refusal(404, 'Not Found');
-    if (options.apiKey && headers.authorization !== `Bearer ${options.apiKey}`) return refusal(401, `Incorrect API key provided: ${headers.authorization}`);
+    if (options.apiKey && headers.authorization !== `Bearer ${options.apiKey}`)
+      return refusal(401, `Incorrect API key provided: ${headers.authorization}`);
     return path === '/v1/rerank' ? rerank(call, options) : embeddings(call, options);
   });
   return { url: `${url}/v1`, calls, reranks, requests };
 }
 
-function embeddings({ model, input, encoding_format: encoding, dimensions }: EmbeddingsRequest, options: OpenAiServerOptions): FakeReply {
+function embeddings(
+  { model, input, encoding_format: encoding, dimensions }: EmbeddingsRequest,
+  options: OpenAiServerOptions,
+): FakeReply {
   if (!Array.isArray(input) || input.length === 0) return refusal(400, '`input` is empty');
-  if (input.length > (options.inputsMax ?? Infinity)) return refusal(413, `batch size ${input.length} > maximum allowed batch size ${options.inputsMax}`);
+  if (input.length > (options.inputsMax ?? Infinity))
+    return refusal(413, `batch size ${input.length} > maximum allowed batch size ${options.inputsMax}`);
   if (input.some((text) => options.refuses?.(text))) return refusal(400, 'a text is too long for the model');
   const vectors = input.map((text) => vectorOf(text, dimensions ?? options.dim));
   const asBase64 = encoding === 'base64' && !options.givesLists;
-  const data = vectors.map((vector, index) => ({ object: 'embedding', index, embedding: asBase64 ? Buffer.from(Float32Array.from(vector).buffer).toString('base64') : vector }));
+  const data = vectors.map((vector, index) => ({
+    object: 'embedding',
+    index,
+    embedding: asBase64 ? Buffer.from(Float32Array.from(vector).buffer).toString('base64') : vector,
+  }));
   // The order is told by `index` alone.
   const tokens = input.reduce((sum, text) => sum + text.length, 0);
-  return { json: { object: 'list', data: data.reverse(), model, usage: { prompt_tokens: tokens, total_tokens: tokens } } };
+  return {
+    json: { object: 'list', data: data.reverse(), model, usage: { prompt_tokens: tokens, total_tokens: tokens } },
+  };
 }
 
-function rerank({ query, documents, texts }: RerankRequest, { rerank: shape = 'cohere', inputsMax = Infinity }: OpenAiServerOptions): FakeReply {
+function rerank(
+  { query, documents, texts }: RerankRequest,
+  { rerank: shape = 'cohere', inputsMax = Infinity }: OpenAiServerOptions,
+): FakeReply {
   const passages = shape === 'tei' ? texts : documents;
-  if (!passages) return refusal(422, `Failed to deserialize the JSON body: missing field \`${shape === 'tei' ? 'texts' : 'documents'}\``);
-  if (passages.length > inputsMax) return refusal(422, `batch size ${passages.length} > maximum allowed batch size ${inputsMax}`);
-  const scored = passages.map((text, index) => ({ index, score: scoreOf(query, text) })).sort((a, b) => b.score - a.score);
+  if (!passages)
+    return refusal(
+      422,
+      `Failed to deserialize the JSON body: missing field \`${shape === 'tei' ? 'texts' : 'documents'}\``,
+    );
+  if (passages.length > inputsMax)
+    return refusal(422, `batch size ${passages.length} > maximum allowed batch size ${inputsMax}`);
+  const scored = passages
+    .map((text, index) => ({ index, score: scoreOf(query, text) }))
+    .sort((a, b) => b.score - a.score);
   if (shape === 'tei') return { json: scored };
-  return { json: { id: '1', results: scored.map(({ index, score }) => ({ index, relevance_score: score, document: { text: passages[index] } })) } };
+  return {
+    json: {
+      id: '1',
+      results: scored.map(({ index, score }) => ({
+        index,
+        relevance_score: score,
+        document: { text: passages[index] },
+      })),
+    },
+  };
 }
 
-const refusal = (status: number, message: string): FakeReply => ({ status, json: { error: { message, type: 'invalid_request_error' } } });
+const refusal = (status: number, message: string): FakeReply => ({
+  status,
+  json: { error: { message, type: 'invalid_request_error' } },
+});
 
 /** Not of length 1; a text of `zeros` has none. */
 export function vectorOf(text: string, dim: number): number[] {

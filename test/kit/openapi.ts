@@ -1,5 +1,5 @@
-// The OpenAPI document as a judge of answers and examples: compiles its schemas once and tells what does not fit. For tests of
-// the document, and for those that drive a server by it.
+// The OpenAPI document as a judge of answers and examples: compiles its schemas once and tells what does not fit. For
+// tests of the document, and for those that drive a server by it.
 import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -41,7 +41,12 @@ export class SpecJudge {
 
   operations(): FoundOperation[] {
     return Object.entries(this.spec.paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, operation]) => ({ path, method, operation, pointer: pointerOf('paths', path, method) })),
+      Object.entries(methods).map(([method, operation]) => ({
+        path,
+        method,
+        operation,
+        pointer: pointerOf('paths', path, method),
+      })),
     );
   }
 
@@ -54,7 +59,11 @@ export class SpecJudge {
   /** What of `value` does not fit the schema at a place in the document; empty where all does. */
   complaints(pointer: string, value: unknown): string[] {
     const validate = this.ajv.getSchema(`spec${pointer}`) as ValidateFunction;
-    return validate(value) ? [] : (validate.errors ?? []).map(({ instancePath, message }) => `${pointer} ${instancePath || 'as a whole'} ${message}`);
+    return validate(value)
+      ? []
+      : (validate.errors ?? []).map(
+          ({ instancePath, message }) => `${pointer} ${instancePath || 'as a whole'} ${message}`,
+        );
   }
 
   /** What is wrong with an answer: a status, a media type or a body that the operation does not list. */
@@ -64,8 +73,11 @@ export class SpecJudge {
     if (!response) return [`${operationId} answers ${status}, which is not listed`];
     const mediaType = contentType.split(';')[0] ?? '';
     if (!response.content) return [];
-    if (!response.content[mediaType]) return [`${operationId} answers ${status} with ${mediaType}, which is not listed`];
-    return mediaType === 'application/json' ? this.complaints(pointer + pointerOf('responses', String(status), 'content', mediaType, 'schema').slice(1), body) : [];
+    if (!response.content[mediaType])
+      return [`${operationId} answers ${status} with ${mediaType}, which is not listed`];
+    return mediaType === 'application/json'
+      ? this.complaints(pointer + pointerOf('responses', String(status), 'content', mediaType, 'schema').slice(1), body)
+      : [];
   }
 }
 

@@ -16,9 +16,13 @@ export interface ServeProcess {
 
 /** Starts `sheaf serve` with these variables; it is killed when the test file ends. */
 export function spawnServe(env: Record<string, string>): ServeProcess {
-  const child = spawn(process.execPath, [MAIN, 'serve'], { env: { PATH: process.env.PATH, SHEAF_SERVER__PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [MAIN, 'serve'], {
+    env: { PATH: process.env.PATH, SHEAF_SERVER__PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   after(() => child.kill('SIGKILL'));
   const ended = once(child, 'close').then(([code]) => code as number | null);
   return { child, output: () => output, ended };

@@ -1,5 +1,5 @@
-// A real Prometheus that scrapes a server of a test, with the configuration and the rules of scripts/deploy: for tests that skip by name
-// where Debian's package `prometheus` is absent.
+// A real Prometheus that scrapes a server of a test, with the configuration and the rules of scripts/deploy: for tests
+// that skip by name where Debian's package `prometheus` is absent.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,11 @@ export interface Prometheus {
 }
 
 /** Scrapes every `everyMs`, with the admin key; ends with the test. */
-export async function startPrometheus(t: TestContext, server: { port: number; adminKey: string }, everyMs: number): Promise<Prometheus> {
+export async function startPrometheus(
+  t: TestContext,
+  server: { port: number; adminKey: string },
+  everyMs: number,
+): Promise<Prometheus> {
   const folder = tempDirectory();
   writeFileSync(join(folder, 'key'), server.adminKey, { mode: 0o600 });
   copyFileSync(`${DEPLOY}/prometheus/rules.yml`, join(folder, 'rules.yml'));
@@ -36,7 +40,12 @@ export async function startPrometheus(t: TestContext, server: { port: number; ad
   config.scrape_configs[0].static_configs[0].targets = [`127.0.0.1:${server.port}`];
   writeFileSync(join(folder, 'prometheus.yml'), stringify(config));
   const port = await closedPort();
-  const flags = [`--config.file=${join(folder, 'prometheus.yml')}`, `--storage.tsdb.path=${join(folder, 'data')}`, `--web.listen-address=127.0.0.1:${port}`, '--log.level=warn'];
+  const flags = [
+    `--config.file=${join(folder, 'prometheus.yml')}`,
+    `--storage.tsdb.path=${join(folder, 'data')}`,
+    `--web.listen-address=127.0.0.1:${port}`,
+    '--log.level=warn',
+  ];
   const child = spawn(PROMETHEUS as string, flags, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = once(child, 'exit');
   let written = '';
@@ -51,17 +60,32 @@ export async function startPrometheus(t: TestContext, server: { port: number; ad
     if (status !== 'success') throw new Error(`${decodeURIComponent(path)}: ${error}`);
     return data;
   };
-  await until(async () => child.exitCode !== null || (await fetch(`http://127.0.0.1:${port}/-/ready`).then(({ ok }) => ok, () => false)), 'Prometheus does not start');
+  await until(
+    async () =>
+      child.exitCode !== null ||
+      (await fetch(`http://127.0.0.1:${port}/-/ready`).then(
+        ({ ok }) => ok,
+        () => false,
+      )),
+    'Prometheus does not start',
+  );
   if (child.exitCode !== null) throw new Error(`Prometheus ended: ${written}`);
   return { api, query: async (expression) => (await api(`query?query=${encodeURIComponent(expression)}`)).result };
 }
 
 /** The queries of every panel of the dashboard, with its variables filled in. */
 export function dashboardQueries(rateInterval: string): { panel: string; expression: string }[] {
-  const { panels } = JSON.parse(readFileSync(`${DEPLOY}/grafana/dashboard.json`, 'utf8')) as { panels: { title: string; targets?: { expr: string }[] }[] };
-  const filled = (expr: string): string => expr.replaceAll('$__rate_interval', rateInterval).replaceAll(/\$(instance|job)\b/g, '.*');
-  return panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ panel: title, expression: filled(expr) })));
+  const { panels } = JSON.parse(readFileSync(`${DEPLOY}/grafana/dashboard.json`, 'utf8')) as {
+    panels: { title: string; targets?: { expr: string }[] }[];
+  };
+  const filled = (expr: string): string =>
+    expr.replaceAll('$__rate_interval', rateInterval).replaceAll(/\$(instance|job)\b/g, '.*');
+  return panels.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr }) => ({ panel: title, expression: filled(expr) })),
+  );
 }
 
 /** Metrics of ours, and of Node, that an expression names. */
-export const metricsIn = (expression: string): string[] => [...new Set(expression.match(/\b(?:sheaf|nodejs|process)_\w+/g) ?? [])];
+export const metricsIn = (expression: string): string[] => [
+  ...new Set(expression.match(/\b(?:sheaf|nodejs|process)_\w+/g) ?? []),
+];

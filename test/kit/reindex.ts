@@ -1,5 +1,5 @@
-// What the tests of reindex jobs share: a server with a second embedder behind a local endpoint that can be held up, and a job's record
-// waited for.
+// What the tests of reindex jobs share: a server with a second embedder behind a local endpoint that can be held up,
+// and a job's record waited for.
 import type { TestContext } from 'node:test';
 import { startOpenAiServer, type EmbeddingsRequest, type OpenAiServerOptions } from './openai-server.js';
 import { startTestServer, type Answer, type TestServer } from './server.js';
@@ -45,8 +45,20 @@ export interface Far {
 export async function startFar(t: TestContext, options: Partial<OpenAiServerOptions> = {}): Promise<Far> {
   const gate = new Gate();
   t.after(() => gate.open());
-  const { url, calls } = await startOpenAiServer(t, { dim: FAR_DIM, fail: async () => void (await gate.pass()), ...options });
-  return { gate, calls, env: { SHEAF_EMBEDDER__INSTANCES: JSON.stringify([{ key: 'far', type: 'openai', url, model: 'm', dim: FAR_DIM, retries: 0 }]) } };
+  const { url, calls } = await startOpenAiServer(t, {
+    dim: FAR_DIM,
+    fail: async () => void (await gate.pass()),
+    ...options,
+  });
+  return {
+    gate,
+    calls,
+    env: {
+      SHEAF_EMBEDDER__INSTANCES: JSON.stringify([
+        { key: 'far', type: 'openai', url, model: 'm', dim: FAR_DIM, retries: 0 },
+      ]),
+    },
+  };
 }
 
 export interface ReindexServer extends Omit<Far, 'calls'> {
@@ -55,11 +67,17 @@ export interface ReindexServer extends Omit<Far, 'calls'> {
   texts: () => string[];
 }
 
-export async function startReindexServer(t: TestContext, options: Partial<OpenAiServerOptions> = {}): Promise<ReindexServer> {
+export async function startReindexServer(
+  t: TestContext,
+  options: Partial<OpenAiServerOptions> = {},
+): Promise<ReindexServer> {
   const { gate, calls, env } = await startFar(t, options);
   const server = await startTestServer(env);
   // Ready is what the default embedder is.
-  await until(async () => (await server.call('GET', '/health')).json.status === 'ready', 'the endpoint is not seen to answer');
+  await until(
+    async () => (await server.call('GET', '/health')).json.status === 'ready',
+    'the endpoint is not seen to answer',
+  );
   return { server, gate, env, texts: () => calls.flatMap(({ input }) => input).filter((text) => text !== 'ready') };
 }
 
@@ -72,7 +90,8 @@ export async function ingest({ call }: TestServer, count: number, version = 1): 
   if (json.succeeded !== count) throw new Error(JSON.stringify(json).slice(0, 500));
 }
 
-export const start = (server: TestServer, body: object = TO_FAR): Promise<Answer> => server.call('POST', `${BASE}/reindex`, body);
+export const start = (server: TestServer, body: object = TO_FAR): Promise<Answer> =>
+  server.call('POST', `${BASE}/reindex`, body);
 
 type JobServer = Pick<ReindexServer, 'server' | 'gate'>;
 
@@ -94,7 +113,11 @@ export async function startPaused({ server, gate }: JobServer): Promise<Record<s
 }
 
 /** The record once `is` holds of it. */
-export async function jobUntil({ call }: TestServer, id: string, is: (job: Record<string, any>) => boolean): Promise<Record<string, any>> {
+export async function jobUntil(
+  { call }: TestServer,
+  id: string,
+  is: (job: Record<string, any>) => boolean,
+): Promise<Record<string, any>> {
   for (let tries = 0; tries < 3000; tries++) {
     const { json } = await call('GET', `/v1/admin/reindex/${id}`);
     if (is(json)) return json;
@@ -104,7 +127,10 @@ export async function jobUntil({ call }: TestServer, id: string, is: (job: Recor
   throw new Error(`job ${id} does not come so far`);
 }
 
-export const status = (...wanted: string[]) => (job: Record<string, any>): boolean => wanted.includes(job.status);
+export const status =
+  (...wanted: string[]) =>
+  (job: Record<string, any>): boolean =>
+    wanted.includes(job.status);
 
 /** Chunk ids of what a search by text finds. */
 export async function found({ call }: TestServer, q: string, k = 5): Promise<string[]> {
@@ -115,7 +141,9 @@ export async function found({ call }: TestServer, q: string, k = 5): Promise<str
 /** Documents with their versions. */
 export async function versions({ call }: TestServer): Promise<Record<string, number>> {
   const { json } = await call('GET', `${BASE}/documents`);
-  return Object.fromEntries(json.documents.map(({ docid, version }: { docid: string; version: number }) => [docid, version]));
+  return Object.fromEntries(
+    json.documents.map(({ docid, version }: { docid: string; version: number }) => [docid, version]),
+  );
 }
 
 export async function held(gate: Gate): Promise<void> {

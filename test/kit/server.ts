@@ -6,7 +6,8 @@ import { startServer, type RunningServer } from '../../src/server.js';
 import { tempDirectory } from './temp.js';
 import { until } from './until.js';
 
-// Each thread of a server has its output passed on to this process's, where the test runner listens as well: more than Node takes for a leak.
+// Each thread of a server has its output passed on to this process's, where the test runner listens as well: more than
+// Node takes for a leak.
 for (const output of [process.stdout, process.stderr]) output.setMaxListeners(0);
 
 export interface TestServer extends RunningServer {
@@ -28,31 +29,62 @@ export interface Answer {
 /** Starts a server and waits until it is ready. It is stopped when the test file ends. */
 export async function startTestServer(env: Record<string, string> = {}): Promise<TestServer> {
   const faults: string[] = [];
-  const log: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: (fields, message) => faults.push(`${message} ${JSON.stringify(fields)}`) };
+  const log: Log = {
+    debug: () => {},
+    info: () => {},
+    warn: () => {},
+    error: (fields, message) => faults.push(`${message} ${JSON.stringify(fields)}`),
+  };
   const dataDir = env.SHEAF_DATA_DIR ?? tempDirectory();
-  const config = readConfig({ SHEAF_SERVER__PORT: '0', SHEAF_STORAGE__PARTITIONS: '3', ...env, SHEAF_DATA_DIR: dataDir });
+  const config = readConfig({
+    SHEAF_SERVER__PORT: '0',
+    SHEAF_STORAGE__PARTITIONS: '3',
+    ...env,
+    SHEAF_DATA_DIR: dataDir,
+  });
   const server = await startServer(config, log);
   const url = `http://127.0.0.1:${server.port}`;
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopped ??= server.stop());
   after(stop);
-  const test: TestServer = { ...server, stop, url, faults, call: (method, path, body, headers) => call(url, method, path, body, headers) };
+  const test: TestServer = {
+    ...server,
+    stop,
+    url,
+    faults,
+    call: (method, path, body, headers) => call(url, method, path, body, headers),
+  };
   await ready(test);
   return test;
 }
 
 export async function ready(server: TestServer): Promise<void> {
-  await until(async () => (await server.call('GET', '/health/ready')).status === 200, () => `the server does not become ready: ${server.faults.join('\n')}`);
+  await until(
+    async () => (await server.call('GET', '/health/ready')).status === 200,
+    () => `the server does not become ready: ${server.faults.join('\n')}`,
+  );
 }
 
-async function call(url: string, method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+async function call(
+  url: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
   const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array || body instanceof FormData;
   const sent = (raw ? body : JSON.stringify(body)) as BodyInit | undefined;
-  const type: Record<string, string> = body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' };
+  const type: Record<string, string> =
+    body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' };
   const response = await fetch(`${url}${path}`, { method, body: sent, headers: { ...type, ...headers } });
   const text = await response.text();
   const isJson = (response.headers.get('content-type') ?? '').startsWith('application/json');
-  return { status: response.status, headers: response.headers, text, json: isJson && text ? (JSON.parse(text) as Record<string, any>) : {} };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: isJson && text ? (JSON.parse(text) as Record<string, any>) : {},
+  };
 }
 
 /** A multipart form with a file. */

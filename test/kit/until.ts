@@ -1,4 +1,5 @@
-// Waits for what comes about by itself, however slow the machine is: two minutes, as it may be busy with other things. Used by tests of everything.
+// Waits for what comes about by itself, however slow the machine is: two minutes, as it may be busy with other things.
+// Used by tests of everything.
 const WITHIN_MS = 120_000;
 const EVERY_MS = 10;
 

@@ -1,4 +1,5 @@
-// What goes on beside a measurement: when it fails or the measurement does, that is told, and nothing goes on afterwards.
+// What goes on beside a measurement: when it fails or the measurement does, that is told, and nothing goes on
+// afterwards.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +16,12 @@ const load = { requests: [{ method: 'GET', path: '/' }], connections: 1, seconds
 
 test('a write that is refused while searches go on fails the turn, and not the process', async () => {
   const searchingStill = new Promise((resolve) => setTimeout(resolve, 50));
-  await assert.rejects(measureBesideWrites(contestant, load, async () => Promise.reject(await searchingStill.then(() => new Error('refused')))), /refused/);
+  await assert.rejects(
+    measureBesideWrites(contestant, load, async () =>
+      Promise.reject(await searchingStill.then(() => new Error('refused'))),
+    ),
+    /refused/,
+  );
 });
 
 test('writes end with a measurement that fails', async () => {

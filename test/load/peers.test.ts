@@ -1,5 +1,6 @@
-// Each driver of a comparison against its database: the real server where it can be had (Sheaf always; Chroma and PaveDB where they are
-// installed, else skipped by name), else a stand-in that is strict about the documented protocol. And the comparison itself, in small.
+// Each driver of a comparison against its database: the real server where it can be had (Sheaf always; Chroma and
+// PaveDB where they are installed, else skipped by name), else a stand-in that is strict about the documented protocol.
+// And the comparison itself, in small.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
@@ -24,27 +25,45 @@ const K = 5;
 function smallSet(): RowSet {
   const prng = createPrng(7);
   const vector = (): number[] => Array.from({ length: DIM }, () => Number(prng.normal().toPrecision(6)));
-  const rows = Array.from({ length: ROWS }, (_, row): Row => ({ row, vector: vector(), text: `text ${row}`, groups: { tenth: `g${row % 10}`, hundredth: `g${row % 100}` } }));
+  const rows = Array.from(
+    { length: ROWS },
+    (_, row): Row => ({
+      row,
+      vector: vector(),
+      text: `text ${row}`,
+      groups: { tenth: `g${row % 10}`, hundredth: `g${row % 100}` },
+    }),
+  );
   return { source: 'seed 7', rows, queries: Array.from({ length: 10 }, vector) };
 }
 
 const set = smallSet();
 
-/** Filled in two batches, some rows again in another form and back; searched plainly and under filters, against the exact answer. */
+/**
+ * Filled in two batches, some rows again in another form and back; searched plainly and under filters, against the
+ * exact answer.
+ */
 async function exercise(driver: Driver, url: string): Promise<void> {
   assert.match(await driver.version(), /^\d+\.\d+/);
   await driver.create(DIM);
   await driver.put(set.rows.slice(0, 200), true);
   await driver.put(set.rows.slice(200), true);
   const some = set.rows.slice(0, 20);
-  await driver.put(some.map((row, i) => ({ ...row, vector: some[(i + 1) % 20]!.vector, text: 'another' })), false);
+  await driver.put(
+    some.map((row, i) => ({ ...row, vector: some[(i + 1) % 20]!.vector, text: 'another' })),
+    false,
+  );
   await driver.put(some, false);
   assert.equal(await driver.isIndexed(), true);
   for (const filter of [undefined, TENTH, HUNDREDTH] satisfies (Filter | undefined)[]) {
     const truth = nearest(set, set.queries.length, filter).map((rows) => rows.slice(0, K));
     for (const [i, query] of set.queries.entries()) {
       const hits = driver.hits(await send(url, driver.byVector(query, K, filter)));
-      assert.deepEqual(hits.map(({ row }) => row), truth[i], `${filter?.field} ${i}`);
+      assert.deepEqual(
+        hits.map(({ row }) => row),
+        truth[i],
+        `${filter?.field} ${i}`,
+      );
       for (const { row, text } of hits) assert.equal(text, `text ${row}`);
     }
   }
@@ -53,8 +72,13 @@ async function exercise(driver: Driver, url: string): Promise<void> {
 async function exerciseTexts({ driver, url }: Participant): Promise<void> {
   const texts = driver.texts!;
   await texts.create();
-  await texts.put(['the cat sat on the mat', 'share prices fell on Monday', 'the lift of a wing in a supersonic stream'], 0);
-  assert.deepEqual(texts.hits(await send(url, texts.byText('aeroplane', 1))), [{ row: 2, text: 'the lift of a wing in a supersonic stream' }]);
+  await texts.put(
+    ['the cat sat on the mat', 'share prices fell on Monday', 'the lift of a wing in a supersonic stream'],
+    0,
+  );
+  assert.deepEqual(texts.hits(await send(url, texts.byText('aeroplane', 1))), [
+    { row: 2, text: 'the lift of a wing in a supersonic stream' },
+  ]);
 }
 
 const real = candidates({}).filter(({ name }) => ['Sheaf', 'Chroma', 'PaveDB'].includes(name));
@@ -98,35 +122,67 @@ test('who is not there is named, and who answers wrongly is left out', async (t)
   const url = await startFakeQdrant(t);
   const broken: Candidate = { name: 'Broken', start: () => Promise.reject(new Error('it does not start')) };
   const present = candidates({ qdrant: url });
-  await field.enter([broken, ...present.filter(({ name }) => name === 'Qdrant' || name === 'Weaviate')], tempDirectory());
+  await field.enter(
+    [broken, ...present.filter(({ name }) => name === 'Qdrant' || name === 'Weaviate')],
+    tempDirectory(),
+  );
   assert.deepEqual(said, ['skipped: Broken (it does not start)', 'skipped: Weaviate (runs elsewhere: --weaviate URL)']);
   const recalls = await field.each('recall', async (contestant) => {
     await contestant.driver.create(DIM);
     await contestant.driver.put(set.rows, true);
-    return recallOf(contestant, { requests: [contestant.driver.byVector(set.queries[0]!, K)], hits: contestant.driver.hits, truth: [[...nearest(set, 1)[0]!.slice(0, K - 1), ROWS]], textOf: (row) => `text ${row}` });
+    return recallOf(contestant, {
+      requests: [contestant.driver.byVector(set.queries[0]!, K)],
+      hits: contestant.driver.hits,
+      truth: [[...nearest(set, 1)[0]!.slice(0, K - 1), ROWS]],
+      textOf: (row) => `text ${row}`,
+    });
   });
   assert.equal(recalls.get('Qdrant'), (K - 1) / K);
-  await field.each('texts', (contestant) => recallOf(contestant, { requests: [contestant.driver.byVector(set.queries[0]!, K)], hits: contestant.driver.hits, truth: [[]], textOf: () => 'another' }));
+  await field.each('texts', (contestant) =>
+    recallOf(contestant, {
+      requests: [contestant.driver.byVector(set.queries[0]!, K)],
+      hits: contestant.driver.hits,
+      truth: [[]],
+      textOf: () => 'another',
+    }),
+  );
   assert.match(said.at(-1)!, /^left out: Qdrant, texts: row \d+ came with the text/);
   assert.equal(field.present.length, 0);
 });
 
 test('a comparison in small: Sheaf and a database elsewhere', { timeout: 300_000 }, async (t) => {
   const url = await startFakeQdrant(t);
-  const reports = await runPeers(['--tiny', '--vectors', '200', '--texts', '20', '--judged', '5', '--only', 'sheaf,qdrant', '--qdrant', url]);
+  const reports = await runPeers([
+    '--tiny',
+    '--vectors',
+    '200',
+    '--texts',
+    '20',
+    '--judged',
+    '5',
+    '--only',
+    'sheaf,qdrant',
+    '--qdrant',
+    url,
+  ]);
   const names = reports.map(({ name }) => name).filter((name) => name !== 'peers-texts');
   assert.deepEqual(names, ['peers-fill', 'peers-vectors', 'peers-filter-10', 'peers-filter-1', 'peers-beside-writes']);
   const [fill, vectors] = reports;
-  assert.deepEqual(fill!.tables[0]!.rows.filter((row) => row[2] === 'vectors').map((row) => row[0]), ['Sheaf', 'Qdrant']);
+  assert.deepEqual(
+    fill!.tables[0]!.rows.filter((row) => row[2] === 'vectors').map((row) => row[0]),
+    ['Sheaf', 'Qdrant'],
+  );
   const figure = (name: string): number => vectors!.figures.find((one) => one.name === name)!.value;
   assert.equal(figure('Qdrant recall@10'), 1);
   assert.ok(figure('Sheaf recall@10') > 0.9);
   assert.equal(figure('Sheaf against Qdrant'), figure('Sheaf requests') / figure('Qdrant requests'));
-  for (const { tables } of reports) for (const { columns, rows } of tables) for (const row of rows) assert.equal(row.length, columns.length);
+  for (const { tables } of reports)
+    for (const { columns, rows } of tables) for (const row of rows) assert.equal(row.length, columns.length);
 });
 
 test('options: what is not one is refused', () => {
   assert.equal(readPeersOptions(['--tiny']).vectors, 500);
   assert.equal(readPeersOptions(['--vectors', '60000']).vectors, 60_000);
-  for (const wrong of [['--vectors', '0'], ['--seconds', 'x'], ['--pgvector', 'u'], ['words']]) assert.throws(() => readPeersOptions(wrong), UsageError);
+  for (const wrong of [['--vectors', '0'], ['--seconds', 'x'], ['--pgvector', 'u'], ['words']])
+    assert.throws(() => readPeersOptions(wrong), UsageError);
 });

@@ -1,4 +1,5 @@
-// The load suite as its user runs it: a workload of one's own against a real server, which leaves three files; the list; what is refused.
+// The load suite as its user runs it: a workload of one's own against a real server, which leaves three files; the
+// list; what is refused.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -37,24 +38,48 @@ async function suite(...args: string[]): Promise<{ code: number; text: string }>
   return { code, text };
 }
 
-test('a workload of one\'s own runs against a server that is there, and is reported in three forms', async () => {
+test("a workload of one's own runs against a server that is there, and is reported in three forms", async () => {
   const server = await startTestServer();
   const folder = tempDirectory();
   const file = join(folder, 'mine.yaml');
   writeFileSync(file, WORKLOAD);
-  const { code, text } = await suite('--workload', file, '--tiny', '--url', server.url, '--api-key', 'secret-key', '--out', folder, '--report', join(folder, 'LOAD.md'));
+  const { code, text } = await suite(
+    '--workload',
+    file,
+    '--tiny',
+    '--url',
+    server.url,
+    '--api-key',
+    'secret-key',
+    '--out',
+    folder,
+    '--report',
+    join(folder, 'LOAD.md'),
+  );
   assert.equal(code, 0, text);
   const report = readReport(join(folder, 'report.json'));
   const [{ name, figures, tables, charts }] = report.workloads as [(typeof report.workloads)[0]];
   assert.equal(name, 'mine');
   const value = (figure: string): number => figures.find((one) => one.name === figure)?.value ?? NaN;
-  assert.ok(value('throughput') > 0 && value('docs: documents filled') > 0 && value('p99.9 at 20/s') > 0 && value('p50 beside archives') > 0);
+  assert.ok(
+    value('throughput') > 0 &&
+      value('docs: documents filled') > 0 &&
+      value('p99.9 at 20/s') > 0 &&
+      value('p50 beside archives') > 0,
+  );
   assert.equal(value('recall@3'), 1);
   assert.equal(value('failed at 20/s'), 0);
-  assert.deepEqual(tables.map(({ title }) => title).filter((title) => /^(By request|Where the time of a search|What a request)/.test(title)).length, 3);
+  assert.deepEqual(
+    tables
+      .map(({ title }) => title)
+      .filter((title) => /^(By request|Where the time of a search|What a request)/.test(title)).length,
+    3,
+  );
   assert.ok(charts.length >= 3);
   assert.equal(report.machine.server, server.url);
-  const written = ['report.json', 'REPORT.md', 'report.html', 'LOAD.md'].map((path) => readFileSync(join(folder, path), 'utf8'));
+  const written = ['report.json', 'REPORT.md', 'report.html', 'LOAD.md'].map((path) =>
+    readFileSync(join(folder, path), 'utf8'),
+  );
   assert.ok(written.every((content) => content.includes('My searches') && !content.includes('secret-key')));
   const left = (await server.call('GET', '/v1/collections/sheaf-load')).json;
   assert.deepEqual(left.collections, [], 'the suite leaves nothing');
@@ -64,11 +89,18 @@ test('a restart counts the answers to whatever the traffic is, and tells which',
   const folder = tempDirectory();
   const file = join(folder, 'mine.yaml');
   const fill = 'fill: [{ name: docs, of: vectors, documents: 20, dim: 8 }]';
-  writeFileSync(file, `name: mine\ntitle: Writes\nabout: Restarts between writes.\n${fill}\ntraffic: [{ kind: ingest, documents: 2 }]\nrestart: true\n`);
+  writeFileSync(
+    file,
+    `name: mine\ntitle: Writes\nabout: Restarts between writes.\n${fill}\ntraffic: [{ kind: ingest, documents: 2 }]\nrestart: true\n`,
+  );
   const { code, text } = await suite('--workload', file, '--tiny', '--out', folder);
   assert.equal(code, 0, text);
   const figures = readReport(join(folder, 'report.json')).workloads.flatMap((workload) => workload.figures);
-  for (const name of ['first ingest of 2 after SIGTERM', 'first ingest of 2 after kill -9']) assert.ok(figures.some((figure) => figure.name === name && figure.value > 0), name);
+  for (const name of ['first ingest of 2 after SIGTERM', 'first ingest of 2 after kill -9'])
+    assert.ok(
+      figures.some((figure) => figure.name === name && figure.value > 0),
+      name,
+    );
 });
 
 test('a workload that fails leaves nothing on a server that is there either', async () => {

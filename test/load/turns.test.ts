@@ -11,7 +11,10 @@ test('a small difference is found below noise that falls on both and noise that 
   const machine = Array.from({ length: 400 }, () => 100 * (1 + prng.next()));
   const dear = machine.map((us) => us * 1.05 * (1 + (prng.next() - 0.5) * 0.2) * (prng.int(20) === 0 ? 10 : 1));
   const { median, low, high } = moreThan(costs(machine), costs(dear), 'allUs');
-  assert.ok(low < 0.05 && 0.05 < high && low < median && median < high && high - low < 0.04, JSON.stringify({ low, median, high }));
+  assert.ok(
+    low < 0.05 && 0.05 < high && low < median && median < high && high - low < 0.04,
+    JSON.stringify({ low, median, high }),
+  );
   assert.ok(low > 0);
 });
 

@@ -1,11 +1,12 @@
-// Without tracing the SDK of OpenTelemetry is not loaded: a server that does not trace pays nothing for it. (Its API, types and no-ops, comes
-// with the metrics library.)
+// Without tracing the SDK of OpenTelemetry is not loaded: a server that does not trace pays nothing for it. (Its API,
+// types and no-ops, comes with the metrics library.)
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { startTestServer } from '../kit/server.js';
 
-const loaded = (): string[] => Object.keys(createRequire(import.meta.url).cache).filter((path) => /@opentelemetry\/(?!api\/)/.test(path));
+const loaded = (): string[] =>
+  Object.keys(createRequire(import.meta.url).cache).filter((path) => /@opentelemetry\/(?!api\/)/.test(path));
 
 test('the SDK of OpenTelemetry is loaded where tracing is enabled, and only there', async () => {
   const plain = await startTestServer();

@@ -74,7 +74,7 @@ test('what is removed is not served and not counted, at random, against a plain 
     const lines = new Map<string, number[]>();
     for (let item = 0; item < 3000; item++) {
       const key = `line ${prng.int(4)}`;
-      const line = lines.get(key) ?? lines.set(key, []).get(key) as number[];
+      const line = lines.get(key) ?? (lines.set(key, []).get(key) as number[]);
       const action = prng.int(3);
       if (action < 2) {
         queue.push(key, item, prng.int(5));
@@ -82,7 +82,10 @@ test('what is removed is not served and not counted, at random, against a plain 
       } else if (prng.next() < 0.5) {
         const removed = prng.next() < 0.2 ? -1 : (line[prng.int(line.length)] ?? -1);
         queue.remove(key, removed);
-        lines.set(key, line.filter((each) => each !== removed));
+        lines.set(
+          key,
+          line.filter((each) => each !== removed),
+        );
       } else {
         const served = queue.shift()?.item;
         const from = [...lines.values()].find((each) => each[0] === served);
@@ -92,6 +95,10 @@ test('what is removed is not served and not counted, at random, against a plain 
       for (const [name, waiting] of lines) assert.equal(queue.waitingOf(name), waiting.length, `seed ${seed}`);
       assert.equal(queue.size, [...lines.values()].flat().length, `seed ${seed}`);
     }
-    assert.deepEqual(drained(queue).sort((a, b) => a - b), [...lines.values()].flat().sort((a, b) => a - b), `seed ${seed}`);
+    assert.deepEqual(
+      drained(queue).sort((a, b) => a - b),
+      [...lines.values()].flat().sort((a, b) => a - b),
+      `seed ${seed}`,
+    );
   }
 });

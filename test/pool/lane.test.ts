@@ -5,7 +5,11 @@ import { test } from 'node:test';
 import { Lane, type Ask } from '../../src/pool/lane.js';
 import { LaneMeter } from '../../src/pool/pool-meters.js';
 
-function recorder(): { sent: number[][]; release: (() => void)[]; send: (batch: Ask<number, number>[]) => Promise<void> } {
+function recorder(): {
+  sent: number[][];
+  release: (() => void)[];
+  send: (batch: Ask<number, number>[]) => Promise<void>;
+} {
   const sent: number[][] = [];
   const release: (() => void)[] = [];
   const send = (batch: Ask<number, number>[]): Promise<void> => {
@@ -122,7 +126,13 @@ test('an ask that is aborted while it waits leaves at once, is never sent, and m
     await turn();
     await turn();
   }
-  assert.deepEqual([sent, await Promise.all(answers)], [[[1], [5]], [10, 50]]);
+  assert.deepEqual(
+    [sent, await Promise.all(answers)],
+    [
+      [[1], [5]],
+      [10, 50],
+    ],
+  );
 });
 
 test('an ask that has been sent gets its answer, whatever becomes of its signal', async () => {
@@ -160,7 +170,9 @@ test('its meter has what waits, and the wait and the size of each message, whate
   const meter = new LaneMeter('shard', 'reads');
   const lane = new Lane({ requestsMax: 2, messagesMax: 1, meter }, send);
   const gone = new AbortController();
-  const asks = [lane.ask(1), lane.ask(2, '', gone.signal), lane.ask(3), lane.ask(4, '', gone.signal), lane.ask(5)].map((ask) => ask.catch(() => 0));
+  const asks = [lane.ask(1), lane.ask(2, '', gone.signal), lane.ask(3), lane.ask(4, '', gone.signal), lane.ask(5)].map(
+    (ask) => ask.catch(() => 0),
+  );
   assert.equal(meter.waiting, 5);
   await turn();
   assert.deepEqual([meter.waiting, [...meter.messages.counts].slice(0, 2)], [3, [0, 1]]);
@@ -169,7 +181,10 @@ test('its meter has what waits, and the wait and the size of each message, whate
   release[0]?.();
   await turn();
   await turn();
-  assert.deepEqual([meter.waiting, meter.messages.sum, meter.waits.counts.reduce((sum, count) => sum + count, 0)], [0, 4, 4]);
+  assert.deepEqual(
+    [meter.waiting, meter.messages.sum, meter.waits.counts.reduce((sum, count) => sum + count, 0)],
+    [0, 4, 4],
+  );
   const late = lane.ask(6).catch(() => 0);
   assert.equal(meter.waiting, 1);
   lane.fail(new Error('gone'));

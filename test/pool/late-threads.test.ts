@@ -1,12 +1,15 @@
-// Threads that start with their first task: none before, all of them then, and none for one who has ended them. Real workers.
+// Threads that start with their first task: none before, all of them then, and none for one who has ended them. Real
+// workers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LateThreads } from '../../src/pool/late-threads.js';
 import { workerOptions } from '../../src/pool/worker-options.js';
 
-const open = (begun: () => void = () => {}): LateThreads => new LateThreads(workerOptions('batch/worker.js', 2, { textBytesMax: 1000, memoryBytesMax: 2 ** 28 }), begun);
+const open = (begun: () => void = () => {}): LateThreads =>
+  new LateThreads(workerOptions('batch/worker.js', 2, { textBytesMax: 1000, memoryBytesMax: 2 ** 28 }), begun);
 
-const split = (threads: LateThreads): Promise<unknown> => threads.run({ bytes: Buffer.from('{"documents":[]}'), itemsMax: 10 }, { name: 'splitBatch' });
+const split = (threads: LateThreads): Promise<unknown> =>
+  threads.run({ bytes: Buffer.from('{"documents":[]}'), itemsMax: 10 }, { name: 'splitBatch' });
 
 test('there are none before the first task, and all from then on', async () => {
   let begun = 0;

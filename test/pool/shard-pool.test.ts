@@ -1,5 +1,6 @@
-// A shard whose opening fails is opened by another worker a while later; one whose worker has died, then or while it had nothing to do,
-// has its successor at once, who is left alone and asked for nothing before it has opened the shard. Real workers; what opening asks of them is replaced.
+// A shard whose opening fails is opened by another worker a while later; one whose worker has died, then or while it
+// had nothing to do, has its successor at once, who is left alone and asked for nothing before it has opened the shard.
+// Real workers; what opening asks of them is replaced.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,7 +20,10 @@ interface TestPool {
 }
 
 /** One shard. What opens it, and what follows, are given how often that has been before. */
-function createPool(opened: (before: number) => Promise<void>, open = async (_: number): Promise<void> => {}): TestPool {
+function createPool(
+  opened: (before: number) => Promise<void>,
+  open = async (_: number): Promise<void> => {},
+): TestPool {
   const told: string[] = [];
   const tell = (_: object, message: string): void => void told.push(message);
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: tell };
@@ -84,7 +88,10 @@ test('a worker that breaks while nothing is asked of it has a successor', async 
 test('a write that has waited at the gate is refused where the shard is not open any more', async () => {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => (open = resolve));
-  const { pool, openings, told } = createPool(() => Promise.resolve(), async (before) => (before === 0 ? undefined : opened));
+  const { pool, openings, told } = createPool(
+    () => Promise.resolve(),
+    async (before) => (before === 0 ? undefined : opened),
+  );
   await until(() => pool.readyCount === 1, 'the shard is not opened');
   const collection = 1 as CollectionId;
   let write: Promise<unknown> | undefined;

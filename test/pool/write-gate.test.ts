@@ -1,4 +1,5 @@
-// Writes of one collection pass in the order in which they came, whatever is held meanwhile: a job counts on it (src/service/reindex/README.md, 3).
+// Writes of one collection pass in the order in which they came, whatever is held meanwhile: a job counts on it
+// (src/service/reindex/README.md, 3).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionId } from '../../src/contract/ids.js';
@@ -17,7 +18,8 @@ function door(): { opened: Promise<void>; open: () => void } {
 test('a write that waited for one holder does not fall behind one that came while another held', async () => {
   const gate = new WriteGate();
   const passed: string[] = [];
-  const pass = (name: string, place: CollectionId | undefined = HERE): Promise<void> => gate.pass(place, async () => void passed.push(name));
+  const pass = (name: string, place: CollectionId | undefined = HERE): Promise<void> =>
+    gate.pass(place, async () => void passed.push(name));
   const [one, all] = [door(), door()];
   const holding = gate.hold(HERE, () => one.opened);
   const first = pass('first');
@@ -28,7 +30,10 @@ test('a write that waited for one holder does not fall behind one that came whil
   await holding;
   all.open();
   await Promise.all([holdingAll, first, ...others]);
-  assert.deepEqual(passed.filter((name) => name !== 'third'), ['elsewhere', 'first', 'second']);
+  assert.deepEqual(
+    passed.filter((name) => name !== 'third'),
+    ['elsewhere', 'first', 'second'],
+  );
   assert.equal(passed.includes('third'), true);
 });
 

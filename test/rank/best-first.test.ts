@@ -14,11 +14,20 @@ test('takes what sorting and filtering would, for random scores with many equal 
     const asked: number[] = [];
     const admits = (item: number): boolean => (asked.push(item), !refused.has(item));
     const taken = takeBest(new BestFirst(Uint32Array.from(scores.keys()), scores.slice()), k, admits);
-    const all = [...scores.keys()].filter((item) => !refused.has(item)).sort((a, b) => (scores[b] as number) - (scores[a] as number));
+    const all = [...scores.keys()]
+      .filter((item) => !refused.has(item))
+      .sort((a, b) => (scores[b] as number) - (scores[a] as number));
     const kth = all[k - 1] === undefined ? -Infinity : (scores[all[k - 1] as number] as number);
     const expected = all.filter((item) => (scores[item] as number) >= kth);
-    assert.deepEqual(taken.map(({ score }) => score), expected.map((item) => scores[item]), `seed ${seed} round ${round}`);
+    assert.deepEqual(
+      taken.map(({ score }) => score),
+      expected.map((item) => scores[item]),
+      `seed ${seed} round ${round}`,
+    );
     assert.deepEqual(taken.map(({ item }) => item).sort(), [...expected].sort(), `seed ${seed} round ${round}`);
-    assert.ok(asked.every((item) => (scores[item] as number) >= kth), 'asks about none that is worse than the last it takes');
+    assert.ok(
+      asked.every((item) => (scores[item] as number) >= kth),
+      'asks about none that is worse than the last it takes',
+    );
   }
 });

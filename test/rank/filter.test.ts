@@ -8,11 +8,27 @@ import { parseFilter } from '../../src/rank/parse-filter.js';
 
 type Raw = Record<string, unknown>;
 
-const fits = (filters: Raw, meta: Raw, stringOperators = false): boolean => compileFilter(parseFilter(filters, { stringOperators }))([meta]);
+const fits = (filters: Raw, meta: Raw, stringOperators = false): boolean =>
+  compileFilter(parseFilter(filters, { stringOperators }))([meta]);
 
 const META: Raw = {
-  lang: 'de', year: 1999, price: '7.50', row: '5', on: true, off: 'false', none: null, tags: ['a', 'b', 3], empty: [], seen: '2024-05-01', at: '2024-05-01T10:00:00+02:00',
-  author: { name: 'Verne', born: { year: 1828 } }, 'author.lang': 'fr', people: [{ name: 'Nemo' }, { name: 'Ned' }], zip: '01234', big: '9007199254740993', '$odd': 1,
+  lang: 'de',
+  year: 1999,
+  price: '7.50',
+  row: '5',
+  on: true,
+  off: 'false',
+  none: null,
+  tags: ['a', 'b', 3],
+  empty: [],
+  seen: '2024-05-01',
+  at: '2024-05-01T10:00:00+02:00',
+  author: { name: 'Verne', born: { year: 1828 } },
+  'author.lang': 'fr',
+  people: [{ name: 'Nemo' }, { name: 'Ned' }],
+  zip: '01234',
+  big: '9007199254740993',
+  $odd: 1,
 };
 
 const truths: [string, Raw, boolean][] = [
@@ -63,7 +79,11 @@ const truths: [string, Raw, boolean][] = [
   ['$gt on null', { none: { $lt: 1 } }, false],
   ['$gt in a list', { tags: { $gt: 2 } }, true],
   ['dates', { seen: { $gte: '2024-05-01', $lt: '2024-05-02' } }, true],
-  ['times in other zones', { at: { $eq: '2024-05-01T10:00:00+02:00', $lt: '2024-05-01T08:00:01Z', $gte: '2024-05-01T08:00:00Z' } }, true],
+  [
+    'times in other zones',
+    { at: { $eq: '2024-05-01T10:00:00+02:00', $lt: '2024-05-01T08:00:01Z', $gte: '2024-05-01T08:00:00Z' } },
+    true,
+  ],
   ['a time without zone is UTC', { at: { $gte: '2024-05-01T08:00:00', $lte: '2024-05-01 08:00' } }, true],
   ['$in', { year: { $in: [1, '1999'] } }, true],
   ['$in of nothing', { year: { $in: [] } }, false],
@@ -87,9 +107,23 @@ for (const [what, filters, expected] of truths) {
 }
 
 const operators: [string, string, boolean][] = [
-  ['lang', '*', true], ['nothing', '*', false], ['lang', 'd*', true], ['lang', '*e', true], ['lang', '*D*', false], ['tags', '*b*', true],
-  ['lang', '!en', true], ['lang', '!de', false], ['lang', '!d*', false], ['year', '>1998', true], ['year', '>=1999', true], ['year', '<1999', false],
-  ['price', '<= 8', true], ['seen', '>=2024-05-01', true], ['seen', '<2024-05-01', false], ['lang', 'de', true], ['lang', '!', false],
+  ['lang', '*', true],
+  ['nothing', '*', false],
+  ['lang', 'd*', true],
+  ['lang', '*e', true],
+  ['lang', '*D*', false],
+  ['tags', '*b*', true],
+  ['lang', '!en', true],
+  ['lang', '!de', false],
+  ['lang', '!d*', false],
+  ['year', '>1998', true],
+  ['year', '>=1999', true],
+  ['year', '<1999', false],
+  ['price', '<= 8', true],
+  ['seen', '>=2024-05-01', true],
+  ['seen', '<2024-05-01', false],
+  ['lang', 'de', true],
+  ['lang', '!', false],
 ];
 for (const [field, value, expected] of operators) {
   test(`string operator ${field}: ${value}`, () => assert.equal(fits({ [field]: value }, META, true), expected));
@@ -104,7 +138,10 @@ test('with string operators a list is any of them, and $eq stays literal', () =>
 
 test('an earlier layer hides a later one', () => {
   const test = compileFilter(parseFilter({ offset: 5 }, { stringOperators: false }));
-  assert.deepEqual([test([{ offset: 5 }, { offset: 1 }]), test([{ offset: 1 }, { offset: 5 }]), test([{}, { offset: 5 }])], [true, false, true]);
+  assert.deepEqual(
+    [test([{ offset: 5 }, { offset: 1 }]), test([{ offset: 1 }, { offset: 5 }]), test([{}, { offset: 5 }])],
+    [true, false, true],
+  );
 });
 
 const nested = (levels: number): Raw => (levels === 1 ? { a: 1 } : { $not: nested(levels - 1) });
@@ -123,18 +160,34 @@ const refusals: [string, Raw, (string | number)[], string][] = [
   ['$prefix of a number', { a: { $prefix: 1 } }, ['a', '$prefix'], 'string_type'],
   ['$eq of a list', { a: { $eq: [1] } }, ['a', '$eq'], 'scalar_type'],
   ['too many levels', nested(9), Array.from({ length: 8 }, () => '$not'), 'filter_too_deep'],
-  ['too many conditions', Object.fromEntries(Array.from({ length: 257 }, (_, i) => [`k${i}`, 1])), ['k256'], 'filter_too_large'],
+  [
+    'too many conditions',
+    Object.fromEntries(Array.from({ length: 257 }, (_, i) => [`k${i}`, 1])),
+    ['k256'],
+    'filter_too_large',
+  ],
   ['too many values', { a: Array.from({ length: 10_001 }, (_, i) => i) }, ['a', 10_000], 'filter_too_large'],
-  ['a long operator, told back cut', { a: { [`$${'x'.repeat(1e6)}`]: 1 } }, ['a', `$${'x'.repeat(99)}`], 'unknown_operator'],
+  [
+    'a long operator, told back cut',
+    { a: { [`$${'x'.repeat(1e6)}`]: 1 } },
+    ['a', `$${'x'.repeat(99)}`],
+    'unknown_operator',
+  ],
   ['a long field name', { ['x'.repeat(513)]: 1 }, [], 'too_long'],
 ];
 for (const [what, filters, place, type] of refusals) {
   test(`refused: ${what}`, () => {
-    assert.throws(() => parseFilter(filters, { stringOperators: false }), (error: unknown) => {
-      assert.ok(error instanceof AppError);
-      assert.deepEqual([error.code, error.options.detail?.[0]?.loc, error.options.detail?.[0]?.type], ['validation_error', ['body', 'filters', ...place], type]);
-      return true;
-    });
+    assert.throws(
+      () => parseFilter(filters, { stringOperators: false }),
+      (error: unknown) => {
+        assert.ok(error instanceof AppError);
+        assert.deepEqual(
+          [error.code, error.options.detail?.[0]?.loc, error.options.detail?.[0]?.type],
+          ['validation_error', ['body', 'filters', ...place], type],
+        );
+        return true;
+      },
+    );
   });
 }
 
@@ -144,6 +197,9 @@ test('the bounds themselves are served', () => {
 });
 
 test('the fields of a filter, each once', () => {
-  const filter = parseFilter({ b: 1, $or: [{ a: 2 }, { b: { $gt: 1, $lt: 5 } }], $not: { c: null } }, { stringOperators: false });
+  const filter = parseFilter(
+    { b: 1, $or: [{ a: 2 }, { b: { $gt: 1, $lt: 5 } }], $not: { c: null } },
+    { stringOperators: false },
+  );
   assert.deepEqual(fieldsOf(filter), ['b', 'a', 'c']);
 });

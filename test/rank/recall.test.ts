@@ -3,7 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recalled } from '../../src/rank/recall.js';
 
-const hits = (text: string): { id: string; score: number }[] => text.split(' ').filter(Boolean).map((hit) => ({ id: hit.slice(0, 1), score: Number(hit.slice(1)) }));
+const hits = (text: string): { id: string; score: number }[] =>
+  text
+    .split(' ')
+    .filter(Boolean)
+    .map((hit) => ({ id: hit.slice(0, 1), score: Number(hit.slice(1)) }));
 
 test('a hit counts that is among the true ones', () => {
   assert.deepEqual(recalled(hits('a9 c7 x5'), hits('a9 b8 c7'), 3), { found: 2, wanted: 3 });

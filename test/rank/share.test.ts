@@ -10,7 +10,10 @@ test('a part has at most what there is, and all of it where it is the whole', ()
     assert.equal(hitsIn(k, 0), 0);
     for (let share = 0.05, before = 0; share <= 1; share += 0.05) {
       const hits = hitsIn(k, share);
-      assert.ok(hits <= k && hits >= Math.floor(k * share) && hits >= Math.min(before, k - 1), `k ${k}, share ${share}: ${hits}`);
+      assert.ok(
+        hits <= k && hits >= Math.floor(k * share) && hits >= Math.min(before, k - 1),
+        `k ${k}, share ${share}: ${hits}`,
+      );
       before = hits;
     }
   }
@@ -18,7 +21,13 @@ test('a part has at most what there is, and all of it where it is the whole', ()
 
 test('of rows that are spread by chance few searches find more in a part', () => {
   const prng = createPrng(5);
-  for (const [k, share] of [[10, 0.5], [10, 0.25], [10, 0.125], [100, 0.5], [100, 0.1]] as const) {
+  for (const [k, share] of [
+    [10, 0.5],
+    [10, 0.25],
+    [10, 0.125],
+    [100, 0.5],
+    [100, 0.1],
+  ] as const) {
     const bound = hitsIn(k, share);
     let beyond = 0;
     for (let search = 0; search < 5000; search++) {

@@ -1,5 +1,5 @@
-// The recipes of the README, each run as it stands there, against a real server with keys. The Python ones skip by name where their
-// packages cannot be installed.
+// The recipes of the README, each run as it stands there, against a real server with keys. The Python ones skip by name
+// where their packages cannot be installed.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -21,26 +21,48 @@ function blockBehind(words: string, language: string): string {
   return block;
 }
 
-const server = await startTestServer({ SHEAF_AUTH__MODE: 'static', SHEAF_AUTH__KEYS: JSON.stringify([{ name: 'agent', tenant: 'default', key: KEY }]) });
+const server = await startTestServer({
+  SHEAF_AUTH__MODE: 'static',
+  SHEAF_AUTH__KEYS: JSON.stringify([{ name: 'agent', tenant: 'default', key: KEY }]),
+});
 const headers = { 'x-api-key': KEY };
-await server.call('POST', '/v1/collections/default/docs/documents', { docid: 'nemo', text: 'Captain Nemo commands the Nautilus.' }, headers);
+await server.call(
+  'POST',
+  '/v1/collections/default/docs/documents',
+  { docid: 'nemo', text: 'Captain Nemo commands the Nautilus.' },
+  headers,
+);
 await server.call('POST', '/v1/collections/default/docs/documents', { docid: 'whale', text: 'Whales sing.' }, headers);
 
-for (const [name, requirement] of [['LangChain', 'langchain-core>=1.0,<2'], ['LlamaIndex', 'llama-index-core>=0.14,<0.15']] as const) {
+for (const [name, requirement] of [
+  ['LangChain', 'langchain-core>=1.0,<2'],
+  ['LlamaIndex', 'llama-index-core>=0.14,<0.15'],
+] as const) {
   const { python, skip } = pythonWith(requirement);
   test(`${name} retrieves`, { skip }, async () => {
-    const { code, output } = await runPython(python, ['-c', blockBehind(`**${name}**`, 'python')], TIMEOUT_MS, { SHEAF_URL: server.url, SHEAF_API_KEY: KEY });
+    const { code, output } = await runPython(python, ['-c', blockBehind(`**${name}**`, 'python')], TIMEOUT_MS, {
+      SHEAF_URL: server.url,
+      SHEAF_API_KEY: KEY,
+    });
     assert.equal(code, 0, output);
     assert.match(output, /^nemo::chunk_0 Captain Nemo commands the Nautilus\.\nwhale::chunk_0 Whales sing\.$/m);
   });
 }
 
 test('an agent connects as its configuration says', async () => {
-  const { sheaf } = (JSON.parse(blockBehind('**MCP.**', 'json')) as { mcpServers: Record<string, { url: string; headers: Record<string, string> }> }).mcpServers;
+  const { sheaf } = (
+    JSON.parse(blockBehind('**MCP.**', 'json')) as {
+      mcpServers: Record<string, { url: string; headers: Record<string, string> }>;
+    }
+  ).mcpServers;
   assert.ok(sheaf);
   const client = new Client({ name: 'test', version: '1' });
   const url = new URL(new URL(sheaf.url).pathname, server.url);
-  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers: { Authorization: sheaf.headers['Authorization']?.replace('KEY', KEY) ?? '' } } }));
+  await client.connect(
+    new StreamableHTTPClientTransport(url, {
+      requestInit: { headers: { Authorization: sheaf.headers['Authorization']?.replace('KEY', KEY) ?? '' } },
+    }),
+  );
   assert.equal((await client.listTools()).tools.length, 4);
   await client.close();
 });

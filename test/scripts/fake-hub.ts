@@ -1,7 +1,13 @@
-// A hub of models on the loopback: the paths, headers and redirects of the real one, a second port that serves the big files,
-// and faults on demand. Used by the tests of `npm run model`.
+// A hub of models on the loopback: the paths, headers and redirects of the real one, a second port that serves the big
+// files, and faults on demand. Used by the tests of `npm run model`.
 import { createHash } from 'node:crypto';
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after } from 'node:test';
 
@@ -62,16 +68,23 @@ export class FakeHub {
     const fault = this.listingFaults.shift();
     if (fault) return void response.writeHead(fault.status, fault.headers).end();
     const body = this.#listing(pathname, Number(searchParams.get('cursor') ?? 0));
-    if (body === undefined) return void response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":"Invalid username or password."}');
+    if (body === undefined)
+      return void response
+        .writeHead(401, { 'content-type': 'application/json' })
+        .end('{"error":"Invalid username or password."}');
     response.writeHead(200, { 'content-type': 'application/json', ...body.headers }).end(JSON.stringify(body.json));
   }
 
   /** The listing comes in pages of five, as the real one in pages of a thousand. */
   #listing(pathname: string, cursor: number): { json: unknown; headers?: Record<string, string> } | undefined {
     const api = `/api/models/${this.model}`;
-    if (pathname === `${api}/revision/main`) return { json: { _id: '1', id: this.model, sha: this.commit, lastModified: '2024-01-01T00:00:00Z' } };
+    if (pathname === `${api}/revision/main`)
+      return { json: { _id: '1', id: this.model, sha: this.commit, lastModified: '2024-01-01T00:00:00Z' } };
     if (pathname !== `${api}/tree/${this.commit}`) return undefined;
-    const entries = this.entries ?? [{ type: 'directory', path: 'onnx', size: 0, oid: 'b'.repeat(40) }, ...[...this.files].map(([path, file]) => entryOf(path, file))];
+    const entries = this.entries ?? [
+      { type: 'directory', path: 'onnx', size: 0, oid: 'b'.repeat(40) },
+      ...[...this.files].map(([path, file]) => entryOf(path, file)),
+    ];
     const next = `<${this.url}${pathname}?recursive=true&cursor=${cursor + 5}>; rel="next"`;
     return { json: entries.slice(cursor, cursor + 5), headers: cursor + 5 < entries.length ? { link: next } : {} };
   }
@@ -94,7 +107,8 @@ export class FakeHub {
     if (fault?.kind === 'status') return void response.writeHead(fault.status, fault.headers).end();
     const bytes = fault?.kind === 'other' ? fault.bytes : file.bytes;
     const start = fault?.kind === 'no range' ? 0 : Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
-    if (start > 0 && start >= bytes.length) return void response.writeHead(416, { 'content-range': `bytes */${bytes.length}` }).end();
+    if (start > 0 && start >= bytes.length)
+      return void response.writeHead(416, { 'content-range': `bytes */${bytes.length}` }).end();
     const rest = bytes.subarray(start);
     const isChunked = fault?.kind === 'other' && fault.isChunked;
     response.writeHead(start > 0 ? 206 : 200, {
@@ -103,7 +117,10 @@ export class FakeHub {
       ...(start > 0 && { 'content-range': `bytes ${start}-${bytes.length - 1}/${bytes.length}` }),
     });
     if (fault?.kind !== 'cut' && fault?.kind !== 'hang') return void response.end(rest);
-    response.write(rest.subarray(0, fault.afterBytes), () => fault.kind === 'cut' && setTimeout(() => response.destroy(), 50));
+    response.write(
+      rest.subarray(0, fault.afterBytes),
+      () => fault.kind === 'cut' && setTimeout(() => response.destroy(), 50),
+    );
   }
 }
 
@@ -118,7 +135,20 @@ async function listen(server: Server): Promise<string> {
 
 /** Big files stand in Git as pointers: their own digest is elsewhere. */
 function entryOf(path: string, { bytes, isBig }: HubFile): Record<string, unknown> {
-  if (!isBig) return { type: 'file', path, size: bytes.length, oid: createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex') };
+  if (!isBig)
+    return {
+      type: 'file',
+      path,
+      size: bytes.length,
+      oid: createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex'),
+    };
   const sha256 = createHash('sha256').update(bytes).digest('hex');
-  return { type: 'file', path, size: bytes.length, oid: 'c'.repeat(40), lfs: { oid: sha256, size: bytes.length, pointerSize: 134 }, xetHash: 'd'.repeat(64) };
+  return {
+    type: 'file',
+    path,
+    size: bytes.length,
+    oid: 'c'.repeat(40),
+    lfs: { oid: sha256, size: bytes.length, pointerSize: 134 },
+    xetHash: 'd'.repeat(64),
+  };
 }

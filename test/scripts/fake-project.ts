@@ -86,7 +86,11 @@ export class FakeProject {
 
   /** Runs `node ...args` in the project, with nothing on the PATH but node and npm. */
   run(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
-    const child = spawn(process.execPath, args, { cwd: this.root, env: { PATH: join(this.root, 'bin'), ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, args, {
+      cwd: this.root,
+      env: { PATH: join(this.root, 'bin'), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let out = '';
     child.stdout.on('data', (bytes) => (out += String(bytes)));
     child.stderr.on('data', (bytes) => (out += String(bytes)));

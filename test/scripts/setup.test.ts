@@ -46,7 +46,12 @@ test('a missing compiler gets one line with the remedy, and is asked for again',
   for (const installs of ['set-up: installing packages \\(npm ci\\)\\n', '']) {
     const { status, out } = await project.setUp();
     assert.equal(status, 1);
-    assert.match(out, new RegExp(`^${installs}set-up: compiling node-lmdb for Node .*\\nset-up: No C\\+\\+ compiler found: install one.*\\n$`));
+    assert.match(
+      out,
+      new RegExp(
+        `^${installs}set-up: compiling node-lmdb for Node .*\\nset-up: No C\\+\\+ compiler found: install one.*\\n$`,
+      ),
+    );
   }
   assert.equal(project.npmCalls().length, 1, 'packages that are there are not installed again');
 });
@@ -92,8 +97,14 @@ test('output of a deleted source goes, new files and assets come', async () => {
   project.write('workers/embed/README.md', '');
   project.write('workers/shard/assembly/tsconfig.json', '');
   assert.deepEqual(await project.setUp(), { status: 0, out: 'set-up: building\n' });
-  assert.deepEqual(['src/main.js', 'src/other.js', 'workers/embed/table.bin'].map((path) => project.has(`dist/${path}`)), [false, true, true]);
-  assert.deepEqual(['workers/embed/README.md', 'workers/shard/assembly'].map((path) => project.has(`dist/${path}`)), [false, false]);
+  assert.deepEqual(
+    ['src/main.js', 'src/other.js', 'workers/embed/table.bin'].map((path) => project.has(`dist/${path}`)),
+    [false, true, true],
+  );
+  assert.deepEqual(
+    ['workers/embed/README.md', 'workers/shard/assembly'].map((path) => project.has(`dist/${path}`)),
+    [false, false],
+  );
 });
 
 test('a type error fails with its line, keeps the old build and is found again', async () => {
@@ -110,7 +121,11 @@ test('a type error fails with its line, keeps the old build and is found again',
 test('two set-ups at once do the work once', async () => {
   const project = new FakeProject();
   const runs = await Promise.all([project.setUp(), project.setUp(), project.setUp()]);
-  assert.deepEqual(runs.map(({ status }) => status), [0, 0, 0], runs.map(({ out }) => out).join());
+  assert.deepEqual(
+    runs.map(({ status }) => status),
+    [0, 0, 0],
+    runs.map(({ out }) => out).join(),
+  );
   assert.equal(project.npmCalls().length, 1);
   assert.equal(runs.filter(({ out }) => out.includes('set-up: building')).length, 1);
 });

@@ -27,5 +27,8 @@ test('words choose files by their path, options go to Node', async () => {
 });
 
 test('no matching file is an error', async () => {
-  assert.deepEqual(await projectWithTests().run(['scripts/test.mjs', 'nowhere']), { status: 1, out: "no test file's path contains nowhere\n" });
+  assert.deepEqual(await projectWithTests().run(['scripts/test.mjs', 'nowhere']), {
+    status: 1,
+    out: "no test file's path contains nowhere\n",
+  });
 });

@@ -24,9 +24,24 @@ test(`${REQUIREMENT} works unchanged`, { skip }, async (t) => {
   const keys = JSON.stringify([{ name: 'app', tenant: 'acme', key: TENANT_KEY }]);
   const endpoint = await startOpenAiServer(t, { dim: 4 });
   const instances = JSON.stringify([{ key: 'far', type: 'openai', url: endpoint.url, model: 'm', dim: 4 }]);
-  const server = await startTestServer({ SHEAF_EMBEDDER__INSTANCES: instances, SHEAF_AUTH__MODE: 'static', SHEAF_AUTH__ADMIN_KEY: ADMIN_KEY, SHEAF_AUTH__KEYS: keys, SHEAF_COMMON__ENABLED: 'true' });
-  await server.call('POST', '/v1/collections/global/common/documents', { docid: 'SHARED', text: 'common knowledge' }, { authorization: `Bearer ${ADMIN_KEY}` });
-  const { code, output } = await runPython(python, [SCRIPT, server.url, ADMIN_KEY, TENANT_KEY, tempDirectory()], TIMEOUT_MS);
+  const server = await startTestServer({
+    SHEAF_EMBEDDER__INSTANCES: instances,
+    SHEAF_AUTH__MODE: 'static',
+    SHEAF_AUTH__ADMIN_KEY: ADMIN_KEY,
+    SHEAF_AUTH__KEYS: keys,
+    SHEAF_COMMON__ENABLED: 'true',
+  });
+  await server.call(
+    'POST',
+    '/v1/collections/global/common/documents',
+    { docid: 'SHARED', text: 'common knowledge' },
+    { authorization: `Bearer ${ADMIN_KEY}` },
+  );
+  const { code, output } = await runPython(
+    python,
+    [SCRIPT, server.url, ADMIN_KEY, TENANT_KEY, tempDirectory()],
+    TIMEOUT_MS,
+  );
   const lines = output.split('\n').filter((line) => line.startsWith('{'));
   for (const { name, error } of lines.map((line) => JSON.parse(line) as Case)) {
     await t.test(name, () => assert.equal(error, ''));

@@ -1,4 +1,5 @@
-// Changes of the catalog that are committed together are shown in the order of their commits, however long whoever asked for them waits.
+// Changes of the catalog that are committed together are shown in the order of their commits, however long whoever
+// asked for them waits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asCollectionName, asTenant } from '../../src/contract/ids.js';
@@ -20,8 +21,16 @@ async function startWithCollection(): Promise<TestServer> {
 test('a rename that is committed with a switch behind it leaves the collection in the new space', async () => {
   const { context, call, stop } = await startWithCollection();
   const { id: before, log_id: _, ...settings } = context.catalog.get(TENANT, DOCS);
-  const staged = await stageCollection(context, { purpose: 'reindex', replaces: before, created_at: '2026-01-01T00:00:00.000Z', collection: settings });
-  await Promise.all([renameCollection(context, TENANT, DOCS, OTHER), switchCollection(context, staged.id, { expect: before })]);
+  const staged = await stageCollection(context, {
+    purpose: 'reindex',
+    replaces: before,
+    created_at: '2026-01-01T00:00:00.000Z',
+    collection: settings,
+  });
+  await Promise.all([
+    renameCollection(context, TENANT, DOCS, OTHER),
+    switchCollection(context, staged.id, { expect: before }),
+  ]);
   assert.equal(context.catalog.get(TENANT, OTHER).id, staged.id);
   assert.equal(context.catalog.find(TENANT, DOCS), undefined);
   assert.equal((await call('GET', '/v1/collections/acme')).json.collections.length, 1);

@@ -1,5 +1,5 @@
-// Documents of a group that could not be embedded leave it; the others and all outcomes keep their places: against a naive twin
-// that has a list of documents.
+// Documents of a group that could not be embedded leave it; the others and all outcomes keep their places: against a
+// naive twin that has a list of documents.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../src/base/prng.js';
@@ -46,11 +46,15 @@ test('the others are packed as if the failed ones had never been there, and each
   for (let seed = 1; seed <= 300; seed++) {
     const prng = createPrng(seed);
     const members = randomMembers(prng, 1 + prng.int(5));
-    const failures = new Map(members.flatMap((_, document) => (prng.next() < 0.4 ? [[document, errorOf(document)] as const] : [])));
+    const failures = new Map(
+      members.flatMap((_, document) => (prng.next() < 0.4 ? [[document, errorOf(document)] as const] : [])),
+    );
     const others = members.filter((_, document) => !failures.has(document));
     assert.deepEqual(withoutFailed(packed(members), failures), packed(others), `seed ${seed}`);
     const stored: Stored = others.map(({ place }) => ({ value: { chunks: place, version: 1 } }));
-    const expected = members.map(({ place }, document) => (failures.has(document) ? { error: errorOf(document) } : { value: { chunks: place, version: 1 } }));
+    const expected = members.map(({ place }, document) =>
+      failures.has(document) ? { error: errorOf(document) } : { value: { chunks: place, version: 1 } },
+    );
     assert.deepEqual(withFailures(stored, failures), expected, `seed ${seed}`);
   }
 });
@@ -60,5 +64,8 @@ test('a group of which nothing is embedded fails whole, be its buffers gone', ()
   structuredClone(group, { transfer: [group.documents.buffer as ArrayBuffer, group.vectors.buffer as ArrayBuffer] });
   const { group: rest, failures } = nothingOf(group, errorOf(0));
   assert.deepEqual([rest.docids, rest.documents.length, rest.vectors.length], [[], 0, 0]);
-  assert.deepEqual(withFailures([], failures), group.docids.map(() => ({ error: errorOf(0) })));
+  assert.deepEqual(
+    withFailures([], failures),
+    group.docids.map(() => ({ error: errorOf(0) })),
+  );
 });

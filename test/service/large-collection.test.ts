@@ -1,5 +1,5 @@
-// A collection beyond the size where the graph begins, through the whole server: found while it is being linked, after it
-// is linked, and after a part of it has been replaced and deleted.
+// A collection beyond the size where the graph begins, through the whole server: found while it is being linked, after
+// it is linked, and after a part of it has been replaced and deleted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer } from '../kit/server.js';
@@ -10,8 +10,10 @@ const { call } = server;
 const base = '/v1/collections/acme/large';
 
 /** Sixteen characters, and no two alike. */
-const word = (i: number, kind = 'w'): string => `${kind}${String((i * 7919) % 1_000_003).padStart(7, '0')} ${String(i).padStart(6, '0')} `;
-const textOf = (from: number, to: number, kind?: string): string => Array.from({ length: to - from }, (_, i) => word(from + i, kind)).join('');
+const word = (i: number, kind = 'w'): string =>
+  `${kind}${String((i * 7919) % 1_000_003).padStart(7, '0')} ${String(i).padStart(6, '0')} `;
+const textOf = (from: number, to: number, kind?: string): string =>
+  Array.from({ length: to - from }, (_, i) => word(from + i, kind)).join('');
 
 async function topOf(text: string): Promise<string> {
   const { json } = await call('POST', `${base}/search`, { q: text, k: 1 });
@@ -42,7 +44,10 @@ test('replaced and deleted chunks are gone, the others are still found', async (
   const { json } = await call('POST', `${base}/search`, { q: word(10), k: 1000 });
   assert.equal(json.matches.length, 1000);
   assert.equal(new Set(json.matches.map(({ id }: { id: string }) => id)).size, 1000);
-  assert.deepEqual(json.matches.filter(({ id }: { id: string }) => id.startsWith('D3000::')), []);
+  assert.deepEqual(
+    json.matches.filter(({ id }: { id: string }) => id.startsWith('D3000::')),
+    [],
+  );
 });
 
 test('no fault of ours on the way', () => {

@@ -22,13 +22,28 @@ function taken(slicer: LineSlicer): string[] {
   return found;
 }
 
-const expected = (text: string): string[] => text.split('\n').filter((line) => /[^ \t\r]/.test(line) || line.length > LIMIT).map((line) => (line.length > LIMIT ? 'too long' : line));
+const expected = (text: string): string[] =>
+  text
+    .split('\n')
+    .filter((line) => /[^ \t\r]/.test(line) || line.length > LIMIT)
+    .map((line) => (line.length > LIMIT ? 'too long' : line));
 
 test('pieces of any size give the same lines', () => {
   const seed = 8;
   const prng = createPrng(seed);
   for (let round = 0; round < 300; round++) {
-    const lines = Array.from({ length: prng.int(40) }, () => ['', ' \r', '{"a":1}', 'x'.repeat(prng.int(30)), 'y'.repeat(LIMIT - 2 + prng.int(5)), 'z'.repeat(prng.int(9) * 28)][prng.int(6)]);
+    const lines = Array.from(
+      { length: prng.int(40) },
+      () =>
+        [
+          '',
+          ' \r',
+          '{"a":1}',
+          'x'.repeat(prng.int(30)),
+          'y'.repeat(LIMIT - 2 + prng.int(5)),
+          'z'.repeat(prng.int(9) * 28),
+        ][prng.int(6)],
+    );
     const text = lines.join('\n') + (prng.int(2) === 0 ? '\n' : '');
     const slicer = new LineSlicer(LIMIT);
     const found: string[] = [];

@@ -1,5 +1,5 @@
-// A hundred collections used in turn are as fast as ten: what a search asks of the workers does not depend on how many there
-// are, nor on which was used before. Shown by what is sent; the times are in load/many-collections.
+// A hundred collections used in turn are as fast as ten: what a search asks of the workers does not depend on how many
+// there are, nor on which was used before. Shown by what is sent; the times are in load/many-collections.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ShardCommand } from '../../src/contract/messages.js';
@@ -28,7 +28,10 @@ function tapped(): string[][] {
 }
 
 test('a search in any of a hundred collections sends what one in the first of ten sends, and opens nothing', async () => {
-  for (let i = 0; i < COLLECTIONS; i++) await call('POST', `${at(i)}/documents:batch`, { documents: [0, 1, 2, 3].map((n) => ({ docid: `D${n}`, text: `document ${n}` })) });
+  for (let i = 0; i < COLLECTIONS; i++)
+    await call('POST', `${at(i)}/documents:batch`, {
+      documents: [0, 1, 2, 3].map((n) => ({ docid: `D${n}`, text: `document ${n}` })),
+    });
   const messages = tapped();
   const sentBy = async (i: number): Promise<string[][]> => {
     messages.length = 0;
@@ -47,7 +50,10 @@ test('a thousand asks of the server itself before one of a tenant: that one is i
   assert.ok(ref);
   const noisy = Array.from({ length: 1000 }, () => context.shards.ask(0, 'counts', { collections: [] }));
   await Promise.all([...noisy, context.shards.ask(0, 'getDocument', { collection: ref.id, docid: 'D0' })]);
-  assert.equal(messages.findIndex((ops) => ops.includes('getDocument')), 0);
+  assert.equal(
+    messages.findIndex((ops) => ops.includes('getDocument')),
+    0,
+  );
   assert.ok(messages.length > 60, `${messages.length} messages`);
 });
 

@@ -12,7 +12,13 @@ test('a histogram has the buckets that the library would have counted', async ()
   const random = createPrng(1);
   const [ours, theirs] = [new Registry(), new Registry()];
   const family = new HistogramFamily(ours, { name: 'h', help: 'Times.', labelNames: ['a', 'b'], bounds: BOUNDS });
-  const twin = new Histogram({ name: 'h', help: 'Times.', labelNames: ['a', 'b'], buckets: BOUNDS, registers: [theirs] });
+  const twin = new Histogram({
+    name: 'h',
+    help: 'Times.',
+    labelNames: ['a', 'b'],
+    buckets: BOUNDS,
+    registers: [theirs],
+  });
   for (let n = 0; n < 2000; n++) {
     const [a, b] = [`a${random.int(3)}`, random.next() < 0.5 ? 'x' : 'y "quoted",\n\\n\\'];
     // On a bound now and then. Sums of binary fractions are exact.
@@ -20,7 +26,8 @@ test('a histogram has the buckets that the library would have counted', async ()
     family.add(value, a, b);
     twin.labels(a, b).observe(value);
   }
-  const rounded = (all: string[]): string[] => all.map((line) => (line.startsWith('h_sum') ? line.replace(/(\.\d{9})\d+$/, '$1') : line));
+  const rounded = (all: string[]): string[] =>
+    all.map((line) => (line.startsWith('h_sum') ? line.replace(/(\.\d{9})\d+$/, '$1') : line));
   assert.deepEqual(rounded(await lines(ours)), rounded(await lines(theirs)));
 });
 

@@ -1,5 +1,5 @@
-// The naive twin of search: scores every chunk it is told of, by the words of the contract. It has its own fusion and order;
-// BM25 is that of the naive index of words, cosines are given to it. Used by search-twin.test.ts.
+// The naive twin of search: scores every chunk it is told of, by the words of the contract. It has its own fusion and
+// order; BM25 is that of the naive index of words, cosines are given to it. Used by search-twin.test.ts.
 import { LANGUAGE_DEFAULT } from '../../src/contract/language.js';
 import { chunkTerms, questionTerms } from '../../src/text/rank-terms.js';
 import { tokensOf } from '../../src/text/tokenize.js';
@@ -64,13 +64,27 @@ export function naiveSearch(all: readonly TwinChunk[], { mode, q, k, fits, fusio
 
 const PLAIN: TwinFusion = { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } };
 
-function naiveHybrid(all: readonly TwinChunk[], chunks: readonly TwinChunk[], terms: readonly string[], depth: number, { method, k = 60, weights }: TwinFusion): TwinHit[] {
+function naiveHybrid(
+  all: readonly TwinChunk[],
+  chunks: readonly TwinChunk[],
+  terms: readonly string[],
+  depth: number,
+  { method, k = 60, weights }: TwinFusion,
+): TwinHit[] {
   const words = bm25(all, terms);
   const vector = weights.vector === 0 ? [] : best(chunks, (chunk) => chunk.cosine, depth);
-  const lexical = weights.lexical === 0 ? [] : best(chunks.filter((chunk) => words(chunk) > 0), words, depth);
+  const lexical =
+    weights.lexical === 0
+      ? []
+      : best(
+          chunks.filter((chunk) => words(chunk) > 0),
+          words,
+          depth,
+        );
   const most = Math.max(...lexical.map(words));
   const share = (chunk: TwinChunk): number => (lexical.length === 0 ? 0 : words(chunk) / most);
-  const rankIn = (list: readonly TwinChunk[], chunk: TwinChunk): number => (list.includes(chunk) ? list.indexOf(chunk) + 1 : Infinity);
+  const rankIn = (list: readonly TwinChunk[], chunk: TwinChunk): number =>
+    list.includes(chunk) ? list.indexOf(chunk) + 1 : Infinity;
   const scored = [...new Set([...vector, ...lexical])].map((chunk) => {
     const rank = rankIn(vector, chunk);
     const byRanks = weights.vector / (k + rank) + weights.lexical / (k + rankIn(lexical, chunk));
@@ -78,7 +92,10 @@ function naiveHybrid(all: readonly TwinChunk[], chunks: readonly TwinChunk[], te
     return { chunk, rank, score: lifted(method === 'rank' ? byRanks : byScores, chunk.priority) };
   });
   const byRank = (a: number, b: number): number => (a === b ? 0 : a - b);
-  scored.sort((a, b) => b.score - a.score || byRank(a.rank, b.rank) || Buffer.compare(Buffer.from(a.chunk.id), Buffer.from(b.chunk.id)));
+  scored.sort(
+    (a, b) =>
+      b.score - a.score || byRank(a.rank, b.rank) || Buffer.compare(Buffer.from(a.chunk.id), Buffer.from(b.chunk.id)),
+  );
   return scored.map(({ chunk, score }) => ({ id: chunk.id, score }));
 }
 

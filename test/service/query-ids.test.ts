@@ -17,5 +17,6 @@ test('two servers make other ids at the same time', () => {
 });
 
 test('what is no UUID is no query id', () => {
-  for (const text of ['', 'x', '01a1fd3efa5477028c4db6b9e71fa897', '01a1fd3e-fa54-7702-8c4d-b6b9e71fa897\n']) assert.equal(asQueryId(text), undefined);
+  for (const text of ['', 'x', '01a1fd3efa5477028c4db6b9e71fa897', '01a1fd3e-fa54-7702-8c4d-b6b9e71fa897\n'])
+    assert.equal(asQueryId(text), undefined);
 });

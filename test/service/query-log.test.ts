@@ -24,22 +24,44 @@ interface Bench {
   clock: { nowMs: number };
 }
 
-function open(bounds: { entriesMax?: number; waitingBytesMax?: number } = {}, directory = join(tempDirectory(), 'query-log')): Bench {
+function open(
+  bounds: { entriesMax?: number; waitingBytesMax?: number } = {},
+  directory = join(tempDirectory(), 'query-log'),
+): Bench {
   const told: string[] = [];
   const tell = (_: object, message: string): void => void told.push(message);
   const log: Log = { debug: () => {}, info: () => {}, warn: tell, error: tell };
   const clock = { nowMs: Date.parse('2026-01-01T00:00:00Z') };
   const pool = new LogPool(directory, { entriesMax: bounds.entriesMax ?? 1e6, bytesMax: 1e9 }, log);
-  const queryLog = new QueryLog({ pool, enabled: true, ageDaysMax: 30, waitingBytesMax: bounds.waitingBytesMax ?? 1e9, log, nowMs: () => clock.nowMs });
+  const queryLog = new QueryLog({
+    pool,
+    enabled: true,
+    ageDaysMax: 30,
+    waitingBytesMax: bounds.waitingBytesMax ?? 1e9,
+    log,
+    nowMs: () => clock.nowMs,
+  });
   return { queryLog, directory, told, clock };
 }
 
 const query = (text: string, executedAtMs: number): LoggedQuery => {
   const rest = { timing: { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 } };
-  return { text, k: 1, executedAtMs, latencyMs: 1, replayOf: '', requestId: 'r', actor: 'a', mode: 'vector', resultIds: [], rest };
+  return {
+    text,
+    k: 1,
+    executedAtMs,
+    latencyMs: 1,
+    replayOf: '',
+    requestId: 'r',
+    actor: 'a',
+    mode: 'vector',
+    resultIds: [],
+    rest,
+  };
 };
 
-const texts = async (queryLog: QueryLog, collection: CollectionId): Promise<string[]> => (await queryLog.list(collection, ALL)).map(({ text }) => text);
+const texts = async (queryLog: QueryLog, collection: CollectionId): Promise<string[]> =>
+  (await queryLog.list(collection, ALL)).map(({ text }) => text);
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -63,7 +85,8 @@ test('entries older than the bound are gone at once, and swept away later', asyn
 
 test('the log of a dropped collection goes, and at the start those of all that are no more', async () => {
   const { queryLog, directory, clock } = open();
-  for (const collection of [A, B, 3 as CollectionId]) for (let i = 0; i < 1200; i++) queryLog.append(collection, query(`${i}`, clock.nowMs));
+  for (const collection of [A, B, 3 as CollectionId])
+    for (let i = 0; i < 1200; i++) queryLog.append(collection, query(`${i}`, clock.nowMs));
   queryLog.forget(A);
   await until(async () => (await texts(queryLog, A)).length === 0);
   assert.equal((await texts(queryLog, B)).length, 1000);

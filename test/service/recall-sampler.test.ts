@@ -1,4 +1,5 @@
-// The checks of searches that were made: through a real server to its metrics; and when there are none, with a sampler by itself.
+// The checks of searches that were made: through a real server to its metrics; and when there are none, with a sampler
+// by itself.
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
@@ -16,7 +17,10 @@ const search: SampledSearch = { vector: Float32Array.of(1), k: 1000 };
 function createSampler(options: Partial<RecallSamplerOptions>): { sampler: RecallSampler; compared: SampledSearch[] } {
   const compared: SampledSearch[] = [];
   const compare: RecallSamplerOptions['compare'] = async (_, given) => (compared.push(given), { found: 9, wanted: 10 });
-  return { sampler: new RecallSampler({ everyMs: 1, compare, isBusy: () => false, sampled: () => {}, log, ...options }), compared };
+  return {
+    sampler: new RecallSampler({ everyMs: 1, compare, isBusy: () => false, sampled: () => {}, log, ...options }),
+    compared,
+  };
 }
 
 async function metricsOf({ call }: TestServer, wanted: RegExp): Promise<string> {
@@ -27,7 +31,12 @@ async function metricsOf({ call }: TestServer, wanted: RegExp): Promise<string> 
 
 test('a search is checked, and Prometheus has what it found', async () => {
   const server = await startTestServer({ SHEAF_SEARCH__RECALL_SAMPLE_SECONDS: '0.001' });
-  for (const docid of ['A', 'B', 'C']) await server.call('POST', '/v1/collections/acme/docs/documents', { docid, text: `whale ${docid}`, metadata: { docid } });
+  for (const docid of ['A', 'B', 'C'])
+    await server.call('POST', '/v1/collections/acme/docs/documents', {
+      docid,
+      text: `whale ${docid}`,
+      metadata: { docid },
+    });
   assert.doesNotMatch((await server.call('GET', '/metrics')).text, /^sheaf_recall_at_k/m);
   await server.call('POST', '/v1/collections/acme/docs/search', { q: 'whale', filters: { docid: ['A', 'B'] } });
   const text = await metricsOf(server, /^sheaf_recall_checks_total\{precision="int16"\} 1$/m);
@@ -38,8 +47,10 @@ test('a search is checked, and Prometheus has what it found', async () => {
 test('the latest of a collection count most; the lowest is the worst that has been looked at long enough', async () => {
   const registry = new Registry();
   const metrics = new RecallMetrics(registry);
-  const check = (id: number, found: number, times: number): void => Array.from({ length: times }).forEach(() => metrics.checked(id as CollectionId, 'int8', { found, wanted: 10 }));
-  const valueOf = async (name: string): Promise<number> => Number(new RegExp(`^${name}\\{precision="int8"\\} (.*)$`, 'm').exec(await registry.metrics())?.[1]);
+  const check = (id: number, found: number, times: number): void =>
+    Array.from({ length: times }).forEach(() => metrics.checked(id as CollectionId, 'int8', { found, wanted: 10 }));
+  const valueOf = async (name: string): Promise<number> =>
+    Number(new RegExp(`^${name}\\{precision="int8"\\} (.*)$`, 'm').exec(await registry.metrics())?.[1]);
   check(1, 10, 10);
   check(2, 5, 4);
   assert.equal(await valueOf('sheaf_recall_at_k'), 120 / 140);
@@ -58,7 +69,10 @@ test('the depth is bounded, and one search is kept at a time', async () => {
   const { sampler, compared } = createSampler({});
   for (let i = 0; i < 5; i++) sampler.offer({} as Collection, search);
   await sleep(150);
-  assert.deepEqual(compared.map(({ k }) => k), [100]);
+  assert.deepEqual(
+    compared.map(({ k }) => k),
+    [100],
+  );
   sampler.close();
 });
 
@@ -74,7 +88,10 @@ test('none while others search, none when switched off, none once closed; one th
   closed.sampler.offer({} as Collection, search);
   closed.sampler.close();
   off.sampler.offer({} as Collection, search);
-  const failing = createSampler({ compare: () => Promise.reject(new Error('gone')), sampled: () => assert.fail('nothing was found') });
+  const failing = createSampler({
+    compare: () => Promise.reject(new Error('gone')),
+    sampled: () => assert.fail('nothing was found'),
+  });
   failing.sampler.offer({} as Collection, search);
   await sleep(150);
   assert.deepEqual([off.compared.length, closed.compared.length], [0, 0]);

@@ -1,5 +1,5 @@
-// Which rows of a document that comes again need no embedding, behind the HTTP door of a real server: against a naive twin that
-// remembers every text and its vector.
+// Which rows of a document that comes again need no embedding, behind the HTTP door of a real server: against a naive
+// twin that remembers every text and its vector.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../src/base/prng.js';
@@ -18,14 +18,26 @@ const collectionOf = (name: string): Collection => context.catalog.get(asTenant(
 const digestsOf = (texts: readonly string[]): Uint8Array => Buffer.concat(texts.map(textDigest));
 
 async function ingest(name: string, docid: string, chunks: readonly string[]): Promise<void> {
-  const { status, text } = await call('POST', `/v1/collections/acme/${name}/documents`, { docid, text: chunks.map((chunk) => chunk.padEnd(16, '.')).join('') });
+  const { status, text } = await call('POST', `/v1/collections/acme/${name}/documents`, {
+    docid,
+    text: chunks.map((chunk) => chunk.padEnd(16, '.')).join(''),
+  });
   assert.equal(status, 201, text);
 }
 
 /** What is reused of texts, in a document of 16 characters a chunk. */
-async function reuse(name: string, docid: string, chunks: readonly string[], planned: Omit<Collection, 'id'> = collectionOf(name)): Promise<Awaited<ReturnType<typeof reusedVectors>>> {
+async function reuse(
+  name: string,
+  docid: string,
+  chunks: readonly string[],
+  planned: Omit<Collection, 'id'> = collectionOf(name),
+): Promise<Awaited<ReturnType<typeof reusedVectors>>> {
   const texts = chunks.map((chunk) => chunk.padEnd(16, '.'));
-  return reusedVectors(context, planned, { shard: shardOf(docid, context.shards.size), docids: [docid as DocId], digests: digestsOf(texts) });
+  return reusedVectors(context, planned, {
+    shard: shardOf(docid, context.shards.size),
+    docids: [docid as DocId],
+    digests: digestsOf(texts),
+  });
 }
 
 async function embed(text: string): Promise<number[]> {
@@ -48,7 +60,12 @@ test('revisions at random: the rows whose text the stored one has are given, wit
     assert.deepEqual([...(given ?? coming.map(() => 0))], expected, `seed ${seed}`);
     assert.equal(context.metrics.counts.chunksReused - before, expected.filter(Boolean).length);
     for (const [row, text] of coming.entries()) {
-      if (expected[row]) assert.deepEqual([...(vectors?.subarray(row * SPACE_DIM, (row + 1) * SPACE_DIM) ?? [])], await embed(text), `seed ${seed}`);
+      if (expected[row])
+        assert.deepEqual(
+          [...(vectors?.subarray(row * SPACE_DIM, (row + 1) * SPACE_DIM) ?? [])],
+          await embed(text),
+          `seed ${seed}`,
+        );
     }
   }
 });
@@ -57,7 +74,10 @@ test('a document of many pages is reused whole', async () => {
   const chunks = Array.from({ length: 1500 }, (_, i) => `chunk ${i}`);
   await ingest('docs', 'MANY', chunks);
   const { given } = await reuse('docs', 'MANY', [...chunks].reverse());
-  assert.equal(given?.reduce((sum, each) => sum + each, 0), 1500);
+  assert.equal(
+    given?.reduce((sum, each) => sum + each, 0),
+    1500,
+  );
 });
 
 test('vectors that the caller gave stay, and are given to nobody', async () => {
@@ -67,7 +87,12 @@ test('vectors that the caller gave stay, and are given to nobody', async () => {
   await ingest('docs', 'OWN', ['one', 'two']);
   const vectors = Float32Array.from([...vector, ...new Array<number>(SPACE_DIM).fill(0)]);
   const digests = Buffer.concat([Buffer.alloc(DIGEST_BYTES), textDigest('two'.padEnd(16, '.'))]);
-  const reused = await reusedVectors(context, collectionOf('docs'), { shard: shardOf('OWN', context.shards.size), docids: ['OWN' as DocId], digests, vectors });
+  const reused = await reusedVectors(context, collectionOf('docs'), {
+    shard: shardOf('OWN', context.shards.size),
+    docids: ['OWN' as DocId],
+    digests,
+    vectors,
+  });
   assert.deepEqual([[...(reused.given ?? [])], [...(reused.vectors?.subarray(0, SPACE_DIM) ?? [])]], [[0, 1], vector]);
   assert.deepEqual([...(reused.vectors?.subarray(SPACE_DIM) ?? [])], await embed('two'));
 });
@@ -79,7 +104,10 @@ test('nothing is reused of a missing collection, another space, another document
   assert.equal((await reuse('docs', 'B', ['same'])).given, undefined);
   assert.equal((await reuse('docs', 'A', ['same'], { ...docs, name: asCollectionName('missing') })).given, undefined);
   assert.equal((await reuse('docs', 'A', ['same'], { ...docs, vector_space_key: 'another' })).given, undefined);
-  assert.deepEqual(await reusedVectors(context, docs, { shard: shardOf('A', context.shards.size), docids: ['A' as DocId] }), { vectors: undefined });
+  assert.deepEqual(
+    await reusedVectors(context, docs, { shard: shardOf('A', context.shards.size), docids: ['A' as DocId] }),
+    { vectors: undefined },
+  );
 });
 
 test('no fault of ours on the way', () => {

@@ -1,6 +1,6 @@
-// The same data gives the same answer whatever the number of shards, and of the search workers at one search, in every mode, with and
-// without filters, and it is the one of a naive twin that scores everything: over a random collection, after random replacements
-// and deletions, and after a worker has died.
+// The same data gives the same answer whatever the number of shards, and of the search workers at one search, in every
+// mode, with and without filters, and it is the one of a naive twin that scores everything: over a random collection,
+// after random replacements and deletions, and after a worker has died.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../src/base/prng.js';
@@ -11,10 +11,29 @@ import { naiveSearch, type TwinChunk, type TwinFusion, type TwinQuery } from './
 const SEED = 20_261_121;
 const PATH = '/v1/collections/acme/twin';
 const PLAIN = '/v1/collections/acme/plain';
-const WORDS = ['whale', 'captain', 'submarine', 'Nautilus', 'sea', 'café', 'budget', 'parliament', 'dough', 'oven', 'violin', 'graph', 'Straße', '東京', 'engine', 'x1'];
+const WORDS = [
+  'whale',
+  'captain',
+  'submarine',
+  'Nautilus',
+  'sea',
+  'café',
+  'budget',
+  'parliament',
+  'dough',
+  'oven',
+  'violin',
+  'graph',
+  'Straße',
+  '東京',
+  'engine',
+  'x1',
+];
 const DOCUMENTS = 120;
 
-const servers = await Promise.all(['1', '3', '3'].map((shards) => startTestServer({ SHEAF_STORAGE__PARTITIONS: shards, SHEAF_SEARCH__THREADS: '3' })));
+const servers = await Promise.all(
+  ['1', '3', '3'].map((shards) => startTestServer({ SHEAF_STORAGE__PARTITIONS: shards, SHEAF_SEARCH__THREADS: '3' })),
+);
 // Of the last one every search is fanned out.
 (servers[2]!.context as { fanOut: FanOut }).fanOut = new FanOut(-1);
 const prng = createPrng(SEED);
@@ -22,7 +41,11 @@ const pick = <T>(items: readonly T[]): T => items[prng.int(items.length)] as T;
 const sentence = (words: number): string => Array.from({ length: words }, () => pick(WORDS)).join(' ');
 
 function randomDocument(random: Prng): { text: string; metadata: Record<string, unknown> } {
-  const metadata: Record<string, unknown> = { lang: pick(['de', 'en', 'fr']), year: pick([1990, 2000, '2000', 2010]), tags: pick([['a'], ['a', 'b'], [], 'b']) };
+  const metadata: Record<string, unknown> = {
+    lang: pick(['de', 'en', 'fr']),
+    year: pick([1990, 2000, '2000', 2010]),
+    tags: pick([['a'], ['a', 'b'], [], 'b']),
+  };
   if (random.int(4) === 0) metadata.prio_boost = pick([1, 0.5, '-0.5', -1, 0.1]);
   return { text: random.int(8) === 0 ? 'whale captain' : sentence(3 + random.int(30)), metadata };
 }
@@ -32,11 +55,15 @@ const everywhere = (act: (server: TestServer, path: string) => Promise<unknown>)
 
 async function put(docid: string): Promise<void> {
   const document = { docid, ...randomDocument(prng) };
-  await everywhere(async ({ call }, path) => assert.equal((await call('POST', `${path}/documents`, document)).status, 201));
+  await everywhere(async ({ call }, path) =>
+    assert.equal((await call('POST', `${path}/documents`, document)).status, 201),
+  );
 }
 
 async function remove(docid: string): Promise<void> {
-  await everywhere(async ({ call }, path) => assert.equal((await call('DELETE', `${path}/documents/${docid}`)).status, 200));
+  await everywhere(async ({ call }, path) =>
+    assert.equal((await call('DELETE', `${path}/documents/${docid}`)).status, 200),
+  );
 }
 
 const fusions: (TwinFusion | undefined)[] = [
@@ -54,11 +81,17 @@ const narrowings: Narrowing[] = [
   [{}, () => true],
   [{ filters: { lang: 'de' } }, ({ meta }) => meta.lang === 'de'],
   [{ filters: { year: 2000, lang: ['de', 'fr'] } }, ({ meta }) => Number(meta.year) === 2000 && meta.lang !== 'en'],
-  [{ filters: { $or: [{ tags: 'b' }, { year: { $lt: 1995 } }] } }, ({ meta }) => [meta.tags].flat().includes('b') || Number(meta.year) < 1995],
+  [
+    { filters: { $or: [{ tags: 'b' }, { year: { $lt: 1995 } }] } },
+    ({ meta }) => [meta.tags].flat().includes('b') || Number(meta.year) < 1995,
+  ],
   [{ filters: { $not: { lang: 'en' }, offset: 0 } }, ({ meta }) => meta.lang !== 'en' && meta.offset === 0],
   [{ filters: { lang: 'it' } }, () => false],
   [{ content_filter: { op: 'phrase', value: 'WHALE captain' } }, ({ text }) => / whale captain /.test(` ${text} `)],
-  [{ content_filter: { op: 'contains', value: 'Cap' }, filters: { lang: 'en' } }, ({ text, meta }) => /cap/i.test(text) && meta.lang === 'en'],
+  [
+    { content_filter: { op: 'contains', value: 'Cap' }, filters: { lang: 'en' } },
+    ({ text, meta }) => /cap/i.test(text) && meta.lang === 'en',
+  ],
 ];
 
 /** Every chunk, with the cosine that the server gives it in a collection that knows no priorities. */
@@ -91,20 +124,31 @@ async function assertLikeTwin(searches: number, when: string): Promise<void> {
     const fusion = mode === 'hybrid' ? pick(fusions) : undefined;
     const query: TwinQuery = { q, mode, k: pick([1, 3, 10, 40]), fits, ...(fusion && { fusion }) };
     const what = `seed ${SEED}, ${when}, search ${i}: ${JSON.stringify({ ...query, ...narrowing })}`;
-    const [one, three, fannedOut] = await Promise.all(servers.map((server) => ask(server, { q, mode, k: query.k, ...narrowing, ...(fusion && { fusion }) })));
+    const [one, three, fannedOut] = await Promise.all(
+      servers.map((server) => ask(server, { q, mode, k: query.k, ...narrowing, ...(fusion && { fusion }) })),
+    );
     assert.deepEqual(three, one, what);
     assert.deepEqual(fannedOut, one, what);
     const expected = naiveSearch(await chunksFor(servers[0] as TestServer, q), query);
-    assert.deepEqual(one?.map(({ id }) => id), expected.map(({ id }) => id), what);
+    assert.deepEqual(
+      one?.map(({ id }) => id),
+      expected.map(({ id }) => id),
+      what,
+    );
     one?.forEach(({ score }, at) => assert.ok(Math.abs(score - (expected[at]?.score ?? NaN)) < 1e-9, what));
   }
 }
 
 test('a random collection', async () => {
   const chunking = { strategy: 'fixed', size: 80, overlap: 10 };
-  await everywhere(({ call }, path) => call('POST', path, { chunking, ...(path === PLAIN && { priority_key: 'no_priority' }) }));
+  await everywhere(({ call }, path) =>
+    call('POST', path, { chunking, ...(path === PLAIN && { priority_key: 'no_priority' }) }),
+  );
   for (let i = 0; i < DOCUMENTS; i += 10) await Promise.all(Array.from({ length: 10 }, (_, n) => put(`D${i + n}`)));
-  assert.ok((await chunksFor(servers[0] as TestServer, 'sea')).length > 200, 'more chunks than the depth of the rankings');
+  assert.ok(
+    (await chunksFor(servers[0] as TestServer, 'sea')).length > 200,
+    'more chunks than the depth of the rankings',
+  );
   await assertLikeTwin(60, 'after ingest');
 });
 

@@ -1,5 +1,5 @@
-// A staged collection on a real server: nobody sees it before the switch, nobody sees a mix, and the log and the versions go on; what
-// nobody owns after a restart is removed.
+// A staged collection on a real server: nobody sees it before the switch, nobody sees a mix, and the log and the
+// versions go on; what nobody owns after a restart is removed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asCollectionName, asTenant, type DocId } from '../../src/contract/ids.js';
@@ -16,12 +16,22 @@ import { until } from '../kit/until.js';
 
 const BASE = '/v1/collections/acme/docs';
 const NOW = '2026-01-01T00:00:00.000Z';
-const SPACE = { embedder_type: 'identity', embed_model: '', embedder_config: { dim: 2 }, vector_space_key: 'identity::dim=2', dim: 2 };
+const SPACE = {
+  embedder_type: 'identity',
+  embed_model: '',
+  embedder_config: { dim: 2 },
+  vector_space_key: 'identity::dim=2',
+  dim: 2,
+};
 
 async function startWithDocuments(): Promise<TestServer> {
   const server = await startTestServer();
   await server.call('POST', BASE, { embedder_type: 'identity', embedder_config: { dim: 2 } });
-  for (const [docid, vector] of [['a', [1, 0]], ['b', [0, 1]]] as const) await server.call('POST', `${BASE}/documents`, { docid, vector });
+  for (const [docid, vector] of [
+    ['a', [1, 0]],
+    ['b', [0, 1]],
+  ] as const)
+    await server.call('POST', `${BASE}/documents`, { docid, vector });
   return server;
 }
 
@@ -30,10 +40,30 @@ const live = ({ catalog }: Context) => catalog.get(asTenant('acme'), asCollectio
 /** A space beside the collection, with one document. */
 async function stageOne(context: Context, purpose: 'reindex' | 'restore'): Promise<Staged> {
   const { id, log_id: _, ...settings } = live(context);
-  const staged = await stageCollection(context, { purpose, replaces: id, created_at: NOW, collection: { ...settings, ...SPACE } });
-  const document = packDocument({ docid: 'n' as DocId, ingestedAtMs: 5, metadataJson: '{}', priority: 0, chunks: [{ path: '0', metaJson: '{}' }] });
-  const put = { collection: refOf(staged.collection), versions: [4], documents: document, ends: [document.length], chunks: [1], vectors: Float32Array.of(1, 0) };
-  assert.deepEqual(await context.shards.ask(shardOf('n', context.shards.size), 'putStaged', put), [{ value: { chunks: 1 } }]);
+  const staged = await stageCollection(context, {
+    purpose,
+    replaces: id,
+    created_at: NOW,
+    collection: { ...settings, ...SPACE },
+  });
+  const document = packDocument({
+    docid: 'n' as DocId,
+    ingestedAtMs: 5,
+    metadataJson: '{}',
+    priority: 0,
+    chunks: [{ path: '0', metaJson: '{}' }],
+  });
+  const put = {
+    collection: refOf(staged.collection),
+    versions: [4],
+    documents: document,
+    ends: [document.length],
+    chunks: [1],
+    vectors: Float32Array.of(1, 0),
+  };
+  assert.deepEqual(await context.shards.ask(shardOf('n', context.shards.size), 'putStaged', put), [
+    { value: { chunks: 1 } },
+  ]);
   return staged;
 }
 
@@ -72,7 +102,12 @@ test('a rename and a delete that meet a switch happen behind it: the collection 
     await Promise.all([switchCollection(context, staged.id, { expect: id }), ask()]);
   };
   await meeting(() => renameCollection(context, asTenant('acme'), asCollectionName('docs'), asCollectionName('moved')));
-  assert.deepEqual((await call('POST', '/v1/collections/acme/moved/search', { v: [1, 0] })).json.matches.map(({ id }: { id: string }) => id), ['n::0']);
+  assert.deepEqual(
+    (await call('POST', '/v1/collections/acme/moved/search', { v: [1, 0] })).json.matches.map(
+      ({ id }: { id: string }) => id,
+    ),
+    ['n::0'],
+  );
   await renameCollection(context, asTenant('acme'), asCollectionName('moved'), asCollectionName('docs'));
   await meeting(() => deleteCollection(context, asTenant('acme'), asCollectionName('docs')));
   assert.deepEqual([(await call('GET', '/v1/collections/acme')).json.collections, server.faults], [[], []]);
@@ -87,7 +122,10 @@ test('what is given up is gone from the shards, and what a restore left behind f
   await server.stop();
   const again = await startTestServer({ SHEAF_DATA_DIR: server.dataDir });
   assert.deepEqual(await found(again), ['a::0', 'b::0']);
-  await until(async () => (await counts(again.context, left)).every((chunks) => chunks === 0), 'what a restore left behind stays');
+  await until(
+    async () => (await counts(again.context, left)).every((chunks) => chunks === 0),
+    'what a restore left behind stays',
+  );
   assert.deepEqual(await again.context.shards.ask(0, 'loadStaged', {}), []);
 });
 

@@ -1,5 +1,6 @@
-// Chunks of equal scores by the hundred stand by document id, by its UTF-8 bytes, and then by their order in the document: in every mode,
-// over any number of shards, with what threads remember of them and without, while documents come, go and come again.
+// Chunks of equal scores by the hundred stand by document id, by its UTF-8 bytes, and then by their order in the
+// document: in every mode, over any number of shards, with what threads remember of them and without, while documents
+// come, go and come again.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../src/base/prng.js';
@@ -18,19 +19,30 @@ interface Document {
 }
 
 const prng = createPrng(SEED);
-const docidOf = (n: number): string => `${['a', 'B', 'z/long/prefix/of/many', '\u00e9', '\uffee', '\u{1f600}'][n % 6]}${n * 7919 % 1000}`;
+const docidOf = (n: number): string =>
+  `${['a', 'B', 'z/long/prefix/of/many', '\u00e9', '\uffee', '\u{1f600}'][n % 6]}${(n * 7919) % 1000}`;
 const textOf = ({ about, chunks }: Document): string => (TEXTS[about] as string).padEnd(CHUNK, ' .').repeat(chunks);
 
 /** The k first ids of chunks, each as its document and its place there. */
 function naive(documents: ReadonlyMap<string, Document>, k: number): [string, number][] {
   const ids = [...documents.keys()].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
-  const all = TEXTS.flatMap((_, about) => ids.filter((id) => documents.get(id)?.about === about)).flatMap((id) => Array.from({ length: (documents.get(id) as Document).chunks }, (_, i): [string, number] => [id, i]));
+  const all = TEXTS.flatMap((_, about) => ids.filter((id) => documents.get(id)?.about === about)).flatMap((id) =>
+    Array.from({ length: (documents.get(id) as Document).chunks }, (_, i): [string, number] => [id, i]),
+  );
   return all.slice(0, k);
 }
 
-for (const [partitions, megabytes] of [['1', '32'], ['3', '1'], ['3', '0']] as const) {
+for (const [partitions, megabytes] of [
+  ['1', '32'],
+  ['3', '1'],
+  ['3', '0'],
+] as const) {
   test(`${partitions} shards, ${megabytes} MB to remember by`, async () => {
-    const { call, faults } = await startTestServer({ SHEAF_STORAGE__PARTITIONS: partitions, SHEAF_SEARCH__HIT_CACHE_MB: megabytes, SHEAF_SEARCH__THREADS: '2' });
+    const { call, faults } = await startTestServer({
+      SHEAF_STORAGE__PARTITIONS: partitions,
+      SHEAF_SEARCH__HIT_CACHE_MB: megabytes,
+      SHEAF_SEARCH__THREADS: '2',
+    });
     const documents = new Map<string, Document>();
     assert.equal((await call('POST', PATH, { chunking: { strategy: 'fixed', size: CHUNK, overlap: 0 } })).status, 201);
     for (let round = 0; round < ROUNDS; round++) {
@@ -49,7 +61,12 @@ for (const [partitions, megabytes] of [['1', '32'], ['3', '1'], ['3', '0']] as c
           assert.equal(status, 200);
           const found = (json.matches as { id: string }[]).map(({ id }) => id);
           const at = (i: number): string => `${mode}, k ${k}, hit ${i}, round ${round}, seed ${SEED}`;
-          naive(documents, k).forEach(([docid, index], i) => assert.ok(found[i]?.startsWith(`${docid}::`) && found[i]?.endsWith(String(index)), `${found[i]} for ${docid} ${index}: ${at(i)}`));
+          naive(documents, k).forEach(([docid, index], i) =>
+            assert.ok(
+              found[i]?.startsWith(`${docid}::`) && found[i]?.endsWith(String(index)),
+              `${found[i]} for ${docid} ${index}: ${at(i)}`,
+            ),
+          );
           assert.equal(found.length, naive(documents, k).length);
         }
       }

@@ -1,4 +1,5 @@
-// The log of changes in a shard's store: what it tells after a restart, how it is trimmed, and that it ends rather than grow.
+// The log of changes in a shard's store: what it tells after a restart, how it is trimmed, and that it ends rather than
+// grow.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionId, Ordinal } from '../../src/contract/ids.js';
@@ -9,9 +10,16 @@ import { ShardStore } from '../../src/store/shard-store.js';
 import { SHARD_TABLES } from '../../src/store/shard-txn.js';
 import { tempDirectory } from '../kit/temp.js';
 
-const change = (ordinal: number, text: string | null = null): PartChange => ({ id: 7 as CollectionId, removed: [ordinal as Ordinal], texts: [text], terms: null, added: [(ordinal + 1) as Ordinal] });
+const change = (ordinal: number, text: string | null = null): PartChange => ({
+  id: 7 as CollectionId,
+  removed: [ordinal as Ordinal],
+  texts: [text],
+  terms: null,
+  added: [(ordinal + 1) as Ordinal],
+});
 
-const commit = (store: ShardStore, ...changes: PartChange[]): void => store.write((txn) => void txn.partChanges.push(...changes));
+const commit = (store: ShardStore, ...changes: PartChange[]): void =>
+  store.write((txn) => void txn.partChanges.push(...changes));
 
 test('nothing is kept before it has begun', () => {
   const store = ShardStore.open(tempDirectory(), false);
@@ -24,11 +32,15 @@ test('changes are told in order, in this process and the next', () => {
   const directory = tempDirectory();
   const store = ShardStore.open(directory, false);
   store.changes.begin();
-  for (let ordinal = 0; ordinal < 300; ordinal += 2) commit(store, change(ordinal, `text ${ordinal}`), change(1000 + ordinal));
+  for (let ordinal = 0; ordinal < 300; ordinal += 2)
+    commit(store, change(ordinal, `text ${ordinal}`), change(1000 + ordinal));
   const { id, last } = store.changes.state;
   assert.equal(last, 150);
   const all = store.changes.after(0);
-  assert.deepEqual(all.map(({ removed }) => removed[0]), Array.from({ length: 150 }, (_, i) => [2 * i, 1000 + 2 * i]).flat());
+  assert.deepEqual(
+    all.map(({ removed }) => removed[0]),
+    Array.from({ length: 150 }, (_, i) => [2 * i, 1000 + 2 * i]).flat(),
+  );
   assert.deepEqual(store.changes.after(149), [change(298, 'text 298'), change(1298)]);
   store.close();
   const again = ShardStore.open(directory, false);
@@ -38,10 +50,14 @@ test('changes are told in order, in this process and the next', () => {
 test('a transaction that is aborted, or changes nothing, has no record', () => {
   const store = ShardStore.open(tempDirectory(), false);
   store.changes.begin();
-  assert.throws(() => store.write((txn) => {
-    txn.partChanges.push(change(1));
-    throw new Error('no');
-  }), /no/);
+  assert.throws(
+    () =>
+      store.write((txn) => {
+        txn.partChanges.push(change(1));
+        throw new Error('no');
+      }),
+    /no/,
+  );
   commit(store);
   assert.deepEqual([store.changes.state.last, store.changes.after(0)], [0, []]);
 });
@@ -54,7 +70,10 @@ test('what stands in a checkpoint is trimmed by later commits, and numbers go on
   store.changes.trim(store.changes.state);
   assert.equal(store.changes.state.bytes, 0);
   for (let ordinal = 50; ordinal < 60; ordinal++) commit(store, change(ordinal));
-  assert.deepEqual(store.changes.after(50).map(({ removed }) => removed[0]), Array.from({ length: 10 }, (_, i) => 50 + i));
+  assert.deepEqual(
+    store.changes.after(50).map(({ removed }) => removed[0]),
+    Array.from({ length: 10 }, (_, i) => 50 + i),
+  );
   assert.throws(() => store.changes.after(10), /some behind 10 are missing/);
   store.close();
   assert.equal(ShardStore.open(directory, false).changes.state.last, 60);

@@ -33,10 +33,19 @@ test('a directory that another process holds is refused, and free once that proc
 test('a path that cannot be written to is refused with its name', async () => {
   const file = join(tempDirectory(), 'file');
   writeFileSync(file, '');
-  await assert.rejects(openDataDirectory(join(file, 'data'), 1), { name: 'DataDirectoryError', message: /not writable.*SHEAF_DATA_DIR/ });
+  await assert.rejects(openDataDirectory(join(file, 'data'), 1), {
+    name: 'DataDirectoryError',
+    message: /not writable.*SHEAF_DATA_DIR/,
+  });
 });
 
-for (const [what, text] of [['no JSON', '{'], ['another program\'s', '{"magic":"other","layout":1,"shards":1}'], ['a layout from the future', '{"magic":"sheaf","layout":99,"shards":1}'], ['of the layout before checksums', '{"magic":"sheaf","layout":1,"shards":1}'], ['without its checksum', '{"magic":"sheaf","layout":2,"shards":1}']] as const) {
+for (const [what, text] of [
+  ['no JSON', '{'],
+  ["another program's", '{"magic":"other","layout":1,"shards":1}'],
+  ['a layout from the future', '{"magic":"sheaf","layout":99,"shards":1}'],
+  ['of the layout before checksums', '{"magic":"sheaf","layout":1,"shards":1}'],
+  ['without its checksum', '{"magic":"sheaf","layout":2,"shards":1}'],
+] as const) {
   test(`an identity file that is ${what} is refused`, async () => {
     const path = tempDirectory();
     writeFileSync(join(path, 'sheaf.json'), text);

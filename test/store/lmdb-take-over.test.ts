@@ -1,5 +1,5 @@
-// A worker thread that is killed in the middle of a write transaction leaves an environment that its successor can open,
-// with every commit it was told of. This is the node-lmdb 0.10.1 behaviour that src/store/lmdb.ts works around.
+// A worker thread that is killed in the middle of a write transaction leaves an environment that its successor can
+// open, with every commit it was told of. This is the node-lmdb 0.10.1 behaviour that src/store/lmdb.ts works around.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// The counts of a shard's collections against a count by walking: after random transactions of which some are aborted, after
-// kills of the writing process, and for data from before there were counts.
+// The counts of a shard's collections against a count by walking: after random transactions of which some are aborted,
+// after kills of the writing process, and for data from before there were counts.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,13 @@ import { tempDirectory } from '../kit/temp.js';
 /** Some share a record of counts, some do not. */
 const IDS = [1, 2, 63, 64, 700];
 const KILLS = 8;
-const ref = (id: number): CollectionRef => ({ id: id as CollectionId, generation: 1, dim: 1, language: 'none', precision: 'int16' });
+const ref = (id: number): CollectionRef => ({
+  id: id as CollectionId,
+  generation: 1,
+  dim: 1,
+  language: 'none',
+  precision: 'int16',
+});
 
 function stored(docid: string, chunkCount: number, firstOrdinal = 0, priority = 0): StoredDocument {
   const chunks = Array.from({ length: chunkCount }, (_, i) => ({ path: `chunk_${i}`, metaJson: '{}' }));
@@ -31,8 +37,16 @@ function walked(store: ShardStore): (PartCounts & { id: number })[] {
   return store.read((txn) =>
     IDS.map((id) => {
       const documents = [...txn.documents(id as CollectionId)];
-      const chunks = documents.reduce((sum, { docid }) => sum + txn.members(id as CollectionId, docid).ordinals.length, 0);
-      return { id, documents: documents.length, chunks, prioritized: documents.filter(({ priority }) => priority !== 0).length };
+      const chunks = documents.reduce(
+        (sum, { docid }) => sum + txn.members(id as CollectionId, docid).ordinals.length,
+        0,
+      );
+      return {
+        id,
+        documents: documents.length,
+        chunks,
+        prioritized: documents.filter(({ priority }) => priority !== 0).length,
+      };
     }),
   );
 }
@@ -40,8 +54,16 @@ function walked(store: ShardStore): (PartCounts & { id: number })[] {
 function assertCounted(store: ShardStore, hint: string): void {
   const expected = walked(store);
   store.read((txn) => {
-    assert.deepEqual(IDS.map((id) => ({ id, ...txn.counts(id as CollectionId) })), expected, hint);
-    assert.deepEqual([...txn.allCounts()], expected.filter(({ documents }) => documents > 0), hint);
+    assert.deepEqual(
+      IDS.map((id) => ({ id, ...txn.counts(id as CollectionId) })),
+      expected,
+      hint,
+    );
+    assert.deepEqual(
+      [...txn.allCounts()],
+      expected.filter(({ documents }) => documents > 0),
+      hint,
+    );
   });
 }
 
@@ -96,7 +118,9 @@ test('after every kill of the writing process', async () => {
   const directory = tempDirectory();
   let written = 0;
   for (let kill = 0; kill < KILLS; kill++) {
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', writer(directory, kill)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', writer(directory, kill)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     const ended = once(child, 'close');
     child.stdout.resume();
     await once(child.stdout, 'data');
@@ -116,12 +140,20 @@ test('documents of before there were counts are counted when the store is opened
   const old = Environment.open(directory, SHARD_TABLES, false);
   old.write((tables) => {
     const txn = new ShardWriteTxn(tables);
-    for (const [id, docid, chunks] of [[1, 'A', 2], [700, 'A', 3], [700, 'B', 0]] as const) txn.putDocument(ref(id), stored(docid, chunks, 0, chunks - 2));
+    for (const [id, docid, chunks] of [
+      [1, 'A', 2],
+      [700, 'A', 3],
+      [700, 'B', 0],
+    ] as const)
+      txn.putDocument(ref(id), stored(docid, chunks, 0, chunks - 2));
   });
   old.close();
   const store = ShardStore.open(directory, false);
   const counted = store.read((txn) => [...txn.allCounts()]);
-  assert.deepEqual(counted, [{ id: 1, documents: 1, chunks: 2, prioritized: 0 }, { id: 700, documents: 2, chunks: 3, prioritized: 2 }]);
+  assert.deepEqual(counted, [
+    { id: 1, documents: 1, chunks: 2, prioritized: 0 },
+    { id: 700, documents: 2, chunks: 3, prioritized: 2 },
+  ]);
   assertCounted(store, 'old data');
   store.close();
 });
@@ -129,7 +161,8 @@ test('documents of before there were counts are counted when the store is opened
 test('a collection that is being removed has its counts until nothing else is left of it', () => {
   const store = ShardStore.open(tempDirectory(), false);
   store.write((txn) => {
-    for (const id of [1, 2]) for (const docid of ['A', 'B']) txn.putDocument(ref(id), stored(docid, 2, docid === 'A' ? 0 : 2));
+    for (const id of [1, 2])
+      for (const docid of ['A', 'B']) txn.putDocument(ref(id), stored(docid, 2, docid === 'A' ? 0 : 2));
   });
   for (let isGone = false; !isGone; ) {
     isGone = store.write((txn) => txn.purgeSome(1 as CollectionId, 3));

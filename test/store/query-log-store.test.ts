@@ -16,21 +16,40 @@ const open = (): QueryLogStore => QueryLogStore.open(tempDirectory(), false);
 
 function entry(collection: CollectionId, text: string, atMs = 1000): LogEntry {
   const rest = { timing: { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 } };
-  const record = encodeQuery({ text, k: 1, executedAtMs: atMs, latencyMs: 1, replayOf: '', requestId: 'r', actor: 'a', mode: 'vector', resultIds: [], rest });
+  const record = encodeQuery({
+    text,
+    k: 1,
+    executedAtMs: atMs,
+    latencyMs: 1,
+    replayOf: '',
+    requestId: 'r',
+    actor: 'a',
+    mode: 'vector',
+    resultIds: [],
+    rest,
+  });
   return { collection, id: queryIdBytes(ids.next(atMs)), record };
 }
 
-const texts = (store: QueryLogStore, collection: CollectionId, oldestMs = 0): string[] => store.list(collection, { offset: 0, limit: 1000, oldestMs }).map(({ text }) => text);
-const numbered = (collection: CollectionId, count: number): LogEntry[] => Array.from({ length: count }, (_, i) => entry(collection, String(i)));
+const texts = (store: QueryLogStore, collection: CollectionId, oldestMs = 0): string[] =>
+  store.list(collection, { offset: 0, limit: 1000, oldestMs }).map(({ text }) => text);
+const numbered = (collection: CollectionId, count: number): LogEntry[] =>
+  Array.from({ length: count }, (_, i) => entry(collection, String(i)));
 
 test('collections are apart, and each is newest first', () => {
   const store = open();
   store.append([entry(A, 'a1'), entry(B, 'b1'), entry(A, 'a2')], UNBOUNDED);
   store.append([entry(A, 'a3')], UNBOUNDED);
-  assert.deepEqual([texts(store, A), texts(store, B), texts(store, 6 as CollectionId)], [['a3', 'a2', 'a1'], ['b1'], []]);
+  assert.deepEqual(
+    [texts(store, A), texts(store, B), texts(store, 6 as CollectionId)],
+    [['a3', 'a2', 'a1'], ['b1'], []],
+  );
   assert.deepEqual(store.collections(), [A, B]);
   const [, middle] = store.list(A, { offset: 0, limit: 2, oldestMs: 0 });
-  assert.deepEqual(store.list(A, { offset: 0, limit: 9, oldestMs: 0, before: middle?.id ?? '' }).map(({ text }) => text), ['a1']);
+  assert.deepEqual(
+    store.list(A, { offset: 0, limit: 9, oldestMs: 0, before: middle?.id ?? '' }).map(({ text }) => text),
+    ['a1'],
+  );
   store.close();
 });
 
@@ -66,7 +85,10 @@ test('a bound that is lowered is reached in bounded steps', () => {
   store.append(numbered(A, 1000), UNBOUNDED);
   const bounds = { entriesMax: 10, bytesMax: Infinity };
   assert.equal(store.isOver(A, bounds, 0), true);
-  assert.deepEqual([1, 2, 3].map(() => store.trim(A, bounds, 0, 400)), [400, 400, 190]);
+  assert.deepEqual(
+    [1, 2, 3].map(() => store.trim(A, bounds, 0, 400)),
+    [400, 400, 190],
+  );
   assert.deepEqual([store.size(A).entries, store.isOver(A, bounds, 0), store.trim(A, bounds, 0, 400)], [10, false, 0]);
   store.close();
 });

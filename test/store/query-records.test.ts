@@ -3,7 +3,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionId } from '../../src/contract/ids.js';
 import type { LoggedQuery } from '../../src/contract/query-log.js';
-import { decodeQuery, encodeQuery, idOfQueryKey, queryIdBytes, queryIdOf, queryKey, timeOfQueryKey } from '../../src/store/query-records.js';
+import {
+  decodeQuery,
+  encodeQuery,
+  idOfQueryKey,
+  queryIdBytes,
+  queryIdOf,
+  queryKey,
+  timeOfQueryKey,
+} from '../../src/store/query-records.js';
 import { DamagedRecord } from '../../src/store/damage.js';
 import { encode } from '../../src/store/records.js';
 
@@ -17,7 +25,12 @@ const query: LoggedQuery = {
   actor: 'tenant:acme',
   mode: 'hybrid',
   resultIds: ['a::chunk_0', 'é"::page_1'],
-  rest: { filters: { lang: ['de', null, 5] }, content_filter: { op: 'phrase', value: 'x' }, include_common: true, timing: { embed_ms: 1, filter_ms: 2, hydrate_ms: 3, search_ms: 4 } },
+  rest: {
+    filters: { lang: ['de', null, 5] },
+    content_filter: { op: 'phrase', value: 'x' },
+    include_common: true,
+    timing: { embed_ms: 1, filter_ms: 2, hydrate_ms: 3, search_ms: 4 },
+  },
 };
 
 test('round trips, with and without a vector', () => {

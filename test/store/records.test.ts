@@ -3,9 +3,25 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DocId } from '../../src/contract/ids.js';
 import { DamagedRecord } from '../../src/store/damage.js';
-import { decodeChunk, decodeDocument, decodeMembers, decodeVector, encodeChunk, encodeDocument, encodeMembers, encodeVector } from '../../src/store/records.js';
+import {
+  decodeChunk,
+  decodeDocument,
+  decodeMembers,
+  decodeVector,
+  encodeChunk,
+  encodeDocument,
+  encodeMembers,
+  encodeVector,
+} from '../../src/store/records.js';
 
-const document = { docid: 'Ünïcode/1' as DocId, version: 3, ingestedAtMs: 1_790_000_000_000, metadataJson: '{"a":"O\'Brien -- x; y"}', priority: -0.5, chunkCount: 2 };
+const document = {
+  docid: 'Ünïcode/1' as DocId,
+  version: 3,
+  ingestedAtMs: 1_790_000_000_000,
+  metadataJson: '{"a":"O\'Brien -- x; y"}',
+  priority: -0.5,
+  chunkCount: 2,
+};
 
 test('round trips', () => {
   assert.deepEqual(decodeDocument(encodeDocument(document)), document);

@@ -6,12 +6,30 @@ import { DamagedRecord } from '../../src/store/damage.js';
 import { ShardStore, type StoredDocument } from '../../src/store/shard-store.js';
 import { tempDirectory } from '../kit/temp.js';
 
-const ref = (id: number) => ({ id: id as CollectionId, generation: 1, dim: 2, language: 'none' as const, precision: 'int16' as const });
+const ref = (id: number) => ({
+  id: id as CollectionId,
+  generation: 1,
+  dim: 2,
+  language: 'none' as const,
+  precision: 'int16' as const,
+});
 
 function stored(docid: string, ordinals: number[], version = 1): StoredDocument {
   const chunks = ordinals.map((_, i) => ({ path: `chunk_${i}`, metaJson: '{}', text: `${docid} text ${i}` }));
-  const record = { docid: docid as DocId, version, ingestedAtMs: 5, metadataJson: '{}', priority: 0, chunkCount: chunks.length };
-  return { record, ordinals: ordinals as Ordinal[], chunks, vectors: Float32Array.from(ordinals.flatMap((o) => [o, 1])) };
+  const record = {
+    docid: docid as DocId,
+    version,
+    ingestedAtMs: 5,
+    metadataJson: '{}',
+    priority: 0,
+    chunkCount: chunks.length,
+  };
+  return {
+    record,
+    ordinals: ordinals as Ordinal[],
+    chunks,
+    vectors: Float32Array.from(ordinals.flatMap((o) => [o, 1])),
+  };
 }
 
 test('documents with their chunks, texts and vectors come back after reopening', () => {
@@ -24,7 +42,13 @@ test('documents with their chunks, texts and vectors come back after reopening',
     assert.deepEqual(txn.members(1 as CollectionId, 'A'), { ordinals: [0, 1], paths: ['chunk_0', 'chunk_1'] });
     assert.equal(txn.text(1 as CollectionId, 1 as Ordinal)?.toString(), 'A text 1');
     assert.equal(txn.chunk(1 as CollectionId, 1 as Ordinal).docid, 'A');
-    assert.deepEqual([...txn.vectors(ref(1))].map(({ ordinal, vector }) => [ordinal, ...vector]), [[0, 0, 1], [1, 1, 1]]);
+    assert.deepEqual(
+      [...txn.vectors(ref(1))].map(({ ordinal, vector }) => [ordinal, ...vector]),
+      [
+        [0, 0, 1],
+        [1, 1, 1],
+      ],
+    );
   });
   again.close();
 });
@@ -46,16 +70,26 @@ test('a transaction that throws leaves nothing', () => {
 test('collections are apart, and removing one leaves the next', () => {
   const store = ShardStore.open(tempDirectory(), false);
   store.write((txn) => {
-    for (const id of [1, 2, 300]) for (const docid of ['A', 'B']) txn.putDocument(ref(id), stored(docid, [docid === 'A' ? 0 : 1]));
+    for (const id of [1, 2, 300])
+      for (const docid of ['A', 'B']) txn.putDocument(ref(id), stored(docid, [docid === 'A' ? 0 : 1]));
   });
-  assert.deepEqual(store.read((txn) => [...txn.allCounts()].map(({ id }) => id)), [1, 2, 300]);
+  assert.deepEqual(
+    store.read((txn) => [...txn.allCounts()].map(({ id }) => id)),
+    [1, 2, 300],
+  );
   let rounds = 0;
   while (!store.write((txn) => txn.purgeSome(2 as CollectionId, 3))) rounds++;
   assert.equal(rounds, 3);
   store.read((txn) => {
-    assert.deepEqual([...txn.allCounts()].map(({ id }) => id), [1, 300]);
+    assert.deepEqual(
+      [...txn.allCounts()].map(({ id }) => id),
+      [1, 300],
+    );
     assert.deepEqual([...txn.vectors(ref(2))], []);
-    assert.deepEqual([...txn.documents(300 as CollectionId)].map(({ docid }) => docid), ['A', 'B']);
+    assert.deepEqual(
+      [...txn.documents(300 as CollectionId)].map(({ docid }) => docid),
+      ['A', 'B'],
+    );
   });
   store.close();
 });

@@ -8,14 +8,49 @@ import type { KeyRecord, TenantRecord } from '../../src/contract/tenants.js';
 import { CatalogStore } from '../../src/store/catalog-store.js';
 import { tempDirectory } from '../kit/temp.js';
 
-const INHERITED = { max_collections: null, max_chunks_per_collection: null, requests_per_second: null, burst: null, max_in_flight: null };
-const tenantOf = (tenant: string): TenantRecord => ({ tenant: tenant as Tenant, display_name: null, created_at: '2026-01-01T00:00:00.000Z', ...INHERITED });
+const INHERITED = {
+  max_collections: null,
+  max_chunks_per_collection: null,
+  requests_per_second: null,
+  burst: null,
+  max_in_flight: null,
+};
+const tenantOf = (tenant: string): TenantRecord => ({
+  tenant: tenant as Tenant,
+  display_name: null,
+  created_at: '2026-01-01T00:00:00.000Z',
+  ...INHERITED,
+});
 const keyOf = (tenant: string, n: number): KeyRecord => ({
-  tenant: tenant as Tenant, key_id: `k${String(n).padStart(5, '0')}`, label: 'l', digest: 'ab', created_at: '', expires: null, revoked_at: null, scopes: null, collections: null, filters: null,
+  tenant: tenant as Tenant,
+  key_id: `k${String(n).padStart(5, '0')}`,
+  label: 'l',
+  digest: 'ab',
+  created_at: '',
+  expires: null,
+  revoked_at: null,
+  scopes: null,
+  collections: null,
+  filters: null,
 });
 const collectionOf = (tenant: string, name: string): Omit<Collection, 'id'> => ({
-  tenant: tenant as Tenant, name: name as CollectionName, display_name: name, created_at: '', chunking: { strategy: 'none' }, priority_key: 'p', search_mode: 'vector', language: 'none', precision: 'int16', service_version: '', schema_version: 1,
-  generation: 1, embedder_type: 'identity', embed_model: '', embedder_config: {}, vector_space_key: '', dim: 1,
+  tenant: tenant as Tenant,
+  name: name as CollectionName,
+  display_name: name,
+  created_at: '',
+  chunking: { strategy: 'none' },
+  priority_key: 'p',
+  search_mode: 'vector',
+  language: 'none',
+  precision: 'int16',
+  service_version: '',
+  schema_version: 1,
+  generation: 1,
+  embedder_type: 'identity',
+  embed_model: '',
+  embedder_config: {},
+  vector_space_key: '',
+  dim: 1,
 });
 
 test('a tenant goes with its collections and keys, and leaves those whose names begin like it', () => {
@@ -25,9 +60,19 @@ test('a tenant goes with its collections and keys, and leaves those whose names 
     store.create(collectionOf(tenant, 'c'));
   }
   assert.throws(() => store.tenants.delete('a' as Tenant, false), { code: 'tenant_not_empty' });
-  assert.deepEqual(store.tenants.delete('a' as Tenant, true).map(({ tenant, name }) => `${tenant}/${name}`), ['a/c']);
+  assert.deepEqual(
+    store.tenants.delete('a' as Tenant, true).map(({ tenant, name }) => `${tenant}/${name}`),
+    ['a/c'],
+  );
   const { tenants, keys } = store.tenants.all();
-  assert.deepEqual([tenants.map(({ tenant }) => tenant), keys.map(({ tenant }) => tenant), store.all().map(({ tenant }) => tenant)], [['a.b', 'ab'], ['a.b', 'ab'], ['a.b', 'ab']]);
+  assert.deepEqual(
+    [tenants.map(({ tenant }) => tenant), keys.map(({ tenant }) => tenant), store.all().map(({ tenant }) => tenant)],
+    [
+      ['a.b', 'ab'],
+      ['a.b', 'ab'],
+      ['a.b', 'ab'],
+    ],
+  );
   store.close();
 });
 

@@ -21,7 +21,10 @@ const ring = new KeyRing('root', [
 ]);
 const known = { keys: ring, hasLoaded: () => true, nowMs: () => NOW_MS };
 const authenticate = authenticateBy(known);
-const request = (headers: Record<string, string>, tenant = 'acme'): Credentials => ({ header: (name) => headers[name] ?? '', params: { tenant } });
+const request = (headers: Record<string, string>, tenant = 'acme'): Credentials => ({
+  header: (name) => headers[name] ?? '',
+  params: { tenant },
+});
 
 function codeOf(headers: Record<string, string>, access: Access, tenant?: string): string {
   return outcomeOf(request(headers, tenant), { access, operation: 'any' });
@@ -46,11 +49,13 @@ test('a key opens its own tenant, and nothing else', () => {
 });
 
 test('the admin key opens everything', () => {
-  for (const access of ['tenant', 'admin', 'metrics', 'any'] as const) assert.equal(codeOf({ authorization: 'Bearer root' }, access, 'other'), 'ok admin');
+  for (const access of ['tenant', 'admin', 'metrics', 'any'] as const)
+    assert.equal(codeOf({ authorization: 'Bearer root' }, access, 'other'), 'ok admin');
 });
 
 test('no key, an empty one, an unknown one and an expired one are refused', () => {
-  for (const key of ['', 'Bearer', 'Bearer ', 'Bearer nope', 'Basic k1', 'Bearer k3']) assert.equal(codeOf({ authorization: key }, 'tenant'), 'auth_invalid', key);
+  for (const key of ['', 'Bearer', 'Bearer ', 'Bearer nope', 'Basic k1', 'Bearer k3'])
+    assert.equal(codeOf({ authorization: key }, 'tenant'), 'auth_invalid', key);
   assert.equal(codeOf({ 'x-api-key': '' }, 'tenant'), 'auth_invalid');
 });
 
@@ -59,7 +64,10 @@ test('public routes ask for nothing', () => {
 });
 
 const call = (key: string, params: Record<string, string>, route: Partial<Guarded>): string =>
-  outcomeOf({ header: (name) => (name === 'x-api-key' ? key : ''), params: { tenant: 'acme', ...params } }, { access: 'tenant', operation: 'x', ...route });
+  outcomeOf(
+    { header: (name) => (name === 'x-api-key' ? key : ''), params: { tenant: 'acme', ...params } },
+    { access: 'tenant', operation: 'x', ...route },
+  );
 
 test('a key with scopes does only what they name', () => {
   assert.equal(call('k4', {}, { scope: 'search' }), 'ok reader');
@@ -77,8 +85,17 @@ test('a key with collections opens no other', () => {
 });
 
 test('a key with filters may only search', () => {
-  for (const operation of ['search', 'searchByQuery']) assert.equal(call('k6', { name: 'docs' }, { operation }), 'ok user');
-  for (const operation of ['getDocument', 'listDocuments', 'listQueries', 'replayQuery', 'ingestDocument', 'getCollection', 'searchShared']) {
+  for (const operation of ['search', 'searchByQuery'])
+    assert.equal(call('k6', { name: 'docs' }, { operation }), 'ok user');
+  for (const operation of [
+    'getDocument',
+    'listDocuments',
+    'listQueries',
+    'replayQuery',
+    'ingestDocument',
+    'getCollection',
+    'searchShared',
+  ]) {
     assert.equal(call('k6', { name: 'docs' }, { operation }), 'auth_forbidden', operation);
   }
 });

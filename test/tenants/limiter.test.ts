@@ -8,13 +8,31 @@ import { TenantLimiter } from '../../src/tenants/limiter.js';
 import { configuredLimits, limitsUnder, toldLimits, type TenantLimits } from '../../src/tenants/limits.js';
 import { TokenBucket } from '../../src/base/token-bucket.js';
 
-const OPEN: TenantLimits = { requestsPerSecond: 0, burst: 0, inFlightMax: 0, collectionsMax: 0, chunksPerCollectionMax: 0 };
-const INHERIT = { max_collections: null, max_chunks_per_collection: null, requests_per_second: null, burst: null, max_in_flight: null };
+const OPEN: TenantLimits = {
+  requestsPerSecond: 0,
+  burst: 0,
+  inFlightMax: 0,
+  collectionsMax: 0,
+  chunksPerCollectionMax: 0,
+};
+const INHERIT = {
+  max_collections: null,
+  max_chunks_per_collection: null,
+  requests_per_second: null,
+  burst: null,
+  max_in_flight: null,
+};
 const KEY: Actor = { name: 'web', admin: false, tenants: ['acme'] };
 
-function limiterOf(limits: Partial<TenantLimits>, perTenant: Record<string, Partial<TenantLimits>> = {}): { limiter: TenantLimiter; clock: { ms: number } } {
+function limiterOf(
+  limits: Partial<TenantLimits>,
+  perTenant: Record<string, Partial<TenantLimits>> = {},
+): { limiter: TenantLimiter; clock: { ms: number } } {
   const clock = { ms: 1000 };
-  const limiter = new TenantLimiter((tenant) => configuredLimits({ ...OPEN, ...limits, ...perTenant[tenant] }), () => clock.ms);
+  const limiter = new TenantLimiter(
+    (tenant) => configuredLimits({ ...OPEN, ...limits, ...perTenant[tenant] }),
+    () => clock.ms,
+  );
   return { limiter, clock };
 }
 
@@ -58,7 +76,13 @@ test('a clock that goes back gives nothing', () => {
 test('the headers count down, and a refusal says when to come again', () => {
   const { limiter, clock } = limiterOf({ requestsPerSecond: 0.5, burst: 2 });
   const headers = [limiter.admit(KEY, 'acme').headers, limiter.admit(KEY, 'acme').headers];
-  assert.deepEqual(headers.map((each) => Object.values(each)), [['2', '1', '2'], ['2', '0', '4']]);
+  assert.deepEqual(
+    headers.map((each) => Object.values(each)),
+    [
+      ['2', '1', '2'],
+      ['2', '0', '4'],
+    ],
+  );
   assert.deepEqual(Object.keys(headers[0] ?? {}), ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']);
   const error = refused(limiter);
   assert.equal(error.options.retryAfterS, 2);
@@ -109,7 +133,9 @@ test('the limited tenant is that of the path, else the only one of the key, else
 
 test('the admin is exempt and hears of no limit', () => {
   const { limiter } = limiterOf({ requestsPerSecond: 1, burst: 1, inFlightMax: 1 });
-  const places = Array.from({ length: 10 }, () => limiter.admit({ name: 'admin', admin: true, unlimited: true }, 'acme'));
+  const places = Array.from({ length: 10 }, () =>
+    limiter.admit({ name: 'admin', admin: true, unlimited: true }, 'acme'),
+  );
   assert.deepEqual(new Set(places.map(({ headers }) => Object.keys(headers).length)), new Set([0]));
 });
 
@@ -126,14 +152,32 @@ test('tenants that are idle are forgotten, those that are not keep what they hav
 
 test('quotas: null inherits, -1 is no limit, 0 is none', () => {
   const configured = configuredLimits({ ...OPEN, requestsPerSecond: 10, inFlightMax: 42, collectionsMax: 3 });
-  assert.deepEqual(toldLimits(limitsUnder(INHERIT, configured)), { max_collections: 3, max_chunks_per_collection: -1, requests_per_second: 10, burst: 20, max_in_flight: 42 });
-  const own = limitsUnder({ max_collections: 0, max_chunks_per_collection: 7, requests_per_second: -1, burst: null, max_in_flight: -1 }, configured);
-  assert.deepEqual(toldLimits(own), { max_collections: 0, max_chunks_per_collection: 7, requests_per_second: -1, burst: -1, max_in_flight: -1 });
+  assert.deepEqual(toldLimits(limitsUnder(INHERIT, configured)), {
+    max_collections: 3,
+    max_chunks_per_collection: -1,
+    requests_per_second: 10,
+    burst: 20,
+    max_in_flight: 42,
+  });
+  const own = limitsUnder(
+    { max_collections: 0, max_chunks_per_collection: 7, requests_per_second: -1, burst: null, max_in_flight: -1 },
+    configured,
+  );
+  assert.deepEqual(toldLimits(own), {
+    max_collections: 0,
+    max_chunks_per_collection: 7,
+    requests_per_second: -1,
+    burst: -1,
+    max_in_flight: -1,
+  });
   assert.equal(limitsUnder({ ...INHERIT, requests_per_second: 2.5 }, configured).burst, 5);
 });
 
 test('a rate of none lets nobody in, and says so as long as it can', () => {
   const none = limitsUnder({ ...INHERIT, requests_per_second: 0 }, configuredLimits(OPEN));
-  const limiter = new TenantLimiter(() => none, () => 0);
+  const limiter = new TenantLimiter(
+    () => none,
+    () => 0,
+  );
   assert.equal(refused(limiter).options.retryAfterS, 3600);
 });

@@ -3,12 +3,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer, type Answer } from '../kit/server.js';
 
-const server = await startTestServer({ SHEAF_LIMITS__TENANT__MAX_COLLECTIONS: '3', SHEAF_LIMITS__TENANT__MAX_CHUNKS_PER_COLLECTION: '10' });
+const server = await startTestServer({
+  SHEAF_LIMITS__TENANT__MAX_COLLECTIONS: '3',
+  SHEAF_LIMITS__TENANT__MAX_CHUNKS_PER_COLLECTION: '10',
+});
 const { call } = server;
-const make = (tenant: string, name: string): Promise<Answer> => call('POST', `/v1/collections/${tenant}/${name}`, { chunking: { strategy: 'fixed', size: 20, overlap: 0 } });
+const make = (tenant: string, name: string): Promise<Answer> =>
+  call('POST', `/v1/collections/${tenant}/${name}`, { chunking: { strategy: 'fixed', size: 20, overlap: 0 } });
 const put = (tenant: string, docid: string, chunks: number, name = 'c'): Promise<Answer> =>
-  call('POST', `/v1/collections/${tenant}/${name}/documents`, { docid, text: 'nineteen characters'.padEnd(20).repeat(chunks).trim() });
-const chunksOf = async (tenant: string, name = 'c'): Promise<number> => (await call('GET', `/v1/collections/${tenant}/${name}/detail`)).json.chunk_count as number;
+  call('POST', `/v1/collections/${tenant}/${name}/documents`, {
+    docid,
+    text: 'nineteen characters'.padEnd(20).repeat(chunks).trim(),
+  });
+const chunksOf = async (tenant: string, name = 'c'): Promise<number> =>
+  (await call('GET', `/v1/collections/${tenant}/${name}/detail`)).json.chunk_count as number;
 
 function assertRefused({ status, json }: Answer, code: string): void {
   assert.deepEqual([status, json.code, json.error_type], [429, code, 'unavailable'], JSON.stringify(json));
@@ -17,7 +25,8 @@ function assertRefused({ status, json }: Answer, code: string): void {
 test('a tenant has no more collections than it may, however many ask at a time', async () => {
   const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => make('many', `c${i}`)));
   assert.equal(answers.filter(({ status }) => status === 201).length, 3);
-  for (const answer of answers.filter(({ status }) => status !== 201)) assertRefused(answer, 'collection_limit_reached');
+  for (const answer of answers.filter(({ status }) => status !== 201))
+    assertRefused(answer, 'collection_limit_reached');
   const { collections } = (await call('GET', '/v1/collections/many')).json as { collections: { name: string }[] };
   assert.equal(collections.length, 3);
   assert.equal((await make('many', collections[0]?.name ?? '')).status, 201, 'one that is there is made again');
@@ -76,7 +85,8 @@ test('a shard that dies takes no quota with it', async () => {
   await put('dying', 'A', 8);
   for (let shard = 0; shard < server.context.shards.size; shard++) await server.context.shards.kill(shard);
   let answer = await put('dying', 'B', 2);
-  for (; answer.status === 503; answer = await put('dying', 'B', 2)) await new Promise((resolve) => setTimeout(resolve, 20));
+  for (; answer.status === 503; answer = await put('dying', 'B', 2))
+    await new Promise((resolve) => setTimeout(resolve, 20));
   assert.equal(answer.status, 201);
   assertRefused(await put('dying', 'C', 1), 'chunk_limit_reached');
 });

@@ -10,11 +10,17 @@ import { spawnServe, untilReady } from '../kit/process.js';
 import { tempDirectory } from '../kit/temp.js';
 import { until } from '../kit/until.js';
 
-const STATIC = { SHEAF_AUTH__MODE: 'static', SHEAF_AUTH__ADMIN_KEY: 'root', SHEAF_AUTH__KEYS: '[{name: web, tenant: configured, key: web-key}]' };
+const STATIC = {
+  SHEAF_AUTH__MODE: 'static',
+  SHEAF_AUTH__ADMIN_KEY: 'root',
+  SHEAF_AUTH__KEYS: '[{name: web, tenant: configured, key: web-key}]',
+};
 const server = await startTestServer(STATIC);
 const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
-const admin = (method: string, path: string, body?: unknown): Promise<Answer> => server.call(method, `/v1/admin/tenants${path}`, body, bearer('root'));
-const withKey = (key: string, method: string, path: string, body?: unknown): Promise<Answer> => server.call(method, path, body, bearer(key));
+const admin = (method: string, path: string, body?: unknown): Promise<Answer> =>
+  server.call(method, `/v1/admin/tenants${path}`, body, bearer('root'));
+const withKey = (key: string, method: string, path: string, body?: unknown): Promise<Answer> =>
+  server.call(method, path, body, bearer(key));
 
 function assertError({ status, json }: Answer, wanted: number, code: string): void {
   assert.deepEqual([status, json.code], [wanted, code], JSON.stringify(json));
@@ -27,8 +33,20 @@ function recordOf({ json }: Answer): Record<string, unknown> {
   return record;
 }
 
-const INHERITED = { max_collections: null, max_chunks_per_collection: null, requests_per_second: null, burst: null, max_in_flight: null };
-const DEFAULT_LIMITS = { max_collections: -1, max_chunks_per_collection: -1, requests_per_second: -1, burst: -1, max_in_flight: 42 };
+const INHERITED = {
+  max_collections: null,
+  max_chunks_per_collection: null,
+  requests_per_second: null,
+  burst: null,
+  max_in_flight: null,
+};
+const DEFAULT_LIMITS = {
+  max_collections: -1,
+  max_chunks_per_collection: -1,
+  requests_per_second: -1,
+  burst: -1,
+  max_in_flight: 42,
+};
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const KEY = /^sheaf_[\w-]{43}$/;
 
@@ -38,14 +56,26 @@ test('a tenant is made with its first key, which works at once and is shown this
   const { created_at, key_id, key, ...record } = recordOf(made);
   assert.match(created_at as string, TIME);
   assert.match(key as string, KEY);
-  assert.deepEqual(record, { tenant: 'Made-1', display_name: 'Made', ...INHERITED, max_collections: 2, limits: { ...DEFAULT_LIMITS, max_collections: 2 }, collection_count: 0, label: 'primary' });
+  assert.deepEqual(record, {
+    tenant: 'Made-1',
+    display_name: 'Made',
+    ...INHERITED,
+    max_collections: 2,
+    limits: { ...DEFAULT_LIMITS, max_collections: 2 },
+    collection_count: 0,
+    label: 'primary',
+  });
   assert.equal((await withKey(key as string, 'GET', '/v1/collections/Made-1')).status, 200);
   assertError(await withKey(key as string, 'GET', '/v1/collections/other'), 403, 'auth_forbidden');
   assertError(await withKey(key as string, 'GET', '/v1/admin/tenants'), 403, 'admin_required');
   const listed = await admin('GET', '/Made-1/keys');
   const { created_at: keyCreatedAt } = (listed.json.keys as { created_at: string }[])[0] ?? { created_at: '' };
   assert.match(keyCreatedAt, TIME);
-  assert.deepEqual(recordOf(listed), { tenant: 'Made-1', keys: [{ key_id, label: 'primary', created_at: keyCreatedAt }], count: 1 });
+  assert.deepEqual(recordOf(listed), {
+    tenant: 'Made-1',
+    keys: [{ key_id, label: 'primary', created_at: keyCreatedAt }],
+    count: 1,
+  });
   assert.ok(!listed.text.includes(key as string));
 });
 
@@ -60,7 +90,14 @@ test('the list has tenants that were made and tenants that have a collection', a
 test('a tenant that only has collections can be looked at and changed; then it has a record', async () => {
   await withKey('root', 'POST', '/v1/collections/implicit/c');
   const before = recordOf(await admin('GET', '/implicit'));
-  assert.deepEqual(before, { tenant: 'implicit', display_name: null, created_at: null, ...INHERITED, limits: DEFAULT_LIMITS, collection_count: 1 });
+  assert.deepEqual(before, {
+    tenant: 'implicit',
+    display_name: null,
+    created_at: null,
+    ...INHERITED,
+    limits: DEFAULT_LIMITS,
+    collection_count: 1,
+  });
   const changed = recordOf(await admin('PATCH', '/implicit', { requests_per_second: 2.5, max_in_flight: -1 }));
   assert.deepEqual(changed.limits, { ...DEFAULT_LIMITS, requests_per_second: 2.5, burst: 5, max_in_flight: -1 });
   assert.deepEqual(recordOf(await admin('GET', '/implicit')), changed);
@@ -72,7 +109,11 @@ test('a tenant that only has collections can be looked at and changed; then it h
 
 test('two changes at a time both hold', async () => {
   await admin('POST', '', { tenant: 'twice' });
-  await Promise.all([admin('PATCH', '/twice', { burst: 3 }), admin('PATCH', '/twice', { max_collections: 4 }), admin('PATCH', '/twice', {})]);
+  await Promise.all([
+    admin('PATCH', '/twice', { burst: 3 }),
+    admin('PATCH', '/twice', { max_collections: 4 }),
+    admin('PATCH', '/twice', {}),
+  ]);
   const { burst, max_collections: collections } = recordOf(await admin('GET', '/twice'));
   assert.deepEqual([burst, collections], [3, 4]);
 });
@@ -104,7 +145,14 @@ const WRONG: [string, string, string, unknown, number, string][] = [
   ['filters that are too long', 'POST', '/wrong/keys', { filters: { a: 'x'.repeat(20_000) } }, 422, 'validation_error'],
   ['a collection with a bad name', 'POST', '/wrong/keys', { collections: ['a/b'] }, 400, 'invalid_collection_name'],
   ['the revocation of no key', 'DELETE', '/wrong/keys/nope', undefined, 404, 'key_not_found'],
-  ['the revocation of a key id of any length', 'DELETE', `/wrong/keys/${'x'.repeat(1000)}`, undefined, 404, 'key_not_found'],
+  [
+    'the revocation of a key id of any length',
+    'DELETE',
+    `/wrong/keys/${'x'.repeat(1000)}`,
+    undefined,
+    404,
+    'key_not_found',
+  ],
 ];
 
 test('what is wrong is refused by name, and changes nothing', async () => {
@@ -121,10 +169,19 @@ test('a key with scopes, collections and an expiry does no more than that', asyn
   await admin('POST', '', { tenant: 'part' });
   for (const name of ['docs', 'other']) await withKey('root', 'POST', `/v1/collections/part/${name}`);
   const expires = new Date(Date.now() + 3_600_000).toISOString();
-  const made = recordOf(await admin('POST', '/part/keys', { label: 'reader', scopes: ['search'], collections: ['docs'], expires }));
-  assert.deepEqual([made.tenant, made.label, made.scopes, made.collections, made.expires], ['part', 'reader', ['search'], ['docs'], expires]);
-  const reader = (method: string, path: string, body?: unknown): Promise<Answer> => withKey(made.key as string, method, `/v1/collections/part${path}`, body);
-  assert.deepEqual((await reader('GET', '')).json.collections.map(({ name }: { name: string }) => name), ['docs']);
+  const made = recordOf(
+    await admin('POST', '/part/keys', { label: 'reader', scopes: ['search'], collections: ['docs'], expires }),
+  );
+  assert.deepEqual(
+    [made.tenant, made.label, made.scopes, made.collections, made.expires],
+    ['part', 'reader', ['search'], ['docs'], expires],
+  );
+  const reader = (method: string, path: string, body?: unknown): Promise<Answer> =>
+    withKey(made.key as string, method, `/v1/collections/part${path}`, body);
+  assert.deepEqual(
+    (await reader('GET', '')).json.collections.map(({ name }: { name: string }) => name),
+    ['docs'],
+  );
   assert.equal((await reader('GET', '/docs/search?q=x')).status, 200);
   assert.equal((await reader('GET', '/docs/documents')).status, 200);
   assertError(await reader('GET', '/other/search?q=x'), 403, 'auth_forbidden');
@@ -137,18 +194,43 @@ test('a key cannot rename its collection out of its list', async () => {
   await admin('POST', '', { tenant: 'mover' });
   const { key } = recordOf(await admin('POST', '/mover/keys', { collections: ['a', 'b'] }));
   await withKey(key as string, 'POST', '/v1/collections/mover/a');
-  assertError(await withKey(key as string, 'POST', '/v1/collections/mover/a/move', { new_name: 'c' }), 403, 'auth_forbidden');
+  assertError(
+    await withKey(key as string, 'POST', '/v1/collections/mover/a/move', { new_name: 'c' }),
+    403,
+    'auth_forbidden',
+  );
   assert.equal((await withKey(key as string, 'POST', '/v1/collections/mover/a/move', { new_name: 'b' })).status, 200);
 });
 
 test('a key with filters searches, and reads nothing else', async () => {
   await admin('POST', '', { tenant: 'filtered' });
-  await withKey('root', 'POST', '/v1/collections/filtered/docs/documents', { docid: 'A', text: 'a secret', metadata: { owner: 'u2' } });
+  await withKey('root', 'POST', '/v1/collections/filtered/docs/documents', {
+    docid: 'A',
+    text: 'a secret',
+    metadata: { owner: 'u2' },
+  });
   const { key } = recordOf(await admin('POST', '/filtered/keys', { label: 'end user', filters: { owner: 'u1' } }));
-  const paths = ['/docs/documents', '/docs/documents/A', '/docs/documents/A/chunks', '/docs/chunks/A::chunk_0', '/docs/chunks/A::chunk_0/content', '/docs/detail', ''];
-  for (const path of paths) assertError(await withKey(key as string, 'GET', `/v1/collections/filtered${path}`), 403, 'auth_forbidden');
-  assertError(await withKey(key as string, 'POST', '/v1/collections/filtered/docs/documents', { text: 'x' }), 403, 'auth_forbidden');
-  assertError(await withKey(key as string, 'DELETE', '/v1/collections/filtered/docs/documents/A'), 403, 'auth_forbidden');
+  const paths = [
+    '/docs/documents',
+    '/docs/documents/A',
+    '/docs/documents/A/chunks',
+    '/docs/chunks/A::chunk_0',
+    '/docs/chunks/A::chunk_0/content',
+    '/docs/detail',
+    '',
+  ];
+  for (const path of paths)
+    assertError(await withKey(key as string, 'GET', `/v1/collections/filtered${path}`), 403, 'auth_forbidden');
+  assertError(
+    await withKey(key as string, 'POST', '/v1/collections/filtered/docs/documents', { text: 'x' }),
+    403,
+    'auth_forbidden',
+  );
+  assertError(
+    await withKey(key as string, 'DELETE', '/v1/collections/filtered/docs/documents/A'),
+    403,
+    'auth_forbidden',
+  );
   assert.equal((await withKey(key as string, 'GET', '/v1/collections/filtered/docs/search?q=secret')).status, 200);
 });
 
@@ -158,7 +240,14 @@ test('an expired key is 401', async (t) => {
   t.mock.method(Date, 'now', () => now() + aheadMs);
   const { call } = await startTestServer(STATIC);
   await call('POST', '/v1/admin/tenants', { tenant: 'brief' }, bearer('root'));
-  const { key } = (await call('POST', '/v1/admin/tenants/brief/keys', { expires: new Date(now() + 3_600_000).toISOString() }, bearer('root'))).json;
+  const { key } = (
+    await call(
+      'POST',
+      '/v1/admin/tenants/brief/keys',
+      { expires: new Date(now() + 3_600_000).toISOString() },
+      bearer('root'),
+    )
+  ).json;
   const ask = (): Promise<Answer> => call('GET', '/v1/collections/brief', undefined, bearer(key as string));
   assert.equal((await ask()).status, 200);
   aheadMs = 3_600_000;
@@ -175,17 +264,28 @@ test('a revoked key is 401 at once, stays in the list, and revoking it again cha
   assert.equal((await withKey(other as string, 'GET', '/v1/collections/revoked')).status, 200);
   assert.deepEqual(recordOf(await admin('DELETE', `/revoked/keys/${id}`)), revoked);
   const { keys } = recordOf(await admin('GET', '/revoked/keys')) as { keys: { label: string; revoked_at?: string }[] };
-  assert.deepEqual(keys.map(({ label, revoked_at }) => [label, revoked_at]), [['primary', revoked.revoked_at], ['second', undefined]]);
+  assert.deepEqual(
+    keys.map(({ label, revoked_at }) => [label, revoked_at]),
+    [
+      ['primary', revoked.revoked_at],
+      ['second', undefined],
+    ],
+  );
 });
 
 test('a tenant with collections goes only by force, with its collections; its keys die at once', async () => {
   const { key } = recordOf(await admin('POST', '', { tenant: 'going' }));
-  for (const name of ['a', 'b']) await withKey(key as string, 'POST', `/v1/collections/going/${name}/documents`, { docid: 'A', text: 'gone' });
+  for (const name of ['a', 'b'])
+    await withKey(key as string, 'POST', `/v1/collections/going/${name}/documents`, { docid: 'A', text: 'gone' });
   const kept = await admin('DELETE', '/going');
   assertError(kept, 409, 'tenant_not_empty');
   assert.equal(kept.json.error_type, 'conflict');
   assert.equal((await withKey(key as string, 'GET', '/v1/collections/going/a/documents/A')).status, 200);
-  assert.deepEqual(recordOf(await admin('DELETE', '/going?force=true')), { tenant: 'going', deleted: 'going', collections_deleted: 2 });
+  assert.deepEqual(recordOf(await admin('DELETE', '/going?force=true')), {
+    tenant: 'going',
+    deleted: 'going',
+    collections_deleted: 2,
+  });
   assertError(await withKey(key as string, 'GET', '/v1/collections/going'), 401, 'auth_invalid');
   assertError(await admin('GET', '/going'), 404, 'tenant_not_found');
   assert.equal(((await withKey('root', 'GET', '/v1/collections/going')).json.collections as unknown[]).length, 0);
@@ -197,7 +297,15 @@ test('a tenant with collections goes only by force, with its collections; its ke
 });
 
 test('a tenant key is refused on admin routes before its body is looked at', async () => {
-  for (const [method, path] of [['GET', ''], ['POST', ''], ['PATCH', '/configured'], ['DELETE', '/configured'], ['GET', '/configured/keys'], ['POST', '/configured/keys'], ['DELETE', '/configured/keys/x']] as const) {
+  for (const [method, path] of [
+    ['GET', ''],
+    ['POST', ''],
+    ['PATCH', '/configured'],
+    ['DELETE', '/configured'],
+    ['GET', '/configured/keys'],
+    ['POST', '/configured/keys'],
+    ['DELETE', '/configured/keys/x'],
+  ] as const) {
     const body = method === 'POST' || method === 'PATCH' ? '{ not JSON' : undefined;
     assertError(await withKey('web-key', method, `/v1/admin/tenants${path}`, body), 403, 'admin_required');
     assertError(await server.call(method, `/v1/admin/tenants${path}`, body), 401, 'auth_invalid');
@@ -208,24 +316,57 @@ test('after a kill tenants, quotas and keys are there; what was revoked or delet
   const dataDir = tempDirectory();
   const env = { ...STATIC, SHEAF_DATA_DIR: dataDir, SHEAF_STORAGE__PARTITIONS: '2' };
   const first = spawnServe(env);
-  const call = async (url: string, method: string, path: string, body?: unknown, key = 'root'): Promise<{ status: number; json: Record<string, any> }> => {
-    const response = await fetch(`${url}${path}`, { method, headers: { ...bearer(key), 'content-type': 'application/json' }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+  const call = async (
+    url: string,
+    method: string,
+    path: string,
+    body?: unknown,
+    key = 'root',
+  ): Promise<{ status: number; json: Record<string, any> }> => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { ...bearer(key), 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
     return { status: response.status, json: (await response.json()) as Record<string, any> };
   };
   let url = await untilReady(first);
-  const { key } = (await call(url, 'POST', '/v1/admin/tenants', { tenant: 'kept', max_collections: 1, display_name: 'Kept' })).json;
-  const { key: gone, key_id: goneId } = (await call(url, 'POST', '/v1/admin/tenants/kept/keys', { label: 'gone' })).json;
-  const { key: reader } = (await call(url, 'POST', '/v1/admin/tenants/kept/keys', { label: 'reader', scopes: ['search'], collections: ['c'], filters: { a: [1, 2], b: { $gt: 2 } } })).json;
+  const { key } = (
+    await call(url, 'POST', '/v1/admin/tenants', { tenant: 'kept', max_collections: 1, display_name: 'Kept' })
+  ).json;
+  const { key: gone, key_id: goneId } = (await call(url, 'POST', '/v1/admin/tenants/kept/keys', { label: 'gone' }))
+    .json;
+  const { key: reader } = (
+    await call(url, 'POST', '/v1/admin/tenants/kept/keys', {
+      label: 'reader',
+      scopes: ['search'],
+      collections: ['c'],
+      filters: { a: [1, 2], b: { $gt: 2 } },
+    })
+  ).json;
   const { key: dead } = (await call(url, 'POST', '/v1/admin/tenants', { tenant: 'dead' })).json;
   await call(url, 'DELETE', '/v1/admin/tenants/dead');
   await call(url, 'DELETE', `/v1/admin/tenants/kept/keys/${goneId}`);
-  const before = [(await call(url, 'GET', '/v1/admin/tenants/kept')).json.limits, (await call(url, 'GET', '/v1/admin/tenants/kept/keys')).json.keys];
+  const before = [
+    (await call(url, 'GET', '/v1/admin/tenants/kept')).json.limits,
+    (await call(url, 'GET', '/v1/admin/tenants/kept/keys')).json.keys,
+  ];
   first.child.kill('SIGKILL');
   await first.ended;
   const second = spawnServe(env);
   url = await untilReady(second);
-  assert.deepEqual([(await call(url, 'GET', '/v1/admin/tenants/kept')).json.limits, (await call(url, 'GET', '/v1/admin/tenants/kept/keys')).json.keys], before);
-  const statuses = await Promise.all([key, gone, dead].map(async (each: string) => (await call(url, 'GET', '/v1/collections/kept', undefined, each)).status));
+  assert.deepEqual(
+    [
+      (await call(url, 'GET', '/v1/admin/tenants/kept')).json.limits,
+      (await call(url, 'GET', '/v1/admin/tenants/kept/keys')).json.keys,
+    ],
+    before,
+  );
+  const statuses = await Promise.all(
+    [key, gone, dead].map(
+      async (each: string) => (await call(url, 'GET', '/v1/collections/kept', undefined, each)).status,
+    ),
+  );
   assert.deepEqual(statuses, [200, 401, 401]);
   assert.equal((await call(url, 'GET', '/v1/collections/kept/c/search?q=x', undefined, reader)).status, 200);
   assert.equal((await call(url, 'GET', '/v1/collections/kept/c/documents', undefined, reader)).status, 403);
@@ -245,7 +386,9 @@ test('from the first moment of a start a key made before is 503 or good, never 4
   const again = await startServer(readConfig({ ...env, SHEAF_SERVER__PORT: '0' }), log);
   const codes: string[] = [];
   const ask = async (): Promise<boolean> => {
-    const response = await fetch(`http://127.0.0.1:${again.port}/v1/collections/early`, { headers: bearer(key as string) });
+    const response = await fetch(`http://127.0.0.1:${again.port}/v1/collections/early`, {
+      headers: bearer(key as string),
+    });
     codes.push(`${response.status} ${((await response.json()) as { code?: string }).code ?? 'ok'}`);
     return codes.at(-1) === '200 ok';
   };
@@ -259,7 +402,8 @@ test('from the first moment of a start a key made before is 503 or good, never 4
 test('when the worker of the catalog dies, tenants and keys come back with it', async () => {
   const { key } = recordOf(await admin('POST', '', { tenant: 'survivor' }));
   await server.context.shards.kill(0);
-  while ((await admin('POST', '/survivor/keys', { label: 'after' })).status !== 201) await new Promise((resolve) => setTimeout(resolve, 20));
+  while ((await admin('POST', '/survivor/keys', { label: 'after' })).status !== 201)
+    await new Promise((resolve) => setTimeout(resolve, 20));
   assert.equal((await withKey(key as string, 'GET', '/v1/collections/survivor')).status, 200);
   assert.equal(recordOf(await admin('GET', '/survivor/keys')).count, 2);
 });

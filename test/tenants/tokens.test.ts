@@ -28,16 +28,25 @@ function fileOf(name: string, content: string): string {
 
 const NO_SOURCE: TokenKeySource = { secret: '', publicKeyFile: '', jwksFile: '' };
 const complaints: string[] = [];
-const openKeys = (source: Partial<TokenKeySource>): TokenVerifierOptions['keys'] => openTokenKeys({ ...NO_SOURCE, ...source }, clock.ms, (error) => complaints.push(error.message));
+const openKeys = (source: Partial<TokenKeySource>): TokenVerifierOptions['keys'] =>
+  openTokenKeys({ ...NO_SOURCE, ...source }, clock.ms, (error) => complaints.push(error.message));
 const verifierOf = (source: Partial<TokenKeySource>, wanted: Partial<TokenVerifierOptions> = {}): TokenVerifier =>
   new TokenVerifier({ keys: openKeys(source), issuer: '', audience: '', nowMs: () => clock.ms, ...wanted });
 
 const secretKey = Buffer.from(SECRET);
-const sign = (claims: JWTPayload, key: KeyObject | Uint8Array = secretKey, alg = 'HS256', kid?: string): Promise<string> =>
-  new SignJWT(claims).setProtectedHeader({ alg, ...(kid && { kid }) }).sign(key);
-const verify = (verifier: TokenVerifier, token: string): Actor | Promise<Actor> => verifier.verify(token, digestOf(token));
+const sign = (
+  claims: JWTPayload,
+  key: KeyObject | Uint8Array = secretKey,
+  alg = 'HS256',
+  kid?: string,
+): Promise<string> => new SignJWT(claims).setProtectedHeader({ alg, ...(kid && { kid }) }).sign(key);
+const verify = (verifier: TokenVerifier, token: string): Actor | Promise<Actor> =>
+  verifier.verify(token, digestOf(token));
 const refused = (verifier: TokenVerifier, token: string): Promise<void> =>
-  assert.rejects(async () => verify(verifier, token), { code: 'auth_invalid', message: 'There is no key on the request, or it is unknown or expired.' });
+  assert.rejects(async () => verify(verifier, token), {
+    code: 'auth_invalid',
+    message: 'There is no key on the request, or it is unknown or expired.',
+  });
 
 test('HS256, RS256 and EdDSA tokens are verified by secret, PEM file and JWKS file', async () => {
   const jwksFile = fileOf('both.json', JSON.stringify({ keys: [jwk(rsa.publicKey, 'r'), jwk(ed.publicKey, 'e')] }));
@@ -48,7 +57,8 @@ test('HS256, RS256 and EdDSA tokens are verified by secret, PEM file and JWKS fi
     [{ jwksFile }, await sign({ tenant: 't' }, rsa.privateKey, 'RS256', 'r')],
     [{ jwksFile }, await sign({ tenant: 't' }, ed.privateKey, 'EdDSA', 'e')],
   ];
-  for (const [source, token] of cases) assert.deepEqual(await verify(verifierOf(source), token), { name: 'tenant:t', admin: false, tenants: ['t'] });
+  for (const [source, token] of cases)
+    assert.deepEqual(await verify(verifierOf(source), token), { name: 'tenant:t', admin: false, tenants: ['t'] });
 });
 
 test('a token that is not signed, signed by another key, or in a way that the key is not for, is no good', async () => {
@@ -56,24 +66,36 @@ test('a token that is not signed, signed by another key, or in a way that the ke
   const byPublicKey = await sign({ tenant: 't' }, Buffer.from(pem(rsa.publicKey)));
   await refused(verifierOf({ publicKeyFile }), byPublicKey);
   await refused(verifierOf({ publicKeyFile }), await sign({ tenant: 't' }, rsa.privateKey, 'PS256'));
-  await refused(verifierOf({ secret: SECRET }), await sign({ tenant: 't' }, Buffer.from('another secret of thirty-two bytes.')));
+  await refused(
+    verifierOf({ secret: SECRET }),
+    await sign({ tenant: 't' }, Buffer.from('another secret of thirty-two bytes.')),
+  );
   await refused(verifierOf({ secret: SECRET }), await sign({ tenant: 't' }, rsa.privateKey, 'RS256'));
-  for (const source of [{ secret: SECRET }, { publicKeyFile }]) await refused(verifierOf(source), new UnsecuredJWT({ tenant: 't' }).encode());
+  for (const source of [{ secret: SECRET }, { publicKeyFile }])
+    await refused(verifierOf(source), new UnsecuredJWT({ tenant: 't' }).encode());
   const [head, , signature] = (await sign({ tenant: 't' })).split('.');
-  await refused(verifierOf({ secret: SECRET }), `${head}.${Buffer.from('{"admin":true}').toString('base64url')}.${signature}`);
+  await refused(
+    verifierOf({ secret: SECRET }),
+    `${head}.${Buffer.from('{"admin":true}').toString('base64url')}.${signature}`,
+  );
   await refused(verifierOf({ secret: SECRET }), 'a.b.c');
 });
 
 test('exp and nbf hold, give or take half a minute', async () => {
   const verifier = verifierOf({ secret: SECRET });
-  for (const claims of [{ exp: nowS() - 29 }, { nbf: nowS() + 29 }]) assert.equal((await verify(verifier, await sign(claims))).name, 'token');
+  for (const claims of [{ exp: nowS() - 29 }, { nbf: nowS() + 29 }])
+    assert.equal((await verify(verifier, await sign(claims))).name, 'token');
   for (const claims of [{ exp: nowS() - 31 }, { nbf: nowS() + 31 }]) await refused(verifier, await sign(claims));
 });
 
 test('issuer and audience hold where they are configured', async () => {
   const verifier = verifierOf({ secret: SECRET }, { issuer: 'https://id', audience: 'sheaf' });
-  assert.equal((await verify(verifier, await sign({ iss: 'https://id', aud: ['other', 'sheaf'], sub: 'u' }))).name, 'u');
-  for (const claims of [{}, { iss: 'https://id' }, { iss: 'https://id', aud: 'other' }, { iss: 'x', aud: 'sheaf' }]) await refused(verifier, await sign(claims));
+  assert.equal(
+    (await verify(verifier, await sign({ iss: 'https://id', aud: ['other', 'sheaf'], sub: 'u' }))).name,
+    'u',
+  );
+  for (const claims of [{}, { iss: 'https://id' }, { iss: 'https://id', aud: 'other' }, { iss: 'x', aud: 'sheaf' }])
+    await refused(verifier, await sign(claims));
 });
 
 test('the second request with a token is answered at once, until the token expires', async () => {
@@ -111,26 +133,54 @@ test('a JWKS file that is no good any more leaves the keys that were there', asy
 });
 
 const CLAIMS: [JWTPayload, Actor][] = [
-  [{ tenants: ['a', 'b'], sub: 'eve' }, { name: 'eve', admin: false, tenants: ['a', 'b'] }],
+  [
+    { tenants: ['a', 'b'], sub: 'eve' },
+    { name: 'eve', admin: false, tenants: ['a', 'b'] },
+  ],
   [{ tenants: '*' }, { name: 'token', admin: false }],
   [{ tenants: ['*'] }, { name: 'token', admin: false }],
-  [{ tenants: 'a', tenant: 'b' }, { name: 'token', admin: false, tenants: ['a', 'b'] }],
+  [
+    { tenants: 'a', tenant: 'b' },
+    { name: 'token', admin: false, tenants: ['a', 'b'] },
+  ],
   [{}, { name: 'token', admin: false, tenants: [] }],
   [{ admin: true }, { name: 'admin', admin: true, unlimited: true }],
-  [{ admin: true, filters: { u: 1 }, tenant: 't' }, { name: 'tenant:t', admin: false, tenants: ['t'], filters: { u: 1 } }],
-  [{ tenant: 't', scopes: 'search openid ingest' }, { name: 'tenant:t', admin: false, tenants: ['t'], scopes: ['search', 'ingest'] }],
-  [{ tenant: 't', scopes: ['openid'] }, { name: 'tenant:t', admin: false, tenants: ['t'], scopes: [] }],
-  [{ tenant: 't', collections: ['c'], filters: null, scopes: null }, { name: 'tenant:t', admin: false, tenants: ['t'], collections: ['c'] }],
+  [
+    { admin: true, filters: { u: 1 }, tenant: 't' },
+    { name: 'tenant:t', admin: false, tenants: ['t'], filters: { u: 1 } },
+  ],
+  [
+    { tenant: 't', scopes: 'search openid ingest' },
+    { name: 'tenant:t', admin: false, tenants: ['t'], scopes: ['search', 'ingest'] },
+  ],
+  [
+    { tenant: 't', scopes: ['openid'] },
+    { name: 'tenant:t', admin: false, tenants: ['t'], scopes: [] },
+  ],
+  [
+    { tenant: 't', collections: ['c'], filters: null, scopes: null },
+    { name: 'tenant:t', admin: false, tenants: ['t'], collections: ['c'] },
+  ],
 ];
 
 test('claims become what the actor may do', async () => {
   const verifier = verifierOf({ secret: SECRET });
-  for (const [claims, actor] of CLAIMS) assert.deepEqual(await verify(verifier, await sign(claims)), actor, JSON.stringify(claims));
+  for (const [claims, actor] of CLAIMS)
+    assert.deepEqual(await verify(verifier, await sign(claims)), actor, JSON.stringify(claims));
 });
 
 test('a claim of the wrong shape makes a token no good; nothing meant as a restriction is dropped', async () => {
   const verifier = verifierOf({ secret: SECRET });
-  const wrong: JWTPayload[] = [{ tenants: 5 }, { tenants: [5] }, { admin: 'true' }, { scopes: {} }, { filters: 'a=b' }, { filters: ['a'] }, { collections: 'c' }, { collections: [1] }];
+  const wrong: JWTPayload[] = [
+    { tenants: 5 },
+    { tenants: [5] },
+    { admin: 'true' },
+    { scopes: {} },
+    { filters: 'a=b' },
+    { filters: ['a'] },
+    { collections: 'c' },
+    { collections: [1] },
+  ];
   for (const claims of wrong) await refused(verifier, await sign({ tenant: 't', ...claims }));
 });
 

@@ -79,7 +79,11 @@ test('chunks without their overlaps put the text together again', () => {
     const text = `x${randomText(prng, 300).replace(/\s/g, 'y')}`;
     let joined = '';
     for (const chunk of chunkText(text, fixed(20, 5))) {
-      assert.equal(Array.from(joined).slice(chunk.offset).join(''), chunk.offset === 0 ? '' : Array.from(chunk.text).slice(0, 5).join(''), `seed ${seed}`);
+      assert.equal(
+        Array.from(joined).slice(chunk.offset).join(''),
+        chunk.offset === 0 ? '' : Array.from(chunk.text).slice(0, 5).join(''),
+        `seed ${seed}`,
+      );
       joined = Array.from(joined).slice(0, chunk.offset).join('') + chunk.text;
     }
     assert.equal(joined, text, `seed ${seed}`);
@@ -96,9 +100,14 @@ function naiveChunks(text: string, size: number, overlap: number): TextChunk[] {
   return chunks;
 }
 
-/** Half of the texts are ASCII, which takes the fast path; the others mix pairs, lone surrogates and runs of white space. */
+/**
+ * Half of the texts are ASCII, which takes the fast path; the others mix pairs, lone surrogates and runs of white
+ * space.
+ */
 function randomText(prng: Prng, length: number): string {
   const ascii = prng.int(2) === 0;
-  const alphabet = ascii ? ['a', 'b', ' ', '\n', ' '.repeat(30)] : ['a', 'é', '中', '😀', '\ud800', '\udc00', ' ', '\u00a0', '\ufeff', ' '.repeat(30)];
+  const alphabet = ascii
+    ? ['a', 'b', ' ', '\n', ' '.repeat(30)]
+    : ['a', 'é', '中', '😀', '\ud800', '\udc00', ' ', '\u00a0', '\ufeff', ' '.repeat(30)];
   return Array.from({ length }, () => alphabet[prng.int(alphabet.length)]).join('');
 }

@@ -1,4 +1,5 @@
-// Bytes to text: each encoding by name, every byte of windows-1252, and seeded random bytes that must not lose a character.
+// Bytes to text: each encoding by name, every byte of windows-1252, and seeded random bytes that must not lose a
+// character.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../src/base/prng.js';
@@ -35,11 +36,15 @@ test('what is not valid UTF-8 is windows-1252, byte for character', () => {
 });
 
 test('every byte is the character the WHATWG table names', () => {
-  const high = '20ac 81 201a 192 201e 2026 2020 2021 2c6 2030 160 2039 152 8d 17d 8f 90 2018 2019 201c 201d 2022 2013 2014 2dc 2122 161 203a 153 9d 17e 178';
+  const high =
+    '20ac 81 201a 192 201e 2026 2020 2021 2c6 2030 160 2039 152 8d 17d 8f 90 2018 2019 201c 201d 2022 2013 2014 2dc 2122 161 203a 153 9d 17e 178';
   const expected = Array.from({ length: 256 }, (_, byte) => byte);
   high.split(' ').forEach((code, i) => (expected[0x80 + i] = parseInt(code, 16)));
   const decoded = decodeText(Uint8Array.from({ length: 256 }, (_, byte) => byte));
-  assert.deepEqual([...decoded].map((character) => character.codePointAt(0)), expected);
+  assert.deepEqual(
+    [...decoded].map((character) => character.codePointAt(0)),
+    expected,
+  );
 });
 
 test('NUL and other control characters stay', () => {

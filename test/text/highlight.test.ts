@@ -6,18 +6,33 @@ import type { Language } from '../../src/contract/language.js';
 import { highlightOf } from '../../src/text/highlight.js';
 import { chunkTerms, questionTerms } from '../../src/text/rank-terms.js';
 
-/** The highlight, once it is sure that it is one: a passage as it stands in the text, with matches inside it and in order. */
-function highlight(text: string, q: string, language: Language = 'none'): { text: string; offset: number; found: string[] } {
+/**
+ * The highlight, once it is sure that it is one: a passage as it stands in the text, with matches inside it and in
+ * order.
+ */
+function highlight(
+  text: string,
+  q: string,
+  language: Language = 'none',
+): { text: string; offset: number; found: string[] } {
   const found = highlightOf(text, { terms: questionTerms(q, 100, language), language });
   const characters = [...found.text];
   assert.ok(characters.length <= 240, `${characters.length} characters`);
-  assert.equal([...text].slice(found.offset, found.offset + characters.length).join(''), found.text, 'as it stands in the text');
+  assert.equal(
+    [...text].slice(found.offset, found.offset + characters.length).join(''),
+    found.text,
+    'as it stands in the text',
+  );
   let before = 0;
   for (const [start, end] of found.matches) {
     assert.ok(before <= start && start < end && end <= characters.length, JSON.stringify(found));
     before = end;
   }
-  return { text: found.text, offset: found.offset, found: found.matches.map(([start, end]) => characters.slice(start, end).join('')) };
+  return {
+    text: found.text,
+    offset: found.offset,
+    found: found.matches.map(([start, end]) => characters.slice(start, end).join('')),
+  };
 }
 
 const written: [string, string, string, string[]][] = [
@@ -56,13 +71,20 @@ test('of a long text the passage with the most distinct words, words whole, its 
   const text = `${FILL}whale whale whale ${FILL}the captain of a whale boat. ${FILL}`;
   const { found, text: passage, offset } = highlight(text, 'captain whale');
   assert.deepEqual(found, ['captain', 'whale']);
-  assert.ok(offset > 1000 && /^(lorem|ipsum|dolor|sit|amet|the)\b.*\b(lorem|ipsum|dolor|sit|amet)$/.test(passage), passage);
-  assert.ok(passage.length > 220 && Math.abs(passage.indexOf('captain') - (passage.length - passage.indexOf('boat'))) < 40, passage);
+  assert.ok(
+    offset > 1000 && /^(lorem|ipsum|dolor|sit|amet|the)\b.*\b(lorem|ipsum|dolor|sit|amet)$/.test(passage),
+    passage,
+  );
+  assert.ok(
+    passage.length > 220 && Math.abs(passage.indexOf('captain') - (passage.length - passage.indexOf('boat'))) < 40,
+    passage,
+  );
 });
 
 test('a rare word weighs more than several common ones, where weights are known', () => {
   const text = `the sea and the boat ${FILL}narwhal ${FILL}`;
-  const matches = (weights?: number[]): string => highlightOf(text, { terms: ['sea', 'boat', 'narwhal'], language: 'none', ...(weights && { weights }) }).text;
+  const matches = (weights?: number[]): string =>
+    highlightOf(text, { terms: ['sea', 'boat', 'narwhal'], language: 'none', ...(weights && { weights }) }).text;
   assert.match(matches(), /sea and the boat/);
   assert.match(matches([1, 1, 5]), /narwhal/);
 });
@@ -80,12 +102,41 @@ test('a word that is longer than a passage is cut', () => {
 test('random texts: the passage stands there, and what is marked is what was asked for', () => {
   const seed = 20_261_122;
   const prng = createPrng(seed);
-  const pieces = ['whale', 'Wal', 'é', 'e\u0301', '鯨', '東京', 'ガ', 'ｶﾞ', '😀', '👩‍👧', ' ', ' ', '\n', '.', 'ß', 'ﬁ', '\u200d', 'สวัสดี', 'مرحبا', '_', '-', 'x1', '🏴‍☠️', '𝐰'];
+  const pieces = [
+    'whale',
+    'Wal',
+    'é',
+    'e\u0301',
+    '鯨',
+    '東京',
+    'ガ',
+    'ｶﾞ',
+    '😀',
+    '👩‍👧',
+    ' ',
+    ' ',
+    '\n',
+    '.',
+    'ß',
+    'ﬁ',
+    '\u200d',
+    'สวัสดี',
+    'مرحبا',
+    '_',
+    '-',
+    'x1',
+    '🏴‍☠️',
+    '𝐰',
+  ];
   for (let i = 0; i < 400; i++) {
     const text = Array.from({ length: prng.int(300) }, () => pieces[prng.int(pieces.length)]).join('');
     const q = `${pieces[prng.int(pieces.length)]} ${pieces[prng.int(pieces.length)]}`;
     const terms = new Set(questionTerms(q, 100, 'none'));
-    for (const found of highlight(text, q).found) assert.ok(chunkTerms(found, 'none').some((term) => terms.has(term)), `seed ${seed}, text ${i}: ${found}`);
+    for (const found of highlight(text, q).found)
+      assert.ok(
+        chunkTerms(found, 'none').some((term) => terms.has(term)),
+        `seed ${seed}, text ${i}: ${found}`,
+      );
   }
 });
 

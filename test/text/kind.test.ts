@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { kindOfFile } from '../../src/text/kind.js';
 
-const kind = (name: string, type: string, head: string | Uint8Array): string | undefined => kindOfFile(name, type, Buffer.from(head as string));
+const kind = (name: string, type: string, head: string | Uint8Array): string | undefined =>
+  kindOfFile(name, type, Buffer.from(head as string));
 
 test('the extension goes before the declared type, that before the looks', () => {
   assert.equal(kind('a.csv', 'text/html', 'x'), 'csv');
@@ -28,8 +29,15 @@ test('a text that tells of PDF is a text', () => {
 });
 
 test('binary bytes and foreign formats are no type', () => {
-  for (const head of ['MZ\0\0', '{\\rtf1 hello}', '%!PS-Adobe-3.0', Buffer.from([0x1f, 0x8b, 8, 8]), Buffer.from([0xff, 0xd8, 0xff, 0xe0])]) {
-    for (const name of ['a.txt', 'a.html', 'a.csv', 'a', 'constructor', 'a.__proto__']) assert.equal(kind(name, '', head), undefined, name);
+  for (const head of [
+    'MZ\0\0',
+    '{\\rtf1 hello}',
+    '%!PS-Adobe-3.0',
+    Buffer.from([0x1f, 0x8b, 8, 8]),
+    Buffer.from([0xff, 0xd8, 0xff, 0xe0]),
+  ]) {
+    for (const name of ['a.txt', 'a.html', 'a.csv', 'a', 'constructor', 'a.__proto__'])
+      assert.equal(kind(name, '', head), undefined, name);
   }
 });
 

@@ -27,7 +27,8 @@ const cases: [ContentOp, string, boolean][] = [
   ['contains', '?!', false],
 ];
 for (const [op, value, fits] of cases) {
-  test(`${op} ${JSON.stringify(value.slice(0, 30))} ${fits ? 'fits' : 'does not fit'}`, () => assert.equal(createContentTest({ op, value })(text), fits));
+  test(`${op} ${JSON.stringify(value.slice(0, 30))} ${fits ? 'fits' : 'does not fit'}`, () =>
+    assert.equal(createContentTest({ op, value })(text), fits));
 }
 
 test('a phrase that begins like another place still finds its own', () => {

@@ -1,5 +1,5 @@
-// The terms of chunks and of questions: a fixture, for what has been indexed must be found in all time to come. Marked terms are
-// written with an asterisk here.
+// The terms of chunks and of questions: a fixture, for what has been indexed must be found in all time to come. Marked
+// terms are written with an asterisk here.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chunkTerms, questionTerms } from '../../src/text/rank-terms.js';
@@ -29,13 +29,17 @@ for (const [text, chunk, question = chunk] of FIXTURE) {
 }
 
 test('a chunk begins with its words, in their order', () => {
-  for (const [text] of FIXTURE) assert.deepEqual(chunkTerms(text, 'none').slice(0, tokensOf(text).length), tokensOf(text));
+  for (const [text] of FIXTURE)
+    assert.deepEqual(chunkTerms(text, 'none').slice(0, tokensOf(text).length), tokensOf(text));
 });
 
 test('an ASCII text has the same terms beside other letters', () => {
   const text = 'A-b c_d.e 1.2 x y-';
   const beside = questionTerms(`${text} é`, 100, 'none');
-  assert.deepEqual(beside.filter((term) => term !== 'e' || text.includes('e')).sort(), questionTerms(text, 100, 'none').sort());
+  assert.deepEqual(
+    beside.filter((term) => term !== 'e' || text.includes('e')).sort(),
+    questionTerms(text, 100, 'none').sort(),
+  );
 });
 
 test('a long word beside a joint takes no time by its square', () => {

@@ -22,7 +22,8 @@ test('a question finds other forms of its words, in its language alone', () => {
 
 test('stop words are asked for where there is nothing else', () => {
   assert.ok(!finds('the connection', 'the end', 'english'));
-  for (const question of ['the who', 'to be or not to be']) assert.deepEqual(questionTerms(question, 100, 'english'), [...new Set(tokensOf(question))]);
+  for (const question of ['the who', 'to be or not to be'])
+    assert.deepEqual(questionTerms(question, 100, 'english'), [...new Set(tokensOf(question))]);
   assert.ok(finds('The Who', 'a record of the who', 'english'));
 });
 
@@ -43,7 +44,8 @@ test('every term of a question but stop words is one of the chunk with the same 
 test('more words than are remembered have the terms that the library gives', () => {
   const { stem, stopWords } = loadLanguage('english');
   const prng = createPrng(7);
-  const wordOf = (n: number): string => `${n.toString(26).replace(/\d/g, (digit) => 'qrstuvwxyz'[Number(digit)] as string)}ings`;
+  const wordOf = (n: number): string =>
+    `${n.toString(26).replace(/\d/g, (digit) => 'qrstuvwxyz'[Number(digit)] as string)}ings`;
   for (let i = 0; i < 150_000; i++) {
     const word = wordOf(prng.int(i % 2 ? 100 : 100_000));
     assert.equal(termOfWord(word, 'english'), stopWords.has(word) ? undefined : STEM_MARK + stem(word));

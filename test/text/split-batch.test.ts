@@ -17,7 +17,9 @@ function read(body: string | Uint8Array): Read {
       assert.equal(texts.length, count);
       return texts;
     });
-    return Array.isArray(documents) ? { documents: lines.map((line) => JSON.parse(line as string) as unknown), others } : { documents: [], others: { documents, ...others } };
+    return Array.isArray(documents)
+      ? { documents: lines.map((line) => JSON.parse(line as string) as unknown), others }
+      : { documents: [], others: { documents, ...others } };
   } catch (error) {
     assert.ok(error instanceof SyntaxError || error instanceof TypeError, String(error));
     return 'bad';
@@ -43,7 +45,9 @@ function value(prng: Prng, depth: number): unknown {
   if (kind === 1) return [null, true, false][prng.int(3)];
   if (kind < 4) return Array.from({ length: prng.int(4) }, () => WORDS[prng.int(WORDS.length)]).join('');
   const members = Array.from({ length: prng.int(4) }, () => value(prng, depth + 1));
-  return kind === 4 ? members : Object.fromEntries(members.map((member, i) => [`${WORDS[prng.int(WORDS.length)]}${i}`, member]));
+  return kind === 4
+    ? members
+    : Object.fromEntries(members.map((member, i) => [`${WORDS[prng.int(WORDS.length)]}${i}`, member]));
 }
 
 test('good bodies, however written, give the items that JSON.parse gives', () => {
@@ -51,7 +55,10 @@ test('good bodies, however written, give the items that JSON.parse gives', () =>
   const prng = createPrng(seed);
   for (let round = 0; round < 2000; round++) {
     const documents = Array.from({ length: prng.int(6) }, () => value(prng, 0));
-    const fields: [string, unknown][] = [['documents', documents], ...(prng.int(3) === 0 ? ([['x', value(prng, 1)]] as [string, unknown][]) : [])];
+    const fields: [string, unknown][] = [
+      ['documents', documents],
+      ...(prng.int(3) === 0 ? ([['x', value(prng, 1)]] as [string, unknown][]) : []),
+    ];
     const body = JSON.stringify(Object.fromEntries(prng.int(2) === 0 ? fields : fields.reverse()), null, prng.int(3));
     assert.deepEqual(read(body), parsed(body), `seed ${seed}, round ${round}: ${body}`);
   }
@@ -61,7 +68,11 @@ test('bodies with a byte changed, left out or doubled are good or bad as JSON.pa
   const seed = 22;
   const prng = createPrng(seed);
   for (let round = 0; round < 6000; round++) {
-    const whole = JSON.stringify({ documents: Array.from({ length: 1 + prng.int(3) }, () => value(prng, 1)) }, null, prng.int(2));
+    const whole = JSON.stringify(
+      { documents: Array.from({ length: 1 + prng.int(3) }, () => value(prng, 1)) },
+      null,
+      prng.int(2),
+    );
     const at = prng.int(whole.length);
     const other = '[]{},:"\\ \n0a'[prng.int(12)] as string;
     const changed = whole.slice(0, at) + [other, '', `${whole[at]}${whole[at]}`][prng.int(3)] + whole.slice(at + 1);
@@ -72,7 +83,13 @@ test('bodies with a byte changed, left out or doubled are good or bad as JSON.pa
 });
 
 test('the last of several lists is the one, as JSON has it', () => {
-  for (const body of ['{"documents":[1],"documents":[2,3]}', '{"documents":[1],"documents":5}', '{"documents":5,"documents":[1]}', '{"x":{"documents":[1]},"documents":[2]}', '{"x":"documents","y":[1],"documents":[]}']) {
+  for (const body of [
+    '{"documents":[1],"documents":[2,3]}',
+    '{"documents":[1],"documents":5}',
+    '{"documents":5,"documents":[1]}',
+    '{"x":{"documents":[1]},"documents":[2]}',
+    '{"x":"documents","y":[1],"documents":[]}',
+  ]) {
     assert.deepEqual(read(body), parsed(body), body);
   }
 });
@@ -84,10 +101,18 @@ test('bytes that are no UTF-8 are bad around the items, and known inside them', 
 });
 
 test('slices are bounded in lines and bytes, and lose nothing', () => {
-  const items = Array.from({ length: 3000 }, (_, i) => Buffer.from(JSON.stringify({ i, text: 'x'.repeat((i * 7919) % 4000) })));
+  const items = Array.from({ length: 3000 }, (_, i) =>
+    Buffer.from(JSON.stringify({ i, text: 'x'.repeat((i * 7919) % 4000) })),
+  );
   const slices = sliceItems([...items, Buffer.alloc(1_000_000, 0x20)]);
   assert.ok(slices.every(({ lines, bytes }) => lines <= 256 && (lines === 1 || bytes.length <= 256 * 1024 + 256)));
-  assert.equal(slices.reduce((sum, { lines }) => sum + lines, 0), 3001);
+  assert.equal(
+    slices.reduce((sum, { lines }) => sum + lines, 0),
+    3001,
+  );
   const texts = slices.flatMap(({ bytes }) => textsOfLines(bytes));
-  assert.deepEqual(texts.map((text) => (JSON.parse(text as string) as { i: number }).i), items.map((_, i) => i));
+  assert.deepEqual(
+    texts.map((text) => (JSON.parse(text as string) as { i: number }).i),
+    items.map((_, i) => i),
+  );
 });

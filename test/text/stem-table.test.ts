@@ -1,4 +1,5 @@
-// The table of stems against a map, with hashes as they come and with hashes made to collide: what it finds is right, and what it has lost it says.
+// The table of stems against a map, with hashes as they come and with hashes made to collide: what it finds is right,
+// and what it has lost it says.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../src/base/prng.js';
@@ -10,7 +11,10 @@ function stemIn(table: StemTable, entry: number): string {
   return to.toString();
 }
 
-for (const [hashes, foundMin] of [[2 ** 32, 5000], [16, 16 * 4]] as const) {
+for (const [hashes, foundMin] of [
+  [2 ** 32, 5000],
+  [16, 16 * 4],
+] as const) {
   test(`random words with ${hashes} hashes`, () => {
     const [prng, table] = [createPrng(1), new StemTable()];
     const hashOf = new Map<string, number>();

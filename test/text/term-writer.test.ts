@@ -7,15 +7,55 @@ import { CHUNK_TERMS_MAX, chunkTerms } from '../../src/text/rank-terms.js';
 import { TermWriter } from '../../src/text/term-writer.js';
 
 const PIECES = [
-  'running', 'Runners', 'the', 'isn\'t', 'distributions', 'x86_64', 'v1.2.3', 'a--b', 'foo-bar', '_x_', '3.14', 'Größen_Wert', 'Ångström-1', 'straße', 'ＡＢＣ－１２',
-  'мир_труд', 'бегущие', '서울-시', 'ﬁne', 'ø', 'ſ', '\u0000', '\u0301', 'e\u0301', '²', '👍', '🅐', '🯰', '\ud800', '\udc00', '𝒜', '𐐀', '東京', 'タワー', 'ー', 'İ', '٣٤', 'x'.repeat(70), `${'é'.repeat(40)}s`,
+  'running',
+  'Runners',
+  'the',
+  "isn't",
+  'distributions',
+  'x86_64',
+  'v1.2.3',
+  'a--b',
+  'foo-bar',
+  '_x_',
+  '3.14',
+  'Größen_Wert',
+  'Ångström-1',
+  'straße',
+  'ＡＢＣ－１２',
+  'мир_труд',
+  'бегущие',
+  '서울-시',
+  'ﬁne',
+  'ø',
+  'ſ',
+  '\u0000',
+  '\u0301',
+  'e\u0301',
+  '²',
+  '👍',
+  '🅐',
+  '🯰',
+  '\ud800',
+  '\udc00',
+  '𝒜',
+  '𐐀',
+  '東京',
+  'タワー',
+  'ー',
+  'İ',
+  '٣٤',
+  'x'.repeat(70),
+  `${'é'.repeat(40)}s`,
 ];
 const BETWEEN = [' ', ' ', ' ', '', '-', '.', '_', '--', ',\n', '\u00a0'];
 const FITTING = PIECES.filter((piece) => new TermWriter('none').write(piece));
 
 function randomText(prng: Prng): string {
   const pieces = prng.int(3) === 0 ? PIECES : FITTING;
-  return Array.from({ length: prng.int(30) }, () => (pieces[prng.int(pieces.length)] as string) + (BETWEEN[prng.int(BETWEEN.length)] as string)).join('');
+  return Array.from(
+    { length: prng.int(30) },
+    () => (pieces[prng.int(pieces.length)] as string) + (BETWEEN[prng.int(BETWEEN.length)] as string),
+  ).join('');
 }
 
 /** The terms that were written; undefined where the text is none for a writer. */
@@ -53,7 +93,9 @@ test('emoji are written, other characters beyond the basic plane and unspaced sc
 test('a vocabulary that outgrows its memory is forgotten, and the terms stay right', () => {
   const [prng, writer] = [createPrng(4), new TermWriter('english')];
   for (let i = 0; i < 400; i++) {
-    const text = Array.from({ length: 400 }, () => `${prng.next().toString(36).slice(2).replace(/\d/g, 'q')}ing`).join(' ');
+    const text = Array.from({ length: 400 }, () => `${prng.next().toString(36).slice(2).replace(/\d/g, 'q')}ing`).join(
+      ' ',
+    );
     assert.deepEqual(writtenBy(writer, text), chunkTerms(text, 'english'));
   }
 });

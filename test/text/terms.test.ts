@@ -1,6 +1,6 @@
-// Tokens and terms of texts in many scripts and languages, for good: what has been indexed by one version is searched by the next. A
-// change of terms.json is a change of every index; a library that gives another stem fails here. In terms.json a stem begins with
-// ~ and a compound or pair with *, and `chunk` is what stands behind the tokens.
+// Tokens and terms of texts in many scripts and languages, for good: what has been indexed by one version is searched
+// by the next. A change of terms.json is a change of every index; a library that gives another stem fails here. In
+// terms.json a stem begins with ~ and a compound or pair with *, and `chunk` is what stands behind the tokens.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -20,7 +20,10 @@ const shown = (terms: readonly string[]): string => terms.join(' ').replaceAll('
 for (const { text, tokens, terms } of PINNED) {
   test(`tokens and terms of ${JSON.stringify(text.slice(0, 60))}`, () => {
     assert.equal(shown(tokensOf(text)), tokens);
-    for (const [language, { chunk, question }] of Object.entries(terms) as [Language, { chunk: string; question: string }][]) {
+    for (const [language, { chunk, question }] of Object.entries(terms) as [
+      Language,
+      { chunk: string; question: string },
+    ][]) {
       assert.equal(shown(chunkTerms(text, language)), [tokens, chunk].filter(Boolean).join(' '), language);
       assert.equal(shown(questionTerms(text, 1024, language)), question, language);
     }

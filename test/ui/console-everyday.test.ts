@@ -1,5 +1,5 @@
-// The console on days that are not the first: a server that goes away and comes back, folders of files, collections that are not there,
-// vectors without texts, and every option of a search. In a real Chromium.
+// The console on days that are not the first: a server that goes away and comes back, folders of files, collections
+// that are not there, vectors without texts, and every option of a search. In a real Chromium.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,16 +12,27 @@ import { tempDirectory } from '../kit/temp.js';
 
 const skip = CHROMIUM === undefined && 'the package chromium is not installed';
 const server = await startTestServer();
-await server.call('POST', '/v1/collections/default/docs/documents', { docid: 'nemo', text: 'Captain Nemo commands the Nautilus.' });
+await server.call('POST', '/v1/collections/default/docs/documents', {
+  docid: 'nemo',
+  text: 'Captain Nemo commands the Nautilus.',
+});
 
-test('every option of a search: an unknown reranker says what to do, the address keeps them, a vector is searched for as one', { skip }, async (t) => {
-  const page = await openConsole(t, `${server.url}/ui#/default/docs/search?q=captain&mode=hybrid&method=rank&fusionK=10&common=1&reranker=nobody`);
+test('every option of a search: an unknown reranker says what to do, the address keeps them, a vector is searched for as one', {
+  skip,
+}, async (t) => {
+  const page = await openConsole(
+    t,
+    `${server.url}/ui#/default/docs/search?q=captain&mode=hybrid&method=rank&fusionK=10&common=1&reranker=nobody`,
+  );
   assert.match(await page.shows('.note.bad'), /rerank\.instances[^]*invalid_rerank/);
   await page.evaluate(`location.hash = location.hash.replace('&reranker=nobody', '')`);
   assert.match(await page.shows('.hit'), /1\/\(10\+rank\)/);
   assert.equal(await page.evaluate(`document.querySelector('.settings > .tick input').checked`), true);
   assert.deepEqual(await page.violations(), []);
-  await server.call('POST', '/v1/collections/default/vectors', { embedder_type: 'identity', embedder_config: { dim: 2 } });
+  await server.call('POST', '/v1/collections/default/vectors', {
+    embedder_type: 'identity',
+    embedder_config: { dim: 2 },
+  });
   await server.call('POST', '/v1/collections/default/vectors/documents', { docid: 'v', vector: [1, 0] });
   await page.evaluate(`location.hash = '#/default/vectors/search?q=captain'`);
   assert.match(await page.shows('.note.bad'), /Search it by a vector, such as \[0\.1, 0\.2\]/);
@@ -33,7 +44,9 @@ test('every option of a search: an unknown reranker says what to do, the address
   await page.shows('.side a[aria-current]', 'vectors');
 });
 
-test('vectors of one\'s own: a collection of them, one typed in, one searched for, all by the keyboard', { skip }, async (t) => {
+test("vectors of one's own: a collection of them, one typed in, one searched for, all by the keyboard", {
+  skip,
+}, async (t) => {
   const page = await openConsole(t, `${server.url}/ui#/default/docs/documents`);
   await page.shows('.rows a');
   await page.evaluate('document.activeElement.blur()');
@@ -74,19 +87,27 @@ test('a collection that is not there is said to be so, until its first document 
   await page.fill('dialog textarea', 'Typed by hand.');
   await page.click('dialog button[type=submit]');
   await page.shows('.pane .text', 'Typed by hand.');
-  await page.until(`document.querySelector('main > .note') === null && document.querySelector('.side a[aria-current]')?.innerText.includes('later')`);
+  await page.until(
+    `document.querySelector('main > .note') === null && document.querySelector('.side a[aria-current]')?.innerText.includes('later')`,
+  );
 });
 
-test('a folder that is dropped: files of one name in two folders are two documents, known by their paths', { skip }, async (t) => {
+test('a folder that is dropped: files of one name in two folders are two documents, known by their paths', {
+  skip,
+}, async (t) => {
   const folder = join(tempDirectory(), 'notes');
-  for (const [name, text] of [['a', 'Whales sing.'], ['b', 'Squids hide.']] as const) {
+  for (const [name, text] of [
+    ['a', 'Whales sing.'],
+    ['b', 'Squids hide.'],
+  ] as const) {
     mkdirSync(join(folder, name), { recursive: true });
     writeFileSync(join(folder, name, 'README.md'), text);
   }
   const page = await openConsole(t, `${server.url}/ui#/default/folders/documents`);
   await page.shows('.empty', 'Drop files here');
   const data = { items: [], files: [folder], dragOperationsMask: 1 };
-  for (const type of ['dragEnter', 'dragOver', 'drop']) await page.send('Input.dispatchDragEvent', { type, x: 640, y: 400, data });
+  for (const type of ['dragEnter', 'dragOver', 'drop'])
+    await page.send('Input.dispatchDragEvent', { type, x: 640, y: 400, data });
   await page.shows('.uploads', '2 of 2 files');
   await page.shows('.rows a', 'notes/a/README.md');
   await page.click('.rows a', 'notes/b/README.md');
@@ -109,10 +130,17 @@ test('a file that the browser may not read is named, and the others are taken', 
 
 test('a server that goes away and comes back: what failed is there again, and events too', { skip }, async (t) => {
   // Below those that the system gives to others meanwhile.
-  const settings = { SHEAF_DATA_DIR: join(tempDirectory(), 'data'), SHEAF_SERVER__PORT: String(20_000 + (process.pid % 10_000)) };
+  const settings = {
+    SHEAF_DATA_DIR: join(tempDirectory(), 'data'),
+    SHEAF_SERVER__PORT: String(20_000 + (process.pid % 10_000)),
+  };
   const first = spawnServe(settings);
   const url = await untilReady(first);
-  await fetch(`${url}/v1/collections/default/docs/documents`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"docid":"nemo","text":"Captain Nemo commands the Nautilus."}' });
+  await fetch(`${url}/v1/collections/default/docs/documents`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"docid":"nemo","text":"Captain Nemo commands the Nautilus."}',
+  });
   const page = await openConsole(t, `${url}/ui#/default/docs/documents`);
   await page.shows('.live');
   first.child.kill('SIGTERM');

@@ -1,5 +1,5 @@
-// The console of a server with keys, in a real Chromium: the page comes without one, its calls carry the one that is entered, which is
-// kept in this session alone; and errors say what to do next.
+// The console of a server with keys, in a real Chromium: the page comes without one, its calls carry the one that is
+// entered, which is kept in this session alone; and errors say what to do next.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CHROMIUM } from '../kit/chromium.js';
@@ -12,7 +12,12 @@ const server = await startTestServer({
   SHEAF_AUTH__ADMIN_KEY: 'root-key',
   SHEAF_AUTH__KEYS: '[{"name":"web","tenant":"acme","key":"acme-key"}]',
 });
-await server.call('POST', '/v1/collections/acme/docs/documents', { docid: 'nemo', text: 'Captain Nemo commands the Nautilus.' }, { authorization: 'Bearer acme-key' });
+await server.call(
+  'POST',
+  '/v1/collections/acme/docs/documents',
+  { docid: 'nemo', text: 'Captain Nemo commands the Nautilus.' },
+  { authorization: 'Bearer acme-key' },
+);
 
 test('a key is asked for, kept in the session alone, and sent with events too', { skip }, async (t) => {
   const page = await openConsole(t, `${server.url}/ui#/acme/docs/documents`);
@@ -22,7 +27,12 @@ test('a key is asked for, kept in the session alone, and sent with events too', 
   await page.press('Enter');
   await page.shows('.rows a', 'nemo');
   await page.shows('.live');
-  assert.deepEqual(await page.evaluate('[sessionStorage.length, JSON.stringify(sessionStorage).includes("acme-key"), JSON.stringify(localStorage).includes("acme-key"), document.cookie]'), [1, true, false, '']);
+  assert.deepEqual(
+    await page.evaluate(
+      '[sessionStorage.length, JSON.stringify(sessionStorage).includes("acme-key"), JSON.stringify(localStorage).includes("acme-key"), document.cookie]',
+    ),
+    [1, true, false, ''],
+  );
   assert.ok(!page.requests.some((url) => url.includes('acme-key')), 'the key stands in an address');
   await page.reload();
   await page.click('.rows a', 'nemo');

@@ -1,5 +1,5 @@
-// The console where things come in another order than usual: a user who types before the page is painted, keys while it is busy, answers that
-// are late. In a real Chromium, which holds the answers.
+// The console where things come in another order than usual: a user who types before the page is painted, keys while it
+// is busy, answers that are late. In a real Chromium, which holds the answers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ReindexJob } from '../../src/contract/api/reindex.js';
@@ -51,7 +51,9 @@ test('what was typed and not searched for goes with its address', { skip }, asyn
 test('g and a letter go together however busy the page is between them', { skip }, async (t) => {
   const page = await openConsole(t, `${server.url}/ui#/default/docs/documents`);
   await page.shows('.rows a', 'nemo');
-  await page.evaluate(`addEventListener('keydown', ({ key }) => { const untilMs = performance.now() + (key === 'g' ? 1500 : 0); while (performance.now() < untilMs); })`);
+  await page.evaluate(
+    `addEventListener('keydown', ({ key }) => { const untilMs = performance.now() + (key === 'g' ? 1500 : 0); while (performance.now() < untilMs); })`,
+  );
   await page.press('g', 't');
   await page.shows('.figures', 'embedder');
 });
@@ -85,7 +87,9 @@ test('a refusal from before a key was entered does not ask for another', { skip 
   const closed = await startTestServer({ SHEAF_AUTH__MODE: 'static', SHEAF_AUTH__ADMIN_KEY: 'root' });
   const page = await openConsole(t, `${closed.url}/ui`);
   // The first page has its refusal: what is held is of the second.
-  await page.until(`performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/v1/collections/default'))`);
+  await page.until(
+    `performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/v1/collections/default'))`,
+  );
   const letThrough = await page.hold('*/v1/collections/default', 'Response');
   await page.reload();
   await page.shows('dialog[open]', 'API key');
@@ -117,11 +121,20 @@ test('the page is not left unasked while files are under way', { skip }, async (
 });
 
 test('an answer about a job does not take back what an event has told since', () => {
-  const job = (id: string, status: ReindexJob['status'], second: number): ReindexJob => ({ job_id: id, status, created_at: `2026-01-0${id}T10:00:00.000Z`, updated_at: `2026-01-05T10:00:0${second}.000Z` }) as ReindexJob;
+  const job = (id: string, status: ReindexJob['status'], second: number): ReindexJob =>
+    ({
+      job_id: id,
+      status,
+      created_at: `2026-01-0${id}T10:00:00.000Z`,
+      updated_at: `2026-01-05T10:00:0${second}.000Z`,
+    }) as ReindexJob;
   const states = (jobs: readonly ReindexJob[]): string[] => jobs.map(({ job_id: id, status }) => `${id} ${status}`);
   const paused = withEvent(withEvent([], job('1', 'running', 1)), job('1', 'paused', 3));
   assert.deepEqual(states(withAnswers(paused, [job('1', 'pausing', 2)])), ['1 paused']);
   assert.deepEqual(states(withAnswers(paused, [job('1', 'queued', 4)])), ['1 queued']);
-  assert.deepEqual(states(withAnswers(paused, [job('2', 'queued', 4), job('1', 'running', 1)])), ['2 queued', '1 paused']);
+  assert.deepEqual(states(withAnswers(paused, [job('2', 'queued', 4), job('1', 'running', 1)])), [
+    '2 queued',
+    '1 paused',
+  ]);
   assert.deepEqual(states(withEvent(paused, job('1', 'running', 1))), ['1 running'], 'clocks may go back');
 });

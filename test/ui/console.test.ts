@@ -1,5 +1,6 @@
-// The console in a real Chromium, as a user goes through it: the demo, searching, documents, uploads, the query log, jobs, the map, live
-// figures, the keyboard. After each view axe-core looks at the page, light and dark; screenshots go to a temporary folder.
+// The console in a real Chromium, as a user goes through it: the demo, searching, documents, uploads, the query log,
+// jobs, the map, live figures, the keyboard. After each view axe-core looks at the page, light and dark; screenshots go
+// to a temporary folder.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -11,7 +12,10 @@ const skip = CHROMIUM === undefined && 'the package chromium is not installed';
 const server = await startTestServer();
 const DEMO = '/v1/collections/default/demo';
 await server.call('POST', DEMO, { chunking: { strategy: 'fixed', size: 240 } });
-assert.equal((await server.call('POST', `${DEMO}/documents:batch`, readFileSync('src/ui/demo/corpus.json', 'utf8'))).json.failed, 0);
+assert.equal(
+  (await server.call('POST', `${DEMO}/documents:batch`, readFileSync('src/ui/demo/corpus.json', 'utf8'))).json.failed,
+  0,
+);
 
 /** axe in light and dark, with a picture of each. */
 async function inspect(page: ConsolePage, name: string): Promise<void> {
@@ -25,8 +29,14 @@ async function inspect(page: ConsolePage, name: string): Promise<void> {
 
 /** Nothing from elsewhere, and nothing that the browser complains about but refusals that are expected. */
 function assertClean(page: ConsolePage, expected?: RegExp): void {
-  assert.deepEqual(page.complaints.filter((complaint) => expected?.test(complaint) !== true), []);
-  assert.deepEqual([...new Set(page.requests.filter((url) => !url.startsWith('data:')).map((url) => new URL(url).origin))], [server.url]);
+  assert.deepEqual(
+    page.complaints.filter((complaint) => expected?.test(complaint) !== true),
+    [],
+  );
+  assert.deepEqual(
+    [...new Set(page.requests.filter((url) => !url.startsWith('data:')).map((url) => new URL(url).origin))],
+    [server.url],
+  );
 }
 
 test('on a new server: the demo with one click, a suggested query, a hit among its neighbours', { skip }, async (t) => {
@@ -52,7 +62,9 @@ test('on a new server: the demo with one click, a suggested query, a hit among i
   assertClean(page);
 });
 
-test('the playground: mode, weights, filters; the address keeps them; two settings side by side', { skip }, async (t) => {
+test('the playground: mode, weights, filters; the address keeps them; two settings side by side', {
+  skip,
+}, async (t) => {
   const page = await openConsole(t, `${server.url}/ui#/default/demo/search`);
   await page.fill('[data-query]', 'star light');
   await page.choose('.settings select', 'hybrid');
@@ -70,7 +82,9 @@ test('the playground: mode, weights, filters; the address keeps them; two settin
   await page.click('.tools a', 'Compare');
   await page.choose('[aria-label="Side B"] select', 'vector');
   await page.click('button', 'Compare');
-  const [moved, told] = await page.until(`{ const move = document.querySelector('[aria-label="Side B"] .move:is(.up, .down)'); [move.innerText, move.ariaLabel] }`) as [string, string];
+  const [moved, told] = (await page.until(
+    `{ const move = document.querySelector('[aria-label="Side B"] .move:is(.up, .down)'); [move.innerText, move.ariaLabel] }`,
+  )) as [string, string];
   assert.match(moved, /^(\d+) → (\d+), (up|down) \d+$/);
   assert.match(told, /^rank \d+ in A, \d+ in B: (up|down) \d+$/);
   assert.match(await page.shows('[aria-label=Difference]'), /\d+ %/);
@@ -78,7 +92,9 @@ test('the playground: mode, weights, filters; the address keeps them; two settin
   assertClean(page);
 });
 
-test('documents: dropped files with their progress, a broken one with what to do; others arrive as they are ingested', { skip }, async (t) => {
+test('documents: dropped files with their progress, a broken one with what to do; others arrive as they are ingested', {
+  skip,
+}, async (t) => {
   await server.call('POST', '/v1/collections/default/files');
   const page = await openConsole(t, `${server.url}/ui#/default/files/documents`);
   await page.shows('.empty', 'Drop files here');
@@ -106,12 +122,17 @@ test('documents: dropped files with their progress, a broken one with what to do
 });
 
 test('a long list: only the rows in sight are made, the rest comes as it is scrolled to', { skip }, async (t) => {
-  const documents = Array.from({ length: 1300 }, (_, i) => ({ docid: `d${String(i).padStart(5, '0')}`, text: `number ${i}` }));
+  const documents = Array.from({ length: 1300 }, (_, i) => ({
+    docid: `d${String(i).padStart(5, '0')}`,
+    text: `number ${i}`,
+  }));
   await server.call('POST', '/v1/collections/default/long/documents:batch', { documents });
   const page = await openConsole(t, `${server.url}/ui#/default/long/documents`);
   await page.shows('.rows a', 'd00000');
   assert.ok(Number(await page.evaluate(`document.querySelectorAll('.rows [role=row]').length`)) < 100);
-  await page.evaluate(`setInterval(() => { const rows = document.querySelector('.rows'); rows.scrollTop = rows.scrollHeight; }, 50)`);
+  await page.evaluate(
+    `setInterval(() => { const rows = document.querySelector('.rows'); rows.scrollTop = rows.scrollHeight; }, 50)`,
+  );
   await page.shows('.rows a', 'd01299');
   assert.ok(Number(await page.evaluate(`document.querySelectorAll('.rows [role=row]').length`)) < 100);
   assertClean(page);
@@ -144,7 +165,10 @@ test('reindex jobs: one that is started here, and one from elsewhere, as they go
   await inspect(page, 'reindex');
   await page.choose('.start select', 'builtin');
   await page.click('button[type=submit]', 'Start');
-  assert.match(await page.shows('.note.bad'), /Choose another embedder than the present one, or “the same”[^]*reindex_invalid/);
+  assert.match(
+    await page.shows('.note.bad'),
+    /Choose another embedder than the present one, or “the same”[^]*reindex_invalid/,
+  );
   assertClean(page, /status of 40\d/);
 });
 
@@ -173,13 +197,17 @@ test('live figures follow the load', { skip }, async (t) => {
   const load = (async () => {
     for (let i = 0; !isSeen; i++) await server.call('GET', `${DEMO}/search?q=whale${i % 40}`);
   })();
-  await page.until(`Number(/searches ([\\d.]+)/.exec(document.querySelector('figure').innerText)?.[1]) > 0`).finally(() => (isSeen = true));
+  await page
+    .until(`Number(/searches ([\\d.]+)/.exec(document.querySelector('figure').innerText)?.[1]) > 0`)
+    .finally(() => (isSeen = true));
   await load;
   assert.match(await page.shows('figure', 'Latency'), /p50 [\d.]+/);
   assertClean(page);
 });
 
-test('the keyboard: to the query, between views, through hits, help, a new collection, settings', { skip }, async (t) => {
+test('the keyboard: to the query, between views, through hits, help, a new collection, settings', {
+  skip,
+}, async (t) => {
   const page = await openConsole(t, `${server.url}/ui#/default/demo/documents`);
   await page.shows('.rows a');
   await page.press('g', 's');

@@ -1,4 +1,5 @@
-// The console's files as the server hands them out: types, policy, caching, compression; what they weigh; and that they compile.
+// The console's files as the server hands them out: types, policy, caching, compression; what they weigh; and that they
+// compile.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -20,8 +21,14 @@ test('page and files come to everybody, with type, tag and a policy that lets no
   for (const path of ['/ui', ...names.filter((name) => name !== 'index.html').map((name) => `/ui/${name}`)]) {
     const { status, headers } = await server.call('GET', path);
     assert.equal(status, 200, path);
-    assert.match(headers.get('content-type') ?? '', path === '/ui' ? /^text\/html/ : path.endsWith('.css') ? /^text\/css/ : /^text\/javascript/);
-    assert.equal(headers.get('content-security-policy'), "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+    assert.match(
+      headers.get('content-type') ?? '',
+      path === '/ui' ? /^text\/html/ : path.endsWith('.css') ? /^text\/css/ : /^text\/javascript/,
+    );
+    assert.equal(
+      headers.get('content-security-policy'),
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    );
     assert.equal(headers.get('x-content-type-options'), 'nosniff');
     assert.equal(headers.get('cache-control'), path === '/ui' ? 'no-cache' : 'public, max-age=31536000, immutable');
     const again = await server.call('GET', path, undefined, { 'if-none-match': headers.get('etag') ?? '' });
@@ -39,7 +46,8 @@ test('an address that ends with a slash leads to the page, with the same policy'
 });
 
 test('other names are no files', async () => {
-  for (const name of ['index.html', 'main.tsx', '..%2Fpackage.json', 'constructor', `${names[0]}.br`]) assert.equal((await server.call('GET', `/ui/${name}`)).status, 404, name);
+  for (const name of ['index.html', 'main.tsx', '..%2Fpackage.json', 'constructor', `${names[0]}.br`])
+    assert.equal((await server.call('GET', `/ui/${name}`)).status, 404, name);
 });
 
 test('the page names its files, and has no script or style inside', async () => {
@@ -52,7 +60,12 @@ test('the page names its files, and has no script or style inside', async () => 
 test('brotli where the browser takes it, the same bytes; else gzip or plain', async () => {
   const [script] = [...page.matchAll(/src="(ui\/[^"]+)"/g)].map(([, link]) => link as string);
   const plain = readFileSync(join(FOLDER, (script as string).slice(3)));
-  for (const [accept, coding] of [['br, gzip', 'br'], ['gzip', 'gzip'], ['identity', undefined], ['br;q=0.1, gzip', 'gzip']] as const) {
+  for (const [accept, coding] of [
+    ['br, gzip', 'br'],
+    ['gzip', 'gzip'],
+    ['identity', undefined],
+    ['br;q=0.1, gzip', 'gzip'],
+  ] as const) {
     const { headers, bytes } = await rawGet(`${server.url}/${script}`, accept);
     assert.equal(headers['content-encoding'], coding, accept);
     assert.match(String(headers.vary), /accept-encoding/i);
@@ -66,8 +79,13 @@ function rawGet(url: string, acceptEncoding: string): Promise<{ headers: Record<
   return new Promise((resolve, reject) => {
     request(url, { headers: { 'accept-encoding': acceptEncoding } }, (response) => {
       const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => resolve({ headers: response.headers, bytes: Buffer.concat(chunks) })).on('error', reject);
-    }).on('error', reject).end();
+      response
+        .on('data', (chunk: Buffer) => chunks.push(chunk))
+        .on('end', () => resolve({ headers: response.headers, bytes: Buffer.concat(chunks) }))
+        .on('error', reject);
+    })
+      .on('error', reject)
+      .end();
   });
 }
 
@@ -77,6 +95,10 @@ test('all of it is less than 150 kB, even by gzip', () => {
 });
 
 test('it compiles: the build leaves types unchecked', () => {
-  const { status, stdout } = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'src/ui', '--noEmit'], { encoding: 'utf8' });
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    ['node_modules/typescript/bin/tsc', '-p', 'src/ui', '--noEmit'],
+    { encoding: 'utf8' },
+  );
   assert.equal(status, 0, stdout);
 });

@@ -1,5 +1,5 @@
-// A reindex job seen and steered in the console, in a real Chromium, with a second embedder that is held up: running, paused, resumed, its
-// gate's verdict, and back to the space before.
+// A reindex job seen and steered in the console, in a real Chromium, with a second embedder that is held up: running,
+// paused, resumed, its gate's verdict, and back to the space before.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CHROMIUM } from '../kit/chromium.js';
@@ -12,7 +12,10 @@ test('a job is followed, paused, resumed and rolled back', { skip }, async (t) =
   const { server, gate } = await startReindexServer(t);
   await ingest(server, 40);
   const page = await openConsole(t, `${server.url}/ui#/acme/docs/reindex`);
-  page.hear((method) => method === 'Page.javascriptDialogOpening' && void page.send('Page.handleJavaScriptDialog', { accept: true }));
+  page.hear(
+    (method) =>
+      method === 'Page.javascriptDialogOpening' && void page.send('Page.handleJavaScriptDialog', { accept: true }),
+  );
   await page.shows('.live');
   gate.close();
   await page.choose('.start select', 'far');

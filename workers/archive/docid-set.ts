@@ -1,5 +1,6 @@
-// Whether a document id has been seen before, for millions of them in little memory: 64 bits of a digest of each, in an open hash table
-// that grows. Two ids of ten million would be taken for one by chance in one archive of 400,000. Archive process only; used by verify.ts.
+// Whether a document id has been seen before, for millions of them in little memory: 64 bits of a digest of each, in an
+// open hash table that grows. Two ids of ten million would be taken for one by chance in one archive of 400,000.
+// Archive process only; used by verify.ts.
 import { createHash } from 'node:crypto';
 
 const CAPACITY_MIN = 1024;
@@ -11,7 +12,9 @@ export class DocidSet {
 
   /** `expected`: ids that it makes room for; more are taken. */
   constructor(expected: number) {
-    this.table = new BigUint64Array(CAPACITY_MIN << Math.max(0, Math.min(16, Math.ceil(Math.log2(Math.max(1, expected) / CAPACITY_MIN)) + 1)));
+    this.table = new BigUint64Array(
+      CAPACITY_MIN << Math.max(0, Math.min(16, Math.ceil(Math.log2(Math.max(1, expected) / CAPACITY_MIN)) + 1)),
+    );
   }
 
   /** False where it is in already. */

@@ -1,8 +1,14 @@
-// Hands a verified collection over to the server: its documents in batches by shard, or its logged searches. Waits after each batch until
-// the server wants more, so that neither side holds more than a few. Archive process only.
+// Hands a verified collection over to the server: its documents in batches by shard, or its logged searches. Waits
+// after each batch until the server wants more, so that neither side holds more than a few. Archive process only.
 import type { ArchiveReader } from '../../src/archive/archive-reader.js';
 import { isDocumentsEntry, type CollectionManifest } from '../../src/archive/manifest.js';
-import { SEGMENT_BYTES_MAX, unpackDocuments, unpackQueries, vectorsOf, type ArchivedDocument } from '../../src/archive/segment.js';
+import {
+  SEGMENT_BYTES_MAX,
+  unpackDocuments,
+  unpackQueries,
+  vectorsOf,
+  type ArchivedDocument,
+} from '../../src/archive/segment.js';
 import type { DocumentBatch, QueryBatch } from '../../src/contract/archive-messages.js';
 import type { DocId } from '../../src/contract/ids.js';
 import { shardOf } from '../../src/contract/placement.js';
@@ -12,11 +18,17 @@ import { hand, tell } from './line.js';
 /** Chunks of a batch, unless one document has more: what a shard writes in one commit. */
 const BATCH_CHUNKS = 512;
 
-export async function handOver(reader: ArchiveReader, { collection: { dim }, entries }: CollectionManifest, what: 'documents' | 'queries', shards: number): Promise<void> {
+export async function handOver(
+  reader: ArchiveReader,
+  { collection: { dim }, entries }: CollectionManifest,
+  what: 'documents' | 'queries',
+  shards: number,
+): Promise<void> {
   for (const entry of entries) {
     if (isDocumentsEntry(entry.name) !== (what === 'documents')) continue;
     const segment = await reader.checked(entry, SEGMENT_BYTES_MAX);
-    if (what === 'documents') for (const batch of batchesOf(unpackDocuments(segment, dim), shards)) await hand({ told: 'documents', batch });
+    if (what === 'documents')
+      for (const batch of batchesOf(unpackDocuments(segment, dim), shards)) await hand({ told: 'documents', batch });
     else await hand({ told: 'queries', batch: queriesOf(segment) });
   }
   await tell({ told: 'handed' });

@@ -1,5 +1,6 @@
-// The line between an archive process and the server that started it: notes out, orders in. A server that is gone ends the process, and with
-// it the snapshots that would keep pages of the store from being used again. Archive process only; the other end is src/pool/archive-pool.ts.
+// The line between an archive process and the server that started it: notes out, orders in. A server that is gone ends
+// the process, and with it the snapshots that would keep pages of the store from being used again. Archive process
+// only; the other end is src/pool/archive-pool.ts.
 import { once } from 'node:events';
 import { constants, setPriority } from 'node:os';
 import type { ArchiveNote, ArchiveOrder, ArchiveTask } from '../../src/contract/archive-messages.js';

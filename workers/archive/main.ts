@@ -1,6 +1,7 @@
-// An archive process: does one task for the server that started it (src/pool/archive-pool.ts) and ends. A process and not a thread, because
-// LMDB lets other processes read along whatever becomes of the owners of its environments, and because what an archive makes of memory and
-// CPU is then its own. It yields the CPU to the server; it ends when the server is gone.
+// An archive process: does one task for the server that started it (src/pool/archive-pool.ts) and ends. A process and
+// not a thread, because LMDB lets other processes read along whatever becomes of the owners of its environments, and
+// because what an archive makes of memory and CPU is then its own. It yields the CPU to the server; it ends when the
+// server is gone.
 import { ArchiveFault, type ArchiveCode } from '../../src/archive/archive-fault.js';
 import { ArchiveReader } from '../../src/archive/archive-reader.js';
 import { assert, defined } from '../../src/base/assert.js';
@@ -27,7 +28,8 @@ async function readArchive(task: ReadTask): Promise<void> {
 }
 
 async function run(task: ArchiveTask): Promise<void> {
-  const code: ArchiveCode = task.op === 'read' && task.kind === 'collection' ? 'collection_archive_invalid' : 'archive_invalid';
+  const code: ArchiveCode =
+    task.op === 'read' && task.kind === 'collection' ? 'collection_archive_invalid' : 'archive_invalid';
   try {
     await (task.op === 'write' ? writeArchive(task) : readArchive(task));
     await tell({ told: 'done' });

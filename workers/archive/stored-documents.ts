@@ -1,5 +1,6 @@
-// The documents of a collection as an archive has them, out of one snapshot of a shard. A record that does not decode, or is not there
-// though another leads to it, is a DamagedRecord. Used by the writer and, before it, by the check. Archive process only.
+// The documents of a collection as an archive has them, out of one snapshot of a shard. A record that does not decode,
+// or is not there though another leads to it, is a DamagedRecord. Used by the writer and, before it, by the check.
+// Archive process only.
 import type { CollectionRef } from '../../src/contract/messages.js';
 import type { Ordinal } from '../../src/contract/ids.js';
 import type { ArchivedChunk, ArchivedDocument } from '../../src/archive/segment.js';
@@ -15,13 +16,17 @@ export function* storedDocuments(txn: ShardTxn, ref: CollectionRef): Generator<A
     chunks += record.chunkCount;
   }
   const counted = txn.counts(ref.id);
-  if (counted.documents !== documents || counted.chunks !== chunks) throw new DamagedRecord(`collection ${ref.id} has ${documents} documents and ${chunks} chunks in a shard that counts ${counted.documents} and ${counted.chunks}`);
+  if (counted.documents !== documents || counted.chunks !== chunks)
+    throw new DamagedRecord(
+      `collection ${ref.id} has ${documents} documents and ${chunks} chunks in a shard that counts ${counted.documents} and ${counted.chunks}`,
+    );
 }
 
 function archived(txn: ShardTxn, ref: CollectionRef, record: DocumentRecord): ArchivedDocument {
   const { docid, version, ingestedAtMs, metadataJson, priority, chunkCount } = record;
   const { ordinals, paths } = txn.members(ref.id, docid);
-  if (ordinals.length !== chunkCount || paths.length !== chunkCount) throw new DamagedRecord(`document ${docid} has ${ordinals.length} of ${chunkCount} chunks`);
+  if (ordinals.length !== chunkCount || paths.length !== chunkCount)
+    throw new DamagedRecord(`document ${docid} has ${ordinals.length} of ${chunkCount} chunks`);
   const vectors = Buffer.allocUnsafe(chunkCount * ref.dim * 4);
   const chunks = ordinals.map((ordinal, place): ArchivedChunk => {
     const { path, metaJson } = txn.chunk(ref.id, ordinal as Ordinal);

@@ -1,9 +1,21 @@
-// Verifies all of an archive before anything is made of it: every entry by its digest, every record by its shape, every count, the manifest
-// of each collection by the one above it, and that nothing else is in it. Throws ArchiveFault. Archive process only.
+// Verifies all of an archive before anything is made of it: every entry by its digest, every record by its shape, every
+// count, the manifest of each collection by the one above it, and that nothing else is in it. Throws ArchiveFault.
+// Archive process only.
 import typia from 'typia';
 import type { ArchiveReader } from '../../src/archive/archive-reader.js';
 import { ArchiveFault } from '../../src/archive/archive-fault.js';
-import { isDocumentsEntry, isQueriesEntry, MANIFEST, parsedJson, parseManifest, TENANTS, WHOLE_ENTRY_BYTES_MAX, type CollectionManifest, type DatasetManifest, type Manifest } from '../../src/archive/manifest.js';
+import {
+  isDocumentsEntry,
+  isQueriesEntry,
+  MANIFEST,
+  parsedJson,
+  parseManifest,
+  TENANTS,
+  WHOLE_ENTRY_BYTES_MAX,
+  type CollectionManifest,
+  type DatasetManifest,
+  type Manifest,
+} from '../../src/archive/manifest.js';
 import { SEGMENT_BYTES_MAX, unpackDocuments, unpackQueries } from '../../src/archive/segment.js';
 import type { ReadTask, VerifiedArchive } from '../../src/contract/archive-messages.js';
 import type { ArchiveCounts } from '../../src/contract/archived.js';
@@ -23,25 +35,45 @@ const areTenants = typia.createIs<{ tenants: Unbranded<TenantRecord>[]; keys: Un
 
 export async function verify(reader: ArchiveReader, kind: ReadTask['kind']): Promise<Verified> {
   const top = parseManifest(await reader.whole(MANIFEST, WHOLE_ENTRY_BYTES_MAX));
-  if ((top.format === 'sheaf-dataset') !== (kind === 'dataset')) throw new ArchiveFault('wrong_kind', `This is an archive of a ${top.format === 'sheaf-dataset' ? 'whole dataset' : 'collection'}.`);
+  if ((top.format === 'sheaf-dataset') !== (kind === 'dataset'))
+    throw new ArchiveFault(
+      'wrong_kind',
+      `This is an archive of a ${top.format === 'sheaf-dataset' ? 'whole dataset' : 'collection'}.`,
+    );
   const manifests = top.format === 'sheaf-collection' ? [top] : await collectionManifests(reader, top);
   checkEntries(reader, top, manifests);
   for (const manifest of manifests) await verifyCollection(reader, manifest);
   const tenants = top.format === 'sheaf-dataset' ? await readTenants(reader, top) : null;
   const collections = manifests.map(({ collection: settings, counts }) => ({ settings, counts }));
-  return { manifests, archive: { collections, tenants, leftOut: top.format === 'sheaf-dataset' ? (top.left_out as VerifiedArchive['leftOut']) : [] } };
+  return {
+    manifests,
+    archive: {
+      collections,
+      tenants,
+      leftOut: top.format === 'sheaf-dataset' ? (top.left_out as VerifiedArchive['leftOut']) : [],
+    },
+  };
 }
 
-async function collectionManifests(reader: ArchiveReader, { collections }: DatasetManifest): Promise<CollectionManifest[]> {
+async function collectionManifests(
+  reader: ArchiveReader,
+  { collections }: DatasetManifest,
+): Promise<CollectionManifest[]> {
   const manifests: CollectionManifest[] = [];
   for (const { tenant, name, folder, manifest: record } of collections) {
     const manifest = parseManifest(await reader.checked(record, WHOLE_ENTRY_BYTES_MAX));
-    const isItsOwn = manifest.format === 'sheaf-collection' && record.name === `${folder}${MANIFEST}` && manifest.collection.tenant === tenant && manifest.collection.name === name;
-    if (!isItsOwn) throw new ArchiveFault('manifest_invalid', `${record.name} is not the manifest of ${tenant}/${name}.`);
+    const isItsOwn =
+      manifest.format === 'sheaf-collection' &&
+      record.name === `${folder}${MANIFEST}` &&
+      manifest.collection.tenant === tenant &&
+      manifest.collection.name === name;
+    if (!isItsOwn)
+      throw new ArchiveFault('manifest_invalid', `${record.name} is not the manifest of ${tenant}/${name}.`);
     manifests.push(manifest);
   }
   const names = new Set(collections.map(({ tenant, name }) => `${tenant}/${name}`));
-  if (names.size !== collections.length) throw new ArchiveFault('manifest_invalid', 'Two collections of the archive have one name.');
+  if (names.size !== collections.length)
+    throw new ArchiveFault('manifest_invalid', 'Two collections of the archive have one name.');
   return manifests;
 }
 
@@ -55,14 +87,18 @@ function checkEntries(reader: ArchiveReader, top: Manifest, manifests: readonly 
   if (stranger !== undefined) throw new ArchiveFault('unexpected_entry', `${stranger} is in no manifest.`);
 }
 
-async function verifyCollection(reader: ArchiveReader, { collection: { dim }, counts, entries }: CollectionManifest): Promise<void> {
+async function verifyCollection(
+  reader: ArchiveReader,
+  { collection: { dim }, counts, entries }: CollectionManifest,
+): Promise<void> {
   const found: ArchiveCounts = { documents: 0, chunks: 0, queries: 0 };
   const docids = new DocidSet(Math.min(counts.documents, bytesOf(entries)));
   for (const entry of entries) {
     const segment = await reader.checked(entry, SEGMENT_BYTES_MAX);
     if (isDocumentsEntry(entry.name)) {
       for (const { docid, chunks } of unpackDocuments(segment, dim)) {
-        if (!docids.add(docid)) throw new ArchiveFault('duplicate_document', `Document ${docid} is in the archive twice.`);
+        if (!docids.add(docid))
+          throw new ArchiveFault('duplicate_document', `Document ${docid} is in the archive twice.`);
         found.documents++;
         found.chunks += chunks.length;
       }
@@ -71,7 +107,11 @@ async function verifyCollection(reader: ArchiveReader, { collection: { dim }, co
     else throw new ArchiveFault('unexpected_entry', `${entry.name} is none that an archive has.`);
   }
   for (const what of ['documents', 'chunks', 'queries'] as const) {
-    if (found[what] !== counts[what]) throw new ArchiveFault('count_mismatch', `The archive has ${found[what]} ${what}, its manifest says ${counts[what]}.`);
+    if (found[what] !== counts[what])
+      throw new ArchiveFault(
+        'count_mismatch',
+        `The archive has ${found[what]} ${what}, its manifest says ${counts[what]}.`,
+      );
   }
 }
 
@@ -83,13 +123,15 @@ function checkQueries(segment: Buffer): number {
     for (const { record } of queries) decodeQuery(Buffer.from(record.buffer, record.byteOffset, record.byteLength));
     return queries.length;
   } catch (error) {
-    if (error instanceof DamagedRecord) throw new ArchiveFault('query_invalid', `A logged search does not decode: ${error.message}.`);
+    if (error instanceof DamagedRecord)
+      throw new ArchiveFault('query_invalid', `A logged search does not decode: ${error.message}.`);
     throw error;
   }
 }
 
 async function readTenants(reader: ArchiveReader, { tenants: record }: DatasetManifest): Promise<StoredTenants> {
   const tenants = parsedJson(await reader.checked(record, WHOLE_ENTRY_BYTES_MAX));
-  if (record.name !== TENANTS || !areTenants(tenants)) throw new ArchiveFault('manifest_invalid', 'The tenants and keys have a wrong shape.');
+  if (record.name !== TENANTS || !areTenants(tenants))
+    throw new ArchiveFault('manifest_invalid', 'The tenants and keys have a wrong shape.');
   return tenants as StoredTenants;
 }

@@ -1,5 +1,6 @@
-// Writes an archive of one collection, or of all, to standard output. First every record is read once: a collection that is damaged is named
-// before the first byte goes out, and what follows cannot fail of it, for it is read from the same snapshots. Archive process only.
+// Writes an archive of one collection, or of all, to standard output. First every record is read once: a collection
+// that is damaged is named before the first byte goes out, and what follows cannot fail of it, for it is read from the
+// same snapshots. Archive process only.
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ArchiveWriter } from '../../src/archive/archive-writer.js';
@@ -41,7 +42,8 @@ async function write(snapshot: DatasetSnapshot, moment: ArchivedMoment): Promise
   await tell({ told: 'opened' });
   yieldCpu();
   const { sound, damaged } = await checked(snapshot, moment.sources);
-  if (!moment.dataset && damaged[0]) throw new AppError('archive_failed', `The collection is damaged: ${damaged[0].reason}`);
+  if (!moment.dataset && damaged[0])
+    throw new AppError('archive_failed', `The collection is damaged: ${damaged[0].reason}`);
   const leftOut = [...(moment.dataset?.leftOut ?? []), ...damaged];
   await tell({ told: 'begun', leftOut });
   const writer = new ArchiveWriter(new Date(moment.createdAtMs));
@@ -55,25 +57,47 @@ async function write(snapshot: DatasetSnapshot, moment: ArchivedMoment): Promise
 
 const createdAt = ({ createdAtMs }: ArchivedMoment): string => new Date(createdAtMs).toISOString();
 
-async function writeDataset(writer: ArchiveWriter, snapshot: DatasetSnapshot, moment: ArchivedMoment, sound: readonly ArchivedSource[], leftOut: LeftOut[]): Promise<void> {
+async function writeDataset(
+  writer: ArchiveWriter,
+  snapshot: DatasetSnapshot,
+  moment: ArchivedMoment,
+  sound: readonly ArchivedSource[],
+  leftOut: LeftOut[],
+): Promise<void> {
   const collections: DatasetManifest['collections'] = [];
   for (const [place, source] of sound.entries()) {
     const { tenant, name } = source.collection;
     const folder = folderOf(place);
-    collections.push({ tenant, name, folder, manifest: await writeCollection(writer, snapshot, source, folder, createdAt(moment)) });
+    collections.push({
+      tenant,
+      name,
+      folder,
+      manifest: await writeCollection(writer, snapshot, source, folder, createdAt(moment)),
+    });
   }
   const tenants = await writer.addJson(TENANTS, moment.dataset?.tenants);
-  const manifest: DatasetManifest = { format: 'sheaf-dataset', ...headingAt(createdAt(moment)), collections, left_out: leftOut, tenants };
+  const manifest: DatasetManifest = {
+    format: 'sheaf-dataset',
+    ...headingAt(createdAt(moment)),
+    collections,
+    left_out: leftOut,
+    tenants,
+  };
   await writer.addJson(MANIFEST, manifest);
 }
 
 /** Resolves when standard output has all of it. */
 async function drained(writer: ArchiveWriter): Promise<void> {
   await pipeline(writer.output, process.stdout, { end: false });
-  await new Promise<void>((resolve, reject) => process.stdout.write('', (error) => (error ? reject(error) : resolve())));
+  await new Promise<void>((resolve, reject) =>
+    process.stdout.write('', (error) => (error ? reject(error) : resolve())),
+  );
 }
 
-async function checked(snapshot: DatasetSnapshot, sources: readonly ArchivedSource[]): Promise<{ sound: ArchivedSource[]; damaged: LeftOut[] }> {
+async function checked(
+  snapshot: DatasetSnapshot,
+  sources: readonly ArchivedSource[],
+): Promise<{ sound: ArchivedSource[]; damaged: LeftOut[] }> {
   const sound: ArchivedSource[] = [];
   const damaged: LeftOut[] = [];
   for (const source of sources) {

@@ -10,11 +10,14 @@ import type { Extracted, Flow, Heading, Unit } from './extract/extracted.js';
 const SURROGATE_PAIR = /[\ud800-\udbff][\udc00-\udfff]/g;
 
 /**
- * The chunks in document order; blank ones are left out. Throws AppError `chunk_too_large` where a text may not be split and is
- * longer than the largest chunk, `no_text_extracted` where nothing is left.
+ * The chunks in document order; blank ones are left out. Throws AppError `chunk_too_large` where a text may not be
+ * split and is longer than the largest chunk, `no_text_extracted` where nothing is left.
  */
 export function cut(extracted: Extracted, chunking: Chunking): PreparedChunk[] {
-  const chunks = extracted.kind === 'flow' ? flowChunks(extracted, chunking) : extracted.units.flatMap((unit) => unitChunks(unit, chunking, extracted.areRows));
+  const chunks =
+    extracted.kind === 'flow'
+      ? flowChunks(extracted, chunking)
+      : extracted.units.flatMap((unit) => unitChunks(unit, chunking, extracted.areRows));
   if (chunks.length === 0) throw new AppError('no_text_extracted');
   return chunks;
 }
@@ -28,12 +31,21 @@ function unitChunks({ path, text, meta, headings = [] }: Unit, chunking: Chunkin
   if (text.trim() === '') return [];
   const whole = isRow || chunking.strategy === 'none' ? CHUNK_SIZE_MAX : (chunking.size as number);
   if (!hasMoreCharacters(text, whole)) return [chunk(path, { ...meta, ...headingMeta(headings, text) }, text)];
-  return windows(text, headings, chunking).map((window, i) => chunk(`${path}.${i}`, { ...meta, ...window.meta }, window.text));
+  return windows(text, headings, chunking).map((window, i) =>
+    chunk(`${path}.${i}`, { ...meta, ...window.meta }, window.text),
+  );
 }
 
-function windows(text: string, headings: readonly Heading[], chunking: Chunking): { text: string; meta: Record<string, unknown> }[] {
+function windows(
+  text: string,
+  headings: readonly Heading[],
+  chunking: Chunking,
+): { text: string; meta: Record<string, unknown> }[] {
   if (chunking.strategy === 'none' && hasMoreCharacters(text, CHUNK_SIZE_MAX)) {
-    throw new AppError('chunk_too_large', `A text of a collection with chunking \`none\` has at most ${CHUNK_SIZE_MAX} characters.`);
+    throw new AppError(
+      'chunk_too_large',
+      `A text of a collection with chunking \`none\` has at most ${CHUNK_SIZE_MAX} characters.`,
+    );
   }
   const placed = inCharacters(text, headings);
   let passed = 0;
@@ -65,7 +77,11 @@ function inCharacters(text: string, headings: readonly Heading[]): readonly Head
 const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 /** A lone surrogate, which escapes in JSON can make, is no character: it becomes U+FFFD. */
-const chunk = (path: string, meta: object, text: string): PreparedChunk => ({ path, metaJson: JSON.stringify(meta), text: text.replace(LONE_SURROGATE, '\ufffd') });
+const chunk = (path: string, meta: object, text: string): PreparedChunk => ({
+  path,
+  metaJson: JSON.stringify(meta),
+  text: text.replace(LONE_SURROGATE, '\ufffd'),
+});
 
 const leadingBlanks = (text: string): number => text.length - text.trimStart().length;
 

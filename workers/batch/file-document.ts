@@ -1,5 +1,5 @@
-// Reads an ingest body that came as a multipart file: decides its type, has its text taken out, parses the form's metadata.
-// Batch worker only.
+// Reads an ingest body that came as a multipart file: decides its type, has its text taken out, parses the form's
+// metadata. Batch worker only.
 import { readFileSync } from 'node:fs';
 import { AppError } from '../../src/contract/errors.js';
 import type { BatchWorkerStart, UploadedFile } from '../../src/contract/prepare-messages.js';

@@ -1,11 +1,13 @@
-// Collects the prepared documents of a slice into groups by shard, each in two buffers that move to other threads as one.
-// Used by prepare-lines.ts in the batch worker.
+// Collects the prepared documents of a slice into groups by shard, each in two buffers that move to other threads as
+// one. Used by prepare-lines.ts in the batch worker.
 import type { PreparedGroup } from '../../src/contract/batch-messages.js';
 import { joinDocuments } from '../../src/contract/prepared-document.js';
 import type { PrepareAnswer } from '../../src/contract/prepare-messages.js';
 import { DIGEST_BYTES } from '../../src/text/text-digest.js';
 
-/** Chunks of a group, where it is not one larger document: a part of what a shard commits at a time (pool/shard-lanes). */
+/**
+ * Chunks of a group, where it is not one larger document: a part of what a shard commits at a time (pool/shard-lanes).
+ */
 const GROUP_CHUNKS_MAX = 32;
 
 interface OpenGroup {
@@ -47,8 +49,18 @@ export class GroupBuilder {
     const hasTexts = members.some(({ prepared }) => prepared.vectors === undefined);
     const places = members.map(({ place }) => place);
     const docids = members.map(({ prepared }) => prepared.docid);
-    const group = { shard, places, docids, hasTexts, ...joined, chunks: members.map(({ prepared }) => prepared.chunks), vectors };
-    return members.some(({ prepared }) => prepared.digests) ? { ...group, digests: digestsOf(members, chunkCount) } : group;
+    const group = {
+      shard,
+      places,
+      docids,
+      hasTexts,
+      ...joined,
+      chunks: members.map(({ prepared }) => prepared.chunks),
+      vectors,
+    };
+    return members.some(({ prepared }) => prepared.digests)
+      ? { ...group, digests: digestsOf(members, chunkCount) }
+      : group;
   }
 }
 

@@ -9,7 +9,10 @@ import type { IngestDocument } from './ingest-document.js';
 
 const validate = typia.createValidateEquals<IngestBody>();
 
-/** Throws AppError `invalid_document_json` for malformed JSON or a wrong shape. `null` counts as absent. `file_unreadable` over `memoryBytesMax`. */
+/**
+ * Throws AppError `invalid_document_json` for malformed JSON or a wrong shape. `null` counts as absent.
+ * `file_unreadable` over `memoryBytesMax`.
+ */
 export function readJsonDocument(bytes: Uint8Array, memoryBytesMax: number): IngestDocument {
   return readIngestBody(parse(bytes, memoryBytesMax));
 }
@@ -18,8 +21,10 @@ export function readJsonDocument(bytes: Uint8Array, memoryBytesMax: number): Ing
 export function readIngestBody(value: unknown): IngestDocument {
   const body = checked(value);
   const { docid, metadata, text, vector } = body;
-  if ((text == null) === (vector == null)) throw new AppError('invalid_document_json', 'Exactly one of `text` and `vector` is wanted.');
-  if (text != null && !isWellFormed(text)) throw new AppError('invalid_document_json', '`text` has a lone surrogate, which is no character.');
+  if ((text == null) === (vector == null))
+    throw new AppError('invalid_document_json', 'Exactly one of `text` and `vector` is wanted.');
+  if (text != null && !isWellFormed(text))
+    throw new AppError('invalid_document_json', '`text` has a lone surrogate, which is no character.');
   if (vector?.length === 0) throw invalidField(['body', 'vector'], 'a vector has at least one number', 'too_short');
   return { docid: docid ?? '', metadata: metadata ?? {}, text: text ?? undefined, vector: vector ?? undefined };
 }
@@ -36,13 +41,17 @@ function parse(bytes: Uint8Array, memoryBytesMax: number): unknown {
 }
 
 function checked(value: unknown): IngestBody {
-  if (typeof value === 'object' && value !== null && isBad((value as IngestBody).metadata)) throw new AppError('invalid_metadata');
+  if (typeof value === 'object' && value !== null && isBad((value as IngestBody).metadata))
+    throw new AppError('invalid_metadata');
   const result = validate(value);
   if (result.success) return result.data;
   const [first] = result.errors;
   const field = first?.path.replace(/^\$input\.?/, '') || 'body';
-  throw new AppError('invalid_document_json', `\`${field}\` should be ${first?.expected ?? 'of another type'}.`, { details: { field } });
+  throw new AppError('invalid_document_json', `\`${field}\` should be ${first?.expected ?? 'of another type'}.`, {
+    details: { field },
+  });
 }
 
 /** Metadata of another type than object has a code of its own. */
-const isBad = (metadata: unknown): boolean => metadata != null && (typeof metadata !== 'object' || Array.isArray(metadata));
+const isBad = (metadata: unknown): boolean =>
+  metadata != null && (typeof metadata !== 'object' || Array.isArray(metadata));

@@ -1,5 +1,5 @@
-// A slice of a batch, from lines of JSON to documents cut into chunks and grouped by shard. What is wrong with one item is the
-// result of that item and harms no other. Batch worker only; called by worker.ts.
+// A slice of a batch, from lines of JSON to documents cut into chunks and grouped by shard. What is wrong with one item
+// is the result of that item and harms no other. Batch worker only; called by worker.ts.
 import { faultOf } from '../../src/base/faults.js';
 import type { PreparedItem, PreparedLines, PrepareLinesRequest } from '../../src/contract/batch-messages.js';
 import { AppError, type ErrorCode } from '../../src/contract/errors.js';
@@ -34,7 +34,11 @@ export function prepareLines(request: PrepareLinesRequest): PreparedLines {
 }
 
 /** A fault of ours is told in `faults`, and fails this item alone. */
-function prepareItem(value: unknown, request: PrepareLinesRequest, faults: string[]): PrepareAnswer | Extract<PreparedItem, { error: unknown }> {
+function prepareItem(
+  value: unknown,
+  request: PrepareLinesRequest,
+  faults: string[],
+): PrepareAnswer | Extract<PreparedItem, { error: unknown }> {
   try {
     if (value === undefined) throw new AppError('invalid_item', 'The item is not well-formed JSON in UTF-8.');
     return prepareInput(readIngestBody(value), request);

@@ -1,5 +1,5 @@
-// One ingest request, from the bytes of its body to a document cut into chunks: parsed, checked, decoded, chunked. Pure but
-// for the UUID it makes where nothing names the document, and for the file it reads. Batch worker only.
+// One ingest request, from the bytes of its body to a document cut into chunks: parsed, checked, decoded, chunked. Pure
+// but for the UUID it makes where nothing names the document, and for the file it reads. Batch worker only.
 import { v7 as uuidv7 } from 'uuid';
 import { AppError } from '../../src/contract/errors.js';
 import { asDocId, docIdFromFilename, type DocId } from '../../src/contract/ids.js';
@@ -19,8 +19,14 @@ import { toVector } from '../../src/contract/vector.js';
 export type PrepareSettings = Omit<PrepareRequest, 'body'>;
 
 /** Throws AppError with the code the contract gives for what is wrong; nothing has been changed then. */
-export async function prepareDocument({ body, ...settings }: PrepareRequest, limits: BatchWorkerStart): Promise<PrepareAnswer> {
-  return prepareInput(body.kind === 'json' ? readJsonDocument(body.bytes, limits.memoryBytesMax) : await readFileDocument(body, limits), settings);
+export async function prepareDocument(
+  { body, ...settings }: PrepareRequest,
+  limits: BatchWorkerStart,
+): Promise<PrepareAnswer> {
+  return prepareInput(
+    body.kind === 'json' ? readJsonDocument(body.bytes, limits.memoryBytesMax) : await readFileDocument(body, limits),
+    settings,
+  );
 }
 
 /** The same for a body that has been read: an item of a batch, for one. */
@@ -56,7 +62,10 @@ function docIdOf({ docid, filename }: IngestDocument): DocId {
 function textChunks(content: Extracted, { space, chunking, metadataBytesMax }: PrepareSettings): PreparedChunk[] {
   if (space.embedder_type === 'identity') throw new AppError('vectors_only');
   const chunks = cut(content, chunking);
-  const isTooLarge = chunks.some(({ metaJson }) => metaJson.length * 3 > metadataBytesMax && Buffer.byteLength(metaJson) > metadataBytesMax);
-  if (isTooLarge) throw new AppError('metadata_too_large', `Metadata of a chunk has at most ${metadataBytesMax} bytes of JSON.`);
+  const isTooLarge = chunks.some(
+    ({ metaJson }) => metaJson.length * 3 > metadataBytesMax && Buffer.byteLength(metaJson) > metadataBytesMax,
+  );
+  if (isTooLarge)
+    throw new AppError('metadata_too_large', `Metadata of a chunk has at most ${metadataBytesMax} bytes of JSON.`);
   return chunks;
 }

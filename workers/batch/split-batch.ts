@@ -1,5 +1,5 @@
-// The body of a JSON batch, checked as far as it can be without its items, and cut into slices of lines. Batch worker only.
-// Called by worker.ts; the slices are prepared one by one, in turn with what other tenants ask.
+// The body of a JSON batch, checked as far as it can be without its items, and cut into slices of lines. Batch worker
+// only. Called by worker.ts; the slices are prepared one by one, in turn with what other tenants ask.
 import type { LineSlice, SplitBatchRequest } from '../../src/contract/batch-messages.js';
 import { AppError, invalidField } from '../../src/contract/errors.js';
 import { sliceItems } from '../../src/text/lines.js';
@@ -8,7 +8,8 @@ import { splitBatch, type SplitBatch } from '../../src/text/split-batch.js';
 /** Throws `invalid_json`, 422 where the body is no `{documents: [at least one]}`, 413 for more than `itemsMax`. */
 export function sliceBatch({ bytes, itemsMax }: SplitBatchRequest): LineSlice[] {
   const { skeleton, items } = split(bytes);
-  if (typeof skeleton !== 'object' || skeleton === null || Array.isArray(skeleton)) throw invalidField(['body'], 'Should be an object.', 'type_error');
+  if (typeof skeleton !== 'object' || skeleton === null || Array.isArray(skeleton))
+    throw invalidField(['body'], 'Should be an object.', 'type_error');
   const { documents, ...others } = skeleton as Record<string, unknown>;
   const [extra] = Object.keys(others);
   if (extra !== undefined) throw invalidField(['body', extra], 'There is no such field.', 'extra_forbidden');
@@ -16,7 +17,9 @@ export function sliceBatch({ bytes, itemsMax }: SplitBatchRequest): LineSlice[] 
   if (!Array.isArray(documents)) throw invalidField(['body', 'documents'], 'Should be a list.', 'list_type');
   if (items.length === 0) throw invalidField(['body', 'documents'], 'Should have at least one item.', 'too_short');
   if (items.length > itemsMax) {
-    throw new AppError('request_too_large', `A batch has at most ${itemsMax} documents; NDJSON has no bound.`, { details: { limit_items: itemsMax, items: items.length } });
+    throw new AppError('request_too_large', `A batch has at most ${itemsMax} documents; NDJSON has no bound.`, {
+      details: { limit_items: itemsMax, items: items.length },
+    });
   }
   return sliceItems(items);
 }

@@ -1,10 +1,15 @@
-// A batch worker: work that takes longer than the front thread may, one task at a time. Asked by src/pool/batch-pool.ts.
-// Errors go back as data: refusals for the client, faults for the log.
+// A batch worker: work that takes longer than the front thread may, one task at a time. Asked by
+// src/pool/batch-pool.ts. Errors go back as data: refusals for the client, faults for the log.
 import { parentPort, threadId } from 'node:worker_threads';
 import { move, Piscina, workerData } from 'piscina';
 import { faultOf } from '../../src/base/faults.js';
 import { yieldToSearches } from '../../src/base/thread-priority.js';
-import type { LineSlice, PreparedLines, PrepareLinesRequest, SplitBatchRequest } from '../../src/contract/batch-messages.js';
+import type {
+  LineSlice,
+  PreparedLines,
+  PrepareLinesRequest,
+  SplitBatchRequest,
+} from '../../src/contract/batch-messages.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { LoadedNote, Outcome } from '../../src/contract/messages.js';
 import type { BatchWorkerStart, PrepareAnswer, PrepareRequest } from '../../src/contract/prepare-messages.js';
@@ -36,14 +41,21 @@ export function prepareLines(request: PrepareLinesRequest): Promise<Outcome<Prep
   );
 }
 
-const present = (...views: (ArrayBufferView | undefined)[]): ArrayBufferView[] => views.filter((view) => view !== undefined);
+const present = (...views: (ArrayBufferView | undefined)[]): ArrayBufferView[] =>
+  views.filter((view) => view !== undefined);
 
 /** `viewsIn`: the bytes in an answer that are moved to the front thread instead of copied. */
-async function outcomeOf<T>(work: () => T | Promise<T>, viewsIn: (answer: T) => ArrayBufferView[]): Promise<Outcome<T>> {
+async function outcomeOf<T>(
+  work: () => T | Promise<T>,
+  viewsIn: (answer: T) => ArrayBufferView[],
+): Promise<Outcome<T>> {
   try {
     const answer = await work();
     const buffers = viewsIn(answer).map(({ buffer }) => buffer);
-    return move({ [Piscina.transferableSymbol]: buffers, [Piscina.valueSymbol]: { value: answer } } as never) as unknown as Outcome<T>;
+    return move({
+      [Piscina.transferableSymbol]: buffers,
+      [Piscina.valueSymbol]: { value: answer },
+    } as never) as unknown as Outcome<T>;
   } catch (error) {
     if (error instanceof AppError) return { error: error.toWire() };
     return { fault: faultOf(error) };

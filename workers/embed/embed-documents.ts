@@ -1,12 +1,20 @@
-// Embeds the chunks of prepared documents: those that have a text and no vector yet. A chunk whose text is longer than the
-// embedder reads is told so in its meta. Called by worker.ts; embed worker only.
+// Embeds the chunks of prepared documents: those that have a text and no vector yet. A chunk whose text is longer than
+// the embedder reads is told so in its meta. Called by worker.ts; embed worker only.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EmbedDocuments, EmbeddedDocuments } from '../../src/contract/embed-messages.js';
 import type { WireError } from '../../src/contract/errors.js';
-import { joinDocuments, packDocument, unpackDocuments, type PreparedDocument } from '../../src/contract/prepared-document.js';
+import {
+  joinDocuments,
+  packDocument,
+  unpackDocuments,
+  type PreparedDocument,
+} from '../../src/contract/prepared-document.js';
 import type { Embedded, Runner } from './runner.js';
 
-/** Chunks whose length is looked at before other messages get a turn: some milliseconds where a model's tokens are counted. */
+/**
+ * Chunks whose length is looked at before other messages get a turn: some milliseconds where a model's tokens are
+ * counted.
+ */
 const TURN_CHUNKS = 16;
 
 /** A chunk to embed: its row, and the document it is of. */
@@ -22,16 +30,42 @@ export async function embedDocuments(runner: Runner, request: EmbedDocuments): P
   const vectors = request.vectors ?? new Float32Array(rows * runner.dim);
   const wanted = wantedOf(documents, request.given);
   const isCancelled = (): boolean => Atomics.load(request.cancelled, 0) !== 0;
-  const { vectors: embedded, failures, truncated } = await embedAll(runner, wanted.map(({ text }) => text), isCancelled, request.traceparent);
-  wanted.forEach(({ row }, i) => vectors.set(embedded.subarray(i * runner.dim, (i + 1) * runner.dim), row * runner.dim));
+  const {
+    vectors: embedded,
+    failures,
+    truncated,
+  } = await embedAll(
+    runner,
+    wanted.map(({ text }) => text),
+    isCancelled,
+    request.traceparent,
+  );
+  wanted.forEach(({ row }, i) =>
+    vectors.set(embedded.subarray(i * runner.dim, (i + 1) * runner.dim), row * runner.dim),
+  );
   const known = new Map(wanted.map(({ row }, i) => [row, truncated?.[i]]));
-  const packed = !isCancelled() && (await markTruncated(runner, documents, known)) ? joinDocuments(documents.map(packDocument)) : { documents: request.documents, ends: request.ends };
-  return { ...packed, vectors, texts: wanted.length, ...(failures?.size && { failures: failuresOf(wanted, failures) }) };
+  const packed =
+    !isCancelled() && (await markTruncated(runner, documents, known))
+      ? joinDocuments(documents.map(packDocument))
+      : { documents: request.documents, ends: request.ends };
+  return {
+    ...packed,
+    vectors,
+    texts: wanted.length,
+    ...(failures?.size && { failures: failuresOf(wanted, failures) }),
+  };
 }
 
 /** An embedder that is asked for nothing may be one that does not answer now. */
-async function embedAll(runner: Runner, texts: readonly string[], isCancelled: () => boolean, traceparent: string | undefined): Promise<Embedded> {
-  return texts.length === 0 ? { vectors: new Float32Array() } : runner.embed(texts, 'passage', isCancelled, traceparent);
+async function embedAll(
+  runner: Runner,
+  texts: readonly string[],
+  isCancelled: () => boolean,
+  traceparent: string | undefined,
+): Promise<Embedded> {
+  return texts.length === 0
+    ? { vectors: new Float32Array() }
+    : runner.embed(texts, 'passage', isCancelled, traceparent);
 }
 
 function wantedOf(documents: readonly PreparedDocument[], given: Uint8Array | undefined): Wanted[] {
@@ -47,7 +81,10 @@ function wantedOf(documents: readonly PreparedDocument[], given: Uint8Array | un
 }
 
 /** The first failure of each document that has one. */
-function failuresOf(wanted: readonly Wanted[], failures: NonNullable<Embedded['failures']>): { document: number; error: WireError }[] {
+function failuresOf(
+  wanted: readonly Wanted[],
+  failures: NonNullable<Embedded['failures']>,
+): { document: number; error: WireError }[] {
   const first = new Map<number, WireError>();
   for (const [place, error] of failures) {
     const { document } = wanted[place] as Wanted;
@@ -57,7 +94,11 @@ function failuresOf(wanted: readonly Wanted[], failures: NonNullable<Embedded['f
 }
 
 /** True where any chunk is. `known`: by row, where embedding told it already. */
-async function markTruncated(runner: Runner, documents: readonly PreparedDocument[], known: ReadonlyMap<number, number | undefined>): Promise<boolean> {
+async function markTruncated(
+  runner: Runner,
+  documents: readonly PreparedDocument[],
+  known: ReadonlyMap<number, number | undefined>,
+): Promise<boolean> {
   let isAny = false;
   for (const [row, chunk] of documents.flatMap(({ chunks }) => chunks).entries()) {
     const isKnown = known.get(row);

@@ -20,8 +20,16 @@ export interface Embedded {
 
 export interface Runner {
   readonly dim: number;
-  /** Rejects with AppError `embedder_unavailable` where none of the texts could be embedded. `isCancelled`: nobody waits for the answer any more; it may then be anything. `traceparent`: told to another machine that is called for them. */
-  embed(texts: readonly string[], purpose: Purpose, isCancelled: () => boolean, traceparent?: string): Promise<Embedded>;
+  /**
+   * Rejects with AppError `embedder_unavailable` where none of the texts could be embedded. `isCancelled`: nobody waits
+   * for the answer any more; it may then be anything. `traceparent`: told to another machine that is called for them.
+   */
+  embed(
+    texts: readonly string[],
+    purpose: Purpose,
+    isCancelled: () => boolean,
+    traceparent?: string,
+  ): Promise<Embedded>;
   /** Whether a passage is longer than the embedder reads. */
   isTruncated(text: string): boolean;
 }

@@ -1,5 +1,5 @@
-// Which program runs which kind of embedder and reranker. Each is imported where it is configured: the model runtime alone
-// takes longer to load than all the rest. Called by worker.ts when it starts.
+// Which program runs which kind of embedder and reranker. Each is imported where it is configured: the model runtime
+// alone takes longer to load than all the rest. Called by worker.ts when it starts.
 // Embed worker only.
 import type { EmbedderSpec, RerankerSpec } from '../../src/contract/embedder.js';
 import type { EmbedWorkerStart } from '../../src/contract/embed-messages.js';
@@ -13,23 +13,45 @@ export interface Runners {
   rerankers: ReadonlyMap<string, Reranker>;
 }
 
-/** Loads every model of the worker's role. One that cannot be loaded is told to the log, and refuses whatever it is asked. */
+/**
+ * Loads every model of the worker's role. One that cannot be loaded is told to the log, and refuses whatever it is
+ * asked.
+ */
 export async function loadRunners(start: EmbedWorkerStart, tell: Tell): Promise<Runners> {
   const embedders = new Map<string, Runner>();
-  for (const [place, spec] of start.embedders.entries()) embedders.set(spec.key, await loadEmbedder(spec, start, EndpointMeter.over(start.meters, place), tell).catch((error: Error) => brokenRunner(spec, error, tell)));
+  for (const [place, spec] of start.embedders.entries())
+    embedders.set(
+      spec.key,
+      await loadEmbedder(spec, start, EndpointMeter.over(start.meters, place), tell).catch((error: Error) =>
+        brokenRunner(spec, error, tell),
+      ),
+    );
   const rerankers = new Map<string, Reranker>();
   const behind = start.embedders.length;
-  for (const [place, spec] of start.rerankers.entries()) rerankers.set(spec.key, await loadReranker(spec, start, EndpointMeter.over(start.meters, behind + place), tell).catch((error: Error) => brokenReranker(spec, error, tell)));
+  for (const [place, spec] of start.rerankers.entries())
+    rerankers.set(
+      spec.key,
+      await loadReranker(spec, start, EndpointMeter.over(start.meters, behind + place), tell).catch((error: Error) =>
+        brokenReranker(spec, error, tell),
+      ),
+    );
   return { embedders, rerankers };
 }
 
-async function loadEmbedder(spec: EmbedderSpec, { modelThreads }: EmbedWorkerStart, meter: EndpointMeter, tell: Tell): Promise<Runner> {
+async function loadEmbedder(
+  spec: EmbedderSpec,
+  { modelThreads }: EmbedWorkerStart,
+  meter: EndpointMeter,
+  tell: Tell,
+): Promise<Runner> {
   switch (spec.type) {
     case 'builtin':
       return createBuiltinRunner();
     case 'onnx': {
       const { createOnnxRunner } = await import('./onnx/onnx-runner.js');
-      return createOnnxRunner(spec.model, modelThreads, (fault) => tell('error', { embedder: spec.key, fault }, 'a model failed'));
+      return createOnnxRunner(spec.model, modelThreads, (fault) =>
+        tell('error', { embedder: spec.key, fault }, 'a model failed'),
+      );
     }
     case 'openai': {
       const { createOpenAiRunner } = await import('./openai/openai-runner.js');
@@ -45,11 +67,18 @@ function brokenRunner({ key }: EmbedderSpec, error: Error, tell: Tell): Runner {
   return { dim: 0, embed: () => Promise.reject(refusal), isTruncated: () => false };
 }
 
-async function loadReranker(spec: RerankerSpec, { modelThreads }: EmbedWorkerStart, meter: EndpointMeter, tell: Tell): Promise<Reranker> {
+async function loadReranker(
+  spec: RerankerSpec,
+  { modelThreads }: EmbedWorkerStart,
+  meter: EndpointMeter,
+  tell: Tell,
+): Promise<Reranker> {
   switch (spec.type) {
     case 'onnx': {
       const { openCrossEncoder } = await import('./onnx/cross-encoder.js');
-      return openCrossEncoder(spec.model, modelThreads, (fault) => tell('error', { reranker: spec.key, fault }, 'a model failed'));
+      return openCrossEncoder(spec.model, modelThreads, (fault) =>
+        tell('error', { reranker: spec.key, fault }, 'a model failed'),
+      );
     }
     case 'endpoint': {
       const { createEndpointReranker } = await import('./rerank-endpoint/endpoint-reranker.js');

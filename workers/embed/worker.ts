@@ -1,10 +1,16 @@
-// An embed worker: turns texts into vectors, and pairs of texts into scores. Asked by src/pool/embed-pool.ts, many messages at a
-// time. Errors go back as data: refusals for the client, faults for the log.
+// An embed worker: turns texts into vectors, and pairs of texts into scores. Asked by src/pool/embed-pool.ts, many
+// messages at a time. Errors go back as data: refusals for the client, faults for the log.
 import { parentPort, threadId } from 'node:worker_threads';
 import { move, Piscina, workerData } from 'piscina';
 import { faultOf } from '../../src/base/faults.js';
 import { yieldToSearches } from '../../src/base/thread-priority.js';
-import type { EmbeddedDocuments, EmbedRequest, EmbedWorkerStart, QueryVectors, RerankScores } from '../../src/contract/embed-messages.js';
+import type {
+  EmbeddedDocuments,
+  EmbedRequest,
+  EmbedWorkerStart,
+  QueryVectors,
+  RerankScores,
+} from '../../src/contract/embed-messages.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { LoadedNote, LogNote, Outcome } from '../../src/contract/messages.js';
 import { embedDocuments } from './embed-documents.js';
@@ -15,7 +21,9 @@ type Answer = QueryVectors | EmbeddedDocuments | RerankScores;
 const start = workerData as EmbedWorkerStart;
 // Before the models load: the threads that they start inherit the priority.
 if (start.role === 'documents') yieldToSearches();
-const { embedders, rerankers } = await loadRunners(start, (level, fields, message) => parentPort?.postMessage({ level, fields, message } satisfies LogNote));
+const { embedders, rerankers } = await loadRunners(start, (level, fields, message) =>
+  parentPort?.postMessage({ level, fields, message } satisfies LogNote),
+);
 parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
 
 export async function run(request: EmbedRequest): Promise<Outcome<Answer>> {
@@ -30,14 +38,21 @@ export async function run(request: EmbedRequest): Promise<Outcome<Answer>> {
 async function answer(request: EmbedRequest): Promise<Answer> {
   switch (request.kind) {
     case 'queries': {
-      const { vectors, failures } = await known(embedders, request.embedder).embed(request.texts, 'query', () => false, request.traceparent);
+      const { vectors, failures } = await known(embedders, request.embedder).embed(
+        request.texts,
+        'query',
+        () => false,
+        request.traceparent,
+      );
       for (const failure of failures?.values() ?? []) throw failure;
       return { vectors };
     }
     case 'documents':
       return embedDocuments(known(embedders, request.embedder), request);
     case 'rerank':
-      return { scores: await known(rerankers, request.reranker).score(request.query, request.texts, request.traceparent) };
+      return {
+        scores: await known(rerankers, request.reranker).score(request.query, request.texts, request.traceparent),
+      };
   }
 }
 
@@ -49,7 +64,15 @@ function known<T>(runners: ReadonlyMap<string, T>, key: string): T {
 
 /** The answer, its vectors and bytes moved to the front thread instead of copied. */
 function moved(answer: Answer): Outcome<Answer> {
-  const views = 'scores' in answer ? [answer.scores] : 'documents' in answer ? [answer.vectors, answer.documents] : [answer.vectors];
+  const views =
+    'scores' in answer
+      ? [answer.scores]
+      : 'documents' in answer
+        ? [answer.vectors, answer.documents]
+        : [answer.vectors];
   const buffers = views.map(({ buffer }) => buffer);
-  return move({ [Piscina.transferableSymbol]: buffers, [Piscina.valueSymbol]: { value: answer } } as never) as unknown as Outcome<Answer>;
+  return move({
+    [Piscina.transferableSymbol]: buffers,
+    [Piscina.valueSymbol]: { value: answer },
+  } as never) as unknown as Outcome<Answer>;
 }

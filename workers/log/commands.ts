@@ -1,10 +1,17 @@
-// Runs the commands of the log worker: appends next to each other share a commit; what a command fails on fails that command
-// alone. Log worker only.
+// Runs the commands of the log worker: appends next to each other share a commit; what a command fails on fails that
+// command alone. Log worker only.
 import { AssertionFailed } from '../../src/base/assert.js';
 import { faultOf } from '../../src/base/faults.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { Outcome } from '../../src/contract/messages.js';
-import type { LogAnswer, LogBounds, LogCommand, LogCommands as Commands, LogOp, LogRequest } from '../../src/contract/query-log.js';
+import type {
+  LogAnswer,
+  LogBounds,
+  LogCommand,
+  LogCommands as Commands,
+  LogOp,
+  LogRequest,
+} from '../../src/contract/query-log.js';
 import { DamagedRecord } from '../../src/store/damage.js';
 import type { QueryLogStore } from '../../src/store/query-log-store.js';
 import { Removal } from './removal.js';
@@ -40,12 +47,18 @@ export class LogCommands {
   }
 
   private append(appends: readonly LogRequest<'append'>[]): null {
-    this.store.append(appends.flatMap(({ entries }) => unpackEntries(entries)), this.bounds);
+    this.store.append(
+      appends.flatMap(({ entries }) => unpackEntries(entries)),
+      this.bounds,
+    );
     return null;
   }
 
   private readonly handlers: Handlers = {
-    hold: ({ staged, entries }) => (this.store.hold(unpackEntries({ ...entries, collections: new Uint32Array(entries.lengths.length).fill(staged) })), null),
+    hold: ({ staged, entries }) => (
+      this.store.hold(unpackEntries({ ...entries, collections: new Uint32Array(entries.lengths.length).fill(staged) })),
+      null
+    ),
     release: ({ staged, to, live }) => this.store.release(staged, to, new Set(live), this.bounds),
     held: () => this.store.held(),
     list: ({ collection, ...page }) => this.store.list(collection, page),
@@ -80,7 +93,10 @@ export function attempt(work: () => Answer): Outcome<Answer> {
     return { value: work() };
   } catch (error) {
     if (error instanceof AppError) return { error: error.toWire() };
-    if (error instanceof DamagedRecord) return { error: new AppError('collection_damaged', 'Entries of the query log are damaged on the disk.').toWire() };
+    if (error instanceof DamagedRecord)
+      return {
+        error: new AppError('collection_damaged', 'Entries of the query log are damaged on the disk.').toWire(),
+      };
     if (error instanceof AssertionFailed) throw error;
     return { fault: faultOf(error) };
   }

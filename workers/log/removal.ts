@@ -35,7 +35,8 @@ export class Removal {
 
   /** Looks through all collections; a sweep that is still under way goes on instead. */
   sweep(oldestMs: number): void {
-    if (this.work.length === 0) this.work = this.store.collections().map((collection) => ({ collection, bounds: this.bounds, oldestMs }));
+    if (this.work.length === 0)
+      this.work = this.store.collections().map((collection) => ({ collection, bounds: this.bounds, oldestMs }));
     this.wake();
   }
 
@@ -52,7 +53,10 @@ export class Removal {
     });
   }
 
-  /** One transaction at most; false when there is nothing to do any more, or no room to do it in: removing takes space too. */
+  /**
+   * One transaction at most; false when there is nothing to do any more, or no room to do it in: removing takes space
+   * too.
+   */
   private turn(): boolean {
     for (let looks = 0; looks < LOOKS_MAX && this.work[0]; looks++) {
       try {

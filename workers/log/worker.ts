@@ -1,5 +1,6 @@
-// The log worker: owns the LMDB environment of the query log. Asked by src/pool/log-pool.ts, one batch of commands at a time,
-// which it runs in order. A worker that takes over from a dead one opens the store anew (src/store/lmdb.ts says why).
+// The log worker: owns the LMDB environment of the query log. Asked by src/pool/log-pool.ts, one batch of commands at a
+// time, which it runs in order. A worker that takes over from a dead one opens the store anew (src/store/lmdb.ts says
+// why).
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { endThread, faultOf } from '../../src/base/faults.js';
 import { Latch } from '../../src/base/latch.js';
@@ -26,6 +27,11 @@ export function run(batch: LogCommand[]): Outcome<LogAnswer<LogOp>>[] | Promise<
 /** With the first that is asked, and again where it fails: a thread that fails while it loads is not replaced. */
 function open(): LogCommands {
   const isTakeOver = Atomics.add(new Int32Array(openings), 0, 1) > 0;
-  const store = QueryLogStore.open(directory, isTakeOver, SharedMeters.over(meters).store(QUERY_LOG), Latch.at(latches, QUERY_LOG));
+  const store = QueryLogStore.open(
+    directory,
+    isTakeOver,
+    SharedMeters.over(meters).store(QUERY_LOG),
+    Latch.at(latches, QUERY_LOG),
+  );
   return new LogCommands(store, bounds, (error) => parentPort?.postMessage({ fault: faultOf(error) }));
 }

@@ -1,5 +1,5 @@
-// Content filters by the index of words: phrases and prefixes exactly, the others as the chunks whose texts have to be read. Search workers
-// only; called by selection.ts. What it means is said by src/text/match-content.ts.
+// Content filters by the index of words: phrases and prefixes exactly, the others as the chunks whose texts have to be
+// read. Search workers only; called by selection.ts. What it means is said by src/text/match-content.ts.
 import type { ContentFilter } from '../../src/contract/api/search.js';
 import { piecesOf, type ContentPiece } from '../../src/text/content-pieces.js';
 import { CUT } from '../../src/text/rank-terms.js';
@@ -25,7 +25,8 @@ function boundsOf(words: WordIndex, { op, value }: ContentFilter): Bounds | unde
   if (op === 'contains') return mayContain(words, piecesOf(value));
   const tokens = tokensOf(value);
   const isCut = tokens.length > PHRASE_TOKENS_MAX;
-  if (op === 'exact') return tokens.length === 0 ? undefined : possibly(words.phrase(tokens.slice(0, PHRASE_TOKENS_MAX)));
+  if (op === 'exact')
+    return tokens.length === 0 ? undefined : possibly(words.phrase(tokens.slice(0, PHRASE_TOKENS_MAX)));
   if (tokens.length === 0) return exactly(new Uint32Array(0));
   const found = words.phrase(tokens.slice(0, PHRASE_TOKENS_MAX), op === 'prefix' && !isCut);
   return isCut ? possibly(found) : exactly(found);

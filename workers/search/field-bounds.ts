@@ -1,5 +1,5 @@
-// Metadata filters by the index of metadata: each condition becomes a bitmap of chunks, and and, or, not are done with these. Search
-// workers only; called by selection.ts. What it means is said by src/rank/match-filter.ts.
+// Metadata filters by the index of metadata: each condition becomes a bitmap of chunks, and and, or, not are done with
+// these. Search workers only; called by selection.ts. What it means is said by src/rank/match-filter.ts.
 import type { FieldTest, Filter } from '../../src/contract/filter.js';
 import { UNLISTED } from '../../src/rank/field-encoding.js';
 import { lookupOf } from '../../src/rank/field-lookups.js';
@@ -35,7 +35,8 @@ class FieldBounds {
     const lookup = lookupOf(field, test);
     if (!lookup) return { lower: this.none, upper: this.every };
     let found = this.fields.any(lookup.terms);
-    for (const { from, to, piece, atEnd } of lookup.ranges) found = unite(found, this.fields.range(from, to, piece, atEnd));
+    for (const { from, to, piece, atEnd } of lookup.ranges)
+      found = unite(found, this.fields.range(from, to, piece, atEnd));
     if (lookup.absent !== undefined) found = unite(found, subtract(this.every, this.fields.any([lookup.absent])));
     return lookup.unsure === undefined ? exactly(found) : loosened(exactly(found), this.fields.any([lookup.unsure]));
   }

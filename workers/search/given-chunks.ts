@@ -1,5 +1,5 @@
-// What given chunks of a part score by words and by vector, for searches that want both scores of every candidate, and for what hits
-// tell of themselves. Search workers only; called by rank-part.ts and hit-details.ts.
+// What given chunks of a part score by words and by vector, for searches that want both scores of every candidate, and
+// for what hits tell of themselves. Search workers only; called by rank-part.ts and hit-details.ts.
 import type { CosineSample, HybridQuery } from '../../src/contract/ranking.js';
 import { bitmapOf } from '../shard/bitmaps.js';
 import type { PartView } from '../shard/part-view.js';
@@ -9,7 +9,11 @@ import type { WordIndex } from '../shard/words/word-index.js';
 const SAMPLE_ROWS = 256;
 
 /** BM25 of each; 0 for a chunk that has none of the terms. */
-export function wordScores(words: WordIndex, { terms, statistics }: Omit<HybridQuery, 'mode'>, ordinals: Uint32Array): Float64Array {
+export function wordScores(
+  words: WordIndex,
+  { terms, statistics }: Omit<HybridQuery, 'mode'>,
+  ordinals: Uint32Array,
+): Float64Array {
   if (ordinals.length === 0 || terms.length === 0) return new Float64Array(ordinals.length);
   const ranked = words.rank(terms, statistics, ordinals.length, bitmapOf(ordinals, Math.max(...ordinals) + 1));
   const scores = new Map(Array.from(ranked.ordinals, (ordinal, i) => [ordinal, ranked.scores[i] as number]));

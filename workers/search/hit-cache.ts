@@ -1,5 +1,6 @@
-// What the next search need not read the records for: what hits have told of their chunks, and where chunks stand that had equal scores.
-// One per search worker, on its thread; asked by hydrate.ts and ties.ts. Why nothing in it is stale: row-cache.ts.
+// What the next search need not read the records for: what hits have told of their chunks, and where chunks stand that
+// had equal scores. One per search worker, on its thread; asked by hydrate.ts and ties.ts. Why nothing in it is stale:
+// row-cache.ts.
 import type { ToldChunk } from '../../src/contract/hits.js';
 import type { ChunkPosition } from '../../src/contract/ranking.js';
 import { RowCache, type RowVersion } from './row-cache.js';
@@ -48,6 +49,12 @@ export class HitCache {
 
 /** Of strings that are not Latin-1: the most they can take. */
 const bytesOf = ({ id, idJson, textJson = '', metaJson, layers }: ToldChunk): number =>
-  ENTRY_BYTES + 2 * (id.length + idJson.length + textJson.length + metaJson.length + layers.reduce((sum, { length }) => sum + length, 0));
+  ENTRY_BYTES +
+  2 *
+    (id.length +
+      idJson.length +
+      textJson.length +
+      metaJson.length +
+      layers.reduce((sum, { length }) => sum + length, 0));
 
 const bytesOfPosition = ({ docid, path }: ChunkPosition): number => POSITION_BYTES + 2 * (docid.length + path.length);

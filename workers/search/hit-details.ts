@@ -1,5 +1,5 @@
-// What hits tell of themselves where it was asked for: the parts of the score, how relevant they are likely to be, the best passage.
-// Search workers only; called by hydrate.ts for the hits of one shard, all at once.
+// What hits tell of themselves where it was asked for: the parts of the score, how relevant they are likely to be, the
+// best passage. Search workers only; called by hydrate.ts for the hits of one shard, all at once.
 import type { Explanation } from '../../src/contract/api/search.js';
 import type { DetailsWanted, HitParts } from '../../src/contract/hits.js';
 import type { Basis, HybridQuery, RankedHit } from '../../src/contract/ranking.js';
@@ -29,7 +29,11 @@ export function detailsOf(part: PartView, hits: readonly RankedHit[], wanted: De
 }
 
 /** undefined where nothing is known to tell it by. */
-function relevances(part: PartView, ordinals: Uint32Array, { relevance, words }: DetailsWanted): (number | undefined)[] {
+function relevances(
+  part: PartView,
+  ordinals: Uint32Array,
+  { relevance, words }: DetailsWanted,
+): (number | undefined)[] {
   const { vector } = relevance as NonNullable<typeof relevance>;
   const cosines = vector && cosinesOf(part, vector.query, ordinals);
   const index = part.words;
@@ -43,8 +47,15 @@ function relevances(part: PartView, ordinals: Uint32Array, { relevance, words }:
 
 type TermScores = NonNullable<Explanation['lexical']>['terms'];
 
-/** For each chunk the terms that it has: asked for one by one, their scores add up to that of all but for less than a millionth of it. */
-function termScores(words: WordIndex, { terms, statistics }: Omit<HybridQuery, 'mode'>, ordinals: Uint32Array): TermScores[] {
+/**
+ * For each chunk the terms that it has: asked for one by one, their scores add up to that of all but for less than a
+ * millionth of it.
+ */
+function termScores(
+  words: WordIndex,
+  { terms, statistics }: Omit<HybridQuery, 'mode'>,
+  ordinals: Uint32Array,
+): TermScores[] {
   const found = Array.from(ordinals, (): TermScores => []);
   terms.forEach((term, i) => {
     const frequencies = [statistics.frequencies[i] as number];
@@ -61,11 +72,17 @@ function explanation({ basis }: RankedHit, terms: TermScores, priority: number):
 
 function partsOf(basis: Basis, terms: TermScores): Pick<Explanation, 'vector' | 'lexical' | 'boost' | 'fusion'> {
   if (basis.mode === 'vector') return { vector: { cosine: basis.cosine, ...ranked(basis.vectorRank) } };
-  if (basis.mode === 'boost') return { vector: { cosine: basis.cosine, ...ranked(basis.vectorRank) }, boost: { matched: basis.matched, wanted: basis.wanted, boost: basis.boost } };
+  if (basis.mode === 'boost')
+    return {
+      vector: { cosine: basis.cosine, ...ranked(basis.vectorRank) },
+      boost: { matched: basis.matched, wanted: basis.wanted, boost: basis.boost },
+    };
   const { cosine, vectorRank, bm25, share, lexicalRank, fusion } = basis;
   return {
     ...(cosine !== undefined && { vector: { cosine, ...ranked(vectorRank) } }),
-    ...(bm25 !== undefined && { lexical: { bm25, ...ranked(lexicalRank), ...(fusion.method === 'score' && { share: share ?? 0 }), terms } }),
+    ...(bm25 !== undefined && {
+      lexical: { bm25, ...ranked(lexicalRank), ...(fusion.method === 'score' && { share: share ?? 0 }), terms },
+    }),
     fusion,
   };
 }

@@ -1,5 +1,5 @@
-// What a search knows before it ranks: the statistics of its words over all shards, and what its hits shall tell by them. Search
-// workers only; called by search.ts.
+// What a search knows before it ranks: the statistics of its words over all shards, and what its hits shall tell by
+// them. Search workers only; called by search.ts.
 import type { DetailsWanted } from '../../src/contract/hits.js';
 import type { LexicalStatistics } from '../../src/contract/ranking.js';
 import type { CollectionSearch, DetailsAsked } from '../../src/contract/search-messages.js';
@@ -15,16 +15,28 @@ export interface Known {
 /** `views`: of all shards. */
 export function knownOf(views: readonly ShardView[], { lexical, details, vector }: CollectionSearch): Known {
   const terms = (lexical?.mode === 'hybrid' ? lexical.terms : details?.words) ?? [];
-  const statistics = sumStatistics(terms.length > 0 ? views.flatMap(({ part }) => part?.words?.statistics(terms) ?? []) : [], terms.length);
+  const statistics = sumStatistics(
+    terms.length > 0 ? views.flatMap(({ part }) => part?.words?.statistics(terms) ?? []) : [],
+    terms.length,
+  );
   return { statistics, details: details && detailsWanted(details, statistics, vector) };
 }
 
-/** The words of the details are those that are ranked by, where any are. Rare terms are marked sooner, where it is known which are. */
-function detailsWanted({ explain, relevance, highlight, words: terms }: DetailsAsked, statistics: LexicalStatistics, vector: Float32Array | undefined): DetailsWanted {
+/**
+ * The words of the details are those that are ranked by, where any are. Rare terms are marked sooner, where it is known
+ * which are.
+ */
+function detailsWanted(
+  { explain, relevance, highlight, words: terms }: DetailsAsked,
+  statistics: LexicalStatistics,
+  vector: Float32Array | undefined,
+): DetailsWanted {
   return {
     explain,
     ...(terms && { words: { terms, statistics } }),
     ...(relevance && { relevance: vector ? { vector: { query: vector, mean: 0 } } : {} }),
-    ...(highlight && { highlight: terms && terms.length > 0 ? { ...highlight, terms, weights: idfsOf(statistics) } : highlight }),
+    ...(highlight && {
+      highlight: terms && terms.length > 0 ? { ...highlight, terms, weights: idfsOf(statistics) } : highlight,
+    }),
   };
 }

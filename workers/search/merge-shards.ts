@@ -1,5 +1,6 @@
-// One ranking out of those of all shards: best first, equal scores by document id and chunk order, so that the answer does not
-// depend on how many shards there are. Search workers only; called by whoever has the rankings of all shards (finish.ts).
+// One ranking out of those of all shards: best first, equal scores by document id and chunk order, so that the answer
+// does not depend on how many shards there are. Search workers only; called by whoever has the rankings of all shards
+// (finish.ts).
 import type { Ordinal } from '../../src/contract/ids.js';
 import type { ChunkPosition, RankedList } from '../../src/contract/ranking.js';
 import { comparePositions, crossShardTies, mergeRanked, type Place } from '../../src/rank/merge.js';

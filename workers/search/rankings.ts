@@ -1,5 +1,6 @@
-// The two rankings of a part: by vector and by words, of the chunks that are allowed, with all that equal the k-th (ties.ts cuts them). A
-// priority changes the score of the vector ranking before the k best are chosen. Search workers only; called by rank-part.ts.
+// The two rankings of a part: by vector and by words, of the chunks that are allowed, with all that equal the k-th
+// (ties.ts cuts them). A priority changes the score of the vector ranking before the k best are chosen. Search workers
+// only; called by rank-part.ts.
 import type { Ordinal } from '../../src/contract/ids.js';
 import type { HybridQuery } from '../../src/contract/ranking.js';
 import { BestFirst, takeBest } from '../../src/rank/best-first.js';
@@ -32,7 +33,9 @@ export interface Depth {
 
 /** The k nearest chunks, by cosine or, with `prioritized`, by what their priorities make of it. */
 export function rankByVector(part: PartView, vector: Float32Array, depth: Depth, prioritized: boolean): Scored[] {
-  return prioritized && part.priorities.count > 0 ? nearestLifted(part, vector, depth) : nearestByCosine(part, vector, depth);
+  return prioritized && part.priorities.count > 0
+    ? nearestLifted(part, vector, depth)
+    : nearestByCosine(part, vector, depth);
 }
 
 /** With all that equal the k-th. */
@@ -46,12 +49,21 @@ function nearestByCosine(part: PartView, vector: Float32Array, depth: Depth): Sc
   return found;
 }
 
-/** A chunk that is lifted may come from far below the k nearest: those with a priority are all scored, the others ranked as ever. */
-function nearestLifted(part: PartView, vector: Float32Array, { k, allowed = fullBitmap(part.index.end), ...breadth }: Depth): Scored[] {
+/**
+ * A chunk that is lifted may come from far below the k nearest: those with a priority are all scored, the others ranked
+ * as ever.
+ */
+function nearestLifted(
+  part: PartView,
+  vector: Float32Array,
+  { k, allowed = fullBitmap(part.index.end), ...breadth }: Depth,
+): Scored[] {
   const isMany = part.priorities.count > SCORED_SHARE_MAX * part.index.liveCount;
   const lifted = isMany ? allowed : intersect(allowed, part.priorities.bitmap());
   const others = isMany ? [] : nearestByCosine(part, vector, { k, ...breadth, allowed: subtract(allowed, lifted) });
-  return [...others, ...bestOf(part, vector, k, Uint32Array.from(ordinalsIn(lifted)))].sort((a, b) => b.score - a.score);
+  return [...others, ...bestOf(part, vector, k, Uint32Array.from(ordinalsIn(lifted)))].sort(
+    (a, b) => b.score - a.score,
+  );
 }
 
 /** Scores all of the rows that are live, and keeps the k best with all that equal the k-th. */
@@ -66,7 +78,20 @@ function bestOf({ index, priorities }: PartView, vector: Float32Array, k: number
 }
 
 /** The k best by BM25 of those that have any term of the query. */
-export function rankByWords(part: PartView, words: WordIndex, { terms, statistics }: HybridQuery, { k, allowed }: Depth): Scored[] {
+export function rankByWords(
+  part: PartView,
+  words: WordIndex,
+  { terms, statistics }: HybridQuery,
+  { k, allowed }: Depth,
+): Scored[] {
   const { ordinals, scores } = words.rankWithTies(terms, statistics, k, allowed);
-  return Array.from(ordinals, (ordinal, i): Scored => ({ ordinal: ordinal as Ordinal, stamp: part.index.stampOf(ordinal), score: scores[i] as number, cosine: NaN }));
+  return Array.from(
+    ordinals,
+    (ordinal, i): Scored => ({
+      ordinal: ordinal as Ordinal,
+      stamp: part.index.stampOf(ordinal),
+      score: scores[i] as number,
+      cosine: NaN,
+    }),
+  );
 }

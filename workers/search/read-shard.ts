@@ -1,5 +1,6 @@
-// One shard as a search worker reads it: its arenas and its store. The home arena says in which others a collection has parts; of these
-// a thread sees nothing before it needs one. Made by shard-set.ts; search workers only, each with its own.
+// One shard as a search worker reads it: its arenas and its store. The home arena says in which others a collection has
+// parts; of these a thread sees nothing before it needs one. Made by shard-set.ts; search workers only, each with its
+// own.
 import { AppError } from '../../src/contract/errors.js';
 import type { CollectionRef } from '../../src/contract/messages.js';
 import { ShardReader } from '../../src/store/shard-reader.js';
@@ -25,8 +26,9 @@ export class ReadShard {
   }
 
   /**
-   * Runs `work` inside the arenas where the collection is, on a view of each, and of the home where it is nowhere. undefined where that has
-   * changed meanwhile: a document may have gone to an arena that was not looked into. Throws 503 `shard_unavailable`.
+   * Runs `work` inside the arenas where the collection is, on a view of each, and of the home where it is nowhere.
+   * undefined where that has changed meanwhile: a document may have gone to an arena that was not looked into. Throws
+   * 503 `shard_unavailable`.
    */
   view<T>(collection: CollectionRef, work: (views: ShardView[]) => T): T | undefined {
     const { directory } = this.home;
@@ -39,7 +41,12 @@ export class ReadShard {
     return entered.answer?.of;
   }
 
-  private enter<T>(arenas: readonly number[] | undefined, views: readonly ShardView[], of: { incarnation: number; collection: CollectionRef }, work: (views: ShardView[]) => T): T | undefined {
+  private enter<T>(
+    arenas: readonly number[] | undefined,
+    views: readonly ShardView[],
+    of: { incarnation: number; collection: CollectionRef },
+    work: (views: ShardView[]) => T,
+  ): T | undefined {
     if (!arenas) return undefined;
     const [arena, ...rest] = arenas;
     if (arena === undefined) return work([...views]);
@@ -75,4 +82,5 @@ function arenasOf(place: PartPlace | undefined): readonly number[] | undefined {
 }
 
 /** A root is not used again while a reader is inside: the same one is the same part, in memory all the while. */
-const isSame = (a: PartPlace | undefined, b: PartPlace | undefined): boolean => a?.vectors === b?.vectors && a?.arenas === b?.arenas;
+const isSame = (a: PartPlace | undefined, b: PartPlace | undefined): boolean =>
+  a?.vectors === b?.vectors && a?.arenas === b?.arenas;

@@ -1,6 +1,7 @@
-// What single versions of rows have told before: bounded by bytes, the least recently used going first. A stamp names one version of one
-// row for the life of the memory (../shard/README.md, rule 8), and of a chunk nothing is told but what was committed with that version;
-// so nothing in here is ever stale, and nothing has to be taken out. Search workers only; used by hit-cache.ts.
+// What single versions of rows have told before: bounded by bytes, the least recently used going first. A stamp names
+// one version of one row for the life of the memory (../shard/README.md, rule 8), and of a chunk nothing is told but
+// what was committed with that version; so nothing in here is ever stale, and nothing has to be taken out. Search
+// workers only; used by hit-cache.ts.
 import { LRUCache } from 'lru-cache';
 import type { CollectionId } from '../../src/contract/ids.js';
 import type { RankedHit } from '../../src/contract/ranking.js';
@@ -24,10 +25,14 @@ export class RowCache<V> {
   private readonly since: number[] = [];
 
   constructor(bytesMax: number, bytesOf: (value: V) => number) {
-    if (bytesMax > 0) this.entries = new LRUCache({ maxSize: bytesMax, sizeCalculation: ({ value }) => bytesOf(value) });
+    if (bytesMax > 0)
+      this.entries = new LRUCache({ maxSize: bytesMax, sizeCalculation: ({ value }) => bytesOf(value) });
   }
 
-  /** Forgets what could be taken for a row that has a stamp again: to be told of each view of a memory, with its latest stamp. */
+  /**
+   * Forgets what could be taken for a row that has a stamp again: to be told of each view of a memory, with its latest
+   * stamp.
+   */
   reach(memory: number, stamp: number): void {
     const since = (this.since[memory] ??= stamp);
     if ((stamp - since) >>> 0 < STAMPS_MAX) return;

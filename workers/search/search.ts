@@ -1,10 +1,18 @@
-// A search of one collection, as a whole or in parts: statistics of its words, the ranking of every shard, one answer. A hit that has
-// changed meanwhile makes it run again: an answer shows a document whole, old or new. Search workers only; called by worker.ts.
+// A search of one collection, as a whole or in parts: statistics of its words, the ranking of every shard, one answer.
+// A hit that has changed meanwhile makes it run again: an answer shows a document whole, old or new. Search workers
+// only; called by worker.ts.
 import { AppError } from '../../src/contract/errors.js';
 import { CANDIDATES_MIN, CANDIDATES_PER_K } from '../../src/contract/limits.js';
 import type { ShardHits, ShardSearch } from '../../src/contract/ranking.js';
 import type { SearchTiming } from '../../src/contract/resources.js';
-import type { CollectionSearch, Found, RankedShard, SearchAnswer, SearchTask, Wanting } from '../../src/contract/search-messages.js';
+import type {
+  CollectionSearch,
+  Found,
+  RankedShard,
+  SearchAnswer,
+  SearchTask,
+  Wanting,
+} from '../../src/contract/search-messages.js';
 import { finish, type Finished } from './finish.js';
 import { knownOf, type Known } from './known.js';
 import { rankParts, rankShards } from './rank-parts.js';
@@ -12,7 +20,10 @@ import type { ShardSet } from './shard-set.js';
 import type { ShardView } from './shard-view.js';
 import { wantingOf } from './wanting.js';
 
-/** Documents that are replaced without a pause make attempts fail one after the other; then what has changed is left out. */
+/**
+ * Documents that are replaced without a pause make attempts fail one after the other; then what has changed is left
+ * out.
+ */
 const ATTEMPTS_MAX = 100;
 const PAUSE_MS = 1;
 
@@ -20,8 +31,12 @@ const PAUSE_MS = 1;
 export function search(shards: ShardSet, task: SearchTask): SearchAnswer {
   if (task.part === 'rank') return rankSome(shards, task.search, task.shards);
   const timing: SearchTiming = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 };
-  const first = shards.view(shards.all, task.search.collection, (views) => attempt(views, task.search, timing, task.part === 'finish' ? task.ranked : undefined));
-  return first instanceof Array ? { wanting: first } : { found: first.hasChanged ? again(shards, task.search, timing) : first.found };
+  const first = shards.view(shards.all, task.search.collection, (views) =>
+    attempt(views, task.search, timing, task.part === 'finish' ? task.ranked : undefined),
+  );
+  return first instanceof Array
+    ? { wanting: first }
+    : { found: first.hasChanged ? again(shards, task.search, timing) : first.found };
 }
 
 /** What is missing is not told any more: indexes do not go while a search is at work, unless memory runs out. */
@@ -35,8 +50,16 @@ function again(shards: ShardSet, search: CollectionSearch, timing: SearchTiming)
   }
 }
 
-/** `views`: of all shards and their arenas. Those that are ranked already are not ranked again, unless their memory has been made anew. */
-function attempt(views: readonly ShardView[], search: CollectionSearch, timing: SearchTiming, ranked: readonly RankedShard[] = []): Finished | Wanting[] {
+/**
+ * `views`: of all shards and their arenas. Those that are ranked already are not ranked again, unless their memory has
+ * been made anew.
+ */
+function attempt(
+  views: readonly ShardView[],
+  search: CollectionSearch,
+  timing: SearchTiming,
+  ranked: readonly RankedShard[] = [],
+): Finished | Wanting[] {
   const wanting = wantingOf(views, search);
   if (wanting.length > 0) return wanting;
   const startedAtMs = performance.now();
@@ -56,13 +79,22 @@ function rankSome(shards: ShardSet, search: CollectionSearch, wanted: readonly n
   });
 }
 
-const depthOf = ({ k, lexical }: CollectionSearch): number => (lexical ? Math.max(CANDIDATES_MIN, CANDIDATES_PER_K * k) : k);
+const depthOf = ({ k, lexical }: CollectionSearch): number =>
+  lexical ? Math.max(CANDIDATES_MIN, CANDIDATES_PER_K * k) : k;
 
-function shardSearch({ vector, narrowing, lexical, fusion, details, ef, exact }: CollectionSearch, k: number, { statistics }: Known): ShardSearch {
+function shardSearch(
+  { vector, narrowing, lexical, fusion, details, ef, exact }: CollectionSearch,
+  k: number,
+  { statistics }: Known,
+): ShardSearch {
   const wanted: ShardSearch = { k };
   if (vector) wanted.vector = vector;
   if (narrowing) wanted.narrowing = narrowing;
-  if (lexical) wanted.lexical = lexical.mode === 'boost' ? { mode: lexical.mode, terms: lexical.terms } : { mode: lexical.mode, terms: lexical.terms, statistics };
+  if (lexical)
+    wanted.lexical =
+      lexical.mode === 'boost'
+        ? { mode: lexical.mode, terms: lexical.terms }
+        : { mode: lexical.mode, terms: lexical.terms, statistics };
   if (ef !== undefined) wanted.ef = ef;
   if (exact) wanted.exact = exact;
   if (vector && lexical?.mode === 'hybrid' && fusion.method === 'score') wanted.bothScores = true;
@@ -71,8 +103,15 @@ function shardSearch({ vector, narrowing, lexical, fusion, details, ef, exact }:
 }
 
 /** Shards that were ranked elsewhere were ranked side by side: a phase took as long as the slowest of them. */
-function addTimes(timing: SearchTiming, lists: readonly ShardHits[], sideBySide: boolean, elapsedMs: number, { lexical }: CollectionSearch): void {
-  const total = (of: (hits: ShardHits) => number): number => (sideBySide ? Math.max(...lists.map(of)) : lists.reduce((sum, hits) => sum + of(hits), 0));
+function addTimes(
+  timing: SearchTiming,
+  lists: readonly ShardHits[],
+  sideBySide: boolean,
+  elapsedMs: number,
+  { lexical }: CollectionSearch,
+): void {
+  const total = (of: (hits: ShardHits) => number): number =>
+    sideBySide ? Math.max(...lists.map(of)) : lists.reduce((sum, hits) => sum + of(hits), 0);
   const filterMs = total((hits) => hits.filterMs);
   timing.filter_ms += filterMs;
   timing.search_ms += sideBySide ? total((hits) => hits.vectorMs + hits.lexicalMs) : Math.max(0, elapsedMs - filterMs);

@@ -1,5 +1,6 @@
-// Which chunks of a part a search may rank: its metadata filters and its content filter, as a bitmap of ordinals made before
-// anything is ranked. Indexes decide; what they cannot decide is read. Search workers only; called by rank-part.ts.
+// Which chunks of a part a search may rank: its metadata filters and its content filter, as a bitmap of ordinals made
+// before anything is ranked. Indexes decide; what they cannot decide is read. Search workers only; called by
+// rank-part.ts.
 import type { ContentFilter } from '../../src/contract/api/search.js';
 import type { Ordinal } from '../../src/contract/ids.js';
 import type { Narrowing } from '../../src/contract/ranking.js';
@@ -12,7 +13,10 @@ import { fieldBounds } from './field-bounds.js';
 import type { ShardView } from './shard-view.js';
 import { Verifier } from './verifier.js';
 
-/** Requires that what it wants is indexed, and a filter of either kind. Where memory has no room for an index, every chunk is looked at. */
+/**
+ * Requires that what it wants is indexed, and a filter of either kind. Where memory has no room for an index, every
+ * chunk is looked at.
+ */
 export function select(view: ShardView, part: PartView, narrowing: Narrowing): Bitmap {
   const byFields = narrowing.filters.length === 0 ? undefined : fieldsOf(part, narrowing.filters);
   const byContent = narrowing.content && contentOf(part, narrowing.content);

@@ -1,5 +1,5 @@
-// One arena of a shard as one search sees it: the part of its collection in shared memory, and snapshots of the store. Made within Kernel.read by
-// shard-set.ts, and of no use outside. Search workers only, each on its own thread.
+// One arena of a shard as one search sees it: the part of its collection in shared memory, and snapshots of the store.
+// Made within Kernel.read by shard-set.ts, and of no use outside. Search workers only, each on its own thread.
 import type { CollectionRef } from '../../src/contract/messages.js';
 import { ARENAS } from '../../src/contract/ordinals.js';
 import type { ShardReader, Snapshot } from '../../src/store/shard-reader.js';
@@ -39,12 +39,17 @@ export class ShardView {
     return this.shard * ARENAS + this.arena;
   }
 
-  /** Whether a row was published after this view was made. Stamps wrap around; no two in use are ever that far apart. */
+  /**
+   * Whether a row was published after this view was made. Stamps wrap around; no two in use are ever that far apart.
+   */
   isLater(stamp: number): boolean {
     return isLater(stamp, this.before);
   }
 
-  /** Whether rows have gone since they stood at `removals`, or were going: then a document may have been missed between its old rows and its new ones. */
+  /**
+   * Whether rows have gone since they stood at `removals`, or were going: then a document may have been missed between
+   * its old rows and its new ones.
+   */
   hasLost(removals: number): boolean {
     return (removals & 1) === 1 || (this.part?.index.removals ?? 0) !== removals;
   }
@@ -59,7 +64,9 @@ export class ShardView {
     }
   }
 
-  /** The snapshot that the answer is made from. It is taken when it is asked for first: after the shard has been ranked. */
+  /**
+   * The snapshot that the answer is made from. It is taken when it is asked for first: after the shard has been ranked.
+   */
   get txn(): ShardTxn {
     return (this.snapshot ??= this.reader.snapshot(this.incarnation)).txn;
   }

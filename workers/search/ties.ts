@@ -1,5 +1,6 @@
-// Puts hits of equal score in the order of the contract, by document id and chunk order, which the records know and the thread remembers
-// (hit-cache.ts). Search workers only; called for the rankings of a shard, and where those of all shards are merged and scored.
+// Puts hits of equal score in the order of the contract, by document id and chunk order, which the records know and the
+// thread remembers (hit-cache.ts). Search workers only; called for the rankings of a shard, and where those of all
+// shards are merged and scored.
 import type { Ordinal } from '../../src/contract/ids.js';
 import type { ChunkPosition } from '../../src/contract/ranking.js';
 import { comparePositions } from '../../src/rank/merge.js';
@@ -18,7 +19,10 @@ interface Scored extends Row {
 /** Behind every other. */
 export const GONE: ChunkPosition = { docid: '\u{10ffff}', index: 0, path: '' };
 
-/** The k first of `scored`, which is sorted best first. Where chunks stand is asked of those alone that equal another, within the k or across their end. */
+/**
+ * The k first of `scored`, which is sorted best first. Where chunks stand is asked of those alone that equal another,
+ * within the k or across their end.
+ */
 export function breakTies<S extends Scored>(view: ShardView, part: PartView, scored: readonly S[], k: number): S[] {
   const ordered: S[] = [];
   while (ordered.length < Math.min(k, scored.length)) {

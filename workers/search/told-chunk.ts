@@ -1,5 +1,5 @@
-// What a hit tells of its chunk whatever the query: from the records of a shard, as JSON text where it is told as that. Search workers only;
-// read by hydrate.ts, and kept by hit-cache.ts.
+// What a hit tells of its chunk whatever the query: from the records of a shard, as JSON text where it is told as that.
+// Search workers only; read by hydrate.ts, and kept by hit-cache.ts.
 import type { ToldChunk } from '../../src/contract/hits.js';
 import type { Ordinal } from '../../src/contract/ids.js';
 import { chunkIdOf } from '../../src/contract/ids.js';
@@ -11,7 +11,12 @@ import type { PartView } from '../shard/part-view.js';
 import type { ShardView } from './shard-view.js';
 
 /** undefined where the snapshot does not have it. `documents`: those read before, to which its own is added. */
-export function readToldChunk(view: ShardView, part: PartView, row: Ordinal, documents: Map<string, DocumentRecord>): ToldChunk | undefined {
+export function readToldChunk(
+  view: ShardView,
+  part: PartView,
+  row: Ordinal,
+  documents: Map<string, DocumentRecord>,
+): ToldChunk | undefined {
   const [collection, ordinal] = [part.id, part.stored(row)];
   const chunk = view.txn.findChunk(collection, ordinal);
   if (!chunk) return undefined;
@@ -28,6 +33,8 @@ export function readToldChunk(view: ShardView, part: PartView, row: Ordinal, doc
   };
 }
 
-export const layersOf = ({ layers }: ToldChunk): MetaLayers => layers.map((json) => JSON.parse(json) as Record<string, unknown>);
+export const layersOf = ({ layers }: ToldChunk): MetaLayers =>
+  layers.map((json) => JSON.parse(json) as Record<string, unknown>);
 
-export const textOf = ({ textJson }: ToldChunk): string | undefined => (textJson === undefined ? undefined : (JSON.parse(textJson) as string));
+export const textOf = ({ textJson }: ToldChunk): string | undefined =>
+  textJson === undefined ? undefined : (JSON.parse(textJson) as string);

@@ -1,5 +1,5 @@
-// Looks at the stored records of single chunks: whether metadata and text fit, where an index cannot tell. Made once a search; search
-// workers only, called by selection.ts. A chunk that has gone fits nothing.
+// Looks at the stored records of single chunks: whether metadata and text fit, where an index cannot tell. Made once a
+// search; search workers only, called by selection.ts. A chunk that has gone fits nothing.
 import type { Ordinal } from '../../src/contract/ids.js';
 import type { Narrowing } from '../../src/contract/ranking.js';
 import { compileFilter, type MetaTest } from '../../src/rank/match-filter.js';
@@ -29,7 +29,8 @@ export class Verifier {
     const chunk = this.txn.findChunk(this.part.id, this.part.stored(ordinal));
     if (!chunk) return false;
     const { docid, metaJson } = chunk;
-    if (this.last?.docid !== docid) this.last = { docid, metadata: JSON.parse(readDocument(this.txn, this.part.id, docid).metadataJson) as Json };
+    if (this.last?.docid !== docid)
+      this.last = { docid, metadata: JSON.parse(readDocument(this.txn, this.part.id, docid).metadataJson) as Json };
     return this.fits([JSON.parse(metaJson) as Json, this.last.metadata]);
   }
 

@@ -1,6 +1,6 @@
-// A search worker: runs the searches that the front thread sends it (src/pool/search-pool.ts), each as a whole, over the shared memories
-// and the stores of all shards. It owns nothing and writes nothing, so no search waits for a write, and its death harms nobody but
-// the searches that it had. Any number of these threads work side by side.
+// A search worker: runs the searches that the front thread sends it (src/pool/search-pool.ts), each as a whole, over
+// the shared memories and the stores of all shards. It owns nothing and writes nothing, so no search waits for a write,
+// and its death harms nobody but the searches that it had. Any number of these threads work side by side.
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { endThread } from '../../src/base/faults.js';
 import type { LoadedNote, Outcome } from '../../src/contract/messages.js';
@@ -12,7 +12,10 @@ import { ShardSet } from './shard-set.js';
 const shards = new ShardSet(workerData as SearchWorkerStart);
 parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
 
-/** Runs the searches of one message; the outcomes stand in their order. A broken assertion ends this thread, and the message with it. */
+/**
+ * Runs the searches of one message; the outcomes stand in their order. A broken assertion ends this thread, and the
+ * message with it.
+ */
 export function run(tasks: readonly SearchTask[]): Outcome<SearchAnswer>[] | Promise<never> {
   try {
     const outcomes = tasks.map(attempt);

@@ -1,5 +1,6 @@
-// The kernel's calls on the arena, its readers, the directory of parts and their priorities, as instance.ts declares those on vectors.
-// Numbers are u32 unless said otherwise; counts may come back as FULL, addresses as 0. Used by Kernel and what it hands out.
+// The kernel's calls on the arena, its readers, the directory of parts and their priorities, as instance.ts declares
+// those on vectors. Numbers are u32 unless said otherwise; counts may come back as FULL, addresses as 0. Used by Kernel
+// and what it hands out.
 export interface ArenaCalls {
   format(): void;
   restoreArena(end: number): void;

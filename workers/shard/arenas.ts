@@ -1,5 +1,6 @@
-// The arenas of one shard, as its owner has them: kernels on memories of which the first is the home. The others are formatted when they
-// are needed first; until then they are closed, which readers take for "nothing here". Used by the shard worker alone.
+// The arenas of one shard, as its owner has them: kernels on memories of which the first is the home. The others are
+// formatted when they are needed first; until then they are closed, which readers take for "nothing here". Used by the
+// shard worker alone.
 import { assert } from '../../src/base/assert.js';
 import type { Kernel } from './kernel.js';
 
@@ -45,7 +46,9 @@ export class Arenas {
     return kernel;
   }
 
-  /** True while new documents leave enough for what comes after them: links, codes, words, and the scratch of searches. */
+  /**
+   * True while new documents leave enough for what comes after them: links, codes, words, and the scratch of searches.
+   */
   isRoomy(arena: number): boolean {
     return !this.inUse.has(arena) || this.at(arena).usedBytes() < ROOMY_SHARE * this.at(arena).bytesMax;
   }

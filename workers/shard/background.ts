@@ -1,5 +1,6 @@
-// Work a shard does between batches, in slices short enough that no search notices: loading parts, indexing words or metadata that a
-// search waits for, giving memory back, linking new vectors into the graph, merging what is indexed, and removing what dropped collections left in the store. Shard worker only.
+// Work a shard does between batches, in slices short enough that no search notices: loading parts, indexing words or
+// metadata that a search waits for, giving memory back, linking new vectors into the graph, merging what is indexed,
+// and removing what dropped collections left in the store. Shard worker only.
 import { AppError } from '../../src/contract/errors.js';
 import { compactSome } from './compaction.js';
 import { buildFields } from './part-fields.js';
@@ -59,8 +60,9 @@ function slice(shard: Shard): boolean {
 }
 
 /**
- * Gives memory back, links, merges and fills lists; true when there is more to do. A part without more to do is at rest; one for whose links memory is
- * full is not. Rows move before they are linked, as they would have to be linked again.
+ * Gives memory back, links, merges and fills lists; true when there is more to do. A part without more to do is at
+ * rest; one for whose links memory is full is not. Rows move before they are linked, as they would have to be linked
+ * again.
  */
 function improve(shard: Shard, until: number): boolean {
   const { restless } = shard.parts;
@@ -72,7 +74,8 @@ function improve(shard: Shard, until: number): boolean {
       if (index.linkSome(LINK_STEP) === 0 && !index.isTended) break;
       if (performance.now() >= until) return true;
     }
-    if (words?.mergeSome(until - performance.now()) || fields?.mergeSome(until - performance.now())) return (shard.stillness.touch(), true);
+    if (words?.mergeSome(until - performance.now()) || fields?.mergeSome(until - performance.now()))
+      return (shard.stillness.touch(), true);
     while (index.isFillDue) {
       shard.stillness.touch();
       index.fillSome(LINK_STEP);

@@ -7,7 +7,8 @@ export const emptyBitmap = (ordinals: number): Bitmap => new Uint32Array((ordina
 /** The ordinals below `ordinals`, and perhaps a few more. */
 export const fullBitmap = (ordinals: number): Bitmap => emptyBitmap(ordinals).fill(0xffffffff);
 
-export const isSet = (bitmap: Bitmap, ordinal: number): boolean => (((bitmap[ordinal >>> 5] ?? 0) >>> (ordinal & 31)) & 1) === 1;
+export const isSet = (bitmap: Bitmap, ordinal: number): boolean =>
+  (((bitmap[ordinal >>> 5] ?? 0) >>> (ordinal & 31)) & 1) === 1;
 
 /** Requires that the bitmap reaches so far. */
 export function setBit(bitmap: Bitmap, ordinal: number): void {

@@ -1,5 +1,6 @@
-// What a batch of writes does to a part of shared memory once it is committed: rows that come and rows that go, with the words,
-// metadata and priorities of their chunks. All by the rows of the part. Filled by write.ts, in the shard worker's thread.
+// What a batch of writes does to a part of shared memory once it is committed: rows that come and rows that go, with
+// the words, metadata and priorities of their chunks. All by the rows of the part. Filled by write.ts, in the shard
+// worker's thread.
 import type { Ordinal } from '../../src/contract/ids.js';
 import type { ShardWriteTxn } from '../../src/store/shard-store.js';
 import type { Part } from './part.js';
@@ -17,7 +18,13 @@ export interface Change {
   superseded: Ordinal[];
 }
 
-export const noChange = (): Change => ({ added: new Map(), removed: [], texts: new Map(), fields: new Map(), superseded: [] });
+export const noChange = (): Change => ({
+  added: new Map(),
+  removed: [],
+  texts: new Map(),
+  fields: new Map(),
+  superseded: [],
+});
 
 /** Before the commit, in its transaction: what a checkpoint of before does not have (checkpoint/catch-up.ts). */
 export function logChanges(txn: ShardWriteTxn, changes: Iterable<readonly [Part, Change]>): void {
@@ -40,7 +47,8 @@ export function publishChanges(changes: Iterable<readonly [Part, Change]>): void
   for (const [part, change] of all) add(part, change);
   for (const [part, change] of all) remove(part, change);
   markRemovals(all);
-  for (const [part, { removed, superseded }] of all) for (const ordinal of [...removed, ...superseded]) part.ordinals.release(ordinal);
+  for (const [part, { removed, superseded }] of all)
+    for (const ordinal of [...removed, ...superseded]) part.ordinals.release(ordinal);
 }
 
 /** Before rows come for others that go, and after those have gone: a search beside it runs again. */

@@ -1,6 +1,6 @@
-// How a shard worker finds its shard: a slot a shard in shared memory, holding the thread that owns it. The front thread
-// vacates the slot of a worker that has died; a new worker takes the first vacant one, waiting where there is none yet.
-// Layout of the slots (Int32): [owner thread id, how often the shard has been claimed] for each shard.
+// How a shard worker finds its shard: a slot a shard in shared memory, holding the thread that owns it. The front
+// thread vacates the slot of a worker that has died; a new worker takes the first vacant one, waiting where there is
+// none yet. Layout of the slots (Int32): [owner thread id, how often the shard has been claimed] for each shard.
 import { threadId } from 'node:worker_threads';
 
 export const SLOT_WORDS = 2;

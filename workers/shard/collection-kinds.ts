@@ -1,5 +1,5 @@
-// What a shard is told of all collections when it is opened, by their ids: all of a reference but the id. Made by shard.ts, used by it and by
-// what brings parts back from a checkpoint; shard worker only.
+// What a shard is told of all collections when it is opened, by their ids: all of a reference but the id. Made by
+// shard.ts, used by it and by what brings parts back from a checkpoint; shard worker only.
 import type { CollectionId } from '../../src/contract/ids.js';
 import type { CollectionGroup } from '../../src/contract/messages.js';
 

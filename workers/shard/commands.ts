@@ -2,7 +2,15 @@
 // Between batches it does background work in short slices. Shard worker only.
 import { defined } from '../../src/base/assert.js';
 import { collectionIn } from '../../src/contract/collection-in.js';
-import type { Outcome, ShardAnswer, ShardCommand, ShardCommands, ShardOp, ShardRequest, ShardWorkerStart } from '../../src/contract/messages.js';
+import type {
+  Outcome,
+  ShardAnswer,
+  ShardCommand,
+  ShardCommands,
+  ShardOp,
+  ShardRequest,
+  ShardWorkerStart,
+} from '../../src/contract/messages.js';
 import type { CatalogStore } from '../../src/store/catalog-store.js';
 import { Background } from './background.js';
 import { catalogHandlers } from './catalog-handlers.js';
@@ -24,10 +32,22 @@ import { countsOf, totals } from './totals.js';
 import { writeAll } from './write-all.js';
 
 type Answer = ShardAnswer<ShardOp>;
-type Handlers = { [O in Exclude<ShardOp, WriteCommand['op']>]: (request: ShardRequest<O>) => ShardCommands[O]['answer'] };
+type Handlers = {
+  [O in Exclude<ShardOp, WriteCommand['op']>]: (request: ShardRequest<O>) => ShardCommands[O]['answer'];
+};
 
-const DOCUMENT_WRITES: ReadonlySet<string | undefined> = new Set<WriteCommand['op']>(['put', 'putMany', 'putStaged', 'deleteDocument']);
-const changesMemory = (command: ShardCommand): boolean => isWrite(command) || command.op === 'prepare' || command.op === 'linking' || command.op === 'copyStaged' || command.op === 'dropCollection';
+const DOCUMENT_WRITES: ReadonlySet<string | undefined> = new Set<WriteCommand['op']>([
+  'put',
+  'putMany',
+  'putStaged',
+  'deleteDocument',
+]);
+const changesMemory = (command: ShardCommand): boolean =>
+  isWrite(command) ||
+  command.op === 'prepare' ||
+  command.op === 'linking' ||
+  command.op === 'copyStaged' ||
+  command.op === 'dropCollection';
 const isWrite = (command: ShardCommand | undefined): command is WriteCommand => DOCUMENT_WRITES.has(command?.op);
 const wantsPart = (command: ShardCommand): command is PartCommand => isWrite(command) || command.op === 'copyStaged';
 
@@ -44,7 +64,10 @@ export class Commands {
     private readonly note: Note,
   ) {}
 
-  /** Writes wait until the parts they go to are in memory, and for the end of a checkpoint's last pass; what comes in other batches is answered meanwhile. */
+  /**
+   * Writes wait until the parts they go to are in memory, and for the end of a checkpoint's last pass; what comes in
+   * other batches is answered meanwhile.
+   */
   async run(commands: readonly ShardCommand[]): Promise<Outcome<Answer>[]> {
     await this.untilChangesMayGoOn(commands);
     const underWay = this.shard?.loads.bringAll(refsOf(commands.filter(wantsPart)));

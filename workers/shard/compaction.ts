@@ -1,6 +1,7 @@
-// Gives memory back after deletes. Where most rows of a part are free, chunks move from its highest ordinals to its lowest free ones, some
-// in each transaction, as if their documents had been replaced by themselves; then the blocks at the end are empty, and go when
-// no reader is left that may look at them. Killed at any point, nothing is lost. A step at a time by background.ts; shard worker only.
+// Gives memory back after deletes. Where most rows of a part are free, chunks move from its highest ordinals to its
+// lowest free ones, some in each transaction, as if their documents had been replaced by themselves; then the blocks at
+// the end are empty, and go when no reader is left that may look at them. Killed at any point, nothing is lost. A step
+// at a time by background.ts; shard worker only.
 import { defined } from '../../src/base/assert.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { Ordinal } from '../../src/contract/ids.js';
@@ -22,7 +23,10 @@ const FREE_END_SHARE_MIN = 1 / 8;
 const MOVE_STEP = 32;
 const HIDE_STEP = 8;
 
-/** Does one step; true when there is more to do. Where memory or disk have no room for a move, or a record of a chunk is damaged, it waits for the next write. */
+/**
+ * Does one step; true when there is more to do. Where memory or disk have no room for a move, or a record of a chunk is
+ * damaged, it waits for the next write.
+ */
 export function compactSome(shard: Shard, part: Part): boolean {
   if (part.hidden) return finish(shard, part, part.hidden);
   const { index, ordinals } = part;
@@ -54,8 +58,13 @@ function move(shard: Shard, part: Part, target: number): boolean {
   const change = noChange();
   try {
     shard.store.write((txn) => {
-      const moves = new Map(part.ordinals.highest(target, MOVE_STEP).map((from) => [from, stage(txn, part, from, change)]));
-      shard.parts.reservePriorities(part, [...moves].filter(([from]) => part.priorities.of(from) !== 0).map(([, to]) => to));
+      const moves = new Map(
+        part.ordinals.highest(target, MOVE_STEP).map((from) => [from, stage(txn, part, from, change)]),
+      );
+      shard.parts.reservePriorities(
+        part,
+        [...moves].filter(([from]) => part.priorities.of(from) !== 0).map(([, to]) => to),
+      );
       keepSources(txn, part, moves, change);
       txn.moveChunks(part.ref, new Map([...moves].map(([from, to]) => [part.stored(from), part.stored(to)])));
       logChanges(txn, [[part, change]]);

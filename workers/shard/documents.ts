@@ -15,4 +15,5 @@ export function readDocument(txn: ShardTxn, id: CollectionId, docid: string): Do
 type State = Pick<DocumentRecord, 'version' | 'ingestedAtMs'>;
 
 /** Versions begin anew after a deletion: then the time tells them apart. */
-export const isSameDocument = (record: State, other: State | undefined): boolean => record.version === other?.version && record.ingestedAtMs === other.ingestedAtMs;
+export const isSameDocument = (record: State, other: State | undefined): boolean =>
+  record.version === other?.version && record.ingestedAtMs === other.ingestedAtMs;

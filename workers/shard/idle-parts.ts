@@ -1,5 +1,6 @@
-// Small parts that nobody uses do not stay in memory: they come back from the store in a millisecond or two. Large ones do stay, for
-// their graphs are costly. Where memory is full, small parts leave sooner (room.ts). Made by commands.ts; shard worker only.
+// Small parts that nobody uses do not stay in memory: they come back from the store in a millisecond or two. Large ones
+// do stay, for their graphs are costly. Where memory is full, small parts leave sooner (room.ts). Made by commands.ts;
+// shard worker only.
 import type { Part } from './part.js';
 import { nowSeconds, type PartTable } from './part-table.js';
 

@@ -1,5 +1,5 @@
-// An instance of the kernel's code on a shard's memory: its calls, its scratch, and the views through which this thread reads
-// and writes shared memory. One per thread; used by Kernel and VectorIndex.
+// An instance of the kernel's code on a shard's memory: its calls, its scratch, and the views through which this thread
+// reads and writes shared memory. One per thread; used by Kernel and VectorIndex.
 import type { ArenaCalls } from './arena-calls.js';
 import type { CodeCalls } from './codes/code-calls.js';
 import type { WordCalls } from './words/word-calls.js';
@@ -85,7 +85,10 @@ export class Instance extends MemoryViews {
     return at;
   }
 
-  /** Puts ordinals, or a bitmap of them, where the calls that take some find them; answers their address. Throws ArenaFull. */
+  /**
+   * Puts ordinals, or a bitmap of them, where the calls that take some find them; answers their address. Throws
+   * ArenaFull.
+   */
   setOrdinals(ordinals: Uint32Array): number {
     const at = addressOf(this.calls.ensureAllowed(this.scratch, ordinals.byteLength + 8));
     this.writeWords(at, ordinals);

@@ -1,5 +1,6 @@
-// The kernel on one shard's shared memory: the making of indexes in its arena, and the finding of them. One per thread. The owner of the shard
-// formats the memory and writes; other threads join as readers and search within `read`. The rules: README.md beside this file.
+// The kernel on one shard's shared memory: the making of indexes in its arena, and the finding of them. One per thread.
+// The owner of the shard formats the memory and writes; other threads join as readers and search within `read`. The
+// rules: README.md beside this file.
 import { assert } from '../../src/base/assert.js';
 import type { CollectionId } from '../../src/contract/ids.js';
 import type { Precision } from '../../src/contract/precision.js';
@@ -26,8 +27,8 @@ export interface IndexOptions {
 
 export class Kernel extends SharedArena {
   /**
-   * What this thread can see of the part of a collection in this arena; undefined for one without documents here. Of no use after the `read` it
-   * was made in. `arena` is the number of this one.
+   * What this thread can see of the part of a collection in this arena; undefined for one without documents here. Of no
+   * use after the `read` it was made in. `arena` is the number of this one.
    */
   view(id: CollectionId, arena = 0): PartView | undefined {
     const roots = this.directory.get(id, Math.floor(Date.now() / 1000));
@@ -44,17 +45,27 @@ export class Kernel extends SharedArena {
     return new Priorities(this.instance, root);
   }
 
-  /** The index with this root that a checkpoint has brought back, to be gone on with. Codes that were being made are made anew. Owner only. */
+  /**
+   * The index with this root that a checkpoint has brought back, to be gone on with. Codes that were being made are
+   * made anew. Owner only.
+   */
   resumeIndex(root: number): VectorIndex {
     if (this.instance.word(root + ROOT_CODES_NEXT) !== 0) this.instance.calls.dropNext(root);
     return new VectorIndex(this.instance, root, CODES_MIN);
   }
 
   /** Makes an empty index of `dim`-dimensional vectors. Throws ArenaFull. Owner only. */
-  createIndex(dim: number, { graphMin = GRAPH_MIN, codesMin = CODES_MIN, precision = 'int16' }: IndexOptions = {}): VectorIndex {
+  createIndex(
+    dim: number,
+    { graphMin = GRAPH_MIN, codesMin = CODES_MIN, precision = 'int16' }: IndexOptions = {},
+  ): VectorIndex {
     assert(Number.isInteger(dim) && dim >= 1 && dim <= DIM_MAX, `dimension ${dim}`);
     this.assertFormatted();
-    return new VectorIndex(this.instance, addressOf(this.instance.calls.createIndex(dim, graphMin, precision === 'int8')), codesMin);
+    return new VectorIndex(
+      this.instance,
+      addressOf(this.instance.calls.createIndex(dim, graphMin, precision === 'int8')),
+      codesMin,
+    );
   }
 
   /** The index with the `root` that another thread's Kernel made on the same memory. */

@@ -1,5 +1,5 @@
-// How far the graph of a part is: asked again and again by whoever wants searches not to scan it. It is linked in the background, which every
-// command wakes. Shard worker only; called by commands.ts.
+// How far the graph of a part is: asked again and again by whoever wants searches not to scan it. It is linked in the
+// background, which every command wakes. Shard worker only; called by commands.ts.
 import type { ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
 import type { Shard } from './shard.js';
 

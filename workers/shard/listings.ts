@@ -17,7 +17,10 @@ function summaryOf({ docid, version, ingestedAtMs, chunkCount }: DocumentRecord)
 /** A page ends with the record that brings it to so many bytes: what was read of the store, and what goes out. */
 const PAGE_BYTES = 256 * 1024;
 
-export function listDocuments(shard: Shard, { collection, after, max }: ShardRequest<'listDocuments'>): ShardAnswer<'listDocuments'> {
+export function listDocuments(
+  shard: Shard,
+  { collection, after, max }: ShardRequest<'listDocuments'>,
+): ShardAnswer<'listDocuments'> {
   const page: ShardAnswer<'listDocuments'> = { docids: [], records: [], more: false };
   // A dropped collection may have a part of its records left.
   if (shard.isDropped(collection)) return page;
@@ -34,7 +37,10 @@ export function listDocuments(shard: Shard, { collection, after, max }: ShardReq
   });
 }
 
-export function getDocument(shard: Shard, { collection, docid }: ShardRequest<'getDocument'>): ShardAnswer<'getDocument'> {
+export function getDocument(
+  shard: Shard,
+  { collection, docid }: ShardRequest<'getDocument'>,
+): ShardAnswer<'getDocument'> {
   return shard.store.read((txn) => {
     const record = txn.document(collection, docid);
     if (!record) return null;
@@ -44,14 +50,21 @@ export function getDocument(shard: Shard, { collection, docid }: ShardRequest<'g
   });
 }
 
-export function listChunks(shard: Shard, { collection, docid, from, max }: ShardRequest<'listChunks'>): ShardAnswer<'listChunks'> {
+export function listChunks(
+  shard: Shard,
+  { collection, docid, from, max }: ShardRequest<'listChunks'>,
+): ShardAnswer<'listChunks'> {
   const page: ShardAnswer<'listChunks'> = { records: [], more: false };
   if (shard.isDropped(collection)) return page;
   return shard.store.read((txn) => {
     const document = txn.document(collection, docid);
     if (!document) return page;
     const ordinals = (txn.members(collection, docid).ordinals as Ordinal[]).slice(from);
-    for (let bytes = 0; page.records.length < Math.min(max, ordinals.length) && bytes < PAGE_BYTES; bytes += page.records.at(-1)?.length ?? 0) {
+    for (
+      let bytes = 0;
+      page.records.length < Math.min(max, ordinals.length) && bytes < PAGE_BYTES;
+      bytes += page.records.at(-1)?.length ?? 0
+    ) {
       page.records.push(chunkJson(txn, collection, document, ordinals[page.records.length] as Ordinal));
     }
     return { ...page, more: page.records.length < ordinals.length };
@@ -60,7 +73,11 @@ export function listChunks(shard: Shard, { collection, docid, from, max }: Shard
 
 function chunkJson(txn: ShardTxn, id: CollectionId, document: DocumentRecord, ordinal: Ordinal): string {
   const { path, metaJson, docid } = txn.chunk(id, ordinal);
-  const head = JSON.stringify({ rid: chunkIdOf(docid, path), chunk_path: path, ingested_at: iso(document.ingestedAtMs) });
+  const head = JSON.stringify({
+    rid: chunkIdOf(docid, path),
+    chunk_path: path,
+    ingested_at: iso(document.ingestedAtMs),
+  });
   return `${head.slice(0, -1)},"meta":${mergedMetaJson(document.metadataJson, metaJson)}}`;
 }
 
@@ -69,10 +86,17 @@ export function getChunk(shard: Shard, { collection, rid }: ShardRequest<'getChu
 }
 
 export function getContent(shard: Shard, { collection, rid }: ShardRequest<'getContent'>): ShardAnswer<'getContent'> {
-  return withChunk(shard, collection, rid, (txn, _, ordinal) => ({ text: txn.text(collection, ordinal)?.toString() ?? null }));
+  return withChunk(shard, collection, rid, (txn, _, ordinal) => ({
+    text: txn.text(collection, ordinal)?.toString() ?? null,
+  }));
 }
 
-function withChunk<T>(shard: Shard, id: CollectionId, rid: string, read: (txn: ShardTxn, document: DocumentRecord, ordinal: Ordinal) => T): T | null {
+function withChunk<T>(
+  shard: Shard,
+  id: CollectionId,
+  rid: string,
+  read: (txn: ShardTxn, document: DocumentRecord, ordinal: Ordinal) => T,
+): T | null {
   const parsed = parseChunkId(rid);
   if (!parsed) return null;
   return shard.store.read((txn) => {

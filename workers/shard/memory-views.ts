@@ -1,5 +1,5 @@
-// The views through which a thread reads and writes a shard's shared memory: words, floats, bytes. They are renewed as the memory
-// grows, by this thread or another. The base of an Instance, and of what reads the memory without one.
+// The views through which a thread reads and writes a shard's shared memory: words, floats, bytes. They are renewed as
+// the memory grows, by this thread or another. The base of an Instance, and of what reads the memory without one.
 const PAGE_BYTES = 65_536;
 
 export class MemoryViews {
@@ -74,7 +74,10 @@ export class MemoryViews {
     }
   }
 
-  /** Views do not grow with the memory: renews them where they end before `end`. Growing by 0 makes this thread see what others added. */
+  /**
+   * Views do not grow with the memory: renews them where they end before `end`. Growing by 0 makes this thread see what
+   * others added.
+   */
   protected reach(end: number): void {
     if (end <= this.words.byteLength) return;
     this.memory.grow(0);

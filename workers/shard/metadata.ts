@@ -1,5 +1,5 @@
-// The metadata a client sees on a chunk: the document's, overlaid by the chunk's own (offset, page, row). Both are stored
-// as JSON text; unless a key occurs in both they are joined as text, without being parsed. Pure.
+// The metadata a client sees on a chunk: the document's, overlaid by the chunk's own (offset, page, row). Both are
+// stored as JSON text; unless a key occurs in both they are joined as text, without being parsed. Pure.
 
 /** `documentJson` overlaid by `chunkJson`, as JSON text. Both are texts of JSON objects. */
 export function mergedMetaJson(documentJson: string, chunkJson: string): string {

@@ -1,6 +1,6 @@
-// What a staged collection lacks of the one it stands beside: pages of documents to be embedded anew, and copies with their vectors
-// where the space is the same. Both walk the source in the order of its keys, a bounded number of documents at a time.
-// Called by commands.ts; shard worker only.
+// What a staged collection lacks of the one it stands beside: pages of documents to be embedded anew, and copies with
+// their vectors where the space is the same. Both walk the source in the order of its keys, a bounded number of
+// documents at a time. Called by commands.ts; shard worker only.
 import { assert } from '../../src/base/assert.js';
 import type { CollectionId, Ordinal } from '../../src/contract/ids.js';
 import type { CollectionRef, Outcome, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
@@ -26,25 +26,42 @@ interface Walk {
   after: string | null;
 }
 
-export function listMissing(shard: Shard, { collection, twin, after }: ShardRequest<'listMissing'>): ShardAnswer<'listMissing'> {
+export function listMissing(
+  shard: Shard,
+  { collection, twin, after }: ShardRequest<'listMissing'>,
+): ShardAnswer<'listMissing'> {
   if (shard.isDropped(collection) || shard.isDropped(twin)) throw new AppError('collection_not_found');
   return shard.store.read((txn) => {
     let bytes = 0;
     const packed: Uint8Array[] = [];
     let hasTextless = false;
-    const { missing, walked, after: next } = walk(txn, collection, twin, after, (record) => {
+    const {
+      missing,
+      walked,
+      after: next,
+    } = walk(txn, collection, twin, after, (record) => {
       const prepared = preparedOf(txn, collection, record, true);
       hasTextless ||= prepared.chunks.some(({ text }) => text === undefined);
       const document = packDocument(prepared);
       packed.push(document);
       return (bytes += document.length) < PAGE_BYTES;
     });
-    return { ...joinDocuments(packed), chunks: missing.map(({ chunkCount }) => chunkCount), versions: missing.map(({ version }) => version), walked, after: next, hasTextless };
+    return {
+      ...joinDocuments(packed),
+      chunks: missing.map(({ chunkCount }) => chunkCount),
+      versions: missing.map(({ version }) => version),
+      walked,
+      after: next,
+      hasTextless,
+    };
   });
 }
 
 /** Documents are texts or vectors as a whole, so the first chunk tells. */
-export function findTextless(shard: Shard, { collection, after }: ShardRequest<'findTextless'>): ShardAnswer<'findTextless'> {
+export function findTextless(
+  shard: Shard,
+  { collection, after }: ShardRequest<'findTextless'>,
+): ShardAnswer<'findTextless'> {
   if (shard.isDropped(collection)) return { after: null, docid: null };
   return shard.store.read((txn) => {
     let looked = 0;
@@ -58,14 +75,24 @@ export function findTextless(shard: Shard, { collection, after }: ShardRequest<'
 }
 
 /** One commit. Throws what a refused document is refused with. */
-export function copyStaged(shard: Shard, { collection: ref, source, after }: ShardRequest<'copyStaged'>): ShardAnswer<'copyStaged'> {
+export function copyStaged(
+  shard: Shard,
+  { collection: ref, source, after }: ShardRequest<'copyStaged'>,
+): ShardAnswer<'copyStaged'> {
   if (shard.isDropped(ref.id) || shard.isDropped(source.id)) throw new AppError('collection_not_found');
   const { writes, walked, next } = shard.store.read((txn) => {
     const writes: DocumentWrite[] = [];
     let chunks = 0;
     const { walked, after: next } = walk(txn, source.id, ref.id, after, (record) => {
       const document = packDocument(preparedOf(txn, source.id, record, false));
-      writes.push({ op: 'putStaged', collection: ref, source: source.id, document, version: record.version, vectors: vectorsOf(txn, source, record) });
+      writes.push({
+        op: 'putStaged',
+        collection: ref,
+        source: source.id,
+        document,
+        version: record.version,
+        vectors: vectorsOf(txn, source, record),
+      });
       return (chunks += record.chunkCount) < COPY_CHUNKS_MAX;
     });
     return { writes, walked, next };
@@ -75,7 +102,13 @@ export function copyStaged(shard: Shard, { collection: ref, source, after }: Sha
 }
 
 /** `take` says whether there is room for another document. */
-function walk(txn: ShardTxn, source: CollectionId, twin: CollectionId, after: string | undefined, take: (record: DocumentRecord) => boolean): Walk {
+function walk(
+  txn: ShardTxn,
+  source: CollectionId,
+  twin: CollectionId,
+  after: string | undefined,
+  take: (record: DocumentRecord) => boolean,
+): Walk {
   const found: Walk = { missing: [], walked: 0, after: null };
   let documents = 0;
   for (const record of txn.documents(source, after)) {
@@ -90,7 +123,12 @@ function walk(txn: ShardTxn, source: CollectionId, twin: CollectionId, after: st
   return { ...found, after: null };
 }
 
-function preparedOf(txn: ShardTxn, id: CollectionId, { docid, ingestedAtMs, metadataJson, priority }: DocumentRecord, isToEmbed: boolean): PreparedDocument {
+function preparedOf(
+  txn: ShardTxn,
+  id: CollectionId,
+  { docid, ingestedAtMs, metadataJson, priority }: DocumentRecord,
+  isToEmbed: boolean,
+): PreparedDocument {
   const { ordinals } = txn.members(id, docid);
   const chunks = (ordinals as Ordinal[]).map((ordinal) => {
     const { path, metaJson } = txn.chunk(id, ordinal);

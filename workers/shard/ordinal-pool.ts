@@ -1,5 +1,5 @@
-// The free ordinals of a collection's part in one shard. Hands out the lowest free one, so that the same commands give the
-// same ordinals on any machine, and storage stays dense. Used by the shard worker alone.
+// The free ordinals of a collection's part in one shard. Hands out the lowest free one, so that the same commands give
+// the same ordinals on any machine, and storage stays dense. Used by the shard worker alone.
 import type { Ordinal } from '../../src/contract/ids.js';
 
 export class OrdinalPool {

@@ -1,12 +1,13 @@
-// The directory of the parts in a shard's memory: where the indexes of a collection are. A thin door to assembly/directory.ts.
-// The owner's thread enters and removes parts; any thread looks them up, readers within Kernel.read.
+// The directory of the parts in a shard's memory: where the indexes of a collection are. A thin door to
+// assembly/directory.ts. The owner's thread enters and removes parts; any thread looks them up, readers within
+// Kernel.read.
 import type { CollectionId } from '../../src/contract/ids.js';
 import { addressOf, type Instance } from './instance.js';
 import { ROOT_ARENAS, ROOT_FIELDS, ROOT_PRIORITIES, ROOT_USED_AT, ROOT_VECTORS, ROOT_WORDS } from './reader-layout.js';
 
 /**
- * Addresses of the roots of a part's indexes; 0 for one that is not there or not complete, LOST for one that memory has no room for.
- * A collection without vectors and arenas is away: it has documents in the store and is not in memory.
+ * Addresses of the roots of a part's indexes; 0 for one that is not there or not complete, LOST for one that memory has
+ * no room for. A collection without vectors and arenas is away: it has documents in the store and is not in memory.
  */
 export interface PartRoots {
   readonly vectors: number;
@@ -14,15 +15,21 @@ export interface PartRoots {
   readonly fields: number;
   readonly priorities: number;
   /**
-   * In the home arena: a bit for each arena in which the collection has a part; 0 while it is nowhere else. Set before the vectors, and cleared
-   * after them: who finds the home's bit and no vectors sees a collection come or leave.
+   * In the home arena: a bit for each arena in which the collection has a part; 0 while it is nowhere else. Set before
+   * the vectors, and cleared after them: who finds the home's bit and no vectors sees a collection come or leave.
    */
   readonly arenas: number;
 }
 
 export type PartPlace = Pick<PartRoots, 'vectors' | 'arenas'>;
 
-const WORD_OF: Readonly<Record<keyof PartRoots, number>> = { vectors: ROOT_VECTORS, words: ROOT_WORDS, fields: ROOT_FIELDS, priorities: ROOT_PRIORITIES, arenas: ROOT_ARENAS };
+const WORD_OF: Readonly<Record<keyof PartRoots, number>> = {
+  vectors: ROOT_VECTORS,
+  words: ROOT_WORDS,
+  fields: ROOT_FIELDS,
+  priorities: ROOT_PRIORITIES,
+  arenas: ROOT_ARENAS,
+};
 
 export class PartDirectory {
   constructor(private readonly instance: Instance) {}
@@ -31,15 +38,27 @@ export class PartDirectory {
   get(id: CollectionId, second?: number): PartRoots | undefined {
     const at = this.instance.calls.findPart(id) >>> 0;
     if (at === 0) return undefined;
-    if (second !== undefined && this.instance.word(at + 4 * ROOT_USED_AT) !== second) this.instance.setWord(at + 4 * ROOT_USED_AT, second);
+    if (second !== undefined && this.instance.word(at + 4 * ROOT_USED_AT) !== second)
+      this.instance.setWord(at + 4 * ROOT_USED_AT, second);
     const root = (name: keyof PartRoots): number => this.instance.word(at + 4 * WORD_OF[name]);
-    return { vectors: root('vectors'), words: root('words'), fields: root('fields'), priorities: root('priorities'), arenas: root('arenas') };
+    return {
+      vectors: root('vectors'),
+      words: root('words'),
+      fields: root('fields'),
+      priorities: root('priorities'),
+      arenas: root('arenas'),
+    };
   }
 
-  /** The root of its vectors and its arenas, for a reader who looks whether they are what they were; undefined where it is nowhere. */
+  /**
+   * The root of its vectors and its arenas, for a reader who looks whether they are what they were; undefined where it
+   * is nowhere.
+   */
   placeOf(id: CollectionId): PartPlace | undefined {
     const at = this.instance.calls.findPart(id) >>> 0;
-    return at === 0 ? undefined : { vectors: this.instance.word(at + 4 * ROOT_VECTORS), arenas: this.instance.word(at + 4 * ROOT_ARENAS) };
+    return at === 0
+      ? undefined
+      : { vectors: this.instance.word(at + 4 * ROOT_VECTORS), arenas: this.instance.word(at + 4 * ROOT_ARENAS) };
   }
 
   /** The second at which the part was used last. */
@@ -48,10 +67,14 @@ export class PartDirectory {
     return at === 0 ? 0 : this.instance.word(at + 4 * ROOT_USED_AT);
   }
 
-  /** Enters a part, or exchanges some of the roots of one that is there, which cannot fail. Throws ArenaFull with nothing changed. */
+  /**
+   * Enters a part, or exchanges some of the roots of one that is there, which cannot fail. Throws ArenaFull with
+   * nothing changed.
+   */
   set(id: CollectionId, roots: Partial<PartRoots>): void {
     const at = addressOf(this.instance.calls.addPart(id));
-    for (const [name, root] of Object.entries(roots)) this.instance.setWord(at + 4 * WORD_OF[name as keyof PartRoots], root);
+    for (const [name, root] of Object.entries(roots))
+      this.instance.setWord(at + 4 * WORD_OF[name as keyof PartRoots], root);
   }
 
   /** From now on nobody finds it. What its roots lead to is dropped after this. */

@@ -1,5 +1,5 @@
-// The metadata of a part: indexed when the first search with metadata filters asks for it, like its words (part-words.ts). Where memory
-// has no room for it, filters look at every chunk instead. Shard worker only.
+// The metadata of a part: indexed when the first search with metadata filters asks for it, like its words
+// (part-words.ts). Where memory has no room for it, filters look at every chunk instead. Shard worker only.
 import type { CollectionId, Ordinal } from '../../src/contract/ids.js';
 import { chunkFieldTerms, flattenLayer, type FlatFields } from '../../src/rank/field-terms.js';
 import type { ChunkRecord } from '../../src/store/records.js';
@@ -20,7 +20,10 @@ const MAKER: TermMaker<readonly string[]> = {
   termsOf: (terms) => terms,
 };
 
-/** Makes the index where there is none; false while it is being built. It may be lost, and is not tried again. Throws DamagedRecord. */
+/**
+ * Makes the index where there is none; false while it is being built. It may be lost, and is not tried again. Throws
+ * DamagedRecord.
+ */
 export function prepareFields(shard: Shard, part: Part, firstSliceMs = FIRST_SLICE_MS): boolean {
   if (!part.fields) {
     part.fields = shard.createTerms(part, 'fields', MAKER);
@@ -46,7 +49,8 @@ function storedFields(txn: ShardTxn, part: Part): Stored<readonly string[]> {
   const { id } = part.ref;
   const terms = new FieldTerms(txn, id);
   return function* (from: Ordinal) {
-    for (const { ordinal, chunk } of part.within(txn.chunks(id, part.stored(from)))) yield { ordinal, source: terms.of(chunk) };
+    for (const { ordinal, chunk } of part.within(txn.chunks(id, part.stored(from))))
+      yield { ordinal, source: terms.of(chunk) };
   };
 }
 

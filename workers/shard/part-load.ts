@@ -1,5 +1,6 @@
-// The parts of one collection on their way from the store into shared memory, in slices: first its vectors, then the priorities of its chunks. Readers do
-// not find it before it is complete, and nothing writes to it. Made by part-loads.ts; shard worker only.
+// The parts of one collection on their way from the store into shared memory, in slices: first its vectors, then the
+// priorities of its chunks. Readers do not find it before it is complete, and nothing writes to it. Made by
+// part-loads.ts; shard worker only.
 import type { Ordinal } from '../../src/contract/ids.js';
 import type { CollectionRef } from '../../src/contract/messages.js';
 import { arenaOf, rowOf } from '../../src/contract/ordinals.js';
@@ -29,7 +30,10 @@ export class PartLoad {
     readonly ref: CollectionRef,
   ) {}
 
-  /** The parts when they are complete; undefined when the time is over before. Throws ArenaFull: go on where memory has been made free. */
+  /**
+   * The parts when they are complete; undefined when the time is over before. Throws ArenaFull: go on where memory has
+   * been made free.
+   */
   proceed(txn: ShardTxn, untilMs: number): Part[] | undefined {
     const isComplete = this.takeRows(txn, untilMs) && this.takePriorities(txn, untilMs);
     if (!isComplete) return undefined;
@@ -60,7 +64,8 @@ export class PartLoad {
     }
     this.rowsTo = Infinity;
     const { chunks } = txn.counts(this.ref.id);
-    if (this.rows !== chunks) throw new DamagedRecord(`collection ${this.ref.id} has ${this.rows} vectors and ${chunks} chunks`);
+    if (this.rows !== chunks)
+      throw new DamagedRecord(`collection ${this.ref.id} has ${this.rows} vectors and ${chunks} chunks`);
     return true;
   }
 

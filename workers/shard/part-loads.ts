@@ -1,6 +1,6 @@
-// Brings parts from the store into shared memory: a small one at once when a write or a search first needs it, a large one in slices
-// between other work. After the start of a server large ones come by themselves, so that the first search does not wait.
-// Shard worker only; asked by commands, gone on with by background.ts.
+// Brings parts from the store into shared memory: a small one at once when a write or a search first needs it, a large
+// one in slices between other work. After the start of a server large ones come by themselves, so that the first search
+// does not wait. Shard worker only; asked by commands, gone on with by background.ts.
 import { AssertionFailed } from '../../src/base/assert.js';
 import type { CollectionId } from '../../src/contract/ids.js';
 import type { CollectionRef } from '../../src/contract/messages.js';
@@ -24,7 +24,9 @@ export class PartLoads {
     private readonly room: Room,
   ) {}
 
-  /** True when there is nothing to load, or not any more; false while it is being loaded: ask again. Throws ArenaFull. */
+  /**
+   * True when there is nothing to load, or not any more; false while it is being loaded: ask again. Throws ArenaFull.
+   */
   bring(ref: CollectionRef, untilMs = performance.now() + FIRST_SLICE_MS, txn?: ShardTxn): boolean {
     this.parts.use(ref.id);
     if (!this.parts.isAway(ref.id)) return true;
@@ -99,8 +101,14 @@ export class PartLoads {
 
   private proceed(load: PartLoad, untilMs: number, txn?: ShardTxn): boolean {
     const { id } = load.ref;
-    const wanted = { id, get arena() { return load.arena; } };
-    const step = (snapshot: ShardTxn): ReturnType<PartLoad['proceed']> => this.room.for(() => load.proceed(snapshot, untilMs), wanted);
+    const wanted = {
+      id,
+      get arena() {
+        return load.arena;
+      },
+    };
+    const step = (snapshot: ShardTxn): ReturnType<PartLoad['proceed']> =>
+      this.room.for(() => load.proceed(snapshot, untilMs), wanted);
     try {
       const parts = txn ? step(txn) : this.store.read(step);
       if (!parts) return false;

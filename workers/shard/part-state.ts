@@ -1,5 +1,6 @@
-// What the parts of a collection take of the shard's memory, by what it is for (a count of blocks, not a walk through them; texts and metadata
-// are on disk alone, so texts take none), and how they are searched now. Called by commands.ts; shard worker only.
+// What the parts of a collection take of the shard's memory, by what it is for (a count of blocks, not a walk through
+// them; texts and metadata are on disk alone, so texts take none), and how they are searched now. Called by
+// commands.ts; shard worker only.
 import type { MemoryUse, Walks } from '../../src/contract/resources.js';
 import type { Part } from './part.js';
 
@@ -19,5 +20,8 @@ export function memoryUse(parts: readonly Part[]): MemoryUse {
 /** What searches for the `k` best do that name no breadth. `chunks`: of the collection in all shards. */
 export function walksOf(parts: readonly Part[], k: number, chunks: number): Walks {
   const breadths = parts.map(({ index }) => index.breadthFor(k, Math.min(1, index.liveCount / Math.max(1, chunks))));
-  return { breadth: Math.max(0, ...breadths), isSettled: parts.every(({ index }) => !index.hasWork && !index.isFillDue) };
+  return {
+    breadth: Math.max(0, ...breadths),
+    isSettled: parts.every(({ index }) => !index.hasWork && !index.isFillDue),
+  };
 }

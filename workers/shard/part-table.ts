@@ -1,6 +1,6 @@
-// Which parts of a shard are in memory, and which are away: those have documents in the store and nothing here but an entry of the home
-// arena's directory, which tells readers that their owner has to be asked. A collection may have a part in each arena; they come and
-// go together. Used by the shard worker alone.
+// Which parts of a shard are in memory, and which are away: those have documents in the store and nothing here but an
+// entry of the home arena's directory, which tells readers that their owner has to be asked. A collection may have a
+// part in each arena; they come and go together. Used by the shard worker alone.
 import type { CollectionId, Ordinal } from '../../src/contract/ids.js';
 import type { CollectionRef } from '../../src/contract/messages.js';
 import type { Arenas } from './arenas.js';
@@ -13,7 +13,12 @@ const NOWHERE = { vectors: 0, words: 0, fields: 0, priorities: 0, arenas: 0 };
 
 const rootOf = (terms: Part['words'] | Part['fields']): number => (terms?.isLost ? LOST : (terms?.complete?.root ?? 0));
 /** Where readers find the indexes of a part. */
-const rootsOf = ({ index, priorities, words, fields }: Part): Omit<PartRoots, 'arenas'> => ({ vectors: index.root, priorities: priorities.root, words: rootOf(words), fields: rootOf(fields) });
+const rootsOf = ({ index, priorities, words, fields }: Part): Omit<PartRoots, 'arenas'> => ({
+  vectors: index.root,
+  priorities: priorities.root,
+  words: rootOf(words),
+  fields: rootOf(fields),
+});
 
 export const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 
@@ -38,7 +43,9 @@ export class PartTable {
     for (const parts of this.parts.values()) yield* parts;
   }
 
-  /** The small ones: in memory again as soon as their rows are read. Large ones have a graph, and that has to be made. */
+  /**
+   * The small ones: in memory again as soon as their rows are read. Large ones have a graph, and that has to be made.
+   */
   mayLeave({ ref }: Part): boolean {
     return this.of(ref.id).every((part) => part.isSmall && !part.isChanging);
   }
@@ -82,7 +89,10 @@ export class PartTable {
     this.arenas.at(part.arena).directory.set(part.ref.id, roots);
   }
 
-  /** From now on everybody finds them, those in other arenas through the home. Throws ArenaFull where a directory has no room: then nobody does. */
+  /**
+   * From now on everybody finds them, those in other arenas through the home. Throws ArenaFull where a directory has no
+   * room: then nobody does.
+   */
   enter(id: CollectionId, parts: readonly Part[]): void {
     const { home } = this.arenas;
     home.directory.set(id, {});

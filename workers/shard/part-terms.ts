@@ -1,6 +1,7 @@
-// An index of terms that a part has beside its vectors: of its words, or of its metadata. Filled from the store in slices when
-// the first search needs it, kept up by every write from then on, and gone with the part. Where memory has no room for it, it is
-// lost: dropped, and made anew by the next search that needs it; where a record that it is made of is damaged it is lost for good. Shard worker only.
+// An index of terms that a part has beside its vectors: of its words, or of its metadata. Filled from the store in
+// slices when the first search needs it, kept up by every write from then on, and gone with the part. Where memory has
+// no room for it, it is lost: dropped, and made anew by the next search that needs it; where a record that it is made
+// of is damaged it is lost for good. Shard worker only.
 import type { Ordinal } from '../../src/contract/ids.js';
 import { DamagedRecord } from '../../src/store/damage.js';
 import { ArenaFull } from './instance.js';
@@ -22,8 +23,9 @@ export class PartTerms<S> {
   private damage: DamagedRecord | undefined;
 
   /**
-   * `announce` tells readers where the index is: once it is complete, and that it is LOST before it goes. `withRoom` runs what may want
-   * memory, again where it has found some. Chunks with an ordinal below `builtTo` are in; Infinity once all are.
+   * `announce` tells readers where the index is: once it is complete, and that it is LOST before it goes. `withRoom`
+   * runs what may want memory, again where it has found some. Chunks with an ordinal below `builtTo` are in; Infinity
+   * once all are.
    */
   constructor(
     private readonly index: WordIndex,
@@ -47,7 +49,10 @@ export class PartTerms<S> {
     return this.builtTo === Infinity && !this.lost ? this.index : undefined;
   }
 
-  /** Runs what calls `build`. Nobody waits for that while it goes on in the background: the damage that it meets is kept for who asks next. */
+  /**
+   * Runs what calls `build`. Nobody waits for that while it goes on in the background: the damage that it meets is kept
+   * for who asks next.
+   */
   proceed(build: () => boolean): boolean {
     try {
       return build();

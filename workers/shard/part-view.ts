@@ -1,5 +1,6 @@
-// What any thread can read of one collection's part in a shard: its vectors, its words and metadata where they are indexed, its
-// priorities. Made from the roots in shared memory, within Kernel.read for a reader, and of no use after it.
+// What any thread can read of one collection's part in a shard: its vectors, its words and metadata where they are
+// indexed, its priorities. Made from the roots in shared memory, within Kernel.read for a reader, and of no use after
+// it.
 import type { CollectionId, Ordinal } from '../../src/contract/ids.js';
 import { storedOrdinal } from '../../src/contract/ordinals.js';
 import type { Instance } from './instance.js';
@@ -22,14 +23,18 @@ export class PartView {
     private readonly roots: PartRoots,
     readonly arena: number,
   ) {
-    const wordIndex = (root: number): WordIndex | undefined => (root === 0 || root === LOST ? undefined : new WordIndex(instance, root));
+    const wordIndex = (root: number): WordIndex | undefined =>
+      root === 0 || root === LOST ? undefined : new WordIndex(instance, root);
     this.index = new VectorIndex(instance, roots.vectors);
     this.words = wordIndex(roots.words);
     this.fields = wordIndex(roots.fields);
     this.priorities = new Priorities(instance, roots.priorities);
   }
 
-  /** It has documents, and is not in memory: its owner brings it when it is asked to. Nothing else may be asked of this view then. */
+  /**
+   * It has documents, and is not in memory: its owner brings it when it is asked to. Nothing else may be asked of this
+   * view then.
+   */
   get isAway(): boolean {
     return this.roots.vectors === 0 && this.roots.arenas === 0;
   }

@@ -1,5 +1,5 @@
-// The words of a part: made when the first search in mode boost or hybrid, or with a content filter, asks for them. A small part
-// is indexed at once, a large one in slices between other work, and searches wait for it. Shard worker only.
+// The words of a part: made when the first search in mode boost or hybrid, or with a content filter, asks for them. A
+// small part is indexed at once, a large one in slices between other work, and searches wait for it. Shard worker only.
 import type { Language } from '../../src/contract/language.js';
 import { chunkTerms } from '../../src/text/rank-terms.js';
 import { writerOf } from '../../src/text/term-writer.js';
@@ -22,7 +22,10 @@ export const makerOf = (language: Language): TermMaker<string> => ({
   termsOf: (text) => chunkTerms(text, language),
 });
 
-/** The complete index of words; undefined while it is being built: ask again. Throws ArenaFull where memory has no room for it, and DamagedRecord. */
+/**
+ * The complete index of words; undefined while it is being built: ask again. Throws ArenaFull where memory has no room
+ * for it, and DamagedRecord.
+ */
 export function wordsOf(shard: Shard, part: Part): WordIndex | undefined {
   part.words?.assertSound();
   if (part.words?.isLost) part.words = undefined;
@@ -50,5 +53,7 @@ export function resumeWords(shard: Shard, part: Part): void {
 export function buildWords(shard: Shard, part: Part, untilMs: number): boolean {
   const { ref, words } = part;
   if (!words || words.complete) return true;
-  return words.proceed(() => shard.store.read((txn) => words.build((from) => part.within(txn.texts(ref.id, part.stored(from))), untilMs)));
+  return words.proceed(() =>
+    shard.store.read((txn) => words.build((from) => part.within(txn.texts(ref.id, part.stored(from))), untilMs)),
+  );
 }

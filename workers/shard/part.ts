@@ -1,5 +1,6 @@
-// One collection's part in an arena of this shard, as the worker holds it in memory: its vectors in shared memory, its free ordinals,
-// its priorities. All of it is a cache of the store and is rebuilt from there. Used by the shard worker alone.
+// One collection's part in an arena of this shard, as the worker holds it in memory: its vectors in shared memory, its
+// free ordinals, its priorities. All of it is a cache of the store and is rebuilt from there. Used by the shard worker
+// alone.
 import type { Ordinal } from '../../src/contract/ids.js';
 import type { CollectionRef } from '../../src/contract/messages.js';
 import { arenaOf, rowOf, storedOrdinal } from '../../src/contract/ordinals.js';
@@ -28,7 +29,10 @@ export class Part {
     readonly arena = 0,
   ) {}
 
-  /** Of an index that has rows already: those that are live are taken, and what stands behind the last of them is given back. Requires that there are no readers. */
+  /**
+   * Of an index that has rows already: those that are live are taken, and what stands behind the last of them is given
+   * back. Requires that there are no readers.
+   */
   claimRows(): void {
     const { index, ordinals } = this;
     for (const row of index.liveRows()) ordinals.claim(row as Ordinal);

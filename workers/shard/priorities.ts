@@ -1,5 +1,5 @@
-// The priorities of a part's chunks, in shared memory: of most parts there are none, and then they take no memory. A thin door to
-// assembly/priorities.ts. The owner's thread writes; any thread reads, through a PartView.
+// The priorities of a part's chunks, in shared memory: of most parts there are none, and then they take no memory. A
+// thin door to assembly/priorities.ts. The owner's thread writes; any thread reads, through a PartView.
 import type { Ordinal } from '../../src/contract/ids.js';
 import { addressOf, countOf, type Instance } from './instance.js';
 import { PRIORITIES_COUNT } from './reader-layout.js';

@@ -5,12 +5,17 @@ import type { PackedDocuments } from '../../src/contract/prepared-document.js';
 import type { DocumentWrite, WriteAnswer } from './write.js';
 
 /** A command that writes documents, as it comes. */
-export type WriteCommand = ShardRequest<'put'> | ShardRequest<'putMany'> | ShardRequest<'putStaged'> | ShardRequest<'deleteDocument'>;
+export type WriteCommand =
+  | ShardRequest<'put'>
+  | ShardRequest<'putMany'>
+  | ShardRequest<'putStaged'>
+  | ShardRequest<'deleteDocument'>;
 /** What wants a part to be in memory before it runs. */
 export type PartCommand = WriteCommand | ShardRequest<'copyStaged'>;
 
 /** The collections that are written to, each once. */
-export const refsOf = (commands: readonly PartCommand[]): Iterable<CollectionRef> => new Map(commands.flatMap(targetsOf).map((ref) => [ref.id, ref])).values();
+export const refsOf = (commands: readonly PartCommand[]): Iterable<CollectionRef> =>
+  new Map(commands.flatMap(targetsOf).map((ref) => [ref.id, ref])).values();
 
 function targetsOf(command: PartCommand): CollectionRef[] {
   const twins = 'twins' in command ? (command.twins ?? []) : [];
@@ -26,7 +31,10 @@ function singlesOf(command: WriteCommand): DocumentWrite[] {
 }
 
 /** The outcome of each command from those of its single writes: one of several documents answers all of its own. */
-export function outcomesOf(commands: readonly WriteCommand[], outcomes: readonly Outcome<WriteAnswer>[]): Outcome<ShardAnswer<WriteCommand['op']>>[] {
+export function outcomesOf(
+  commands: readonly WriteCommand[],
+  outcomes: readonly Outcome<WriteAnswer>[],
+): Outcome<ShardAnswer<WriteCommand['op']>>[] {
   let at = 0;
   return commands.map((command): Outcome<ShardAnswer<WriteCommand['op']>> => {
     if (!('ends' in command)) return outcomes[at++] as Outcome<WriteAnswer>;
@@ -39,21 +47,41 @@ function puts({ collection, twins, ...packed }: ShardRequest<'putMany'>): ShardR
   const rows = rowsOf(packed);
   return documentsOf(packed).map((document, i) => {
     const span = rows[i] as Span;
-    const own = twins?.map((twin): TwinWrite => ({ ...twin, vectors: twin.vectors instanceof Float32Array ? rowsIn(twin.vectors, twin.collection, span) : twin.vectors }));
-    return { op: 'put', collection, document, vectors: rowsIn(packed.vectors, collection, span), ...(own && { twins: own }) };
+    const own = twins?.map(
+      (twin): TwinWrite => ({
+        ...twin,
+        vectors: twin.vectors instanceof Float32Array ? rowsIn(twin.vectors, twin.collection, span) : twin.vectors,
+      }),
+    );
+    return {
+      op: 'put',
+      collection,
+      document,
+      vectors: rowsIn(packed.vectors, collection, span),
+      ...(own && { twins: own }),
+    };
   });
 }
 
 function stagedPuts({ collection, source, versions, ...packed }: ShardRequest<'putStaged'>): DocumentWrite[] {
   const rows = rowsOf(packed);
-  return documentsOf(packed).map((document, i) => ({ op: 'putStaged', collection, source, document, version: versions[i] as number, vectors: rowsIn(packed.vectors, collection, rows[i] as Span) }));
+  return documentsOf(packed).map((document, i) => ({
+    op: 'putStaged',
+    collection,
+    source,
+    document,
+    version: versions[i] as number,
+    vectors: rowsIn(packed.vectors, collection, rows[i] as Span),
+  }));
 }
 
 type Span = readonly [from: number, to: number];
 
 /** Views of the documents and their rows, not copies. */
-const documentsOf = ({ documents, ends }: PackedDocuments): Uint8Array[] => ends.map((end, i) => documents.subarray(ends[i - 1] ?? 0, end));
-const rowsIn = (vectors: Float32Array, { dim }: CollectionRef, [from, to]: Span): Float32Array => vectors.subarray(from * dim, to * dim);
+const documentsOf = ({ documents, ends }: PackedDocuments): Uint8Array[] =>
+  ends.map((end, i) => documents.subarray(ends[i - 1] ?? 0, end));
+const rowsIn = (vectors: Float32Array, { dim }: CollectionRef, [from, to]: Span): Float32Array =>
+  vectors.subarray(from * dim, to * dim);
 
 function rowsOf({ chunks }: PackedDocuments): Span[] {
   let row = 0;

@@ -1,7 +1,8 @@
-// What stands where in a shard's shared memory for its readers: epochs, the table of readers, the directory of parts, and priorities. As
-// layout.ts, plain constants read by both compilers, on every thread.
+// What stands where in a shard's shared memory for its readers: epochs, the table of readers, the directory of parts,
+// and priorities. As layout.ts, plain constants read by both compilers, on every thread.
 
-// Epochs and readers (epochs.ts, reader-table.ts). The first line is read by every search, so nothing that is often written stands in it.
+// Epochs and readers (epochs.ts, reader-table.ts). The first line is read by every search, so nothing that is often
+// written stands in it.
 /** The present epoch, always odd; goes up by 2. Like the stamp, it survives format. */
 export const EPOCH_AT = 576;
 /** The incarnation of the memory while readers may enter, 0 while they may not. */
@@ -22,7 +23,10 @@ export const DAMAGED_AT = 640;
 export const RETIRED_FIRST_AT = 644;
 export const RETIRED_LAST_AT = 648;
 export const RETIRED_LINES_AT = 652;
-/** The table of readers, a line for each: thread id + 1, the epoch it is inside of (0 outside), its scratch and the incarnation that this belongs to. */
+/**
+ * The table of readers, a line for each: thread id + 1, the epoch it is inside of (0 outside), its scratch and the
+ * incarnation that this belongs to.
+ */
 export const READERS_AT = 1024;
 export const READERS_MAX = 64;
 export const READER_BYTES = 64;

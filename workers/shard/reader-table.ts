@@ -1,14 +1,27 @@
-// The table of readers in a shard's memory: which thread has which place, and which epoch each is inside of. A reader's thread takes
-// a place and enters and leaves through it; the owner closes the memory with it. What the epochs are for: assembly/epochs.ts.
+// The table of readers in a shard's memory: which thread has which place, and which epoch each is inside of. A reader's
+// thread takes a place and enters and leaves through it; the owner closes the memory with it. What the epochs are for:
+// assembly/epochs.ts.
 import { threadId } from 'node:worker_threads';
 import { assert } from '../../src/base/assert.js';
 import type { Instance } from './instance.js';
 import {
-  EPOCH_AT, INCARNATION_AT, OPEN_AT, READER_BYTES, READER_EPOCH, READER_INCARNATION, READER_SCRATCH, READER_THREAD, READERS_AT, READERS_END_AT,
+  EPOCH_AT,
+  INCARNATION_AT,
+  OPEN_AT,
+  READER_BYTES,
+  READER_EPOCH,
+  READER_INCARNATION,
+  READER_SCRATCH,
+  READER_THREAD,
+  READERS_AT,
+  READERS_END_AT,
   READERS_MAX,
 } from './reader-layout.js';
 
-/** How long a new owner waits for readers: a search takes milliseconds, and the place of a dead thread is cleared sooner. */
+/**
+ * How long a new owner waits for readers: a search takes milliseconds, and the place of a dead thread is cleared
+ * sooner.
+ */
 const WAIT_MS_MAX = 10_000;
 
 export class ReaderTable {
@@ -38,7 +51,10 @@ export class ReaderTable {
     for (let number = 0; number < READERS_MAX; number++) {
       const at = wordOf(number, READER_EPOCH);
       for (let epoch = Atomics.load(this.words, at); epoch !== 0; epoch = Atomics.load(this.words, at)) {
-        assert(performance.now() < until, `reader ${Atomics.load(this.words, wordOf(number, READER_THREAD)) - 1} leaves the memory`);
+        assert(
+          performance.now() < until,
+          `reader ${Atomics.load(this.words, wordOf(number, READER_THREAD)) - 1} leaves the memory`,
+        );
         // Nobody notifies: that would cost every search something.
         Atomics.wait(this.words, at, epoch, 1);
       }
@@ -78,7 +94,10 @@ export class ReaderPlace {
     return threadId + 1;
   }
 
-  /** Answers the incarnation of the memory, or 0 where it is closed: then this thread is not inside. The order of the two is what epochs.ts relies on. */
+  /**
+   * Answers the incarnation of the memory, or 0 where it is closed: then this thread is not inside. The order of the
+   * two is what epochs.ts relies on.
+   */
   enter(): number {
     Atomics.store(this.words, this.epochAt, Atomics.load(this.words, EPOCH_AT >> 2));
     const incarnation = Atomics.load(this.words, OPEN_AT >> 2);
@@ -90,7 +109,10 @@ export class ReaderPlace {
     Atomics.store(this.words, this.epochAt, 0);
   }
 
-  /** Sees to it that the instance has a scratch of this incarnation: its own, or the one that the last thread in this place left. Throws ArenaFull. */
+  /**
+   * Sees to it that the instance has a scratch of this incarnation: its own, or the one that the last thread in this
+   * place left. Throws ArenaFull.
+   */
   provideScratch(instance: Instance, incarnation: number): void {
     if (incarnation === this.incarnation) return;
     const left = this.own(READER_SCRATCH);

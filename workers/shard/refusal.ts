@@ -1,5 +1,6 @@
-// Which errors in a shard worker or a search worker are refusals, to be told to the client: AppError as it is, a full memory, and damage on
-// the disk, which are no faults of ours either. Used by commands.ts and write.ts, and by the search workers.
+// Which errors in a shard worker or a search worker are refusals, to be told to the client: AppError as it is, a full
+// memory, and damage on the disk, which are no faults of ours either. Used by commands.ts and write.ts, and by the
+// search workers.
 import { AssertionFailed } from '../../src/base/assert.js';
 import { faultOf } from '../../src/base/faults.js';
 import { AppError } from '../../src/contract/errors.js';
@@ -15,12 +16,15 @@ export function refusalOf(error: unknown): AppError | undefined {
 }
 
 /**
- * A refusal travels as data, and so does damage: to the collection that the record belongs to, else to the one that was asked for. A broken assertion
- * ends the worker; anything else fails this command and is told as a fault.
+ * A refusal travels as data, and so does damage: to the collection that the record belongs to, else to the one that was
+ * asked for. A broken assertion ends the worker; anything else fails this command and is told as a fault.
  */
 export function outcomeOf(error: unknown, asked?: CollectionId): Outcome<never> {
   const refusal = refusalOf(error);
-  if (error instanceof DamagedRecord) return { error: new AppError('collection_damaged', error.message, { collection: error.collection ?? asked }).toWire() };
+  if (error instanceof DamagedRecord)
+    return {
+      error: new AppError('collection_damaged', error.message, { collection: error.collection ?? asked }).toWire(),
+    };
   if (refusal) return { error: refusal.toWire() };
   if (error instanceof AssertionFailed) throw error;
   return { fault: faultOf(error) };

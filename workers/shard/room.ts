@@ -1,5 +1,5 @@
-// Room in an arena of a shard where it is full: the small parts that were used longest ago leave it. They come back from the store in a
-// millisecond or two when they are needed. Shard worker only; asked by whatever takes memory.
+// Room in an arena of a shard where it is full: the small parts that were used longest ago leave it. They come back
+// from the store in a millisecond or two when they are needed. Shard worker only; asked by whatever takes memory.
 import type { CollectionId } from '../../src/contract/ids.js';
 import type { Arenas } from './arenas.js';
 import { ArenaFull, type Kernel } from './kernel.js';
@@ -22,7 +22,10 @@ export class Room {
     private readonly arenas: Arenas,
   ) {}
 
-  /** Runs what may want memory, and changes nothing without: where there is none, other collections leave and it is run again. Throws ArenaFull. */
+  /**
+   * Runs what may want memory, and changes nothing without: where there is none, other collections leave and it is run
+   * again. Throws ArenaFull.
+   */
   for<T>(work: () => T, wanted: Wanted): T {
     for (;;) {
       try {
@@ -37,9 +40,13 @@ export class Room {
   private make({ arena, id }: Wanted): boolean {
     const kernel = this.arenas.at(arena);
     const before = kernel.usedBytes();
-    const here = [...this.parts.all()].filter((part) => part.arena === arena && part.ref.id !== id && this.parts.mayLeave(part));
+    const here = [...this.parts.all()].filter(
+      (part) => part.arena === arena && part.ref.id !== id && this.parts.mayLeave(part),
+    );
     const candidates = here.map((part) => ({ part, usedAt: this.parts.usedAt(part) }));
-    const oldest = candidates.sort((a, b) => a.usedAt - b.usedAt).slice(0, Math.ceil(candidates.length * SHARE_TO_LEAVE));
+    const oldest = candidates
+      .sort((a, b) => a.usedAt - b.usedAt)
+      .slice(0, Math.ceil(candidates.length * SHARE_TO_LEAVE));
     for (const { part } of oldest) this.parts.leave(part);
     reclaimAll(kernel);
     return kernel.usedBytes() < before;

@@ -1,5 +1,6 @@
-// Where the blocks of an index's rows stand, and what they take: from the table that its root names, as assembly/block-table.ts lays it
-// out. Used by the base of VectorIndex, on any thread that may read the root, and by tests of the graph.
+// Where the blocks of an index's rows stand, and what they take: from the table that its root names, as
+// assembly/block-table.ts lays it out. Used by the base of VectorIndex, on any thread that may read the root, and by
+// tests of the graph.
 import type { Instance } from './instance.js';
 import { FINE_PLACE, FIRST_ROWS, ROW_WORDS_BYTES, SMALL_TABLE_BYTES, TABLE_BYTES } from './block-layout.js';
 import { ROOT_ROW_BYTES, ROOT_ROW_TABLE, ROOT_SMALL_TABLE } from './layout.js';
@@ -38,7 +39,8 @@ export function rowBlockBytes(instance: Instance, root: number): number {
   const rowBytes = instance.word(root + ROOT_ROW_BYTES) + ROW_WORDS_BYTES;
   const table = instance.word(root + ROOT_ROW_TABLE);
   let bytes = 0;
-  for (let slot = 0; slot < tableBytes(instance, root); slot += 4) if (instance.word(table + slot) !== 0) bytes += rowBytes * blockRows(slot);
+  for (let slot = 0; slot < tableBytes(instance, root); slot += 4)
+    if (instance.word(table + slot) !== 0) bytes += rowBytes * blockRows(slot);
   return bytes;
 }
 

@@ -1,5 +1,5 @@
-// What a batch of writes does in shared memory: rows staged before the commit, unseen, published after it, or discarded where it
-// fails. Filled by write.ts, in the shard worker's thread.
+// What a batch of writes does in shared memory: rows staged before the commit, unseen, published after it, or discarded
+// where it fails. Filled by write.ts, in the shard worker's thread.
 import { defined } from '../../src/base/assert.js';
 import type { CollectionId, Ordinal } from '../../src/contract/ids.js';
 import type { CollectionRef } from '../../src/contract/messages.js';
@@ -22,7 +22,10 @@ export class RowChanges {
     for (const part of this.shard.parts.of(id)) this.changeOf(part);
   }
 
-  /** Puts vectors into free rows, unseen by searches; nothing has changed when it throws. Answers their ordinals as the store has them. */
+  /**
+   * Puts vectors into free rows, unseen by searches; nothing has changed when it throws. Answers their ordinals as the
+   * store has them.
+   */
   stage(ref: CollectionRef, vectors: Float32Array, priority: number): Ordinal[] {
     return place(this.shard, ref, (part) => this.stageIn(part, vectors, priority));
   }
@@ -36,7 +39,10 @@ export class RowChanges {
     }
   }
 
-  /** The indexes of words and metadata are changed at publication, when the records of removed chunks are gone from the store. */
+  /**
+   * The indexes of words and metadata are changed at publication, when the records of removed chunks are gone from the
+   * store.
+   */
   keepSources(txn: ShardTxn, id: CollectionId, ordinals: readonly Ordinal[]): void {
     const terms = new FieldTerms(txn, id);
     for (const ordinal of ordinals) {

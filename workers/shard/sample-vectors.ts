@@ -1,5 +1,5 @@
-// A sample of a part's vectors, as the store has them: to be searched for, so that it shows what searches find. Which ones is the
-// caller's choice, by places: a worker draws no random numbers. Shard worker only; called by commands.ts.
+// A sample of a part's vectors, as the store has them: to be searched for, so that it shows what searches find. Which
+// ones is the caller's choice, by places: a worker draws no random numbers. Shard worker only; called by commands.ts.
 import { chunkIdOf, type Ordinal } from '../../src/contract/ids.js';
 import type { ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
 import type { Part } from './part.js';
@@ -8,8 +8,13 @@ import type { Shard } from './shard.js';
 /** Rows looked at for a live one from each place on. */
 const STEPS_MAX = 4096;
 
-/** null while the part is being loaded. Places without a live row behind them, and rows without direction, are left out. */
-export function sampleVectors(shard: Shard, { collection: ref, places }: ShardRequest<'sampleVectors'>): ShardAnswer<'sampleVectors'> {
+/**
+ * null while the part is being loaded. Places without a live row behind them, and rows without direction, are left out.
+ */
+export function sampleVectors(
+  shard: Shard,
+  { collection: ref, places }: ShardRequest<'sampleVectors'>,
+): ShardAnswer<'sampleVectors'> {
   if (!shard.loads.bring(ref)) return null;
   const parts = shard.parts.of(ref.id);
   const ids: string[] = [];
@@ -30,7 +35,10 @@ export function sampleVectors(shard: Shard, { collection: ref, places }: ShardRe
   return { ids, vectors };
 }
 
-/** The ordinal of the first live row from a place in [0, 1) on: the parts stand one after the other, and each goes round at its end. */
+/**
+ * The ordinal of the first live row from a place in [0, 1) on: the parts stand one after the other, and each goes round
+ * at its end.
+ */
 function liveAt(parts: readonly Part[], place: number): Ordinal | undefined {
   let left = Math.floor(place * parts.reduce((sum, { ordinals }) => sum + ordinals.end, 0));
   for (const part of parts) {

@@ -1,5 +1,5 @@
-// The state of one shard: its store, its kernel, and those parts of collections that are in memory. Made by the `open` command; every
-// other command works on it. Used by the shard worker's thread alone.
+// The state of one shard: its store, its kernel, and those parts of collections that are in memory. Made by the `open`
+// command; every other command works on it. Used by the shard worker's thread alone.
 import { AppError } from '../../src/contract/errors.js';
 import type { CollectionId } from '../../src/contract/ids.js';
 import type { CollectionGroup, CollectionRef } from '../../src/contract/messages.js';
@@ -43,10 +43,15 @@ export class Shard {
   }
 
   /**
-   * Says which collections have documents here, and loads none: large ones come by and by. What belongs to no collection any more is queued for removal,
-   * where it is known for sure which there are (`isWhole`). `restore` brings back the parts that a checkpoint has.
+   * Says which collections have documents here, and loads none: large ones come by and by. What belongs to no
+   * collection any more is queued for removal, where it is known for sure which there are (`isWhole`). `restore` brings
+   * back the parts that a checkpoint has.
    */
-  load(collections: readonly CollectionGroup[], isWhole = true, restore: (kinds: CollectionKinds) => void = () => {}): void {
+  load(
+    collections: readonly CollectionGroup[],
+    isWhole = true,
+    restore: (kinds: CollectionKinds) => void = () => {},
+  ): void {
     this.arenas.format();
     const kinds = kindsOf(collections);
     restore(kinds);
@@ -72,13 +77,19 @@ export class Shard {
     return this.dropped.has(id);
   }
 
-  /** Sees to it that a collection can be written to: loads it whole where it is away. Refuses one that has been dropped. Throws ArenaFull. */
+  /**
+   * Sees to it that a collection can be written to: loads it whole where it is away. Refuses one that has been dropped.
+   * Throws ArenaFull.
+   */
   bring(ref: CollectionRef, txn?: ShardTxn): void {
     if (this.dropped.has(ref.id)) throw new AppError('collection_not_found');
     this.loads.bring(ref, Infinity, txn);
   }
 
-  /** The part of a collection in an arena, made where there is none. Requires that the collection is not away. Throws ArenaFull. */
+  /**
+   * The part of a collection in an arena, made where there is none. Requires that the collection is not away. Throws
+   * ArenaFull.
+   */
   partIn(ref: CollectionRef, arena: number): Part {
     return this.parts.find(ref.id, arena) ?? this.begin(ref, arena);
   }
@@ -88,7 +99,13 @@ export class Shard {
     this.parts.announce(part, { [kind]: 0 });
     this.parts.wake(part);
     const wanted = { arena: part.arena, id: part.ref.id };
-    return this.termsOf(part, kind, maker, this.room.for(() => this.arenas.at(part.arena).createWords(), wanted), 0);
+    return this.termsOf(
+      part,
+      kind,
+      maker,
+      this.room.for(() => this.arenas.at(part.arena).createWords(), wanted),
+      0,
+    );
   }
 
   /** The index that a checkpoint has brought back with the part; undefined where there is none. */
@@ -100,9 +117,21 @@ export class Shard {
     return undefined;
   }
 
-  private termsOf<S>(part: Part, kind: 'words' | 'fields', maker: TermMaker<S>, index: WordIndex, builtTo: number): PartTerms<S> {
+  private termsOf<S>(
+    part: Part,
+    kind: 'words' | 'fields',
+    maker: TermMaker<S>,
+    index: WordIndex,
+    builtTo: number,
+  ): PartTerms<S> {
     const wanted = { arena: part.arena, id: part.ref.id };
-    return new PartTerms(index, maker, (root) => this.parts.announce(part, { [kind]: root }), (work) => this.room.for(work, wanted), builtTo);
+    return new PartTerms(
+      index,
+      maker,
+      (root) => this.parts.announce(part, { [kind]: root }),
+      (work) => this.room.for(work, wanted),
+      builtTo,
+    );
   }
 
   /** What readers see of a collection at home, for this thread. */

@@ -1,5 +1,5 @@
-// The arena of a shard's memory as one thread sees it: emptied and opened by the owner, entered by readers, and what is retired in it freed.
-// The base of Kernel, which makes and finds indexes in it. The rules: README.md beside this file.
+// The arena of a shard's memory as one thread sees it: emptied and opened by the owner, entered by readers, and what is
+// retired in it freed. The base of Kernel, which makes and finds indexes in it. The rules: README.md beside this file.
 import { giveBack } from '../../src/base/arena-memory.js';
 import { assert } from '../../src/base/assert.js';
 import { SHARD_PAGES_MAX } from '../../src/contract/limits.js';
@@ -20,7 +20,10 @@ export class SharedArena {
   private place: ReaderPlace | undefined;
   private isInside = false;
 
-  /** `module` is kernel.wasm; `memory` is shared, with any maximum, which is `pagesMax`. Before its owner has formatted it, only `format` and what readers do may be called. */
+  /**
+   * `module` is kernel.wasm; `memory` is shared, with any maximum, which is `pagesMax`. Before its owner has formatted
+   * it, only `format` and what readers do may be called.
+   */
   constructor(
     module: WebAssembly.Module,
     memory: WebAssembly.Memory,
@@ -31,7 +34,10 @@ export class SharedArena {
     this.table = new ReaderTable(memory);
   }
 
-  /** Empties the arena: for a new shard, or when its worker died and what it left cannot be trusted. Closed until `open`. Owner only. */
+  /**
+   * Empties the arena: for a new shard, or when its worker died and what it left cannot be trusted. Closed until
+   * `open`. Owner only.
+   */
   format(): void {
     this.close();
     this.instance.calls.format();
@@ -63,9 +69,9 @@ export class SharedArena {
   }
 
   /**
-   * Runs `work`, which must not wait for anything, while nothing that it can see is freed. Answers undefined when the memory is closed: its
-   * owner is gone or has not filled it yet, or has gone while the work wanted room for its scratch. Throws ArenaFull where there is none.
-   * Roots, ordinals and stamps of another incarnation mean nothing.
+   * Runs `work`, which must not wait for anything, while nothing that it can see is freed. Answers undefined when the
+   * memory is closed: its owner is gone or has not filled it yet, or has gone while the work wanted room for its
+   * scratch. Throws ArenaFull where there is none. Roots, ordinals and stamps of another incarnation mean nothing.
    */
   read<T>(work: (incarnation: number) => T): T | undefined {
     const { place } = this;
@@ -86,7 +92,10 @@ export class SharedArena {
     }
   }
 
-  /** Frees a bounded number of blocks that no reader can see any more; true when there may be more to free at once. Owner only. */
+  /**
+   * Frees a bounded number of blocks that no reader can see any more; true when there may be more to free at once.
+   * Owner only.
+   */
   reclaim(): boolean {
     assert(this.instance.word(DAMAGED_AT) === 0, 'no reader died while it changed the arena');
     return this.instance.calls.reclaim(RECLAIM_STEP) === RECLAIM_STEP;
@@ -144,7 +153,8 @@ export class SharedArena {
 
   protected assertFormatted(): void {
     const { instance } = this;
-    const ready = instance.word(MAGIC_AT) === MAGIC && instance.word(VERSION_AT) === VERSION && instance.word(STATE_AT) === 1;
+    const ready =
+      instance.word(MAGIC_AT) === MAGIC && instance.word(VERSION_AT) === VERSION && instance.word(STATE_AT) === 1;
     assert(ready, 'the memory of the shard is formatted');
   }
 }

@@ -1,5 +1,5 @@
-// Documents and chunks as the store counts them: of some collections, and of all in this shard together, in one answer however many
-// there are. Nothing is loaded for it.
+// Documents and chunks as the store counts them: of some collections, and of all in this shard together, in one answer
+// however many there are. Nothing is loaded for it.
 // Called by commands.ts. Shard worker only.
 import type { ShardAnswer, ShardCounts } from '../../src/contract/messages.js';
 import type { CollectionId } from '../../src/contract/ids.js';

@@ -1,5 +1,6 @@
-// One collection's vectors in a shard's memory: rows by ordinal, exact and graph search by cosine. A thin door: checks and
-// copies here, the work in the kernel (assembly/). The owner's thread writes; any thread with a Kernel of its own may search.
+// One collection's vectors in a shard's memory: rows by ordinal, exact and graph search by cosine. A thin door: checks
+// and copies here, the work in the kernel (assembly/). The owner's thread writes; any thread with a Kernel of its own
+// may search.
 import { assert } from '../../src/base/assert.js';
 import { breadthOf, filteredBreadthOf, rerankOf } from './breadth.js';
 import { Tending } from './codes/tending.js';
@@ -12,7 +13,10 @@ import { withTies } from './with-ties.js';
 export class VectorIndex extends IndexState {
   private made: Tending | undefined;
 
-  /** `root` is the address of the index; another thread's Kernel attaches by it. The owner makes codes at `codesMin` live rows. */
+  /**
+   * `root` is the address of the index; another thread's Kernel attaches by it. The owner makes codes at `codesMin`
+   * live rows.
+   */
   constructor(
     instance: Instance,
     root: number,
@@ -21,7 +25,10 @@ export class VectorIndex extends IndexState {
     super(instance, root);
   }
 
-  /** Writes a vector, finite and not all zero, into a row that is not live. No search sees it until `publish`; staging again overwrites it. Throws ArenaFull. */
+  /**
+   * Writes a vector, finite and not all zero, into a row that is not live. No search sees it until `publish`; staging
+   * again overwrites it. Throws ArenaFull.
+   */
   stage(ordinal: number, vector: Float32Array): void {
     assert(Number.isInteger(ordinal) && ordinal >= 0 && ordinal < ORDINALS_MAX, `ordinal ${ordinal}`);
     assert(vector.length === this.dim, `a vector of ${vector.length} for ${this.dim} dimensions`);
@@ -55,14 +62,28 @@ export class VectorIndex extends IndexState {
     this.instance.setWord(this.root + ROOT_REMOVALS, this.removals + 1);
   }
 
-  /** The `k` nearest of the live rows allowed, or all where there are fewer. `query` is finite, of any length but 0. Throws ArenaFull. */
+  /**
+   * The `k` nearest of the live rows allowed, or all where there are fewer. `query` is finite, of any length but 0.
+   * Throws ArenaFull.
+   */
   search(query: Float32Array, k: number, { ef, exact = false, share, allowed }: SearchOptions = {}): Hits {
     assert(Number.isInteger(k) && k >= 1 && (ef ?? 0) >= 0, `k ${k}, ef ${ef}`);
     const { instance, root } = this;
     this.setQuery(query);
     const end = instance.setBitmap(allowed);
-    const breadth = exact ? 0 : (ef ?? (end === NONE ? this.breadthFor(k, share) : filteredBreadthOf(instance, root, k, end)));
-    const count = countOf(instance.calls.search(instance.scratch, root, k, breadth === 0 ? 0 : Math.max(breadth, k), rerankOf(breadth, k), end));
+    const breadth = exact
+      ? 0
+      : (ef ?? (end === NONE ? this.breadthFor(k, share) : filteredBreadthOf(instance, root, k, end)));
+    const count = countOf(
+      instance.calls.search(
+        instance.scratch,
+        root,
+        k,
+        breadth === 0 ? 0 : Math.max(breadth, k),
+        rerankOf(breadth, k),
+        end,
+      ),
+    );
     return readHits(instance, k, count);
   }
 
@@ -90,8 +111,8 @@ export class VectorIndex extends IndexState {
   }
 
   /**
-   * Makes codes where it is time, a slice at a time, and links up to `max` waiting rows into the graph. Answers how many still wait; 0
-   * also where memory is full and no link can be made.
+   * Makes codes where it is time, a slice at a time, and links up to `max` waiting rows into the graph. Answers how
+   * many still wait; 0 also where memory is full and no link can be made.
    */
   linkSome(max: number): number {
     if (this.tending.step() && this.pendingCount > 0) return this.pendingCount;
@@ -103,12 +124,18 @@ export class VectorIndex extends IndexState {
     if (this.isFillDue) this.instance.calls.fillSome(this.instance.scratch, this.root, max);
   }
 
-  /** Lowers `end` past rows that are not live, a slice at a time, down to `end`; true when that is done. Throws ArenaFull. */
+  /**
+   * Lowers `end` past rows that are not live, a slice at a time, down to `end`; true when that is done. Throws
+   * ArenaFull.
+   */
   hideSome(end: number, max: number): boolean {
     return this.end <= end || countOf(this.instance.calls.hideRows(this.instance.scratch, this.root, end, max)) <= end;
   }
 
-  /** Gives the blocks of rows at or above `from` back. Requires that `end` is not above it since before the readers inside came. */
+  /**
+   * Gives the blocks of rows at or above `from` back. Requires that `end` is not above it since before the readers
+   * inside came.
+   */
   freeFrom(from: number): void {
     assert(this.end <= from, 'rows that are freed are hidden');
     this.instance.calls.freeRows(this.root, from);
@@ -129,7 +156,9 @@ export class VectorIndex extends IndexState {
     this.instance.setInput(query);
   }
 
-  /** Breadth of the walk for the `k` best of all rows that are searched, of which the index has `share`; 0 for a scan. */
+  /**
+   * Breadth of the walk for the `k` best of all rows that are searched, of which the index has `share`; 0 for a scan.
+   */
   breadthFor(k: number, share = 1): number {
     return breadthOf(this.instance, this.root, k, share);
   }

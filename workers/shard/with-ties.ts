@@ -7,7 +7,11 @@ export interface Ranked {
 }
 
 /** Asks for more and more until the k-th best and all that equal it are there. `first` cuts an answer. */
-export function withTies<A extends Ranked>(k: number, rank: (depth: number) => A, first: (answer: A, count: number) => A): A {
+export function withTies<A extends Ranked>(
+  k: number,
+  rank: (depth: number) => A,
+  first: (answer: A, count: number) => A,
+): A {
   for (let depth = k + 1; ; depth *= 4) {
     const answer = rank(depth);
     let end = Math.min(k, answer.count);

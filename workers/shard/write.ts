@@ -1,7 +1,7 @@
 // Applies a batch of writes: one synced transaction for all of them, then their publication to shared memory.
-// Rule: rows are staged (unseen) before the commit, published after it; old rows go after the new ones have come. A batch
-// that fails to commit leaves store and memory as they were. A document goes to the twins of its collection in the same transaction.
-// Reads no clock and no random number.
+// Rule: rows are staged (unseen) before the commit, published after it; old rows go after the new ones have come. A
+// batch that fails to commit leaves store and memory as they were. A document goes to the twins of its collection in
+// the same transaction. Reads no clock and no random number.
 import { assert } from '../../src/base/assert.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { CollectionId, DocId, Ordinal } from '../../src/contract/ids.js';
@@ -31,7 +31,9 @@ interface Target {
   vectors: Float32Array;
 }
 
-/** Applies `writes` in order; one that is refused harms no other. Throws when the commit fails: then none is applied. */
+/**
+ * Applies `writes` in order; one that is refused harms no other. Throws when the commit fails: then none is applied.
+ */
 export function applyWrites(shard: Shard, writes: readonly DocumentWrite[]): Outcome<WriteAnswer>[] {
   const batch = new WriteBatch(shard);
   try {
@@ -74,7 +76,10 @@ class WriteBatch {
   }
 
   /** All that can be refused is refused before the transaction is touched. */
-  private put(txn: ShardWriteTxn, { collection: ref, document, vectors, room = Infinity, twins = [] }: ShardRequest<'put'>): ShardAnswer<'put'> {
+  private put(
+    txn: ShardWriteTxn,
+    { collection: ref, document, vectors, room = Infinity, twins = [] }: ShardRequest<'put'>,
+  ): ShardAnswer<'put'> {
     const prepared = unpackDocument(document);
     const { docid, chunks } = prepared;
     this.bring(txn, ref);
@@ -83,16 +88,25 @@ class WriteBatch {
     const version = (previous?.version ?? 0) + 1;
     const present = twins.filter(({ collection }) => !this.shard.isDropped(collection.id));
     for (const { collection } of present) this.bring(txn, collection);
-    const filled = present.flatMap(({ collection, vectors: own }) => (own === null ? [] : [{ ref: collection, vectors: own === 'same' ? vectors : own }]));
+    const filled = present.flatMap(({ collection, vectors: own }) =>
+      own === null ? [] : [{ ref: collection, vectors: own === 'same' ? vectors : own }],
+    );
     this.store(txn, prepared, version, [{ ref, vectors }, ...filled]);
     for (const twin of present) if (twin.vectors === null) this.removeStored(txn, twin.collection, docid);
     return { chunks: chunks.length, version };
   }
 
-  /** What the staged collection has is as new as the source: writes go to both from its beginning. So nothing newer is written over. */
-  private putStaged(txn: ShardWriteTxn, { collection: ref, source, document, version, vectors }: StagedPut): WriteAnswer {
+  /**
+   * What the staged collection has is as new as the source: writes go to both from its beginning. So nothing newer is
+   * written over.
+   */
+  private putStaged(
+    txn: ShardWriteTxn,
+    { collection: ref, source, document, version, vectors }: StagedPut,
+  ): WriteAnswer {
     const prepared = unpackDocument(document);
-    const isThere = (id: CollectionId): boolean => isSameDocument({ version, ingestedAtMs: prepared.ingestedAtMs }, txn.document(id, prepared.docid));
+    const isThere = (id: CollectionId): boolean =>
+      isSameDocument({ version, ingestedAtMs: prepared.ingestedAtMs }, txn.document(id, prepared.docid));
     this.bring(txn, ref);
     if (isThere(ref.id) || (source !== undefined && !isThere(source))) return { chunks: 0 };
     this.store(txn, prepared, version, [{ ref, vectors }]);
@@ -100,8 +114,14 @@ class WriteBatch {
   }
 
   /** In place of what there is of the document in each of the collections. */
-  private store(txn: ShardWriteTxn, { docid, chunks, ingestedAtMs, metadataJson, priority }: PreparedDocument, version: number, targets: readonly Target[]): void {
-    for (const { ref, vectors } of targets) assert(vectors.length === chunks.length * ref.dim, 'a vector for each chunk');
+  private store(
+    txn: ShardWriteTxn,
+    { docid, chunks, ingestedAtMs, metadataJson, priority }: PreparedDocument,
+    version: number,
+    targets: readonly Target[],
+  ): void {
+    for (const { ref, vectors } of targets)
+      assert(vectors.length === chunks.length * ref.dim, 'a vector for each chunk');
     const record = { docid, version, ingestedAtMs, metadataJson, priority, chunkCount: chunks.length };
     const staged = this.stageAll(targets, priority);
     targets.forEach(({ ref, vectors }, i) => {
@@ -130,7 +150,10 @@ class WriteBatch {
   }
 
   /** How many chunks of the collection itself went. */
-  private remove(txn: ShardWriteTxn, { docid, collection, twins = [] }: ShardRequest<'deleteDocument'>): ShardAnswer<'deleteDocument'> {
+  private remove(
+    txn: ShardWriteTxn,
+    { docid, collection, twins = [] }: ShardRequest<'deleteDocument'>,
+  ): ShardAnswer<'deleteDocument'> {
     const places = [collection, ...twins].filter(({ id }) => !this.shard.isDropped(id) && txn.document(id, docid));
     for (const ref of places) this.bring(txn, ref);
     const chunks = places.map((ref) => this.removeStored(txn, ref, docid));

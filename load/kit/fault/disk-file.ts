@@ -1,11 +1,14 @@
-// A file on a disk whose power may go: what was synced is there, and of each write since then any piece may be, torn at sectors. Pure.
-// Used by power-cut.ts.
+// A file on a disk whose power may go: what was synced is there, and of each write since then any piece may be, torn at
+// sectors. Pure. Used by power-cut.ts.
 import type { Prng } from '../../../src/base/prng.js';
 
 const PAGE_BYTES = 4096;
 const SECTOR_BYTES = 512;
 
-/** What becomes of what was not synced: nothing of it is there, all, whole writes by chance, pages by chance, sectors by chance. */
+/**
+ * What becomes of what was not synced: nothing of it is there, all, whole writes by chance, pages by chance, sectors by
+ * chance.
+ */
 export type CutMode = 'none' | 'all' | 'writes' | 'pages' | 'sectors';
 
 /** A part of a write, within a page. */

@@ -1,5 +1,5 @@
-// Rules of the fault layer, changed while a process runs over it: which calls fail, and how. The layout is `struct rule` of shim.c.
-// Used by test/fault.
+// Rules of the fault layer, changed while a process runs over it: which calls fail, and how. The layout is `struct
+// rule` of shim.c. Used by test/fault.
 import { closeSync, openSync, readSync, writeFileSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
 
@@ -14,7 +14,10 @@ export type FaultKind = (typeof KINDS)[number];
 export interface Fault {
   /** Such as `EIO`; not together with `bytes`. */
   error?: keyof typeof constants.errno;
-  /** In place of an error the process is killed: before a file is synced, or behind a write that is durable by itself. Syncs only. */
+  /**
+   * In place of an error the process is killed: before a file is synced, or behind a write that is durable by itself.
+   * Syncs only.
+   */
   dies?: boolean;
   /** So many bytes of a call are read or written, and no more. */
   bytes?: number;

@@ -25,7 +25,9 @@ export interface JournalRecord {
   hasFailed: boolean;
 }
 
-/** The process may have been killed while it wrote the last record: half of one is none. Or before it began to write. */
+/**
+ * The process may have been killed while it wrote the last record: half of one is none. Or before it began to write.
+ */
 export function* readJournal(path: string): Generator<JournalRecord> {
   if (!existsSync(path)) return;
   const handle = openSync(path, 'r');
@@ -37,7 +39,8 @@ export function* readJournal(path: string): Generator<JournalRecord> {
       if (read === 0) return;
       held = Buffer.concat([held, block.subarray(0, read)]);
       let at = 0;
-      for (let end = endOf(held, at); end !== undefined; at = end, end = endOf(held, at)) yield parse(held.subarray(at, end));
+      for (let end = endOf(held, at); end !== undefined; at = end, end = endOf(held, at))
+        yield parse(held.subarray(at, end));
       held = held.subarray(at);
     }
   } finally {

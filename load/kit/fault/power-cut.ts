@@ -1,6 +1,6 @@
-// A directory as a power cut leaves it: made from what it was and the journal of the fault layer. What was synced is there; of the rest, be
-// it content or names, anything may be missing. The rules are those of POSIX at their strictest: a name is there for sure once its directory was synced.
-// Used by the torture program.
+// A directory as a power cut leaves it: made from what it was and the journal of the fault layer. What was synced is
+// there; of the rest, be it content or names, anything may be missing. The rules are those of POSIX at their strictest:
+// a name is there for sure once its directory was synced. Used by the torture program.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import type { Prng } from '../../../src/base/prng.js';
@@ -66,14 +66,23 @@ export class Disk {
   private apply(record: JournalRecord): void {
     const node = this.byIno.get(record.ino);
     switch (record.op) {
-      case 'create': return this.enter(record, new DiskFile());
-      case 'open': return void this.byIno.set(record.ino, this.find(record.path));
-      case 'mkdir': return this.name(record.path, new Folder());
-      case 'rmdir': case 'unlink': return this.name(record.path, null);
-      case 'rename': return this.rename(record.path, record.path2);
-      case 'sync': return record.hasFailed ? (node as DiskFile).forget() : node?.sync();
-      case 'truncate': return (node as DiskFile).truncate(record.offset);
-      case 'write': return (node as DiskFile)[record.isDurable ? 'writeDurably' : 'write'](record.offset, record.data);
+      case 'create':
+        return this.enter(record, new DiskFile());
+      case 'open':
+        return void this.byIno.set(record.ino, this.find(record.path));
+      case 'mkdir':
+        return this.name(record.path, new Folder());
+      case 'rmdir':
+      case 'unlink':
+        return this.name(record.path, null);
+      case 'rename':
+        return this.rename(record.path, record.path2);
+      case 'sync':
+        return record.hasFailed ? (node as DiskFile).forget() : node?.sync();
+      case 'truncate':
+        return (node as DiskFile).truncate(record.offset);
+      case 'write':
+        return (node as DiskFile)[record.isDurable ? 'writeDurably' : 'write'](record.offset, record.data);
     }
   }
 
@@ -94,7 +103,9 @@ export class Disk {
 
   private find(path: string): Node {
     let node: Node = this.root;
-    for (const name of relative(this.path, path).split(sep).filter((part) => part !== '')) {
+    for (const name of relative(this.path, path)
+      .split(sep)
+      .filter((part) => part !== '')) {
       const next: Node | undefined = (node as Folder).present.get(name);
       if (!next) throw new Error(`The journal tells of ${path}, which is not there`);
       node = next;
@@ -106,7 +117,9 @@ export class Disk {
 function load(path: string): Folder {
   const folder = new Folder();
   for (const entry of readdirSync(path, { withFileTypes: true })) {
-    const node = entry.isDirectory() ? load(join(path, entry.name)) : new DiskFile(readFileSync(join(path, entry.name)));
+    const node = entry.isDirectory()
+      ? load(join(path, entry.name))
+      : new DiskFile(readFileSync(join(path, entry.name)));
     folder.set(entry.name, node);
   }
   folder.sync();
@@ -116,7 +129,8 @@ function load(path: string): Folder {
 function save(folder: Folder, directory: string, prng: Prng, cut: Cut): void {
   mkdirSync(directory, { recursive: true });
   const names = new Map(folder.durable);
-  for (const [name, node] of folder.pending) if (cut.mode === 'all' || (cut.mode !== 'none' && prng.int(2) === 0)) place(names, name, node);
+  for (const [name, node] of folder.pending)
+    if (cut.mode === 'all' || (cut.mode !== 'none' && prng.int(2) === 0)) place(names, name, node);
   for (const [name, node] of names) {
     if (node instanceof Folder) {
       save(node, join(directory, name), prng, cut);

@@ -1,5 +1,5 @@
-// Compiles the fault layer (shim.c beside the source of this file) and says by which environment a server runs over it. Used by the
-// torture program and by test/fault.
+// Compiles the fault layer (shim.c beside the source of this file) and says by which environment a server runs over it.
+// Used by the torture program and by test/fault.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync } from 'node:fs';
@@ -19,10 +19,17 @@ export interface FaultLayer {
 /** The library; undefined where there is no C compiler, or no Linux. Compiled once for each version of the source. */
 export function compileShim(): string | undefined {
   if (process.platform !== 'linux') return undefined;
-  const library = join(tmpdir(), `sheaf-fault-${createHash('sha256').update(readFileSync(SOURCE)).digest('hex').slice(0, 16)}.so`);
+  const library = join(
+    tmpdir(),
+    `sheaf-fault-${createHash('sha256').update(readFileSync(SOURCE)).digest('hex').slice(0, 16)}.so`,
+  );
   if (existsSync(library)) return library;
   const made = `${library}.${process.pid}`;
-  const { status, error, stderr } = spawnSync('cc', ['-shared', '-fPIC', '-O2', '-Wall', SOURCE, '-o', made, '-ldl', '-pthread'], { encoding: 'utf8' });
+  const { status, error, stderr } = spawnSync(
+    'cc',
+    ['-shared', '-fPIC', '-O2', '-Wall', SOURCE, '-o', made, '-ldl', '-pthread'],
+    { encoding: 'utf8' },
+  );
   if (error) return undefined;
   if (status !== 0) throw new Error(`The fault layer does not compile:\n${stderr}`);
   renameSync(made, library);

@@ -1,5 +1,6 @@
-// Has the threads of a server that was started with a folder for profiles (../server.ts) sampled while something is done, and tells of each of
-// its threads, sampled or not, how much processor time it had meanwhile. Used by the load suite.
+// Has the threads of a server that was started with a folder for profiles (../server.ts) sampled while something is
+// done, and tells of each of its threads, sampled or not, how much processor time it had meanwhile. Used by the load
+// suite.
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,7 +21,11 @@ const STEP_MS = 50;
 /** A thread that answers no signal in this time is left out. */
 const ANSWER_STEPS_MAX = 200;
 
-export async function profiled<T>(pid: number, folder: string, work: () => Promise<T>): Promise<{ result: T; threads: ThreadUse[] }> {
+export async function profiled<T>(
+  pid: number,
+  folder: string,
+  work: () => Promise<T>,
+): Promise<{ result: T; threads: ThreadUse[] }> {
   for (const name of readdirSync(folder)) rmSync(join(folder, name));
   process.kill(pid, 'SIGUSR2');
   await until(() => count(folder, '.begun') > 0);
@@ -32,18 +37,31 @@ export async function profiled<T>(pid: number, folder: string, work: () => Promi
 }
 
 /** Of a server that was sampled from its start. */
-export async function endProfile(pid: number, folder: string, before: ReadonlyMap<number, number> = new Map()): Promise<ThreadUse[]> {
+export async function endProfile(
+  pid: number,
+  folder: string,
+  before: ReadonlyMap<number, number> = new Map(),
+): Promise<ThreadUse[]> {
   const after = threadsCpuMs(pid);
   process.kill(pid, 'SIGUSR2');
   await until(() => count(folder, '.json') >= count(folder, '.begun'));
-  const profiles = readdirSync(folder).filter((name) => name.endsWith('.json')).map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as ThreadProfile);
+  const profiles = readdirSync(folder)
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as ThreadProfile);
   const known = new Map(profiles.map((profile) => [profile.tid, profile]));
   const others = [...after.keys()].filter((tid) => !known.has(tid) && tid !== pid).sort((a, b) => a - b);
-  return [...after].map(([tid, cpuMs]) => ({ ...useOf(known.get(tid), others.indexOf(tid)), cpuMs: Math.max(0, cpuMs - (before.get(tid) ?? 0)) }));
+  return [...after].map(([tid, cpuMs]) => ({
+    ...useOf(known.get(tid), others.indexOf(tid)),
+    cpuMs: Math.max(0, cpuMs - (before.get(tid) ?? 0)),
+  }));
 }
 
 function useOf(profile: ThreadProfile | undefined, place: number): Omit<ThreadUse, 'cpuMs'> {
-  if (!profile) return { role: place < 0 ? 'front' : place < V8_THREADS ? 'V8: compiling, collecting' : 'libuv and libraries', within: [] };
+  if (!profile)
+    return {
+      role: place < 0 ? 'front' : place < V8_THREADS ? 'V8: compiling, collecting' : 'libuv and libraries',
+      within: [],
+    };
   const atWork = Math.max(1, profile.samples - profile.idle);
   return { role: profile.role, within: profile.within.map(([label, samples]) => [label, samples / atWork]) };
 }

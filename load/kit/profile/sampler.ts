@@ -12,5 +12,10 @@ const THREAD = new URL('./thread.js', import.meta.url);
 
 /** Arguments of Node; worker threads take them over. */
 export function samplerArguments(profiling: Profiling | undefined): string[] {
-  return profiling ? ['--import', `${THREAD.href}?folder=${encodeURIComponent(profiling.folder)}${profiling.fromStart ? '&from_start' : ''}`] : [];
+  return profiling
+    ? [
+        '--import',
+        `${THREAD.href}?folder=${encodeURIComponent(profiling.folder)}${profiling.fromStart ? '&from_start' : ''}`,
+      ]
+    : [];
 }

@@ -5,7 +5,9 @@ import type { Profiler } from 'node:inspector';
 export interface SelfTimes {
   samples: number;
   idle: number;
-  /** Samples by function and file, most first; those of WebAssembly together, as the kernel's functions have no names. */
+  /**
+   * Samples by function and file, most first; those of WebAssembly together, as the kernel's functions have no names.
+   */
   within: readonly (readonly [string, number])[];
 }
 
@@ -14,7 +16,10 @@ export interface ThreadProfile extends SelfTimes {
   role: string;
 }
 
-const WORDS: Readonly<Record<string, string>> = { '(garbage collector)': 'garbage collection', '(program)': 'native code' };
+const WORDS: Readonly<Record<string, string>> = {
+  '(garbage collector)': 'garbage collection',
+  '(program)': 'native code',
+};
 
 export function selfTimes({ nodes, samples = [] }: Pick<Profiler.Profile, 'nodes' | 'samples'>): SelfTimes {
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));

@@ -1,6 +1,6 @@
-// Samples what a thread of a measured server is in, by V8's own profiler. Each thread imports it before anything else (`node --import`,
-// see ../server.ts); SIGUSR2 to the process begins it in all of them, and the next ends it: each leaves a file in the folder that the
-// address of this module names. Until then it costs nothing.
+// Samples what a thread of a measured server is in, by V8's own profiler. Each thread imports it before anything else
+// (`node --import`, see ../server.ts); SIGUSR2 to the process begins it in all of them, and the next ends it: each
+// leaves a file in the folder that the address of this module names. Until then it costs nothing.
 import { readlinkSync, renameSync, writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { basename, join } from 'node:path';

@@ -3,13 +3,53 @@
 import fc from 'fast-check';
 import { encoded, sentType, wellFormed } from './bodies.js';
 
-const SEGMENTS = ['%00', '%FF', '%', '%2e%2e', '..', '%2F', '%C3%28', "'%20OR%201=1", '%F0%9F%98%80', 'a'.repeat(200), '%0d%0aX:1', '-', '.', '{x}', '$(id)', '__proto__', 'constructor', '1e999', '%ED%A0%80'];
+const SEGMENTS = [
+  '%00',
+  '%FF',
+  '%',
+  '%2e%2e',
+  '..',
+  '%2F',
+  '%C3%28',
+  "'%20OR%201=1",
+  '%F0%9F%98%80',
+  'a'.repeat(200),
+  '%0d%0aX:1',
+  '-',
+  '.',
+  '{x}',
+  '$(id)',
+  '__proto__',
+  'constructor',
+  '1e999',
+  '%ED%A0%80',
+];
 const NUMBERS = ['1e999', '-1e999', '1e-400', 'NaN', '9007199254740993', '-0', '0x10', '1e39'];
-const VALUES: readonly unknown[] = [null, true, 0, -1, 1.5, '', ' ', '\u0000', '\ud800', 'x'.repeat(5000), [], [[]], {}, { $ne: null }, { __proto__: null, constructor: 1 }, Array.from({ length: 2000 }, () => 0)];
+const VALUES: readonly unknown[] = [
+  null,
+  true,
+  0,
+  -1,
+  1.5,
+  '',
+  ' ',
+  '\u0000',
+  '\ud800',
+  'x'.repeat(5000),
+  [],
+  [[]],
+  {},
+  { $ne: null },
+  { __proto__: null, constructor: 1 },
+  Array.from({ length: 2000 }, () => 0),
+];
 
 /** Ready to stand in a path: percent-encoded, if perhaps wrongly. */
 export function damagedSegment(): fc.Arbitrary<string> {
-  return fc.oneof(fc.constantFrom(...SEGMENTS), fc.string({ unit: 'binary', maxLength: 20 }).map((text) => encodeURIComponent(wellFormed(text))));
+  return fc.oneof(
+    fc.constantFrom(...SEGMENTS),
+    fc.string({ unit: 'binary', maxLength: 20 }).map((text) => encodeURIComponent(wellFormed(text))),
+  );
 }
 
 export function damagedHeaders(): fc.Arbitrary<Record<string, string>> {
@@ -38,10 +78,14 @@ export function damagedBody(given: unknown, type: string): fc.Arbitrary<{ type: 
   const bytes = fc.oneof(
     replaced(given).map((value) => encoded(value, type)),
     replaced(given).map((value) => encoded(value, type)),
-    fc.constantFrom(...NUMBERS).map((number) => Buffer.from(whole.toString().replace(/-?\d+(\.\d+)?(e[+-]?\d+)?/i, number))),
+    fc
+      .constantFrom(...NUMBERS)
+      .map((number) => Buffer.from(whole.toString().replace(/-?\d+(\.\d+)?(e[+-]?\d+)?/i, number))),
     fc.nat(whole.length).map((at) => whole.subarray(0, at)),
     fc.uint8Array({ maxLength: 200 }).map((noise) => Buffer.from(noise)),
-    fc.constantFrom('', 'null', '[]', '"x"', '0', '{"a":1,"a":2}', `${'['.repeat(3000)}`, '\ufeff{}', '{} {}').map((text) => Buffer.from(text)),
+    fc
+      .constantFrom('', 'null', '[]', '"x"', '0', '{"a":1,"a":2}', `${'['.repeat(3000)}`, '\ufeff{}', '{} {}')
+      .map((text) => Buffer.from(text)),
   );
   return bytes.map((damaged) => ({ type: sent, bytes: damaged }));
 }

@@ -48,18 +48,26 @@ export function operationsOf(document: Document): Operation[] {
   const ajv = new Ajv2020({ strict: false });
   addFormats.default(ajv);
   ajv.addSchema(document, 'openapi');
-  const checkOf = (...pointer: string[]): ValidateFunction => ajv.getSchema(`openapi#/${pointer.map(escaped).join('/')}`) as ValidateFunction;
+  const checkOf = (...pointer: string[]): ValidateFunction =>
+    ajv.getSchema(`openapi#/${pointer.map(escaped).join('/')}`) as ValidateFunction;
   const paths = Object.entries(document.paths).filter(([path]) => !OTHER_PROTOCOLS.includes(path));
   return paths.flatMap(([path, item]) =>
     METHODS.filter((method) => item[method] !== undefined).map((method) => {
       const described = item[method] as Described;
-      const bodies = new Map(Object.entries(described.requestBody?.content ?? {}).map(([type, { schema = {} }]) => [type, schema]));
+      const bodies = new Map(
+        Object.entries(described.requestBody?.content ?? {}).map(([type, { schema = {} }]) => [type, schema]),
+      );
       const answerComplaint: Operation['answerComplaint'] = (status, type, body) => {
         const content = described.responses[status]?.content;
         if (described.responses[status] === undefined) return `status ${status} is not documented`;
         const known = Object.keys(content ?? {}).find((media) => type.startsWith(media.split(';')[0] as string));
         if (content !== undefined && known === undefined) return `content type ${type} of ${status} is not documented`;
-        return known === 'application/json' ? schemaComplaint(checkOf('paths', path, method, 'responses', String(status), 'content', known, 'schema'), body) : undefined;
+        return known === 'application/json'
+          ? schemaComplaint(
+              checkOf('paths', path, method, 'responses', String(status), 'content', known, 'schema'),
+              body,
+            )
+          : undefined;
       };
       return { method: method.toUpperCase(), path, parameters: described.parameters ?? [], bodies, answerComplaint };
     }),
@@ -75,12 +83,17 @@ function schemaComplaint(check: ValidateFunction, body: string): string | undefi
   } catch {
     return 'the body is no JSON';
   }
-  return check(answer) ? undefined : `the body does not fit its schema: ${check.errors?.map(({ instancePath, message }) => `${instancePath} ${message}`).join(', ')}`;
+  return check(answer)
+    ? undefined
+    : `the body does not fit its schema: ${check.errors?.map(({ instancePath, message }) => `${instancePath} ${message}`).join(', ')}`;
 }
 
 /** Follows a reference inside the document. */
 export function resolved(document: Document, schema: Schema): Schema {
   if (typeof schema.$ref !== 'string') return schema;
   const steps = schema.$ref.slice(2).split('/');
-  return resolved(document, steps.reduce((at, step) => (at as Record<string, Document>)[step] as Document, document) as Schema);
+  return resolved(
+    document,
+    steps.reduce((at, step) => (at as Record<string, Document>)[step] as Document, document) as Schema,
+  );
 }

@@ -1,5 +1,5 @@
-// What the row versions of the stress test hold, by their numbers: vector, terms and priority, the same on every thread.
-// Used by the owner, which puts them, and by the checks of the readers. Pure.
+// What the row versions of the stress test hold, by their numbers: vector, terms and priority, the same on every
+// thread. Used by the owner, which puts them, and by the checks of the readers. Pure.
 import { createPrng } from '../../../src/base/prng.js';
 import { DIM } from './world.js';
 

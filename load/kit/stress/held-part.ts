@@ -1,5 +1,5 @@
-// One collection as the owner of the stress test holds it: a part in the memory, made and kept up as the shard does, and the versions that
-// are live in it. The owner's thread only.
+// One collection as the owner of the stress test holds it: a part in the memory, made and kept up as the shard does,
+// and the versions that are live in it. The owner's thread only.
 import type { Prng } from '../../../src/base/prng.js';
 import type { CollectionId, Ordinal } from '../../../src/contract/ids.js';
 import type { Kernel } from '../../../workers/shard/kernel.js';
@@ -8,7 +8,10 @@ import { PartTerms, type TermMaker } from '../../../workers/shard/part-terms.js'
 import type { Contents } from './contents.js';
 import { DIM } from './world.js';
 
-const MAKER: TermMaker<readonly string[]> = { add: (index, ordinal, terms) => index.add(ordinal, terms), termsOf: (terms) => terms };
+const MAKER: TermMaker<readonly string[]> = {
+  add: (index, ordinal, terms) => index.add(ordinal, terms),
+  termsOf: (terms) => terms,
+};
 
 export class HeldPart {
   readonly part: Part;
@@ -22,7 +25,11 @@ export class HeldPart {
     id: CollectionId,
   ) {
     const index = kernel.createIndex(DIM, { graphMin: 100 });
-    this.part = new Part({ id, generation: 1, dim: DIM, language: 'none' } as Part['ref'], index, kernel.createPriorities());
+    this.part = new Part(
+      { id, generation: 1, dim: DIM, language: 'none' } as Part['ref'],
+      index,
+      kernel.createPriorities(),
+    );
     kernel.directory.set(id, { vectors: index.root });
   }
 

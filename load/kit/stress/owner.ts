@@ -1,5 +1,6 @@
-// The writing side of the stress test: one thread that owns the memory, and puts, replaces, removes, links, merges, drops and makes indexes
-// at random, through the publication that the shard uses. It can be killed at any moment; the next one formats the memory.
+// The writing side of the stress test: one thread that owns the memory, and puts, replaces, removes, links, merges,
+// drops and makes indexes at random, through the publication that the shard uses. It can be killed at any moment; the
+// next one formats the memory.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -8,7 +9,18 @@ import { noChange, publishChanges, type Change } from '../../../workers/shard/ch
 import { ArenaFull, Kernel } from '../../../workers/shard/kernel.js';
 import { Contents } from './contents.js';
 import { HeldPart } from './held-part.js';
-import { BORN_DONE, DIED_BEGIN, DIED_END, INCARNATION, ORDINALS, PLACES, QUIET, STOP, World, type SharedWorld } from './world.js';
+import {
+  BORN_DONE,
+  DIED_BEGIN,
+  DIED_END,
+  INCARNATION,
+  ORDINALS,
+  PLACES,
+  QUIET,
+  STOP,
+  World,
+  type SharedWorld,
+} from './world.js';
 
 export interface OwnerStart {
   module: WebAssembly.Module;

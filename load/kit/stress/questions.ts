@@ -1,5 +1,5 @@
-// The questions that a reader of the stress test asks of a part, each with the check of its answer. Made within Kernel.read; the checks are
-// run after it.
+// The questions that a reader of the stress test asks of a part, each with the check of its answer. Made within
+// Kernel.read; the checks are run after it.
 import type { Prng } from '../../../src/base/prng.js';
 import type { Ordinal } from '../../../src/contract/ids.js';
 import type { LexicalStatistics } from '../../../src/contract/ranking.js';
@@ -21,11 +21,25 @@ export function searchVectors({ index }: PartView, prng: Prng, contents: Content
   const query = Float32Array.from({ length: DIM }, () => prng.normal());
   const k = 1 + prng.int(20);
   const exact = prng.int(2) === 0;
-  const allowed = prng.int(3) === 0 ? Uint32Array.from({ length: ORDINALS >>> 5 }, () => prng.int(2 ** 31) & prng.int(2 ** 31)) : undefined;
-  const { count, ordinals, stamps, scores } = index.search(query, k, { exact, ...(prng.int(2) === 0 && { ef: 40 }), allowed });
-  const hits = Array.from({ length: count }, (_, i): ScoredHit => ({ ordinal: ordinals[i] as number, stamp: stamps[i] as number, score: scores[i] as number }));
-  const scoreOf = (put: number, ordinal: number): number | undefined => (!allowed || isSet(allowed, ordinal) ? cosine(query, contents.vector(put)) : undefined);
-  return { what: `vectors k ${k} exact ${exact} filtered ${!!allowed}`, check: (checks, search) => checks.ranking(search, hits, k, scoreOf, 1e-4, exact) };
+  const allowed =
+    prng.int(3) === 0
+      ? Uint32Array.from({ length: ORDINALS >>> 5 }, () => prng.int(2 ** 31) & prng.int(2 ** 31))
+      : undefined;
+  const { count, ordinals, stamps, scores } = index.search(query, k, {
+    exact,
+    ...(prng.int(2) === 0 && { ef: 40 }),
+    allowed,
+  });
+  const hits = Array.from(
+    { length: count },
+    (_, i): ScoredHit => ({ ordinal: ordinals[i] as number, stamp: stamps[i] as number, score: scores[i] as number }),
+  );
+  const scoreOf = (put: number, ordinal: number): number | undefined =>
+    !allowed || isSet(allowed, ordinal) ? cosine(query, contents.vector(put)) : undefined;
+  return {
+    what: `vectors k ${k} exact ${exact} filtered ${!!allowed}`,
+    check: (checks, search) => checks.ranking(search, hits, k, scoreOf, 1e-4, exact),
+  };
 }
 
 /** Priorities of rows that were there throughout. */
@@ -35,7 +49,8 @@ export function searchPriorities({ priorities }: PartView, contents: Contents): 
   const check = (checks: Checks, search: Search): void => {
     for (const { ordinal, put } of checks.steady(search).values()) {
       const priority = contents.priority(put);
-      if (values[ordinal] !== priority || isSet(bitmap, ordinal) !== (priority !== 0)) checks.fault(search, `priority ${values[ordinal]} of ${ordinal} for ${priority}`);
+      if (values[ordinal] !== priority || isSet(bitmap, ordinal) !== (priority !== 0))
+        checks.fault(search, `priority ${values[ordinal]} of ${ordinal} for ${priority}`);
     }
   };
   return { what: 'priorities', check };
@@ -53,9 +68,20 @@ export function searchWords(view: PartView, settled: number, prng: Prng, content
 function rank({ index }: PartView, words: WordIndex, settled: number, prng: Prng, contents: Contents): Asked {
   const terms = [...new Set(Array.from({ length: 1 + prng.int(5) }, () => randomWord(prng.next)))];
   const k = 1 + prng.int(20);
-  const statistics: LexicalStatistics = { chunks: 1000, tokens: 10_000, frequencies: terms.map(() => 1 + prng.int(500)) };
+  const statistics: LexicalStatistics = {
+    chunks: 1000,
+    tokens: 10_000,
+    frequencies: terms.map(() => 1 + prng.int(500)),
+  };
   const { count, ordinals, scores } = words.rank(terms, statistics, k);
-  const hits = Array.from({ length: count }, (_, i): ScoredHit => ({ ordinal: ordinals[i] as number, stamp: index.stampOf(ordinals[i] as number), score: scores[i] as number }));
+  const hits = Array.from(
+    { length: count },
+    (_, i): ScoredHit => ({
+      ordinal: ordinals[i] as number,
+      stamp: index.stampOf(ordinals[i] as number),
+      score: scores[i] as number,
+    }),
+  );
   // Others came or went meanwhile: whoever asks drops them, and asks again.
   const kept = hits.filter(({ stamp }) => (stamp & 1) === 1 && ((stamp - settled) | 0) <= 0);
   const scoreOf = (put: number): number | undefined => bm25(terms, statistics, contents.terms(put));
@@ -87,7 +113,11 @@ function count(words: WordIndex, prng: Prng, contents: Contents): Asked {
   const check = (checks: Checks, search: Search): void => {
     if (!search.isQuiet) return;
     const live = [...checks.steady(search).values()].map(({ put }) => contents.terms(put));
-    checks.equal(search, { chunks, frequencies }, { chunks: live.length, frequencies: terms.map((term) => live.filter((chunk) => chunk.includes(term)).length) });
+    checks.equal(
+      search,
+      { chunks, frequencies },
+      { chunks: live.length, frequencies: terms.map((term) => live.filter((chunk) => chunk.includes(term)).length) },
+    );
   };
   return { what: `count ${terms.join(' ')}`, check };
 }
@@ -101,7 +131,12 @@ function find(words: WordIndex, prng: Prng, contents: Contents): Asked {
   const bitmap = find();
   return {
     what: `${what} ${one} ${other}`,
-    check: (checks, search) => checks.bitmap(search, (ordinal) => isSet(bitmap, ordinal), (put) => fits(contents.terms(put))),
+    check: (checks, search) =>
+      checks.bitmap(
+        search,
+        (ordinal) => isSet(bitmap, ordinal),
+        (put) => fits(contents.terms(put)),
+      ),
   };
 }
 
@@ -110,7 +145,11 @@ function findersOfTerms(words: WordIndex, one: string, other: string): Finder[] 
   return [
     ['every', () => words.every(), () => true],
     ['any', () => words.any([one, other]), (chunk) => chunk.includes(one) || chunk.includes(other)],
-    ['phrase', () => words.phrase([one, other]), (chunk) => chunk.some((term, i) => term === one && chunk[i + 1] === other)],
+    [
+      'phrase',
+      () => words.phrase([one, other]),
+      (chunk) => chunk.some((term, i) => term === one && chunk[i + 1] === other),
+    ],
     ['range', () => words.range(from, to), (chunk) => chunk.some((term) => term >= from && term < to)],
   ];
 }
@@ -118,7 +157,11 @@ function findersOfTerms(words: WordIndex, one: string, other: string): Finder[] 
 function findersOfParts(words: WordIndex, one: string): Finder[] {
   const [start, piece] = [one.slice(0, 2), one.slice(1, 3)];
   return [
-    ['begun phrase', () => words.phrase([one, start], true), (chunk) => chunk.some((term, i) => term === one && chunk[i + 1]?.startsWith(start))],
+    [
+      'begun phrase',
+      () => words.phrase([one, start], true),
+      (chunk) => chunk.some((term, i) => term === one && chunk[i + 1]?.startsWith(start)),
+    ],
     ['prefix', () => words.phrase([start], true), (chunk) => chunk.some((term) => term.startsWith(start))],
     ['containing', () => words.containing(piece), (chunk) => chunk.some((term) => term.includes(piece))],
     // Their number alone is limited: that none is missing is what the suite's own tests show.

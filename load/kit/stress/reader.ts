@@ -1,5 +1,5 @@
-// The reading side of the stress test: a thread that searches whatever the owner holds, in all ways there are, and checks every answer
-// against the log. It runs until it is told to stop, or is killed, and reports what cannot be.
+// The reading side of the stress test: a thread that searches whatever the owner holds, in all ways there are, and
+// checks every answer against the log. It runs until it is told to stop, or is killed, and reports what cannot be.
 import { parentPort, workerData } from 'node:worker_threads';
 import { createPrng } from '../../../src/base/prng.js';
 import { ArenaFull, Kernel } from '../../../workers/shard/kernel.js';
@@ -83,5 +83,6 @@ while (world.get(STOP_READERS) === 0) {
   const faults = check(answered);
   Atomics.add(shared.control, SEARCHES, answered.length);
   // The log may have been begun anew meanwhile.
-  if (faults.length > 0 && world.get(INCARNATION) === incarnation) parentPort?.postMessage({ faults: faults.slice(0, 3) });
+  if (faults.length > 0 && world.get(INCARNATION) === incarnation)
+    parentPort?.postMessage({ faults: faults.slice(0, 3) });
 }

@@ -1,5 +1,6 @@
-// Runs the stress test: one owner after the other on the same memory, and readers throughout. Owners end by themselves or are killed in the
-// middle of whatever they do, as are readers; both are replaced. Called by load/stress.ts and by the suite.
+// Runs the stress test: one owner after the other on the same memory, and readers throughout. Owners end by themselves
+// or are killed in the middle of whatever they do, as are readers; both are replaced. Called by load/stress.ts and by
+// the suite.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,7 +33,15 @@ const PAGES = [160, 4096];
 const EXPECTED = /no reader died|memory of the shard is full/;
 
 class StressRun {
-  readonly report: StressReport = { owners: 0, killedOwners: 0, killedReaders: 0, endedOwners: [], puts: 0, searches: 0, faults: [] };
+  readonly report: StressReport = {
+    owners: 0,
+    killedOwners: 0,
+    killedReaders: 0,
+    endedOwners: [],
+    puts: 0,
+    searches: 0,
+    faults: [],
+  };
   private readonly world = new World(createShared());
   private readonly prng: Prng;
   private readonly start: Omit<OwnerStart, 'seed'>;
@@ -41,7 +50,11 @@ class StressRun {
   constructor(private readonly options: StressOptions) {
     this.prng = createPrng(options.seed);
     const module = new WebAssembly.Module(readFileSync(new URL('../../../workers/shard/kernel.wasm', import.meta.url)));
-    const memory = new WebAssembly.Memory({ initial: 1, maximum: PAGES[options.seed % PAGES.length] as number, shared: true });
+    const memory = new WebAssembly.Memory({
+      initial: 1,
+      maximum: PAGES[options.seed % PAGES.length] as number,
+      shared: true,
+    });
     this.start = { module, memory, shared: this.world.shared };
   }
 
@@ -78,7 +91,10 @@ class StressRun {
     if (this.report.owners === 1) await this.begun(ended);
     const roundEnd = Math.min(until, performance.now() + this.options.roundMs);
     while (performance.now() < roundEnd) {
-      const isOver = await Promise.race([ended, sleep(Math.min(this.prng.int(1000), roundEnd - performance.now()), false)]);
+      const isOver = await Promise.race([
+        ended,
+        sleep(Math.min(this.prng.int(1000), roundEnd - performance.now()), false),
+      ]);
       if (isOver) break;
       if (this.prng.int(2) === 0) await this.killReader();
     }

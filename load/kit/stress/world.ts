@@ -1,5 +1,6 @@
-// What the threads of the stress test share beside the memory under test: a log of every row version that was ever put, with the moments
-// between which it may have been seen and those between which it must have been. One writer (owner.ts), any number of readers.
+// What the threads of the stress test share beside the memory under test: a log of every row version that was ever put,
+// with the moments between which it may have been seen and those between which it must have been. One writer
+// (owner.ts), any number of readers.
 import type { CollectionId } from '../../../src/contract/ids.js';
 
 /** Places for collections; a dropped one is followed by another with a new id. */
@@ -74,7 +75,15 @@ export class World {
   version(put: number): Version | undefined {
     if (put < 0 || put >= this.get(PUTS)) return undefined;
     const at = (i: number): number => Atomics.load(this.shared.log, put * VERSION_WORDS + i);
-    return { put, collection: at(0), ordinal: at(1), bornBegin: at(2), bornDone: at(3), diedBegin: at(4), diedEnd: at(5) };
+    return {
+      put,
+      collection: at(0),
+      ordinal: at(1),
+      bornBegin: at(2),
+      bornDone: at(3),
+      diedBegin: at(4),
+      diedEnd: at(5),
+    };
   }
 
   /** Versions of a row, the newest first, until one that was gone before `since`. */
@@ -92,7 +101,11 @@ export class World {
     const { log, newest } = this.shared;
     for (let number = Atomics.load(newest, place * ORDINALS + ordinal); number > 0; ) {
       const at = (number - 1) * VERSION_WORDS;
-      const [done, begin, end] = [Atomics.load(log, at + BORN_DONE), Atomics.load(log, at + DIED_BEGIN), Atomics.load(log, at + DIED_END)];
+      const [done, begin, end] = [
+        Atomics.load(log, at + BORN_DONE),
+        Atomics.load(log, at + DIED_BEGIN),
+        Atomics.load(log, at + DIED_END),
+      ];
       if (end !== 0 && end < before) return -1;
       if (log[at] === collection && done !== 0 && done <= before && (begin === 0 || begin > after)) return number - 1;
       number = Atomics.load(log, at + 6);

@@ -16,20 +16,27 @@ export interface Lane {
 }
 
 /** Rejects with what `ask` rejects with: with SheafUnreachable the change stays under way. */
-export async function change({ slot, tally }: Lane, pending: Pending, ask: () => Promise<unknown>, happened?: (docid: string) => boolean): Promise<void> {
+export async function change(
+  { slot, tally }: Lane,
+  pending: Pending,
+  ask: () => Promise<unknown>,
+  happened?: (docid: string) => boolean,
+): Promise<void> {
   slot.pending = pending;
   const answered = slot.trail.asked(toldChange(pending));
   await ask().catch((error: unknown) => {
     answered(error instanceof SheafError ? error.code : String(error));
     throw error;
   });
-  const refused = 'documents' in pending ? [...pending.documents.keys()].filter((docid) => happened?.(docid) === false) : [];
+  const refused =
+    'documents' in pending ? [...pending.documents.keys()].filter((docid) => happened?.(docid) === false) : [];
   answered(refused.length > 0 ? `done, but not ${refused.join(', ')}` : 'done');
   slot.settle(happened);
   tally.acknowledged++;
 }
 
-export const changeState = (lane: Lane, wanted: Partial<State>, ask: () => Promise<unknown>): Promise<void> => change(lane, { state: { ...lane.slot.state, ...wanted } }, ask);
+export const changeState = (lane: Lane, wanted: Partial<State>, ask: () => Promise<unknown>): Promise<void> =>
+  change(lane, { state: { ...lane.slot.state, ...wanted } }, ask);
 
 /** The same where the server may refuse by one of these codes; then nothing has happened. Answers whether it has. */
 export async function unlessRefused(lane: Lane, codes: readonly string[], work: () => Promise<void>): Promise<boolean> {
@@ -45,7 +52,16 @@ export async function unlessRefused(lane: Lane, codes: readonly string[], work: 
 
 /** For the trail. */
 export function toldChange(pending: Pending): string {
-  if ('documents' in pending) return [...pending.documents].map(([docid, made]) => (made ? `${docid} in revision ${made.revision} and version ${made.version}` : `${docid} deleted`)).join(', ');
-  const { name, documents, reindexing: { space, job } } = pending.state;
+  if ('documents' in pending)
+    return [...pending.documents]
+      .map(([docid, made]) =>
+        made ? `${docid} in revision ${made.revision} and version ${made.version}` : `${docid} deleted`,
+      )
+      .join(', ');
+  const {
+    name,
+    documents,
+    reindexing: { space, job },
+  } = pending.state;
   return `${name ?? 'nothing'} with ${documents.size} documents in ${space ?? 'some space'}${job ? `, job ${job.id ?? 'to begin'} ${job.status}` : ''}`;
 }

@@ -18,7 +18,9 @@ export function create(lane: Lane): Promise<void> {
   const name = slot.prefix + NAMES[prng.int(NAMES.length)];
   const space = slot.kind === 'vectors' ? GIVEN : prng.int(3) === 0 ? FAR : NEAR;
   const body = slot.kind === 'vectors' ? VECTORS : { ...TEXT, embedder: space };
-  return changeState(lane, { name, documents: new Map(), reindexing: newReindexing(space) }, () => client.createCollection(slot.tenant, name, body));
+  return changeState(lane, { name, documents: new Map(), reindexing: newReindexing(space) }, () =>
+    client.createCollection(slot.tenant, name, body),
+  );
 }
 
 export function rename(lane: Lane): Promise<void> {
@@ -28,7 +30,8 @@ export function rename(lane: Lane): Promise<void> {
   return changeState(lane, { name }, () => client.moveCollection(slot.tenant, slot.name as string, name));
 }
 
-export const drop = (lane: Lane): Promise<void> => changeState(lane, NOTHING, () => lane.client.deleteCollection(lane.slot.tenant, lane.slot.name as string));
+export const drop = (lane: Lane): Promise<void> =>
+  changeState(lane, NOTHING, () => lane.client.deleteCollection(lane.slot.tenant, lane.slot.name as string));
 
 /** Kept by the program, with what was acknowledged when it was asked for: nobody writes to the slot meanwhile. */
 export async function archive({ client, slot }: Lane): Promise<void> {
@@ -53,7 +56,10 @@ export async function restore(lane: Lane): Promise<void> {
   const { reindexing: before } = slot.state;
   const name = slot.name ?? slot.prefix + NAMES[prng.int(NAMES.length)];
   const reindexing = slot.name === null ? { ...newReindexing(''), space } : replaced(before, space);
-  const put = (): Promise<unknown> => client.archives.restoreCollection(slot.tenant, name, bytes, { replace: slot.name !== null });
-  await unlessRefused(lane, isLive(before) ? ['collection_changed'] : [], () => changeState(lane, { name, documents, reindexing }, put));
+  const put = (): Promise<unknown> =>
+    client.archives.restoreCollection(slot.tenant, name, bytes, { replace: slot.name !== null });
+  await unlessRefused(lane, isLive(before) ? ['collection_changed'] : [], () =>
+    changeState(lane, { name, documents, reindexing }, put),
+  );
   await look(lane);
 }

@@ -1,5 +1,5 @@
-// At the end of a run every job comes to its own: what is paused goes on, and then all of them end, those of collections that are gone too.
-// Used by load/torture.ts and load/operations.ts.
+// At the end of a run every job comes to its own: what is paused goes on, and then all of them end, those of
+// collections that are gone too. Used by load/torture.ts and load/operations.ts.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SheafClient } from '../../../src/client/client.js';
 import { checkAll, type Work } from './lanes.js';
@@ -20,7 +20,13 @@ export async function endJobs(work: Work): Promise<void> {
   for (let checks = 0; ; checks++) {
     const live = (await reindex.listAll()).jobs.filter(({ status }) => !hasEnded(status));
     if (live.length === 0) return checkAll(work, 'after all jobs');
-    if (checks === CHECKS_MAX) return void tally.violations.push(...live.map(({ job_id: id, tenant, collection, status }) => `job ${id} of ${tenant}/${collection} does not end: it is ${status}`));
+    if (checks === CHECKS_MAX)
+      return void tally.violations.push(
+        ...live.map(
+          ({ job_id: id, tenant, collection, status }) =>
+            `job ${id} of ${tenant}/${collection} does not end: it is ${status}`,
+        ),
+      );
     await sleep(CHECK_MS);
   }
 }

@@ -1,5 +1,5 @@
-// The writers of the torture program, one a slot, all at once. They end when they are told to, or when the server stops answering.
-// Used by load/torture.ts and load/operations.ts.
+// The writers of the torture program, one a slot, all at once. They end when they are told to, or when the server stops
+// answering. Used by load/torture.ts and load/operations.ts.
 import { createPrng, type Prng } from '../../../src/base/prng.js';
 import { SheafClient } from '../../../src/client/client.js';
 import { SheafError, SheafUnreachable } from '../../../src/client/errors.js';
@@ -37,7 +37,9 @@ async function isAnswered(lane: Lane): Promise<boolean> {
     return true;
   } catch (error) {
     if (error instanceof SheafUnreachable) return false;
-    lane.tally.violations.push(`${told(lane.slot)}: ${error instanceof SheafError ? `refused with ${error.status} ${error.code}: ${error.message}` : `unexpected: ${(error as Error).stack}`}`);
+    lane.tally.violations.push(
+      `${told(lane.slot)}: ${error instanceof SheafError ? `refused with ${error.status} ${error.code}: ${error.message}` : `unexpected: ${(error as Error).stack}`}`,
+    );
     lane.slot.forget();
     return false;
   }
@@ -47,13 +49,18 @@ export async function checkAll(work: Work, when: string): Promise<void> {
   await Promise.all(
     lanesOf(work).map((lane) =>
       checkSlot(lane, when).catch((error: unknown) => {
-        lane.tally.violations.push(`${told(lane.slot)} ${when}: ${error instanceof SheafError ? `${error.status} ${error.stack}` : String((error as Error).stack)}`);
+        lane.tally.violations.push(
+          `${told(lane.slot)} ${when}: ${error instanceof SheafError ? `${error.status} ${error.stack}` : String((error as Error).stack)}`,
+        );
       }),
     ),
   );
 }
 
 function told({ tenant, prefix, state, pending }: Slot): string {
-  const change = pending && 'state' in pending ? { name: pending.state.name, reindexing: pending.state.reindexing } : pending && Object.fromEntries(pending.documents);
+  const change =
+    pending && 'state' in pending
+      ? { name: pending.state.name, reindexing: pending.state.reindexing }
+      : pending && Object.fromEntries(pending.documents);
   return `${tenant}/${state.name ?? prefix} (${JSON.stringify(state.reindexing)}, under way: ${JSON.stringify(change)})`;
 }

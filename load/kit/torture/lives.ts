@@ -1,5 +1,6 @@
-// The lives of the server under torture, one after the other over one data directory: each begins with a check of what the one before left, and ends
-// by kill -9, in the midst of writes or of a start; with a power cut, what was not synced is then lost in part. Used by load/torture.ts.
+// The lives of the server under torture, one after the other over one data directory: each begins with a check of what
+// the one before left, and ends by kill -9, in the midst of writes or of a start; with a power cut, what was not synced
+// is then lost in part. Used by load/torture.ts.
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +11,10 @@ import { checkLeft } from './check-left.js';
 import { endJobs } from './end-jobs.js';
 import { checkAll, workUntil, type Work } from './lanes.js';
 
-/** A life ends after so many acknowledged changes at most (most lives much earlier), or so long, and a little later: in the midst of what comes next. */
+/**
+ * A life ends after so many acknowledged changes at most (most lives much earlier), or so long, and a little later: in
+ * the midst of what comes next.
+ */
 const CHANGES_MAX = 150;
 const WORK_MS_MAX = 10_000;
 const DEATH_DELAY_MS = 8;
@@ -74,7 +78,8 @@ async function checkAndWork(lives: Lives, server: ServerProcess, cycle: number):
 async function untilDeath({ prng, tally }: Lives): Promise<void> {
   const changes = tally.acknowledged + Math.floor(CHANGES_MAX * prng.next() ** 3);
   const delayMs = prng.int(DEATH_DELAY_MS);
-  for (const untilMs = performance.now() + WORK_MS_MAX; tally.acknowledged < changes && performance.now() < untilMs; ) await sleep(1);
+  for (const untilMs = performance.now() + WORK_MS_MAX; tally.acknowledged < changes && performance.now() < untilMs; )
+    await sleep(1);
   await sleep(delayMs);
 }
 
@@ -105,7 +110,8 @@ async function cut(lives: Lives, disk: Disk, data: string, journal: string): Pro
     const { unsyncedFiles, mode } = disk.cutTo(left, lives.prng);
     lives.cuts++;
     if (unsyncedFiles > 0) lives.cutsWithLoss++;
-    if (lives.tally.acknowledged > 0) await checkLeft(left, SHARDS, lives.slots, lives.tally, `cut ${lives.cuts} (${mode})`);
+    if (lives.tally.acknowledged > 0)
+      await checkLeft(left, SHARDS, lives.slots, lives.tally, `cut ${lives.cuts} (${mode})`);
   }
   rmSync(data, { recursive: true });
   renameSync(left, data);

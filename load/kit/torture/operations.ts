@@ -1,5 +1,6 @@
-// The operations of the torture program, and which of them are possible in a state. Each asks the server for one thing, notes before what it may
-// change, and after the answer what it has changed. An operation to come is an entry of the table.
+// The operations of the torture program, and which of them are possible in a state. Each asks the server for one thing,
+// notes before what it may change, and after the answer what it has changed. An operation to come is an entry of the
+// table.
 import { SheafUnreachable } from '../../../src/client/errors.js';
 import type { Lane } from './change.js';
 import { checkSearch } from './check-search.js';
@@ -38,7 +39,9 @@ const OPERATIONS: readonly Operation[] = [
   { name: 'rollback', weight: 3, isPossible: isQuiet, run: rollBack },
 ];
 
-/** One operation by chance. Rejects with what the client rejects with: with SheafUnreachable the change stays under way. */
+/**
+ * One operation by chance. Rejects with what the client rejects with: with SheafUnreachable the change stays under way.
+ */
 export async function step(lane: Lane): Promise<void> {
   const possible = OPERATIONS.filter(({ isPossible }) => isPossible(lane.slot));
   let at = lane.prng.int(possible.reduce((sum, { weight }) => sum + weight, 0));

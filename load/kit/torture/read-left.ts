@@ -1,5 +1,5 @@
-// What a data directory has of collections, of what is staged beside them, of jobs and documents, read without a server and without the library.
-// Used by check-left.ts and evidence.ts.
+// What a data directory has of collections, of what is staged beside them, of jobs and documents, read without a server
+// and without the library. Used by check-left.ts and evidence.ts.
 import type { CollectionId } from '../../../src/contract/ids.js';
 import type { StoredJob } from '../../../src/contract/reindex.js';
 import type { StoredCollection } from '../../../src/contract/resources.js';
@@ -23,7 +23,12 @@ export interface Left {
 export function readLeft(dataDir: string, shards: number): Left {
   const tables = checkPages(dataDir, 'catalog', CATALOG).whole;
   const values = (table: string): Buffer[] => (tables.get(table) ?? []).map(({ value }) => value);
-  return { collections: values('collections').map(decodeCollection), staged: values('staged').map(decodeStaged), jobs: values('jobs').map(decodeJob), documents: documentsIn(dataDir, shards) };
+  return {
+    collections: values('collections').map(decodeCollection),
+    staged: values('staged').map(decodeStaged),
+    jobs: values('jobs').map(decodeJob),
+    documents: documentsIn(dataDir, shards),
+  };
 }
 
 function documentsIn(dataDir: string, shards: number): Map<CollectionId, Documents> {
@@ -32,7 +37,10 @@ function documentsIn(dataDir: string, shards: number): Map<CollectionId, Documen
     for (const { key, value } of checkPages(dataDir, `shard-${shard}`, ['documents']).whole.get('documents') ?? []) {
       const { docid, version, metadataJson } = decodeDocument(value);
       const own = documents.get(collectionOfKey(key)) ?? new Map<string, Revision>();
-      documents.set(collectionOfKey(key), own.set(docid, { version, revision: (JSON.parse(metadataJson) as { revision: number }).revision }));
+      documents.set(
+        collectionOfKey(key),
+        own.set(docid, { version, revision: (JSON.parse(metadataJson) as { revision: number }).revision }),
+      );
     }
   }
   return documents;

@@ -1,5 +1,6 @@
-// What the torture program knows of a slot's reindex jobs: the latest one, and which space the collection is in. A job goes on while others ask
-// for other things, so its state is known as of the last look, and a rule says what may have become of it since. Pure.
+// What the torture program knows of a slot's reindex jobs: the latest one, and which space the collection is in. A job
+// goes on while others ask for other things, so its state is known as of the last look, and a rule says what may have
+// become of it since. Pure.
 import type { ReindexJob, ReindexStatus } from '../../../src/contract/api/reindex.js';
 
 export interface KnownJob {
@@ -39,7 +40,10 @@ export interface FoundJobs {
 const GOES: readonly ReindexStatus[] = ['queued', 'running', 'committing', 'succeeded'];
 const ENDED: ReadonlySet<ReindexStatus> = new Set<ReindexStatus>(['cancelled', 'failed', 'succeeded']);
 
-/** What a job may be found as, after a restart too. A job that was seen to fail may go on: its end was shown before it was on disk. */
+/**
+ * What a job may be found as, after a restart too. A job that was seen to fail may go on: its end was shown before it
+ * was on disk.
+ */
 const NEXT: Readonly<Record<ReindexStatus, readonly ReindexStatus[]>> = {
   queued: GOES,
   running: GOES,
@@ -58,22 +62,35 @@ export const hasEnded = (status: ReindexStatus): boolean => ENDED.has(status);
 export const isLive = ({ job }: Reindexing): boolean => job !== undefined && !hasEnded(job.status);
 export const isPaused = ({ job }: Reindexing): boolean => job?.status === 'paused' || job?.status === 'pausing';
 
-export const withJob = (reindexing: Reindexing, status: ReindexStatus): Reindexing => ({ ...reindexing, job: reindexing.job && { ...reindexing.job, status } });
+export const withJob = (reindexing: Reindexing, status: ReindexStatus): Reindexing => ({
+  ...reindexing,
+  job: reindexing.job && { ...reindexing.job, status },
+});
 
 /** Once the collection is another, with the same log. */
-export const replaced = ({ job }: Reindexing, space: string | undefined): Reindexing => ({ space, wayBack: null, job: job && { ...job, isIdle: true } });
+export const replaced = ({ job }: Reindexing, space: string | undefined): Reindexing => ({
+  space,
+  wayBack: null,
+  job: job && { ...job, isIdle: true },
+});
 
 /** What of `found` cannot be; undefined where all can. */
 export function contradiction(known: Reindexing, { space, jobs: [newest] }: FoundJobs): string | undefined {
   const { job } = known;
-  const isLatest = job?.id === undefined && job ? newest !== undefined && newest.job_id !== job.after : newest?.job_id === job?.id;
+  const isLatest =
+    job?.id === undefined && job ? newest !== undefined && newest.job_id !== job.after : newest?.job_id === job?.id;
   if (!isLatest) return `its latest job is ${newest?.job_id ?? 'none'}, not ${job?.id ?? (job ? 'a new one' : 'none')}`;
-  if (!job || !newest) return known.space === undefined || space === known.space ? undefined : `it is in ${space}, not ${known.space}`;
-  const isPossible = job.isIdle || NEXT[job.status].includes(newest.status) || (job.mayFail && newest.status === 'failed');
+  if (!job || !newest)
+    return known.space === undefined || space === known.space ? undefined : `it is in ${space}, not ${known.space}`;
+  const isPossible =
+    job.isIdle || NEXT[job.status].includes(newest.status) || (job.mayFail && newest.status === 'failed');
   if (!isPossible) return `its job is ${newest.status}, and was ${job.status}`;
   const expected = hasSwitched(job, newest.status) ? job.to : known.space;
-  const mayHaveSwitched = job.maySwitch === true && newest.status === 'succeeded' && job.status !== 'succeeded' && space === job.to;
-  return expected === undefined || space === expected || mayHaveSwitched ? undefined : `it is in ${space}, not ${expected}: its job is ${newest.status}`;
+  const mayHaveSwitched =
+    job.maySwitch === true && newest.status === 'succeeded' && job.status !== 'succeeded' && space === job.to;
+  return expected === undefined || space === expected || mayHaveSwitched
+    ? undefined
+    : `it is in ${space}, not ${expected}: its job is ${newest.status}`;
 }
 
 /** What is known once `found` was seen; it contradicts nothing. */
@@ -84,4 +101,5 @@ export function seen(known: Reindexing, { space, jobs: [newest] }: FoundJobs): R
   return { space, wayBack: back, job: { ...job, id: newest.job_id, status: newest.status } };
 }
 
-const hasSwitched = (job: KnownJob, status: ReindexStatus): boolean => !job.isIdle && status === 'succeeded' && job.status !== 'succeeded';
+const hasSwitched = (job: KnownJob, status: ReindexStatus): boolean =>
+  !job.isIdle && status === 'succeeded' && job.status !== 'succeeded';

@@ -1,5 +1,5 @@
-// The spaces of the torture program: the built-in one, one behind an endpoint of its own that takes its time, and that of given vectors. What
-// the endpoint gives follows from the text, so a search there can be compared with brute force.
+// The spaces of the torture program: the built-in one, one behind an endpoint of its own that takes its time, and that
+// of given vectors. What the endpoint gives follows from the text, so a search there can be compared with brute force.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPrng } from '../../../src/base/prng.js';
 import { BUILTIN, identitySpace, spaceOf } from '../../../src/embedding/spaces.js';

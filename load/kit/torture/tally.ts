@@ -21,11 +21,23 @@ export interface Tally {
   violations: string[];
 }
 
-export const emptyTally = (): Tally => ({ acknowledged: 0, cutOff: 0, kept: 0, searches: 0, chunks: 0, operations: new Map(), cutOffs: new Map(), jobs: new Map(), violations: [] });
+export const emptyTally = (): Tally => ({
+  acknowledged: 0,
+  cutOff: 0,
+  kept: 0,
+  searches: 0,
+  chunks: 0,
+  operations: new Map(),
+  cutOffs: new Map(),
+  jobs: new Map(),
+  violations: [],
+});
 
-export const count = (counts: Map<string, number>, name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
+export const count = (counts: Map<string, number>, name: string): void =>
+  void counts.set(name, (counts.get(name) ?? 0) + 1);
 
-export const counted = (counts: ReadonlyMap<string, number>): string => [...counts].map(([name, number]) => `${name} ${whole(number)}`).join(', ');
+export const counted = (counts: ReadonlyMap<string, number>): string =>
+  [...counts].map(([name, number]) => `${name} ${whole(number)}`).join(', ');
 
 /** Below the report. */
 export function printViolations({ violations }: Tally): void {

@@ -23,6 +23,9 @@ export class Trail {
 
   /** The oldest first. */
   lines(): string[] {
-    return this.steps.map(({ atMs, what, answer = 'not answered', answeredMs }) => `${new Date(atMs).toISOString().slice(11, 23)} ${what}: ${answer}${answeredMs === undefined ? '' : ` after ${answeredMs - atMs} ms`}`);
+    return this.steps.map(
+      ({ atMs, what, answer = 'not answered', answeredMs }) =>
+        `${new Date(atMs).toISOString().slice(11, 23)} ${what}: ${answer}${answeredMs === undefined ? '' : ` after ${answeredMs - atMs} ms`}`,
+    );
   }
 }

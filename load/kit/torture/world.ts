@@ -1,5 +1,6 @@
-// What the torture program knows: the slots, each with room for one collection, what the server has acknowledged of it, and the one change that it was
-// asked for and has not answered. A slot has one writer, so the change before the last is always known. Plain state, no I/O.
+// What the torture program knows: the slots, each with room for one collection, what the server has acknowledged of it,
+// and the one change that it was asked for and has not answered. A slot has one writer, so the change before the last
+// is always known. Plain state, no I/O.
 import { newReindexing, type Reindexing } from './reindexing.js';
 import { Trail } from './trail.js';
 
@@ -20,7 +21,10 @@ export interface State {
   reindexing: Reindexing;
 }
 
-/** What was sent and not answered: it may have happened or not. Each document of a batch by itself, null for one that is deleted; or all of a state together. */
+/**
+ * What was sent and not answered: it may have happened or not. Each document of a batch by itself, null for one that is
+ * deleted; or all of a state together.
+ */
 export type Pending = { documents: ReadonlyMap<string, Revision | null> } | { state: State };
 
 /** An archive that was taken of a slot. */
@@ -85,7 +89,11 @@ export class Slot {
   }
 }
 
-function changed(documents: Documents, sent: ReadonlyMap<string, Revision | null>, happened: (docid: string) => boolean): Documents {
+function changed(
+  documents: Documents,
+  sent: ReadonlyMap<string, Revision | null>,
+  happened: (docid: string) => boolean,
+): Documents {
   const after = new Map(documents);
   for (const [docid, revision] of sent) {
     if (!happened(docid)) continue;

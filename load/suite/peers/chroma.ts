@@ -1,5 +1,5 @@
-// Chroma's server, by version 2 of its HTTP interface, in the tenant and database that it starts with. It embeds no texts: its clients do.
-// Used by load/suite/peers/participants.ts.
+// Chroma's server, by version 2 of its HTTP interface, in the tenant and database that it starts with. It embeds no
+// texts: its clients do. Used by load/suite/peers/participants.ts.
 import { post, send, type Driver, type Filter, type Groups, type Hit, type Row } from './peer.js';
 
 const COLLECTIONS = '/api/v2/tenants/default_tenant/databases/default_database/collections';
@@ -17,13 +17,20 @@ export function chroma(url: string, collection: string): Driver {
     name: 'Chroma',
     version: async () => JSON.parse(await send(url, { method: 'GET', path: '/api/v2/version' })) as string,
     create: async () => {
-      const made = JSON.parse(await send(url, post(COLLECTIONS, { name: collection, configuration: { hnsw: { space: 'cosine' } } }))) as { id: string };
+      const made = JSON.parse(
+        await send(url, post(COLLECTIONS, { name: collection, configuration: { hnsw: { space: 'cosine' } } })),
+      ) as { id: string };
       path = `${COLLECTIONS}/${made.id}`;
     },
     put: async (rows, fresh) => void (await send(url, post(`${path}/${fresh ? 'add' : 'upsert'}`, recordsOf(rows)))),
     isIndexed: async () => true,
     byVector: (vector, k, filter?: Filter) =>
-      post(`${path}/query`, { query_embeddings: [vector], n_results: k, include: ['documents', 'metadatas', 'distances'], ...(filter && { where: { [filter.field]: filter.value } }) }),
+      post(`${path}/query`, {
+        query_embeddings: [vector],
+        n_results: k,
+        include: ['documents', 'metadatas', 'distances'],
+        ...(filter && { where: { [filter.field]: filter.value } }),
+      }),
     hits,
     drop: async () => void (await send(url, { method: 'DELETE', path: `${COLLECTIONS}/${collection}` })),
   };

@@ -1,5 +1,5 @@
-// Those who take part, of whom one at a time runs: the others' processes are stopped meanwhile, where they are ours. One that fails is left
-// out from there on, and said so. Used by load/suite/peers.ts.
+// Those who take part, of whom one at a time runs: the others' processes are stopped meanwhile, where they are ours.
+// One that fails is left out from there on, and said so. Used by load/suite/peers.ts.
 import { join } from 'node:path';
 import type { Candidate, Participant } from './participants.js';
 
@@ -35,7 +35,11 @@ export class Field {
   }
 
   /** One after the other; what each gave, without those that failed. */
-  async each<T>(what: string, work: (contestant: Contestant) => Promise<T>, takesPart: (contestant: Contestant) => boolean = () => true): Promise<Map<string, T>> {
+  async each<T>(
+    what: string,
+    work: (contestant: Contestant) => Promise<T>,
+    takesPart: (contestant: Contestant) => boolean = () => true,
+  ): Promise<Map<string, T>> {
     const results = new Map<string, T>();
     for (const contestant of this.contestants.filter(takesPart)) {
       contestant.process?.resume();
@@ -57,7 +61,9 @@ export class Field {
   private async leave(contestant: Contestant): Promise<void> {
     this.contestants = this.contestants.filter((other) => other !== contestant);
     contestant.process?.resume();
-    await contestant.stop().catch((error: Error) => this.say(`${contestant.name} did not stop as it should: ${error.message}`));
+    await contestant
+      .stop()
+      .catch((error: Error) => this.say(`${contestant.name} did not stop as it should: ${error.message}`));
   }
 }
 

@@ -1,5 +1,5 @@
-// Fills a database over HTTP as any client could, batches on a few connections, and waits until it has done what it does with them
-// afterwards. Used by load/suite/peers.ts.
+// Fills a database over HTTP as any client could, batches on a few connections, and waits until it has done what it
+// does with them afterwards. Used by load/suite/peers.ts.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inBatches } from '../../kit/filling.js';
 import type { Contestant } from './field.js';
@@ -22,7 +22,12 @@ export interface Filled {
 }
 
 /** Throws where it has not taken all of them in time. */
-export async function fillVectors(contestant: Contestant, rows: readonly Row[], dim: number, limitMs: number): Promise<Filled> {
+export async function fillVectors(
+  contestant: Contestant,
+  rows: readonly Row[],
+  dim: number,
+  limitMs: number,
+): Promise<Filled> {
   await contestant.driver.create(dim);
   return fill(contestant, rows, (some) => contestant.driver.put(some, true), limitMs);
 }
@@ -31,19 +36,39 @@ export async function fillTexts(contestant: Contestant, texts: readonly string[]
   const driver = contestant.driver.texts!;
   await driver.create();
   const numbered = texts.map((text, from) => ({ text, from }));
-  return fill(contestant, numbered, (some) => driver.put(some.map(({ text }) => text), some[0]!.from), limitMs);
+  return fill(
+    contestant,
+    numbered,
+    (some) =>
+      driver.put(
+        some.map(({ text }) => text),
+        some[0]!.from,
+      ),
+    limitMs,
+  );
 }
 
-async function fill<T>(contestant: Contestant, items: readonly T[], put: (some: readonly T[]) => Promise<void>, limitMs: number): Promise<Filled> {
+async function fill<T>(
+  contestant: Contestant,
+  items: readonly T[],
+  put: (some: readonly T[]) => Promise<void>,
+  limitMs: number,
+): Promise<Filled> {
   const startedAt = performance.now();
   const cpuBefore = contestant.process?.cpuMs();
   await inBatches(items.length, BATCH, async (from, to) => {
-    if (performance.now() - startedAt > limitMs) throw new Error(`${from} of ${items.length} taken in ${Math.round(limitMs / 1000)} s`);
+    if (performance.now() - startedAt > limitMs)
+      throw new Error(`${from} of ${items.length} taken in ${Math.round(limitMs / 1000)} s`);
     await put(items.slice(from, to));
   });
   const storedMs = performance.now() - startedAt;
   await untilIndexed(contestant, limitMs);
-  return { rows: items.length, storedMs, restedMs: performance.now() - startedAt - storedMs, ...(cpuBefore !== undefined && { cpuMs: contestant.process!.cpuMs() - cpuBefore }) };
+  return {
+    rows: items.length,
+    storedMs,
+    restedMs: performance.now() - startedAt - storedMs,
+    ...(cpuBefore !== undefined && { cpuMs: contestant.process!.cpuMs() - cpuBefore }),
+  };
 }
 
 /** Until it says so and, where it is ours, does hardly anything any more. */

@@ -1,5 +1,5 @@
-// One turn of one database at one workload: its answers judged, then the same requests as fast as the connections carry them, with what that
-// costs its process. Used by load/suite/peers.ts.
+// One turn of one database at one workload: its answers judged, then the same requests as fast as the connections carry
+// them, with what that costs its process. Used by load/suite/peers.ts.
 import { hammer, type CannonRequest } from '../../kit/hammer.js';
 import type { Contestant } from './field.js';
 import type { MemoryMb } from './own-process.js';
@@ -24,25 +24,40 @@ export interface Load {
   readonly seconds: number;
 }
 
-export async function measure({ url, process }: Contestant, { requests: all, connections, seconds }: Load): Promise<Measured> {
+export async function measure(
+  { url, process }: Contestant,
+  { requests: all, connections, seconds }: Load,
+): Promise<Measured> {
   const requests = inTurn(all);
   if (seconds > WARM_UP_SECONDS) await hammer({ url, connections, seconds: WARM_UP_SECONDS, requests });
   const cpuBefore = process?.cpuMs() ?? 0;
   const { requests: answered, requestsPerSecond, p50Ms, p99Ms } = await hammer({ url, connections, seconds, requests });
   if (answered === 0) throw new Error(`no answer within ${seconds} s`);
   if (process === undefined) return { requestsPerSecond, p50Ms, p99Ms };
-  return { requestsPerSecond, p50Ms, p99Ms, cpuMsPerRequest: (process.cpuMs() - cpuBefore) / answered, memory: process.memory() };
+  return {
+    requestsPerSecond,
+    p50Ms,
+    p99Ms,
+    cpuMsPerRequest: (process.cpuMs() - cpuBefore) / answered,
+    memory: process.memory(),
+  };
 }
 
-/** One after the other over all connections: for each connection to make all of them ready takes seconds, in which nothing is sent. */
+/**
+ * One after the other over all connections: for each connection to make all of them ready takes seconds, in which
+ * nothing is sent.
+ */
 function inTurn(requests: CannonRequest[]): CannonRequest[] {
   let sent = 0;
-  return requests.length === 1 ? requests : [{ ...(requests[0] as CannonRequest), setupRequest: () => requests[sent++ % requests.length] as CannonRequest }];
+  return requests.length === 1
+    ? requests
+    : [{ ...(requests[0] as CannonRequest), setupRequest: () => requests[sent++ % requests.length] as CannonRequest }];
 }
 
 /** Of several rounds, each figure by itself. */
 export function meanOf(rounds: readonly Measured[]): Measured {
-  const mean = (figure: (round: Measured) => number): number => rounds.reduce((sum, round) => sum + figure(round), 0) / rounds.length;
+  const mean = (figure: (round: Measured) => number): number =>
+    rounds.reduce((sum, round) => sum + figure(round), 0) / rounds.length;
   const { cpuMsPerRequest, memory } = rounds.at(-1)!;
   return {
     requestsPerSecond: mean((round) => round.requestsPerSecond),
@@ -61,7 +76,10 @@ export interface Judged {
   readonly textOf: (row: number) => string;
 }
 
-/** The share of the right rows that were found. Throws where a hit comes without its text: then it was not the same work. */
+/**
+ * The share of the right rows that were found. Throws where a hit comes without its text: then it was not the same
+ * work.
+ */
 export async function recallOf({ url }: Contestant, { requests, hits, truth, textOf }: Judged): Promise<number> {
   let found = 0;
   const queue = requests.entries();
@@ -69,7 +87,8 @@ export async function recallOf({ url }: Contestant, { requests, hits, truth, tex
     for (const [i, request] of queue) {
       const answer = hits(await send(url, request));
       if (answer.length > K) throw new Error(`${answer.length} hits where ${K} were asked for`);
-      for (const { row, text } of answer) if (text !== textOf(row)) throw new Error(`row ${row} came with the text ${JSON.stringify(text.slice(0, 60))}`);
+      for (const { row, text } of answer)
+        if (text !== textOf(row)) throw new Error(`row ${row} came with the text ${JSON.stringify(text.slice(0, 60))}`);
       found += answer.filter(({ row }) => truth[i]!.includes(row)).length;
     }
   };
@@ -83,7 +102,11 @@ export interface Writes {
 }
 
 /** The same beside one connection that writes batch after batch without a pause. */
-export async function measureBesideWrites(contestant: Contestant, load: Load, write: () => Promise<number>): Promise<Writes> {
+export async function measureBesideWrites(
+  contestant: Contestant,
+  load: Load,
+  write: () => Promise<number>,
+): Promise<Writes> {
   let written = 0;
   let isOver = false;
   const startedAt = performance.now();

@@ -1,5 +1,5 @@
-// The options of a comparison, as they are typed, and what stands for those that are not: in full, and in small. Read by
-// load/suite/peers.ts.
+// The options of a comparison, as they are typed, and what stands for those that are not: in full, and in small. Read
+// by load/suite/peers.ts.
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { UsageError } from '../usage-error.js';
 import type { Urls } from './participants.js';
@@ -22,7 +22,15 @@ export interface PeersOptions {
   readonly urls: Urls;
 }
 
-const FULL = { vectors: 20_000, texts: 6_500, connections: 32, seconds: 10, rounds: 2, judged: 200, 'fill-seconds': 900 };
+const FULL = {
+  vectors: 20_000,
+  texts: 6_500,
+  connections: 32,
+  seconds: 10,
+  rounds: 2,
+  judged: 200,
+  'fill-seconds': 900,
+};
 const TINY = { vectors: 500, texts: 60, connections: 32, seconds: 1, rounds: 1, judged: 20, 'fill-seconds': 15 };
 type NumberName = keyof typeof FULL;
 
@@ -31,7 +39,11 @@ const TEXT = ['only', 'qdrant', 'weaviate', 'elasticsearch'] as const;
 /** Throws UsageError where an argument is another, or no whole number. */
 export function readPeersOptions(args: readonly string[]): PeersOptions {
   const strings = [...(Object.keys(FULL) as NumberName[]), ...TEXT].map((name) => [name, { type: 'string' }] as const);
-  const given = parsed(args, { ...Object.fromEntries(strings), tiny: { type: 'boolean' }, install: { type: 'boolean' } }) as Partial<Record<NumberName | (typeof TEXT)[number], string>> & { tiny?: boolean; install?: boolean };
+  const given = parsed(args, {
+    ...Object.fromEntries(strings),
+    tiny: { type: 'boolean' },
+    install: { type: 'boolean' },
+  }) as Partial<Record<NumberName | (typeof TEXT)[number], string>> & { tiny?: boolean; install?: boolean };
   const number = (name: NumberName): number => {
     const value = given[name] === undefined ? (given.tiny ? TINY : FULL)[name] : Number(given[name]);
     if (!Number.isInteger(value) || value < 1) throw new UsageError(`--${name} wants a whole number of at least 1`);
@@ -47,7 +59,11 @@ export function readPeersOptions(args: readonly string[]): PeersOptions {
     fillSeconds: number('fill-seconds'),
     install: given.install === true,
     only: given.only?.toLowerCase().split(',') ?? [],
-    urls: { ...(given.qdrant && { qdrant: given.qdrant }), ...(given.weaviate && { weaviate: given.weaviate }), ...(given.elasticsearch && { elasticsearch: given.elasticsearch }) },
+    urls: {
+      ...(given.qdrant && { qdrant: given.qdrant }),
+      ...(given.weaviate && { weaviate: given.weaviate }),
+      ...(given.elasticsearch && { elasticsearch: given.elasticsearch }),
+    },
   };
 }
 

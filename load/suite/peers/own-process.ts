@@ -1,5 +1,5 @@
-// A server that this process has started, with whatever it has started in turn: what it costs, and how it is held still while another is
-// measured. Linux's /proc tells. Used by load/suite/peers/.
+// A server that this process has started, with whatever it has started in turn: what it costs, and how it is held still
+// while another is measured. Linux's /proc tells. Used by load/suite/peers/.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { cpuMs } from '../../kit/process-cpu.js';
 
@@ -22,7 +22,9 @@ export class OwnProcess {
 
   memory(): MemoryMb {
     const rollups = treeOf(this.pid).map(rollupOf);
-    const total = (names: readonly string[]): number => rollups.reduce((sum, rollup) => sum + names.reduce((own, name) => own + kilobytes(rollup, name), 0), 0) / KB_PER_MB;
+    const total = (names: readonly string[]): number =>
+      rollups.reduce((sum, rollup) => sum + names.reduce((own, name) => own + kilobytes(rollup, name), 0), 0) /
+      KB_PER_MB;
     // Memory that threads share counts as anonymous, whether it belongs to a file system or not.
     return { resident: total(['Pss']), anonymous: total(['Pss_Anon', 'Pss_Shmem']) };
   }
@@ -55,12 +57,15 @@ export class OwnProcess {
 function treeOf(pid: number): number[] {
   const tasks = `/proc/${pid}/task`;
   if (!existsSync(tasks)) return [];
-  const children = readdirSync(tasks).flatMap((task) => read(`${tasks}/${task}/children`).split(' ').filter(Boolean).map(Number));
+  const children = readdirSync(tasks).flatMap((task) =>
+    read(`${tasks}/${task}/children`).split(' ').filter(Boolean).map(Number),
+  );
   return [pid, ...children.flatMap(treeOf)];
 }
 
 const rollupOf = (pid: number): string => read(`/proc/${pid}/smaps_rollup`);
-const kilobytes = (rollup: string, name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1] ?? 0);
+const kilobytes = (rollup: string, name: string): number =>
+  Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1] ?? 0);
 
 /** '' where it has ended, or the kernel does not tell. */
 function read(path: string): string {

@@ -1,5 +1,6 @@
-// Who takes part in a comparison: Sheaf, what is installed from PyPI, and what runs at a given URL. Each is started on an empty folder, or
-// attached to, and told from the others by name. Used by load/suite/peers.ts and by the tests of the drivers.
+// Who takes part in a comparison: Sheaf, what is installed from PyPI, and what runs at a given URL. Each is started on
+// an empty folder, or attached to, and told from the others by name. Used by load/suite/peers.ts and by the tests of
+// the drivers.
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { modelSettings } from '../../kit/model.js';
@@ -45,12 +46,22 @@ export function candidates(urls: Urls): Candidate[] {
     byUrl('Weaviate', urls.weaviate, (url) => weaviate(url, `S${collection.slice(1)}`)),
     byUrl('Elasticsearch', urls.elasticsearch, (url) => elasticsearch(url, collection)),
   ];
-  return [{ name: 'Sheaf', start: startSheaf }, python('Chroma', startChroma), python('PaveDB', startPaveDb), ...elsewhere];
+  return [
+    { name: 'Sheaf', start: startSheaf },
+    python('Chroma', startChroma),
+    python('PaveDB', startPaveDb),
+    ...elsewhere,
+  ];
 }
 
 function byUrl(name: string, given: string | undefined, driverAt: (url: string) => Driver): Candidate {
   const url = given?.replace(/\/+$/, '');
-  if (url === undefined) return { name, absent: `runs elsewhere: --${name.toLowerCase()} URL`, start: () => Promise.reject(new Error('There is no URL.')) };
+  if (url === undefined)
+    return {
+      name,
+      absent: `runs elsewhere: --${name.toLowerCase()} URL`,
+      start: () => Promise.reject(new Error('There is no URL.')),
+    };
   const driver = driverAt(url);
   return { name, start: async () => ({ driver, url, stop: () => driver.drop() }) };
 }
@@ -62,7 +73,11 @@ export function installAll(say: (line: string) => void): void {
 
 function python(name: PythonPeer, start: (environment: string, folder: string) => Promise<Participant>): Candidate {
   const environment = installed(name);
-  return { name, start: (folder) => start(environment as string, folder), ...(environment === undefined && { absent: `${PYTHON_PEERS[name][0]} is not installed: --install` }) };
+  return {
+    name,
+    start: (folder) => start(environment as string, folder),
+    ...(environment === undefined && { absent: `${PYTHON_PEERS[name][0]} is not installed: --install` }),
+  };
 }
 
 async function startSheaf(folder: string): Promise<Participant> {
@@ -70,7 +85,12 @@ async function startSheaf(folder: string): Promise<Participant> {
   mkdirSync(folder, { recursive: true });
   const server = await startServer(folder, settings ?? {});
   const own = new OwnProcess(server.pid);
-  return { driver: paveInterface({ name: 'Sheaf', url: server.url, embeds: settings !== undefined }), url: server.url, process: own, stop: () => server.kill() };
+  return {
+    driver: paveInterface({ name: 'Sheaf', url: server.url, embeds: settings !== undefined }),
+    url: server.url,
+    process: own,
+    stop: () => server.kill(),
+  };
 }
 
 async function startChroma(environment: string, folder: string): Promise<Participant> {
@@ -78,7 +98,13 @@ async function startChroma(environment: string, folder: string): Promise<Partici
   const url = `http://127.0.0.1:${port}`;
   mkdirSync(folder, { recursive: true });
   const args = ['run', '--path', join(folder, 'data'), '--host', '127.0.0.1', '--port', String(port)];
-  const server = await launch(environment, { script: 'chroma', args, env: { ANONYMIZED_TELEMETRY: 'False' }, cwd: folder, readyUrl: `${url}/api/v2/heartbeat` });
+  const server = await launch(environment, {
+    script: 'chroma',
+    args,
+    env: { ANONYMIZED_TELEMETRY: 'False' },
+    cwd: folder,
+    readyUrl: `${url}/api/v2/heartbeat`,
+  });
   // Its server calls itself 1.0.0 in every version.
   return { driver: chroma(url, 'peers'), url, version: PYTHON_PEERS.Chroma[0].split('==')[1] as string, ...server };
 }
@@ -97,10 +123,22 @@ async function startPaveDb(environment: string, folder: string): Promise<Partici
     PAVEDB_EMBEDDER__WARMUP_DEFAULT: String(model !== undefined),
     ...(model !== undefined && { PAVEDB_EMBEDDER__INSTANCES__NATIVE__MODEL: model, HF_HUB_OFFLINE: '1' }),
   };
-  const server = await launch(environment, { script: 'pavesrv', args: [], env, cwd: folder, readyUrl: `${url}/health/live` });
-  return { driver: paveInterface({ name: 'PaveDB', url, key: PAVEDB_KEY, embeds: model !== undefined }), url, ...server };
+  const server = await launch(environment, {
+    script: 'pavesrv',
+    args: [],
+    env,
+    cwd: folder,
+    readyUrl: `${url}/health/live`,
+  });
+  return {
+    driver: paveInterface({ name: 'PaveDB', url, key: PAVEDB_KEY, embeds: model !== undefined }),
+    url,
+    ...server,
+  };
 }
 
 function modelIn(environment: string): string | undefined {
-  return ['python3.10', 'python3.11', 'python3.12', 'python3.13', 'python3.14'].map((version) => join(environment, 'lib', version, 'site-packages', MODEL_IN_SITE)).find((folder) => existsSync(folder));
+  return ['python3.10', 'python3.11', 'python3.12', 'python3.13', 'python3.14']
+    .map((version) => join(environment, 'lib', version, 'site-packages', MODEL_IN_SITE))
+    .find((folder) => existsSync(folder));
 }

@@ -1,5 +1,6 @@
-// The interface that Sheaf and PaveDB share, as both are measured: rows are vectors of their own with the text among the metadata, since a
-// document is either a text or a vector; texts go to the default embedder. Used by load/suite/peers/participants.ts.
+// The interface that Sheaf and PaveDB share, as both are measured: rows are vectors of their own with the text among
+// the metadata, since a document is either a text or a vector; texts go to the default embedder. Used by
+// load/suite/peers/participants.ts.
 import { post, send, type Driver, type Filter, type Hit, type Row, type TextDriver } from './peer.js';
 import type { CannonRequest } from '../../kit/hammer.js';
 
@@ -30,11 +31,14 @@ export function paveInterface({ name, url, key, embeds }: PaveInterface): Driver
   };
   return {
     name,
-    version: async () => (JSON.parse(await send(url, { method: 'GET', path: '/health', headers })) as { version: string }).version,
-    create: async (dim) => void (await send(url, ask(VECTORS, { embedder_type: 'identity', embedder_config: { dim } }))),
+    version: async () =>
+      (JSON.parse(await send(url, { method: 'GET', path: '/health', headers })) as { version: string }).version,
+    create: async (dim) =>
+      void (await send(url, ask(VECTORS, { embedder_type: 'identity', embedder_config: { dim } }))),
     put: (rows) => batch(VECTORS, rows.map(documentOf)),
     isIndexed: async () => true,
-    byVector: (v, k, filter?: Filter) => ask(`${VECTORS}/search`, { v, k, ...(filter && { filters: { [filter.field]: filter.value } }) }),
+    byVector: (v, k, filter?: Filter) =>
+      ask(`${VECTORS}/search`, { v, k, ...(filter && { filters: { [filter.field]: filter.value } }) }),
     hits,
     ...(embeds && { texts: textsBy(url, ask, batch) }),
     drop: async () => {
@@ -43,15 +47,31 @@ export function paveInterface({ name, url, key, embeds }: PaveInterface): Driver
   };
 }
 
-function textsBy(url: string, ask: (path: string, body: unknown) => CannonRequest, batch: (path: string, documents: readonly object[]) => Promise<void>): TextDriver {
+function textsBy(
+  url: string,
+  ask: (path: string, body: unknown) => CannonRequest,
+  batch: (path: string, documents: readonly object[]) => Promise<void>,
+): TextDriver {
   return {
     create: async () => void (await send(url, ask(TEXTS, {}))),
-    put: (texts, from) => batch(TEXTS, texts.map((text, i) => ({ docid: `T${from + i}`, text }))),
+    put: (texts, from) =>
+      batch(
+        TEXTS,
+        texts.map((text, i) => ({ docid: `T${from + i}`, text })),
+      ),
     byText: (q, k, exact) => ask(`${TEXTS}/search`, { q, k, mode: 'vector', ...(exact && { exact }) }),
     hits,
   };
 }
 
-const documentOf = ({ row, vector, text, groups }: Row): object => ({ docid: `V${row}`, vector, metadata: { passage: text, ...groups } });
+const documentOf = ({ row, vector, text, groups }: Row): object => ({
+  docid: `V${row}`,
+  vector,
+  metadata: { passage: text, ...groups },
+});
 
-const hits = (answer: string): Hit[] => (JSON.parse(answer) as { matches: Match[] }).matches.map(({ text, meta }) => ({ row: Number(meta.docid.slice(1)), text: text ?? meta.passage ?? '' }));
+const hits = (answer: string): Hit[] =>
+  (JSON.parse(answer) as { matches: Match[] }).matches.map(({ text, meta }) => ({
+    row: Number(meta.docid.slice(1)),
+    text: text ?? meta.passage ?? '',
+  }));

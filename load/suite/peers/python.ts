@@ -1,5 +1,5 @@
-// Databases from PyPI: each in a virtual environment of its own below the user's cache folder, outside the project, made once and only
-// when it is asked for. Used by load/suite/peers/participants.ts.
+// Databases from PyPI: each in a virtual environment of its own below the user's cache folder, outside the project,
+// made once and only when it is asked for. Used by load/suite/peers/participants.ts.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -35,7 +35,14 @@ export function install(peer: PythonPeer, say: (line: string) => void): void {
   mkdirSync(join(folder, '..'), { recursive: true });
   try {
     run('python3', ['-m', 'venv', building]);
-    run(join(building, 'bin/python'), ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...PYTHON_PEERS[peer]]);
+    run(join(building, 'bin/python'), [
+      '-m',
+      'pip',
+      'install',
+      '--quiet',
+      '--disable-pip-version-check',
+      ...PYTHON_PEERS[peer],
+    ]);
     renameSync(building, folder);
   } finally {
     rmSync(building, { recursive: true, force: true });
@@ -43,12 +50,17 @@ export function install(peer: PythonPeer, say: (line: string) => void): void {
 }
 
 function folderOf(peer: PythonPeer): string {
-  return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'sheaf/peers', PYTHON_PEERS[peer][0].replace('==', '-'));
+  return join(
+    process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'),
+    'sheaf/peers',
+    PYTHON_PEERS[peer][0].replace('==', '-'),
+  );
 }
 
 function run(command: string, args: readonly string[]): void {
   const { status, error, stderr } = spawnSync(command, args, { encoding: 'utf8', timeout: INSTALL_WITHIN_MS });
-  if (status !== 0) throw new Error(error?.message ?? (stderr.trim().split('\n').pop() || `${command} ended with ${status}`));
+  if (status !== 0)
+    throw new Error(error?.message ?? (stderr.trim().split('\n').pop() || `${command} ended with ${status}`));
 }
 
 export interface PythonServer {
@@ -66,13 +78,20 @@ export interface Launch {
   readonly readyUrl: string;
 }
 
-/** Sees no environment but what is given and PATH. Throws with the last of what it wrote where it does not get ready. */
+/**
+ * Sees no environment but what is given and PATH. Throws with the last of what it wrote where it does not get ready.
+ */
 export async function launch(folder: string, { script, args, env, cwd, readyUrl }: Launch): Promise<PythonServer> {
   // By the interpreter: the first line of a script names the place where the environment was made.
-  const child = spawn(join(folder, 'bin/python'), [join(folder, 'bin', script), ...args], { cwd, env: { PATH: process.env['PATH'] ?? '', HOME: cwd, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(join(folder, 'bin/python'), [join(folder, 'bin', script), ...args], {
+    cwd,
+    env: { PATH: process.env['PATH'] ?? '', HOME: cwd, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   dieTogether(child);
   let written = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => (written = (written + piece.toString()).slice(-2000)));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (piece: Buffer) => (written = (written + piece.toString()).slice(-2000)));
   const own = new OwnProcess(child.pid as number);
   const isAlive = (): boolean => child.exitCode === null && child.signalCode === null;
   const stop = async (): Promise<void> => {
@@ -84,7 +103,13 @@ export async function launch(folder: string, { script, args, env, cwd, readyUrl 
   };
   for (let waited = 0; waited < READY_WITHIN_MS; waited += 100) {
     if (!isAlive()) throw new Error(`${script} ended with ${child.exitCode ?? child.signalCode}: ${written}`);
-    if (await fetch(readyUrl).then(({ ok }) => ok, () => false)) return { process: own, stop };
+    if (
+      await fetch(readyUrl).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    )
+      return { process: own, stop };
     await sleep(100);
   }
   await stop();

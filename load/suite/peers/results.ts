@@ -1,5 +1,5 @@
-// What a comparison found as reports of workloads: a table for people, figures for programs, a bar for each database. Used by
-// load/suite/peers.ts.
+// What a comparison found as reports of workloads: a table for people, figures for programs, a bar for each database.
+// Used by load/suite/peers.ts.
 import type { Figure, WorkloadReport } from '../report.js';
 import type { Contestant } from './field.js';
 import type { Filled } from './fill.js';
@@ -17,13 +17,27 @@ export interface Result {
 type Words = Pick<Workload, 'name' | 'title' | 'about'>;
 /** Whom the others are compared with. */
 export const BASE = 'Sheaf';
-const HEAD = ['database', 'requests/s', `${BASE} against it`, 'p50 ms', 'p99 ms', 'recall@10', 'CPU ms a request', 'memory MB', 'its own MB'];
+const HEAD = [
+  'database',
+  'requests/s',
+  `${BASE} against it`,
+  'p50 ms',
+  'p99 ms',
+  'recall@10',
+  'CPU ms a request',
+  'memory MB',
+  'its own MB',
+];
 
 /** By name of the database, in order. */
 export function searchReport({ name, title, about }: Words, results: ReadonlyMap<string, Result>): WorkloadReport {
   const base = results.get(BASE)?.measured.requestsPerSecond;
   const writes = [...results.values()].some(({ rowsPerSecond }) => rowsPerSecond !== undefined);
-  const rows = [...results].map(([database, result]) => [database, ...cellsOf(result, base), ...(writes ? [whole(result.rowsPerSecond)] : [])]);
+  const rows = [...results].map(([database, result]) => [
+    database,
+    ...cellsOf(result, base),
+    ...(writes ? [whole(result.rowsPerSecond)] : []),
+  ]);
   const points = [...results].map(([x, { measured }]) => ({ x, y: measured.requestsPerSecond }));
   return {
     name,
@@ -37,12 +51,22 @@ export function searchReport({ name, title, about }: Words, results: ReadonlyMap
 
 function cellsOf({ measured, recall }: Result, base: number | undefined): string[] {
   const { requestsPerSecond, p50Ms, p99Ms, cpuMsPerRequest, memory } = measured;
-  return [whole(requestsPerSecond), digits(base && base / requestsPerSecond), digits(p50Ms), digits(p99Ms), digits(recall, 4), digits(cpuMsPerRequest), whole(memory?.resident), whole(memory?.anonymous)];
+  return [
+    whole(requestsPerSecond),
+    digits(base && base / requestsPerSecond),
+    digits(p50Ms),
+    digits(p99Ms),
+    digits(recall, 4),
+    digits(cpuMsPerRequest),
+    whole(memory?.resident),
+    whole(memory?.anonymous),
+  ];
 }
 
 function figuresOf(database: string, { measured, recall, rowsPerSecond }: Result, base: number | undefined): Figure[] {
   const { requestsPerSecond, p50Ms, p99Ms, cpuMsPerRequest, memory } = measured;
-  const figure = (what: string, value: number | undefined, unit: string, better: Figure['better']): Figure[] => (value === undefined ? [] : [{ name: `${database} ${what}`, value, unit, better }]);
+  const figure = (what: string, value: number | undefined, unit: string, better: Figure['better']): Figure[] =>
+    value === undefined ? [] : [{ name: `${database} ${what}`, value, unit, better }];
   return [
     ...figure('requests', requestsPerSecond, '1/s', 'higher'),
     ...figure('p50', p50Ms, 'ms', 'lower'),
@@ -51,7 +75,11 @@ function figuresOf(database: string, { measured, recall, rowsPerSecond }: Result
     ...figure('CPU a request', cpuMsPerRequest, 'ms', 'lower'),
     ...figure('memory', memory?.resident, 'MB', 'lower'),
     ...figure('rows written', rowsPerSecond, '1/s', 'higher'),
-    ...(database === BASE || base === undefined ? [] : [{ name: `${BASE} against ${database}`, value: base / requestsPerSecond, unit: '', better: 'higher' as const }]),
+    ...(database === BASE || base === undefined
+      ? []
+      : [
+          { name: `${BASE} against ${database}`, value: base / requestsPerSecond, unit: '', better: 'higher' as const },
+        ]),
   ];
 }
 
@@ -69,15 +97,35 @@ export function fillReport(results: readonly FillResult[]): WorkloadReport {
   return {
     name: 'peers-fill',
     title,
-    about: 'The same rows over HTTP, in batches of 200, four requests under way; then until the database has indexed them and does nothing any more.',
-    figures: results.map(({ contestant, what, filled }) => ({ name: `${contestant.name} ${what} filled`, value: rate(filled), unit: '1/s', better: 'higher' })),
-    tables: [{ title, columns: FILL_HEAD, rows: results.map(({ contestant, what, filled }) => [contestant.name, contestant.version, what, whole(rate(filled)), digits(filled.restedMs / 1000), digits(filled.cpuMs && filled.cpuMs / filled.rows)]) }],
+    about:
+      'The same rows over HTTP, in batches of 200, four requests under way; then until the database has indexed them and does nothing any more.',
+    figures: results.map(({ contestant, what, filled }) => ({
+      name: `${contestant.name} ${what} filled`,
+      value: rate(filled),
+      unit: '1/s',
+      better: 'higher',
+    })),
+    tables: [
+      {
+        title,
+        columns: FILL_HEAD,
+        rows: results.map(({ contestant, what, filled }) => [
+          contestant.name,
+          contestant.version,
+          what,
+          whole(rate(filled)),
+          digits(filled.restedMs / 1000),
+          digits(filled.cpuMs && filled.cpuMs / filled.rows),
+        ]),
+      },
+    ],
     charts: [],
   };
 }
 
 const ABSENT = '';
-const whole = (value: number | undefined): string => (value === undefined ? ABSENT : Math.round(value).toLocaleString('en-US'));
+const whole = (value: number | undefined): string =>
+  value === undefined ? ABSENT : Math.round(value).toLocaleString('en-US');
 
 function digits(value: number | undefined, count = 3): string {
   return value === undefined ? ABSENT : String(Number(value.toPrecision(count)));

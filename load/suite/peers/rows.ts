@@ -1,5 +1,5 @@
-// What all databases are filled with and asked for: real vectors of 384 numbers where the data is there, else seeded ones, each with a text
-// and two groups; questions, and the exact answers to them. Used by load/suite/peers.ts.
+// What all databases are filled with and asked for: real vectors of 384 numbers where the data is there, else seeded
+// ones, each with a text and two groups; questions, and the exact answers to them. Used by load/suite/peers.ts.
 import { clustered, windows } from '../../vector-sets.js';
 import { readCranfieldQueries, hasCranfield } from '../../kit/cranfield.js';
 import { variantsOf } from '../../kit/model.js';
@@ -25,23 +25,35 @@ export function rowSet(count: number): RowSet {
   const texts = textsFor(count);
   return {
     source: name,
-    rows: rows.map((vector, row) => ({ row, vector: digits(vector), text: texts[row] as string, groups: { tenth: `g${row % 10}`, hundredth: `g${row % 100}` } })),
+    rows: rows.map((vector, row) => ({
+      row,
+      vector: digits(vector),
+      text: texts[row] as string,
+      groups: { tenth: `g${row % 10}`, hundredth: `g${row % 100}` },
+    })),
     queries: queries.map(digits),
   };
 }
 
-/** Words alone: PaveDB rewrites quotation marks, semicolons and dashes in metadata, and hits are compared with what was stored. */
+/**
+ * Words alone: PaveDB rewrites quotation marks, semicolons and dashes in metadata, and hits are compared with what was
+ * stored.
+ */
 const plain = (text: string): string => text.replace(/[^\p{L}\p{N}]+/gu, ' ').trim();
 
 /** Windows of 22 words of real text where it is there. */
 export function textsFor(count: number): string[] {
   const real = readWordWindows(count)?.windows;
-  return Array.from({ length: count }, (_, i) => plain(real?.[i] ?? `text number ${i} of a set that is made up of words that say how many there are`));
+  return Array.from({ length: count }, (_, i) =>
+    plain(real?.[i] ?? `text number ${i} of a set that is made up of words that say how many there are`),
+  );
 }
 
 /** Of words of the Cranfield queries where they are there; the first of them as they are, then variants without end. */
 export function questions(count: number): { judged: readonly string[]; unseen: () => string } {
-  const judged = hasCranfield() ? readCranfieldQueries().slice(0, count) : ['how many words are there', 'what is the number of this text', 'a set of texts', 'what do words say'];
+  const judged = hasCranfield()
+    ? readCranfieldQueries().slice(0, count)
+    : ['how many words are there', 'what is the number of this text', 'a set of texts', 'what do words say'];
   const variants = variantsOf(judged);
   return { judged, unseen: () => variants.next().value };
 }
@@ -55,7 +67,10 @@ export function nearest({ rows, queries }: RowSet, count: number, filter?: Filte
     // Only what is above the tenth of a sample can be among the ten.
     const floor = scores.slice(0, 1000).sort((a, b) => b - a)[K - 1] ?? -Infinity;
     const above = scores.flatMap((score, i) => (score >= floor ? [{ score, row: fitting[i]!.row }] : []));
-    return above.sort((a, b) => b.score - a.score).slice(0, K).map(({ row }) => row);
+    return above
+      .sort((a, b) => b.score - a.score)
+      .slice(0, K)
+      .map(({ row }) => row);
   });
 }
 

@@ -1,6 +1,6 @@
-// The SQLite database of a collection of PaveDB 0.9.7, read where it lies: documents with their chunks, settings, and the query log.
-// The library is SQLite compiled to WebAssembly, with access to files: nothing is built when it is installed, and no database is read whole.
-// Used by pavedb-archive.ts; throws ArchiveFault.
+// The SQLite database of a collection of PaveDB 0.9.7, read where it lies: documents with their chunks, settings, and
+// the query log. The library is SQLite compiled to WebAssembly, with access to files: nothing is built when it is
+// installed, and no database is read whole. Used by pavedb-archive.ts; throws ArchiveFault.
 import { closeSync, openSync, writeSync } from 'node:fs';
 import sqlite from 'node-sqlite3-wasm';
 import { ArchiveFault } from '../archive-fault.js';
@@ -57,17 +57,26 @@ export class MetaDatabase {
   }
 
   counts(): { documents: number; chunks: number } {
-    const [row] = this.all('SELECT (SELECT count(*) FROM documents) AS documents, (SELECT count(*) FROM chunks) AS chunks');
+    const [row] = this.all(
+      'SELECT (SELECT count(*) FROM documents) AS documents, (SELECT count(*) FROM chunks) AS chunks',
+    );
     return row as unknown as { documents: number; chunks: number };
   }
 
   settings(): Map<string, unknown> {
-    return new Map(this.all('SELECT key, value_json FROM settings').map(({ key, value_json: json }) => [String(key), JSON.parse(String(json))]));
+    return new Map(
+      this.all('SELECT key, value_json FROM settings').map(({ key, value_json: json }) => [
+        String(key),
+        JSON.parse(String(json)),
+      ]),
+    );
   }
 
   /** In the order of their ids; chunks in the order they came. */
   *documents(): Generator<PaveDocument> {
-    const chunks = guarded(() => this.database.prepare('SELECT rid, meta_json AS meta, text FROM chunks WHERE docid = ? ORDER BY rowid'));
+    const chunks = guarded(() =>
+      this.database.prepare('SELECT rid, meta_json AS meta, text FROM chunks WHERE docid = ? ORDER BY rowid'),
+    );
     try {
       for (const row of this.each('SELECT docid, version, ingested_at, meta_json FROM documents ORDER BY docid')) {
         const docid = String(row.docid);
@@ -86,7 +95,9 @@ export class MetaDatabase {
 
   /** The oldest first. */
   *queries(): Generator<PaveQuery> {
-    yield* this.each('SELECT q.*, r.executed_at AS replayed_at FROM query_log q LEFT JOIN query_log r ON r.query_id = q.replay_of ORDER BY q.executed_at') as Generator<Row> as Generator<unknown> as Generator<PaveQuery>;
+    yield* this.each(
+      'SELECT q.*, r.executed_at AS replayed_at FROM query_log q LEFT JOIN query_log r ON r.query_id = q.replay_of ORDER BY q.executed_at',
+    ) as Generator<Row> as Generator<unknown> as Generator<PaveQuery>;
   }
 
   close(): void {
@@ -107,7 +118,10 @@ export class MetaDatabase {
   }
 }
 
-/** In its header a database says that it has a write-ahead log, which an archive never has: all is in it. The library opens none that says so. */
+/**
+ * In its header a database says that it has a write-ahead log, which an archive never has: all is in it. The library
+ * opens none that says so.
+ */
 function leaveWal(path: string): void {
   const file = openSync(path, 'r+');
   try {
@@ -128,6 +142,9 @@ function guarded<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new ArchiveFault('document_invalid', `The database of the collection cannot be read: ${(error as Error).message}.`);
+    throw new ArchiveFault(
+      'document_invalid',
+      `The database of the collection cannot be read: ${(error as Error).message}.`,
+    );
   }
 }

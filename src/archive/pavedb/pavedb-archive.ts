@@ -1,5 +1,6 @@
-// A collection archive of PaveDB 0.9.7, opened: a zip with `manifest.json`, `collection.json`, the database `meta.db`, and an index of vectors
-// with the ids of the chunks in it. What is read at random is unpacked into a folder. Used by the import of the command line; throws ArchiveFault.
+// A collection archive of PaveDB 0.9.7, opened: a zip with `manifest.json`, `collection.json`, the database `meta.db`,
+// and an index of vectors with the ids of the chunks in it. What is read at random is unpacked into a folder. Used by
+// the import of the command line; throws ArchiveFault.
 import { join } from 'node:path';
 import typia from 'typia';
 import { ArchiveFault } from '../archive-fault.js';
@@ -39,12 +40,21 @@ export class PaveArchive {
     try {
       const manifest = parsedJson(await reader.whole('manifest.json', WHOLE_ENTRY_BYTES_MAX));
       if (!isManifest(manifest)) throw new ArchiveFault('manifest_invalid', 'This is no collection archive of PaveDB.');
-      if (manifest.pavedb_version !== PAVEDB_VERSION) throw new ArchiveFault('service_version', `The archive is of PaveDB ${manifest.pavedb_version}; those of ${PAVEDB_VERSION} can be read.`);
+      if (manifest.pavedb_version !== PAVEDB_VERSION)
+        throw new ArchiveFault(
+          'service_version',
+          `The archive is of PaveDB ${manifest.pavedb_version}; those of ${PAVEDB_VERSION} can be read.`,
+        );
       await reader.extract('meta.db', join(folder, 'meta.db'));
       const hasIndex = reader.names().includes(INDEX);
       if (hasIndex) await reader.extract(INDEX, join(folder, 'faiss.index'));
       const ids = hasIndex ? await readIds(reader) : new Map<string, number>();
-      return new PaveArchive(manifest, MetaDatabase.open(join(folder, 'meta.db')), hasIndex ? FlatIndex.open(join(folder, 'faiss.index')) : undefined, ids).checked();
+      return new PaveArchive(
+        manifest,
+        MetaDatabase.open(join(folder, 'meta.db')),
+        hasIndex ? FlatIndex.open(join(folder, 'faiss.index')) : undefined,
+        ids,
+      ).checked();
     } finally {
       reader.close();
     }
@@ -69,7 +79,11 @@ export class PaveArchive {
 
   private checked(): this {
     const { chunks } = this.database.counts();
-    if (chunks !== this.ids.size || chunks !== (this.index?.size ?? 0)) throw new ArchiveFault('count_mismatch', `The archive has ${chunks} chunks and ${this.index?.size ?? 0} vectors.`);
+    if (chunks !== this.ids.size || chunks !== (this.index?.size ?? 0))
+      throw new ArchiveFault(
+        'count_mismatch',
+        `The archive has ${chunks} chunks and ${this.index?.size ?? 0} vectors.`,
+      );
     return this;
   }
 }

@@ -1,10 +1,17 @@
-// AssemblyScript: reads numbers of a JSON list into float32, those of the form that vectors are made of: one digit, or one and up to 22 more behind
-// a point. No digit is looked at alone: what ends a number is found in 32 bytes at once, and its digits come from the 16 before that, and
-// the 16 before those, which are right-aligned then. Loaded by ../json-floats.ts, which reads what this leaves; one instance, one thread.
+// AssemblyScript: reads numbers of a JSON list into float32, those of the form that vectors are made of: one digit, or
+// one and up to 22 more behind a point. No digit is looked at alone: what ends a number is found in 32 bytes at once,
+// and its digits come from the 16 before that, and the 16 before those, which are right-aligned then. Loaded by
+// ../json-floats.ts, which reads what this leaves; one instance, one thread.
 
-const POWERS = memory.data<f64>([1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22]);
+const POWERS = memory.data<f64>([
+  1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+  1e21, 1e22,
+]);
 /** Vectors that are loaded: V8 makes a constant anew wherever it stands. */
-const ZEROS = memory.data<u8>([0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30], 16);
+const ZEROS = memory.data<u8>(
+  [0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30],
+  16,
+);
 const NINES = memory.data<u8>([9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9], 16);
 const EVEN = memory.data<u16>([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], 16);
 const TENS = memory.data<u16>([10, 10, 10, 10, 10, 10, 10, 10], 16);
@@ -27,8 +34,9 @@ const BRACKET_CLOSE = 0x5d;
 export let count: i32 = 0;
 
 /**
- * Reads up to `max` numbers from `at` on, each with the comma or bracket behind it, to the first that has another form, or to the end of the list or
- * the text. Answers where it has stopped. The text may be looked at 32 bytes beyond both ends.
+ * Reads up to `max` numbers from `at` on, each with the comma or bracket behind it, to the first that has another form,
+ * or to the end of the list or the text. Answers where it has stopped. The text may be looked at 32 bytes beyond both
+ * ends.
  */
 export function read(at: usize, end: usize, out: usize, max: i32): usize {
   count = 0;
@@ -40,11 +48,15 @@ export function read(at: usize, end: usize, out: usize, max: i32): usize {
     const behind = hasPoint ? fractionEnd(at) : first + 1;
     const scale = hasPoint ? <u32>(behind - first) - 2 : 0;
     last = <i32>load<u8>(behind);
-    const isPlain = isDigit(first) && (!hasPoint || isDigit(first + 2)) && (last == COMMA || last == BRACKET_CLOSE) && scale <= SCALE_MAX;
+    const isPlain =
+      isDigit(first) &&
+      (!hasPoint || isDigit(first + 2)) &&
+      (last == COMMA || last == BRACKET_CLOSE) &&
+      scale <= SCALE_MAX;
     const value = isPlain ? valueOf(first, behind, scale) : <f32>NaN;
     if (value != value) break;
     // The sign bit, and no branch: signs of vectors cannot be foretold.
-    store<u32>(out + (<usize>count << 2), reinterpret<u32>(value) | (u32(isNegative) << 31));
+    store<u32>(out + ((<usize>count) << 2), reinterpret<u32>(value) | (u32(isNegative) << 31));
     at = behind + 1;
   }
   return at;
@@ -56,8 +68,8 @@ function isDigit(at: usize): bool {
 }
 
 /**
- * What ends the digits of a fraction, where the number begins at `at`: it stands behind its first three bytes, which are not looked at, for the next
- * number waits for this one's end. 32 further on where there is none.
+ * What ends the digits of a fraction, where the number begins at `at`: it stands behind its first three bytes, which
+ * are not looked at, for the next number waits for this one's end. 32 further on where there is none.
  * @inline
  */
 function fractionEnd(at: usize): usize {
@@ -71,12 +83,13 @@ function nonDigits(at: usize): u64 {
 }
 
 /**
- * The float32 nearest to a digit and `scale` digits behind its point, as JSON.parse and Math.fround make it: a mantissa that is exact is rounded
- * once, as Number does it (Clinger, 1990). One that is not may be off by a little: NaN where that little decides.
+ * The float32 nearest to a digit and `scale` digits behind its point, as JSON.parse and Math.fround make it: a mantissa
+ * that is exact is rounded once, as Number does it (Clinger, 1990). One that is not may be off by a little: NaN where
+ * that little decides.
  * @inline
  */
 function valueOf(first: usize, behind: usize, scale: u32): f32 {
-  const power = load<f64>(POWERS + (<usize>scale << 3));
+  const power = load<f64>(POWERS + ((<usize>scale) << 3));
   const low = digits(behind, scale < 16 ? scale : 16);
   const high = scale > 16 ? 1e16 * digits(behind - 16, scale - 16) : 0;
   const mantissa = <f64>(<i32>load<u8>(first) - ZERO) * power + (high + low);

@@ -26,9 +26,14 @@ export interface CreateBody {
   chunking?: ChunkingBody | null;
   priority_key?: (string & tags.MinLength<1>) | null;
   search_mode?: string | null;
-  /** By whose stems and without whose stop words mode hybrid ranks; `none`: words as they stand. Omitted: the instance's. */
+  /**
+   * By whose stems and without whose stop words mode hybrid ranks; `none`: words as they stand. Omitted: the
+   * instance's.
+   */
   language?: Language | null;
-  /** In how many bits vectors are searched; `int8` takes about 0.6 of the memory, and its cosines are within about .005. */
+  /**
+   * In how many bits vectors are searched; `int8` takes about 0.6 of the memory, and its cosines are within about .005.
+   */
   precision?: Precision | null;
 }
 

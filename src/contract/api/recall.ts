@@ -12,7 +12,10 @@ export interface RecallBody {
   k?: (number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof RECALL_K_MAX>) | null;
   /** Breadth of the walk through the graph; omitted: as the index chooses for a search that names none. */
   ef?: Ef | null;
-  /** `log`: searches that the query log has. `stored`: vectors of the collection. Omitted: the log, or stored vectors where it has too few. */
+  /**
+   * `log`: searches that the query log has. `stored`: vectors of the collection. Omitted: the log, or stored vectors
+   * where it has too few.
+   */
   source?: 'log' | 'stored' | null;
 }
 
@@ -29,7 +32,10 @@ export interface RecallAnswer {
   source: 'log' | 'stored';
   /** As asked for, or as the index chooses, the largest of the shards'; 0: everything is scanned. */
   ef: number;
-  /** False while vectors wait for their place in the graph, or it is being checked: searches find as much, but take longer, and `ef` may change. */
+  /**
+   * False while vectors wait for their place in the graph, or it is being checked: searches find as much, but take
+   * longer, and `ef` may change.
+   */
   settled: boolean;
   /** Searches a second, one after the other, in the time that ranking takes; null where nothing could be compared. */
   qps: number | null;

@@ -25,7 +25,16 @@ export interface ReindexBody {
   keep_previous_seconds?: (number & tags.Type<'uint32'> & tags.Maximum<typeof KEEP_SECONDS_MAX>) | null;
 }
 
-export type ReindexStatus = 'queued' | 'running' | 'pausing' | 'paused' | 'committing' | 'cancelling' | 'cancelled' | 'failed' | 'succeeded';
+export type ReindexStatus =
+  | 'queued'
+  | 'running'
+  | 'pausing'
+  | 'paused'
+  | 'committing'
+  | 'cancelling'
+  | 'cancelled'
+  | 'failed'
+  | 'succeeded';
 
 export interface ReindexTarget {
   embed_model: string;
@@ -71,7 +80,10 @@ export interface ReindexJob {
   gate?: { min_overlap: number; last_n: number };
   gate_result?: GateResult;
   keep_previous_seconds: number;
-  /** Once all are copied: chunks of the new space that the graph does not have yet. Searches see the space when it has them. */
+  /**
+   * Once all are copied: chunks of the new space that the graph does not have yet. Searches see the space when it has
+   * them.
+   */
   unlinked_chunks?: number;
   /** Chunks a second, while it runs. */
   rate?: number;

@@ -32,7 +32,10 @@ export interface Fusion {
   method: 'rank' | 'score';
   /** Of method `rank`: 60 where the instance says nothing else. */
   k?: (number & tags.Type<'uint32'> & tags.Maximum<typeof FUSION_K_MAX>) | null;
-  /** A half that weighs 0 is not searched; one of them weighs something. By default 1 and 1, of method `score` 0.6 and 0.4. */
+  /**
+   * A half that weighs 0 is not searched; one of them weighs something. By default 1 and 1, of method `score` 0.6 and
+   * 0.4.
+   */
   weights?: { vector: FusionWeight; lexical: FusionWeight } | null;
 }
 
@@ -41,7 +44,10 @@ export interface SearchBody {
   q?: string | null;
   v?: number[] | null;
   k?: K | null;
-  /** Metadata filters, ANDed: field to value, list of values (any of them), or operators `{"$gte": 5}`; `$and`, `$or`, `$not` at the top. */
+  /**
+   * Metadata filters, ANDed: field to value, list of values (any of them), or operators `{"$gte": 5}`; `$and`, `$or`,
+   * `$not` at the top.
+   */
   filters?: Record<string, unknown> | null;
   content_filter?: ContentFilter | null;
   /** `vector`, `boost` or `hybrid`; omitted: the collection's default. The latter two want `q`. */
@@ -52,7 +58,10 @@ export interface SearchBody {
   rerank?: Rerank | null;
   /** Of mode hybrid; in others it is refused. */
   fusion?: Fusion | null;
-  /** Breadth of the walk through the graph of each shard: more finds more, and takes longer. Omitted: chosen so that recall@10 is at least .97. Not together with `exact`. */
+  /**
+   * Breadth of the walk through the graph of each shard: more finds more, and takes longer. Omitted: chosen so that
+   * recall@10 is at least .97. Not together with `exact`.
+   */
   ef?: Ef | null;
   /** Compares the query with every vector that the filters leave. */
   exact?: boolean | null;
@@ -79,11 +88,17 @@ export interface Telling {
   highlight: boolean;
 }
 
-/** What a hit's score is made of, as far as its mode looks at it. Scores are before the priority where nothing else is said. */
+/**
+ * What a hit's score is made of, as far as its mode looks at it. Scores are before the priority where nothing else is
+ * said.
+ */
 export interface Explanation {
   /** `rank`: in the ranking by vector, from 1. */
   vector?: { cosine: number; rank?: number };
-  /** `share`: BM25 over the best BM25 of the search. `terms`: those of the query that the chunk has, as they are indexed. */
+  /**
+   * `share`: BM25 over the best BM25 of the search. `terms`: those of the query that the chunk has, as they are
+   * indexed.
+   */
   lexical?: { bm25: number; rank?: number; share?: number; terms: { term: string; bm25: number }[] };
   /** What it gained for the words of the query that it has. */
   boost?: { matched: number; wanted: number; boost: number };

@@ -22,7 +22,11 @@ export const getDatasetArchive =
   (context: Context): Handler =>
   async ({ signal }) => {
     const archive = await archiveDataset(context, signal);
-    return zipReply('sheaf', archive, archive.leftOut.length === 0 ? {} : { 'X-Service-Skipped-Collections': listed(archive.leftOut) });
+    return zipReply(
+      'sheaf',
+      archive,
+      archive.leftOut.length === 0 ? {} : { 'X-Service-Skipped-Collections': listed(archive.leftOut) },
+    );
   };
 
 export const putDatasetArchive =
@@ -31,7 +35,14 @@ export const putDatasetArchive =
     const isDryRun = flag(request, 'dry_run');
     const archive = await restoreDataset(context, await uploaded(request), isDryRun, request.signal);
     const leftOut = archive.leftOut.map(({ tenant, name }) => `${tenant}/${name}`);
-    return { status: 200, json: { ...(isDryRun && { dry_run: true }), counts: summed(archive), left_out: leftOut } satisfies RestoredDataset };
+    return {
+      status: 200,
+      json: {
+        ...(isDryRun && { dry_run: true }),
+        counts: summed(archive),
+        left_out: leftOut,
+      } satisfies RestoredDataset,
+    };
   };
 
 export const getCollectionArchive =
@@ -51,12 +62,27 @@ export const restoreArchive =
     checkPresence(context, { tenant, name, mode });
     const path = await uploaded(request);
     const unpackedBytesMax = isBounded ? UNPACKED_PER_BYTE * context.archiveBytesMax : Number.MAX_SAFE_INTEGER;
-    const counts = await restoreCollection(context, path, { tenant, name, mode, isDryRun, unpackedBytesMax, signal: request.signal });
-    return { status: 200, json: { tenant, collection: name, ...(isDryRun && { dry_run: true }), counts } satisfies RestoredCollection };
+    const counts = await restoreCollection(context, path, {
+      tenant,
+      name,
+      mode,
+      isDryRun,
+      unpackedBytesMax,
+      signal: request.signal,
+    });
+    return {
+      status: 200,
+      json: { tenant, collection: name, ...(isDryRun && { dry_run: true }), counts } satisfies RestoredCollection,
+    };
   };
 
 function zipReply(name: string, { bytes }: BegunArchive, headers: Record<string, string>): Reply {
-  return { status: 200, stream: bytes, contentType: 'application/zip', headers: { 'Content-Disposition': `attachment; filename="${name}.zip"`, ...headers } };
+  return {
+    status: 200,
+    stream: bytes,
+    contentType: 'application/zip',
+    headers: { 'Content-Disposition': `attachment; filename="${name}.zip"`, ...headers },
+  };
 }
 
 /** The file of the form, on disk until the request is over. */
@@ -69,10 +95,17 @@ async function uploaded({ body }: Request): Promise<string> {
 function listed(leftOut: readonly LeftOut[]): string {
   // A name may be damaged too, and not be what a header can carry.
   const names = leftOut.map(({ tenant, name }) => `${tenant}/${name}`.replace(/[^!-~]/g, '?')).join(', ');
-  return names.length <= HEADER_CHARACTERS_MAX ? names : `${names.slice(0, names.lastIndexOf(',', HEADER_CHARACTERS_MAX))}, ...`;
+  return names.length <= HEADER_CHARACTERS_MAX
+    ? names
+    : `${names.slice(0, names.lastIndexOf(',', HEADER_CHARACTERS_MAX))}, ...`;
 }
 
 function summed({ collections }: VerifiedArchive): RestoredDataset['counts'] {
   const sum = (what: keyof ArchiveCounts): number => collections.reduce((total, { counts }) => total + counts[what], 0);
-  return { collections: collections.length, documents: sum('documents'), chunks: sum('chunks'), queries: sum('queries') };
+  return {
+    collections: collections.length,
+    documents: sum('documents'),
+    chunks: sum('chunks'),
+    queries: sum('queries'),
+  };
 }

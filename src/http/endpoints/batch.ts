@@ -23,9 +23,12 @@ export const postBatch =
       const outcomes = ingestLines(context, tenant, collection, request.body.stream(), request.signal);
       return { status: 201, contentType: NDJSON, stream: resultLines(request, outcomes) };
     }
-    if (type !== 'application/json') throw new AppError('unsupported_media_type', `A batch is application/json or ${NDJSON}.`);
+    if (type !== 'application/json')
+      throw new AppError('unsupported_media_type', `A batch is application/json or ${NDJSON}.`);
     const bytes = await request.body.bytes();
-    const slices = await withFaultCode('ingest_failed', () => ingestJsonBatch(context, tenant, collection, bytes, request.signal));
+    const slices = await withFaultCode('ingest_failed', () =>
+      ingestJsonBatch(context, tenant, collection, bytes, request.signal),
+    );
     return { status: 201, jsonParts: answerParts(tenant, collection, slices) };
   };
 
@@ -52,10 +55,17 @@ function answerParts(tenant: Tenant, collection: CollectionName, slices: readonl
   const tally = new Tally();
   const results = slices.map((outcomes) => tally.results(outcomes).join(','));
   const head = JSON.stringify({ tenant, collection }).slice(0, -1);
-  return [`${head},"documents":[`, results.join(','), `],"count":${tally.count},"succeeded":${tally.succeeded},"failed":${tally.failed}`];
+  return [
+    `${head},"documents":[`,
+    results.join(','),
+    `],"count":${tally.count},"succeeded":${tally.succeeded},"failed":${tally.failed}`,
+  ];
 }
 
-async function* resultLines({ id, startedAtMs }: Request, slices: AsyncIterable<ItemOutcome[]>): AsyncGenerator<string> {
+async function* resultLines(
+  { id, startedAtMs }: Request,
+  slices: AsyncIterable<ItemOutcome[]>,
+): AsyncGenerator<string> {
   const tally = new Tally();
   for await (const outcomes of slices) yield `${tally.results(outcomes).join('\n')}\n`;
   const latency_ms = Math.round((performance.now() - startedAtMs) * 1000) / 1000;

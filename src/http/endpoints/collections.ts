@@ -36,7 +36,11 @@ export const getCollections =
   async (request) => {
     const tenant = tenantOf(request);
     const isVisible = (name: string): boolean => seesCollection(request.actor, name);
-    return listingReply(request.query, { head: { tenant }, field: 'collections', pages: (span) => listCollections(context, tenant, isVisible, span) });
+    return listingReply(request.query, {
+      head: { tenant },
+      field: 'collections',
+      pages: (span) => listCollections(context, tenant, isVisible, span),
+    });
   };
 
 export const postCollection =
@@ -45,8 +49,34 @@ export const postCollection =
     const [tenant, name] = collectionOf(request);
     const body = parseJson(await request.body.bytes(), true);
     const made = await createCollection(context, tenant, name, fitting(validateCreate(body ?? {}), 'body'));
-    const { display_name, embed_model, embedder_type, embedder_config, chunking, priority_key, search_mode, language, precision } = made;
-    return { status: 201, json: { collection: name, name, tenant, display_name, embed_model, embedder_type, embedder_config, chunking, priority_key, search_mode, language, precision } };
+    const {
+      display_name,
+      embed_model,
+      embedder_type,
+      embedder_config,
+      chunking,
+      priority_key,
+      search_mode,
+      language,
+      precision,
+    } = made;
+    return {
+      status: 201,
+      json: {
+        collection: name,
+        name,
+        tenant,
+        display_name,
+        embed_model,
+        embedder_type,
+        embedder_config,
+        chunking,
+        priority_key,
+        search_mode,
+        language,
+        precision,
+      },
+    };
   };
 
 export const getCollectionDetail =
@@ -54,8 +84,20 @@ export const getCollectionDetail =
   async (request) => {
     const [tenant, name] = collectionOf(request);
     const collection = context.catalog.get(tenant, name);
-    const [{ documents, chunks }, memory] = await Promise.all([countCollection(context, collection), collectionMemory(context, collection)]);
-    return { status: 200, json: { ...detailOf(collection), doc_count: documents, chunk_count: chunks, memory, ...(context.quarantine.has(collection.id) && { damaged: true }) } };
+    const [{ documents, chunks }, memory] = await Promise.all([
+      countCollection(context, collection),
+      collectionMemory(context, collection),
+    ]);
+    return {
+      status: 200,
+      json: {
+        ...detailOf(collection),
+        doc_count: documents,
+        chunk_count: chunks,
+        memory,
+        ...(context.quarantine.has(collection.id) && { damaged: true }),
+      },
+    };
   };
 
 /** The catalog's record without what is only ours. */

@@ -7,8 +7,12 @@ import type { Handler, Route } from '../route.js';
 import { staticFile, staticReply, type StaticFile } from '../static-file.js';
 import { param } from './path.js';
 
-/** Nothing from other hosts, no script in the page itself. Swagger UI sets styles in the page and has pictures as `data:`. */
-const POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/**
+ * Nothing from other hosts, no script in the page itself. Swagger UI sets styles in the page and has pictures as
+ * `data:`.
+ */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 export function getOpenApi(routes: () => readonly Route[]): Handler {
   let made: StaticFile | undefined;

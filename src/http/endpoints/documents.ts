@@ -19,14 +19,17 @@ export const postDocument =
     const csv = csvOptions(request.query);
     const body = await ingestBody(request.body, csv);
     const startedAtMs = performance.now();
-    const { docid, chunks, timing } = await withFaultCode('ingest_failed', () => ingestDocument(context, tenant, collection, body, request));
+    const { docid, chunks, timing } = await withFaultCode('ingest_failed', () =>
+      ingestDocument(context, tenant, collection, body, request),
+    );
     return { status: 201, json: { tenant, collection, docid, chunks }, phases: { startedAtMs, timing } };
   };
 
 async function ingestBody(body: Body, csv: CsvOptions): Promise<PrepareRequest['body']> {
   const type = mediaTypeOf(body.contentType);
   if (type === 'application/json') return { kind: 'json', bytes: await body.bytes() };
-  if (type !== 'multipart/form-data') throw new AppError('unsupported_media_type', 'Ingest takes application/json or multipart/form-data.');
+  if (type !== 'multipart/form-data')
+    throw new AppError('unsupported_media_type', 'Ingest takes application/json or multipart/form-data.');
   const { fields, file } = await body.form();
   if (!file) throw new AppError('missing_document_file');
   return { kind: 'file', ...file, csv, docid: fields.get('docid') ?? '', metadata: fields.get('metadata') ?? '' };
@@ -35,7 +38,13 @@ async function ingestBody(body: Body, csv: CsvOptions): Promise<PrepareRequest['
 /** What the lists name is known once the file is read; the worker checks them. */
 function csvOptions(query: URLSearchParams): CsvOptions {
   const header = query.get('csv_has_header') || 'auto';
-  if (header !== 'auto' && header !== 'yes' && header !== 'no') throw invalidField(['query', 'csv_has_header'], 'Should be auto, yes or no.', 'literal_error', header.slice(0, 200));
+  if (header !== 'auto' && header !== 'yes' && header !== 'no')
+    throw invalidField(
+      ['query', 'csv_has_header'],
+      'Should be auto, yes or no.',
+      'literal_error',
+      header.slice(0, 200),
+    );
   return { header, metaColumns: query.get('csv_meta_cols') ?? '', includeColumns: query.get('csv_include_cols') ?? '' };
 }
 
@@ -70,7 +79,12 @@ export const getDocumentChunks =
     const [tenant, collection] = collectionOf(request);
     const docid = param(request, 'docid');
     const pages = (span: Span): AsyncGenerator<Page> => listChunks(context, tenant, collection, docid, span);
-    return listingReply(request.query, { head: { tenant, collection, docid }, field: 'chunks', pages, placeForm: /^\d{1,9}$/ });
+    return listingReply(request.query, {
+      head: { tenant, collection, docid },
+      field: 'chunks',
+      pages,
+      placeForm: /^\d{1,9}$/,
+    });
   };
 
 export const getOneChunk =

@@ -1,5 +1,6 @@
 // The events of a collection as server-sent events (the format of the HTML standard, "Server-sent events").
-// A handler on the front thread; the stream ends when the client goes, falls behind, or the collection or the server ends.
+// A handler on the front thread; the stream ends when the client goes, falls behind, or the collection or the server
+// ends.
 import { AppError } from '../../contract/errors.js';
 import { EVENT_STREAMS_MAX, EVENT_STREAMS_OF_COLLECTION_MAX } from '../../contract/limits.js';
 import { logIdOf } from '../../contract/resources.js';
@@ -24,7 +25,12 @@ export const getEvents =
     }
     const reader = events.read(logId, lastEventId(request));
     request.signal.addEventListener('abort', () => reader.close(), { once: true });
-    return { status: 200, contentType: 'text/event-stream', headers: { 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' }, stream: texts(reader) };
+    return {
+      status: 200,
+      contentType: 'text/event-stream',
+      headers: { 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' },
+      stream: texts(reader),
+    };
   };
 
 /** A client that cannot send headers has it as a parameter. What is no id is taken for one that is too old. */

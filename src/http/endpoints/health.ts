@@ -7,8 +7,12 @@ import type { Handler } from '../route.js';
 
 const version = SERVICE_VERSION;
 
-export const getHealth = (context: Context): Handler => async () => ({ status: 200, json: { status: health(context), version } });
+export const getHealth =
+  (context: Context): Handler =>
+  async () => ({ status: 200, json: { status: health(context), version } });
 
 export const getLive: Handler = async () => ({ status: 200, json: { status: 'live', version } });
 
-export const getReady = (context: Context): Handler => async () => ({ status: 200, json: { version, checks: readiness(context) } });
+export const getReady =
+  (context: Context): Handler =>
+  async () => ({ status: 200, json: { version, checks: readiness(context) } });

@@ -11,7 +11,11 @@ export const getMetricsJson =
 
 export function getMetrics(context: Context): Handler {
   const report = createPrometheusReport(context);
-  return async () => ({ status: 200, bytes: Buffer.from(await report()), contentType: context.metrics.registry.contentType });
+  return async () => ({
+    status: 200,
+    bytes: Buffer.from(await report()),
+    contentType: context.metrics.registry.contentType,
+  });
 }
 
 export const resetMetrics =

@@ -64,8 +64,23 @@ export const postRollback =
   (context: Context): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
-    const { embed_model, embedder_type, embedder_config, vector_space_key } = await rollBack(context, tenant, name, request.signal);
-    return { status: 200, json: { tenant, collection: name, embed_model, embedder_type, embedder_config, vector_space_key } satisfies RolledBack };
+    const { embed_model, embedder_type, embedder_config, vector_space_key } = await rollBack(
+      context,
+      tenant,
+      name,
+      request.signal,
+    );
+    return {
+      status: 200,
+      json: {
+        tenant,
+        collection: name,
+        embed_model,
+        embedder_type,
+        embedder_config,
+        vector_space_key,
+      } satisfies RolledBack,
+    };
   };
 
 function listed(jobs: readonly StoredJob[]): Reply {

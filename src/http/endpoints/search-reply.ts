@@ -1,5 +1,5 @@
-// The replies of searches and replays, joined from the hits, which come from the shards as ready JSON and are never parsed
-// again. Used by the handlers of searches and of the query log; pure.
+// The replies of searches and replays, joined from the hits, which come from the shards as ready JSON and are never
+// parsed again. Used by the handlers of searches and of the query log; pure.
 import type { FoundQuery } from '../../contract/query-log.js';
 import type { SearchTiming } from '../../contract/resources.js';
 import type { LoggedResult, Searcher } from '../../service/logged-search.js';
@@ -11,13 +11,20 @@ export const searcherOf = ({ actor, id }: Request): Searcher => ({ actor: actor.
 /** `startedAtMs`: of the search, by performance.now(). */
 export function searchReply({ hits, mode, degraded, timing, queryId }: LoggedResult, startedAtMs: number): Reply {
   const fields = { mode, degraded, query_id: queryId };
-  return { status: 200, jsonParts: [`{"matches":[${hits.join(',')}],${fieldsJson(fields, timing)}`], phases: { startedAtMs, timing } };
+  return {
+    status: 200,
+    jsonParts: [`{"matches":[${hits.join(',')}],${fieldsJson(fields, timing)}`],
+    phases: { startedAtMs, timing },
+  };
 }
 
 export function replayReply(original: FoundQuery, { hits, mode, degraded, timing, queryId }: LoggedResult): Reply {
   const head = { original_query_id: original.id, original_result_count: original.resultIds.length };
   const fields = { mode, degraded, original_latency_ms: original.latencyMs, replay_query_id: queryId };
-  return { status: 200, jsonParts: [`{${fieldsJson(head)},"matches":[${hits.join(',')}],${fieldsJson(fields, timing)}`] };
+  return {
+    status: 200,
+    jsonParts: [`{${fieldsJson(head)},"matches":[${hits.join(',')}],${fieldsJson(fields, timing)}`],
+  };
 }
 
 /** An object of nothing that has fields of its own. */

@@ -18,7 +18,18 @@ import { collectionOf } from './path.js';
 import { searcherOf, searchReply } from './search-reply.js';
 
 /** Fields of a body that the query-string form does not take. */
-const BODY_ONLY = ['v', 'filters', 'content_filter', 'rerank', 'fusion', 'ef', 'exact', 'explain', 'relevance', 'highlight'];
+const BODY_ONLY = [
+  'v',
+  'filters',
+  'content_filter',
+  'rerank',
+  'fusion',
+  'ef',
+  'exact',
+  'explain',
+  'relevance',
+  'highlight',
+];
 
 const validateBody = typia.createValidateEquals<SearchBody>();
 const validateQuery = typia.createValidate<SearchQuery>();
@@ -67,7 +78,11 @@ function queryInput(request: Request): SearchInput {
 /** `null` counts as absent. Field by field: a literal that spreads what is there takes many times as long. */
 function inputOf(body: SearchBody, where: string, request: Request, vector?: Float32Array): SearchInput {
   const { q, mode, filters, content_filter: contentFilter, include_common: includeCommon, rerank, fusion } = body;
-  const { actor: { filters: embeddedFilters }, departure: signal, trace } = request;
+  const {
+    actor: { filters: embeddedFilters },
+    departure: signal,
+    trace,
+  } = request;
   const v = vector ?? body.v;
   const k = body.k ?? K_DEFAULT;
   if ((q == null) === (v == null)) throw invalidField([where], 'exactly one of q and v is wanted', 'value_error');
@@ -87,30 +102,48 @@ function inputOf(body: SearchBody, where: string, request: Request, vector?: Flo
 }
 
 function rerankOf({ instance, depth }: Rerank, k: number): RerankSettings {
-  if (depth != null && depth < k) throw invalidField(['body', 'rerank', 'depth'], `the depth should be at least k, which is ${k}`, 'greater_than_equal', depth);
+  if (depth != null && depth < k)
+    throw invalidField(
+      ['body', 'rerank', 'depth'],
+      `the depth should be at least k, which is ${k}`,
+      'greater_than_equal',
+      depth,
+    );
   return { instance, depth: depth ?? Math.max(RERANK_DEPTH_DEFAULT, k) };
 }
 
 function checkedFusion(fusion: Fusion): Fusion {
   const at = (...place: string[]): string[] => ['body', 'fusion', ...place];
-  if (fusion.method === 'score' && fusion.k != null) throw invalidField(at('k'), 'k is of method rank', 'value_error', fusion.k);
-  if (fusion.weights && fusion.weights.vector + fusion.weights.lexical === 0) throw invalidField(at('weights'), 'one of the weights should be more than 0', 'value_error');
+  if (fusion.method === 'score' && fusion.k != null)
+    throw invalidField(at('k'), 'k is of method rank', 'value_error', fusion.k);
+  if (fusion.weights && fusion.weights.vector + fusion.weights.lexical === 0)
+    throw invalidField(at('weights'), 'one of the weights should be more than 0', 'value_error');
   return fusion;
 }
 
 function withBreadth(input: SearchInput, { ef, exact }: SearchBody): SearchInput {
-  if (ef != null && exact) throw invalidField(['body', 'ef'], 'an exact search walks no graph: one of ef and exact is wanted', 'value_error', ef);
+  if (ef != null && exact)
+    throw invalidField(
+      ['body', 'ef'],
+      'an exact search walks no graph: one of ef and exact is wanted',
+      'value_error',
+      ef,
+    );
   if (ef != null) input.ef = ef;
   if (exact) input.exact = exact;
   return input;
 }
 
 function withTelling(input: SearchInput, { explain, relevance, highlight }: SearchBody): SearchInput {
-  if (explain || relevance || highlight) input.telling = { explain: explain ?? false, relevance: relevance ?? false, highlight: highlight ?? false };
+  if (explain || relevance || highlight)
+    input.telling = { explain: explain ?? false, relevance: relevance ?? false, highlight: highlight ?? false };
   return input;
 }
 
-/** Numbers and booleans of a query string; what is neither is left as text for the validation to refuse. What only a body can say is passed over. */
+/**
+ * Numbers and booleans of a query string; what is neither is left as text for the validation to refuse. What only a
+ * body can say is passed over.
+ */
 function valuesOf(query: URLSearchParams): Record<string, unknown> {
   const values = numbersIn(query, 'k');
   for (const name of BODY_ONLY) delete values[name];

@@ -1,7 +1,17 @@
 // Tenants and keys at run time, for the admin.
 // Handlers on the front thread: body in, use case, reply out. The route table (routes/tenants.ts) names them.
 import typia from 'typia';
-import type { CreatedKey, CreatedTenant, CreateKeyBody, CreateTenantBody, DeletedTenant, KeyList, RevokedKey, TenantKey, UpdateTenantBody } from '../../contract/api/tenants.js';
+import type {
+  CreatedKey,
+  CreatedTenant,
+  CreateKeyBody,
+  CreateTenantBody,
+  DeletedTenant,
+  KeyList,
+  RevokedKey,
+  TenantKey,
+  UpdateTenantBody,
+} from '../../contract/api/tenants.js';
 import { asTenant } from '../../contract/ids.js';
 import type { KeyRecord } from '../../contract/tenants.js';
 import type { Context } from '../../service/context.js';
@@ -21,7 +31,10 @@ export const postTenant =
   async (request) => {
     const { tenant, ...options } = fitting(validateCreate(parseJson(await request.body.bytes())), 'body');
     const { profile, key, plaintext } = await createTenant(context, asTenant(tenant), options);
-    return { status: 201, json: { ...profile, key_id: key.key_id, label: key.label, key: plaintext } satisfies CreatedTenant };
+    return {
+      status: 201,
+      json: { ...profile, key_id: key.key_id, label: key.label, key: plaintext } satisfies CreatedTenant,
+    };
   };
 
 export const getTenant =
@@ -65,10 +78,18 @@ export const removeKey =
   (context: Context): Handler =>
   async (request) => {
     const tenant = tenantOf(request);
-    return { status: 200, json: { tenant, ...publicKey(await revokeKey(context, tenant, param(request, 'key_id'))) } satisfies RevokedKey };
+    return {
+      status: 200,
+      json: { tenant, ...publicKey(await revokeKey(context, tenant, param(request, 'key_id'))) } satisfies RevokedKey,
+    };
   };
 
 /** A key as it is shown: never its digest; without what it does not have. */
 function publicKey({ tenant: _tenant, digest: _digest, key_id, label, created_at, ...optional }: KeyRecord): TenantKey {
-  return { key_id, label, created_at, ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null)) };
+  return {
+    key_id,
+    label,
+    created_at,
+    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null)),
+  };
 }

@@ -1,6 +1,6 @@
-// POST /mcp: one message of the Model Context Protocol in, its answer out, by the official SDK. Without sessions: each request gets
-// a protocol server of its own, so that a restart or a second server behind a balancer is nothing to an agent.
-// A handler on the front thread; named by routes/mcp.ts. The SDK is loaded when the first message comes.
+// POST /mcp: one message of the Model Context Protocol in, its answer out, by the official SDK. Without sessions: each
+// request gets a protocol server of its own, so that a restart or a second server behind a balancer is nothing to an
+// agent. A handler on the front thread; named by routes/mcp.ts. The SDK is loaded when the first message comes.
 import { AppError, invalidField } from '../../contract/errors.js';
 import type { Handler, Reply, Request, Route } from '../route.js';
 import { parseJson } from '../validation.js';
@@ -38,8 +38,12 @@ async function handled(request: Request, message: unknown, calls: RouteCalls): P
   const { createProtocol } = await import('./protocol.js');
   const { server, transport } = await createProtocol(calls);
   try {
-    const headers = FORWARDED.flatMap((name): [string, string][] => (request.header(name) === '' ? [] : [[name, request.header(name)]]));
-    return await transport.handleRequest(new globalThis.Request(ADDRESS, { method: 'POST', headers }), { parsedBody: message });
+    const headers = FORWARDED.flatMap((name): [string, string][] =>
+      request.header(name) === '' ? [] : [[name, request.header(name)]],
+    );
+    return await transport.handleRequest(new globalThis.Request(ADDRESS, { method: 'POST', headers }), {
+      parsedBody: message,
+    });
   } finally {
     await server.close();
   }

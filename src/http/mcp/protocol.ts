@@ -1,5 +1,5 @@
-// The protocol server of one request, with the tools that its key may use. The one file that knows the SDK; loaded by endpoint.ts
-// when the first message comes. Front thread.
+// The protocol server of one request, with the tools that its key may use. The one file that knows the SDK; loaded by
+// endpoint.ts when the first message comes. Front thread.
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import { CallToolRequestSchema, ListToolsRequestSchema, type CallToolResult } from '@modelcontextprotocol/sdk/types.js';
@@ -23,12 +23,18 @@ export interface Protocol {
 
 /** Answers come as JSON, not as events: no tool has anything to say before its end. */
 export async function createProtocol(calls: RouteCalls): Promise<Protocol> {
-  const server = new Server({ name: 'sheaf', title: 'Sheaf', version: SERVICE_VERSION }, { capabilities: { tools: {} }, instructions: INSTRUCTIONS, jsonSchemaValidator });
+  const server = new Server(
+    { name: 'sheaf', title: 'Sheaf', version: SERVICE_VERSION },
+    { capabilities: { tools: {} }, instructions: INSTRUCTIONS, jsonSchemaValidator },
+  );
   const tools = TOOLS.filter(({ operations }) => calls.mayCall(operations));
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(described) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
     const tool = tools.find(({ name }) => name === params.name);
-    if (!tool) return refusal(`There is no tool ${JSON.stringify(params.name)} for this key. Tools: ${tools.map(({ name }) => name).join(', ')}.`);
+    if (!tool)
+      return refusal(
+        `There is no tool ${JSON.stringify(params.name)} for this key. Tools: ${tools.map(({ name }) => name).join(', ')}.`,
+      );
     return called(tool, calls, params.arguments ?? {});
   });
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
@@ -37,7 +43,13 @@ export async function createProtocol(calls: RouteCalls): Promise<Protocol> {
 }
 
 function described({ name, title, description, inputSchema, writes }: Tool) {
-  return { name, title, description, inputSchema, annotations: { title, readOnlyHint: !writes, destructiveHint: writes, openWorldHint: false } };
+  return {
+    name,
+    title,
+    description,
+    inputSchema,
+    annotations: { title, readOnlyHint: !writes, destructiveHint: writes, openWorldHint: false },
+  };
 }
 
 /** A refusal is an answer that the model reads: it says what to do better. */

@@ -9,21 +9,36 @@ import type { ReadArguments, ToolAnswer } from './tool-arguments.js';
 const NEIGHBOURS_DEFAULT = 1;
 
 /** Throws 404 `document_not_found` or `chunk_not_found`. */
-export async function readChunk(calls: RouteCalls, { chunk_id: rid, collection, tenant, before = NEIGHBOURS_DEFAULT, after = NEIGHBOURS_DEFAULT }: ReadArguments): Promise<ToolAnswer> {
+export async function readChunk(
+  calls: RouteCalls,
+  { chunk_id: rid, collection, tenant, before = NEIGHBOURS_DEFAULT, after = NEIGHBOURS_DEFAULT }: ReadArguments,
+): Promise<ToolAnswer> {
   const place = { tenant: calls.tenantOf(tenant), collection };
   const docid = parseChunkId(rid)?.docid;
-  if (docid === undefined) throw new AppError('chunk_not_found', 'That is no chunk id: one is like guide.md::chunk_3, as search gives it.');
+  if (docid === undefined)
+    throw new AppError('chunk_not_found', 'That is no chunk id: one is like guide.md::chunk_3, as search gives it.');
   const { chunk_ids: ids, metadata } = await calls.json<StoredDocument>('getDocument', { params: { ...place, docid } });
   const at = ids.indexOf(rid);
   if (at < 0) throw new AppError('chunk_not_found');
   const wanted = ids.slice(Math.max(0, at - before), at + after + 1);
-  const chunks = await Promise.all(wanted.map(async (id) => ({ chunk_id: id, text: await contentOf(calls, place, id) })));
+  const chunks = await Promise.all(
+    wanted.map(async (id) => ({ chunk_id: id, text: await contentOf(calls, place, id) })),
+  );
   const head = `${docid}, chunk ${at + 1} of ${ids.length}, metadata ${JSON.stringify(metadata)}`;
-  const texts = chunks.map(({ chunk_id: id, text }) => `[${id}]${id === rid ? ' (asked for)' : ''}\n${text ?? '(a vector without text)'}`);
-  return { text: [head, ...texts].join('\n\n'), structured: { docid, position: at, chunk_count: ids.length, metadata, chunks } };
+  const texts = chunks.map(
+    ({ chunk_id: id, text }) => `[${id}]${id === rid ? ' (asked for)' : ''}\n${text ?? '(a vector without text)'}`,
+  );
+  return {
+    text: [head, ...texts].join('\n\n'),
+    structured: { docid, position: at, chunk_count: ids.length, metadata, chunks },
+  };
 }
 
-async function contentOf(calls: RouteCalls, place: { tenant: string; collection: string }, rid: string): Promise<string | null> {
+async function contentOf(
+  calls: RouteCalls,
+  place: { tenant: string; collection: string },
+  rid: string,
+): Promise<string | null> {
   try {
     return await calls.text('getChunkContent', { params: { ...place, rid } });
   } catch (error) {

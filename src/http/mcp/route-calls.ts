@@ -1,5 +1,6 @@
-// Calls of the route table from within the server: what a tool does, it does through the route that a client would call, with the
-// same checks of key, scope and collection, and the same refusals. Made by endpoint.ts for each message; front thread.
+// Calls of the route table from within the server: what a tool does, it does through the route that a client would
+// call, with the same checks of key, scope and collection, and the same refusals. Made by endpoint.ts for each message;
+// front thread.
 import { AppError } from '../../contract/errors.js';
 import { permitted } from '../../tenants/authenticate.js';
 import type { Body, Reply, Request, Route } from '../route.js';
@@ -18,12 +19,16 @@ export class RouteCalls {
   /** What a call has thrown that is no refusal. */
   fault: unknown;
 
-  constructor(private readonly routes: ReadonlyMap<string, Route>, private readonly request: Request) {}
+  constructor(
+    private readonly routes: ReadonlyMap<string, Route>,
+    private readonly request: Request,
+  ) {}
 
   /** The tenant that a tool works for: the one it names, else the only one of the key. */
   tenantOf(named: string | undefined): string {
     const { tenants } = this.request.actor;
-    if (named === undefined && tenants !== undefined && tenants.length !== 1) throw new AppError('invalid_tenant_name', `Name the tenant: this key is good for ${tenants.length}.`);
+    if (named === undefined && tenants !== undefined && tenants.length !== 1)
+      throw new AppError('invalid_tenant_name', `Name the tenant: this key is good for ${tenants.length}.`);
     return named ?? tenants?.[0] ?? TENANT_DEFAULT;
   }
 
@@ -49,7 +54,20 @@ export class RouteCalls {
     const route = this.routeOf(operation);
     const { id, startedAtMs, actor, trace, aborted, signal, departure } = this.request;
     permitted(actor, { params }, route);
-    const inner: Request = { id, route, startedAtMs, params, query: new URLSearchParams(query), header: () => '', actor, body: bodyOf(body), trace, aborted, signal, departure };
+    const inner: Request = {
+      id,
+      route,
+      startedAtMs,
+      params,
+      query: new URLSearchParams(query),
+      header: () => '',
+      actor,
+      body: bodyOf(body),
+      trace,
+      aborted,
+      signal,
+      departure,
+    };
     return textOf(await route.handle(inner));
   }
 
@@ -71,9 +89,11 @@ function bodyOf(body: object = {}): Body {
 /** As it would go out, but for the common fields. */
 async function textOf(reply: Reply): Promise<string> {
   if ('json' in reply) return JSON.stringify(reply.json);
-  if ('jsonParts' in reply) return `${Buffer.concat(reply.jsonParts.map((part) => Buffer.from(part as string))).toString()}}`;
+  if ('jsonParts' in reply)
+    return `${Buffer.concat(reply.jsonParts.map((part) => Buffer.from(part as string))).toString()}}`;
   if ('bytes' in reply) return Buffer.from(reply.bytes).toString();
   let text = '';
-  for await (const piece of 'jsonStream' in reply ? reply.jsonStream : reply.stream) text += Buffer.from(piece as string).toString();
+  for await (const piece of 'jsonStream' in reply ? reply.jsonStream : reply.stream)
+    text += Buffer.from(piece as string).toString();
   return 'jsonStream' in reply ? `${text}}` : text;
 }

@@ -1,5 +1,5 @@
-// What the tools of /mcp take and give. Types only: the schemas that agents read are made of them, comments included, and the checks.
-// Read by tools.ts and read-chunk.ts.
+// What the tools of /mcp take and give. Types only: the schemas that agents read are made of them, comments included,
+// and the checks. Read by tools.ts and read-chunk.ts.
 import type { tags } from 'typia';
 
 interface Place {
@@ -14,9 +14,15 @@ export interface SearchArguments extends Place {
   query: string & tags.MinLength<1>;
   /** How many hits; 5 where it is left out. */
   k?: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<50>;
-  /** `vector`: by meaning; `hybrid`: by meaning and by words; `boost`: by meaning, words help. Left out: as the collection is set up. */
+  /**
+   * `vector`: by meaning; `hybrid`: by meaning and by words; `boost`: by meaning, words help. Left out: as the
+   * collection is set up.
+   */
   mode?: 'vector' | 'boost' | 'hybrid';
-  /** Only chunks whose metadata fit: a field to a value, a list of values (any of them), or operators such as {"$gte": 2020}. */
+  /**
+   * Only chunks whose metadata fit: a field to a value, a list of values (any of them), or operators such as {"$gte":
+   * 2020}.
+   */
   filters?: Record<string, unknown>;
 }
 

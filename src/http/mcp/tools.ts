@@ -1,5 +1,5 @@
-// The tools that agents see, in the order in which they are told: name, words for the model, arguments, and what each calls.
-// Schemas and checks of the arguments come from the types. Used by protocol.ts; front thread.
+// The tools that agents see, in the order in which they are told: name, words for the model, arguments, and what each
+// calls. Schemas and checks of the arguments come from the types. Used by protocol.ts; front thread.
 import typia from 'typia';
 import type { CollectionList } from '../../contract/api/collections.js';
 import type { Ingested } from '../../contract/api/documents.js';
@@ -22,7 +22,8 @@ export interface Tool {
 }
 
 type Schemas = Record<string, Tool['inputSchema'] | undefined>;
-const SCHEMAS = typia.json.schemas<[SearchArguments, ReadArguments, ListArguments, IngestArguments], '3.1'>().components.schemas as Schemas;
+const SCHEMAS = typia.json.schemas<[SearchArguments, ReadArguments, ListArguments, IngestArguments], '3.1'>().components
+  .schemas as Schemas;
 const checkSearch = typia.createValidateEquals<SearchArguments>();
 const checkRead = typia.createValidateEquals<ReadArguments>();
 const checkList = typia.createValidateEquals<ListArguments>();
@@ -35,7 +36,8 @@ export const TOOLS: readonly Tool[] = [
   {
     name: 'search',
     title: 'Search a collection',
-    description: 'Finds the chunks of a collection that fit a question best, by meaning and by words. Returns each with its chunk id, score, text and metadata, best first. A collection that does not exist has no hits.',
+    description:
+      'Finds the chunks of a collection that fit a question best, by meaning and by words. Returns each with its chunk id, score, text and metadata, best first. A collection that does not exist has no hits.',
     inputSchema: schemaOf('SearchArguments'),
     writes: false,
     operations: ['search'],
@@ -44,7 +46,8 @@ export const TOOLS: readonly Tool[] = [
   {
     name: 'read_chunk',
     title: 'Read a chunk and its neighbours',
-    description: 'Reads the text of a chunk that a search has found, and of the chunks before and after it in its document.',
+    description:
+      'Reads the text of a chunk that a search has found, and of the chunks before and after it in its document.',
     inputSchema: schemaOf('ReadArguments'),
     writes: false,
     operations: ['getDocument', 'getChunkContent'],
@@ -62,7 +65,8 @@ export const TOOLS: readonly Tool[] = [
   {
     name: 'ingest',
     title: 'Store a document',
-    description: 'Stores a text as a document of a collection, where searches find it at once. A docid that is there already is replaced as a whole; a collection that does not exist is made.',
+    description:
+      'Stores a text as a document of a collection, where searches find it at once. A docid that is there already is replaced as a whole; a collection that does not exist is made.',
     inputSchema: schemaOf('IngestArguments'),
     writes: true,
     operations: ['ingestDocument'],
@@ -76,25 +80,56 @@ function schemaOf(name: string): Tool['inputSchema'] {
   return schema;
 }
 
-async function searched(calls: RouteCalls, { query, tenant, collection, k = K_DEFAULT, mode, filters }: SearchArguments): Promise<ToolAnswer> {
+async function searched(
+  calls: RouteCalls,
+  { query, tenant, collection, k = K_DEFAULT, mode, filters }: SearchArguments,
+): Promise<ToolAnswer> {
   const params = { tenant: calls.tenantOf(tenant), name: collection };
   const { matches } = await calls.json<SearchAnswer>('search', { params, body: { q: query, k, mode, filters } });
   const text = matches.length === 0 ? 'No hits.' : matches.map(hitText).join('\n\n');
-  return { text, structured: { matches: matches.map(({ id, score, text: found, meta }) => ({ chunk_id: id, score, text: found, metadata: meta })) } };
+  return {
+    text,
+    structured: {
+      matches: matches.map(({ id, score, text: found, meta }) => ({
+        chunk_id: id,
+        score,
+        text: found,
+        metadata: meta,
+      })),
+    },
+  };
 }
 
-const hitText = ({ id, score, text = '(a vector without text)', meta }: SearchHit, i: number): string => `${i + 1}. [${id}] score ${score.toFixed(3)}, metadata ${JSON.stringify(meta)}\n${text}`;
+const hitText = ({ id, score, text = '(a vector without text)', meta }: SearchHit, i: number): string =>
+  `${i + 1}. [${id}] score ${score.toFixed(3)}, metadata ${JSON.stringify(meta)}\n${text}`;
 
 async function listed(calls: RouteCalls, { tenant }: ListArguments): Promise<ToolAnswer> {
   const params = { tenant: calls.tenantOf(tenant) };
-  const { collections, next_cursor: more } = await calls.json<CollectionList>('listCollections', { params, query: { limit: String(COLLECTIONS_MAX) } });
-  const lines = collections.map(({ name, display_name: label }) => (label === undefined || label === name ? name : `${name}: ${label}`));
-  const text = lines.length === 0 ? 'There are no collections.' : [...lines, ...(more === undefined ? [] : ['… and more'])].join('\n');
-  return { text, structured: { tenant: params.tenant, collections: collections.map(({ name, display_name }) => ({ name, display_name })) } };
+  const { collections, next_cursor: more } = await calls.json<CollectionList>('listCollections', {
+    params,
+    query: { limit: String(COLLECTIONS_MAX) },
+  });
+  const lines = collections.map(({ name, display_name: label }) =>
+    label === undefined || label === name ? name : `${name}: ${label}`,
+  );
+  const text =
+    lines.length === 0
+      ? 'There are no collections.'
+      : [...lines, ...(more === undefined ? [] : ['… and more'])].join('\n');
+  return {
+    text,
+    structured: {
+      tenant: params.tenant,
+      collections: collections.map(({ name, display_name }) => ({ name, display_name })),
+    },
+  };
 }
 
 async function ingested(calls: RouteCalls, { tenant, collection, ...body }: IngestArguments): Promise<ToolAnswer> {
   const params = { tenant: calls.tenantOf(tenant), collection };
   const { docid, chunks } = await calls.json<Ingested>('ingestDocument', { params, body });
-  return { text: `Stored ${docid} in ${collection}: ${chunks} chunk${chunks === 1 ? '' : 's'}.`, structured: { collection, docid, chunks } };
+  return {
+    text: `Stored ${docid} in ${collection}: ${chunks} chunk${chunks === 1 ? '' : 's'}.`,
+    structured: { collection, docid, chunks },
+  };
 }

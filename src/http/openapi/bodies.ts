@@ -1,18 +1,48 @@
-// The types of all bodies, by the names they have in the OpenAPI document: a new endpoint adds its types here, a line each.
-// typia turns them into JSON schemas when the server is compiled. Read by schemas.ts and, for the types of the examples, by
-// operation.ts. Pure.
+// The types of all bodies, by the names they have in the OpenAPI document: a new endpoint adds its types here, a line
+// each. typia turns them into JSON schemas when the server is compiled. Read by schemas.ts and, for the types of the
+// examples, by operation.ts. Pure.
 import typia from 'typia';
 import type { RestoredCollection, RestoredDataset } from '../../contract/api/archives.js';
-import type { CollectionDetail, CollectionList, CreateBody, CreatedCollection, DeletedCollection, MoveBody, MovedCollection, UpdateBody, UpdatedCollection } from '../../contract/api/collections.js';
+import type {
+  CollectionDetail,
+  CollectionList,
+  CreateBody,
+  CreatedCollection,
+  DeletedCollection,
+  MoveBody,
+  MovedCollection,
+  UpdateBody,
+  UpdatedCollection,
+} from '../../contract/api/collections.js';
 import type { CommonFields, ErrorEnvelope } from '../../contract/api/common.js';
-import type { BatchAnswer, BatchBody, ChunkList, DeletedDocument, DocumentList, IngestBody, Ingested, StoredChunk, StoredDocument } from '../../contract/api/documents.js';
+import type {
+  BatchAnswer,
+  BatchBody,
+  ChunkList,
+  DeletedDocument,
+  DocumentList,
+  IngestBody,
+  Ingested,
+  StoredChunk,
+  StoredDocument,
+} from '../../contract/api/documents.js';
 import type { Health, Liveness, MetricsAnswer, MetricsReset, Readiness } from '../../contract/api/health.js';
 import type { QueryAnswer, QueryList, ReplayAnswer } from '../../contract/api/queries.js';
 import type { RecallAnswer, RecallBody } from '../../contract/api/recall.js';
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../../contract/api/reindex.js';
 import type { SearchAnswer, SearchBody } from '../../contract/api/search.js';
 import type { VectorSample } from '../../contract/api/vectors.js';
-import type { CreatedKey, CreatedTenant, CreateKeyBody, CreateTenantBody, DeletedTenant, KeyList, RevokedKey, TenantProfile, UpdateTenantBody } from '../../contract/api/tenants.js';
+import type {
+  CreatedKey,
+  CreatedTenant,
+  CreateKeyBody,
+  CreateTenantBody,
+  DeletedTenant,
+  KeyList,
+  RevokedKey,
+  TenantProfile,
+  UpdateTenantBody,
+} from '../../contract/api/tenants.js';
 import type { EmbedderInventory, TenantEmbedderInventory, TenantList } from '../../contract/api/tenants.js';
 
 /** JSON bodies of requests: none of them takes other fields than its own. */

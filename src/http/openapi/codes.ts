@@ -1,5 +1,5 @@
-// Which error codes an operation can answer, and with which status: those of its table entry, and those that follow from who
-// may call it, what its body is and what stands in its path. Called by responses.ts. Pure.
+// Which error codes an operation can answer, and with which status: those of its table entry, and those that follow
+// from who may call it, what its body is and what stands in its path. Called by responses.ts. Pure.
 import { ERROR_CODES, type ErrorCode } from '../../contract/errors.js';
 import type { Route } from '../route.js';
 import type { Operation } from './operation.js';

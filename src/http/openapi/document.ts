@@ -1,5 +1,5 @@
-// The OpenAPI 3.1 document: one operation for each route of the table, from the route, the entry of its name in the operations
-// tables, and the types. Called once by the endpoint (endpoints/docs.ts), and by tests. Pure.
+// The OpenAPI 3.1 document: one operation for each route of the table, from the route, the entry of its name in the
+// operations tables, and the types. Called once by the endpoint (endpoints/docs.ts), and by tests. Pure.
 import { assert } from '../../base/assert.js';
 import { SERVICE_VERSION } from '../../contract/version.js';
 import type { Route } from '../route.js';
@@ -23,15 +23,27 @@ export interface OpenApiDocument {
 export function openApiDocument(routes: readonly Route[]): OpenApiDocument {
   const entries = routes.map((route) => [route, entryOf(route)] as const);
   const paths: Record<string, Record<string, object>> = {};
-  for (const [route, entry] of entries) (paths[route.path] ??= {})[route.method.toLowerCase()] = operationObject(route, entry);
+  for (const [route, entry] of entries)
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = operationObject(route, entry);
   return {
     openapi: '3.1.0',
-    info: { title: 'Sheaf', version: SERVICE_VERSION, summary: 'A multi-tenant text retrieval server.', description: DESCRIPTION, license: { name: 'Apache 2.0', identifier: 'Apache-2.0' } },
+    info: {
+      title: 'Sheaf',
+      version: SERVICE_VERSION,
+      summary: 'A multi-tenant text retrieval server.',
+      description: DESCRIPTION,
+      license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
+    },
     servers: [{ url: '/' }],
     tags: TAGS,
     security: Object.keys(SECURITY_SCHEMES).map((name) => ({ [name]: [] })),
     paths,
-    components: { schemas: componentSchemas(), headers: HEADERS, examples: errorExamples(entries), securitySchemes: SECURITY_SCHEMES },
+    components: {
+      schemas: componentSchemas(),
+      headers: HEADERS,
+      examples: errorExamples(entries),
+      securitySchemes: SECURITY_SCHEMES,
+    },
   } as OpenApiDocument;
 }
 
@@ -42,7 +54,10 @@ function entryOf({ operation }: Route): Operation {
 }
 
 function operationObject(route: Route, entry: Operation): object {
-  const parameters = [...pathParameters(route.path), ...(entry.query ?? []).map((parameter) => ({ in: 'query', ...parameter }))];
+  const parameters = [
+    ...pathParameters(route.path),
+    ...(entry.query ?? []).map((parameter) => ({ in: 'query', ...parameter })),
+  ];
   const description = [entry.description, scopeNote(route)].filter(Boolean).join('\n\n');
   return {
     operationId: route.operation,
@@ -58,13 +73,22 @@ function operationObject(route: Route, entry: Operation): object {
 
 function pathParameters(path: string): object[] {
   return parametersOf(path).map((name) => {
-    assert(PATH_PARAMETERS[name] !== undefined, `path parameter ${name} is not described in src/http/openapi/parameters.ts`);
+    assert(
+      PATH_PARAMETERS[name] !== undefined,
+      `path parameter ${name} is not described in src/http/openapi/parameters.ts`,
+    );
     return { name, in: 'path', required: true, ...PATH_PARAMETERS[name] };
   });
 }
 
 function requestBody({ required, content }: RequestBody): object {
-  return { required, content: mapped(content, ({ schema, examples }) => ({ schema, examples: mapped(examples, (value) => ({ value })) })) };
+  return {
+    required,
+    content: mapped(content, ({ schema, examples }) => ({
+      schema,
+      examples: mapped(examples, (value) => ({ value })),
+    })),
+  };
 }
 
 function scopeNote({ access, scope }: Route): string {

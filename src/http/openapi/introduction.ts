@@ -22,8 +22,14 @@ export const TAGS: readonly { readonly name: Tag; readonly description: string }
   { name: 'Documents', description: 'Documents and their chunks.' },
   { name: 'Collections', description: 'Documents with one embedding space and one chunking.' },
   { name: 'Archives', description: 'Backups: all of a collection, or of everything, in a zip; and back.' },
-  { name: 'Logged searches', description: 'What was searched, and what it found; searched again on today\'s documents.' },
-  { name: 'Reindex jobs', description: 'Another embedding space for a collection, built beside the one that is searched.' },
+  {
+    name: 'Logged searches',
+    description: "What was searched, and what it found; searched again on today's documents.",
+  },
+  {
+    name: 'Reindex jobs',
+    description: 'Another embedding space for a collection, built beside the one that is searched.',
+  },
   { name: 'Embedders', description: 'What turns texts into vectors.' },
   { name: 'Agents', description: 'The Model Context Protocol.' },
   { name: 'Tenants and keys', description: 'For the admin.' },

@@ -1,10 +1,22 @@
-// What stands in the operations tables: everything of an operation's documentation that cannot be read off its route and its
-// types. Words for the files of operations/; rendered by document.ts.
+// What stands in the operations tables: everything of an operation's documentation that cannot be read off its route
+// and its types. Words for the files of operations/; rendered by document.ts.
 import type { ErrorCode } from '../../contract/errors.js';
 import type { Answers, Requests } from './bodies.js';
 import { refTo, type Schema } from './schema.js';
 
-export type Tag = 'Health' | 'Metrics' | 'Collections' | 'Archives' | 'Documents' | 'Search' | 'Logged searches' | 'Reindex jobs' | 'Embedders' | 'Agents' | 'Tenants and keys' | 'Documentation';
+export type Tag =
+  | 'Health'
+  | 'Metrics'
+  | 'Collections'
+  | 'Archives'
+  | 'Documents'
+  | 'Search'
+  | 'Logged searches'
+  | 'Reindex jobs'
+  | 'Embedders'
+  | 'Agents'
+  | 'Tenants and keys'
+  | 'Documentation';
 
 export interface Operation {
   readonly tag: Tag;
@@ -40,9 +52,14 @@ export interface Content {
   readonly examples: Readonly<Record<string, unknown>>;
 }
 
-type Json<T> = { readonly 'application/json': { readonly schema: Schema; readonly examples: Readonly<Record<string, T>> } };
+type Json<T> = {
+  readonly 'application/json': { readonly schema: Schema; readonly examples: Readonly<Record<string, T>> };
+};
 
-export function jsonRequest<N extends keyof Requests>(type: N, examples: Readonly<Record<string, Requests[N]>>): Json<Requests[N]> {
+export function jsonRequest<N extends keyof Requests>(
+  type: N,
+  examples: Readonly<Record<string, Requests[N]>>,
+): Json<Requests[N]> {
   return { 'application/json': { schema: refTo(type), examples } };
 }
 

@@ -1,5 +1,5 @@
-// The operations tables, by area, as one: the entry of each route by its operation's name. A test sees to it that no route is
-// without entry, and no entry without route. Read by document.ts.
+// The operations tables, by area, as one: the entry of each route by its operation's name. A test sees to it that no
+// route is without entry, and no entry without route. Read by document.ts.
 import type { Operation } from './operation.js';
 import { ARCHIVE_OPERATIONS } from './operations/archives.js';
 import { COLLECTION_OPERATIONS } from './operations/collections.js';

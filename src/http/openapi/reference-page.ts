@@ -1,5 +1,5 @@
-// The files of the reference page: our page and its start script, and Swagger UI's from its package. Read once each and held,
-// about 2 MB in all. Called by endpoints/docs.ts on the front thread.
+// The files of the reference page: our page and its start script, and Swagger UI's from its package. Read once each and
+// held, about 2 MB in all. Called by endpoints/docs.ts on the front thread.
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -31,7 +31,9 @@ export class ReferencePage {
   }
 
   private open(name: string, folder: string): Promise<StaticFile> {
-    const found = this.held.get(name) ?? readFile(join(folder, name)).then((bytes) => staticFile(bytes, TYPES[name.split('.').pop() ?? ''] as string));
+    const found =
+      this.held.get(name) ??
+      readFile(join(folder, name)).then((bytes) => staticFile(bytes, TYPES[name.split('.').pop() ?? ''] as string));
     this.held.set(name, found);
     // A file that could not be read is tried again by the next request.
     found.catch(() => this.held.delete(name));
@@ -41,4 +43,5 @@ export class ReferencePage {
 
 const ourFolder = (): string => fileURLToPath(new URL('./page', import.meta.url));
 
-const swaggerUiFolder = (): string => join(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'), '..');
+const swaggerUiFolder = (): string =>
+  join(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'), '..');

@@ -1,5 +1,5 @@
-// The responses of an operation: a success with its body and example, and each status an error of it can have, with the codes
-// as examples. The examples are made by the envelope that makes the real bodies. Called by document.ts. Pure.
+// The responses of an operation: a success with its body and example, and each status an error of it can have, with the
+// codes as examples. The examples are made by the envelope that makes the real bodies. Called by document.ts. Pure.
 import { STATUS_CODES } from 'node:http';
 import { AppError, invalidField, type ErrorCode } from '../../contract/errors.js';
 import { encodeError, encodeReply, type Answer } from '../envelope.js';
@@ -13,19 +13,29 @@ const CLOSING = { latencyMs: 1.204, requestId: '0198c2f1-5d3a-7c1e-9b61-2f4a8d0c
 const header = (description: string, schema: Schema): object => ({ description, schema });
 
 export const HEADERS = {
-  'X-Request-ID': header('The request\'s own, where it is 1 to 128 visible ASCII characters; else one made here.', { type: 'string' }),
+  'X-Request-ID': header("The request's own, where it is 1 to 128 visible ASCII characters; else one made here.", {
+    type: 'string',
+  }),
   'Retry-After': header('Seconds after which the same request may succeed.', { type: 'integer', minimum: 0 }),
   'WWW-Authenticate': header('The scheme that is wanted.', { type: 'string' }),
-  'X-RateLimit-Limit': header('Requests that may come at once. Absent where no limit is set.', { type: 'integer', minimum: 0 }),
+  'X-RateLimit-Limit': header('Requests that may come at once. Absent where no limit is set.', {
+    type: 'integer',
+    minimum: 0,
+  }),
   'X-RateLimit-Remaining': header('Requests that may come now.', { type: 'integer', minimum: 0 }),
   'X-RateLimit-Reset': header('Seconds until all may come again.', { type: 'integer', minimum: 0 }),
-  ETag: header('Name of this very content; sent back as `If-None-Match`, it is answered 304 while nothing has changed.', { type: 'string' }),
+  ETag: header(
+    'Name of this very content; sent back as `If-None-Match`, it is answered 304 while nothing has changed.',
+    { type: 'string' },
+  ),
 } as const;
 type HeaderName = keyof typeof HEADERS;
 
 export function responsesOf(route: Route, operation: Operation): Record<string, object> {
   const errors = codesByStatus(route, operation);
-  const fine = route.statuses.filter((status) => status < 400).map((status) => [status, success(route, operation, status)]);
+  const fine = route.statuses
+    .filter((status) => status < 400)
+    .map((status) => [status, success(route, operation, status)]);
   const refused = [...errors].map(([status, codes]) => [status, refusal(route, status, codes)]);
   return Object.fromEntries([...fine, ...refused]) as Record<string, object>;
 }
@@ -42,10 +52,14 @@ export function errorExamples(routes: readonly (readonly [Route, Operation])[]):
 }
 
 /** A code with status 400 has another body where it is answered 422. */
-const errorExampleName = (code: ErrorCode, status: number): string => (status === 422 && code !== 'validation_error' ? `${code}_422` : code);
+const errorExampleName = (code: ErrorCode, status: number): string =>
+  status === 422 && code !== 'validation_error' ? `${code}_422` : code;
 
 function errorBody(code: ErrorCode, statuses: readonly number[]): unknown {
-  const error = code === 'validation_error' ? invalidField(['body', 'k'], 'Should be a whole number, at least 1, at most 1000.', 'out_of_range', 0) : new AppError(code);
+  const error =
+    code === 'validation_error'
+      ? invalidField(['body', 'k'], 'Should be a whole number, at least 1, at most 1000.', 'out_of_range', 0)
+      : new AppError(code);
   return parsed(encodeError(error, statuses, CLOSING));
 }
 
@@ -57,15 +71,21 @@ function success(route: Route, operation: Operation, status: number): object {
   const content = mapped(operation.answer, ({ schema, examples }: Content, mediaType) => ({
     schema,
     ...(Object.keys(examples).length > 0 && {
-      examples: mapped(examples, (value) => ({ value: mediaType === 'application/json' ? parsed(encodeReply({ status, json: value as object }, CLOSING)) : value })),
+      examples: mapped(examples, (value) => ({
+        value:
+          mediaType === 'application/json' ? parsed(encodeReply({ status, json: value as object }, CLOSING)) : value,
+      })),
     }),
   }));
   return { description: operation.summary, headers, content };
 }
 
 function refusal(route: Route, status: number, codes: readonly ErrorCode[]): object {
-  const extra: HeaderName[] = status === 401 ? ['WWW-Authenticate'] : status === 429 || status === 503 ? ['Retry-After'] : [];
-  const examples = Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${errorExampleName(code, status)}` }]));
+  const extra: HeaderName[] =
+    status === 401 ? ['WWW-Authenticate'] : status === 429 || status === 503 ? ['Retry-After'] : [];
+  const examples = Object.fromEntries(
+    codes.map((code) => [code, { $ref: `#/components/examples/${errorExampleName(code, status)}` }]),
+  );
   return {
     description: `${STATUS_CODES[status]}: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
     headers: headersOf(route, extra),
@@ -74,7 +94,9 @@ function refusal(route: Route, status: number, codes: readonly ErrorCode[]): obj
 }
 
 function headersOf(route: Route, extra: readonly HeaderName[]): object {
-  const limited: readonly HeaderName[] = route.statuses.includes(429) ? ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] : [];
+  const limited: readonly HeaderName[] = route.statuses.includes(429)
+    ? ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
+    : [];
   const names: readonly HeaderName[] = ['X-Request-ID', ...extra, ...limited];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

@@ -1,5 +1,6 @@
-// JSON schemas as plain objects, and their rewriting into the short forms people read: `type: [string, 'null']` for a choice
-// with null, `enum` for a choice of constants, aliases of numbers and strings in place. Used by schemas.ts. Pure.
+// JSON schemas as plain objects, and their rewriting into the short forms people read: `type: [string, 'null']` for a
+// choice with null, `enum` for a choice of constants, aliases of numbers and strings in place. Used by schemas.ts.
+// Pure.
 
 /** A JSON schema of draft 2020-12, as OpenAPI 3.1 has them. */
 export interface Schema {
@@ -24,9 +25,14 @@ export const refTo = (name: string): Schema => ({ $ref: REF_START + name });
 export function shortened(schema: Schema, all: Schemas): Schema {
   const target = schema.$ref === undefined ? undefined : all[schema.$ref.slice(REF_START.length)];
   if (target !== undefined && isInlined(target)) return shortened({ ...target, ...described(schema) }, all);
-  if (schema.oneOf !== undefined) return choice(schema.oneOf.map((part) => shortened(part, all)), described(schema));
+  if (schema.oneOf !== undefined)
+    return choice(
+      schema.oneOf.map((part) => shortened(part, all)),
+      described(schema),
+    );
   const { items, properties, ...rest } = schema;
-  if (rest.additionalProperties !== undefined && Object.keys(properties ?? {}).length === 0) return { type: 'object', ...described(target === undefined ? {} : schema) };
+  if (rest.additionalProperties !== undefined && Object.keys(properties ?? {}).length === 0)
+    return { type: 'object', ...described(target === undefined ? {} : schema) };
   return {
     ...rest,
     ...(items && { items: shortened(items, all) }),
@@ -41,17 +47,22 @@ export function reached(names: readonly string[], all: Schemas): Set<string> {
   for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
     if (found.has(name)) continue;
     found.add(name);
-    for (const [, ref] of JSON.stringify(all[name] ?? {}).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) pending.push(ref as string);
+    for (const [, ref] of JSON.stringify(all[name] ?? {}).matchAll(/"#\/components\/schemas\/([^"]+)"/g))
+      pending.push(ref as string);
   }
   return found;
 }
 
-export function mapped<T, U>(record: Readonly<Record<string, T>>, change: (value: T, name: string) => U): Record<string, U> {
+export function mapped<T, U>(
+  record: Readonly<Record<string, T>>,
+  change: (value: T, name: string) => U,
+): Record<string, U> {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value, name)]));
 }
 
 /** Objects with fields keep their names; records, numbers, strings and choices stand where they are used. */
-const isInlined = ({ type, properties }: Schema): boolean => type !== 'object' || Object.keys(properties ?? {}).length === 0;
+const isInlined = ({ type, properties }: Schema): boolean =>
+  type !== 'object' || Object.keys(properties ?? {}).length === 0;
 
 const described = ({ description }: Schema): Schema => (description === undefined ? {} : { description });
 

@@ -1,5 +1,5 @@
-// The component schemas of the OpenAPI document: typia's, in short forms, with the refinements, closed where a request takes
-// no other fields, and with the common fields where they answer. Called by document.ts once. Pure.
+// The component schemas of the OpenAPI document: typia's, in short forms, with the refinements, closed where a request
+// takes no other fields, and with the common fields where they answer. Called by document.ts once. Pure.
 import { TYPE_SCHEMAS } from './bodies.js';
 import { REFINEMENTS, TIME_FIELDS, WHOLE_FIELDS } from './refinements.js';
 import { mapped, reached, shortened, type Schema, type Schemas } from './schema.js';
@@ -26,7 +26,10 @@ const namesIn = (list: Schema | undefined): string[] => Object.keys(list?.proper
 
 function withRefinements(name: string, schema: Schema, isRequest: boolean): Schema {
   const { required = [], properties = {}, ...rest } = schema;
-  const refined = mapped(properties, (property, field) => ({ ...(isRequest ? property : ofAnswer(property, field)), ...REFINEMENTS[`${name}.${field}`] }));
+  const refined = mapped(properties, (property, field) => ({
+    ...(isRequest ? property : ofAnswer(property, field)),
+    ...REFINEMENTS[`${name}.${field}`],
+  }));
   return { ...rest, properties: refined, ...(required.length > 0 && { required }), ...REFINEMENTS[name] };
 }
 

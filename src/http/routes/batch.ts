@@ -8,5 +8,11 @@ import { post } from './kit.js';
 const BATCH = '/v1/collections/{tenant}/{collection}/documents:batch';
 
 export function batchRoutes(context: Context): Route[] {
-  return [{ ...post('ingestBatch', BATCH, [201, 400, 401, 403, 413, 422, 429, 500, 503], postBatch(context)), body: 'lines', scope: 'ingest' }];
+  return [
+    {
+      ...post('ingestBatch', BATCH, [201, 400, 401, 403, 413, 422, 429, 500, 503], postBatch(context)),
+      body: 'lines',
+      scope: 'ingest',
+    },
+  ];
 }

@@ -10,7 +10,12 @@ export function withDocs(routes: readonly Route[]): Route[] {
   const page = new ReferencePage();
   const all: Route[] = [
     ...routes,
-    open('openApi', '/openapi.json', [200, 304], getOpenApi(() => all)),
+    open(
+      'openApi',
+      '/openapi.json',
+      [200, 304],
+      getOpenApi(() => all),
+    ),
     open('docs', '/docs', [200, 304], getPage(page)),
     open('docsFile', '/docs/{file}', [200, 304, 404], getPageFile(page)),
   ];

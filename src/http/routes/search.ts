@@ -14,6 +14,10 @@ export function searchRoutes(context: Context): Route[] {
     { ...post('measureRecall', `${COLLECTION}/recall`, [...SEARCH, 404], postRecall(context)), scope: 'search' },
     get('sampleVectors', `${COLLECTION}/vectors`, [...READ_ONE, 503], getVectorSample(context)),
     { ...get('searchSharedByQuery', '/v1/search', SEARCH, getSharedSearch(context)), access: 'any' },
-    { ...post('searchShared', '/v1/search', [...SEARCH, 400], postSharedSearch(context)), access: 'any', scope: 'search' },
+    {
+      ...post('searchShared', '/v1/search', [...SEARCH, 400], postSharedSearch(context)),
+      access: 'any',
+      scope: 'search',
+    },
   ];
 }

@@ -13,7 +13,10 @@ export function tenantRoutes(context: Context): Route[] {
   return [
     admin(post('createTenant', TENANTS, [201, 400, 401, 403, 409, 422, 500, 503], postTenant(context))),
     admin(get('getTenant', TENANT, [200, 400, 401, 403, 404, 500], getTenant(context))),
-    admin({ ...post('updateTenant', TENANT, [200, 400, 401, 403, 404, 422, 500, 503], patchTenant(context)), method: 'PATCH' }),
+    admin({
+      ...post('updateTenant', TENANT, [200, 400, 401, 403, 404, 422, 500, 503], patchTenant(context)),
+      method: 'PATCH',
+    }),
     admin(remove('deleteTenant', TENANT, [200, 400, 401, 403, 404, 409, 422, 500, 503], removeTenant(context))),
     admin(get('listTenantKeys', KEYS, [200, 400, 401, 403, 404, 500], getKeys(context))),
     admin(post('createTenantKey', KEYS, [201, 400, 401, 403, 404, 409, 422, 500, 503], postKey(context))),

@@ -1,5 +1,5 @@
-// Use cases: pause, resume and cancel a reindex job. Asked again in the state that it leads to, each answers the record as it is.
-// Called by the reindex endpoints; front thread.
+// Use cases: pause, resume and cancel a reindex job. Asked again in the state that it leads to, each answers the record
+// as it is. Called by the reindex endpoints; front thread.
 import { AppError } from '../../contract/errors.js';
 import type { StoredJob } from '../../contract/reindex.js';
 import type { Context } from '../context.js';
@@ -19,11 +19,15 @@ export async function pauseJob(context: Context, job: StoredJob): Promise<Stored
   return latest(context, job);
 }
 
-/** Goes on from the persisted pages. Throws 409 `reindex_state_conflict`, and `reindex_conflict` where another job has begun since it failed. */
+/**
+ * Goes on from the persisted pages. Throws 409 `reindex_state_conflict`, and `reindex_conflict` where another job has
+ * begun since it failed.
+ */
 export async function resumeJob(context: Context, job: StoredJob): Promise<StoredJob> {
   const { reindexJobs, staged } = context;
   if (!changes('resume', job.status)) return job;
-  if (job.staged_id === null || !staged.find(job.staged_id)) throw new AppError('reindex_state_conflict', 'What the job had built is gone: start another one.');
+  if (job.staged_id === null || !staged.find(job.staged_id))
+    throw new AppError('reindex_state_conflict', 'What the job had built is gone: start another one.');
   const resume = async (): Promise<void> => {
     // A run that has just failed or paused writes its end first.
     await reindexJobs.runs.get(job.job_id)?.stop('pause');

@@ -1,5 +1,6 @@
-// Fills a staged collection with what it lacks of the one it stands beside, page by page, all along the shards. What is written meanwhile
-// goes to both (twin-rows.ts), so a page is looked at again only in the next pass. Used by jobs and by the way back; front thread.
+// Fills a staged collection with what it lacks of the one it stands beside, page by page, all along the shards. What is
+// written meanwhile goes to both (twin-rows.ts), so a page is looked at again only in the next pass. Used by jobs and
+// by the way back; front thread.
 import { AppError } from '../../contract/errors.js';
 import type { Collection } from '../../contract/resources.js';
 import { assertStored } from '../../pool/outcomes.js';
@@ -56,28 +57,72 @@ export async function copyMissing(copy: Copy, { from, copied }: Pass = {}): Prom
   return missing;
 }
 
-/** Resolves when every write that was asked for before has been done, one that an archive holds at the gate too: from then on all that comes knows of the twin. */
+/**
+ * Resolves when every write that was asked for before has been done, one that an archive holds at the gate too: from
+ * then on all that comes knows of the twin.
+ */
 export async function writesBefore({ context: { shards }, source, twin, signal }: Copy): Promise<void> {
-  const nothing = { collection: refOf(twin), versions: [], documents: new Uint8Array(), ends: [], chunks: [], vectors: new Float32Array() };
-  await Promise.all(Array.from({ length: shards.size }, (_, shard) => retrying(() => shards.gate.pass(source.id, () => shards.ask(shard, 'putStaged', nothing)), signal)));
+  const nothing = {
+    collection: refOf(twin),
+    versions: [],
+    documents: new Uint8Array(),
+    ends: [],
+    chunks: [],
+    vectors: new Float32Array(),
+  };
+  await Promise.all(
+    Array.from({ length: shards.size }, (_, shard) =>
+      retrying(() => shards.gate.pass(source.id, () => shards.ask(shard, 'putStaged', nothing)), signal),
+    ),
+  );
 }
 
 async function copyPage(copy: Copy, shard: number, after: string | undefined): Promise<Page> {
-  const { context: { shards }, source, twin, signal } = copy;
+  const {
+    context: { shards },
+    source,
+    twin,
+    signal,
+  } = copy;
   if (source.vector_space_key !== twin.vector_space_key) return embedPage(copy, shard, after);
-  return retrying(() => shards.ask(shard, 'copyStaged', { collection: refOf(twin), source: refOf(source), after }), signal);
+  return retrying(
+    () => shards.ask(shard, 'copyStaged', { collection: refOf(twin), source: refOf(source), after }),
+    signal,
+  );
 }
 
-async function embedPage({ context, source, twin, signal }: Copy, shard: number, after: string | undefined): Promise<Page> {
+async function embedPage(
+  { context, source, twin, signal }: Copy,
+  shard: number,
+  after: string | undefined,
+): Promise<Page> {
   const { shards, embedders } = context;
   return retrying(async () => {
-    const { documents, ends, chunks, versions, walked, after: next, hasTextless } = await shards.ask(shard, 'listMissing', { collection: source.id, twin: twin.id, after });
+    const {
+      documents,
+      ends,
+      chunks,
+      versions,
+      walked,
+      after: next,
+      hasTextless,
+    } = await shards.ask(shard, 'listMissing', { collection: source.id, twin: twin.id, after });
     const page = { after: next, walked, missing: ends.length };
     if (ends.length === 0) return page;
     if (hasTextless) throw new AppError('reindex_invalid', 'The collection has chunks without a text.');
     const { failures, ...embedded } = await embedders.embedDocuments(twin, { documents, ends }, twin.tenant, signal);
     if (failures?.[0]) throw AppError.fromWire(failures[0].error);
-    assertStored(await shards.ask(shard, 'putStaged', { collection: refOf(twin), source: source.id, versions, chunks, documents: embedded.documents, ends: embedded.ends, vectors: embedded.vectors }));
+    assertStored(
+      await shards.ask(shard, 'putStaged', {
+        collection: refOf(twin),
+        source: source.id,
+        versions,
+        chunks,
+        documents: embedded.documents,
+        ends: embedded.ends,
+        vectors: embedded.vectors,
+      }),
+    );
     return page;
   }, signal);
 }

@@ -12,7 +12,12 @@ import { isLive } from './states.js';
 const GONE = new Set<ErrorCode>(['collection_not_found', 'collection_changed']);
 
 /** `why` it was stopped, where it was; else `error` is why it failed. Never rejects. */
-export async function endRun(context: Context, id: string, why: Parameters<Run['stop']>[0] | undefined, error: unknown): Promise<void> {
+export async function endRun(
+  context: Context,
+  id: string,
+  why: Parameters<Run['stop']>[0] | undefined,
+  error: unknown,
+): Promise<void> {
   const { reindexJobs, staged, log } = context;
   const { rate: _, eta_seconds: _eta, unlinked_chunks: _unlinked, ...job } = reindexJobs.find(id) as StoredJob;
   reindexJobs.put(job);
@@ -29,8 +34,13 @@ export async function endRun(context: Context, id: string, why: Parameters<Run['
 
 /** What it has built stays, so that it can go on. */
 async function failed(context: Context, id: string, error: unknown): Promise<void> {
-  if (!(error instanceof AppError)) context.log.error({ fault: error instanceof Error ? error.stack : String(error), job: id }, 'a reindex job failed');
-  await saveJob(context, id, { status: 'failed', finished_at: nowIn(context), error: error instanceof AppError ? `${error.code}: ${error.message}` : 'internal_error' });
+  if (!(error instanceof AppError))
+    context.log.error({ fault: error instanceof Error ? error.stack : String(error), job: id }, 'a reindex job failed');
+  await saveJob(context, id, {
+    status: 'failed',
+    finished_at: nowIn(context),
+    error: error instanceof AppError ? `${error.code}: ${error.message}` : 'internal_error',
+  });
 }
 
 /** Leaves no trace but the record. Where that cannot be written the job is as it was, and can be cancelled again. */
@@ -46,11 +56,17 @@ export async function cancelled(context: Context, id: string): Promise<void> {
   if (stagedId !== null) await forgetStaged(context, stagedId);
 }
 
-/** Jobs that wait, and of which nothing is left, are told that there is nothing to wait for; one that runs finds out. */
+/**
+ * Jobs that wait, and of which nothing is left, are told that there is nothing to wait for; one that runs finds out.
+ */
 export async function endJobsOf(context: Context, logId: CollectionId): Promise<void> {
   const { reindexJobs, staged } = context;
   const isGone = (id: CollectionId | null): boolean => id === null || !staged.find(id);
-  const waiting = reindexJobs.ofCollection(logId).filter(({ status, job_id: id, staged_id: stagedId }) => isLive(status) && !reindexJobs.runs.has(id) && isGone(stagedId));
+  const waiting = reindexJobs
+    .ofCollection(logId)
+    .filter(
+      ({ status, job_id: id, staged_id: stagedId }) => isLive(status) && !reindexJobs.runs.has(id) && isGone(stagedId),
+    );
   for (const { job_id: id } of waiting) await endRun(context, id, undefined, new AppError('collection_not_found'));
 }
 

@@ -1,5 +1,5 @@
-// Whether a new space finds what searches find today: the latest logged searches by text are made on both, side by side.
-// Called by run-job.ts before the switch; front thread.
+// Whether a new space finds what searches find today: the latest logged searches by text are made on both, side by
+// side. Called by run-job.ts before the switch; front thread.
 import type { GateLatency, GateResult } from '../../contract/api/reindex.js';
 import type { LoggedQuery } from '../../contract/query-log.js';
 import { logIdOf, type Collection } from '../../contract/resources.js';
@@ -68,7 +68,10 @@ async function compare(context: Context, live: Collection, staged: Collection, q
 }
 
 /** Two empty answers agree. */
-export function compareRanks(before: readonly string[], after: readonly string[]): Pick<Compared, 'overlap' | 'shifts'> {
+export function compareRanks(
+  before: readonly string[],
+  after: readonly string[],
+): Pick<Compared, 'overlap' | 'shifts'> {
   const shifts = before.flatMap((id, rank) => {
     const other = after.indexOf(id);
     return other < 0 ? [] : [Math.abs(other - rank)];
@@ -77,6 +80,8 @@ export function compareRanks(before: readonly string[], after: readonly string[]
   return { overlap: most === 0 ? 1 : shifts.length / most, shifts };
 }
 
-const meanOf = (values: readonly number[]): number | null => (values.length === 0 ? null : rounded(values.reduce((sum, value) => sum + value, 0) / values.length));
-const latencyOf = (ms: readonly number[]): GateLatency | null => (ms.length === 0 ? null : { mean: meanOf(ms) ?? 0, max: rounded(Math.max(...ms)) });
+const meanOf = (values: readonly number[]): number | null =>
+  values.length === 0 ? null : rounded(values.reduce((sum, value) => sum + value, 0) / values.length);
+const latencyOf = (ms: readonly number[]): GateLatency | null =>
+  ms.length === 0 ? null : { mean: meanOf(ms) ?? 0, max: rounded(Math.max(...ms)) };
 const rounded = (value: number): number => Math.round(value * 10_000) / 10_000;

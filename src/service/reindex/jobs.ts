@@ -1,5 +1,5 @@
-// The reindex jobs as the front thread knows them: their records, which the worker of shard 0 has for good, and what works on them now.
-// One instance for each server, in the context; front thread.
+// The reindex jobs as the front thread knows them: their records, which the worker of shard 0 has for good, and what
+// works on them now. One instance for each server, in the context; front thread.
 import type { ReindexJob } from '../../contract/api/reindex.js';
 import { AppError } from '../../contract/errors.js';
 import type { CollectionId } from '../../contract/ids.js';
@@ -57,7 +57,8 @@ export class ReindexJobs {
 
   put(job: StoredJob): StoredJob {
     const before = this.byIds.get(job.job_id);
-    if (isFinished(job.status) && before?.status !== job.status) this.ended.set(job.status, (this.ended.get(job.status) ?? 0) + 1);
+    if (isFinished(job.status) && before?.status !== job.status)
+      this.ended.set(job.status, (this.ended.get(job.status) ?? 0) + 1);
     this.byIds.set(job.job_id, job);
     return job;
   }
@@ -73,10 +74,16 @@ export class ReindexJobs {
     return [...new Set([...own, ...finished.slice(KEPT_OF_ALL - 1)])].map(({ job_id: id }) => id);
   }
 
-  /** Runs `work` while nothing else begins on the collection. Throws 409 `reindex_conflict` where something does, or has not ended. */
+  /**
+   * Runs `work` while nothing else begins on the collection. Throws 409 `reindex_conflict` where something does, or has
+   * not ended.
+   */
   async claim<T>(logId: CollectionId, work: () => Promise<T>): Promise<T> {
     const live = this.ofCollection(logId).find(({ status }) => isLive(status));
-    if (live || this.claimed.has(logId)) throw new AppError('reindex_conflict', undefined, { ...(live && { details: { job_id: live.job_id, status: live.status } }) });
+    if (live || this.claimed.has(logId))
+      throw new AppError('reindex_conflict', undefined, {
+        ...(live && { details: { job_id: live.job_id, status: live.status } }),
+      });
     this.claimed.add(logId);
     try {
       return await work();

@@ -1,9 +1,14 @@
-// Tries again what fails because a worker or an endpoint is away for a moment: a job is not to fail of that. Used by the other files of
-// this folder, on the front thread.
+// Tries again what fails because a worker or an endpoint is away for a moment: a job is not to fail of that. Used by
+// the other files of this folder, on the front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, type ErrorCode } from '../../contract/errors.js';
 
-const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['shard_unavailable', 'embedder_unavailable', 'overloaded', 'not_ready']);
+const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'shard_unavailable',
+  'embedder_unavailable',
+  'overloaded',
+  'not_ready',
+]);
 /** Twice as long each time: some 13 s altogether. */
 const FIRST_WAIT_MS = 100;
 const ATTEMPTS_MAX = 8;
@@ -22,4 +27,5 @@ export async function retrying<T>(work: () => Promise<T>, signal?: AbortSignal):
   }
 }
 
-const isPassing = (error: unknown): boolean => error instanceof AppError && PASSING.has(error.code) && (error.options.retryAfterS ?? 0) <= RETRY_AFTER_S_MAX;
+const isPassing = (error: unknown): boolean =>
+  error instanceof AppError && PASSING.has(error.code) && (error.options.retryAfterS ?? 0) <= RETRY_AFTER_S_MAX;

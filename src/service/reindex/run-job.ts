@@ -1,5 +1,6 @@
-// Works on one reindex job until it has succeeded, failed, or is stopped: copy, link, gate, switch. What it has done is persisted with every
-// page, and what it does again after a kill changes nothing. Begun by begin-runs.ts; front thread, where it only asks workers.
+// Works on one reindex job until it has succeeded, failed, or is stopped: copy, link, gate, switch. What it has done is
+// persisted with every page, and what it does again after a kill changes nothing. Begun by begin-runs.ts; front thread,
+// where it only asks workers.
 import { AppError } from '../../contract/errors.js';
 import type { StoredJob } from '../../contract/reindex.js';
 import type { Context } from '../context.js';
@@ -92,7 +93,11 @@ export class JobRun implements Run {
   private async copied(shard: number, { after, walked }: Page): Promise<void> {
     const { cursors, completed_chunks: before, total_chunks: total } = this.job;
     const completed = before + walked;
-    const patch = { cursors: cursors.with(shard, after), completed_chunks: completed, total_chunks: Math.max(total, completed) };
+    const patch = {
+      cursors: cursors.with(shard, after),
+      completed_chunks: completed,
+      total_chunks: Math.max(total, completed),
+    };
     await this.save({ ...patch, ...this.pace.after(walked, patch.total_chunks - completed) });
   }
 
@@ -112,7 +117,11 @@ export class JobRun implements Run {
     if (!gate) return;
     const result = await passGate(this.context, { live: source, staged: twin, gate, signal });
     await this.save({ gate_result: result });
-    if (!result.passed) throw new AppError('reindex_gate_failed', `The new space finds ${result.overlap} of the hits of today, and ${gate.min_overlap} are wanted.`);
+    if (!result.passed)
+      throw new AppError(
+        'reindex_gate_failed',
+        `The new space finds ${result.overlap} of the hits of today, and ${gate.min_overlap} are wanted.`,
+      );
   }
 
   /** From here on a write is in both spaces or refused; so once nothing is missing, nothing will be. */
@@ -127,7 +136,15 @@ export class JobRun implements Run {
     this.check();
     this.isSwitching = true;
     const { rate: _, eta_seconds: _eta, unlinked_chunks: _unlinked, ...job } = this.job;
-    const done: StoredJob = { ...job, status: 'succeeded', staged_id: null, total_chunks: chunks, completed_chunks: chunks, finished_at: this.now, updated_at: this.now };
+    const done: StoredJob = {
+      ...job,
+      status: 'succeeded',
+      staged_id: null,
+      total_chunks: chunks,
+      completed_chunks: chunks,
+      finished_at: this.now,
+      updated_at: this.now,
+    };
     await this.switch(copy, done);
     context.reindexJobs.put(done);
     showJob(context, this.id, {});

@@ -15,10 +15,20 @@ interface Rule {
 const RULES: Readonly<Record<Wish, Rule>> = {
   pause: { from: ['queued', 'running'], leadsTo: ['pausing', 'paused'] },
   resume: { from: ['paused', 'failed'], leadsTo: ['queued', 'running'] },
-  cancel: { from: ['queued', 'running', 'pausing', 'paused', 'committing', 'failed'], leadsTo: ['cancelling', 'cancelled'] },
+  cancel: {
+    from: ['queued', 'running', 'pausing', 'paused', 'committing', 'failed'],
+    leadsTo: ['cancelling', 'cancelled'],
+  },
 };
 
-export const LIVE: ReadonlySet<ReindexStatus> = new Set<ReindexStatus>(['queued', 'running', 'pausing', 'paused', 'committing', 'cancelling']);
+export const LIVE: ReadonlySet<ReindexStatus> = new Set<ReindexStatus>([
+  'queued',
+  'running',
+  'pausing',
+  'paused',
+  'committing',
+  'cancelling',
+]);
 const FINISHED: ReadonlySet<ReindexStatus> = new Set<ReindexStatus>(['cancelled', 'failed', 'succeeded']);
 
 /** A collection has one such job at most. */

@@ -1,5 +1,6 @@
-// Waits until the graph of a space that has been filled is there, but for what is written meanwhile: before that, searches of it scan.
-// Called by run-job.ts before the gate, and by restores before the switch; front thread, where it only asks shards.
+// Waits until the graph of a space that has been filled is there, but for what is written meanwhile: before that,
+// searches of it scan. Called by run-job.ts before the gate, and by restores before the switch; front thread, where it
+// only asks shards.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { refOf } from '../catalog.js';
 import type { Copy } from './copy.js';
@@ -25,7 +26,11 @@ export async function untilLinked(copy: Filled, told: (unlinked: number) => void
       [last, changedAtMs] = [unlinked, performance.now()];
     }
     if (isDone) return;
-    if (performance.now() - changedAtMs > STANDSTILL_MS) return copy.context.log.warn({ collection: copy.twin.id, unlinked }, 'the graph of a new space does not grow: it is searched as it is');
+    if (performance.now() - changedAtMs > STANDSTILL_MS)
+      return copy.context.log.warn(
+        { collection: copy.twin.id, unlinked },
+        'the graph of a new space does not grow: it is searched as it is',
+      );
     await sleep(RECHECK_MS, undefined, { signal: copy.signal }).catch(() => undefined);
   }
 }

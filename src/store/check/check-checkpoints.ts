@@ -1,5 +1,6 @@
-// Looks at the checkpoints of shards: manifest, headers, and every region of every image. A damaged one loses nothing, for it is a cache: the next start
-// would tell, remove it and load all from the store. Reads only. Used by check-directory.ts and repair-directory.ts.
+// Looks at the checkpoints of shards: manifest, headers, and every region of every image. A damaged one loses nothing,
+// for it is a cache: the next start would tell, remove it and load all from the store. Reads only. Used by
+// check-directory.ts and repair-directory.ts.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CheckpointFiles, DamagedCheckpoint, type ImageEntry, type Manifest } from '../checkpoint-files.js';
@@ -15,7 +16,8 @@ const NOTHING_LOST = 'a cache, which repair removes and the next start makes aga
 export function* checkCheckpoints({ path, shards }: DataDirectory): Generator<Finding> {
   for (let shard = 0; shard < shards; shard++) {
     const environment = join(CHECKPOINTS, shardName(shard));
-    for (const what of damageIn(new CheckpointFiles(checkpointPath(path, shard)), shard)) yield { environment, what: `${what} (${NOTHING_LOST})` };
+    for (const what of damageIn(new CheckpointFiles(checkpointPath(path, shard)), shard))
+      yield { environment, what: `${what} (${NOTHING_LOST})` };
   }
 }
 
@@ -25,7 +27,9 @@ function* damageIn(files: CheckpointFiles, shard: number): Generator<string> {
   if (!manifest) return;
   if (manifest.shard !== shard) return yield `manifest: of shard ${manifest.shard}`;
   for (const entry of manifest.images) {
-    const what = existsSync(files.pathOf(entry.file)) ? attempt(() => readAll(files.pathOf(entry.file), manifest, entry)) : 'it is missing';
+    const what = existsSync(files.pathOf(entry.file))
+      ? attempt(() => readAll(files.pathOf(entry.file), manifest, entry))
+      : 'it is missing';
     if (what !== undefined) yield `${entry.file}: ${what.replace(/^image: /, '')}`;
   }
 }

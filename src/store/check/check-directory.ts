@@ -1,5 +1,6 @@
-// `sheaf check`: looks through all that a stopped server keeps, and names what is damaged. First the pages of each environment without the library, then,
-// where these are whole, the records against each other, and in the end the checkpoints. Called by the command line, which prints; changes nothing.
+// `sheaf check`: looks through all that a stopped server keeps, and names what is damaged. First the pages of each
+// environment without the library, then, where these are whole, the records against each other, and in the end the
+// checkpoints. Called by the command line, which prints; changes nothing.
 import { join } from 'node:path';
 import type { CollectionId } from '../../contract/ids.js';
 import { CATALOG_TABLES, decodeCollection } from '../catalog-records.js';
@@ -52,7 +53,8 @@ export function namesIn({ whole }: PagesFound): CollectionNames {
 
 function* told(environment: string, { damage, records }: PagesFound): Generator<Finding> {
   for (const what of damage) yield { environment, what };
-  for (const { table, key } of records) yield { environment, what: `a record of table ${table} is damaged, key ${printable(key)}` };
+  for (const { table, key } of records)
+    yield { environment, what: `a record of table ${table} is damaged, key ${printable(key)}` };
 }
 
 /** A text where it is one, else its bytes in hexadecimal digits. */

@@ -1,5 +1,6 @@
-// The first look at an environment: every page of its file, and every record's checksum. What it finds wrong with pages is told at once; damaged records are
-// handed on by table and key. Reads only, without the library. Used by check-directory.ts and repair-directory.ts.
+// The first look at an environment: every page of its file, and every record's checksum. What it finds wrong with pages
+// is told at once; damaged records are handed on by table and key. Reads only, without the library. Used by
+// check-directory.ts and repair-directory.ts.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Checksum } from '../checksum.js';

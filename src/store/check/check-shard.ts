@@ -1,5 +1,5 @@
-// Looks at the records of a shard, whose pages are whole: every collection in it, and the counts. Reads only. Used by check-directory.ts;
-// repair-shard.ts mends the same.
+// Looks at the records of a shard, whose pages are whole: every collection in it, and the counts. Reads only. Used by
+// check-directory.ts; repair-shard.ts mends the same.
 import type { CollectionId } from '../../contract/ids.js';
 import { collectionOfKey } from '../keys.js';
 import { readCounts } from '../part-counts.js';
@@ -13,7 +13,8 @@ export const DOCUMENT_TABLES: ReadonlySet<string> = new Set(BY_COLLECTION);
 /** Every collection that has anything here. */
 export function collectionsIn(tables: ShardTables): CollectionId[] {
   const ids = new Set<CollectionId>();
-  for (const table of BY_COLLECTION) for (const key of tables[table].keys(ALL)) if (key.length >= 4) ids.add(collectionOfKey(key));
+  for (const table of BY_COLLECTION)
+    for (const key of tables[table].keys(ALL)) if (key.length >= 4) ids.add(collectionOfKey(key));
   return [...ids].sort((a, b) => a - b);
 }
 
@@ -23,8 +24,11 @@ export function* checkShard(environment: string, tables: ShardTables, names: Col
     if (!names.has(id)) continue;
     const state = inspectCollection(tables, id);
     const collection = nameOf(names, id);
-    for (const { docid, key, why } of state.broken) yield { environment, collection, document: docid ?? key.toString('utf8', 4), what: why };
-    for (const [table, keys] of Object.entries(state.stray)) if (keys.length > 0) yield { environment, collection, what: `${keys.length} ${table} belong to no whole document` };
+    for (const { docid, key, why } of state.broken)
+      yield { environment, collection, document: docid ?? key.toString('utf8', 4), what: why };
+    for (const [table, keys] of Object.entries(state.stray))
+      if (keys.length > 0)
+        yield { environment, collection, what: `${keys.length} ${table} belong to no whole document` };
     const wrong = wrongCounts(tables, state);
     if (wrong) yield { environment, collection, what: wrong };
   }

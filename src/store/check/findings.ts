@@ -1,5 +1,5 @@
-// What `sheaf check` finds and `sheaf repair` does, as lines for the operator, and how a collection is named in them. Made by the files of this
-// folder, printed by the command line.
+// What `sheaf check` finds and `sheaf repair` does, as lines for the operator, and how a collection is named in them.
+// Made by the files of this folder, printed by the command line.
 import type { CollectionId } from '../../contract/ids.js';
 
 export interface Finding {
@@ -18,6 +18,10 @@ export type CollectionNames = ReadonlyMap<CollectionId, string>;
 export const nameOf = (names: CollectionNames, id: CollectionId): string => names.get(id) ?? `number ${id}`;
 
 export function findingLine({ environment, collection, document, what }: Finding): string {
-  const where = [environment, collection && `collection ${collection}`, document !== undefined && `document ${JSON.stringify(document)}`];
+  const where = [
+    environment,
+    collection && `collection ${collection}`,
+    document !== undefined && `document ${JSON.stringify(document)}`,
+  ];
   return `${where.filter(Boolean).join(', ')}: ${what}`;
 }

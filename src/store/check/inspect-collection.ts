@@ -1,8 +1,16 @@
-// Looks at one collection in one shard as a whole: documents against members, members against chunks, chunks against vectors and texts. Damaged records
-// take part as damaged, so that what is lost by them can be named. Reads only. Used by check-shard.ts and repair-shard.ts.
+// Looks at one collection in one shard as a whole: documents against members, members against chunks, chunks against
+// vectors and texts. Damaged records take part as damaged, so that what is lost by them can be named. Reads only. Used
+// by check-shard.ts and repair-shard.ts.
 import type { CollectionId } from '../../contract/ids.js';
 import { collectionPrefix } from '../keys.js';
-import { decodeChunk, decodeDocument, decodeMembers, type ChunkRecord, type DocumentRecord, type MembersRecord } from '../records.js';
+import {
+  decodeChunk,
+  decodeDocument,
+  decodeMembers,
+  type ChunkRecord,
+  type DocumentRecord,
+  type MembersRecord,
+} from '../records.js';
 import { SHARD_TABLES } from '../shard-txn.js';
 import type { Tables } from '../tables.js';
 
@@ -51,20 +59,38 @@ class Inspection {
   }
 
   state(): CollectionState {
-    const state: CollectionState = { id: this.id, documents: 0, chunks: 0, prioritized: 0, broken: [], stray: { documents: [], members: [], chunks: [], texts: [], vectors: [] } };
-    const members = new Map([...this.tables.members.inspect(collectionPrefix(this.id))].map(({ key, value }) => [key.toString('hex'), { key, record: value ? attempt(() => decodeMembers(value)) : null }]));
+    const state: CollectionState = {
+      id: this.id,
+      documents: 0,
+      chunks: 0,
+      prioritized: 0,
+      broken: [],
+      stray: { documents: [], members: [], chunks: [], texts: [], vectors: [] },
+    };
+    const members = new Map(
+      [...this.tables.members.inspect(collectionPrefix(this.id))].map(({ key, value }) => [
+        key.toString('hex'),
+        { key, record: value ? attempt(() => decodeMembers(value)) : null },
+      ]),
+    );
     for (const { key, value } of this.tables.documents.inspect(collectionPrefix(this.id))) {
       const own = members.get(key.toString('hex'));
       members.delete(key.toString('hex'));
       this.judge(state, key, value ? attempt(() => decodeDocument(value)) : null, own ? own.record : undefined);
     }
     for (const { key } of members.values()) state.broken.push({ key, why: 'its record is missing' });
-    for (const table of ['chunks', 'texts', 'vectors'] as const) for (const [ordinal, { key }] of this[table]) if (!this.claimed.has(ordinal)) state.stray[table].push(key);
+    for (const table of ['chunks', 'texts', 'vectors'] as const)
+      for (const [ordinal, { key }] of this[table]) if (!this.claimed.has(ordinal)) state.stray[table].push(key);
     return state;
   }
 
   /** `members`: undefined where there are none, null where they are damaged. */
-  private judge(state: CollectionState, key: Buffer, document: DocumentRecord | null, members: MembersRecord | null | undefined): void {
+  private judge(
+    state: CollectionState,
+    key: Buffer,
+    document: DocumentRecord | null,
+    members: MembersRecord | null | undefined,
+  ): void {
     if (!document) return void state.broken.push({ key, why: 'its record is damaged' });
     const made = members ?? this.membersOf(document);
     const why = this.faultOf(document, made);
@@ -75,18 +101,22 @@ class Inspection {
       state.prioritized += document.priority === 0 ? 0 : 1;
     }
     const whyMembers = members === null ? 'the list of its chunks is damaged' : 'the list of its chunks is missing';
-    if (why !== undefined) state.broken.push({ key, docid: document.docid, why: members ? why : `${whyMembers}, and ${why}` });
+    if (why !== undefined)
+      state.broken.push({ key, docid: document.docid, why: members ? why : `${whyMembers}, and ${why}` });
     else if (!members) state.broken.push({ key, docid: document.docid, why: whyMembers, members: made });
   }
 
   private faultOf({ docid, chunkCount }: DocumentRecord, { ordinals, paths }: MembersRecord): string | undefined {
-    if (ordinals.length !== chunkCount || paths.length !== chunkCount) return `it lists ${ordinals.length} chunks of ${chunkCount}`;
+    if (ordinals.length !== chunkCount || paths.length !== chunkCount)
+      return `it lists ${ordinals.length} chunks of ${chunkCount}`;
     for (const [index, ordinal] of ordinals.entries()) {
       const chunk = this.chunks.get(ordinal);
       if (!chunk) return `chunk ${paths[index]} is missing`;
       if (!chunk.record) return `chunk ${paths[index]} is damaged`;
-      if (chunk.record.docid !== docid || chunk.record.index !== index || chunk.record.path !== paths[index]) return `chunk ${paths[index]} is that of another document or place`;
-      if (!this.vectors.get(ordinal)?.record) return `the vector of chunk ${paths[index]} is ${this.vectors.has(ordinal) ? 'damaged' : 'missing'}`;
+      if (chunk.record.docid !== docid || chunk.record.index !== index || chunk.record.path !== paths[index])
+        return `chunk ${paths[index]} is that of another document or place`;
+      if (!this.vectors.get(ordinal)?.record)
+        return `the vector of chunk ${paths[index]} is ${this.vectors.has(ordinal) ? 'damaged' : 'missing'}`;
       if (this.texts.get(ordinal)?.record === null) return `the text of chunk ${paths[index]} is damaged`;
     }
     return undefined;
@@ -94,7 +124,9 @@ class Inspection {
 
   /** From the chunks themselves: each says whose it is. */
   private membersOf({ docid }: DocumentRecord): MembersRecord {
-    const own = [...this.chunks].flatMap(([ordinal, { record }]) => (record?.docid === docid ? [{ ordinal, ...record }] : []));
+    const own = [...this.chunks].flatMap(([ordinal, { record }]) =>
+      record?.docid === docid ? [{ ordinal, ...record }] : [],
+    );
     own.sort((a, b) => a.index - b.index);
     return { ordinals: own.map(({ ordinal }) => ordinal), paths: own.map(({ path }) => path) };
   }

@@ -1,5 +1,6 @@
-// `sheaf repair`: mends what `sheaf check` finds, as far as there is anything to mend it from, and names what was taken out because there is not. An environment whose
-// pages are damaged is made anew from what can be read of it; the old one is kept. Called by the command line, which prints.
+// `sheaf repair`: mends what `sheaf check` finds, as far as there is anything to mend it from, and names what was taken
+// out because there is not. An environment whose pages are damaged is made anew from what can be read of it; the old
+// one is kept. Called by the command line, which prints.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CollectionId } from '../../contract/ids.js';
@@ -21,7 +22,10 @@ import { repairShard } from './repair-shard.js';
 import { salvage } from './salvage.js';
 import { ALL, removeAll } from '../whole-table.js';
 
-/** What was done, as it is done. Throws DataDirectoryError where there is no directory, a server has it, or nothing of an environment can be read. */
+/**
+ * What was done, as it is done. Throws DataDirectoryError where there is no directory, a server has it, or nothing of
+ * an environment can be read.
+ */
 export async function* repairDirectory(path: string): AsyncGenerator<Finding> {
   const directory = await openDataDirectory(path, 0);
   try {
@@ -51,15 +55,27 @@ function* repairAll(directory: DataDirectory): Generator<Finding> {
   yield* changed(path, QUERY_LOG, LOG_TABLES, (tables) => repairLog(tables));
 }
 
-function* repairPages<Names extends string>(path: string, environment: string, tables: readonly Names[]): Generator<Finding> {
+function* repairPages<Names extends string>(
+  path: string,
+  environment: string,
+  tables: readonly Names[],
+): Generator<Finding> {
   const { damage } = checkPages(path, environment);
   if (damage.length === 0) return;
   const { entries, damaged, keptAs } = salvage(join(path, environment), environment, tables);
-  yield { environment, what: `made anew with ${entries} entries, without ${damaged} damaged ones: ${damage[0]}${damage.length > 1 ? `, and ${damage.length - 1} more` : ''}; the old one is kept as ${keptAs}` };
+  yield {
+    environment,
+    what: `made anew with ${entries} entries, without ${damaged} damaged ones: ${damage[0]}${damage.length > 1 ? `, and ${damage.length - 1} more` : ''}; the old one is kept as ${keptAs}`,
+  };
 }
 
 /** Opened, changed in one transaction, closed. */
-function changed<Names extends string>(path: string, environment: string, names: readonly Names[], work: (tables: Tables<Names>) => Finding[]): Finding[] {
+function changed<Names extends string>(
+  path: string,
+  environment: string,
+  names: readonly Names[],
+  work: (tables: Tables<Names>) => Finding[],
+): Finding[] {
   const env = Environment.open(join(path, environment), names, false);
   try {
     return env.write(work);

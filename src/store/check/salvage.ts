@@ -1,5 +1,5 @@
-// Makes an environment anew from what can be read of one whose pages are damaged: every entry that fits its checksum. The old one is kept beside it under
-// another name, for whoever wants to look. Used by repair-directory.ts.
+// Makes an environment anew from what can be read of one whose pages are damaged: every entry that fits its checksum.
+// The old one is kept beside it under another name, for whoever wants to look. Used by repair-directory.ts.
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Checksum } from '../checksum.js';
@@ -17,7 +17,11 @@ export interface Salvaged {
   keptAs: string;
 }
 
-export function salvage<Names extends string>(directory: string, environment: string, names: readonly Names[]): Salvaged {
+export function salvage<Names extends string>(
+  directory: string,
+  environment: string,
+  names: readonly Names[],
+): Salvaged {
   const made = `${directory}.new`;
   rmSync(made, { recursive: true, force: true });
   const fresh = Environment.open(made, names, false);
@@ -33,7 +37,8 @@ export function salvage<Names extends string>(directory: string, environment: st
     if ('damage' in found) continue;
     const value = checksums.get(found.table)?.valueIn(found.key, found.sealed);
     if (!value) counted.damaged++;
-    else if (batch.push({ ...found, key: Buffer.from(found.key), value: Buffer.from(value) }) === ENTRIES_A_COMMIT) store();
+    else if (batch.push({ ...found, key: Buffer.from(found.key), value: Buffer.from(value) }) === ENTRIES_A_COMMIT)
+      store();
   }
   store();
   fresh.close();

@@ -1,6 +1,6 @@
-// Makes LMDB's file as long as its pages are many. A file that was cut off would end the process (SIGBUS) where a page behind its end is read; zeros there are
-// damage that LMDB and the checksums notice. LMDB itself leaves out free pages at the end, so a short file alone tells nothing.
-// Called by lmdb.ts before an environment is opened.
+// Makes LMDB's file as long as its pages are many. A file that was cut off would end the process (SIGBUS) where a page
+// behind its end is read; zeros there are damage that LMDB and the checksums notice. LMDB itself leaves out free pages
+// at the end, so a short file alone tells nothing. Called by lmdb.ts before an environment is opened.
 import { existsSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { newestOf, PageFile } from './page-file.js';

@@ -1,6 +1,7 @@
-// LMDB's file as bytes: its meta pages, and the pages of its trees, read without the library, which trusts what it reads and may crash where a page is damaged.
-// The layout is that of LMDB 0.9.70 on 64-bit machines, little-endian (struct MDB_meta, MDB_page, MDB_node of mdb.c). Read only.
-// Used by page-walk.ts for `sheaf check` and `sheaf repair`, and by cover-pages.ts.
+// LMDB's file as bytes: its meta pages, and the pages of its trees, read without the library, which trusts what it
+// reads and may crash where a page is damaged. The layout is that of LMDB 0.9.70 on 64-bit machines, little-endian
+// (struct MDB_meta, MDB_page, MDB_node of mdb.c). Read only. Used by page-walk.ts for `sheaf check` and `sheaf repair`,
+// and by cover-pages.ts.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 export const PAGE_HEAD_BYTES = 16;
@@ -54,7 +55,8 @@ export class PageFile {
   private read(at: number, length: number): Buffer {
     const bytes = Buffer.alloc(length);
     let done = 0;
-    for (let read = -1; done < length && read !== 0; done += read) read = readSync(this.handle, bytes, done, length - done, at + done);
+    for (let read = -1; done < length && read !== 0; done += read)
+      read = readSync(this.handle, bytes, done, length - done, at + done);
     return bytes.subarray(0, done);
   }
 }
@@ -65,7 +67,13 @@ function metaIn(page: Buffer): Meta | undefined {
   const pageBytes = body.readUInt32LE(24);
   if (body.readUInt32LE(0) !== MAGIC || !VERSIONS.includes(body.readUInt32LE(4))) return undefined;
   if (pageBytes < 512 || pageBytes > 65536 || (pageBytes & (pageBytes - 1)) !== 0) return undefined;
-  return { pageBytes, free: treeIn(body.subarray(24)), main: treeIn(body.subarray(72)), lastPage: Number(body.readBigUInt64LE(120)), txn: body.readBigUInt64LE(128) };
+  return {
+    pageBytes,
+    free: treeIn(body.subarray(24)),
+    main: treeIn(body.subarray(72)),
+    lastPage: Number(body.readBigUInt64LE(120)),
+    txn: body.readBigUInt64LE(128),
+  };
 }
 
 export const TREE_BYTES = 48;
@@ -73,7 +81,11 @@ export const TREE_BYTES = 48;
 /** Of a `struct MDB_db`. */
 export function treeIn(bytes: Buffer): Tree {
   const root = bytes.readBigUInt64LE(40);
-  return { depth: bytes.readUInt16LE(6), entries: Number(bytes.readBigUInt64LE(32)), root: root === NO_PAGE ? undefined : Number(root) };
+  return {
+    depth: bytes.readUInt16LE(6),
+    entries: Number(bytes.readBigUInt64LE(32)),
+    root: root === NO_PAGE ? undefined : Number(root),
+  };
 }
 
 /** The one that the last whole commit wrote. */

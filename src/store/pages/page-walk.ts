@@ -1,6 +1,7 @@
-// Walks LMDB's file page by page without the library, and believes nothing: every page number, length and offset is checked before it is followed. Gives
-// the entries that can be read, and tells of each page that makes no sense, of keys out of order, of pages used twice, and of entries that are missing.
-// Used by `sheaf check` and `sheaf repair` (src/store/check), on a directory that no server has open.
+// Walks LMDB's file page by page without the library, and believes nothing: every page number, length and offset is
+// checked before it is followed. Gives the entries that can be read, and tells of each page that makes no sense, of
+// keys out of order, of pages used twice, and of entries that are missing. Used by `sheaf check` and `sheaf repair`
+// (src/store/check), on a directory that no server has open.
 import { parseBranch, parseLeaf, type Leaf } from './page-nodes.js';
 import { newestOf, PAGE_HEAD_BYTES, PageFile, TREE_BYTES, treeIn, type Meta, type Tree } from './page-file.js';
 
@@ -45,11 +46,13 @@ export class PageWalk {
     const tables: { name: string; tree: Tree }[] = [];
     for (const found of this.tree(this.meta.main, 'tables')) {
       if ('damage' in found) yield found;
-      else if (found.value.length !== TREE_BYTES) yield { damage: `the record of table ${found.key.toString()} has ${found.value.length} bytes` };
+      else if (found.value.length !== TREE_BYTES)
+        yield { damage: `the record of table ${found.key.toString()} has ${found.value.length} bytes` };
       else tables.push({ name: found.key.toString(), tree: treeIn(found.value) });
     }
     for (const { name, tree } of tables) {
-      for (const found of this.tree(tree, name)) yield 'damage' in found ? found : { table: name, key: found.key, sealed: found.value };
+      for (const found of this.tree(tree, name))
+        yield 'damage' in found ? found : { table: name, key: found.key, sealed: found.value };
     }
     yield* this.freePages();
   }
@@ -58,7 +61,8 @@ export class PageWalk {
   private *freePages(): Generator<PageDamage> {
     for (const found of this.tree(this.meta.free, FREE_LIST)) {
       if ('damage' in found) yield found;
-      else if (found.value.length < 8 || Number(found.value.readBigUInt64LE(0)) * 8 + 8 > found.value.length) yield { damage: 'a list of free pages is too short' };
+      else if (found.value.length < 8 || Number(found.value.readBigUInt64LE(0)) * 8 + 8 > found.value.length)
+        yield { damage: 'a list of free pages is too short' };
       else yield* this.freeIn(found.value);
     }
   }
@@ -83,7 +87,8 @@ export class PageWalk {
         continue;
       }
       // Keys of the list of free pages are numbers.
-      if (before && name !== FREE_LIST && Buffer.compare(before, found.key) >= 0) yield { damage: `${name}: keys are out of order at ${found.key.toString('hex')}` };
+      if (before && name !== FREE_LIST && Buffer.compare(before, found.key) >= 0)
+        yield { damage: `${name}: keys are out of order at ${found.key.toString('hex')}` };
       before = found.key;
       count++;
       yield found;
@@ -102,11 +107,16 @@ export class PageWalk {
     }
   }
 
-  private entry({ key, value, overflow, bytes }: Leaf, number: number, name: string): { key: Buffer; value: Buffer } | PageDamage {
+  private entry(
+    { key, value, overflow, bytes }: Leaf,
+    number: number,
+    name: string,
+  ): { key: Buffer; value: Buffer } | PageDamage {
     if (overflow === undefined) return { key, value };
     const count = Math.ceil((PAGE_HEAD_BYTES + bytes) / this.meta.pageBytes);
     const page = this.page(overflow, count);
-    if (typeof page === 'string') return { damage: `${name}: page ${overflow}, which page ${number} leads to, ${page}` };
+    if (typeof page === 'string')
+      return { damage: `${name}: page ${overflow}, which page ${number} leads to, ${page}` };
     return { key, value: page.subarray(PAGE_HEAD_BYTES, PAGE_HEAD_BYTES + bytes) };
   }
 

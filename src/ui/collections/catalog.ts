@@ -1,30 +1,41 @@
-// The collections of the tenant that is looked at, shared by the list at the left and the overview, so that they are asked for once.
-// State of the page; asked for by the list.
+// The collections of the tenant that is looked at, shared by the list at the left and the overview, so that they are
+// asked for once. State of the page; asked for by the list.
 import { signal } from '@preact/signals';
 import type { CollectionSummary } from '../../contract/api/collections.js';
 import { ownDim } from '../plain/own-vectors.js';
 import { listCollections } from '../server/api.js';
 import { place } from '../state/place.js';
 
-export const catalog = signal<{ tenant: string; collections?: readonly CollectionSummary[]; error?: unknown }>({ tenant: '' });
+export const catalog = signal<{ tenant: string; collections?: readonly CollectionSummary[]; error?: unknown }>({
+  tenant: '',
+});
 
 /** Whether the tenant has a collection of this name; as long as they are not known, it has. */
-export const isListed = (collection: string | undefined): boolean => catalog.value.collections?.some(({ name }) => name === collection) ?? true;
+export const isListed = (collection: string | undefined): boolean =>
+  catalog.value.collections?.some(({ name }) => name === collection) ?? true;
 
 /** How many numbers a vector of it has, where it takes vectors and no texts. */
-export const dimOfOwn = (collection: string | undefined): number | undefined => ownDim(catalog.value.collections?.find(({ name }) => name === collection)?.vector_space_key);
+export const dimOfOwn = (collection: string | undefined): number | undefined =>
+  ownDim(catalog.value.collections?.find(({ name }) => name === collection)?.vector_space_key);
 
 /** What stands in an empty field for a query. */
-export const queryHint = (): string => (dimOfOwn(place.value.collection) === undefined ? 'What do you look for?' : 'A vector, such as [0.1, 0.2]');
+export const queryHint = (): string =>
+  dimOfOwn(place.value.collection) === undefined ? 'What do you look for?' : 'A vector, such as [0.1, 0.2]';
 
 let lastAsked = 0;
 let lastTaken = 0;
 
-/** Loads them, again where they are there; an answer about another tenant than the last asked about is dropped, and one that a later one has overtaken. */
+/**
+ * Loads them, again where they are there; an answer about another tenant than the last asked about is dropped, and one
+ * that a later one has overtaken.
+ */
 export async function loadCatalog(tenant: string): Promise<void> {
   const asked = ++lastAsked;
   if (catalog.value.tenant !== tenant) catalog.value = { tenant };
-  const found = await listCollections(tenant).then(({ collections }) => ({ collections }), (error: unknown) => ({ error }));
+  const found = await listCollections(tenant).then(
+    ({ collections }) => ({ collections }),
+    (error: unknown) => ({ error }),
+  );
   if (catalog.value.tenant !== tenant || asked < lastTaken) return;
   lastTaken = asked;
   catalog.value = { tenant, ...found };

@@ -20,9 +20,14 @@ export function CollectionNav({ tenant }: { tenant: string }) {
   const [isMaking, setIsMaking] = useState(false);
   // Again with each collection that is opened: it may have been made elsewhere.
   useEffect(() => void loadCatalog(tenant), [tenant, place.value.collection, apiKey.value, returns.value]);
-  useHappening(({ type }) => (type === 'collection' || (type === 'ingest' && !isListed(place.value.collection))) && void loadCatalog(tenant));
+  useHappening(
+    ({ type }) =>
+      (type === 'collection' || (type === 'ingest' && !isListed(place.value.collection))) && void loadCatalog(tenant),
+  );
   const { collections, error } = catalog.value;
-  const shown = collections?.filter(({ name, display_name: label }) => `${name} ${label ?? ''}`.toLowerCase().includes(word.toLowerCase()));
+  const shown = collections?.filter(({ name, display_name: label }) =>
+    `${name} ${label ?? ''}`.toLowerCase().includes(word.toLowerCase()),
+  );
   return (
     <nav class="side" aria-label="Collections">
       <header>
@@ -31,21 +36,42 @@ export function CollectionNav({ tenant }: { tenant: string }) {
           New
         </button>
       </header>
-      {(collections?.length ?? 0) >= FIELD_FROM && <input type="search" placeholder="Narrow" aria-label="Narrow the list" value={word} onInput={({ currentTarget }) => setWord(currentTarget.value)} />}
+      {(collections?.length ?? 0) >= FIELD_FROM && (
+        <input
+          type="search"
+          placeholder="Narrow"
+          aria-label="Narrow the list"
+          value={word}
+          onInput={({ currentTarget }) => setWord(currentTarget.value)}
+        />
+      )}
       <ErrorNote error={error} />
       {collections?.length === 0 && <p class="faint">None yet.</p>}
-      <ul>{shown?.map((each) => <Entry key={each.name} tenant={tenant} collection={each} />)}</ul>
+      <ul>
+        {shown?.map((each) => (
+          <Entry key={each.name} tenant={tenant} collection={each} />
+        ))}
+      </ul>
       {isMaking && <CreateCollection tenant={tenant} onClose={() => setIsMaking(false)} />}
     </nav>
   );
 }
 
-function Entry({ tenant, collection: { name, display_name: label, embedder_label: embedder, vector_space_key: space, damaged } }: { tenant: string; collection: CollectionSummary }) {
+function Entry({
+  tenant,
+  collection: { name, display_name: label, embedder_label: embedder, vector_space_key: space, damaged },
+}: {
+  tenant: string;
+  collection: CollectionSummary;
+}) {
   const { collection: open, view } = place.value;
   const dim = ownDim(space);
   return (
     <li>
-      <a href={hrefOf({ tenant, collection: name, view: open === undefined ? 'documents' : view, params: {} })} aria-current={open === name ? 'true' : undefined}>
+      <a
+        href={hrefOf({ tenant, collection: name, view: open === undefined ? 'documents' : view, params: {} })}
+        aria-current={open === name ? 'true' : undefined}
+      >
         <span>{name}</span>
         <small>
           {label && label !== name ? `${label} · ` : ''}

@@ -1,5 +1,5 @@
-// Makes a collection: its name, and where wanted its embedder, chunking, default mode and language; or of vectors of one's own.
-// A dialog of the list of collections.
+// Makes a collection: its name, and where wanted its embedder, chunking, default mode and language; or of vectors of
+// one's own. A dialog of the list of collections.
 import { useState } from 'preact/hooks';
 import type { CreateBody } from '../../contract/api/collections.js';
 import { LANGUAGES } from '../../contract/language.js';
@@ -13,7 +13,12 @@ import { go } from '../state/place.js';
 import { loadCatalog } from './catalog.js';
 import { useEmbedderChoices } from './embedder-choices.js';
 
-const MODES = [['', 'as the server has it'], ['vector', 'vector'], ['boost', 'boost'], ['hybrid', 'hybrid']] as const;
+const MODES = [
+  ['', 'as the server has it'],
+  ['vector', 'vector'],
+  ['boost', 'boost'],
+  ['hybrid', 'hybrid'],
+] as const;
 const CHOICES = ['', ...LANGUAGES].map((each) => [each, each || 'as the server has it'] as const);
 
 /** In the place of an embedder; no key of one has a space. */
@@ -61,10 +66,28 @@ function Fields({ tenant, form, onChange }: { tenant: string; form: Form; onChan
   return (
     <>
       <Field label="Name" hint="Letters, digits, dots, dashes and underscores.">
-        <input title="Letters, digits, dots, dashes and underscores, without a space; a letter or digit first." required autofocus spellcheck={false} autocomplete="off" pattern="[A-Za-z0-9][A-Za-z0-9._\-]{0,127}" value={form.name} onInput={({ currentTarget }) => onChange({ name: currentTarget.value })} />
+        <input
+          title="Letters, digits, dots, dashes and underscores, without a space; a letter or digit first."
+          required
+          autofocus
+          spellcheck={false}
+          autocomplete="off"
+          pattern="[A-Za-z0-9][A-Za-z0-9._\-]{0,127}"
+          value={form.name}
+          onInput={({ currentTarget }) => onChange({ name: currentTarget.value })}
+        />
       </Field>
-      <Choice label="Embedder" value={form.embedder} choices={[...embedders, [OWN, 'none: I bring vectors of my own']]} onChoice={(embedder) => onChange({ embedder })} />
-      {form.embedder === OWN ? <Dimensions dim={form.dim} onChange={(dim) => onChange({ dim })} /> : <OfTexts form={form} onChange={onChange} />}
+      <Choice
+        label="Embedder"
+        value={form.embedder}
+        choices={[...embedders, [OWN, 'none: I bring vectors of my own']]}
+        onChoice={(embedder) => onChange({ embedder })}
+      />
+      {form.embedder === OWN ? (
+        <Dimensions dim={form.dim} onChange={(dim) => onChange({ dim })} />
+      ) : (
+        <OfTexts form={form} onChange={onChange} />
+      )}
     </>
   );
 }
@@ -72,7 +95,14 @@ function Fields({ tenant, form, onChange }: { tenant: string; form: Form; onChan
 function Dimensions({ dim, onChange }: { dim: string; onChange: (dim: string) => void }) {
   return (
     <Field label="Dimensions" hint={`How many numbers a vector has: 1 to ${DIM_MAX}.`}>
-      <input type="number" required min={1} max={DIM_MAX} value={dim} onInput={({ currentTarget }) => onChange(currentTarget.value)} />
+      <input
+        type="number"
+        required
+        min={1}
+        max={DIM_MAX}
+        value={dim}
+        onInput={({ currentTarget }) => onChange(currentTarget.value)}
+      />
     </Field>
   );
 }
@@ -81,10 +111,21 @@ function OfTexts({ form, onChange }: { form: Form; onChange: (change: Partial<Fo
   return (
     <>
       <Field label="Characters a chunk" hint={`${CHUNK_SIZE_MIN} to ${CHUNK_SIZE_MAX}; empty: as the server has it.`}>
-        <input type="number" min={CHUNK_SIZE_MIN} max={CHUNK_SIZE_MAX} value={form.size} onInput={({ currentTarget }) => onChange({ size: currentTarget.value })} />
+        <input
+          type="number"
+          min={CHUNK_SIZE_MIN}
+          max={CHUNK_SIZE_MAX}
+          value={form.size}
+          onInput={({ currentTarget }) => onChange({ size: currentTarget.value })}
+        />
       </Field>
       <Choice label="Searches by" value={form.mode} choices={MODES} onChoice={(mode) => onChange({ mode })} />
-      <Choice label="Language" value={form.language} choices={CHOICES} onChoice={(language) => onChange({ language })} />
+      <Choice
+        label="Language"
+        value={form.language}
+        choices={CHOICES}
+        onChoice={(language) => onChange({ language })}
+      />
     </>
   );
 }

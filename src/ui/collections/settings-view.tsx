@@ -19,7 +19,12 @@ export function SettingsView(at: At) {
       {value && <Facts detail={value} />}
       {value && (
         <div class="columns">
-          <Rename label="Label" words="Change the label" value={value.display_name ?? ''} work={async (name) => (await renameCollection(at, name), await loadCatalog(at.tenant), reload())} />
+          <Rename
+            label="Label"
+            words="Change the label"
+            value={value.display_name ?? ''}
+            work={async (name) => (await renameCollection(at, name), await loadCatalog(at.tenant), reload())}
+          />
           <Rename label="Name" words="Rename" value={at.collection} work={(name) => move(at, name)} />
           <Delete at={at} />
         </div>
@@ -43,18 +48,31 @@ function Facts({ detail }: { detail: CollectionDetail }) {
     ['searches by', detail.search_mode],
     ['language', detail.language],
     ['precision', detail.precision],
-    ['chunking', detail.chunking && (detail.chunking.strategy === 'none' ? 'none' : `${detail.chunking.size} characters, ${detail.chunking.overlap} shared`)],
+    [
+      'chunking',
+      detail.chunking &&
+        (detail.chunking.strategy === 'none'
+          ? 'none'
+          : `${detail.chunking.size} characters, ${detail.chunking.overlap} shared`),
+    ],
     ['priority', detail.priority_key],
     ['made', detail.created_at && moment(detail.created_at)],
-    ['memory', memory && `${bytes(memory.vectors)} vectors, ${bytes(memory.codes)} codes, ${bytes(memory.graph)} graph, ${bytes(memory.postings)} words`],
+    [
+      'memory',
+      memory &&
+        `${bytes(memory.vectors)} vectors, ${bytes(memory.codes)} codes, ${bytes(memory.graph)} graph, ${bytes(memory.postings)} words`,
+    ],
   ];
   return (
     <dl class="figures">
-      {facts.map(([name, value]) => value !== undefined && (
-        <Term name={name} isWide={name === 'embedder' || name === 'memory'}>
-          {value}
-        </Term>
-      ))}
+      {facts.map(
+        ([name, value]) =>
+          value !== undefined && (
+            <Term name={name} isWide={name === 'embedder' || name === 'memory'}>
+              {value}
+            </Term>
+          ),
+      )}
     </dl>
   );
 }
@@ -94,7 +112,12 @@ function Delete({ at }: { at: At }) {
   return (
     <form class="card" onSubmit={(event) => (event.preventDefault(), run(remove))}>
       <Field label={`Type “${at.collection}” to delete it with all its documents`}>
-        <input value={typed} autocomplete="off" spellcheck={false} onInput={({ currentTarget }) => setTyped(currentTarget.value)} />
+        <input
+          value={typed}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+        />
       </Field>
       <ErrorNote error={error} />
       <button type="submit" class="danger" disabled={isBusy || typed !== at.collection}>

@@ -32,7 +32,15 @@ export function AddDocument({ at, dim, onClose, onAdded }: Props) {
   const add = async () => {
     const { content, docid, metadata } = form;
     const what = dim === undefined ? { text: content } : { vector: parseVector(content, dim) };
-    onAdded((await ingest(at, { ...what, ...(docid && { docid }), ...(metadata.trim() && { metadata: parseObject(metadata) }) })).docid);
+    onAdded(
+      (
+        await ingest(at, {
+          ...what,
+          ...(docid && { docid }),
+          ...(metadata.trim() && { metadata: parseObject(metadata) }),
+        })
+      ).docid,
+    );
   };
   return (
     <Dialog title={wordsOf(dim)} onClose={onClose} isWide>
@@ -51,17 +59,43 @@ export function AddDocument({ at, dim, onClose, onAdded }: Props) {
 
 export const wordsOf = (dim: number | undefined): string => (dim === undefined ? 'Add a text' : 'Add a vector');
 
-function Fields({ form: { content, docid, metadata }, dim, onChange }: { form: Form; dim: number | undefined; onChange: (change: Partial<Form>) => void }) {
+function Fields({
+  form: { content, docid, metadata },
+  dim,
+  onChange,
+}: {
+  form: Form;
+  dim: number | undefined;
+  onChange: (change: Partial<Form>) => void;
+}) {
   return (
     <>
-      <Field label={dim === undefined ? 'Text' : 'Vector'} {...(dim !== undefined && { hint: `A JSON list of ${counted(dim, 'number')}, such as [0.1, 0.2, …].` })}>
-        <textarea rows={10} required autofocus spellcheck={dim === undefined} value={content} onInput={({ currentTarget }) => onChange({ content: currentTarget.value })} />
+      <Field
+        label={dim === undefined ? 'Text' : 'Vector'}
+        {...(dim !== undefined && { hint: `A JSON list of ${counted(dim, 'number')}, such as [0.1, 0.2, …].` })}
+      >
+        <textarea
+          rows={10}
+          required
+          autofocus
+          spellcheck={dim === undefined}
+          value={content}
+          onInput={({ currentTarget }) => onChange({ content: currentTarget.value })}
+        />
       </Field>
       <Field label="Document id" hint="Empty: the server makes one. A known one replaces its document.">
-        <input value={docid} spellcheck={false} onInput={({ currentTarget }) => onChange({ docid: currentTarget.value })} />
+        <input
+          value={docid}
+          spellcheck={false}
+          onInput={({ currentTarget }) => onChange({ docid: currentTarget.value })}
+        />
       </Field>
       <Field label="Metadata" hint={'A JSON object, such as {"year": 1870}; empty: none.'}>
-        <input value={metadata} spellcheck={false} onInput={({ currentTarget }) => onChange({ metadata: currentTarget.value })} />
+        <input
+          value={metadata}
+          spellcheck={false}
+          onInput={({ currentTarget }) => onChange({ metadata: currentTarget.value })}
+        />
       </Field>
     </>
   );
@@ -70,7 +104,11 @@ function Fields({ form: { content, docid, metadata }, dim, onChange }: { form: F
 function parseVector(text: string, dim: number): NonNullable<IngestBody['vector']> {
   const vector = vectorOf(text);
   if (vector?.length === dim) return vector;
-  throw new Error(vector ? `The vector has ${counted(vector.length, 'number')}; those of this collection have ${dim}.` : 'The vector is no JSON list of numbers, such as [0.1, 0.2].');
+  throw new Error(
+    vector
+      ? `The vector has ${counted(vector.length, 'number')}; those of this collection have ${dim}.`
+      : 'The vector is no JSON list of numbers, such as [0.1, 0.2].',
+  );
 }
 
 function parseObject(text: string): Record<string, unknown> {

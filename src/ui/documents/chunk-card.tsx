@@ -22,11 +22,19 @@ const isVector = (error: unknown): boolean => error instanceof SheafError && err
 export function ChunkCard({ at, rid, title, query, isChosen }: Props) {
   const { value, error } = useLoaded(`${at.tenant}/${at.collection}/${rid}`, (signal) => chunkText(at, rid, signal));
   return (
-    <section class={`chunk${isChosen ? ' chosen' : ''}`} aria-label={`Chunk ${title}`} aria-current={isChosen ? 'true' : undefined}>
+    <section
+      class={`chunk${isChosen ? ' chosen' : ''}`}
+      aria-label={`Chunk ${title}`}
+      aria-current={isChosen ? 'true' : undefined}
+    >
       <h3>
-        <a data-entry href={chunkLink(rid, query)}>{title}</a>
+        <a data-entry href={chunkLink(rid, query)}>
+          {title}
+        </a>
       </h3>
-      {error === undefined && <p class="text">{value === undefined ? '…' : <Marked text={value} ranges={wordsIn(value, query)} />}</p>}
+      {error === undefined && (
+        <p class="text">{value === undefined ? '…' : <Marked text={value} ranges={wordsIn(value, query)} />}</p>
+      )}
       {isVector(error) ? <p class="faint">A vector without a text.</p> : <ErrorNote error={error} />}
     </section>
   );

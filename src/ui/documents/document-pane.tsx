@@ -1,5 +1,5 @@
-// A document: its metadata, and its chunks one after the other, each with the text it has. Opened at a chunk, it shows that one with its
-// neighbours and marks the words that were searched for. A part of the documents view.
+// A document: its metadata, and its chunks one after the other, each with the text it has. Opened at a chunk, it shows
+// that one with its neighbours and marks the words that were searched for. A part of the documents view.
 import type { ChunkSummary } from '../../contract/resources.js';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { useAction, useLoaded } from '../parts/loaded.js';
@@ -15,7 +15,9 @@ import { Neighbours } from './neighbours.tsx';
 const PAGE_CHUNKS = 30;
 
 export function DocumentPane({ at, docid, onDeleted }: { at: At; docid: string; onDeleted: () => void }) {
-  const { value, error } = useLoaded(`${at.tenant}/${at.collection}/${docid}`, (signal) => getDocument(at, docid, signal));
+  const { value, error } = useLoaded(`${at.tenant}/${at.collection}/${docid}`, (signal) =>
+    getDocument(at, docid, signal),
+  );
   const { chunk } = place.value.params;
   return (
     <article class="pane" aria-label={`Document ${docid}`}>
@@ -33,7 +35,11 @@ export function DocumentPane({ at, docid, onDeleted }: { at: At; docid: string; 
             version {value.version} · {counted(value.chunk_count, 'chunk')} · {moment(value.ingested_at)}
           </p>
           <MetaTable meta={value.metadata} />
-          {chunk === undefined ? <Chunks at={at} docid={docid} /> : <Neighbours key={chunk} at={at} ids={value.chunk_ids} rid={chunk} />}
+          {chunk === undefined ? (
+            <Chunks at={at} docid={docid} />
+          ) : (
+            <Neighbours key={chunk} at={at} ids={value.chunk_ids} rid={chunk} />
+          )}
         </>
       )}
     </article>

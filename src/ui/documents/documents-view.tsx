@@ -84,7 +84,14 @@ function Toolbar({ at, onAdded }: { at: At; onAdded: () => void }) {
       <form onSubmit={openById}>
         <input name="docid" placeholder="Open by document id" aria-label="Open by document id" spellcheck={false} />
       </form>
-      {isAdding && <AddDocument at={at} dim={dim} onClose={() => setIsAdding(false)} onAdded={(docid) => (setIsAdding(false), onAdded(), go({ params: { document: docid } }))} />}
+      {isAdding && (
+        <AddDocument
+          at={at}
+          dim={dim}
+          onClose={() => setIsAdding(false)}
+          onAdded={(docid) => (setIsAdding(false), onAdded(), go({ params: { document: docid } }))}
+        />
+      )}
     </div>
   );
 }
@@ -112,7 +119,14 @@ function DocumentList({ pages: { entries, isLoading, isWhole, more } }: { pages:
 }
 
 function cellsOf({ docid, chunk_count: chunks, version, ingested_at: at }: DocumentSummary) {
-  return [<a data-entry href={there({ view: 'documents', params: { document: docid } })}>{docid}</a>, count(chunks), version, moment(at)];
+  return [
+    <a data-entry href={there({ view: 'documents', params: { document: docid } })}>
+      {docid}
+    </a>,
+    count(chunks),
+    version,
+    moment(at),
+  ];
 }
 
 function Nothing() {
@@ -121,7 +135,10 @@ function Nothing() {
   return (
     <div class="empty">
       <h2>No documents yet</h2>
-      <p>Drop files here: text, Markdown, HTML, PDF, Office, CSV, e-books, mail. Each is cut into chunks, embedded and searchable when it is listed.</p>
+      <p>
+        Drop files here: text, Markdown, HTML, PDF, Office, CSV, e-books, mail. Each is cut into chunks, embedded and
+        searchable when it is listed.
+      </p>
       <p class="faint">
         From the command line: <code>npx sheaf ingest ~/notes --collection {place.value.collection}</code>
       </p>
@@ -136,7 +153,10 @@ function NoVectors({ dim }: { dim: number }) {
       <h2>No vectors yet</h2>
       <p>Each document here is a vector of {counted(dim, 'number')} that you bring, with metadata where you like.</p>
       <p class="faint">
-        Many at a time: <code>POST /v1/collections/{tenant}/{collection}/documents:batch</code>
+        Many at a time:{' '}
+        <code>
+          POST /v1/collections/{tenant}/{collection}/documents:batch
+        </code>
       </p>
     </div>
   );

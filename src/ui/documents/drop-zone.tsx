@@ -37,13 +37,22 @@ export function DropZone({ at, children }: { at: At; children: ComponentChildren
 async function take(at: At, transfer: DataTransfer): Promise<void> {
   const { files, unread, isCut } = await droppedFiles(transfer);
   upload(at, files);
-  if (unread.length > 0) throw new Error(`The browser may not read ${unread.slice(0, NAMED_MAX).join(', ')}${unread.length > NAMED_MAX ? ` and ${count(unread.length - NAMED_MAX)} more` : ''}; all else is taken.`);
-  if (isCut) throw new Error(`Of the folder ${count(FILES_MAX)} files are taken. All of it: npx sheaf ingest FOLDER --collection ${at.collection} --tenant ${at.tenant}`);
+  if (unread.length > 0)
+    throw new Error(
+      `The browser may not read ${unread.slice(0, NAMED_MAX).join(', ')}${unread.length > NAMED_MAX ? ` and ${count(unread.length - NAMED_MAX)} more` : ''}; all else is taken.`,
+    );
+  if (isCut)
+    throw new Error(
+      `Of the folder ${count(FILES_MAX)} files are taken. All of it: npx sheaf ingest FOLDER --collection ${at.collection} --tenant ${at.tenant}`,
+    );
 }
 
 export function FileButton({ at }: { at: At }) {
   const chosen = ({ currentTarget }: { currentTarget: HTMLInputElement }) => {
-    upload(at, [...(currentTarget.files ?? [])].map((file) => ({ file, path: file.name })));
+    upload(
+      at,
+      [...(currentTarget.files ?? [])].map((file) => ({ file, path: file.name })),
+    );
     currentTarget.value = '';
   };
   return (

@@ -19,7 +19,8 @@ export interface Drop {
 /** `isCut` where there were more than are taken. */
 export async function droppedFiles(transfer: DataTransfer): Promise<Drop & { isCut: boolean }> {
   const entries = [...transfer.items].flatMap((item) => item.webkitGetAsEntry() ?? []);
-  if (entries.length === 0) return { files: [...transfer.files].map((file) => ({ file, path: file.name })), unread: [], isCut: false };
+  if (entries.length === 0)
+    return { files: [...transfer.files].map((file) => ({ file, path: file.name })), unread: [], isCut: false };
   const drop: Drop = { files: [], unread: [] };
   for (const entry of entries) await gather(entry, drop);
   return { files: drop.files.slice(0, FILES_MAX), unread: drop.unread, isCut: drop.files.length > FILES_MAX };
@@ -30,7 +31,11 @@ async function gather(entry: FileSystemEntry, drop: Drop): Promise<void> {
   if (drop.files.length > FILES_MAX || entry.name.startsWith('.')) return;
   const path = entry.fullPath.replace(/^\//, '');
   try {
-    if (entry.isFile) drop.files.push({ file: await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)), path });
+    if (entry.isFile)
+      drop.files.push({
+        file: await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)),
+        path,
+      });
     else for (const below of await entriesOf(entry as FileSystemDirectoryEntry)) await gather(below, drop);
   } catch {
     drop.unread.push(path);

@@ -34,7 +34,12 @@ export function Neighbours({ at, ids, rid }: { at: At; ids: readonly string[]; r
 }
 
 function Step({ words, rid, query }: { words: string; rid: string | undefined; query: string }) {
-  if (rid === undefined) return <span class="button" aria-disabled="true">{words}</span>;
+  if (rid === undefined)
+    return (
+      <span class="button" aria-disabled="true">
+        {words}
+      </span>
+    );
   return (
     <a class="button" href={chunkLink(rid, query)}>
       {words}

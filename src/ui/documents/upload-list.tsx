@@ -29,10 +29,18 @@ export function UploadList({ at, onDone }: { at: At; onDone: () => void }) {
           {finished} of {counted(mine.length, 'file')}, {bytes(sent)} of {bytes(total)}
           {failed > 0 && `, ${count(failed)} failed`}
         </strong>
-        {finished === mine.length && <button type="button" onClick={forgetFinished}>Clear</button>}
+        {finished === mine.length && (
+          <button type="button" onClick={forgetFinished}>
+            Clear
+          </button>
+        )}
       </header>
       <progress max={total || 1} value={sent} aria-label="All uploads" />
-      <ul>{linesOf(mine).map((each) => <UploadLine key={each.id} upload={each} />)}</ul>
+      <ul>
+        {linesOf(mine).map((each) => (
+          <UploadLine key={each.id} upload={each} />
+        ))}
+      </ul>
       {mine.length > LINES_MAX && <p class="faint">and {counted(mine.length - LINES_MAX, 'file')} more</p>}
     </section>
   );
@@ -44,7 +52,13 @@ function linesOf(mine: readonly Upload[]): readonly Upload[] {
 }
 
 function UploadLine({ upload: { file, path, state, sent, chunks, error } }: { upload: Upload }) {
-  const words = { waiting: 'waiting', sending: `${Math.round(sent * 100)} %`, indexing: 'indexing …', done: counted(chunks ?? 0, 'chunk'), failed: 'failed' };
+  const words = {
+    waiting: 'waiting',
+    sending: `${Math.round(sent * 100)} %`,
+    indexing: 'indexing …',
+    done: counted(chunks ?? 0, 'chunk'),
+    failed: 'failed',
+  };
   return (
     <li class={state}>
       <span>{path}</span>

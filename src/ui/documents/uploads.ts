@@ -1,5 +1,6 @@
-// Files on their way to the server, three at a time, each with its progress. Over XMLHttpRequest: fetch does not tell how much is sent.
-// State of the page, so that an upload goes on while other views are shown; listed by upload-list.tsx.
+// Files on their way to the server, three at a time, each with its progress. Over XMLHttpRequest: fetch does not tell
+// how much is sent. State of the page, so that an upload goes on while other views are shown; listed by
+// upload-list.tsx.
 import { effect, signal } from '@preact/signals';
 import { errorOf } from '../../client/error-answer.js';
 import { SheafUnreachable } from '../../client/errors.js';
@@ -50,10 +51,12 @@ function next(): void {
   const waiting = uploads.value.filter(({ state }) => state === 'waiting').slice(0, AT_A_TIME - underWay);
   for (const each of waiting) {
     change(each.id, { state: 'sending' });
-    send(each).then(
-      (chunks) => change(each.id, { state: 'done', sent: 1, chunks }),
-      (error: unknown) => change(each.id, { state: 'failed', error }),
-    ).finally(next);
+    send(each)
+      .then(
+        (chunks) => change(each.id, { state: 'done', sent: 1, chunks }),
+        (error: unknown) => change(each.id, { state: 'failed', error }),
+      )
+      .finally(next);
   }
 }
 
@@ -76,7 +79,10 @@ async function send({ id, at, file, path }: Upload): Promise<number> {
   throw errorOf({ status, statusText, headers: { get: (name) => request.getResponseHeader(name) } }, responseText);
 }
 
-/** What comes out of a folder is known by its path, as from the command line: files of one name in two folders are two documents. */
+/**
+ * What comes out of a folder is known by its path, as from the command line: files of one name in two folders are two
+ * documents.
+ */
 function formOf(file: File, path: string): FormData {
   const form = new FormData();
   if (path !== file.name) {

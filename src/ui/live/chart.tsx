@@ -1,5 +1,5 @@
-// Lines over time, by uPlot, in the colours of the page. Its latest values stand as text beside its name, for those who do not see it.
-// A part of the overview.
+// Lines over time, by uPlot, in the colours of the page. Its latest values stand as text beside its name, for those who
+// do not see it. A part of the overview.
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
@@ -53,14 +53,22 @@ function usePlot(unit: string, times: readonly number[], lines: readonly Line[])
       made.destroy();
     };
   }, [theme.value, isSystemDark.value]);
-  useEffect(() => plot.current?.setData([times as number[], ...lines.map(({ values }) => values as number[])]), [times, theme.value, isSystemDark.value]);
+  useEffect(
+    () => plot.current?.setData([times as number[], ...lines.map(({ values }) => values as number[])]),
+    [times, theme.value, isSystemDark.value],
+  );
   return place;
 }
 
-const shown = (value: number | null | undefined): string => (value == null ? '–' : value >= 100 ? value.toFixed(0) : value.toFixed(1));
+const shown = (value: number | null | undefined): string =>
+  value == null ? '–' : value >= 100 ? value.toFixed(0) : value.toFixed(1);
 
 function optionsOf(element: HTMLElement, unit: string, lines: readonly Line[]): uPlot.Options {
-  const axis = { stroke: colourOf(element, '--faint'), grid: { stroke: colourOf(element, '--rule'), width: 1 }, ticks: { show: false } };
+  const axis = {
+    stroke: colourOf(element, '--faint'),
+    grid: { stroke: colourOf(element, '--rule'), width: 1 },
+    ticks: { show: false },
+  };
   return {
     width: element.clientWidth,
     height: HEIGHT_PX,
@@ -68,7 +76,15 @@ function optionsOf(element: HTMLElement, unit: string, lines: readonly Line[]): 
     cursor: { y: false },
     scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1)] } },
     axes: [axis, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => `${tick} ${unit}`) }],
-    series: [{}, ...lines.map(({ name }, i) => ({ label: name, stroke: colourOf(element, COLOURS[i] as string), width: 2, points: { show: false } }))],
+    series: [
+      {},
+      ...lines.map(({ name }, i) => ({
+        label: name,
+        stroke: colourOf(element, COLOURS[i] as string),
+        width: 2,
+        points: { show: false },
+      })),
+    ],
   };
 }
 

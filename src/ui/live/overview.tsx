@@ -18,7 +18,13 @@ export function Overview({ tenant }: { tenant: string }) {
         <h1>Overview</h1>
       </header>
       {collections?.length === 0 && <FirstSteps tenant={tenant} />}
-      {error !== undefined ? <Closed error={error} /> : last ? <Live samples={samples} last={last} /> : <p class="faint">Loading …</p>}
+      {error !== undefined ? (
+        <Closed error={error} />
+      ) : last ? (
+        <Live samples={samples} last={last} />
+      ) : (
+        <p class="faint">Loading …</p>
+      )}
     </>
   );
 }
@@ -40,8 +46,26 @@ function Live({ samples, last: { metrics } }: { samples: readonly Sample[]; last
     <>
       <Figures metrics={metrics} />
       <div class="charts">
-        <Chart title="Requests a second" unit="/s" times={times} lines={[{ name: 'requests', values: of(({ requestsPerS }) => requestsPerS) }, { name: 'searches', values: of(({ searchesPerS }) => searchesPerS) }, { name: 'chunks in', values: of(({ chunksPerS }) => chunksPerS) }]} />
-        <Chart title="Latency of searches" unit="ms" times={times} lines={[{ name: 'p50', values: of(({ metrics: m }) => m.search_latency_p50_ms ?? null) }, { name: 'p95', values: of(({ metrics: m }) => m.search_latency_p95_ms ?? null) }, { name: 'p99', values: of(({ metrics: m }) => m.search_latency_p99_ms ?? null) }]} />
+        <Chart
+          title="Requests a second"
+          unit="/s"
+          times={times}
+          lines={[
+            { name: 'requests', values: of(({ requestsPerS }) => requestsPerS) },
+            { name: 'searches', values: of(({ searchesPerS }) => searchesPerS) },
+            { name: 'chunks in', values: of(({ chunksPerS }) => chunksPerS) },
+          ]}
+        />
+        <Chart
+          title="Latency of searches"
+          unit="ms"
+          times={times}
+          lines={[
+            { name: 'p50', values: of(({ metrics: m }) => m.search_latency_p50_ms ?? null) },
+            { name: 'p95', values: of(({ metrics: m }) => m.search_latency_p95_ms ?? null) },
+            { name: 'p99', values: of(({ metrics: m }) => m.search_latency_p99_ms ?? null) },
+          ]}
+        />
       </div>
     </>
   );

@@ -51,5 +51,11 @@ function sampleOf(answer: MetricsAnswer, before: Sample | undefined): Sample {
   const atS = Date.now() / 1000;
   const rate = (name: 'requests_total' | 'search_total' | 'chunks_indexed_total'): number | null =>
     before === undefined ? null : Math.max(0, answer[name] - before.metrics[name]) / (atS - before.atS);
-  return { atS, metrics: answer, requestsPerS: rate('requests_total'), searchesPerS: rate('search_total'), chunksPerS: rate('chunks_indexed_total') };
+  return {
+    atS,
+    metrics: answer,
+    requestsPerS: rate('requests_total'),
+    searchesPerS: rate('search_total'),
+    chunksPerS: rate('chunks_indexed_total'),
+  };
 }

@@ -1,5 +1,5 @@
-// The embedding map: a sample of the collection's vectors on the plane on which they differ most. Hits of a query can be shown on it.
-// A view.
+// The embedding map: a sample of the collection's vectors on the plane on which they differ most. Hits of a query can
+// be shown on it. A view.
 import { useMemo, useState } from 'preact/hooks';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { useLoaded } from '../parts/loaded.js';
@@ -15,8 +15,12 @@ const HITS_K = 20;
 
 export function MapView(at: At) {
   const [query, setQuery] = useState('');
-  const { value, error, isLoading } = useLoaded(`${at.tenant}/${at.collection}`, (signal) => sampleVectors(at, SAMPLE, signal));
-  const hits = useLoaded(`${at.tenant}/${at.collection}/${query}`, async (signal) => (query ? (await search(at, { q: query, k: HITS_K }, signal)).matches.map(({ id }) => id) : []));
+  const { value, error, isLoading } = useLoaded(`${at.tenant}/${at.collection}`, (signal) =>
+    sampleVectors(at, SAMPLE, signal),
+  );
+  const hits = useLoaded(`${at.tenant}/${at.collection}/${query}`, async (signal) =>
+    query ? (await search(at, { q: query, k: HITS_K }, signal)).matches.map(({ id }) => id) : [],
+  );
   const marked = useMemo(() => new Set(hits.value ?? []), [hits.value]);
   const plane = useMemo(() => value && principalPlane(vectorsOf(value), value.dim), [value]);
   const ids = value?.vectors.map(({ rid }) => rid) ?? [];
@@ -29,7 +33,9 @@ export function MapView(at: At) {
       {plane && ids.length > 0 && (
         <>
           <p class="faint">
-            {counted(ids.length, 'chunk')}, spread evenly over the collection. The axes show {Math.round((plane.shares[0] + plane.shares[1]) * 100)} % of how they differ; chunks of one document have one colour.
+            {counted(ids.length, 'chunk')}, spread evenly over the collection. The axes show{' '}
+            {Math.round((plane.shares[0] + plane.shares[1]) * 100)} % of how they differ; chunks of one document have
+            one colour.
           </p>
           <PointMap points={plane.points} ids={ids} marked={marked} query={query} />
         </>
@@ -45,7 +51,14 @@ function QueryLine({ onQuery }: { onQuery: (query: string) => void }) {
   };
   return (
     <form class="tools" role="search" onSubmit={submit}>
-      <input type="search" name="q" class="query" data-query placeholder="Show the hits of a query on the map" aria-label="Query to show on the map" />
+      <input
+        type="search"
+        name="q"
+        class="query"
+        data-query
+        placeholder="Show the hits of a query on the map"
+        aria-label="Query to show on the map"
+      />
       <button type="submit">Show</button>
     </form>
   );

@@ -1,5 +1,5 @@
-// Points on a canvas, with the chunk under the pointer, or chosen by the arrow keys, named below; a click or Enter opens it.
-// A part of the map.
+// Points on a canvas, with the chunk under the pointer, or chosen by the arrow keys, named below; a click or Enter
+// opens it. A part of the map.
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { chunkLink } from '../state/place.js';
@@ -32,16 +32,32 @@ export function PointMap(props: Props) {
   const words = `Map of ${ids.length} chunks. Arrow keys move from chunk to chunk, Enter opens one.`;
   return (
     <>
-      <canvas ref={canvas} class="map" tabIndex={0} role="application" aria-label={words} onKeyDown={pressed}
+      <canvas
+        ref={canvas}
+        class="map"
+        tabIndex={0}
+        role="application"
+        aria-label={words}
+        onKeyDown={pressed}
         onPointerMove={({ offsetX, offsetY }) => setChosen(nearestTo(places.current, offsetX, offsetY, REACH_PX))}
-        onClick={() => chosen !== undefined && (location.hash = linkOf(chosen))} />
-      <p role="status">{chosen === undefined ? <span class="faint">Point at a chunk to see which it is.</span> : <a href={linkOf(chosen)}>{ids[chosen]}</a>}</p>
+        onClick={() => chosen !== undefined && (location.hash = linkOf(chosen))}
+      />
+      <p role="status">
+        {chosen === undefined ? (
+          <span class="faint">Point at a chunk to see which it is.</span>
+        ) : (
+          <a href={linkOf(chosen)}>{ids[chosen]}</a>
+        )}
+      </p>
     </>
   );
 }
 
 /** The places are those on the canvas, in px; they change with its size. */
-function useDrawn({ points, ids, marked }: Props, chosen: number | undefined): { canvas: RefObject<HTMLCanvasElement>; places: { current: Float32Array } } {
+function useDrawn(
+  { points, ids, marked }: Props,
+  chosen: number | undefined,
+): { canvas: RefObject<HTMLCanvasElement>; places: { current: Float32Array } } {
   const canvas = useRef<HTMLCanvasElement>(null);
   const places = useRef<Float32Array>(new Float32Array());
   useEffect(() => {

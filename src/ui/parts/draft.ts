@@ -1,5 +1,6 @@
-// What a form holds while it is edited: what the address says, until the user changes it; and that again once the address has changed.
-// A hook of the search views. Without an effect: one that ran behind the first strokes of a key took them back.
+// What a form holds while it is edited: what the address says, until the user changes it; and that again once the
+// address has changed. A hook of the search views. Without an effect: one that ran behind the first strokes of a key
+// took them back.
 import { useReducer, useRef } from 'preact/hooks';
 
 /** `key` is what `asked` says, as a text. */

@@ -1,5 +1,5 @@
-// A value that a component loads: shown when it is there, kept while it is loaded again, thrown away when it is of another key.
-// A hook; what is asked for in vain is aborted.
+// A value that a component loads: shown when it is there, kept while it is loaded again, thrown away when it is of
+// another key. A hook; what is asked for in vain is aborted.
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { apiKey, returns } from '../state/session.js';
 
@@ -17,7 +17,10 @@ interface State<T> {
   readonly isLoading: boolean;
 }
 
-/** Loads when `name` or the key of the session changes, and when the server is back. What one key was shown is not shown to the next, or to none. */
+/**
+ * Loads when `name` or the key of the session changes, and when the server is back. What one key was shown is not shown
+ * to the next, or to none.
+ */
 export function useLoaded<T>(name: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
   const key = `${apiKey.value} ${name}`;
   const [state, setState] = useState<State<T>>({ key, isLoading: true });

@@ -26,7 +26,10 @@ interface State<T> {
   readonly isLoading: boolean;
 }
 
-/** One loading of the list and of the pages behind it. While it has something under way no page is asked for: behind a list that comes anew it would be one of the old. */
+/**
+ * One loading of the list and of the pages behind it. While it has something under way no page is asked for: behind a
+ * list that comes anew it would be one of the old.
+ */
 interface Asking {
   readonly controller: AbortController;
   isUnderWay: boolean;
@@ -34,8 +37,14 @@ interface Asking {
 
 const newAsking = (): Asking => ({ controller: new AbortController(), isUnderWay: true });
 
-/** `load` is told how many entries there were, so that a list that is loaded again need not become shorter under its reader. */
-export function usePages<T>(key: string, load: (cursor: string | undefined, signal: AbortSignal, lengthBefore: number) => Promise<Page<T>>): Pages<T> {
+/**
+ * `load` is told how many entries there were, so that a list that is loaded again need not become shorter under its
+ * reader.
+ */
+export function usePages<T>(
+  key: string,
+  load: (cursor: string | undefined, signal: AbortSignal, lengthBefore: number) => Promise<Page<T>>,
+): Pages<T> {
   const [state, setState] = useState<State<T>>({ entries: [], isLoading: true });
   const [turn, setTurn] = useState(0);
   const asked = useRef(newAsking());

@@ -1,5 +1,5 @@
-// A table of any length of which only the rows in sight are made (@tanstack/virtual-core). A row is a link or a button that fills its line.
-// Used by the documents and the query log; asks for more when the end comes near.
+// A table of any length of which only the rows in sight are made (@tanstack/virtual-core). A row is a link or a button
+// that fills its line. Used by the documents and the query log; asks for more when the end comes near.
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useReducer, useRef } from 'preact/hooks';
@@ -28,14 +28,33 @@ export function Rows<T>({ label, columns, entries, rowHeight, cellsOf, isChosen,
     if (last >= entries.length - END_ROWS) onEnd?.();
   }, [last, entries.length]);
   return (
-    <div class="rows" role="table" aria-label={label} aria-rowcount={entries.length + 1} ref={scroller} style={{ height: `${virtual.getTotalSize() + rowHeight + BORDERS_PX}px` }}>
+    <div
+      class="rows"
+      role="table"
+      aria-label={label}
+      aria-rowcount={entries.length + 1}
+      ref={scroller}
+      style={{ height: `${virtual.getTotalSize() + rowHeight + BORDERS_PX}px` }}
+    >
       <div class="head" role="rowgroup">
-        <div class="row" role="row">{columns.map((name) => <span role="columnheader">{name}</span>)}</div>
+        <div class="row" role="row">
+          {columns.map((name) => (
+            <span role="columnheader">{name}</span>
+          ))}
+        </div>
       </div>
       <div class="body" role="rowgroup" style={{ height: `${virtual.getTotalSize()}px` }}>
         {items.map(({ index, start }) => (
-          <div key={index} role="row" aria-rowindex={index + 2} class={`row${isChosen?.(entries[index] as T) ? ' chosen' : ''}`} style={{ transform: `translateY(${start}px)` }}>
-            {cellsOf(entries[index] as T).map((cell) => <span role="cell">{cell}</span>)}
+          <div
+            key={index}
+            role="row"
+            aria-rowindex={index + 2}
+            class={`row${isChosen?.(entries[index] as T) ? ' chosen' : ''}`}
+            style={{ transform: `translateY(${start}px)` }}
+          >
+            {cellsOf(entries[index] as T).map((cell) => (
+              <span role="cell">{cell}</span>
+            ))}
           </div>
         ))}
       </div>
@@ -43,7 +62,11 @@ export function Rows<T>({ label, columns, entries, rowHeight, cellsOf, isChosen,
   );
 }
 
-function useVirtual(scroller: { current: HTMLDivElement | null }, length: number, rowHeight: number): Virtualizer<HTMLDivElement, HTMLDivElement> {
+function useVirtual(
+  scroller: { current: HTMLDivElement | null },
+  length: number,
+  rowHeight: number,
+): Virtualizer<HTMLDivElement, HTMLDivElement> {
   const [, redraw] = useReducer((turn: number) => turn + 1, 0);
   const options = {
     count: length,

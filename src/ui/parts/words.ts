@@ -21,7 +21,8 @@ export function bytes(value: number): string {
   return `${power === 0 || scaled >= 100 ? scaled.toFixed(0) : scaled.toFixed(1)} ${units[power]}`;
 }
 
-export const moment = (iso: string): string => new Date(iso).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+export const moment = (iso: string): string =>
+  new Date(iso).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
 export function span(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`;

@@ -1,5 +1,5 @@
-// Where the words of a query stand in a text, and a text cut at such places. Pure; positions are UTF-16 units, as the browser's strings
-// have them, but for what the server gives, which counts characters.
+// Where the words of a query stand in a text, and a text cut at such places. Pure; positions are UTF-16 units, as the
+// browser's strings have them, but for what the server gives, which counts characters.
 
 export type Range = readonly [start: number, end: number];
 
@@ -10,19 +10,31 @@ export interface Piece {
 
 const WORD = /[\p{L}\p{N}]+/gu;
 
-/** Case and Latin diacritics make no difference, as to the server's words; the same word in another form is not found. */
+/**
+ * Case and Latin diacritics make no difference, as to the server's words; the same word in another form is not found.
+ */
 export function wordsIn(text: string, query: string): Range[] {
   const wanted = new Set(Array.from(query.matchAll(WORD), ([word]) => folded(word)));
   if (wanted.size === 0) return [];
-  return Array.from(text.matchAll(WORD)).flatMap(({ 0: word, index }): Range[] => (wanted.has(folded(word)) ? [[index, index + word.length]] : []));
+  return Array.from(text.matchAll(WORD)).flatMap(({ 0: word, index }): Range[] =>
+    wanted.has(folded(word)) ? [[index, index + word.length]] : [],
+  );
 }
 
 const folded = (word: string): string => word.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 
-/** What to mark in texts around a hit: the words that the server found in it, in the forms they have there; without such, those of the query. */
-export function wordsToMark(query: string, highlight: { readonly text: string; readonly matches: readonly Range[] } | undefined): string {
+/**
+ * What to mark in texts around a hit: the words that the server found in it, in the forms they have there; without
+ * such, those of the query.
+ */
+export function wordsToMark(
+  query: string,
+  highlight: { readonly text: string; readonly matches: readonly Range[] } | undefined,
+): string {
   if (!highlight || highlight.matches.length === 0) return query;
-  const found = inUnits(highlight.text, highlight.matches).map(([start, end]) => highlight.text.slice(start, end).toLowerCase());
+  const found = inUnits(highlight.text, highlight.matches).map(([start, end]) =>
+    highlight.text.slice(start, end).toLowerCase(),
+  );
   return [...new Set(found)].join(' ');
 }
 

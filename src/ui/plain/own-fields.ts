@@ -3,4 +3,5 @@
 
 const ALWAYS_THERE = new Set(['docid', 'ingested_at', 'offset', 'filename']);
 
-export const ownFields = (meta: Readonly<Record<string, unknown>>): [string, unknown][] => Object.entries(meta).filter(([name]) => !ALWAYS_THERE.has(name));
+export const ownFields = (meta: Readonly<Record<string, unknown>>): [string, unknown][] =>
+  Object.entries(meta).filter(([name]) => !ALWAYS_THERE.has(name));

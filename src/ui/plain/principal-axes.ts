@@ -1,5 +1,5 @@
-// The two directions in which vectors differ most (principal components), by power iteration, without ever making the covariance matrix:
-// for a picture, a thousand vectors of some hundred numbers take some tens of milliseconds. Pure.
+// The two directions in which vectors differ most (principal components), by power iteration, without ever making the
+// covariance matrix: for a picture, a thousand vectors of some hundred numbers take some tens of milliseconds. Pure.
 
 export interface Plane {
   /** Places of the vectors on the two axes, one after the other: x, y. */
@@ -46,7 +46,10 @@ function centre(rows: Float32Array, dim: number): number {
   return total;
 }
 
-/** The direction of most variance at right angles to those before. The start is the same each time, so the picture is too. */
+/**
+ * The direction of most variance at right angles to those before. The start is the same each time, so the picture is
+ * too.
+ */
 function strongest(rows: Float32Array, dim: number, before: readonly Float64Array[]): Float64Array {
   let direction: Float64Array = Float64Array.from({ length: dim }, (_, i) => Math.sin(i + 1 + before.length));
   for (let round = 0; round < ROUNDS; round++) {

@@ -30,10 +30,20 @@ export interface Move {
 /** How a hit moves from the first list to the second, told alike beside either. */
 export function moveOf(id: string, rank: number, { diff, places, isFirst }: Against): Move {
   const other = diff.otherRank.get(id);
-  if (other === undefined) return { kind: 'new', words: `only ${places[isFirst ? 0 : 1]}`, label: `only ${places[isFirst ? 0 : 1]}` };
+  if (other === undefined)
+    return { kind: 'new', words: `only ${places[isFirst ? 0 : 1]}`, label: `only ${places[isFirst ? 0 : 1]}` };
   const [from, to] = isFirst ? [rank, other] : [other, rank];
-  const [kind, moved] = from === to ? (['same', 'same rank'] as const) : from > to ? (['up', `up ${from - to}`] as const) : (['down', `down ${to - from}`] as const);
-  return { kind, words: kind === 'same' ? moved : `${from} → ${to}, ${moved}`, label: `rank ${from} ${places[0]}, ${to} ${places[1]}: ${moved}` };
+  const [kind, moved] =
+    from === to
+      ? (['same', 'same rank'] as const)
+      : from > to
+        ? (['up', `up ${from - to}`] as const)
+        : (['down', `down ${to - from}`] as const);
+  return {
+    kind,
+    words: kind === 'same' ? moved : `${from} → ${to}, ${moved}`,
+    label: `rank ${from} ${places[0]}, ${to} ${places[1]}: ${moved}`,
+  };
 }
 
 /** As seen from `own`. An id that comes twice counts where it comes first. */

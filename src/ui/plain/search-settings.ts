@@ -1,5 +1,5 @@
-// What a search of the playground is made of, as the form has it and the address keeps it (texts), and the body that it becomes.
-// Pure; used by the search view and by comparisons.
+// What a search of the playground is made of, as the form has it and the address keeps it (texts), and the body that it
+// becomes. Pure; used by the search view and by comparisons.
 import type { SearchBody } from '../../contract/api/search.js';
 import { filtersOf, parseRows } from './filters.js';
 import { vectorOf } from './own-vectors.js';
@@ -29,18 +29,39 @@ export interface Settings {
   readonly common: string;
 }
 
-export const SETTINGS_DEFAULT: Settings = { q: '', k: '10', mode: '', filters: '', contentOp: 'contains', contentValue: '', method: '', fusionK: '', vector: '1', lexical: '1', ef: '', exact: '', reranker: '', depth: '', common: '' };
+export const SETTINGS_DEFAULT: Settings = {
+  q: '',
+  k: '10',
+  mode: '',
+  filters: '',
+  contentOp: 'contains',
+  contentValue: '',
+  method: '',
+  fusionK: '',
+  vector: '1',
+  lexical: '1',
+  ef: '',
+  exact: '',
+  reranker: '',
+  depth: '',
+  common: '',
+};
 
 /** Of an address; with a prefix those of one side of a comparison. */
 export function settingsOf(params: Readonly<Record<string, string>>, prefix = ''): Settings {
-  const entries = Object.entries(SETTINGS_DEFAULT).map(([name, fallback]) => [name, params[prefix + name] ?? (fallback as string)]);
+  const entries = Object.entries(SETTINGS_DEFAULT).map(([name, fallback]) => [
+    name,
+    params[prefix + name] ?? (fallback as string),
+  ]);
   return Object.fromEntries(entries) as unknown as Settings;
 }
 
 /** What differs from the default. */
 export function paramsOf(settings: Settings, prefix = ''): Record<string, string> {
   const entries = Object.entries(settings) as [keyof Settings, string][];
-  return Object.fromEntries(entries.filter(([name, value]) => value !== SETTINGS_DEFAULT[name]).map(([name, value]) => [prefix + name, value]));
+  return Object.fromEntries(
+    entries.filter(([name, value]) => value !== SETTINGS_DEFAULT[name]).map(([name, value]) => [prefix + name, value]),
+  );
 }
 
 /** Hits are asked to tell all they can. A query that is a list of numbers is a vector. */
@@ -66,5 +87,11 @@ export function bodyOf(settings: Settings): SearchBody {
 
 function fusionOf({ method, fusionK, vector, lexical }: Settings): Pick<SearchBody, 'fusion'> {
   if (!method) return {};
-  return { fusion: { method: method as 'rank', ...(method === 'rank' && fusionK && { k: Number(fusionK) }), weights: { vector: Number(vector), lexical: Number(lexical) } } };
+  return {
+    fusion: {
+      method: method as 'rank',
+      ...(method === 'rank' && fusionK && { k: Number(fusionK) }),
+      weights: { vector: Number(vector), lexical: Number(lexical) },
+    },
+  };
 }

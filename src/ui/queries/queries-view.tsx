@@ -19,7 +19,8 @@ export function QueriesView(at: At) {
     return { entries: queries, next };
   });
   const { query } = place.value.params;
-  if (pages.entries.length === 0 && !pages.isLoading) return pages.error === undefined ? <Nothing /> : <ErrorNote error={pages.error} />;
+  if (pages.entries.length === 0 && !pages.isLoading)
+    return pages.error === undefined ? <Nothing /> : <ErrorNote error={pages.error} />;
   return (
     <div class={query === undefined ? 'panes' : 'panes two'}>
       <section>
@@ -29,14 +30,29 @@ export function QueriesView(at: At) {
           </button>
           <ErrorNote error={pages.error} />
         </div>
-        <Rows label="Logged searches" columns={COLUMNS} entries={pages.entries} rowHeight={ROW_PX} isChosen={({ query_id: id }) => id === query} onEnd={pages.more} cellsOf={cellsOf} />
+        <Rows
+          label="Logged searches"
+          columns={COLUMNS}
+          entries={pages.entries}
+          rowHeight={ROW_PX}
+          isChosen={({ query_id: id }) => id === query}
+          onEnd={pages.more}
+          cellsOf={cellsOf}
+        />
       </section>
       {query !== undefined && <QueryPane key={query} at={at} id={query} />}
     </div>
   );
 }
 
-function cellsOf({ query_id: id, query_text: text, result_count: hits, latency_ms: latency, executed_at: at, replay_of: replayOf }: QuerySummary) {
+function cellsOf({
+  query_id: id,
+  query_text: text,
+  result_count: hits,
+  latency_ms: latency,
+  executed_at: at,
+  replay_of: replayOf,
+}: QuerySummary) {
   return [
     <a data-entry href={there({ view: 'queries', params: { query: id } })}>
       {replayOf !== undefined && <span class="chip">replay</span>}

@@ -21,7 +21,12 @@ export function QueryPane({ at, id }: { at: At; id: string }) {
     <article class="pane" aria-label="Logged search">
       <header>
         <h2>{value?.query.query_text || 'Logged search'}</h2>
-        <button type="button" class="main" disabled={action.isBusy} onClick={() => action.run(async () => setReplay(await replayQuery(at, id)))}>
+        <button
+          type="button"
+          class="main"
+          disabled={action.isBusy}
+          onClick={() => action.run(async () => setReplay(await replayQuery(at, id)))}
+        >
           Replay
         </button>
         <a class="button" href={there({ view: 'queries' })} aria-label="Close the logged search">
@@ -30,13 +35,36 @@ export function QueryPane({ at, id }: { at: At; id: string }) {
       </header>
       <ErrorNote error={error ?? action.error} />
       {value && <Made entry={value.query} />}
-      {value && (replay ? <Replayed entry={value.query} replay={replay} /> : <Found ids={value.query.result_ids} query={value.query.query_text} />)}
+      {value &&
+        (replay ? (
+          <Replayed entry={value.query} replay={replay} />
+        ) : (
+          <Found ids={value.query.result_ids} query={value.query.query_text} />
+        ))}
     </article>
   );
 }
 
-function Made({ entry: { k, mode, actor, executed_at: at, latency_ms: latency, filters, content_filter: contentFilter, fusion, timing } }: { entry: QueryEntry }) {
-  const told = { ...(filters && { filters }), ...(contentFilter && { content_filter: contentFilter }), ...(fusion && { fusion }) };
+function Made({
+  entry: {
+    k,
+    mode,
+    actor,
+    executed_at: at,
+    latency_ms: latency,
+    filters,
+    content_filter: contentFilter,
+    fusion,
+    timing,
+  },
+}: {
+  entry: QueryEntry;
+}) {
+  const told = {
+    ...(filters && { filters }),
+    ...(contentFilter && { content_filter: contentFilter }),
+    ...(fusion && { fusion }),
+  };
   return (
     <>
       <p class="faint">
@@ -71,10 +99,20 @@ function Replayed({ entry, replay }: { entry: QueryEntry; replay: Told<ReplayAns
   return (
     <>
       <h3>Then and now</h3>
-      <DiffSummary a={entry.result_ids} b={now} aMs={replay.original_latency_ms ?? entry.latency_ms} bMs={replay.latency_ms} places={PLACES} />
+      <DiffSummary
+        a={entry.result_ids}
+        b={now}
+        aMs={replay.original_latency_ms ?? entry.latency_ms}
+        bMs={replay.latency_ms}
+        places={PLACES}
+      />
       {gone.length > 0 && <p class="note">No longer found: {gone.join(', ')}</p>}
       {gone.length === 0 && <p class="faint">All that was found then is found now, in {ms(replay.latency_ms)}.</p>}
-      <HitList hits={replay.matches} query={entry.query_text} against={{ diff: rankDiff(now, entry.result_ids), places: PLACES, isFirst: false }} />
+      <HitList
+        hits={replay.matches}
+        query={entry.query_text}
+        against={{ diff: rankDiff(now, entry.result_ids), places: PLACES, isFirst: false }}
+      />
     </>
   );
 }

@@ -13,7 +13,18 @@ interface Props {
 }
 
 export function JobCard({ at, job, onChanged }: Props) {
-  const { status, target, compact, completed_chunks: done, total_chunks: total, rate, eta_seconds: eta, created_at: createdAt, error, gate_result: gate } = job;
+  const {
+    status,
+    target,
+    compact,
+    completed_chunks: done,
+    total_chunks: total,
+    rate,
+    eta_seconds: eta,
+    created_at: createdAt,
+    error,
+    gate_result: gate,
+  } = job;
   return (
     <article class={`card job ${status}`} aria-label={`Job of ${moment(createdAt)}`}>
       <header>
@@ -52,7 +63,12 @@ function Steering({ at, job: { job_id: id, status }, onChanged }: Props) {
         </button>
       )}
       {!isOver && (
-        <button type="button" class="danger" disabled={isBusy} onClick={() => run(async () => onChanged(await cancelJob(at, id)))}>
+        <button
+          type="button"
+          class="danger"
+          disabled={isBusy}
+          onClick={() => run(async () => onChanged(await cancelJob(at, id)))}
+        >
           Cancel
         </button>
       )}
@@ -61,10 +77,15 @@ function Steering({ at, job: { job_id: id, status }, onChanged }: Props) {
   );
 }
 
-function Gate({ gate: { queries, overlap, rank_shift: shift, live_ms: live, staged_ms: staged, passed } }: { gate: GateResult }) {
+function Gate({
+  gate: { queries, overlap, rank_shift: shift, live_ms: live, staged_ms: staged, passed },
+}: {
+  gate: GateResult;
+}) {
   return (
     <p class={passed ? 'note' : 'note bad'}>
-      Gate {passed ? 'passed' : 'not passed'}: {count(queries)} searches, {overlap === null ? 'none to compare' : `${Math.round(overlap * 100)} % of the hits in both`}
+      Gate {passed ? 'passed' : 'not passed'}: {count(queries)} searches,{' '}
+      {overlap === null ? 'none to compare' : `${Math.round(overlap * 100)} % of the hits in both`}
       {shift !== null && `, moved by ${shift.toFixed(1)} ranks`}
       {live && staged && `, ${ms(live.mean)} before and ${ms(staged.mean)} after`}.
     </p>

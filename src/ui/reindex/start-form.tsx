@@ -1,5 +1,5 @@
-// Starts a job: which embedder, or only a new graph; what the new space has to show before; how long the old one is kept.
-// A part of the reindex view.
+// Starts a job: which embedder, or only a new graph; what the new space has to show before; how long the old one is
+// kept. A part of the reindex view.
 import { useState } from 'preact/hooks';
 import type { ReindexBody, ReindexJob } from '../../contract/api/reindex.js';
 import { ErrorNote } from '../parts/error-note.tsx';
@@ -33,7 +33,13 @@ export function StartForm({ at, onStarted }: { at: At; onStarted: (job: ReindexJ
     <form class="tools start" onSubmit={start}>
       <Choice label="Embedder" value={form.embedder} choices={choices} onChoice={(embedder) => change({ embedder })} />
       <Field label="Keep the old space (seconds)">
-        <input type="number" min={0} max={KEEP_SECONDS_MAX} value={form.keepSeconds} onInput={({ currentTarget }) => change({ keepSeconds: currentTarget.value })} />
+        <input
+          type="number"
+          min={0}
+          max={KEEP_SECONDS_MAX}
+          value={form.keepSeconds}
+          onInput={({ currentTarget }) => change({ keepSeconds: currentTarget.value })}
+        />
       </Field>
       <Tick label="Gate" isOn={form.hasGate} onTurn={(hasGate) => change({ hasGate })} />
       {form.hasGate && <GateFields form={form} onChange={change} />}
@@ -49,10 +55,23 @@ function GateFields({ form: { overlap, lastN }, onChange }: { form: Form; onChan
   return (
     <>
       <Field label="Least overlap">
-        <input type="number" min={0} max={1} step={0.05} value={overlap} onInput={({ currentTarget }) => onChange({ overlap: currentTarget.value })} />
+        <input
+          type="number"
+          min={0}
+          max={1}
+          step={0.05}
+          value={overlap}
+          onInput={({ currentTarget }) => onChange({ overlap: currentTarget.value })}
+        />
       </Field>
       <Field label="of the last searches">
-        <input type="number" min={1} max={QUERIES_PAGE_MAX} value={lastN} onInput={({ currentTarget }) => onChange({ lastN: currentTarget.value })} />
+        <input
+          type="number"
+          min={1}
+          max={QUERIES_PAGE_MAX}
+          value={lastN}
+          onInput={({ currentTarget }) => onChange({ lastN: currentTarget.value })}
+        />
       </Field>
     </>
   );

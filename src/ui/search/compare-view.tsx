@@ -22,19 +22,57 @@ export function CompareView(at: At) {
   const asked = sidesOf(place.value.params);
   const key = JSON.stringify([q, asked]);
   const [form, setForm] = useDraft(key, { q, sides: asked });
-  const { value, error } = useLoaded(`${at.tenant}/${at.collection}/${key}`, async (signal) => (q.trim() ? bothOf(at, q, asked, signal) : undefined));
+  const { value, error } = useLoaded(`${at.tenant}/${at.collection}/${key}`, async (signal) =>
+    q.trim() ? bothOf(at, q, asked, signal) : undefined,
+  );
   const [a, b] = form.sides;
   return (
-    <form role="search" onSubmit={(event) => (event.preventDefault(), go({ view: 'compare', params: paramsOfBoth(form.q, form.sides) }))}>
+    <form
+      role="search"
+      onSubmit={(event) => (event.preventDefault(), go({ view: 'compare', params: paramsOfBoth(form.q, form.sides) }))}
+    >
       <div class="tools">
-        <input type="search" class="query" data-query autofocus placeholder={queryHint()} aria-label="Query" value={form.q} onInput={({ currentTarget }) => setForm({ ...form, q: currentTarget.value })} />
-        <button type="submit" class="main">Compare</button>
+        <input
+          type="search"
+          class="query"
+          data-query
+          autofocus
+          placeholder={queryHint()}
+          aria-label="Query"
+          value={form.q}
+          onInput={({ currentTarget }) => setForm({ ...form, q: currentTarget.value })}
+        />
+        <button type="submit" class="main">
+          Compare
+        </button>
       </div>
       <ErrorNote error={error} />
-      {value && <DiffSummary a={idsOf(value[0])} b={idsOf(value[1])} aMs={value[0].latency_ms} bMs={value[1].latency_ms} places={PLACES} />}
+      {value && (
+        <DiffSummary
+          a={idsOf(value[0])}
+          b={idsOf(value[1])}
+          aMs={value[0].latency_ms}
+          bMs={value[1].latency_ms}
+          places={PLACES}
+        />
+      )}
       <div class="sides">
-        <Side name="A" settings={a} onChange={(change) => setForm({ ...form, sides: [{ ...a, ...change }, b] })} answer={value?.[0]} against={against(value, 0)} query={q} />
-        <Side name="B" settings={b} onChange={(change) => setForm({ ...form, sides: [a, { ...b, ...change }] })} answer={value?.[1]} against={against(value, 1)} query={q} />
+        <Side
+          name="A"
+          settings={a}
+          onChange={(change) => setForm({ ...form, sides: [{ ...a, ...change }, b] })}
+          answer={value?.[0]}
+          against={against(value, 0)}
+          query={q}
+        />
+        <Side
+          name="B"
+          settings={b}
+          onChange={(change) => setForm({ ...form, sides: [a, { ...b, ...change }] })}
+          answer={value?.[1]}
+          against={against(value, 1)}
+          query={q}
+        />
       </div>
     </form>
   );
@@ -46,10 +84,20 @@ function sidesOf(params: Readonly<Record<string, string>>): Sides {
   return [settingsOf(params, 'a.'), { ...settingsOf(params, 'b.'), ...(isNew && { mode: 'hybrid' }) }];
 }
 
-const paramsOfBoth = (q: string, [a, b]: Sides): Record<string, string> => ({ ...paramsOf({ ...a, q: '' }, 'a.'), ...paramsOf({ ...b, q: '' }, 'b.'), 'a.k': a.k, q });
+const paramsOfBoth = (q: string, [a, b]: Sides): Record<string, string> => ({
+  ...paramsOf({ ...a, q: '' }, 'a.'),
+  ...paramsOf({ ...b, q: '' }, 'b.'),
+  'a.k': a.k,
+  q,
+});
 
 /** One after the other, so that neither waits for the other. */
-async function bothOf(at: At, q: string, [a, b]: Sides, signal: AbortSignal): Promise<[Told<SearchAnswer>, Told<SearchAnswer>]> {
+async function bothOf(
+  at: At,
+  q: string,
+  [a, b]: Sides,
+  signal: AbortSignal,
+): Promise<[Told<SearchAnswer>, Told<SearchAnswer>]> {
   return [await search(at, bodyOf({ ...a, q }), signal), await search(at, bodyOf({ ...b, q }), signal)];
 }
 
@@ -79,7 +127,9 @@ function Side({ name, settings, onChange, answer, against, query }: SideProps) {
     <section class="card" aria-label={`Side ${name}`}>
       <h2>{name}</h2>
       <details class="fold" open={answer === undefined}>
-        <summary>{settings.mode || 'the collection’s mode'}, {settings.k} hits</summary>
+        <summary>
+          {settings.mode || 'the collection’s mode'}, {settings.k} hits
+        </summary>
         <SettingsForm settings={settings} onChange={onChange} />
       </details>
       {answer && <Waterfall timing={answer.timing} serverMs={answer.latency_ms} roundMs={answer.round_ms} />}

@@ -23,7 +23,9 @@ export function DiffSummary({ a, b, aMs, bMs, places }: Props) {
         <Term name="same first">{a.length > 0 && a[0] === b[0] ? 'yes' : 'no'}</Term>
         <Term name="time">{`${aMs === undefined ? '–' : ms(aMs)} and ${bMs === undefined ? '–' : ms(bMs)}`}</Term>
       </dl>
-      <p class="faint">Beside each hit: its rank {places[0]} → {places[1]}.</p>
+      <p class="faint">
+        Beside each hit: its rank {places[0]} → {places[1]}.
+      </p>
     </>
   );
 }

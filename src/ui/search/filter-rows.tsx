@@ -18,7 +18,12 @@ export function FilterRows({ value, onChange }: Props) {
     <fieldset>
       <legend>Metadata</legend>
       {rows.map((row, i) => (
-        <Row key={i} row={row} onChange={(changed) => set(rows.with(i, changed))} onRemove={() => set(rows.toSpliced(i, 1))} />
+        <Row
+          key={i}
+          row={row}
+          onChange={(changed) => set(rows.with(i, changed))}
+          onRemove={() => set(rows.toSpliced(i, 1))}
+        />
       ))}
       <button type="button" onClick={() => set([...rows, EMPTY])}>
         Add a condition
@@ -28,20 +33,50 @@ export function FilterRows({ value, onChange }: Props) {
   );
 }
 
-function Row({ row, onChange, onRemove }: { row: FilterRow; onChange: (row: FilterRow) => void; onRemove: () => void }) {
+function Row({
+  row,
+  onChange,
+  onRemove,
+}: {
+  row: FilterRow;
+  onChange: (row: FilterRow) => void;
+  onRemove: () => void;
+}) {
   const { field, operator, value } = row;
   return (
     <div class="condition">
-      <input value={field} placeholder="field" aria-label="Field" spellcheck={false} onInput={({ currentTarget }) => onChange({ ...row, field: currentTarget.value })} />
-      <select value={operator} aria-label="Operator" onChange={({ currentTarget }) => onChange({ ...row, operator: currentTarget.value as Operator })}>
+      <input
+        value={field}
+        placeholder="field"
+        aria-label="Field"
+        spellcheck={false}
+        onInput={({ currentTarget }) => onChange({ ...row, field: currentTarget.value })}
+      />
+      <select
+        value={operator}
+        aria-label="Operator"
+        onChange={({ currentTarget }) => onChange({ ...row, operator: currentTarget.value as Operator })}
+      >
         {OPERATORS.map((each) => (
           <option value={each} selected={each === operator}>
             {each}
           </option>
         ))}
       </select>
-      {takesValue(operator) && <input value={value} placeholder="value" aria-label="Value" onInput={({ currentTarget }) => onChange({ ...row, value: currentTarget.value })} />}
-      <button type="button" class="plain" aria-label={`Remove the condition on ${field || 'no field'}`} onClick={onRemove}>
+      {takesValue(operator) && (
+        <input
+          value={value}
+          placeholder="value"
+          aria-label="Value"
+          onInput={({ currentTarget }) => onChange({ ...row, value: currentTarget.value })}
+        />
+      )}
+      <button
+        type="button"
+        class="plain"
+        aria-label={`Remove the condition on ${field || 'no field'}`}
+        onClick={onRemove}
+      >
         ✕
       </button>
     </div>

@@ -1,5 +1,5 @@
-// Hits in their order: the passage that fits with its words marked, what the score is made of, and the way to the chunk among its neighbours.
-// A part of the search view, of comparisons and of replays.
+// Hits in their order: the passage that fits with its words marked, what the score is made of, and the way to the chunk
+// among its neighbours. A part of the search view, of comparisons and of replays.
 import type { SearchHit } from '../../contract/api/search.js';
 import { Marked } from '../parts/marked.tsx';
 import { score as scoreWords } from '../parts/words.js';
@@ -24,7 +24,17 @@ export function HitList({ hits, query, against }: Props) {
   );
 }
 
-function Hit({ hit, rank, query, against }: { hit: SearchHit; rank: number; query: string; against: Against | undefined }) {
+function Hit({
+  hit,
+  rank,
+  query,
+  against,
+}: {
+  hit: SearchHit;
+  rank: number;
+  query: string;
+  against: Against | undefined;
+}) {
   return (
     <li class="hit">
       <header>
@@ -34,7 +44,10 @@ function Hit({ hit, rank, query, against }: { hit: SearchHit; rank: number; quer
           {hit.id}
         </a>
         <span class="score">
-          {hit.relevance !== undefined && <span title="How probable it is that it is relevant">{Math.round(hit.relevance * 100)} %</span>} <strong title="Score">{scoreWords(hit.score)}</strong>
+          {hit.relevance !== undefined && (
+            <span title="How probable it is that it is relevant">{Math.round(hit.relevance * 100)} %</span>
+          )}{' '}
+          <strong title="Score">{scoreWords(hit.score)}</strong>
         </span>
       </header>
       <Passage hit={hit} query={query} />
@@ -53,7 +66,16 @@ function Moved({ id, rank, against }: { id: string; rank: number; against: Again
 }
 
 function Passage({ hit: { highlight, text }, query }: { hit: SearchHit; query: string }) {
-  if (highlight) return <p class="text"><Marked text={highlight.text} ranges={inUnits(highlight.text, highlight.matches)} /></p>;
+  if (highlight)
+    return (
+      <p class="text">
+        <Marked text={highlight.text} ranges={inUnits(highlight.text, highlight.matches)} />
+      </p>
+    );
   if (text === undefined) return <p class="faint">A vector without a text.</p>;
-  return <p class="text"><Marked text={text} ranges={wordsIn(text, query)} /></p>;
+  return (
+    <p class="text">
+      <Marked text={text} ranges={wordsIn(text, query)} />
+    </p>
+  );
 }

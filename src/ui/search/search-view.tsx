@@ -23,7 +23,9 @@ export function SearchView(at: At) {
   const key = JSON.stringify(asked);
   const [form, setForm] = useDraft(key, asked);
   const run = (settings: Settings) => go({ view: 'search', params: paramsOf(settings) });
-  const { value, error, isLoading, reload } = useLoaded(`${at.tenant}/${at.collection}/${key}`, async (signal) => (asked.q.trim() ? search(at, bodyOf(asked), signal) : undefined));
+  const { value, error, isLoading, reload } = useLoaded(`${at.tenant}/${at.collection}/${key}`, async (signal) =>
+    asked.q.trim() ? search(at, bodyOf(asked), signal) : undefined,
+  );
   const submit = (event: Event) => {
     event.preventDefault();
     if (JSON.stringify(form) === key) reload();
@@ -35,7 +37,11 @@ export function SearchView(at: At) {
       <FoldedSettings form={form} onChange={(change) => setForm({ ...form, ...change })} />
       <section class="results" aria-live="polite" aria-busy={isLoading}>
         <ErrorNote error={error} />
-        {value ? <Results answer={value} query={asked.q} /> : <Suggestions at={at} onChoice={(settings) => run({ ...form, ...settings })} />}
+        {value ? (
+          <Results answer={value} query={asked.q} />
+        ) : (
+          <Suggestions at={at} onChoice={(settings) => run({ ...form, ...settings })} />
+        )}
       </section>
     </form>
   );
@@ -53,7 +59,16 @@ function FoldedSettings({ form, onChange }: { form: Settings; onChange: (change:
 function QueryLine({ form, onChange }: { form: Settings; onChange: (q: string) => void }) {
   return (
     <div class="tools">
-      <input type="search" class="query" data-query autofocus placeholder={queryHint()} aria-label="Query" value={form.q} onInput={({ currentTarget }) => onChange(currentTarget.value)} />
+      <input
+        type="search"
+        class="query"
+        data-query
+        autofocus
+        placeholder={queryHint()}
+        aria-label="Query"
+        value={form.q}
+        onInput={({ currentTarget }) => onChange(currentTarget.value)}
+      />
       <button type="submit" class="main">
         Search
       </button>
@@ -64,7 +79,13 @@ function QueryLine({ form, onChange }: { form: Settings; onChange: (q: string) =
   );
 }
 
-function Results({ answer: { matches, mode, degraded, query_id: queryId, timing, latency_ms: serverMs, round_ms: roundMs }, query }: { answer: Told<SearchAnswer>; query: string }) {
+function Results({
+  answer: { matches, mode, degraded, query_id: queryId, timing, latency_ms: serverMs, round_ms: roundMs },
+  query,
+}: {
+  answer: Told<SearchAnswer>;
+  query: string;
+}) {
   return (
     <>
       <p class="faint">
@@ -78,7 +99,9 @@ function Results({ answer: { matches, mode, degraded, query_id: queryId, timing,
       </p>
       {degraded && <p class="note bad">The embedder did not answer: these are ranked by words alone.</p>}
       <Waterfall timing={timing} serverMs={serverMs} roundMs={roundMs} />
-      {matches.length === 0 && <p class="empty">Nothing fits. Loosen the filters, or see under Documents whether there is anything.</p>}
+      {matches.length === 0 && (
+        <p class="empty">Nothing fits. Loosen the filters, or see under Documents whether there is anything.</p>
+      )}
       <HitList hits={matches} query={query} />
     </>
   );

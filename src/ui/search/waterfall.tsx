@@ -19,7 +19,10 @@ export function Waterfall({ timing, serverMs, roundMs }: Props) {
           <tr class={isPart && 'part'}>
             <th scope="row">{name}</th>
             <td class="track">
-              <span class={`time ${name.replace(/ /g, '-')}`} style={{ marginLeft: share(start), width: share(length) }} />
+              <span
+                class={`time ${name.replace(/ /g, '-')}`}
+                style={{ marginLeft: share(start), width: share(length) }}
+              />
             </td>
             <td class="number">{ms(length)}</td>
           </tr>

@@ -4,12 +4,15 @@ import { SheafError, SheafUnreachable } from '../../client/errors.js';
 
 const BY_CODE: Readonly<Record<string, string>> = {
   auth_invalid: 'Press “Key” at the top right and enter a key of this server.',
-  auth_forbidden: 'This key is for another tenant, or lacks the scope. Change the tenant at the top, or use another key.',
+  auth_forbidden:
+    'This key is for another tenant, or lacks the scope. Change the tenant at the top, or use another key.',
   admin_required: 'Only the admin key may do this. Press “Key” at the top right to use it.',
   collection_not_found: 'It may have been deleted or renamed. Choose another in the list on the left, or make it.',
-  collection_damaged: 'Stop the server and run “sheaf check” on its data directory; other collections are not concerned.',
+  collection_damaged:
+    'Stop the server and run “sheaf check” on its data directory; other collections are not concerned.',
   embedder_unavailable: 'The embedder does not answer. See /health/ready, and try again once it does.',
-  vectors_only: 'This collection holds vectors of your own, not texts. Search it by a vector, such as [0.1, 0.2]; for texts make another collection.',
+  vectors_only:
+    'This collection holds vectors of your own, not texts. Search it by a vector, such as [0.1, 0.2]; for texts make another collection.',
   dim_mismatch: 'Give a vector of as many numbers as the collection’s embedder has: its settings tell how many.',
   invalid_rerank: 'Name a reranker of the configuration (“rerank.instances”), or leave the field empty.',
   reranker_unavailable: 'Leave the reranker empty, or try again once it answers.',
@@ -19,7 +22,8 @@ const BY_CODE: Readonly<Record<string, string>> = {
   collection_limit_reached: 'The tenant has as many collections as it may: delete one, or have its quota raised.',
   chunk_limit_reached: 'The collection has as many chunks as it may: delete documents, or have the quota raised.',
   not_ready: 'The server is starting. Try again in some seconds.',
-  unsupported_or_invalid_document: 'Files may be txt, md, html, csv, tsv, json, jsonl, pdf, docx, pptx, xlsx, odt, epub or eml.',
+  unsupported_or_invalid_document:
+    'Files may be txt, md, html, csv, tsv, json, jsonl, pdf, docx, pptx, xlsx, odt, epub or eml.',
   file_encrypted: 'Save the file without its password and drop it again.',
   file_unreadable: 'The file seems to be cut off or broken: open and save it in its program, then drop it again.',
   no_text_extracted: 'There is no text in it. A scan has to go through text recognition first.',
@@ -35,6 +39,7 @@ const BY_CODE: Readonly<Record<string, string>> = {
 };
 
 export function adviceFor(error: unknown): string | undefined {
-  if (error instanceof SheafUnreachable) return 'See whether the server is running (“npm start”), then try again, or reload the page.';
+  if (error instanceof SheafUnreachable)
+    return 'See whether the server is running (“npm start”), then try again, or reload the page.';
   return error instanceof SheafError ? BY_CODE[error.code] : undefined;
 }

@@ -1,5 +1,5 @@
-// One exchange with the server that the page came from, with the key of the session. A refusal becomes the client's SheafError.
-// Used by api.ts; relative to the page, so that a path before /ui is kept.
+// One exchange with the server that the page came from, with the key of the session. A refusal becomes the client's
+// SheafError. Used by api.ts; relative to the page, so that a path before /ui is kept.
 import type { CommonFields } from '../../contract/api/common.js';
 import { errorOf } from '../../client/error-answer.js';
 import { SheafUnreachable } from '../../client/errors.js';
@@ -17,7 +17,8 @@ export interface Exchange {
 /** `round_ms`: what the exchange took as the page saw it. */
 export type Told<T> = T & CommonFields & { readonly round_ms: number };
 
-export const addressOf = (path: readonly string[], query?: Query): string => new URL(`.${encodePath(path)}${encodeQuery(query)}`, document.baseURI).href;
+export const addressOf = (path: readonly string[], query?: Query): string =>
+  new URL(`.${encodePath(path)}${encodeQuery(query)}`, document.baseURI).href;
 
 export const keyHeaders = (key: string): Record<string, string> => (key ? { authorization: `Bearer ${key}` } : {});
 
@@ -34,7 +35,11 @@ export async function callText(path: readonly string[], signal?: AbortSignal): P
 }
 
 /** A successful answer whose body is still to come. */
-export async function open(path: readonly string[], { method = 'GET', query, body, signal }: Exchange, headers: Record<string, string> = {}): Promise<Response> {
+export async function open(
+  path: readonly string[],
+  { method = 'GET', query, body, signal }: Exchange,
+  headers: Record<string, string> = {},
+): Promise<Response> {
   const key = apiKey.value;
   const init: RequestInit = {
     method,

@@ -1,5 +1,5 @@
-// Server-sent events out of the pieces of a stream (the format of the HTML standard), for fetch, which can send a key where EventSource
-// cannot. Pure; used by state/follow.ts.
+// Server-sent events out of the pieces of a stream (the format of the HTML standard), for fetch, which can send a key
+// where EventSource cannot. Pure; used by state/follow.ts.
 
 export interface ServerEvent {
   readonly id: string;
@@ -23,7 +23,8 @@ function parseBlock(block: string): ServerEvent | undefined {
   const fields = new Map<string, string>();
   for (const line of block.split('\n')) {
     const [, name, value = ''] = /^(\w+): ?(.*)$/.exec(line) ?? [];
-    if (name !== undefined) fields.set(name, name === 'data' && fields.has('data') ? `${fields.get('data')}\n${value}` : value);
+    if (name !== undefined)
+      fields.set(name, name === 'data' && fields.has('data') ? `${fields.get('data')}\n${value}` : value);
   }
   const data = fields.get('data');
   return data === undefined ? undefined : { id: fields.get('id') ?? '', type: fields.get('event') ?? 'message', data };

@@ -24,12 +24,23 @@ const MapView = later<At>(() => import('../map/map-view.tsx').then(({ MapView: v
 const SettingsView = later<At>(() => import('../collections/settings-view.tsx').then(({ SettingsView: view }) => view));
 const Overview = later<{ tenant: string }>(() => import('../live/overview.tsx').then(({ Overview: view }) => view));
 
-const VIEWS = { documents: DocumentsView, search: SearchView, compare: CompareView, queries: QueriesView, reindex: ReindexView, map: MapView, settings: SettingsView };
+const VIEWS = {
+  documents: DocumentsView,
+  search: SearchView,
+  compare: CompareView,
+  queries: QueriesView,
+  reindex: ReindexView,
+  map: MapView,
+  settings: SettingsView,
+};
 
 export function App() {
   const { tenant, collection, view } = place.value;
   useFollowing(tenant, collection);
-  useEffect(() => void (document.title = `${collection === undefined ? 'Overview' : `${collection}: ${view}`} · Sheaf`), [collection, view]);
+  useEffect(
+    () => void (document.title = `${collection === undefined ? 'Overview' : `${collection}: ${view}`} · Sheaf`),
+    [collection, view],
+  );
   return (
     <>
       <a class="skip" href="#main" onClick={toMain}>
@@ -39,7 +50,11 @@ export function App() {
       <div class="frame">
         <CollectionNav tenant={tenant} />
         <main id="main" tabIndex={-1}>
-          {collection === undefined ? <Overview key={tenant} tenant={tenant} /> : <Collection tenant={tenant} collection={collection} view={view} />}
+          {collection === undefined ? (
+            <Overview key={tenant} tenant={tenant} />
+          ) : (
+            <Collection tenant={tenant} collection={collection} view={view} />
+          )}
         </main>
       </div>
       {asksForKey.value && <KeyDialog />}
@@ -66,7 +81,8 @@ function Collection({ tenant, collection, view }: At & Pick<Place, 'view'>) {
       <Tabs collection={collection} view={view} />
       {!isListed(collection) && (
         <p class="note">
-          Tenant {tenant} has no collection “{collection}”. The first document that is put into it makes it, with the settings of the server.
+          Tenant {tenant} has no collection “{collection}”. The first document that is put into it makes it, with the
+          settings of the server.
         </p>
       )}
       <View key={`${tenant}/${collection}/${view}`} tenant={tenant} collection={collection} />

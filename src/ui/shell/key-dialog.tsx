@@ -15,14 +15,27 @@ export function KeyDialog() {
     <Dialog title="API key" onClose={closeKey}>
       <Why />
       <form onSubmit={(event) => (event.preventDefault(), use(key.trim()))}>
-        <Field label="Key or token" hint="Sent to this server only, and forgotten with this tab. The admin key opens all; a tenant's key wants its tenant at the top.">
-          <input type="password" value={key} autofocus autocomplete="off" onInput={({ currentTarget }) => setKey(currentTarget.value)} />
+        <Field
+          label="Key or token"
+          hint="Sent to this server only, and forgotten with this tab. The admin key opens all; a tenant's key wants its tenant at the top."
+        >
+          <input
+            type="password"
+            value={key}
+            autofocus
+            autocomplete="off"
+            onInput={({ currentTarget }) => setKey(currentTarget.value)}
+          />
         </Field>
         <footer>
           {apiKey.value && (
-            <button type="button" onClick={() => use('')}>Forget it</button>
+            <button type="button" onClick={() => use('')}>
+              Forget it
+            </button>
           )}
-          <button type="submit" class="main">Use it</button>
+          <button type="submit" class="main">
+            Use it
+          </button>
         </footer>
       </form>
     </Dialog>
@@ -32,5 +45,11 @@ export function KeyDialog() {
 /** Where the server has asked for it. */
 function Why() {
   if (refusedKey.value === undefined) return null;
-  return <p class="note bad">{refusedKey.value === '' ? 'This server wants a key.' : 'The server does not take this key: it is another server’s, was revoked, or has expired.'}</p>;
+  return (
+    <p class="note bad">
+      {refusedKey.value === ''
+        ? 'This server wants a key.'
+        : 'The server does not take this key: it is another server’s, was revoked, or has expired.'}
+    </p>
+  );
 }

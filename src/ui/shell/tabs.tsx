@@ -5,7 +5,13 @@ import { there } from '../state/place.js';
 import { isLive } from '../state/follow.js';
 
 const WORDS: Readonly<Record<View, string>> = {
-  documents: 'Documents', search: 'Search', compare: 'Compare', queries: 'Query log', reindex: 'Reindex', map: 'Map', settings: 'Settings',
+  documents: 'Documents',
+  search: 'Search',
+  compare: 'Compare',
+  queries: 'Query log',
+  reindex: 'Reindex',
+  map: 'Map',
+  settings: 'Settings',
 };
 
 export function Tabs({ collection, view }: { collection: string; view: View }) {
@@ -13,7 +19,11 @@ export function Tabs({ collection, view }: { collection: string; view: View }) {
     <header class="place">
       <h1>
         {collection}
-        {isLive.value && <span class="live" title="What happens to the collection is shown as it happens">live</span>}
+        {isLive.value && (
+          <span class="live" title="What happens to the collection is shown as it happens">
+            live
+          </span>
+        )}
       </h1>
       <nav class="tabs" aria-label="Views of the collection">
         {VIEWS.map((each) => (

@@ -27,10 +27,22 @@ export function TopBar() {
       <button type="button" class="plain" onClick={() => (asksForKey.value = true)} title="Enter an API key (K)">
         {apiKey.value ? 'Key ✓' : 'Key'}
       </button>
-      <button type="button" class="plain" onClick={() => useTheme(nextTheme())} title={`Colours: ${theme.value} (t)`} aria-label={`Colours: ${theme.value}`}>
+      <button
+        type="button"
+        class="plain"
+        onClick={() => useTheme(nextTheme())}
+        title={`Colours: ${theme.value} (t)`}
+        aria-label={`Colours: ${theme.value}`}
+      >
         {SIGNS[theme.value]}
       </button>
-      <button type="button" class="plain" onClick={() => (showsHelp.value = true)} title="Keys of the keyboard (?)" aria-label="Keys of the keyboard">
+      <button
+        type="button"
+        class="plain"
+        onClick={() => (showsHelp.value = true)}
+        title="Keys of the keyboard (?)"
+        aria-label="Keys of the keyboard"
+      >
         ?
       </button>
     </header>
@@ -70,8 +82,20 @@ function TenantField() {
   return (
     <label class="tenant">
       Tenant
-      <input list="tenants" value={tenant} size={12} spellcheck={false} autocomplete="off" onFocus={({ currentTarget }) => currentTarget.select()} onChange={({ currentTarget }) => choose(currentTarget.value)} />
-      <datalist id="tenants">{value?.tenants.map((each) => <option value={each} />)}</datalist>
+      <input
+        list="tenants"
+        value={tenant}
+        size={12}
+        spellcheck={false}
+        autocomplete="off"
+        onFocus={({ currentTarget }) => currentTarget.select()}
+        onChange={({ currentTarget }) => choose(currentTarget.value)}
+      />
+      <datalist id="tenants">
+        {value?.tenants.map((each) => (
+          <option value={each} />
+        ))}
+      </datalist>
     </label>
   );
 }

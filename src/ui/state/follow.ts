@@ -51,7 +51,9 @@ export async function follow(at: At, signal: AbortSignal): Promise<void> {
 async function readAll(response: Response, since: string): Promise<string> {
   let lastId = since;
   const lines = new EventLines();
-  const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+  const reader = (response.body as ReadableStream<Uint8Array>)
+    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+    .getReader();
   try {
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       for (const { id, type, data } of lines.take(piece.value)) {

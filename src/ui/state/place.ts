@@ -11,7 +11,8 @@ addEventListener('hashchange', () => (place.value = parsePlace(location.hash)));
 export const there = (change: Partial<Place>): string => hrefOf({ ...place.value, params: {}, ...change });
 
 /** A chunk among its neighbours, with the words of a query marked. */
-export const chunkLink = (rid: string, q: string): string => there({ view: 'documents', params: { document: docidOf(rid), chunk: rid, q } });
+export const chunkLink = (rid: string, q: string): string =>
+  there({ view: 'documents', params: { document: docidOf(rid), chunk: rid, q } });
 
 /** What the server does, with the collections of a tenant. */
 export const overviewOf = (tenant: string): string => hrefOf({ tenant, view: 'documents', params: {} });

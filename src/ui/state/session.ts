@@ -1,5 +1,5 @@
-// What the page keeps beside its address: the key, for this session of the browser's tab alone, and light or dark, for good.
-// Read by whatever calls the server, and by the bar at the top.
+// What the page keeps beside its address: the key, for this session of the browser's tab alone, and light or dark, for
+// good. Read by whatever calls the server, and by the bar at the top.
 import { signal } from '@preact/signals';
 
 const KEY = 'sheaf.key';

@@ -1,5 +1,5 @@
-// The keys of the keyboard that the console knows: one listener for the page. `g` and a letter go to a view; a key pressed in a field is
-// the field's. The table is shown by shell/help.tsx.
+// The keys of the keyboard that the console knows: one listener for the page. `g` and a letter go to a view; a key
+// pressed in a field is the field's. The table is shown by shell/help.tsx.
 import { signal } from '@preact/signals';
 import type { View } from '../plain/address.js';
 import { go, overviewOf, place } from './place.js';
@@ -7,7 +7,15 @@ import { asksForKey, nextTheme, useTheme } from './session.js';
 
 export const showsHelp = signal(false);
 
-const VIEW_KEYS: Readonly<Record<string, View>> = { d: 'documents', s: 'search', c: 'compare', q: 'queries', r: 'reindex', m: 'map', t: 'settings' };
+const VIEW_KEYS: Readonly<Record<string, View>> = {
+  d: 'documents',
+  s: 'search',
+  c: 'compare',
+  q: 'queries',
+  r: 'reindex',
+  m: 'map',
+  t: 'settings',
+};
 const SECOND_KEY_MS = 1200;
 
 export const SHORTCUTS: readonly (readonly [string, string])[] = [
@@ -27,7 +35,14 @@ export const SHORTCUTS: readonly (readonly [string, string])[] = [
 export function listenToKeys(): void {
   let gPressedAtMs = -Infinity;
   addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || document.querySelector('dialog[open]')) return;
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      isTyping(event.target) ||
+      document.querySelector('dialog[open]')
+    )
+      return;
     // By when they were pressed: a busy page handles them later.
     const isSecond = event.timeStamp - gPressedAtMs < SECOND_KEY_MS;
     gPressedAtMs = event.key === 'g' && !isSecond ? event.timeStamp : -Infinity;
@@ -35,7 +50,9 @@ export function listenToKeys(): void {
   });
 }
 
-const isTyping = (target: EventTarget | null): boolean => target instanceof HTMLElement && target.closest('input:not([type=checkbox]):not([type=range]), textarea, select') !== null;
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  target.closest('input:not([type=checkbox]):not([type=range]), textarea, select') !== null;
 
 function goTo(key: string): boolean {
   const view = VIEW_KEYS[key];

@@ -1,5 +1,5 @@
-// The answers of a real server, judged by the OpenAPI document that it serves itself: each operation's success, and refusals
-// of every kind that can be had without load or faults.
+// The answers of a real server, judged by the OpenAPI document that it serves itself: each operation's success, and
+// refusals of every kind that can be had without load or faults.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SpecJudge, type Spec } from '../../kit/openapi.js';
@@ -15,10 +15,20 @@ const server = await startTestServer({
 const judge = new SpecJudge((await server.call('GET', '/openapi.json')).json as unknown as Spec);
 
 /** Makes the request and sees to it that status, media type and body are what the document says of the operation. */
-async function judged(operation: string, status: number, method: string, path: string, body?: unknown, headers: Record<string, string> = { authorization: 'Bearer acme-key' }): Promise<Answer> {
+async function judged(
+  operation: string,
+  status: number,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = { authorization: 'Bearer acme-key' },
+): Promise<Answer> {
   const answer = await server.call(method, path, body, headers);
   assert.equal(answer.status, status, `${operation}: ${answer.text}`);
-  assert.deepEqual(judge.answerComplaints(operation, answer.status, answer.headers.get('content-type') ?? '', answer.json), []);
+  assert.deepEqual(
+    judge.answerComplaints(operation, answer.status, answer.headers.get('content-type') ?? '', answer.json),
+    [],
+  );
   return answer;
 }
 
@@ -29,7 +39,11 @@ test('successes', async () => {
   await judged('createCollection', 201, 'POST', DOCS);
   await judged('createCollection', 201, 'POST', DOCS, {});
   await judged('updateCollection', 200, 'PATCH', DOCS, { display_name: 'Manuals' });
-  await judged('ingestDocument', 201, 'POST', `${DOCS}/documents`, { docid: 'nemo', text: 'Captain Nemo commands the Nautilus.', metadata: { lang: 'en' } });
+  await judged('ingestDocument', 201, 'POST', `${DOCS}/documents`, {
+    docid: 'nemo',
+    text: 'Captain Nemo commands the Nautilus.',
+    metadata: { lang: 'en' },
+  });
   await judged('ingestDocument', 201, 'POST', `${DOCS}/documents`, fileForm('a.txt', 'A file.'));
   await judged('listDocuments', 200, 'GET', `${DOCS}/documents`);
   await judged('getDocument', 200, 'GET', `${DOCS}/documents/nemo`);
@@ -45,7 +59,14 @@ test('successes', async () => {
   await judged('sampleVectors', 200, 'GET', `${DOCS}/vectors?sample=10`);
   await judged('deleteDocument', 200, 'DELETE', `${DOCS}/documents/nemo`);
   await judged('moveCollection', 200, 'POST', `${DOCS}/move`, { new_name: 'manuals' });
-  await judged('moveCollectionAsAdmin', 200, 'POST', '/v1/admin/collections/acme/manuals/move', { new_name: 'docs' }, { 'x-api-key': 'root' });
+  await judged(
+    'moveCollectionAsAdmin',
+    200,
+    'POST',
+    '/v1/admin/collections/acme/manuals/move',
+    { new_name: 'docs' },
+    { 'x-api-key': 'root' },
+  );
   await judged('deleteCollection', 200, 'DELETE', DOCS);
   await judged('openApi', 200, 'GET', '/openapi.json', undefined, {});
   await judged('docs', 200, 'GET', '/docs', undefined, {});

@@ -11,7 +11,10 @@ import type { ErrorCode } from '../../../src/contract/errors.js';
 import { pointerOf, SpecJudge, type Spec } from '../../kit/openapi.js';
 
 /** Stands for whatever the table asks of its context while it is made; no request comes. */
-const anything: unknown = new Proxy(() => undefined, { get: (_, key) => (key === Symbol.toPrimitive ? () => '' : anything), apply: () => anything });
+const anything: unknown = new Proxy(() => undefined, {
+  get: (_, key) => (key === Symbol.toPrimitive ? () => '' : anything),
+  apply: () => anything,
+});
 const routes = createRoutes(anything as Context);
 const document = openApiDocument(routes);
 const judge = new SpecJudge(document as unknown as Spec);
@@ -19,22 +22,30 @@ const judge = new SpecJudge(document as unknown as Spec);
 test('every route has an entry, every entry a route, and no operation has two', () => {
   const names = routes.map(({ operation }) => operation);
   assert.equal(new Set(names).size, names.length);
-  for (const name of names) assert.ok(Object.hasOwn(OPERATIONS, name), `operation ${name} has no entry below src/http/openapi/operations`);
+  for (const name of names)
+    assert.ok(Object.hasOwn(OPERATIONS, name), `operation ${name} has no entry below src/http/openapi/operations`);
   for (const name of Object.keys(OPERATIONS)) assert.ok(names.includes(name), `the entry ${name} has no route`);
 });
 
 test('it is valid OpenAPI 3.1', async () => {
-  const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(document)) as Record<string, unknown>);
+  const { valid, errors } = await new Validator().validate(
+    JSON.parse(JSON.stringify(document)) as Record<string, unknown>,
+  );
   assert.ok(valid, JSON.stringify(errors, null, 1));
 });
 
 test('every reference leads somewhere, and no component is left over', () => {
   const text = JSON.stringify(document);
-  const refs = new Set([...text.matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)].map(([, kind, name]) => `${kind}/${name}`));
-  const parts = Object.entries(document.components).flatMap(([kind, all]) => Object.keys(all).map((name) => `${kind}/${name}`));
+  const refs = new Set(
+    [...text.matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)].map(([, kind, name]) => `${kind}/${name}`),
+  );
+  const parts = Object.entries(document.components).flatMap(([kind, all]) =>
+    Object.keys(all).map((name) => `${kind}/${name}`),
+  );
   for (const ref of refs) assert.ok(parts.includes(ref), `${ref} is referred to, but not there`);
   const free = ['securitySchemes/bearer', 'securitySchemes/apiKey'];
-  for (const part of parts) assert.ok(refs.has(part) || free.includes(part), `${part} is there, but nothing refers to it`);
+  for (const part of parts)
+    assert.ok(refs.has(part) || free.includes(part), `${part} is there, but nothing refers to it`);
 });
 
 test('every example fits its schema', () => {
@@ -42,20 +53,26 @@ test('every example fits its schema', () => {
   for (const { pointer, operation } of judge.operations()) {
     const bodies: [string, Spec['paths'][string][string]['responses'][string]['content']][] = [
       [`${pointer}/requestBody`, operation.requestBody?.content],
-      ...Object.entries(operation.responses).map(([status, { content }]) => [`${pointer}/responses/${status}`, content] as [string, typeof content]),
+      ...Object.entries(operation.responses).map(
+        ([status, { content }]) => [`${pointer}/responses/${status}`, content] as [string, typeof content],
+      ),
     ];
     for (const [where, content] of bodies) {
       for (const [mediaType, { examples = {} }] of Object.entries(content ?? {})) {
         for (const { value, $ref } of Object.values(examples)) {
           const example = $ref === undefined ? value : document.components.examples?.[$ref.split('/').pop() ?? ''];
           const schema = where + pointerOf('content', mediaType, 'schema').slice(1);
-          assert.deepEqual(judge.complaints(schema, $ref === undefined ? example : (example as { value: unknown }).value), []);
+          assert.deepEqual(
+            judge.complaints(schema, $ref === undefined ? example : (example as { value: unknown }).value),
+            [],
+          );
           checked += 1;
         }
       }
     }
     for (const [index, { example }] of (operation.parameters ?? []).entries()) {
-      if (example !== undefined) assert.deepEqual(judge.complaints(`${pointer}/parameters/${index}/schema`, example), []);
+      if (example !== undefined)
+        assert.deepEqual(judge.complaints(`${pointer}/parameters/${index}/schema`, example), []);
     }
   }
   assert.ok(checked > 300, `${checked} examples`);
@@ -81,23 +98,63 @@ const NOT_OURS = new Set(['openApi', 'mcp']);
 test('JSON requests take no unknown fields, JSON successes have the common ones', () => {
   for (const { pointer, operation } of judge.operations()) {
     const request = operation.requestBody?.content['application/json'];
-    if (request) assert.match(judge.complaints(`${pointer}/requestBody${pointerOf('content', 'application/json', 'schema').slice(1)}`, { nobody: 1 }).join(), /additional properties/);
+    if (request)
+      assert.match(
+        judge
+          .complaints(`${pointer}/requestBody${pointerOf('content', 'application/json', 'schema').slice(1)}`, {
+            nobody: 1,
+          })
+          .join(),
+        /additional properties/,
+      );
     for (const [status, { content }] of Object.entries(operation.responses)) {
       const answer = content?.['application/json'];
       if (Number(status) >= 400 || !answer || NOT_OURS.has(operation.operationId)) continue;
-      const complaints = judge.complaints(`${pointer}/responses/${status}${pointerOf('content', 'application/json', 'schema').slice(1)}`, {}).join();
-      for (const field of ['ok', 'latency_ms', 'request_id']) assert.match(complaints, new RegExp(`'${field}'`), operation.operationId);
+      const complaints = judge
+        .complaints(`${pointer}/responses/${status}${pointerOf('content', 'application/json', 'schema').slice(1)}`, {})
+        .join();
+      for (const field of ['ok', 'latency_ms', 'request_id'])
+        assert.match(complaints, new RegExp(`'${field}'`), operation.operationId);
     }
   }
 });
 
 test('bounds, choices and pairs stand in the schemas', () => {
-  const refused = (name: string, value: unknown): void => assert.notDeepEqual(judge.complaints(`#/components/schemas/${name}`, value), [], `${name} ${JSON.stringify(value)}`);
-  const taken = (name: string, value: unknown): void => assert.deepEqual(judge.complaints(`#/components/schemas/${name}`, value), []);
-  for (const body of [{}, { q: 'a', v: [1] }, { q: null }, { q: 'a', k: 0 }, { q: 'a', k: 1001 }, { q: 'a', k: 1.5 }, { q: 'a', mode: 'fast' }, { q: ' ' }, { v: [] }, { q: 'a', content_filter: { op: 'exact', value: '' } }]) refused('SearchBody', body);
-  for (const body of [{ q: 'a' }, { q: 'a', v: null, k: null, mode: null, filters: null }, { v: [1], k: 1000 }, { q: 'a', mode: 'hybrid' }]) taken('SearchBody', body);
-  for (const body of [{}, { text: 'a', vector: [1] }, { text: 'a', more: 1 }, { text: 'a', docid: 'a\u0000' }]) refused('IngestBody', body);
-  for (const body of [{ text: 'a', docid: '' }, { vector: [0.5], text: null, metadata: { a: [1] } }]) taken('IngestBody', body);
+  const refused = (name: string, value: unknown): void =>
+    assert.notDeepEqual(
+      judge.complaints(`#/components/schemas/${name}`, value),
+      [],
+      `${name} ${JSON.stringify(value)}`,
+    );
+  const taken = (name: string, value: unknown): void =>
+    assert.deepEqual(judge.complaints(`#/components/schemas/${name}`, value), []);
+  for (const body of [
+    {},
+    { q: 'a', v: [1] },
+    { q: null },
+    { q: 'a', k: 0 },
+    { q: 'a', k: 1001 },
+    { q: 'a', k: 1.5 },
+    { q: 'a', mode: 'fast' },
+    { q: ' ' },
+    { v: [] },
+    { q: 'a', content_filter: { op: 'exact', value: '' } },
+  ])
+    refused('SearchBody', body);
+  for (const body of [
+    { q: 'a' },
+    { q: 'a', v: null, k: null, mode: null, filters: null },
+    { v: [1], k: 1000 },
+    { q: 'a', mode: 'hybrid' },
+  ])
+    taken('SearchBody', body);
+  for (const body of [{}, { text: 'a', vector: [1] }, { text: 'a', more: 1 }, { text: 'a', docid: 'a\u0000' }])
+    refused('IngestBody', body);
+  for (const body of [
+    { text: 'a', docid: '' },
+    { vector: [0.5], text: null, metadata: { a: [1] } },
+  ])
+    taken('IngestBody', body);
   refused('MoveBody', { new_name: '../x' });
   refused('UpdateBody', { display_name: ' ' });
   refused('ChunkingBody', { size: 15 });

@@ -7,7 +7,13 @@ import { startTestServer } from '../../kit/server.js';
 const server = await startTestServer();
 
 test('the page and its files come with type, tag and policy, and only they', async () => {
-  for (const [path, type] of [['/docs', /^text\/html/], ['/docs/start.js', /^text\/javascript/], ['/docs/swagger-ui-bundle.js', /^text\/javascript/], ['/docs/swagger-ui.css', /^text\/css/], ['/docs/favicon-32x32.png', /^image\/png/]] as const) {
+  for (const [path, type] of [
+    ['/docs', /^text\/html/],
+    ['/docs/start.js', /^text\/javascript/],
+    ['/docs/swagger-ui-bundle.js', /^text\/javascript/],
+    ['/docs/swagger-ui.css', /^text\/css/],
+    ['/docs/favicon-32x32.png', /^image\/png/],
+  ] as const) {
     const answer = await server.call('GET', path);
     assert.equal(answer.status, 200, path);
     assert.match(answer.headers.get('content-type') ?? '', type);
@@ -17,7 +23,8 @@ test('the page and its files come with type, tag and policy, and only they', asy
     assert.equal(again.status, 304, path);
     assert.equal(again.headers.get('etag'), answer.headers.get('etag'));
   }
-  for (const file of ['package.json', '..%2Fpackage.json', 'index.html', 'constructor']) assert.equal((await server.call('GET', `/docs/${file}`)).status, 404, file);
+  for (const file of ['package.json', '..%2Fpackage.json', 'index.html', 'constructor'])
+    assert.equal((await server.call('GET', `/docs/${file}`)).status, 404, file);
 });
 
 test('the page names each of its files, and nothing elsewhere', async () => {
@@ -27,7 +34,9 @@ test('the page names each of its files, and nothing elsewhere', async () => {
   for (const link of links) assert.equal((await server.call('GET', `/${link}`)).status, 200, link);
 });
 
-test('a browser shows every operation and asks no other host', { skip: CHROMIUM === undefined && 'the package chromium is not installed' }, async (t) => {
+test('a browser shows every operation and asks no other host', {
+  skip: CHROMIUM === undefined && 'the package chromium is not installed',
+}, async (t) => {
   const page = await openPage(t, `${server.url}/docs`);
   const { json } = await server.call('GET', '/openapi.json');
   const operations = Object.values(json.paths as Record<string, object>).flatMap((methods) => Object.keys(methods));

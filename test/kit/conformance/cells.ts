@@ -1,5 +1,6 @@
-// How each status of an endpoint's row is made to happen by a real request, and on which of four servers: an open one, one
-// with keys and one without, both with a budget of one request, and one with tight limits. Used by test/conformance/statuses.test.ts.
+// How each status of an endpoint's row is made to happen by a real request, and on which of four servers: an open one,
+// one with keys and one without, both with a budget of one request, and one with tight limits. Used by
+// test/conformance/statuses.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Endpoint, Request } from './endpoint.js';
 import { holdRequests, whileBroken } from './faults.js';
@@ -30,14 +31,25 @@ export async function setStages(): Promise<Stages> {
   const common = { SHEAF_COMMON__ENABLED: 'true' };
   return {
     open: await setStage(common).catch(failed),
-    keyed: await setStage({ ...common, SHEAF_AUTH__MODE: 'static', SHEAF_AUTH__KEYS: KEYS, ...ONE_REQUEST }).catch(failed),
-    tight: await setStage({ ...common, SHEAF_LIMITS__JSON_BYTES_MAX: '1024', SHEAF_LIMITS__FILE_BYTES_MAX: '1024', SHEAF_LIMITS__ARCHIVE_BYTES_MAX: '65536', SHEAF_LIMITS__IN_FLIGHT_MAX: String(IN_FLIGHT_MAX) }).catch(failed),
+    keyed: await setStage({ ...common, SHEAF_AUTH__MODE: 'static', SHEAF_AUTH__KEYS: KEYS, ...ONE_REQUEST }).catch(
+      failed,
+    ),
+    tight: await setStage({
+      ...common,
+      SHEAF_LIMITS__JSON_BYTES_MAX: '1024',
+      SHEAF_LIMITS__FILE_BYTES_MAX: '1024',
+      SHEAF_LIMITS__ARCHIVE_BYTES_MAX: '65536',
+      SHEAF_LIMITS__IN_FLIGHT_MAX: String(IN_FLIGHT_MAX),
+    }).catch(failed),
     spent: await setStage({ ...common, ...ONE_REQUEST }, 'other').catch(failed),
   };
 }
 
 const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
-const withKey = (request: Request, key: string): Request => ({ ...request, headers: { ...request.headers, ...bearer(key) } });
+const withKey = (request: Request, key: string): Request => ({
+  ...request,
+  headers: { ...request.headers, ...bearer(key) },
+});
 
 function ready(stage: Stage | Error): Stage {
   if (stage instanceof Error) throw stage;
@@ -48,9 +60,18 @@ function ready(stage: Stage | Error): Stage {
 export async function provoke(stages: Stages, endpoint: Endpoint, status: number): Promise<Reply> {
   const { method, valid, access } = endpoint;
   if (status === 401) return sendWith(ready(stages.keyed), endpoint, 'no-such-key');
-  if (status === 403) return sendWith(ready(stages.keyed), endpoint, access === 'admin' ? KEY : access === 'any' ? WRITER_KEY : NEIGHBOUR_KEY);
-  if (status === 429) return access === 'admin' ? overspent(ready(stages.spent), endpoint) : overspent(ready(stages.keyed), endpoint, KEY);
-  if (status === 503) return endpoint.path === '/health/ready' ? unready(ready(stages.open)) : overloaded(ready(stages.tight), endpoint);
+  if (status === 403)
+    return sendWith(
+      ready(stages.keyed),
+      endpoint,
+      access === 'admin' ? KEY : access === 'any' ? WRITER_KEY : NEIGHBOUR_KEY,
+    );
+  if (status === 429)
+    return access === 'admin'
+      ? overspent(ready(stages.spent), endpoint)
+      : overspent(ready(stages.keyed), endpoint, KEY);
+  if (status === 503)
+    return endpoint.path === '/health/ready' ? unready(ready(stages.open)) : overloaded(ready(stages.tight), endpoint);
   const stage = ready(status === 413 ? stages.tight : stages.open);
   const compose = endpoint.provoke?.[status] ?? valid;
   const request = await compose(stage);
@@ -75,11 +96,17 @@ async function overloaded(stage: Stage, { method, valid }: Endpoint): Promise<Re
   const request = await valid(stage);
   const held = await holdRequests(stage.server, IN_FLIGHT_MAX);
   try {
-    await until(({ status }) => status === 503, () => stage.send('GET', { path: '/v1/collections/acme' }));
+    await until(
+      ({ status }) => status === 503,
+      () => stage.send('GET', { path: '/v1/collections/acme' }),
+    );
     return await stage.send(method, request);
   } finally {
     for (const socket of held) socket.destroy();
-    await until(({ status }) => status !== 503, () => stage.send('GET', { path: '/v1/collections/acme' }));
+    await until(
+      ({ status }) => status !== 503,
+      () => stage.send('GET', { path: '/v1/collections/acme' }),
+    );
   }
 }
 
@@ -94,4 +121,3 @@ async function unready(stage: Stage): Promise<Reply> {
     await sleep(10);
   }
 }
-

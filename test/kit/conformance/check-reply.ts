@@ -1,16 +1,30 @@
-// What holds for every answer of the server, whatever the endpoint: the envelope, the request id, the latency, the headers of
-// refusals, and that nothing of the inside shows. Gives complaints, so that a test can show all of them at once.
+// What holds for every answer of the server, whatever the endpoint: the envelope, the request id, the latency, the
+// headers of refusals, and that nothing of the inside shows. Gives complaints, so that a test can show all of them at
+// once.
 import { isDeepStrictEqual } from 'node:util';
 import { ERROR, VALIDATION_ERROR } from './resources.js';
 import { misfits, UUID_V7, type Shape } from './shape.js';
 import type { Reply } from './stage.js';
 
 /** The class that clients choose their exception by, by status. */
-const ERROR_TYPES: Readonly<Record<number, string>> = { 404: 'not_found', 409: 'conflict', 429: 'unavailable', 503: 'unavailable' };
+const ERROR_TYPES: Readonly<Record<number, string>> = {
+  404: 'not_found',
+  409: 'conflict',
+  429: 'unavailable',
+  503: 'unavailable',
+};
 /** A client that sends the same again after a while will get through. */
 const COMES_BACK = ['tenant_rate_limited', 'overloaded', 'shutting_down', 'shard_unavailable'];
 /** Stacks, paths of this machine, words of libraries. */
-const INSIDE = [/(\n|\\n)\s*at [^"\n]{1,200}:\d+:\d+/, /node_modules/, /\.(js|ts):\d+/, /\/(tmp|home|root|usr|opt|var|work)\//, /MDB_|SQLITE|ENOENT|EACCES|ECONN|ERR_[A-Z]/, /typia|busboy|piscina|lmdb|uWebSockets/i, /\bTypeError|\bRangeError|\bSyntaxError|in JSON at position|Unexpected token/];
+const INSIDE = [
+  /(\n|\\n)\s*at [^"\n]{1,200}:\d+:\d+/,
+  /node_modules/,
+  /\.(js|ts):\d+/,
+  /\/(tmp|home|root|usr|opt|var|work)\//,
+  /MDB_|SQLITE|ENOENT|EACCES|ECONN|ERR_[A-Z]/,
+  /typia|busboy|piscina|lmdb|uWebSockets/i,
+  /\bTypeError|\bRangeError|\bSyntaxError|in JSON at position|Unexpected token/,
+];
 
 /** Complaints about any reply; `answer` is the shape of a success, or the start of its content type. */
 export function replyComplaints(reply: Reply, answer: Shape | string): string[] {
@@ -18,39 +32,68 @@ export function replyComplaints(reply: Reply, answer: Shape | string): string[] 
   const common = [...idComplaints(reply), ...leakComplaints(reply)];
   if (status >= 400) return [...common, ...errorComplaints(reply)];
   const type = headers.get('content-type') ?? '';
-  if (typeof answer === 'string') return [...common, ...(type.startsWith(answer) ? [] : [`content type should be ${answer}, is ${type}`])];
+  if (typeof answer === 'string')
+    return [...common, ...(type.startsWith(answer) ? [] : [`content type should be ${answer}, is ${type}`])];
   return [...common, ...jsonTypeComplaints(type), ...misfits(json, answer), ...latencyComplaints(reply)];
 }
 
 function errorComplaints(reply: Reply): string[] {
   const { status, headers, json } = reply;
-  const complaints = [...jsonTypeComplaints(headers.get('content-type') ?? ''), ...misfits(json, status === 422 ? VALIDATION_ERROR : ERROR), ...latencyComplaints(reply)];
+  const complaints = [
+    ...jsonTypeComplaints(headers.get('content-type') ?? ''),
+    ...misfits(json, status === 422 ? VALIDATION_ERROR : ERROR),
+    ...latencyComplaints(reply),
+  ];
   const type = status < 500 || status === 503 ? (ERROR_TYPES[status] ?? 'invalid') : undefined;
   if (json.error_type !== type) complaints.push(`error_type should be ${type} with ${status}, is ${json.error_type}`);
-  if (status === 422 && !isDeepStrictEqual(json.details?.errors, json.detail)) complaints.push('details.errors is not the same list as detail');
+  if (status === 422 && !isDeepStrictEqual(json.details?.errors, json.detail))
+    complaints.push('details.errors is not the same list as detail');
   if (status === 422 && json.detail?.length === 0) complaints.push('detail names no field');
   if (status === 401 && !headers.has('www-authenticate')) complaints.push('401 without WWW-Authenticate');
   if (status === 405 && !headers.has('allow')) complaints.push('405 without Allow');
-  if (COMES_BACK.includes(json.code) && !/^[1-9]\d*$/.test(headers.get('retry-after') ?? '')) complaints.push(`${json.code} without Retry-After`);
+  if (COMES_BACK.includes(json.code) && !/^[1-9]\d*$/.test(headers.get('retry-after') ?? ''))
+    complaints.push(`${json.code} without Retry-After`);
   return complaints;
 }
 
-const jsonTypeComplaints = (type: string): string[] => (/^application\/json\b/.test(type) ? [] : [`content type should be application/json, is ${type}`]);
+const jsonTypeComplaints = (type: string): string[] =>
+  /^application\/json\b/.test(type) ? [] : [`content type should be application/json, is ${type}`];
 
 function idComplaints({ headers, json, sentId }: Reply): string[] {
   const id = headers.get('x-request-id') ?? '';
-  const complaints = sentId === undefined ? (UUID_V7.test(id) ? [] : [`X-Request-ID should be a UUIDv7, is ${id}`]) : id === sentId ? [] : [`X-Request-ID should be ${sentId}, is ${id}`];
-  return json.request_id === undefined || json.request_id === id ? complaints : [...complaints, `request_id is ${json.request_id}, the header ${id}`];
+  const complaints =
+    sentId === undefined
+      ? UUID_V7.test(id)
+        ? []
+        : [`X-Request-ID should be a UUIDv7, is ${id}`]
+      : id === sentId
+        ? []
+        : [`X-Request-ID should be ${sentId}, is ${id}`];
+  return json.request_id === undefined || json.request_id === id
+    ? complaints
+    : [...complaints, `request_id is ${json.request_id}, the header ${id}`];
 }
 
 function latencyComplaints({ json, elapsedMs }: Reply): string[] {
-  return json.latency_ms >= 0 && json.latency_ms <= elapsedMs ? [] : [`latency_ms is ${json.latency_ms} of ${elapsedMs} ms seen from outside`];
+  return json.latency_ms >= 0 && json.latency_ms <= elapsedMs
+    ? []
+    : [`latency_ms is ${json.latency_ms} of ${elapsedMs} ms seen from outside`];
 }
 
-/** Parts of a reply that show the inside of the server; the text of a chunk and what the caller sent may hold anything. */
-export function leakComplaints({ text, headers }: Pick<Reply, 'text' | 'headers'>, secrets: readonly string[] = []): string[] {
+/**
+ * Parts of a reply that show the inside of the server; the text of a chunk and what the caller sent may hold anything.
+ */
+export function leakComplaints(
+  { text, headers }: Pick<Reply, 'text' | 'headers'>,
+  secrets: readonly string[] = [],
+): string[] {
   // The HTTP library signs its answers with its name and version; it cannot be told not to.
-  const all = `${[...headers].filter(([name]) => name !== 'uwebsockets').map(([name, value]) => `${name}: ${value}`).join('\n')}\n${text}`;
+  const all = `${[...headers]
+    .filter(([name]) => name !== 'uwebsockets')
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n')}\n${text}`;
   const shown = INSIDE.flatMap((pattern) => pattern.exec(all)?.[0] ?? []);
-  return [...shown, ...secrets.filter((secret) => all.includes(secret))].map((what) => `the answer shows ${JSON.stringify(what)}`);
+  return [...shown, ...secrets.filter((secret) => all.includes(secret))].map(
+    (what) => `the answer shows ${JSON.stringify(what)}`,
+  );
 }

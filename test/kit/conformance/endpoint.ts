@@ -1,5 +1,5 @@
-// What the conformance tests know of an endpoint: its row in the specification, a request that succeeds, and requests for
-// the statuses that only this endpoint can provoke. The rows are in endpoints/; stage.ts carries the requests out.
+// What the conformance tests know of an endpoint: its row in the specification, a request that succeeds, and requests
+// for the statuses that only this endpoint can provoke. The rows are in endpoints/; stage.ts carries the requests out.
 import type { ReindexStatus } from '../../../src/contract/api/reindex.js';
 import type { Shape } from './shape.js';
 
@@ -10,7 +10,10 @@ export interface Request {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What is there for requests to name, made once on each server through the interface itself; beside it `vectors`, of 3 dimensions. */
+/**
+ * What is there for requests to name, made once on each server through the interface itself; beside it `vectors`, of 3
+ * dimensions.
+ */
 export interface Scene {
   readonly tenant: string;
   /** A collection with the document below, and a search in its log. */
@@ -20,7 +23,10 @@ export interface Scene {
   readonly queryId: string;
   /** Makes a new, empty collection and gives its name: for requests that use one up. */
   fresh(): Promise<string>;
-  /** Makes a new collection with a reindex job that shows this status; where nothing can be made, names of what is not there. */
+  /**
+   * Makes a new collection with a reindex job that shows this status; where nothing can be made, names of what is not
+   * there.
+   */
   job(status: ReindexStatus): Promise<{ collection: string; id: string }>;
   /** What is there, by the admin's key. */
   download(path: string): Promise<Uint8Array>;

@@ -15,12 +15,19 @@ const BY_TIMER = ['flush', 'sweep'];
 const BESIDE = ['log', 'metrics', 'poolMeters', 'sharedMeters', 'memories'];
 
 /**
- * Runs `work` while every part that the use cases ask (catalog, shards, embedder, …) fails as if its disk did, and a success
- * that needs none of them cannot be encoded. One request at a time: all that the server does meanwhile fails.
+ * Runs `work` while every part that the use cases ask (catalog, shards, embedder, …) fails as if its disk did, and a
+ * success that needs none of them cannot be encoded. One request at a time: all that the server does meanwhile fails.
  */
 export async function whileBroken<T>(server: TestServer, work: () => Promise<T>): Promise<T> {
-  const parts = Object.entries(server.context).filter(([name, part]) => !BESIDE.includes(name) && typeof part === 'object' && part !== null);
-  const mocks = [breakEncoder(), ...parts.flatMap(([, part]) => methodsOf(part as object).map((name) => breakMethod(part as Record<string, () => unknown>, name)))];
+  const parts = Object.entries(server.context).filter(
+    ([name, part]) => !BESIDE.includes(name) && typeof part === 'object' && part !== null,
+  );
+  const mocks = [
+    breakEncoder(),
+    ...parts.flatMap(([, part]) =>
+      methodsOf(part as object).map((name) => breakMethod(part as Record<string, () => unknown>, name)),
+    ),
+  ];
   try {
     return await work();
   } finally {
@@ -30,8 +37,13 @@ export async function whileBroken<T>(server: TestServer, work: () => Promise<T>)
 
 function methodsOf(part: object): string[] {
   const names = new Set<string>();
-  for (let at: object | null = part; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at) as object | null) {
-    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at))) if (typeof value === 'function' && name !== 'constructor' && !BY_TIMER.includes(name)) names.add(name);
+  for (
+    let at: object | null = part;
+    at !== null && at !== Object.prototype;
+    at = Object.getPrototypeOf(at) as object | null
+  ) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at)))
+      if (typeof value === 'function' && name !== 'constructor' && !BY_TIMER.includes(name)) names.add(name);
   }
   return [...names];
 }
@@ -58,10 +70,19 @@ async function underWay({ context }: TestServer): Promise<number | undefined> {
 }
 
 /** Opens requests whose bodies do not come, so that they stay under way; the sockets to destroy. */
-export async function holdRequests(server: TestServer, count: number, headers: Record<string, string> = {}): Promise<Socket[]> {
+export async function holdRequests(
+  server: TestServer,
+  count: number,
+  headers: Record<string, string> = {},
+): Promise<Socket[]> {
   // One that was still under way would take a place away.
   await until(async () => (await underWay(server)) === 0, 'other requests are under way');
-  const lines = Object.entries({ host: 'test', 'content-type': 'application/json', 'content-length': '100', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const lines = Object.entries({
+    host: 'test',
+    'content-type': 'application/json',
+    'content-length': '100',
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
   const sockets = await Promise.all(
     Array.from({ length: count }, async () => {
       const socket = connect(server.port, '127.0.0.1');

@@ -15,7 +15,10 @@ export class Matrix {
   toString(): string {
     const statuses = [...new Set(this.endpoints.flatMap(statusesOf))].sort((a, b) => a - b);
     const width = Math.max(...this.endpoints.map((endpoint) => nameOf(endpoint).length));
-    const rows = this.endpoints.map((endpoint) => `${nameOf(endpoint).padEnd(width)}  ${statuses.map((status) => this.mark(endpoint, status)).join('  ')}`);
+    const rows = this.endpoints.map(
+      (endpoint) =>
+        `${nameOf(endpoint).padEnd(width)}  ${statuses.map((status) => this.mark(endpoint, status)).join('  ')}`,
+    );
     const listed = this.endpoints.flatMap(statusesOf).length;
     const made = [...this.cells.values()].filter((cell) => cell === 'made').length;
     const head = `${''.padEnd(width)}  ${statuses.join('  ')}`;

@@ -1,5 +1,5 @@
-// A Python virtual environment of the tests' own, with the packages they ask for, made once and kept in node_modules/.cache.
-// Where there is no Python 3.10 or no package registry, a reason to skip by.
+// A Python virtual environment of the tests' own, with the packages they ask for, made once and kept in
+// node_modules/.cache. Where there is no Python 3.10 or no package registry, a reason to skip by.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,16 +14,22 @@ export type Python = { readonly python: string; readonly skip: false } | { reado
 export function pythonWith(requirement: string): Python {
   const folder = join(CACHE, requirement.replaceAll(/[^A-Za-z0-9.]+/g, '-'));
   if (existsSync(folder)) return { python: join(folder, 'bin/python'), skip: false };
-  const base = CANDIDATES.find((name) => run(name, ['-c', 'import sys, venv; sys.exit(sys.version_info < (3, 10))']) === '');
+  const base = CANDIDATES.find(
+    (name) => run(name, ['-c', 'import sys, venv; sys.exit(sys.version_info < (3, 10))']) === '',
+  );
   if (base === undefined) return { python: '', skip: 'there is no Python 3.10 or newer here' };
   // Made beside its place and moved there when it is whole. It is run from its new place by its interpreter alone: the
   // scripts beside it know the old one.
   const building = `${folder}.${process.pid}`;
   mkdirSync(CACHE, { recursive: true });
-  const failure = run(base, ['-m', 'venv', building]) || run(join(building, 'bin/python'), ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', requirement]);
+  const failure =
+    run(base, ['-m', 'venv', building]) ||
+    run(join(building, 'bin/python'), ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', requirement]);
   if (failure === '') renameSync(building, folder);
   else rmSync(building, { recursive: true, force: true });
-  return failure === '' ? { python: join(folder, 'bin/python'), skip: false } : { python: '', skip: `${requirement} cannot be installed: ${failure}` };
+  return failure === ''
+    ? { python: join(folder, 'bin/python'), skip: false }
+    : { python: '', skip: `${requirement} cannot be installed: ${failure}` };
 }
 
 /** '' where it succeeds, else the last line of what it said. */
@@ -40,8 +46,18 @@ export interface Ran {
 }
 
 /** Runs a program to its end beside the server, which lives in this process: not synchronously. */
-export async function runPython(python: string, args: readonly string[], timeoutMs: number, env: Record<string, string> = {}): Promise<Ran> {
-  const child = spawn(python, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'], timeout: timeoutMs, killSignal: 'SIGKILL' });
+export async function runPython(
+  python: string,
+  args: readonly string[],
+  timeoutMs: number,
+  env: Record<string, string> = {},
+): Promise<Ran> {
+  const child = spawn(python, args, {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: timeoutMs,
+    killSignal: 'SIGKILL',
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => (output += piece.toString()));
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve));

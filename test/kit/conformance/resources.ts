@@ -10,7 +10,10 @@ const PRECISION = { precision: { oneOf: ['int16', 'int8'] } };
 /** The server always gives all three; the specification asks for none of them. */
 export const COMMON: Shape = { required: { ok: 'true', latency_ms: 'number', request_id: 'string' } };
 
-export const CHUNKING: Shape = { required: { strategy: { oneOf: ['fixed', 'none'] } }, optional: { size: 'integer', overlap: 'integer' } };
+export const CHUNKING: Shape = {
+  required: { strategy: { oneOf: ['fixed', 'none'] } },
+  optional: { size: 'integer', overlap: 'integer' },
+};
 
 export const COLLECTION_DETAIL: Shape = {
   required: { tenant: 'string', name: 'string', doc_count: 'integer', chunk_count: 'integer' },
@@ -32,11 +35,28 @@ export const COLLECTION_DETAIL: Shape = {
   },
 };
 
-export const COLLECTION_SUMMARY: Shape = { required: { name: 'string' }, optional: { display_name: 'string', embedder_label: 'string', vector_space_key: 'string', ...LANGUAGE } };
+export const COLLECTION_SUMMARY: Shape = {
+  required: { name: 'string' },
+  optional: { display_name: 'string', embedder_label: 'string', vector_space_key: 'string', ...LANGUAGE },
+};
 
 export const CREATED_COLLECTION: Shape = {
-  required: { collection: 'string', name: 'string', tenant: 'string', display_name: 'string', embed_model: 'string', embedder_type: 'string' },
-  optional: { embedder_config: 'object', chunking: CHUNKING, priority_key: 'string', search_mode: MODE, ...LANGUAGE, ...PRECISION },
+  required: {
+    collection: 'string',
+    name: 'string',
+    tenant: 'string',
+    display_name: 'string',
+    embed_model: 'string',
+    embedder_type: 'string',
+  },
+  optional: {
+    embedder_config: 'object',
+    chunking: CHUNKING,
+    priority_key: 'string',
+    search_mode: MODE,
+    ...LANGUAGE,
+    ...PRECISION,
+  },
 };
 
 export const DOCUMENT: Shape = {
@@ -52,17 +72,36 @@ export const DOCUMENT: Shape = {
   },
 };
 
-export const DOCUMENT_SUMMARY: Shape = { required: { docid: 'string', version: 'integer', ingested_at: 'time', chunk_count: 'integer' } };
+export const DOCUMENT_SUMMARY: Shape = {
+  required: { docid: 'string', version: 'integer', ingested_at: 'time', chunk_count: 'integer' },
+};
 
-export const CHUNK_SUMMARY: Shape = { required: { rid: 'string', meta: 'object', ingested_at: 'time' }, optional: { chunk_path: 'string' } };
+export const CHUNK_SUMMARY: Shape = {
+  required: { rid: 'string', meta: 'object', ingested_at: 'time' },
+  optional: { chunk_path: 'string' },
+};
 
 export const CHUNK_DETAIL: Shape = {
-  required: { rid: 'string', tenant: 'string', collection: 'string', docid: 'string', ingested_at: 'time', meta: 'object' },
+  required: {
+    rid: 'string',
+    tenant: 'string',
+    collection: 'string',
+    docid: 'string',
+    ingested_at: 'time',
+    meta: 'object',
+  },
   optional: { chunk_path: 'string' },
 };
 
 export const SEARCH_HIT: Shape = {
-  required: { tenant: 'string', collection: 'string', id: 'string', score: 'number', meta: 'object', match_reason: 'string' },
+  required: {
+    tenant: 'string',
+    collection: 'string',
+    id: 'string',
+    score: 'number',
+    meta: 'object',
+    match_reason: 'string',
+  },
   optional: { text: 'string' },
 };
 
@@ -71,7 +110,9 @@ export const SEARCH_TIMING: Shape = {
   optional: { lexical_search_ms: 'number', vector_search_ms: 'number' },
 };
 
-export const CONTENT_FILTER: Shape = { required: { op: { oneOf: ['exact', 'phrase', 'prefix', 'contains'] }, value: 'string' } };
+export const CONTENT_FILTER: Shape = {
+  required: { op: { oneOf: ['exact', 'phrase', 'prefix', 'contains'] }, value: 'string' },
+};
 
 export const QUERY_SUMMARY: Shape = {
   required: { executed_at: 'time', k: 'integer', query_id: 'uuidv7', query_text: 'string', result_count: 'integer' },
@@ -104,7 +145,9 @@ export const QUERY_ENTRY: Shape = {
   },
 };
 
-const JOB_STATUS = { oneOf: ['queued', 'running', 'pausing', 'paused', 'committing', 'cancelling', 'cancelled', 'failed', 'succeeded'] };
+const JOB_STATUS = {
+  oneOf: ['queued', 'running', 'pausing', 'paused', 'committing', 'cancelling', 'cancelled', 'failed', 'succeeded'],
+};
 /** `compact` and `keep_previous_seconds` go beyond the specification. */
 export const REINDEX_JOB: Shape = {
   required: {
@@ -118,16 +161,33 @@ export const REINDEX_JOB: Shape = {
     created_at: 'time',
     updated_at: 'time',
   },
-  optional: { started_at: 'anything', finished_at: 'anything', error: 'string', compact: 'true', keep_previous_seconds: 'integer' },
+  optional: {
+    started_at: 'anything',
+    finished_at: 'anything',
+    error: 'string',
+    compact: 'true',
+    keep_previous_seconds: 'integer',
+  },
 };
 
-export const EMBEDDER: Shape = { required: { key: 'string', vector_key: 'string', embedder_type: 'string', embed_model: 'string' } };
+export const EMBEDDER: Shape = {
+  required: { key: 'string', vector_key: 'string', embedder_type: 'string', embed_model: 'string' },
+};
 
-export const EMBEDDER_DEFAULT: Shape = { required: { vector_key: 'string', instance_keys: { list: 'string' } }, optional: { selector: 'string' } };
+export const EMBEDDER_DEFAULT: Shape = {
+  required: { vector_key: 'string', instance_keys: { list: 'string' } },
+  optional: { selector: 'string' },
+};
 
-export const BATCH_RESULT: Shape = { required: { index: 'integer', ok: 'boolean' }, optional: { chunks: 'integer', docid: 'string', code: 'string', error: 'string' } };
+export const BATCH_RESULT: Shape = {
+  required: { index: 'integer', ok: 'boolean' },
+  optional: { chunks: 'integer', docid: 'string', code: 'string', error: 'string' },
+};
 
-const VALIDATION_ENTRY: Shape = { required: { loc: { list: 'location' }, msg: 'string', type: 'string' }, optional: { ctx: 'object', input: 'anything' } };
+const VALIDATION_ENTRY: Shape = {
+  required: { loc: { list: 'location' }, msg: 'string', type: 'string' },
+  optional: { ctx: 'object', input: 'anything' },
+};
 
 /** `error_type` is contract.md's; `detail` belongs to 422 alone. */
 export const ERROR: Shape = {
@@ -135,4 +195,11 @@ export const ERROR: Shape = {
   optional: { details: 'object', error_type: { oneOf: ['invalid', 'not_found', 'conflict', 'unavailable'] } },
 };
 
-export const VALIDATION_ERROR: Shape = { required: { ...ERROR.required, details: 'object', error_type: { oneOf: ['invalid'] }, detail: { list: VALIDATION_ENTRY } } };
+export const VALIDATION_ERROR: Shape = {
+  required: {
+    ...ERROR.required,
+    details: 'object',
+    error_type: { oneOf: ['invalid'] },
+    detail: { list: VALIDATION_ENTRY },
+  },
+};

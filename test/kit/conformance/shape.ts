@@ -1,5 +1,5 @@
-// Field tables of the specification as values, and what an answer has against them: a missing field, a wrong type, a field
-// that no table knows. Used by every test of test/conformance; knows nothing of the server's own types.
+// Field tables of the specification as values, and what an answer has against them: a missing field, a wrong type, a
+// field that no table knows. Used by every test of test/conformance; knows nothing of the server's own types.
 
 export type FieldType =
   | 'string'
@@ -27,7 +27,8 @@ export interface Shape {
 export const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const PLAIN: Readonly<Record<string, (value: unknown) => boolean>> = {
   string: (value) => typeof value === 'string',
@@ -45,9 +46,13 @@ const PLAIN: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 /** What is wrong with a value, one line each with its place; empty where it fits. */
 export function misfits(value: unknown, type: FieldType, at = 'body'): string[] {
-  if (typeof type === 'string') return PLAIN[type]?.(value) ? [] : [`${at} should be ${type}, is ${JSON.stringify(value)}`];
+  if (typeof type === 'string')
+    return PLAIN[type]?.(value) ? [] : [`${at} should be ${type}, is ${JSON.stringify(value)}`];
   if ('list' in type) return listMisfits(value, type.list as FieldType, at);
-  if ('oneOf' in type) return (type.oneOf as readonly string[]).includes(value as string) ? [] : [`${at} should be one of ${String(type.oneOf)}, is ${JSON.stringify(value)}`];
+  if ('oneOf' in type)
+    return (type.oneOf as readonly string[]).includes(value as string)
+      ? []
+      : [`${at} should be one of ${String(type.oneOf)}, is ${JSON.stringify(value)}`];
   return objectMisfits(value, type as Shape, at);
 }
 
@@ -58,10 +63,18 @@ function listMisfits(value: unknown, item: FieldType, at: string): string[] {
 
 function objectMisfits(value: unknown, { required, optional = {} }: Shape, at: string): string[] {
   if (!isObject(value)) return [`${at} should be an object, is ${JSON.stringify(value)}`];
-  const missing = Object.keys(required).filter((name) => !(name in value)).map((name) => `${at}.${name} is missing`);
+  const missing = Object.keys(required)
+    .filter((name) => !(name in value))
+    .map((name) => `${at}.${name} is missing`);
   const wrong = Object.entries(value).flatMap(([name, field]) => {
-    const type = Object.hasOwn(required, name) ? required[name] : Object.hasOwn(optional, name) ? optional[name] : undefined;
-    return type === undefined ? [`${at}.${name} is in no table of the specification`] : misfits(field, type, `${at}.${name}`);
+    const type = Object.hasOwn(required, name)
+      ? required[name]
+      : Object.hasOwn(optional, name)
+        ? optional[name]
+        : undefined;
+    return type === undefined
+      ? [`${at}.${name} is in no table of the specification`]
+      : misfits(field, type, `${at}.${name}`);
   });
   return [...missing, ...wrong];
 }

@@ -1,5 +1,6 @@
-// A real server with something on it for the tests to name: two collections, a document, a logged search. And the one way in
-// which conformance tests send a request: with a request id of their own or without, and with the elapsed time kept.
+// A real server with something on it for the tests to name: two collections, a document, a logged search. And the one
+// way in which conformance tests send a request: with a request id of their own or without, and with the elapsed time
+// kept.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReindexStatus } from '../../../src/contract/api/reindex.js';
 import type { StoredJob } from '../../../src/contract/reindex.js';
@@ -31,7 +32,12 @@ export async function setStage(env: Record<string, string> = {}, tenant = 'acme'
   const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '1', SHEAF_AUTH__ADMIN_KEY: ADMIN_KEY, ...env });
   const admin = { authorization: `Bearer ${ADMIN_KEY}` };
   const base = `/v1/collections/${tenant}`;
-  await server.call('POST', `${base}/docs/documents`, { docid: 'DOC', text: 'Captain Nemo commands the Nautilus.', metadata: { shelf: 'A' } }, admin);
+  await server.call(
+    'POST',
+    `${base}/docs/documents`,
+    { docid: 'DOC', text: 'Captain Nemo commands the Nautilus.', metadata: { shelf: 'A' } },
+    admin,
+  );
   await server.call('POST', `${base}/vectors`, { embedder_type: 'identity', embedder_config: { dim: 3 } }, admin);
   const { json } = await server.call('POST', `${base}/docs/search`, { q: 'submarine captain', k: 3 }, admin);
   let made = 0;
@@ -43,7 +49,9 @@ export async function setStage(env: Record<string, string> = {}, tenant = 'acme'
   };
   const job = async (status: ReindexStatus): Promise<{ collection: string; id: string }> => {
     const name = await fresh().catch(() => undefined);
-    const { json: started } = name ? await server.call('POST', `${base}/${name}/reindex`, { compact: true }, admin) : { json: {} as Record<string, any> };
+    const { json: started } = name
+      ? await server.call('POST', `${base}/${name}/reindex`, { compact: true }, admin)
+      : { json: {} as Record<string, any> };
     if (name === undefined || typeof started.job_id !== 'string') return { collection: 'docs', id: UNKNOWN_ID };
     await finished(server, started.job_id);
     const { reindexJobs } = server.context;
@@ -51,8 +59,20 @@ export async function setStage(env: Record<string, string> = {}, tenant = 'acme'
     return { collection: name, id: started.job_id };
   };
   const queryId = typeof json.query_id === 'string' ? json.query_id : UNKNOWN_ID;
-  const download = async (path: string): Promise<Uint8Array> => new Uint8Array(await (await fetch(server.url + path, { headers: admin })).arrayBuffer());
-  return { server, tenant, collection: 'docs', docid: 'DOC', rid: 'DOC::chunk_0', queryId, fresh, job, download, send: senderOf(server) };
+  const download = async (path: string): Promise<Uint8Array> =>
+    new Uint8Array(await (await fetch(server.url + path, { headers: admin })).arrayBuffer());
+  return {
+    server,
+    tenant,
+    collection: 'docs',
+    docid: 'DOC',
+    rid: 'DOC::chunk_0',
+    queryId,
+    fresh,
+    job,
+    download,
+    send: senderOf(server),
+  };
 }
 
 async function finished({ context }: TestServer, id: string): Promise<void> {
@@ -65,7 +85,10 @@ export function senderOf(server: TestServer): Stage['send'] {
   return async (method, { path, body, headers }) => {
     const sentId = ++count % 2 === 0 ? undefined : `test:${count}/${method}`;
     const startedAtMs = performance.now();
-    const answer = await server.call(method, path, body, { ...headers, ...(sentId === undefined ? {} : { 'x-request-id': sentId }) });
+    const answer = await server.call(method, path, body, {
+      ...headers,
+      ...(sentId === undefined ? {} : { 'x-request-id': sentId }),
+    });
     return { ...answer, elapsedMs: performance.now() - startedAtMs, sentId };
   };
 }

@@ -3,10 +3,18 @@
 import { readFileSync } from 'node:fs';
 import type { OnnxReranker } from '../../../src/contract/embedder.js';
 
-export const CROSS_ENCODER: OnnxReranker = { directory: 'test/kit/cross-encoder', file: 'onnx/model.onnx', tokensMax: 64 };
+export const CROSS_ENCODER: OnnxReranker = {
+  directory: 'test/kit/cross-encoder',
+  file: 'onnx/model.onnx',
+  tokensMax: 64,
+};
 
 const SPECIAL_TOKENS = 3;
-const vocabulary = (JSON.parse(readFileSync(`${CROSS_ENCODER.directory}/tokenizer.json`, 'utf8')) as { model: { vocab: Record<string, number> } }).model.vocab;
+const vocabulary = (
+  JSON.parse(readFileSync(`${CROSS_ENCODER.directory}/tokenizer.json`, 'utf8')) as {
+    model: { vocab: Record<string, number> };
+  }
+).model.vocab;
 
 /** The words that the model knows. */
 export const KNOWN_WORDS: readonly string[] = Object.keys(vocabulary).filter((word) => !word.startsWith('['));

@@ -19,11 +19,27 @@ export async function startFakeQdrant(t: TestContext): Promise<string> {
   const routes: FakeRoute[] = [
     { method: 'GET', path: /^\/$/, answer: () => ({ title: 'qdrant - vector search engine', version: '1.0.0' }) },
     { method: 'PUT', path: /^\/collections\/(\w+)$/, answer: (body, name) => ok(create(collections, name!, body)) },
-    { method: 'GET', path: /^\/collections\/(\w+)$/, answer: (_, name) => ok({ status: 'green', points_count: named(name!).rows.size }) },
+    {
+      method: 'GET',
+      path: /^\/collections\/(\w+)$/,
+      answer: (_, name) => ok({ status: 'green', points_count: named(name!).rows.size }),
+    },
     { method: 'DELETE', path: /^\/collections\/(\w+)$/, answer: (_, name) => ok(collections.delete(name!)) },
-    { method: 'PUT', path: /^\/collections\/(\w+)\/index\?wait=true$/, answer: (body, name) => ok(index(named(name!), body)) },
-    { method: 'PUT', path: /^\/collections\/(\w+)\/points\?wait=true$/, answer: (body, name) => ok(upsert(named(name!), body)) },
-    { method: 'POST', path: /^\/collections\/(\w+)\/points\/query$/, answer: (body, name) => ok(query(named(name!), body)) },
+    {
+      method: 'PUT',
+      path: /^\/collections\/(\w+)\/index\?wait=true$/,
+      answer: (body, name) => ok(index(named(name!), body)),
+    },
+    {
+      method: 'PUT',
+      path: /^\/collections\/(\w+)\/points\?wait=true$/,
+      answer: (body, name) => ok(upsert(named(name!), body)),
+    },
+    {
+      method: 'POST',
+      path: /^\/collections\/(\w+)\/points\/query$/,
+      answer: (body, name) => ok(query(named(name!), body)),
+    },
   ];
   return startFakeDatabase(t, routes, (error) => ({ status: { error }, time: 0 }));
 }
@@ -31,7 +47,8 @@ export async function startFakeQdrant(t: TestContext): Promise<string> {
 function create(collections: Map<string, Collection>, name: string, body: string): boolean {
   const { vectors } = shaped(JSON.parse(body), { vectors: 'object' });
   const { size, distance } = shaped(vectors, { size: 'number', distance: 'string' });
-  if (!['Cosine', 'Euclid', 'Dot', 'Manhattan'].includes(distance)) throw new Refused(400, `unknown variant \`${distance}\``);
+  if (!['Cosine', 'Euclid', 'Dot', 'Manhattan'].includes(distance))
+    throw new Refused(400, `unknown variant \`${distance}\``);
   if (collections.has(name)) throw new Refused(409, `Wrong input: Collection \`${name}\` already exists!`);
   const rows = new FakeRows();
   rows.dim = size;
@@ -56,10 +73,22 @@ function upsert({ rows }: Collection, body: string): object {
 }
 
 function query({ rows, indexed }: Collection, body: string): object {
-  const given = shaped(JSON.parse(body), { query: 'numbers', limit: 'number', with_payload: 'boolean', filter: 'object?' });
+  const given = shaped(JSON.parse(body), {
+    query: 'numbers',
+    limit: 'number',
+    with_payload: 'boolean',
+    filter: 'object?',
+  });
   const [key, value] = given['filter'] ? conditionOf(given['filter']) : [];
   if (key !== undefined && !indexed.has(key)) throw new Refused(400, `no index of ${key}`);
-  return { points: rows.nearest(given['query'], given['limit'], key, value).map(({ row, cosine }) => ({ id: Number(row.id), version: 1, score: cosine, ...(given['with_payload'] && { payload: row.fields }) })) };
+  return {
+    points: rows.nearest(given['query'], given['limit'], key, value).map(({ row, cosine }) => ({
+      id: Number(row.id),
+      version: 1,
+      score: cosine,
+      ...(given['with_payload'] && { payload: row.fields }),
+    })),
+  };
 }
 
 function conditionOf(filter: unknown): [string, string] {

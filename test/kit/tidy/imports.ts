@@ -1,5 +1,5 @@
-// What a source file imports, and which file of the project that is. Used by the checks of ranks, cycles, libraries and orphans.
-// Type imports count like others: who names a type knows the place it comes from.
+// What a source file imports, and which file of the project that is. Used by the checks of ranks, cycles, libraries and
+// orphans. Type imports count like others: who names a type knows the place it comes from.
 import { builtinModules } from 'node:module';
 import { posix } from 'node:path';
 import ts from 'typescript';
@@ -27,7 +27,11 @@ function specifierOf(node: ts.Node): ts.StringLiteralLike | undefined {
   let specifier: ts.Node | undefined;
   if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) specifier = node.moduleSpecifier;
   else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) specifier = node.argument.literal;
-  else if (ts.isCallExpression(node) && (node.expression.kind === ts.SyntaxKind.ImportKeyword || node.expression.getText() === 'require')) specifier = node.arguments[0];
+  else if (
+    ts.isCallExpression(node) &&
+    (node.expression.kind === ts.SyntaxKind.ImportKeyword || node.expression.getText() === 'require')
+  )
+    specifier = node.arguments[0];
   return specifier && ts.isStringLiteralLike(specifier) ? specifier : undefined;
 }
 
@@ -38,7 +42,13 @@ function isTypeOnly(node: ts.Node): boolean {
   const { importClause } = node;
   if (!importClause || importClause.isTypeOnly) return importClause !== undefined;
   const named = importClause.namedBindings;
-  return !importClause.name && named !== undefined && ts.isNamedImports(named) && named.elements.length > 0 && named.elements.every((element) => element.isTypeOnly);
+  return (
+    !importClause.name &&
+    named !== undefined &&
+    ts.isNamedImports(named) &&
+    named.elements.length > 0 &&
+    named.elements.every((element) => element.isTypeOnly)
+  );
 }
 
 /** Files named by `new URL('./x.js', import.meta.url)`: worker entries, for instance. */
@@ -51,7 +61,10 @@ export function urlsOf(file: SourceFile): string[] {
   return found;
 }
 
-/** The project's path of a relative specifier, as a source: compiled `.js` is its `.ts`, and dist is where it comes from. */
+/**
+ * The project's path of a relative specifier, as a source: compiled `.js` is its `.ts`, and dist is where it comes
+ * from.
+ */
 export function resolve(from: SourceFile, specifier: string): string {
   const path = posix.join(posix.dirname(from.path), specifier).replace(/^dist\//, '');
   if (path.endsWith('.js')) return path.replace(/\.js$/, '.ts');
@@ -60,6 +73,10 @@ export function resolve(from: SourceFile, specifier: string): string {
 
 /** The package of a specifier; undefined for relative ones and Node's own. */
 export function packageOf(specifier: string): string | undefined {
-  if (specifier.startsWith('.') || specifier.startsWith('node:') || builtinModules.includes(specifier)) return undefined;
-  return specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/');
+  if (specifier.startsWith('.') || specifier.startsWith('node:') || builtinModules.includes(specifier))
+    return undefined;
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
 }

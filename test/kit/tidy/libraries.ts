@@ -62,16 +62,25 @@ export function libraryComplaints(files: readonly SourceFile[], declared: Declar
   );
   const misplaced = uses.flatMap(({ path, library, at }) => {
     const shipped = /^(src|workers)\//.test(path);
-    if (shipped && HOMES[library]?.test(path) === false) return [`${at} imports ${library}, which only ${HOMES[library]} may`];
-    const known = declared.dependencies.includes(library) || ((!shipped || BUNDLED.test(path)) && declared.devDependencies.includes(library));
-    return known ? [] : [`${at} imports ${library}, which package.json does not name under ${shipped ? 'dependencies' : 'dependencies or devDependencies'}`];
+    if (shipped && HOMES[library]?.test(path) === false)
+      return [`${at} imports ${library}, which only ${HOMES[library]} may`];
+    const known =
+      declared.dependencies.includes(library) ||
+      ((!shipped || BUNDLED.test(path)) && declared.devDependencies.includes(library));
+    return known
+      ? []
+      : [
+          `${at} imports ${library}, which package.json does not name under ${shipped ? 'dependencies' : 'dependencies or devDependencies'}`,
+        ];
   });
   return [...misplaced, ...scattered(uses)];
 }
 
 function scattered(uses: readonly { path: string; library: string }[]): string[] {
   return ONE_FILE.flatMap((library) => {
-    const paths = new Set(uses.filter((use) => use.library === library && use.path.startsWith('src/')).map(({ path }) => path));
+    const paths = new Set(
+      uses.filter((use) => use.library === library && use.path.startsWith('src/')).map(({ path }) => path),
+    );
     return paths.size > 1 ? [`${library} is imported by ${[...paths].join(' and ')}: one file is its door`] : [];
   });
 }

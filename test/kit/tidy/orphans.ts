@@ -1,9 +1,17 @@
-// Files that nothing uses. What is shipped must be reached from what runs (the entry point, a worker, a load program, a script):
-// being tested is not being used. Everything else must be reached from something that runs or from a test.
+// Files that nothing uses. What is shipped must be reached from what runs (the entry point, a worker, a load program, a
+// script): being tested is not being used. Everything else must be reached from something that runs or from a test.
 import { importsOf, resolve, urlsOf } from './imports.js';
 import type { SourceFile } from './project.js';
 
-const ENTRIES = [/^src\/main\.ts$/, /^src\/ui\/main\.tsx$/, /^workers\/[^/]+\/worker\.ts$/, /^workers\/[^/]+\/assembly\/index\.ts$/, /^src\/base\/assembly\/[^/]+\.ts$/, /^load\/[^/]+\.ts$/, /^scripts\/[^/]+\.mjs$/];
+const ENTRIES = [
+  /^src\/main\.ts$/,
+  /^src\/ui\/main\.tsx$/,
+  /^workers\/[^/]+\/worker\.ts$/,
+  /^workers\/[^/]+\/assembly\/index\.ts$/,
+  /^src\/base\/assembly\/[^/]+\.ts$/,
+  /^load\/[^/]+\.ts$/,
+  /^scripts\/[^/]+\.mjs$/,
+];
 /** Tests, and declarations, which the compiler finds by itself. */
 const TESTS = /^test\/.*\.test\.ts$|\.d\.ts$/;
 
@@ -13,7 +21,11 @@ export function orphanComplaints(files: readonly SourceFile[]): string[] {
   return files.flatMap(({ path }) => {
     const shipped = /^(src|workers)\//.test(path);
     if ((shipped ? run : used).has(path)) return [];
-    return [shipped && used.has(path) ? `${path} is used by tests only: use it, delete it or move it below test/` : `${path} is used by nothing: use it or delete it`];
+    return [
+      shipped && used.has(path)
+        ? `${path} is used by tests only: use it, delete it or move it below test/`
+        : `${path} is used by nothing: use it or delete it`,
+    ];
   });
 }
 

@@ -25,7 +25,9 @@ export function sourceFile(path: string, text: string): SourceFile {
 }
 
 export function readSources(root: string): SourceFile[] {
-  const paths = SOURCE_FOLDERS.flatMap((folder) => pathsBelow(root, folder)).filter((path) => /\.(tsx?|mjs)$/.test(path));
+  const paths = SOURCE_FOLDERS.flatMap((folder) => pathsBelow(root, folder)).filter((path) =>
+    /\.(tsx?|mjs)$/.test(path),
+  );
   return paths.map((path) => sourceFile(path, readFileSync(join(root, path), 'utf8')));
 }
 
@@ -37,7 +39,9 @@ export function readPages(root: string): Page[] {
 /** Paths of every file of ours below a folder, sorted. */
 function pathsBelow(root: string, folder: string): string[] {
   if (!existsSync(join(root, folder))) return [];
-  const entries = readdirSync(join(root, folder), { withFileTypes: true }).filter(({ name }) => folder !== '' || !NOT_OURS.test(name));
+  const entries = readdirSync(join(root, folder), { withFileTypes: true }).filter(
+    ({ name }) => folder !== '' || !NOT_OURS.test(name),
+  );
   const nested = entries.map((entry) => {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
     return entry.isDirectory() ? pathsBelow(root, path) : [path];

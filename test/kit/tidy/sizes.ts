@@ -1,5 +1,5 @@
-// Lines of files and of functions against their aims. What is over the aim stands with its present size in allowances.ts and may
-// only shrink: a ratchet, so that the aims are reached file by file and never lost again.
+// Lines of files and of functions against their aims. What is over the aim stands with its present size in
+// allowances.ts and may only shrink: a ratchet, so that the aims are reached file by file and never lost again.
 import ts from 'typescript';
 import { walk, type SourceFile } from './project.js';
 
@@ -18,10 +18,16 @@ export function ratchetComplaints(sizes: ReadonlyMap<string, number>, { aim, max
   for (const [name, size] of sizes) {
     const allowance = allowances[name];
     if (size > max) complaints.push(`"${name}" has ${size} lines, and nothing may have more than ${max}: split it`);
-    else if (allowance === undefined && size > aim) complaints.push(`"${name}" has ${size} lines: split it to at most ${aim}, or say why not beside an allowance of ${size}`);
-    else if (allowance !== undefined && size > allowance) complaints.push(`"${name}" grew from ${allowance} to ${size} lines: it may only shrink`);
-    else if (allowance !== undefined && size <= aim) complaints.push(`"${name}" has ${size} lines now: remove its allowance`);
-    else if (allowance !== undefined && size < allowance) complaints.push(`"${name}" shrank to ${size} lines: lower its allowance of ${allowance}`);
+    else if (allowance === undefined && size > aim)
+      complaints.push(
+        `"${name}" has ${size} lines: split it to at most ${aim}, or say why not beside an allowance of ${size}`,
+      );
+    else if (allowance !== undefined && size > allowance)
+      complaints.push(`"${name}" grew from ${allowance} to ${size} lines: it may only shrink`);
+    else if (allowance !== undefined && size <= aim)
+      complaints.push(`"${name}" has ${size} lines now: remove its allowance`);
+    else if (allowance !== undefined && size < allowance)
+      complaints.push(`"${name}" shrank to ${size} lines: lower its allowance of ${allowance}`);
   }
   return complaints;
 }
@@ -30,7 +36,10 @@ export function fileSizes(files: readonly SourceFile[]): Map<string, number> {
   return new Map(files.map(({ path, text }) => [path, text.trimEnd().split('\n').length]));
 }
 
-/** Lines of each named function, by `path name`; of nameless ones only where no named one holds them, as `path (nameless)`. */
+/**
+ * Lines of each named function, by `path name`; of nameless ones only where no named one holds them, as `path
+ * (nameless)`.
+ */
 export function functionSizes(files: readonly SourceFile[]): Map<string, number> {
   const sizes = new Map<string, number>();
   for (const file of files) {

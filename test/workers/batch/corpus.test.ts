@@ -1,5 +1,5 @@
-// Every real file of ../shared/data/files through a batch worker: each has the outcome that its manifest leads one to expect, and
-// the worker survives them all.
+// Every real file of ../shared/data/files through a batch worker: each has the outcome that its manifest leads one to
+// expect, and the worker survives them all.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
@@ -10,7 +10,12 @@ import { BatchPool } from '../../../src/pool/batch-pool.js';
 
 const FILES = '../shared/data/files';
 const skip = existsSync(FILES) ? false : `${FILES} is not there`;
-const log = { debug: () => {}, info: () => {}, warn: () => {}, error: (fields: object) => assert.fail(JSON.stringify(fields)) };
+const log = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: (fields: object) => assert.fail(JSON.stringify(fields)),
+};
 
 interface Entry {
   file: string;
@@ -29,9 +34,24 @@ function pool(): BatchPool {
 async function outcome(file: string): Promise<PreparedChunk[] | string> {
   const space = { dim: 4, embedder_type: 'builtin', embed_model: 'm', embedder_config: {}, vector_space_key: 'k' };
   const csv = { header: 'auto' as const, metaColumns: '', includeColumns: '' };
-  const body = { kind: 'file' as const, name: file.split('/').pop() as string, type: '', docid: '', metadata: '', csv, path: `${FILES}/${file}` };
+  const body = {
+    kind: 'file' as const,
+    name: file.split('/').pop() as string,
+    type: '',
+    docid: '',
+    metadata: '',
+    csv,
+    path: `${FILES}/${file}`,
+  };
   try {
-    const { document } = await pool().prepare({ body, space, chunking: { strategy: 'fixed', size: 1000, overlap: 200 }, priorityKey: 'p', nowMs: 0, metadataBytesMax: 65_536 });
+    const { document } = await pool().prepare({
+      body,
+      space,
+      chunking: { strategy: 'fixed', size: 1000, overlap: 200 },
+      priorityKey: 'p',
+      nowMs: 0,
+      metadataBytesMax: 65_536,
+    });
     return unpackDocument(document).chunks;
   } catch (error) {
     assert.ok(error instanceof AppError, String(error));
@@ -81,7 +101,12 @@ const BY_FILE: Readonly<Record<string, string>> = {
 };
 
 /** JSONTestSuite: y_ is well-formed, n_ is not, i_ may be either. A value without words gives no text. */
-const jsonExpectation = (name: string): RegExp => (name.startsWith('y_') ? /^(text|no_text_extracted)$/ : name.startsWith('n_') ? /^file_unreadable$/ : /^(text|file_unreadable|no_text_extracted)$/);
+const jsonExpectation = (name: string): RegExp =>
+  name.startsWith('y_')
+    ? /^(text|no_text_extracted)$/
+    : name.startsWith('n_')
+      ? /^file_unreadable$/
+      : /^(text|file_unreadable|no_text_extracted)$/;
 
 test('each file of the manifest has its outcome, and the worker survives', { skip }, async () => {
   const manifest = parse(readFileSync(`${FILES}/manifest.csv`), { columns: true }) as Entry[];
@@ -91,7 +116,12 @@ test('each file of the manifest has its outcome, and the worker survives', { ski
   for (const { file, kind, expectation } of present) {
     const got = named(await outcome(file));
     const name = file.split('/').pop() as string;
-    const wanted = BY_FILE[file] !== undefined ? new RegExp(`^${BY_FILE[file]}$`) : file.startsWith('json-parsing/') ? jsonExpectation(name) : (BY_KIND[kind] ?? /^$/);
+    const wanted =
+      BY_FILE[file] !== undefined
+        ? new RegExp(`^${BY_FILE[file]}$`)
+        : file.startsWith('json-parsing/')
+          ? jsonExpectation(name)
+          : (BY_KIND[kind] ?? /^$/);
     if (!wanted.test(got)) wrong.push(`${file} (${kind}: ${expectation}) is ${got}, not ${wanted}`);
   }
   assert.deepEqual(wrong, []);
@@ -122,6 +152,10 @@ test('no script, style or hidden text of a web page is indexed', { skip }, async
   for (const file of ['html/remove-script-tags.html', 'html/wapo-1.html', 'html/guardian-1.html']) {
     const chunks = await outcome(file);
     assert.ok(typeof chunks !== 'string');
-    assert.doesNotMatch(chunks.map(({ text }) => text).join('\n'), /function\s*\(|<script|var \w+ =|\{\s*display:/, file);
+    assert.doesNotMatch(
+      chunks.map(({ text }) => text).join('\n'),
+      /function\s*\(|<script|var \w+ =|\{\s*display:/,
+      file,
+    );
   }
 });

@@ -19,7 +19,8 @@ const W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main
 export const docx = (body: string, prolog = ''): Promise<Uint8Array> =>
   zipOf({
     '[Content_Types].xml': '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>',
-    '_rels/.rels': '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>',
+    '_rels/.rels':
+      '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>',
     'word/document.xml': `${prolog}<w:document ${W}><w:body>${body}</w:body></w:document>`,
   });
 
@@ -27,14 +28,18 @@ export const paragraph = (text: string): string => `<w:p><w:r><w:t>${text}</w:t>
 
 /** Slides by their shapes: a title, text, and notes of the speaker. */
 export const pptx = (slides: { title: string; text: string; notes?: string }[], prolog = ''): Promise<Uint8Array> => {
-  const shape = (type: string, text: string): string => `<p:sp><p:nvSpPr><p:nvPr><p:ph type="${type}"/></p:nvPr></p:nvSpPr><p:txBody><a:p><a:r><a:t>${text}</a:t></a:r></a:p></p:txBody></p:sp>`;
+  const shape = (type: string, text: string): string =>
+    `<p:sp><p:nvSpPr><p:nvPr><p:ph type="${type}"/></p:nvPr></p:nvSpPr><p:txBody><a:p><a:r><a:t>${text}</a:t></a:r></a:p></p:txBody></p:sp>`;
   const entries: Record<string, string> = {
     'ppt/presentation.xml': `<p:presentation><p:sldIdLst>${slides.map((_, i) => `<p:sldId id="${256 + i}" r:id="r${i}"/>`).join('')}</p:sldIdLst></p:presentation>`,
-    'ppt/_rels/presentation.xml.rels': relationships(Object.fromEntries(slides.map((_, i) => [`r${i}`, `slides/slide${slides.length - i}.xml`]))),
+    'ppt/_rels/presentation.xml.rels': relationships(
+      Object.fromEntries(slides.map((_, i) => [`r${i}`, `slides/slide${slides.length - i}.xml`])),
+    ),
   };
   slides.forEach(({ title, text, notes }, i) => {
     const name = `slide${slides.length - i}.xml`;
-    entries[`ppt/slides/${name}`] = `${prolog}<p:sld>${shape('title', title)}${shape('body', text)}${shape('sldNum', '77')}</p:sld>`;
+    entries[`ppt/slides/${name}`] =
+      `${prolog}<p:sld>${shape('title', title)}${shape('body', text)}${shape('sldNum', '77')}</p:sld>`;
     if (notes === undefined) return;
     entries[`ppt/slides/_rels/${name}.rels`] = relationships({ r1: `../notesSlides/notes${i}.xml` });
     entries[`ppt/notesSlides/notes${i}.xml`] = `<p:notes>${shape('body', notes)}</p:notes>`;
@@ -47,20 +52,34 @@ export const xlsx = (sheets: Record<string, string>, strings: string[] = [], pro
   const names = Object.keys(sheets);
   return zipOf({
     'xl/workbook.xml': `<workbook><sheets>${names.map((name, i) => `<sheet name="${name}" sheetId="${i + 1}" r:id="r${i}"/>`).join('')}</sheets></workbook>`,
-    'xl/_rels/workbook.xml.rels': relationships(Object.fromEntries(names.map((_, i) => [`r${i}`, `/xl/worksheets/sheet${i}.xml`]))),
-    'xl/styles.xml': '<styleSheet><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>',
+    'xl/_rels/workbook.xml.rels': relationships(
+      Object.fromEntries(names.map((_, i) => [`r${i}`, `/xl/worksheets/sheet${i}.xml`])),
+    ),
+    'xl/styles.xml':
+      '<styleSheet><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>',
     'xl/sharedStrings.xml': `${prolog}<sst>${strings.map((string) => `<si><t>${string}</t></si>`).join('')}</sst>`,
-    ...Object.fromEntries(names.map((name, i) => [`xl/worksheets/sheet${i}.xml`, `<worksheet><sheetData>${sheets[name]}</sheetData></worksheet>`])),
+    ...Object.fromEntries(
+      names.map((name, i) => [
+        `xl/worksheets/sheet${i}.xml`,
+        `<worksheet><sheetData>${sheets[name]}</sheetData></worksheet>`,
+      ]),
+    ),
   });
 };
 
 /** `text`: the inside of office:text. */
 export const odt = (text: string, prolog = '', more: Record<string, string> = {}): Promise<Uint8Array> =>
-  zipOf({ mimetype: 'application/vnd.oasis.opendocument.text', 'content.xml': `${prolog}<office:document-content><office:body><office:text>${text}</office:text></office:body></office:document-content>`, ...more });
+  zipOf({
+    mimetype: 'application/vnd.oasis.opendocument.text',
+    'content.xml': `${prolog}<office:document-content><office:body><office:text>${text}</office:text></office:body></office:document-content>`,
+    ...more,
+  });
 
 /** Chapters as XHTML, in the order of the spine. */
 export const epub = (chapters: string[], more: Record<string, string> = {}): Promise<Uint8Array> => {
-  const items = chapters.map((_, i) => `<item id="c${i}" href="text/chapter%20${i}.xhtml" media-type="application/xhtml+xml"/>`).join('');
+  const items = chapters
+    .map((_, i) => `<item id="c${i}" href="text/chapter%20${i}.xhtml" media-type="application/xhtml+xml"/>`)
+    .join('');
   const spine = chapters.map((_, i) => `<itemref idref="c${i}"/>`).join('');
   return zipOf({
     mimetype: 'application/epub+zip',
@@ -82,8 +101,16 @@ export function pdf(contents: (string | Uint8Array)[]): Buffer {
   const streams = new Map([...new Set(contents)].map((content) => [content, deflateSync(content, { level: 9 })]));
   for (const [i, content] of contents.entries()) {
     const stream = streams.get(content) as Buffer;
-    objects.push(`<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents ${5 + 2 * i} 0 R/Resources<</Font<</F 3 0 R>>>>>>`);
-    objects.push(Buffer.concat([Buffer.from(`<</Filter/FlateDecode/Length ${stream.length}>>\nstream\n`), stream, Buffer.from('\nendstream')]));
+    objects.push(
+      `<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents ${5 + 2 * i} 0 R/Resources<</Font<</F 3 0 R>>>>>>`,
+    );
+    objects.push(
+      Buffer.concat([
+        Buffer.from(`<</Filter/FlateDecode/Length ${stream.length}>>\nstream\n`),
+        stream,
+        Buffer.from('\nendstream'),
+      ]),
+    );
   }
   return assembled(objects);
 }
@@ -95,12 +122,21 @@ function assembled(objects: (string | Buffer)[]): Buffer {
   const offsets: number[] = [];
   let length = pieces[0]!.length;
   for (const [i, object] of objects.entries()) {
-    const piece = Buffer.concat([Buffer.from(`${i + 1} 0 obj\n`), Buffer.from(object as string), Buffer.from('\nendobj\n')]);
+    const piece = Buffer.concat([
+      Buffer.from(`${i + 1} 0 obj\n`),
+      Buffer.from(object as string),
+      Buffer.from('\nendobj\n'),
+    ]);
     offsets.push(length);
     pieces.push(piece);
     length += piece.length;
   }
   const entries = offsets.map((offset) => `${String(offset).padStart(10, '0')} 00000 n \n`).join('');
   const size = objects.length + 1;
-  return Buffer.concat([...pieces, Buffer.from(`xref\n0 ${size}\n0000000000 65535 f \n${entries}trailer\n<</Size ${size}/Root 1 0 R>>\nstartxref\n${length}\n%%EOF`)]);
+  return Buffer.concat([
+    ...pieces,
+    Buffer.from(
+      `xref\n0 ${size}\n0000000000 65535 f \n${entries}trailer\n<</Size ${size}/Root 1 0 R>>\nstartxref\n${length}\n%%EOF`,
+    ),
+  ]);
 }

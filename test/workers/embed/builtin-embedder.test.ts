@@ -1,5 +1,5 @@
-// The built-in embedder on its real table: against pinned values of the published reference, against its naive twin, and in
-// what it promises (unit rows, the same bits in any batch, any length of text).
+// The built-in embedder on its real table: against pinned values of the published reference, against its naive twin,
+// and in what it promises (unit rows, the same bits in any batch, any length of text).
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -43,7 +43,10 @@ test('agrees with all reference vectors', { skip: !existsSync(REFERENCE) && `${R
   assert.equal(actual.length, expected.length);
   actual.forEach((value, i) => {
     const text = JSON.stringify(texts[Math.floor(i / BUILTIN_DIM)]);
-    assert.ok(Math.abs(value - expected[i]!) < 1e-6, `${text}, component ${i % BUILTIN_DIM}: ${value}, not ${expected[i]}`);
+    assert.ok(
+      Math.abs(value - expected[i]!) < 1e-6,
+      `${text}, component ${i % BUILTIN_DIM}: ${value}, not ${expected[i]}`,
+    );
   });
 });
 
@@ -57,7 +60,10 @@ test('agrees with its naive twin on random text', () => {
     const text = Array.from({ length: 1 + prng.int(40) }, () => parts[prng.int(parts.length)]).join('');
     const [row, twin] = [embedOne(text), naive(text)];
     const distance = Math.max(...twin.map((value, i) => Math.abs(value - row[i]!)));
-    assert.ok(distance < 1e-6, `seed ${seed}, round ${round}, ${JSON.stringify(text)}: a component is off by ${distance}`);
+    assert.ok(
+      distance < 1e-6,
+      `seed ${seed}, round ${round}, ${JSON.stringify(text)}: a component is off by ${distance}`,
+    );
   }
 });
 
@@ -82,14 +88,17 @@ test('the same text gives the same bits alone, in any batch, and after everythin
   assertSameBits(texts.map((_, i) => i));
   assertSameBits([3, 0, 3, 8, 1, 1]);
   const prng = createPrng(5);
-  const strangers = Array.from({ length: 60 }, () => Array.from({ length: 2500 }, () => `w${prng.int(2 ** 31).toString(36)}`).join(' '));
+  const strangers = Array.from({ length: 60 }, () =>
+    Array.from({ length: 2500 }, () => `w${prng.int(2 ** 31).toString(36)}`).join(' '),
+  );
   embedder.embed(strangers);
   assertSameBits(texts.map((_, i) => i).reverse());
 });
 
 test('a row has length 1, or is zero where the text has neither a token nor a word', () => {
   const lengthOf = (text: string): number => Math.sqrt(dot(embedOne(text), embedOne(text)));
-  for (const text of ['a', '...', '👩', '§', 'wing'.repeat(1000), '\u0301 x']) assert.ok(Math.abs(lengthOf(text) - 1) < 1e-6, text);
+  for (const text of ['a', '...', '👩', '§', 'wing'.repeat(1000), '\u0301 x'])
+    assert.ok(Math.abs(lengthOf(text) - 1) < 1e-6, text);
   for (const text of ['', ' \t\r\n', '\0\u200b', '\u0301\u0327']) assert.equal(lengthOf(text), 0, JSON.stringify(text));
   assert.equal(embedder.embed([]).length, 0);
 });

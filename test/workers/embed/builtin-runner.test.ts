@@ -1,4 +1,5 @@
-// The built-in embedder as a runner: long input in slices, the same vectors whatever the slices, and it stops when nobody waits.
+// The built-in embedder as a runner: long input in slices, the same vectors whatever the slices, and it stops when
+// nobody waits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createBuiltinRunner } from '../../../workers/embed/builtin/builtin-runner.js';
@@ -18,6 +19,12 @@ test('it looks between slices whether anybody waits, and ends where nobody does'
   let looks = 0;
   const { vectors } = await runner.embed(texts, 'passage', () => ++looks > 2);
   assert.equal(looks, 3);
-  assert.ok(vectors.subarray(0, runner.dim).some((value) => value !== 0), 'the first slice was embedded');
-  assert.ok(vectors.subarray(-runner.dim).every((value) => value === 0), 'the last one was not');
+  assert.ok(
+    vectors.subarray(0, runner.dim).some((value) => value !== 0),
+    'the first slice was embedded',
+  );
+  assert.ok(
+    vectors.subarray(-runner.dim).every((value) => value === 0),
+    'the last one was not',
+  );
 });

@@ -1,5 +1,5 @@
-// The naive twin of the built-in embedder: the published reference line by line, without terms, records or rounding of its
-// own. Shares only the splitting and WordPiece with the real one, which have tests against fixed expectations.
+// The naive twin of the built-in embedder: the published reference line by line, without terms, records or rounding of
+// its own. Shares only the splitting and WordPiece with the real one, which have tests against fixed expectations.
 import type { EmbedderTable } from '../../../workers/embed/builtin/open-table.js';
 import { plainWords } from '../../../workers/embed/builtin/split-words.js';
 import { createPieceEncoder } from '../../../workers/embed/builtin/word-pieces.js';
@@ -22,12 +22,20 @@ function unit(vector: readonly number[]): number[] {
   return vector.map((value) => (length > 0 ? value / length : value));
 }
 
-export function createNaiveEmbedder({ vocabulary, width, rows, scales, idfs }: EmbedderTable): (text: string) => number[] {
+export function createNaiveEmbedder({
+  vocabulary,
+  width,
+  rows,
+  scales,
+  idfs,
+}: EmbedderTable): (text: string) => number[] {
   const encode = createPieceEncoder(vocabulary);
 
   const semantic = (text: string): number[] => {
     const ids = encode(text);
-    return unit(Array.from({ length: width }, (_, i) => ids.reduce((sum, id) => sum + rows[id * width + i]! * scales[id]!, 0)));
+    return unit(
+      Array.from({ length: width }, (_, i) => ids.reduce((sum, id) => sum + rows[id * width + i]! * scales[id]!, 0)),
+    );
   };
   const lexical = (text: string): number[] => {
     const counts = new Map<string, number>();
@@ -45,5 +53,9 @@ export function createNaiveEmbedder({ vocabulary, width, rows, scales, idfs }: E
     }
     return unit(sum);
   };
-  return (text) => unit([...semantic(text).map((value) => value * Math.sqrt(1 - SHARE * SHARE)), ...lexical(text).map((value) => value * SHARE)]);
+  return (text) =>
+    unit([
+      ...semantic(text).map((value) => value * Math.sqrt(1 - SHARE * SHARE)),
+      ...lexical(text).map((value) => value * SHARE),
+    ]);
 }

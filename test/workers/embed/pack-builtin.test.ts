@@ -16,7 +16,9 @@ test('a table whose parts differ in length is refused', () => {
   assert.throws(() => packTables(folder), /5 rows, but 5,5,4 scales, idfs and vocabulary entries/);
 });
 
-test('the file in the tree is the published tables, packed', { skip: !existsSync(PUBLISHED) && `${PUBLISHED} is absent` }, () => {
+test('the file in the tree is the published tables, packed', {
+  skip: !existsSync(PUBLISHED) && `${PUBLISHED} is absent`,
+}, () => {
   const committed = readFileSync('workers/embed/builtin/embedder.bin');
   assert.ok(packTables(PUBLISHED).equals(committed));
 });

@@ -7,7 +7,10 @@ import { TINY } from './tiny-table.js';
 
 const BYTES_MAX = 100_000;
 
-/** The records of a text, spelled out: of each term its pieces, and of each of its words the rarest piece and 4-gram count. */
+/**
+ * The records of a text, spelled out: of each term its pieces, and of each of its words the rarest piece and 4-gram
+ * count.
+ */
 function describe(terms: Terms, text: string): unknown[] {
   const described: unknown[] = [];
   terms.forEach(text, (cells, start) => {
@@ -32,7 +35,9 @@ test('a record has the pieces, the words, and of each word its rarest piece and 
 test('words equal but for their case share one record', () => {
   const terms = createTerms(TINY);
   const starts = new Set<number>();
-  terms.forEach('wing WING Wing', (cells, start) => starts.add(cells[start + TERM.lists + cells[start + TERM.pieces]!]!));
+  terms.forEach('wing WING Wing', (cells, start) =>
+    starts.add(cells[start + TERM.lists + cells[start + TERM.pieces]!]!),
+  );
   assert.equal(starts.size, 1);
 });
 

@@ -1,4 +1,5 @@
-// A small embedder table for tests: NumPy files as the packer reads them, written to a folder, and what packing them gives.
+// A small embedder table for tests: NumPy files as the packer reads them, written to a folder, and what packing them
+// gives.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +15,10 @@ export const TINY = {
 
 /** A version 1.0 .npy file, which is what NumPy writes. */
 function npyOf(type: string, shape: readonly number[], elements: Int8Array | Float32Array): Buffer {
-  const header = `{'descr': '${type}', 'fortran_order': False, 'shape': (${shape.join(', ')}${shape.length === 1 ? ',' : ''}), }`.padEnd(117) + '\n';
+  const header =
+    `{'descr': '${type}', 'fortran_order': False, 'shape': (${shape.join(', ')}${shape.length === 1 ? ',' : ''}), }`.padEnd(
+      117,
+    ) + '\n';
   const lead = Buffer.from('\x93NUMPY\x01\x00\0\0', 'latin1');
   lead.writeUInt16LE(header.length, 8);
   return Buffer.concat([lead, Buffer.from(header, 'latin1'), Buffer.from(elements.buffer)]);

@@ -3,7 +3,24 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPieceEncoder } from '../../../workers/embed/builtin/word-pieces.js';
 
-const vocabulary = ['[PAD]', '[UNK]', 'un', '##aff', '##able', 'a', '##a', 'é', ',', '𐐨', '##𐐨', '##b', 'unb', '[', ']', 'pad'];
+const vocabulary = [
+  '[PAD]',
+  '[UNK]',
+  'un',
+  '##aff',
+  '##able',
+  'a',
+  '##a',
+  'é',
+  ',',
+  '𐐨',
+  '##𐐨',
+  '##b',
+  'unb',
+  '[',
+  ']',
+  'pad',
+];
 const encode = createPieceEncoder(vocabulary);
 const piecesOf = (text: string): string[] => encode(text).map((id) => vocabulary[id]!);
 

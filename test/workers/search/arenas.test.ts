@@ -1,5 +1,6 @@
-// A shard of several arenas that are small: a collection that spans them answers as one that has one large arena, whatever is written, when
-// the shard is taken over, and when all are full; and there is room again after deletes. Owner and searches in this thread.
+// A shard of several arenas that are small: a collection that spans them answers as one that has one large arena,
+// whatever is written, when the shard is taken over, and when all are full; and there is room again after deletes.
+// Owner and searches in this thread.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -37,7 +38,16 @@ class Site {
   private wasFilledUp = false;
 
   constructor(pagesMax: readonly number[]) {
-    this.shared = { kernel: module, memories: [pagesMax.map((pages) => createMemory(pages))], arenaPagesMax: pagesMax[0] ?? 0, directory: tempDirectory(), idleSeconds: 0, kernelName: '', checkpointMs: 0, ...sharedByStores(1) };
+    this.shared = {
+      kernel: module,
+      memories: [pagesMax.map((pages) => createMemory(pages))],
+      arenaPagesMax: pagesMax[0] ?? 0,
+      directory: tempDirectory(),
+      idleSeconds: 0,
+      kernelName: '',
+      checkpointMs: 0,
+      ...sharedByStores(1),
+    };
     this.searches = new ShardSet({ ...this.shared, hitCacheBytes: 1_000_000 });
     this.shard = this.open(ShardStore.open(join(this.shared.directory, 'shard-0'), false));
   }
@@ -48,7 +58,10 @@ class Site {
   }
 
   private open(store: ShardStore): Shard {
-    const shard = new Shard(store, ...(this.shared.memories[0] ?? []).map((memory) => new Kernel(module, memory, this.shared.arenaPagesMax)));
+    const shard = new Shard(
+      store,
+      ...(this.shared.memories[0] ?? []).map((memory) => new Kernel(module, memory, this.shared.arenaPagesMax)),
+    );
     shard.load(groupsOf([ref]));
     return shard;
   }
@@ -80,7 +93,8 @@ class Site {
       assert.ok('wanting' in answer);
       this.shard.loads.bring(ref, Infinity);
       for (const wanting of answer.wanting) prepare(this.shard, { op: 'prepare', collection: ref, ...wanting });
-      for (const part of this.shard.parts.all()) for (const build of [buildWords, buildFields]) build(this.shard, part, Infinity);
+      for (const part of this.shard.parts.all())
+        for (const build of [buildWords, buildFields]) build(this.shard, part, Infinity);
     }
     return undefined;
   }
@@ -91,7 +105,10 @@ class Site {
   }
 
   arenasInUse(): number[] {
-    return this.shard.parts.of(ref.id).filter(({ index }) => index.liveCount > 0).map(({ arena }) => arena);
+    return this.shard.parts
+      .of(ref.id)
+      .filter(({ index }) => index.liveCount > 0)
+      .map(({ arena }) => arena);
   }
 
   compact(): void {
@@ -106,7 +123,13 @@ function put(prng: Prng, docid: string): DocumentWrite {
   const word = (): string => `word${prng.int(WORDS)}`;
   const chunks = vectors.map((_, i) => ({ path: `c${i}`, metaJson: '{}', text: `${word()} ${word()} in ${docid}` }));
   const metadataJson = JSON.stringify({ group: prng.int(5) });
-  const document = packDocument({ docid: docid as DocId, ingestedAtMs: 0, metadataJson, priority: prng.int(10) === 0 ? 0.2 : 0, chunks });
+  const document = packDocument({
+    docid: docid as DocId,
+    ingestedAtMs: 0,
+    metadataJson,
+    priority: prng.int(10) === 0 ? 0.2 : 0,
+    chunks,
+  });
   return { op: 'put', collection: ref, document, vectors: Float32Array.from(vectors.flatMap((vector) => [...vector])) };
 }
 
@@ -116,16 +139,32 @@ const remove = (docid: string): DocumentWrite => ({ op: 'deleteDocument', collec
 function searches(prng: Prng): CollectionSearch[] {
   const vector = randomVector(prng, DIM);
   const terms = [`word${prng.int(WORDS)}`, `word${prng.int(WORDS)}`].sort();
-  const base: CollectionSearch = { collection: ref, head: '{"tenant":"t"', priorityKey: 'priority', k: 12, vector, exact: true, narrowed: { fields: [] }, fusion: { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } }, boostWeight: 0.3 };
+  const base: CollectionSearch = {
+    collection: ref,
+    head: '{"tenant":"t"',
+    priorityKey: 'priority',
+    k: 12,
+    vector,
+    exact: true,
+    narrowed: { fields: [] },
+    fusion: { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } },
+    boostWeight: 0.3,
+  };
   const distinct = [...new Set(terms)];
   const narrowing = { filters: [{ field: 'group', test: { op: 'in' as const, values: [prng.int(5)] } }] };
   const content = { filters: [], content: { op: 'phrase' as const, value: terms[0] as string } };
-  const modes: CollectionSearch[] = [base, { ...base, lexical: { mode: 'boost', terms: distinct } }, { ...base, lexical: { mode: 'hybrid', terms: distinct } }];
+  const modes: CollectionSearch[] = [
+    base,
+    { ...base, lexical: { mode: 'boost', terms: distinct } },
+    { ...base, lexical: { mode: 'hybrid', terms: distinct } },
+  ];
   const { vector: _, ...byWords } = modes[2] as CollectionSearch;
   return [...modes, byWords, ...modes.map((mode) => ({ ...mode, narrowing })), { ...base, narrowing: content }];
 }
 
-/** Both answer the same, hit by hit; where all arenas are filled up, some searches may have no room for what they need. */
+/**
+ * Both answer the same, hit by hit; where all arenas are filled up, some searches may have no room for what they need.
+ */
 function compare(small: Site, large: Site, prng: Prng, label: string): void {
   small.shard.loads.bring(ref, Infinity);
   const { isFilledUp } = small;
@@ -152,7 +191,8 @@ for (const seed of [1, 2]) {
       return true;
     };
     const fill = (name: string): void => {
-      for (let i = 0; both(put(prng, `${name}${i}`), `${name}${i}`); i++) if (i % 60 === 0) compare(small, large, prng, `${name}${i}`);
+      for (let i = 0; both(put(prng, `${name}${i}`), `${name}${i}`); i++)
+        if (i % 60 === 0) compare(small, large, prng, `${name}${i}`);
     };
     const churn = (rounds: number): void => {
       for (let round = 0; round < rounds; round++) {

@@ -1,5 +1,6 @@
-// What hits have told before is told again of the very same version of a chunk, and of no other: the cache by itself, and behind a server
-// whose documents are replaced, removed and written again, against what was written last; with the cache and without it.
+// What hits have told before is told again of the very same version of a chunk, and of no other: the cache by itself,
+// and behind a server whose documents are replaced, removed and written again, against what was written last; with the
+// cache and without it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -10,15 +11,27 @@ import type { RowVersion } from '../../../workers/search/row-cache.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';
 
-const chunk = (id: string): ToldChunk => ({ id, idJson: `"${id}"`, textJson: '"text"', metaJson: '{}', layers: ['{}', '{}'] });
-const version = (stamp: number, ordinal = 1, collection = 1, memory = 0): RowVersion => ({ memory, stamp, ordinal: ordinal as Ordinal, collection: collection as CollectionId });
+const chunk = (id: string): ToldChunk => ({
+  id,
+  idJson: `"${id}"`,
+  textJson: '"text"',
+  metaJson: '{}',
+  layers: ['{}', '{}'],
+});
+const version = (stamp: number, ordinal = 1, collection = 1, memory = 0): RowVersion => ({
+  memory,
+  stamp,
+  ordinal: ordinal as Ordinal,
+  collection: collection as CollectionId,
+});
 
 test('a chunk is told again of its memory, collection, ordinal and stamp alone', () => {
   const cache = new HitCache(1_000_000);
   const told = chunk('a');
   cache.keep(version(7), told);
   assert.equal(cache.get(version(7)), told);
-  for (const other of [version(9), version(7, 2), version(7, 1, 2), version(7, 1, 1, 1)]) assert.equal(cache.get(other), undefined);
+  for (const other of [version(9), version(7, 2), version(7, 1, 2), version(7, 1, 1, 1)])
+    assert.equal(cache.get(other), undefined);
 });
 
 test('bytes are bounded, and none are kept of 0', () => {
@@ -50,19 +63,34 @@ interface Document {
   metadata: { round: number; prio_boost: number };
 }
 
-async function check(server: TestServer, documents: Map<string, Document>, prng: ReturnType<typeof createPrng>): Promise<void> {
+async function check(
+  server: TestServer,
+  documents: Map<string, Document>,
+  prng: ReturnType<typeof createPrng>,
+): Promise<void> {
   const mode = ['vector', 'boost', 'hybrid'][prng.int(3)];
   const telling = prng.int(3) === 0 ? { highlight: true, explain: true } : {};
   const { status, json } = await server.call('POST', `${AT}/search`, { q: 'whale number', k: 50, mode, ...telling });
   assert.equal(status, 200);
-  const found = (json.matches as { id: string; text: string; meta: Record<string, unknown> }[]).map(({ id, text, meta }) => [id.split('::')[0], text, meta.round, meta.prio_boost]);
-  const expected = [...documents].map(([docid, { text, metadata }]) => [docid, text, metadata.round, metadata.prio_boost]);
+  const found = (json.matches as { id: string; text: string; meta: Record<string, unknown> }[]).map(
+    ({ id, text, meta }) => [id.split('::')[0], text, meta.round, meta.prio_boost],
+  );
+  const expected = [...documents].map(([docid, { text, metadata }]) => [
+    docid,
+    text,
+    metadata.round,
+    metadata.prio_boost,
+  ]);
   assert.deepEqual(found.sort(), expected.sort());
 }
 
 for (const megabytes of [0, 1]) {
   test(`hits tell what was written last, with ${megabytes} MB for what they told before`, async () => {
-    const env = { SHEAF_DATA_DIR: tempDirectory(), SHEAF_SEARCH__HIT_CACHE_MB: String(megabytes), SHEAF_SEARCH__THREADS: '1' };
+    const env = {
+      SHEAF_DATA_DIR: tempDirectory(),
+      SHEAF_SEARCH__HIT_CACHE_MB: String(megabytes),
+      SHEAF_SEARCH__THREADS: '1',
+    };
     let server = await startTestServer(env);
     const prng = createPrng(5);
     const documents = new Map<string, Document>();
@@ -72,7 +100,10 @@ for (const megabytes of [0, 1]) {
         await server.call('DELETE', `${AT}/documents/${docid}`);
         documents.delete(docid);
       } else {
-        const document = { text: `whale number ${round} of "${docid}" \u{1f40b}`, metadata: { round, prio_boost: prng.int(2) / 4 } };
+        const document = {
+          text: `whale number ${round} of "${docid}" \u{1f40b}`,
+          metadata: { round, prio_boost: prng.int(2) / 4 },
+        };
         assert.equal((await server.call('POST', `${AT}/documents`, { docid, ...document })).status, 201);
         documents.set(docid, document);
       }

@@ -1,5 +1,5 @@
-// The vector ranking of a part against a twin that scores every chunk: with priorities of few and of many, with a bitmap and without,
-// and equal scores in the order of documents and chunks.
+// The vector ranking of a part against a twin that scores every chunk: with priorities of few and of many, with a
+// bitmap and without, and equal scores in the order of documents and chunks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -25,17 +25,34 @@ function put(prng: Prng, docid: string, priority: number): DocumentWrite {
   const chunks = Array.from({ length: 1 + prng.int(4) }, (_, i) => ({ path: `c${i}`, metaJson: '{}' }));
   const document = packDocument({ docid: docid as DocId, ingestedAtMs: 0, metadataJson: '{}', priority, chunks });
   // Of few directions, so that many scores are equal.
-  return { op: 'put', collection: ref, document, vectors: Float32Array.from(chunks.flatMap(() => [1 + prng.int(3), prng.int(4), prng.int(3)])) };
+  return {
+    op: 'put',
+    collection: ref,
+    document,
+    vectors: Float32Array.from(chunks.flatMap(() => [1 + prng.int(3), prng.int(4), prng.int(3)])),
+  };
 }
 
-function twin(shard: Shard, part: Part, k: number, fits: (ordinal: number) => boolean, prioritized: boolean): [number, number][] {
+function twin(
+  shard: Shard,
+  part: Part,
+  k: number,
+  fits: (ordinal: number) => boolean,
+  prioritized: boolean,
+): [number, number][] {
   const cosines = part.index.scoresOf(QUERY, Uint32Array.from(Array(part.ordinals.end).keys()));
   return shard.store.read((txn) => {
-    const scored = [...cosines.keys()].filter((ordinal) => !Number.isNaN(cosines[ordinal]) && fits(ordinal)).map((ordinal) => {
-      const cosine = cosines[ordinal] as number;
-      const priority = part.priorities.of(ordinal as Ordinal);
-      return { ordinal, score: prioritized ? withPriority(cosine, priority) : cosine, chunk: txn.chunk(ref.id, ordinal as Ordinal) };
-    });
+    const scored = [...cosines.keys()]
+      .filter((ordinal) => !Number.isNaN(cosines[ordinal]) && fits(ordinal))
+      .map((ordinal) => {
+        const cosine = cosines[ordinal] as number;
+        const priority = part.priorities.of(ordinal as Ordinal);
+        return {
+          ordinal,
+          score: prioritized ? withPriority(cosine, priority) : cosine,
+          chunk: txn.chunk(ref.id, ordinal as Ordinal),
+        };
+      });
     scored.sort((a, b) => b.score - a.score || comparePositions(a.chunk, b.chunk));
     return scored.slice(0, k).map(({ ordinal, score }) => [ordinal, score]);
   });
@@ -47,17 +64,33 @@ for (const share of [0, 0.05, 0.6]) {
     const [kernel, directory] = [createKernel(), tempDirectory()];
     const shard = new Shard(ShardStore.open(directory, false), kernel);
     shard.load([]);
-    const priorityOf = (): number => (prng.next() < share ? [1, 0.5, -0.5, -1][prng.int(4)] as number : 0);
-    applyWrites(shard, Array.from({ length: 200 }, (_, i) => put(prng, `D${i}`, priorityOf())));
-    applyWrites(shard, Array.from({ length: 50 }, (_, i) => (i % 2 === 0 ? { op: 'deleteDocument', collection: ref, docid: `D${3 * i}` as DocId } : put(prng, `D${3 * i}`, priorityOf()))));
+    const priorityOf = (): number => (prng.next() < share ? ([1, 0.5, -0.5, -1][prng.int(4)] as number) : 0);
+    applyWrites(
+      shard,
+      Array.from({ length: 200 }, (_, i) => put(prng, `D${i}`, priorityOf())),
+    );
+    applyWrites(
+      shard,
+      Array.from({ length: 50 }, (_, i) =>
+        i % 2 === 0
+          ? { op: 'deleteDocument', collection: ref, docid: `D${3 * i}` as DocId }
+          : put(prng, `D${3 * i}`, priorityOf()),
+      ),
+    );
     const part = shard.part(ref.id) as Part;
     for (const k of [1, 5, 40, 1000]) {
       for (const matching of [1, 0.5, 0.1, 0.01, undefined]) {
         const ordinals = [...Array(part.ordinals.end).keys()].filter(() => prng.next() < (matching ?? 1));
         const allowed = matching === undefined ? undefined : bitmapOf(ordinals, part.ordinals.end);
         for (const prioritized of [true, false]) {
-          const ranked = viewed({ shard, kernel, directory }, ref, (view) => breakTies(view, view.part!, rankByVector(view.part!, QUERY, { k, allowed }, prioritized), k)).map(({ ordinal, score }) => [ordinal, score]);
-          assert.deepEqual(ranked, twin(shard, part, k, (ordinal) => !allowed || isSet(allowed, ordinal), prioritized), `k ${k}, ${matching} matching, ${prioritized}`);
+          const ranked = viewed({ shard, kernel, directory }, ref, (view) =>
+            breakTies(view, view.part!, rankByVector(view.part!, QUERY, { k, allowed }, prioritized), k),
+          ).map(({ ordinal, score }) => [ordinal, score]);
+          assert.deepEqual(
+            ranked,
+            twin(shard, part, k, (ordinal) => !allowed || isSet(allowed, ordinal), prioritized),
+            `k ${k}, ${matching} matching, ${prioritized}`,
+          );
         }
       }
     }

@@ -1,4 +1,5 @@
-// A search beside which rows go knows that it may have missed a document, and runs again; beside one that only adds rows it need not.
+// A search beside which rows go knows that it may have missed a document, and runs again; beside one that only adds
+// rows it need not.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionId, DocId } from '../../../src/contract/ids.js';
@@ -14,15 +15,33 @@ import { createKernel } from '../shard/kernel-kit.js';
 import { viewed } from './search-kit.js';
 
 const ref = { id: 1 as CollectionId, generation: 1, dim: 2, language: 'none' as const, precision: 'int16' as const };
-const search: CollectionSearch = { collection: ref, head: '{', priorityKey: '', k: 1, vector: Float32Array.of(1, 0), narrowed: { fields: [] }, fusion: { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } }, boostWeight: 0 };
+const search: CollectionSearch = {
+  collection: ref,
+  head: '{',
+  priorityKey: '',
+  k: 1,
+  vector: Float32Array.of(1, 0),
+  narrowed: { fields: [] },
+  fusion: { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } },
+  boostWeight: 0,
+};
 const FAR = Float32Array.of(-1, 0.1);
 
 function put(docid: string, vectors: Float32Array): DocumentWrite {
-  const document = packDocument({ docid: docid as DocId, ingestedAtMs: 0, metadataJson: '{}', priority: 0, chunks: [{ path: 'c', metaJson: '{}' }] });
+  const document = packDocument({
+    docid: docid as DocId,
+    ingestedAtMs: 0,
+    metadataJson: '{}',
+    priority: 0,
+    chunks: [{ path: 'c', metaJson: '{}' }],
+  });
   return { op: 'put', collection: ref, document, vectors };
 }
 
-/** Chunk ids of the answer, and whether it is to be sought again, where `between` comes after the search began and before it ranks. */
+/**
+ * Chunk ids of the answer, and whether it is to be sought again, where `between` comes after the search began and
+ * before it ranks.
+ */
 function searched(between: DocumentWrite[]): [string[], boolean] {
   const [kernel, directory] = [createKernel(), tempDirectory()];
   const shard = new Shard(ShardStore.open(directory, false), kernel);
@@ -32,7 +51,14 @@ function searched(between: DocumentWrite[]): [string[], boolean] {
     return viewed({ shard, kernel, directory }, ref, (view) => {
       applyWrites(shard, between);
       const timing = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 };
-      const { found, hasChanged } = finish([view], [rankPart(view, { k: 1, vector: search.vector! })], search, 1, undefined, timing);
+      const { found, hasChanged } = finish(
+        [view],
+        [rankPart(view, { k: 1, vector: search.vector! })],
+        search,
+        1,
+        undefined,
+        timing,
+      );
       return [found.ids, hasChanged];
     });
   } finally {

@@ -37,7 +37,8 @@ test('dropped indexes give all their memory back, and it is used again', () => {
   let reserved = 0;
   for (let round = 0; round < 5; round++) {
     const indexes = [DIM, 100, 7].map((dim) => kernel.createIndex(dim, { graphMin: 10 }));
-    for (let ordinal = 0; ordinal < 1000; ordinal++) for (const index of indexes) index.put(ordinal, randomVector(prng, index.dim));
+    for (let ordinal = 0; ordinal < 1000; ordinal++)
+      for (const index of indexes) index.put(ordinal, randomVector(prng, index.dim));
     for (const index of indexes) while (index.linkSome(100) > 0);
     assert(kernel.usedBytes() - before >= indexes.reduce((sum, index) => sum + index.usedBytes, 0));
     for (const at of [1, 0, 2]) indexes[at]?.drop();

@@ -1,5 +1,5 @@
-// Memory comes back after deletes: a shard of which nine documents in ten are removed, against a naive twin, while chunks move, after a
-// restart, and after owners that were killed in the middle. Real stores and kernels.
+// Memory comes back after deletes: a shard of which nine documents in ten are removed, against a naive twin, while
+// chunks move, after a restart, and after owners that were killed in the middle. Real stores and kernels.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cosine } from '../../../load/kit/cosine.js';
@@ -43,11 +43,27 @@ class Twin {
 
   put(prng: Prng, docid: string): DocumentWrite {
     const vectors = Array.from({ length: 1 + prng.int(5) }, () => randomVector(prng, DIM));
-    const doc = { vectors, priority: prng.int(10) === 0 ? 0.3 : 0, group: prng.int(GROUPS), word: `word${prng.int(WORDS)}` };
+    const doc = {
+      vectors,
+      priority: prng.int(10) === 0 ? 0.3 : 0,
+      group: prng.int(GROUPS),
+      word: `word${prng.int(WORDS)}`,
+    };
     this.docs.set(docid, doc);
     const chunks = vectors.map((_, i) => ({ path: `c${i}`, metaJson: '{}', text: `${doc.word} of ${docid} ${i}` }));
-    const document = packDocument({ docid: docid as DocId, ingestedAtMs: 0, metadataJson: JSON.stringify({ group: doc.group }), priority: doc.priority, chunks });
-    return { op: 'put', collection: ref, document, vectors: Float32Array.from(vectors.flatMap((vector) => [...vector])) };
+    const document = packDocument({
+      docid: docid as DocId,
+      ingestedAtMs: 0,
+      metadataJson: JSON.stringify({ group: doc.group }),
+      priority: doc.priority,
+      chunks,
+    });
+    return {
+      op: 'put',
+      collection: ref,
+      document,
+      vectors: Float32Array.from(vectors.flatMap((vector) => [...vector])),
+    };
   }
 
   remove(docid: string): DocumentWrite {
@@ -58,10 +74,22 @@ class Twin {
   /** They are the K nearest chunks of the documents that fit, but for what 16-bit numbers may add to a score. */
   assertNearest(found: readonly string[], query: Float32Array, fits: (doc: Doc) => boolean, label: string): void {
     const some = [...this.docs].filter(([, doc]) => fits(doc));
-    const scores = new Map(some.flatMap(([docid, { vectors, priority }]) => vectors.map((vector, i) => [`${docid}/c${i}`, withPriority(cosine(query, vector), priority)])));
-    const kth = [...scores.values()].sort((a, b) => b - a).slice(0, K).at(-1) ?? 0;
+    const scores = new Map(
+      some.flatMap(([docid, { vectors, priority }]) =>
+        vectors.map((vector, i) => [`${docid}/c${i}`, withPriority(cosine(query, vector), priority)]),
+      ),
+    );
+    const kth =
+      [...scores.values()]
+        .sort((a, b) => b - a)
+        .slice(0, K)
+        .at(-1) ?? 0;
     assert.equal(new Set(found).size, Math.min(K, scores.size), label);
-    for (const name of found) assert.ok((scores.get(name) ?? NaN) >= kth - ROUNDING_TOLERANCE, `${label}: ${name} scores ${scores.get(name)}, the last ${kth}`);
+    for (const name of found)
+      assert.ok(
+        (scores.get(name) ?? NaN) >= kth - ROUNDING_TOLERANCE,
+        `${label}: ${name} scores ${scores.get(name)}, the last ${kth}`,
+      );
   }
 
   get chunks(): number {
@@ -78,16 +106,31 @@ function openShard(directory: string, store: ShardStore): OwnedShard {
 }
 
 const names = ({ shard }: OwnedShard, ordinals: Uint32Array): string[] =>
-  shard.store.read((txn) => Array.from(ordinals, (ordinal) => txn.chunk(ref.id, ordinal as Ordinal)).map(({ docid, path }) => `${docid}/${path}`));
+  shard.store.read((txn) =>
+    Array.from(ordinals, (ordinal) => txn.chunk(ref.id, ordinal as Ordinal)).map(
+      ({ docid, path }) => `${docid}/${path}`,
+    ),
+  );
 
 /** Searches by vector, under a filter of metadata, and one of words: all as the twin has it. */
 function check(owned: OwnedShard, twin: Twin, prng: Prng, label: string): void {
   const query = randomVector(prng, DIM);
   const [group, word] = [prng.int(GROUPS), `word${prng.int(WORDS)}`];
-  const ask = (narrowing?: Narrowing): string[] => names(owned, askFor(owned, { vector: query, k: K, exact: true, ...(narrowing && { narrowing }) }));
+  const ask = (narrowing?: Narrowing): string[] =>
+    names(owned, askFor(owned, { vector: query, k: K, exact: true, ...(narrowing && { narrowing }) }));
   twin.assertNearest(ask(), query, () => true, label);
-  twin.assertNearest(ask({ filters: [{ field: 'group', test: { op: 'in', values: [group] } }] }), query, (doc) => doc.group === group, label);
-  twin.assertNearest(ask({ filters: [], content: { op: 'phrase', value: word } }), query, (doc) => doc.word === word, label);
+  twin.assertNearest(
+    ask({ filters: [{ field: 'group', test: { op: 'in', values: [group] } }] }),
+    query,
+    (doc) => doc.group === group,
+    label,
+  );
+  twin.assertNearest(
+    ask({ filters: [], content: { op: 'phrase', value: word } }),
+    query,
+    (doc) => doc.word === word,
+    label,
+  );
 }
 
 /** Asked again while something is being indexed. */
@@ -95,7 +138,8 @@ function askFor(owned: OwnedShard, search: ShardSearch): Uint32Array {
   for (let tries = 0; tries < 1000; tries++) {
     const answer = ranked(owned, ref, search);
     if (answer) return answer.vector.ordinals;
-    for (const part of owned.shard.parts.all()) for (const build of [buildWords, buildFields]) build(owned.shard, part, Infinity);
+    for (const part of owned.shard.parts.all())
+      for (const build of [buildWords, buildFields]) build(owned.shard, part, Infinity);
   }
   throw new Error('there is no answer');
 }
@@ -106,11 +150,19 @@ function withDeleted(prng: Prng): { owned: OwnedShard; twin: Twin; store: ShardS
   const store = ShardStore.open(directory, false);
   const owned = openShard(directory, store);
   const twin = new Twin();
-  for (let from = 0; from < DOCUMENTS; from += BATCH) write(owned, Array.from({ length: BATCH }, (_, i) => twin.put(prng, `D${from + i}`)));
+  for (let from = 0; from < DOCUMENTS; from += BATCH)
+    write(
+      owned,
+      Array.from({ length: BATCH }, (_, i) => twin.put(prng, `D${from + i}`)),
+    );
   check(owned, twin, prng, 'all');
   const fullBytes = partOf(owned).index.usedBytes;
   const doomed = [...twin.docs.keys()].filter(() => prng.int(10) > 0);
-  for (let from = 0; from < doomed.length; from += BATCH) write(owned, doomed.slice(from, from + BATCH).map((docid) => twin.remove(docid)));
+  for (let from = 0; from < doomed.length; from += BATCH)
+    write(
+      owned,
+      doomed.slice(from, from + BATCH).map((docid) => twin.remove(docid)),
+    );
   return { owned, twin, store, fullBytes };
 }
 
@@ -127,7 +179,12 @@ for (const seed of [1, 2]) {
     for (let step = 0; compactSome(owned.shard, partOf(owned)); step++) {
       if (step % 4 === 0) check(owned, twin, prng, `step ${step}`);
       // Writes come between: documents that are new, come again, go.
-      if (prng.int(4) === 0) write(owned, [twin.put(prng, `N${step}`), twin.put(prng, `D${prng.int(DOCUMENTS)}`), twin.remove(`D${prng.int(DOCUMENTS)}`)]);
+      if (prng.int(4) === 0)
+        write(owned, [
+          twin.put(prng, `N${step}`),
+          twin.put(prng, `D${prng.int(DOCUMENTS)}`),
+          twin.remove(`D${prng.int(DOCUMENTS)}`),
+        ]);
     }
     while (owned.shard.reclaim());
     check(owned, twin, prng, 'in the end');
@@ -160,10 +217,11 @@ test('a move whose commit fails changes nothing, and is tried again later', () =
   const { owned, twin, store } = withDeleted(prng);
   const commit = store.write;
   const end = partOf(owned).ordinals.end;
-  store.write = (work) => commit.call(store, (txn) => {
-    work(txn);
-    throw new AppError('storage_full');
-  }) as never;
+  store.write = (work) =>
+    commit.call(store, (txn) => {
+      work(txn);
+      throw new AppError('storage_full');
+    }) as never;
   assert.equal(compactSome(owned.shard, partOf(owned)), false);
   store.write = commit;
   check(owned, twin, prng, 'after the failure');

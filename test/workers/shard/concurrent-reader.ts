@@ -1,5 +1,5 @@
-// The reading side of concurrent.test.ts: a worker thread that searches an index another thread writes, and checks each hit
-// against the vector that the hit's stamp says it was.
+// The reading side of concurrent.test.ts: a worker thread that searches an index another thread writes, and checks each
+// hit against the vector that the hit's stamp says it was.
 import { parentPort, workerData } from 'node:worker_threads';
 import { cosine } from '../../../load/kit/cosine.js';
 import { createPrng } from '../../../src/base/prng.js';
@@ -40,7 +40,9 @@ function faultsOf({ count, ordinals, stamps, scores }: Hits, start: ReaderStart,
   if (new Set(ordinals).size !== count) faults.push('a row twice');
   for (let i = 0; i < count; i++) {
     if ((ordinals[i] as number) >= start.ordinals) faults.push(`ordinal ${ordinals[i]}`);
-    const error = Math.abs(cosine(query, vectorOfPut(putOf(stamps[i] as number), query.length)) - (scores[i] as number));
+    const error = Math.abs(
+      cosine(query, vectorOfPut(putOf(stamps[i] as number), query.length)) - (scores[i] as number),
+    );
     if (!(error <= 1e-4)) faults.push(`score off by ${error}`);
   }
   return faults;
@@ -53,7 +55,9 @@ function read(start: ReaderStart): ReaderReport {
   parentPort?.postMessage('ready');
   while (Atomics.load(start.stop, 0) === 0 && report.faults.length < 10) {
     const query = randomVector(prng, index.dim);
-    report.faults.push(...faultsOf(index.search(query, start.k, { ef: 40, exact: report.searches % 4 === 0 }), start, query));
+    report.faults.push(
+      ...faultsOf(index.search(query, start.k, { ef: 40, exact: report.searches % 4 === 0 }), start, query),
+    );
     report.searches++;
   }
   return report;

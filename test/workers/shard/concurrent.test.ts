@@ -1,5 +1,6 @@
-// One thread writes, another searches, each with a kernel instance of its own on one memory: the reader never gets a wrong
-// ordinal, a row twice, a torn score or a short answer, while rows are put, replaced, removed and linked and memory grows.
+// One thread writes, another searches, each with a kernel instance of its own on one memory: the reader never gets a
+// wrong ordinal, a row twice, a torn score or a short answer, while rows are put, replaced, removed and linked and
+// memory grows.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -22,7 +23,8 @@ test(`a reader beside a writer, seed ${SEED}`, async () => {
   const index = kernel.createIndex(DIM, { graphMin: 50 });
   let puts = 0;
   const put = (ordinal: number): void => index.put(ordinal, vectorOfPut(puts++, DIM));
-  // Rows below K are never removed, though they are replaced; replacing takes a row away for a moment, hence a few more.
+  // Rows below K are never removed, though they are replaced; replacing takes a row away for a moment, hence a few
+  // more.
   for (let ordinal = 0; ordinal < 4 * K; ordinal++) put(ordinal);
 
   const stop = new Int32Array(new SharedArrayBuffer(4));

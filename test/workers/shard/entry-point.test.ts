@@ -1,5 +1,5 @@
-// A search beside the removal of the entry point: the walk begins elsewhere, or rows are scanned. It is not answered by those rows alone that
-// wait for their links, of which there are more than it wants.
+// A search beside the removal of the entry point: the walk begins elsewhere, or rows are scanned. It is not answered by
+// those rows alone that wait for their links, of which there are more than it wants.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// The reading side of entry-point.test.ts: a worker thread that searches for rows by their own vectors, while another thread takes the
-// entry point of their graph out of it again and again.
+// The reading side of entry-point.test.ts: a worker thread that searches for rows by their own vectors, while another
+// thread takes the entry point of their graph out of it again and again.
 import { parentPort, workerData } from 'node:worker_threads';
 import { createPrng } from '../../../src/base/prng.js';
 import { Kernel } from '../../../workers/shard/kernel.js';

@@ -1,4 +1,5 @@
-// Readers and epochs: who may enter when, what is freed and when not, places of dead readers, and the directory of parts.
+// Readers and epochs: who may enter when, what is freed and when not, places of dead readers, and the directory of
+// parts.
 import assert from 'node:assert/strict';
 import { threadId } from 'node:worker_threads';
 import { test } from 'node:test';
@@ -7,7 +8,17 @@ import type { CollectionId } from '../../../src/contract/ids.js';
 import { clearReader, READER_TABLE } from '../../../src/contract/reader-table.js';
 import { Kernel } from '../../../workers/shard/kernel.js';
 import { LOCK_AT } from '../../../workers/shard/layout.js';
-import { DAMAGED_AT, LOST, OPEN_AT, OWNER, READER_BYTES, READER_EPOCH, READER_THREAD, READERS_AT, READERS_MAX } from '../../../workers/shard/reader-layout.js';
+import {
+  DAMAGED_AT,
+  LOST,
+  OPEN_AT,
+  OWNER,
+  READER_BYTES,
+  READER_EPOCH,
+  READER_THREAD,
+  READERS_AT,
+  READERS_MAX,
+} from '../../../workers/shard/reader-layout.js';
 import { createKernel, createMemory, randomVector, readKernelBytes } from './kernel-kit.js';
 
 const module = new WebAssembly.Module(readKernelBytes());
@@ -28,17 +39,37 @@ function fill(owner: Kernel): ReturnType<Kernel['createIndex']> {
 }
 
 test('the front thread knows the table of readers as it is', () => {
-  assert.deepEqual(READER_TABLE, { at: READERS_AT, places: READERS_MAX, placeBytes: READER_BYTES, thread: READER_THREAD, epoch: READER_EPOCH, lockAt: LOCK_AT, damagedAt: DAMAGED_AT });
+  assert.deepEqual(READER_TABLE, {
+    at: READERS_AT,
+    places: READERS_MAX,
+    placeBytes: READER_BYTES,
+    thread: READER_THREAD,
+    epoch: READER_EPOCH,
+    lockAt: LOCK_AT,
+    damagedAt: DAMAGED_AT,
+  });
 });
 
 test('a reader enters while the memory is open, and each format is another incarnation', () => {
   const { owner, reader } = createPair();
-  assert.equal(reader.read((incarnation) => incarnation), 1);
+  assert.equal(
+    reader.read((incarnation) => incarnation),
+    1,
+  );
   owner.format();
-  assert.equal(reader.read(() => assert.fail('the memory is being filled')), undefined);
+  assert.equal(
+    reader.read(() => assert.fail('the memory is being filled')),
+    undefined,
+  );
   owner.open();
   assert.equal(reader.read((incarnation) => reader.read((inner) => [incarnation, inner]))?.join(), '2,2');
-  assert.throws(() => reader.read(() => { throw new Error('of the work'); }), /of the work/);
+  assert.throws(
+    () =>
+      reader.read(() => {
+        throw new Error('of the work');
+      }),
+    /of the work/,
+  );
   owner.format();
 });
 
@@ -93,7 +124,10 @@ test('a reader that died inside holds memory back until its place is cleared, an
   const used = owner.usedBytes();
   const next = new Kernel(module, memory);
   next.joinReaders();
-  assert.equal(next.read(() => next.attach(fill(owner).root).search(randomVector(createPrng(2), 16), 10).count), 10);
+  assert.equal(
+    next.read(() => next.attach(fill(owner).root).search(randomVector(createPrng(2), 16), 10).count),
+    10,
+  );
   while (owner.reclaim());
   assert.equal(owner.retiredBytes(), 0);
   assert(owner.usedBytes() <= used);
@@ -121,7 +155,10 @@ test('a reader does not wait for the lock of an owner that is gone, once the mem
   });
   assert.equal(answer, undefined);
   createKernel(memory).open();
-  assert.equal(reader.read((incarnation) => incarnation), 2);
+  assert.equal(
+    reader.read((incarnation) => incarnation),
+    2,
+  );
 });
 
 test('the directory finds what was entered last, as a map does', () => {
@@ -133,7 +170,13 @@ test('the directory finds what was entered last, as a map does', () => {
   for (let step = 0; step < 20_000; step++) {
     const id = (1 + prng.int(3000)) as CollectionId;
     if (prng.int(3) > 0) {
-      const roots = { vectors: 64 * prng.int(1000), words: prng.int(2) === 0 ? LOST : 64, fields: 0, priorities: 128, arenas: prng.int(256) };
+      const roots = {
+        vectors: 64 * prng.int(1000),
+        words: prng.int(2) === 0 ? LOST : 64,
+        fields: 0,
+        priorities: 128,
+        arenas: prng.int(256),
+      };
       owner.directory.set(id, roots);
       twin.set(id, roots);
     } else {

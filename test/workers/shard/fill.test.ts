@@ -1,4 +1,5 @@
-// Lists of the graph that are filled with links to near nodes: when, and what holds of them then and after further changes.
+// Lists of the graph that are filled with links to near nodes: when, and what holds of them then and after further
+// changes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -39,7 +40,10 @@ test('lists are filled when all rows are linked, and again when half as many hav
 test('filled lists are all but full, their links mutual, and walks find more', () => {
   const next = clusteredVectors(createPrng(32), DIM, 40, 0.7);
   const pair = build(next);
-  const before = { links: assertWhole(pair), recall: recall(pair, clusteredVectors(createPrng(33), DIM, 40, 0.7), 16, 'before') };
+  const before = {
+    links: assertWhole(pair),
+    recall: recall(pair, clusteredVectors(createPrng(33), DIM, 40, 0.7), 16, 'before'),
+  };
   fillAll(pair);
   const links = assertWhole(pair);
   const share = recall(pair, clusteredVectors(createPrng(33), DIM, 40, 0.7), 16, 'filled');

@@ -1,5 +1,5 @@
-// The walk through the graph under a filter: its recall where the filter has nothing to do with the vectors, where it keeps one
-// region near the query or far from it, among copies, removed rows and rows that wait for their link.
+// The walk through the graph under a filter: its recall where the filter has nothing to do with the vectors, where it
+// keeps one region near the query or far from it, among copies, removed rows and rows that wait for their link.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -27,7 +27,8 @@ function assertFilteredRecall({ index, twin }: Pair, allowed: Bitmap, next: () =
 /** The `count` rows nearest to a vector. */
 function region({ index }: Pair, centre: Float32Array, count: number): Bitmap {
   const bitmap = new Uint32Array(Math.ceil(ROWS / 32));
-  for (const ordinal of index.search(centre, count, { exact: true }).ordinals) bitmap[ordinal >>> 5]! |= 1 << (ordinal & 31);
+  for (const ordinal of index.search(centre, count, { exact: true }).ordinals)
+    bitmap[ordinal >>> 5]! |= 1 << (ordinal & 31);
   return bitmap;
 }
 
@@ -44,7 +45,8 @@ function clusteredPair(prng: Prng): { pair: Pair; next: () => Float32Array } {
 test('filters that have nothing to do with the vectors', () => {
   const prng = createPrng(31);
   const { pair, next } = clusteredPair(prng);
-  for (const share of [0.9, 0.6, 0.4, 0.2, 0.1, 0.05]) assertFilteredRecall(pair, randomBitmap(prng, ROWS, share), next, `share ${share}`);
+  for (const share of [0.9, 0.6, 0.4, 0.2, 0.1, 0.05])
+    assertFilteredRecall(pair, randomBitmap(prng, ROWS, share), next, `share ${share}`);
 });
 
 test('filters that keep one region, for queries in it and far from it', () => {
@@ -62,7 +64,8 @@ test('filters over copies of few vectors, removed rows and rows that wait', () =
   const prng = createPrng(33);
   const { pair, next } = clusteredPair(prng);
   const few = Array.from({ length: 20 }, next);
-  for (let i = 0; i < ROWS; i++) put(pair, prng.int(ROWS), prng.int(3) === 0 ? (few[prng.int(few.length)] as Float32Array) : next());
+  for (let i = 0; i < ROWS; i++)
+    put(pair, prng.int(ROWS), prng.int(3) === 0 ? (few[prng.int(few.length)] as Float32Array) : next());
   for (let i = 0; i < ROWS / 4; i++) {
     const ordinal = prng.int(ROWS);
     if (pair.index.isLive(ordinal)) pair.index.remove(ordinal);
@@ -71,7 +74,12 @@ test('filters over copies of few vectors, removed rows and rows that wait', () =
   for (const state of ['waiting', 'linked']) {
     for (const share of [0.5, 0.1]) {
       assertFilteredRecall(pair, randomBitmap(prng, ROWS, share), next, `${state}, share ${share}`);
-      assertFilteredRecall(pair, randomBitmap(prng, ROWS, share), () => few[prng.int(few.length)] as Float32Array, `${state}, copies, share ${share}`);
+      assertFilteredRecall(
+        pair,
+        randomBitmap(prng, ROWS, share),
+        () => few[prng.int(few.length)] as Float32Array,
+        `${state}, copies, share ${share}`,
+      );
     }
     linkAll(pair.index);
   }

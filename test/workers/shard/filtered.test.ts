@@ -1,5 +1,5 @@
-// Filtered searches, ties and scores of given rows against the naive twin, on seeded random sequences of operations: rows replaced,
-// removed, staged, waiting for their link, and one vector in many rows.
+// Filtered searches, ties and scores of given rows against the naive twin, on seeded random sequences of operations:
+// rows replaced, removed, staged, waiting for their link, and one vector in many rows.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -46,7 +46,11 @@ function ask(prng: Prng, { index, twin }: Pair, label: string): void {
   assertSound(index, some, query, k, index.search(query, k, { allowed, ef: 1 + prng.int(30) }), `${label}, walk`);
   // The filter of one search is not that of the next.
   assertSound(index, twin, query, k, index.search(query, k, { ef: 1 + prng.int(30) }), `${label}, unfiltered`);
-  assert.deepEqual(index.searchWithTies(query, k, { allowed }), tiesOf(index.search(query, ORDINALS, { allowed, exact: true }), k), `${label}, ties`);
+  assert.deepEqual(
+    index.searchWithTies(query, k, { allowed }),
+    tiesOf(index.search(query, ORDINALS, { allowed, exact: true }), k),
+    `${label}, ties`,
+  );
 }
 
 /** The first k of all hits and those that equal the k-th. */
@@ -58,13 +62,16 @@ function tiesOf({ ordinals, stamps, scores }: Hits, k: number): Hits {
 /** A row's score is the same number whichever way it is asked for. */
 function assertScoresOf(prng: Prng, { index, twin }: Pair, label: string): void {
   const query = randomVector(prng, index.dim);
-  const ordinals = Uint32Array.from({ length: 50 }, () => (prng.int(10) === 0 ? prng.int(2 ** 32) : prng.int(ORDINALS)));
+  const ordinals = Uint32Array.from({ length: 50 }, () =>
+    prng.int(10) === 0 ? prng.int(2 ** 32) : prng.int(ORDINALS),
+  );
   const hits = index.search(query, ORDINALS, { exact: true });
   const all = new Map(Array.from(hits.ordinals, (ordinal, i): [number, number] => [ordinal, hits.scores[i] as number]));
   index.scoresOf(query, ordinals).forEach((score, i) => {
     const ordinal = ordinals[i] as number;
     assert(Object.is(score, all.get(ordinal) ?? NaN), `${label}: score of ${ordinal}`);
-    if (twin.rows.has(ordinal)) assert(Math.abs(score - twin.score(ordinal, query)) <= SCORE_TOLERANCE, `${label}: score of ${ordinal}`);
+    if (twin.rows.has(ordinal))
+      assert(Math.abs(score - twin.score(ordinal, query)) <= SCORE_TOLERANCE, `${label}: score of ${ordinal}`);
   });
 }
 
@@ -74,7 +81,12 @@ describe('a filtered search agrees with the naive twin', () => {
       const prng = createPrng(seed);
       const kernel = createKernel();
       const precision = PRECISIONS[seed % 2];
-      const pairs = [2, 16, 50, 384].map((dim): Pair => ({ index: kernel.createIndex(dim, { graphMin: 1 + prng.int(100), precision }), twin: new NaiveIndex(precision) }));
+      const pairs = [2, 16, 50, 384].map(
+        (dim): Pair => ({
+          index: kernel.createIndex(dim, { graphMin: 1 + prng.int(100), precision }),
+          twin: new NaiveIndex(precision),
+        }),
+      );
       for (let i = 0; i < 4000; i++) {
         const pair = pairs[prng.int(pairs.length)] as Pair;
         const label = `seed ${seed}, step ${i}`;

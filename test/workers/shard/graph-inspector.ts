@@ -1,14 +1,27 @@
-// Reads an index's graph straight out of shared memory, by the layout and nothing else: what holds of it, whatever the kernel
-// thinks. For tests of the graph's invariants (workers/shard/README.md).
+// Reads an index's graph straight out of shared memory, by the layout and nothing else: what holds of it, whatever the
+// kernel thinks. For tests of the graph's invariants (workers/shard/README.md).
 import { FIRST_ROWS, NODE_WORDS_BYTES } from '../../../workers/shard/block-layout.js';
-import { LEVEL_BITS, LEVEL_MAX, LINKS_0, LINKS_UP, NONE, ROOT_ENTRY, ROOT_GRAPH, ROOT_NODE_TABLE, ROOT_ROWS_END } from '../../../workers/shard/layout.js';
+import {
+  LEVEL_BITS,
+  LEVEL_MAX,
+  LINKS_0,
+  LINKS_UP,
+  NONE,
+  ROOT_ENTRY,
+  ROOT_GRAPH,
+  ROOT_NODE_TABLE,
+  ROOT_ROWS_END,
+} from '../../../workers/shard/layout.js';
 import { placeOf } from '../../../workers/shard/row-blocks.js';
 
 export interface GraphReport {
   /** Nodes of level 0, way-points included. */
   readonly nodes: number;
   readonly copies: number;
-  /** Links of any level that the other side does not return, that stand twice in a list, or that lead to its own node or to a row that is none. */
+  /**
+   * Links of any level that the other side does not return, that stand twice in a list, or that lead to its own node or
+   * to a row that is none.
+   */
   readonly badLinks: number;
   /** Nodes that no path on level 0 leads to from the entry point. */
   readonly unreachable: number;
@@ -35,12 +48,24 @@ export function inspectGraph(memory: WebAssembly.Memory, root: number): GraphRep
   }
   const nodes = new Map([...linked].filter(([, { isCopy }]) => !isCopy));
   const isMutual = (from: number, to: number): boolean => nodes.get(to)?.links.includes(from) ?? false;
-  const isMutualAbove = (from: number, to: number, level: number): boolean => nodes.get(to)?.upper[level]?.includes(from) ?? false;
+  const isMutualAbove = (from: number, to: number, level: number): boolean =>
+    nodes.get(to)?.upper[level]?.includes(from) ?? false;
   const badLinks = [...nodes].flatMap(([from, { links }]) => links.filter((to) => !isMutual(from, to))).length;
-  const repeated = [...nodes].reduce((sum, [from, { links }]) => sum + links.length - new Set(links.filter((to) => to !== from)).size, 0);
-  const badAbove = [...nodes].flatMap(([from, { upper }]) => upper.flatMap((links, level) => links.filter((to) => !isMutualAbove(from, to, level)))).length;
+  const repeated = [...nodes].reduce(
+    (sum, [from, { links }]) => sum + links.length - new Set(links.filter((to) => to !== from)).size,
+    0,
+  );
+  const badAbove = [...nodes].flatMap(([from, { upper }]) =>
+    upper.flatMap((links, level) => links.filter((to) => !isMutualAbove(from, to, level))),
+  ).length;
   const reached = reach(nodes, word(root + ROOT_ENTRY) & 0x0fffffff);
-  return { nodes: nodes.size, copies: linked.size - nodes.size, badLinks: badLinks + badAbove + repeated, unreachable: nodes.size - reached, links: totalOf(nodes) / nodes.size };
+  return {
+    nodes: nodes.size,
+    copies: linked.size - nodes.size,
+    badLinks: badLinks + badAbove + repeated,
+    unreachable: nodes.size - reached,
+    links: totalOf(nodes) / nodes.size,
+  };
 }
 
 function totalOf(nodes: ReadonlyMap<number, Node>): number {
@@ -75,7 +100,12 @@ function readList(word: (at: number) => number, at: number, width: number): numb
 /** Of 16 nodes of a level that stand side by side, one is of the next: the one that a hash of their number names. */
 export function levelOf(ordinal: number): number {
   let level = 0;
-  for (let place = ordinal + FIRST_ROWS; level < LEVEL_MAX && place % 16 === nibbleOf((place >>> LEVEL_BITS) + level * 0x9e3779b9); level++) place >>>= LEVEL_BITS;
+  for (
+    let place = ordinal + FIRST_ROWS;
+    level < LEVEL_MAX && place % 16 === nibbleOf((place >>> LEVEL_BITS) + level * 0x9e3779b9);
+    level++
+  )
+    place >>>= LEVEL_BITS;
   return level;
 }
 

@@ -1,4 +1,5 @@
-// The links of the graph, as they stand in memory: mutual and leading to every node, and what copies of a vector do to them.
+// The links of the graph, as they stand in memory: mutual and leading to every node, and what copies of a vector do to
+// them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';

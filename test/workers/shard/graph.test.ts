@@ -61,7 +61,8 @@ test('a neighbourhood of removed rows does not starve a search', () => {
     pair.index.remove(ordinal);
     pair.twin.remove(ordinal);
   }
-  for (const k of [1, 10, 100]) assertSound(pair.index, pair.twin, query, k, pair.index.search(query, k, { ef: k }), `k ${k}`);
+  for (const k of [1, 10, 100])
+    assertSound(pair.index, pair.twin, query, k, pair.index.search(query, k, { ef: k }), `k ${k}`);
   assertRecall(pair, next, 'beside removed rows');
 });
 

@@ -20,7 +20,10 @@ test('scores stay within -1 and 1, whatever the length of the vectors', () => {
   for (const scale of [1e-30, 1e-3, 1, 1e3, 1e30]) {
     const vector = randomVector(prng, 37).map((value) => value * scale);
     index.put(0, vector);
-    index.put(1, vector.map((value) => -value));
+    index.put(
+      1,
+      vector.map((value) => -value),
+    );
     const { scores } = index.search(vector, 2);
     assert(Math.abs((scores[0] as number) - 1) <= 1e-6 && (scores[0] as number) <= 1, `scale ${scale}`);
     assert(Math.abs((scores[1] as number) + 1) <= 1e-6 && (scores[1] as number) >= -1, `scale ${scale}`);

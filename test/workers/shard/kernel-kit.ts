@@ -36,7 +36,8 @@ export function clusteredVectors(prng: Prng, dim: number, clusters: number, spre
 /** A bitmap of ordinals below `end`, each with the probability `share`; now and then it ends before. */
 export function randomBitmap(prng: Prng, end: number, share: number): Uint32Array {
   const bitmap = new Uint32Array(prng.int(5) === 0 ? prng.int(end >>> 5) + 1 : Math.ceil(end / 32));
-  for (let ordinal = 0; ordinal < 32 * bitmap.length; ordinal++) if (prng.next() < share) bitmap[ordinal >>> 5]! |= 1 << (ordinal & 31);
+  for (let ordinal = 0; ordinal < 32 * bitmap.length; ordinal++)
+    if (prng.next() < share) bitmap[ordinal >>> 5]! |= 1 << (ordinal & 31);
   return bitmap;
 }
 
@@ -44,4 +45,5 @@ export function randomBitmap(prng: Prng, end: number, share: number): Uint32Arra
 export const SEEDS = [1, 2, 3, 4];
 
 /** Collections as a shard is told of them when it is opened. */
-export const groupsOf = (refs: readonly CollectionRef[]): CollectionGroup[] => refs.map(({ id, ...kind }) => ({ kind, ids: Uint32Array.of(id) }));
+export const groupsOf = (refs: readonly CollectionRef[]): CollectionGroup[] =>
+  refs.map(({ id, ...kind }) => ({ kind, ids: Uint32Array.of(id) }));

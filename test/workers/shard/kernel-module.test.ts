@@ -1,5 +1,6 @@
-// The compiled kernel as a module: instances share nothing but the memory. Static data would be copied over live memory by
-// every new instance, a start function would run in each, and a mutable global would be a state that the others do not see.
+// The compiled kernel as a module: instances share nothing but the memory. Static data would be copied over live memory
+// by every new instance, a start function would run in each, and a mutable global would be a state that the others do
+// not see.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Instance } from '../../../workers/shard/instance.js';
@@ -34,7 +35,8 @@ function sectionsOf(bytes: Uint8Array): number[] {
 test('the kernel has no static data, no start function and no globals', () => {
   const sections = sectionsOf(readKernelBytes());
   assert(sections.includes(10), 'the section of code is found');
-  for (const section of [SECTION_GLOBAL, SECTION_START, SECTION_DATA]) assert(!sections.includes(section), `section ${section}`);
+  for (const section of [SECTION_GLOBAL, SECTION_START, SECTION_DATA])
+    assert(!sections.includes(section), `section ${section}`);
 });
 
 test('the kernel imports nothing but a memory', () => {

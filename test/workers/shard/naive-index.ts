@@ -1,5 +1,5 @@
-// The naive twin of the kernel's index: a map from ordinal to a row of 16-bit or 8-bit numbers, made as the kernel makes them and
-// scored one by one. Tests hold the kernel against it.
+// The naive twin of the kernel's index: a map from ordinal to a row of 16-bit or 8-bit numbers, made as the kernel
+// makes them and scored one by one. Tests hold the kernel against it.
 import assert from 'node:assert/strict';
 import type { Hits } from '../../../workers/shard/hits.js';
 import type { Bitmap } from '../../../workers/shard/words/word-answers.js';
@@ -32,7 +32,8 @@ export class NaiveIndex {
   /** The twin of an index that holds the allowed rows alone: what a filtered search is over. */
   within(allowed: Bitmap): NaiveIndex {
     const some = new NaiveIndex(this.precision);
-    for (const [ordinal, row] of this.rows) if (((allowed[ordinal >>> 5] ?? 0) >>> (ordinal & 31)) & 1) some.rows.set(ordinal, row);
+    for (const [ordinal, row] of this.rows)
+      if (((allowed[ordinal >>> 5] ?? 0) >>> (ordinal & 31)) & 1) some.rows.set(ordinal, row);
     return some;
   }
 
@@ -51,7 +52,14 @@ export class NaiveIndex {
 }
 
 /** What holds for every answer, exact or not: k different live rows or all, best first, scores and stamps right. */
-export function assertSound(index: VectorIndex, twin: NaiveIndex, query: Float32Array, k: number, hits: Hits, label: string): void {
+export function assertSound(
+  index: VectorIndex,
+  twin: NaiveIndex,
+  query: Float32Array,
+  k: number,
+  hits: Hits,
+  label: string,
+): void {
   assert.equal(hits.count, Math.min(k, twin.rows.size), `${label}: count`);
   assert.equal(new Set(hits.ordinals).size, hits.count, `${label}: different rows`);
   for (let i = 0; i < hits.count; i++) {
@@ -63,7 +71,14 @@ export function assertSound(index: VectorIndex, twin: NaiveIndex, query: Float32
 }
 
 /** Beyond soundness: no row that the answer leaves out is nearer than the answer's last. */
-export function assertExact(index: VectorIndex, twin: NaiveIndex, query: Float32Array, k: number, hits: Hits, label: string): void {
+export function assertExact(
+  index: VectorIndex,
+  twin: NaiveIndex,
+  query: Float32Array,
+  k: number,
+  hits: Hits,
+  label: string,
+): void {
   assertSound(index, twin, query, k, hits, label);
   twin.search(query, k).forEach(({ score }, i) => {
     assert(Math.abs((hits.scores[i] as number) - score) <= 2 * SCORE_TOLERANCE, `${label}: score at ${i}`);

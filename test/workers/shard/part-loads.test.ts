@@ -1,5 +1,5 @@
-// Parts that are loaded when they are needed, in slices and at once, and that leave when nobody uses them or memory is full: against
-// a naive twin that holds everything. Real stores and kernels; time is given where slices end by it.
+// Parts that are loaded when they are needed, in slices and at once, and that leave when nobody uses them or memory is
+// full: against a naive twin that holds everything. Real stores and kernels; time is given where slices end by it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cosine } from '../../../load/kit/cosine.js';
@@ -22,7 +22,13 @@ const COLLECTIONS = 5;
 const LARGE = 4200;
 const NOW = 0;
 
-const refOf = (id: number): CollectionRef => ({ id: id as CollectionId, generation: 1, dim: DIM, language: 'none', precision: 'int16' });
+const refOf = (id: number): CollectionRef => ({
+  id: id as CollectionId,
+  generation: 1,
+  dim: DIM,
+  language: 'none',
+  precision: 'int16',
+});
 const ALL = Array.from({ length: COLLECTIONS }, (_, i) => refOf(i + 1));
 
 function put(ref: CollectionRef, docid: string, vectors: Float32Array[], priority = 0): DocumentWrite {
@@ -31,9 +37,18 @@ function put(ref: CollectionRef, docid: string, vectors: Float32Array[], priorit
   return { op: 'put', collection: ref, document, vectors: Float32Array.from(vectors.flatMap((vector) => [...vector])) };
 }
 
-const remove = (ref: CollectionRef, docid: string): DocumentWrite => ({ op: 'deleteDocument', collection: ref, docid: docid as DocId });
+const remove = (ref: CollectionRef, docid: string): DocumentWrite => ({
+  op: 'deleteDocument',
+  collection: ref,
+  docid: docid as DocId,
+});
 
-function openShard(directory: string, store: ShardStore, collections: readonly CollectionRef[], pagesMax?: number): OwnedShard {
+function openShard(
+  directory: string,
+  store: ShardStore,
+  collections: readonly CollectionRef[],
+  pagesMax?: number,
+): OwnedShard {
   const kernel = createKernel(createMemory(pagesMax));
   const shard = new Shard(store, kernel);
   shard.load(groupsOf(collections));
@@ -54,15 +69,25 @@ function until<T>(shard: Shard, ask: () => T | null): T {
 function best(owned: OwnedShard, ref: CollectionRef, query: Float32Array): string[] {
   const { shard } = owned;
   const { ordinals } = until(shard, () => ranked(owned, ref, { vector: query, k: 5 })).vector;
-  return shard.store.read((txn) => Array.from(ordinals, (ordinal) => txn.chunk(ref.id, ordinal as Ordinal)).map(({ docid, path }) => `${docid}/${path}`));
+  return shard.store.read((txn) =>
+    Array.from(ordinals, (ordinal) => txn.chunk(ref.id, ordinal as Ordinal)).map(
+      ({ docid, path }) => `${docid}/${path}`,
+    ),
+  );
 }
 
 class Twin {
-  readonly docs = new Map<number, Map<string, { vectors: Float32Array[]; priority: number }>>(ALL.map(({ id }) => [id, new Map()]));
+  readonly docs = new Map<number, Map<string, { vectors: Float32Array[]; priority: number }>>(
+    ALL.map(({ id }) => [id, new Map()]),
+  );
 
   /** Of every chunk. */
   scores(id: number, query: Float32Array): Map<string, number> {
-    return new Map([...(this.docs.get(id) ?? [])].flatMap(([docid, { vectors, priority }]) => vectors.map((vector, i) => [`${docid}/c${i}`, withPriority(cosine(query, vector), priority)] as const)));
+    return new Map(
+      [...(this.docs.get(id) ?? [])].flatMap(([docid, { vectors, priority }]) =>
+        vectors.map((vector, i) => [`${docid}/c${i}`, withPriority(cosine(query, vector), priority)] as const),
+      ),
+    );
   }
 
   counts(id: number): { documents: number; chunks: number } {
@@ -91,7 +116,9 @@ class Twin {
 function assertBest(found: readonly string[], scores: ReadonlyMap<string, number>, hint: string): void {
   const wanted = [...scores.values()].sort((a, b) => b - a).slice(0, 5);
   assert.equal(new Set(found).size, wanted.length, hint);
-  found.forEach((name, i) => assert.ok(Math.abs((scores.get(name) ?? NaN) - (wanted[i] as number)) < 1e-3, `${hint}: ${name} at ${i}`));
+  found.forEach((name, i) =>
+    assert.ok(Math.abs((scores.get(name) ?? NaN) - (wanted[i] as number)) < 1e-3, `${hint}: ${name} at ${i}`),
+  );
 }
 
 function countedIn(shard: Shard): ShardCounts {
@@ -110,7 +137,8 @@ for (const seed of SEEDS) {
       const { shard } = owned;
       const step = prng.int(6);
       if (step < 3) for (const outcome of applyWrites(shard, twin.change(prng))) assert.ok('value' in outcome);
-      else if (step === 3) [...shard.parts.all()].filter(() => prng.int(2) === 0).forEach((part) => shard.parts.leave(part));
+      else if (step === 3)
+        [...shard.parts.all()].filter(() => prng.int(2) === 0).forEach((part) => shard.parts.leave(part));
       else if (step === 4) {
         owned = openShard(directory, store, ALL);
         assert.deepEqual([...owned.shard.parts.all()], []);
@@ -120,7 +148,10 @@ for (const seed of SEEDS) {
       assertBest(best(owned, refOf(id), query), twin.scores(id, query), `round ${round}`);
       assert.deepEqual(countsOf(owned.shard, [id]), [twin.counts(id)], `round ${round}`);
     }
-    const sum = ALL.map(({ id }) => twin.counts(id)).reduce((a, b) => ({ documents: a.documents + b.documents, chunks: a.chunks + b.chunks }));
+    const sum = ALL.map(({ id }) => twin.counts(id)).reduce((a, b) => ({
+      documents: a.documents + b.documents,
+      chunks: a.chunks + b.chunks,
+    }));
     assert.deepEqual(countedIn(owned.shard), sum);
     owned.shard.close();
   });
@@ -135,10 +166,22 @@ function withLarge(count = LARGE, pagesMax?: number): OwnedShard & { ref: Collec
   const rows = Array.from({ length: count }, () => randomVector(prng, DIM));
   store.write((txn) => {
     for (let from = 0; from < count; from += 100) {
-      const record = { docid: `L${from}` as DocId, version: 1, ingestedAtMs: 0, metadataJson: '{}', priority: from === 300 ? 1 : 0, chunkCount: 100 };
+      const record = {
+        docid: `L${from}` as DocId,
+        version: 1,
+        ingestedAtMs: 0,
+        metadataJson: '{}',
+        priority: from === 300 ? 1 : 0,
+        chunkCount: 100,
+      };
       const ordinals = Array.from({ length: 100 }, (_, i) => (from + i) as Ordinal);
       const chunks = ordinals.map((_, i) => ({ path: `c${i}`, metaJson: '{}' }));
-      txn.putDocument(ref, { record, ordinals, chunks, vectors: Float32Array.from(rows.slice(from, from + 100).flatMap((row) => [...row])) });
+      txn.putDocument(ref, {
+        record,
+        ordinals,
+        chunks,
+        vectors: Float32Array.from(rows.slice(from, from + 100).flatMap((row) => [...row])),
+      });
     }
   });
   return { ...openShard(directory, store, [ref], pagesMax), ref, rows };
@@ -148,7 +191,8 @@ test('a large part comes by itself in slices; until it is whole nobody finds it'
   const owned = withLarge();
   const { shard, ref, rows } = owned;
   let slices = 0;
-  for (; !shard.loads.work(NOW, false); slices++) assert.equal(shard.part(ref.id) === undefined, shard.view(ref.id)?.isAway);
+  for (; !shard.loads.work(NOW, false); slices++)
+    assert.equal(shard.part(ref.id) === undefined, shard.view(ref.id)?.isAway);
   assert.ok(slices > LARGE, `${slices} slices`);
   const part = shard.part(ref.id);
   assert.deepEqual([part?.index.liveCount, part?.priorities.count, shard.view(ref.id)?.isAway], [LARGE, 100, false]);
@@ -194,7 +238,10 @@ test('a collection that is dropped while it is being loaded is gone, with its me
   const [outcome] = applyWrites(shard, [put(ref, 'LATE', [new Float32Array(DIM).fill(1)])]);
   assert.equal(outcome && 'error' in outcome && outcome.error.code, 'collection_not_found');
   while (!shard.store.write((txn) => txn.purgeSome(ref.id, 1000)));
-  assert.deepEqual(shard.store.read((txn) => [...txn.allCounts()]), []);
+  assert.deepEqual(
+    shard.store.read((txn) => [...txn.allCounts()]),
+    [],
+  );
   shard.close();
 });
 
@@ -205,10 +252,18 @@ test('a part for which memory has no room is refused, and everything else goes o
   assert.throws(ask, { name: 'ArenaFull' });
   assert.throws(ask, { name: 'ArenaFull' });
   const small = refOf(2);
-  assert.ok(applyWrites(shard, [put(small, 'A', [new Float32Array(DIM).fill(1)])]).every((outcome) => 'value' in outcome));
+  assert.ok(
+    applyWrites(shard, [put(small, 'A', [new Float32Array(DIM).fill(1)])]).every((outcome) => 'value' in outcome),
+  );
   assert.deepEqual(best(owned, small, new Float32Array(DIM).fill(1)), ['A/c0']);
-  const outcomes = applyWrites(shard, [put(ref, 'B', [new Float32Array(DIM).fill(1)]), put(small, 'C', [new Float32Array(DIM).fill(-1)])]);
-  assert.deepEqual(outcomes.map((outcome) => ('error' in outcome ? outcome.error.code : 'stored')), ['storage_full', 'stored']);
+  const outcomes = applyWrites(shard, [
+    put(ref, 'B', [new Float32Array(DIM).fill(1)]),
+    put(small, 'C', [new Float32Array(DIM).fill(-1)]),
+  ]);
+  assert.deepEqual(
+    outcomes.map((outcome) => ('error' in outcome ? outcome.error.code : 'stored')),
+    ['storage_full', 'stored'],
+  );
   shard.close();
 });
 
@@ -219,11 +274,17 @@ test('where memory is full, those used longest ago leave, and come back', () => 
   const { shard } = owned;
   const first = Array.from({ length: 200 }, () => randomVector(prng, DIM));
   for (const [i, vector] of first.entries()) {
-    const outcomes = applyWrites(shard, [put(refOf(i + 1), 'D', [vector, ...Array.from({ length: 60 }, () => randomVector(prng, DIM))])]);
-    assert.ok(outcomes.every((outcome) => 'value' in outcome), `collection ${i}`);
+    const outcomes = applyWrites(shard, [
+      put(refOf(i + 1), 'D', [vector, ...Array.from({ length: 60 }, () => randomVector(prng, DIM))]),
+    ]);
+    assert.ok(
+      outcomes.every((outcome) => 'value' in outcome),
+      `collection ${i}`,
+    );
   }
   assert.ok([...shard.parts.all()].length < 200, 'all fit');
-  for (const [i, vector] of first.entries()) assert.equal(best(owned, refOf(i + 1), vector)[0], 'D/c0', `collection ${i}`);
+  for (const [i, vector] of first.entries())
+    assert.equal(best(owned, refOf(i + 1), vector)[0], 'D/c0', `collection ${i}`);
   shard.close();
 });
 
@@ -239,9 +300,15 @@ test('where memory is full, what a write has brought stays until it is done, wha
     const { shard } = openShard(directory, store, [live, twin], pages);
     const { collection, document, vectors } = put(live, 'D0', rows(1)) as ShardRequest<'put'>;
     const removed = { ...remove(live, `D${pages}`), twins: [twin] } as DocumentWrite;
-    for (const write of [{ op: 'put', collection, document, vectors, twins: [{ collection: twin, vectors: 'same' }] } as DocumentWrite, removed]) {
+    for (const write of [
+      { op: 'put', collection, document, vectors, twins: [{ collection: twin, vectors: 'same' }] } as DocumentWrite,
+      removed,
+    ]) {
       const [outcome] = applyWrites(shard, [write]);
-      assert.ok(outcome && ('value' in outcome || ('error' in outcome && outcome.error.code === 'storage_full')), `${pages} pages: ${JSON.stringify(outcome)}`);
+      assert.ok(
+        outcome && ('value' in outcome || ('error' in outcome && outcome.error.code === 'storage_full')),
+        `${pages} pages: ${JSON.stringify(outcome)}`,
+      );
     }
   }
   store.close();

@@ -1,5 +1,5 @@
-// An index of words while it is being built in slices and kept up by writes: always that of the stored texts; and lost, not
-// wrong, where memory has no room for it.
+// An index of words while it is being built in slices and kept up by writes: always that of the stored texts; and lost,
+// not wrong, where memory has no room for it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
@@ -12,11 +12,14 @@ import { createKernel, createMemory } from './kernel-kit.js';
 const WORDS = ['alpha', 'beta', 'gamma', 'delta', 'épée', '東京', 'zeta'];
 const MAKER = makerOf('none');
 
-const randomText = (prng: Prng): string => Array.from({ length: prng.int(9) }, () => WORDS[prng.int(WORDS.length)]).join(' ');
+const randomText = (prng: Prng): string =>
+  Array.from({ length: prng.int(9) }, () => WORDS[prng.int(WORDS.length)]).join(' ');
 
 /** The texts as a store hands them out. */
 function stored(texts: ReadonlyMap<number, string>): Stored<string> {
-  const sorted = [...texts].sort(([a], [b]) => a - b).map(([ordinal, source]) => ({ ordinal: ordinal as Ordinal, source }));
+  const sorted = [...texts]
+    .sort(([a], [b]) => a - b)
+    .map(([ordinal, source]) => ({ ordinal: ordinal as Ordinal, source }));
   return (from) => sorted.filter(({ ordinal }) => ordinal >= from);
 }
 
@@ -26,9 +29,17 @@ function assertLikeTexts(words: PartTerms<string>, texts: ReadonlyMap<number, st
   const terms = ['beta', 'epee', 'none', '東', 'alpha'];
   const all = [...texts].map(([ordinal, text]) => ({ ordinal, terms: chunkTerms(text, 'none') }));
   const frequencies = terms.map((term) => all.filter((chunk) => chunk.terms.includes(term)).length);
-  assert.deepEqual(index.statistics(terms), { chunks: all.length, tokens: all.flatMap((chunk) => chunk.terms).length, frequencies }, what);
+  assert.deepEqual(
+    index.statistics(terms),
+    { chunks: all.length, tokens: all.flatMap((chunk) => chunk.terms).length, frequencies },
+    what,
+  );
   const ordinals = Uint32Array.from(all, ({ ordinal }) => ordinal);
-  assert.deepEqual([...index.matched(ordinals, terms)], all.map((chunk) => terms.filter((term) => chunk.terms.includes(term)).length), what);
+  assert.deepEqual(
+    [...index.matched(ordinals, terms)],
+    all.map((chunk) => terms.filter((term) => chunk.terms.includes(term)).length),
+    what,
+  );
 }
 
 for (const seed of [1, 2, 3]) {
@@ -58,7 +69,12 @@ for (const seed of [1, 2, 3]) {
 
 test('without room it is lost, gives its memory back, and says so', () => {
   const kernel = createKernel(createMemory(48));
-  const texts = new Map(Array.from({ length: 2000 }, (_, i): [number, string] => [i, Array.from({ length: 300 }, (_, n) => `word${i}x${n}`).join(' ')]));
+  const texts = new Map(
+    Array.from({ length: 2000 }, (_, i): [number, string] => [
+      i,
+      Array.from({ length: 300 }, (_, n) => `word${i}x${n}`).join(' '),
+    ]),
+  );
   // The scratch of the thread is kept: it is there after the first round.
   const used = [1, 2, 3].map(() => {
     const words = new PartTerms(kernel.createWords(), MAKER);

@@ -1,4 +1,5 @@
-// The column of priorities against a map, seen through a PartView as another thread sees it; and what is announced of a part's indexes.
+// The column of priorities against a map, seen through a PartView as another thread sees it; and what is announced of a
+// part's indexes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -18,7 +19,14 @@ for (const seed of SEEDS) {
     const reader = new Kernel(new WebAssembly.Module(readKernelBytes()), memory);
     const index = owner.createIndex(2);
     owner.directory.set(ID, { vectors: index.root });
-    assert.deepEqual([reader.view(ID)?.priorities.count, reader.view(ID)?.priorities.of(3 as Ordinal), reader.view(ID)?.priorities.bitmap().length], [0, 0, 0]);
+    assert.deepEqual(
+      [
+        reader.view(ID)?.priorities.count,
+        reader.view(ID)?.priorities.of(3 as Ordinal),
+        reader.view(ID)?.priorities.bitmap().length,
+      ],
+      [0, 0, 0],
+    );
     const column = owner.createPriorities();
     const twin = new Map<number, number>();
     for (let step = 0; step < 3000; step++) {
@@ -34,8 +42,12 @@ for (const seed of SEEDS) {
     assert(view);
     assert.equal(view.priorities.count, twin.size);
     assert.deepEqual([...ordinalsIn(view.priorities.bitmap())], [...ordinalsIn(bitmapOf(twin.keys(), 3000))]);
-    for (let ordinal = 0; ordinal < 6000; ordinal++) assert.equal(view.priorities.of(ordinal as Ordinal), twin.get(ordinal) ?? 0);
-    assert.deepEqual([view.isWithoutWords, view.isWithoutFields, view.words, view.fields], [true, false, undefined, undefined]);
+    for (let ordinal = 0; ordinal < 6000; ordinal++)
+      assert.equal(view.priorities.of(ordinal as Ordinal), twin.get(ordinal) ?? 0);
+    assert.deepEqual(
+      [view.isWithoutWords, view.isWithoutFields, view.words, view.fields],
+      [true, false, undefined, undefined],
+    );
     const before = owner.usedBytes();
     column.drop();
     assert(owner.usedBytes() < before - 8 * 3000);

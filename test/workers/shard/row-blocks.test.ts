@@ -1,5 +1,5 @@
-// The blocks that rows stand in, against a list of them made one by one; and an index that grows out of its small table, against the
-// naive twin: beside a reader, with priorities, and into a memory that ends.
+// The blocks that rows stand in, against a list of them made one by one; and an index that grows out of its small
+// table, against the naive twin: beside a reader, with priorities, and into a memory that ends.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -20,7 +20,10 @@ const SMALL_ROWS = FINE_PLACE - FIRST_ROWS;
 /** The sizes of all blocks, in order: four of each size, then thirty-two. */
 function sizesOfBlocks(): number[] {
   const coarse = Array.from({ length: SMALL_TABLE_BYTES / 4 }, (_, i) => 4 * 2 ** Math.floor(i / 4));
-  return [...coarse, ...Array.from({ length: (TABLE_BYTES - SMALL_TABLE_BYTES) / 4 }, (_, i) => 128 * 2 ** Math.floor(i / 32))];
+  return [
+    ...coarse,
+    ...Array.from({ length: (TABLE_BYTES - SMALL_TABLE_BYTES) / 4 }, (_, i) => 128 * 2 ** Math.floor(i / 32)),
+  ];
 }
 
 test('blocks follow each other without a gap, up to the last ordinal', () => {
@@ -38,7 +41,8 @@ test('blocks follow each other without a gap, up to the last ordinal', () => {
 
 test('of 16 neighbours of a level one is of the next', () => {
   const counts = [0, 0, 0, 0];
-  for (let ordinal = 65536 - FIRST_ROWS; ordinal < 2 * 65536 - FIRST_ROWS; ordinal++) for (let level = 0; level <= levelOf(ordinal); level++) counts[level]!++;
+  for (let ordinal = 65536 - FIRST_ROWS; ordinal < 2 * 65536 - FIRST_ROWS; ordinal++)
+    for (let level = 0; level <= levelOf(ordinal); level++) counts[level]!++;
   assert.deepEqual(counts.slice(0, 4), [65536, 4096, 256, 16]);
 });
 
@@ -81,8 +85,12 @@ for (const seed of SEEDS) {
     while (index.hasWork) index.linkSome(100);
     const { badLinks, unreachable } = inspectGraph(memory, index.root);
     assert.deepEqual({ badLinks, unreachable }, { badLinks: 0, unreachable: 0 });
-    assert.deepEqual([...index.liveRows()], [...twin.rows.keys()].sort((a, b) => a - b));
-    for (let ordinal = 0; ordinal < SMALL_ROWS + 1000; ordinal++) assert.equal(column.of(ordinal as Ordinal), priorities.get(ordinal) ?? 0);
+    assert.deepEqual(
+      [...index.liveRows()],
+      [...twin.rows.keys()].sort((a, b) => a - b),
+    );
+    for (let ordinal = 0; ordinal < SMALL_ROWS + 1000; ordinal++)
+      assert.equal(column.of(ordinal as Ordinal), priorities.get(ordinal) ?? 0);
     const before = owner.usedBytes();
     column.drop();
     index.drop();

@@ -1,4 +1,5 @@
-// Samples of stored vectors, on a real store and a real kernel: live rows alone, each with its id, whatever has been deleted.
+// Samples of stored vectors, on a real store and a real kernel: live rows alone, each with its id, whatever has been
+// deleted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defined } from '../../../src/base/assert.js';
@@ -16,11 +17,21 @@ import { createKernel, SEEDS } from './kernel-kit.js';
 const ref: CollectionRef = { id: 1 as CollectionId, generation: 1, dim: 3, language: 'none', precision: 'int16' };
 
 function put(docid: string, vector: number[]): DocumentWrite {
-  const document = packDocument({ docid: docid as DocId, ingestedAtMs: 0, metadataJson: '{}', priority: 0, chunks: [{ path: 'chunk_0', metaJson: '{}' }] });
+  const document = packDocument({
+    docid: docid as DocId,
+    ingestedAtMs: 0,
+    metadataJson: '{}',
+    priority: 0,
+    chunks: [{ path: 'chunk_0', metaJson: '{}' }],
+  });
   return { op: 'put', collection: ref, document, vectors: Float32Array.from(vector) };
 }
 
-const sampleOf = (shard: Shard, places: number[], collection = ref) => defined(sampleVectors(shard, { op: 'sampleVectors', collection, places: Float64Array.from(places) }) ?? undefined, 'a sample');
+const sampleOf = (shard: Shard, places: number[], collection = ref) =>
+  defined(
+    sampleVectors(shard, { op: 'sampleVectors', collection, places: Float64Array.from(places) }) ?? undefined,
+    'a sample',
+  );
 
 test('at random, with deleted documents: every id has its vector, and all that are live can come', () => {
   for (const seed of SEEDS) {
@@ -32,13 +43,20 @@ test('at random, with deleted documents: every id has its vector, and all that a
       const docid = `D${prng.int(40)}`;
       const vector = [prng.normal(), prng.normal(), prng.normal()].map(Math.fround);
       const isGone = stored.has(docid) && prng.int(2) === 0;
-      applyWrites(shard, [isGone ? { op: 'deleteDocument', collection: ref, docid: docid as DocId } : put(docid, vector)]);
+      applyWrites(shard, [
+        isGone ? { op: 'deleteDocument', collection: ref, docid: docid as DocId } : put(docid, vector),
+      ]);
       if (isGone) stored.delete(docid);
       else stored.set(docid, vector);
     }
-    const { ids, vectors } = sampleOf(shard, Array.from({ length: 1000 }, (_, i) => i / 1000));
+    const { ids, vectors } = sampleOf(
+      shard,
+      Array.from({ length: 1000 }, (_, i) => i / 1000),
+    );
     assert.deepEqual(ids.slice().sort(), [...stored.keys()].map((docid) => `${docid}::chunk_0`).sort(), `seed ${seed}`);
-    ids.forEach((id, i) => assert.deepEqual([...vectors.subarray(3 * i, 3 * i + 3)], stored.get(id.split('::')[0]!), `seed ${seed}`));
+    ids.forEach((id, i) =>
+      assert.deepEqual([...vectors.subarray(3 * i, 3 * i + 3)], stored.get(id.split('::')[0]!), `seed ${seed}`),
+    );
     shard.store.close();
   }
 });

@@ -1,5 +1,5 @@
-// The memory of an index whose rows at the end are free: hidden, it is there for the readers inside; freed, it is there for others. Against
-// the naive twin, with a graph and codes, and with the links as they stand in memory.
+// The memory of an index whose rows at the end are free: hidden, it is there for the readers inside; freed, it is there
+// for others. Against the naive twin, with a graph and codes, and with the links as they stand in memory.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
@@ -80,7 +80,10 @@ for (const seed of SEEDS) {
       while (owner.reclaim());
       assert.ok(index.usedBytes < 0.6 * full.index, `${full.index} bytes before, ${index.usedBytes} after`);
       // Nothing else has come or gone, unless the graph of what is left begins anew.
-      assert.ok(full.all - owner.usedBytes() >= full.index - index.usedBytes, `${full.all} bytes before in all, ${owner.usedBytes()} after`);
+      assert.ok(
+        full.all - owner.usedBytes() >= full.index - index.usedBytes,
+        `${full.all} bytes before in all, ${owner.usedBytes()} after`,
+      );
       link(index);
       check(trimmed, queries, 'linked again');
       const { badLinks, unreachable } = inspectGraph(memory, index.root);

@@ -14,7 +14,8 @@ const isBuilt = existsSync(new URL('../../../src/base/native/arena-pages.node', 
 const skip = (!isBuilt && 'the addon was not built') || (!existsSync('/proc/self/status') && 'there is no /proc');
 
 test('free memory goes back to the system, and what is not free stays as it is', { skip }, () => {
-  const anonymousBytes = (): number => 1024 * Number(/^RssAnon:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]);
+  const anonymousBytes = (): number =>
+    1024 * Number(/^RssAnon:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]);
   const kernel = new Kernel(new WebAssembly.Module(readKernelBytes()), createArenaMemory(16, 8192));
   kernel.format();
   const prng = createPrng(6);

@@ -79,7 +79,10 @@ describe('an index agrees with its naive twin', () => {
 
   test('one row at a high ordinal, and a dimension at the limit', () => {
     const prng = createPrng(5);
-    for (const [dim, ordinal] of [[8, 100_000], [65536, 3]] as const) {
+    for (const [dim, ordinal] of [
+      [8, 100_000],
+      [65536, 3],
+    ] as const) {
       const pair = createPair(createKernel(), dim, 1);
       const vector = randomVector(prng, dim);
       pair.index.put(ordinal, vector);

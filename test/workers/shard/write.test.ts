@@ -50,23 +50,39 @@ function found(opened: Opened): string[] {
   const hits = ranked(opened, ref, { vector: Float32Array.of(1, 0, 0, 0), k: 100 });
   assert.ok(hits);
   const { ordinals } = hits.vector;
-  return opened.store.read((txn) => Array.from(ordinals, (ordinal) => txn.text(ref.id, ordinal as Ordinal)?.toString() ?? 'no text'));
+  return opened.store.read((txn) =>
+    Array.from(ordinals, (ordinal) => txn.text(ref.id, ordinal as Ordinal)?.toString() ?? 'no text'),
+  );
 }
 
 test('a batch is one commit, and its writes take effect in order', () => {
   const opened = openShard();
   const outcomes = applyWrites(opened.shard, [
     put('A', [[1, 0, 0, 0]]),
-    put('B', [[1, 1, 0, 0], [1, 2, 0, 0]]),
-    put('A', [[1, 0.5, 0, 0], [1, 3, 0, 0]]),
+    put('B', [
+      [1, 1, 0, 0],
+      [1, 2, 0, 0],
+    ]),
+    put('A', [
+      [1, 0.5, 0, 0],
+      [1, 3, 0, 0],
+    ]),
     remove('B'),
     put('C', [[1, 0.1, 0, 0]]),
     remove('NOBODY'),
   ]);
   assert.equal(opened.commits(), 1);
-  assert.deepEqual(outcomes.map((outcome) => 'value' in outcome && outcome.value), [
-    { chunks: 1, version: 1 }, { chunks: 2, version: 1 }, { chunks: 2, version: 2 }, { chunks: 2 }, { chunks: 1, version: 1 }, { chunks: 0 },
-  ]);
+  assert.deepEqual(
+    outcomes.map((outcome) => 'value' in outcome && outcome.value),
+    [
+      { chunks: 1, version: 1 },
+      { chunks: 2, version: 1 },
+      { chunks: 2, version: 2 },
+      { chunks: 2 },
+      { chunks: 1, version: 1 },
+      { chunks: 0 },
+    ],
+  );
   assert.deepEqual(found(opened), ['C 0', 'A 0', 'A 1']);
   assert.deepEqual(countsOf(opened.shard, [ref.id]), [{ documents: 2, chunks: 3 }]);
 });
@@ -76,19 +92,28 @@ test('a write that is refused harms no other of its batch', () => {
   applyWrites(opened.shard, [put('A', [[1, 0, 0, 0]])]);
   opened.shard.drop(ref.id);
   const other = { ...ref, id: 2 as CollectionId };
-  const outcomes = applyWrites(opened.shard, [put('A', [[1, 0, 0, 0]]), { ...put('B', [[1, 0, 0, 0]]), collection: other }]);
-  assert.deepEqual(outcomes.map((outcome) => ('error' in outcome ? outcome.error.code : 'stored')), ['collection_not_found', 'stored']);
+  const outcomes = applyWrites(opened.shard, [
+    put('A', [[1, 0, 0, 0]]),
+    { ...put('B', [[1, 0, 0, 0]]), collection: other },
+  ]);
+  assert.deepEqual(
+    outcomes.map((outcome) => ('error' in outcome ? outcome.error.code : 'stored')),
+    ['collection_not_found', 'stored'],
+  );
 });
 
 test('a commit that fails changes nothing, and the next one works', () => {
   const opened = openShard();
   applyWrites(opened.shard, [put('A', [[1, 0, 0, 0]], 0.5), put('B', [[0.5, 1, 0, 0]])]);
   const write = opened.store.write;
-  opened.store.write = (work) => write((txn) => {
-    work(txn);
-    throw new AppError('storage_full');
+  opened.store.write = (work) =>
+    write((txn) => {
+      work(txn);
+      throw new AppError('storage_full');
+    });
+  assert.throws(() => applyWrites(opened.shard, [put('A', [[0, 1, 0, 0]]), remove('B'), put('C', [[1, 0, 0, 0]])]), {
+    code: 'storage_full',
   });
-  assert.throws(() => applyWrites(opened.shard, [put('A', [[0, 1, 0, 0]]), remove('B'), put('C', [[1, 0, 0, 0]])]), { code: 'storage_full' });
   opened.store.write = write;
   assert.deepEqual(found(opened), ['A 0', 'B 0']);
   assert.deepEqual(countsOf(opened.shard, [ref.id]), [{ documents: 2, chunks: 2 }]);
@@ -98,7 +123,15 @@ test('a commit that fails changes nothing, and the next one works', () => {
 
 test('a shard filled again from its store answers as before', () => {
   const opened = openShard();
-  applyWrites(opened.shard, [put('A', [[1, 0, 0, 0], [1, 1, 0, 0]]), put('B', [[1, 3, 0, 0]], 1), put('X', [[1, 0, 0, 0]]), remove('X')]);
+  applyWrites(opened.shard, [
+    put('A', [
+      [1, 0, 0, 0],
+      [1, 1, 0, 0],
+    ]),
+    put('B', [[1, 3, 0, 0]], 1),
+    put('X', [[1, 0, 0, 0]]),
+    remove('X'),
+  ]);
   const before = found(opened);
   const kernel = createKernel();
   const again = new Shard(opened.store, kernel);

@@ -1,5 +1,5 @@
-// Builds readable text out of marked-up sources: white space collapsed, blocks on lines of their own, headings noted with their
-// places. Used by the readers of HTML, ODT and PPTX.
+// Builds readable text out of marked-up sources: white space collapsed, blocks on lines of their own, headings noted
+// with their places. Used by the readers of HTML, ODT and PPTX.
 import type { Budget } from './budget.js';
 import { clipTitle, flowOf, type Flow, type Heading } from './extracted.js';
 

@@ -19,4 +19,5 @@ export function sniffDelimiter(text: string): string {
 }
 
 /** The first of those with the highest count. */
-const most = (counts: { candidate: string; count: number }[]): { candidate: string; count: number } => counts.reduce((best, one) => (one.count > best.count ? one : best));
+const most = (counts: { candidate: string; count: number }[]): { candidate: string; count: number } =>
+  counts.reduce((best, one) => (one.count > best.count ? one : best));

@@ -13,10 +13,16 @@ import { cellLine, looksLikeHeader } from './table.js';
 const SLICE_CHARACTERS = 256 * 1024;
 
 /**
- * Rows count from 1 below the header; empty lines are none. Rows may be ragged: what is missing is blank, what is over goes
- * into columns `col_N`. Throws AppError `invalid_csv_options`, and `file_unreadable` where a quote is never closed.
+ * Rows count from 1 below the header; empty lines are none. Rows may be ragged: what is missing is blank, what is over
+ * goes into columns `col_N`. Throws AppError `invalid_csv_options`, and `file_unreadable` where a quote is never
+ * closed.
  */
-export async function readCsv(text: string, delimiter: string | undefined, options: CsvOptions, budget: Budget): Promise<Units> {
+export async function readCsv(
+  text: string,
+  delimiter: string | undefined,
+  options: CsvOptions,
+  budget: Budget,
+): Promise<Units> {
   const units: Unit[] = [];
   let first: string[] | undefined;
   let columns: Columns | undefined;
@@ -61,7 +67,12 @@ function* slices(text: string): Generator<string> {
 }
 
 /** Undefined where nothing of the row is left to read. */
-function rowUnit(cells: readonly string[], row: number, { names, meta, include, hasHeader }: Columns, budget: Budget): Unit | undefined {
+function rowUnit(
+  cells: readonly string[],
+  row: number,
+  { names, meta, include, hasHeader }: Columns,
+  budget: Budget,
+): Unit | undefined {
   const width = Math.max(cells.length, names.length);
   const wanted = include ?? Array.from({ length: width }, (_, i) => i).filter((i) => !meta.includes(i));
   if (wanted.every((i) => (cells[i] ?? '').trim() === '')) return undefined;

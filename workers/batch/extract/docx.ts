@@ -1,5 +1,5 @@
-// Text of DOCX by mammoth: paragraphs, lists, tables, notes and text boxes as HTML, then as text. Pictures are left out, and
-// nothing outside of the file is read.
+// Text of DOCX by mammoth: paragraphs, lists, tables, notes and text boxes as HTML, then as text. Pictures are left
+// out, and nothing outside of the file is read.
 import mammoth from 'mammoth';
 import { AppError } from '../../../src/contract/errors.js';
 import type { Budget } from './budget.js';
@@ -14,12 +14,19 @@ const OPTIONS = {
   convertImage: mammoth.images.imgElement(async () => ({ src: '' })),
 };
 
-/** Throws AppError `file_unreadable`. mammoth unpacks the same bytes with the same library, so they are measured first. */
+/**
+ * Throws AppError `file_unreadable`. mammoth unpacks the same bytes with the same library, so they are measured first.
+ */
 export async function readDocx(bytes: Uint8Array, zip: ZipPackage, budget: Budget): Promise<Flow> {
   await zip.measure();
   let html: string;
   try {
-    html = (await mammoth.convertToHtml({ buffer: Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.length) }, OPTIONS)).value;
+    html = (
+      await mammoth.convertToHtml(
+        { buffer: Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.length) },
+        OPTIONS,
+      )
+    ).value;
   } catch {
     throw new AppError('file_unreadable');
   }

@@ -17,18 +17,29 @@ export async function readEml(bytes: Uint8Array, budget: Budget): Promise<Flow> 
     throw new AppError('file_unreadable');
   }
   const { subject, text, html } = email;
-  if (!email.headers.some(({ key }) => /^(from|to|subject|date|received|message-id|mime-version)$/.test(key))) throw new AppError('file_unreadable');
+  if (!email.headers.some(({ key }) => /^(from|to|subject|date|received|message-id|mime-version)$/.test(key)))
+    throw new AppError('file_unreadable');
   const body = text?.trim() ? budget.spendText(text.trim()) : html ? readHtml(html, budget).text : '';
   const attached = email.attachments.flatMap(({ filename }) => filename ?? []);
   if (body === '' && attached.length === 0 && !subject?.trim()) throw new AppError('no_text_extracted');
   const head = budget.spendText(headOf(email));
   const foot = attached.length > 0 ? `\n\nAttachments: ${attached.join(', ')}` : '';
-  return flowOf(`${head}\n\n${body}${foot}`.trim(), subject?.trim() ? [{ at: 0, title: clipTitle(subject.trim()) }] : []);
+  return flowOf(
+    `${head}\n\n${body}${foot}`.trim(),
+    subject?.trim() ? [{ at: 0, title: clipTitle(subject.trim()) }] : [],
+  );
 }
 
 function headOf({ subject, from, to, cc, date }: Email): string {
-  const lines: [string, string | undefined][] = [['Subject', subject], ['From', from && named(from)], ['To', to?.map(named).join(', ')], ['Cc', cc?.map(named).join(', ')], ['Date', date]];
+  const lines: [string, string | undefined][] = [
+    ['Subject', subject],
+    ['From', from && named(from)],
+    ['To', to?.map(named).join(', ')],
+    ['Cc', cc?.map(named).join(', ')],
+    ['Date', date],
+  ];
   return lines.flatMap(([name, value]) => (value?.trim() ? `${name}: ${value.trim()}` : [])).join('\n');
 }
 
-const named = ({ name, address, group }: Address): string => (group ? `${name}: ${group.map(named).join(', ')}` : name && address ? `${name} <${address}>` : name || address || '');
+const named = ({ name, address, group }: Address): string =>
+  group ? `${name}: ${group.map(named).join(', ')}` : name && address ? `${name} <${address}>` : name || address || '';

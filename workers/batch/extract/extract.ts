@@ -37,7 +37,10 @@ export async function extract(bytes: Uint8Array, kind: FileKind, options: Extrac
   }
 }
 
-/** A parser with a library comes with the first file that wants it: together they take a third of a second to load, at every start of every thread. */
+/**
+ * A parser with a library comes with the first file that wants it: together they take a third of a second to load, at
+ * every start of every thread.
+ */
 type Reader = (bytes: Uint8Array, budget: Budget, options: ExtractOptions) => Extracted | Promise<Extracted>;
 
 const READERS: Readonly<Record<FileKind, Reader>> = {
@@ -50,7 +53,8 @@ const READERS: Readonly<Record<FileKind, Reader>> = {
   jsonl: (bytes, budget, { memoryBytesMax }) => readJsonLines(decodeText(bytes), budget, memoryBytesMax),
   eml: async (bytes, budget) => (await import('./eml.js')).readEml(bytes, budget),
   pdf: async (...file) => (await import('./pdf.js')).readPdf(...file),
-  package: async (bytes, budget, { textBytesMax }) => (await import('./package.js')).readPackage(bytes, budget, new Budget(textBytesMax)),
+  package: async (bytes, budget, { textBytesMax }) =>
+    (await import('./package.js')).readPackage(bytes, budget, new Budget(textBytesMax)),
   ole: refuseOle,
 };
 

@@ -37,4 +37,5 @@ export const flowOf = (text: string, headings: readonly Heading[] = []): Flow =>
 /** A heading travels in the metadata of every chunk beneath it. */
 const TITLE_CHARACTERS_MAX = 200;
 
-export const clipTitle = (title: string): string => [...title.slice(0, 2 * TITLE_CHARACTERS_MAX)].slice(0, TITLE_CHARACTERS_MAX).join('');
+export const clipTitle = (title: string): string =>
+  [...title.slice(0, 2 * TITLE_CHARACTERS_MAX)].slice(0, TITLE_CHARACTERS_MAX).join('');

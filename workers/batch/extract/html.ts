@@ -1,17 +1,68 @@
-// Text of HTML by htmlparser2: what a reader of the page sees, with title, headings and alternative texts; no scripts, no
-// navigation, nothing hidden. Used for web pages, chapters of EPUB, HTML mail and what mammoth makes of DOCX.
+// Text of HTML by htmlparser2: what a reader of the page sees, with title, headings and alternative texts; no scripts,
+// no navigation, nothing hidden. Used for web pages, chapters of EPUB, HTML mail and what mammoth makes of DOCX.
 import { Parser } from 'htmlparser2';
 import { Blocks } from './blocks.js';
 import type { Budget } from './budget.js';
 import type { Flow } from './extracted.js';
 
 /** No text for readers, or not of this page. */
-const NEVER = new Set(['script', 'style', 'noscript', 'template', 'svg', 'math', 'iframe', 'object', 'canvas', 'audio', 'video', 'select', 'button', 'textarea', 'datalist']);
+const NEVER = new Set([
+  'script',
+  'style',
+  'noscript',
+  'template',
+  'svg',
+  'math',
+  'iframe',
+  'object',
+  'canvas',
+  'audio',
+  'video',
+  'select',
+  'button',
+  'textarea',
+  'datalist',
+]);
 /** What leads through a site rather than tells something: left out unless nothing else is there. */
 const NAVIGATION = new Set(['nav', 'menu']);
 const NAVIGATION_ROLES = new Set(['navigation', 'menu', 'menubar', 'search', 'dialog', 'alertdialog']);
-const PARAGRAPHS = new Set(['p', 'ul', 'ol', 'dl', 'table', 'blockquote', 'pre', 'section', 'article', 'main', 'aside', 'header', 'footer', 'figure', 'form', 'hr', 'title', 'body', 'address', 'details', 'fieldset']);
-const LINES = new Set(['br', 'div', 'li', 'dt', 'dd', 'tr', 'caption', 'figcaption', 'summary', 'option', 'legend', 'center']);
+const PARAGRAPHS = new Set([
+  'p',
+  'ul',
+  'ol',
+  'dl',
+  'table',
+  'blockquote',
+  'pre',
+  'section',
+  'article',
+  'main',
+  'aside',
+  'header',
+  'footer',
+  'figure',
+  'form',
+  'hr',
+  'title',
+  'body',
+  'address',
+  'details',
+  'fieldset',
+]);
+const LINES = new Set([
+  'br',
+  'div',
+  'li',
+  'dt',
+  'dd',
+  'tr',
+  'caption',
+  'figcaption',
+  'summary',
+  'option',
+  'legend',
+  'center',
+]);
 const CELLS = new Set(['td', 'th']);
 const HEADING = /^h[1-6]$/;
 
@@ -46,7 +97,11 @@ function walk(html: string, budget: Budget, skipNavigation: boolean): Flow {
   return blocks.flow();
 }
 
-function isSkipped(name: string, { hidden, style, role, ...attributes }: Record<string, string>, skipNavigation: boolean): boolean {
+function isSkipped(
+  name: string,
+  { hidden, style, role, ...attributes }: Record<string, string>,
+  skipNavigation: boolean,
+): boolean {
   if (NEVER.has(name) || hidden !== undefined || attributes['aria-hidden'] === 'true') return true;
   if (style !== undefined && /display\s*:\s*none|visibility\s*:\s*hidden/i.test(style)) return true;
   return skipNavigation && (NAVIGATION.has(name) || (role !== undefined && NAVIGATION_ROLES.has(role)));

@@ -1,5 +1,5 @@
-// Text of JSON values: a `key: value` line for each field, the keys of nested objects joined by dots, so that a search finds
-// the words a reader would look for. A list of objects, and each line of JSONL, is a row of its own.
+// Text of JSON values: a `key: value` line for each field, the keys of nested objects joined by dots, so that a search
+// finds the words a reader would look for. A list of objects, and each line of JSONL, is a row of its own.
 import { AppError } from '../../../src/contract/errors.js';
 import { checkJsonSize } from '../json-size.js';
 import type { Budget } from './budget.js';
@@ -15,7 +15,8 @@ const LONG_OR_ODD_NUMBER = /\d{16}|\d\.\d*0\b|\d[eE][+-]?\d/;
 export function readJson(text: string, budget: Budget, memoryBytesMax: number): Extracted {
   checkJsonSize(text, memoryBytesMax);
   const value = parse(text, 'The file is not well-formed JSON.');
-  if (Array.isArray(value) && value.length > 0 && value.every(isObject)) return rows(value.map((row, i) => unit(row, i, budget)));
+  if (Array.isArray(value) && value.length > 0 && value.every(isObject))
+    return rows(value.map((row, i) => unit(row, i, budget)));
   return flowOf(linesOf(value, budget));
 }
 
@@ -35,7 +36,11 @@ export function readJsonLines(text: string, budget: Budget, memoryBytesMax: numb
 
 const rows = (units: Unit[]): Units => ({ kind: 'units', units, areRows: true });
 
-const unit = (value: unknown, i: number, budget: Budget): Unit => ({ path: `row_${i}`, text: linesOf(value, budget), meta: { row: i + 1 } });
+const unit = (value: unknown, i: number, budget: Budget): Unit => ({
+  path: `row_${i}`,
+  text: linesOf(value, budget),
+  meta: { row: i + 1 },
+});
 
 function parse(text: string, complaint: string): unknown {
   try {
@@ -47,10 +52,14 @@ function parse(text: string, complaint: string): unknown {
 }
 
 /** A number that a double would change (long ids, 1.10) becomes the string of its digits. */
-const asWritten = (token: string): string => (token.startsWith('"') || String(Number(token)) === token ? token : `"${token}"`);
+const asWritten = (token: string): string =>
+  token.startsWith('"') || String(Number(token)) === token ? token : `"${token}"`;
 
 /** Numbers, flags and words stand in one line. */
-const isShort = (item: unknown): boolean => typeof item === 'number' || typeof item === 'boolean' || (typeof item === 'string' && item.length <= WORD_CHARACTERS_MAX);
+const isShort = (item: unknown): boolean =>
+  typeof item === 'number' ||
+  typeof item === 'boolean' ||
+  (typeof item === 'string' && item.length <= WORD_CHARACTERS_MAX);
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -63,8 +72,11 @@ function linesOf(value: unknown, budget: Budget): string {
 function addLines(value: unknown, key: string, lines: string[], budget: Budget, depth: number): void {
   if (depth > DEPTH_MAX) throw new AppError('file_unreadable', `The JSON is nested deeper than ${DEPTH_MAX} levels.`);
   if (value === null || value === '') return;
-  if (typeof value !== 'object') return void lines.push(budget.spendText(key === '' ? String(value) : `${key}: ${String(value)}`));
+  if (typeof value !== 'object')
+    return void lines.push(budget.spendText(key === '' ? String(value) : `${key}: ${String(value)}`));
   if (Array.isArray(value) && value.every(isShort)) return addLines(value.join(', '), key, lines, budget, depth + 1);
-  const entries: [string, unknown][] = Array.isArray(value) ? value.map((item: unknown) => [key, item]) : Object.entries(value).map(([name, item]) => [key === '' ? name : `${key}.${name}`, item]);
+  const entries: [string, unknown][] = Array.isArray(value)
+    ? value.map((item: unknown) => [key, item])
+    : Object.entries(value).map(([name, item]) => [key === '' ? name : `${key}.${name}`, item]);
   for (const [name, item] of entries) addLines(item, name, lines, budget, depth + 1);
 }

@@ -1,5 +1,5 @@
-// Headings of Markdown: lines that begin with #, or stand over a line of = or -, outside of fenced code. The text itself stays
-// as it is, since Markdown is meant to be read so. Pure.
+// Headings of Markdown: lines that begin with #, or stand over a line of = or -, outside of fenced code. The text
+// itself stays as it is, since Markdown is meant to be read so. Pure.
 import { clipTitle, type Heading } from './extracted.js';
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
@@ -9,7 +9,10 @@ const UNDERLINE = /^ {0,3}(=+|-{2,})[ \t]*$/;
 const NO_PARAGRAPH = /^\s*$|^ {0,3}([>#|]|[-*+] |\d+[.)] )|^ {4}|^\t/;
 const LINE_CHARACTERS_MAX = 1000;
 
-/** In the order of the text, with their places in code units. Where the text opens with YAML front matter, that is no heading. */
+/**
+ * In the order of the text, with their places in code units. Where the text opens with YAML front matter, that is no
+ * heading.
+ */
 export function findHeadings(text: string): Heading[] {
   const headings: Heading[] = [];
   let fence: string | undefined;
@@ -17,7 +20,8 @@ export function findHeadings(text: string): Heading[] {
   for (const current of lines(text)) {
     const { at, line } = current;
     const mark = FENCE.exec(line)?.[1];
-    if (fence !== undefined ? mark?.startsWith(fence) : mark !== undefined) fence = fence === undefined ? mark : undefined;
+    if (fence !== undefined ? mark?.startsWith(fence) : mark !== undefined)
+      fence = fence === undefined ? mark : undefined;
     const title = fence === undefined && mark === undefined ? HASHES.exec(line)?.[1] : undefined;
     const isUnderlined = fence === undefined && UNDERLINE.test(line) && !NO_PARAGRAPH.test(above.line);
     if (title) headings.push({ at, title: clipTitle(title) });

@@ -8,7 +8,15 @@ import { walkXml, type Attributes } from './xml.js';
 import type { ZipPackage } from './zip-package.js';
 
 /** Not text of the document: comments, deleted text that is tracked, forms and scripts. */
-const SKIPPED = new Set(['annotation', 'tracked-changes', 'forms', 'scripts', 'automatic-styles', 'font-face-decls', 'sequence-decls']);
+const SKIPPED = new Set([
+  'annotation',
+  'tracked-changes',
+  'forms',
+  'scripts',
+  'automatic-styles',
+  'font-face-decls',
+  'sequence-decls',
+]);
 const SPACES_MAX = 100;
 
 /** Throws AppError `file_encrypted` or `file_unreadable`. */
@@ -39,5 +47,6 @@ function open(blocks: Blocks, name: string, attributes: Attributes): void {
   else if (name === 'p' || name === 'line-break' || name === 'table-row') blocks.break(1);
   else if (name === 'table-cell') blocks.cell();
   else if (name === 'tab') blocks.add(' ');
-  else if (name === 's') blocks.addExactly(' '.repeat(Math.min(SPACES_MAX, Math.max(1, Number(attributes['text:c']) || 1))));
+  else if (name === 's')
+    blocks.addExactly(' '.repeat(Math.min(SPACES_MAX, Math.max(1, Number(attributes['text:c']) || 1))));
 }

@@ -13,10 +13,15 @@ import { ZipPackage } from './zip-package.js';
 /** Throws AppError; `unsupported_or_invalid_document` for a zip archive that is none of the types. */
 export async function readPackage(bytes: Uint8Array, budget: Budget, unpacked: Budget): Promise<Extracted> {
   const zip = await ZipPackage.open(bytes, unpacked);
-  if (zip.has('word/document.xml') || (zip.has('[Content_Types].xml') && zip.names.some((name) => /^word\/document\d*\.xml$/.test(name)))) return readDocx(bytes, zip, budget);
+  if (
+    zip.has('word/document.xml') ||
+    (zip.has('[Content_Types].xml') && zip.names.some((name) => /^word\/document\d*\.xml$/.test(name)))
+  )
+    return readDocx(bytes, zip, budget);
   if (zip.has('ppt/presentation.xml')) return readPptx(zip, budget);
   if (zip.has('xl/workbook.xml')) return readXlsx(zip, budget);
-  if (zip.has('META-INF/container.xml') && zip.names.some((name) => name.endsWith('.opf'))) return readEpub(zip, budget);
+  if (zip.has('META-INF/container.xml') && zip.names.some((name) => name.endsWith('.opf')))
+    return readEpub(zip, budget);
   const mimetype = ((await zip.text('mimetype')) ?? '').trim();
   if (mimetype.startsWith('application/vnd.oasis.opendocument.text')) return readOdt(zip, budget);
   throw new AppError('unsupported_or_invalid_document');

@@ -1,5 +1,5 @@
-// Text of PDF by pdf.js, a unit a page. The library runs in this worker thread with all that draws or fetches switched off: no
-// canvas, no eval, no network; its tables for Asian text and the standard fonts come out of its own package.
+// Text of PDF by pdf.js, a unit a page. The library runs in this worker thread with all that draws or fetches switched
+// off: no canvas, no eval, no network; its tables for Asian text and the standard fonts come out of its own package.
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { AppError } from '../../../src/contract/errors.js';
@@ -18,13 +18,22 @@ const NO_CHARACTERS = /[\u0000-\u0008\u000b-\u001f\u007f\ufffe\uffff]/g;
  * `page` counts from 0. A page that cannot be read is left out, unless none can. `bytes` are used up. Throws AppError
  * `file_encrypted` where the file wants a password, `file_unreadable`; of a scan the text is blank.
  */
-export async function readPdf(bytes: Uint8Array, budget: Budget, { memoryBytesMax }: { memoryBytesMax: number }): Promise<Units> {
+export async function readPdf(
+  bytes: Uint8Array,
+  budget: Budget,
+  { memoryBytesMax }: { memoryBytesMax: number },
+): Promise<Units> {
   const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   unlockAttachments(source);
   const hasEncryption = source.includes('/Encrypt');
   const { getDocument, VerbosityLevel, guard } = await loadPdfJs();
   guard.allow(memoryBytesMax);
-  const task = getDocument({ ...TEXT_ALONE, ...LOCAL_FILES, data: new Uint8Array(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.length), verbosity: VerbosityLevel.ERRORS });
+  const task = getDocument({
+    ...TEXT_ALONE,
+    ...LOCAL_FILES,
+    data: new Uint8Array(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.length),
+    verbosity: VerbosityLevel.ERRORS,
+  });
   try {
     const document = await task.promise.catch((error: Error) => refuse(error, hasEncryption));
     return await readPages(document, budget, () => guard.allow(memoryBytesMax));
@@ -52,7 +61,11 @@ async function pageText(document: PdfDocument, page: number): Promise<string> {
   const proxy = await document.getPage(page + 1);
   const { items } = await proxy.getTextContent();
   proxy.cleanup();
-  return items.map((item) => ('str' in item ? item.str + (item.hasEOL ? '\n' : '') : '')).join('').replace(NO_CHARACTERS, '').trim();
+  return items
+    .map((item) => ('str' in item ? item.str + (item.hasEOL ? '\n' : '') : ''))
+    .join('')
+    .replace(NO_CHARACTERS, '')
+    .trim();
 }
 
 /** A security handler that the library does not know is an encrypted file too. */
@@ -62,8 +75,9 @@ function refuse(error: Error, hasEncryption: boolean): never {
 }
 
 /**
- * Where only attachments are encrypted (ISO 32000-2, table 25: AuthEvent EFOpen), the pages are open to read, but pdf.js wants
- * the password at once. The trailer's entry for encryption is renamed then, in place, so that nothing is decrypted.
+ * Where only attachments are encrypted (ISO 32000-2, table 25: AuthEvent EFOpen), the pages are open to read, but
+ * pdf.js wants the password at once. The trailer's entry for encryption is renamed then, in place, so that nothing is
+ * decrypted.
  */
 function unlockAttachments(source: Buffer): void {
   if (!source.includes('/EFOpen') || source.includes('/DocOpen')) return;
@@ -86,7 +100,8 @@ const LOCAL_FILES = { cMapUrl: `${FOLDER}/cmaps/`, cMapPacked: true, standardFon
 /** Loaded with the first PDF: it takes its time, and most workers never see one. */
 const loadPdfJs = once(async (): Promise<PdfJs & { guard: GrowthGuard }> => {
   const guard = GrowthGuard.install();
-  // The library names these when it is loaded, and would take them from a canvas package, which may be absent; they are for drawing.
+  // The library names these when it is loaded, and would take them from a canvas package, which may be absent; they are
+  // for drawing.
   Object.assign(globalThis, { DOMMatrix: class {}, ImageData: class {}, Path2D: class {} });
   return { ...(await import('pdfjs-dist/legacy/build/pdf.mjs')), guard };
 });

@@ -1,5 +1,5 @@
-// Text of PPTX, a unit a slide in the order of the presentation: its title as heading, its text, then the speaker's notes.
-// ECMA-376 part 1, section 19.
+// Text of PPTX, a unit a slide in the order of the presentation: its title as heading, its text, then the speaker's
+// notes. ECMA-376 part 1, section 19.
 import { AppError } from '../../../src/contract/errors.js';
 import { Blocks } from './blocks.js';
 import type { Budget } from './budget.js';

@@ -1,5 +1,5 @@
-// What a sheet of XLSX needs of its workbook: names and order of the sheets, shared strings, and which cell styles show a date.
-// ECMA-376 part 1, section 18. Used by xlsx.ts.
+// What a sheet of XLSX needs of its workbook: names and order of the sheets, shared strings, and which cell styles show
+// a date. ECMA-376 part 1, section 18. Used by xlsx.ts.
 import { AppError } from '../../../src/contract/errors.js';
 import { folderOf, relationshipTargets, walkXml } from './xml.js';
 import type { ZipPackage } from './zip-package.js';
@@ -31,7 +31,12 @@ export async function readWorkbook(zip: ZipPackage): Promise<Workbook> {
       if (element === 'workbookPr' && /^(1|true)$/.test(attributes.date1904 ?? '')) epochMs = EPOCH_1904_MS;
     },
   });
-  return { sheets, epochMs, strings: readStrings((await zip.text('xl/sharedStrings.xml')) ?? ''), areDates: readStyles((await zip.text('xl/styles.xml')) ?? '') };
+  return {
+    sheets,
+    epochMs,
+    strings: readStrings((await zip.text('xl/sharedStrings.xml')) ?? ''),
+    areDates: readStyles((await zip.text('xl/styles.xml')) ?? ''),
+  };
 }
 
 /** A string may come in runs of other styles, with phonetic hints between them, which are no text of the cell. */
@@ -75,4 +80,5 @@ function readStyles(xml: string): boolean[] {
 const isDateFormat = (code: string): boolean => /[ymdhs]/i.test(code.replace(/"[^"]*"|\[[^\]]*\]|\\./g, ''));
 
 /** Section 18.8.30; 27 to 36 and 50 to 58 are the dates of East Asia. */
-const isBuiltInDate = (id: number): boolean => (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58);
+const isBuiltInDate = (id: number): boolean =>
+  (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58);

@@ -1,5 +1,5 @@
-// Rows of XLSX, a unit a row, sheet by sheet: a `column: value` line for each cell that holds something. Formulas give the
-// value that was stored with them. ECMA-376 part 1, section 18.3.
+// Rows of XLSX, a unit a row, sheet by sheet: a `column: value` line for each cell that holds something. Formulas give
+// the value that was stored with them. ECMA-376 part 1, section 18.3.
 import type { Budget } from './budget.js';
 import type { Unit, Units } from './extracted.js';
 import { cellLine, columnNames, looksLikeHeader } from './table.js';
@@ -17,7 +17,10 @@ interface SheetRow {
   cells: string[];
 }
 
-/** `sheet` is its name, `row` its number as the program shows it; paths count the rows of all sheets. Throws AppError `file_unreadable`. */
+/**
+ * `sheet` is its name, `row` its number as the program shows it; paths count the rows of all sheets. Throws AppError
+ * `file_unreadable`.
+ */
 export async function readXlsx(zip: ZipPackage, budget: Budget): Promise<Units> {
   const workbook = await readWorkbook(zip);
   const units: Unit[] = [];
@@ -27,7 +30,11 @@ export async function readXlsx(zip: ZipPackage, budget: Budget): Promise<Units> 
     const names = columnNames(Array.from(header, (cell) => cell ?? ''));
     for (const { number, cells } of rows) {
       const lines = Array.from(cells, (value, i) => (value?.trim() ? cellLine(names, i, value) : '')).filter(Boolean);
-      units.push({ path: `row_${units.length}`, text: budget.spendText(lines.join('\n')), meta: { sheet: name, row: number } });
+      units.push({
+        path: `row_${units.length}`,
+        text: budget.spendText(lines.join('\n')),
+        meta: { sheet: name, row: number },
+      });
     }
   }
   return { kind: 'units', units, areRows: true };
@@ -48,8 +55,10 @@ function readRows(xml: string, workbook: Workbook, budget: Budget): SheetRow[] {
     text: (text) => void (isValue && cell && (cell.raw += text)),
     close(name) {
       isValue = false;
-      if (name === 'c' && cell && cell.column < COLUMNS_MAX) row.cells[cell.column] = budget.spendText(shown(cell.raw, cell.attributes, workbook));
-      if (name === 'row' && row.cells.some((value) => value?.trim())) rows.push({ number: row.number, cells: Array.from(row.cells, (value) => value ?? '') });
+      if (name === 'c' && cell && cell.column < COLUMNS_MAX)
+        row.cells[cell.column] = budget.spendText(shown(cell.raw, cell.attributes, workbook));
+      if (name === 'row' && row.cells.some((value) => value?.trim()))
+        rows.push({ number: row.number, cells: Array.from(row.cells, (value) => value ?? '') });
     },
   });
   return rows;
@@ -58,7 +67,9 @@ function readRows(xml: string, workbook: Workbook, budget: Budget): SheetRow[] {
 /** The column of a reference such as `AB12`, from 0. */
 function columnOf(reference = ''): number | undefined {
   const letters = /^[A-Z]+/.exec(reference)?.[0];
-  return letters === undefined ? undefined : [...letters].reduce((column, letter) => column * 26 + letter.charCodeAt(0) - 64, 0) - 1;
+  return letters === undefined
+    ? undefined
+    : [...letters].reduce((column, letter) => column * 26 + letter.charCodeAt(0) - 64, 0) - 1;
 }
 
 function shown(raw: string, { t: type, s: style }: Attributes, { strings, areDates, epochMs }: Workbook): string {

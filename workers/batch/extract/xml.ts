@@ -1,5 +1,5 @@
-// XML by htmlparser2, as events. Document types are passed over, so there are neither entities of the file's own (no entity
-// bomb) nor external ones (nothing is fetched or read). Used by the readers of OOXML, ODF and EPUB.
+// XML by htmlparser2, as events. Document types are passed over, so there are neither entities of the file's own (no
+// entity bomb) nor external ones (nothing is fetched or read). Used by the readers of OOXML, ODF and EPUB.
 import { posix } from 'node:path';
 import { Parser } from 'htmlparser2';
 
@@ -31,14 +31,16 @@ export function relationshipTargets(xml: string, folder: string): Map<string, st
   const targets = new Map<string, string>();
   walkXml(xml, {
     open: (name, { Id, Target, TargetMode }) => {
-      if (name === 'Relationship' && Id && Target && TargetMode !== 'External') targets.set(Id, resolveEntry(folder, Target));
+      if (name === 'Relationship' && Id && Target && TargetMode !== 'External')
+        targets.set(Id, resolveEntry(folder, Target));
     },
   });
   return targets;
 }
 
 /** An entry named relative to a folder of the package: `../media/a.png` from `ppt/slides/` is `ppt/media/a.png`. */
-export const resolveEntry = (folder: string, target: string): string => posix.normalize(target.startsWith('/') ? target.slice(1) : folder + target);
+export const resolveEntry = (folder: string, target: string): string =>
+  posix.normalize(target.startsWith('/') ? target.slice(1) : folder + target);
 
 /** The folder of an entry, with a slash at its end; '' at the top. */
 export const folderOf = (entry: string): string => entry.slice(0, entry.lastIndexOf('/') + 1);

@@ -1,5 +1,6 @@
-// Zip packages (OOXML, ODF, EPUB) by JSZip, with what they unpack to counted while it is inflated: no length that the archive
-// states is trusted. Nothing is written to disk and no archive inside is opened, so entry names and nesting mean nothing.
+// Zip packages (OOXML, ODF, EPUB) by JSZip, with what they unpack to counted while it is inflated: no length that the
+// archive states is trusted. Nothing is written to disk and no archive inside is opened, so entry names and nesting
+// mean nothing.
 import JSZip from 'jszip';
 import { AppError } from '../../../src/contract/errors.js';
 import { decodeText } from '../../../src/text/decode.js';
@@ -21,7 +22,8 @@ export class ZipPackage {
     } catch (error) {
       throw new AppError(/encrypted/i.test((error as Error).message) ? 'file_encrypted' : 'file_unreadable');
     }
-    if (Object.keys(zip.files).length > ENTRIES_MAX) throw new AppError('file_unreadable', `The archive has more than ${ENTRIES_MAX} entries.`);
+    if (Object.keys(zip.files).length > ENTRIES_MAX)
+      throw new AppError('file_unreadable', `The archive has more than ${ENTRIES_MAX} entries.`);
     return new ZipPackage(zip, budget);
   }
 
@@ -44,7 +46,10 @@ export class ZipPackage {
     return entry && Buffer.concat(await this.inflate(entry));
   }
 
-  /** Inflates every entry and keeps nothing: for parsers that unpack the same bytes by the same library, without a bound. */
+  /**
+   * Inflates every entry and keeps nothing: for parsers that unpack the same bytes by the same library, without a
+   * bound.
+   */
   async measure(): Promise<void> {
     for (const name of this.names) {
       const entry = this.entry(name);

@@ -1,5 +1,5 @@
-// The built-in embedder: text to a 512-d vector with no model run and no download. Half of it is the mean of static token
-// rows (meaning), half hashed words and 4-grams (spelling); README.md beside this file says how good that is.
+// The built-in embedder: text to a 512-d vector with no model run and no download. Half of it is the mean of static
+// token rows (meaning), half hashed words and 4-grams (spelling); README.md beside this file says how good that is.
 // Built and called on an embed worker; what it learns of terms stays in it, so it has one owner.
 import { readFileSync } from 'node:fs';
 import { EmbedderFileError } from './format.js';
@@ -18,16 +18,20 @@ const TOKEN_SHARE = Math.sqrt(1 - HASHED_SHARE ** 2);
 export interface BuiltinEmbedder {
   readonly dim: typeof BUILTIN_DIM;
   /**
-   * Vectors of `texts`, row by row (texts.length x 512). A row has length 1, or is all zero where its text has neither a
-   * token nor a word. The same text gives the same bits, alone or in a batch. Takes time and memory in proportion to the text.
+   * Vectors of `texts`, row by row (texts.length x 512). A row has length 1, or is all zero where its text has neither
+   * a token nor a word. The same text gives the same bits, alone or in a batch. Takes time and memory in proportion to
+   * the text.
    */
   embed(texts: readonly string[]): Float32Array;
 }
 
 /** Throws EmbedderFileError where `bytes` (the packed file beside this module, unless given) are broken. */
-export function loadBuiltinEmbedder(bytes: Uint8Array = readFileSync(new URL('./embedder.bin', import.meta.url))): BuiltinEmbedder {
+export function loadBuiltinEmbedder(
+  bytes: Uint8Array = readFileSync(new URL('./embedder.bin', import.meta.url)),
+): BuiltinEmbedder {
   const table = openEmbedderTable(bytes);
-  if (table.width !== TOKEN_DIM) throw new EmbedderFileError('layout', `rows of ${table.width} numbers, not ${TOKEN_DIM}`);
+  if (table.width !== TOKEN_DIM)
+    throw new EmbedderFileError('layout', `rows of ${table.width} numbers, not ${TOKEN_DIM}`);
   const terms = createTerms(table);
   const tokenSum = createRowSum(table);
   const wordSum = createWordSum(table.idfs);

@@ -1,5 +1,5 @@
-// The built-in embedder as a runner: long input in slices, between which the messages that have arrived meanwhile get their
-// turn. Called by runners.ts; embed worker only.
+// The built-in embedder as a runner: long input in slices, between which the messages that have arrived meanwhile get
+// their turn. Called by runners.ts; embed worker only.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Runner } from '../runner.js';
 import { loadBuiltinEmbedder } from './builtin-embedder.js';

@@ -1,5 +1,6 @@
-// One growing array of int32 that small records are appended to, addressed by where they start. Records beside each other
-// in one array take a fraction of the memory, and of the cache misses, of objects. Owned by the terms of one embedder.
+// One growing array of int32 that small records are appended to, addressed by where they start. Records beside each
+// other in one array take a fraction of the memory, and of the cache misses, of objects. Owned by the terms of one
+// embedder.
 
 const CELLS_INITIAL = 1 << 16;
 

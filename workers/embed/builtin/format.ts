@@ -29,7 +29,10 @@ export type EmbedderFileFault = 'length' | 'magic' | 'version' | 'checksum' | 'l
 
 export class EmbedderFileError extends Error {
   override readonly name = 'EmbedderFileError';
-  constructor(readonly fault: EmbedderFileFault, message: string) {
+  constructor(
+    readonly fault: EmbedderFileFault,
+    message: string,
+  ) {
     super(`embedder.bin: ${message}`);
   }
 }

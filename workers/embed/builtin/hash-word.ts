@@ -1,5 +1,6 @@
 // The hashed half's features: a word and its character 4-grams, each hashed to one of 256 buckets and a sign. It keeps
-// names, numbers, code and other languages findable. Source: Weinberger et al., "Feature hashing" (2009). Embed workers only.
+// names, numbers, code and other languages findable. Source: Weinberger et al., "Feature hashing" (2009). Embed workers
+// only.
 
 export const BUCKETS = 256;
 const GRAM_CHARACTERS = 4;

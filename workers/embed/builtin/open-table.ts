@@ -18,14 +18,22 @@ export interface EmbedderTable {
 
 /** Throws EmbedderFileError, whose `fault` says which promise of the format is broken. */
 export function openEmbedderTable(bytes: Uint8Array): EmbedderTable {
-  check(bytes.byteLength >= HEADER_BYTES, 'length', `${bytes.byteLength} bytes are less than the header of ${HEADER_BYTES}`);
+  check(
+    bytes.byteLength >= HEADER_BYTES,
+    'length',
+    `${bytes.byteLength} bytes are less than the header of ${HEADER_BYTES}`,
+  );
   const header = new DataView(bytes.buffer, bytes.byteOffset, HEADER_BYTES);
   const field = (name: keyof typeof OFFSETS): number => header.getUint32(OFFSETS[name], true);
   checkEnvelope(bytes, field('version'), field('fileBytes'));
 
   const [pieces, width] = [field('pieces'), field('width')];
   const section = (name: string, start: number, length: number): Uint8Array => {
-    check(start >= HEADER_BYTES && start + length <= bytes.byteLength, 'layout', `${name} [${start}, +${length}) lies outside the file`);
+    check(
+      start >= HEADER_BYTES && start + length <= bytes.byteLength,
+      'layout',
+      `${name} [${start}, +${length}) lies outside the file`,
+    );
     return bytes.subarray(start, start + length);
   };
   const rows = section('rows', field('rowsStart'), pieces * width);

@@ -1,6 +1,6 @@
-// The sum of scaled int8 token rows, where most of the embedder's time goes. Four rows are added at a time, so that each
-// component of the sum is read and written once for four: 75,000 windows/s on scifact in load/embed-rate, 41,000 with rows
-// added one by one. Owner: one embedder.
+// The sum of scaled int8 token rows, where most of the embedder's time goes. Four rows are added at a time, so that
+// each component of the sum is read and written once for four: 75,000 windows/s on scifact in load/embed-rate, 41,000
+// with rows added one by one. Owner: one embedder.
 import type { EmbedderTable } from './open-table.js';
 
 const GROUP = 4;

@@ -1,8 +1,9 @@
 // Where a word begins and ends, twice: as BERT (uncased) sees it for the token half, and as runs of letters, digits and
 // underscores for the hashed half. Pure; called on the embed workers by terms.ts, which remembers what it gives.
 //
-// Unicode classes are those of the running Node. The `tokenizers` library has older tables: of all code points, 927 that
-// were added or reclassified since Unicode 8 fall differently there (checked one by one, with tokenizers 0.23.3 and Node 20).
+// Unicode classes are those of the running Node. The `tokenizers` library has older tables: of all code points, 927
+// that were added or reclassified since Unicode 8 fall differently there (checked one by one, with tokenizers 0.23.3
+// and Node 20).
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
 /** Control, format, private-use and unpaired surrogate characters, but for the three controls that count as spaces. */
@@ -75,5 +76,10 @@ function forEachAsciiTerm(text: string, from: number, to: number, visit: (term: 
 }
 
 function isAsciiWordUnit(unit: number): boolean {
-  return (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x41 && unit <= 0x5a) || (unit >= 0x30 && unit <= 0x39) || unit === UNDERSCORE;
+  return (
+    (unit >= 0x61 && unit <= 0x7a) ||
+    (unit >= 0x41 && unit <= 0x5a) ||
+    (unit >= 0x30 && unit <= 0x39) ||
+    unit === UNDERSCORE
+  );
 }

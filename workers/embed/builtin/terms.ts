@@ -1,6 +1,6 @@
-// What the embedder needs to know of each piece of a text, remembered between texts, because natural text repeats few terms
-// often: of a term (what the text can be cut into without looking around) its token pieces and words, of a word its weight
-// and hashed slots. Both are records in one pool of cells. One owner: the embedder of one embed worker.
+// What the embedder needs to know of each piece of a text, remembered between texts, because natural text repeats few
+// terms often: of a term (what the text can be cut into without looking around) its token pieces and words, of a word
+// its weight and hashed slots. Both are records in one pool of cells. One owner: the embedder of one embed worker.
 import { createCellPool } from './cell-pool.js';
 import { hashWord } from './hash-word.js';
 import type { EmbedderTable } from './open-table.js';
@@ -11,8 +11,8 @@ import { createPieceEncoder } from './word-pieces.js';
 export const TERM = { pieces: 0, words: 1, lists: 2 } as const;
 
 /**
- * A word's record: how often it stands in the text at hand (word-sum.ts counts here, and sets it back to 0 after each text),
- * its rarest piece, whose idf is the word's, the slot of the word, the count of its 4-grams, then their slots.
+ * A word's record: how often it stands in the text at hand (word-sum.ts counts here, and sets it back to 0 after each
+ * text), its rarest piece, whose idf is the word's, the slot of the word, the count of its 4-grams, then their slots.
  */
 export const WORD = { count: 0, rarestPiece: 1, slot: 2, grams: 3, list: 4 } as const;
 export const NO_PIECE = -1;

@@ -1,5 +1,6 @@
-// The sum of the hashed words of one text: each distinct word adds log(1 + count) x idf to the bucket of its own slot, and
-// a share of that to those of its 4-grams. Counts stand in the word records of the terms' pool. Owner: one embedder.
+// The sum of the hashed words of one text: each distinct word adds log(1 + count) x idf to the bucket of its own slot,
+// and a share of that to those of its 4-grams. Counts stand in the word records of the terms' pool. Owner: one
+// embedder.
 import { BUCKETS } from './hash-word.js';
 import type { Slot } from './hash-word.js';
 import { NO_PIECE, WORD } from './terms.js';

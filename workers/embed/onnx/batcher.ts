@@ -1,8 +1,10 @@
-// Joins the texts of all messages that wait into runs of the model. A run blocks the thread; before each, one turn of the event
-// loop lets the messages in that have come meanwhile. There is no other wait: a run that is not full costs little more than its
-// tokens, so that a wait would only be added to what a search takes. Owner: the runner of one model; embed workers.
+// Joins the texts of all messages that wait into runs of the model. A run blocks the thread; before each, one turn of
+// the event loop lets the messages in that have come meanwhile. There is no other wait: a run that is not full costs
+// little more than its tokens, so that a wait would only be added to what a search takes. Owner: the runner of one
+// model; embed workers.
 //
-// 1. One run at a time. 2. Every message in turn has its oldest text in a run, so a long document holds no short one up.
+// 1. One run at a time. 2. Every message in turn has its oldest text in a run, so a long document holds no short one
+// up.
 // 3. A cancelled message is out before the next run. 4. Of each message, only so many texts are tokenized ahead.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../../../src/contract/errors.js';
@@ -54,7 +56,11 @@ export class Batcher {
 
   /** As Runner.embed does. One that is cancelled resolves before its texts are done. */
   embed(texts: readonly string[], isCancelled: () => boolean): Promise<Embedded> {
-    const answer = { vectors: new Float32Array(texts.length * this.options.dim), truncated: new Uint8Array(texts.length), failures: new Map<number, AppError>() };
+    const answer = {
+      vectors: new Float32Array(texts.length * this.options.dim),
+      truncated: new Uint8Array(texts.length),
+      failures: new Map<number, AppError>(),
+    };
     if (texts.length === 0) return Promise.resolve(answer);
     return new Promise((resolve, reject) => {
       this.messages.push({ texts, isCancelled, answer, encoded: 0, done: 0, resolve, reject });
@@ -84,7 +90,8 @@ export class Batcher {
 
   private encodeAhead(): void {
     for (const message of this.messages) {
-      while (message.encoded < message.texts.length && message.encoded - message.done < AHEAD_TEXTS) this.encodeNext(message);
+      while (message.encoded < message.texts.length && message.encoded - message.done < AHEAD_TEXTS)
+        this.encodeNext(message);
     }
   }
 
@@ -99,13 +106,22 @@ export class Batcher {
     }
   }
 
-  /** What runs next: it begins with the oldest text of the message whose turn it is, which then goes to the end of the line. */
+  /**
+   * What runs next: it begins with the oldest text of the message whose turn it is, which then goes to the end of the
+   * line.
+   */
   private takeRun(): Ready[] {
     const message = this.messages.shift();
     if (!message) return [];
     this.messages.push(message);
     const first = this.ready.findIndex((ready) => ready.message === message);
-    const places = new Set(nextRun(this.ready.map(({ encoding }) => encoding.ids.length), first, this.options.runTokensMax));
+    const places = new Set(
+      nextRun(
+        this.ready.map(({ encoding }) => encoding.ids.length),
+        first,
+        this.options.runTokensMax,
+      ),
+    );
     const run = this.ready.filter((_, place) => places.has(place));
     this.ready = this.ready.filter((_, place) => !places.has(place));
     return run;
@@ -135,7 +151,10 @@ export class Batcher {
   }
 
   private note({ answer, texts }: Message, place: number, error: Error): void {
-    if (answer.failures.size === 0) this.options.report(`text ${place} of ${texts.length}, and perhaps others, could not be embedded: ${error.stack}`);
+    if (answer.failures.size === 0)
+      this.options.report(
+        `text ${place} of ${texts.length}, and perhaps others, could not be embedded: ${error.stack}`,
+      );
     answer.failures.set(place, new AppError('embedder_unavailable', 'The model cannot embed this text.'));
   }
 }

@@ -1,5 +1,6 @@
-// A cross-encoder: an ONNX graph that reads a query and a passage together and gives one number for how well the passage answers.
-// Pairs are run in small groups of like length, and other messages get their turn in between. Called by runners.ts; embed workers.
+// A cross-encoder: an ONNX graph that reads a query and a passage together and gives one number for how well the
+// passage answers. Pairs are run in small groups of like length, and other messages get their turn in between. Called
+// by runners.ts; embed workers.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { OnnxReranker } from '../../../src/contract/embedder.js';
 import { AppError } from '../../../src/contract/errors.js';
@@ -17,7 +18,11 @@ const ENCODED_AT_ONCE = 16;
 type RunPairs = (pairs: readonly Encoding[]) => Promise<Float32Array>;
 
 /** `threads`: those that one run may use. Rejects where the folder does not hold a cross-encoder. */
-export async function openCrossEncoder({ directory, file, tokensMax }: OnnxReranker, threads: number, report: (fault: string) => void): Promise<Reranker> {
+export async function openCrossEncoder(
+  { directory, file, tokensMax }: OnnxReranker,
+  threads: number,
+  report: (fault: string) => void,
+): Promise<Reranker> {
   const { padId, contentOf } = loadTokenizer(directory, tokensMax);
   const encoder = createPairEncoder(pairFrameOf(openTokenizer(directory)), contentOf, tokensMax);
   const session = await openSession(directory, file, threads, padId);
@@ -25,7 +30,10 @@ export async function openCrossEncoder({ directory, file, tokensMax }: OnnxReran
   if (output === undefined) throw new Error(`${file} has no output of 32-bit floats`);
   const run: RunPairs = async (pairs) => {
     const { values, shape } = await session.run(pairs, output);
-    if (values.length !== pairs.length) throw new Error(`${file} gives ${output} of shape ${shape.join(' x ')} for ${pairs.length} pairs, not one number for each`);
+    if (values.length !== pairs.length)
+      throw new Error(
+        `${file} gives ${output} of shape ${shape.join(' x ')} for ${pairs.length} pairs, not one number for each`,
+      );
     return values;
   };
   // Whatever the graph gives is seen now, not at the first search.
@@ -56,7 +64,10 @@ async function score(runPairs: RunPairs, pairs: readonly Encoding[]): Promise<Fl
   return scores;
 }
 
-/** Places of pairs that are run together, by their lengths: the longest first, so that each run is padded to that of its first. */
+/**
+ * Places of pairs that are run together, by their lengths: the longest first, so that each run is padded to that of its
+ * first.
+ */
 export function runsOf(lengths: readonly number[]): number[][] {
   const lengthOf = (place: number): number => lengths[place] as number;
   const places = [...lengths.keys()].sort((a, b) => lengthOf(b) - lengthOf(a));

@@ -10,7 +10,11 @@ import { createVectorize } from './text-vectors.js';
 import { loadTokenizer } from './tokenizer.js';
 
 /** `threads`: those that one run of the model may use. Rejects where the model cannot be loaded. */
-export async function createOnnxRunner(model: OnnxModel, threads: number, report: (fault: string) => void): Promise<Runner> {
+export async function createOnnxRunner(
+  model: OnnxModel,
+  threads: number,
+  report: (fault: string) => void,
+): Promise<Runner> {
   const { padId, encode } = loadTokenizer(model.directory, model.tokensMax);
   const session = await openSession(model.directory, model.file, threads, padId);
   const vectorize = createVectorize(session, model);
@@ -19,7 +23,11 @@ export async function createOnnxRunner(model: OnnxModel, threads: number, report
   const prefixes = { query: model.queryPrefix, passage: model.passagePrefix };
   return {
     dim: model.dim,
-    embed: (texts, purpose, isCancelled) => batcher.embed(texts.map((text) => prefixes[purpose] + text), isCancelled),
+    embed: (texts, purpose, isCancelled) =>
+      batcher.embed(
+        texts.map((text) => prefixes[purpose] + text),
+        isCancelled,
+      ),
     isTruncated: (text) => encode(model.passagePrefix + text).isTruncated,
   };
 }

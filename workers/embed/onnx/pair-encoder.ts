@@ -1,5 +1,5 @@
-// Turns a query and a passage into the one sequence of tokens that a cross-encoder reads, as its own tokenizer joins them, and
-// cuts it to what the model takes. Called by cross-encoder.ts; embed workers.
+// Turns a query and a passage into the one sequence of tokens that a cross-encoder reads, as its own tokenizer joins
+// them, and cuts it to what the model takes. Called by cross-encoder.ts; embed workers.
 import type { Tokenizer } from '@huggingface/tokenizers';
 import { frameOf, type Encoding, type Frame, type TextTokenizer } from './tokenizer.js';
 
@@ -20,20 +20,29 @@ export function createPairEncoder(frame: Frame, contentOf: TextTokenizer['conten
   };
 }
 
-/** What stands around two texts. The library counts RoBERTa's second text as a second segment; the model knows but one. */
+/**
+ * What stands around two texts. The library counts RoBERTa's second text as a second segment; the model knows but one.
+ */
 export function pairFrameOf(tokenizer: Tokenizer): Frame {
   const { ids, types } = frameOf(tokenizer, 'two');
   return { ids, types: tokenizer.post_processor?.config.type === 'RobertaProcessing' ? types.map(() => 0) : types };
 }
 
-/** As the truncation `longest_first` of Hugging Face's tokenizers: the passage gives way, unless the query is longer than half. */
+/**
+ * As the truncation `longest_first` of Hugging Face's tokenizers: the passage gives way, unless the query is longer
+ * than half.
+ */
 export function fittingLengths(query: number, passage: number, room: number): [number, number] {
   const half = Math.floor(room / 2) + (query > passage ? room % 2 : 0);
   const queryLength = Math.min(query, Math.max(room - passage, half));
   return [queryLength, Math.min(passage, room - queryLength)];
 }
 
-function framed({ ids, types }: Frame, query: readonly number[], passage: readonly number[]): Pick<Encoding, 'ids' | 'types'> {
+function framed(
+  { ids, types }: Frame,
+  query: readonly number[],
+  passage: readonly number[],
+): Pick<Encoding, 'ids' | 'types'> {
   const partOf = (id: number | 'A' | 'B'): readonly number[] => (id === 'A' ? query : id === 'B' ? passage : [id]);
   return { ids: ids.flatMap(partOf), types: ids.flatMap((id, place) => partOf(id).map(() => types[place] as number)) };
 }

@@ -1,8 +1,11 @@
-// How the vectors of a text's tokens become one (sentence-transformers' Pooling), and a vector becomes one of length 1. Plain
-// loops over typed arrays, without state. Called by text-vectors.ts; embed workers.
+// How the vectors of a text's tokens become one (sentence-transformers' Pooling), and a vector becomes one of length 1.
+// Plain loops over typed arrays, without state. Called by text-vectors.ts; embed workers.
 import type { Pooling } from '../../../src/contract/embedder.js';
 
-/** `tokens`: a row of `vector.length` numbers for each token; the first `count` of them are the text's, the rest is padding. */
+/**
+ * `tokens`: a row of `vector.length` numbers for each token; the first `count` of them are the text's, the rest is
+ * padding.
+ */
 type Pool = (vector: Float32Array, tokens: Float32Array, count: number) => void;
 
 export const POOLS: Readonly<Record<Pooling, Pool>> = {
@@ -16,7 +19,8 @@ export const POOLS: Readonly<Record<Pooling, Pool>> = {
     }
   },
   cls: (vector, tokens) => vector.set(tokens.subarray(0, vector.length)),
-  last_token: (vector, tokens, count) => vector.set(tokens.subarray((count - 1) * vector.length, count * vector.length)),
+  last_token: (vector, tokens, count) =>
+    vector.set(tokens.subarray((count - 1) * vector.length, count * vector.length)),
 };
 
 /** Sums in the order of the tokens; the factor comes last, as in the reference. */
@@ -30,8 +34,8 @@ function addScaled(vector: Float32Array, tokens: Float32Array, count: number, fa
 }
 
 /**
- * Writes the first `row.length` numbers of `vector`, brought to length 1, to `row`. A vector of zeros stays one, as with the
- * built-in embedder: nothing of its text is known. False where the vector holds what is no number.
+ * Writes the first `row.length` numbers of `vector`, brought to length 1, to `row`. A vector of zeros stays one, as
+ * with the built-in embedder: nothing of its text is known. False where the vector holds what is no number.
  */
 export function writeUnit(row: Float32Array, vector: Float32Array): boolean {
   let squares = 0;

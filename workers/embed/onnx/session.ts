@@ -1,5 +1,5 @@
-// A graph of onnxruntime: opened once, run on padded batches of encodings. A run blocks this thread and uses as many others as
-// it may. Owner: the runner of one model; embed workers.
+// A graph of onnxruntime: opened once, run on padded batches of encodings. A run blocks this thread and uses as many
+// others as it may. Owner: the runner of one model; embed workers.
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { Encoding } from './tokenizer.js';
@@ -37,7 +37,12 @@ const FILLS: Readonly<Record<string, Fill>> = {
 const FATAL_ONLY = 4;
 
 /** Rejects where the graph is broken, or wants inputs that are not a text's. `threads`: those that one run may use. */
-export async function openSession(directory: string, file: string, threads: number, padId: number): Promise<ModelSession> {
+export async function openSession(
+  directory: string,
+  file: string,
+  threads: number,
+  padId: number,
+): Promise<ModelSession> {
   const session = await InferenceSession.create(join(directory, file), {
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
@@ -48,7 +53,9 @@ export async function openSession(directory: string, file: string, threads: numb
   });
   checkInputs(session, file);
   return {
-    outputs: session.outputMetadata.flatMap((meta) => (meta.isTensor && meta.type === 'float32' ? [{ name: meta.name, shape: meta.shape }] : [])),
+    outputs: session.outputMetadata.flatMap((meta) =>
+      meta.isTensor && meta.type === 'float32' ? [{ name: meta.name, shape: meta.shape }] : [],
+    ),
     run: async (batch, output) => {
       const { data, dims } = (await session.run(feedsOf(session.inputNames, batch, padId), [output]))[output] as Tensor;
       return { values: data as Float32Array, shape: dims };
@@ -58,8 +65,10 @@ export async function openSession(directory: string, file: string, threads: numb
 
 function checkInputs({ inputMetadata }: InferenceSession, file: string): void {
   for (const meta of inputMetadata) {
-    if (!Object.hasOwn(FILLS, meta.name)) throw new Error(`${file} wants an input ${meta.name}; known are ${Object.keys(FILLS).join(', ')}`);
-    if (!meta.isTensor || meta.type !== 'int64') throw new Error(`${file} wants ${meta.name} as ${meta.isTensor ? meta.type : 'no tensor'}, not int64`);
+    if (!Object.hasOwn(FILLS, meta.name))
+      throw new Error(`${file} wants an input ${meta.name}; known are ${Object.keys(FILLS).join(', ')}`);
+    if (!meta.isTensor || meta.type !== 'int64')
+      throw new Error(`${file} wants ${meta.name} as ${meta.isTensor ? meta.type : 'no tensor'}, not int64`);
   }
 }
 

@@ -1,5 +1,6 @@
-// Texts to token ids by the tokenizer.json of a model folder. Truncation and padding written in that file are passed over: how
-// much is read is the model's matter, and a text stays as short as it is. Owner: the runner of one model; embed workers.
+// Texts to token ids by the tokenizer.json of a model folder. Truncation and padding written in that file are passed
+// over: how much is read is the model's matter, and a text stays as short as it is. Owner: the runner of one model;
+// embed workers.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
@@ -18,11 +19,16 @@ export interface TextTokenizer {
   readonly padId: number;
   /** The first `tokensMax` tokens, closing special tokens included. */
   encode(text: string): Encoding;
-  /** Tokens of a text, without special ones and the spaces around it: at least the first `count`, where there are so many. */
+  /**
+   * Tokens of a text, without special ones and the spaces around it: at least the first `count`, where there are so
+   * many.
+   */
   contentOf(text: string, count: number): number[];
 }
 
-/** What stands around one text, or around two: ids and segments of the special tokens, with 'A' and 'B' for the texts. */
+/**
+ * What stands around one text, or around two: ids and segments of the special tokens, with 'A' and 'B' for the texts.
+ */
 export interface Frame {
   ids: (number | 'A' | 'B')[];
   types: number[];
@@ -53,15 +59,25 @@ export function loadTokenizer(directory: string, tokensMax: number): TextTokeniz
 /** Throws where the file is broken, or of a kind that the library does not know. */
 export function openTokenizer(directory: string): Tokenizer {
   // The library wants every part to be named.
-  const parts = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null, added_tokens: [], ...readObject(directory, 'tokenizer.json') };
+  const parts = {
+    normalizer: null,
+    pre_tokenizer: null,
+    post_processor: null,
+    decoder: null,
+    added_tokens: [],
+    ...readObject(directory, 'tokenizer.json'),
+  };
   return new Tokenizer(parts, readObject(directory, 'tokenizer_config.json'));
 }
 
 export function frameOf(tokenizer: Tokenizer, texts: 'one' | 'two'): Frame {
   const [first, second] = ['\0A', '\0B'];
   const bare = texts === 'one' ? [first] : [first, second];
-  const { tokens, token_type_ids } = tokenizer.post_processor?.([first], texts === 'one' ? null : [second], true) ?? { tokens: bare };
-  const idOf = (token: string): number | 'A' | 'B' => (token === first ? 'A' : token === second ? 'B' : (tokenizer.token_to_id(token) ?? unknownToken(token)));
+  const { tokens, token_type_ids } = tokenizer.post_processor?.([first], texts === 'one' ? null : [second], true) ?? {
+    tokens: bare,
+  };
+  const idOf = (token: string): number | 'A' | 'B' =>
+    token === first ? 'A' : token === second ? 'B' : (tokenizer.token_to_id(token) ?? unknownToken(token));
   return { ids: tokens.map(idOf), types: token_type_ids ?? tokens.map(() => 0) };
 }
 

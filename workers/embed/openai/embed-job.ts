@@ -1,5 +1,5 @@
-// The texts of one message, and what has become of each. Made by openai-runner.ts, taken from by waiting-texts.ts, settled when
-// answers come; embed worker of role remote.
+// The texts of one message, and what has become of each. Made by openai-runner.ts, taken from by waiting-texts.ts,
+// settled when answers come; embed worker of role remote.
 import { AppError } from '../../../src/contract/errors.js';
 import type { Embedded, Purpose } from '../runner.js';
 
@@ -92,7 +92,8 @@ export class EmbedJob {
     if (--this.unsettled > 0) return;
     const { vectors, failures } = this;
     const errors = [...failures.values()];
-    if (errors.length === this.items.length && errors.every(({ code }) => code !== 'text_not_embeddable')) this.reject(errors[0]);
+    if (errors.length === this.items.length && errors.every(({ code }) => code !== 'text_not_embeddable'))
+      this.reject(errors[0]);
     else this.resolve(failures.size > 0 ? { vectors, failures } : { vectors });
   }
 }

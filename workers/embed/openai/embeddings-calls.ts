@@ -1,5 +1,5 @@
-// The calls of one endpoint's `/embeddings`: what they ask for, and what they bring. Used by openai-runner.ts; embed worker of
-// role remote.
+// The calls of one endpoint's `/embeddings`: what they ask for, and what they bring. Used by openai-runner.ts; embed
+// worker of role remote.
 import type { OpenAiEndpoint } from '../../../src/contract/embedder.js';
 import { CallError } from '../remote/call-error.js';
 import type { RemoteEndpoint } from '../remote/remote-endpoint.js';
@@ -12,7 +12,10 @@ export interface Answered {
   vector: Float32Array | undefined;
 }
 
-/** `texts`: the endpoint takes another one. `encoding`: it is not asked for from now on. `everything`: no text is to blame. */
+/**
+ * `texts`: the endpoint takes another one. `encoding`: it is not asked for from now on. `everything`: no text is to
+ * blame.
+ */
 export type Blame = 'texts' | 'encoding' | 'everything';
 
 /** A number in JSON, its comma and its spaces take so many bytes at most; base64 takes a quarter. */
@@ -22,7 +25,10 @@ const ENTRY_BYTES_MAX = 1024;
 const PROBE = 'ready';
 
 export class EmbeddingsCalls {
-  /** A quarter of the bytes of lists. Servers that do not know it answer with lists; one that refuses it is not asked again. */
+  /**
+   * A quarter of the bytes of lists. Servers that do not know it answer with lists; one that refuses it is not asked
+   * again.
+   */
   private asksBase64 = true;
   private blaming: Promise<Blame> | undefined;
 
@@ -49,7 +55,8 @@ export class EmbeddingsCalls {
       },
       body: () => this.bodyOf(wanted.map(({ text }) => text)),
       answerBytesMax: this.answerBytesMax(items.length),
-      read: (answer) => readVectors(answer, wanted.length, this.spec.dim).map((vector, i) => ({ item: wanted[i] as Item, vector })),
+      read: (answer) =>
+        readVectors(answer, wanted.length, this.spec.dim).map((vector, i) => ({ item: wanted[i] as Item, vector })),
     });
     return answered ?? [];
   }
@@ -71,7 +78,13 @@ export class EmbeddingsCalls {
 
   private async takesProbe(): Promise<boolean> {
     try {
-      await this.endpoint.call({ purpose: 'query', tokens: () => 1, body: () => this.bodyOf([PROBE]), answerBytesMax: this.answerBytesMax(1), read: (answer) => readVectors(answer, 1, this.spec.dim) });
+      await this.endpoint.call({
+        purpose: 'query',
+        tokens: () => 1,
+        body: () => this.bodyOf([PROBE]),
+        answerBytesMax: this.answerBytesMax(1),
+        read: (answer) => readVectors(answer, 1, this.spec.dim),
+      });
       return true;
     } catch (error) {
       if (error instanceof CallError) return false;
@@ -81,7 +94,12 @@ export class EmbeddingsCalls {
 
   private bodyOf(input: string[]): object {
     const { model, sendsDimensions, dim } = this.spec;
-    return { model, input, ...(this.asksBase64 && { encoding_format: 'base64' }), ...(sendsDimensions && { dimensions: dim }) };
+    return {
+      model,
+      input,
+      ...(this.asksBase64 && { encoding_format: 'base64' }),
+      ...(sendsDimensions && { dimensions: dim }),
+    };
   }
 
   private answerBytesMax(texts: number): number {

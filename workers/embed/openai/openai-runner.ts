@@ -1,5 +1,6 @@
-// The embedder of type `openai`: an endpoint that speaks OpenAI's `/embeddings`. Texts of all messages that wait share calls, so
-// many at a time as the endpoint takes; queries go before passages. Made by runners.ts; embed worker of role remote.
+// The embedder of type `openai`: an endpoint that speaks OpenAI's `/embeddings`. Texts of all messages that wait share
+// calls, so many at a time as the endpoint takes; queries go before passages. Made by runners.ts; embed worker of role
+// remote.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OpenAiEndpoint } from '../../../src/contract/embedder.js';
 import type { EndpointMeter } from '../../../src/contract/endpoint-meters.js';
@@ -17,7 +18,13 @@ const JOIN_MS = 1;
 /** No endpoint is believed to take fewer texts a call than this, unless it is configured so. */
 const INPUTS_LEARNED_MIN = 16;
 
-export function createOpenAiRunner(key: string, spec: OpenAiEndpoint, warn: Warn, meter?: EndpointMeter, nowMs = (): number => performance.now()): Runner {
+export function createOpenAiRunner(
+  key: string,
+  spec: OpenAiEndpoint,
+  warn: Warn,
+  meter?: EndpointMeter,
+  nowMs = (): number => performance.now(),
+): Runner {
   return new OpenAiRunner(key, spec, warn, meter, nowMs);
 }
 
@@ -40,16 +47,33 @@ class OpenAiRunner implements Runner {
     this.inputsMax = spec.inputsMax;
     this.endpoint = new RemoteEndpoint(key, spec, '/embeddings', warn, nowMs, meter);
     const giveUp = ({ job }: Item, error: AppError): void => this.waiting.drop(job, error);
-    this.delivery = { calls: new EmbeddingsCalls(this.endpoint, spec), endpoint: this.endpoint, giveUp, onTooMany: (inputs) => this.learn(inputs) };
+    this.delivery = {
+      calls: new EmbeddingsCalls(this.endpoint, spec),
+      endpoint: this.endpoint,
+      giveUp,
+      onTooMany: (inputs) => this.learn(inputs),
+    };
   }
 
-  embed(texts: readonly string[], purpose: Purpose, isCancelled: () => boolean, traceparent?: string): Promise<Embedded> {
+  embed(
+    texts: readonly string[],
+    purpose: Purpose,
+    isCancelled: () => boolean,
+    traceparent?: string,
+  ): Promise<Embedded> {
     const prefix = purpose === 'query' ? this.spec.queryPrefix : this.spec.passagePrefix;
     const items = texts.map((whole) => {
       const text = prefix + this.cut(whole);
       return { text, tokens: estimateTokens(text) };
     });
-    const job = new EmbedJob({ items, purpose, dim: this.dim, isCancelled, nowMs: this.nowMs(), ...(traceparent !== undefined && { traceparent }) });
+    const job = new EmbedJob({
+      items,
+      purpose,
+      dim: this.dim,
+      isCancelled,
+      nowMs: this.nowMs(),
+      ...(traceparent !== undefined && { traceparent }),
+    });
     this.waiting.push(job);
     void this.serve(purpose);
     return job.done;
@@ -96,6 +120,9 @@ class OpenAiRunner implements Runner {
     const inputsMax = Math.max(INPUTS_LEARNED_MIN, inputs);
     if (inputsMax >= this.inputsMax) return;
     this.inputsMax = inputsMax;
-    this.warn({ instance: this.key, inputs_max: inputsMax }, 'an endpoint refused a call for its size: calls have fewer texts from now on; set inputs_max or tokens_max');
+    this.warn(
+      { instance: this.key, inputs_max: inputsMax },
+      'an endpoint refused a call for its size: calls have fewer texts from now on; set inputs_max or tokens_max',
+    );
   }
 }

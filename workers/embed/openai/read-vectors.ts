@@ -1,5 +1,6 @@
-// The vectors in an answer of `/embeddings`: lists of numbers, or float32 in base64, whichever came; in the order of `index`.
-// They are brought to length 1, which the distances of the index want and not every server does. Pure. Used by openai-runner.ts.
+// The vectors in an answer of `/embeddings`: lists of numbers, or float32 in base64, whichever came; in the order of
+// `index`. They are brought to length 1, which the distances of the index want and not every server does. Pure. Used by
+// openai-runner.ts.
 import { CallError } from '../remote/call-error.js';
 
 interface Entry {
@@ -7,13 +8,18 @@ interface Entry {
   embedding?: unknown;
 }
 
-/** A vector for each of `count` texts; undefined for one that has none that could be used (zeros, or not finite). Throws CallError. */
+/**
+ * A vector for each of `count` texts; undefined for one that has none that could be used (zeros, or not finite). Throws
+ * CallError.
+ */
 export function readVectors(answer: unknown, count: number, dim: number): (Float32Array | undefined)[] {
   const entries = (answer as { data?: unknown } | null)?.data;
   if (!Array.isArray(entries)) throw new CallError('broken', 'its answer has no list `data`');
   if (entries.length !== count) throw new CallError('broken', `it gives ${entries.length} vectors for ${count} texts`);
   const vectors = new Map<number, Float32Array | undefined>();
-  entries.forEach((entry: Entry | null, at) => vectors.set(placeOf(entry?.index ?? at, count), unit(numbersOf(entry?.embedding, dim))));
+  entries.forEach((entry: Entry | null, at) =>
+    vectors.set(placeOf(entry?.index ?? at, count), unit(numbersOf(entry?.embedding, dim))),
+  );
   if (vectors.size !== count) throw new CallError('broken', 'it gives two vectors the same `index`');
   return Array.from({ length: count }, (_, place) => vectors.get(place));
 }
@@ -24,9 +30,15 @@ function placeOf(index: unknown, count: number): number {
 }
 
 function numbersOf(embedding: unknown, dim: number): Float32Array {
-  const numbers = typeof embedding === 'string' ? decoded(embedding) : Array.isArray(embedding) ? Float32Array.from(embedding, asNumber) : undefined;
+  const numbers =
+    typeof embedding === 'string'
+      ? decoded(embedding)
+      : Array.isArray(embedding)
+        ? Float32Array.from(embedding, asNumber)
+        : undefined;
   if (!numbers) throw new CallError('broken', 'it gives an `embedding` that is neither a list nor base64');
-  if (numbers.length !== dim) throw new CallError('broken', `its vectors have ${numbers.length} dimensions; \`dim\` of the instance is ${dim}`);
+  if (numbers.length !== dim)
+    throw new CallError('broken', `its vectors have ${numbers.length} dimensions; \`dim\` of the instance is ${dim}`);
   return numbers;
 }
 
@@ -35,7 +47,8 @@ const asNumber = (value: unknown): number => (typeof value === 'number' ? value 
 
 function decoded(base64: string): Float32Array {
   const bytes = Buffer.from(base64, 'base64');
-  // Copied, because floats want alignment; what is no whole float is cut off, and then the length is not that of a vector.
+  // Copied, because floats want alignment; what is no whole float is cut off, and then the length is not that of a
+  // vector.
   return new Float32Array(Uint8Array.from(bytes).buffer, 0, Math.floor(bytes.length / 4));
 }
 

@@ -1,6 +1,7 @@
-// Brings texts to the endpoint and each one's vector, or failure, to its job. A call that the endpoint refuses (status 400, 413,
-// 422) is sent again in halves down to the texts it does not take, so that the others succeed; first a text that nobody can
-// refuse tells whether texts are to blame at all. Used by openai-runner.ts; embed worker of role remote.
+// Brings texts to the endpoint and each one's vector, or failure, to its job. A call that the endpoint refuses (status
+// 400, 413, 422) is sent again in halves down to the texts it does not take, so that the others succeed; first a text
+// that nobody can refuse tells whether texts are to blame at all. Used by openai-runner.ts; embed worker of role
+// remote.
 import { AppError } from '../../../src/contract/errors.js';
 import { CallError } from '../remote/call-error.js';
 import type { RemoteEndpoint } from '../remote/remote-endpoint.js';
@@ -31,7 +32,11 @@ export async function deliver(delivery: TextDelivery, items: readonly Item[]): P
 }
 
 /** The refusal, or undefined where every item is settled. Rejects where the endpoint is of no use. */
-async function tried({ calls }: TextDelivery, items: readonly Item[], hasEntered: boolean): Promise<CallError | undefined> {
+async function tried(
+  { calls }: TextDelivery,
+  items: readonly Item[],
+  hasEntered: boolean,
+): Promise<CallError | undefined> {
   try {
     for (const { item, vector } of await calls.embed(items, hasEntered)) {
       if (vector) item.job.settle(item.place, vector);
@@ -44,7 +49,12 @@ async function tried({ calls }: TextDelivery, items: readonly Item[], hasEntered
   }
 }
 
-async function afterRefusal(delivery: TextDelivery, items: readonly Item[], refusal: CallError, way: string): Promise<void> {
+async function afterRefusal(
+  delivery: TextDelivery,
+  items: readonly Item[],
+  refusal: CallError,
+  way: string,
+): Promise<void> {
   const { calls, endpoint } = delivery;
   const blame = calls.way === way ? await calls.blame() : 'encoding';
   if (blame === 'everything') throw endpoint.unavailable(refusal.message);
@@ -71,7 +81,9 @@ async function isolate(delivery: TextDelivery, items: readonly Item[], left: { c
     return 1;
   }
   const half = Math.ceil(items.length / 2);
-  const failed = await Promise.all([items.slice(0, half), items.slice(half)].map((each) => attempt(delivery, each, left)));
+  const failed = await Promise.all(
+    [items.slice(0, half), items.slice(half)].map((each) => attempt(delivery, each, left)),
+  );
   const count = failed.reduce((sum, each) => sum + each, 0);
   if (count === 0) delivery.onTooMany(half);
   return count;

@@ -1,5 +1,6 @@
-// The texts that wait for a call: of queries and of passages apart, and fair between the jobs of each, so that a document of ten
-// thousand chunks does not hold up one of ten. Used by openai-runner.ts; embed worker of role remote. Reads no clock.
+// The texts that wait for a call: of queries and of passages apart, and fair between the jobs of each, so that a
+// document of ten thousand chunks does not hold up one of ten. Used by openai-runner.ts; embed worker of role remote.
+// Reads no clock.
 import type { AppError } from '../../../src/contract/errors.js';
 import type { Purpose } from '../runner.js';
 import type { EmbedJob, Item } from './embed-job.js';
@@ -33,7 +34,8 @@ export class WaitingTexts {
     const jobs = (this.jobs[purpose] = this.jobs[purpose].filter((job) => !job.isAbandoned()));
     const items: Item[] = [];
     let tokens = 0;
-    const fits = ({ next }: EmbedJob): boolean => items.length < inputsMax && (items.length === 0 || tokens + (next as Item).tokens <= tokensMax);
+    const fits = ({ next }: EmbedJob): boolean =>
+      items.length < inputsMax && (items.length === 0 || tokens + (next as Item).tokens <= tokensMax);
     while (jobs[0] && fits(jobs[0])) {
       const job = jobs.shift() as EmbedJob;
       for (let left = JOB_TEXTS; left > 0 && job.next && fits(job); left--) {
@@ -49,7 +51,10 @@ export class WaitingTexts {
   /** Fails what is left of the job that waits longest. */
   failLongest(purpose: Purpose, error: AppError): void {
     const sinceMs = this.waitsSinceMs(purpose);
-    this.drop(this.jobs[purpose].find((job) => job.waitsSinceMs === sinceMs), error);
+    this.drop(
+      this.jobs[purpose].find((job) => job.waitsSinceMs === sinceMs),
+      error,
+    );
   }
 
   /** Fails what is left of a job. */

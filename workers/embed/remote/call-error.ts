@@ -1,5 +1,6 @@
-// What can go wrong with a call of another machine, and what is to be done about it. Thrown by post-json.ts and by what reads
-// the answers; never leaves the worker: clients are told `embedder_unavailable` alone. Embed worker of role remote.
+// What can go wrong with a call of another machine, and what is to be done about it. Thrown by post-json.ts and by what
+// reads the answers; never leaves the worker: clients are told `embedder_unavailable` alone. Embed worker of role
+// remote.
 
 /**
  * `transient`: the same call may succeed later. `refused`: the endpoint does not take this body; another one it may.

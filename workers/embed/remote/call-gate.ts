@@ -1,6 +1,7 @@
-// Lets the calls of one endpoint begin: so many at a time, within its budgets, and not while it has asked to be left alone.
-// Queries go before passages, which always leave them a place. A call that cannot begin in time is refused as soon as that can
-// be told. Used by remote-endpoint.ts; embed worker of role remote. One thread runs it, so nothing is locked.
+// Lets the calls of one endpoint begin: so many at a time, within its budgets, and not while it has asked to be left
+// alone. Queries go before passages, which always leave them a place. A call that cannot begin in time is refused as
+// soon as that can be told. Used by remote-endpoint.ts; embed worker of role remote. One thread runs it, so nothing is
+// locked.
 import type { EndpointMeter } from '../../../src/contract/endpoint-meters.js';
 import { AppError } from '../../../src/contract/errors.js';
 import type { RemoteEndpoint } from '../../../src/contract/embedder.js';
@@ -24,7 +25,15 @@ export class CallGate {
   private restsUntilMs = 0;
   private timer: NodeJS.Timeout | undefined;
 
-  constructor({ callsMax, requestsPerMinute, tokensPerMinute }: Pick<RemoteEndpoint, 'callsMax' | 'requestsPerMinute' | 'tokensPerMinute'>, private readonly nowMs: () => number, private readonly meter?: EndpointMeter) {
+  constructor(
+    {
+      callsMax,
+      requestsPerMinute,
+      tokensPerMinute,
+    }: Pick<RemoteEndpoint, 'callsMax' | 'requestsPerMinute' | 'tokensPerMinute'>,
+    private readonly nowMs: () => number,
+    private readonly meter?: EndpointMeter,
+  ) {
     this.callsMax = callsMax;
     this.requests = requestsPerMinute > 0 ? new MinuteBudget(requestsPerMinute, nowMs(), 1) : undefined;
     this.tokens = tokensPerMinute > 0 ? new MinuteBudget(tokensPerMinute, nowMs()) : undefined;
@@ -36,9 +45,9 @@ export class CallGate {
   }
 
   /**
-   * Resolves when the call may begin; whoever entered has to leave. `begin` is asked at that moment, and gives the call's tokens,
-   * or undefined where there is nothing to call any more: then it resolves to false, and nothing is spent. Rejects with 503
-   * `embedder_unavailable` where the call cannot begin until `untilMs`.
+   * Resolves when the call may begin; whoever entered has to leave. `begin` is asked at that moment, and gives the
+   * call's tokens, or undefined where there is nothing to call any more: then it resolves to false, and nothing is
+   * spent. Rejects with 503 `embedder_unavailable` where the call cannot begin until `untilMs`.
    */
   enter(purpose: Purpose, untilMs: number, begin: () => number | undefined): Promise<boolean> {
     return new Promise((settle, reject) => {
@@ -98,7 +107,8 @@ export class CallGate {
     this.waiting = this.waiting.filter((turn) => !isLate(turn));
     this.meter?.add('refused', late.length);
     const retryAfterS = Math.max(1, Math.ceil((openAtMs - nowMs) / 1000));
-    for (const { reject } of late) reject(new AppError('embedder_unavailable', 'The embedder has no room for this call in time.', { retryAfterS }));
+    for (const { reject } of late)
+      reject(new AppError('embedder_unavailable', 'The embedder has no room for this call in time.', { retryAfterS }));
   }
 
   /** A place that falls free tells by itself; the time has to be looked at. */

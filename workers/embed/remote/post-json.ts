@@ -1,5 +1,6 @@
-// One HTTP call: JSON there, JSON back, bounded in time and in bytes. Called by remote-endpoint.ts; embed worker of role remote.
-// Connections are kept alive by Node's fetch. A redirect is not followed: the key is meant for the URL that was configured.
+// One HTTP call: JSON there, JSON back, bounded in time and in bytes. Called by remote-endpoint.ts; embed worker of
+// role remote. Connections are kept alive by Node's fetch. A redirect is not followed: the key is meant for the URL
+// that was configured.
 import { parseRetryAfterMs } from '../../../src/base/retry-after.js';
 import { CallError, faultOfStatus } from './call-error.js';
 
@@ -18,13 +19,25 @@ const EXCERPT_CHARACTERS = 200;
 
 /** Rejects with CallError; its message has no key in it, and no more than an excerpt of the answer. */
 export async function postJson({ url, apiKey, body, timeoutMs, answerBytesMax, traceparent }: Post): Promise<unknown> {
-  const headers = { 'content-type': 'application/json', accept: 'application/json', ...(apiKey && { authorization: `Bearer ${apiKey}` }), ...(traceparent !== undefined && { traceparent }) };
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json',
+    ...(apiKey && { authorization: `Bearer ${apiKey}` }),
+    ...(traceparent !== undefined && { traceparent }),
+  };
   try {
     const signal = AbortSignal.timeout(timeoutMs);
-    const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body), redirect: 'manual', signal });
+    const response = await fetch(url, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+      redirect: 'manual',
+      signal,
+    });
     if (!response.ok) throw await refusalOf(response, apiKey);
     const bytes = await read(response, answerBytesMax);
-    if (bytes.length > answerBytesMax) throw new CallError('broken', `its answer has more than ${answerBytesMax} bytes`);
+    if (bytes.length > answerBytesMax)
+      throw new CallError('broken', `its answer has more than ${answerBytesMax} bytes`);
     return JSON.parse(bytes.toString());
   } catch (error) {
     throw asCallError(error, timeoutMs);
@@ -48,9 +61,15 @@ async function refusalOf(response: Response, apiKey: string): Promise<CallError>
   const retryAfter = response.headers.get('retry-after');
   // Those who refuse a key like to quote it.
   const isOfKey = status === 401 || status === 403;
-  const text = isOfKey ? '(the API key is missing, wrong, or not allowed this model)' : excerptOf(await read(response, ERROR_BYTES_MAX).catch(() => Buffer.alloc(0)), apiKey);
+  const text = isOfKey
+    ? '(the API key is missing, wrong, or not allowed this model)'
+    : excerptOf(await read(response, ERROR_BYTES_MAX).catch(() => Buffer.alloc(0)), apiKey);
   if (isOfKey) await response.body?.cancel();
-  return new CallError(faultOfStatus(status), `status ${status} ${text}`, retryAfter === null ? 0 : (parseRetryAfterMs(retryAfter, Date.now()) ?? 0));
+  return new CallError(
+    faultOfStatus(status),
+    `status ${status} ${text}`,
+    retryAfter === null ? 0 : (parseRetryAfterMs(retryAfter, Date.now()) ?? 0),
+  );
 }
 
 function excerptOf(bytes: Buffer, apiKey: string): string {

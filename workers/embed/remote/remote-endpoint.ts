@@ -1,6 +1,6 @@
-// An endpoint of another machine: its calls, with their timeouts, retries and budgets. Used by the runners of openai/ and of
-// rerank-endpoint/, one for each instance; embed worker of role remote. Waits are bounded: those of a search by seconds, since
-// somebody looks at a page meanwhile, those of an ingest by the minute that budgets are counted in.
+// An endpoint of another machine: its calls, with their timeouts, retries and budgets. Used by the runners of openai/
+// and of rerank-endpoint/, one for each instance; embed worker of role remote. Waits are bounded: those of a search by
+// seconds, since somebody looks at a page meanwhile, those of an ingest by the minute that budgets are counted in.
 import { ExponentialBackoff, handleWhen, retry } from 'cockatiel';
 import type { RemoteEndpoint as EndpointSpec } from '../../../src/contract/embedder.js';
 import type { EndpointMeter } from '../../../src/contract/endpoint-meters.js';
@@ -60,16 +60,21 @@ export class RemoteEndpoint {
   }
 
   /**
-   * What `read` makes of the answer; undefined where nobody wants it any more. Rejects with CallError `refused` where the
-   * endpoint does not take the body, else with 503 `embedder_unavailable`, which has been logged.
+   * What `read` makes of the answer; undefined where nobody wants it any more. Rejects with CallError `refused` where
+   * the endpoint does not take the body, else with 503 `embedder_unavailable`, which has been logged.
    */
   async call<T>(call: Call<T>): Promise<T | undefined> {
     const untilMs = this.nowMs() + WAIT_MAX_MS[call.purpose];
     const isWorthRetry = (error: unknown): boolean =>
-      error instanceof CallError && error.fault === 'transient' && error.retryAfterMs <= WAIT_MAX_MS[call.purpose] && (call.purpose === 'passage' || this.nowMs() < untilMs);
+      error instanceof CallError &&
+      error.fault === 'transient' &&
+      error.retryAfterMs <= WAIT_MAX_MS[call.purpose] &&
+      (call.purpose === 'passage' || this.nowMs() < untilMs);
     const backoff = new ExponentialBackoff({ initialDelay: BACKOFF_FIRST_MS, maxDelay: BACKOFF_MAX_MS[call.purpose] });
     try {
-      return await retry(handleWhen(isWorthRetry), { maxAttempts: this.spec.retriesMax, backoff }).execute(({ attempt }) => this.try(call, attempt === 0, untilMs));
+      return await retry(handleWhen(isWorthRetry), { maxAttempts: this.spec.retriesMax, backoff }).execute(
+        ({ attempt }) => this.try(call, attempt === 0, untilMs),
+      );
     } catch (error) {
       if (!(error instanceof CallError) || error.fault === 'refused') throw error;
       throw this.unavailable(error.message, error.retryAfterMs);
@@ -83,28 +88,44 @@ export class RemoteEndpoint {
     const kind = reason.split(' ', 2).join(' ');
     if (kind !== this.warned.kind || nowMs - this.warned.atMs >= SAME_WARNING_MS) {
       this.warned = { kind, atMs: nowMs };
-      this.warn({ instance: this.key, url: this.spec.url + this.path, reason }, 'an endpoint gives no answer that can be used');
+      this.warn(
+        { instance: this.key, url: this.spec.url + this.path, reason },
+        'an endpoint gives no answer that can be used',
+      );
     }
-    return new AppError('embedder_unavailable', undefined, retryAfterMs > 0 ? { retryAfterS: Math.ceil(retryAfterMs / 1000) } : {});
+    return new AppError(
+      'embedder_unavailable',
+      undefined,
+      retryAfterMs > 0 ? { retryAfterS: Math.ceil(retryAfterMs / 1000) } : {},
+    );
   }
 
   private async try<T>(call: Call<T>, isFirst: boolean, untilMs: number): Promise<T | undefined> {
     const isPassage = call.purpose === 'passage';
     const enterUntilMs = isPassage ? this.nowMs() + WAIT_MAX_MS.passage : untilMs;
-    const hasEntered = (isFirst && call.hasEntered) || (await this.gate.enter(call.purpose, enterUntilMs, () => call.tokens()));
+    const hasEntered =
+      (isFirst && call.hasEntered) || (await this.gate.enter(call.purpose, enterUntilMs, () => call.tokens()));
     if (!hasEntered) return undefined;
     try {
       const { url, apiKey, timeoutMs } = this.spec;
       const estimated = call.tokens();
       if (estimated === undefined) return undefined;
       const patienceMs = isPassage ? timeoutMs : Math.max(1, Math.min(timeoutMs, Math.ceil(untilMs - this.nowMs())));
-      const answer = await postJson({ url: url + this.path, apiKey, body: call.body(), timeoutMs: patienceMs, answerBytesMax: call.answerBytesMax, traceparent: call.traceparent?.() });
+      const answer = await postJson({
+        url: url + this.path,
+        apiKey,
+        body: call.body(),
+        timeoutMs: patienceMs,
+        answerBytesMax: call.answerBytesMax,
+        traceparent: call.traceparent?.(),
+      });
       const spent = countedTokens(answer) ?? estimated;
       this.meter?.add('tokens', spent);
       this.gate.correct(spent - estimated);
       return call.read(answer);
     } catch (error) {
-      if (error instanceof CallError && error.retryAfterMs > 0) this.gate.rest(Math.min(error.retryAfterMs * (1 + JITTER * Math.random()), WAIT_MAX_MS.passage));
+      if (error instanceof CallError && error.retryAfterMs > 0)
+        this.gate.rest(Math.min(error.retryAfterMs * (1 + JITTER * Math.random()), WAIT_MAX_MS.passage));
       throw error;
     } finally {
       this.gate.leave(call.purpose);

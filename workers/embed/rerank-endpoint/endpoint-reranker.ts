@@ -1,6 +1,6 @@
-// The reranker of type `endpoint`: another machine's `/rerank`. Which of the two shapes it speaks is found by asking: the first that
-// it does not refuse. Where it takes fewer texts than a search has candidates they go in several calls, which changes
-// nothing: each is scored by itself. Made by runners.ts; embed worker of role remote.
+// The reranker of type `endpoint`: another machine's `/rerank`. Which of the two shapes it speaks is found by asking:
+// the first that it does not refuse. Where it takes fewer texts than a search has candidates they go in several calls,
+// which changes nothing: each is scored by itself. Made by runners.ts; embed worker of role remote.
 import type { RemoteEndpoint as EndpointSpec } from '../../../src/contract/embedder.js';
 import type { EndpointMeter } from '../../../src/contract/endpoint-meters.js';
 import { CallError } from '../remote/call-error.js';
@@ -45,24 +45,37 @@ class EndpointReranker implements Reranker {
     return scores;
   }
 
-  private async scoreHalves(query: string, texts: readonly string[], traceparent: string | undefined): Promise<Float32Array> {
+  private async scoreHalves(
+    query: string,
+    texts: readonly string[],
+    traceparent: string | undefined,
+  ): Promise<Float32Array> {
     const half = Math.ceil(texts.length / 2);
     const scores = new Float32Array(texts.length);
-    const [head, tail] = await Promise.all([this.score(query, texts.slice(0, half), traceparent), this.score(query, texts.slice(half), traceparent)]);
+    const [head, tail] = await Promise.all([
+      this.score(query, texts.slice(0, half), traceparent),
+      this.score(query, texts.slice(half), traceparent),
+    ]);
     scores.set(head);
     scores.set(tail, half);
     return scores;
   }
 
   /** The scores, or how the endpoint refused. */
-  private async tried(shape: RerankShape, query: string, texts: readonly string[], traceparent: string | undefined): Promise<Float32Array | CallError> {
+  private async tried(
+    shape: RerankShape,
+    query: string,
+    texts: readonly string[],
+    traceparent: string | undefined,
+  ): Promise<Float32Array | CallError> {
     try {
       const scores = await this.endpoint.call({
         purpose: 'query',
         traceparent: () => traceparent,
         tokens: () => tokensOf(query, texts),
         body: () => rerankBody(shape, this.model, query, texts),
-        answerBytesMax: ENVELOPE_BYTES_MAX + ECHO_FACTOR * texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
+        answerBytesMax:
+          ENVELOPE_BYTES_MAX + ECHO_FACTOR * texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
         read: (answer) => readScores(answer, texts.length),
       });
       this.shape = shape;
@@ -75,4 +88,5 @@ class EndpointReranker implements Reranker {
 }
 
 /** The query is read with each text. */
-const tokensOf = (query: string, texts: readonly string[]): number => texts.reduce((sum, text) => sum + estimateTokens(text), texts.length * estimateTokens(query));
+const tokensOf = (query: string, texts: readonly string[]): number =>
+  texts.reduce((sum, text) => sum + estimateTokens(text), texts.length * estimateTokens(query));

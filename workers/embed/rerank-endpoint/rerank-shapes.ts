@@ -1,5 +1,5 @@
-// The two shapes of `/rerank`: Cohere's, which Jina, vLLM and LiteLLM speak too, and that of TEI. Answers are read by what they
-// hold. Pure. Used by endpoint-reranker.ts.
+// The two shapes of `/rerank`: Cohere's, which Jina, vLLM and LiteLLM speak too, and that of TEI. Answers are read by
+// what they hold. Pure. Used by endpoint-reranker.ts.
 import { CallError } from '../remote/call-error.js';
 
 export type RerankShape = 'cohere' | 'tei';

@@ -1,5 +1,5 @@
-// The filter of a search: a bitmap of the ordinals it may answer, one bit an ordinal, in the scratch of the thread that searches.
-// The caller wrote it there (ensureAllowed of words/query.ts). Any thread.
+// The filter of a search: a bitmap of the ordinals it may answer, one bit an ordinal, in the scratch of the thread that
+// searches. The caller wrote it there (ensureAllowed of words/query.ts). Any thread.
 import { ALLOWED_END, NONE, ROOT_LIVE, ROOT_ROWS_END, SCRATCH_ALLOWED } from '../layout';
 import { hasRow, isLive } from './rows';
 import { areaAt } from './scratch';
@@ -18,12 +18,15 @@ export function isFiltered(scratch: usize): bool {
 export function isAllowed(scratch: usize, ordinal: u32): bool {
   const end = load<u32>(scratch, ALLOWED_END);
   if (end == NONE) return true;
-  return ordinal < end && ((load<u8>(areaAt(scratch, SCRATCH_ALLOWED) + (<usize>ordinal >> 3)) >> (<u8>ordinal & 7)) & 1) != 0;
+  return (
+    ordinal < end &&
+    ((load<u8>(areaAt(scratch, SCRATCH_ALLOWED) + (<usize>ordinal >> 3)) >> (<u8>ordinal & 7)) & 1) != 0
+  );
 }
 
 /** The bits of 32 ordinals from 32 * `word` on, without those at or above `end`. Requires a filter. @inline */
 export function allowedBits(scratch: usize, word: u32, end: u32): u32 {
-  const bits = load<u32>(areaAt(scratch, SCRATCH_ALLOWED) + (<usize>word << 2));
+  const bits = load<u32>(areaAt(scratch, SCRATCH_ALLOWED) + ((<usize>word) << 2));
   const left = end - (word << 5);
   return left >= 32 ? bits : bits & ((1 << left) - 1);
 }
@@ -42,7 +45,9 @@ export function countAllowed(scratch: usize, end: u32): u32 {
 
 /** Rows that there are to be found. */
 export function reachable(scratch: usize, root: usize): u32 {
-  return isFiltered(scratch) ? countLiveAllowed(scratch, root, atomic.load<u32>(root, ROOT_ROWS_END)) : atomic.load<u32>(root, ROOT_LIVE);
+  return isFiltered(scratch)
+    ? countLiveAllowed(scratch, root, atomic.load<u32>(root, ROOT_ROWS_END))
+    : atomic.load<u32>(root, ROOT_LIVE);
 }
 
 /** Live rows that the filter admits. */

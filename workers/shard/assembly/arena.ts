@@ -1,10 +1,33 @@
-// The allocator of a shard's memory: chunks of 64-byte lines, merged when freed, found by size in bins (good fit with boundary
-// tags, after Masmano et al., "TLSF", 2004). Any thread may allocate; a lock word guards it. Memory grows by memory.grow.
+// The allocator of a shard's memory: chunks of 64-byte lines, merged when freed, found by size in bins (good fit with
+// boundary tags, after Masmano et al., "TLSF", 2004). Any thread may allocate; a lock word guards it. Memory grows by
+// memory.grow.
 import {
-  ARENA_START, BINS, BINS_AT, FENCE_AT, GROW_PAGES_MIN, LINE_BYTES, LOCK_AT, MAGIC, MAGIC_AT, STAMP_AT, STATE_AT, USED_AT, VERSION, VERSION_AT,
+  ARENA_START,
+  BINS,
+  BINS_AT,
+  FENCE_AT,
+  GROW_PAGES_MIN,
+  LINE_BYTES,
+  LOCK_AT,
+  MAGIC,
+  MAGIC_AT,
+  STAMP_AT,
+  STATE_AT,
+  USED_AT,
+  VERSION,
+  VERSION_AT,
 } from '../layout';
 import {
-  DAMAGED_AT, DIRECTORY_AT, EPOCH_AT, INCARNATION_AT, OPEN_AT, OWNER, RECLAIM_STEP, RETIRED_FIRST_AT, RETIRED_LAST_AT, RETIRED_LINES_AT,
+  DAMAGED_AT,
+  DIRECTORY_AT,
+  EPOCH_AT,
+  INCARNATION_AT,
+  OPEN_AT,
+  OWNER,
+  RECLAIM_STEP,
+  RETIRED_FIRST_AT,
+  RETIRED_LAST_AT,
+  RETIRED_LINES_AT,
 } from '../reader-layout';
 import { addFree, at, find, giveBack, IN_USE, LINES, LINES_BEFORE, removeFree, take } from './chunks';
 import { freeRetired } from './epochs';
@@ -12,7 +35,9 @@ import { lock, unlock } from './lock';
 
 export const LINES_PER_PAGE: u32 = 1024;
 
-/** Empties the arena. Requires that no other thread is at work in this memory. The counters of stamps and epochs go on. */
+/**
+ * Empties the arena. Requires that no other thread is at work in this memory. The counters of stamps and epochs go on.
+ */
 export function format(): void {
   const known = load<u32>(MAGIC_AT) == MAGIC;
   atomic.store<u32>(OPEN_AT, 0);
@@ -65,7 +90,10 @@ export function allocateFor(holder: u32, bytes: usize): usize {
   return chunk ? at(chunk + 1) : 0;
 }
 
-/** Gives back what allocate returned, and no other thread has seen; 0 is ignored. What others may read is retired (epochs.ts). */
+/**
+ * Gives back what allocate returned, and no other thread has seen; 0 is ignored. What others may read is retired
+ * (epochs.ts).
+ */
 export function release(address: usize): void {
   releaseFor(OWNER, address);
 }
@@ -111,7 +139,9 @@ export function setFence(line: u32): void {
   store<u32>(FENCE_AT, line);
 }
 
-/** Adds memory for a chunk of `lines`: an eighth of what there is, or what is needed where that is more or all there is. */
+/**
+ * Adds memory for a chunk of `lines`: an eighth of what there is, or what is needed where that is more or all there is.
+ */
 function grow(lines: u32): bool {
   const fence = load<u32>(FENCE_AT);
   const linesBefore = load<u32>(at(fence), LINES_BEFORE);

@@ -36,9 +36,9 @@ export function sortBest(scratch: usize): u32 {
   const size = load<u32>(scratch, BEST_SIZE);
   for (let end = size; end > 1; end--) {
     const worst = load<u64>(heap);
-    const last = load<u64>(heap + (<usize>(end - 1) << 3));
+    const last = load<u64>(heap + ((<usize>(end - 1)) << 3));
     siftDown(heap, end - 1, last);
-    store<u64>(heap + (<usize>(end - 1) << 3), worst);
+    store<u64>(heap + ((<usize>(end - 1)) << 3), worst);
   }
   return size;
 }
@@ -47,23 +47,24 @@ function siftUp(heap: usize, from: u32, key: u64): void {
   let place = from;
   while (place > 0) {
     const parent = (place - 1) >> 1;
-    const above = load<u64>(heap + (<usize>parent << 3));
+    const above = load<u64>(heap + ((<usize>parent) << 3));
     if (above <= key) break;
-    store<u64>(heap + (<usize>place << 3), above);
+    store<u64>(heap + ((<usize>place) << 3), above);
     place = parent;
   }
-  store<u64>(heap + (<usize>place << 3), key);
+  store<u64>(heap + ((<usize>place) << 3), key);
 }
 
 /** Puts `key` in the place of the top of a heap of `size`. */
 function siftDown(heap: usize, size: u32, key: u64): void {
   let place: u32 = 0;
   for (let child: u32 = 1; child < size; child = 2 * place + 1) {
-    if (child + 1 < size && load<u64>(heap + (<usize>(child + 1) << 3)) < load<u64>(heap + (<usize>child << 3))) child++;
-    const below = load<u64>(heap + (<usize>child << 3));
+    if (child + 1 < size && load<u64>(heap + ((<usize>(child + 1)) << 3)) < load<u64>(heap + ((<usize>child) << 3)))
+      child++;
+    const below = load<u64>(heap + ((<usize>child) << 3));
     if (below >= key) break;
-    store<u64>(heap + (<usize>place << 3), below);
+    store<u64>(heap + ((<usize>place) << 3), below);
     place = child;
   }
-  store<u64>(heap + (<usize>place << 3), key);
+  store<u64>(heap + ((<usize>place) << 3), key);
 }

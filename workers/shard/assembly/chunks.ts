@@ -1,5 +1,5 @@
-// Chunks of the arena: runs of lines with a header line in front that knows its neighbours' sizes (boundary tags), and the
-// free ones in bins by size, as doubly linked lists. Used by arena.ts, epochs.ts and unused.ts, under the lock.
+// Chunks of the arena: runs of lines with a header line in front that knows its neighbours' sizes (boundary tags), and
+// the free ones in bins by size, as doubly linked lists. Used by arena.ts, epochs.ts and unused.ts, under the lock.
 import { BINS, BINS_AT, LINE_BYTES, USED_AT } from '../layout';
 
 // The first line of a chunk is its header; these words are counted in lines.
@@ -27,10 +27,13 @@ export function binOf(lines: u32): u32 {
 
 /** Address of the word that names a bin's first chunk. @inline */
 export function binAt(bin: u32): usize {
-  return <usize>BINS_AT + (<usize>bin << 2);
+  return <usize>BINS_AT + ((<usize>bin) << 2);
 }
 
-/** A free chunk of at least `lines`, or 0. The chunks of a bin differ in size, so only those of higher bins are surely large enough. */
+/**
+ * A free chunk of at least `lines`, or 0. The chunks of a bin differ in size, so only those of higher bins are surely
+ * large enough.
+ */
 export function find(lines: u32): u32 {
   const own = binOf(lines);
   for (let chunk = load<u32>(binAt(own)); chunk; chunk = load<u32>(at(chunk), NEXT)) {

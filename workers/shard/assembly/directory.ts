@@ -1,9 +1,17 @@
-// The directory of a shard's parts: a hash table by collection id (open addressing, linear probing) of the roots of their indexes.
-// The owner writes. Any thread inside an epoch reads it without a lock: an entry's id is stored after its roots and its place never
-// gets another id; growing publishes a new table by one store and retires the old one.
+// The directory of a shard's parts: a hash table by collection id (open addressing, linear probing) of the roots of
+// their indexes. The owner writes. Any thread inside an epoch reads it without a lock: an entry's id is stored after
+// its roots and its place never gets another id; growing publishes a new table by one store and retires the old one.
 import { NONE } from '../layout';
 import {
-  DIRECTORY_AT, DIRECTORY_ENTRIES, DIRECTORY_LIVE, DIRECTORY_SIZE, DIRECTORY_USED, ENTRY_BYTES, ENTRY_ID, ENTRY_ROOTS, PART_ROOTS,
+  DIRECTORY_AT,
+  DIRECTORY_ENTRIES,
+  DIRECTORY_LIVE,
+  DIRECTORY_SIZE,
+  DIRECTORY_USED,
+  ENTRY_BYTES,
+  ENTRY_ID,
+  ENTRY_ROOTS,
+  PART_ROOTS,
 } from '../reader-layout';
 import { allocate } from './arena';
 import { retire } from './epochs';
@@ -51,7 +59,11 @@ function entryAt(table: usize, place: u32): usize {
   return table + DIRECTORY_ENTRIES + <usize>place * <usize>ENTRY_BYTES;
 }
 
-/** Ids are given out one after the other: a multiplication spreads them (Knuth, "The Art of Computer Programming" 3, 6.4). @inline */
+/**
+ * Ids are given out one after the other: a multiplication spreads them (Knuth, "The Art of Computer Programming" 3,
+ * 6.4).
+ * @inline
+ */
 function placeOf(id: u32): u32 {
   return (id * 0x9e3779b1) >> 7;
 }

@@ -1,6 +1,7 @@
-// What a score is: the cosine of two vectors of whole numbers. Rows have 16-bit ones or, by the precision of the index, 8-bit ones;
-// what they are compared with, a query or another row, stands in the scratch as 16-bit ones. Products are exact and lengths are those
-// of the whole numbers, so a score is the same number wherever it is asked for, and that of a vector with itself is 1. Any thread.
+// What a score is: the cosine of two vectors of whole numbers. Rows have 16-bit ones or, by the precision of the index,
+// 8-bit ones; what they are compared with, a query or another row, stands in the scratch as 16-bit ones. Products are
+// exact and lengths are those of the whole numbers, so a score is the same number wherever it is asked for, and that of
+// a vector with itself is 1. Any thread.
 import { NARROW_MAX, ROOT_DIM, ROOT_ROW_BYTES, ROOT_WIDE_BYTES, WIDE_SCALE } from '../layout';
 import { isNarrow, rowWordsAt, SCALE, vectorAt } from './rows';
 import { narrowDot, wideDot } from './wide';
@@ -27,7 +28,8 @@ export function setOperand(root: usize, ordinal: u32, target: usize): usize {
   const vector = vectorAt(root, ordinal);
   const bytes: usize = load<u32>(root, ROOT_WIDE_BYTES);
   store<f32>(target - SCALE_BEFORE, load<f32>(rowWordsAt(root, ordinal), SCALE));
-  if (isNarrow(root)) for (let at: usize = 0; at < bytes; at += 16) v128.store(target + at, v128.load8x8_s(vector + (at >> 1)));
+  if (isNarrow(root))
+    for (let at: usize = 0; at < bytes; at += 16) v128.store(target + at, v128.load8x8_s(vector + (at >> 1)));
   else memory.copy(target, vector, bytes);
   return target;
 }
@@ -42,10 +44,17 @@ export function writeRow(floats: usize, root: usize, ordinal: u32): void {
   const dim = load<u32>(root, ROOT_DIM);
   const vector = vectorAt(root, ordinal);
   const bytes: usize = load<u32>(root, ROOT_ROW_BYTES);
-  store<f32>(rowWordsAt(root, ordinal), isNarrow(root) ? narrow(floats, vector, dim, bytes) : widen(floats, vector, dim, bytes), SCALE);
+  store<f32>(
+    rowWordsAt(root, ordinal),
+    isNarrow(root) ? narrow(floats, vector, dim, bytes) : widen(floats, vector, dim, bytes),
+    SCALE,
+  );
 }
 
-/** Writes `dim` floats as 16-bit numbers of the length WIDE_SCALE, zeros behind them up to `bytes`, and answers one by their length. */
+/**
+ * Writes `dim` floats as 16-bit numbers of the length WIDE_SCALE, zeros behind them up to `bytes`, and answers one by
+ * their length.
+ */
 function widen(floats: usize, target: usize, dim: u32, bytes: usize): f32 {
   const squares = squaresOf(floats, dim);
   scaleToWide(floats, target, dim, bytes, squares > 0 ? <f64>WIDE_SCALE / sqrt<f64>(squares) : 0);
@@ -86,13 +95,20 @@ export function scaleToWide(floats: usize, target: usize, count: u32, bytes: usi
   const scales = f64x2.splat(scale);
   for (; i + 8 <= <usize>count; i += 8) {
     const at = floats + (i << 2);
-    v128.store(target + (i << 1), i16x8.narrow_i32x4_s(fourScaled(v128.load(at), scales), fourScaled(v128.load(at, 16), scales)));
+    v128.store(
+      target + (i << 1),
+      i16x8.narrow_i32x4_s(fourScaled(v128.load(at), scales), fourScaled(v128.load(at, 16), scales)),
+    );
   }
-  for (; i < <usize>count; i++) store<i16>(target + (i << 1), <i16>nearest<f64>(<f64>load<f32>(floats + (i << 2)) * scale));
-  memory.fill(target + (<usize>count << 1), 0, bytes - (<usize>count << 1));
+  for (; i < <usize>count; i++)
+    store<i16>(target + (i << 1), <i16>nearest<f64>(<f64>load<f32>(floats + (i << 2)) * scale));
+  memory.fill(target + ((<usize>count) << 1), 0, bytes - ((<usize>count) << 1));
 }
 
-/** Writes `dim` floats as 8-bit numbers, the largest 127, zeros behind them up to `bytes`, and answers one by their length. */
+/**
+ * Writes `dim` floats as 8-bit numbers, the largest 127, zeros behind them up to `bytes`, and answers one by their
+ * length.
+ */
 function narrow(floats: usize, target: usize, dim: u32, bytes: usize): f32 {
   let most: f64 = 0;
   for (let i: usize = 0; i < <usize>dim; i++) most = max<f64>(most, abs<f64>(<f64>load<f32>(floats + (i << 2))));

@@ -1,13 +1,23 @@
-// Memory that readers may still be reading is retired, and freed once all readers have left the epoch it was retired in (Fraser,
-// "Practical lock-freedom", 2004; the form with one list is that of RCU). The owner retires; whoever needs memory frees, under the lock.
+// Memory that readers may still be reading is retired, and freed once all readers have left the epoch it was retired in
+// (Fraser, "Practical lock-freedom", 2004; the form with one list is that of RCU). The owner retires; whoever needs
+// memory frees, under the lock.
 //
-// Why it is sound: a reader, entering, stores the epoch in its place (A) and then loads OPEN (B); what it reads comes after B. The owner,
-// retiring, unlinks the block (C), notes the epoch (D), and before it frees looks at all places (E). A, B, C and E are sequentially
-// consistent. If the reader found a way to the block, it read that before C; so A is before C and E, and E sees an epoch read before A,
-// which is at most that of D: the block stays. If E sees nobody, or a later epoch, the reader entered after C and finds no way to it.
+// Why it is sound: a reader, entering, stores the epoch in its place (A) and then loads OPEN (B); what it reads comes
+// after B. The owner, retiring, unlinks the block (C), notes the epoch (D), and before it frees looks at all places
+// (E). A, B, C and E are sequentially consistent. If the reader found a way to the block, it read that before C; so A
+// is before C and E, and E sees an epoch read before A, which is at most that of D: the block stays. If E sees nobody,
+// or a later epoch, the reader entered after C and finds no way to it.
 import { LINE_BYTES } from '../layout';
 import {
-  EPOCH_AT, OWNER, READER_BYTES, READER_EPOCH, READERS_AT, READERS_END_AT, RETIRED_FIRST_AT, RETIRED_LAST_AT, RETIRED_LINES_AT,
+  EPOCH_AT,
+  OWNER,
+  READER_BYTES,
+  READER_EPOCH,
+  READERS_AT,
+  READERS_END_AT,
+  RETIRED_FIRST_AT,
+  RETIRED_LAST_AT,
+  RETIRED_LINES_AT,
 } from '../reader-layout';
 import { at, EPOCH, giveBack, LINES, NEXT } from './chunks';
 import { lock, unlock } from './lock';
@@ -22,7 +32,10 @@ export function retire(address: usize): void {
   unlock();
 }
 
-/** Frees up to `max` retired blocks, and answers how many it freed: fewer when nothing is left, or readers may still see what is. */
+/**
+ * Frees up to `max` retired blocks, and answers how many it freed: fewer when nothing is left, or readers may still see
+ * what is.
+ */
 export function reclaim(max: u32): u32 {
   if (!load<u32>(RETIRED_FIRST_AT) || !lock(OWNER)) return 0;
   const freed = freeRetired(max);
@@ -47,7 +60,10 @@ export function freeRetired(max: u32): u32 {
   return freed;
 }
 
-/** Begins a new epoch and answers the one that ends: what the owner has unlinked before is seen by no reader once `haveLeft` says so of it. */
+/**
+ * Begins a new epoch and answers the one that ends: what the owner has unlinked before is seen by no reader once
+ * `haveLeft` says so of it.
+ */
 export function endEpoch(): u32 {
   const epoch = atomic.load<u32>(EPOCH_AT);
   if (!lock(OWNER)) return epoch;

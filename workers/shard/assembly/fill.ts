@@ -1,6 +1,7 @@
-// Fills the lists of level 0. The rule of choice (select.ts) leaves two fifths of their slots free; with links to the nearest nodes in them a
-// walk finds as much in fewer hops. Done where no row waits for links, a slice at a time, again when a third of the nodes is new: a
-// node that is linked makes the full lists it comes to be chosen anew (connect.ts), which empties them again. Owner's thread only.
+// Fills the lists of level 0. The rule of choice (select.ts) leaves two fifths of their slots free; with links to the
+// nearest nodes in them a walk finds as much in fewer hops. Done where no row waits for links, a slice at a time, again
+// when a third of the nodes is new: a node that is linked makes the full lists it comes to be chosen anew (connect.ts),
+// which empties them again. Owner's thread only.
 import { FILL_EF, FILL_PATIENCE, FILLED_LINKS, ROOT_FILLING, ROOT_UNFILLED } from '../fill-layout';
 import { LINKS_0, ROOT_ROWS_END, SCRATCH_BEST } from '../layout';
 import { clearBest, sortBest } from './best';
@@ -18,7 +19,10 @@ import { areaAt } from './scratch';
 import { clearVisited, ensureVisited } from './visited';
 import { walk } from './walk';
 
-/** Fills the lists of up to `most` rows. Called where it is due (index-state.ts); what memory has no room for is left out. */
+/**
+ * Fills the lists of up to `most` rows. Called where it is due (index-state.ts); what memory has no room for is left
+ * out.
+ */
 export function fillSome(scratch: usize, root: usize, most: u32): void {
   const filling = load<u32>(root, ROOT_FILLING);
   if (filling == 0) store<u32>(root, 0, ROOT_UNFILLED);
@@ -41,7 +45,7 @@ function fill(scratch: usize, root: usize, ordinal: u32, rowsEnd: u32): void {
   offerNear(scratch, root, found, FILL_EF, true);
   const near = sortBest(scratch);
   for (let i: u32 = 0; i < near && countLinks(list, LINKS_0) < <u32>LINKS_0; i++) {
-    const other = ordinalOf(load<u64>(areaAt(scratch, SCRATCH_BEST) + (<usize>i << 3)));
+    const other = ordinalOf(load<u64>(areaAt(scratch, SCRATCH_BEST) + ((<usize>i) << 3)));
     if (other != ordinal) join(root, 0, ordinal, other);
   }
 }

@@ -3,16 +3,35 @@
 import { FIRST_ROWS } from '../block-layout';
 import { ROOT_FILLING, ROOT_UNFILLED } from '../fill-layout';
 import {
-  LEVEL_BITS, LEVEL_MAX, NONE, ROOT_ENTRY, ROOT_GRAPH, ROOT_GRAPH_MIN, ROOT_LINKED, ROOT_LIVE, ROOT_QUEUE_HEAD, ROOT_QUEUE_TAIL, ROOT_ROWS_END,
-  ROOT_TOMBSTONES, ROOT_WATERMARK,
+  LEVEL_BITS,
+  LEVEL_MAX,
+  NONE,
+  ROOT_ENTRY,
+  ROOT_GRAPH,
+  ROOT_GRAPH_MIN,
+  ROOT_LINKED,
+  ROOT_LIVE,
+  ROOT_QUEUE_HEAD,
+  ROOT_QUEUE_TAIL,
+  ROOT_ROWS_END,
+  ROOT_TOMBSTONES,
+  ROOT_WATERMARK,
 } from '../layout';
 import { isCopy } from './copies';
 import { hasNode, MARK, nodeWordsAt } from './rows';
 
-/** The level of a node is a function of its ordinal, so the same operations give the same graph: of 16 neighbours in memory a hash of what they have in common names one. */
+/**
+ * The level of a node is a function of its ordinal, so the same operations give the same graph: of 16 neighbours in
+ * memory a hash of what they have in common names one.
+ */
 export function levelOf(ordinal: u32): u32 {
   let level: u32 = 0;
-  for (let place = ordinal + FIRST_ROWS; level < <u32>LEVEL_MAX && (place & 15) == nibbleOf((place >> LEVEL_BITS) + level * 0x9e3779b9); level++) place >>= LEVEL_BITS;
+  for (
+    let place = ordinal + FIRST_ROWS;
+    level < <u32>LEVEL_MAX && (place & 15) == nibbleOf((place >> LEVEL_BITS) + level * 0x9e3779b9);
+    level++
+  )
+    place >>= LEVEL_BITS;
   return level;
 }
 
@@ -35,7 +54,10 @@ export function pendingCount(root: usize): u32 {
   return live - load<u32>(root, ROOT_LINKED);
 }
 
-/** Forgets the graph in a few stores: nodes of an older generation are not in it. All rows are scanned until they are linked again. */
+/**
+ * Forgets the graph in a few stores: nodes of an older generation are not in it. All rows are scanned until they are
+ * linked again.
+ */
 export function resetGraph(root: usize): void {
   atomic.store<u32>(root, load<u32>(root, ROOT_GRAPH) + 1, ROOT_GRAPH);
   atomic.store<u32>(root, 0, ROOT_WATERMARK);
@@ -52,7 +74,10 @@ export function setEntry(root: usize, ordinal: u32, level: u32): void {
   atomic.store<u32>(root, (level << 28) | ordinal, ROOT_ENTRY);
 }
 
-/** Moves the entry point from a node that is about to leave to one of the highest level there is beside it, once in as many rows as there are. */
+/**
+ * Moves the entry point from a node that is about to leave to one of the highest level there is beside it, once in as
+ * many rows as there are.
+ */
 export function moveEntry(root: usize, leaving: u32): void {
   let best = NONE;
   const end = load<u32>(root, ROOT_ROWS_END);

@@ -1,5 +1,6 @@
-// What leads a walk: the scores of nodes for one query, as whole numbers of which a higher one is nearer. They come from codes, one
-// line of memory a node, or, where an index has none, from its rows. Nodes are scored in batches, so that their loads overlap. Any thread.
+// What leads a walk: the scores of nodes for one query, as whole numbers of which a higher one is nearer. They come
+// from codes, one line of memory a node, or, where an index has none, from its rows. Nodes are scored in batches, so
+// that their loads overlap. Any thread.
 import { BATCH, GUIDE_CODES, LINE_BYTES, ROOT_CODES, ROOT_ROW_BYTES, SCORES, TOUCHED } from '../layout';
 import { CODES_AXES_2, CODES_AXES_4, CODES_ROW_BYTES } from '../codes/layout';
 import { batched, touch } from './batch';
@@ -28,12 +29,17 @@ export function scoreBatch(scratch: usize, root: usize, count: u32): void {
 
 /** @inline */
 export function batchedScore(scratch: usize, place: u32): i32 {
-  return load<i32>(scratch + (<usize>place << 2), SCORES);
+  return load<i32>(scratch + ((<usize>place) << 2), SCORES);
 }
 
 function scoreRows(scratch: usize, root: usize, count: u32): void {
   touch(scratch, root, count, load<u32>(root, ROOT_ROW_BYTES));
-  for (let i: u32 = 0; i < count; i++) store<i32>(scratch + (<usize>i << 2), <i32>(cosine(root, queryIn(scratch), batched(scratch, i)) * ROW_UNIT), SCORES);
+  for (let i: u32 = 0; i < count; i++)
+    store<i32>(
+      scratch + ((<usize>i) << 2),
+      <i32>(cosine(root, queryIn(scratch), batched(scratch, i)) * ROW_UNIT),
+      SCORES,
+    );
 }
 
 /** Codes are found once, when they are touched: their addresses stand where their scores will. @inline */
@@ -47,13 +53,13 @@ function scoreCodes(scratch: usize, codes: usize, folded: usize, count: u32): vo
     const b = touched(scratch, min(i + 1, last));
     const c = touched(scratch, min(i + 2, last));
     const d = touched(scratch, min(i + 3, last));
-    v128.store(scratch + (<usize>i << 2), fourScores(a, b, c, d, folded, bytes4, bytes2), SCORES);
+    v128.store(scratch + ((<usize>i) << 2), fourScores(a, b, c, d, folded, bytes4, bytes2), SCORES);
   }
 }
 
 /** @inline */
 function touched(scratch: usize, place: u32): usize {
-  return load<u32>(scratch + (<usize>place << 2), SCORES);
+  return load<u32>(scratch + ((<usize>place) << 2), SCORES);
 }
 
 /** Brings the codes of the first `count` of BATCH near. @inline */
@@ -62,7 +68,7 @@ function touchCodes(scratch: usize, codes: usize, count: u32): void {
   const rowBytes: usize = load<u32>(codes, CODES_ROW_BYTES);
   for (let i: u32 = 0; i < count; i++) {
     const code = codeAt(codes, batched(scratch, i));
-    store<u32>(scratch + (<usize>i << 2), <u32>code, SCORES);
+    store<u32>(scratch + ((<usize>i) << 2), <u32>code, SCORES);
     bits ^= load<u8>(code);
     if (rowBytes > <usize>LINE_BYTES) bits ^= load<u8>(code + LINE_BYTES);
   }

@@ -1,9 +1,17 @@
-// What the kernel exports; kernel.ts and vector-index.ts beside this folder are its only callers. Addresses and ordinals are
-// u32. Rules for all of it: no globals, no static data, no allocation but from the arena (README.md one folder up).
+// What the kernel exports; kernel.ts and vector-index.ts beside this folder are its only callers. Addresses and
+// ordinals are u32. Rules for all of it: no globals, no static data, no allocation but from the arena (README.md one
+// folder up).
 export { format } from './arena';
 export { endEpoch, haveLeft, reclaim } from './epochs';
 export { lockUnused, unlockUnused } from './unused';
-export { createPriorities, dropPriorities, findPrioritized, priorityOf, reservePriority, setPriority } from './priorities';
+export {
+  createPriorities,
+  dropPriorities,
+  findPrioritized,
+  priorityOf,
+  reservePriority,
+  setPriority,
+} from './priorities';
 export { addPart, deletePart, findPart } from './directory';
 export { createScratch, ensureInput, releaseScratch } from './scratch';
 export { restoreArena } from './restore';

@@ -1,7 +1,17 @@
-// Links a row into the graph (HNSW, Malkov & Yashunin 2016, algorithm 1). Owner's thread only; searches go on meanwhile: the
-// node's own lists are complete before any other node leads to it.
+// Links a row into the graph (HNSW, Malkov & Yashunin 2016, algorithm 1). Owner's thread only; searches go on
+// meanwhile: the node's own lists are complete before any other node leads to it.
 import { ROOT_UNFILLED } from '../fill-layout';
-import { CHOSEN, EF_CONSTRUCTION, LINKS_UP, NONE, RESCORED, ROOT_GRAPH, ROOT_LINKED, ROOT_ROWS_END, SCRATCH_BEST } from '../layout';
+import {
+  CHOSEN,
+  EF_CONSTRUCTION,
+  LINKS_UP,
+  NONE,
+  RESCORED,
+  ROOT_GRAPH,
+  ROOT_LINKED,
+  ROOT_ROWS_END,
+  SCRATCH_BEST,
+} from '../layout';
 import { clearBest, sortBest } from './best';
 import { addLink } from './connect';
 import { clearCopies, findOriginal, hang, NO_COPY } from './copies';
@@ -47,7 +57,13 @@ function linkFrom(scratch: usize, root: usize, ordinal: u32, entry: u32): void {
 
 /** Makes the room a node needs and empties its lists. All that can fail happens here. */
 function prepare(scratch: usize, root: usize, ordinal: u32): bool {
-  if (!ensureNode(root, ordinal) || !ensureQuery(scratch, root) || !ensureVisited(scratch, load<u32>(root, ROOT_ROWS_END)) || !ensureNear(scratch, EF_CONSTRUCTION)) return false;
+  if (
+    !ensureNode(root, ordinal) ||
+    !ensureQuery(scratch, root) ||
+    !ensureVisited(scratch, load<u32>(root, ROOT_ROWS_END)) ||
+    !ensureNear(scratch, EF_CONSTRUCTION)
+  )
+    return false;
   clearLists(root, ordinal);
   clearCopies(root, ordinal);
   return true;
@@ -58,7 +74,10 @@ function clearLists(root: usize, ordinal: u32): void {
   for (let at: u32 = 0; at <= level; at++) clearList(listAt(root, ordinal, at), widthOf(at));
 }
 
-/** Writes the node's own lists from level `top` down to 0 and answers the number of candidates for the last, which stay among the best. */
+/**
+ * Writes the node's own lists from level `top` down to 0 and answers the number of candidates for the last, which stay
+ * among the best.
+ */
 function chooseLists(scratch: usize, root: usize, ordinal: u32, top: u32, entry: u32): u32 {
   setOperand(root, ordinal, queryIn(scratch));
   beginGuide(scratch, root, false);
@@ -67,16 +86,23 @@ function chooseLists(scratch: usize, root: usize, ordinal: u32, top: u32, entry:
   let candidates: u32 = 0;
   for (let at = <i32>top; at >= 0; at--) {
     clearVisited(scratch, rowsEnd);
-    candidates = rescore(scratch, root, walk(scratch, root, start, at, EF_CONSTRUCTION, rowsEnd, false, LINKS_UP, NONE));
+    candidates = rescore(
+      scratch,
+      root,
+      walk(scratch, root, start, at, EF_CONSTRUCTION, rowsEnd, false, LINKS_UP, NONE),
+    );
     start = ordinalOf(load<u64>(areaAt(scratch, SCRATCH_BEST)));
     const chosen = choose(scratch, root, areaAt(scratch, SCRATCH_BEST), candidates, LINKS_UP);
     const list = listAt(root, ordinal, at);
-    for (let i: u32 = 0; i < chosen; i++) setLink(list, i, ordinalOf(load<u64>(scratch + (<usize>i << 3), CHOSEN)));
+    for (let i: u32 = 0; i < chosen; i++) setLink(list, i, ordinalOf(load<u64>(scratch + ((<usize>i) << 3), CHOSEN)));
   }
   return candidates;
 }
 
-/** Sorts the best of `found` candidates by the scores of their rows, and answers their number. Where few are live, removed nodes serve as well: as way-points. */
+/**
+ * Sorts the best of `found` candidates by the scores of their rows, and answers their number. Where few are live,
+ * removed nodes serve as well: as way-points.
+ */
 function rescore(scratch: usize, root: usize, found: u32): u32 {
   let live: u32 = 0;
   for (let place: u32 = 0; place < found; place++) live += u32((nearAt(scratch, place) & NEAR_LIVE) != 0);
@@ -85,7 +111,10 @@ function rescore(scratch: usize, root: usize, found: u32): u32 {
   return sortBest(scratch);
 }
 
-/** Makes the links of a list mutual. From the last to the first: a neighbour that refuses takes itself out, and the last moves into its slot. */
+/**
+ * Makes the links of a list mutual. From the last to the first: a neighbour that refuses takes itself out, and the last
+ * moves into its slot.
+ */
 function publishLinks(scratch: usize, root: usize, ordinal: u32, level: u32): void {
   const list = listAt(root, ordinal, level);
   for (let i = <i32>widthOf(level) - 1; i >= 0; i--) {

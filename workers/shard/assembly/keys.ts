@@ -6,12 +6,12 @@ const ORDINAL_MASK: u32 = 0x3fffffff;
 export function keyOf(score: f32, ordinal: u32): u64 {
   const bits = reinterpret<u32>(score);
   const sortable = bits ^ (<u32>(<i32>bits >> 31) | 0x80000000);
-  return (<u64>sortable << 32) | <u64>((~ordinal & ORDINAL_MASK) << 2);
+  return ((<u64>sortable) << 32) | <u64>((~ordinal & ORDINAL_MASK) << 2);
 }
 
 /** @inline */
 export function ordinalOf(key: u64): u32 {
-  return (~(<u32>key >> 2)) & ORDINAL_MASK;
+  return ~(<u32>key >> 2) & ORDINAL_MASK;
 }
 
 /** @inline */

@@ -1,7 +1,7 @@
-// Neighbour lists: fixed width, ids first, NONE behind the last. Links are symmetric: x in the list of y on a level exactly
-// when y in that of x, so that a row can be taken out of the graph without a trace. The owner writes; any thread may read:
-// every slot holds NONE or the id of a complete node at all times, and a list that is being rewritten is a mix of its old
-// and new neighbours.
+// Neighbour lists: fixed width, ids first, NONE behind the last. Links are symmetric: x in the list of y on a level
+// exactly when y in that of x, so that a row can be taken out of the graph without a trace. The owner writes; any
+// thread may read: every slot holds NONE or the id of a complete node at all times, and a list that is being rewritten
+// is a mix of its old and new neighbours.
 import { LINKS_0, LINKS_UP, NONE } from '../layout';
 import { listAt } from './rows';
 
@@ -12,12 +12,12 @@ export function widthOf(level: u32): u32 {
 
 /** The neighbour in a slot, or NONE. @inline */
 export function linkIn(list: usize, slot: u32): u32 {
-  return atomic.load<u32>(list + (<usize>slot << 2));
+  return atomic.load<u32>(list + ((<usize>slot) << 2));
 }
 
 /** @inline */
 export function setLink(list: usize, slot: u32, ordinal: u32): void {
-  atomic.store<u32>(list + (<usize>slot << 2), ordinal);
+  atomic.store<u32>(list + ((<usize>slot) << 2), ordinal);
 }
 
 /** Number of neighbours in a list of `width`. */

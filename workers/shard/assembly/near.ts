@@ -1,6 +1,7 @@
-// The candidates of a walk through the graph: one sorted array, best first, with live and removed nodes in it, in the scratch of the
-// thread. Removed ones are way-points: they are expanded, but only live ones count towards ef (Malkov & Yashunin 2016, as hnswlib
-// does). A key is score 32 | ordinal 30 | live 1 | expanded 1; scores alone are compared, equal ones stay in the order of their coming.
+// The candidates of a walk through the graph: one sorted array, best first, with live and removed nodes in it, in the
+// scratch of the thread. Removed ones are way-points: they are expanded, but only live ones count towards ef (Malkov &
+// Yashunin 2016, as hnswlib does). A key is score 32 | ordinal 30 | live 1 | expanded 1; scores alone are compared,
+// equal ones stay in the order of their coming.
 import { SCRATCH_POOL } from '../layout';
 import { areaAt, ensureArea } from './scratch';
 
@@ -9,7 +10,7 @@ export const EXPANDED: i64 = 1;
 
 /** @inline */
 export function nearKey(score: i32, ordinal: u32, live: bool): i64 {
-  return (<i64>score << 32) | <i64>(ordinal << 2) | (live ? NEAR_LIVE : 0);
+  return ((<i64>score) << 32) | <i64>(ordinal << 2) | (live ? NEAR_LIVE : 0);
 }
 
 /** @inline */
@@ -29,17 +30,21 @@ export function nearMax(ef: u32): u32 {
 
 /** Makes room for the candidates of a walk of breadth `ef`. False when memory is full. */
 export function ensureNear(scratch: usize, ef: u32): bool {
-  return ensureArea(scratch, SCRATCH_POOL, <usize>(nearMax(ef) + 1) << 3);
+  return ensureArea(scratch, SCRATCH_POOL, (<usize>(nearMax(ef) + 1)) << 3);
 }
 
 /** @inline */
 export function nearAt(scratch: usize, place: u32): i64 {
-  return load<i64>(areaAt(scratch, SCRATCH_POOL) + (<usize>place << 3));
+  return load<i64>(areaAt(scratch, SCRATCH_POOL) + ((<usize>place) << 3));
 }
 
-/** Puts a key into the sorted array of `size` keys and answers its place. Four keys move at a time, as far as all four are worse. @inline */
+/**
+ * Puts a key into the sorted array of `size` keys and answers its place. Four keys move at a time, as far as all four
+ * are worse.
+ * @inline
+ */
 export function insertNear(pool: usize, size: u32, key: i64): u32 {
-  let at = pool + (<usize>size << 3);
+  let at = pool + ((<usize>size) << 3);
   const score = nearScore(key);
   for (const first = pool + 32; at >= first && nearScore(load<i64>(at - 32)) < score; at -= 32) {
     const before = v128.load(at - 32);

@@ -1,20 +1,18 @@
-// Rows that are not in the graph yet: those at or above the watermark, and the relink queue of rows put again below it. Both
-// are scanned by every search, so an answer is always over all rows. Owner's thread only; searches read the words.
-import {
-  QUEUE_ROWS, ROOT_QUEUE, ROOT_QUEUE_HEAD, ROOT_QUEUE_TAIL, ROOT_ROWS_END, ROOT_WATERMARK,
-} from '../layout';
+// Rows that are not in the graph yet: those at or above the watermark, and the relink queue of rows put again below it.
+// Both are scanned by every search, so an answer is always over all rows. Owner's thread only; searches read the words.
+import { QUEUE_ROWS, ROOT_QUEUE, ROOT_QUEUE_HEAD, ROOT_QUEUE_TAIL, ROOT_ROWS_END, ROOT_WATERMARK } from '../layout';
 import { isLinked, pendingCount, resetGraph } from './graph';
 import { link } from './insert';
 import { addBlock, hasRow, isLive } from './rows';
 
 /** The queue's entry with a running number. @inline */
 export function queued(root: usize, number: u32): u32 {
-  return atomic.load<u32>(<usize>load<u32>(root, ROOT_QUEUE) + (<usize>(number & (QUEUE_ROWS - 1)) << 2));
+  return atomic.load<u32>(<usize>load<u32>(root, ROOT_QUEUE) + ((<usize>(number & (QUEUE_ROWS - 1))) << 2));
 }
 
 /**
- * Sees to it that a row about to be published below the watermark is scanned. A full queue is worked off by one; where memory
- * is full and that fails, the graph is given up, which needs none.
+ * Sees to it that a row about to be published below the watermark is scanned. A full queue is worked off by one; where
+ * memory is full and that fails, the graph is given up, which needs none.
  */
 export function enqueue(scratch: usize, root: usize, ordinal: u32): void {
   if (ordinal >= load<u32>(root, ROOT_WATERMARK)) return;
@@ -24,7 +22,7 @@ export function enqueue(scratch: usize, root: usize, ordinal: u32): void {
     resetGraph(root);
     return;
   }
-  atomic.store<u32>(<usize>load<u32>(root, ROOT_QUEUE) + (<usize>(tail & (QUEUE_ROWS - 1)) << 2), ordinal);
+  atomic.store<u32>(<usize>load<u32>(root, ROOT_QUEUE) + ((<usize>(tail & (QUEUE_ROWS - 1))) << 2), ordinal);
   atomic.store<u32>(root, tail + 1, ROOT_QUEUE_TAIL);
 }
 

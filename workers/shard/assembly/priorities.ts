@@ -1,8 +1,15 @@
-// The priorities of a part's chunks that have one: a column of float64 by ordinal, in blocks that never move, of the sizes that blocks of
-// rows have. The owner writes a priority before its row is published and clears it after the row is gone; any thread reads.
+// The priorities of a part's chunks that have one: a column of float64 by ordinal, in blocks that never move, of the
+// sizes that blocks of rows have. The owner writes a priority before its row is published and clears it after the row
+// is gone; any thread reads.
 import { TABLE_BYTES } from '../block-layout';
 import { FULL, OK, SCRATCH_OUTPUT } from '../layout';
-import { PRIORITIES_BYTES, PRIORITIES_COUNT, PRIORITIES_END, PRIORITIES_SMALL_TABLE, PRIORITIES_TABLE } from '../reader-layout';
+import {
+  PRIORITIES_BYTES,
+  PRIORITIES_COUNT,
+  PRIORITIES_END,
+  PRIORITIES_SMALL_TABLE,
+  PRIORITIES_TABLE,
+} from '../reader-layout';
 import { allocate } from './arena';
 import { blockOf, dropTable, enterBlock, enterTable, hasSlot, placeOf, shiftOf } from './block-table';
 import { retire } from './epochs';
@@ -32,9 +39,9 @@ export function reservePriority(root: usize, ordinal: u32): i32 {
     enterTable(root + PRIORITIES_TABLE, root + PRIORITIES_SMALL_TABLE, table);
   }
   const shift = shiftOf(ordinal);
-  const block = allocate(<usize>8 << shift);
+  const block = allocate((<usize>8) << shift);
   if (!block) return FULL;
-  memory.fill(block, 0, <usize>8 << shift);
+  memory.fill(block, 0, (<usize>8) << shift);
   enterBlock(root + PRIORITIES_TABLE, ordinal, block);
   return OK;
 }
@@ -58,8 +65,9 @@ export function priorityOf(root: usize, ordinal: u32): f64 {
 /** Writes a bitmap of the rows that have one to the output, and answers its words, or FULL. */
 export function findPrioritized(scratch: usize, root: usize): i32 {
   const words = (atomic.load<u32>(root, PRIORITIES_END) + 31) >> 5;
-  if (!ensureArea(scratch, SCRATCH_OUTPUT, <usize>words << 2)) return FULL;
-  for (let word: u32 = 0; word < words; word++) store<u32>(areaAt(scratch, SCRATCH_OUTPUT) + (<usize>word << 2), bitsOf(root, word << 5));
+  if (!ensureArea(scratch, SCRATCH_OUTPUT, (<usize>words) << 2)) return FULL;
+  for (let word: u32 = 0; word < words; word++)
+    store<u32>(areaAt(scratch, SCRATCH_OUTPUT) + ((<usize>word) << 2), bitsOf(root, word << 5));
   return words;
 }
 
@@ -72,7 +80,9 @@ function bitsOf(root: usize, from: u32): u32 {
     const place = <u32>placeOf(ordinal, shift);
     const rows = min<u32>(32 - i, (1 << shift) - place);
     const block = priorityBlock(root, ordinal);
-    if (block) for (let row: u32 = 0; row < rows; row++) bits |= u32(load<f64>(block + (<usize>(place + row) << 3)) != 0) << (i + row);
+    if (block)
+      for (let row: u32 = 0; row < rows; row++)
+        bits |= u32(load<f64>(block + ((<usize>(place + row)) << 3)) != 0) << (i + row);
     i += rows;
   }
   return bits;

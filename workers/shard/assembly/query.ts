@@ -1,5 +1,5 @@
-// What a search or an insertion looks for, in the scratch of its thread: a vector of 16-bit numbers, beside it room for another that
-// is compared with rows on the way, and room for what codes are scored by. Any thread.
+// What a search or an insertion looks for, in the scratch of its thread: a vector of 16-bit numbers, beside it room for
+// another that is compared with rows on the way, and room for what codes are scored by. Any thread.
 import { LINE_BYTES, ROOT_WIDE_BYTES, SCRATCH_INPUT, SCRATCH_QUERY } from '../layout';
 import { FOLDED_BYTES_MAX } from '../codes/layout';
 import { setQuery } from './distance';
@@ -7,7 +7,11 @@ import { areaAt, ensureArea } from './scratch';
 
 /** Makes room for all three. False when memory is full. */
 export function ensureQuery(scratch: usize, root: usize): bool {
-  return ensureArea(scratch, SCRATCH_QUERY, (<usize>load<u32>(root, ROOT_WIDE_BYTES) + LINE_BYTES) * 2 + FOLDED_BYTES_MAX);
+  return ensureArea(
+    scratch,
+    SCRATCH_QUERY,
+    (<usize>load<u32>(root, ROOT_WIDE_BYTES) + LINE_BYTES) * 2 + FOLDED_BYTES_MAX,
+  );
 }
 
 /** A line in front has room for its scale, as that of the operand. @inline */

@@ -1,8 +1,18 @@
-// Rows and graph nodes of an index, in blocks that never move (block-table.ts). Readers compute addresses with these functions on any
-// thread; only the owner adds blocks.
+// Rows and graph nodes of an index, in blocks that never move (block-table.ts). Readers compute addresses with these
+// functions on any thread; only the owner adds blocks.
 import { NODE_WORDS_BYTES, ROW_WORDS_BYTES, TABLE_BYTES } from '../block-layout';
 import {
-  LEVEL_BITS, LEVEL_MAX, LINKS_0, LINKS_UP, NONE, ROOT_LINES, ROOT_NODE_TABLE, ROOT_ROW_BYTES, ROOT_ROW_TABLE, ROOT_SMALL_TABLE, ROOT_WIDE_BYTES,
+  LEVEL_BITS,
+  LEVEL_MAX,
+  LINKS_0,
+  LINKS_UP,
+  NONE,
+  ROOT_LINES,
+  ROOT_NODE_TABLE,
+  ROOT_ROW_BYTES,
+  ROOT_ROW_TABLE,
+  ROOT_SMALL_TABLE,
+  ROOT_WIDE_BYTES,
 } from '../layout';
 import { allocate, linesOf } from './arena';
 import { blockOf, enterBlock, enterTable, hasSlot, placeOf, shiftOf, slotOf } from './block-table';
@@ -37,7 +47,11 @@ export function vectorAt(root: usize, ordinal: u32): usize {
 /** Address of the row's words, the stamp first. The words of a block stand together behind its vectors. @inline */
 export function rowWordsAt(root: usize, ordinal: u32): usize {
   const shift = shiftOf(ordinal);
-  return rowBlock(root, ordinal, shift) + (<usize>load<u32>(root, ROOT_ROW_BYTES) << shift) + placeOf(ordinal, shift) * ROW_WORDS_BYTES;
+  return (
+    rowBlock(root, ordinal, shift) +
+    ((<usize>load<u32>(root, ROOT_ROW_BYTES)) << shift) +
+    placeOf(ordinal, shift) * ROW_WORDS_BYTES
+  );
 }
 
 /** True for an index whose rows are of 8-bit numbers. @inline */
@@ -64,10 +78,14 @@ export function listAt(root: usize, ordinal: u32, level: u32): usize {
   return lists + listsBelow(shift, level) + (placeOf(ordinal, shift) >> (level * LEVEL_BITS)) * LIST_UP_BYTES;
 }
 
-/** Bytes of the lists of a block below an upper level: those of level 0, then of each level one for 16 nodes of the one below, or one. */
+/**
+ * Bytes of the lists of a block below an upper level: those of level 0, then of each level one for 16 nodes of the one
+ * below, or one.
+ */
 function listsBelow(shift: u32, level: u32): usize {
   let bytes = LIST_0_BYTES << shift;
-  for (let bits: u32 = LEVEL_BITS; bits < level * LEVEL_BITS; bits += LEVEL_BITS) bytes += LIST_UP_BYTES << (max(shift, bits) - bits);
+  for (let bits: u32 = LEVEL_BITS; bits < level * LEVEL_BITS; bits += LEVEL_BITS)
+    bytes += LIST_UP_BYTES << (max(shift, bits) - bits);
   return bytes;
 }
 
@@ -86,8 +104,8 @@ export function ensureRow(root: usize, ordinal: u32): bool {
   if (hasRow(root, ordinal)) return true;
   if (!ensureTable(root, root + ROOT_ROW_TABLE, root + ROOT_SMALL_TABLE, ordinal)) return false;
   const shift = shiftOf(ordinal);
-  const vectorsBytes = <u64>load<u32>(root, ROOT_ROW_BYTES) << shift;
-  const wordsBytes = <u64>ROW_WORDS_BYTES << shift;
+  const vectorsBytes = (<u64>load<u32>(root, ROOT_ROW_BYTES)) << shift;
+  const wordsBytes = (<u64>ROW_WORDS_BYTES) << shift;
   const block = addBlock(root, vectorsBytes + wordsBytes);
   if (!block) return false;
   memory.fill(block + <usize>vectorsBytes, 0, <usize>wordsBytes);
@@ -118,7 +136,9 @@ function ensureTable(root: usize, at: usize, small: usize, ordinal: u32): bool {
   return table != 0;
 }
 
-/** Allocates and counts a block of the index; 0 when memory is full. A block of long rows can pass 32 bits, hence u64. */
+/**
+ * Allocates and counts a block of the index; 0 when memory is full. A block of long rows can pass 32 bits, hence u64.
+ */
 export function addBlock(root: usize, bytes: u64): usize {
   const block = bytes < BLOCK_BYTES_MAX ? allocate(<usize>bytes) : 0;
   if (block) store<u32>(root, load<u32>(root, ROOT_LINES) + linesOf(block), ROOT_LINES);

@@ -1,5 +1,5 @@
-// Exact scoring, row by row in memory order: of small indexes, of rows not in the graph yet, and of rows whose scores are asked for.
-// Any thread.
+// Exact scoring, row by row in memory order: of small indexes, of rows not in the graph yet, and of rows whose scores
+// are asked for. Any thread.
 import { ROOT_QUEUE_HEAD, ROOT_QUEUE_TAIL, ROOT_ROWS_END, ROOT_ROW_BYTES, SCRATCH_OUTPUT } from '../layout';
 import { allowedBits, filterEnd, isAllowed, isFiltered } from './allowed';
 import { batched, putInBatch, touch } from './batch';
@@ -62,8 +62,9 @@ function scoreBatch(scratch: usize, root: usize, query: usize, count: u32): u32 
 }
 
 /**
- * Offers the live rows of the relink queue that the filter admits and marks them met, so that the walk after it does not find them again. The
- * head is read before the tail, which then is never behind it; entries that come meanwhile may name rows that the visited set has no room for.
+ * Offers the live rows of the relink queue that the filter admits and marks them met, so that the walk after it does
+ * not find them again. The head is read before the tail, which then is never behind it; entries that come meanwhile may
+ * name rows that the visited set has no room for.
  */
 export function scanQueue(scratch: usize, root: usize, query: usize, rowsEnd: u32): void {
   const head = atomic.load<u32>(root, ROOT_QUEUE_HEAD);
@@ -71,17 +72,21 @@ export function scanQueue(scratch: usize, root: usize, query: usize, rowsEnd: u3
   for (let number = head; number != tail; number++) {
     const ordinal = queued(root, number);
     if (ordinal >= rowsEnd) continue;
-    if (isAllowed(scratch, ordinal) && isLive(root, ordinal) && visit(scratch, ordinal)) offer(scratch, keyOf(cosine(root, query, ordinal), ordinal));
+    if (isAllowed(scratch, ordinal) && isLive(root, ordinal) && visit(scratch, ordinal))
+      offer(scratch, keyOf(cosine(root, query, ordinal), ordinal));
   }
 }
 
-/** Writes the cosines of the `count` ordinals that stand at `ordinals` to the output area, whatever they are: NaN where a row is not live. */
+/**
+ * Writes the cosines of the `count` ordinals that stand at `ordinals` to the output area, whatever they are: NaN where
+ * a row is not live.
+ */
 export function scoreSome(scratch: usize, root: usize, query: usize, ordinals: usize, count: u32): void {
   const rowsEnd = atomic.load<u32>(root, ROOT_ROWS_END);
   const output = areaAt(scratch, SCRATCH_OUTPUT);
   for (let i: u32 = 0; i < count; i++) {
-    const ordinal = load<u32>(ordinals + (<usize>i << 2));
-    store<f32>(output + (<usize>i << 2), ordinal < rowsEnd ? scoreOne(root, query, ordinal) : NaN);
+    const ordinal = load<u32>(ordinals + ((<usize>i) << 2));
+    store<f32>(output + ((<usize>i) << 2), ordinal < rowsEnd ? scoreOne(root, query, ordinal) : NaN);
   }
 }
 

@@ -1,15 +1,27 @@
-// The working memory of one kernel instance (one thread): areas that grow, small arrays and counters. It stands in the arena
-// because shared memory is all a kernel has; its address goes with every call, as instances must not have globals.
-import { HOLDER, SCRATCH_AREAS, SCRATCH_BEST, SCRATCH_BYTES, SCRATCH_INPUT, SCRATCH_OUTPUT, SCRATCH_POOL } from '../layout';
+// The working memory of one kernel instance (one thread): areas that grow, small arrays and counters. It stands in the
+// arena because shared memory is all a kernel has; its address goes with every call, as instances must not have
+// globals.
+import {
+  HOLDER,
+  SCRATCH_AREAS,
+  SCRATCH_BEST,
+  SCRATCH_BYTES,
+  SCRATCH_INPUT,
+  SCRATCH_OUTPUT,
+  SCRATCH_POOL,
+} from '../layout';
 import { allocateFor, releaseFor } from './arena';
 
-/** Makes a scratch block with areas for up to `k` answers and a pool of `poolEntries`, for the thread that the allocator's lock knows as `holder`; 0 when memory is full. */
+/**
+ * Makes a scratch block with areas for up to `k` answers and a pool of `poolEntries`, for the thread that the
+ * allocator's lock knows as `holder`; 0 when memory is full.
+ */
 export function createScratch(k: u32, poolEntries: u32, holder: u32): usize {
   const scratch = allocateFor(holder, SCRATCH_BYTES);
   if (!scratch) return 0;
   memory.fill(scratch, 0, SCRATCH_BYTES);
   store<u32>(scratch, holder, HOLDER);
-  if (ensureAnswers(scratch, k) && ensureArea(scratch, SCRATCH_POOL, <usize>poolEntries << 3)) return scratch;
+  if (ensureAnswers(scratch, k) && ensureArea(scratch, SCRATCH_POOL, (<usize>poolEntries) << 3)) return scratch;
   releaseScratch(scratch);
   return 0;
 }
@@ -20,7 +32,10 @@ export function releaseScratch(scratch: usize): void {
   releaseFor(holder, scratch);
 }
 
-/** Gives an area room for `bytes`, and half as much again as it had where memory has it; what it held is lost when it grows. False, and nothing changed, when memory is full. */
+/**
+ * Gives an area room for `bytes`, and half as much again as it had where memory has it; what it held is lost when it
+ * grows. False, and nothing changed, when memory is full.
+ */
 export function ensureArea(scratch: usize, area: usize, bytes: usize): bool {
   const capacity: usize = load<u32>(scratch + area, 4);
   if (bytes <= capacity) return true;
@@ -42,12 +57,12 @@ export function ensureArea(scratch: usize, area: usize, bytes: usize): bool {
 
 /** Room for the k best and for the three arrays of an answer. */
 export function ensureAnswers(scratch: usize, k: u32): bool {
-  return ensureArea(scratch, SCRATCH_BEST, <usize>k << 3) && ensureArea(scratch, SCRATCH_OUTPUT, <usize>k * 12);
+  return ensureArea(scratch, SCRATCH_BEST, (<usize>k) << 3) && ensureArea(scratch, SCRATCH_OUTPUT, <usize>k * 12);
 }
 
 /** Address where the caller puts a vector of `dim` floats before stage, search and scores; 0 when memory is full. */
 export function ensureInput(scratch: usize, dim: u32): usize {
-  return ensureArea(scratch, SCRATCH_INPUT, <usize>dim << 2) ? areaAt(scratch, SCRATCH_INPUT) : 0;
+  return ensureArea(scratch, SCRATCH_INPUT, (<usize>dim) << 2) ? areaAt(scratch, SCRATCH_INPUT) : 0;
 }
 
 /** @inline */

@@ -1,7 +1,15 @@
-// The k nearest rows of an index, exact or through the graph, with scores and stamps. Any thread, each with its own scratch.
-// What is written meanwhile is noticed by its stamp, and such hits are scored again (README.md, rule 11).
+// The k nearest rows of an index, exact or through the graph, with scores and stamps. Any thread, each with its own
+// scratch. What is written meanwhile is noticed by its stamp, and such hits are scored again (README.md, rule 11).
 import {
-  FULL, NONE, OK, ROOT_GRAPH, ROOT_ROWS_END, ROOT_WATERMARK, SCRATCH_BEST, SCRATCH_OUTPUT, STAMP_AT,
+  FULL,
+  NONE,
+  OK,
+  ROOT_GRAPH,
+  ROOT_ROWS_END,
+  ROOT_WATERMARK,
+  SCRATCH_BEST,
+  SCRATCH_OUTPUT,
+  STAMP_AT,
 } from '../layout';
 import { isAllowed, isFiltered, reachable, setFilter } from './allowed';
 import { batched } from './batch';
@@ -25,9 +33,10 @@ import { descend, entryOf, patienceOf, walk } from './walk';
 const ATTEMPTS_MAX = 4;
 
 /**
- * Finds the `k` rows nearest to the input area and writes ordinals, stamps and cosines, best first, equal ones by ordinal, to
- * the output area as three arrays of `k` words. Answers how many, or FULL. `ef` is the breadth of the walk, of which the `rerank`
- * best are scored by their rows; 0 asks for a scan. `allowed` is the number of ordinals in the bitmap of those that may be answered, NONE for all.
+ * Finds the `k` rows nearest to the input area and writes ordinals, stamps and cosines, best first, equal ones by
+ * ordinal, to the output area as three arrays of `k` words. Answers how many, or FULL. `ef` is the breadth of the walk,
+ * of which the `rerank` best are scored by their rows; 0 asks for a scan. `allowed` is the number of ordinals in the
+ * bitmap of those that may be answered, NONE for all.
  */
 export function search(scratch: usize, root: usize, k: u32, ef: u32, rerank: u32, allowed: u32): i32 {
   setFilter(scratch, allowed);
@@ -54,10 +63,13 @@ export function readRow(scratch: usize, root: usize, ordinal: u32): i32 {
   return OK;
 }
 
-/** Writes the cosines of the `count` rows whose ordinals stand at `ordinals` to the output area and answers `count`, or FULL. */
+/**
+ * Writes the cosines of the `count` rows whose ordinals stand at `ordinals` to the output area and answers `count`, or
+ * FULL.
+ */
 export function scoresOf(scratch: usize, root: usize, ordinals: usize, count: u32): i32 {
   const query = prepareQuery(scratch, root);
-  if (!query || !ensureArea(scratch, SCRATCH_OUTPUT, <usize>count << 2)) return FULL;
+  if (!query || !ensureArea(scratch, SCRATCH_OUTPUT, (<usize>count) << 2)) return FULL;
   scoreSome(scratch, root, query, ordinals, count);
   return count;
 }
@@ -68,9 +80,9 @@ function scanAll(scratch: usize, root: usize, query: usize, k: u32): void {
 }
 
 /**
- * Scans what is not in the graph, then walks the graph. In this order a row that the owner links meanwhile is found twice
- * rather than not at all; the second find is left out. False when there is no graph, or it was reset or got another entry point meanwhile: the one
- * that the walk began at may have left before it, and led nowhere.
+ * Scans what is not in the graph, then walks the graph. In this order a row that the owner links meanwhile is found
+ * twice rather than not at all; the second find is left out. False when there is no graph, or it was reset or got
+ * another entry point meanwhile: the one that the walk began at may have left before it, and led nowhere.
  */
 function walkAndScan(scratch: usize, root: usize, query: usize, k: u32, ef: u32, rerank: u32): bool {
   const graph = atomic.load<u32>(root, ROOT_GRAPH);
@@ -90,7 +102,10 @@ function walkAndScan(scratch: usize, root: usize, query: usize, k: u32, ef: u32,
   return atomic.load<u32>(root, ROOT_GRAPH) == graph && entryOf(root) == entry;
 }
 
-/** Offers the live rows among the `rerank` best nodes and their copies that the filter admits, without those that have been scanned. */
+/**
+ * Offers the live rows among the `rerank` best nodes and their copies that the filter admits, without those that have
+ * been scanned.
+ */
 function offerFound(scratch: usize, root: usize, query: usize, watermark: u32, found: u32, rerank: u32): void {
   for (let place: u32 = 0, left = rerank; place < found && left > 0; ) {
     const taken = takeNear(scratch, root, place, found, left, true);
@@ -108,7 +123,8 @@ function offerNode(scratch: usize, root: usize, query: usize, watermark: u32, no
   let copy = copyAfter(root, node);
   if (copy == NO_COPY || (isBestFull(scratch) && score < scoreOf(bestBound(scratch)) - COPY_REACH)) return;
   for (; copy != NO_COPY; copy = copyAfter(root, copy)) {
-    if (copy < watermark && isAllowed(scratch, copy) && visit(scratch, copy)) offer(scratch, keyOf(cosine(root, query, copy), copy));
+    if (copy < watermark && isAllowed(scratch, copy) && visit(scratch, copy))
+      offer(scratch, keyOf(cosine(root, query, copy), copy));
   }
 }
 
@@ -118,31 +134,34 @@ export function writeHits(scratch: usize, root: usize, k: u32): u32 {
   const best = areaAt(scratch, SCRATCH_BEST);
   let count: u32 = 0;
   for (let i: u32 = 0; i < found; i++) {
-    const key = load<u64>(best + (<usize>i << 3));
+    const key = load<u64>(best + ((<usize>i) << 3));
     const stamp = atomic.load<u32>(rowWordsAt(root, ordinalOf(key)));
     if (stamp & 1) writeHit(areaAt(scratch, SCRATCH_OUTPUT), k, count++, ordinalOf(key), stamp, scoreOf(key));
   }
   return count;
 }
 
-/** Keeps the hits whose score is that of the row version their stamp names: rows were published while the search ran. */
+/**
+ * Keeps the hits whose score is that of the row version their stamp names: rows were published while the search ran.
+ */
 function recheckHits(scratch: usize, root: usize, query: usize, k: u32, found: u32): u32 {
   const output = areaAt(scratch, SCRATCH_OUTPUT);
   let count: u32 = 0;
   for (let i: u32 = 0; i < found; i++) {
-    const ordinal = load<u32>(output + (<usize>i << 2));
-    const stamp = load<u32>(output + (<usize>(k + i) << 2));
-    const score = load<f32>(output + (<usize>(2 * k + i) << 2));
+    const ordinal = load<u32>(output + ((<usize>i) << 2));
+    const stamp = load<u32>(output + ((<usize>(k + i)) << 2));
+    const score = load<f32>(output + ((<usize>(2 * k + i)) << 2));
     const scoreNow = cosine(root, query, ordinal);
     fence(scratch);
-    if (scoreNow == score && atomic.load<u32>(rowWordsAt(root, ordinal)) == stamp) writeHit(output, k, count++, ordinal, stamp, score);
+    if (scoreNow == score && atomic.load<u32>(rowWordsAt(root, ordinal)) == stamp)
+      writeHit(output, k, count++, ordinal, stamp, score);
   }
   return count;
 }
 
 /** @inline */
 function writeHit(output: usize, k: u32, place: u32, ordinal: u32, stamp: u32, score: f32): void {
-  store<u32>(output + (<usize>place << 2), ordinal);
-  store<u32>(output + (<usize>(k + place) << 2), stamp);
-  store<f32>(output + (<usize>(2 * k + place) << 2), score);
+  store<u32>(output + ((<usize>place) << 2), ordinal);
+  store<u32>(output + ((<usize>(k + place)) << 2), stamp);
+  store<f32>(output + ((<usize>(2 * k + place)) << 2), score);
 }

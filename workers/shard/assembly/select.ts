@@ -6,15 +6,15 @@ import { ordinalOf, scoreOf } from './keys';
 import { operandIn } from './query';
 
 /**
- * Chooses up to `max` of `count` keys (sorted, best first; their scores are cosines to one row) into CHOSEN and answers how
- * many. A key is passed over when a chosen row is nearer to it than that one row is.
+ * Chooses up to `max` of `count` keys (sorted, best first; their scores are cosines to one row) into CHOSEN and answers
+ * how many. A key is passed over when a chosen row is nearer to it than that one row is.
  */
 export function choose(scratch: usize, root: usize, keys: usize, count: u32, max: u32): u32 {
   let chosen: u32 = 0;
   for (let i: u32 = 0; i < count && chosen < max; i++) {
-    const key = load<u64>(keys + (<usize>i << 3));
+    const key = load<u64>(keys + ((<usize>i) << 3));
     if (isCovered(scratch, root, key, chosen)) continue;
-    store<u64>(scratch + (<usize>chosen << 3), key, CHOSEN);
+    store<u64>(scratch + ((<usize>chosen) << 3), key, CHOSEN);
     chosen++;
   }
   return chosen;
@@ -24,7 +24,7 @@ export function choose(scratch: usize, root: usize, keys: usize, count: u32, max
 function isCovered(scratch: usize, root: usize, key: u64, chosen: u32): bool {
   const vector = setOperand(root, ordinalOf(key), operandIn(scratch, root));
   for (let i: u32 = 0; i < chosen; i++) {
-    const other = ordinalOf(load<u64>(scratch + (<usize>i << 3), CHOSEN));
+    const other = ordinalOf(load<u64>(scratch + ((<usize>i) << 3), CHOSEN));
     if (cosine(root, vector, other) > scoreOf(key)) return true;
   }
   return false;
@@ -33,11 +33,11 @@ function isCovered(scratch: usize, root: usize, key: u64, chosen: u32): bool {
 /** Sorts `count` keys in place, best first. For short lists. */
 export function sortKeys(keys: usize, count: u32): void {
   for (let i: u32 = 1; i < count; i++) {
-    const key = load<u64>(keys + (<usize>i << 3));
+    const key = load<u64>(keys + ((<usize>i) << 3));
     let place = i;
-    for (; place > 0 && load<u64>(keys + (<usize>(place - 1) << 3)) < key; place--) {
-      store<u64>(keys + (<usize>place << 3), load<u64>(keys + (<usize>(place - 1) << 3)));
+    for (; place > 0 && load<u64>(keys + ((<usize>(place - 1)) << 3)) < key; place--) {
+      store<u64>(keys + ((<usize>place) << 3), load<u64>(keys + ((<usize>(place - 1)) << 3)));
     }
-    store<u64>(keys + (<usize>place << 3), key);
+    store<u64>(keys + ((<usize>place) << 3), key);
   }
 }

@@ -1,6 +1,18 @@
-// Gives back the memory of rows at the end of an index that are all free: first they are hidden, so that no search that begins finds a way
-// to them, and when the readers of before have left, the blocks go. Owner's thread only; compaction.ts says when.
-import { FULL, ORDINALS_MAX, ROOT_CODES, ROOT_CODES_NEXT, ROOT_LINES, ROOT_NODE_TABLE, ROOT_ROWS_END, ROOT_ROW_TABLE, ROOT_SMALL_TABLE, ROOT_WATERMARK } from '../layout';
+// Gives back the memory of rows at the end of an index that are all free: first they are hidden, so that no search that
+// begins finds a way to them, and when the readers of before have left, the blocks go. Owner's thread only;
+// compaction.ts says when.
+import {
+  FULL,
+  ORDINALS_MAX,
+  ROOT_CODES,
+  ROOT_CODES_NEXT,
+  ROOT_LINES,
+  ROOT_NODE_TABLE,
+  ROOT_ROWS_END,
+  ROOT_ROW_TABLE,
+  ROOT_SMALL_TABLE,
+  ROOT_WATERMARK,
+} from '../layout';
 import { CODES_LINES, CODES_ROW_BLOCKS } from '../codes/layout';
 import { linesOf } from './arena';
 import { hasSlot, rowsToBlockEnd, shiftOf, slotOf } from './block-table';
@@ -11,8 +23,8 @@ import { unlink } from './remove';
 import { hasRow, isLive } from './rows';
 
 /**
- * Lowers the end of the rows to `end`, past rows that are not live: up to `max` of their nodes are taken out of the graph. Answers the end
- * that it has come to. FULL when memory is full; what has been done until then is whole.
+ * Lowers the end of the rows to `end`, past rows that are not live: up to `max` of their nodes are taken out of the
+ * graph. Answers the end that it has come to. FULL when memory is full; what has been done until then is whole.
  */
 export function hideRows(scratch: usize, root: usize, end: u32, max: u32): i32 {
   if (!ensureQuery(scratch, root)) return FULL;
@@ -33,13 +45,18 @@ export function hideRows(scratch: usize, root: usize, end: u32, max: u32): i32 {
   return last;
 }
 
-/** Retires all blocks of rows at or above `from`. Requires that these are hidden, that none is staged, and that no reader is left from before. */
+/**
+ * Retires all blocks of rows at or above `from`. Requires that these are hidden, that none is staged, and that no
+ * reader is left from before.
+ */
 export function freeRows(root: usize, from: u32): void {
   let ordinal = firstOfBlock(from);
   while (ordinal < <u32>ORDINALS_MAX) {
     const slot = slotOf(ordinal, shiftOf(ordinal));
-    if (hasSlot(root + ROOT_ROW_TABLE, root + ROOT_SMALL_TABLE, ordinal)) take(root, <usize>load<u32>(root, ROOT_ROW_TABLE) + slot, ROOT_LINES);
-    if (hasSlot(root + ROOT_NODE_TABLE, 0, ordinal)) take(root, <usize>load<u32>(root, ROOT_NODE_TABLE) + slot, ROOT_LINES);
+    if (hasSlot(root + ROOT_ROW_TABLE, root + ROOT_SMALL_TABLE, ordinal))
+      take(root, <usize>load<u32>(root, ROOT_ROW_TABLE) + slot, ROOT_LINES);
+    if (hasSlot(root + ROOT_NODE_TABLE, 0, ordinal))
+      take(root, <usize>load<u32>(root, ROOT_NODE_TABLE) + slot, ROOT_LINES);
     takeCodes(load<u32>(root, ROOT_CODES), slot);
     takeCodes(load<u32>(root, ROOT_CODES_NEXT), slot);
     ordinal += rowsToBlockEnd(ordinal);
@@ -48,7 +65,7 @@ export function freeRows(root: usize, from: u32): void {
 
 /** The first ordinal at or above `from` that begins a block. */
 function firstOfBlock(from: u32): u32 {
-  return from == 0 || rowsToBlockEnd(from) == <u32>1 << shiftOf(from) ? from : from + rowsToBlockEnd(from);
+  return from == 0 || rowsToBlockEnd(from) == (<u32>1) << shiftOf(from) ? from : from + rowsToBlockEnd(from);
 }
 
 function takeCodes(codes: usize, slot: usize): void {

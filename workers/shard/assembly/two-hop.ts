@@ -1,6 +1,7 @@
-// What a walk does under a filter: it scores admitted nodes alone, and where a node has few of them for neighbours it takes the
-// admitted neighbours of the others (ACORN-1, Patel et al. 2024; as Lucene, only where the neighbourhood is thin). A bounded number of
-// the others are bridges: scored and expanded, never answered. Without them the walk ends at the first gap. Used by walk.ts on any thread.
+// What a walk does under a filter: it scores admitted nodes alone, and where a node has few of them for neighbours it
+// takes the admitted neighbours of the others (ACORN-1, Patel et al. 2024; as Lucene, only where the neighbourhood is
+// thin). A bounded number of the others are bridges: scored and expanded, never answered. Without them the walk ends at
+// the first gap. Used by walk.ts on any thread.
 import { BATCH, BATCH_ROWS, BRIDGES_LEFT, BRIDGES_MAX, COPIES_ASKED, NONE, SEEDS, TWO_HOP_MIN } from '../layout';
 import { allowedBits, countAllowed, filterEnd, isAllowed } from './allowed';
 import { putInBatch } from './batch';
@@ -10,7 +11,10 @@ import { linkIn, widthOf } from './links';
 import { isLive, listAt } from './rows';
 import { visit } from './visited';
 
-/** True for a node whose row the filter admits, or one of its copies; and where there are many, whatever they are. @inline */
+/**
+ * True for a node whose row the filter admits, or one of its copies; and where there are many, whatever they are.
+ * @inline
+ */
 function admits(scratch: usize, root: usize, node: u32): bool {
   return isAllowed(scratch, node) || admitsCopy(scratch, root, node);
 }
@@ -28,7 +32,10 @@ export function isAnswer(scratch: usize, root: usize, node: u32): bool {
   return (isAllowed(scratch, node) && isLive(root, node)) || admitsCopy(scratch, root, node);
 }
 
-/** Puts nodes that are spread over all that the filter admits into BATCH, behind `start`: what lies far from the query, or in islands, is found from there. */
+/**
+ * Puts nodes that are spread over all that the filter admits into BATCH, behind `start`: what lies far from the query,
+ * or in islands, is found from there.
+ */
 export function collectSeeds(scratch: usize, root: usize, rowsEnd: u32, start: u32): u32 {
   store<u32>(scratch, BRIDGES_MAX, BRIDGES_LEFT);
   const end = filterEnd(scratch, rowsEnd);
@@ -70,8 +77,9 @@ export function collectAllowed(scratch: usize, root: usize, node: u32, rowsEnd: 
 }
 
 /**
- * Adds the admitted nodes of a list to BATCH, those not met before; answers how many were admitted << 16 | how many are in BATCH.
- * Copies are asked about in near lists alone: their words lie far apart, and a node met in two hops is soon met in one.
+ * Adds the admitted nodes of a list to BATCH, those not met before; answers how many were admitted << 16 | how many are
+ * in BATCH. Copies are asked about in near lists alone: their words lie far apart, and a node met in two hops is soon
+ * met in one.
  * @inline
  */
 function gather(scratch: usize, root: usize, list: usize, rowsEnd: u32, before: u32, near: bool): u32 {
@@ -86,12 +94,15 @@ function gather(scratch: usize, root: usize, list: usize, rowsEnd: u32, before: 
   return found;
 }
 
-/** Moves bridges, as far as the walk has some left, from the end of BATCH behind the `count` nodes in it; answers how many nodes are there then. */
+/**
+ * Moves bridges, as far as the walk has some left, from the end of BATCH behind the `count` nodes in it; answers how
+ * many nodes are there then.
+ */
 function addBridges(scratch: usize, count: u32, bridges: u32): u32 {
   const left = load<u32>(scratch, BRIDGES_LEFT);
   const used = min(left, bridges);
   store<u32>(scratch, left - used, BRIDGES_LEFT);
   const batch = scratch + BATCH;
-  memory.copy(batch + (<usize>count << 2), batch + (<usize>(BATCH_ROWS - used) << 2), <usize>used << 2);
+  memory.copy(batch + ((<usize>count) << 2), batch + ((<usize>(BATCH_ROWS - used)) << 2), (<usize>used) << 2);
   return count + used;
 }

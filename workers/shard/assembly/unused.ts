@@ -1,6 +1,6 @@
-// Free memory whose pages the system may have back: whole pages of WebAssembly within free chunks, some at a time, each once until the chunk
-// changes that it lies in. From `lockUnused` to `unlockUnused` nobody allocates, so nobody uses what is given back meanwhile.
-// Owner's thread only.
+// Free memory whose pages the system may have back: whole pages of WebAssembly within free chunks, some at a time, each
+// once until the chunk changes that it lies in. From `lockUnused` to `unlockUnused` nobody allocates, so nobody uses
+// what is given back meanwhile. Owner's thread only.
 import { BINS } from '../layout';
 import { OWNER } from '../reader-layout';
 import { LINES_PER_PAGE } from './arena';
@@ -10,7 +10,10 @@ import { lock, unlock } from './lock';
 /** 2 MiB, as a huge page has. */
 const PAGES_MAX: u32 = 32;
 
-/** Locks the allocator and answers the first of some free pages << 8 | their number; 0, and nothing is locked, where there are none. */
+/**
+ * Locks the allocator and answers the first of some free pages << 8 | their number; 0, and nothing is locked, where
+ * there are none.
+ */
 export function lockUnused(): u32 {
   if (!lock(OWNER)) return 0;
   for (let bin = binOf(LINES_PER_PAGE); bin < <u32>BINS; bin++) {

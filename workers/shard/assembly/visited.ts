@@ -1,5 +1,6 @@
-// Which rows a walk has met: one bit a row, cleared for each walk. At 60,000 rows that is 7.5 kB, which stays in the first
-// cache; clearing it costs less than a hop. (An array of epochs would need no clearing, but 8 to 16 times the memory.)
+// Which rows a walk has met: one bit a row, cleared for each walk. At 60,000 rows that is 7.5 kB, which stays in the
+// first cache; clearing it costs less than a hop. (An array of epochs would need no clearing, but 8 to 16 times the
+// memory.)
 import { SCRATCH_VISITED } from '../layout';
 import { areaAt, ensureArea } from './scratch';
 

@@ -1,7 +1,18 @@
-// The walk through the graph: best-first search of one level, and the greedy descent to it (HNSW, Malkov & Yashunin 2016,
-// algorithms 2 and 5), by the scores of guide.ts. Most of its time goes to memory, so a hop gathers the neighbours not met yet and
-// scores them together. Used by searches on any thread and by insertions of the owner.
-import { BATCH, LINE_BYTES, NONE, PATIENCE_LESS, PATIENCE_MIN, ROOT_ENTRY, ROOT_TOMBSTONES, SCRATCH_POOL, SCRATCH_VISITED, TOUCHED } from '../layout';
+// The walk through the graph: best-first search of one level, and the greedy descent to it (HNSW, Malkov & Yashunin
+// 2016, algorithms 2 and 5), by the scores of guide.ts. Most of its time goes to memory, so a hop gathers the
+// neighbours not met yet and scores them together. Used by searches on any thread and by insertions of the owner.
+import {
+  BATCH,
+  LINE_BYTES,
+  NONE,
+  PATIENCE_LESS,
+  PATIENCE_MIN,
+  ROOT_ENTRY,
+  ROOT_TOMBSTONES,
+  SCRATCH_POOL,
+  SCRATCH_VISITED,
+  TOUCHED,
+} from '../layout';
 import { batched, putInBatch } from './batch';
 import { batchedScore, scoreBatch } from './guide';
 import { linkIn, widthOf } from './links';
@@ -16,7 +27,10 @@ export function entryOf(root: usize): u32 {
   return atomic.load<u32>(root, ROOT_ENTRY);
 }
 
-/** Goes down from the entry point to `level`, on each level above to the node that is nearest. Answers a node of `level`. */
+/**
+ * Goes down from the entry point to `level`, on each level above to the node that is nearest. Answers a node of
+ * `level`.
+ */
 export function descend(scratch: usize, root: usize, entry: u32, level: u32): u32 {
   let best = entry & 0x0fffffff;
   putInBatch(scratch, 0, best);
@@ -49,18 +63,31 @@ function gather(scratch: usize, list: usize, width: u32): u32 {
 }
 
 /**
- * Fills the candidates with the `ef` live nodes of `level` nearest to the query, as far as the graph leads from `start`, and the removed
- * ones between them; answers how many there are. Requires a guide, room for the candidates and a visited set cleared for `rowsEnd`
- * rows; rows beyond are left out. `filtered`: on level 0, only rows that the filter of the scratch admits count (two-hop.ts). The walk
- * ends early when none of `patience` hops has brought a node that is among the `k` best; removed nodes are taken for worse than it.
+ * Fills the candidates with the `ef` live nodes of `level` nearest to the query, as far as the graph leads from
+ * `start`, and the removed ones between them; answers how many there are. Requires a guide, room for the candidates and
+ * a visited set cleared for `rowsEnd` rows; rows beyond are left out. `filtered`: on level 0, only rows that the filter
+ * of the scratch admits count (two-hop.ts). The walk ends early when none of `patience` hops has brought a node that is
+ * among the `k` best; removed nodes are taken for worse than it.
  */
-export function walk(scratch: usize, root: usize, start: u32, level: u32, ef: u32, rowsEnd: u32, filtered: bool, k: u32, patience: u32): u32 {
+export function walk(
+  scratch: usize,
+  root: usize,
+  start: u32,
+  level: u32,
+  ef: u32,
+  rowsEnd: u32,
+  filtered: bool,
+  k: u32,
+  patience: u32,
+): u32 {
   const pool = areaAt(scratch, SCRATCH_POOL);
   const width = widthOf(level);
   const capacity = nearMax(ef);
   // Where nothing has been removed all nodes are live, and their words, each on a line of its own, need not be read.
   const asks = filtered || load<u32>(root, ROOT_TOMBSTONES) != 0;
-  let size: u32 = 0, live: u32 = 0, idle: u32 = 0;
+  let size: u32 = 0,
+    live: u32 = 0,
+    idle: u32 = 0;
   let count = begin(scratch, root, start, rowsEnd, filtered);
   // A start that has been met is one that the search has scanned: it must not be found again, only passed.
   let hidden = start < rowsEnd && visit(scratch, start) != 0 ? NONE : start;
@@ -68,33 +95,39 @@ export function walk(scratch: usize, root: usize, start: u32, level: u32, ef: u3
     scoreBatch(scratch, root, count);
     for (let i: u32 = 0; i < count; i++) {
       const score = batchedScore(scratch, i);
-      if (live >= ef && score <= nearScore(load<i64>(pool + (<usize>(size - 1) << 3)))) continue;
+      if (live >= ef && score <= nearScore(load<i64>(pool + ((<usize>(size - 1)) << 3)))) continue;
       const ordinal = batched(scratch, i);
       const counts = ordinal != hidden && (!asks || isFound(scratch, root, ordinal, filtered));
-      if (size == capacity) live -= u32((load<i64>(pool + (<usize>--size << 3)) & NEAR_LIVE) != 0);
+      if (size == capacity) live -= u32((load<i64>(pool + ((<usize>--size) << 3)) & NEAR_LIVE) != 0);
       const put = insertNear(pool, size++, nearKey(score, ordinal, counts));
       place = min(place, put);
       live += <u32>counts;
       if (put < k + size - live) idle = 0;
       // Live nodes beyond ef go, and removed ones behind the last live one.
       for (; live >= ef; size--) {
-        const isLast = (load<i64>(pool + (<usize>(size - 1) << 3)) & NEAR_LIVE) != 0;
+        const isLast = (load<i64>(pool + ((<usize>(size - 1)) << 3)) & NEAR_LIVE) != 0;
         if (isLast && live == ef) break;
         live -= u32(isLast);
       }
     }
-    while (place < size && (load<i64>(pool + (<usize>place << 3)) & EXPANDED)) place++;
+    while (place < size && load<i64>(pool + ((<usize>place) << 3)) & EXPANDED) place++;
     if (place >= size || idle >= patience) break;
-    const at = pool + (<usize>place << 3);
+    const at = pool + ((<usize>place) << 3);
     const node = nearOrdinal(load<i64>(at));
     store<i64>(at, load<i64>(at) | EXPANDED);
-    count = filtered ? collectAllowed(scratch, root, node, rowsEnd) : collect(scratch, listAt(root, node, level), width, rowsEnd);
+    count = filtered
+      ? collectAllowed(scratch, root, node, rowsEnd)
+      : collect(scratch, listAt(root, node, level), width, rowsEnd);
     if (place + 1 < size) touchList(scratch, listAt(root, nearOrdinal(load<i64>(at + 8)), level));
   }
   return size;
 }
 
-/** Hops without one of the k best that end a search's walk: fewer for narrow ones, which have found most of them when they reach the first. @inline */
+/**
+ * Hops without one of the k best that end a search's walk: fewer for narrow ones, which have found most of them when
+ * they reach the first.
+ * @inline
+ */
 export function patienceOf(ef: u32): u32 {
   return max<u32>((5 * ef) >> 3, PATIENCE_MIN + PATIENCE_LESS) - PATIENCE_LESS;
 }
@@ -113,15 +146,15 @@ function isFound(scratch: usize, root: usize, ordinal: u32, filtered: bool): boo
 }
 
 /**
- * Gathers the neighbours not met before into BATCH and answers their number: every address that is not the link's own is a local, as
- * this loop and the scores are where a walk spends its time.
+ * Gathers the neighbours not met before into BATCH and answers their number: every address that is not the link's own
+ * is a local, as this loop and the scores are where a walk spends its time.
  * @inline
  */
 function collect(scratch: usize, list: usize, width: u32, rowsEnd: u32): u32 {
   const visited = areaAt(scratch, SCRATCH_VISITED);
   const batch = scratch + BATCH;
   let end = batch;
-  for (const listEnd = list + (<usize>width << 2); list < listEnd; list += 4) {
+  for (const listEnd = list + ((<usize>width) << 2); list < listEnd; list += 4) {
     const next = load<u32>(list);
     if (next >= rowsEnd) {
       if (next == NONE) break;
@@ -131,7 +164,7 @@ function collect(scratch: usize, list: usize, width: u32, rowsEnd: u32): u32 {
     const before: u32 = load<u8>(byte);
     store<u8>(byte, before | (1 << (next & 7)));
     store<u32>(end, next);
-    end += <usize>(((before >> (next & 7)) & 1) ^ 1) << 2;
+    end += (<usize>(((before >> (next & 7)) & 1) ^ 1)) << 2;
   }
   return <u32>((end - batch) >> 2);
 }

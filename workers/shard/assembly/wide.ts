@@ -1,5 +1,5 @@
-// Dot products of rows of 16-bit and of 8-bit numbers: exact integers, the same in whatever order they are added up. Used for scores
-// (distance.ts) and for the axes of codes (codes/). Any thread.
+// Dot products of rows of 16-bit and of 8-bit numbers: exact integers, the same in whatever order they are added up.
+// Used for scores (distance.ts) and for the axes of codes (codes/). Any thread.
 
 /** Dot product of two rows of 16-bit numbers of `bytes`, a multiple of 64; WIDE_SCALE squared stands for 1. @inline */
 export function wideDot(a: usize, b: usize, bytes: usize): i32 {
@@ -27,7 +27,11 @@ export function narrowDot(narrow: usize, wide: usize, bytes: usize): i32 {
   return sumOf(i32x4.add(s0, s1));
 }
 
-/** The products of four axes, one behind another, with one row, all of 16-bit numbers and of `bytes`, a multiple of 32: it is loaded once for all. @inline */
+/**
+ * The products of four axes, one behind another, with one row, all of 16-bit numbers and of `bytes`, a multiple of 32:
+ * it is loaded once for all.
+ * @inline
+ */
 export function fourAxisDots(axis: usize, row: usize, bytes: usize): v128 {
   let axis2 = axis + bytes;
   let axis3 = axis2 + bytes;
@@ -39,10 +43,22 @@ export function fourAxisDots(axis: usize, row: usize, bytes: usize): v128 {
   for (const end = row + bytes; row < end; row += 32, axis += 32, axis2 += 32, axis3 += 32, axis4 += 32) {
     const numbers = v128.load(row);
     const more = v128.load(row, 16);
-    s0 = i32x4.add(s0, i32x4.add(i32x4.dot_i16x8_s(v128.load(axis), numbers), i32x4.dot_i16x8_s(v128.load(axis, 16), more)));
-    s1 = i32x4.add(s1, i32x4.add(i32x4.dot_i16x8_s(v128.load(axis2), numbers), i32x4.dot_i16x8_s(v128.load(axis2, 16), more)));
-    s2 = i32x4.add(s2, i32x4.add(i32x4.dot_i16x8_s(v128.load(axis3), numbers), i32x4.dot_i16x8_s(v128.load(axis3, 16), more)));
-    s3 = i32x4.add(s3, i32x4.add(i32x4.dot_i16x8_s(v128.load(axis4), numbers), i32x4.dot_i16x8_s(v128.load(axis4, 16), more)));
+    s0 = i32x4.add(
+      s0,
+      i32x4.add(i32x4.dot_i16x8_s(v128.load(axis), numbers), i32x4.dot_i16x8_s(v128.load(axis, 16), more)),
+    );
+    s1 = i32x4.add(
+      s1,
+      i32x4.add(i32x4.dot_i16x8_s(v128.load(axis2), numbers), i32x4.dot_i16x8_s(v128.load(axis2, 16), more)),
+    );
+    s2 = i32x4.add(
+      s2,
+      i32x4.add(i32x4.dot_i16x8_s(v128.load(axis3), numbers), i32x4.dot_i16x8_s(v128.load(axis3, 16), more)),
+    );
+    s3 = i32x4.add(
+      s3,
+      i32x4.add(i32x4.dot_i16x8_s(v128.load(axis4), numbers), i32x4.dot_i16x8_s(v128.load(axis4, 16), more)),
+    );
   }
   return i32x4.add(pairSums(s0, s1, s2, s3, true), pairSums(s0, s1, s2, s3, false));
 }
@@ -56,5 +72,10 @@ export function pairSums(s0: v128, s1: v128, s2: v128, s3: v128, low: bool): v12
 
 /** @inline */
 export function sumOf(lanes: v128): i32 {
-  return i32x4.extract_lane(lanes, 0) + i32x4.extract_lane(lanes, 1) + i32x4.extract_lane(lanes, 2) + i32x4.extract_lane(lanes, 3);
+  return (
+    i32x4.extract_lane(lanes, 0) +
+    i32x4.extract_lane(lanes, 1) +
+    i32x4.extract_lane(lanes, 2) +
+    i32x4.extract_lane(lanes, 3)
+  );
 }

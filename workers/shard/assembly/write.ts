@@ -1,9 +1,30 @@
-// The writes to an index: rows are staged unseen, published, removed; whole indexes are made and dropped. Owner's thread only.
-// The order of the stores is what lets other threads search meanwhile (README.md, rules 8 to 10).
+// The writes to an index: rows are staged unseen, published, removed; whole indexes are made and dropped. Owner's
+// thread only. The order of the stores is what lets other threads search meanwhile (README.md, rules 8 to 10).
 import {
-  EF_MIN, FULL, NONE, OK, ROOT_BYTES, ROOT_DIM, ROOT_EF, ROOT_ENTRY, ROOT_GRAPH, ROOT_GRAPH_MIN, ROOT_LINES, ROOT_LINKED, ROOT_LIVE,
-  ROOT_NODE_TABLE, ROOT_QUEUE, ROOT_ROWS_END, ROOT_ROW_BYTES, ROOT_ROW_TABLE, ROOT_SMALL_TABLE, ROOT_TOMBSTONES, ROOT_WIDE_BYTES, ROW_NUMBERS,
-  SCRATCH_INPUT, STAMP_AT,
+  EF_MIN,
+  FULL,
+  NONE,
+  OK,
+  ROOT_BYTES,
+  ROOT_DIM,
+  ROOT_EF,
+  ROOT_ENTRY,
+  ROOT_GRAPH,
+  ROOT_GRAPH_MIN,
+  ROOT_LINES,
+  ROOT_LINKED,
+  ROOT_LIVE,
+  ROOT_NODE_TABLE,
+  ROOT_QUEUE,
+  ROOT_ROWS_END,
+  ROOT_ROW_BYTES,
+  ROOT_ROW_TABLE,
+  ROOT_SMALL_TABLE,
+  ROOT_TOMBSTONES,
+  ROOT_WIDE_BYTES,
+  ROW_NUMBERS,
+  SCRATCH_INPUT,
+  STAMP_AT,
 } from '../layout';
 import { allocate, linesOf } from './arena';
 import { dropTable } from './block-table';
@@ -39,7 +60,9 @@ export function createIndex(dim: u32, graphMin: u32, narrow: bool): usize {
   return root;
 }
 
-/** Gives all memory of an index back. Requires that nothing leads to it any more; a reader may still be searching it. */
+/**
+ * Gives all memory of an index back. Requires that nothing leads to it any more; a reader may still be searching it.
+ */
 export function dropIndex(root: usize): void {
   dropTable(root + ROOT_ROW_TABLE, root + ROOT_SMALL_TABLE);
   dropTable(root + ROOT_NODE_TABLE, 0);
@@ -49,9 +72,18 @@ export function dropIndex(root: usize): void {
   retire(root);
 }
 
-/** Writes the input area, scaled to unit length, into a row that is not live; no search sees it. FULL, and nothing changed, when memory is full. */
+/**
+ * Writes the input area, scaled to unit length, into a row that is not live; no search sees it. FULL, and nothing
+ * changed, when memory is full.
+ */
 export function stage(scratch: usize, root: usize, ordinal: u32): i32 {
-  if (!ensureRow(root, ordinal) || !ensureCodes(root, ordinal) || !ensureQuery(scratch, root) || !ensureVisited(scratch, max(ordinal + 1, load<u32>(root, ROOT_ROWS_END)))) return FULL;
+  if (
+    !ensureRow(root, ordinal) ||
+    !ensureCodes(root, ordinal) ||
+    !ensureQuery(scratch, root) ||
+    !ensureVisited(scratch, max(ordinal + 1, load<u32>(root, ROOT_ROWS_END)))
+  )
+    return FULL;
   if (isLinked(root, ordinal)) unlink(scratch, root, ordinal);
   fence(scratch);
   writeRow(areaAt(scratch, SCRATCH_INPUT), root, ordinal);
@@ -59,7 +91,10 @@ export function stage(scratch: usize, root: usize, ordinal: u32): i32 {
   return OK;
 }
 
-/** Makes a staged row live under a stamp never used before. Everything a search needs to find it is written before the stamp. */
+/**
+ * Makes a staged row live under a stamp never used before. Everything a search needs to find it is written before the
+ * stamp.
+ */
 export function publish(scratch: usize, root: usize, ordinal: u32): void {
   enqueue(scratch, root, ordinal);
   if (ordinal >= load<u32>(root, ROOT_ROWS_END)) atomic.store<u32>(root, ordinal + 1, ROOT_ROWS_END);
@@ -70,8 +105,8 @@ export function publish(scratch: usize, root: usize, ordinal: u32): void {
 }
 
 /**
- * Removes a live row. A node stays in the graph as a way-point until its ordinal is staged again or removed nodes outnumber the
- * live rows; a copy leaves at once.
+ * Removes a live row. A node stays in the graph as a way-point until its ordinal is staged again or removed nodes
+ * outnumber the live rows; a copy leaves at once.
  */
 export function remove(root: usize, ordinal: u32): void {
   atomic.store<u32>(root, load<u32>(root, ROOT_LIVE) - 1, ROOT_LIVE);

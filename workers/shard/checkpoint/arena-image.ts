@@ -1,10 +1,20 @@
-// An arena as bytes: what a checkpoint copies of it, and how it comes back from them. Made by Kernel for the owner's thread alone. What
-// belongs to the process (the table of readers, epochs, the lock) is left as it is; what threads of another one had of it is freed.
+// An arena as bytes: what a checkpoint copies of it, and how it comes back from them. Made by Kernel for the owner's
+// thread alone. What belongs to the process (the table of readers, epochs, the lock) is left as it is; what threads of
+// another one had of it is freed.
 import { assert } from '../../../src/base/assert.js';
 import type { Instance } from '../instance.js';
 import { ARENA_START, BINS, BINS_AT, FENCE_AT, LINE_BYTES, LOCK_AT, STAMP_AT, USED_AT } from '../layout.js';
 import {
-  DIRECTORY_AT, INCARNATION_AT, LOCKS_AT, READER_BYTES, READER_INCARNATION, READER_SCRATCH, READERS_AT, READERS_MAX, RETIRED_FIRST_AT, RETIRED_LAST_AT,
+  DIRECTORY_AT,
+  INCARNATION_AT,
+  LOCKS_AT,
+  READER_BYTES,
+  READER_INCARNATION,
+  READER_SCRATCH,
+  READERS_AT,
+  READERS_MAX,
+  RETIRED_FIRST_AT,
+  RETIRED_LAST_AT,
   RETIRED_LINES_AT,
 } from '../reader-layout.js';
 
@@ -53,7 +63,10 @@ export class ArenaImage {
     this.instance.bytesAt(at, into.length).copy(into);
   }
 
-  /** Where bytes that come back belong, but for the first region: `finish` takes that. False where the memory cannot grow to them. */
+  /**
+   * Where bytes that come back belong, but for the first region: `finish` takes that. False where the memory cannot
+   * grow to them.
+   */
   reserve(bytes: number): boolean {
     return this.instance.growTo(bytes);
   }
@@ -62,7 +75,10 @@ export class ArenaImage {
     return this.instance.bytesAt(at, count);
   }
 
-  /** Makes an arena of the bytes that have come back; `first` are those from 0 on. Requires that it is formatted and no reader is inside. */
+  /**
+   * Makes an arena of the bytes that have come back; `first` are those from 0 on. Requires that it is formatted and no
+   * reader is inside.
+   */
   finish(first: Buffer, { end, scratch }: ArenaPlan): void {
     const { instance } = this;
     assert(first.length > ARENA_START, 'an image is larger than its header');
@@ -79,5 +95,7 @@ export class ArenaImage {
 function scratchesIn(first: Buffer): number[] {
   const incarnation = first.readUInt32LE(INCARNATION_AT);
   const places = Array.from({ length: READERS_MAX }, (_, place) => READERS_AT + place * READER_BYTES);
-  return places.filter((place) => first.readUInt32LE(place + READER_INCARNATION) === incarnation).map((place) => first.readUInt32LE(place + READER_SCRATCH));
+  return places
+    .filter((place) => first.readUInt32LE(place + READER_INCARNATION) === incarnation)
+    .map((place) => first.readUInt32LE(place + READER_SCRATCH));
 }

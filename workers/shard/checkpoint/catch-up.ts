@@ -1,6 +1,7 @@
-// Parts that a checkpoint has brought back, on their way to what the store has now: the log of changes names the rows that may differ, and of each of
-// them the store decides. As a load from the store, it goes in slices, readers do not find the parts before it is done, and nothing
-// writes to them. Made by revival.ts, done by part-loads.ts; shard worker only.
+// Parts that a checkpoint has brought back, on their way to what the store has now: the log of changes names the rows
+// that may differ, and of each of them the store decides. As a load from the store, it goes in slices, readers do not
+// find the parts before it is done, and nothing writes to them. Made by revival.ts, done by part-loads.ts; shard worker
+// only.
 import { defined } from '../../../src/base/assert.js';
 import type { Ordinal } from '../../../src/contract/ids.js';
 import type { CollectionRef } from '../../../src/contract/messages.js';
@@ -24,7 +25,12 @@ export class CatchUp extends PartLoad {
   private next: [Ordinal, OldSource] | undefined;
 
   /** `changed`: the rows that may differ, with what they were. */
-  constructor(parts: PartTable, ref: CollectionRef, restored: readonly Part[], changed: ReadonlyMap<Ordinal, OldSource>) {
+  constructor(
+    parts: PartTable,
+    ref: CollectionRef,
+    restored: readonly Part[],
+    changed: ReadonlyMap<Ordinal, OldSource>,
+  ) {
     super(parts, ref);
     for (const part of restored) this.made.set(part.arena, part);
     this.left = changed.entries();
@@ -61,7 +67,11 @@ function takeOut(part: Part, row: Ordinal, { text, terms }: OldSource): void {
 }
 
 /** Where it is not known what the index has of the row, it goes, and is made again when it is wanted. */
-function without<S>(index: PartTerms<S> | undefined, row: Ordinal, source: S | null | undefined): PartTerms<S> | undefined {
+function without<S>(
+  index: PartTerms<S> | undefined,
+  row: Ordinal,
+  source: S | null | undefined,
+): PartTerms<S> | undefined {
   if (source === undefined) index?.drop();
   else if (source !== null) index?.remove(row, source);
   return source === undefined ? undefined : index;

@@ -1,5 +1,6 @@
-// When a shard writes a checkpoint: so often while something changes, sooner after much has changed, and at a clean stop. One a shard, made by
-// commands.ts; shard worker only. What a failed one leaves is the checkpoint of before, which the log of changes goes on from.
+// When a shard writes a checkpoint: so often while something changes, sooner after much has changed, and at a clean
+// stop. One a shard, made by commands.ts; shard worker only. What a failed one leaves is the checkpoint of before,
+// which the log of changes goes on from.
 import type { LogNote } from '../../../src/contract/messages.js';
 import type { CheckpointFiles } from '../../../src/store/checkpoint-files.js';
 import { GRAPH_MIN } from '../layout.js';
@@ -25,7 +26,9 @@ export class Checkpoints {
   private version = 0;
   private publications: number;
 
-  /** `rowsMin`: the smallest part that makes a checkpoint worth its while; smaller ones are read from the store as fast. */
+  /**
+   * `rowsMin`: the smallest part that makes a checkpoint worth its while; smaller ones are read from the store as fast.
+   */
   constructor(
     private readonly shard: Shard,
     private readonly files: CheckpointFiles,
@@ -64,7 +67,10 @@ export class Checkpoints {
   }
 
   private get isWorthwhile(): boolean {
-    return this.shard.stillness.version !== this.version && [...this.shard.parts.all()].some(({ index }) => index.liveCount >= this.rowsMin);
+    return (
+      this.shard.stillness.version !== this.version &&
+      [...this.shard.parts.all()].some(({ index }) => index.liveCount >= this.rowsMin)
+    );
   }
 
   private get liveRows(): number {
@@ -79,7 +85,9 @@ export class Checkpoints {
     const [startedAtMs, publications] = [performance.now(), this.publicationsNow];
     const { shard } = this.identity;
     try {
-      const written = await new Writing(this.shard, this.files, this.identity, () => this.isStopping && !isAlone).run(isAlone);
+      const written = await new Writing(this.shard, this.files, this.identity, () => this.isStopping && !isAlone).run(
+        isAlone,
+      );
       this.tookMs = performance.now() - startedAtMs;
       if (!written) return;
       const { version, ...told } = written;

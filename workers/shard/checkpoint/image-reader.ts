@@ -1,5 +1,6 @@
-// Reads the image of an arena from its file straight into the shared memory, region by region, and checks each. What throws has left the memory
-// as garbage: it is formatted then. Called by restore.ts, in the shard worker's thread, while the memory is closed to readers.
+// Reads the image of an arena from its file straight into the shared memory, region by region, and checks each. What
+// throws has left the memory as garbage: it is formatted then. Called by restore.ts, in the shard worker's thread,
+// while the memory is closed to readers.
 import { DamagedCheckpoint, type ImageEntry, type Manifest } from '../../../src/store/checkpoint-files.js';
 import { ImageFile } from '../../../src/store/image-file.js';
 import { REGION_BYTES } from '../../../src/store/image-header.js';

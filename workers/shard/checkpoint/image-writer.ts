@@ -1,5 +1,6 @@
-// Writes the image of an arena to a file while its owner goes on: a pass copies the memory region by region and writes those that are not what the
-// file has. Of which passes the whole is the memory at one moment, writing.ts knows. Shard worker only.
+// Writes the image of an arena to a file while its owner goes on: a pass copies the memory region by region and writes
+// those that are not what the file has. Of which passes the whole is the memory at one moment, writing.ts knows. Shard
+// worker only.
 import { open, type FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { encodeHeader, HEADER_BYTES, REGION_BYTES, type ImageHeader } from '../../../src/store/image-header.js';
@@ -25,7 +26,10 @@ export class ImageWriter {
     return new ImageWriter(image, await open(path, 'w', 0o644));
   }
 
-  /** Brings the file to what the memory is now, with a `pause` behind each region; one that others wait for syncs nothing on the way. */
+  /**
+   * Brings the file to what the memory is now, with a `pause` behind each region; one that others wait for syncs
+   * nothing on the way.
+   */
   async pass(pause: () => Promise<unknown>, isAwaited: boolean): Promise<void> {
     const bytes = this.image.bytes;
     for (let at = 0; at < bytes; at += REGION_BYTES) {
@@ -66,6 +70,7 @@ export class ImageWriter {
   }
 
   private async write(bytes: Buffer, at: number): Promise<void> {
-    for (let done = 0; done < bytes.length; ) done += (await this.file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
+    for (let done = 0; done < bytes.length; )
+      done += (await this.file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
   }
 }

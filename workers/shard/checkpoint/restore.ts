@@ -1,5 +1,6 @@
-// Fills the arenas of a shard from its checkpoint when it is opened. One that is damaged, of another server or of before the log of changes is told by
-// name and removed: all is loaded from the store then, as where there is none. Called by open-shard.ts; shard worker only.
+// Fills the arenas of a shard from its checkpoint when it is opened. One that is damaged, of another server or of
+// before the log of changes is told by name and removed: all is loaded from the store then, as where there is none.
+// Called by open-shard.ts; shard worker only.
 import { CheckpointFiles, DamagedCheckpoint, type Manifest } from '../../../src/store/checkpoint-files.js';
 import type { CollectionRef } from '../../../src/contract/messages.js';
 import type { PartChange } from '../../../src/store/change-log.js';
@@ -17,7 +18,13 @@ interface Filled {
 }
 
 /** Requires that the arenas are formatted and closed. */
-export function restore(shard: Shard, files: CheckpointFiles, identity: Identity, kinds: CollectionKinds, note: Note): void {
+export function restore(
+  shard: Shard,
+  files: CheckpointFiles,
+  identity: Identity,
+  kinds: CollectionKinds,
+  note: Note,
+): void {
   const filled = fill(shard, files, identity, note);
   if (!filled) return discard(shard, files);
   const { manifest, changes } = filled;
@@ -39,11 +46,16 @@ function fill(shard: Shard, files: CheckpointFiles, identity: Identity, note: No
     if (!manifest) return undefined;
     checkOrigin(manifest, identity, shard);
     const changes = shard.store.changes.after(manifest.number);
-    for (const entry of manifest.images) readImage(shard.arenas.at(entry.arena).image(), files.pathOf(entry.file), manifest, entry);
+    for (const entry of manifest.images)
+      readImage(shard.arenas.at(entry.arena).image(), files.pathOf(entry.file), manifest, entry);
     return { manifest, changes };
   } catch (error) {
     if (!isOfNoUse(error)) throw error;
-    note('warn', { shard: identity.shard, reason: (error as Error).message }, 'a checkpoint is of no use: all is loaded from the store');
+    note(
+      'warn',
+      { shard: identity.shard, reason: (error as Error).message },
+      'a checkpoint is of no use: all is loaded from the store',
+    );
     shard.arenas.format();
     return undefined;
   }
@@ -56,4 +68,7 @@ function checkOrigin({ kernel, shard, log, number }: Manifest, identity: Identit
   if (log !== id || number > last) throw new DamagedCheckpoint('manifest: the log of changes does not go on from it');
 }
 
-const isOfNoUse = (error: unknown): boolean => error instanceof DamagedCheckpoint || error instanceof DamagedRecord || typeof (error as NodeJS.ErrnoException).syscall === 'string';
+const isOfNoUse = (error: unknown): boolean =>
+  error instanceof DamagedCheckpoint ||
+  error instanceof DamagedRecord ||
+  typeof (error as NodeJS.ErrnoException).syscall === 'string';

@@ -1,5 +1,6 @@
-// The parts of collections in arenas that a checkpoint has filled: those that are as they were are there at once, those that the store has changed
-// since are brought up to date as a load, those of collections that are gone go. Called by restore.ts; shard worker only.
+// The parts of collections in arenas that a checkpoint has filled: those that are as they were are there at once, those
+// that the store has changed since are brought up to date as a load, those of collections that are gone go. Called by
+// restore.ts; shard worker only.
 import type { CollectionId, Ordinal } from '../../../src/contract/ids.js';
 import type { CollectionRef } from '../../../src/contract/messages.js';
 import type { PartChange } from '../../../src/store/change-log.js';
@@ -13,13 +14,24 @@ import { CatchUp, type OldSource } from './catch-up.js';
 type Changed = Map<Ordinal, OldSource>;
 
 /** `refs`: the collections whose parts are in the arenas. `changes`: all since. */
-export function revive(shard: Shard, refs: readonly CollectionRef[], kinds: CollectionKinds, changes: readonly PartChange[]): void {
+export function revive(
+  shard: Shard,
+  refs: readonly CollectionRef[],
+  kinds: CollectionKinds,
+  changes: readonly PartChange[],
+): void {
   const changed = changedRows(changes);
   for (const ref of refs) {
     const present = { id: ref.id, ...(kinds.get(ref.id) ?? ref) };
     const parts = shard.parts.restored(present);
     for (const part of parts) resumeTerms(shard, part, present.language === ref.language);
-    if (kinds.has(ref.id) && present.dim === ref.dim && present.generation === ref.generation && present.precision === ref.precision) bringBack(shard, present, parts, changed.get(ref.id));
+    if (
+      kinds.has(ref.id) &&
+      present.dim === ref.dim &&
+      present.generation === ref.generation &&
+      present.precision === ref.precision
+    )
+      bringBack(shard, present, parts, changed.get(ref.id));
     else forget(shard, ref.id, parts);
   }
 }

@@ -1,5 +1,6 @@
-// Whether the memory of a shard has changed, and times in which it must not: the last pass over it wants one. Writes and background work wait for the
-// end of such a time; searches, which own nothing, and reading commands do not. One a shard, in its worker's thread.
+// Whether the memory of a shard has changed, and times in which it must not: the last pass over it wants one. Writes
+// and background work wait for the end of such a time; searches, which own nothing, and reading commands do not. One a
+// shard, in its worker's thread.
 export class Stillness {
   private changes = 0;
   private over: Promise<void> | undefined;

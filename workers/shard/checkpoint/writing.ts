@@ -1,5 +1,6 @@
-// Writes a checkpoint of a shard: passes over all of its arenas until one has seen no change, then the manifest. The first passes go beside everything
-// else; where writers never rest, the last ones hold them up while they bring over what has changed since. Called by checkpoints.ts.
+// Writes a checkpoint of a shard: passes over all of its arenas until one has seen no change, then the manifest. The
+// first passes go beside everything else; where writers never rest, the last ones hold them up while they bring over
+// what has changed since. Called by checkpoints.ts.
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +10,9 @@ import type { Part } from '../part.js';
 import type { Shard } from '../shard.js';
 import { ImageWriter } from './image-writer.js';
 
-/** Passes beside writers, and then those that hold them up: only a reader that grows its scratch lets one of these fail. */
+/**
+ * Passes beside writers, and then those that hold them up: only a reader that grows its scratch lets one of these fail.
+ */
 const FREE_PASSES = 2;
 const STILL_PASSES = 3;
 /** Between two regions of a free pass: a region takes a millisecond, and searches want the cores too. */
@@ -35,7 +38,8 @@ interface Moment {
   manifest: Omit<Manifest, 'magic' | 'version'>;
 }
 
-export const isWhole = (terms: Part['words'] | Part['fields']): boolean => !terms || terms.isLost || terms.complete !== undefined;
+export const isWhole = (terms: Part['words'] | Part['fields']): boolean =>
+  !terms || terms.isLost || terms.complete !== undefined;
 
 /** Parts on their way into memory, and indexes of terms that are being made, are in no checkpoint. */
 export function isAtRest({ loads, parts }: Shard): boolean {
@@ -57,7 +61,10 @@ export class Writing {
     private readonly isGivenUp: () => boolean,
   ) {}
 
-  /** undefined where it has come to nothing: the checkpoint of before stays. `isAlone`: nothing else is to be done any more. */
+  /**
+   * undefined where it has come to nothing: the checkpoint of before stays. `isAlone`: nothing else is to be done any
+   * more.
+   */
   async run(isAlone: boolean): Promise<Written | undefined> {
     this.files.make();
     this.shard.store.changes.begin();
@@ -66,7 +73,8 @@ export class Writing {
       return moment && (await this.complete(moment));
     } finally {
       for (const writer of this.writers.values()) await writer.close();
-      if (!this.isComplete) for (const arena of this.writers.keys()) rmSync(this.files.pathOf(this.fileOf(arena)), { force: true });
+      if (!this.isComplete)
+        for (const arena of this.writers.keys()) rmSync(this.files.pathOf(this.fileOf(arena)), { force: true });
     }
   }
 
@@ -75,7 +83,9 @@ export class Writing {
     const passes = isAlone ? STILL_PASSES : FREE_PASSES + STILL_PASSES;
     for (; this.passes < passes && !this.isGivenUp(); ) {
       this.passes++;
-      const moment = await (this.passes > passes - STILL_PASSES ? this.stillPass(isAlone) : this.pass(() => sleep(PAUSE_MS), false));
+      const moment = await (this.passes > passes - STILL_PASSES
+        ? this.stillPass(isAlone)
+        : this.pass(() => sleep(PAUSE_MS), false));
       if (moment) return moment;
     }
     return undefined;
@@ -107,31 +117,57 @@ export class Writing {
   /** Equal at two times between which nothing has changed; undefined where something is under way. */
   private mark(): string | undefined {
     const locks = this.shard.arenas.used().map((kernel) => kernel.image().locks);
-    return locks.includes(undefined) || !isAtRest(this.shard) ? undefined : `${this.shard.stillness.version} ${locks.join(' ')}`;
+    return locks.includes(undefined) || !isAtRest(this.shard)
+      ? undefined
+      : `${this.shard.stillness.version} ${locks.join(' ')}`;
   }
 
   private moment(): Moment {
     const { arenas, parts, store } = this.shard;
     const { state } = store.changes;
-    const images = [...arenas.numbers()].map((arena) => ({ arena, file: this.fileOf(arena), bytes: 0, ...arenas.at(arena).image().plan() }));
+    const images = [...arenas.numbers()].map((arena) => ({
+      arena,
+      file: this.fileOf(arena),
+      bytes: 0,
+      ...arenas.at(arena).image().plan(),
+    }));
     const refs = new Map([...parts.all()].map(({ ref }) => [ref.id, ref]));
-    return { state, version: this.shard.stillness.version, manifest: { ...this.identity, id: this.id, log: state.id ?? '', number: state.last, images, parts: [...refs.values()] } };
+    return {
+      state,
+      version: this.shard.stillness.version,
+      manifest: {
+        ...this.identity,
+        id: this.id,
+        log: state.id ?? '',
+        number: state.last,
+        images,
+        parts: [...refs.values()],
+      },
+    };
   }
 
   /** undefined where the log of changes has ended meanwhile: there is nothing that goes on from it. */
   private async complete({ state, version, manifest }: Moment): Promise<Written | undefined> {
     const { id, shard, number } = manifest;
-    for (const image of manifest.images) image.bytes = await (await this.writerOf(image.arena)).finish({ id, shard, arena: image.arena, number });
+    for (const image of manifest.images)
+      image.bytes = await (await this.writerOf(image.arena)).finish({ id, shard, arena: image.arena, number });
     if (state.id === undefined || state.id !== this.shard.store.changes.state.id) return undefined;
     this.isComplete = true;
     await this.files.writeManifest(manifest);
     this.shard.store.changes.trim(state);
     this.files.clear(manifest);
-    return { bytes: manifest.images.reduce((sum, { bytes }) => sum + bytes, 0), passes: this.passes, heldMs: Math.round(this.heldMs), version };
+    return {
+      bytes: manifest.images.reduce((sum, { bytes }) => sum + bytes, 0),
+      passes: this.passes,
+      heldMs: Math.round(this.heldMs),
+      version,
+    };
   }
 
   private async writerOf(arena: number): Promise<ImageWriter> {
-    const writer = this.writers.get(arena) ?? (await ImageWriter.create(this.shard.arenas.at(arena).image(), this.files.pathOf(this.fileOf(arena))));
+    const writer =
+      this.writers.get(arena) ??
+      (await ImageWriter.create(this.shard.arenas.at(arena).image(), this.files.pathOf(this.fileOf(arena))));
     this.writers.set(arena, writer);
     return writer;
   }

@@ -1,5 +1,5 @@
-// The kernel's calls on the codes of an index, as instance.ts declares those on vectors. Numbers are u32. All but `dropCodes` are about
-// the codes that are being made. Used by learning.ts.
+// The kernel's calls on the codes of an index, as instance.ts declares those on vectors. Numbers are u32. All but
+// `dropCodes` are about the codes that are being made. Used by learning.ts.
 export interface CodeCalls {
   createCodes(root: number, axes4: number, axes2: number): number;
   sampleRows(root: number, from: number, count: number, step: number): void;

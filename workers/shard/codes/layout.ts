@@ -1,7 +1,8 @@
-// Where things stand in the codes of an index, and their constants: plain numbers for both compilers, as ../layout.ts. Offsets
-// and sizes are bytes. What the codes are for: README.md beside this file.
+// Where things stand in the codes of an index, and their constants: plain numbers for both compilers, as ../layout.ts.
+// Offsets and sizes are bytes. What the codes are for: README.md beside this file.
 
-// In the root block of the index, behind its other words: how its codes are tended (tending.ts), as of the end of the last work on them.
+// In the root block of the index, behind its other words: how its codes are tended (tending.ts), as of the end of the
+// last work on them.
 /** One more than the place of the shape in use; 0 while there has been no work. */
 export const ROOT_SHAPE = 76;
 /** Live rows at which axes are learned, and recall is checked, next; NONE for never. */
@@ -18,7 +19,10 @@ export const CODES_ROW_BYTES = 12;
 export const CODES_WIDE_BYTES = 16;
 /** Address of the axes: rows of 16-bit numbers of the length WIDE_SCALE, as a query is. */
 export const CODES_AXES = 20;
-/** Address of four floats an axis, array after array: its unit (what 1 of a product of axis and query stands for), its step, its offset (the mean along it), its variance. */
+/**
+ * Address of four floats an axis, array after array: its unit (what 1 of a product of axis and query stands for), its
+ * step, its offset (the mean along it), its variance.
+ */
 export const CODES_STEPS = 24;
 /** Sum of the variances along all axes of the space, as a float: what share of it the axes of the codes hold. */
 export const CODES_VARIANCE = 28;
@@ -29,7 +33,10 @@ export const CODES_SAMPLED = 36;
 export const CODES_LINES = 40;
 /** Table of block addresses, of TABLE_BYTES: small indexes have no codes. */
 export const CODES_ROW_BLOCKS = 64;
-/** Where ordinal 0 would stand if a block reached so far, for each thirty-second of each doubling of places from 16 to 2 ** 29 (assembly/codes/codes.ts). */
+/**
+ * Where ordinal 0 would stand if a block reached so far, for each thirty-second of each doubling of places from 16 to 2
+ * ** 29 (assembly/codes/codes.ts).
+ */
 export const CODES_ORIGINS = 2240;
 export const CODES_BYTES = 5440;
 
@@ -43,7 +50,10 @@ export const AXES_MAX = 512;
 export const FOLDED_BYTES_MAX = 6 * AXES_MAX;
 /** Indexes of fewer live rows have no codes. */
 export const CODES_MIN = 4096;
-/** Of the candidates of a walk of breadth ef this share, and these more, are scored by their rows, and at least this many for each hit. */
+/**
+ * Of the candidates of a walk of breadth ef this share, and these more, are scored by their rows, and at least this
+ * many for each hit.
+ */
 export const RERANK_SHARE = 0.75;
 export const RERANK_MIN = 8;
 export const RERANK_PER_HIT = 2;
@@ -52,7 +62,10 @@ export const SAMPLE_ROWS = 10_000;
 export const LEARN_ROUNDS = 12;
 /** Axes are learned again at each doubling of the rows until there are this many. */
 export const LEARN_ROWS_MAX = 100_000;
-/** Recall@10 of a sample of rows that is enough: the .97 that is promised, and what stored rows are easier to find than queries (README.md). */
+/**
+ * Recall@10 of a sample of rows that is enough: the .97 that is promised, and what stored rows are easier to find than
+ * queries (README.md).
+ */
 export const RECALL_MIN = 0.985;
 /** A check waits until no more of the rows wait for their links. */
 export const UNLINKED_SHARE_MAX = 0.1;

@@ -1,12 +1,15 @@
-// Makes new codes for an index: learns the axes from a sample of its rows, encodes all rows, and exchanges the codes. A slice of work
-// for each `next()`, so that the owner can do other things between; rows that are written meanwhile are encoded by both. Owner's
-// thread; used by tending.ts.
+// Makes new codes for an index: learns the axes from a sample of its rows, encodes all rows, and exchanges the codes. A
+// slice of work for each `next()`, so that the owner can do other things between; rows that are written meanwhile are
+// encoded by both. Owner's thread; used by tending.ts.
 import type { Instance } from '../instance.js';
 import { ROOT_DIM, ROOT_ROWS_END } from '../layout.js';
 import { LEARN_ROUNDS, SAMPLE_ROWS, SLICE_PRODUCTS } from './layout.js';
 import type { CodeShape } from './shapes.js';
 
-/** Answers true once the codes are in use, false where memory is full: then the codes are as before. Requires two live rows. */
+/**
+ * Answers true once the codes are in use, false where memory is full: then the codes are as before. Requires two live
+ * rows.
+ */
 export function* learn(instance: Instance, root: number, shape: CodeShape): Generator<undefined, boolean> {
   const { calls } = instance;
   if (!calls.createCodes(root, shape.axes4, shape.axes2)) return false;
@@ -42,7 +45,9 @@ function* encode(instance: Instance, root: number, products: number): Generator<
   const { calls } = instance;
   const sliceRows = sliceOf(products);
   for (let from = 0; from < instance.word(root + ROOT_ROWS_END); from += sliceRows) {
-    if (!calls.encodeRows(instance.scratch, root, from, Math.min(instance.word(root + ROOT_ROWS_END), from + sliceRows))) {
+    if (
+      !calls.encodeRows(instance.scratch, root, from, Math.min(instance.word(root + ROOT_ROWS_END), from + sliceRows))
+    ) {
       calls.dropNext(root);
       return false;
     }
@@ -53,7 +58,11 @@ function* encode(instance: Instance, root: number, products: number): Generator<
 }
 
 /** Does `work` on all of `count`, as many in a slice as `products`, the multiplications that one takes, admits. */
-function* sliced(count: number, products: number, work: (from: number, end: number) => void): Generator<undefined, void> {
+function* sliced(
+  count: number,
+  products: number,
+  work: (from: number, end: number) => void,
+): Generator<undefined, void> {
   const step = sliceOf(products);
   for (let from = 0; from < count; from += step) {
     work(from, Math.min(count, from + step));

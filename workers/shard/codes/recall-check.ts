@@ -1,5 +1,5 @@
-// What recall the searches of an index have: a sample of its rows is searched by a walk and by a scan. A slice of work for each `next()`,
-// so that the owner can do other things between. Owner's thread; used by tending.ts.
+// What recall the searches of an index have: a sample of its rows is searched by a walk and by a scan. A slice of work
+// for each `next()`, so that the owner can do other things between. Owner's thread; used by tending.ts.
 import type { Hits, SearchOptions } from '../hits.js';
 
 /** What is checked: the index, as far as it is needed. */

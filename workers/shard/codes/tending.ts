@@ -1,7 +1,8 @@
-// When an index gets codes and when new ones, and what keeps its recall: as it grows, its axes are learned again at each doubling, and
-// searches of a sample of its rows are compared with scans. Where they miss too much, walks become broader, then codes longer, then
-// rows alone lead. The state of this work, one object an index, in the owner's thread; VectorIndex does a slice of it with each `linkSome`.
-// Where it stands is kept in the root of the index, so that it goes on where an index comes back from a checkpoint.
+// When an index gets codes and when new ones, and what keeps its recall: as it grows, its axes are learned again at
+// each doubling, and searches of a sample of its rows are compared with scans. Where they miss too much, walks become
+// broader, then codes longer, then rows alone lead. The state of this work, one object an index, in the owner's thread;
+// VectorIndex does a slice of it with each `linkSome`. Where it stands is kept in the root of the index, so that it
+// goes on where an index comes back from a checkpoint.
 import type { Instance } from '../instance.js';
 import { EF_MIN, NONE, ROOT_CODES, ROOT_CODES_NEXT, ROOT_DIM, ROOT_EF, ROOT_LIVE } from '../layout.js';
 import { LEARN_ROWS_MAX, RECALL_MIN, ROOT_CHECK_AT, ROOT_LEARN_AT, ROOT_SHAPE, UNLINKED_SHARE_MAX } from './layout.js';
@@ -9,7 +10,10 @@ import { learn } from './learning.js';
 import { recallAt, sampleRows, type Checked } from './recall-check.js';
 import { shapesFor, type CodeShape } from './shapes.js';
 
-/** Breadths of a search's walk, from that of an index that has not been checked; those by rows go further, as nothing comes after. */
+/**
+ * Breadths of a search's walk, from that of an index that has not been checked; those by rows go further, as nothing
+ * comes after.
+ */
 const EFS = [64, 96, 128, 192];
 const EFS_BY_ROWS = [...EFS, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096];
 
@@ -42,7 +46,9 @@ export class Tending {
     return this.work !== undefined || this.isLearningDue || this.isCheckDue;
   }
 
-  /** Does a slice of what is due. True where links should wait for it: insertions go by codes, and there are none yet. */
+  /**
+   * Does a slice of what is due. True where links should wait for it: insertions go by codes, and there are none yet.
+   */
   step(): boolean {
     if (!this.isDue) return false;
     this.work ??= this.isLearningDue ? this.learn() : this.check();
@@ -60,7 +66,8 @@ export class Tending {
 
   private finish(): void {
     this.work = undefined;
-    const keep = (field: number, value: number): void => this.instance.setWord(this.root + field, Math.min(value, NONE));
+    const keep = (field: number, value: number): void =>
+      this.instance.setWord(this.root + field, Math.min(value, NONE));
     keep(ROOT_SHAPE, this.shape + 1);
     keep(ROOT_LEARN_AT, this.learnAt);
     keep(ROOT_CHECK_AT, this.checkAt);

@@ -22,7 +22,15 @@ export interface WordBytes {
 }
 
 /** In the order of the kernel's numbers for them. */
-export const PARTS: readonly (keyof WordBytes)[] = ['lengths', 'head', 'terms', 'blocks', 'postings', 'positions', 'live'];
+export const PARTS: readonly (keyof WordBytes)[] = [
+  'lengths',
+  'head',
+  'terms',
+  'blocks',
+  'postings',
+  'positions',
+  'live',
+];
 
 /** The first `count` of an answer. */
 export function firstWords({ ordinals, scores }: RankedWords, count: number): RankedWords {

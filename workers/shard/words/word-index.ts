@@ -1,5 +1,6 @@
-// One collection's words in a shard's memory: chunks by ordinal, BM25, counts; term-bitmaps.ts looks for phrases. A thin door: checks and copies here,
-// the work in the kernel (assembly/words/). The owner's thread writes; any thread with a Kernel of its own may search.
+// One collection's words in a shard's memory: chunks by ordinal, BM25, counts; term-bitmaps.ts looks for phrases. A
+// thin door: checks and copies here, the work in the kernel (assembly/words/). The owner's thread writes; any thread
+// with a Kernel of its own may search.
 import { assert } from '../../../src/base/assert.js';
 import type { LexicalStatistics } from '../../../src/contract/ranking.js';
 import { bm25Of } from '../../../src/rank/bm25.js';
@@ -56,10 +57,17 @@ export class WordIndex extends TermBitmaps {
   statistics(terms: readonly string[]): LexicalStatistics {
     this.input.setTerms(terms);
     const count = countOf(this.instance.calls.countWords(this.instance.scratch, this.root, terms.length));
-    return { chunks: this.chunks, tokens: this.tokens, frequencies: [...this.instance.copyWords(this.instance.output, count)] };
+    return {
+      chunks: this.chunks,
+      tokens: this.tokens,
+      frequencies: [...this.instance.copyWords(this.instance.output, count)],
+    };
   }
 
-  /** The k best chunks that have any of the distinct `terms`, of those in `allowed`. `statistics` are those of the whole collection. */
+  /**
+   * The k best chunks that have any of the distinct `terms`, of those in `allowed`. `statistics` are those of the whole
+   * collection.
+   */
   rank(terms: readonly string[], statistics: LexicalStatistics, k: number, allowed?: Bitmap): RankedWords {
     assert(Number.isInteger(k) && k >= 1, `k ${k}`);
     const { factors, norm, normPerToken, scale } = bm25Of(statistics);
@@ -67,7 +75,10 @@ export class WordIndex extends TermBitmaps {
     this.input.setTerms(terms, factors);
     const end = this.instance.setBitmap(allowed);
     const count = countOf(calls.rankWords(scratch, this.root, terms.length, k, norm, normPerToken, end));
-    const scores = Float64Array.from(this.instance.copyWords(this.instance.output + 4 * k, count), (score) => score / scale);
+    const scores = Float64Array.from(
+      this.instance.copyWords(this.instance.output + 4 * k, count),
+      (score) => score / scale,
+    );
     return { count, ordinals: this.instance.copyWords(this.instance.output, count), scores };
   }
 
@@ -91,12 +102,18 @@ export class WordIndex extends TermBitmaps {
     return bytes === 0 ? [] : firstTerms(this.instance.readText(this.instance.output, bytes - 1).split('\0'), max);
   }
 
-  /** Makes a segment of what has been added since the last time; adds do so by themselves. Throws ArenaFull with nothing changed. */
+  /**
+   * Makes a segment of what has been added since the last time; adds do so by themselves. Throws ArenaFull with nothing
+   * changed.
+   */
   freeze(): void {
     countOf(this.instance.calls.freezeWords(this.instance.scratch, this.root));
   }
 
-  /** Merges segments for about as long as given; true when there is more to do. `all`: until one is left, for an index that rests. */
+  /**
+   * Merges segments for about as long as given; true when there is more to do. `all`: until one is left, for an index
+   * that rests.
+   */
   mergeSome(budgetMs: number, all = false): boolean {
     const until = performance.now() + budgetMs;
     do {

@@ -5,14 +5,23 @@ import type { ErrorCode } from '../../../contract/errors.js';
 import { jsonAnswer, type Operation, type Parameter } from '../operation.js';
 
 const DRY_RUN: readonly Parameter[] = [
-  { name: 'dry_run', description: '`true` verifies the archive and says what it has, and changes nothing.', schema: { type: 'boolean', default: false }, example: false },
+  {
+    name: 'dry_run',
+    description: '`true` verifies the archive and says what it has, and changes nothing.',
+    schema: { type: 'boolean', default: false },
+    example: false,
+  },
 ];
 
 const FILE: Operation['request'] = {
   required: true,
   content: {
     'multipart/form-data': {
-      schema: { type: 'object', required: ['file'], properties: { file: { type: 'string', contentMediaType: 'application/zip', description: 'The archive.' } } },
+      schema: {
+        type: 'object',
+        required: ['file'],
+        properties: { file: { type: 'string', contentMediaType: 'application/zip', description: 'The archive.' } },
+      },
       examples: {},
     },
   },
@@ -23,13 +32,24 @@ const COUNTS = { documents: 117, chunks: 468, queries: 1042 };
 const RESTORED: RestoredCollection = { tenant: 'acme', collection: 'docs', counts: COUNTS };
 const DATASET: RestoredDataset = { counts: { collections: 1, ...COUNTS }, left_out: [] };
 const READS: readonly ErrorCode[] = ['archive_failed', 'overloaded'];
-const INVALID: readonly ErrorCode[] = ['invalid_multipart', 'missing_archive_file', 'storage_full', 'embedder_unavailable'];
-const OF_COLLECTION: readonly ErrorCode[] = [...INVALID, 'collection_archive_invalid', 'chunk_limit_reached', 'collection_changed'];
+const INVALID: readonly ErrorCode[] = [
+  'invalid_multipart',
+  'missing_archive_file',
+  'storage_full',
+  'embedder_unavailable',
+];
+const OF_COLLECTION: readonly ErrorCode[] = [
+  ...INVALID,
+  'collection_archive_invalid',
+  'chunk_limit_reached',
+  'collection_changed',
+];
 
 const dump: Operation = {
   tag: 'Archives',
   summary: 'An archive of a collection',
-  description: 'A zip of documents with their versions and times, chunks, texts, float32 vectors and logged searches, as of one moment while writes go on; `manifest.json` has the SHA-256 of each entry. A download that ends without the directory of the zip is not whole.',
+  description:
+    'A zip of documents with their versions and times, chunks, texts, float32 vectors and logged searches, as of one moment while writes go on; `manifest.json` has the SHA-256 of each entry. A download that ends without the directory of the zip is not whole.',
   answer: ZIP,
   codes: ['collection_not_found', ...READS],
 };
@@ -37,7 +57,8 @@ const dump: Operation = {
 const create: Operation = {
   tag: 'Archives',
   summary: 'Restore a new collection from an archive',
-  description: 'All of the archive is verified before anything changes; the collection appears whole, at once. It takes its settings along; an embedder of its space has to be there.',
+  description:
+    'All of the archive is verified before anything changes; the collection appears whole, at once. It takes its settings along; an embedder of its space has to be there.',
   query: DRY_RUN,
   request: FILE,
   answer: jsonAnswer('RestoredCollection', RESTORED),
@@ -47,7 +68,8 @@ const create: Operation = {
 const replace: Operation = {
   ...create,
   summary: 'Replace a collection by one from an archive',
-  description: 'As a restore, in place of a collection that is there: searches see the old one until they see the new one. Its logged searches stay, and those of the archive come to them.',
+  description:
+    'As a restore, in place of a collection that is there: searches see the old one until they see the new one. Its logged searches stay, and those of the archive come to them.',
   codes: [...OF_COLLECTION, 'collection_not_found'],
 };
 
@@ -55,13 +77,15 @@ export const ARCHIVE_OPERATIONS = {
   dumpArchive: {
     ...dump,
     summary: 'An archive of everything',
-    description: 'All collections of all tenants as of one moment, and the tenants and keys that were made at run time. Collections with damaged records are left out, and named in the header `X-Service-Skipped-Collections` and in the manifest.',
+    description:
+      'All collections of all tenants as of one moment, and the tenants and keys that were made at run time. Collections with damaged records are left out, and named in the header `X-Service-Skipped-Collections` and in the manifest.',
     codes: READS,
   },
   restoreArchive: {
     tag: 'Archives',
     summary: 'Put an archive in the place of everything',
-    description: 'All of it is verified and staged before anything changes; then it takes the place of all collections, tenants and keys, at once.',
+    description:
+      'All of it is verified and staged before anything changes; then it takes the place of all collections, tenants and keys, at once.',
     query: DRY_RUN,
     request: FILE,
     answer: jsonAnswer('RestoredDataset', DATASET),

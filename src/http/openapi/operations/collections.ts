@@ -7,10 +7,26 @@ import { PAGE } from '../parameters.js';
 
 const SPACE = { embed_model: 'static-minilm-512', embedder_type: 'builtin', embedder_config: {} };
 const SPACE_KEY = 'builtin:static-minilm-512:dim=512';
-const SETTINGS = { chunking: { strategy: 'fixed' as const, size: 1000, overlap: 200 }, priority_key: 'prio_boost', search_mode: 'vector' as const, language: 'english' as const, precision: 'int16' as const };
+const SETTINGS = {
+  chunking: { strategy: 'fixed' as const, size: 1000, overlap: 200 },
+  priority_key: 'prio_boost',
+  search_mode: 'vector' as const,
+  language: 'english' as const,
+  precision: 'int16' as const,
+};
 
-const CONFLICTS: readonly ErrorCode[] = ['chunking_conflict', 'search_mode_conflict', 'priority_key_conflict', 'collection_settings_conflict'];
-const MOVE_CODES: readonly ErrorCode[] = ['collection_not_found', 'collection_conflict', 'move_invalid', 'storage_full'];
+const CONFLICTS: readonly ErrorCode[] = [
+  'chunking_conflict',
+  'search_mode_conflict',
+  'priority_key_conflict',
+  'collection_settings_conflict',
+];
+const MOVE_CODES: readonly ErrorCode[] = [
+  'collection_not_found',
+  'collection_conflict',
+  'move_invalid',
+  'storage_full',
+];
 
 const move = {
   tag: 'Collections' as const,
@@ -28,24 +44,54 @@ export const COLLECTION_OPERATIONS = {
     query: PAGE,
     answer: jsonAnswer('CollectionList', {
       tenant: 'acme',
-      collections: [{ name: 'docs', display_name: 'Handbooks', embedder_label: 'builtin:static-minilm-512', vector_space_key: SPACE_KEY, language: 'english' }],
+      collections: [
+        {
+          name: 'docs',
+          display_name: 'Handbooks',
+          embedder_label: 'builtin:static-minilm-512',
+          vector_space_key: SPACE_KEY,
+          language: 'english',
+        },
+      ],
       count: 1,
     }),
   },
   createCollection: {
     tag: 'Collections',
     summary: 'Create a collection',
-    description: 'The body may be absent. Creating one that exists with the same options, or none, is 201 again. `embedder` goes alone or not at all beside `embedder_type`, `embed_model` and `embedder_config`. Chunking, priority key, search mode, language and precision cannot be changed later.',
+    description:
+      'The body may be absent. Creating one that exists with the same options, or none, is 201 again. `embedder` goes alone or not at all beside `embedder_type`, `embed_model` and `embedder_config`. Chunking, priority key, search mode, language and precision cannot be changed later.',
     request: {
       required: false,
       content: jsonRequest('CreateBody', {
         defaults: {},
-        settings: { display_name: 'Handbooks', chunking: { strategy: 'fixed', size: 800, overlap: 100 }, search_mode: 'hybrid' },
+        settings: {
+          display_name: 'Handbooks',
+          chunking: { strategy: 'fixed', size: 800, overlap: 100 },
+          search_mode: 'hybrid',
+        },
         own_vectors: { embedder_type: 'identity', embedder_config: { dim: 384 } },
       }),
     },
-    answer: jsonAnswer('CreatedCollection', { collection: 'docs', name: 'docs', tenant: 'acme', display_name: 'Handbooks', ...SPACE, ...SETTINGS }),
-    codes: ['invalid_display_name', 'invalid_chunking', 'invalid_embedder_config', 'invalid_search_mode', 'search_mode_disabled', ...CONFLICTS, 'collection_limit_reached', 'embedder_unavailable', 'storage_full'],
+    answer: jsonAnswer('CreatedCollection', {
+      collection: 'docs',
+      name: 'docs',
+      tenant: 'acme',
+      display_name: 'Handbooks',
+      ...SPACE,
+      ...SETTINGS,
+    }),
+    codes: [
+      'invalid_display_name',
+      'invalid_chunking',
+      'invalid_embedder_config',
+      'invalid_search_mode',
+      'search_mode_disabled',
+      ...CONFLICTS,
+      'collection_limit_reached',
+      'embedder_unavailable',
+      'storage_full',
+    ],
   },
   getCollection: {
     tag: 'Collections',

@@ -6,7 +6,9 @@ export const DOCS_OPERATIONS = {
   openApi: {
     tag: 'Documentation',
     summary: 'This document: OpenAPI 3.1',
-    answer: { 'application/json': { schema: { type: 'object', required: ['openapi', 'info', 'paths'] }, examples: {} } },
+    answer: {
+      'application/json': { schema: { type: 'object', required: ['openapi', 'info', 'paths'] }, examples: {} },
+    },
   },
   docs: {
     tag: 'Documentation',

@@ -20,23 +20,60 @@ const BATCH_RESULTS: BatchItemResult[] = [
   { index: 0, ok: true, docid: 'nemo', chunks: 1 },
   { index: 1, ok: false, code: 'no_text_extracted', error: 'There is no text to index.' },
 ];
-const BATCH_SUMMARY: BatchSummary = { ok: true, count: 2, succeeded: 1, failed: 1, latency_ms: 3.1, request_id: '0198c2f1-5d3a-7c1e-9b61-2f4a8d0c7e55' };
+const BATCH_SUMMARY: BatchSummary = {
+  ok: true,
+  count: 2,
+  succeeded: 1,
+  failed: 1,
+  latency_ms: 3.1,
+  request_id: '0198c2f1-5d3a-7c1e-9b61-2f4a8d0c7e55',
+};
 
 const FORM: Schema = {
   type: 'object',
   required: ['file'],
   properties: {
-    file: { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream', description: 'Its extension, declared type and content tell what it is.' },
-    docid: { type: 'string', description: 'Omitted: made of the file\'s name, in upper case.' },
+    file: {
+      type: 'string',
+      format: 'binary',
+      contentMediaType: 'application/octet-stream',
+      description: 'Its extension, declared type and content tell what it is.',
+    },
+    docid: { type: 'string', description: "Omitted: made of the file's name, in upper case." },
     metadata: { type: 'string', contentMediaType: 'application/json', description: 'A JSON object.' },
   },
 };
 
 const INGEST_CODES: readonly ErrorCode[] = [
-  ...(['invalid_docid', 'invalid_metadata', 'invalid_metadata_keys', 'metadata_too_large', 'no_text_extracted', 'chunk_too_large', 'vectors_only', 'dim_mismatch'] as const),
-  ...(['collection_limit_reached', 'chunk_limit_reached', 'collection_changed', 'embedder_unavailable', 'storage_full', 'ingest_failed'] as const),
+  ...([
+    'invalid_docid',
+    'invalid_metadata',
+    'invalid_metadata_keys',
+    'metadata_too_large',
+    'no_text_extracted',
+    'chunk_too_large',
+    'vectors_only',
+    'dim_mismatch',
+  ] as const),
+  ...([
+    'collection_limit_reached',
+    'chunk_limit_reached',
+    'collection_changed',
+    'embedder_unavailable',
+    'storage_full',
+    'ingest_failed',
+  ] as const),
 ];
-const FILE_CODES: readonly ErrorCode[] = ['invalid_multipart', 'missing_document_file', 'invalid_metadata_json', 'unsupported_or_invalid_document', 'file_unreadable', 'file_encrypted', 'file_too_large', 'invalid_csv_options'];
+const FILE_CODES: readonly ErrorCode[] = [
+  'invalid_multipart',
+  'missing_document_file',
+  'invalid_metadata_json',
+  'unsupported_or_invalid_document',
+  'file_unreadable',
+  'file_encrypted',
+  'file_too_large',
+  'invalid_csv_options',
+];
 
 export const DOCUMENT_OPERATIONS = {
   listDocuments: {
@@ -49,7 +86,8 @@ export const DOCUMENT_OPERATIONS = {
   ingestDocument: {
     tag: 'Documents',
     summary: 'Ingest a text, a vector or a file',
-    description: 'A known document id replaces its document, at once and whole. A collection that does not exist is made, with the defaults. Files: txt, md, html, csv, tsv, json, jsonl, pdf, docx, pptx, xlsx, odt, epub, eml.',
+    description:
+      'A known document id replaces its document, at once and whole. A collection that does not exist is made, with the defaults. Files: txt, md, html, csv, tsv, json, jsonl, pdf, docx, pptx, xlsx, odt, epub, eml.',
     query: CSV,
     request: {
       required: true,
@@ -58,7 +96,10 @@ export const DOCUMENT_OPERATIONS = {
           text: { docid: 'nemo', text: 'Captain Nemo commands the Nautilus.', metadata: { lang: 'en' } },
           vector: { docid: 'point', vector: [0.1, 0.7, -0.2] },
         }),
-        'multipart/form-data': { schema: FORM, examples: { file: { file: 'Captain Nemo commands the Nautilus.', docid: 'nemo', metadata: '{"lang":"en"}' } } },
+        'multipart/form-data': {
+          schema: FORM,
+          examples: { file: { file: 'Captain Nemo commands the Nautilus.', docid: 'nemo', metadata: '{"lang":"en"}' } },
+        },
       },
     },
     answer: jsonAnswer('Ingested', { ...PLACE, docid: 'nemo', chunks: 1 }),
@@ -72,20 +113,39 @@ As \`application/x-ndjson\`, an item a line, there is no bound on their number: 
     request: {
       required: true,
       content: {
-        ...jsonRequest('BatchBody', { texts: { documents: [{ docid: 'nemo', text: 'Captain Nemo commands the Nautilus.' }, { text: ' ' }] } }),
-        ...otherContent('application/x-ndjson', '{"docid":"nemo","text":"Captain Nemo commands the Nautilus."}\n{"text":" "}\n'),
+        ...jsonRequest('BatchBody', {
+          texts: { documents: [{ docid: 'nemo', text: 'Captain Nemo commands the Nautilus.' }, { text: ' ' }] },
+        }),
+        ...otherContent(
+          'application/x-ndjson',
+          '{"docid":"nemo","text":"Captain Nemo commands the Nautilus."}\n{"text":" "}\n',
+        ),
       },
     },
     answer: {
       ...jsonAnswer('BatchAnswer', { ...PLACE, documents: BATCH_RESULTS, count: 2, succeeded: 1, failed: 1 }),
-      ...otherContent('application/x-ndjson', [...BATCH_RESULTS, BATCH_SUMMARY].map((line) => `${JSON.stringify(line)}\n`).join('')),
+      ...otherContent(
+        'application/x-ndjson',
+        [...BATCH_RESULTS, BATCH_SUMMARY].map((line) => `${JSON.stringify(line)}\n`).join(''),
+      ),
     },
-    codes: ['unsupported_media_type', 'collection_limit_reached', 'embedder_unavailable', 'storage_full', 'ingest_failed'],
+    codes: [
+      'unsupported_media_type',
+      'collection_limit_reached',
+      'embedder_unavailable',
+      'storage_full',
+      'ingest_failed',
+    ],
   },
   getDocument: {
     tag: 'Documents',
     summary: 'Metadata, version and chunk ids of a document',
-    answer: jsonAnswer('StoredDocument', { ...PLACE, ...DOCUMENT, metadata: { docid: 'nemo', ingested_at: INGESTED_AT, lang: 'en' }, chunk_ids: [CHUNK.rid] }),
+    answer: jsonAnswer('StoredDocument', {
+      ...PLACE,
+      ...DOCUMENT,
+      metadata: { docid: 'nemo', ingested_at: INGESTED_AT, lang: 'en' },
+      chunk_ids: [CHUNK.rid],
+    }),
     codes: ['document_not_found'],
   },
   deleteDocument: {

@@ -4,7 +4,14 @@ import type { EmbedderInventory } from '../../../contract/api/tenants.js';
 import { jsonAnswer, type Operation } from '../operation.js';
 
 const INVENTORY: EmbedderInventory = {
-  embedders: [{ key: 'builtin', vector_key: 'builtin:static-minilm-512:dim=512', embedder_type: 'builtin', embed_model: 'static-minilm-512' }],
+  embedders: [
+    {
+      key: 'builtin',
+      vector_key: 'builtin:static-minilm-512:dim=512',
+      embedder_type: 'builtin',
+      embed_model: 'static-minilm-512',
+    },
+  ],
   default: { vector_key: 'builtin:static-minilm-512:dim=512', instance_keys: ['builtin'] },
   count: 1,
 };
@@ -13,7 +20,8 @@ export const EMBEDDER_OPERATIONS = {
   listEmbedders: {
     tag: 'Embedders',
     summary: 'The embedders a tenant can use',
-    description: 'Credentials are never told, nor instances of other tenants. `default` is what a collection gets that names none: its space, and the instances that serve it together.',
+    description:
+      'Credentials are never told, nor instances of other tenants. `default` is what a collection gets that names none: its space, and the instances that serve it together.',
     answer: jsonAnswer('TenantEmbedderInventory', { tenant: 'acme', ...INVENTORY }),
   },
   listEmbeddersAsAdmin: {

@@ -9,13 +9,32 @@ const MESSAGE: Schema = {
   type: 'object',
   required: ['jsonrpc', 'method'],
   additionalProperties: false,
-  properties: { jsonrpc: VERSION, id: { type: ['string', 'integer'] }, method: { type: 'string' }, params: { type: 'object' } },
+  properties: {
+    jsonrpc: VERSION,
+    id: { type: ['string', 'integer'] },
+    method: { type: 'string' },
+    params: { type: 'object' },
+  },
 };
 
-const ANSWER: Schema = { type: 'object', required: ['jsonrpc'], properties: { jsonrpc: VERSION, id: { type: ['string', 'integer', 'null'] }, result: { type: 'object' }, error: { type: 'object' } } };
+const ANSWER: Schema = {
+  type: 'object',
+  required: ['jsonrpc'],
+  properties: {
+    jsonrpc: VERSION,
+    id: { type: ['string', 'integer', 'null'] },
+    result: { type: 'object' },
+    error: { type: 'object' },
+  },
+};
 
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
-const SEARCH = { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'search', arguments: { collection: 'docs', query: 'submarine captain' } } };
+const SEARCH = {
+  jsonrpc: '2.0',
+  id: 2,
+  method: 'tools/call',
+  params: { name: 'search', arguments: { collection: 'docs', query: 'submarine captain' } },
+};
 
 export const MCP_OPERATIONS = {
   mcp: {
@@ -25,7 +44,10 @@ export const MCP_OPERATIONS = {
 Tools are calls of the other operations: \`tools/list\` tells those that the key may use, with their schemas.
 
 \`Accept\` names \`application/json\` and \`text/event-stream\`, as the protocol has it; without them the answer is its own 406, with another \`Content-Type\` than JSON 415.`,
-    request: { required: true, content: { 'application/json': { schema: MESSAGE, examples: { list: LIST, search: SEARCH } } } },
+    request: {
+      required: true,
+      content: { 'application/json': { schema: MESSAGE, examples: { list: LIST, search: SEARCH } } },
+    },
     answer: { 'application/json': { schema: ANSWER, examples: {} } },
     empty: [202],
   },

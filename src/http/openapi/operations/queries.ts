@@ -37,8 +37,19 @@ const REPLAY: ReplayAnswer = {
   timing: SEARCH_ANSWER.timing,
 };
 
-const REPLAY_RULES = 'With its original text or vector, mode, filters, `k`, fusion, reranker and what hits were to tell, on the documents of now. It is logged as a new entry, whose `replay_of` names the original.';
-const REPLAY_CODES: readonly ErrorCode[] = ['query_not_found', 'search_mode_disabled', 'vectors_only', 'dim_mismatch', 'incompatible_embedder_config', 'embedder_unavailable', 'invalid_rerank', 'reranker_unavailable', 'search_failed'];
+const REPLAY_RULES =
+  'With its original text or vector, mode, filters, `k`, fusion, reranker and what hits were to tell, on the documents of now. It is logged as a new entry, whose `replay_of` names the original.';
+const REPLAY_CODES: readonly ErrorCode[] = [
+  'query_not_found',
+  'search_mode_disabled',
+  'vectors_only',
+  'dim_mismatch',
+  'incompatible_embedder_config',
+  'embedder_unavailable',
+  'invalid_rerank',
+  'reranker_unavailable',
+  'search_failed',
+];
 
 export const QUERY_OPERATIONS = {
   listQueries: {

@@ -25,14 +25,31 @@ export const SEARCH_ANSWER: SearchAnswer = {
 
 const REQUESTS: Record<string, SearchBody> = {
   text: { q: 'submarine captain', k: 3 },
-  filtered: { q: 'submarine captain', filters: { lang: 'en', year: { $gte: 1870 } }, content_filter: { op: 'phrase', value: 'captain nemo' } },
-  fused: { q: 'submarine captain', mode: 'hybrid', fusion: { method: 'score', weights: { vector: 0.6, lexical: 0.4 } } },
+  filtered: {
+    q: 'submarine captain',
+    filters: { lang: 'en', year: { $gte: 1870 } },
+    content_filter: { op: 'phrase', value: 'captain nemo' },
+  },
+  fused: {
+    q: 'submarine captain',
+    mode: 'hybrid',
+    fusion: { method: 'score', weights: { vector: 0.6, lexical: 0.4 } },
+  },
   told: { q: 'submarine captain', mode: 'hybrid', explain: true, relevance: true, highlight: true },
   exact: { q: 'submarine captain', exact: true },
   reranked: { q: 'submarine captain', k: 3, rerank: { instance: 'cross', depth: 50 } },
 };
 
-const CODES: readonly ErrorCode[] = ['invalid_search_mode', 'search_mode_disabled', 'search_mode_requires_text', 'vectors_only', 'dim_mismatch', 'incompatible_embedder_config', 'embedder_unavailable', 'search_failed'];
+const CODES: readonly ErrorCode[] = [
+  'invalid_search_mode',
+  'search_mode_disabled',
+  'search_mode_requires_text',
+  'vectors_only',
+  'dim_mismatch',
+  'incompatible_embedder_config',
+  'embedder_unavailable',
+  'search_failed',
+];
 const RERANK_CODES: readonly ErrorCode[] = ['invalid_rerank', 'reranker_unavailable'];
 const CODES_OF_TEXT = CODES.filter((code) => code !== 'search_mode_requires_text' && code !== 'dim_mismatch');
 
@@ -44,7 +61,8 @@ const FUSION = `\`fusion\` says how mode hybrid makes one score of its halves, b
 a half that weighs 0 is not searched. In another mode it is refused.`;
 const TOLD = `\`explain\` adds the parts of its score to each hit, \`relevance\` an estimate of how probable it is that it is relevant, \`highlight\` the best passage of
 its text and what matches in it.`;
-const BREADTH = '`ef` is the breadth of the walk through the graph of each shard, `exact` compares with every vector instead.';
+const BREADTH =
+  '`ef` is the breadth of the walk through the graph of each shard, `exact` compares with every vector instead.';
 const RULES = `A collection that does not exist has no hits. ${FILTERS} ${RERANK} ${FUSION} ${BREADTH} ${TOLD}`;
 
 const shared = {
@@ -65,7 +83,10 @@ export const SEARCH_OPERATIONS = {
     tag: 'Search',
     summary: 'Search a collection by text or vector',
     description: RULES,
-    request: { required: true, content: jsonRequest('SearchBody', { ...REQUESTS, vector: { v: [0.1, 0.7, -0.2], k: 10 } }) },
+    request: {
+      required: true,
+      content: jsonRequest('SearchBody', { ...REQUESTS, vector: { v: [0.1, 0.7, -0.2], k: 10 } }),
+    },
     answer: jsonAnswer('SearchAnswer', SEARCH_ANSWER),
     codes: [...CODES, ...RERANK_CODES],
   },
@@ -74,8 +95,23 @@ export const SEARCH_OPERATIONS = {
     summary: 'How much of the true nearest the searches of a collection find',
     description: `Compares up to \`sample\` queries with exact search: those of the query log (their vectors, without filters), or stored vectors, which are then left
 out of what they find. A hit that scores as high as the last of the true k nearest counts. It takes ${RECALL_TIME_MAX_MS / 1000} s at most (\`cut\`), and gives way to searches.`,
-    request: { required: false, content: jsonRequest('RecallBody', { defaults: {}, stored: { sample: 500, k: 10, ef: 200, source: 'stored' } }) },
-    answer: jsonAnswer('RecallAnswer', { tenant: 'acme', collection: 'docs', recall: 0.991, lowest: 0.8, k: 10, queries: 100, source: 'log', ef: 64, settled: true, qps: 3120, exact_qps: 95 }),
+    request: {
+      required: false,
+      content: jsonRequest('RecallBody', { defaults: {}, stored: { sample: 500, k: 10, ef: 200, source: 'stored' } }),
+    },
+    answer: jsonAnswer('RecallAnswer', {
+      tenant: 'acme',
+      collection: 'docs',
+      recall: 0.991,
+      lowest: 0.8,
+      k: 10,
+      queries: 100,
+      source: 'log',
+      ef: 64,
+      settled: true,
+      qps: 3120,
+      exact_qps: 95,
+    }),
     codes: ['collection_not_found', 'embedder_unavailable', 'search_failed'],
   },
   sampleVectors: {
@@ -83,7 +119,13 @@ out of what they find. A hit that scores as high as the last of the true k neare
     summary: 'A sample of the stored vectors, for plots',
     description: `Spread evenly over the collection; the same ones as long as it does not change. Components are rounded to a byte: a component is its byte times \`scale\`.`,
     query: [VECTOR_SAMPLE],
-    answer: jsonAnswer('VectorSample', { tenant: 'acme', collection: 'docs', dim: 4, vectors: [{ rid: 'nemo::chunk_0', scale: 0.0061, components: 'fwDxgQ==' }], count: 1 }),
+    answer: jsonAnswer('VectorSample', {
+      tenant: 'acme',
+      collection: 'docs',
+      dim: 4,
+      vectors: [{ rid: 'nemo::chunk_0', scale: 0.0061, components: 'fwDxgQ==' }],
+      count: 1,
+    }),
     codes: ['collection_not_found'],
   },
   searchSharedByQuery: {

@@ -12,7 +12,13 @@ const PROFILE: TenantProfile = {
   requests_per_second: 50,
   burst: null,
   max_in_flight: null,
-  limits: { max_collections: 10, max_chunks_per_collection: -1, requests_per_second: 50, burst: 100, max_in_flight: 42 },
+  limits: {
+    max_collections: 10,
+    max_chunks_per_collection: -1,
+    requests_per_second: 50,
+    burst: 100,
+    max_in_flight: 42,
+  },
   collection_count: 0,
 };
 
@@ -35,8 +41,14 @@ export const TENANT_OPERATIONS = {
   createTenant: {
     tag,
     summary: 'Make a tenant, with its first key',
-    description: 'The key is shown this once. A quota is 0 for none, -1 for unlimited, null for what the server\'s configuration says.',
-    request: { required: true, content: jsonRequest('CreateTenantBody', { tenant: { tenant: 'acme', display_name: 'Acme Inc.', max_collections: 10, requests_per_second: 50 } }) },
+    description:
+      "The key is shown this once. A quota is 0 for none, -1 for unlimited, null for what the server's configuration says.",
+    request: {
+      required: true,
+      content: jsonRequest('CreateTenantBody', {
+        tenant: { tenant: 'acme', display_name: 'Acme Inc.', max_collections: 10, requests_per_second: 50 },
+      }),
+    },
     answer: jsonAnswer('CreatedTenant', { ...PROFILE, key_id: KEY.key_id, label: 'primary', key: 'sk_3Qm0…' }),
     codes: ['invalid_tenant_name', 'invalid_display_name', 'tenant_exists', 'storage_full'],
   },
@@ -50,30 +62,58 @@ export const TENANT_OPERATIONS = {
     tag,
     summary: 'Change quotas or label of a tenant',
     description: 'What is absent stays as it is.',
-    request: { required: true, content: jsonRequest('UpdateTenantBody', { quotas: { requests_per_second: 100, max_collections: null } }) },
-    answer: jsonAnswer('TenantProfile', { ...PROFILE, max_collections: null, requests_per_second: 100, limits: { ...PROFILE.limits, max_collections: -1, requests_per_second: 100, burst: 200 } }),
+    request: {
+      required: true,
+      content: jsonRequest('UpdateTenantBody', { quotas: { requests_per_second: 100, max_collections: null } }),
+    },
+    answer: jsonAnswer('TenantProfile', {
+      ...PROFILE,
+      max_collections: null,
+      requests_per_second: 100,
+      limits: { ...PROFILE.limits, max_collections: -1, requests_per_second: 100, burst: 200 },
+    }),
     codes: [...NOT_FOUND, 'invalid_display_name', 'storage_full'],
   },
   deleteTenant: {
     tag,
     summary: 'Delete a tenant and its keys',
     description: 'One that still has collections is refused, but with `force`.',
-    query: [{ name: 'force', description: 'Whether its collections go with it.', schema: { type: 'boolean', default: false } }],
+    query: [
+      {
+        name: 'force',
+        description: 'Whether its collections go with it.',
+        schema: { type: 'boolean', default: false },
+      },
+    ],
     answer: jsonAnswer('DeletedTenant', { tenant: 'acme', deleted: 'acme', collections_deleted: 0 }),
     codes: [...NOT_FOUND, 'tenant_not_empty', 'storage_full'],
   },
   listTenantKeys: {
     tag,
     summary: 'The keys of a tenant',
-    description: 'Without the keys themselves, which nobody has but those they were made for. Revoked ones are listed too.',
+    description:
+      'Without the keys themselves, which nobody has but those they were made for. Revoked ones are listed too.',
     answer: jsonAnswer('KeyList', { tenant: 'acme', keys: [KEY], count: 1 }),
     codes: NOT_FOUND,
   },
   createTenantKey: {
     tag,
     summary: 'Make a key',
-    description: 'It is shown this once. `filters` are ANDed to every search with it, and it can do nothing but search then; `collections` are those it sees.',
-    request: { required: false, content: jsonRequest('CreateKeyBody', { defaults: {}, end_user: { label: 'web', scopes: ['search'], collections: ['docs'], filters: { owner: 'jane' }, expires: '2099-01-01T00:00:00Z' } }) },
+    description:
+      'It is shown this once. `filters` are ANDed to every search with it, and it can do nothing but search then; `collections` are those it sees.',
+    request: {
+      required: false,
+      content: jsonRequest('CreateKeyBody', {
+        defaults: {},
+        end_user: {
+          label: 'web',
+          scopes: ['search'],
+          collections: ['docs'],
+          filters: { owner: 'jane' },
+          expires: '2099-01-01T00:00:00Z',
+        },
+      }),
+    },
     answer: jsonAnswer('CreatedKey', { tenant: 'acme', ...KEY, key: 'sk_9aZt…' }),
     codes: [...NOT_FOUND, 'key_limit_reached', 'storage_full'],
   },

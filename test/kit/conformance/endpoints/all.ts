@@ -7,4 +7,11 @@ import { OPERATOR_ENDPOINTS } from './operator.js';
 import { REINDEX_ENDPOINTS } from './reindex.js';
 import { SEARCH_ENDPOINTS } from './search.js';
 
-export const ENDPOINTS: readonly Endpoint[] = [...OPERATOR_ENDPOINTS, ...COLLECTION_ENDPOINTS, ...ARCHIVE_ENDPOINTS, ...DOCUMENT_ENDPOINTS, ...SEARCH_ENDPOINTS, ...REINDEX_ENDPOINTS];
+export const ENDPOINTS: readonly Endpoint[] = [
+  ...OPERATOR_ENDPOINTS,
+  ...COLLECTION_ENDPOINTS,
+  ...ARCHIVE_ENDPOINTS,
+  ...DOCUMENT_ENDPOINTS,
+  ...SEARCH_ENDPOINTS,
+  ...REINDEX_ENDPOINTS,
+];

@@ -24,14 +24,43 @@ function rows(base: string, access: 'admin' | 'tenant', [get, post, put]: readon
     422: (scene) => ({ path: at(base, scene, BAD_SEGMENT), body: formOf(NO_ZIP) }),
   };
   return [
-    { method: 'GET', path, access, success: 200, others: get ?? [], answer: 'application/zip', valid: (scene) => ({ path: at(base, scene, scene.collection) }), provoke: { 400: (scene) => ({ path: at(base, scene, NO_SLUG) }), 404: (scene) => ({ path: at(base, scene, 'no-such-collection') }), 422: (scene) => ({ path: at(base, scene, BAD_SEGMENT) }) } },
     {
-      method: 'POST', path, access, success: 200, others: post ?? [], answer: ANSWERS.restored,
-      valid: async (scene) => ({ path: at(base, scene, `${await scene.fresh()}-restored`), body: formOf(await archiveOf(scene)) }),
-      provoke: { ...bad, 413: (scene) => ({ path: at(base, scene, 'too-large'), body: formOf(new Uint8Array(2 ** 21)) }) },
+      method: 'GET',
+      path,
+      access,
+      success: 200,
+      others: get ?? [],
+      answer: 'application/zip',
+      valid: (scene) => ({ path: at(base, scene, scene.collection) }),
+      provoke: {
+        400: (scene) => ({ path: at(base, scene, NO_SLUG) }),
+        404: (scene) => ({ path: at(base, scene, 'no-such-collection') }),
+        422: (scene) => ({ path: at(base, scene, BAD_SEGMENT) }),
+      },
     },
     {
-      method: 'PUT', path, access, success: 200, others: put ?? [], answer: ANSWERS.restored,
+      method: 'POST',
+      path,
+      access,
+      success: 200,
+      others: post ?? [],
+      answer: ANSWERS.restored,
+      valid: async (scene) => ({
+        path: at(base, scene, `${await scene.fresh()}-restored`),
+        body: formOf(await archiveOf(scene)),
+      }),
+      provoke: {
+        ...bad,
+        413: (scene) => ({ path: at(base, scene, 'too-large'), body: formOf(new Uint8Array(2 ** 21)) }),
+      },
+    },
+    {
+      method: 'PUT',
+      path,
+      access,
+      success: 200,
+      others: put ?? [],
+      answer: ANSWERS.restored,
       valid: async (scene) => ({ path: at(base, scene, await scene.fresh()), body: formOf(await archiveOf(scene)) }),
       provoke: { ...bad, 400: async (scene) => ({ path: at(base, scene, await scene.fresh()), body: formOf(NO_ZIP) }) },
     },
@@ -57,8 +86,19 @@ export const ARCHIVE_ENDPOINTS: readonly Endpoint[] = [
     others: [400, 401, 403, 422, 500],
     answer: ANSWERS.restoredDataset,
     valid: async (scene) => ({ path: DATASET, body: formOf(await scene.download(DATASET)) }),
-    provoke: { 400: () => ({ path: DATASET, body: formOf(NO_ZIP) }), 422: () => ({ path: `${DATASET}?dry_run=maybe`, body: formOf(NO_ZIP) }) },
+    provoke: {
+      400: () => ({ path: DATASET, body: formOf(NO_ZIP) }),
+      422: () => ({ path: `${DATASET}?dry_run=maybe`, body: formOf(NO_ZIP) }),
+    },
   },
-  ...rows(ADMIN, 'admin', [[400, 401, 403, 404, 422, 500], [400, 401, 403, 409, 422, 429, 500], [400, 401, 403, 404, 422, 500]]),
-  ...rows(OWN, 'tenant', [[400, 401, 403, 404, 422, 429, 500, 503], [400, 401, 403, 409, 413, 422, 429, 500, 503], [400, 401, 403, 404, 413, 422, 429, 500, 503]]),
+  ...rows(ADMIN, 'admin', [
+    [400, 401, 403, 404, 422, 500],
+    [400, 401, 403, 409, 422, 429, 500],
+    [400, 401, 403, 404, 422, 500],
+  ]),
+  ...rows(OWN, 'tenant', [
+    [400, 401, 403, 404, 422, 429, 500, 503],
+    [400, 401, 403, 409, 413, 422, 429, 500, 503],
+    [400, 401, 403, 404, 413, 422, 429, 500, 503],
+  ]),
 ];

@@ -6,9 +6,17 @@ import { BAD_SEGMENT, NO_SLUG, READ, READ_ONE } from './kit.js';
 const ONE = '/v1/collections/{tenant}/{name}';
 let created = 0;
 
-const at = (name: string, rest = '', body?: unknown): Compose => ({ tenant }) => ({ path: `/v1/collections/${tenant}/${name}${rest}`, ...(body === undefined ? {} : { body }) });
-const here = (rest: string, body?: unknown): Compose => (scene) => at(scene.collection, rest, body)(scene);
-const anew = (rest: string, body?: unknown): Compose => async (scene) => at(await scene.fresh(), rest, body)(scene);
+const at =
+  (name: string, rest = '', body?: unknown): Compose =>
+  ({ tenant }) => ({ path: `/v1/collections/${tenant}/${name}${rest}`, ...(body === undefined ? {} : { body }) });
+const here =
+  (rest: string, body?: unknown): Compose =>
+  (scene) =>
+    at(scene.collection, rest, body)(scene);
+const anew =
+  (rest: string, body?: unknown): Compose =>
+  async (scene) =>
+    at(await scene.fresh(), rest, body)(scene);
 
 export const COLLECTION_ENDPOINTS: readonly Endpoint[] = [
   {
@@ -31,7 +39,16 @@ export const COLLECTION_ENDPOINTS: readonly Endpoint[] = [
     valid: (scene) => at(`made-${++created}`)(scene),
     provoke: { 400: at('chunked', '', { chunking: { size: 1 } }), 422: at('moded', '', { display_name: 7 }) },
   },
-  { method: 'GET', path: `${ONE}/detail`, access: 'tenant', success: 200, others: READ_ONE, answer: ANSWERS.detail, valid: here('/detail'), provoke: { 404: at('none', '/detail'), 422: at(NO_SLUG, '/detail') } },
+  {
+    method: 'GET',
+    path: `${ONE}/detail`,
+    access: 'tenant',
+    success: 200,
+    others: READ_ONE,
+    answer: ANSWERS.detail,
+    valid: here('/detail'),
+    provoke: { 404: at('none', '/detail'), 422: at(NO_SLUG, '/detail') },
+  },
   {
     method: 'PATCH',
     path: ONE,

@@ -8,13 +8,36 @@ const CHUNKS = '/v1/collections/{tenant}/{collection}/chunks';
 const INGEST = [400, 401, 403, 413, 422, 429, 500, 503];
 const LARGE = 'word '.repeat(400);
 
-const at = (collection: string, rest: string, body?: unknown): Compose => ({ tenant }) => ({ path: `/v1/collections/${tenant}/${collection}/${rest}`, ...(body === undefined ? {} : { body }) });
-const here = (rest: string, body?: unknown): Compose => (scene) => at(scene.collection, rest, body)(scene);
-const document = (rest = ''): Compose => (scene) => here(`documents/${scene.docid}${rest}`)(scene);
-const chunk = (rest = ''): Compose => (scene) => here(`chunks/${encodeURIComponent(scene.rid)}${rest}`)(scene);
+const at =
+  (collection: string, rest: string, body?: unknown): Compose =>
+  ({ tenant }) => ({
+    path: `/v1/collections/${tenant}/${collection}/${rest}`,
+    ...(body === undefined ? {} : { body }),
+  });
+const here =
+  (rest: string, body?: unknown): Compose =>
+  (scene) =>
+    at(scene.collection, rest, body)(scene);
+const document =
+  (rest = ''): Compose =>
+  (scene) =>
+    here(`documents/${scene.docid}${rest}`)(scene);
+const chunk =
+  (rest = ''): Compose =>
+  (scene) =>
+    here(`chunks/${encodeURIComponent(scene.rid)}${rest}`)(scene);
 
 export const DOCUMENT_ENDPOINTS: readonly Endpoint[] = [
-  { method: 'GET', path: DOCUMENTS, access: 'tenant', success: 200, others: READ, answer: ANSWERS.documents, valid: here('documents'), provoke: { 422: at(NO_SLUG, 'documents') } },
+  {
+    method: 'GET',
+    path: DOCUMENTS,
+    access: 'tenant',
+    success: 200,
+    others: READ,
+    answer: ANSWERS.documents,
+    valid: here('documents'),
+    provoke: { 422: at(NO_SLUG, 'documents') },
+  },
   {
     method: 'POST',
     path: DOCUMENTS,
@@ -73,7 +96,16 @@ export const DOCUMENT_ENDPOINTS: readonly Endpoint[] = [
       422: here('documents:batch', { documents: [] }),
     },
   },
-  { method: 'GET', path: `${CHUNKS}/{rid}`, access: 'tenant', success: 200, others: READ_ONE, answer: ANSWERS.chunk, valid: chunk(), provoke: { 404: here('chunks/NONE::chunk_0'), 422: at(NO_SLUG, 'chunks/DOC::chunk_0') } },
+  {
+    method: 'GET',
+    path: `${CHUNKS}/{rid}`,
+    access: 'tenant',
+    success: 200,
+    others: READ_ONE,
+    answer: ANSWERS.chunk,
+    valid: chunk(),
+    provoke: { 404: here('chunks/NONE::chunk_0'), 422: at(NO_SLUG, 'chunks/DOC::chunk_0') },
+  },
   {
     method: 'GET',
     path: `${CHUNKS}/{rid}/content`,

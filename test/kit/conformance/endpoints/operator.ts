@@ -3,10 +3,21 @@ import { ANSWERS, METRICS } from '../answers.js';
 import type { Endpoint } from '../endpoint.js';
 import { BAD_SEGMENT, NO_SLUG, UNKNOWN_ID } from './kit.js';
 
-const open = (path: string, others: readonly number[], answer: Endpoint['answer']): Endpoint => ({ method: 'GET', path, access: 'public', success: 200, others, answer, valid: () => ({ path }) });
+const open = (path: string, others: readonly number[], answer: Endpoint['answer']): Endpoint => ({
+  method: 'GET',
+  path,
+  access: 'public',
+  success: 200,
+  others,
+  answer,
+  valid: () => ({ path }),
+});
 
 /** The tables name no statuses for the two metrics endpoints; the prose has them want the admin key. */
-const metrics = (path: string, answer: Endpoint['answer']): Endpoint => ({ ...open(path, [401, 403], answer), access: 'admin' });
+const metrics = (path: string, answer: Endpoint['answer']): Endpoint => ({
+  ...open(path, [401, 403], answer),
+  access: 'admin',
+});
 
 const move = '/v1/admin/collections';
 
@@ -28,14 +39,36 @@ export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
       return { path: `${move}/${tenant}/${name}/move`, body: { new_name: `${name}-moved` } };
     },
     provoke: {
-      400: ({ tenant, collection }) => ({ path: `${move}/${tenant}/${collection}/move`, body: { new_name: collection } }),
+      400: ({ tenant, collection }) => ({
+        path: `${move}/${tenant}/${collection}/move`,
+        body: { new_name: collection },
+      }),
       404: ({ tenant }) => ({ path: `${move}/${tenant}/no-such-collection/move`, body: { new_name: 'other' } }),
-      409: async ({ tenant, collection, fresh }) => ({ path: `${move}/${tenant}/${collection}/move`, body: { new_name: await fresh() } }),
+      409: async ({ tenant, collection, fresh }) => ({
+        path: `${move}/${tenant}/${collection}/move`,
+        body: { new_name: await fresh() },
+      }),
       422: ({ tenant, collection }) => ({ path: `${move}/${tenant}/${collection}/move`, body: {} }),
     },
   },
-  { method: 'GET', path: '/v1/admin/embedders', access: 'admin', success: 200, others: [401, 403, 500], answer: ANSWERS.embedders, valid: () => ({ path: '/v1/admin/embedders' }) },
-  { method: 'DELETE', path: '/v1/admin/metrics', access: 'admin', success: 200, others: [401, 403], answer: ANSWERS.metricsReset, valid: () => ({ path: '/v1/admin/metrics' }) },
+  {
+    method: 'GET',
+    path: '/v1/admin/embedders',
+    access: 'admin',
+    success: 200,
+    others: [401, 403, 500],
+    answer: ANSWERS.embedders,
+    valid: () => ({ path: '/v1/admin/embedders' }),
+  },
+  {
+    method: 'DELETE',
+    path: '/v1/admin/metrics',
+    access: 'admin',
+    success: 200,
+    others: [401, 403],
+    answer: ANSWERS.metricsReset,
+    valid: () => ({ path: '/v1/admin/metrics' }),
+  },
   {
     method: 'GET',
     path: '/v1/admin/queries/{query_id}',
@@ -44,7 +77,10 @@ export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
     others: [401, 403, 404, 422, 500],
     answer: ANSWERS.query,
     valid: ({ queryId }) => ({ path: `/v1/admin/queries/${queryId}` }),
-    provoke: { 404: () => ({ path: `/v1/admin/queries/${UNKNOWN_ID}` }), 422: () => ({ path: `/v1/admin/queries/${BAD_SEGMENT}` }) },
+    provoke: {
+      404: () => ({ path: `/v1/admin/queries/${UNKNOWN_ID}` }),
+      422: () => ({ path: `/v1/admin/queries/${BAD_SEGMENT}` }),
+    },
   },
   {
     method: 'POST',
@@ -54,9 +90,20 @@ export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
     others: [401, 403, 404, 422, 429, 500, 503],
     answer: ANSWERS.replay,
     valid: ({ queryId }) => ({ path: `/v1/admin/queries/${queryId}/replay` }),
-    provoke: { 404: () => ({ path: `/v1/admin/queries/${UNKNOWN_ID}/replay` }), 422: () => ({ path: `/v1/admin/queries/${BAD_SEGMENT}/replay` }) },
+    provoke: {
+      404: () => ({ path: `/v1/admin/queries/${UNKNOWN_ID}/replay` }),
+      422: () => ({ path: `/v1/admin/queries/${BAD_SEGMENT}/replay` }),
+    },
   },
-  { method: 'GET', path: '/v1/admin/tenants', access: 'admin', success: 200, others: [401, 403, 500], answer: ANSWERS.tenants, valid: () => ({ path: '/v1/admin/tenants' }) },
+  {
+    method: 'GET',
+    path: '/v1/admin/tenants',
+    access: 'admin',
+    success: 200,
+    others: [401, 403, 500],
+    answer: ANSWERS.tenants,
+    valid: () => ({ path: '/v1/admin/tenants' }),
+  },
   {
     method: 'GET',
     path: '/v1/embedders/{tenant}',

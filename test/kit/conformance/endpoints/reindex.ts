@@ -1,4 +1,5 @@
-// Rows of reindex jobs, in tenant and admin form. The only embedder here is the built-in one: jobs that succeed are compactions.
+// Rows of reindex jobs, in tenant and admin form. The only embedder here is the built-in one: jobs that succeed are
+// compactions.
 import { ANSWERS } from '../answers.js';
 import type { Compose, Endpoint } from '../endpoint.js';
 import { BAD_SEGMENT, NO_SLUG, READ_ONE, UNKNOWN_ID } from './kit.js';
@@ -7,8 +8,15 @@ const SAME_SPACE = { embedder_type: 'builtin' };
 const ADMIN_JOB = '/v1/admin/reindex/{job_id}';
 const CHANGE = [401, 403, 404, 409, 422, 500];
 
-const start = (base: string, body: unknown, name?: string): Compose => async ({ tenant, fresh }) => ({ path: `${base}/${tenant}/${name ?? (await fresh())}/reindex`, body });
-const startBeside = (base: string): Compose => async ({ tenant, job }) => ({ path: `${base}/${tenant}/${(await job('paused')).collection}/reindex`, body: { compact: true } });
+const start =
+  (base: string, body: unknown, name?: string): Compose =>
+  async ({ tenant, fresh }) => ({ path: `${base}/${tenant}/${name ?? (await fresh())}/reindex`, body });
+const startBeside =
+  (base: string): Compose =>
+  async ({ tenant, job }) => ({
+    path: `${base}/${tenant}/${(await job('paused')).collection}/reindex`,
+    body: { compact: true },
+  });
 
 const starts = (base: string, success: number, others: readonly number[], access: Endpoint['access']): Endpoint => ({
   method: 'POST',
@@ -18,20 +26,42 @@ const starts = (base: string, success: number, others: readonly number[], access
   others,
   answer: ANSWERS.reindexJob,
   valid: start(base, { compact: true }),
-  provoke: { 400: start(base, SAME_SPACE), 404: start(base, { compact: true }, 'none'), 409: startBeside(base), 422: start(base, {}) },
+  provoke: {
+    400: start(base, SAME_SPACE),
+    404: start(base, { compact: true }, 'none'),
+    409: startBeside(base),
+    422: start(base, {}),
+  },
 });
 
 type Status = Parameters<Parameters<Compose>[0]['job']>[0];
-const own = (status: Status): Compose => async ({ tenant, job }) => {
-  const { collection, id } = await job(status);
-  return { path: `/v1/collections/${tenant}/${collection}/reindex/${id}` };
-};
-const any = (status: Status, rest = ''): Compose => async ({ job }) => ({ path: `/v1/admin/reindex/${(await job(status)).id}${rest}` });
-const at = (path: string): Compose => () => ({ path });
+const own =
+  (status: Status): Compose =>
+  async ({ tenant, job }) => {
+    const { collection, id } = await job(status);
+    return { path: `/v1/collections/${tenant}/${collection}/reindex/${id}` };
+  };
+const any =
+  (status: Status, rest = ''): Compose =>
+  async ({ job }) => ({ path: `/v1/admin/reindex/${(await job(status)).id}${rest}` });
+const at =
+  (path: string): Compose =>
+  () => ({ path });
 
-const OWN_JOB = { path: '/v1/collections/{tenant}/{name}/reindex/{job_id}', access: 'tenant', success: 200, answer: ANSWERS.reindexJob } as const;
-const OWN_REFUSALS = { 404: at(`/v1/collections/acme/docs/reindex/${UNKNOWN_ID}`), 422: at(`/v1/collections/acme/docs/reindex/${BAD_SEGMENT}`) };
-const anyRefusals = (rest = ''): Record<number, Compose> => ({ 404: at(`/v1/admin/reindex/${UNKNOWN_ID}${rest}`), 422: at(`/v1/admin/reindex/${BAD_SEGMENT}${rest}`) });
+const OWN_JOB = {
+  path: '/v1/collections/{tenant}/{name}/reindex/{job_id}',
+  access: 'tenant',
+  success: 200,
+  answer: ANSWERS.reindexJob,
+} as const;
+const OWN_REFUSALS = {
+  404: at(`/v1/collections/acme/docs/reindex/${UNKNOWN_ID}`),
+  422: at(`/v1/collections/acme/docs/reindex/${BAD_SEGMENT}`),
+};
+const anyRefusals = (rest = ''): Record<number, Compose> => ({
+  404: at(`/v1/admin/reindex/${UNKNOWN_ID}${rest}`),
+  422: at(`/v1/admin/reindex/${BAD_SEGMENT}${rest}`),
+});
 const changes = (verb: string, from: Status): Endpoint => ({
   method: 'POST',
   path: `${ADMIN_JOB}/${verb}`,
@@ -46,11 +76,39 @@ const changes = (verb: string, from: Status): Endpoint => ({
 export const REINDEX_ENDPOINTS: readonly Endpoint[] = [
   starts('/v1/admin/collections', 202, [400, 401, 403, 404, 409, 422, 500, 503], 'admin'),
   starts('/v1/collections', 200, [400, 401, 403, 404, 409, 422, 429, 500, 503], 'tenant'),
-  { method: 'GET', path: ADMIN_JOB, access: 'admin', success: 200, others: [401, 403, 404, 422, 500], answer: ANSWERS.reindexJob, valid: any('succeeded'), provoke: anyRefusals() },
-  { method: 'DELETE', path: ADMIN_JOB, access: 'admin', success: 200, others: CHANGE, answer: ANSWERS.reindexJob, valid: any('paused'), provoke: { ...anyRefusals(), 409: any('succeeded') } },
+  {
+    method: 'GET',
+    path: ADMIN_JOB,
+    access: 'admin',
+    success: 200,
+    others: [401, 403, 404, 422, 500],
+    answer: ANSWERS.reindexJob,
+    valid: any('succeeded'),
+    provoke: anyRefusals(),
+  },
+  {
+    method: 'DELETE',
+    path: ADMIN_JOB,
+    access: 'admin',
+    success: 200,
+    others: CHANGE,
+    answer: ANSWERS.reindexJob,
+    valid: any('paused'),
+    provoke: { ...anyRefusals(), 409: any('succeeded') },
+  },
   changes('pause', 'queued'),
   // One that is on its way already: an answer may have been lost.
   changes('resume', 'running'),
   { ...OWN_JOB, method: 'GET', others: READ_ONE, valid: own('succeeded'), provoke: OWN_REFUSALS },
-  { ...OWN_JOB, method: 'DELETE', others: [400, 401, 403, 404, 409, 422, 429, 500], valid: own('paused'), provoke: { ...OWN_REFUSALS, 400: at(`/v1/collections/${NO_SLUG}/docs/reindex/${UNKNOWN_ID}`), 409: own('succeeded') } },
+  {
+    ...OWN_JOB,
+    method: 'DELETE',
+    others: [400, 401, 403, 404, 409, 422, 429, 500],
+    valid: own('paused'),
+    provoke: {
+      ...OWN_REFUSALS,
+      400: at(`/v1/collections/${NO_SLUG}/docs/reindex/${UNKNOWN_ID}`),
+      409: own('succeeded'),
+    },
+  },
 ];

@@ -14,7 +14,10 @@ test('DOCX: paragraphs, lists and tables; headings travel with the chunks', asyn
 });
 
 test('PPTX: a unit a slide in the order of the presentation, with title and notes, without slide numbers', async () => {
-  const slides = [{ title: 'First', text: 'alpha', notes: 'say hello' }, { title: 'Second', text: 'beta' }];
+  const slides = [
+    { title: 'First', text: 'alpha', notes: 'say hello' },
+    { title: 'Second', text: 'beta' },
+  ];
   assert.deepEqual(await read('a.pptx', await pptx(slides)), [
     { path: 'slide_0', text: 'First\n\nalpha\n\nsay hello', meta: { slide: 0, heading: 'First' } },
     { path: 'slide_1', text: 'Second\n\nbeta', meta: { slide: 1, heading: 'Second' } },
@@ -22,7 +25,8 @@ test('PPTX: a unit a slide in the order of the presentation, with title and note
 });
 
 test('XLSX: rows by sheet, with names of columns, shared strings, dates and flags', async () => {
-  const cell = (reference: string, type: string, value: string): string => `<c r="${reference}" ${type}><v>${value}</v></c>`;
+  const cell = (reference: string, type: string, value: string): string =>
+    `<c r="${reference}" ${type}><v>${value}</v></c>`;
   const people = `<row r="1">${cell('A1', 't="s"', '0')}${cell('C1', 't="s"', '1')}</row><row r="3">${cell('A3', 't="s"', '2')}${cell('B3', 't="b"', '1')}${cell('C3', 's="1"', '45292')}</row><row r="4"/>`;
   const numbers = `<row>${cell('A1', '', '1.5')}</row><row><c r="A2" t="inlineStr"><is><t>inline</t></is></c></row>`;
   assert.deepEqual(await read('a.xlsx', await xlsx({ People: people, 'Q&amp;A': numbers }, ['name', 'born', 'Ada'])), [
@@ -33,7 +37,8 @@ test('XLSX: rows by sheet, with names of columns, shared strings, dates and flag
 });
 
 test('ODT: paragraphs and headings, spaces and tabs, without comments', async () => {
-  const text = '<text:h>Title</text:h><text:p>one<text:s text:c="2"/>two<text:tab/>three<office:annotation><text:p>no</text:p></office:annotation></text:p><text:p>four</text:p>';
+  const text =
+    '<text:h>Title</text:h><text:p>one<text:s text:c="2"/>two<text:tab/>three<office:annotation><text:p>no</text:p></office:annotation></text:p><text:p>four</text:p>';
   const [chunk] = await read('a.odt', await odt(text));
   assert.deepEqual([chunk?.text, chunk?.meta.heading], ['Title\n\none  two three\nfour', 'Title']);
   const bomb = await read('a.odt', await odt('<text:p>a<text:s text:c="999999999"/>b</text:p>'));
@@ -41,26 +46,45 @@ test('ODT: paragraphs and headings, spaces and tabs, without comments', async ()
 });
 
 test('EPUB: a unit a chapter in reading order', async () => {
-  const chunks = await read('a.epub', await epub(['<html><h1>One</h1><p>first</p></html>', '<html><p> </p></html>', `<html><h2>Three</h2><p>${'third '.repeat(300)}</p></html>`]));
-  assert.deepEqual(chunks.map(({ path, meta }) => [path, meta]), [
-    ['chapter_0', { chapter: 0, heading: 'One' }],
-    ['chapter_2.0', { chapter: 2, offset: 0, heading: 'Three' }],
-    ['chapter_2.1', { chapter: 2, offset: 800, heading: 'Three' }],
-    ['chapter_2.2', { chapter: 2, offset: 1600, heading: 'Three' }],
-  ]);
+  const chunks = await read(
+    'a.epub',
+    await epub([
+      '<html><h1>One</h1><p>first</p></html>',
+      '<html><p> </p></html>',
+      `<html><h2>Three</h2><p>${'third '.repeat(300)}</p></html>`,
+    ]),
+  );
+  assert.deepEqual(
+    chunks.map(({ path, meta }) => [path, meta]),
+    [
+      ['chapter_0', { chapter: 0, heading: 'One' }],
+      ['chapter_2.0', { chapter: 2, offset: 0, heading: 'Three' }],
+      ['chapter_2.1', { chapter: 2, offset: 800, heading: 'Three' }],
+      ['chapter_2.2', { chapter: 2, offset: 1600, heading: 'Three' }],
+    ],
+  );
 });
 
 test('what is inside decides, whatever the name says', async () => {
   assert.deepEqual(texts(await read('a.txt', await docx(paragraph('Word')))), ['Word']);
   assert.deepEqual(texts(await read('a.docx', await odt('<text:p>Writer</text:p>'))), ['Writer']);
-  await assert.rejects(read('a.docx', await zipOf({ 'a.txt': 'no document' })), { code: 'unsupported_or_invalid_document' });
+  await assert.rejects(read('a.docx', await zipOf({ 'a.txt': 'no document' })), {
+    code: 'unsupported_or_invalid_document',
+  });
 });
 
 test('encrypted books and texts are file_encrypted; scrambled fonts do no harm', async () => {
-  const cipher = (uri: string): Record<string, string> => ({ 'META-INF/encryption.xml': `<encryption><EncryptedData><CipherData><CipherReference URI="${uri}"/></CipherData></EncryptedData></encryption>` });
-  await assert.rejects(read('a.epub', await epub(['<p>x</p>'], cipher('OEBPS/text/chapter%200.xhtml'))), { code: 'file_encrypted' });
+  const cipher = (uri: string): Record<string, string> => ({
+    'META-INF/encryption.xml': `<encryption><EncryptedData><CipherData><CipherReference URI="${uri}"/></CipherData></EncryptedData></encryption>`,
+  });
+  await assert.rejects(read('a.epub', await epub(['<p>x</p>'], cipher('OEBPS/text/chapter%200.xhtml'))), {
+    code: 'file_encrypted',
+  });
   assert.deepEqual(texts(await read('a.epub', await epub(['<p>x</p>'], cipher('OEBPS/fonts/a.otf')))), ['x']);
-  const manifest = { 'META-INF/manifest.xml': '<manifest:manifest><manifest:file-entry><manifest:encryption-data/></manifest:file-entry></manifest:manifest>' };
+  const manifest = {
+    'META-INF/manifest.xml':
+      '<manifest:manifest><manifest:file-entry><manifest:encryption-data/></manifest:file-entry></manifest:manifest>',
+  };
   await assert.rejects(read('a.odt', await odt('<text:p>x</text:p>', '', manifest)), { code: 'file_encrypted' });
 });
 
@@ -81,7 +105,9 @@ const made: [string, (text: string) => Promise<Uint8Array>][] = [
 ];
 for (const [type, make] of made) {
   test(`${type}: entities of the file are neither expanded nor fetched`, async () => {
-    const got = await read(`a.${type}`, await make('safe &c; &file; word')).catch((error: Error & { code?: string }) => error);
+    const got = await read(`a.${type}`, await make('safe &c; &file; word')).catch(
+      (error: Error & { code?: string }) => error,
+    );
     if (got instanceof Error) return assert.equal(got.code, 'file_unreadable');
     const text = texts(got).join('\n');
     assert.match(text, /safe/);
@@ -106,7 +132,9 @@ test('a zip bomb is refused by what it unpacks to, in every type', async () => {
 
 test('one long string that many cells show is counted each time', async () => {
   const rows = Array.from({ length: 1000 }, () => '<row><c t="s"><v>0</v></c></row>').join('');
-  await assert.rejects(read('a.xlsx', await xlsx({ S: rows }, ['long '.repeat(2000)]), { textBytesMax: 1_000_000 }), { code: 'file_unreadable' });
+  await assert.rejects(read('a.xlsx', await xlsx({ S: rows }, ['long '.repeat(2000)]), { textBytesMax: 1_000_000 }), {
+    code: 'file_unreadable',
+  });
 });
 
 test('a picture that unpacks to more than the limit makes a DOCX unreadable, since its parser would unpack it', async () => {
@@ -119,5 +147,7 @@ async function entriesOf(bytes: Uint8Array): Promise<Record<string, Uint8Array>>
   const { default: JSZip } = await import('jszip');
   const { files } = await new JSZip().loadAsync(bytes);
   const entries = Object.values(files).filter(({ dir }) => !dir);
-  return Object.fromEntries(await Promise.all(entries.map(async (entry) => [entry.name, await entry.async('uint8array')])));
+  return Object.fromEntries(
+    await Promise.all(entries.map(async (entry) => [entry.name, await entry.async('uint8array')])),
+  );
 }

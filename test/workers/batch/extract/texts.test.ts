@@ -29,8 +29,15 @@ test('HTML gives what a reader sees', async () => {
 });
 
 test('headings of HTML travel with the chunks', async () => {
-  const chunks = await read('a.html', `<h1>One</h1><p>${'a '.repeat(40)}</p><h2>Two\n words</h2><p>${'b '.repeat(40)}</p>`, { chunking: { strategy: 'fixed', size: 40, overlap: 0 } });
-  assert.deepEqual(chunks.map(({ meta }) => meta.heading), ['One', 'One', 'One', 'Two words', 'Two words']);
+  const chunks = await read(
+    'a.html',
+    `<h1>One</h1><p>${'a '.repeat(40)}</p><h2>Two\n words</h2><p>${'b '.repeat(40)}</p>`,
+    { chunking: { strategy: 'fixed', size: 40, overlap: 0 } },
+  );
+  assert.deepEqual(
+    chunks.map(({ meta }) => meta.heading),
+    ['One', 'One', 'One', 'Two words', 'Two words'],
+  );
 });
 
 test('a page that is navigation alone keeps it; one without text has none', async () => {
@@ -39,14 +46,27 @@ test('a page that is navigation alone keeps it; one without text has none', asyn
 });
 
 test('HTML in another charset is read by what the page says of itself', async () => {
-  const page = Buffer.concat([Buffer.from('<meta charset="shift_jis"><p>'), Buffer.from([0x93, 0xfa, 0x96, 0x7b]), Buffer.from('</p>')]);
+  const page = Buffer.concat([
+    Buffer.from('<meta charset="shift_jis"><p>'),
+    Buffer.from([0x93, 0xfa, 0x96, 0x7b]),
+    Buffer.from('</p>'),
+  ]);
   assert.deepEqual(texts(await read('a.html', page)), ['日本']);
-  assert.deepEqual(texts(await read('a.html', Buffer.from('<meta charset="nonsense"><p>café</p>', 'latin1'))), ['café']);
+  assert.deepEqual(texts(await read('a.html', Buffer.from('<meta charset="nonsense"><p>café</p>', 'latin1'))), [
+    'café',
+  ]);
 });
 
 test('JSON: a line a field, rows of a list of objects', async () => {
-  const [chunk] = await read('a.json', '{"title":"Moby Dick","author":{"name":"Melville","born":1819},"tags":["sea","whale"],"empty":null,"ok":true}');
-  assert.deepEqual(chunk, { path: 'chunk_0', text: 'title: Moby Dick\nauthor.name: Melville\nauthor.born: 1819\ntags: sea, whale\nok: true', meta: { offset: 0 } });
+  const [chunk] = await read(
+    'a.json',
+    '{"title":"Moby Dick","author":{"name":"Melville","born":1819},"tags":["sea","whale"],"empty":null,"ok":true}',
+  );
+  assert.deepEqual(chunk, {
+    path: 'chunk_0',
+    text: 'title: Moby Dick\nauthor.name: Melville\nauthor.born: 1819\ntags: sea, whale\nok: true',
+    meta: { offset: 0 },
+  });
   const rows = await read('a.json', '[{"a":1,"b":[{"c":2},{"c":3}]},{},{"a":4}]');
   assert.deepEqual(rows, [
     { path: 'row_0', text: 'a: 1\nb.c: 2\nb.c: 3', meta: { row: 1 } },
@@ -56,13 +76,18 @@ test('JSON: a line a field, rows of a list of objects', async () => {
 });
 
 test('JSON: numbers come as they are written, lone surrogates as U+FFFD', async () => {
-  assert.deepEqual(texts(await read('a.json', '{"id":12345678901234567890,"version":1.10,"n":-0.5,"s":"7.10 \\"1e3\\""}')), ['id: 12345678901234567890\nversion: 1.10\nn: -0.5\ns: 7.10 "1e3"']);
+  assert.deepEqual(
+    texts(await read('a.json', '{"id":12345678901234567890,"version":1.10,"n":-0.5,"s":"7.10 \\"1e3\\""}')),
+    ['id: 12345678901234567890\nversion: 1.10\nn: -0.5\ns: 7.10 "1e3"'],
+  );
   assert.deepEqual(texts(await read('a.json', '["a\\ud800b"]')), ['a\ufffdb']);
 });
 
 test('JSON that is cut off, or deeper than anyone reads, is file_unreadable; without words there is no text', async () => {
-  for (const text of ['{"a":', 'a', '', `${'['.repeat(100_000)}${']'.repeat(100_000)}`]) await assert.rejects(read('a.json', text), { code: 'file_unreadable' }, text.slice(0, 10));
-  for (const text of ['{}', '[]', 'null', '""']) await assert.rejects(read('a.json', text), { code: 'no_text_extracted' }, text);
+  for (const text of ['{"a":', 'a', '', `${'['.repeat(100_000)}${']'.repeat(100_000)}`])
+    await assert.rejects(read('a.json', text), { code: 'file_unreadable' }, text.slice(0, 10));
+  for (const text of ['{}', '[]', 'null', '""'])
+    await assert.rejects(read('a.json', text), { code: 'no_text_extracted' }, text);
 });
 
 test('JSONL: a row a line; blank lines count and make none; a bad line is told by its number', async () => {
@@ -73,17 +98,25 @@ test('JSONL: a row a line; blank lines count and make none; a bad line is told b
   await assert.rejects(read('a.jsonl', '{"a":1}\n{'), { code: 'file_unreadable', message: /Line 2/ });
 });
 
-const MAIL = 'From: Ada <ada@example.com>\r\nTo: Bob <bob@example.com>\r\nSubject: =?utf-8?q?Caf=C3=A9?=\r\nMIME-Version: 1.0\r\n';
+const MAIL =
+  'From: Ada <ada@example.com>\r\nTo: Bob <bob@example.com>\r\nSubject: =?utf-8?q?Caf=C3=A9?=\r\nMIME-Version: 1.0\r\n';
 
 test('a mail: head, body, names of what is attached', async () => {
-  const parts = '--x\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nSee you there.\r\n--x\r\nContent-Type: application/pdf\r\nContent-Disposition: attachment; filename="menu.pdf"\r\n\r\nAAAA\r\n--x--\r\n';
+  const parts =
+    '--x\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nSee you there.\r\n--x\r\nContent-Type: application/pdf\r\nContent-Disposition: attachment; filename="menu.pdf"\r\n\r\nAAAA\r\n--x--\r\n';
   const [chunk] = await read('a.eml', `${MAIL}Content-Type: multipart/mixed; boundary=x\r\n\r\n${parts}`);
-  assert.equal(chunk?.text, 'Subject: Café\nFrom: Ada <ada@example.com>\nTo: Bob <bob@example.com>\n\nSee you there.\n\nAttachments: menu.pdf');
+  assert.equal(
+    chunk?.text,
+    'Subject: Café\nFrom: Ada <ada@example.com>\nTo: Bob <bob@example.com>\n\nSee you there.\n\nAttachments: menu.pdf',
+  );
   assert.equal(chunk?.meta.heading, 'Café');
 });
 
 test('a mail in HTML alone is read as HTML; what has no head of a mail is file_unreadable', async () => {
-  const [chunk] = await read('a.eml', `${MAIL}Content-Type: text/html\r\n\r\n<script>no</script><p>Hello <b>Bob</b></p>`);
+  const [chunk] = await read(
+    'a.eml',
+    `${MAIL}Content-Type: text/html\r\n\r\n<script>no</script><p>Hello <b>Bob</b></p>`,
+  );
   assert.match(chunk?.text ?? '', /\n\nHello Bob$/);
   await assert.rejects(read('a.eml', 'just some text\nwithout a head'), { code: 'file_unreadable' });
 });

@@ -24,7 +24,11 @@ export function folderWith(files: Record<string, unknown>, directory = tempDirec
     const path = join(directory, name);
     mkdirSync(dirname(path), { recursive: true });
     rmSync(path, { force: true });
-    if (content !== undefined) writeFileSync(path, typeof content === 'string' || content instanceof Uint8Array ? content : JSON.stringify(content));
+    if (content !== undefined)
+      writeFileSync(
+        path,
+        typeof content === 'string' || content instanceof Uint8Array ? content : JSON.stringify(content),
+      );
   }
   return directory;
 }
@@ -61,6 +65,21 @@ export async function openModel(options: ModelFolderOptions): Promise<OpenRunner
 /** Texts of 0 to `wordsMax` words, some of which no vocabulary knows. */
 export function randomTexts(seed: number, count: number, wordsMax: number): string[] {
   const prng = createPrng(seed);
-  const words = ['market', 'government', 'health', 'the', 'record', 'qzxv', 'naïve', '数据', 'play', 'security', '3.14', 'growth'];
-  return Array.from({ length: count }, () => Array.from({ length: prng.int(wordsMax + 1) }, () => words[prng.int(words.length)]).join(' '));
+  const words = [
+    'market',
+    'government',
+    'health',
+    'the',
+    'record',
+    'qzxv',
+    'naïve',
+    '数据',
+    'play',
+    'security',
+    '3.14',
+    'growth',
+  ];
+  return Array.from({ length: count }, () =>
+    Array.from({ length: prng.int(wordsMax + 1) }, () => words[prng.int(words.length)]).join(' '),
+  );
 }

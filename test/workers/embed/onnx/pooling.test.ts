@@ -1,4 +1,5 @@
-// Each way of pooling on numbers that can be checked by eye, with padding behind them that must not count; and unit vectors.
+// Each way of pooling on numbers that can be checked by eye, with padding behind them that must not count; and unit
+// vectors.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pooling } from '../../../../src/contract/embedder.js';

@@ -1,4 +1,5 @@
-// Tokens against those of the reference implementation (tokenizers 0.23.3; tokenizers/make.py), and how long texts are cut.
+// Tokens against those of the reference implementation (tokenizers 0.23.3; tokenizers/make.py), and how long texts are
+// cut.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -6,11 +7,16 @@ import { loadTokenizer } from '../../../../workers/embed/onnx/tokenizer.js';
 import { folderWith, MINILM, modelWith, unlessThere } from './models.js';
 
 const MADE = 'test/workers/embed/onnx/tokenizers';
-const expected = JSON.parse(readFileSync(`${MADE}/expected.json`, 'utf8')) as { texts: string[] } & Record<'bpe' | 'unigram' | 'word-piece', number[][]>;
+const expected = JSON.parse(readFileSync(`${MADE}/expected.json`, 'utf8')) as { texts: string[] } & Record<
+  'bpe' | 'unigram' | 'word-piece',
+  number[][]
+>;
 
 function agrees(name: 'bpe' | 'unigram' | 'word-piece', directory: string): void {
   const { encode } = loadTokenizer(directory, 512);
-  expected.texts.forEach((text, i) => assert.deepEqual(encode(text), { ids: expected[name][i], isTruncated: false }, JSON.stringify(text)));
+  expected.texts.forEach((text, i) =>
+    assert.deepEqual(encode(text), { ids: expected[name][i], isTruncated: false }, JSON.stringify(text)),
+  );
 }
 
 test('byte-level BPE', () => agrees('bpe', `${MADE}/bpe`));
@@ -44,7 +50,10 @@ test('a text of few tokens and many characters is read to its end', unlessThere(
 
 test('exactly as many tokens as are read are not truncated', unlessThere(MINILM), () => {
   const { encode } = loadTokenizer(MINILM, 8);
-  assert.deepEqual([6, 7].map((words) => encode('wing '.repeat(words)).isTruncated), [false, true]);
+  assert.deepEqual(
+    [6, 7].map((words) => encode('wing '.repeat(words)).isTruncated),
+    [false, true],
+  );
 });
 
 test('the padding token: by name, by id, else 0', unlessThere(MINILM), () => {
@@ -57,9 +66,15 @@ test('the padding token: by name, by id, else 0', unlessThere(MINILM), () => {
 
 test('what cannot be served is refused', () => {
   const whole = JSON.parse(readFileSync(`${MADE}/bpe/tokenizer.json`, 'utf8')) as Record<string, unknown>;
-  const load = (tokenizer: unknown, tokensMax = 8) => () => loadTokenizer(folderWith({ 'tokenizer.json': tokenizer }), tokensMax);
+  const load =
+    (tokenizer: unknown, tokensMax = 8) =>
+    () =>
+      loadTokenizer(folderWith({ 'tokenizer.json': tokenizer }), tokensMax);
   assert.throws(load(whole, 2), /2 tokens leave no room for a text/);
-  assert.throws(load({ ...whole, post_processor: { type: 'RobertaProcessing', cls: ['<none>', 0], sep: ['</s>', 2] } }), /puts <none> around a text/);
+  assert.throws(
+    load({ ...whole, post_processor: { type: 'RobertaProcessing', cls: ['<none>', 0], sep: ['</s>', 2] } }),
+    /puts <none> around a text/,
+  );
   assert.throws(load({ ...whole, pre_tokenizer: { type: 'Unheard' } }), /Unheard/);
   assert.throws(load('{'), SyntaxError);
 });

@@ -1,5 +1,5 @@
-// The embedder of type openai against a server that speaks the protocol: what it sends, what it makes of the answers, how calls
-// are split, shared and tried again.
+// The embedder of type openai against a server that speaks the protocol: what it sends, what it makes of the answers,
+// how calls are split, shared and tried again.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { estimateTokens } from '../../../../workers/embed/remote/estimate-tokens.js';
@@ -28,8 +28,14 @@ test('prefixes go by purpose; long passages are cut, never within a character, a
   const { runner, server } = await open(t, { queryPrefix: 'q: ', passagePrefix: 'p: ', charactersMax: 6 });
   await runner.embed(['12345😀7', 'short'], 'passage', never);
   await runner.embed(['123456'], 'query', never);
-  assert.deepEqual(server.calls.map(({ input }) => input), [['p: 12345', 'p: short'], ['q: 123456']]);
-  assert.deepEqual(['1234567', '123456'].map((text) => runner.isTruncated(text)), [true, false]);
+  assert.deepEqual(
+    server.calls.map(({ input }) => input),
+    [['p: 12345', 'p: short'], ['q: 123456']],
+  );
+  assert.deepEqual(
+    ['1234567', '123456'].map((text) => runner.isTruncated(text)),
+    [true, false],
+  );
 });
 
 test('ten thousand texts go in calls of 2,048', async (t) => {
@@ -49,7 +55,10 @@ test('a call has no more tokens than it may, but for a text that alone has more'
 
 test('texts of many requests that wait at the same time share calls; queries and passages do not', async (t) => {
   const { runner, server } = await open(t, {});
-  const answers = await Promise.all([...texts(40).map((text) => runner.embed([text], 'query', never)), runner.embed(['a passage'], 'passage', never)]);
+  const answers = await Promise.all([
+    ...texts(40).map((text) => runner.embed([text], 'query', never)),
+    runner.embed(['a passage'], 'passage', never),
+  ]);
   answers.slice(0, 40).forEach(({ vectors }, i) => assertVectors(vectors, [`text ${i}`]));
   assert.deepEqual(server.calls.map(({ input }) => input.length).sort(), [1, 40]);
 });
@@ -82,7 +91,10 @@ test('requests that nobody waits for leave before the next call', async (t) => {
   hold.release();
   assertVectors((await wanted).vectors, texts(3));
   await cancelled;
-  assert.deepEqual(server.calls.map(({ input }) => input.length), [10, 3]);
+  assert.deepEqual(
+    server.calls.map(({ input }) => input.length),
+    [10, 3],
+  );
 });
 
 test('a request that is cancelled between two tries is not tried again', async (t) => {
@@ -95,19 +107,39 @@ test('a request that is cancelled between two tries is not tried again', async (
 });
 
 test('what may pass is tried again: statuses, broken connections, silence', async (t) => {
-  const failures = [{ status: 500 }, { status: 429, headers: { 'retry-after': '0' } }, 'hang up', 'break off', { status: 408 }, 'never'] as const;
-  const { runner, server, warnings } = await open(t, { retriesMax: 9, timeoutMs: 500 }, { fail: (number) => failures[number] });
+  const failures = [
+    { status: 500 },
+    { status: 429, headers: { 'retry-after': '0' } },
+    'hang up',
+    'break off',
+    { status: 408 },
+    'never',
+  ] as const;
+  const { runner, server, warnings } = await open(
+    t,
+    { retriesMax: 9, timeoutMs: 500 },
+    { fail: (number) => failures[number] },
+  );
   assertVectors((await runner.embed(texts(2), 'passage', never)).vectors, texts(2));
   assert.ok(server.calls.length >= 7);
   assert.deepEqual(warnings, []);
 });
 
 test('an endpoint that does not answer is 503 after its retries, logged once, without key or text', async (t) => {
-  const { runner, server, warnings } = await open(t, { retriesMax: 2, apiKey: 'sk-secret' }, { fail: () => ({ status: 500, text: 'out of memory' }) });
-  await assert.rejects(runner.embed(['my text'], 'passage', never), { code: 'embedder_unavailable', message: 'The embedder does not answer.' });
+  const { runner, server, warnings } = await open(
+    t,
+    { retriesMax: 2, apiKey: 'sk-secret' },
+    { fail: () => ({ status: 500, text: 'out of memory' }) },
+  );
+  await assert.rejects(runner.embed(['my text'], 'passage', never), {
+    code: 'embedder_unavailable',
+    message: 'The embedder does not answer.',
+  });
   assert.equal(server.calls.length, 3);
   await assert.rejects(runner.embed(['my text'], 'query', never), { code: 'embedder_unavailable' });
-  assert.deepEqual(warnings, [{ instance: 'remote', url: `${server.url}/embeddings`, reason: 'status 500 out of memory' }]);
+  assert.deepEqual(warnings, [
+    { instance: 'remote', url: `${server.url}/embeddings`, reason: 'status 500 out of memory' },
+  ]);
 });
 
 test('a key that is refused is told in the log and not tried again', async (t) => {
@@ -120,8 +152,14 @@ test('a key that is refused is told in the log and not tried again', async (t) =
 
 test('an endpoint that wants to be left alone for longer than anybody waits is not called meanwhile', async (t) => {
   const { runner, server } = await open(t, {}, { fail: () => ({ status: 429, headers: { 'retry-after': '3600' } }) });
-  await assert.rejects(runner.embed(texts(1), 'passage', never), { code: 'embedder_unavailable', options: { retryAfterS: 3600 } });
-  await assert.rejects(runner.embed(texts(1), 'query', never), { code: 'embedder_unavailable', options: { retryAfterS: 60 } });
+  await assert.rejects(runner.embed(texts(1), 'passage', never), {
+    code: 'embedder_unavailable',
+    options: { retryAfterS: 3600 },
+  });
+  await assert.rejects(runner.embed(texts(1), 'query', never), {
+    code: 'embedder_unavailable',
+    options: { retryAfterS: 60 },
+  });
   assert.equal(server.calls.length, 1);
 });
 
@@ -149,7 +187,8 @@ test('vectors of another dimension, or too few, are a fault of the instance: not
 });
 
 test('where one call of a request fails for good, no further ones are begun for it; what is done counts', async (t) => {
-  const fail = (_: number, call: object): { status: number } | undefined => ((call as EmbeddingsRequest).input.includes('text 15') ? { status: 404 } : undefined);
+  const fail = (_: number, call: object): { status: number } | undefined =>
+    (call as EmbeddingsRequest).input.includes('text 15') ? { status: 404 } : undefined;
   const { runner, server } = await open(t, { callsMax: 1, inputsMax: 10 }, { fail });
   const { vectors, failures } = await runner.embed(texts(100), 'passage', never);
   assertVectors(vectors.subarray(0, 10 * DIM), texts(10));

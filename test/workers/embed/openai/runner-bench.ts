@@ -32,10 +32,22 @@ export interface Bench {
   warnings: Record<string, unknown>[];
 }
 
-export async function open(t: TestContext, spec: Partial<OpenAiEndpoint>, options: Partial<OpenAiServerOptions> = {}): Promise<Bench> {
+export async function open(
+  t: TestContext,
+  spec: Partial<OpenAiEndpoint>,
+  options: Partial<OpenAiServerOptions> = {},
+): Promise<Bench> {
   const server = await startOpenAiServer(t, { dim: DIM, ...options });
   const warnings: Record<string, unknown>[] = [];
-  return { runner: createOpenAiRunner('remote', { ...ENDPOINT, url: server.url, ...spec }, (fields) => void warnings.push(fields)), server, warnings };
+  return {
+    runner: createOpenAiRunner(
+      'remote',
+      { ...ENDPOINT, url: server.url, ...spec },
+      (fields) => void warnings.push(fields),
+    ),
+    server,
+    warnings,
+  };
 }
 
 export function assertVectors(vectors: Float32Array, texts: readonly string[]): void {

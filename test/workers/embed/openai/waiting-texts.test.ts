@@ -8,13 +8,23 @@ import { WaitingTexts } from '../../../../workers/embed/openai/waiting-texts.js'
 import { naiveTake, type NaiveJob } from './naive-waiting.js';
 
 const jobOf = (tokens: readonly number[], isCancelled = (): boolean => false, nowMs = 0): EmbedJob =>
-  new EmbedJob({ items: tokens.map((count) => ({ text: '', tokens: count })), purpose: 'passage', dim: 1, isCancelled, nowMs });
+  new EmbedJob({
+    items: tokens.map((count) => ({ text: '', tokens: count })),
+    purpose: 'passage',
+    dim: 1,
+    isCancelled,
+    nowMs,
+  });
 
 test('random jobs are taken as the naive twin takes them', () => {
   for (let seed = 1; seed <= 200; seed++) {
     const prng = createPrng(seed);
     const waiting = new WaitingTexts();
-    const [naive, offsets, names]: [NaiveJob[], Map<number, number>, Map<EmbedJob, number>] = [[], new Map(), new Map()];
+    const [naive, offsets, names]: [NaiveJob[], Map<number, number>, Map<EmbedJob, number>] = [
+      [],
+      new Map(),
+      new Map(),
+    ];
     for (let step = 0; step < 60; step++) {
       if (prng.int(3) > 0) {
         const tokens = Array.from({ length: prng.int(prng.int(4) === 0 ? 200 : 8) }, () => 1 + prng.int(40));
@@ -24,7 +34,9 @@ test('random jobs are taken as the naive twin takes them', () => {
         if (tokens.length > 0) naive.push({ name: names.size - 1, tokens });
       }
       const [inputsMax, tokensMax] = [1 + prng.int(100), prng.int(400)];
-      const taken = waiting.take('passage', { inputsMax, tokensMax }, 0).map(({ job, place }) => `${names.get(job)}:${place}`);
+      const taken = waiting
+        .take('passage', { inputsMax, tokensMax }, 0)
+        .map(({ job, place }) => `${names.get(job)}:${place}`);
       assert.deepEqual(taken, naiveTake(naive, offsets, inputsMax, tokensMax), `seed ${seed}, step ${step}`);
     }
     assert.equal(waiting.isEmpty('passage'), naive.length === 0, `seed ${seed}`);
@@ -68,6 +80,9 @@ test('the job that has waited longest for its next call fails first, with all th
   item?.job.settle(0, Float32Array.of(1));
   waiting.failLongest('passage', new AppError('embedder_unavailable'));
   const { vectors, failures } = await first.done;
-  assert.deepEqual([vectors[0], [...(failures ?? [])].map(([place, { code }]) => `${place} ${code}`)], [1, ['1 embedder_unavailable']]);
+  assert.deepEqual(
+    [vectors[0], [...(failures ?? [])].map(([place, { code }]) => `${place} ${code}`)],
+    [1, ['1 embedder_unavailable']],
+  );
   assert.equal(waiting.waitsSinceMs('passage'), Infinity);
 });

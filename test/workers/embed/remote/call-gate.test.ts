@@ -14,7 +14,10 @@ interface Bench {
   pass(ms: number): Promise<void>;
 }
 
-function bench(t: TestContext, limits: Partial<{ callsMax: number; requestsPerMinute: number; tokensPerMinute: number }>): Bench {
+function bench(
+  t: TestContext,
+  limits: Partial<{ callsMax: number; requestsPerMinute: number; tokensPerMinute: number }>,
+): Bench {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const clock = { ms: 0 };
   const gate = new CallGate({ callsMax: 2, requestsPerMinute: 0, tokensPerMinute: 0, ...limits }, () => clock.ms);
@@ -23,10 +26,12 @@ function bench(t: TestContext, limits: Partial<{ callsMax: number; requestsPerMi
     gate,
     events,
     ask(purpose, name, waitMs = 5000, tokens = 1) {
-      gate.enter(purpose, clock.ms + waitMs, () => tokens).then(
-        () => events.push(name),
-        (error: AppError) => events.push(`${name} ${error.code} ${error.options.retryAfterS}`),
-      );
+      gate
+        .enter(purpose, clock.ms + waitMs, () => tokens)
+        .then(
+          () => events.push(name),
+          (error: AppError) => events.push(`${name} ${error.code} ${error.options.retryAfterS}`),
+        );
     },
     async pass(ms) {
       for (let left = ms; left > 0; left -= 10) {
@@ -136,7 +141,9 @@ test('a gate that opens while it is looked at lets its call in, at whichever loo
   t.mock.timers.enable({ apis: ['setTimeout'] });
   for (let opensAtLook = 1; opensAtLook <= 12; opensAtLook++) {
     let looks = -Infinity;
-    const gate = new CallGate({ callsMax: 1, requestsPerMinute: 0, tokensPerMinute: 0 }, () => (++looks >= opensAtLook ? 10 : 0));
+    const gate = new CallGate({ callsMax: 1, requestsPerMinute: 0, tokensPerMinute: 0 }, () =>
+      ++looks >= opensAtLook ? 10 : 0,
+    );
     gate.rest(5);
     looks = 0;
     let hasEntered = false;
@@ -151,7 +158,11 @@ test('its meter has the calls that began, those that were refused, the rests, an
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const memory = EndpointMeter.create(2);
   const clock = { ms: 0 };
-  const gate = new CallGate({ callsMax: 1, requestsPerMinute: 0, tokensPerMinute: 0 }, () => clock.ms, EndpointMeter.over(memory, 1));
+  const gate = new CallGate(
+    { callsMax: 1, requestsPerMinute: 0, tokensPerMinute: 0 },
+    () => clock.ms,
+    EndpointMeter.over(memory, 1),
+  );
   const told = (place: number): object => EndpointMeter.over(memory, place).read();
   await gate.enter('query', 5000, () => 7);
   const [refused, waits] = [gate.enter('query', 50, () => 1), gate.enter('query', 5000, () => 1)];

@@ -25,7 +25,9 @@ async function failureOf(post: Partial<Post> & { url: string }): Promise<CallErr
 
 test('JSON goes there with its key and comes back', async (t) => {
   const { url, requests } = await startFakeServer(t, () => ({ json: { a: 1 } }));
-  assert.deepEqual(await postJson({ url, apiKey: KEY, body: { b: 'ü' }, timeoutMs: 10_000, answerBytesMax: 1000 }), { a: 1 });
+  assert.deepEqual(await postJson({ url, apiKey: KEY, body: { b: 'ü' }, timeoutMs: 10_000, answerBytesMax: 1000 }), {
+    a: 1,
+  });
   assert.equal(requests[0]?.headers.authorization, `Bearer ${KEY}`);
   assert.deepEqual(JSON.parse(requests[0]?.body.toString() ?? ''), { b: 'ü' });
   await postJson({ url, apiKey: '', body: {}, timeoutMs: 10_000, answerBytesMax: 1000 });
@@ -33,8 +35,25 @@ test('JSON goes there with its key and comes back', async (t) => {
 });
 
 test('each status is transient, refused or broken', async (t) => {
-  const faults = { 400: 'refused', 401: 'broken', 403: 'broken', 404: 'broken', 405: 'broken', 408: 'transient', 409: 'transient', 413: 'refused', 422: 'refused', 425: 'transient', 429: 'transient', 500: 'transient', 502: 'transient', 503: 'transient', 529: 'transient' };
-  for (const [status, fault] of Object.entries(faults)) assert.equal((await failure(t, { status: Number(status) })).fault, fault, status);
+  const faults = {
+    400: 'refused',
+    401: 'broken',
+    403: 'broken',
+    404: 'broken',
+    405: 'broken',
+    408: 'transient',
+    409: 'transient',
+    413: 'refused',
+    422: 'refused',
+    425: 'transient',
+    429: 'transient',
+    500: 'transient',
+    502: 'transient',
+    503: 'transient',
+    529: 'transient',
+  };
+  for (const [status, fault] of Object.entries(faults))
+    assert.equal((await failure(t, { status: Number(status) })).fault, fault, status);
 });
 
 test('a refusal is told by its status and an excerpt, without the key', async (t) => {
@@ -47,7 +66,10 @@ test('a refusal is told by its status and an excerpt, without the key', async (t
 
 test('Retry-After counts, in seconds and as a date', async (t) => {
   assert.equal((await failure(t, { status: 429, headers: { 'retry-after': '7' } })).retryAfterMs, 7000);
-  const { retryAfterMs } = await failure(t, { status: 503, headers: { 'retry-after': new Date(Date.now() + 3_600_000).toUTCString() } });
+  const { retryAfterMs } = await failure(t, {
+    status: 503,
+    headers: { 'retry-after': new Date(Date.now() + 3_600_000).toUTCString() },
+  });
   assert.ok(retryAfterMs > 3_000_000 && retryAfterMs <= 3_600_000);
   assert.equal((await failure(t, { status: 429, headers: { 'retry-after': 'soon' } })).retryAfterMs, 0);
 });

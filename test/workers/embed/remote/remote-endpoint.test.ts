@@ -13,14 +13,35 @@ interface Bench {
   reasons: unknown[];
 }
 
-async function open(t: TestContext, spec: Partial<typeof ENDPOINT>, answer: (clock: { ms: number }, number: number) => Outcome): Promise<Bench> {
+async function open(
+  t: TestContext,
+  spec: Partial<typeof ENDPOINT>,
+  answer: (clock: { ms: number }, number: number) => Outcome,
+): Promise<Bench> {
   const clock = { ms: 0 };
   const { url, requests } = await startFakeServer(t, () => answer(clock, requests.length - 1));
   const reasons: unknown[] = [];
-  return { endpoint: new RemoteEndpoint('it', { ...ENDPOINT, url, ...spec }, '/x', ({ reason }) => void reasons.push(reason), () => clock.ms), clock, requests, reasons };
+  return {
+    endpoint: new RemoteEndpoint(
+      'it',
+      { ...ENDPOINT, url, ...spec },
+      '/x',
+      ({ reason }) => void reasons.push(reason),
+      () => clock.ms,
+    ),
+    clock,
+    requests,
+    reasons,
+  };
 }
 
-const call = (purpose: Purpose, tokens: () => number | undefined = () => 1): Call<unknown> => ({ purpose, tokens, body: () => ({}), answerBytesMax: 1000, read: (answer) => answer });
+const call = (purpose: Purpose, tokens: () => number | undefined = () => 1): Call<unknown> => ({
+  purpose,
+  tokens,
+  body: () => ({}),
+  answerBytesMax: 1000,
+  read: (answer) => answer,
+});
 
 test('a query is not tried again when its seconds are over; a passage is', async (t) => {
   const { endpoint, requests } = await open(t, { retriesMax: 2 }, (clock) => ((clock.ms += 6000), { status: 500 }));
@@ -40,25 +61,42 @@ test('a query does not wait for a Retry-After beyond its seconds, a passage not 
   const { endpoint, requests } = await open(t, {}, () => ({ status: 429, headers: { 'retry-after': '6' } }));
   await assert.rejects(endpoint.call(call('query')), { code: 'embedder_unavailable', options: { retryAfterS: 6 } });
   const long = await open(t, {}, () => ({ status: 429, headers: { 'retry-after': '61' } }));
-  await assert.rejects(long.endpoint.call(call('passage')), { code: 'embedder_unavailable', options: { retryAfterS: 61 } });
+  await assert.rejects(long.endpoint.call(call('passage')), {
+    code: 'embedder_unavailable',
+    options: { retryAfterS: 61 },
+  });
   assert.deepEqual([requests.length, long.requests.length], [1, 1]);
 });
 
 test('tokens are budgeted as the endpoint counts them', async (t) => {
   const answers = [{ total_tokens: 10 }, { total_tokens: 0 }, {}];
-  const { endpoint } = await open(t, { tokensPerMinute: 100_000 }, (_, number) => ({ json: { usage: answers[number] } }));
+  const { endpoint } = await open(t, { tokensPerMinute: 100_000 }, (_, number) => ({
+    json: { usage: answers[number] },
+  }));
   await endpoint.call(call('query', () => 1_000_000));
   await endpoint.call(call('query', () => 1_000_000));
-  await assert.rejects(endpoint.call(call('query')), { code: 'embedder_unavailable', message: /no room/ }, 'where it does not count, the estimate holds');
+  await assert.rejects(
+    endpoint.call(call('query')),
+    { code: 'embedder_unavailable', message: /no room/ },
+    'where it does not count, the estimate holds',
+  );
 });
 
 test('the same failure is logged once a minute, another one at once', async (t) => {
-  const { endpoint, clock, reasons } = await open(t, { retriesMax: 0 }, (_, number) => ({ status: number === 2 ? 502 : 500, text: `request ${number}` }));
+  const { endpoint, clock, reasons } = await open(t, { retriesMax: 0 }, (_, number) => ({
+    status: number === 2 ? 502 : 500,
+    text: `request ${number}`,
+  }));
   for (const ms of [0, 10, 20, 30, 40, 70_000]) {
     clock.ms = ms;
     await assert.rejects(endpoint.call(call('passage')), { code: 'embedder_unavailable' });
   }
-  assert.deepEqual(reasons, ['status 500 request 0', 'status 502 request 2', 'status 500 request 3', 'status 500 request 5']);
+  assert.deepEqual(reasons, [
+    'status 500 request 0',
+    'status 502 request 2',
+    'status 500 request 3',
+    'status 500 request 5',
+  ]);
 });
 
 test('a call that nobody wants any more is not made', async (t) => {

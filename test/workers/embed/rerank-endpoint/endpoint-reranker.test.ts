@@ -8,12 +8,26 @@ import { scoreOf, startOpenAiServer, type OpenAiServer, type OpenAiServerOptions
 import { ENDPOINT } from '../openai/runner-bench.js';
 
 const QUERY = 'how do red foxes hunt';
-const TEXTS = Array.from({ length: 100 }, (_, i) => `${i % 3 ? 'red' : 'blue'} ${i % 5 ? 'foxes' : 'whales'} ${i % 7 ? 'hunt' : 'sleep'} ${i}`);
+const TEXTS = Array.from(
+  { length: 100 },
+  (_, i) => `${i % 3 ? 'red' : 'blue'} ${i % 5 ? 'foxes' : 'whales'} ${i % 7 ? 'hunt' : 'sleep'} ${i}`,
+);
 
-async function open(t: TestContext, options: Partial<OpenAiServerOptions>): Promise<{ reranker: Reranker; server: OpenAiServer; warnings: object[] }> {
+async function open(
+  t: TestContext,
+  options: Partial<OpenAiServerOptions>,
+): Promise<{ reranker: Reranker; server: OpenAiServer; warnings: object[] }> {
   const server = await startOpenAiServer(t, { dim: 1, ...options });
   const warnings: object[] = [];
-  return { reranker: createEndpointReranker('cross', { ...ENDPOINT, url: server.url, model: 'rerank-1' }, (fields) => void warnings.push(fields)), server, warnings };
+  return {
+    reranker: createEndpointReranker(
+      'cross',
+      { ...ENDPOINT, url: server.url, model: 'rerank-1' },
+      (fields) => void warnings.push(fields),
+    ),
+    server,
+    warnings,
+  };
 }
 
 const expected = (texts: readonly string[]): Float32Array => Float32Array.from(texts, (text) => scoreOf(QUERY, text));
@@ -30,11 +44,16 @@ test('the shape of TEI is found by asking, and kept; its limit of texts too', as
   assert.deepEqual(await reranker.score(QUERY, TEXTS), expected(TEXTS));
   const { length } = server.reranks;
   assert.deepEqual(await reranker.score(QUERY, TEXTS), expected(TEXTS));
-  assert.deepEqual(server.reranks.slice(length).map(({ texts = [], documents }) => [texts.length, documents]), Array(4).fill([25, undefined]));
+  assert.deepEqual(
+    server.reranks.slice(length).map(({ texts = [], documents }) => [texts.length, documents]),
+    Array(4).fill([25, undefined]),
+  );
 });
 
 test('an endpoint that refuses everything is 503, after few calls, and told in the log', async (t) => {
-  const { reranker, server, warnings } = await open(t, { fail: () => ({ status: 400, json: { message: 'no such model' } }) });
+  const { reranker, server, warnings } = await open(t, {
+    fail: () => ({ status: 400, json: { message: 'no such model' } }),
+  });
   await assert.rejects(reranker.score(QUERY, TEXTS), { code: 'embedder_unavailable' });
   assert.equal(server.reranks.length, 4);
   assert.match(JSON.stringify(warnings), /no such model/);
@@ -48,7 +67,34 @@ test('what may pass is tried again; what is down is 503', async (t) => {
 });
 
 test('answers that do not score each text once are broken', () => {
-  const answers = [null, {}, { results: {} }, { results: [{ index: 0, relevance_score: 1 }] }, [{ index: 0, score: 1 }, { index: 0, score: 2 }], [{ index: 0, score: 1 }, { index: 2, score: 2 }], [{ index: 0, score: 1 }, { index: 1, score: null }], [{ index: 0, score: 1 }, null]];
+  const answers = [
+    null,
+    {},
+    { results: {} },
+    { results: [{ index: 0, relevance_score: 1 }] },
+    [
+      { index: 0, score: 1 },
+      { index: 0, score: 2 },
+    ],
+    [
+      { index: 0, score: 1 },
+      { index: 2, score: 2 },
+    ],
+    [
+      { index: 0, score: 1 },
+      { index: 1, score: null },
+    ],
+    [{ index: 0, score: 1 }, null],
+  ];
   for (const answer of answers) assert.throws(() => readScores(answer, 2), { fault: 'broken' }, JSON.stringify(answer));
-  assert.deepEqual(readScores([{ index: 1, score: -3 }, { index: 0, score: 2 }], 2), Float32Array.of(2, -3));
+  assert.deepEqual(
+    readScores(
+      [
+        { index: 1, score: -3 },
+        { index: 0, score: 2 },
+      ],
+      2,
+    ),
+    Float32Array.of(2, -3),
+  );
 });

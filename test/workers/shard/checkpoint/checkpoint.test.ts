@@ -1,4 +1,5 @@
-// Checkpoints of a shard under random operations and restarts, against the store and a naive twin. Real stores, files and kernels.
+// Checkpoints of a shard under random operations and restarts, against the store and a naive twin. Real stores, files
+// and kernels.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -15,7 +16,8 @@ const SMALL = refOf(2, 8);
 
 /** `LARGE` has a graph, codes and indexes of terms. */
 function fill(world: World, documents: number): void {
-  for (let from = 0; from < documents; from += 200) world.write(Array.from({ length: 200 }, (_, i) => world.put(LARGE, `D${from + i}`)));
+  for (let from = 0; from < documents; from += 200)
+    world.write(Array.from({ length: 200 }, (_, i) => world.put(LARGE, `D${from + i}`)));
   world.write([world.put(SMALL, 'A'), world.put(SMALL, 'B')]);
   world.work(Infinity);
   world.indexTerms(LARGE);
@@ -46,7 +48,8 @@ for (const seed of SEEDS) {
       }
       if (prng.int(4) === 0) world.indexTerms(prng.int(2) === 0 ? LARGE : SMALL);
       if (prng.int(3) > 0) await beside(world, round);
-      for (let step = prng.int(4); step > 0; step--) world.churn(prng.int(2) === 0 ? LARGE : SMALL, 1 + prng.int(40), 2000);
+      for (let step = prng.int(4); step > 0; step--)
+        world.churn(prng.int(2) === 0 ? LARGE : SMALL, 1 + prng.int(40), 2000);
       world.restart();
       assert.deepEqual(world.notes, [], label);
       world.check(label);
@@ -144,7 +147,10 @@ test('words of another language are made again', async () => {
   assert.ok(await world.checkpoint());
   world.refs[0] = { ...LARGE, language: 'english' };
   world.restart();
-  assert.deepEqual([world.shard.part(LARGE.id)?.words, world.shard.part(LARGE.id)?.ref.language], [undefined, 'english']);
+  assert.deepEqual(
+    [world.shard.part(LARGE.id)?.words, world.shard.part(LARGE.id)?.ref.language],
+    [undefined, 'english'],
+  );
   assert.ok(world.shard.part(LARGE.id)?.fields?.complete);
 });
 
@@ -194,7 +200,8 @@ test('memory of threads that are gone, of retired blocks and of rows that had be
 function readerOf(world: World): () => void {
   const kernel = new Kernel(new WebAssembly.Module(kernelBytes()), world.memories[0] as WebAssembly.Memory);
   kernel.joinReaders();
-  const search = (): void => void kernel.read(() => kernel.view(LARGE.id)?.index.search(new Float32Array(LARGE.dim).fill(1), 10));
+  const search = (): void =>
+    void kernel.read(() => kernel.view(LARGE.id)?.index.search(new Float32Array(LARGE.dim).fill(1), 10));
   search();
   return search;
 }

@@ -1,4 +1,5 @@
-// When checkpoints are written: while something changes, at a clean stop, and never where nothing has changed or the parts are small.
+// When checkpoints are written: while something changes, at a clean stop, and never where nothing has changed or the
+// parts are small.
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -20,7 +21,17 @@ function filled(): World {
 /** `told` grows with what it notes. */
 function checkpointsOf(world: World, intervalMs: number, rowsMin = 1): { checkpoints: Checkpoints; told: string[] } {
   const told: string[] = [];
-  return { told, checkpoints: new Checkpoints(world.shard, world.files, IDENTITY, intervalMs, (_, __, message) => told.push(message), rowsMin) };
+  return {
+    told,
+    checkpoints: new Checkpoints(
+      world.shard,
+      world.files,
+      IDENTITY,
+      intervalMs,
+      (_, __, message) => told.push(message),
+      rowsMin,
+    ),
+  };
 }
 
 async function until(isSo: () => boolean): Promise<void> {

@@ -1,6 +1,16 @@
 // Every way in which a checkpoint can be of no use: it is told by name, removed, and all is loaded from the store.
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
@@ -16,7 +26,8 @@ const MANIFEST = 'manifest.json';
 /** A checkpoint of more than two regions, and writes behind it. */
 async function written(): Promise<{ world: World; image: string; manifest: string }> {
   const world = new World(createPrng(1), [REF]);
-  for (let from = 0; from < DOCUMENTS; from += 200) world.write(Array.from({ length: 200 }, (_, i) => world.put(REF, `D${from + i}`)));
+  for (let from = 0; from < DOCUMENTS; from += 200)
+    world.write(Array.from({ length: 200 }, (_, i) => world.put(REF, `D${from + i}`)));
   world.indexTerms(REF);
   assert.ok(await world.checkpoint());
   world.churn(REF, 30, DOCUMENTS);
@@ -50,22 +61,58 @@ const DAMAGES: readonly (readonly [string, Damage, RegExp])[] = [
   ['a flipped bit in the table of readers', ({ image }) => flip(image, HEADER_BYTES + 1024), /region 0/],
   ['a flipped bit behind the header of the arena', ({ image }) => flip(image, HEADER_BYTES + 9000), /region 0/],
   ['a flipped bit in rows', ({ image }) => flip(image, HEADER_BYTES + REGION_BYTES + 12_345), /region 1/],
-  ['a flipped bit in the last byte', ({ image }) => flip(image, readFileSync(image).length - 1), /wrong checksum of region/],
+  [
+    'a flipped bit in the last byte',
+    ({ image }) => flip(image, readFileSync(image).length - 1),
+    /wrong checksum of region/,
+  ],
   ['an image that was cut', ({ image }) => truncateSync(image, HEADER_BYTES + REGION_BYTES + 5), /cut short/],
   ['an image that was cut in its header', ({ image }) => truncateSync(image, 100), /cut short/],
   ['an empty image', ({ image }) => truncateSync(image, 0), /cut short/],
   ['an image that is missing', ({ image }) => rmSync(image), /ENOENT/],
   ['an image that is a directory', ({ image }) => (rmSync(image), mkdirSync(image)), /EISDIR/],
-  ['an image of another checkpoint', ({ manifest }) => changeManifest(manifest, (found) => (found.id = '0'.repeat(32))), /of another checkpoint/],
-  ['a flipped bit in the checksum of the manifest', ({ manifest }) => flip(manifest, 3), /manifest.json: wrong checksum/],
+  [
+    'an image of another checkpoint',
+    ({ manifest }) => changeManifest(manifest, (found) => (found.id = '0'.repeat(32))),
+    /of another checkpoint/,
+  ],
+  [
+    'a flipped bit in the checksum of the manifest',
+    ({ manifest }) => flip(manifest, 3),
+    /manifest.json: wrong checksum/,
+  ],
   ['a flipped bit in the manifest', ({ manifest }) => flip(manifest, 100), /manifest.json: wrong checksum/],
-  ['a flipped bit in the last byte of the manifest', ({ manifest }) => flip(manifest, readFileSync(manifest).length - 1), /manifest.json: wrong checksum/],
+  [
+    'a flipped bit in the last byte of the manifest',
+    ({ manifest }) => flip(manifest, readFileSync(manifest).length - 1),
+    /manifest.json: wrong checksum/,
+  ],
   ['a manifest that was cut', ({ manifest }) => truncateSync(manifest, 5), /manifest.json: wrong checksum/],
-  ['a manifest of another version', ({ manifest }) => changeManifest(manifest, (found) => (found.version = 99)), /another version/],
-  ['a manifest of another shard', ({ manifest }) => changeManifest(manifest, (found) => (found.shard = 3)), /of shard 3/],
-  ['a manifest of another kernel', ({ manifest }) => changeManifest(manifest, (found) => (found.kernel = 'another')), /another version of the server/],
-  ['a checkpoint that is newer than the store', ({ manifest }) => changeManifest(manifest, (found) => (found.number = 1e6)), /does not go on from it/],
-  ['a checkpoint of another data directory', ({ manifest }) => changeManifest(manifest, (found) => (found.log = 'f'.repeat(32))), /does not go on from it/],
+  [
+    'a manifest of another version',
+    ({ manifest }) => changeManifest(manifest, (found) => (found.version = 99)),
+    /another version/,
+  ],
+  [
+    'a manifest of another shard',
+    ({ manifest }) => changeManifest(manifest, (found) => (found.shard = 3)),
+    /of shard 3/,
+  ],
+  [
+    'a manifest of another kernel',
+    ({ manifest }) => changeManifest(manifest, (found) => (found.kernel = 'another')),
+    /another version of the server/,
+  ],
+  [
+    'a checkpoint that is newer than the store',
+    ({ manifest }) => changeManifest(manifest, (found) => (found.number = 1e6)),
+    /does not go on from it/,
+  ],
+  [
+    'a checkpoint of another data directory',
+    ({ manifest }) => changeManifest(manifest, (found) => (found.log = 'f'.repeat(32))),
+    /does not go on from it/,
+  ],
   ['a log of changes that ended', ({ world }) => world.store.changes.end(), /does not go on from it/],
 ];
 
@@ -121,7 +168,9 @@ test('what a checkpoint that was cut off has left goes with the next start', asy
   writeFileSync(world.files.pathOf(`${MANIFEST}.tmp`), 'half');
   world.restart();
   assert.deepEqual(world.notes, []);
-  assert.ok(!existsSync(world.files.pathOf('arena-0-12345678.image')) && !existsSync(world.files.pathOf(`${MANIFEST}.tmp`)));
+  assert.ok(
+    !existsSync(world.files.pathOf('arena-0-12345678.image')) && !existsSync(world.files.pathOf(`${MANIFEST}.tmp`)),
+  );
   world.check('with the good one');
 });
 

@@ -1,5 +1,5 @@
-// What the tests of checkpoints share: a shard of two arenas with random documents beside a naive twin, its restarts, and the comparison of all that is in
-// memory with the store, and of the store with the twin.
+// What the tests of checkpoints share: a shard of two arenas with random documents beside a naive twin, its restarts,
+// and the comparison of all that is in memory with the store, and of the store with the twin.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { cosine } from '../../../../load/kit/cosine.js';
@@ -28,7 +28,13 @@ export const IDENTITY = { shard: 0, kernel: 'the kernel' };
 const K = 10;
 const QUERIES = 8;
 
-export const refOf = (id: number, dim: number): CollectionRef => ({ id: id as CollectionId, generation: 1, dim, language: 'none', precision: 'int16' });
+export const refOf = (id: number, dim: number): CollectionRef => ({
+  id: id as CollectionId,
+  generation: 1,
+  dim,
+  language: 'none',
+  precision: 'int16',
+});
 
 interface Doc {
   vectors: Float32Array[];
@@ -75,10 +81,19 @@ export class World {
     const vectors = Array.from({ length: 1 + prng.int(4) }, () => randomVector(prng, ref.dim));
     const priority = prng.int(8) === 0 ? 0.25 : 0;
     this.docs(ref).set(docid, { vectors, priority });
-    const chunks = vectors.map((_, i) => ({ path: `c${i}`, metaJson: JSON.stringify({ part: i }), ...(prng.int(9) > 0 && { text: `word${prng.int(30)} of ${docid} word${prng.int(30)}` }) }));
+    const chunks = vectors.map((_, i) => ({
+      path: `c${i}`,
+      metaJson: JSON.stringify({ part: i }),
+      ...(prng.int(9) > 0 && { text: `word${prng.int(30)} of ${docid} word${prng.int(30)}` }),
+    }));
     const metadataJson = JSON.stringify({ group: prng.int(5), name: docid });
     const document = packDocument({ docid: docid as DocId, ingestedAtMs: 0, metadataJson, priority, chunks });
-    return { op: 'put', collection: ref, document, vectors: Float32Array.from(vectors.flatMap((vector) => [...vector])) };
+    return {
+      op: 'put',
+      collection: ref,
+      document,
+      vectors: Float32Array.from(vectors.flatMap((vector) => [...vector])),
+    };
   }
 
   remove(ref: CollectionRef, docid: string): DocumentWrite {
@@ -92,7 +107,11 @@ export class World {
 
   /** A batch that puts and removes documents of up to `ids` names. */
   churn(ref: CollectionRef, writes: number, ids: number): void {
-    this.write(Array.from({ length: writes }, () => (this.prng.int(3) > 0 ? this.put(ref, `D${this.prng.int(ids)}`) : this.remove(ref, `D${this.prng.int(ids)}`))));
+    this.write(
+      Array.from({ length: writes }, () =>
+        this.prng.int(3) > 0 ? this.put(ref, `D${this.prng.int(ids)}`) : this.remove(ref, `D${this.prng.int(ids)}`),
+      ),
+    );
   }
 
   /** Some of what the background does. */
@@ -110,7 +129,8 @@ export class World {
 
   indexTerms(ref: CollectionRef): void {
     this.shard.loads.bring(ref, Infinity);
-    for (const part of this.shard.parts.of(ref.id)) assert.ok(prepareWords(this.shard, part, Infinity) && prepareFields(this.shard, part, Infinity));
+    for (const part of this.shard.parts.of(ref.id))
+      assert.ok(prepareWords(this.shard, part, Infinity) && prepareFields(this.shard, part, Infinity));
   }
 
   checkpoint(isAlone = false): Promise<Written | undefined> {
@@ -123,16 +143,22 @@ export class World {
     for (const ref of this.refs) {
       this.shard.loads.bring(ref, Infinity);
       this.checkStore(ref, label);
-      for (const part of this.shard.parts.of(ref.id)) this.checkPart(part, `${label}, collection ${ref.id}, arena ${part.arena}`);
+      for (const part of this.shard.parts.of(ref.id))
+        this.checkPart(part, `${label}, collection ${ref.id}, arena ${part.arena}`);
       this.checkSearch(ref, `${label}, collection ${ref.id}`);
     }
   }
 
   private openShard(identity = IDENTITY): Shard {
     this.memories = Array.from({ length: ARENAS }, () => createMemory(this.pagesMax));
-    const shard = new Shard(this.store, ...this.memories.map((memory) => new Kernel(this.module, memory, this.pagesMax)));
+    const shard = new Shard(
+      this.store,
+      ...this.memories.map((memory) => new Kernel(this.module, memory, this.pagesMax)),
+    );
     this.notes = [];
-    shard.load(groupsOf(this.refs), true, (kinds) => restore(shard, this.files, identity, kinds, (_, fields) => this.notes.push(String(fields.reason))));
+    shard.load(groupsOf(this.refs), true, (kinds) =>
+      restore(shard, this.files, identity, kinds, (_, fields) => this.notes.push(String(fields.reason))),
+    );
     return shard;
   }
 
@@ -144,9 +170,17 @@ export class World {
 
   private checkStore(ref: CollectionRef, label: string): void {
     const stored = this.store.read((txn) => [...txn.documents(ref.id)]);
-    assert.deepEqual(stored.map(({ docid, priority, chunkCount }) => [docid, priority, chunkCount]).sort(), [...this.docs(ref)].map(([docid, { priority, vectors }]) => [docid, priority, vectors.length]).sort(), label);
+    assert.deepEqual(
+      stored.map(({ docid, priority, chunkCount }) => [docid, priority, chunkCount]).sort(),
+      [...this.docs(ref)].map(([docid, { priority, vectors }]) => [docid, priority, vectors.length]).sort(),
+      label,
+    );
     const vectors = this.store.read((txn) => [...txn.vectors(ref)]).length;
-    assert.equal(this.shard.parts.of(ref.id).reduce((sum, { index }) => sum + index.liveCount, 0), vectors, label);
+    assert.equal(
+      this.shard.parts.of(ref.id).reduce((sum, { index }) => sum + index.liveCount, 0),
+      vectors,
+      label,
+    );
   }
 
   private checkPart(part: Part, label: string): void {
@@ -166,12 +200,24 @@ export class World {
       }
       assert.equal(index.liveCount, rows.length, label);
       assert.equal(ordinals.end, (rows.at(-1)?.ordinal ?? -1) + 1, `${label}: end of ordinals`);
-      for (const [terms, expected] of [[part.words, words], [part.fields, fields]] as const) {
+      for (const [terms, expected] of [
+        [part.words, words],
+        [part.fields, fields],
+      ] as const) {
         const complete = terms?.complete;
-        if (complete) assert.deepEqual(complete.statistics([...expected.keys()]).frequencies, [...expected.values()], `${label}: terms`);
+        if (complete)
+          assert.deepEqual(
+            complete.statistics([...expected.keys()]).frequencies,
+            [...expected.values()],
+            `${label}: terms`,
+          );
       }
       const roots = this.shard.arenas.at(part.arena).directory.get(ref.id);
-      assert.deepEqual([roots?.vectors, roots?.words, roots?.fields], [index.root, part.words?.complete?.root ?? 0, part.fields?.complete?.root ?? 0], `${label}: roots`);
+      assert.deepEqual(
+        [roots?.vectors, roots?.words, roots?.fields],
+        [index.root, part.words?.complete?.root ?? 0, part.fields?.complete?.root ?? 0],
+        `${label}: roots`,
+      );
       const free = ordinals.take();
       assert.ok(!index.isLive(free), `${label}: ${free} is given out`);
       ordinals.release(free);
@@ -187,11 +233,27 @@ export class World {
   /** An exact search is right; what share of it a walk finds. */
   private searchOnce(ref: CollectionRef, label: string): number {
     const query = randomVector(this.prng, ref.dim);
-    const truth = [...this.docs(ref).values()].flatMap(({ vectors }) => vectors.map((vector) => cosine(query, vector))).sort((a, b) => b - a).slice(0, K);
-    const hits = this.shard.parts.of(ref.id).flatMap(({ index }) => [...index.search(query, K, { exact: true }).scores]).sort((a, b) => b - a).slice(0, K);
+    const truth = [...this.docs(ref).values()]
+      .flatMap(({ vectors }) => vectors.map((vector) => cosine(query, vector)))
+      .sort((a, b) => b - a)
+      .slice(0, K);
+    const hits = this.shard.parts
+      .of(ref.id)
+      .flatMap(({ index }) => [...index.search(query, K, { exact: true }).scores])
+      .sort((a, b) => b - a)
+      .slice(0, K);
     assert.equal(hits.length, truth.length, label);
-    hits.forEach((score, i) => assert.ok(Math.abs(score - (truth[i] as number)) < ROUNDING_TOLERANCE, `${label}: hit ${i} scores ${score}, not ${truth[i]}`));
-    const walked = this.shard.parts.of(ref.id).flatMap(({ index }) => [...index.search(query, K).scores]).sort((a, b) => b - a).slice(0, K);
+    hits.forEach((score, i) =>
+      assert.ok(
+        Math.abs(score - (truth[i] as number)) < ROUNDING_TOLERANCE,
+        `${label}: hit ${i} scores ${score}, not ${truth[i]}`,
+      ),
+    );
+    const walked = this.shard.parts
+      .of(ref.id)
+      .flatMap(({ index }) => [...index.search(query, K).scores])
+      .sort((a, b) => b - a)
+      .slice(0, K);
     const found = walked.filter((score) => score >= (truth.at(-1) ?? 0) - ROUNDING_TOLERANCE).length;
     return truth.length === 0 ? 1 : found / truth.length;
   }

@@ -1,5 +1,5 @@
-// Codes of an index: the axes against the twin's, answers of walks by them, what is written while they are made and made again, copies
-// and removed rows, memory.
+// Codes of an index: the axes against the twin's, answers of walks by them, what is written while they are made and
+// made again, copies and removed rows, memory.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
@@ -46,7 +46,9 @@ for (const seed of SEEDS) {
       const { index } = build(rows, { precision });
       const twin = new NaiveIndex(precision);
       rows.forEach((row, ordinal) => twin.put(ordinal, row));
-      for (const query of falling(seed + 100, 50, 20)) for (const k of [1, 10, 100]) assertSound(index, twin, query, k, index.search(query, k, { ef: 64 }), `seed ${seed}`);
+      for (const query of falling(seed + 100, 50, 20))
+        for (const k of [1, 10, 100])
+          assertSound(index, twin, query, k, index.search(query, k, { ef: 64 }), `seed ${seed}`);
     });
   }
 }
@@ -93,7 +95,10 @@ for (const seed of SEEDS.slice(0, 2)) {
     const known = new Set<number>();
     rows.forEach((row, ordinal) => {
       const at = prng.int(3) === 0 ? prng.int(ordinal + 1) : ordinal;
-      for (const [target, vector] of [[ordinal, row], [at, rows[prng.int(rows.length)]!]] as const) {
+      for (const [target, vector] of [
+        [ordinal, row],
+        [at, rows[prng.int(rows.length)]!],
+      ] as const) {
         index.put(target, vector);
         twin.put(target, vector);
         known.add(readCodes(memory, index)?.varianceShare ?? 0);
@@ -107,7 +112,8 @@ for (const seed of SEEDS.slice(0, 2)) {
     while (index.hasWork) index.linkSome(16);
     assert(known.size >= 3, `${known.size} codes`);
     const queries = falling(seed + 9, 64, 60).map((row) => row.slice().reverse());
-    for (const query of queries) assertSound(index, twin, query, 10, index.search(query, 10, { ef: 64 }), `seed ${seed}`);
+    for (const query of queries)
+      assertSound(index, twin, query, 10, index.search(query, 10, { ef: 64 }), `seed ${seed}`);
     const recall = recallOf(index, queries, 64);
     assert(recall >= 0.97, `seed ${seed}: recall@10 ${recall}`);
   });

@@ -1,5 +1,5 @@
-// The naive twin of codes: principal axes by Jacobi rotations in double precision. And what the tests of codes share: vectors whose
-// spread falls from axis to axis, as texts' does, and what the codes in memory say of themselves.
+// The naive twin of codes: principal axes by Jacobi rotations in double precision. And what the tests of codes share:
+// vectors whose spread falls from axis to axis, as texts' does, and what the codes in memory say of themselves.
 import { createPrng } from '../../../../src/base/prng.js';
 import { CODES_AXES_2, CODES_AXES_4, CODES_STEPS, CODES_VARIANCE } from '../../../../workers/shard/codes/layout.js';
 import { ROOT_CODES } from '../../../../workers/shard/layout.js';
@@ -10,8 +10,11 @@ import { randomVector } from '../kernel-kit.js';
 export function principalVariances(rows: readonly (readonly number[])[]): number[] {
   const dim = rows[0]!.length;
   const mean = Array.from({ length: dim }, (_, i) => rows.reduce((sum, row) => sum + row[i]!, 0) / rows.length);
-  const matrix = mean.map((_, i) => mean.map((_, j) => rows.reduce((sum, row) => sum + (row[i]! - mean[i]!) * (row[j]! - mean[j]!), 0) / rows.length));
-  for (let sweep = 0; sweep < 12; sweep++) for (let p = 0; p < dim; p++) for (let q = p + 1; q < dim; q++) rotate(matrix, p, q);
+  const matrix = mean.map((_, i) =>
+    mean.map((_, j) => rows.reduce((sum, row) => sum + (row[i]! - mean[i]!) * (row[j]! - mean[j]!), 0) / rows.length),
+  );
+  for (let sweep = 0; sweep < 12; sweep++)
+    for (let p = 0; p < dim; p++) for (let q = p + 1; q < dim; q++) rotate(matrix, p, q);
   return matrix.map((row, i) => row[i]!).sort((a, b) => b - a);
 }
 
@@ -33,11 +36,19 @@ export function unit(vector: ArrayLike<number>): number[] {
 
 export function falling(seed: number, dim: number, count: number): Float32Array[] {
   const prng = createPrng(seed);
-  return Array.from({ length: count }, () => randomVector(prng, dim).map((value, i) => value * (i + 3) ** -0.7 + (i === 2 ? 0.5 : 0)));
+  return Array.from({ length: count }, () =>
+    randomVector(prng, dim).map((value, i) => value * (i + 3) ** -0.7 + (i === 2 ? 0.5 : 0)),
+  );
 }
 
-/** The codes in use, as they stand in memory: how many axes, and the share of the sample's variance along them. Undefined where there are none. */
-export function readCodes(memory: WebAssembly.Memory, { root }: VectorIndex): { axes: number; varianceShare: number } | undefined {
+/**
+ * The codes in use, as they stand in memory: how many axes, and the share of the sample's variance along them.
+ * Undefined where there are none.
+ */
+export function readCodes(
+  memory: WebAssembly.Memory,
+  { root }: VectorIndex,
+): { axes: number; varianceShare: number } | undefined {
   const words = new Uint32Array(memory.buffer);
   const floats = new Float32Array(memory.buffer);
   const codes = words[(root + ROOT_CODES) >>> 2]!;
@@ -53,7 +64,10 @@ export function recallOf(index: VectorIndex, queries: readonly Float32Array[], e
   const k = 10;
   const shares = queries.map((query) => {
     const wanted = new Set(index.search(query, k, { exact: true }).ordinals);
-    return index.search(query, k, ef === undefined ? {} : { ef }).ordinals.filter((ordinal) => wanted.has(ordinal)).length / wanted.size;
+    return (
+      index.search(query, k, ef === undefined ? {} : { ef }).ordinals.filter((ordinal) => wanted.has(ordinal)).length /
+      wanted.size
+    );
   });
   return shares.reduce((sum, share) => sum + share, 0) / shares.length;
 }

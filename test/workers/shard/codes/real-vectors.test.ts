@@ -1,5 +1,5 @@
-// Walks by codes on real vectors: recall@10 of searches as they are by default and of narrow ones. Needs the data folder beside the
-// project; skipped by name without it.
+// Walks by codes on real vectors: recall@10 of searches as they are by default and of narrow ones. Needs the data
+// folder beside the project; skipped by name without it.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
@@ -14,7 +14,11 @@ const QUERIES = 60;
 /** A file takes seconds to read. */
 const read = new Map<string, Float32Array[]>();
 
-for (const file of ['minilm-windows-60k/vectors.npy', 'cranfield-minilm-384d/doc_vectors.npy', 'glove-10k-50d/vectors.npy']) {
+for (const file of [
+  'minilm-windows-60k/vectors.npy',
+  'cranfield-minilm-384d/doc_vectors.npy',
+  'glove-10k-50d/vectors.npy',
+]) {
   const path = `${DATA}/${file}`;
   for (const precision of PRECISIONS) {
     test(`${file} of ${precision}`, { skip: !existsSync(path) && `${path} is not there` }, () => {

@@ -1,5 +1,5 @@
-// What an index sees to: searches as they are by default find .97 of the ten nearest of its rows, whatever the spectrum of its vectors,
-// since recall is checked and walks become broader, codes longer, or rows lead.
+// What an index sees to: searches as they are by default find .97 of the ten nearest of its rows, whatever the spectrum
+// of its vectors, since recall is checked and walks become broader, codes longer, or rows lead.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
@@ -27,7 +27,10 @@ test('a falling spectrum needs no more than the narrowest walk and one line', ()
 for (const dim of [20, 40, 100, 300]) {
   test(`vectors that lie evenly in ${dim} dimensions`, () => {
     const prng = createPrng(dim);
-    const { ef, axes, recall } = build(Array.from({ length: 2000 }, () => randomVector(prng, dim)), dim);
+    const { ef, axes, recall } = build(
+      Array.from({ length: 2000 }, () => randomVector(prng, dim)),
+      dim,
+    );
     // Nothing comes after the broadest walk by rows.
     assert(recall >= 0.97 || (axes === 0 && ef === 4096), `recall@10 ${recall}, ef ${ef}, ${axes} axes`);
   });

@@ -1,4 +1,5 @@
-// Memory of the index of words: given back when it is dropped, kept whole when there is none left; and terms nobody would expect.
+// Memory of the index of words: given back when it is dropped, kept whole when there is none left; and terms nobody
+// would expect.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
@@ -76,22 +77,50 @@ test('merging purges what is dead', () => {
   for (let ordinal = 0; ordinal < 2700; ordinal++) index.remove(ordinal, chunks[ordinal] as string[]);
   while (index.mergeSome(1));
   const after = index.bytes();
-  assert(after.postings < before.postings / 5 && after.positions < before.positions / 5, `${JSON.stringify(before)} to ${JSON.stringify(after)}`);
+  assert(
+    after.postings < before.postings / 5 && after.positions < before.positions / 5,
+    `${JSON.stringify(before)} to ${JSON.stringify(after)}`,
+  );
   for (let ordinal = 2700; ordinal < 3000; ordinal++) index.remove(ordinal, chunks[ordinal] as string[]);
   while (index.mergeSome(1));
-  assert.deepEqual({ ...index.bytes(), lengths: 0 }, { lengths: 0, head: 0, terms: 0, blocks: 0, postings: 0, positions: 0, live: 0 });
+  assert.deepEqual(
+    { ...index.bytes(), lengths: 0 },
+    { lengths: 0, head: 0, terms: 0, blocks: 0, postings: 0, positions: 0, live: 0 },
+  );
 });
 
 test('terms of any form: empty, of one byte, equal in their first eight or hundred bytes, enormous, of any script', () => {
   const long = 'x'.repeat(100_000);
-  const tokens = ['', 'a', 'abcdefg', 'abcdefgh', 'abcdefghi', 'abcdefghij', long, `${long}y`, '東京都庁', 'é', 'e\u0301', '\u{10ffff}', 'ﬀ', '\u0001', '\u007f'];
+  const tokens = [
+    '',
+    'a',
+    'abcdefg',
+    'abcdefgh',
+    'abcdefghi',
+    'abcdefghij',
+    long,
+    `${long}y`,
+    '東京都庁',
+    'é',
+    'e\u0301',
+    '\u{10ffff}',
+    'ﬀ',
+    '\u0001',
+    '\u007f',
+  ];
   const twins = new Twins(createKernel().createWords());
   tokens.forEach((token, ordinal) => twins.toggle(ordinal, () => [token, 'common', token]));
   for (let round = 0; round < 3; round++) {
     for (const token of tokens) {
       twins.assertRanks([token, 'common'], 20, `round ${round}, a token of ${token.length}`);
-      assert.deepEqual(ordinalsOf(twins.index.phrase([token, 'common', token])), twins.naive.phrase([token, 'common', token], false));
-      assert.deepEqual(ordinalsOf(twins.index.phrase(['common', token], true)), twins.naive.phrase(['common', token], true));
+      assert.deepEqual(
+        ordinalsOf(twins.index.phrase([token, 'common', token])),
+        twins.naive.phrase([token, 'common', token], false),
+      );
+      assert.deepEqual(
+        ordinalsOf(twins.index.phrase(['common', token], true)),
+        twins.naive.phrase(['common', token], true),
+      );
     }
     if (round === 0) twins.index.freeze();
     else twins.toggle(round, () => []);
@@ -103,9 +132,12 @@ test('the naive twin itself ranks by BM25', () => {
   const naive = new NaiveWords();
   naive.chunks.set(0, ['a', 'b']).set(1, ['a', 'a', 'c']).set(2, ['c', 'c', 'c', 'c']);
   const [best, next] = naive.rank(['a'], naive.statistics(['a']));
-  const weight = (count: number, length: number): number => (Math.log(1 + 1.5 / 2.5) * count * 2.2) / (count + 1.2 * (0.25 + (0.75 * length) / 3));
+  const weight = (count: number, length: number): number =>
+    (Math.log(1 + 1.5 / 2.5) * count * 2.2) / (count + 1.2 * (0.25 + (0.75 * length) / 3));
   assert.deepEqual([best?.[0], next?.[0]], [1, 0]);
-  assert(Math.abs((best?.[1] as number) - weight(2, 3)) < 1e-6 && Math.abs((next?.[1] as number) - weight(1, 2)) < 1e-6);
+  assert(
+    Math.abs((best?.[1] as number) - weight(2, 3)) < 1e-6 && Math.abs((next?.[1] as number) - weight(1, 2)) < 1e-6,
+  );
   const index = createKernel().createWords();
   naive.chunks.forEach((tokens, ordinal) => index.add(ordinal, tokens));
   assert.deepEqual(pairs(index.rank(['a'], index.statistics(['a']), 9)), naive.rank(['a'], naive.statistics(['a'])));

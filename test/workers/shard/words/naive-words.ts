@@ -1,5 +1,5 @@
-// The naive twin of the index of words: a map from ordinal to tokens, everything counted and scored anew for each question. The
-// arithmetic of a score is that of the contract in src/rank/bm25.ts, step by step in float32.
+// The naive twin of the index of words: a map from ordinal to tokens, everything counted and scored anew for each
+// question. The arithmetic of a score is that of the contract in src/rank/bm25.ts, step by step in float32.
 import assert from 'node:assert/strict';
 import { createPrng, type Prng } from '../../../../src/base/prng.js';
 import type { LexicalStatistics } from '../../../../src/contract/ranking.js';
@@ -14,7 +14,11 @@ export class NaiveWords {
   statistics(terms: readonly string[]): LexicalStatistics {
     const all = [...this.chunks.values()];
     const tokens = all.reduce((sum, chunk) => sum + chunk.length, 0);
-    return { chunks: all.length, tokens, frequencies: terms.map((term) => all.filter((chunk) => chunk.includes(term)).length) };
+    return {
+      chunks: all.length,
+      tokens,
+      frequencies: terms.map((term) => all.filter((chunk) => chunk.includes(term)).length),
+    };
   }
 
   /** Every chunk that has any of the terms, best first, equal scores by ordinal. */
@@ -34,12 +38,16 @@ export class NaiveWords {
 
   /** Ordinals in rising order. */
   having(fits: (tokens: readonly string[]) => boolean): number[] {
-    return [...this.chunks].filter(([, tokens]) => fits(tokens)).map(([ordinal]) => ordinal).sort((a, b) => a - b);
+    return [...this.chunks]
+      .filter(([, tokens]) => fits(tokens))
+      .map(([ordinal]) => ordinal)
+      .sort((a, b) => a - b);
   }
 
   phrase(tokens: readonly string[], lastIsPrefix: boolean): number[] {
     const fits = (found: string | undefined, i: number): boolean =>
-      found !== undefined && (lastIsPrefix && i === tokens.length - 1 ? found.startsWith(tokens[i] as string) : found === tokens[i]);
+      found !== undefined &&
+      (lastIsPrefix && i === tokens.length - 1 ? found.startsWith(tokens[i] as string) : found === tokens[i]);
     return this.having((chunk) => chunk.some((_, at) => tokens.every((_token, i) => fits(chunk[at + i], i))));
   }
 }
@@ -73,19 +81,29 @@ export class Twins {
     const statistics = this.index.statistics(terms);
     assert.deepEqual(statistics, this.naive.statistics(terms), `${label}: statistics`);
     const wanted = this.naive.rank(terms, statistics).filter(([ordinal]) => !allowed || isSet(allowed, ordinal));
-    assert.deepEqual(pairs(this.index.rank(terms, statistics, k, allowed)), wanted.slice(0, k), `${label}: ${k} best of ${terms.join(' ')}`);
+    assert.deepEqual(
+      pairs(this.index.rank(terms, statistics, k, allowed)),
+      wanted.slice(0, k),
+      `${label}: ${k} best of ${terms.join(' ')}`,
+    );
     const least = wanted[k - 1]?.[1] ?? 0;
     const tied = wanted.filter(([, score]) => score >= least);
     assert.deepEqual(pairs(this.index.rankWithTies(terms, statistics, k, allowed)), tied, `${label}: with ties`);
   }
 }
 
-export const pairs = ({ ordinals, scores }: RankedWords): [number, number][] => [...ordinals].map((ordinal, i) => [ordinal, scores[i] as number]);
+export const pairs = ({ ordinals, scores }: RankedWords): [number, number][] =>
+  [...ordinals].map((ordinal, i) => [ordinal, scores[i] as number]);
 
-export const isSet = (bitmap: Bitmap, ordinal: number): boolean => (((bitmap[ordinal >>> 5] ?? 0) >>> (ordinal & 31)) & 1) === 1;
+export const isSet = (bitmap: Bitmap, ordinal: number): boolean =>
+  (((bitmap[ordinal >>> 5] ?? 0) >>> (ordinal & 31)) & 1) === 1;
 
 export function ordinalsOf(bitmap: Bitmap): number[] {
-  return [...bitmap].flatMap((word, i) => Array.from({ length: 32 }, (_, bit) => bit).filter((bit) => (word >>> bit) & 1).map((bit) => 32 * i + bit));
+  return [...bitmap].flatMap((word, i) =>
+    Array.from({ length: 32 }, (_, bit) => bit)
+      .filter((bit) => (word >>> bit) & 1)
+      .map((bit) => 32 * i + bit),
+  );
 }
 
 /** Words of many lengths and scripts, the first ones far more often than the last. */

@@ -1,4 +1,5 @@
-// Chunks by sets and ranges of terms against the naive twin, with the index spread over head, segments and a merge under way.
+// Chunks by sets and ranges of terms against the naive twin, with the index spread over head, segments and a merge
+// under way.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Prng } from '../../../../src/base/prng.js';
@@ -8,17 +9,34 @@ import { ordinalsOf, writtenAtRandom, type Twins } from './naive-words.js';
 const before = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
 
 function assertSets({ index, naive }: Twins, prng: Prng, word: () => string, label: string): void {
-  assert.deepEqual(ordinalsOf(index.every()), naive.having(() => true), `${label}: every`);
+  assert.deepEqual(
+    ordinalsOf(index.every()),
+    naive.having(() => true),
+    `${label}: every`,
+  );
   for (let i = 0; i < 6; i++) {
     const terms = Array.from({ length: prng.int(20) }, () => (prng.int(4) === 0 ? 'nowhere' : word()));
-    assert.deepEqual(ordinalsOf(index.any(terms)), naive.having((tokens) => tokens.some((token) => terms.includes(token))), `${label}: any of ${terms.join(' ')}`);
+    assert.deepEqual(
+      ordinalsOf(index.any(terms)),
+      naive.having((tokens) => tokens.some((token) => terms.includes(token))),
+      `${label}: any of ${terms.join(' ')}`,
+    );
     const [from, to] = [word().slice(0, 1 + prng.int(12)), word()];
     const isBetween = (token: string): boolean => !before(token, from) && before(token, to);
-    assert.deepEqual(ordinalsOf(index.range(from, to)), naive.having((tokens) => tokens.some(isBetween)), `${label}: from ${from} to ${to}`);
+    assert.deepEqual(
+      ordinalsOf(index.range(from, to)),
+      naive.having((tokens) => tokens.some(isBetween)),
+      `${label}: from ${from} to ${to}`,
+    );
     for (const atEnd of [false, true]) {
       const rest = (token: string): string => token.slice(1);
-      const fits = (token: string): boolean => token.startsWith('g') && (atEnd ? rest(token).endsWith('al') : rest(token).includes('avit'));
-      assert.deepEqual(ordinalsOf(index.range('g', 'h', atEnd ? 'al' : 'avit', atEnd)), naive.having((tokens) => tokens.some(fits)), `${label}: g and a piece`);
+      const fits = (token: string): boolean =>
+        token.startsWith('g') && (atEnd ? rest(token).endsWith('al') : rest(token).includes('avit'));
+      assert.deepEqual(
+        ordinalsOf(index.range('g', 'h', atEnd ? 'al' : 'avit', atEnd)),
+        naive.having((tokens) => tokens.some(fits)),
+        `${label}: g and a piece`,
+      );
     }
   }
 }
@@ -45,8 +63,11 @@ test('the edges of a range: the term itself, terms that begin with it, and terms
 
 test('a term that nearly every chunk has, whole and with chunks removed', () => {
   const index = createKernel().createWords();
-  const chunks = new Map(Array.from({ length: 1500 }, (_, i): [number, string[]] => [37 + i, i % 7 === 3 ? ['rare'] : ['dense', 'rare']]));
-  const dense = (): number[] => [...chunks].filter(([, tokens]) => tokens.includes('dense')).map(([ordinal]) => ordinal);
+  const chunks = new Map(
+    Array.from({ length: 1500 }, (_, i): [number, string[]] => [37 + i, i % 7 === 3 ? ['rare'] : ['dense', 'rare']]),
+  );
+  const dense = (): number[] =>
+    [...chunks].filter(([, tokens]) => tokens.includes('dense')).map(([ordinal]) => ordinal);
   for (const [ordinal, tokens] of chunks) index.add(ordinal, tokens);
   index.freeze();
   for (const gone of [undefined, 37, 1536, 800]) {

@@ -1,4 +1,5 @@
-// The index of words against its naive twin: statistics, ranking, ties and matches through random adds, removals, freezes and merges.
+// The index of words against its naive twin: statistics, ranking, ties and matches through random adds, removals,
+// freezes and merges.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../../src/base/prng.js';
@@ -8,14 +9,22 @@ import { createVocabulary, Twins } from './naive-words.js';
 const distinct = (word: () => string, count: number): string[] => [...new Set(Array.from({ length: count }, word))];
 
 function assertMatches({ index, naive }: Twins, terms: string[], ordinals: Uint32Array, label: string): void {
-  const wanted = [...ordinals].map((ordinal) => terms.filter((term) => naive.chunks.get(ordinal)?.includes(term)).length);
+  const wanted = [...ordinals].map(
+    (ordinal) => terms.filter((term) => naive.chunks.get(ordinal)?.includes(term)).length,
+  );
   assert.deepEqual([...index.matched(ordinals, terms)], wanted, `${label}: matched`);
 }
 
 function compare(twins: Twins, prng: Prng, word: () => string, ordinals: number, label: string): void {
   const allowed = new Uint32Array(Math.ceil(ordinals / 32)).map(() => prng.int(2 ** 32) & prng.int(2 ** 32));
-  for (const filter of [undefined, allowed]) twins.assertRanks(distinct(word, 1 + prng.int(9)), 1 + prng.int(30), label, filter);
-  assertMatches(twins, distinct(word, 4), Uint32Array.from({ length: 9 }, () => prng.int(ordinals)), label);
+  for (const filter of [undefined, allowed])
+    twins.assertRanks(distinct(word, 1 + prng.int(9)), 1 + prng.int(30), label, filter);
+  assertMatches(
+    twins,
+    distinct(word, 4),
+    Uint32Array.from({ length: 9 }, () => prng.int(ordinals)),
+    label,
+  );
 }
 
 for (const seed of SEEDS) {
@@ -75,10 +84,12 @@ test('a chunk scores the same in any of several shards, given the statistics of 
     const terms = distinct(word, 1 + prng.int(6));
     const statistics = whole.statistics(terms);
     const { ordinals, scores } = whole.rank(terms, statistics, 900);
-    const apart = new Map(shards.flatMap((shard) => {
-      const part = shard.rank(terms, statistics, 900);
-      return [...part.ordinals].map((ordinal, at): [number, number] => [ordinal, part.scores[at] as number]);
-    }));
+    const apart = new Map(
+      shards.flatMap((shard) => {
+        const part = shard.rank(terms, statistics, 900);
+        return [...part.ordinals].map((ordinal, at): [number, number] => [ordinal, part.scores[at] as number]);
+      }),
+    );
     assert.equal(apart.size, ordinals.length);
     ordinals.forEach((ordinal, at) => assert.equal(apart.get(ordinal), scores[at]));
   }

@@ -1,6 +1,7 @@
-// Learns the principal axes of an index from the covariance of a sample: orthogonal iteration (Golub & Van Loan, Matrix Computations,
-// 8.2.4): multiply by the covariance, make orthogonal, again. The axes need not be exact: any basis of the space that holds most
-// of the variance will do. All of it in slices, so that the owner can do other things between; the same rows give the same axes.
+// Learns the principal axes of an index from the covariance of a sample: orthogonal iteration (Golub & Van Loan, Matrix
+// Computations, 8.2.4): multiply by the covariance, make orthogonal, again. The axes need not be exact: any basis of
+// the space that holds most of the variance will do. All of it in slices, so that the owner can do other things
+// between; the same rows give the same axes.
 import { ROOT_CODES_NEXT, WIDE_SCALE } from '../../layout';
 import { CODES_AXES_4, CODES_DIM, CODES_LINES, CODES_WIDE_BYTES, CODES_WORK, STEP_2, STEP_4 } from '../../codes/layout';
 import { linesOf, release } from '../arena';
@@ -19,7 +20,10 @@ export function beginBasis(root: usize, from: u32, end: u32): void {
     for (let i: u32 = 0; i < dim; i++) {
       let hash = (axis * dim + i + 1) * 0x9e3779b1;
       hash = (hash ^ (hash >> 15)) * 0x85ebca77;
-      store<f32>(basisAt(codes, rowBytes) + <usize>axis * rowBytes + (<usize>i << 2), <f32>(<i32>(hash ^ (hash >> 13))) / <f32>0x80000000);
+      store<f32>(
+        basisAt(codes, rowBytes) + <usize>axis * rowBytes + ((<usize>i) << 2),
+        <f32>(<i32>(hash ^ (hash >> 13))) / <f32>0x80000000,
+      );
     }
   }
 }
@@ -33,7 +37,8 @@ export function multiplyBasis(root: usize, from: u32, end: u32): void {
   const next = nextAt(codes, rowBytes);
   for (let i = from; i < end; i++) {
     const row = covarianceAt(codes, i, rowBytes);
-    for (let axis: usize = 0; axis < axes; axis++) store<f32>(next + axis * rowBytes + (<usize>i << 2), dot(basis + axis * rowBytes, row, rowBytes));
+    for (let axis: usize = 0; axis < axes; axis++)
+      store<f32>(next + axis * rowBytes + ((<usize>i) << 2), dot(basis + axis * rowBytes, row, rowBytes));
   }
 }
 
@@ -48,7 +53,10 @@ export function orthogonalize(root: usize, from: u32, end: u32): void {
   }
 }
 
-/** Takes from an axis what lies along those before it, and gives it unit length; zero where nothing is left (Gram and Schmidt, modified). */
+/**
+ * Takes from an axis what lies along those before it, and gives it unit length; zero where nothing is left (Gram and
+ * Schmidt, modified).
+ */
 function makeOrthogonal(basis: usize, axis: usize, rowBytes: usize): void {
   const own = basis + axis * rowBytes;
   const lengthBefore = sqrt<f32>(dot(own, own, rowBytes));
@@ -70,7 +78,10 @@ export function writeAxes(root: usize, from: u32, end: u32): void {
     const variance = varianceAlong(codes, own, rowBytes);
     const unit = writeAxis(codes, own, axis);
     store<f32>(unitAt(codes, axis), unit);
-    store<f32>(stepAt(codes, axis), sqrt<f32>(variance) * (axis < load<u32>(codes, CODES_AXES_4) ? <f32>STEP_4 : <f32>STEP_2));
+    store<f32>(
+      stepAt(codes, axis),
+      sqrt<f32>(variance) * (axis < load<u32>(codes, CODES_AXES_4) ? <f32>STEP_4 : <f32>STEP_2),
+    );
     store<f32>(offsetAt(codes, axis), <f32>wideDot(axisAt(codes, axis), mean, wideBytes) * unit);
     store<f32>(varianceAt(codes, axis), variance);
   }
@@ -90,6 +101,7 @@ function writeAxis(codes: usize, basis: usize, axis: u32): f32 {
   const dim = load<u32>(codes, CODES_DIM);
   const wide = axisAt(codes, axis);
   memory.fill(wide, 0, load<u32>(codes, CODES_WIDE_BYTES));
-  for (let i: u32 = 0; i < dim; i++) store<i16>(wide + (<usize>i << 1), <i16>nearest<f32>(load<f32>(basis + (<usize>i << 2)) * <f32>WIDE_SCALE));
+  for (let i: u32 = 0; i < dim; i++)
+    store<i16>(wide + ((<usize>i) << 1), <i16>nearest<f32>(load<f32>(basis + ((<usize>i) << 2)) * <f32>WIDE_SCALE));
   return <f32>1 / (<f32>WIDE_SCALE * <f32>WIDE_SCALE);
 }

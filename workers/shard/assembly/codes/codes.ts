@@ -1,8 +1,16 @@
-// The codes of an index: a root block of their own, and blocks of codes beside the rows of the index, found in the same way. The walk
-// reads them alone. Only the owner makes and fills them; a block never moves.
+// The codes of an index: a root block of their own, and blocks of codes beside the rows of the index, found in the same
+// way. The walk reads them alone. Only the owner makes and fills them; a block never moves.
 import { FIRST_ROWS } from '../../block-layout';
 import {
-  CODES_AXES, CODES_AXES_2, CODES_AXES_4, CODES_LINES, CODES_ORIGINS, CODES_ROW_BLOCKS, CODES_ROW_BYTES, CODES_STEPS, CODES_WIDE_BYTES,
+  CODES_AXES,
+  CODES_AXES_2,
+  CODES_AXES_4,
+  CODES_LINES,
+  CODES_ORIGINS,
+  CODES_ROW_BLOCKS,
+  CODES_ROW_BYTES,
+  CODES_STEPS,
+  CODES_WIDE_BYTES,
 } from '../../codes/layout';
 import { allocate, linesOf } from '../arena';
 import { placeOf, shiftOf, slotOf } from '../block-table';
@@ -23,7 +31,7 @@ export function axisAt(codes: usize, axis: u32): usize {
 
 /** Addresses of what is known of an axis; the arrays stand one after another. @inline */
 export function unitAt(codes: usize, axis: u32): usize {
-  return <usize>load<u32>(codes, CODES_STEPS) + (<usize>axis << 2);
+  return <usize>load<u32>(codes, CODES_STEPS) + ((<usize>axis) << 2);
 }
 
 /** @inline */
@@ -42,17 +50,21 @@ export function varianceAt(codes: usize, axis: u32): usize {
 }
 
 /**
- * Address of the row's code. Requires that its block has been made. A walk asks for it more than for anything else, so it is one word and a
- * product: the uppermost bits of a place as a float are its doubling and the thirty-second of it, and all of a thirty-second is in one block.
+ * Address of the row's code. Requires that its block has been made. A walk asks for it more than for anything else, so
+ * it is one word and a product: the uppermost bits of a place as a float are its doubling and the thirty-second of it,
+ * and all of a thirty-second is in one block.
  * @inline
  */
 export function codeAt(codes: usize, ordinal: u32): usize {
-  return <usize>load<u32>(codes + originOf(ordinal), CODES_ORIGINS) + <usize>ordinal * <usize>load<u32>(codes, CODES_ROW_BYTES);
+  return (
+    <usize>load<u32>(codes + originOf(ordinal), CODES_ORIGINS) +
+    <usize>ordinal * <usize>load<u32>(codes, CODES_ROW_BYTES)
+  );
 }
 
 /** Offset of the word for the ordinal's thirty-second. @inline */
 function originOf(ordinal: u32): usize {
-  return ((<usize>(reinterpret<u64>(<f64>(ordinal + FIRST_ROWS)) >> 47)) - FIRST_THIRTY_SECOND) << 2;
+  return (<usize>(reinterpret<u64>(<f64>(ordinal + FIRST_ROWS)) >> 47) - FIRST_THIRTY_SECOND) << 2;
 }
 
 /** Makes the row's block. False when memory is full. */
@@ -61,12 +73,13 @@ export function ensureCode(codes: usize, ordinal: u32): bool {
   const slot = codes + slotOf(ordinal, shift);
   if (load<u32>(slot, CODES_ROW_BLOCKS)) return true;
   const rowBytes = load<u32>(codes, CODES_ROW_BYTES);
-  const block = addCodesBlock(codes, <u64>rowBytes << shift);
+  const block = addCodesBlock(codes, (<u64>rowBytes) << shift);
   atomic.store<u32>(slot, <u32>block, CODES_ROW_BLOCKS);
   if (!block) return false;
   const first = ordinal - <u32>placeOf(ordinal, shift);
   const last = first + ((1 << shift) - 1);
-  for (let at = originOf(first); at <= originOf(last); at += 4) atomic.store<u32>(codes + at, <u32>block - first * rowBytes, CODES_ORIGINS);
+  for (let at = originOf(first); at <= originOf(last); at += 4)
+    atomic.store<u32>(codes + at, <u32>block - first * rowBytes, CODES_ORIGINS);
   return true;
 }
 

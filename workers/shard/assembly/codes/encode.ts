@@ -1,5 +1,6 @@
-// From a row to its code: where it lies along each axis, from the mean, in steps of the axis. Neighbouring axes stand in
-// neighbouring 16-bit lanes, so that a load and a shift bring eight of them into the lanes of the folded query. Owner's thread.
+// From a row to its code: where it lies along each axis, from the mean, in steps of the axis. Neighbouring axes stand
+// in neighbouring 16-bit lanes, so that a load and a shift bring eight of them into the lanes of the folded query.
+// Owner's thread.
 import { ROOT_CODES, ROOT_CODES_NEXT, WIDE_SCALE } from '../../layout';
 import { CODES_AXES_4, CODES_ROW_BYTES, CODES_WIDE_BYTES, CODES_WORK } from '../../codes/layout';
 import { scaleOf, setOperand } from '../distance';
@@ -9,7 +10,10 @@ import { fourAxisDots } from '../wide';
 import { axesOf, axisAt, codeAt, ensureCode, offsetAt, stepAt, unitAt } from './codes';
 import { dropNext } from './exchange';
 
-/** Makes room for the row in the codes of an index, false when memory is full, and in those being made, which are given up then. */
+/**
+ * Makes room for the row in the codes of an index, false when memory is full, and in those being made, which are given
+ * up then.
+ */
 export function ensureCodes(root: usize, ordinal: u32): bool {
   const codes: usize = load<u32>(root, ROOT_CODES);
   const next: usize = load<u32>(root, ROOT_CODES_NEXT);
@@ -50,7 +54,7 @@ function encode(scratch: usize, codes: usize, root: usize, ordinal: u32): void {
     const lane = axis < axes4 ? laneOf(axis, 4) : <usize>(axes4 >> 1) + laneOf(axis - axes4, 2);
     const shift = axis < axes4 ? shiftIn(axis, 4) : shiftIn(axis - axes4, 2);
     const half = <i32>(1 << (bits - 1));
-    const level = <u32>max(0, min(2 * half - 1, load<i32>(levels + (<usize>axis << 2)) + half));
+    const level = <u32>max(0, min(2 * half - 1, load<i32>(levels + ((<usize>axis) << 2)) + half));
     // The topmost level of a lane is signed, as the lane is.
     const signed = level ^ (shift + bits == 16 ? <u32>half : 0);
     store<u16>(code + lane, load<u16>(code + lane) | <u16>(signed << shift));
@@ -63,8 +67,14 @@ function setLevels(codes: usize, wide: usize, levels: usize): void {
   const length = f32x4.splat(scaleOf(wide) * <f32>WIDE_SCALE);
   for (let axis: u32 = 0; axis < axesOf(codes); axis += 4) {
     const products = f32x4.convert_i32x4_s(fourAxisDots(axisAt(codes, axis), wide, bytes));
-    const along = f32x4.sub(f32x4.mul(f32x4.mul(products, length), v128.load(unitAt(codes, axis))), v128.load(offsetAt(codes, axis)));
-    v128.store(levels + (<usize>axis << 2), i32x4.trunc_sat_f32x4_s(f32x4.floor(f32x4.div(along, v128.load(stepAt(codes, axis))))));
+    const along = f32x4.sub(
+      f32x4.mul(f32x4.mul(products, length), v128.load(unitAt(codes, axis))),
+      v128.load(offsetAt(codes, axis)),
+    );
+    v128.store(
+      levels + ((<usize>axis) << 2),
+      i32x4.trunc_sat_f32x4_s(f32x4.floor(f32x4.div(along, v128.load(stepAt(codes, axis))))),
+    );
   }
 }
 

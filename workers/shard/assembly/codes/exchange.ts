@@ -1,16 +1,29 @@
-// The life of the codes of an index: those being made stand beside those in use and take their place by one word of its root, so a
-// search that began by the old ones ends by them. Owner's thread only.
+// The life of the codes of an index: those being made stand beside those in use and take their place by one word of its
+// root, so a search that began by the old ones ends by them. Owner's thread only.
 import { TABLE_BYTES } from '../../block-layout';
 import { ROOT_CODES, ROOT_CODES_NEXT, ROOT_DIM, ROOT_WIDE_BYTES } from '../../layout';
 import {
-  CODES_AXES, CODES_AXES_2, CODES_AXES_4, CODES_BYTES, CODES_DIM, CODES_LINES, CODES_ROW_BLOCKS, CODES_ROW_BYTES, CODES_STEPS, CODES_WIDE_BYTES, CODES_WORK,
+  CODES_AXES,
+  CODES_AXES_2,
+  CODES_AXES_4,
+  CODES_BYTES,
+  CODES_DIM,
+  CODES_LINES,
+  CODES_ROW_BLOCKS,
+  CODES_ROW_BYTES,
+  CODES_STEPS,
+  CODES_WIDE_BYTES,
+  CODES_WORK,
 } from '../../codes/layout';
 import { allocate, linesOf } from '../arena';
 import { retire } from '../epochs';
 import { addCodesBlock } from './codes';
 import { beginAxes } from './covariance';
 
-/** Makes codes without rows beside those of an index, of `axes4` axes at 4 bits (a multiple of 32) and `axes2` at 2 (of 64). False when memory is full. */
+/**
+ * Makes codes without rows beside those of an index, of `axes4` axes at 4 bits (a multiple of 32) and `axes2` at 2 (of
+ * 64). False when memory is full.
+ */
 export function createCodes(root: usize, axes4: u32, axes2: u32): bool {
   const wideBytes = load<u32>(root, ROOT_WIDE_BYTES);
   const codes = allocate(CODES_BYTES);

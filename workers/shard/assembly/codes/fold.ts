@@ -1,5 +1,6 @@
 // A query for the walk, folded: where it lies along each axis, times the step of the axis, as 16-bit
-// numbers, of which score.ts tells more. What is the same for all rows (mean, middle of the steps) is left out. Any thread.
+// numbers, of which score.ts tells more. What is the same for all rows (mean, middle of the steps) is left out. Any
+// thread.
 import { CODES_AXES_4, CODES_WIDE_BYTES, FOLDED_MAX } from '../../codes/layout';
 import { axesOf, axisAt, stepAt, unitAt } from './codes';
 import { fourAxisDots } from '../wide';
@@ -18,10 +19,13 @@ export function foldQuery(codes: usize, wide: usize, folded: usize): void {
   for (let axis: u32 = 0; axis < <u32>axes; axis += 4) {
     const products = f32x4.convert_i32x4_s(fourAxisDots(axisAt(codes, axis), wide, bytes));
     const values = f32x4.mul(products, f32x4.mul(v128.load(unitAt(codes, axis)), v128.load(stepAt(codes, axis))));
-    v128.store(floats + (<usize>axis << 2), values);
+    v128.store(floats + ((<usize>axis) << 2), values);
     largest = f32x4.pmax(largest, f32x4.abs(values));
   }
-  const most = max(max(f32x4.extract_lane(largest, 0), f32x4.extract_lane(largest, 1)), max(f32x4.extract_lane(largest, 2), f32x4.extract_lane(largest, 3)));
+  const most = max(
+    max(f32x4.extract_lane(largest, 0), f32x4.extract_lane(largest, 1)),
+    max(f32x4.extract_lane(largest, 2), f32x4.extract_lane(largest, 3)),
+  );
   const scale: f32 = most > 0 ? <f32>FOLDED_MAX / most : 0;
   writeFolded(floats, folded, axes, load<u32>(codes, CODES_AXES_4), scale);
 }
@@ -33,12 +37,16 @@ function writeFolded(floats: usize, folded: usize, axes: usize, axes4: usize, sc
     v128.store(at, f32x4.nearest(f32x4.mul(v128.load(at), f32x4.splat(scale))));
   }
   for (let axis: usize = 0; axis < axes; axis += 8) {
-    // Eight axes on stands the level above, which the shift before it did not mask away: 16 or 4 of it for each of this one's.
+    // Eight axes on stands the level above, which the shift before it did not mask away: 16 or 4 of it for each of this
+    // one's.
     const isLowest = axis < axes4 ? (axis & 31) == 0 : ((axis - axes4) & 63) == 0;
     const taken = f32x4.splat(isLowest ? 0 : axis < axes4 ? <f32>16 : <f32>4);
     const at = floats + (axis << 2);
     const below = isLowest ? at : at - 32;
-    v128.store(folded + (axis << 1), i16x8.narrow_i32x4_s(fourWithout(at, below, taken), fourWithout(at + 16, below + 16, taken)));
+    v128.store(
+      folded + (axis << 1),
+      i16x8.narrow_i32x4_s(fourWithout(at, below, taken), fourWithout(at + 16, below + 16, taken)),
+    );
   }
 }
 

@@ -1,12 +1,16 @@
-// The score of a code: the dot product of its levels with the folded query. Higher is nearer; scores of one query alone can be
-// compared. Four codes at a time, as a walk finds them: the query is loaded once for all, and their loads overlap. Any thread.
+// The score of a code: the dot product of its levels with the folded query. Higher is nearer; scores of one query alone
+// can be compared. Four codes at a time, as a walk finds them: the query is loaded once for all, and their loads
+// overlap. Any thread.
 //
-// A lane of 16 bits holds several levels, and x >> s holds the level at s and those above it. Those above are not masked away: the
-// folded query (query.ts) has what they add taken off in advance, from the number that the next shift is multiplied by. Sums on the
-// way may pass 32 bits, which does no harm: the score does not.
+// A lane of 16 bits holds several levels, and x >> s holds the level at s and those above it. Those above are not
+// masked away: the folded query (query.ts) has what they add taken off in advance, from the number that the next shift
+// is multiplied by. Sums on the way may pass 32 bits, which does no harm: the score does not.
 import { pairSums } from '../wide';
 
-/** Scores of four codes, each of `bytes4` bytes of 4-bit levels and `bytes2` of 2-bit levels, multiples of 16. @inline */
+/**
+ * Scores of four codes, each of `bytes4` bytes of 4-bit levels and `bytes2` of 2-bit levels, multiples of 16.
+ * @inline
+ */
 export function fourScores(a: usize, b: usize, c: usize, d: usize, folded: usize, bytes4: usize, bytes2: usize): v128 {
   let s0 = i32x4.splat(0);
   let s1 = i32x4.splat(0);
@@ -55,6 +59,9 @@ export function fourScores(a: usize, b: usize, c: usize, d: usize, folded: usize
 /** What the lowest four levels of the lanes add to a score. @inline */
 function fourLevels(x: v128, bits: i32, q0: v128, q1: v128, q2: v128, q3: v128): v128 {
   const low = i32x4.add(i32x4.dot_i16x8_s(x, q0), i32x4.dot_i16x8_s(i16x8.shr_s(x, bits), q1));
-  const high = i32x4.add(i32x4.dot_i16x8_s(i16x8.shr_s(x, 2 * bits), q2), i32x4.dot_i16x8_s(i16x8.shr_s(x, 3 * bits), q3));
+  const high = i32x4.add(
+    i32x4.dot_i16x8_s(i16x8.shr_s(x, 2 * bits), q2),
+    i32x4.dot_i16x8_s(i16x8.shr_s(x, 3 * bits), q3),
+  );
   return i32x4.add(low, high);
 }

@@ -5,7 +5,17 @@ import { areaAt } from '../scratch';
 import { reserve } from './area';
 import { freeze } from './freeze';
 import {
-  Entry, entryAt, Head, headArea, HeadTerm, headTermAt, headTermCount, Slot, slotAt, SLOTS_MAX, tokenCount,
+  Entry,
+  entryAt,
+  Head,
+  headArea,
+  HeadTerm,
+  headTermAt,
+  headTermCount,
+  Slot,
+  slotAt,
+  SLOTS_MAX,
+  tokenCount,
   TOKENS_MAX,
 } from './head';
 import { growTable, numberAt, placeOf } from './head-table';
@@ -13,11 +23,15 @@ import { publishHead } from './lists';
 import { hashOf, lengthTo0 } from './terms';
 import { ensureLengths, headIn, setLength, Words } from './words';
 
-/** Adds a chunk that is not there, with the tokens of the input, `bytes` of them. FULL, and nothing to be seen changed, when memory is full. */
+/**
+ * Adds a chunk that is not there, with the tokens of the input, `bytes` of them. FULL, and nothing to be seen changed,
+ * when memory is full.
+ */
 export function addWords(scratch: usize, root: usize, ordinal: u32, tokens: u32, bytes: u32): i32 {
   const words = changetype<Words>(root);
   if (!ensureLengths(words, ordinal)) return FULL;
-  if (headIn(words.list) && isHeadFull(changetype<Head>(headIn(words.list)), tokens) && freeze(scratch, root) == FULL) return FULL;
+  if (headIn(words.list) && isHeadFull(changetype<Head>(headIn(words.list)), tokens) && freeze(scratch, root) == FULL)
+    return FULL;
   if (!headIn(words.list) && !publishHead(words)) return FULL;
   const head = headIn(words.list);
   if (!makeRoom(head, tokens, bytes)) return FULL;

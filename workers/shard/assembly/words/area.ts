@@ -1,5 +1,6 @@
-// A piece of the arena that grows with what is put into it: address, bytes it has room for, bytes in use. Three words of a
-// larger block; every variable part of the index of words is one. Used by the owner's thread, and by each thread in its scratch.
+// A piece of the arena that grows with what is put into it: address, bytes it has room for, bytes in use. Three words
+// of a larger block; every variable part of the index of words is one. Used by the owner's thread, and by each thread
+// in its scratch.
 import { allocate, linesOf, release, shrink } from '../arena';
 import { retire } from '../epochs';
 
@@ -10,7 +11,10 @@ export class Area {
   used: u32;
 }
 
-/** Room for `more` bytes behind those in use, which are kept, also for who still reads them. False, and nothing changed, when memory is full. */
+/**
+ * Room for `more` bytes behind those in use, which are kept, also for who still reads them. False, and nothing changed,
+ * when memory is full.
+ */
 export function reserve(area: Area, more: usize): bool {
   const needed = <usize>area.used + more;
   if (needed <= <usize>area.bytes) return true;

@@ -1,5 +1,5 @@
-// A bitmap of ordinals as an answer, one bit an ordinal: made in the output of a scratch by whoever looks for chunks without ranking
-// them. Any thread.
+// A bitmap of ordinals as an answer, one bit an ordinal: made in the output of a scratch by whoever looks for chunks
+// without ranking them. Any thread.
 import { SCRATCH_OUTPUT } from '../../layout';
 import { areaAt, ensureArea } from '../scratch';
 import { atEnd, baseOf, blockOf, countOf, Cursor, nextBlock, openCursor, ordinalAt } from './cursor';
@@ -15,7 +15,7 @@ export function bitmapWords(query: Query): u32 {
 
 /** An empty bitmap as the output; its address, or 0 when memory is full. */
 export function openBitmap(scratch: usize, query: Query): usize {
-  const bytes = <usize>(bitmapWords(query) + 2) << 2;
+  const bytes = (<usize>(bitmapWords(query) + 2)) << 2;
   if (!ensureArea(scratch, SCRATCH_OUTPUT, bytes)) return 0;
   const at = areaAt(scratch, SCRATCH_OUTPUT);
   memory.fill(at, 0, bytes);
@@ -24,7 +24,7 @@ export function openBitmap(scratch: usize, query: Query): usize {
 
 /** @inline */
 export function setBit(bitmap: usize, ordinal: u32): void {
-  const word = bitmap + (<usize>(ordinal >> 5) << 2);
+  const word = bitmap + ((<usize>(ordinal >> 5)) << 2);
   store<u32>(word, load<u32>(word) | (1 << (ordinal & 31)));
 }
 

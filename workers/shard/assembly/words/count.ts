@@ -1,5 +1,5 @@
-// Counts: in how many live chunks each term of a question occurs, exactly, and how many of the terms each of some given chunks has.
-// Any thread.
+// Counts: in how many live chunks each term of a question occurs, exactly, and how many of the terms each of some given
+// chunks has. Any thread.
 import { FULL, NONE, SCRATCH_OUTPUT } from '../../layout';
 import { areaAt, ensureArea } from '../scratch';
 import { atEnd, Cursor, openCursor, ordinalAt } from './cursor';
@@ -14,8 +14,9 @@ import { segmentAt, segmentCount } from './words';
 /** Writes the frequency of each term to the output. Answers how many, or FULL. */
 export function countWords(scratch: usize, root: usize, terms: u32): i32 {
   const query = openQuery(scratch, root, terms, 0);
-  if (!query || !ensureArea(scratch, SCRATCH_OUTPUT, <usize>terms << 2)) return FULL;
-  for (let i: u32 = 0; i < terms; i++) store<u32>(areaAt(scratch, SCRATCH_OUTPUT) + (<usize>i << 2), frequencyOf(query, i));
+  if (!query || !ensureArea(scratch, SCRATCH_OUTPUT, (<usize>terms) << 2)) return FULL;
+  for (let i: u32 = 0; i < terms; i++)
+    store<u32>(areaAt(scratch, SCRATCH_OUTPUT) + ((<usize>i) << 2), frequencyOf(query, i));
   return terms;
 }
 
@@ -35,13 +36,18 @@ function frequencyOf(query: Query, i: u32): u32 {
   return frequency;
 }
 
-/** Puts in the place of each of `chunks` ordinals, in the area of bitmaps, how many of the terms it has. FULL when memory is full. */
+/**
+ * Puts in the place of each of `chunks` ordinals, in the area of bitmaps, how many of the terms it has. FULL when
+ * memory is full.
+ */
 export function matchWords(scratch: usize, root: usize, terms: u32, ordinals: usize, chunks: u32): i32 {
   const query = openQuery(scratch, root, terms, 1);
   if (!query) return FULL;
-  if (query.head) for (let i: u32 = 0; i < terms; i++) refAt(query, i).head = findInHead(changetype<Head>(query.head), refAt(query, i));
+  if (query.head)
+    for (let i: u32 = 0; i < terms; i++)
+      refAt(query, i).head = findInHead(changetype<Head>(query.head), refAt(query, i));
   for (let i: u32 = 0; i < chunks; i++) {
-    const at = ordinals + (<usize>i << 2);
+    const at = ordinals + ((<usize>i) << 2);
     store<u32>(at, matchedIn(query, load<u32>(at)));
   }
   return chunks;

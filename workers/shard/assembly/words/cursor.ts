@@ -1,5 +1,6 @@
-// Walks the postings of one term in one segment, by rising ordinals: block by block, each unpacked only where it is looked into.
-// A fixed number of words and two buffers in the scratch of a search or in a merge; used by one of them at a time.
+// Walks the postings of one term in one segment, by rising ordinals: block by block, each unpacked only where it is
+// looked into. A fixed number of words and two buffers in the scratch of a search or in a merge; used by one of them at
+// a time.
 import { Block, BLOCK, Segment, termAt } from './segment';
 
 @unmanaged
@@ -75,7 +76,7 @@ export function weightsOf(cursor: Cursor): usize {
 
 /** @inline */
 export function ordinalAt(cursor: Cursor, i: u32): u32 {
-  return load<u32>(changetype<usize>(cursor) + (<usize>i << 2), ORDINALS);
+  return load<u32>(changetype<usize>(cursor) + ((<usize>i) << 2), ORDINALS);
 }
 
 /** @inline */

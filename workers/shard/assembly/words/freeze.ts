@@ -1,5 +1,5 @@
-// Turns the head into a segment: its terms sorted, the tokens of each brought into the order of ordinals and positions, and packed.
-// The owner's thread only. Dead chunks are left out.
+// Turns the head into a segment: its terms sorted, the tokens of each brought into the order of ordinals and positions,
+// and packed. The owner's thread only. Dead chunks are left out.
 import { FULL, NONE, OK, SCRATCH_WORDS } from '../../layout';
 import { areaAt, ensureArea } from '../scratch';
 import { releaseArea } from './area';
@@ -28,7 +28,7 @@ export function freeze(scratch: usize, root: usize): i32 {
 /** The head's live chunks as a segment; 0 when memory is full. */
 function segmentOf(scratch: usize, words: Words, head: Head): usize {
   const terms = headTermCount(head);
-  if (!ensureArea(scratch, SCRATCH_WORDS, WRITER_BYTES + (<usize>(terms + mostTokens(head)) << 4))) return 0;
+  if (!ensureArea(scratch, SCRATCH_WORDS, WRITER_BYTES + ((<usize>(terms + mostTokens(head))) << 4))) return 0;
   const segment = emptySegment(head);
   if (!segment) return 0;
   const at = areaAt(scratch, SCRATCH_WORDS);
@@ -73,16 +73,16 @@ function emptySegment(head: Head): usize {
 function sortTerms(head: Head, at: usize, terms: u32): void {
   for (let i: u32 = 0; i < terms; i++) {
     const term = headTermAt(head, i);
-    store<u64>(at + (<usize>i << 4), keyOf(bytesOf(head, term), term.length));
-    store<u64>(at + (<usize>i << 4), i, 8);
+    store<u64>(at + ((<usize>i) << 4), keyOf(bytesOf(head, term), term.length));
+    store<u64>(at + ((<usize>i) << 4), i, 8);
   }
   sortRecords(at, terms, head);
 }
 
 function writeTerms(writer: Writer, head: Head, sorted: usize, terms: u32): bool {
-  const records = sorted + (<usize>terms << 4);
+  const records = sorted + ((<usize>terms) << 4);
   for (let i: u32 = 0; i < terms; i++) {
-    const record = sorted + (<usize>i << 4);
+    const record = sorted + ((<usize>i) << 4);
     const term = headTermAt(head, <u32>load<u64>(record, 8));
     if (!term.chunks) continue;
     const count = collect(head, term, records);
@@ -94,25 +94,25 @@ function writeTerms(writer: Writer, head: Head, sorted: usize, terms: u32): bool
 
 /** The live tokens of a term by ordinal and position; answers how many. The chain leads from the newest back. */
 function collect(head: Head, term: HeadTerm, records: usize): u32 {
-  const end = records + (<usize>term.tokens << 4);
+  const end = records + ((<usize>term.tokens) << 4);
   let at = end;
   let isSorted = true;
   for (let token = term.last; token; token = entryAt(head, token - 1).before) {
     const slot = slotAt(head, entryAt(head, token - 1).slot);
     if (slot.ordinal == NONE) continue;
-    const key = (<u64>slot.ordinal << 32) | (token - 1 - slot.first);
+    const key = ((<u64>slot.ordinal) << 32) | (token - 1 - slot.first);
     if (at < end && load<u64>(at) < key) isSorted = false;
     at -= 16;
     store<u64>(at, key);
   }
   const count = <u32>((end - at) >> 4);
-  if (at > records) memory.copy(records, at, <usize>count << 4);
+  if (at > records) memory.copy(records, at, (<usize>count) << 4);
   if (!isSorted) sortRecords(records, count, null);
   return count;
 }
 
 function writePostings(writer: Writer, records: usize, count: u32): bool {
-  const end = records + (<usize>count << 4);
+  const end = records + ((<usize>count) << 4);
   for (let at = records; at < end; ) {
     const ordinal = load<u32>(at, 4);
     let next = at;

@@ -1,5 +1,6 @@
-// The table of hashes of a head: open addressing by linear probing, from the bytes of a term to its number. The owner adds terms; any thread
-// looks them up, in the table whose address it loaded: one that is too small is exchanged as a whole.
+// The table of hashes of a head: open addressing by linear probing, from the bytes of a term to its number. The owner
+// adds terms; any thread looks them up, in the table whose address it loaded: one that is too small is exchanged as a
+// whole.
 import { allocate } from '../arena';
 import { retire } from '../epochs';
 import { bytesOf, Head, headTermAt } from './head';
@@ -14,10 +15,13 @@ export function tableOf(head: Head): usize {
 
 /** A place of a table: a hash, and one more than the number of the term with it; 0 where it is free. @inline */
 function tableAt(table: usize, place: u32): usize {
-  return table + TABLE_HEAD + (<usize>place << 3);
+  return table + TABLE_HEAD + ((<usize>place) << 3);
 }
 
-/** Address of the place of a term in a table, or of the free one where it belongs. Requires that the table has a free one. */
+/**
+ * Address of the place of a term in a table, or of the free one where it belongs. Requires that the table has a free
+ * one.
+ */
 export function placeOf(head: Head, table: usize, hash: u32, at: usize, length: u32): usize {
   const mask = load<u32>(table);
   let place = tableAt(table, hash & mask);
@@ -40,7 +44,7 @@ export function growTable(head: Head, terms: u32): bool {
   if (old && terms + (terms >> 1) <= load<u32>(old)) return true;
   let size: u32 = 64;
   while (terms + (terms >> 1) > size - 1) size <<= 1;
-  const bytes = TABLE_HEAD + (<usize>size << 3);
+  const bytes = TABLE_HEAD + ((<usize>size) << 3);
   const table = allocate(bytes);
   if (!table) return false;
   memory.fill(table, 0, bytes);

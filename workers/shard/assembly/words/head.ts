@@ -1,7 +1,8 @@
-// The head: the chunks added last, token by token in the order they came, each token with a link to the one before it of the same
-// term. Adds go here and cost the same however large the index is; when it is full it is frozen into a segment. Written by the
-// owner; other threads see the slots that SLOTS counted when they began, and skip the newer tokens of a chain. An area that grows leaves
-// its old place to them: whoever knows the number of an element before it loads the area's address finds it there.
+// The head: the chunks added last, token by token in the order they came, each token with a link to the one before it
+// of the same term. Adds go here and cost the same however large the index is; when it is full it is frozen into a
+// segment. Written by the owner; other threads see the slots that SLOTS counted when they began, and skip the newer
+// tokens of a chain. An area that grows leaves its old place to them: whoever knows the number of an element before it
+// loads the area's address finds it there.
 import { allocate, linesOf } from '../arena';
 import { retire } from '../epochs';
 import { Area, areaLines, retireArea } from './area';
@@ -64,7 +65,10 @@ export class HeadTerm {
 
 /** A window of sums holds them all. */
 export const SLOTS_MAX: u32 = 4096;
-/** Freezing takes about 20 ns a token (node dist/load/words.js): this many keep it near a millisecond or two. A longer chunk is frozen alone. */
+/**
+ * Freezing takes about 20 ns a token (node dist/load/words.js): this many keep it near a millisecond or two. A longer
+ * chunk is frozen alone.
+ */
 export const TOKENS_MAX: u32 = 65536;
 
 export function createHead(): usize {

@@ -1,7 +1,10 @@
-// What bounds the weights of many postings at any mean length: it stands with every block and every term, and is joined as they are
-// written. Pure.
+// What bounds the weights of many postings at any mean length: it stands with every block and every term, and is joined
+// as they are written. Pure.
 
-/** Lengths of the postings with a count of at least 1, 2 and 3, the least of each, and the greatest count: a bound at any mean length. */
+/**
+ * Lengths of the postings with a count of at least 1, 2 and 3, the least of each, and the greatest count: a bound at
+ * any mean length.
+ */
 export type Impact = u64;
 export const NO_IMPACT: Impact = 0x0000_ffff_ffff_ffff;
 /** Lengths and counts of this and more. */

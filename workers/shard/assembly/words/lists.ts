@@ -1,5 +1,5 @@
-// The list of an index's head and segments, exchanged as a whole: a reader has the old one or the new one, and in either each chunk stands
-// once. Also the making of a segment and its last steps. The owner's thread only.
+// The list of an index's head and segments, exchanged as a whole: a reader has the old one or the new one, and in
+// either each chunk stands once. Also the making of a segment and its last steps. The owner's thread only.
 import { allocate } from '../arena';
 import { retire } from '../epochs';
 import { reserve, trimArea } from './area';
@@ -35,7 +35,10 @@ export function publishHead(words: Words): bool {
   return false;
 }
 
-/** Publishes the list with `head` (0 for none), and with `added` (0 for none) in the place of the segments marked as gone. False, and nothing changed, when memory is full. */
+/**
+ * Publishes the list with `head` (0 for none), and with `added` (0 for none) in the place of the segments marked as
+ * gone. False, and nothing changed, when memory is full.
+ */
 export function exchangeList(words: Words, head: usize, added: usize): bool {
   const old = <usize>words.list;
   const list = allocate(LIST_HEAD + ((<usize>segmentCount(old) + 1) << 2));

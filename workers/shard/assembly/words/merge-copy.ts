@@ -1,5 +1,5 @@
-// Copies the postings of one term from the inputs of a merge, by rising ordinals, without those of dead chunks. It may stop after any
-// posting. The owner's thread only.
+// Copies the postings of one term from the inputs of a merge, by rising ordinals, without those of dead chunks. It may
+// stop after any posting. The owner's thread only.
 import { FULL } from '../../layout';
 import { readRun } from './bits';
 import { atEnd, blockOf, countOf, Cursor, nextBlock, ordinalAt } from './cursor';

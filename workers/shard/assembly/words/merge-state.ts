@@ -1,5 +1,5 @@
-// A merge under way, in memory so that it can stop after any posting and go on later: its inputs with a cursor each, and the
-// segment being written. The owner's thread only.
+// A merge under way, in memory so that it can stop after any posting and go on later: its inputs with a cursor each,
+// and the segment being written. The owner's thread only.
 import { release } from '../arena';
 import { releaseArea } from './area';
 import { Cursor, CURSOR_BYTES } from './cursor';

@@ -1,5 +1,6 @@
-// Merges segments in steps: terms in order, and of each the postings of all inputs by rising ordinals, without those of dead chunks.
-// Searches go on with the inputs until the new segment takes their places at once. The owner's thread only.
+// Merges segments in steps: terms in order, and of each the postings of all inputs by rising ordinals, without those of
+// dead chunks. Searches go on with the inputs until the new segment takes their places at once. The owner's thread
+// only.
 import { FULL } from '../../layout';
 import { allocate } from '../arena';
 import { reserve } from './area';
@@ -16,8 +17,9 @@ import { beginTerm, endTerm, openWriter } from './writer';
 import { POSITIONS } from './writer-state';
 
 /**
- * Goes on with the merge under way, or begins one where tiers want it; with `all`, until one segment is left. Works off about `max` postings.
- * Answers 1 when there may be more to do, 0 when not, also when memory is full: then the segments stay as they are.
+ * Goes on with the merge under way, or begins one where tiers want it; with `all`, until one segment is left. Works off
+ * about `max` postings. Answers 1 when there may be more to do, 0 when not, also when memory is full: then the segments
+ * stay as they are.
  */
 export function mergeWords(root: usize, max: u32, all: bool): i32 {
   const words = changetype<Words>(root);
@@ -64,7 +66,8 @@ function start(words: Words, all: bool): i32 {
 function reserveAll(merge: usize, segment: usize): bool {
   for (let area: usize = 0; area <= POSITIONS; area++) {
     let bytes: usize = 0;
-    for (let i: u32 = 0; i < changetype<Merge>(merge).inputs; i++) bytes += areaOf(inputAt(merge, i).segment, area).used;
+    for (let i: u32 = 0; i < changetype<Merge>(merge).inputs; i++)
+      bytes += areaOf(inputAt(merge, i).segment, area).used;
     if (!reserve(areaOf(segment, area), bytes)) return false;
   }
   return true;
@@ -106,7 +109,11 @@ function beginNext(merge: usize): bool {
   for (let i: u32 = 0; i < state.inputs; i++) {
     const input = inputAt(merge, i);
     input.isActive = 0;
-    if (input.term >= termCount(input.segment) || compareTerm(input.segment, input.term, key, long + 12, tailLength(length))) continue;
+    if (
+      input.term >= termCount(input.segment) ||
+      compareTerm(input.segment, input.term, key, long + 12, tailLength(length))
+    )
+      continue;
     openCursor(cursorOf(input), input.segment, input.term++);
     input.isActive = 1;
     state.active++;
@@ -121,7 +128,16 @@ function leastTerm(merge: usize): Input | null {
     if (input.term >= termCount(input.segment)) continue;
     if (least) {
       const long = longAt(least.segment, least.term);
-      if (compareTerm(input.segment, input.term, keyAt(least.segment, least.term), long + 12, long ? load<u32>(long) - 8 : 0) >= 0) continue;
+      if (
+        compareTerm(
+          input.segment,
+          input.term,
+          keyAt(least.segment, least.term),
+          long + 12,
+          long ? load<u32>(long) - 8 : 0,
+        ) >= 0
+      )
+        continue;
     }
     least = input;
   }

@@ -1,5 +1,5 @@
-// Phrases in the head: its tokens stand in their order, so at every place of the rarest one its neighbours are looked at.
-// Called by phrase.ts. Any thread.
+// Phrases in the head: its tokens stand in their order, so at every place of the rarest one its neighbours are looked
+// at. Called by phrase.ts. Any thread.
 import { NONE } from '../../layout';
 import { setBit } from './bitmap';
 import { entryAt, Head, headTermAt, headTermCount, newestOf, Slot, slotAt } from './head';
@@ -7,7 +7,10 @@ import { headStartsWith, setHeadTerm } from './prefix';
 import { Query, refAt } from './query';
 import { findInHead } from './rank-head';
 
-/** Sets the bits of the head's chunks that have the phrase: `whole` terms, and the beginning of one where the question has one more. */
+/**
+ * Sets the bits of the head's chunks that have the phrase: `whole` terms, and the beginning of one where the question
+ * has one more.
+ */
 export function phraseInHead(query: Query, head: Head, whole: u32, bitmap: usize): void {
   if (!whole) return prefixInHead(query, head, bitmap);
   let rarest: u32 = 0;
@@ -20,12 +23,17 @@ export function phraseInHead(query: Query, head: Head, whole: u32, bitmap: usize
     fewest = headTermAt(head, ref.head).tokens;
     rarest = i;
   }
-  for (let token = newestOf(headTermAt(head, refAt(query, rarest).head)); token; token = entryAt(head, token - 1).before) {
+  for (
+    let token = newestOf(headTermAt(head, refAt(query, rarest).head));
+    token;
+    token = entryAt(head, token - 1).before
+  ) {
     const number = entryAt(head, token - 1).slot;
     if (number >= query.slots) continue;
     const slot = slotAt(head, number);
     const ordinal = slot.ordinal;
-    if (ordinal != NONE && token - 1 >= slot.first + rarest && standsAt(query, head, whole, token - 1 - rarest, slot)) setBit(bitmap, ordinal);
+    if (ordinal != NONE && token - 1 >= slot.first + rarest && standsAt(query, head, whole, token - 1 - rarest, slot))
+      setBit(bitmap, ordinal);
   }
 }
 

@@ -1,5 +1,5 @@
-// Places where a phrase may begin: a chunk's ordinal and a position in it, as one number, in rising order. Gathered from the
-// postings of one token and sifted by those of others. Used by phrase.ts.
+// Places where a phrase may begin: a chunk's ordinal and a position in it, as one number, in rising order. Gathered
+// from the postings of one token and sifted by those of others. Used by phrase.ts.
 import { readRun, unpackOne } from './bits';
 import { atEnd, blockOf, countOf, Cursor, nextBlock, ordinalAt, weightsOf } from './cursor';
 import { isLive } from './live';
@@ -29,7 +29,7 @@ function addPlaces(cursor: Cursor, ordinal: u32, start: u32, end: u32, offset: u
   for (let i = start; i < end; i++) {
     const position = positionAt(cursor, i);
     if (position < offset) continue;
-    store<u64>(places + (<usize>found << 3), (<u64>ordinal << 32) | (position - offset));
+    store<u64>(places + ((<usize>found) << 3), ((<u64>ordinal) << 32) | (position - offset));
     found++;
   }
   return found;
@@ -39,9 +39,9 @@ function addPlaces(cursor: Cursor, ordinal: u32, start: u32, end: u32, offset: u
 export function sift(cursor: Cursor, offset: u32, places: usize, count: u32): u32 {
   let kept: u32 = 0;
   for (let i: u32 = 0; i < count && !atEnd(cursor); i++) {
-    const place = load<u64>(places + (<usize>i << 3));
+    const place = load<u64>(places + ((<usize>i) << 3));
     if (!stands(cursor, <u32>(place >> 32), <u32>place + offset)) continue;
-    store<u64>(places + (<usize>kept << 3), place);
+    store<u64>(places + ((<usize>kept) << 3), place);
     kept++;
   }
   return kept;
@@ -71,16 +71,16 @@ function unpackStarts(cursor: Cursor): void {
   const counts = countsAt(cursor, block);
   let sum: u32 = 0;
   for (let i: u32 = 0; i < countOf(cursor); i++) {
-    store<u32>(weightsOf(cursor) + (<usize>i << 2), sum);
+    store<u32>(weightsOf(cursor) + ((<usize>i) << 2), sum);
     sum += unpackOne(counts, i, block.countBits) + 1;
   }
-  store<u32>(weightsOf(cursor) + (<usize>countOf(cursor) << 2), sum);
+  store<u32>(weightsOf(cursor) + ((<usize>countOf(cursor)) << 2), sum);
   cursor.weighed = cursor.block + 1;
 }
 
 /** @inline */
 function startOf(cursor: Cursor, i: u32): u32 {
-  return load<u32>(weightsOf(cursor) + (<usize>i << 2));
+  return load<u32>(weightsOf(cursor) + ((<usize>i) << 2));
 }
 
 /** @inline */

@@ -1,5 +1,5 @@
-// Terms by a part of theirs: those that begin with it, which stand together in a segment, and those that hold it anywhere or at
-// their end, for which all terms are looked at: there are few beside the chunks. Any thread.
+// Terms by a part of theirs: those that begin with it, which stand together in a segment, and those that hold it
+// anywhere or at their end, for which all terms are looked at: there are few beside the chunks. Any thread.
 import { FULL, NONE, SCRATCH_OUTPUT } from '../../layout';
 import { areaAt, ensureArea } from '../scratch';
 import { bitmapWords, openBitmap, setBit, setTerm } from './bitmap';
@@ -13,9 +13,11 @@ import { segmentAt, segmentCount } from './words';
 /** Whether a term begins with the bytes of the question's. */
 export function startsWith(segment: usize, term: u32, ref: TermRef): bool {
   const key = keyAt(segment, term);
-  if (ref.length <= 8) return !ref.length || (key ^ ref.key) >> (64 - (<u64>ref.length << 3)) == 0;
+  if (ref.length <= 8) return !ref.length || (key ^ ref.key) >> (64 - ((<u64>ref.length) << 3)) == 0;
   const long = longAt(segment, term);
-  return key == ref.key && long != 0 && load<u32>(long) >= ref.length && equalBytes(long + 12, tailOf(ref), ref.length - 8);
+  return (
+    key == ref.key && long != 0 && load<u32>(long) >= ref.length && equalBytes(long + 12, tailOf(ref), ref.length - 8)
+  );
 }
 
 /** @inline */
@@ -33,7 +35,9 @@ export function setHeadTerm(bitmap: usize, query: Query, term: HeadTerm): void {
   }
 }
 
-/** A bitmap of the chunks with a term that holds the one given; with `atEnd`, ends with it. Answers its words, or FULL. */
+/**
+ * A bitmap of the chunks with a term that holds the one given; with `atEnd`, ends with it. Answers its words, or FULL.
+ */
 export function findContaining(scratch: usize, root: usize, atEnd: bool): i32 {
   const query = openQuery(scratch, root, 1, 1);
   const bitmap = query ? openBitmap(scratch, query) : 0;
@@ -67,8 +71,8 @@ export function holds(at: usize, length: u32, ref: TermRef, atEnd: bool): bool {
 }
 
 /**
- * Writes terms that begin with the one given to the output, each with a zero byte, at most `max` of the head and of each segment: there
- * may be some more than once. Answers their bytes, or FULL.
+ * Writes terms that begin with the one given to the output, each with a zero byte, at most `max` of the head and of
+ * each segment: there may be some more than once. Answers their bytes, or FULL.
  */
 export function listPrefixed(scratch: usize, root: usize, max: u32): i32 {
   const query = openQuery(scratch, root, 1, 0);
@@ -97,7 +101,8 @@ function listAll(query: Query, max: u32, to: usize, room: usize): usize {
   const head = changetype<Head>(query.head);
   for (let i: u32 = 0; i < headTermCount(head); i++) {
     const term = headTermAt(head, i);
-    if (term.chunks && headStartsWith(head, term, ref)) bytes += list(to, bytes, room, bytesOf(head, term), term.length);
+    if (term.chunks && headStartsWith(head, term, ref))
+      bytes += list(to, bytes, room, bytesOf(head, term), term.length);
   }
   return bytes;
 }

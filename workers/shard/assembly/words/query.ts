@@ -1,5 +1,6 @@
-// A question to the words as the kernel holds it while it answers: the terms, the constants of BM25, and the room for window and
-// cursors. It stands in the scratch of the thread that asks (scratch.ts). The input is n factors (f32), then n terms, each with a zero byte.
+// A question to the words as the kernel holds it while it answers: the terms, the constants of BM25, and the room for
+// window and cursors. It stands in the scratch of the thread that asks (scratch.ts). The input is n factors (f32), then
+// n terms, each with a zero byte.
 import { SCRATCH_ALLOWED, SCRATCH_INPUT, SCRATCH_WORDS } from '../../layout';
 import { areaAt, ensureArea } from '../scratch';
 import { Cursor, CURSOR_BYTES } from './cursor';
@@ -74,8 +75,9 @@ export function openQuery(scratch: usize, root: usize, terms: u32, cursors: u32)
 }
 
 /**
- * Notes what there is at this moment: in a list together with the slots that its head had while it was the list, each chunk stands once. What
- * comes with a slot is looked at after it. Going round again means that the owner has exchanged the list, so one of the two gets on.
+ * Notes what there is at this moment: in a list together with the slots that its head had while it was the list, each
+ * chunk stands once. What comes with a slot is looked at after it. Going round again means that the owner has exchanged
+ * the list, so one of the two gets on.
  */
 function look(query: Query, root: usize): void {
   do {
@@ -88,13 +90,13 @@ function look(query: Query, root: usize): void {
 }
 
 function readTerms(query: Query, input: usize): void {
-  let at = input + (<usize>query.terms << 2);
+  let at = input + ((<usize>query.terms) << 2);
   for (let i: u32 = 0; i < query.terms; i++) {
     const ref = refAt(query, i);
     ref.at = <u32>at;
     ref.length = lengthTo0(at);
     ref.key = keyOf(at, ref.length);
-    ref.factor = load<f32>(input + (<usize>i << 2));
+    ref.factor = load<f32>(input + ((<usize>i) << 2));
     at += ref.length + 1;
   }
 }

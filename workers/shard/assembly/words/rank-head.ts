@@ -1,5 +1,5 @@
-// Ranks the chunks of the head: the chains of those terms that can matter are walked, newest chunk first, and the others are
-// counted in the tokens of the chunks found. Called after the segments, when the floor is high. Any thread.
+// Ranks the chunks of the head: the chains of those terms that can matter are walked, newest chunk first, and the
+// others are counted in the tokens of the chunks found. Called after the segments, when the floor is high. Any thread.
 import { NONE } from '../../layout';
 import { offer } from '../best';
 import { Entry, entryAt, Head, headTermAt, newestOf, Slot, slotAt } from './head';
@@ -43,10 +43,10 @@ function walkChain(query: Query, head: Head, ref: TermRef): void {
     let count: u32 = 0;
     for (; token && entryAt(head, token - 1).slot == slot; token = entryAt(head, token - 1).before) count++;
     if (slot >= query.slots) continue;
-    const sum = <usize>query.window + (<usize>slot << 2);
+    const sum = <usize>query.window + ((<usize>slot) << 2);
     store<u32>(sum, load<u32>(sum) + weigh(query, ref.factor, count, slotAt(head, slot).length));
-    const mark = <usize>query.marks + (<usize>(slot >> 6) << 3);
-    store<u64>(mark, load<u64>(mark) | (<u64>1 << (slot & 63)));
+    const mark = <usize>query.marks + ((<usize>(slot >> 6)) << 3);
+    store<u64>(mark, load<u64>(mark) | ((<u64>1) << (slot & 63)));
   }
 }
 
@@ -56,7 +56,7 @@ function takeSlots(scratch: usize, query: Query, head: Head, first: u32, rest: u
     const number = first + <u32>ctz(mark);
     const slot = slotAt(head, number);
     const ordinal = slot.ordinal;
-    let score = load<u32>(<usize>query.window + (<usize>number << 2));
+    let score = load<u32>(<usize>query.window + ((<usize>number) << 2));
     if (ordinal == NONE || keyFor(score + rest, ordinal) <= query.floor || !isAllowed(query, ordinal)) continue;
     score += restOf(query, head, slot);
     if (keyFor(score, ordinal) <= query.floor) continue;
@@ -81,6 +81,7 @@ function restOf(query: Query, head: Head, slot: Slot): u32 {
 export function countInSlot(head: Head, slot: Slot, term: u32): u32 {
   let count: u32 = 0;
   let at = changetype<usize>(entryAt(head, slot.first));
-  for (const end = at + <usize>slot.length * offsetof<Entry>(); at < end; at += offsetof<Entry>()) count += load<u32>(at) == term ? 1 : 0;
+  for (const end = at + <usize>slot.length * offsetof<Entry>(); at < end; at += offsetof<Entry>())
+    count += load<u32>(at) == term ? 1 : 0;
   return count;
 }

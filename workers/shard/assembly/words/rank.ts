@@ -1,6 +1,7 @@
-// The k best chunks by BM25: MaxScore over windows of ordinals (Turtle & Flood 1995; with bounds of blocks as in Lucene's block-max
-// MaxScore). Terms whose bounds together cannot lift a chunk among the best are not walked, only looked up for chunks that others
-// have found. The answer is that of scoring everything: keys order by score, then by ordinal. Any thread.
+// The k best chunks by BM25: MaxScore over windows of ordinals (Turtle & Flood 1995; with bounds of blocks as in
+// Lucene's block-max MaxScore). Terms whose bounds together cannot lift a chunk among the best are not walked, only
+// looked up for chunks that others have found. The answer is that of scoring everything: keys order by score, then by
+// ordinal. Any thread.
 import { atEnd, Cursor, openCursor, ordinalAt, seekBlock } from './cursor';
 import { cursorAt, Query, refAt, tailLengthOf, tailOf, WINDOW } from './query';
 import { windowBoundOf } from './score';
@@ -50,7 +51,10 @@ function openCursors(query: Query, segment: usize): u32 {
   return terms;
 }
 
-/** Sorts the terms by what they can add within the window, and answers how many of the first ones cannot make a chunk one of the best. */
+/**
+ * Sorts the terms by what they can add within the window, and answers how many of the first ones cannot make a chunk
+ * one of the best.
+ */
 function orderTerms(query: Query, terms: u32, from: u32, end: u32): u32 {
   for (let j: u32 = 0; j < terms; j++) {
     const cursor = ordered(query, j);
@@ -61,15 +65,18 @@ function orderTerms(query: Query, terms: u32, from: u32, end: u32): u32 {
   let sum: u32 = 0;
   let idle: u32 = 0;
   for (let j: u32 = 0; j < terms; j++) {
-    store<u32>(<usize>query.sums + (<usize>j << 2), sum);
+    store<u32>(<usize>query.sums + ((<usize>j) << 2), sum);
     sum += ordered(query, j).windowBound;
     if (keyFor(sum, from) <= query.floor || !sum) idle = j + 1;
   }
-  store<u32>(<usize>query.sums + (<usize>terms << 2), sum);
+  store<u32>(<usize>query.sums + ((<usize>terms) << 2), sum);
   return fewerIdle(query, terms, idle);
 }
 
-/** Looking chunks up in a list costs as much as walking it where it has no more than so many postings for each one walked (node dist/load/words.js: 1, 2 and 4). */
+/**
+ * Looking chunks up in a list costs as much as walking it where it has no more than so many postings for each one
+ * walked (node dist/load/words.js: 1, 2 and 4).
+ */
 const LOOK_UP_POSTINGS: u32 = 1;
 
 /** Short lists are walked all the same: that is cheaper than looking up what the others find. */
@@ -77,7 +84,8 @@ function fewerIdle(query: Query, terms: u32, idle: u32): u32 {
   let walked: u32 = 0;
   for (let j = idle; j < terms; j++) walked += postingsOf(ordered(query, j));
   let left = idle;
-  for (; left > 0 && postingsOf(ordered(query, left - 1)) <= walked * LOOK_UP_POSTINGS; left--) walked += postingsOf(ordered(query, left - 1));
+  for (; left > 0 && postingsOf(ordered(query, left - 1)) <= walked * LOOK_UP_POSTINGS; left--)
+    walked += postingsOf(ordered(query, left - 1));
   return left;
 }
 
@@ -89,9 +97,9 @@ function postingsOf(cursor: Cursor): u32 {
 /** Puts the j-th cursor to its place among those before it. @inline */
 function sink(query: Query, cursor: Cursor, j: u32): void {
   for (; j > 0 && ordered(query, j - 1).windowBound > cursor.windowBound; j--) {
-    store<u32>(<usize>query.order + (<usize>j << 2), <u32>changetype<usize>(ordered(query, j - 1)));
+    store<u32>(<usize>query.order + ((<usize>j) << 2), <u32>changetype<usize>(ordered(query, j - 1)));
   }
-  store<u32>(<usize>query.order + (<usize>j << 2), <u32>changetype<usize>(cursor));
+  store<u32>(<usize>query.order + ((<usize>j) << 2), <u32>changetype<usize>(cursor));
 }
 
 /** The first ordinal at or behind `from` that has a term which can matter; `end` where there is none. */

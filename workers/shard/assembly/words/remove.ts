@@ -1,5 +1,5 @@
-// Takes a chunk out: its bit is cleared, and its terms' counts of dead postings go up, so frequencies stay exact; the postings go
-// with the next merge. The owner's thread only; nothing here wants memory but the question's own room.
+// Takes a chunk out: its bit is cleared, and its terms' counts of dead postings go up, so frequencies stay exact; the
+// postings go with the next merge. The owner's thread only; nothing here wants memory but the question's own room.
 import { FULL, NONE } from '../../layout';
 import { removeFromHead } from './add';
 import { findSlot, Head } from './head';
@@ -9,7 +9,10 @@ import { openQuery, Query, refAt, tailLengthOf, tailOf, TermRef } from './query'
 import { findTerm, termAt, termCount } from './segment';
 import { lengthOf, segmentAt, segmentCount, setLength, Words } from './words';
 
-/** Removes a chunk, given its distinct terms. Answers how many of them it had, -2 where it is not there, or FULL with nothing changed. */
+/**
+ * Removes a chunk, given its distinct terms. Answers how many of them it had, -2 where it is not there, or FULL with
+ * nothing changed.
+ */
 export function removeWords(scratch: usize, root: usize, ordinal: u32, terms: u32): i32 {
   const words = changetype<Words>(root);
   const query = openQuery(scratch, root, terms, 0);
@@ -54,11 +57,14 @@ function countDead(query: Query, words: Words, segment: usize, ordinal: u32): u3
 }
 
 function isInput(merge: usize, segment: usize): bool {
-  for (let i: u32 = 0; i < changetype<Merge>(merge).inputs; i++) if (<usize>inputAt(merge, i).segment == segment) return true;
+  for (let i: u32 = 0; i < changetype<Merge>(merge).inputs; i++)
+    if (<usize>inputAt(merge, i).segment == segment) return true;
   return false;
 }
 
-/** The segment being written has the posting only if the merge has passed it; one that it has not reached is left out. */
+/**
+ * The segment being written has the posting only if the merge has passed it; one that it has not reached is left out.
+ */
 function countDeadInMerge(merge: usize, ref: TermRef, ordinal: u32): void {
   const state = changetype<Merge>(merge);
   const segment = <usize>writerOf(merge).segment;

@@ -1,5 +1,5 @@
-// Weights and bounds of the postings a cursor stands on. A bound never lies below a weight it stands for, whatever the mean length
-// has become since the postings were written. Used by the ranking of a segment.
+// Weights and bounds of the postings a cursor stands on. A bound never lies below a weight it stands for, whatever the
+// mean length has become since the postings were written. Used by the ranking of a segment.
 import { maskOf, unpackFour } from './bits';
 import { baseOf, blockOf, countOf, Cursor, lowerOrdinal, ordinalAt, ordinalsOf, weightsOf } from './cursor';
 import { Query } from './query';
@@ -22,7 +22,7 @@ export function weighBlock(query: Query, cursor: Cursor): void {
   const groups = (countOf(cursor) + 3) >> 2;
   for (let group: u32 = 0; group < groups; group++) {
     const numbers = bits ? i32x4.add(unpackFour(counts, group, bits, mask), one) : one;
-    const at = <usize>group << 4;
+    const at = (<usize>group) << 4;
     v128.store(weights + at, weighFour(norm, normPerToken, factor, numbers, gather(query.lengths, ordinals + at)));
   }
   cursor.weighed = cursor.block + 1;
@@ -30,10 +30,10 @@ export function weighBlock(query: Query, cursor: Cursor): void {
 
 /** The lengths of four ordinals. @inline */
 function gather(lengths: usize, ordinals: usize): v128 {
-  const one = v128.load16_lane(lengths + (<usize>load<u32>(ordinals) << 1), i32x4.splat(0), 0);
-  const two = v128.load16_lane(lengths + (<usize>load<u32>(ordinals, 4) << 1), one, 2);
-  const three = v128.load16_lane(lengths + (<usize>load<u32>(ordinals, 8) << 1), two, 4);
-  return v128.load16_lane(lengths + (<usize>load<u32>(ordinals, 12) << 1), three, 6);
+  const one = v128.load16_lane(lengths + ((<usize>load<u32>(ordinals)) << 1), i32x4.splat(0), 0);
+  const two = v128.load16_lane(lengths + ((<usize>load<u32>(ordinals, 4)) << 1), one, 2);
+  const three = v128.load16_lane(lengths + ((<usize>load<u32>(ordinals, 8)) << 1), two, 4);
+  return v128.load16_lane(lengths + ((<usize>load<u32>(ordinals, 12)) << 1), three, 6);
 }
 
 /** What no posting of the block looked at weighs more than. */
@@ -48,13 +48,21 @@ export function blockBoundOf(query: Query, cursor: Cursor): u32 {
 /** Beyond so many blocks in a window the bound of the whole list serves as well. */
 const BLOCKS_BOUNDED: u32 = 3;
 
-/** What no posting in the window weighs more than; 0 where there is none. Requires that the cursor stands on the first block that ends in or behind it. */
+/**
+ * What no posting in the window weighs more than; 0 where there is none. Requires that the cursor stands on the first
+ * block that ends in or behind it.
+ */
 export function windowBoundOf(query: Query, cursor: Cursor, end: u32): u32 {
   let bound: u32 = 0;
   for (let block = cursor.block; block < cursor.blockCount; block++) {
     if (baseOf(cursor, block) + 1 >= end) break;
     if (block - cursor.block >= BLOCKS_BOUNDED) return cursor.bound;
-    bound = max(bound, block == cursor.block ? blockBoundOf(query, cursor) : boundOf(query, cursor.factor, blockOf(cursor, block).impact));
+    bound = max(
+      bound,
+      block == cursor.block
+        ? blockBoundOf(query, cursor)
+        : boundOf(query, cursor.factor, blockOf(cursor, block).impact),
+    );
   }
   return bound;
 }
@@ -71,7 +79,7 @@ export function weightIn(query: Query, cursor: Cursor, ordinal: u32): u32 {
     i = lowerOrdinal(cursor, ordinal);
     if (ordinalAt(cursor, i) != ordinal) return 0;
   }
-  return weigh(query, cursor.factor, countAt(cursor, i), load<u16>(<usize>query.lengths + (<usize>ordinal << 1)));
+  return weigh(query, cursor.factor, countAt(cursor, i), load<u16>(<usize>query.lengths + ((<usize>ordinal) << 1)));
 }
 
 const NOT_THERE: u32 = 0xffffffff;
@@ -80,9 +88,9 @@ const NOT_THERE: u32 = 0xffffffff;
 export function rankInBitmap(cursor: Cursor, ordinal: u32): u32 {
   const bit = ordinal - baseOf(cursor, cursor.block) - 1;
   let at = bitmapAt(cursor);
-  const end = at + (<usize>(bit >> 6) << 3);
+  const end = at + ((<usize>(bit >> 6)) << 3);
   const word = load<u64>(end);
-  const mask = <u64>1 << (bit & 63);
+  const mask = (<u64>1) << (bit & 63);
   if (!(word & mask)) return NOT_THERE;
   let rank = <u32>popcnt(word & (mask - 1));
   for (; at < end; at += 8) rank += <u32>popcnt(load<u64>(at));

@@ -1,5 +1,6 @@
-// A frozen segment: terms in order, their postings in blocks of 128, and one bit for every chunk that is live. Immutable but for
-// these bits and the terms' counts of dead postings. One block of the arena, with an area for each of its arrays.
+// A frozen segment: terms in order, their postings in blocks of 128, and one bit for every chunk that is live.
+// Immutable but for these bits and the terms' counts of dead postings. One block of the arena, with an area for each of
+// its arrays.
 import { linesOf } from '../arena';
 import { retire } from '../epochs';
 import { Area, areaLines, retireArea } from './area';
@@ -106,7 +107,7 @@ export function bytesAt(segment: usize, i: u32, short: usize): usize {
 
 /** @inline */
 export function keyAt(segment: usize, i: u32): u64 {
-  return load<u64>(<usize>changetype<Segment>(segment).keys + (<usize>i << 3));
+  return load<u64>(<usize>changetype<Segment>(segment).keys + ((<usize>i) << 3));
 }
 
 /** Below 0, 0 or above: how the i-th term stands to the one with `key` and the tail given. */
@@ -143,7 +144,10 @@ export function retireSegment(segment: usize): void {
 
 /** Lines of one part: 0 terms, 1 blocks, 2 postings, 3 positions, 4 live bits. */
 export function segmentLines(segment: usize, part: u32): u32 {
-  if (part == 0) return linesOf(segment) + areaLines(areaOf(segment, 0)) + areaLines(areaOf(segment, 1)) + areaLines(areaOf(segment, 3));
+  if (part == 0)
+    return (
+      linesOf(segment) + areaLines(areaOf(segment, 0)) + areaLines(areaOf(segment, 1)) + areaLines(areaOf(segment, 3))
+    );
   if (part == 1) return areaLines(areaOf(segment, 2));
   return areaLines(areaOf(segment, part + 2));
 }

@@ -1,5 +1,5 @@
-// Chunks by sets of terms: those that have any of the terms named, those that have one of a range, in the order of bytes, and all
-// there are. Each answers a bitmap. Any thread.
+// Chunks by sets of terms: those that have any of the terms named, those that have one of a range, in the order of
+// bytes, and all there are. Each answers a bitmap. Any thread.
 import { FULL, NONE } from '../../layout';
 import { bitmapWords, openBitmap, setBit, setTerm } from './bitmap';
 import { bytesOf, Head, HeadTerm, headTermAt, headTermCount, slotAt } from './head';
@@ -36,8 +36,9 @@ function anyInHead(query: Query, head: Head, bitmap: usize): void {
 }
 
 /**
- * A bitmap of the chunks that have a term from the first of the question on to before the second. Where the third is not empty, only terms
- * count that hold it behind the bytes of the first; with `atEnd`, at their end. Answers its words, or FULL.
+ * A bitmap of the chunks that have a term from the first of the question on to before the second. Where the third is
+ * not empty, only terms count that hold it behind the bytes of the first; with `atEnd`, at their end. Answers its
+ * words, or FULL.
  */
 export function findRange(scratch: usize, root: usize, atEnd: bool): i32 {
   const query = openQuery(scratch, root, 3, 1);
@@ -47,7 +48,8 @@ export function findRange(scratch: usize, root: usize, atEnd: bool): i32 {
     const segment = segmentAt(query.list, i);
     const end = lowerIn(segment, refAt(query, 1));
     for (let term = lowerIn(segment, refAt(query, 0)); term < end; term++) {
-      if (holdsPiece(query, bytesAt(segment, term, query.window), termLength(segment, term), atEnd)) setTerm(bitmap, cursorAt(query, 0), segment, term);
+      if (holdsPiece(query, bytesAt(segment, term, query.window), termLength(segment, term), atEnd))
+        setTerm(bitmap, cursorAt(query, 0), segment, term);
     }
   }
   if (query.head) rangeInHead(query, changetype<Head>(query.head), atEnd, bitmap);
@@ -86,7 +88,8 @@ export function findLive(scratch: usize, root: usize): i32 {
   for (let i: u32 = 0; i < segmentCount(query.list); i++) {
     const segment = changetype<Segment>(segmentAt(query.list, i));
     let to = bitmap + ((segment.first & ~63) >> 3);
-    for (let at: usize = segment.bits; at < <usize>segment.bits + segment.bitsUsed; at += 8, to += 8) store<u64>(to, load<u64>(to) | load<u64>(at));
+    for (let at: usize = segment.bits; at < <usize>segment.bits + segment.bitsUsed; at += 8, to += 8)
+      store<u64>(to, load<u64>(to) | load<u64>(at));
   }
   for (let slot: u32 = 0; slot < query.slots; slot++) {
     const ordinal = slotAt(changetype<Head>(query.head), slot).ordinal;

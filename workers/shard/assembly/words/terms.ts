@@ -1,11 +1,14 @@
-// Terms as bytes (UTF-8 without a zero byte): their keys, order and hash. The key of a term is its first eight bytes as one
-// number, the first byte highest, so that most comparisons are of two numbers; the tail is what comes behind. Pure.
+// Terms as bytes (UTF-8 without a zero byte): their keys, order and hash. The key of a term is its first eight bytes as
+// one number, the first byte highest, so that most comparisons are of two numbers; the tail is what comes behind. Pure.
 
-/** The order of terms is that of their bytes. Terms of up to eight bytes have no tail: a key alone tells them apart. @inline */
+/**
+ * The order of terms is that of their bytes. Terms of up to eight bytes have no tail: a key alone tells them apart.
+ * @inline
+ */
 export function keyOf(at: usize, length: u32): u64 {
   if (length >= 8) return bswap<u64>(load<u64>(at));
   // Reads past the term stay inside the memory: its last line belongs to the arena's fence.
-  return length ? bswap<u64>(load<u64>(at) & (<u64>-1 >> (64 - (<u64>length << 3)))) : 0;
+  return length ? bswap<u64>(load<u64>(at) & (<u64>-1 >> (64 - ((<u64>length) << 3)))) : 0;
 }
 
 /** @inline */

@@ -1,6 +1,7 @@
-// Which segments are merged next. Segments of like size make a tier; four of them become one of the next tier, so a posting is
-// rewritten once for each fourfold growth, and few segments stand beside each other (O'Neil et al., "The log-structured merge-tree",
-// 1996). A segment of which more than half is dead is written anew alone. Pure but for the choice it notes.
+// Which segments are merged next. Segments of like size make a tier; four of them become one of the next tier, so a
+// posting is rewritten once for each fourfold growth, and few segments stand beside each other (O'Neil et al., "The
+// log-structured merge-tree", 1996). A segment of which more than half is dead is written anew alone. Pure but for the
+// choice it notes.
 import { bitsOf } from './bits';
 import { inputAt } from './merge-state';
 import { Segment } from './segment';
@@ -8,7 +9,10 @@ import { segmentAt, segmentCount, Words } from './words';
 
 const TIER_SEGMENTS: u32 = 4;
 
-/** Notes the inputs of the next merge, and answers how many; 0 when all is well. With `all`, every segment is wanted in one. */
+/**
+ * Notes the inputs of the next merge, and answers how many; 0 when all is well. With `all`, every segment is wanted in
+ * one.
+ */
 export function chooseInputs(words: Words, merge: usize, all: bool, max: u32): u32 {
   if (all && segmentCount(words.list) > 1) return choose(words, merge, ANY_TIER, max);
   for (let i: u32 = 0; i < segmentCount(words.list); i++) {

@@ -1,5 +1,5 @@
-// What stands in the block a cursor looks at: ordinals, as gaps or as a bitmap, and behind them the counts. Ordinals are unpacked
-// all at once, four at a time; a count is read where it stands. Any thread, each with cursors of its own.
+// What stands in the block a cursor looks at: ordinals, as gaps or as a bitmap, and behind them the counts. Ordinals
+// are unpacked all at once, four at a time; a count is read where it stands. Any thread, each with cursors of its own.
 import { maskOf, packedBytes, unpackFour, unpackOne } from './bits';
 import { atEnd, baseOf, blockOf, countOf, Cursor, lowerOrdinal, ordinalsOf, seekBlock } from './cursor';
 import { Block, BLOCK, Segment } from './segment';
@@ -21,7 +21,7 @@ export function unpackOrdinals(cursor: Cursor): void {
   const count = countOf(cursor);
   if (block.isBitmap) unpackBitmap(cursor, from, base);
   else if (count > 1) unpackGaps(cursor, from, base, count, block.ordinalBits);
-  v128.store(ordinalsOf(cursor) + (<usize>count << 2), i32x4.splat(block.last));
+  v128.store(ordinalsOf(cursor) + ((<usize>count) << 2), i32x4.splat(block.last));
   if (count == 1) store<u32>(ordinalsOf(cursor), block.last);
   cursor.unpacked = cursor.block + 1;
 }
@@ -37,7 +37,7 @@ function unpackGaps(cursor: Cursor, from: usize, base: u32, count: u32, bits: u3
     gaps = i32x4.add(gaps, v128.shuffle<i32>(zero, gaps, 3, 4, 5, 6));
     gaps = i32x4.add(gaps, v128.shuffle<i32>(zero, gaps, 2, 3, 4, 5));
     const ordinals = i32x4.add(gaps, last);
-    v128.store(to + (<usize>group << 4), ordinals);
+    v128.store(to + ((<usize>group) << 4), ordinals);
     last = v128.shuffle<i32>(ordinals, ordinals, 3, 3, 3, 3);
   }
 }

@@ -1,11 +1,11 @@
-// BM25 of one term in one chunk, as a whole number: idf and scale come in as the factor, so sums of weights do not depend on
-// their order, and chunks that tie, tie exactly. The same operations as src/rank/bm25.ts, in float32. Pure.
+// BM25 of one term in one chunk, as a whole number: idf and scale come in as the factor, so sums of weights do not
+// depend on their order, and chunks that tie, tie exactly. The same operations as src/rank/bm25.ts, in float32. Pure.
 import { Impact, SATURATED } from './impact';
 import { Query } from './query';
 
 /**
- * Every single operation is monotone in the count and in the length, so a greater count and a smaller length never weigh less.
- * At least 1: whoever has the term is found.
+ * Every single operation is monotone in the count and in the length, so a greater count and a smaller length never
+ * weigh less. At least 1: whoever has the term is found.
  * @inline
  */
 export function weigh(query: Query, factor: f32, count: u32, length: u32): u32 {

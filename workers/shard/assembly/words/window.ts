@@ -1,7 +1,19 @@
-// A window of ordinals: the sums of the weights of the terms that are walked, a mark for each chunk that has one, and what is done
-// with those that may be among the best. Used by rank.ts and rank-head.ts, within one question. Any thread.
+// A window of ordinals: the sums of the weights of the terms that are walked, a mark for each chunk that has one, and
+// what is done with those that may be among the best. Used by rank.ts and rank-head.ts, within one question. Any
+// thread.
 import { bestBound, isBestFull, offer } from '../best';
-import { atEnd, baseOf, blockOf, countOf, Cursor, lowerOrdinal, nextBlock, ordinalsOf, seekBlock, weightsOf } from './cursor';
+import {
+  atEnd,
+  baseOf,
+  blockOf,
+  countOf,
+  Cursor,
+  lowerOrdinal,
+  nextBlock,
+  ordinalsOf,
+  seekBlock,
+  weightsOf,
+} from './cursor';
 import { isLive } from './live';
 import { isAllowed, Query } from './query';
 import { blockBoundOf, weighBlock, weightIn } from './score';
@@ -9,7 +21,7 @@ import { unpackOrdinals } from './unpack';
 
 /** A chunk's place among all: higher is better; of equal scores the lower ordinal. @inline */
 export function keyFor(score: u32, ordinal: u32): u64 {
-  return (<u64>score << 32) | <u64>~ordinal;
+  return ((<u64>score) << 32) | <u64>~ordinal;
 }
 
 /** @inline */
@@ -19,12 +31,12 @@ export function raiseFloor(scratch: usize, query: Query): void {
 
 /** @inline */
 export function ordered(query: Query, j: u32): Cursor {
-  return changetype<Cursor>(<usize>load<u32>(<usize>query.order + (<usize>j << 2)));
+  return changetype<Cursor>(<usize>load<u32>(<usize>query.order + ((<usize>j) << 2)));
 }
 
 /** What terms before the j-th in order can add together. @inline */
 export function sumBefore(query: Query, j: u32): u32 {
-  return load<u32>(<usize>query.sums + (<usize>j << 2));
+  return load<u32>(<usize>query.sums + ((<usize>j) << 2));
 }
 
 /** Adds a term's weights to the sums of the window and marks the chunks that have it. */
@@ -45,14 +57,14 @@ export function addWindow(query: Query, cursor: Cursor, from: u32, end: u32): vo
 function addPostings(query: Query, cursor: Cursor, begin: u32, stop: u32, from: u32): void {
   const window = <usize>query.window;
   const marks = <usize>query.marks;
-  let at = ordinalsOf(cursor) + (<usize>begin << 2);
-  let weight = weightsOf(cursor) + (<usize>begin << 2);
-  for (const end = ordinalsOf(cursor) + (<usize>stop << 2); at < end; at += 4, weight += 4) {
+  let at = ordinalsOf(cursor) + ((<usize>begin) << 2);
+  let weight = weightsOf(cursor) + ((<usize>begin) << 2);
+  for (const end = ordinalsOf(cursor) + ((<usize>stop) << 2); at < end; at += 4, weight += 4) {
     const slot = <usize>(load<u32>(at) - from);
     const sum = window + (slot << 2);
     store<u32>(sum, load<u32>(sum) + load<u32>(weight));
     const mark = marks + ((slot >> 6) << 3);
-    store<u64>(mark, load<u64>(mark) | (<u64>1 << <u64>(slot & 63)));
+    store<u64>(mark, load<u64>(mark) | ((<u64>1) << (<u64>(slot & 63))));
   }
 }
 
@@ -66,7 +78,7 @@ export function takeWindow(scratch: usize, query: Query, idle: u32, from: u32, e
     store<u64>(at, 0);
     for (; mark; mark &= mark - 1) {
       const place = slot + <u32>ctz(mark);
-      const sum = <usize>query.window + (<usize>place << 2);
+      const sum = <usize>query.window + ((<usize>place) << 2);
       const score = load<u32>(sum);
       store<u32>(sum, 0);
       if (keyFor(score + rest, from + place) > query.floor) consider(scratch, query, idle, from + place, score);

@@ -1,5 +1,6 @@
 // The root of one collection's words: counts, the length of every chunk, the head and the list of frozen segments.
-// The owner writes it; what other threads read changes by one atomic store. How the parts work together: README.md above.
+// The owner writes it; what other threads read changes by one atomic store. How the parts work together: README.md
+// above.
 import { allocate, linesOf } from '../arena';
 import { retire } from '../epochs';
 import { Area, areaLines, reserve, retireArea } from './area';
@@ -13,7 +14,10 @@ export class Words {
   chunks: u32;
   /** One more than the highest ordinal ever added. */
   end: u32;
-  /** What there is to search: the head, a count, and so many segments in the order of their first ordinals. Exchanged as a whole; 0 before the first add. */
+  /**
+   * What there is to search: the head, a count, and so many segments in the order of their first ordinals. Exchanged as
+   * a whole; 0 before the first add.
+   */
   list: u32;
   /** The merge under way, or 0. */
   merge: u32;
@@ -63,12 +67,12 @@ export function ensureLengths(words: Words, ordinal: u32): bool {
 
 /** Tokens of a chunk, 0 where there is none. */
 export function lengthOf(words: Words, ordinal: u32): u32 {
-  return ordinal < words.end ? load<u16>(<usize>words.lengths + (<usize>ordinal << 1)) : 0;
+  return ordinal < words.end ? load<u16>(<usize>words.lengths + ((<usize>ordinal) << 1)) : 0;
 }
 
 /** @inline */
 export function setLength(words: Words, ordinal: u32, tokens: u32): void {
-  store<u16>(<usize>words.lengths + (<usize>ordinal << 1), <u16>tokens);
+  store<u16>(<usize>words.lengths + ((<usize>ordinal) << 1), <u16>tokens);
 }
 
 /** Bytes before the segments of a list. */
@@ -86,10 +90,13 @@ export function segmentCount(list: usize): u32 {
 
 /** @inline */
 export function segmentAt(list: usize, i: u32): usize {
-  return load<u32>(list + (<usize>i << 2), LIST_HEAD);
+  return load<u32>(list + ((<usize>i) << 2), LIST_HEAD);
 }
 
-/** A part of the memory, in lines: 0 root, lengths and list, 1 head, 2 and up a part of the segments, -1 the merge under way is in none. */
+/**
+ * A part of the memory, in lines: 0 root, lengths and list, 1 head, 2 and up a part of the segments, -1 the merge under
+ * way is in none.
+ */
 export function wordsLines(root: usize, part: u32): u32 {
   const words = changetype<Words>(root);
   if (part == 0) return linesOf(root) + areaLines(lengthsArea(words)) + (words.list ? linesOf(words.list) : 0);

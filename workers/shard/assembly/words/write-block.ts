@@ -1,5 +1,5 @@
-// Packs a block of postings into a segment: ordinals as gaps or as a bitmap, counts in as few bits as they need, positions one
-// after the other. Used by the writer, in the owner's thread.
+// Packs a block of postings into a segment: ordinals as gaps or as a bitmap, counts in as few bits as they need,
+// positions one after the other. Used by the writer, in the owner's thread.
 import { Area, reserve } from './area';
 import { bitsOf, pack, packedBytes, packRun, runBytes } from './bits';
 import { joinImpacts, NO_IMPACT } from './impact';
@@ -15,7 +15,12 @@ export function writeBlock(writer: Writer): bool {
   const positions = areaOf(segment, POSITIONS);
   const positionBits = bitsOf(writer.furthest);
   const positionCount = writer.positionsUsed >> 2;
-  if (!reserve(blocks, offsetof<Block>()) || !reserve(postings, BLOCK_BYTES_MAX) || !reserve(positions, runBytes(positionCount, positionBits))) return false;
+  if (
+    !reserve(blocks, offsetof<Block>()) ||
+    !reserve(postings, BLOCK_BYTES_MAX) ||
+    !reserve(positions, runBytes(positionCount, positionBits))
+  )
+    return false;
   const block = changetype<Block>(<usize>blocks.at + blocks.used);
   blocks.used += <u32>offsetof<Block>();
   block.positions = positions.used;
@@ -32,7 +37,7 @@ function writePostings(writer: Writer, block: Block, postings: Area): void {
   const count = writer.gathered;
   block.postings = postings.used;
   block.impact = writer.impact;
-  block.last = load<u32>(changetype<usize>(writer) + (<usize>(count - 1) << 2), ORDINALS);
+  block.last = load<u32>(changetype<usize>(writer) + ((<usize>(count - 1)) << 2), ORDINALS);
   writeOrdinals(writer, block, postings);
   block.countBits = <u8>bitsOf(writer.most - 1);
   clearBehind(writer, COUNTS);
@@ -42,7 +47,9 @@ function writePostings(writer: Writer, block: Block, postings: Area): void {
 
 const BLOCK_BYTES_MAX: usize = 2 * 4 * <usize>BLOCK + 64;
 
-/** As a bitmap where that is not much larger than the packed gaps: one ordinal is looked up in it without unpacking all. */
+/**
+ * As a bitmap where that is not much larger than the packed gaps: one ordinal is looked up in it without unpacking all.
+ */
 function writeOrdinals(writer: Writer, block: Block, postings: Area): void {
   const count = writer.gathered;
   const to = <usize>postings.at + postings.used;
@@ -60,7 +67,7 @@ function writeOrdinals(writer: Writer, block: Block, postings: Area): void {
 function widestGap(from: usize, count: u32, base: u32): u32 {
   let widest: u32 = 0;
   for (let i: u32 = 0, last = base; i < count; i++) {
-    const ordinal = load<u32>(from + (<usize>i << 2));
+    const ordinal = load<u32>(from + ((<usize>i) << 2));
     widest = max(widest, ordinal - last - 1);
     last = ordinal;
   }
@@ -70,8 +77,8 @@ function widestGap(from: usize, count: u32, base: u32): u32 {
 function writeGaps(writer: Writer, to: usize, count: u32, bits: u32): void {
   const from = changetype<usize>(writer) + ORDINALS;
   for (let i: u32 = 0, last = writer.base; i < count; i++) {
-    const ordinal = load<u32>(from + (<usize>i << 2));
-    store<u32>(from + (<usize>i << 2), ordinal - last - 1);
+    const ordinal = load<u32>(from + ((<usize>i) << 2));
+    store<u32>(from + ((<usize>i) << 2), ordinal - last - 1);
     last = ordinal;
   }
   clearBehind(writer, ORDINALS);
@@ -82,13 +89,13 @@ function writeBitmap(to: usize, from: usize, base: u32, span: u32): void {
   memory.fill(to, 0, bitmapBytes(span));
   for (let i: usize = 0; i < <usize>BLOCK; i++) {
     const bit = load<u32>(from + (i << 2)) - base - 1;
-    store<u8>(to + (bit >> 3), load<u8>(to + (bit >> 3)) | (<u8>1 << <u8>(bit & 7)));
+    store<u8>(to + (bit >> 3), load<u8>(to + (bit >> 3)) | ((<u8>1) << (<u8>(bit & 7))));
   }
 }
 
 /** Packing takes four numbers at a time. @inline */
 function clearBehind(writer: Writer, buffer: usize): void {
-  v128.store(changetype<usize>(writer) + buffer + (<usize>writer.gathered << 2), i32x4.splat(0));
+  v128.store(changetype<usize>(writer) + buffer + ((<usize>writer.gathered) << 2), i32x4.splat(0));
 }
 
 function closeBlock(writer: Writer, block: Block): void {

@@ -1,5 +1,5 @@
-// A segment being written: where the writer stands, and the postings of the block it is gathering. One block of memory, within a merge
-// or in the scratch while a head is frozen. The owner's thread only.
+// A segment being written: where the writer stands, and the postings of the block it is gathering. One block of memory,
+// within a merge or in the scratch while a head is frozen. The owner's thread only.
 import { Area } from './area';
 import { Impact } from './impact';
 import { Term, termAt, termCount } from './segment';

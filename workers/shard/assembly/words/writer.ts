@@ -1,10 +1,22 @@
-// Writes the terms of a new segment in their order, each with its postings by rising ordinals: they are gathered to blocks, and a
-// full block is packed. Used by freeze and merge, in the owner's thread; nobody else sees the segment before it is done.
+// Writes the terms of a new segment in their order, each with its postings by rising ordinals: they are gathered to
+// blocks, and a full block is packed. Used by freeze and merge, in the owner's thread; nobody else sees the segment
+// before it is done.
 import { reserve } from './area';
 import { impactOf, joinImpacts, NO_IMPACT } from './impact';
 import { areaOf, Block, BLOCK, Segment, Term } from './segment';
 import { writeBlock } from './write-block';
-import { BLOCKS, COUNTS, currentTerm, KEYS, ORDINALS, positionsArea, TAILS, TERMS, Writer, WRITER_BYTES } from './writer-state';
+import {
+  BLOCKS,
+  COUNTS,
+  currentTerm,
+  KEYS,
+  ORDINALS,
+  positionsArea,
+  TAILS,
+  TERMS,
+  Writer,
+  WRITER_BYTES,
+} from './writer-state';
 
 export function openWriter(writer: Writer, segment: usize, lengths: u32): void {
   memory.fill(changetype<usize>(writer), 0, WRITER_BYTES);
@@ -12,7 +24,10 @@ export function openWriter(writer: Writer, segment: usize, lengths: u32): void {
   writer.lengths = lengths;
 }
 
-/** Begins a term that comes after all before it. False when memory is full, as with all calls below: then the segment is of no use. */
+/**
+ * Begins a term that comes after all before it. False when memory is full, as with all calls below: then the segment is
+ * of no use.
+ */
 export function beginTerm(writer: Writer, key: u64, at: usize, length: u32): bool {
   const segment = <usize>writer.segment;
   const keys = areaOf(segment, KEYS);
@@ -42,13 +57,20 @@ export function beginTerm(writer: Writer, key: u64, at: usize, length: u32): boo
 /** Adds a posting to the term; as many calls of `addPosition` follow as it occurs. */
 export function addPosting(writer: Writer, ordinal: u32, count: u32): bool {
   if (writer.gathered == BLOCK && !writeBlock(writer)) return false;
-  if (writer.positionsUsed + (count << 2) > writer.positionsBytes && !reserve(positionsArea(writer), <usize>count << 2)) return false;
-  const at = changetype<usize>(writer) + (<usize>writer.gathered << 2);
+  if (
+    writer.positionsUsed + (count << 2) > writer.positionsBytes &&
+    !reserve(positionsArea(writer), (<usize>count) << 2)
+  )
+    return false;
+  const at = changetype<usize>(writer) + ((<usize>writer.gathered) << 2);
   store<u32>(at, ordinal, ORDINALS);
   store<u32>(at, count - 1, COUNTS);
   writer.gathered++;
   writer.most = max(writer.most, count);
-  writer.impact = joinImpacts(writer.impact, impactOf(count, load<u16>(<usize>writer.lengths + (<usize>ordinal << 1))));
+  writer.impact = joinImpacts(
+    writer.impact,
+    impactOf(count, load<u16>(<usize>writer.lengths + ((<usize>ordinal) << 1))),
+  );
   return true;
 }
 
