@@ -1,6 +1,6 @@
 // How each status of an endpoint's row is made to happen by a real request, and on which of four servers: an open one,
 // one with keys and one without, both with a budget of one request, and one with tight limits. Used by
-// test/conformance/statuses.test.ts.
+// test/integration/conformance/statuses.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Endpoint, Request } from './endpoint.js';
 import { holdRequests, whileBroken } from './faults.js';

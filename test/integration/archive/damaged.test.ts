@@ -1,0 +1,131 @@
+// Archives of a dataset in which something is really damaged: a bit is flipped in what a stopped server has on the
+// disk. What is left out is named in the header and in the manifest, and the command line fails; the rest is whole, and
+// can be restored.
+import assert from 'node:assert/strict';
+import { cpSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { giveUpStaged } from '../../../src/service/stage-collection.js';
+import type { WalkedEntry } from '../../../src/store/pages/page-walk.js';
+import { download, manifestOf, upload } from '../../kit/archives.js';
+import { runInProcess, type Ran } from '../../kit/cli.js';
+import { entriesOf, environmentFile, flipValue } from '../../kit/flip.js';
+import { startTestServer, type TestServer } from '../../kit/server.js';
+import { tempDirectory } from '../../kit/temp.js';
+
+const SETTINGS = { SHEAF_STORAGE__PARTITIONS: '1' };
+const DOCUMENTS = 6;
+const HEADER = 'x-service-skipped-collections';
+
+const original = join(tempDirectory(), 'data');
+const first = await startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: original });
+// The first collection that is made has the id 1.
+for (const name of ['victim', 'other']) {
+  for (let n = 0; n < DOCUMENTS; n++)
+    await first.call('POST', `/v1/collections/acme/${name}/documents`, {
+      docid: `D${n}`,
+      text: `Of ${name} number ${n}.`,
+    });
+  for (const q of ['one', 'two']) await first.call('GET', `/v1/collections/acme/${name}/search?q=${q}`);
+}
+const whole = (await download(first, '/v1/collections/acme/victim/archive')).bytes;
+await first.stop();
+
+/** A server on a copy in which a value is damaged. */
+async function startDamaged(environment: string, find: (entry: WalkedEntry) => boolean): Promise<TestServer> {
+  const dataDir = join(tempDirectory(), 'data');
+  cpSync(original, dataDir, { recursive: true });
+  const path = environmentFile(dataDir, environment);
+  flipValue(path, entriesOf(path).find(find) as WalkedEntry);
+  return startTestServer({ ...SETTINGS, SHEAF_DATA_DIR: dataDir });
+}
+
+const sheafArchive = (url: string, file: string): Promise<Ran> => runInProcess(['archive', file, '--url', url]);
+
+/** What is left is a whole archive of the other collection. */
+async function assertOtherIsThere(bytes: Uint8Array): Promise<void> {
+  const fresh = await startTestServer(SETTINGS);
+  const restored = await upload(fresh, 'PUT', '/v1/admin/archive', bytes);
+  assert.deepEqual(
+    [restored.status, restored.json.left_out, restored.json.counts.documents],
+    [200, ['acme/victim'], DOCUMENTS],
+    restored.text,
+  );
+  assert.equal((await fresh.call('GET', '/v1/collections/acme/other/detail')).json.doc_count, DOCUMENTS);
+  await fresh.stop();
+}
+
+const isOfVictim = ({ table, key }: WalkedEntry): boolean => table === 'vectors' && key.readUInt32BE() === 1;
+
+const PLACES: readonly [string, string, (entry: WalkedEntry) => boolean, RegExp][] = [
+  ['a vector', 'shard-0', isOfVictim, /vectors/],
+  ['a text', 'shard-0', ({ table, key }) => table === 'texts' && key.readUInt32BE() === 1, /texts/],
+  ['the record of a collection in the catalog', 'catalog', ({ key }) => key.toString() === 'acme\0victim', /catalog/],
+];
+
+for (const [what, environment, find, reason] of PLACES) {
+  test(`a flipped bit in ${what}: the archive of everything names the collection in header and manifest, and the command line fails`, async () => {
+    const server = await startDamaged(environment, find);
+    const { status, headers, bytes } = await download(server, '/v1/admin/archive');
+    assert.deepEqual([status, headers.get(HEADER)], [200, 'acme/victim']);
+    const manifest = await manifestOf(bytes);
+    assert.deepEqual(
+      manifest.collections.map(({ name }: { name: string }) => name),
+      ['other'],
+    );
+    assert.deepEqual(
+      manifest.left_out.map(({ tenant, name }: Record<string, string>) => [tenant, name]),
+      [['acme', 'victim']],
+    );
+    assert.match(manifest.left_out[0].reason, reason);
+    const file = join(tempDirectory(), 'all.zip');
+    const { code, stderr } = await sheafArchive(server.url, file);
+    assert.deepEqual([code, existsSync(file)], [1, true], stderr);
+    assert.match(stderr, /^Left out, for its records are damaged: acme\/victim$/m);
+    const own = await server.call('GET', '/v1/collections/acme/victim/archive');
+    assert.ok(
+      [500, 503].includes(own.status) && ['archive_failed', 'collection_damaged'].includes(own.json.code),
+      own.text,
+    );
+    assert.equal((await download(server, '/v1/collections/acme/other/archive')).status, 200);
+    await server.stop();
+    await assertOtherIsThere(bytes);
+  });
+}
+
+test('a flipped bit in the query log: the collection is in the archive with all its documents, and the manifest counts the search that is not', async () => {
+  const server = await startDamaged('query-log', ({ table, key }) => table === 'queries' && key.readUInt32BE() === 1);
+  const { status, headers, bytes } = await download(server, '/v1/collections/acme/victim/archive');
+  assert.deepEqual([status, headers.get(HEADER)], [200, null]);
+  const manifest = await manifestOf(bytes);
+  assert.deepEqual(
+    [manifest.counts, manifest.queries_left_out],
+    [{ documents: DOCUMENTS, chunks: DOCUMENTS, queries: 1 }, 1],
+  );
+  const all = await download(server, '/v1/admin/archive');
+  assert.deepEqual(
+    [all.status, all.headers.get(HEADER), (await manifestOf(all.bytes)).collections.length],
+    [200, null, 2],
+  );
+  assert.equal((await upload(server, 'POST', '/v1/collections/acme/copy/archive', bytes)).status, 200);
+  assert.equal((await server.call('GET', '/v1/collections/acme/copy/queries')).json.count, 1);
+});
+
+test('a damaged collection is mended by a restore in its place, and the server is well again', async () => {
+  const server = await startDamaged('shard-0', isOfVictim);
+  const status = async (): Promise<string> => (await server.call('GET', '/health')).json.status as string;
+  assert.equal(
+    (await server.call('GET', '/v1/collections/acme/victim/search?q=number')).json.code,
+    'collection_damaged',
+  );
+  assert.equal(await status(), 'degraded');
+  const restored = await upload(server, 'PUT', '/v1/collections/acme/victim/archive', whole);
+  assert.equal(restored.status, 200, restored.text);
+  assert.equal(
+    (await server.call('GET', '/v1/collections/acme/victim/search?q=number&k=10')).json.matches.length,
+    DOCUMENTS,
+  );
+  // Sooner than by itself, when the searches that began with it have had their time.
+  for (const { id } of [...server.context.staged.all()]) await giveUpStaged(server.context, id);
+  assert.equal(await status(), 'ready');
+});

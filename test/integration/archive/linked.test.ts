@@ -1,0 +1,47 @@
+// A restore in place of what is searched waits until its graph is there: the first search after the switch scans no
+// more than the last one before.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPrng } from '../../../src/base/prng.js';
+import { refOf } from '../../../src/service/catalog.js';
+import { asCollectionName, asTenant } from '../../../src/contract/ids.js';
+import { GRAPH_MIN } from '../../../workers/shard/layout.js';
+import { download, upload } from '../../kit/archives.js';
+import { startTestServer, type TestServer } from '../../kit/server.js';
+
+const DIM = 8;
+const ROWS = GRAPH_MIN + 2000;
+const BASE = '/v1/collections/acme/rows';
+
+/** Of the one shard; null while the collection is being loaded. */
+function unlinked({ context }: TestServer): Promise<number | undefined> {
+  const collection = context.catalog.get(asTenant('acme'), asCollectionName('rows'));
+  return context.shards.ask(0, 'linking', { collection: refOf(collection) }).then((state) => state?.unlinked);
+}
+
+test('in place of a collection, and of everything: what is switched to is linked', async () => {
+  const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '1' });
+  const prng = createPrng(11);
+  assert.equal(
+    (await server.call('POST', BASE, { embedder_type: 'identity', embedder_config: { dim: DIM } })).status,
+    201,
+  );
+  for (let from = 0; from < ROWS; from += 500) {
+    const documents = Array.from({ length: Math.min(500, ROWS - from) }, (_, i) => ({
+      docid: `D${from + i}`,
+      vector: Array.from({ length: DIM }, () => prng.normal()),
+    }));
+    assert.equal((await server.call('POST', `${BASE}/documents:batch`, { documents })).json.failed, 0);
+  }
+  const own = await download(server, `${BASE}/archive`);
+  const all = await download(server, '/v1/admin/archive');
+  for (const [path, bytes] of [
+    [`${BASE}/archive`, own.bytes],
+    ['/v1/admin/archive', all.bytes],
+  ] as const) {
+    const { status, text } = await upload(server, 'PUT', path, bytes);
+    assert.equal(status, 200, text);
+    const left = await unlinked(server);
+    assert.ok(left !== undefined && left <= ROWS / 100, `${path}: ${left} rows are not linked`);
+  }
+});

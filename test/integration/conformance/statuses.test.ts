@@ -1,0 +1,31 @@
+// Every endpoint of the specification gives every status the specification lists for it, over a real socket; each
+// answer has the body, the envelope and the headers it should have. The matrix of what was made to happen is printed at
+// the end.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { ENDPOINTS } from '../../kit/conformance/endpoints/all.js';
+import { provoke, setStages } from '../../kit/conformance/cells.js';
+import { replyComplaints } from '../../kit/conformance/check-reply.js';
+import { nameOf } from '../../kit/conformance/endpoint.js';
+import { Matrix, statusesOf } from '../../kit/conformance/matrix.js';
+
+const stages = await setStages();
+const matrix = new Matrix(ENDPOINTS);
+after(() => console.log(String(matrix)));
+
+for (const endpoint of ENDPOINTS) {
+  test(nameOf(endpoint), async (t) => {
+    for (const status of statusesOf(endpoint)) {
+      await t.test(`gives ${status}`, { skip: endpoint.never?.[status] ?? false }, async () => {
+        matrix.note(endpoint, status, 'missed');
+        const reply = await provoke(stages, endpoint, status);
+        assert.equal(reply.status, status, reply.text.slice(0, 300));
+        // A route that is not there would pass for a thing that is not there.
+        assert.notEqual(reply.json.code, 'not_found', 'there is no such route');
+        const complaints = replyComplaints(reply, endpoint.answer);
+        assert.ok(complaints.length === 0, `${complaints.join('\n')}\n${reply.text.slice(0, 1000)}`);
+        matrix.note(endpoint, status, 'made');
+      });
+    }
+  });
+}

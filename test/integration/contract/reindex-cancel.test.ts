@@ -1,0 +1,67 @@
+// A reindex job that is cancelled in the very moment in which its run pauses, and one whose cancelling could not be
+// written: both end, and leave nothing but the record. Over a real socket; what shard 0 is told of the job is held up
+// or refused in front of it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AppError } from '../../../src/contract/errors.js';
+import { BASE, ingest, jobUntil, startHeld, startPaused, startReindexServer, status } from '../../kit/reindex.js';
+import type { TestServer } from '../../kit/server.js';
+
+/** Runs `before` in front of each saving of the job in this status. */
+function beforeSaved({ context: { shards } }: TestServer, wanted: string, before: () => Promise<void>): void {
+  const ask = shards.ask.bind(shards) as (...all: unknown[]) => Promise<unknown>;
+  const asked = async (
+    shard: number,
+    op: string,
+    request: { job?: { status: string } },
+    ...more: unknown[]
+  ): Promise<unknown> => {
+    if (op === 'saveJob' && request.job?.status === wanted) await before();
+    return ask(shard, op, request, ...more);
+  };
+  Object.assign(shards, { ask: asked });
+}
+
+async function assertGone({ call, context }: TestServer, id: string): Promise<void> {
+  assert.deepEqual([[...context.staged.all()], await context.shards.ask(0, 'loadStaged', {})], [[], []]);
+  assert.deepEqual(
+    (await context.shards.ask(0, 'loadJobs', {})).map(({ job_id, status }) => [job_id, status]),
+    [[id, 'cancelled']],
+  );
+  assert.match((await call('GET', `${BASE}/detail`)).json.vector_space_key, /^builtin/);
+}
+
+test('cancelled while its run writes that it has paused', async (t) => {
+  const { server, gate } = await startReindexServer(t);
+  const { call } = server;
+  await ingest(server, 60);
+  const job = await startHeld({ server, gate });
+  let cancelling: ReturnType<typeof call> | undefined;
+  beforeSaved(server, 'paused', async () => {
+    cancelling ??= call('DELETE', `${BASE}/reindex/${job.job_id}`);
+    await jobUntil(server, job.job_id, status('cancelling'));
+  });
+  await call('POST', `/v1/admin/reindex/${job.job_id}/pause`);
+  gate.open();
+  await jobUntil(server, job.job_id, status('cancelled'));
+  assert.deepEqual([(await cancelling)?.status, (await cancelling)?.json.status], [200, 'cancelled']);
+  await assertGone(server, job.job_id);
+});
+
+for (const refused of ['cancelling', 'cancelled']) {
+  test(`cancelled again, where "${refused}" could not be written`, async (t) => {
+    const { server, gate } = await startReindexServer(t);
+    const { call } = server;
+    await ingest(server, 60);
+    const job = await startPaused({ server, gate });
+    let isFull = true;
+    beforeSaved(server, refused, async () => {
+      if (isFull) throw new AppError('storage_full');
+    });
+    const cancel = () => call('DELETE', `${BASE}/reindex/${job.job_id}`);
+    assert.equal((await cancel()).json.code, 'storage_full');
+    isFull = false;
+    assert.deepEqual([(await cancel()).json.status, (await cancel()).json.status], ['cancelled', 'cancelled']);
+    await assertGone(server, job.job_id);
+  });
+}

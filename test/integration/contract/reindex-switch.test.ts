@@ -1,0 +1,128 @@
+// What a reindex job hands over at its switch: a space with its graph, and every write that was acknowledged around it.
+import assert from 'node:assert/strict';
+import { mock, test } from 'node:test';
+import { refOf } from '../../../src/service/catalog.js';
+import type { LinkingState } from '../../../src/contract/resources.js';
+import { asCollectionName, asTenant, type CollectionName, type Tenant } from '../../../src/contract/ids.js';
+import { download, upload } from '../../kit/archives.js';
+import { BASE, found, ingest, jobUntil, start, startReindexServer, status, textOf, versions } from '../../kit/reindex.js';
+import { startTestServer, type TestServer } from '../../kit/server.js';
+
+/** Enough for a graph in one shard. */
+const ROWS = 8000;
+const DIM = 64;
+
+async function fill({ call }: TestServer): Promise<void> {
+  await call('POST', BASE, { embedder_type: 'identity', embedder_config: { dim: DIM } });
+  for (let from = 0; from < ROWS; from += 1000) {
+    const documents = Array.from({ length: 1000 }, (_, i) => ({
+      docid: `d${from + i}`,
+      vector: Array.from({ length: DIM }, (_, n) => Math.sin((from + i) * 7.3 + n * n)),
+    }));
+    assert.equal((await call('POST', `${BASE}/documents:batch`, { documents })).json.succeeded, 1000);
+  }
+}
+
+/** Shards whose graphs are half there, whatever they do, until it ends; what they say of them else is their own. */
+function withHalfGraphs({ context: { shards } }: TestServer): { end(): void } {
+  const askAll = shards.askAll.bind(shards) as (op: string, request: object) => Promise<LinkingState | null>[];
+  const half = (state: LinkingState | null): LinkingState | null => state && { ...state, unlinked: state.rows / 2 };
+  const { mock: held } = mock.method(shards, 'askAll', (op: string, request: object) =>
+    askAll(op, request).map((answer) => (op === 'linking' ? answer.then(half) : answer)),
+  );
+  return { end: () => held.restore() };
+}
+
+test('a space takes over when its graph is there, and the record tells how many chunks it waits for', async () => {
+  const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '1' });
+  await fill(server);
+  const before = server.context.catalog.get('acme' as Tenant, 'docs' as CollectionName);
+  const graphs = withHalfGraphs(server);
+  const { json: job } = await start(server, { compact: true });
+  const waiting = await jobUntil(
+    server,
+    job.job_id,
+    (record) => record.unlinked_chunks > 0 || record.status === 'succeeded',
+  );
+  assert.deepEqual([waiting.status, waiting.unlinked_chunks], ['running', ROWS / 2]);
+  assert.equal(server.context.catalog.get('acme' as Tenant, 'docs' as CollectionName).id, before.id);
+  graphs.end();
+  const done = await jobUntil(server, job.job_id, status('succeeded'));
+  const after = server.context.catalog.get('acme' as Tenant, 'docs' as CollectionName);
+  assert.notEqual(after.id, before.id);
+  const [linking] = await Promise.all(server.context.shards.askAll('linking', { collection: refOf(after) }));
+  assert.ok(
+    linking && linking.rows === ROWS && linking.unlinked <= ROWS / 100 && !linking.isTended,
+    JSON.stringify(linking),
+  );
+  assert.deepEqual([done.unlinked_chunks, done.rate], [undefined, undefined]);
+  assert.deepEqual(server.faults, []);
+});
+
+test('documents that are put without a pause while spaces are switched: every one that was acknowledged is there, in its version', async (t) => {
+  const { server } = await startReindexServer(t);
+  const { call } = server;
+  await ingest(server, 40);
+  const acknowledged: Record<string, number> = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`d${n}`, 1]));
+  let isOver = false;
+  const write = async (lane: number): Promise<void> => {
+    for (let n = lane; !isOver; n = (n + 4) % 40) {
+      const version = (acknowledged[`d${n}`] as number) + 1;
+      const answer = await call('POST', `${BASE}/documents`, { docid: `d${n}`, text: textOf(n, version) });
+      if (answer.status === 201) acknowledged[`d${n}`] = version;
+      else assert.deepEqual([answer.status, answer.json.code], [503, 'collection_changed'], answer.text);
+    }
+  };
+  const writing = [0, 1, 2, 3].map(write);
+  // More rounds where the machine is so slow that there were few writes beside the jobs.
+  for (let round = 0; round < 4 || !Object.values(acknowledged).some((version) => version > 3); round++) {
+    const { json: job } = await start(server, round % 2 === 0 ? undefined : { embedder_type: 'builtin' });
+    await jobUntil(server, job.job_id, status('succeeded'));
+  }
+  isOver = true;
+  await Promise.all(writing);
+  assert.deepEqual(await versions(server), acknowledged);
+  for (const [docid, version] of Object.entries(acknowledged)) {
+    const { json } = await call('POST', `${BASE}/search`, { q: textOf(0), k: 5, filters: { docid } });
+    assert.equal(json.matches[0]?.text, textOf(Number(docid.slice(1)), version));
+  }
+  assert.deepEqual(server.faults, []);
+});
+
+test('searches of the log that an archive brings along stand beside those that were there, each once', async (t) => {
+  const { server } = await startReindexServer(t);
+  const { call } = server;
+  await ingest(server, 5);
+  await call('POST', `${BASE}/search`, { q: 'before the archive' });
+  const { bytes: archive } = await download(server, `${BASE}/archive`);
+  await call('POST', `${BASE}/search`, { q: 'after the archive' });
+  for (let round = 0; round < 2; round++) {
+    assert.equal((await upload(server, 'PUT', `${BASE}/archive`, archive)).status, 200);
+    const { json } = await call('GET', `${BASE}/queries`);
+    assert.deepEqual(
+      json.queries.map(({ query_text }: { query_text: string }) => query_text),
+      ['after the archive', 'before the archive'],
+    );
+  }
+});
+
+test('a write that an archive holds at the gate while a job begins and ends is in what has the name then', async (t) => {
+  const { server } = await startReindexServer(t);
+  const { call, context } = server;
+  await ingest(server, 3);
+  const { id } = context.catalog.get(asTenant('acme'), asCollectionName('docs'));
+  let release = (): void => {};
+  const holding = context.shards.gate.hold(id, () => new Promise<void>((resolve) => (release = resolve)));
+  const writing = call('POST', `${BASE}/documents`, { docid: 'd1', text: textOf(1, 2) });
+  // It has come to the gate by then, and knows of no job.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const { json: job } = await start(server, { compact: true });
+  // Time for a job that would not wait for it.
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  release();
+  await holding;
+  assert.equal((await writing).status, 201);
+  await jobUntil(server, job.job_id, status('succeeded'));
+  assert.equal((await call('GET', `${BASE}/documents/d1`)).json.version, 2);
+  assert.equal((await found(server, textOf(1, 2)))[0], 'd1::chunk_0');
+});

@@ -1,0 +1,250 @@
+// The endpoint of the Model Context Protocol, by the client of its official SDK over a real socket: tools, what keys
+// see of them, refusals, limits.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { startTestServer, type TestServer } from '../../kit/server.js';
+
+const KEYS = [
+  { name: 'app', tenant: 'acme', key: 'all' },
+  { name: 'reader', tenant: 'acme', key: 'reads', scopes: ['search'] },
+  { name: 'narrow', tenant: 'acme', key: 'narrow', scopes: ['search'], collections: ['other'] },
+  { name: 'public', tenant: 'acme', key: 'filtered', filters: { lang: 'en' } },
+];
+const server = await startTestServer({
+  SHEAF_AUTH__MODE: 'static',
+  SHEAF_AUTH__ADMIN_KEY: 'root',
+  SHEAF_AUTH__KEYS: JSON.stringify(KEYS),
+});
+const open = await startTestServer();
+const LONG = Array.from({ length: 30 }, (_, n) => `Paragraph ${n} tells of the sea. `.repeat(8)).join('\n');
+await server.call(
+  'POST',
+  '/v1/collections/acme/docs/documents',
+  { docid: 'nemo', text: 'Captain Nemo commands the Nautilus.', metadata: { lang: 'en' } },
+  { 'x-api-key': 'all' },
+);
+await server.call(
+  'POST',
+  '/v1/collections/acme/docs/documents',
+  { docid: 'geheim', text: 'Kapitän Nemo befehligt die Nautilus.', metadata: { lang: 'de' } },
+  { 'x-api-key': 'all' },
+);
+await server.call('POST', '/v1/collections/acme/docs/documents', { docid: 'long', text: LONG }, { 'x-api-key': 'all' });
+
+interface Answer {
+  isError: boolean;
+  text: string;
+  structured: Record<string, any>;
+}
+
+async function connect({ url }: TestServer, key?: string): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
+      requestInit: { headers: key ? { authorization: `Bearer ${key}` } : {} },
+    }),
+  );
+  return client;
+}
+
+async function call(client: Client, name: string, input: Record<string, unknown>): Promise<Answer> {
+  const result = await client.callTool({ name, arguments: input });
+  const [first] = result.content as { type: string; text: string }[];
+  return {
+    isError: result.isError === true,
+    text: first?.text ?? '',
+    structured: (result.structuredContent ?? {}) as Record<string, any>,
+  };
+}
+
+const post = (headers: Record<string, string>, body: unknown = { jsonrpc: '2.0', id: 1, method: 'tools/list' }) =>
+  server.call('POST', '/mcp', body, { accept: 'application/json, text/event-stream', ...headers });
+
+test('an agent learns what there is, and finds, reads and stores', async () => {
+  const client = await connect(server, 'all');
+  assert.deepEqual(
+    [client.getServerVersion()?.name, /list_collections/.test(client.getInstructions() ?? '')],
+    ['sheaf', true],
+  );
+  const { tools } = await client.listTools();
+  assert.deepEqual(
+    tools.map(({ name }) => name),
+    ['search', 'read_chunk', 'list_collections', 'ingest'],
+  );
+  for (const { inputSchema, description } of tools) assert.ok(inputSchema.type === 'object' && description);
+  assert.deepEqual(tools[0]?.inputSchema.required?.toSorted(), ['collection', 'query']);
+  assert.match(JSON.stringify(tools[0]?.inputSchema), /What to look for/);
+  assert.deepEqual(
+    (await call(client, 'list_collections', {})).structured.collections.map(({ name }: { name: string }) => name),
+    ['docs'],
+  );
+  const found = await call(client, 'search', {
+    collection: 'docs',
+    query: 'submarine captain',
+    k: 2,
+    filters: { lang: 'en' },
+  });
+  assert.match(
+    found.text,
+    /^1\. \[nemo::chunk_0\] score 0\.\d+, metadata \{.*"lang":"en".*\}\nCaptain Nemo commands the Nautilus\.$/,
+  );
+  assert.deepEqual(
+    found.structured.matches.map(({ chunk_id }: { chunk_id: string }) => chunk_id),
+    ['nemo::chunk_0'],
+  );
+  const stored = await call(client, 'ingest', {
+    collection: 'notes',
+    text: 'A note about whales.',
+    docid: 'note',
+    metadata: { by: 'agent' },
+  });
+  assert.deepEqual([stored.isError, stored.text], [false, 'Stored note in notes: 1 chunk.']);
+  assert.equal(
+    (await call(client, 'search', { collection: 'notes', query: 'whales' })).structured.matches[0].metadata.by,
+    'agent',
+  );
+  await client.close();
+});
+
+test('a chunk is read with its neighbours, at the ends of a document too', async () => {
+  const client = await connect(server, 'reads');
+  const { json } = await server.call('GET', '/v1/collections/acme/docs/documents/long', undefined, {
+    'x-api-key': 'all',
+  });
+  const ids = json.chunk_ids as string[];
+  const read = async (at: number, input: object = {}): Promise<string[]> =>
+    (await call(client, 'read_chunk', { collection: 'docs', chunk_id: ids[at], ...input })).structured.chunks.map(
+      ({ chunk_id }: { chunk_id: string }) => chunk_id,
+    );
+  assert.ok(ids.length > 6);
+  assert.deepEqual(await read(3), ids.slice(2, 5));
+  assert.deepEqual(await read(3, { before: 3, after: 2 }), ids.slice(0, 6));
+  assert.deepEqual(await read(0, { before: 2, after: 0 }), [ids[0]]);
+  assert.deepEqual(await read(ids.length - 1), ids.slice(-2));
+  const { text, structured } = await call(client, 'read_chunk', { collection: 'docs', chunk_id: ids[1] });
+  assert.match(text, /^long, chunk 2 of \d+, metadata/);
+  const content = await server.call(
+    'GET',
+    `/v1/collections/acme/docs/chunks/${encodeURIComponent(ids[1] as string)}/content`,
+    undefined,
+    { 'x-api-key': 'all' },
+  );
+  assert.equal(structured.chunks[1].text, content.text);
+  for (const [id, code] of [
+    ['long::chunk_999', 'chunk_not_found'],
+    ['none::chunk_0', 'document_not_found'],
+    ['none', 'chunk_not_found'],
+  ]) {
+    const missing = await call(client, 'read_chunk', { collection: 'docs', chunk_id: id });
+    assert.deepEqual([missing.isError, missing.text.includes(code as string)], [true, true], missing.text);
+  }
+});
+
+test('a key sees the tools it may use, and a tool does what its key may', async () => {
+  const names = async (key: string): Promise<string[]> =>
+    (await (await connect(server, key)).listTools()).tools.map(({ name }) => name);
+  assert.deepEqual(await names('reads'), ['search', 'read_chunk', 'list_collections']);
+  assert.deepEqual(await names('filtered'), ['search']);
+  const reader = await connect(server, 'reads');
+  assert.match(
+    (await call(reader, 'ingest', { collection: 'docs', text: 'x' })).text,
+    /There is no tool "ingest" for this key/,
+  );
+  assert.match(
+    (await call(reader, 'search', { collection: 'docs', query: 'x', tenant: 'globex' })).text,
+    /auth_forbidden/,
+  );
+  const narrow = await connect(server, 'narrow');
+  assert.match((await call(narrow, 'search', { collection: 'docs', query: 'x' })).text, /auth_forbidden/);
+  assert.deepEqual((await call(narrow, 'list_collections', {})).structured.collections, []);
+  const filtered = await call(await connect(server, 'filtered'), 'search', {
+    collection: 'docs',
+    query: 'Nemo Nautilus',
+    k: 5,
+  });
+  assert.deepEqual(
+    filtered.structured.matches.map(({ chunk_id }: { chunk_id: string }) => chunk_id),
+    ['nemo::chunk_0'],
+  );
+  const admin = await call(await connect(server, 'root'), 'search', {
+    collection: 'docs',
+    query: 'Nemo',
+    tenant: 'acme',
+  });
+  assert.ok(admin.structured.matches.length > 1);
+});
+
+test('arguments that do not fit are refused in words that a model can act on', async () => {
+  const client = await connect(server, 'all');
+  for (const [input, message] of [
+    [{ collection: 'docs' }, /body\.query: Field required/],
+    [{ collection: 'docs', query: 'x', k: 51 }, /body\.k/],
+    [{ collection: 'docs', query: 'x', more: 1 }, /body\.more: There is no such field/],
+    [{ collection: '../docs', query: 'x' }, /invalid_collection_name/],
+    [{ collection: 'docs', query: 'x', filters: { a: { $near: 1 } } }, /\$near/],
+  ] as const) {
+    const answer = await call(client, 'search', input);
+    assert.deepEqual([answer.isError, message.test(answer.text)], [true, true], answer.text);
+  }
+});
+
+test('what is no message of the protocol, no key and a page of another site are refused', async () => {
+  assert.deepEqual(
+    [(await post({})).status, (await post({ authorization: 'Bearer wrong' })).json.code],
+    [401, 'auth_invalid'],
+  );
+  const key = { authorization: 'Bearer all' };
+  assert.equal((await post(key, 'no JSON')).json.code, 'invalid_json');
+  assert.equal((await post(key, [{ jsonrpc: '2.0', id: 1, method: 'ping' }])).status, 422);
+  assert.equal((await post(key, { hello: 1 })).status, 400);
+  assert.equal((await post({ ...key, accept: 'application/json' })).status, 406);
+  assert.equal((await post({ ...key, 'mcp-protocol-version': '1999-01-01' })).status, 400);
+  assert.equal((await post(key, { jsonrpc: '2.0', method: 'notifications/initialized' })).status, 202);
+  assert.equal((await post(key, { jsonrpc: '2.0', id: 1, method: 'no/such' })).json.error.code, -32601);
+  assert.deepEqual(
+    [
+      (await post({ ...key, origin: 'https://evil.example' })).status,
+      (await post({ ...key, origin: 'http://localhost:6274' })).status,
+    ],
+    [403, 200],
+  );
+  assert.equal((await server.call('GET', '/mcp', undefined, key)).headers.get('allow'), 'POST');
+  assert.equal(
+    (await post(key, `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"x":"${'x'.repeat(33 * 2 ** 20)}"}}}`))
+      .status,
+    413,
+  );
+});
+
+test('without keys it works for the tenant default, or the one that is named', async () => {
+  const client = await connect(open);
+  assert.match((await call(client, 'list_collections', {})).text, /There are no collections/);
+  await call(client, 'ingest', { collection: 'docs', text: 'Captain Nemo.' });
+  assert.equal((await open.call('GET', '/v1/collections/default/docs/detail')).json.doc_count, 1);
+  assert.equal(
+    (await call(client, 'search', { collection: 'docs', query: 'captain', tenant: 'other' })).text,
+    'No hits.',
+  );
+});
+
+test('a tenant over its rate is refused as elsewhere', async () => {
+  const limited = await startTestServer({
+    SHEAF_AUTH__MODE: 'static',
+    SHEAF_AUTH__KEYS: JSON.stringify(KEYS),
+    SHEAF_LIMITS__TENANT__REQUESTS_PER_SECOND: '0.001',
+    SHEAF_LIMITS__TENANT__BURST: '2',
+  });
+  const ping = () =>
+    limited.call(
+      'POST',
+      '/mcp',
+      { jsonrpc: '2.0', id: 1, method: 'ping' },
+      { accept: 'application/json, text/event-stream', authorization: 'Bearer all' },
+    );
+  const statuses = [(await ping()).status, (await ping()).status, (await ping()).status];
+  assert.deepEqual(statuses, [200, 200, 429]);
+});
+
+test('no fault of ours was met', () => assert.deepEqual([server.faults, open.faults], [[], []]));

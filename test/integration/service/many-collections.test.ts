@@ -1,0 +1,62 @@
+// A hundred collections used in turn are as fast as ten: what a search asks of the workers does not depend on how many
+// there are, nor on which was used before. Shown by what is sent; the times are in load/many-collections.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ShardCommand } from '../../../src/contract/messages.js';
+import type { SearchTask } from '../../../src/contract/search-messages.js';
+import { startTestServer } from '../../kit/server.js';
+
+const COLLECTIONS = 100;
+const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '2', SHEAF_SEARCH__RECALL_SAMPLE_SECONDS: '0' });
+const { call, context } = server;
+const at = (i: number): string => `/v1/collections/tenant${i % 7}/c${i}`;
+
+type Run = (task: { commands?: ShardCommand[] } | SearchTask[], ...rest: unknown[]) => unknown;
+
+/** Notes what is asked in every message to a shard worker and to a search worker, and sends it. */
+function tapped(): string[][] {
+  const messages: string[][] = [];
+  for (const pool of [context.shards, context.searches]) {
+    const { piscina } = pool as unknown as { piscina: { run: Run } };
+    const run = piscina.run.bind(piscina);
+    piscina.run = (task, ...rest) => {
+      messages.push(Array.isArray(task) ? task.map(({ part }) => part) : (task.commands ?? []).map(({ op }) => op));
+      return run(task, ...rest);
+    };
+  }
+  return messages;
+}
+
+test('a search in any of a hundred collections sends what one in the first of ten sends, and opens nothing', async () => {
+  for (let i = 0; i < COLLECTIONS; i++)
+    await call('POST', `${at(i)}/documents:batch`, {
+      documents: [0, 1, 2, 3].map((n) => ({ docid: `D${n}`, text: `document ${n}` })),
+    });
+  const messages = tapped();
+  const sentBy = async (i: number): Promise<string[][]> => {
+    messages.length = 0;
+    const { json } = await call('GET', `${at(i)}/search?q=document`);
+    assert.equal(json.matches.length, 4);
+    return [...messages];
+  };
+  for (let round = 0; round < 2; round++) {
+    for (let i = 0; i < COLLECTIONS; i++) assert.deepEqual(await sentBy(i), [['whole']], `collection ${i}`);
+  }
+});
+
+test('a thousand asks of the server itself before one of a tenant: that one is in the next message to the shard', async () => {
+  const messages = tapped();
+  const [ref] = context.catalog.refs();
+  assert.ok(ref);
+  const noisy = Array.from({ length: 1000 }, () => context.shards.ask(0, 'counts', { collections: [] }));
+  await Promise.all([...noisy, context.shards.ask(0, 'getDocument', { collection: ref.id, docid: 'D0' })]);
+  assert.equal(
+    messages.findIndex((ops) => ops.includes('getDocument')),
+    0,
+  );
+  assert.ok(messages.length > 60, `${messages.length} messages`);
+});
+
+test('no fault of ours on the way', () => {
+  assert.deepEqual(server.faults, []);
+});

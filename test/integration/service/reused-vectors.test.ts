@@ -1,0 +1,115 @@
+// Which rows of a document that comes again need no embedding, behind the HTTP door of a real server: against a naive
+// twin that remembers every text and its vector.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPrng } from '../../../src/base/prng.js';
+import { asCollectionName, asTenant, type DocId } from '../../../src/contract/ids.js';
+import { shardOf } from '../../../src/contract/placement.js';
+import type { Collection } from '../../../src/contract/resources.js';
+import { reusedVectors } from '../../../src/service/reused-vectors.js';
+import { DIGEST_BYTES, textDigest } from '../../../src/text/text-digest.js';
+import { startTestServer } from '../../kit/server.js';
+
+const server = await startTestServer();
+const { call, context } = server;
+const SPACE_DIM = 512;
+
+const collectionOf = (name: string): Collection => context.catalog.get(asTenant('acme'), asCollectionName(name));
+const digestsOf = (texts: readonly string[]): Uint8Array => Buffer.concat(texts.map(textDigest));
+
+async function ingest(name: string, docid: string, chunks: readonly string[]): Promise<void> {
+  const { status, text } = await call('POST', `/v1/collections/acme/${name}/documents`, {
+    docid,
+    text: chunks.map((chunk) => chunk.padEnd(16, '.')).join(''),
+  });
+  assert.equal(status, 201, text);
+}
+
+/** What is reused of texts, in a document of 16 characters a chunk. */
+async function reuse(
+  name: string,
+  docid: string,
+  chunks: readonly string[],
+  planned: Omit<Collection, 'id'> = collectionOf(name),
+): Promise<Awaited<ReturnType<typeof reusedVectors>>> {
+  const texts = chunks.map((chunk) => chunk.padEnd(16, '.'));
+  return reusedVectors(context, planned, {
+    shard: shardOf(docid, context.shards.size),
+    docids: [docid as DocId],
+    digests: digestsOf(texts),
+  });
+}
+
+async function embed(text: string): Promise<number[]> {
+  return [...(await context.embedders.embedQuery(collectionOf('docs'), { text: text.padEnd(16, '.') }))];
+}
+
+await call('POST', '/v1/collections/acme/docs', { chunking: { strategy: 'fixed', size: 16, overlap: 0 } });
+
+test('revisions at random: the rows whose text the stored one has are given, with the vector of that text', async () => {
+  const seed = 4;
+  const prng = createPrng(seed);
+  const random = (): string[] => Array.from({ length: 1 + prng.int(12) }, () => `sentence ${prng.int(12)}`);
+  for (let round = 0; round < 30; round++) {
+    const docid = `D${prng.int(3)}`;
+    const [stored, coming] = [random(), random()];
+    await ingest('docs', docid, stored);
+    const before = context.metrics.counts.chunksReused;
+    const { given, vectors } = await reuse('docs', docid, coming);
+    const expected = coming.map((text) => Number(stored.includes(text)));
+    assert.deepEqual([...(given ?? coming.map(() => 0))], expected, `seed ${seed}`);
+    assert.equal(context.metrics.counts.chunksReused - before, expected.filter(Boolean).length);
+    for (const [row, text] of coming.entries()) {
+      if (expected[row])
+        assert.deepEqual(
+          [...(vectors?.subarray(row * SPACE_DIM, (row + 1) * SPACE_DIM) ?? [])],
+          await embed(text),
+          `seed ${seed}`,
+        );
+    }
+  }
+});
+
+test('a document of many pages is reused whole', async () => {
+  const chunks = Array.from({ length: 1500 }, (_, i) => `chunk ${i}`);
+  await ingest('docs', 'MANY', chunks);
+  const { given } = await reuse('docs', 'MANY', [...chunks].reverse());
+  assert.equal(
+    given?.reduce((sum, each) => sum + each, 0),
+    1500,
+  );
+});
+
+test('vectors that the caller gave stay, and are given to nobody', async () => {
+  const vector = Array.from({ length: SPACE_DIM }, (_, i) => i + 1);
+  await call('POST', '/v1/collections/acme/docs/documents', { docid: 'OWN', vector });
+  assert.deepEqual(await reuse('docs', 'OWN', ['any']), { vectors: undefined });
+  await ingest('docs', 'OWN', ['one', 'two']);
+  const vectors = Float32Array.from([...vector, ...new Array<number>(SPACE_DIM).fill(0)]);
+  const digests = Buffer.concat([Buffer.alloc(DIGEST_BYTES), textDigest('two'.padEnd(16, '.'))]);
+  const reused = await reusedVectors(context, collectionOf('docs'), {
+    shard: shardOf('OWN', context.shards.size),
+    docids: ['OWN' as DocId],
+    digests,
+    vectors,
+  });
+  assert.deepEqual([[...(reused.given ?? [])], [...(reused.vectors?.subarray(0, SPACE_DIM) ?? [])]], [[0, 1], vector]);
+  assert.deepEqual([...(reused.vectors?.subarray(SPACE_DIM) ?? [])], await embed('two'));
+});
+
+test('nothing is reused of a missing collection, another space, another document, or without digests', async () => {
+  const docs = collectionOf('docs');
+  await ingest('docs', 'A', ['same']);
+  assert.equal((await reuse('docs', 'A', ['same'])).given?.[0], 1);
+  assert.equal((await reuse('docs', 'B', ['same'])).given, undefined);
+  assert.equal((await reuse('docs', 'A', ['same'], { ...docs, name: asCollectionName('missing') })).given, undefined);
+  assert.equal((await reuse('docs', 'A', ['same'], { ...docs, vector_space_key: 'another' })).given, undefined);
+  assert.deepEqual(
+    await reusedVectors(context, docs, { shard: shardOf('A', context.shards.size), docids: ['A' as DocId] }),
+    { vectors: undefined },
+  );
+});
+
+test('no fault of ours on the way', () => {
+  assert.deepEqual(server.faults, []);
+});

@@ -1,0 +1,134 @@
+// A staged collection on a real server: nobody sees it before the switch, nobody sees a mix, and the log and the
+// versions go on; what nobody owns after a restart is removed.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { asCollectionName, asTenant, type DocId } from '../../../src/contract/ids.js';
+import { packDocument } from '../../../src/contract/prepared-document.js';
+import { shardOf } from '../../../src/contract/placement.js';
+import { refOf } from '../../../src/service/catalog.js';
+import type { Context } from '../../../src/service/context.js';
+import { deleteCollection } from '../../../src/service/delete-collection.js';
+import { giveUpStaged, stageCollection, switchCollection } from '../../../src/service/stage-collection.js';
+import type { Staged } from '../../../src/service/staged.js';
+import { renameCollection } from '../../../src/service/update-collection.js';
+import { startTestServer, type TestServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
+
+const BASE = '/v1/collections/acme/docs';
+const NOW = '2026-01-01T00:00:00.000Z';
+const SPACE = {
+  embedder_type: 'identity',
+  embed_model: '',
+  embedder_config: { dim: 2 },
+  vector_space_key: 'identity::dim=2',
+  dim: 2,
+};
+
+async function startWithDocuments(): Promise<TestServer> {
+  const server = await startTestServer();
+  await server.call('POST', BASE, { embedder_type: 'identity', embedder_config: { dim: 2 } });
+  for (const [docid, vector] of [
+    ['a', [1, 0]],
+    ['b', [0, 1]],
+  ] as const)
+    await server.call('POST', `${BASE}/documents`, { docid, vector });
+  return server;
+}
+
+const live = ({ catalog }: Context) => catalog.get(asTenant('acme'), asCollectionName('docs'));
+
+/** A space beside the collection, with one document. */
+async function stageOne(context: Context, purpose: 'reindex' | 'restore'): Promise<Staged> {
+  const { id, log_id: _, ...settings } = live(context);
+  const staged = await stageCollection(context, {
+    purpose,
+    replaces: id,
+    created_at: NOW,
+    collection: { ...settings, ...SPACE },
+  });
+  const document = packDocument({
+    docid: 'n' as DocId,
+    ingestedAtMs: 5,
+    metadataJson: '{}',
+    priority: 0,
+    chunks: [{ path: '0', metaJson: '{}' }],
+  });
+  const put = {
+    collection: refOf(staged.collection),
+    versions: [4],
+    documents: document,
+    ends: [document.length],
+    chunks: [1],
+    vectors: Float32Array.of(1, 0),
+  };
+  assert.deepEqual(await context.shards.ask(shardOf('n', context.shards.size), 'putStaged', put), [
+    { value: { chunks: 1 } },
+  ]);
+  return staged;
+}
+
+async function found({ call }: TestServer): Promise<string[]> {
+  const { json } = await call('POST', `${BASE}/search`, { v: [1, 0] });
+  return json.matches.map(({ id }: { id: string }) => id);
+}
+
+test('a switch changes what is found at once, keeps the log, and what had the name is there for the way back', async () => {
+  const server = await startWithDocuments();
+  const { context, call } = server;
+  assert.deepEqual(await found(server), ['a::0', 'b::0']);
+  const before = live(context);
+  const staged = await stageOne(context, 'reindex');
+  assert.deepEqual(await found(server), ['a::0', 'b::0']);
+  assert.deepEqual((await call('GET', '/health/metrics')).json.doc_count, 2);
+  await switchCollection(context, staged.id, { expect: before.id, keptUntilMs: Date.now() + 60_000 });
+  assert.deepEqual(await found(server), ['n::0']);
+  assert.equal((await call('GET', `${BASE}/documents/n`)).json.version, 4);
+  assert.equal((await call('GET', `${BASE}/queries`)).json.count, 3);
+  await server.stop();
+  const again = await startTestServer({ SHEAF_DATA_DIR: server.dataDir });
+  assert.deepEqual(await found(again), ['n::0']);
+  assert.equal((await again.call('GET', `${BASE}/queries`)).json.count, 4);
+  await switchCollection(again.context, before.id, { expect: staged.id });
+  assert.deepEqual(await found(again), ['a::0', 'b::0']);
+  assert.deepEqual(again.faults, []);
+});
+
+test('a rename and a delete that meet a switch happen behind it: the collection is there all the time', async () => {
+  const server = await startWithDocuments();
+  const { context, call } = server;
+  const meeting = async (ask: () => Promise<void>): Promise<void> => {
+    const { id } = live(context);
+    const staged = await stageOne(context, 'reindex');
+    await Promise.all([switchCollection(context, staged.id, { expect: id }), ask()]);
+  };
+  await meeting(() => renameCollection(context, asTenant('acme'), asCollectionName('docs'), asCollectionName('moved')));
+  assert.deepEqual(
+    (await call('POST', '/v1/collections/acme/moved/search', { v: [1, 0] })).json.matches.map(
+      ({ id }: { id: string }) => id,
+    ),
+    ['n::0'],
+  );
+  await renameCollection(context, asTenant('acme'), asCollectionName('moved'), asCollectionName('docs'));
+  await meeting(() => deleteCollection(context, asTenant('acme'), asCollectionName('docs')));
+  assert.deepEqual([(await call('GET', '/v1/collections/acme')).json.collections, server.faults], [[], []]);
+});
+
+test('what is given up is gone from the shards, and what a restore left behind from the next start on', async () => {
+  const server = await startWithDocuments();
+  const { context } = server;
+  const [given, left] = [await stageOne(context, 'reindex'), await stageOne(context, 'restore')];
+  await giveUpStaged(context, given.id);
+  assert.deepEqual(await counts(context, given), [0, 0, 0]);
+  await server.stop();
+  const again = await startTestServer({ SHEAF_DATA_DIR: server.dataDir });
+  assert.deepEqual(await found(again), ['a::0', 'b::0']);
+  await until(
+    async () => (await counts(again.context, left)).every((chunks) => chunks === 0),
+    'what a restore left behind stays',
+  );
+  assert.deepEqual(await again.context.shards.ask(0, 'loadStaged', {}), []);
+});
+
+async function counts({ shards }: Context, { id }: Staged): Promise<number[]> {
+  return (await Promise.all(shards.askAll('counts', { collections: [id] }))).map(([shard]) => shard?.chunks ?? -1);
+}

@@ -1,0 +1,76 @@
+// Chunks of equal scores by the hundred stand by document id, by its UTF-8 bytes, and then by their order in the
+// document: in every mode, over any number of shards, with what threads remember of them and without, while documents
+// come, go and come again.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPrng } from '../../../src/base/prng.js';
+import { startTestServer } from '../../kit/server.js';
+
+const PATH = '/v1/collections/acme/ties';
+const SEED = 20_261_122;
+const ROUNDS = 6;
+/** Of each class all chunks are alike; those of the first are nearer to the query. */
+const TEXTS = ['wind and waves', 'waves and more'] as const;
+const CHUNK = 16;
+
+interface Document {
+  about: number;
+  chunks: number;
+}
+
+const prng = createPrng(SEED);
+const docidOf = (n: number): string =>
+  `${['a', 'B', 'z/long/prefix/of/many', '\u00e9', '\uffee', '\u{1f600}'][n % 6]}${(n * 7919) % 1000}`;
+const textOf = ({ about, chunks }: Document): string => (TEXTS[about] as string).padEnd(CHUNK, ' .').repeat(chunks);
+
+/** The k first ids of chunks, each as its document and its place there. */
+function naive(documents: ReadonlyMap<string, Document>, k: number): [string, number][] {
+  const ids = [...documents.keys()].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  const all = TEXTS.flatMap((_, about) => ids.filter((id) => documents.get(id)?.about === about)).flatMap((id) =>
+    Array.from({ length: (documents.get(id) as Document).chunks }, (_, i): [string, number] => [id, i]),
+  );
+  return all.slice(0, k);
+}
+
+for (const [partitions, megabytes] of [
+  ['1', '32'],
+  ['3', '1'],
+  ['3', '0'],
+] as const) {
+  test(`${partitions} shards, ${megabytes} MB to remember by`, async () => {
+    const { call, faults } = await startTestServer({
+      SHEAF_STORAGE__PARTITIONS: partitions,
+      SHEAF_SEARCH__HIT_CACHE_MB: megabytes,
+      SHEAF_SEARCH__THREADS: '2',
+    });
+    const documents = new Map<string, Document>();
+    assert.equal((await call('POST', PATH, { chunking: { strategy: 'fixed', size: CHUNK, overlap: 0 } })).status, 201);
+    for (let round = 0; round < ROUNDS; round++) {
+      const written = new Map<string, Document>();
+      for (let n = 0; n < 80; n++) written.set(docidOf(prng.int(300)), { about: prng.int(2), chunks: 1 + prng.int(3) });
+      const items = [...written].map(([docid, document]) => ({ docid, text: textOf(document) }));
+      assert.equal((await call('POST', `${PATH}/documents:batch`, { documents: items })).status, 201);
+      for (const [docid, document] of written) documents.set(docid, document);
+      for (const docid of [...documents.keys()].filter(() => prng.int(8) === 0)) {
+        assert.equal((await call('DELETE', `${PATH}/documents/${encodeURIComponent(docid)}`)).status, 200);
+        documents.delete(docid);
+      }
+      for (const mode of ['vector', 'boost', 'hybrid']) {
+        for (const k of [1, 7, 40, 300]) {
+          const { status, json } = await call('POST', `${PATH}/search`, { q: 'the wind', k, mode, exact: true });
+          assert.equal(status, 200);
+          const found = (json.matches as { id: string }[]).map(({ id }) => id);
+          const at = (i: number): string => `${mode}, k ${k}, hit ${i}, round ${round}, seed ${SEED}`;
+          naive(documents, k).forEach(([docid, index], i) =>
+            assert.ok(
+              found[i]?.startsWith(`${docid}::`) && found[i]?.endsWith(String(index)),
+              `${found[i]} for ${docid} ${index}: ${at(i)}`,
+            ),
+          );
+          assert.equal(found.length, naive(documents, k).length);
+        }
+      }
+    }
+    assert.deepEqual(faults, []);
+  });
+}

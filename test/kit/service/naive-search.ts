@@ -1,0 +1,108 @@
+// The naive twin of search: scores every chunk it is told of, by the words of the contract. It has its own fusion and
+// order; BM25 is that of the naive index of words, cosines are given to it. Used by search-twin.test.ts.
+import { LANGUAGE_DEFAULT } from '../../../src/contract/language.js';
+import { chunkTerms, questionTerms } from '../../../src/text/rank-terms.js';
+import { tokensOf } from '../../../src/text/tokenize.js';
+import { NaiveWords } from '../shard/words/naive-words.js';
+
+export interface TwinChunk {
+  id: string;
+  docid: string;
+  index: number;
+  text: string;
+  cosine: number;
+  priority: number;
+  meta: Record<string, any>;
+}
+
+export interface TwinFusion {
+  method: 'rank' | 'score';
+  k?: number;
+  weights: { vector: number; lexical: number };
+}
+
+export interface TwinQuery {
+  mode: 'vector' | 'boost' | 'hybrid';
+  q: string;
+  k: number;
+  fits: (chunk: TwinChunk) => boolean;
+  /** Of mode hybrid. */
+  fusion?: TwinFusion;
+}
+
+export interface TwinHit {
+  id: string;
+  score: number;
+}
+
+type Order = (a: TwinChunk, b: TwinChunk) => number;
+
+const byPosition: Order = (a, b) => Buffer.compare(Buffer.from(a.docid), Buffer.from(b.docid)) || a.index - b.index;
+const lifted = (score: number, priority: number): number => score + Math.abs(score) * priority;
+
+/** Best first by `score`, equal ones by document and chunk. */
+function best(chunks: readonly TwinChunk[], score: (chunk: TwinChunk) => number, k: number): TwinChunk[] {
+  return [...chunks].sort((a, b) => score(b) - score(a) || byPosition(a, b)).slice(0, k);
+}
+
+export function naiveSearch(all: readonly TwinChunk[], { mode, q, k, fits, fusion = PLAIN }: TwinQuery): TwinHit[] {
+  const chunks = all.filter(fits);
+  const depth = Math.max(50, 5 * k);
+  const byCosine = (chunk: TwinChunk): number => lifted(chunk.cosine, chunk.priority);
+  if (mode === 'vector') return best(chunks, byCosine, k).map((chunk) => ({ id: chunk.id, score: byCosine(chunk) }));
+  if (mode === 'boost') {
+    const terms = [...new Set(tokensOf(q))];
+    const score = (chunk: TwinChunk): number => {
+      const tokens = tokensOf(chunk.text);
+      const matched = terms.filter((term) => tokens.includes(term)).length;
+      return lifted(chunk.cosine + (terms.length === 0 ? 0 : (0.1 * matched) / terms.length), chunk.priority);
+    };
+    return best(best(chunks, byCosine, depth), score, k).map((chunk) => ({ id: chunk.id, score: score(chunk) }));
+  }
+  return naiveHybrid(all, chunks, questionTerms(q, 1024, LANGUAGE_DEFAULT), depth, fusion).slice(0, k);
+}
+
+const PLAIN: TwinFusion = { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } };
+
+function naiveHybrid(
+  all: readonly TwinChunk[],
+  chunks: readonly TwinChunk[],
+  terms: readonly string[],
+  depth: number,
+  { method, k = 60, weights }: TwinFusion,
+): TwinHit[] {
+  const words = bm25(all, terms);
+  const vector = weights.vector === 0 ? [] : best(chunks, (chunk) => chunk.cosine, depth);
+  const lexical =
+    weights.lexical === 0
+      ? []
+      : best(
+          chunks.filter((chunk) => words(chunk) > 0),
+          words,
+          depth,
+        );
+  const most = Math.max(...lexical.map(words));
+  const share = (chunk: TwinChunk): number => (lexical.length === 0 ? 0 : words(chunk) / most);
+  const rankIn = (list: readonly TwinChunk[], chunk: TwinChunk): number =>
+    list.includes(chunk) ? list.indexOf(chunk) + 1 : Infinity;
+  const scored = [...new Set([...vector, ...lexical])].map((chunk) => {
+    const rank = rankIn(vector, chunk);
+    const byRanks = weights.vector / (k + rank) + weights.lexical / (k + rankIn(lexical, chunk));
+    const byScores = weights.vector * chunk.cosine + weights.lexical * share(chunk);
+    return { chunk, rank, score: lifted(method === 'rank' ? byRanks : byScores, chunk.priority) };
+  });
+  const byRank = (a: number, b: number): number => (a === b ? 0 : a - b);
+  scored.sort(
+    (a, b) =>
+      b.score - a.score || byRank(a.rank, b.rank) || Buffer.compare(Buffer.from(a.chunk.id), Buffer.from(b.chunk.id)),
+  );
+  return scored.map(({ chunk, score }) => ({ id: chunk.id, score }));
+}
+
+/** Statistics over all chunks, whatever the filters; 0 for a chunk that has none of the terms. */
+function bm25(all: readonly TwinChunk[], terms: readonly string[]): (chunk: TwinChunk) => number {
+  const words = new NaiveWords();
+  all.forEach(({ text }, i) => words.chunks.set(i, chunkTerms(text, LANGUAGE_DEFAULT)));
+  const scores = new Map(words.rank(terms, words.statistics(terms)).map(([i, score]) => [all[i], score]));
+  return (chunk) => scores.get(chunk) ?? 0;
+}

@@ -1,0 +1,268 @@
+// What the tests of checkpoints share: a shard of two arenas with random documents beside a naive twin, its restarts,
+// and the comparison of all that is in memory with the store, and of the store with the twin.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { cosine } from '../../../../load/kit/cosine.js';
+import type { Prng } from '../../../../src/base/prng.js';
+import type { CollectionId, DocId, Ordinal } from '../../../../src/contract/ids.js';
+import type { CollectionRef } from '../../../../src/contract/messages.js';
+import { packDocument } from '../../../../src/contract/prepared-document.js';
+import { CheckpointFiles } from '../../../../src/store/checkpoint-files.js';
+import { ShardStore } from '../../../../src/store/shard-store.js';
+import { chunkTerms } from '../../../../src/text/rank-terms.js';
+import { discard, restore } from '../../../../workers/shard/checkpoint/restore.js';
+import { Writing, type Written } from '../../../../workers/shard/checkpoint/writing.js';
+import { compactSome } from '../../../../workers/shard/compaction.js';
+import { Kernel } from '../../../../workers/shard/kernel.js';
+import type { Part } from '../../../../workers/shard/part.js';
+import { FieldTerms, prepareFields } from '../../../../workers/shard/part-fields.js';
+import { prepareWords } from '../../../../workers/shard/part-words.js';
+import { Shard } from '../../../../workers/shard/shard.js';
+import { applyWrites, type DocumentWrite } from '../../../../workers/shard/write.js';
+import { tempDirectory } from '../../temp.js';
+import { createMemory, groupsOf, randomVector, readKernelBytes } from '../kernel-kit.js';
+import { ROUNDING_TOLERANCE } from '../naive-index.js';
+
+const ARENAS = 2;
+export const IDENTITY = { shard: 0, kernel: 'the kernel' };
+const K = 10;
+const QUERIES = 8;
+
+export const refOf = (id: number, dim: number): CollectionRef => ({
+  id: id as CollectionId,
+  generation: 1,
+  dim,
+  language: 'none',
+  precision: 'int16',
+});
+
+interface Doc {
+  vectors: Float32Array[];
+  priority: number;
+}
+
+export class World {
+  readonly directory = tempDirectory();
+  readonly files = new CheckpointFiles(join(this.directory, 'checkpoints', 'shard-0'));
+  readonly twin = new Map<CollectionId, Map<string, Doc>>();
+  /** What was told at the last start. */
+  notes: string[] = [];
+  memories: WebAssembly.Memory[] = [];
+  store: ShardStore;
+  shard: Shard;
+  private readonly module = new WebAssembly.Module(readKernelBytes());
+
+  /** `pagesMax`: of an arena; the second is used when the first is full. */
+  constructor(
+    readonly prng: Prng,
+    readonly refs: CollectionRef[],
+    private readonly pagesMax = 4096,
+  ) {
+    for (const { id } of refs) this.twin.set(id, new Map());
+    this.store = ShardStore.open(join(this.directory, 'shard-0'), false);
+    this.shard = this.openShard();
+  }
+
+  /** As after the end of the process: every commit has been synced, and memory is gone. */
+  restart(identity = IDENTITY): void {
+    this.store.close();
+    this.store = ShardStore.open(join(this.directory, 'shard-0'), false);
+    this.shard = this.openShard(identity);
+  }
+
+  /** Whoever opens it without checkpoints. */
+  restartWithout(): void {
+    this.restart({ ...IDENTITY, kernel: 'of no checkpoint' });
+    discard(this.shard, this.files);
+  }
+
+  put(ref: CollectionRef, docid: string): DocumentWrite {
+    const { prng } = this;
+    const vectors = Array.from({ length: 1 + prng.int(4) }, () => randomVector(prng, ref.dim));
+    const priority = prng.int(8) === 0 ? 0.25 : 0;
+    this.docs(ref).set(docid, { vectors, priority });
+    const chunks = vectors.map((_, i) => ({
+      path: `c${i}`,
+      metaJson: JSON.stringify({ part: i }),
+      ...(prng.int(9) > 0 && { text: `word${prng.int(30)} of ${docid} word${prng.int(30)}` }),
+    }));
+    const metadataJson = JSON.stringify({ group: prng.int(5), name: docid });
+    const document = packDocument({ docid: docid as DocId, ingestedAtMs: 0, metadataJson, priority, chunks });
+    return {
+      op: 'put',
+      collection: ref,
+      document,
+      vectors: Float32Array.from(vectors.flatMap((vector) => [...vector])),
+    };
+  }
+
+  remove(ref: CollectionRef, docid: string): DocumentWrite {
+    this.docs(ref).delete(docid);
+    return { op: 'deleteDocument', collection: ref, docid: docid as DocId };
+  }
+
+  write(writes: DocumentWrite[]): void {
+    for (const outcome of applyWrites(this.shard, writes)) assert.ok('value' in outcome, JSON.stringify(outcome));
+  }
+
+  /** A batch that puts and removes documents of up to `ids` names. */
+  churn(ref: CollectionRef, writes: number, ids: number): void {
+    this.write(
+      Array.from({ length: writes }, () =>
+        this.prng.int(3) > 0 ? this.put(ref, `D${this.prng.int(ids)}`) : this.remove(ref, `D${this.prng.int(ids)}`),
+      ),
+    );
+  }
+
+  /** Some of what the background does. */
+  work(steps: number): void {
+    for (const part of this.shard.parts.all()) {
+      for (let step = 0; step < steps && compactSome(this.shard, part); step++);
+      for (let step = 0; step < steps && part.index.hasWork; step++) {
+        this.shard.stillness.touch();
+        part.index.linkSome(64);
+      }
+      if (part.words?.mergeSome(1) || part.fields?.mergeSome(1)) this.shard.stillness.touch();
+    }
+    this.shard.reclaim();
+  }
+
+  indexTerms(ref: CollectionRef): void {
+    this.shard.loads.bring(ref, Infinity);
+    for (const part of this.shard.parts.of(ref.id))
+      assert.ok(prepareWords(this.shard, part, Infinity) && prepareFields(this.shard, part, Infinity));
+  }
+
+  checkpoint(isAlone = false): Promise<Written | undefined> {
+    return new Writing(this.shard, this.files, IDENTITY, () => false).run(isAlone);
+  }
+
+  /** Everything in memory is as the store has it, and that as the twin does. */
+  check(label: string): void {
+    while (!this.shard.loads.work(Infinity, false));
+    for (const ref of this.refs) {
+      this.shard.loads.bring(ref, Infinity);
+      this.checkStore(ref, label);
+      for (const part of this.shard.parts.of(ref.id))
+        this.checkPart(part, `${label}, collection ${ref.id}, arena ${part.arena}`);
+      this.checkSearch(ref, `${label}, collection ${ref.id}`);
+    }
+  }
+
+  private openShard(identity = IDENTITY): Shard {
+    this.memories = Array.from({ length: ARENAS }, () => createMemory(this.pagesMax));
+    const shard = new Shard(
+      this.store,
+      ...this.memories.map((memory) => new Kernel(this.module, memory, this.pagesMax)),
+    );
+    this.notes = [];
+    shard.load(groupsOf(this.refs), true, (kinds) =>
+      restore(shard, this.files, identity, kinds, (_, fields) => this.notes.push(String(fields.reason))),
+    );
+    return shard;
+  }
+
+  private docs({ id }: CollectionRef): Map<string, Doc> {
+    const docs = this.twin.get(id);
+    assert.ok(docs);
+    return docs;
+  }
+
+  private checkStore(ref: CollectionRef, label: string): void {
+    const stored = this.store.read((txn) => [...txn.documents(ref.id)]);
+    assert.deepEqual(
+      stored.map(({ docid, priority, chunkCount }) => [docid, priority, chunkCount]).sort(),
+      [...this.docs(ref)].map(([docid, { priority, vectors }]) => [docid, priority, vectors.length]).sort(),
+      label,
+    );
+    const vectors = this.store.read((txn) => [...txn.vectors(ref)]).length;
+    assert.equal(
+      this.shard.parts.of(ref.id).reduce((sum, { index }) => sum + index.liveCount, 0),
+      vectors,
+      label,
+    );
+  }
+
+  private checkPart(part: Part, label: string): void {
+    const { ref, index, ordinals, priorities } = part;
+    this.store.read((txn) => {
+      const fieldTerms = new FieldTerms(txn, ref.id);
+      const rows = [...part.within(txn.vectors(ref, part.stored(0 as Ordinal)))];
+      const words = new Map<string, number>();
+      const fields = new Map<string, number>();
+      for (const { ordinal: row, vector } of rows) {
+        assert.ok(index.isLive(row), `${label}: row ${row} is live`);
+        assertSame(index.rowOf(row), vector, `${label}: row ${row}`);
+        const chunk = txn.chunk(ref.id, part.stored(row));
+        assert.equal(priorities.of(row), txn.document(ref.id, chunk.docid)?.priority, `${label}: priority of ${row}`);
+        count(words, chunkTerms(txn.text(ref.id, part.stored(row))?.toString() ?? '', 'none'));
+        count(fields, fieldTerms.of(chunk));
+      }
+      assert.equal(index.liveCount, rows.length, label);
+      assert.equal(ordinals.end, (rows.at(-1)?.ordinal ?? -1) + 1, `${label}: end of ordinals`);
+      for (const [terms, expected] of [
+        [part.words, words],
+        [part.fields, fields],
+      ] as const) {
+        const complete = terms?.complete;
+        if (complete)
+          assert.deepEqual(
+            complete.statistics([...expected.keys()]).frequencies,
+            [...expected.values()],
+            `${label}: terms`,
+          );
+      }
+      const roots = this.shard.arenas.at(part.arena).directory.get(ref.id);
+      assert.deepEqual(
+        [roots?.vectors, roots?.words, roots?.fields],
+        [index.root, part.words?.complete?.root ?? 0, part.fields?.complete?.root ?? 0],
+        `${label}: roots`,
+      );
+      const free = ordinals.take();
+      assert.ok(!index.isLive(free), `${label}: ${free} is given out`);
+      ordinals.release(free);
+    });
+  }
+
+  private checkSearch(ref: CollectionRef, label: string): void {
+    const shares = Array.from({ length: QUERIES }, () => this.searchOnce(ref, label));
+    const recall = shares.reduce((sum, share) => sum + share, 0) / QUERIES;
+    assert.ok(recall >= 0.75, `${label}: recall ${recall}`);
+  }
+
+  /** An exact search is right; what share of it a walk finds. */
+  private searchOnce(ref: CollectionRef, label: string): number {
+    const query = randomVector(this.prng, ref.dim);
+    const truth = [...this.docs(ref).values()]
+      .flatMap(({ vectors }) => vectors.map((vector) => cosine(query, vector)))
+      .sort((a, b) => b - a)
+      .slice(0, K);
+    const hits = this.shard.parts
+      .of(ref.id)
+      .flatMap(({ index }) => [...index.search(query, K, { exact: true }).scores])
+      .sort((a, b) => b - a)
+      .slice(0, K);
+    assert.equal(hits.length, truth.length, label);
+    hits.forEach((score, i) =>
+      assert.ok(
+        Math.abs(score - (truth[i] as number)) < ROUNDING_TOLERANCE,
+        `${label}: hit ${i} scores ${score}, not ${truth[i]}`,
+      ),
+    );
+    const walked = this.shard.parts
+      .of(ref.id)
+      .flatMap(({ index }) => [...index.search(query, K).scores])
+      .sort((a, b) => b - a)
+      .slice(0, K);
+    const found = walked.filter((score) => score >= (truth.at(-1) ?? 0) - ROUNDING_TOLERANCE).length;
+    return truth.length === 0 ? 1 : found / truth.length;
+  }
+}
+
+function count(counts: Map<string, number>, terms: readonly string[]): void {
+  for (const term of new Set(terms)) counts.set(term, (counts.get(term) ?? 0) + 1);
+}
+
+function assertSame(row: Float32Array, vector: Float32Array, label: string): void {
+  assert.ok(cosine(row, vector) > 1 - 1e-4, label);
+}

@@ -1,0 +1,116 @@
+// Reindex jobs under `kill -9`: the server is a process of its own, killed again and again while a job runs and
+// documents are written. Nothing acknowledged is lost, nothing is in one space alone, and the job goes on by itself.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createPrng } from '../../../src/base/prng.js';
+import { ask, type Told } from '../../kit/faulty-server.js';
+import { startServe, type ServeProcess } from '../../kit/process.js';
+import { FAR_DIM, held, startFar, type Far } from '../../kit/reindex.js';
+import { tempDirectory } from '../../kit/temp.js';
+import { until } from '../../kit/until.js';
+
+const BASE = '/v1/collections/acme/docs';
+const DOCUMENTS = 1500;
+const BATCH = 500;
+const KILLS = 4;
+/**
+ * Calls of the embedder that are answered in a life. The job alone wants more of them than all lives that are ended
+ * have.
+ */
+const ANSWERED = 2;
+const SEED = 7;
+/** Some pages of documents. */
+const PADDING = 'and so on '.repeat(80);
+
+interface Process {
+  serve: ServeProcess;
+  call: (method: string, path: string, body?: unknown) => Promise<Told>;
+}
+
+async function startProcess(env: Record<string, string>): Promise<Process> {
+  const serve = await startServe(env);
+  const call: Process['call'] = (method, path, body) => ask(serve, method, path, body);
+  await until(async () => (await call('GET', '/health/ready')).status === 200, serve.output);
+  return { serve, call };
+}
+
+/**
+ * What is acknowledged: text and version of each document; null for one that is gone. What was under way at a kill may
+ * be either.
+ */
+class Model {
+  readonly texts = new Map<string, string | null>();
+  readonly unsure = new Map<string, (string | null)[]>();
+
+  async write({ call }: Process, docid: string, text: string | null): Promise<void> {
+    const before = this.unsure.get(docid) ?? [this.texts.get(docid) ?? null];
+    this.unsure.set(docid, [...before, text]);
+    const { status, json } =
+      text === null
+        ? await call('DELETE', `${BASE}/documents/${docid}`)
+        : await call('POST', `${BASE}/documents`, { docid, text });
+    assert.ok(status < 300 || status === 503, JSON.stringify(json));
+    if (status >= 300) return;
+    this.texts.set(docid, text);
+    this.unsure.delete(docid);
+  }
+
+  async check({ call }: Process): Promise<void> {
+    const { json } = await call('GET', `${BASE}/documents`);
+    const there = new Set(json.documents.map(({ docid }: { docid: string }) => docid));
+    for (const docid of new Set([...this.texts.keys(), ...this.unsure.keys(), ...there])) {
+      const text = there.has(docid as string) ? await this.textOf(call, docid as string) : null;
+      const allowed = this.unsure.get(docid as string) ?? [this.texts.get(docid as string) ?? null];
+      assert.ok(allowed.includes(text), `${docid}: ${text} is none of ${JSON.stringify(allowed)}, seed ${SEED}`);
+    }
+  }
+
+  private async textOf(call: Process['call'], docid: string): Promise<string> {
+    const { json } = await call('POST', `${BASE}/search`, { q: 'x', k: 1, filters: { docid } });
+    return json.matches[0]?.text;
+  }
+}
+
+test('a job that is killed again and again ends, and every acknowledged write is in the new space', async (t) => {
+  // The server is killed while another call waits.
+  let budget = ANSWERED;
+  const far: Far = await startFar(t, { fail: async () => void (budget-- > 0 || (await far.gate.pass())) });
+  const { gate } = far;
+  const env = { ...far.env, SHEAF_DATA_DIR: tempDirectory() };
+  const prng = createPrng(SEED);
+  const model = new Model();
+  gate.close();
+  let server = await startProcess(env);
+  const documents = Array.from({ length: DOCUMENTS }, (_, n) => ({ docid: `d${n}`, text: `text ${n} ${PADDING}` }));
+  for (let n = 0; n < DOCUMENTS; n += BATCH) {
+    const { json } = await server.call('POST', `${BASE}/documents:batch`, { documents: documents.slice(n, n + BATCH) });
+    assert.equal(json.succeeded, BATCH);
+  }
+  for (const { docid, text } of documents) model.texts.set(docid, text);
+  let startedMs = 0;
+  const { json: job } = await server.call('POST', `${BASE}/reindex`, { embedder_type: 'openai', embed_model: 'm' });
+  for (let kill = 0; kill < KILLS; kill++) {
+    const writing = (async () => {
+      for (let n = 0; n < 40; n++)
+        await model.write(server, `d${prng.int(DOCUMENTS)}`, prng.int(4) === 0 ? null : `changed ${kill} ${n}`);
+    })().catch((error: unknown) => assert.ok(!(error instanceof assert.AssertionError), String(error)));
+    await held(gate);
+    server.serve.child.kill('SIGKILL');
+    await Promise.all([writing, server.serve.ended]);
+    gate.close();
+    budget = kill + 1 < KILLS ? ANSWERED : Infinity;
+    startedMs = Date.now();
+    server = await startProcess(env);
+  }
+  let record: Record<string, any> = {};
+  for (let tries = 0; tries < 3000 && record.status !== 'succeeded'; tries++, await sleep(20)) {
+    record = (await server.call('GET', `/v1/admin/reindex/${job.job_id}`)).json;
+    assert.notEqual(record.status, 'failed', record.error);
+  }
+  assert.equal(record.status, 'succeeded');
+  assert.ok(Date.parse(record.finished_at) >= startedMs, 'the job ended before it was killed for the last time');
+  const { json: detail } = await server.call('GET', `${BASE}/detail`);
+  assert.deepEqual([detail.vector_space_key, detail.chunk_count], [`openai:m:dim=${FAR_DIM}`, record.total_chunks]);
+  await model.check(server);
+});

@@ -1,0 +1,68 @@
+// The recipes of the README, each run as it stands there, against a real server with keys. The Python ones skip by name
+// where their packages cannot be installed.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { pythonWith, runPython } from '../../kit/conformance/python.js';
+import { startTestServer } from '../../kit/server.js';
+
+const TIMEOUT_MS = 480_000;
+const KEY = 'key-of-default';
+const readme = readFileSync('README.md', 'utf8');
+const section = readme.slice(readme.indexOf('## Agents and frameworks'), readme.indexOf('## The package'));
+
+/** The first code block of the language behind the words. */
+function blockBehind(words: string, language: string): string {
+  const from = section.indexOf(words);
+  const block = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(section.slice(from))?.[1];
+  assert.ok(from >= 0 && block, `README.md has no ${language} behind ${words}`);
+  return block;
+}
+
+const server = await startTestServer({
+  SHEAF_AUTH__MODE: 'static',
+  SHEAF_AUTH__KEYS: JSON.stringify([{ name: 'agent', tenant: 'default', key: KEY }]),
+});
+const headers = { 'x-api-key': KEY };
+await server.call(
+  'POST',
+  '/v1/collections/default/docs/documents',
+  { docid: 'nemo', text: 'Captain Nemo commands the Nautilus.' },
+  headers,
+);
+await server.call('POST', '/v1/collections/default/docs/documents', { docid: 'whale', text: 'Whales sing.' }, headers);
+
+for (const [name, requirement] of [
+  ['LangChain', 'langchain-core>=1.0,<2'],
+  ['LlamaIndex', 'llama-index-core>=0.14,<0.15'],
+] as const) {
+  const { python, skip } = pythonWith(requirement);
+  test(`${name} retrieves`, { skip }, async () => {
+    const { code, output } = await runPython(python, ['-c', blockBehind(`**${name}**`, 'python')], TIMEOUT_MS, {
+      SHEAF_URL: server.url,
+      SHEAF_API_KEY: KEY,
+    });
+    assert.equal(code, 0, output);
+    assert.match(output, /^nemo::chunk_0 Captain Nemo commands the Nautilus\.\nwhale::chunk_0 Whales sing\.$/m);
+  });
+}
+
+test('an agent connects as its configuration says', async () => {
+  const { sheaf } = (
+    JSON.parse(blockBehind('**MCP.**', 'json')) as {
+      mcpServers: Record<string, { url: string; headers: Record<string, string> }>;
+    }
+  ).mcpServers;
+  assert.ok(sheaf);
+  const client = new Client({ name: 'test', version: '1' });
+  const url = new URL(new URL(sheaf.url).pathname, server.url);
+  await client.connect(
+    new StreamableHTTPClientTransport(url, {
+      requestInit: { headers: { Authorization: sheaf.headers['Authorization']?.replace('KEY', KEY) ?? '' } },
+    }),
+  );
+  assert.equal((await client.listTools()).tools.length, 4);
+  await client.close();
+});

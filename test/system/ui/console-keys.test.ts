@@ -1,0 +1,82 @@
+// The console of a server with keys, in a real Chromium: the page comes without one, its calls carry the one that is
+// entered, which is kept in this session alone; and errors say what to do next.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CHROMIUM } from '../../kit/chromium.js';
+import { openConsole } from '../../kit/console-page.js';
+import { startTestServer } from '../../kit/server.js';
+
+const skip = CHROMIUM === undefined && 'the package chromium is not installed';
+const server = await startTestServer({
+  SHEAF_AUTH__MODE: 'static',
+  SHEAF_AUTH__ADMIN_KEY: 'root-key',
+  SHEAF_AUTH__KEYS: '[{"name":"web","tenant":"acme","key":"acme-key"}]',
+});
+await server.call(
+  'POST',
+  '/v1/collections/acme/docs/documents',
+  { docid: 'nemo', text: 'Captain Nemo commands the Nautilus.' },
+  { authorization: 'Bearer acme-key' },
+);
+
+test('a key is asked for, kept in the session alone, and sent with events too', { skip }, async (t) => {
+  const page = await openConsole(t, `${server.url}/ui#/acme/docs/documents`);
+  await page.shows('dialog[open]', 'API key');
+  assert.deepEqual(await page.violations(), []);
+  await page.fill('dialog input', 'acme-key');
+  await page.press('Enter');
+  await page.shows('.rows a', 'nemo');
+  await page.shows('.live');
+  assert.deepEqual(
+    await page.evaluate(
+      '[sessionStorage.length, JSON.stringify(sessionStorage).includes("acme-key"), JSON.stringify(localStorage).includes("acme-key"), document.cookie]',
+    ),
+    [1, true, false, ''],
+  );
+  assert.ok(!page.requests.some((url) => url.includes('acme-key')), 'the key stands in an address');
+  await page.reload();
+  await page.click('.rows a', 'nemo');
+  await page.shows('.chunk .text', 'Captain Nemo');
+  await page.click('button', 'Key');
+  await page.click('button', 'Forget it');
+  await page.until(`!document.body.innerText.includes('Captain Nemo')`);
+});
+
+test('an upload with a key that was revoked meanwhile asks for another, and says why', { skip }, async (t) => {
+  const admin = { authorization: 'Bearer root-key' };
+  const { json: made } = await server.call('POST', '/v1/admin/tenants/acme/keys', { label: 'short' }, admin);
+  const page = await openConsole(t, `${server.url}/ui#/acme/docs/documents`);
+  assert.match(await page.shows('dialog[open]'), /This server wants a key/);
+  await page.fill('dialog input', String(made.key));
+  await page.press('Enter');
+  await page.shows('.rows a', 'nemo');
+  await server.call('DELETE', `/v1/admin/tenants/acme/keys/${made.key_id}`, undefined, admin);
+  await page.evaluate(`(() => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(['A whale.'], 'whale.txt'));
+    document.querySelector('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+  })()`);
+  assert.match(await page.shows('dialog[open]'), /does not take this key/);
+  await page.shoot('key-refused');
+  assert.match(await page.shows('.uploads li.failed'), /auth_invalid/);
+  assert.deepEqual(await page.violations(), []);
+});
+
+test('a wrong tenant and figures for the admin alone say what to do; the admin key opens them', { skip }, async (t) => {
+  const page = await openConsole(t, `${server.url}/ui#/globex`);
+  await page.shows('dialog[open]');
+  await page.fill('dialog input', 'acme-key');
+  await page.press('Enter');
+  await page.shows('.side .note', 'Change the tenant at the top');
+  await page.shows('main .note', 'Only the admin key may do this');
+  await page.shoot('refused');
+  assert.deepEqual(await page.violations(), []);
+  await page.press('K');
+  await page.shows('dialog[open]');
+  await page.fill('dialog input', 'root-key');
+  await page.press('Enter');
+  await page.shows('.figures', 'documents');
+  await page.click('button', 'Key');
+  await page.click('button', 'Forget it');
+  assert.equal(await page.evaluate('sessionStorage.length'), 0);
+});

@@ -1,0 +1,20 @@
+// Bytes that are to be moved: those of Buffer's pool are copied, large ones are not.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ownBytes } from '../../../src/base/bytes.js';
+
+test('bytes in the pool get a buffer of their own', () => {
+  const pooled = Buffer.from('some text');
+  const own = ownBytes(pooled);
+  assert.notEqual(own.buffer, pooled.buffer);
+  assert.equal(Buffer.from(own).toString(), 'some text');
+  assert.equal(own.buffer.byteLength, 9);
+});
+
+test('bytes that fill most of their buffer move with it, and arrive as they were', () => {
+  const large = new Uint8Array(new ArrayBuffer(1000)).subarray(0, 600).fill(7);
+  const own = ownBytes(large);
+  assert.equal(own.buffer, large.buffer);
+  const moved = structuredClone(own, { transfer: [own.buffer] });
+  assert.deepEqual([moved.length, moved[599], large.length], [600, 7, 0]);
+});

@@ -1,0 +1,181 @@
+// Fields of the lists in the configuration, and those of HTTP endpoints: each way one can be wrong, told by its place,
+// and never with a secret in it.
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ENDPOINT_FIELDS, readEndpoint } from '../../../src/config-endpoint.js';
+import { checkedMapping, type Field } from '../../../src/config-mapping.js';
+import { readConfig } from '../../../src/config.js';
+import type { RemoteEndpoint } from '../../../src/contract/embedder.js';
+import { tempDirectory } from '../../kit/temp.js';
+
+const AT = 'embedder.instances[0]';
+const FIELDS = {
+  key: { kind: 'text' },
+  type: { kind: 'text', of: ['onnx', 'openai'], fallback: 'onnx' },
+  dim: { kind: 'integer', min: 1, max: 4096, fallback: undefined },
+  send: { kind: 'boolean', fallback: false },
+  tenants: { kind: 'texts', fallback: undefined },
+} as const satisfies Record<string, Field>;
+
+test('a mapping gets its fallbacks; null is absent', () => {
+  assert.deepEqual(checkedMapping(AT, { key: 'a', dim: null }, FIELDS), {
+    key: 'a',
+    type: 'onnx',
+    dim: undefined,
+    send: false,
+    tenants: undefined,
+  });
+  const given = { key: '7', type: 'openai', dim: 4096, send: true, tenants: ['acme'] };
+  assert.deepEqual(checkedMapping(AT, given, FIELDS), given);
+});
+
+const WRONG_FIELDS: [string, Record<string, unknown>, string][] = [
+  ['a missing field', {}, '.key is missing'],
+  ['a field left blank', { key: null }, '.key is missing'],
+  [
+    'a field that is not there',
+    { key: 'a', dims: 3 },
+    '.dims: there is no such field; there are key, type, dim, send, tenants',
+  ],
+  [
+    'a field that every object has',
+    { key: 'a', constructor: 3 },
+    '.constructor: there is no such field; there are key, type, dim, send, tenants',
+  ],
+  ['a number for text', { key: 7 }, '.key should be text (in YAML: in quotes), not 7'],
+  ['empty text', { key: '' }, '.key should be text (in YAML: in quotes), not ""'],
+  ['no such choice', { key: 'a', type: 'gguf' }, '.type should be one of onnx, openai, not "gguf"'],
+  ['a choice in capitals', { key: 'a', type: 'ONNX' }, '.type should be one of onnx, openai, not "ONNX"'],
+  ['a number in quotes', { key: 'a', dim: '256' }, '.dim should be a whole number from 1 to 4096, not "256"'],
+  ['a fraction', { key: 'a', dim: 1.5 }, '.dim should be a whole number from 1 to 4096, not 1.5'],
+  ['a number below', { key: 'a', dim: 0 }, '.dim should be a whole number from 1 to 4096, not 0'],
+  ['a number above', { key: 'a', dim: 4097 }, '.dim should be a whole number from 1 to 4096, not 4097'],
+  ['a word for true', { key: 'a', send: 'yes' }, '.send should be true or false, not "yes"'],
+  ['text for a list', { key: 'a', tenants: 'acme' }, '.tenants should be a list of texts, not "acme"'],
+  ['an empty list', { key: 'a', tenants: [] }, '.tenants should be a list of texts, not []'],
+  ['a list with a number', { key: 'a', tenants: ['acme', 7] }, '.tenants should be a list of texts, not ["acme",7]'],
+];
+
+for (const [what, mapping, message] of WRONG_FIELDS) {
+  test(`${what} is refused by its place`, () => {
+    assert.throws(() => checkedMapping(AT, mapping, FIELDS), { name: 'ConfigError', message: `${AT}${message}` });
+  });
+}
+
+const URL_GIVEN = { url: 'https://api.example.com/v1', model: 'm' };
+const endpoint = (mapping: Record<string, unknown>, env: Record<string, string> = {}): RemoteEndpoint =>
+  readEndpoint(AT, mapping, {}, env).endpoint;
+
+test('an endpoint needs a URL and a model; the rest has values', () => {
+  const values = {
+    url: 'https://api.example.com/v1',
+    model: 'm',
+    apiKey: '',
+    timeoutMs: 30_000,
+    retriesMax: 3,
+    requestsPerMinute: 0,
+    tokensPerMinute: 0,
+    callsMax: 8,
+  };
+  assert.deepEqual(endpoint(URL_GIVEN), values);
+  for (const name of ['url', 'model'])
+    assert.throws(() => endpoint({ ...URL_GIVEN, [name]: undefined }), { message: `${AT}.${name} is missing` });
+});
+
+test('other fields come beside those of the endpoint', () => {
+  const { values } = readEndpoint(AT, { ...URL_GIVEN, dim: 3 }, { dim: FIELDS.dim }, {});
+  assert.deepEqual([values.dim, values.retries], [3, 3]);
+  assert.throws(() => endpoint({ ...URL_GIVEN, dim: 3 }), /\.dim: there is no such field/);
+});
+
+test('each number of an endpoint has its bounds', () => {
+  for (const [name, field] of Object.entries(ENDPOINT_FIELDS)) {
+    if (field.kind !== 'integer') continue;
+    assert.ok(endpoint({ ...URL_GIVEN, [name]: field.min }) && endpoint({ ...URL_GIVEN, [name]: field.max }));
+    for (const value of [field.min - 1, field.max + 1]) {
+      assert.throws(() => endpoint({ ...URL_GIVEN, [name]: value }), {
+        message: `${AT}.${name} should be a whole number from ${field.min} to ${field.max}, not ${value}`,
+      });
+    }
+  }
+});
+
+test('a URL keeps its path and loses its last slashes', () => {
+  for (const [url, wanted] of [
+    ['http://127.0.0.1:8080', 'http://127.0.0.1:8080'],
+    ['https://HOST/v1//', 'https://host/v1'],
+  ]) {
+    assert.equal(endpoint({ url, model: 'm' }).url, wanted);
+  }
+});
+
+test('what is no URL of an endpoint is refused, without being shown', () => {
+  for (const url of [
+    'api.example.com/v1',
+    'localhost:8080',
+    'ftp://host',
+    'http://',
+    'https://user:secret@host with spaces/',
+  ]) {
+    assert.throws(() => endpoint({ url, model: 'm' }), { message: `${AT}.url should be an http or https URL` });
+  }
+  for (const url of [
+    'https://user@host',
+    'https://:secret@host',
+    'https://host/v1?key=secret',
+    'https://host/v1#part',
+    'https://host/v1?',
+    'https://host/v1#',
+  ]) {
+    assert.throws(() => endpoint({ url, model: 'm' }), {
+      message: `${AT}.url should have no user, password, query or fragment`,
+    });
+  }
+});
+
+test('the key comes from the environment or a file, as text, without the white space around it', () => {
+  const file = join(tempDirectory(), 'key');
+  writeFileSync(file, '0123\n');
+  assert.equal(endpoint({ ...URL_GIVEN, api_key_env: 'API_KEY' }, { API_KEY: ' 0123 ' }).apiKey, '0123');
+  assert.equal(endpoint({ ...URL_GIVEN, api_key_file: file }).apiKey, '0123');
+});
+
+test('a key that cannot be had or sent ends the start, without being shown', () => {
+  const folder = tempDirectory();
+  const write = (name: string, text: string): string => (writeFileSync(join(folder, name), text), join(folder, name));
+  mkdirSync(join(folder, 'folder'));
+  const wrong: [Record<string, unknown>, string][] = [
+    [{ api_key_env: 'API_KEY' }, '.api_key_env: there is no environment variable API_KEY'],
+    [{ api_key_env: 'sk_secret' }, '.api_key_env: there is no environment variable of that name'],
+    [{ api_key_env: 'EMPTY' }, '.api_key_env leads to an empty key'],
+    [{ api_key_env: 'TWO_LINES' }, '.api_key_env leads to a key that is not one line of ASCII'],
+    [{ api_key_file: join(folder, 'none') }, '.api_key_file cannot be read: ENOENT'],
+    [{ api_key_file: join(folder, 'folder') }, '.api_key_file cannot be read: EISDIR'],
+    [{ api_key_file: write('empty', '\n') }, '.api_key_file leads to an empty key'],
+    [{ api_key_file: write('other', 'schlüssel') }, '.api_key_file leads to a key that is not one line of ASCII'],
+    [{ api_key_env: 'EMPTY', api_key_file: 'x' }, ' has both api_key_env and api_key_file: give one'],
+    [
+      { api_key: 'sk_secret' },
+      `.api_key: there is no such field; there are ${Object.keys(ENDPOINT_FIELDS).join(', ')}`,
+    ],
+  ];
+  for (const [fields, message] of wrong) {
+    assert.throws(() => endpoint({ ...URL_GIVEN, ...fields }, { EMPTY: ' ', TWO_LINES: 'a\nb' }), {
+      name: 'ConfigError',
+      message: `${AT}${message}`,
+    });
+  }
+});
+
+test('a list of the environment is YAML or JSON of mappings', () => {
+  const env = (text: string): NodeJS.ProcessEnv => ({ SHEAF_RERANK__INSTANCES: text });
+  for (const text of ['a', '7', '{key: a}', '[a]', '[[a]]', '[null]']) {
+    assert.throws(() => readConfig(env(text)), {
+      name: 'ConfigError',
+      message: /^rerank\.instances \(SHEAF_RERANK__INSTANCES\) should be a list of mappings/,
+    });
+  }
+  assert.throws(() => readConfig(env('[{')), { name: 'ConfigError' });
+});

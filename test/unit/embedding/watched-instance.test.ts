@@ -1,0 +1,127 @@
+// The state of an instance: what opens the breaker, what does not, and how it comes back without traffic.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Log } from '../../../src/base/log.js';
+import { AppError } from '../../../src/contract/errors.js';
+import { BUILTIN } from '../../../src/embedding/spaces.js';
+import { WatchedInstance } from '../../../src/embedding/watched-instance.js';
+
+/** What the instance stands for: an embedder that answers, or does not. */
+interface Embedder {
+  error?: Error | undefined;
+  asked: number;
+}
+
+const down = (): AppError => new AppError('embedder_unavailable');
+const busy = (): AppError => new AppError('embedder_unavailable', undefined, { retryAfterS: 1 });
+
+async function watched(embedder: Embedder, told: string[] = []): Promise<WatchedInstance> {
+  const note = (_fields: Record<string, unknown>, message: string): void => void told.push(message);
+  const log: Log = { debug: () => {}, info: note, warn: note, error: note };
+  const ask = async (): Promise<void> => {
+    embedder.asked++;
+    if (embedder.error) throw embedder.error;
+  };
+  const instance = new WatchedInstance(BUILTIN, ask, log);
+  after(() => instance.close());
+  if (!embedder.error) await until(() => instance.state === 'usable');
+  return instance;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+const failTimes = async (
+  instance: WatchedInstance,
+  times: number,
+  error: () => Error,
+  signal?: AbortSignal,
+): Promise<void> => {
+  for (let i = 0; i < times; i++) await assert.rejects(instance.call(1, () => Promise.reject(error()), signal));
+};
+
+test('it is usable once it has answered, and then never asked for its own sake', async () => {
+  const embedder: Embedder = { asked: 0 };
+  const instance = await watched(embedder);
+  for (let i = 0; i < 3; i++) await instance.call(1, async () => 'fine');
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.deepEqual([instance.state, embedder.asked], ['usable', 1]);
+});
+
+test('one that does not answer at the start is asked again until it does; the log tells of both, once', async () => {
+  const embedder: Embedder = { asked: 0, error: new Error('a fault') };
+  const told: string[] = [];
+  const instance = await watched(embedder, told);
+  await until(() => embedder.asked >= 3);
+  assert.notEqual(instance.state, 'usable');
+  embedder.error = undefined;
+  await until(() => instance.state === 'usable');
+  assert.deepEqual(told, ['an embedder does not answer; it is asked again from time to time', 'an embedder answers']);
+});
+
+test('failures in a row break it; it is probed, and comes back by itself', async () => {
+  const embedder: Embedder = { asked: 0 };
+  const told: string[] = [];
+  const instance = await watched(embedder, told);
+  embedder.error = down();
+  await failTimes(instance, 4, down);
+  await instance.call(1, async () => 'fine');
+  await failTimes(instance, 4, down);
+  assert.equal(instance.state, 'usable', 'a success between them');
+  await failTimes(instance, 1, down);
+  assert.deepEqual([instance.state, instance.isBroken], ['broken', true]);
+  await until(() => embedder.asked >= 3);
+  assert.equal(instance.state, 'broken');
+  embedder.error = undefined;
+  await until(() => instance.state === 'usable');
+  assert.equal(await instance.call(1, async () => 'fine'), 'fine');
+  assert.deepEqual(told, ['an embedder does not answer; it is asked again from time to time', 'an embedder answers']);
+});
+
+test('what is not its fault does not break it', async () => {
+  const instance = await watched({ asked: 0 });
+  const gone = new AbortController();
+  gone.abort();
+  await failTimes(instance, 20, busy);
+  await failTimes(instance, 20, () => new AppError('overloaded'));
+  await failTimes(instance, 20, () => new AppError('text_not_embeddable' as 'embedder_unavailable'));
+  await failTimes(instance, 20, () => new Error('a fault of ours'));
+  await failTimes(instance, 20, down, gone.signal);
+  assert.equal(instance.state, 'usable');
+});
+
+test('those who probe at a time share one call, and are told the same', async () => {
+  const embedder: Embedder = { asked: 0, error: new Error('any fault') };
+  const instance = await watched(embedder);
+  await until(() => embedder.asked >= 1);
+  await new Promise((resolve) => setImmediate(resolve));
+  const before = embedder.asked;
+  const probes = await Promise.allSettled([instance.probe(), instance.probe(), instance.probe()]);
+  assert.equal(embedder.asked, before + 1);
+  for (const probe of probes)
+    assert.equal(probe.status === 'rejected' && (probe.reason as AppError).code, 'embedder_unavailable');
+});
+
+test('bytes under way are counted, also where the work fails', async () => {
+  const instance = await watched({ asked: 0 });
+  let finish = (): void => {};
+  const work = instance.call(70, () => new Promise<void>((resolve) => (finish = resolve)));
+  const failing = instance.call(7, () => Promise.reject(busy()));
+  assert.equal(instance.underway, 77);
+  await assert.rejects(failing);
+  finish();
+  await work;
+  assert.equal(instance.underway, 0);
+});
+
+test('a closed one is not asked any more', async () => {
+  const embedder: Embedder = { asked: 0, error: down() };
+  const instance = await watched(embedder);
+  await until(() => embedder.asked >= 1);
+  instance.close();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const asked = embedder.asked;
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  assert.equal(embedder.asked, asked);
+});

@@ -1,0 +1,169 @@
+// The OpenAPI document: whole, valid by the standard's own schema, and true of the examples in it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { statusOf } from '../../../../src/http/openapi/codes.js';
+import { openApiDocument } from '../../../../src/http/openapi/document.js';
+import { OPERATIONS } from '../../../../src/http/openapi/operations.js';
+import { createRoutes } from '../../../../src/http/routes.js';
+import type { Context } from '../../../../src/service/context.js';
+import type { ErrorCode } from '../../../../src/contract/errors.js';
+import { pointerOf, SpecJudge, type Spec } from '../../../kit/openapi.js';
+
+/** Stands for whatever the table asks of its context while it is made; no request comes. */
+const anything: unknown = new Proxy(() => undefined, {
+  get: (_, key) => (key === Symbol.toPrimitive ? () => '' : anything),
+  apply: () => anything,
+});
+const routes = createRoutes(anything as Context);
+const document = openApiDocument(routes);
+const judge = new SpecJudge(document as unknown as Spec);
+
+test('every route has an entry, every entry a route, and no operation has two', () => {
+  const names = routes.map(({ operation }) => operation);
+  assert.equal(new Set(names).size, names.length);
+  for (const name of names)
+    assert.ok(Object.hasOwn(OPERATIONS, name), `operation ${name} has no entry below src/http/openapi/operations`);
+  for (const name of Object.keys(OPERATIONS)) assert.ok(names.includes(name), `the entry ${name} has no route`);
+});
+
+test('it is valid OpenAPI 3.1', async () => {
+  const { valid, errors } = await new Validator().validate(
+    JSON.parse(JSON.stringify(document)) as Record<string, unknown>,
+  );
+  assert.ok(valid, JSON.stringify(errors, null, 1));
+});
+
+test('every reference leads somewhere, and no component is left over', () => {
+  const text = JSON.stringify(document);
+  const refs = new Set(
+    [...text.matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)].map(([, kind, name]) => `${kind}/${name}`),
+  );
+  const parts = Object.entries(document.components).flatMap(([kind, all]) =>
+    Object.keys(all).map((name) => `${kind}/${name}`),
+  );
+  for (const ref of refs) assert.ok(parts.includes(ref), `${ref} is referred to, but not there`);
+  const free = ['securitySchemes/bearer', 'securitySchemes/apiKey'];
+  for (const part of parts)
+    assert.ok(refs.has(part) || free.includes(part), `${part} is there, but nothing refers to it`);
+});
+
+test('every example fits its schema', () => {
+  let checked = 0;
+  for (const { pointer, operation } of judge.operations()) {
+    const bodies: [string, Spec['paths'][string][string]['responses'][string]['content']][] = [
+      [`${pointer}/requestBody`, operation.requestBody?.content],
+      ...Object.entries(operation.responses).map(
+        ([status, { content }]) => [`${pointer}/responses/${status}`, content] as [string, typeof content],
+      ),
+    ];
+    for (const [where, content] of bodies) {
+      for (const [mediaType, { examples = {} }] of Object.entries(content ?? {})) {
+        for (const { value, $ref } of Object.values(examples)) {
+          const example = $ref === undefined ? value : document.components.examples?.[$ref.split('/').pop() ?? ''];
+          const schema = where + pointerOf('content', mediaType, 'schema').slice(1);
+          assert.deepEqual(
+            judge.complaints(schema, $ref === undefined ? example : (example as { value: unknown }).value),
+            [],
+          );
+          checked += 1;
+        }
+      }
+    }
+    for (const [index, { example }] of (operation.parameters ?? []).entries()) {
+      if (example !== undefined)
+        assert.deepEqual(judge.complaints(`${pointer}/parameters/${index}/schema`, example), []);
+    }
+  }
+  assert.ok(checked > 300, `${checked} examples`);
+});
+
+test('every operation answers all statuses of its route, each error with a code that can occur', () => {
+  for (const route of routes) {
+    const { operation } = judge.operation(route.operation);
+    for (const status of route.statuses) {
+      const response = operation.responses[status];
+      assert.ok(response, `${route.operation} lacks ${status}`);
+      if (status < 400) continue;
+      const codes = Object.keys(response.content?.['application/json']?.examples ?? {}) as ErrorCode[];
+      assert.ok(codes.length > 0, `${route.operation} has no code for ${status}`);
+      for (const code of codes) assert.equal(statusOf(code, route), status);
+    }
+  }
+});
+
+/** JSON whose shape somebody else has laid down. */
+const NOT_OURS = new Set(['openApi', 'mcp']);
+
+test('JSON requests take no unknown fields, JSON successes have the common ones', () => {
+  for (const { pointer, operation } of judge.operations()) {
+    const request = operation.requestBody?.content['application/json'];
+    if (request)
+      assert.match(
+        judge
+          .complaints(`${pointer}/requestBody${pointerOf('content', 'application/json', 'schema').slice(1)}`, {
+            nobody: 1,
+          })
+          .join(),
+        /additional properties/,
+      );
+    for (const [status, { content }] of Object.entries(operation.responses)) {
+      const answer = content?.['application/json'];
+      if (Number(status) >= 400 || !answer || NOT_OURS.has(operation.operationId)) continue;
+      const complaints = judge
+        .complaints(`${pointer}/responses/${status}${pointerOf('content', 'application/json', 'schema').slice(1)}`, {})
+        .join();
+      for (const field of ['ok', 'latency_ms', 'request_id'])
+        assert.match(complaints, new RegExp(`'${field}'`), operation.operationId);
+    }
+  }
+});
+
+test('bounds, choices and pairs stand in the schemas', () => {
+  const refused = (name: string, value: unknown): void =>
+    assert.notDeepEqual(
+      judge.complaints(`#/components/schemas/${name}`, value),
+      [],
+      `${name} ${JSON.stringify(value)}`,
+    );
+  const taken = (name: string, value: unknown): void =>
+    assert.deepEqual(judge.complaints(`#/components/schemas/${name}`, value), []);
+  for (const body of [
+    {},
+    { q: 'a', v: [1] },
+    { q: null },
+    { q: 'a', k: 0 },
+    { q: 'a', k: 1001 },
+    { q: 'a', k: 1.5 },
+    { q: 'a', mode: 'fast' },
+    { q: ' ' },
+    { v: [] },
+    { q: 'a', content_filter: { op: 'exact', value: '' } },
+  ])
+    refused('SearchBody', body);
+  for (const body of [
+    { q: 'a' },
+    { q: 'a', v: null, k: null, mode: null, filters: null },
+    { v: [1], k: 1000 },
+    { q: 'a', mode: 'hybrid' },
+  ])
+    taken('SearchBody', body);
+  for (const body of [{}, { text: 'a', vector: [1] }, { text: 'a', more: 1 }, { text: 'a', docid: 'a\u0000' }])
+    refused('IngestBody', body);
+  for (const body of [
+    { text: 'a', docid: '' },
+    { vector: [0.5], text: null, metadata: { a: [1] } },
+  ])
+    taken('IngestBody', body);
+  refused('MoveBody', { new_name: '../x' });
+  refused('UpdateBody', { display_name: ' ' });
+  refused('ChunkingBody', { size: 15 });
+  refused('CreateBody', { chunking: { size: 100, step: 1 } });
+});
+
+test('public operations want no key, all others one', () => {
+  for (const { operation, path, method } of judge.operations()) {
+    const route = routes.find((each) => each.path === path && each.method.toLowerCase() === method);
+    if (route) assert.deepEqual(operation.security, route.access === 'public' ? [] : undefined, operation.operationId);
+  }
+});

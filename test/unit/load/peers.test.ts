@@ -1,0 +1,188 @@
+// Each driver of a comparison against its database: the real server where it can be had (Sheaf always; Chroma and
+// PaveDB where they are installed, else skipped by name), else a stand-in that is strict about the documented protocol.
+// And the comparison itself, in small.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, test, type TestContext } from 'node:test';
+import { createPrng } from '../../../src/base/prng.js';
+import { runPeers } from '../../../load/suite/peers.js';
+import { UsageError } from '../../../load/suite/usage-error.js';
+import { Field } from '../../../load/suite/peers/field.js';
+import { recallOf } from '../../../load/suite/peers/measure.js';
+import { candidates, type Candidate, type Participant } from '../../../load/suite/peers/participants.js';
+import { readPeersOptions } from '../../../load/suite/peers/options.js';
+import { send, type Driver, type Filter, type Row } from '../../../load/suite/peers/peer.js';
+import { HUNDREDTH, nearest, TENTH, type RowSet } from '../../../load/suite/peers/rows.js';
+import { tempDirectory } from '../../kit/temp.js';
+import { startFakeElasticsearch } from '../../kit/peers/fake-elasticsearch.js';
+import { startFakeQdrant } from '../../kit/peers/fake-qdrant.js';
+import { startFakeWeaviate } from '../../kit/peers/fake-weaviate.js';
+
+const DIM = 16;
+const ROWS = 250;
+const K = 5;
+
+function smallSet(): RowSet {
+  const prng = createPrng(7);
+  const vector = (): number[] => Array.from({ length: DIM }, () => Number(prng.normal().toPrecision(6)));
+  const rows = Array.from(
+    { length: ROWS },
+    (_, row): Row => ({
+      row,
+      vector: vector(),
+      text: `text ${row}`,
+      groups: { tenth: `g${row % 10}`, hundredth: `g${row % 100}` },
+    }),
+  );
+  return { source: 'seed 7', rows, queries: Array.from({ length: 10 }, vector) };
+}
+
+const set = smallSet();
+
+/**
+ * Filled in two batches, some rows again in another form and back; searched plainly and under filters, against the
+ * exact answer.
+ */
+async function exercise(driver: Driver, url: string): Promise<void> {
+  assert.match(await driver.version(), /^\d+\.\d+/);
+  await driver.create(DIM);
+  await driver.put(set.rows.slice(0, 200), true);
+  await driver.put(set.rows.slice(200), true);
+  const some = set.rows.slice(0, 20);
+  await driver.put(
+    some.map((row, i) => ({ ...row, vector: some[(i + 1) % 20]!.vector, text: 'another' })),
+    false,
+  );
+  await driver.put(some, false);
+  assert.equal(await driver.isIndexed(), true);
+  for (const filter of [undefined, TENTH, HUNDREDTH] satisfies (Filter | undefined)[]) {
+    const truth = nearest(set, set.queries.length, filter).map((rows) => rows.slice(0, K));
+    for (const [i, query] of set.queries.entries()) {
+      const hits = driver.hits(await send(url, driver.byVector(query, K, filter)));
+      assert.deepEqual(
+        hits.map(({ row }) => row),
+        truth[i],
+        `${filter?.field} ${i}`,
+      );
+      for (const { row, text } of hits) assert.equal(text, `text ${row}`);
+    }
+  }
+}
+
+async function exerciseTexts({ driver, url }: Participant): Promise<void> {
+  const texts = driver.texts!;
+  await texts.create();
+  await texts.put(
+    ['the cat sat on the mat', 'share prices fell on Monday', 'the lift of a wing in a supersonic stream'],
+    0,
+  );
+  assert.deepEqual(texts.hits(await send(url, texts.byText('aeroplane', 1))), [
+    { row: 2, text: 'the lift of a wing in a supersonic stream' },
+  ]);
+}
+
+const real = candidates({}).filter(({ name }) => ['Sheaf', 'Chroma', 'PaveDB'].includes(name));
+
+for (const { name, absent, start } of real) {
+  test(`${name}, the real one`, { skip: absent ?? false, timeout: 300_000 }, async () => {
+    const participant = await start(join(tempDirectory(), name));
+    after(() => participant.stop());
+    await exercise(participant.driver, participant.url);
+    if (participant.driver.texts) await exerciseTexts(participant);
+    assert.ok(participant.process!.cpuMs() > 0);
+    assert.ok(participant.process!.memory().anonymous > 10);
+    participant.process!.pause();
+    participant.process!.resume();
+    await participant.driver.drop();
+    await participant.stop();
+  });
+}
+
+const ELSEWHERE: [string, (t: TestContext) => Promise<string>][] = [
+  ['Qdrant', startFakeQdrant],
+  ['Weaviate', startFakeWeaviate],
+  ['Elasticsearch', startFakeElasticsearch],
+];
+
+for (const [name, startFake] of ELSEWHERE) {
+  test(`${name}, a stand-in that speaks its protocol`, async (t) => {
+    const url = await startFake(t);
+    const candidate = candidates({ [name.toLowerCase()]: `${url}/` }).find((one) => one.name === name) as Candidate;
+    assert.equal(candidate.absent, undefined);
+    const { driver, stop } = await candidate.start('');
+    await exercise(driver, url);
+    await stop();
+    await assert.rejects(async () => driver.hits(await send(url, driver.byVector(set.queries[0]!, K))));
+  });
+}
+
+test('who is not there is named, and who answers wrongly is left out', async (t) => {
+  const said: string[] = [];
+  const field = new Field((line) => said.push(line));
+  const url = await startFakeQdrant(t);
+  const broken: Candidate = { name: 'Broken', start: () => Promise.reject(new Error('it does not start')) };
+  const present = candidates({ qdrant: url });
+  await field.enter(
+    [broken, ...present.filter(({ name }) => name === 'Qdrant' || name === 'Weaviate')],
+    tempDirectory(),
+  );
+  assert.deepEqual(said, ['skipped: Broken (it does not start)', 'skipped: Weaviate (runs elsewhere: --weaviate URL)']);
+  const recalls = await field.each('recall', async (contestant) => {
+    await contestant.driver.create(DIM);
+    await contestant.driver.put(set.rows, true);
+    return recallOf(contestant, {
+      requests: [contestant.driver.byVector(set.queries[0]!, K)],
+      hits: contestant.driver.hits,
+      truth: [[...nearest(set, 1)[0]!.slice(0, K - 1), ROWS]],
+      textOf: (row) => `text ${row}`,
+    });
+  });
+  assert.equal(recalls.get('Qdrant'), (K - 1) / K);
+  await field.each('texts', (contestant) =>
+    recallOf(contestant, {
+      requests: [contestant.driver.byVector(set.queries[0]!, K)],
+      hits: contestant.driver.hits,
+      truth: [[]],
+      textOf: () => 'another',
+    }),
+  );
+  assert.match(said.at(-1)!, /^left out: Qdrant, texts: row \d+ came with the text/);
+  assert.equal(field.present.length, 0);
+});
+
+test('a comparison in small: Sheaf and a database elsewhere', { timeout: 300_000 }, async (t) => {
+  const url = await startFakeQdrant(t);
+  const reports = await runPeers([
+    '--tiny',
+    '--vectors',
+    '200',
+    '--texts',
+    '20',
+    '--judged',
+    '5',
+    '--only',
+    'sheaf,qdrant',
+    '--qdrant',
+    url,
+  ]);
+  const names = reports.map(({ name }) => name).filter((name) => name !== 'peers-texts');
+  assert.deepEqual(names, ['peers-fill', 'peers-vectors', 'peers-filter-10', 'peers-filter-1', 'peers-beside-writes']);
+  const [fill, vectors] = reports;
+  assert.deepEqual(
+    fill!.tables[0]!.rows.filter((row) => row[2] === 'vectors').map((row) => row[0]),
+    ['Sheaf', 'Qdrant'],
+  );
+  const figure = (name: string): number => vectors!.figures.find((one) => one.name === name)!.value;
+  assert.equal(figure('Qdrant recall@10'), 1);
+  assert.ok(figure('Sheaf recall@10') > 0.9);
+  assert.equal(figure('Sheaf against Qdrant'), figure('Sheaf requests') / figure('Qdrant requests'));
+  for (const { tables } of reports)
+    for (const { columns, rows } of tables) for (const row of rows) assert.equal(row.length, columns.length);
+});
+
+test('options: what is not one is refused', () => {
+  assert.equal(readPeersOptions(['--tiny']).vectors, 500);
+  assert.equal(readPeersOptions(['--vectors', '60000']).vectors, 60_000);
+  for (const wrong of [['--vectors', '0'], ['--seconds', 'x'], ['--pgvector', 'u'], ['words']])
+    assert.throws(() => readPeersOptions(wrong), UsageError);
+});

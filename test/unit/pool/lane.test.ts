@@ -1,0 +1,194 @@
+// Lanes: what is asked in one turn travels together; a bounded lane gathers while a message is under way.
+import assert from 'node:assert/strict';
+import { setMaxListeners } from 'node:events';
+import { test } from 'node:test';
+import { Lane, type Ask } from '../../../src/pool/lane.js';
+import { LaneMeter } from '../../../src/pool/pool-meters.js';
+
+function recorder(): {
+  sent: number[][];
+  release: (() => void)[];
+  send: (batch: Ask<number, number>[]) => Promise<void>;
+} {
+  const sent: number[][] = [];
+  const release: (() => void)[] = [];
+  const send = (batch: Ask<number, number>[]): Promise<void> => {
+    sent.push(batch.map(({ request }) => request));
+    return new Promise((resolve) => {
+      release.push(() => {
+        for (const { request, resolve: answer } of batch) answer(request * 10);
+        resolve();
+      });
+    });
+  };
+  return { sent, release, send };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test('requests of one turn travel in one message, and each gets its answer', async () => {
+  const { sent, release, send } = recorder();
+  const lane = new Lane({ requestsMax: 10, messagesMax: Infinity }, send);
+  const answers = Promise.all([1, 2, 3].map((n) => lane.ask(n)));
+  await turn();
+  assert.deepEqual(sent, [[1, 2, 3]]);
+  release.forEach((free) => free());
+  assert.deepEqual(await answers, [10, 20, 30]);
+});
+
+test('more than a message holds go in several', async () => {
+  const { sent, send } = recorder();
+  const lane = new Lane({ requestsMax: 2, messagesMax: Infinity }, send);
+  for (const n of [1, 2, 3, 4, 5]) void lane.ask(n);
+  await turn();
+  assert.deepEqual(sent, [[1, 2], [3, 4], [5]]);
+});
+
+test('a lane with one message at a time gathers what comes meanwhile', async () => {
+  const { sent, release, send } = recorder();
+  const lane = new Lane({ requestsMax: 10, messagesMax: 1 }, send);
+  void lane.ask(1);
+  await turn();
+  for (const n of [2, 3]) void lane.ask(n);
+  await turn();
+  void lane.ask(4);
+  await turn();
+  assert.deepEqual(sent, [[1]]);
+  release[0]?.();
+  await turn();
+  await turn();
+  assert.deepEqual(sent, [[1], [2, 3, 4]]);
+});
+
+test('what waits can be refused at once', async () => {
+  const { send } = recorder();
+  const lane = new Lane({ requestsMax: 1, messagesMax: 1 }, send);
+  const waiting = lane.ask(1);
+  lane.fail(new Error('gone'));
+  await assert.rejects(waiting, /gone/);
+});
+
+test('with a held worker, a thousand asks of one tenant and then one of another: that one is in the next message', async () => {
+  const { sent, release, send } = recorder();
+  const lane = new Lane({ requestsMax: 16, messagesMax: 2 }, send);
+  for (let n = 0; n < 1000; n++) void lane.ask(n, 'noisy');
+  await turn();
+  assert.equal(sent.length, 2, 'the worker is held, and the rest waits here');
+  void lane.ask(-1, 'quiet');
+  release[0]?.();
+  await turn();
+  await turn();
+  assert.equal(sent.length, 3);
+  assert.ok(sent[2]?.includes(-1), 'the late one is served in the next message');
+});
+
+test('a message ends with the request that brings it to its cost', async () => {
+  const { sent, send } = recorder();
+  const lane = new Lane({ requestsMax: 10, messagesMax: Infinity, costOf: (n: number) => n, costMax: 5 }, send);
+  for (const n of [1, 3, 2, 9, 1]) void lane.ask(n);
+  await turn();
+  assert.deepEqual(sent, [[1, 3, 2], [9], [1]]);
+});
+
+test('more than may wait is refused at once, with a time to try again; one tenant alone cannot take all places', async () => {
+  const { sent, release, send } = recorder();
+  const lane = new Lane({ requestsMax: 1, messagesMax: 1, waitingMax: 4 }, send);
+  const answers = [lane.ask(1, 'a')];
+  await turn();
+  answers.push(lane.ask(2, 'a'), lane.ask(3, 'a'));
+  const refusal = { code: 'overloaded', options: { retryAfterS: 1 } };
+  await assert.rejects(lane.ask(4, 'a'), refusal);
+  answers.push(lane.ask(5, 'b'), lane.ask(6, 'c'));
+  await assert.rejects(lane.ask(7, 'd'), refusal);
+  for (let n = 0; n < 5; n++) {
+    release[n]?.();
+    await turn();
+    await turn();
+  }
+  assert.deepEqual(await Promise.all(answers), [10, 20, 30, 50, 60]);
+  assert.deepEqual(sent, [[1], [2], [5], [6], [3]]);
+});
+
+test('an ask that is aborted while it waits leaves at once, is never sent, and makes room', async () => {
+  const { sent, release, send } = recorder();
+  const lane = new Lane({ requestsMax: 1, messagesMax: 1, waitingMax: 4 }, send);
+  const answers = [lane.ask(1)];
+  await turn();
+  const gone = new AbortController();
+  const given = [lane.ask(2, '', gone.signal), lane.ask(3, '', gone.signal)];
+  await assert.rejects(lane.ask(4), { code: 'overloaded' });
+  gone.abort('gone');
+  for (const ask of given) await assert.rejects(ask, { code: 'internal_error', message: /does not wait/ });
+  answers.push(lane.ask(5));
+  await assert.rejects(lane.ask(6, '', gone.signal), /does not wait/, 'aborted before it is asked');
+  for (const n of [0, 1]) {
+    release[n]?.();
+    await turn();
+    await turn();
+  }
+  assert.deepEqual(
+    [sent, await Promise.all(answers)],
+    [
+      [[1], [5]],
+      [10, 50],
+    ],
+  );
+});
+
+test('an ask that has been sent gets its answer, whatever becomes of its signal', async () => {
+  const { release, send } = recorder();
+  const lane = new Lane({ requestsMax: 1, messagesMax: 1 }, send);
+  const controller = new AbortController();
+  const answer = lane.ask(1, '', controller.signal);
+  await turn();
+  controller.abort('gone');
+  release[0]?.();
+  assert.equal(await answer, 10);
+});
+
+test('a tenant pays nothing for what it has given up', async () => {
+  const { sent, release, send } = recorder();
+  const lane = new Lane({ requestsMax: 1, messagesMax: 1, costOf: () => 10, quantum: 1 }, send);
+  void lane.ask(0, 'other');
+  await turn();
+  const gone = new AbortController();
+  setMaxListeners(0, gone.signal);
+  for (let n = 1; n <= 100; n++) lane.ask(n, 'a', gone.signal).catch(() => {});
+  void lane.ask(101, 'a');
+  for (const n of [201, 202]) void lane.ask(n, 'b');
+  gone.abort('gone');
+  for (let n = 0; n < 3; n++) {
+    release[n]?.();
+    await turn();
+    await turn();
+  }
+  assert.deepEqual(sent, [[0], [101], [201], [202]]);
+});
+
+test('its meter has what waits, and the wait and the size of each message, whatever becomes of an ask', async () => {
+  const { release, send } = recorder();
+  const meter = new LaneMeter('shard', 'reads');
+  const lane = new Lane({ requestsMax: 2, messagesMax: 1, meter }, send);
+  const gone = new AbortController();
+  const asks = [lane.ask(1), lane.ask(2, '', gone.signal), lane.ask(3), lane.ask(4, '', gone.signal), lane.ask(5)].map(
+    (ask) => ask.catch(() => 0),
+  );
+  assert.equal(meter.waiting, 5);
+  await turn();
+  assert.deepEqual([meter.waiting, [...meter.messages.counts].slice(0, 2)], [3, [0, 1]]);
+  gone.abort('gone');
+  assert.equal(meter.waiting, 2);
+  release[0]?.();
+  await turn();
+  await turn();
+  assert.deepEqual(
+    [meter.waiting, meter.messages.sum, meter.waits.counts.reduce((sum, count) => sum + count, 0)],
+    [0, 4, 4],
+  );
+  const late = lane.ask(6).catch(() => 0);
+  assert.equal(meter.waiting, 1);
+  lane.fail(new Error('gone'));
+  assert.equal(meter.waiting, 0);
+  release[1]?.();
+  assert.deepEqual(await Promise.all([...asks, late]), [10, 20, 30, 0, 50, 0]);
+});

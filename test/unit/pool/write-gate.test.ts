@@ -1,0 +1,56 @@
+// Writes of one collection pass in the order in which they came, whatever is held meanwhile: a job counts on it
+// (src/service/reindex/README.md, 3).
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CollectionId } from '../../../src/contract/ids.js';
+import { WriteGate } from '../../../src/pool/write-gate.js';
+
+const HERE = 1 as CollectionId;
+const THERE = 2 as CollectionId;
+
+/** A promise, and what resolves it. */
+function door(): { opened: Promise<void>; open: () => void } {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open };
+}
+
+test('a write that waited for one holder does not fall behind one that came while another held', async () => {
+  const gate = new WriteGate();
+  const passed: string[] = [];
+  const pass = (name: string, place: CollectionId | undefined = HERE): Promise<void> =>
+    gate.pass(place, async () => void passed.push(name));
+  const [one, all] = [door(), door()];
+  const holding = gate.hold(HERE, () => one.opened);
+  const first = pass('first');
+  await pass('elsewhere', THERE);
+  const holdingAll = gate.hold('all', () => all.opened);
+  const others = [pass('second'), pass('third', THERE)];
+  one.open();
+  await holding;
+  all.open();
+  await Promise.all([holdingAll, first, ...others]);
+  assert.deepEqual(
+    passed.filter((name) => name !== 'third'),
+    ['elsewhere', 'first', 'second'],
+  );
+  assert.equal(passed.includes('third'), true);
+});
+
+test('who holds has waited for the writes that passed before, and none passes till it is over', async () => {
+  const gate = new WriteGate();
+  const [write, hold] = [door(), door()];
+  const told: string[] = [];
+  const writing = gate.pass(HERE, () => write.opened.then(() => void told.push('written')));
+  const holding = gate.hold(HERE, () => hold.opened.then(() => void told.push('held')));
+  const behind = gate.pass(HERE, async () => void told.push('behind'));
+  const again = gate.hold(HERE, async () => void told.push('held again'));
+  write.open();
+  await writing;
+  hold.open();
+  await Promise.all([holding, behind, again]);
+  assert.deepEqual(told.slice(0, 2), ['written', 'held']);
+  assert.deepEqual(told.slice(2).sort(), ['behind', 'held again']);
+  await gate.pass(HERE, async () => void told.push('last'));
+  assert.equal(told.at(-1), 'last');
+});

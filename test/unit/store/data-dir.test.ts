@@ -1,0 +1,56 @@
+// The data directory: held by one process, refused with words where it cannot be used.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openDataDirectory } from '../../../src/store/data-dir.js';
+import { tempDirectory } from '../../kit/temp.js';
+
+test('the number of shards is fixed when the directory is made', async () => {
+  const path = tempDirectory();
+  const first = await openDataDirectory(path, 3);
+  assert.equal(first.shards, 3);
+  first.release();
+  const second = await openDataDirectory(path, 8);
+  assert.equal(second.shards, 3);
+  second.release();
+});
+
+test('a directory that another process holds is refused, and free once that process is killed', async () => {
+  const path = tempDirectory();
+  const module = new URL('../../../src/store/data-dir.js', import.meta.url).href;
+  const script = `import(${JSON.stringify(module)}).then((m) => m.openDataDirectory(${JSON.stringify(path)}, 1)).then(() => { console.log('held'); setInterval(() => {}, 1000); })`;
+  const holder = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(holder.stdout, 'data');
+  await assert.rejects(openDataDirectory(path, 1), { name: 'DataDirectoryError', message: /in use by another/ });
+  holder.kill('SIGKILL');
+  await once(holder, 'exit');
+  (await openDataDirectory(path, 1)).release();
+});
+
+test('a path that cannot be written to is refused with its name', async () => {
+  const file = join(tempDirectory(), 'file');
+  writeFileSync(file, '');
+  await assert.rejects(openDataDirectory(join(file, 'data'), 1), {
+    name: 'DataDirectoryError',
+    message: /not writable.*SHEAF_DATA_DIR/,
+  });
+});
+
+for (const [what, text] of [
+  ['no JSON', '{'],
+  ["another program's", '{"magic":"other","layout":1,"shards":1}'],
+  ['a layout from the future', '{"magic":"sheaf","layout":99,"shards":1}'],
+  ['of the layout before checksums', '{"magic":"sheaf","layout":1,"shards":1}'],
+  ['without its checksum', '{"magic":"sheaf","layout":2,"shards":1}'],
+] as const) {
+  test(`an identity file that is ${what} is refused`, async () => {
+    const path = tempDirectory();
+    writeFileSync(join(path, 'sheaf.json'), text);
+    await assert.rejects(openDataDirectory(path, 1), { name: 'DataDirectoryError', message: /sheaf\.json/ });
+    rmSync(join(path, 'sheaf.json'));
+    (await openDataDirectory(path, 1)).release();
+  });
+}

@@ -1,0 +1,108 @@
+// The log's store: newest first, one entry an id, bounds by count, bytes and age in bounded steps.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CollectionId } from '../../../src/contract/ids.js';
+import { QueryLogStore } from '../../../src/store/query-log-store.js';
+import type { LogEntry } from '../../../src/store/query-log-tables.js';
+import { encodeQuery, queryIdBytes } from '../../../src/store/query-records.js';
+import { QueryIds } from '../../../src/service/query-ids.js';
+import { tempDirectory } from '../../kit/temp.js';
+
+const A = 7 as CollectionId;
+const B = 8 as CollectionId;
+const UNBOUNDED = { entriesMax: Infinity, bytesMax: Infinity };
+const ids = new QueryIds();
+const open = (): QueryLogStore => QueryLogStore.open(tempDirectory(), false);
+
+function entry(collection: CollectionId, text: string, atMs = 1000): LogEntry {
+  const rest = { timing: { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 } };
+  const record = encodeQuery({
+    text,
+    k: 1,
+    executedAtMs: atMs,
+    latencyMs: 1,
+    replayOf: '',
+    requestId: 'r',
+    actor: 'a',
+    mode: 'vector',
+    resultIds: [],
+    rest,
+  });
+  return { collection, id: queryIdBytes(ids.next(atMs)), record };
+}
+
+const texts = (store: QueryLogStore, collection: CollectionId, oldestMs = 0): string[] =>
+  store.list(collection, { offset: 0, limit: 1000, oldestMs }).map(({ text }) => text);
+const numbered = (collection: CollectionId, count: number): LogEntry[] =>
+  Array.from({ length: count }, (_, i) => entry(collection, String(i)));
+
+test('collections are apart, and each is newest first', () => {
+  const store = open();
+  store.append([entry(A, 'a1'), entry(B, 'b1'), entry(A, 'a2')], UNBOUNDED);
+  store.append([entry(A, 'a3')], UNBOUNDED);
+  assert.deepEqual(
+    [texts(store, A), texts(store, B), texts(store, 6 as CollectionId)],
+    [['a3', 'a2', 'a1'], ['b1'], []],
+  );
+  assert.deepEqual(store.collections(), [A, B]);
+  const [, middle] = store.list(A, { offset: 0, limit: 2, oldestMs: 0 });
+  assert.deepEqual(
+    store.list(A, { offset: 0, limit: 9, oldestMs: 0, before: middle?.id ?? '' }).map(({ text }) => text),
+    ['a1'],
+  );
+  store.close();
+});
+
+test('an entry that comes twice is there once', () => {
+  const store = open();
+  const twice = entry(A, 'twice');
+  store.append([twice], UNBOUNDED);
+  store.append([twice, entry(A, 'other')], UNBOUNDED);
+  assert.deepEqual([texts(store, A), store.size(A).entries], [['other', 'twice'], 2]);
+  store.close();
+});
+
+test('over the count, an append pushes the oldest out', () => {
+  const store = open();
+  for (const one of numbered(A, 20)) store.append([one], { entriesMax: 5, bytesMax: Infinity });
+  assert.deepEqual(texts(store, A), ['19', '18', '17', '16', '15']);
+  assert.equal(store.size(A).entries, 5);
+  store.close();
+});
+
+test('over the bytes too; the size follows', () => {
+  const store = open();
+  const entries = numbered(A, 30);
+  const each = entries[29]?.record.length ?? 0;
+  store.append(entries, { entriesMax: Infinity, bytesMax: each * 4 });
+  assert.deepEqual(texts(store, A), ['29', '28', '27', '26']);
+  assert.deepEqual(store.size(A), { entries: 4, bytes: each * 4 });
+  store.close();
+});
+
+test('a bound that is lowered is reached in bounded steps', () => {
+  const store = open();
+  store.append(numbered(A, 1000), UNBOUNDED);
+  const bounds = { entriesMax: 10, bytesMax: Infinity };
+  assert.equal(store.isOver(A, bounds, 0), true);
+  assert.deepEqual(
+    [1, 2, 3].map(() => store.trim(A, bounds, 0, 400)),
+    [400, 400, 190],
+  );
+  assert.deepEqual([store.size(A).entries, store.isOver(A, bounds, 0), store.trim(A, bounds, 0, 400)], [10, false, 0]);
+  store.close();
+});
+
+test('what is too old is not seen, and goes with a trim, its place too', () => {
+  const store = open();
+  store.append([entry(A, 'old', 2000), entry(A, 'new', 3000)], UNBOUNDED);
+  const [found] = store.list(A, { offset: 1, limit: 1, oldestMs: 0 });
+  assert.deepEqual([texts(store, A, 2000), texts(store, A, 2001)], [['new', 'old'], ['new']]);
+  assert.deepEqual([store.get(found?.id ?? '', 2000)?.text, store.get(found?.id ?? '', 2001)], ['old', undefined]);
+  assert.deepEqual([store.isOver(A, UNBOUNDED, 2000), store.isOver(A, UNBOUNDED, 2001)], [false, true]);
+  assert.equal(store.trim(A, UNBOUNDED, 2001, 10), 1);
+  assert.deepEqual([store.get(found?.id ?? '', 0), store.size(A).entries], [undefined, 1]);
+  store.trim(A, UNBOUNDED, 9999, 10);
+  assert.deepEqual(store.collections(), [], 'a log without entries is none');
+  store.close();
+});

@@ -1,0 +1,159 @@
+// Staged collections in real LMDB, closed and opened again between all steps: whatever the moment, a name stands for
+// the old space or the new one.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CollectionId, CollectionName, Tenant } from '../../../src/contract/ids.js';
+import type { Collection, StoredCollection } from '../../../src/contract/resources.js';
+import type { StagedPurpose, StagedRecord } from '../../../src/contract/staged.js';
+import { CatalogStore } from '../../../src/store/catalog-store.js';
+import { tempDirectory } from '../../kit/temp.js';
+
+const [TENANT, NAME] = ['t' as Tenant, 'docs' as CollectionName];
+const NOW = '2026-01-01T00:00:00.000Z';
+
+const collectionOf = (name: CollectionName, space: string, dim = 1): Omit<Collection, 'id'> => ({
+  tenant: TENANT,
+  name,
+  display_name: name,
+  created_at: '',
+  chunking: { strategy: 'none' },
+  priority_key: 'p',
+  search_mode: 'vector',
+  language: 'none',
+  precision: 'int16',
+  service_version: '',
+  schema_version: 1,
+  generation: 1,
+  embedder_type: 'identity',
+  embed_model: '',
+  embedder_config: {},
+  vector_space_key: space,
+  dim,
+});
+
+/** A catalog that is opened for each step alone. */
+class Steps {
+  private readonly directory = tempDirectory();
+
+  do<T>(step: (store: CatalogStore) => T): T {
+    const store = CatalogStore.open(this.directory, false);
+    try {
+      return step(store);
+    } finally {
+      store.close();
+    }
+  }
+
+  create(name = NAME): StoredCollection {
+    return this.do((store) => store.create(collectionOf(name, 'old')));
+  }
+
+  stage(replaces: CollectionId | null, purpose: StagedPurpose = 'reindex', name = NAME): StagedRecord {
+    return this.do((store) =>
+      store.staged.stage({ purpose, replaces, created_at: NOW, collection: collectionOf(name, 'new', 2) }),
+    );
+  }
+
+  switchTo(id: CollectionId, expect: CollectionId | null, keptUntilMs = 0): StoredCollection {
+    return this.do((store) => store.staged.switchTo({ id, expect, nowIso: NOW, keptUntilMs })).collection;
+  }
+
+  state(): { named: StoredCollection[]; staged: StagedRecord[] } {
+    return this.do((store) => ({ named: store.all(), staged: store.staged.all() }));
+  }
+}
+
+test('a staged collection has an id of its own and no name until the switch, which leaves the old one for the way back', () => {
+  const steps = new Steps();
+  const live = steps.create();
+  const twin = steps.stage(live.id);
+  assert.deepEqual([live.id, twin.id, twin.collection.id], [1, 2, 2]);
+  assert.deepEqual(steps.state().named, [live]);
+  const after = steps.switchTo(twin.id, live.id, 5000);
+  assert.deepEqual(after, { ...live, id: 2, vector_space_key: 'new', dim: 2, log_id: 1 });
+  assert.deepEqual(steps.state(), {
+    named: [after],
+    staged: [{ id: 1, purpose: 'previous', collection: live, replaces: 2, created_at: NOW, kept_until_ms: 5000 }],
+  });
+  const back = steps.switchTo(live.id, after.id);
+  assert.deepEqual(back, { ...live, log_id: 1 });
+  assert.deepEqual(
+    steps.state().staged.map(({ id, purpose }) => [id, purpose]),
+    [[2, 'previous']],
+  );
+});
+
+test('a switch is refused, and changes nothing, where the name does not stand for what is expected', () => {
+  const steps = new Steps();
+  const live = steps.create();
+  const twin = steps.stage(live.id);
+  const before = steps.state();
+  for (const expect of [null, 7 as CollectionId])
+    assert.throws(() => steps.switchTo(twin.id, expect), { code: 'collection_changed' });
+  assert.throws(() => steps.switchTo(9 as CollectionId, live.id), { code: 'collection_changed' });
+  assert.deepEqual(steps.state(), before);
+});
+
+test('what is restored as new takes a name that is free, with its own settings and log', () => {
+  const steps = new Steps();
+  const twin = steps.stage(null, 'restore');
+  const made = steps.switchTo(twin.id, null);
+  assert.deepEqual(made, { ...collectionOf(NAME, 'new', 2), id: twin.id });
+  const again = steps.stage(made.id, 'restore');
+  assert.deepEqual(steps.switchTo(again.id, made.id), { ...collectionOf(NAME, 'new', 2), id: again.id });
+});
+
+test('a new name goes to what is staged beside a collection, and to nothing else', () => {
+  const steps = new Steps();
+  const live = steps.create();
+  const [twin, restore] = [steps.stage(live.id), steps.stage(live.id, 'restore')];
+  steps.do((store) => store.update(live, { name: 'other' as CollectionName, display_name: 'Other' }));
+  assert.deepEqual(
+    steps.state().staged.map(({ id, collection }) => [id, collection.name]),
+    [
+      [twin.id, 'other'],
+      [restore.id, 'docs'],
+    ],
+  );
+  const after = steps.switchTo(twin.id, live.id);
+  assert.deepEqual([after.name, after.display_name, after.vector_space_key], ['other', 'Other', 'new']);
+});
+
+test('what is staged beside a collection goes with it, and with its tenant; a restore stands for itself', () => {
+  const steps = new Steps();
+  const [live, other] = [steps.create(), steps.create('other' as CollectionName)];
+  const restore = steps.stage(live.id, 'restore');
+  for (const { id } of [live, other]) steps.stage(id);
+  steps.do((store) => store.delete(live));
+  assert.deepEqual(
+    steps.state().staged.map(({ replaces }) => replaces),
+    [live.id, other.id],
+  );
+  steps.do((store) => store.tenants.delete(TENANT, true));
+  assert.deepEqual(steps.state(), { named: [], staged: [restore] });
+});
+
+test('a switch drops what else was staged beside the old space', () => {
+  const steps = new Steps();
+  const live = steps.create();
+  const [reindex, restore] = [steps.stage(live.id), steps.stage(live.id, 'restore')];
+  const { dropped } = steps.do((store) =>
+    store.staged.switchTo({ id: restore.id, expect: live.id, nowIso: NOW, keptUntilMs: 0 }),
+  );
+  assert.deepEqual(
+    dropped.map(({ id }) => id),
+    [reindex.id],
+  );
+  assert.deepEqual(
+    steps.state().staged.map(({ id, purpose }) => [id, purpose]),
+    [[live.id, 'previous']],
+  );
+});
+
+test('what was given up is gone, and its id is not given again', () => {
+  const steps = new Steps();
+  const twin = steps.stage(null);
+  for (let time = 0; time < 2; time++) steps.do((store) => store.staged.unstage(twin.id));
+  assert.deepEqual(steps.state().staged, []);
+  assert.equal(steps.create().id, twin.id + 1);
+});

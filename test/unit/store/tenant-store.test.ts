@@ -1,0 +1,107 @@
+// Tenants and keys in real LMDB: what concerns a tenant with its collections and keys is one transaction.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CollectionName, Tenant } from '../../../src/contract/ids.js';
+import { TENANT_KEYS_MAX } from '../../../src/contract/limits.js';
+import type { Collection } from '../../../src/contract/resources.js';
+import type { KeyRecord, TenantRecord } from '../../../src/contract/tenants.js';
+import { CatalogStore } from '../../../src/store/catalog-store.js';
+import { tempDirectory } from '../../kit/temp.js';
+
+const INHERITED = {
+  max_collections: null,
+  max_chunks_per_collection: null,
+  requests_per_second: null,
+  burst: null,
+  max_in_flight: null,
+};
+const tenantOf = (tenant: string): TenantRecord => ({
+  tenant: tenant as Tenant,
+  display_name: null,
+  created_at: '2026-01-01T00:00:00.000Z',
+  ...INHERITED,
+});
+const keyOf = (tenant: string, n: number): KeyRecord => ({
+  tenant: tenant as Tenant,
+  key_id: `k${String(n).padStart(5, '0')}`,
+  label: 'l',
+  digest: 'ab',
+  created_at: '',
+  expires: null,
+  revoked_at: null,
+  scopes: null,
+  collections: null,
+  filters: null,
+});
+const collectionOf = (tenant: string, name: string): Omit<Collection, 'id'> => ({
+  tenant: tenant as Tenant,
+  name: name as CollectionName,
+  display_name: name,
+  created_at: '',
+  chunking: { strategy: 'none' },
+  priority_key: 'p',
+  search_mode: 'vector',
+  language: 'none',
+  precision: 'int16',
+  service_version: '',
+  schema_version: 1,
+  generation: 1,
+  embedder_type: 'identity',
+  embed_model: '',
+  embedder_config: {},
+  vector_space_key: '',
+  dim: 1,
+});
+
+test('a tenant goes with its collections and keys, and leaves those whose names begin like it', () => {
+  const store = CatalogStore.open(tempDirectory(), false);
+  for (const tenant of ['a', 'a.b', 'ab']) {
+    store.tenants.create(tenantOf(tenant), keyOf(tenant, 1));
+    store.create(collectionOf(tenant, 'c'));
+  }
+  assert.throws(() => store.tenants.delete('a' as Tenant, false), { code: 'tenant_not_empty' });
+  assert.deepEqual(
+    store.tenants.delete('a' as Tenant, true).map(({ tenant, name }) => `${tenant}/${name}`),
+    ['a/c'],
+  );
+  const { tenants, keys } = store.tenants.all();
+  assert.deepEqual(
+    [tenants.map(({ tenant }) => tenant), keys.map(({ tenant }) => tenant), store.all().map(({ tenant }) => tenant)],
+    [
+      ['a.b', 'ab'],
+      ['a.b', 'ab'],
+      ['a.b', 'ab'],
+    ],
+  );
+  store.close();
+});
+
+test('a key for a tenant that only has collections makes its record', () => {
+  const store = CatalogStore.open(tempDirectory(), false);
+  assert.throws(() => store.tenants.createKey(tenantOf('t'), keyOf('t', 1)), { code: 'tenant_not_found' });
+  store.create(collectionOf('t', 'c'));
+  assert.equal(store.tenants.createKey(tenantOf('t'), keyOf('t', 1)), null);
+  assert.deepEqual(store.tenants.all(), { tenants: [tenantOf('t')], keys: [keyOf('t', 1)] });
+  store.close();
+});
+
+test('a tenant with all the keys it may have gives up the one revoked first, and no good one', () => {
+  const store = CatalogStore.open(tempDirectory(), false);
+  store.tenants.create(tenantOf('t'), keyOf('t', 0));
+  for (let n = 1; n < TENANT_KEYS_MAX; n++) store.tenants.createKey(tenantOf('t'), keyOf('t', n));
+  assert.throws(() => store.tenants.createKey(tenantOf('t'), keyOf('t', 5000)), { code: 'key_limit_reached' });
+  store.tenants.revokeKey('t' as Tenant, 'k00009', '2026-01-01');
+  store.tenants.revokeKey('t' as Tenant, 'k00003', '2026-01-02');
+  assert.equal(store.tenants.createKey(tenantOf('t'), keyOf('t', 5000))?.key_id, 'k00009');
+  assert.equal(store.tenants.all().keys.length, TENANT_KEYS_MAX);
+  store.close();
+});
+
+test('the limit of collections is looked at in the transaction that makes one', () => {
+  const store = CatalogStore.open(tempDirectory(), false);
+  store.create(collectionOf('t', 'a'), 1);
+  assert.equal(store.create(collectionOf('t', 'a'), 1).name, 'a');
+  assert.throws(() => store.create(collectionOf('t', 'b'), 1), { code: 'collection_limit_reached' });
+  assert.equal(store.all().length, 1);
+  store.close();
+});

@@ -1,0 +1,113 @@
+// Windows of characters: named cases, then seeded random texts against a naive twin over an array of code points.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPrng, type Prng } from '../../../src/base/prng.js';
+import type { Chunking } from '../../../src/contract/resources.js';
+import { chunkText, type TextChunk } from '../../../src/text/chunk.js';
+
+const fixed = (size: number, overlap: number): Chunking => ({ strategy: 'fixed', size, overlap });
+
+test('a text shorter than a window is one chunk', () => {
+  assert.deepEqual(chunkText('short', fixed(16, 4)), [{ text: 'short', offset: 0 }]);
+});
+
+test('windows overlap by the given number of characters', () => {
+  const chunks = chunkText('0123456789abcdefghijklmnopqrst', fixed(16, 4));
+  assert.deepEqual(chunks, [
+    { text: '0123456789abcdef', offset: 0 },
+    { text: 'cdefghijklmnopqr', offset: 12 },
+    { text: 'opqrst', offset: 24 },
+  ]);
+});
+
+test('a last window wholly inside the one before is not made', () => {
+  assert.equal(chunkText('x'.repeat(16), fixed(16, 4)).length, 1);
+  assert.equal(chunkText('x'.repeat(17), fixed(16, 4)).length, 2);
+  assert.equal(chunkText('x'.repeat(28), fixed(16, 4)).length, 2);
+  assert.equal(chunkText('x'.repeat(29), fixed(16, 4)).length, 3);
+});
+
+test('windows of white space alone make no chunk, and the offsets of the others stay', () => {
+  assert.deepEqual(chunkText(`${'a'.repeat(16)}${' \n\t\u00a0'.repeat(8)}${'b'.repeat(16)}`, fixed(16, 0)), [
+    { text: 'a'.repeat(16), offset: 0 },
+    { text: 'b'.repeat(16), offset: 48 },
+  ]);
+  assert.deepEqual(chunkText('', fixed(16, 4)), []);
+  assert.deepEqual(chunkText(' \r\n ', fixed(16, 4)), []);
+});
+
+test('offsets and sizes count code points, and no pair is split', () => {
+  const chunks = chunkText('😀'.repeat(20), fixed(16, 4));
+  assert.deepEqual(chunks, [
+    { text: '😀'.repeat(16), offset: 0 },
+    { text: '😀'.repeat(8), offset: 12 },
+  ]);
+});
+
+test('a lone surrogate counts as one character', () => {
+  const text = `\udc00${'é'.repeat(14)}\ud800\ud83d\ude00x`;
+  assert.deepEqual(chunkText(text, fixed(16, 0)), [
+    { text: text.slice(0, 16), offset: 0 },
+    { text: '😀x', offset: 16 },
+  ]);
+});
+
+test('strategy none is one chunk, or none for white space', () => {
+  const text = 'word '.repeat(10_000);
+  assert.deepEqual(chunkText(text, { strategy: 'none' }), [{ text, offset: 0 }]);
+  assert.deepEqual(chunkText(' \n', { strategy: 'none' }), []);
+});
+
+test('fixed without its bounds is our own fault', () => {
+  assert.throws(() => chunkText('text', { strategy: 'fixed' }), { name: 'AssertionFailed' });
+  assert.throws(() => chunkText('text', fixed(16, 16)), { name: 'AssertionFailed' });
+});
+
+test('agrees with the naive twin on random texts', () => {
+  for (let seed = 1; seed <= 400; seed++) {
+    const prng = createPrng(seed);
+    const size = 16 + prng.int(40);
+    const overlap = prng.int(Math.floor(size / 4) + 1);
+    const text = randomText(prng, prng.int(400));
+    assert.deepEqual(chunkText(text, fixed(size, overlap)), naiveChunks(text, size, overlap), `seed ${seed}`);
+  }
+});
+
+test('chunks without their overlaps put the text together again', () => {
+  for (let seed = 1; seed <= 200; seed++) {
+    const prng = createPrng(seed);
+    const text = `x${randomText(prng, 300).replace(/\s/g, 'y')}`;
+    let joined = '';
+    for (const chunk of chunkText(text, fixed(20, 5))) {
+      assert.equal(
+        Array.from(joined).slice(chunk.offset).join(''),
+        chunk.offset === 0 ? '' : Array.from(chunk.text).slice(0, 5).join(''),
+        `seed ${seed}`,
+      );
+      joined = Array.from(joined).slice(0, chunk.offset).join('') + chunk.text;
+    }
+    assert.equal(joined, text, `seed ${seed}`);
+  }
+});
+
+function naiveChunks(text: string, size: number, overlap: number): TextChunk[] {
+  const characters = Array.from(text);
+  const chunks: TextChunk[] = [];
+  for (let offset = 0; offset === 0 || offset + overlap < characters.length; offset += size - overlap) {
+    const window = characters.slice(offset, offset + size).join('');
+    if (window.trim() !== '') chunks.push({ text: window, offset });
+  }
+  return chunks;
+}
+
+/**
+ * Half of the texts are ASCII, which takes the fast path; the others mix pairs, lone surrogates and runs of white
+ * space.
+ */
+function randomText(prng: Prng, length: number): string {
+  const ascii = prng.int(2) === 0;
+  const alphabet = ascii
+    ? ['a', 'b', ' ', '\n', ' '.repeat(30)]
+    : ['a', 'é', '中', '😀', '\ud800', '\udc00', ' ', '\u00a0', '\ufeff', ' '.repeat(30)];
+  return Array.from({ length }, () => alphabet[prng.int(alphabet.length)]).join('');
+}

@@ -1,0 +1,24 @@
+// Packing: what goes in comes out, and the file in the tree is what packing the published tables gives.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { openEmbedderTable } from '../../../../workers/embed/builtin/open-table.js';
+import { packTables, TINY, writeTinyTables } from '../../../kit/embed/tiny-table.js';
+
+const PUBLISHED = '../shared/data/builtin-embedder';
+
+test('what is packed is what is opened', () => {
+  assert.deepEqual(openEmbedderTable(packTables(writeTinyTables())), TINY);
+});
+
+test('a table whose parts differ in length is refused', () => {
+  const folder = writeTinyTables(TINY.vocabulary.slice(1));
+  assert.throws(() => packTables(folder), /5 rows, but 5,5,4 scales, idfs and vocabulary entries/);
+});
+
+test('the file in the tree is the published tables, packed', {
+  skip: !existsSync(PUBLISHED) && `${PUBLISHED} is absent`,
+}, () => {
+  const committed = readFileSync('workers/embed/builtin/embedder.bin');
+  assert.ok(packTables(PUBLISHED).equals(committed));
+});

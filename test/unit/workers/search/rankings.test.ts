@@ -1,0 +1,98 @@
+// The vector ranking of a part against a twin that scores every chunk: with priorities of few and of many, with a
+// bitmap and without, and equal scores in the order of documents and chunks.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPrng, type Prng } from '../../../../src/base/prng.js';
+import type { CollectionId, DocId, Ordinal } from '../../../../src/contract/ids.js';
+import { packDocument } from '../../../../src/contract/prepared-document.js';
+import { comparePositions } from '../../../../src/rank/merge.js';
+import { withPriority } from '../../../../src/rank/priority.js';
+import { ShardStore } from '../../../../src/store/shard-store.js';
+import { bitmapOf, isSet } from '../../../../workers/shard/bitmaps.js';
+import type { Part } from '../../../../workers/shard/part.js';
+import { Shard } from '../../../../workers/shard/shard.js';
+import { applyWrites, type DocumentWrite } from '../../../../workers/shard/write.js';
+import { rankByVector } from '../../../../workers/search/rankings.js';
+import { breakTies } from '../../../../workers/search/ties.js';
+import { tempDirectory } from '../../../kit/temp.js';
+import { createKernel } from '../../../kit/shard/kernel-kit.js';
+import { viewed } from '../../../kit/search/search-kit.js';
+
+const ref = { id: 1 as CollectionId, generation: 1, dim: 3, language: 'none' as const, precision: 'int16' as const };
+const QUERY = Float32Array.of(1, 0.5, 0);
+
+function put(prng: Prng, docid: string, priority: number): DocumentWrite {
+  const chunks = Array.from({ length: 1 + prng.int(4) }, (_, i) => ({ path: `c${i}`, metaJson: '{}' }));
+  const document = packDocument({ docid: docid as DocId, ingestedAtMs: 0, metadataJson: '{}', priority, chunks });
+  // Of few directions, so that many scores are equal.
+  return {
+    op: 'put',
+    collection: ref,
+    document,
+    vectors: Float32Array.from(chunks.flatMap(() => [1 + prng.int(3), prng.int(4), prng.int(3)])),
+  };
+}
+
+function twin(
+  shard: Shard,
+  part: Part,
+  k: number,
+  fits: (ordinal: number) => boolean,
+  prioritized: boolean,
+): [number, number][] {
+  const cosines = part.index.scoresOf(QUERY, Uint32Array.from(Array(part.ordinals.end).keys()));
+  return shard.store.read((txn) => {
+    const scored = [...cosines.keys()]
+      .filter((ordinal) => !Number.isNaN(cosines[ordinal]) && fits(ordinal))
+      .map((ordinal) => {
+        const cosine = cosines[ordinal] as number;
+        const priority = part.priorities.of(ordinal as Ordinal);
+        return {
+          ordinal,
+          score: prioritized ? withPriority(cosine, priority) : cosine,
+          chunk: txn.chunk(ref.id, ordinal as Ordinal),
+        };
+      });
+    scored.sort((a, b) => b.score - a.score || comparePositions(a.chunk, b.chunk));
+    return scored.slice(0, k).map(({ ordinal, score }) => [ordinal, score]);
+  });
+}
+
+for (const share of [0, 0.05, 0.6]) {
+  test(`as if every chunk were scored, with ${share * 100} % of the documents prioritized`, () => {
+    const prng = createPrng(7);
+    const [kernel, directory] = [createKernel(), tempDirectory()];
+    const shard = new Shard(ShardStore.open(directory, false), kernel);
+    shard.load([]);
+    const priorityOf = (): number => (prng.next() < share ? ([1, 0.5, -0.5, -1][prng.int(4)] as number) : 0);
+    applyWrites(
+      shard,
+      Array.from({ length: 200 }, (_, i) => put(prng, `D${i}`, priorityOf())),
+    );
+    applyWrites(
+      shard,
+      Array.from({ length: 50 }, (_, i) =>
+        i % 2 === 0
+          ? { op: 'deleteDocument', collection: ref, docid: `D${3 * i}` as DocId }
+          : put(prng, `D${3 * i}`, priorityOf()),
+      ),
+    );
+    const part = shard.part(ref.id) as Part;
+    for (const k of [1, 5, 40, 1000]) {
+      for (const matching of [1, 0.5, 0.1, 0.01, undefined]) {
+        const ordinals = [...Array(part.ordinals.end).keys()].filter(() => prng.next() < (matching ?? 1));
+        const allowed = matching === undefined ? undefined : bitmapOf(ordinals, part.ordinals.end);
+        for (const prioritized of [true, false]) {
+          const ranked = viewed({ shard, kernel, directory }, ref, (view) =>
+            breakTies(view, view.part!, rankByVector(view.part!, QUERY, { k, allowed }, prioritized), k),
+          ).map(({ ordinal, score }) => [ordinal, score]);
+          assert.deepEqual(
+            ranked,
+            twin(shard, part, k, (ordinal) => !allowed || isSet(allowed, ordinal), prioritized),
+            `k ${k}, ${matching} matching, ${prioritized}`,
+          );
+        }
+      }
+    }
+  });
+}

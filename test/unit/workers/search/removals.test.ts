@@ -1,0 +1,76 @@
+// A search beside which rows go knows that it may have missed a document, and runs again; beside one that only adds
+// rows it need not.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CollectionId, DocId } from '../../../../src/contract/ids.js';
+import { packDocument } from '../../../../src/contract/prepared-document.js';
+import type { CollectionSearch } from '../../../../src/contract/search-messages.js';
+import { ShardStore } from '../../../../src/store/shard-store.js';
+import { finish } from '../../../../workers/search/finish.js';
+import { rankPart } from '../../../../workers/search/rank-part.js';
+import { Shard } from '../../../../workers/shard/shard.js';
+import { applyWrites, type DocumentWrite } from '../../../../workers/shard/write.js';
+import { tempDirectory } from '../../../kit/temp.js';
+import { createKernel } from '../../../kit/shard/kernel-kit.js';
+import { viewed } from '../../../kit/search/search-kit.js';
+
+const ref = { id: 1 as CollectionId, generation: 1, dim: 2, language: 'none' as const, precision: 'int16' as const };
+const search: CollectionSearch = {
+  collection: ref,
+  head: '{',
+  priorityKey: '',
+  k: 1,
+  vector: Float32Array.of(1, 0),
+  narrowed: { fields: [] },
+  fusion: { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } },
+  boostWeight: 0,
+};
+const FAR = Float32Array.of(-1, 0.1);
+
+function put(docid: string, vectors: Float32Array): DocumentWrite {
+  const document = packDocument({
+    docid: docid as DocId,
+    ingestedAtMs: 0,
+    metadataJson: '{}',
+    priority: 0,
+    chunks: [{ path: 'c', metaJson: '{}' }],
+  });
+  return { op: 'put', collection: ref, document, vectors };
+}
+
+/**
+ * Chunk ids of the answer, and whether it is to be sought again, where `between` comes after the search began and
+ * before it ranks.
+ */
+function searched(between: DocumentWrite[]): [string[], boolean] {
+  const [kernel, directory] = [createKernel(), tempDirectory()];
+  const shard = new Shard(ShardStore.open(directory, false), kernel);
+  shard.load([]);
+  try {
+    applyWrites(shard, [put('near', Float32Array.of(1, 0)), put('next', Float32Array.of(1, 1))]);
+    return viewed({ shard, kernel, directory }, ref, (view) => {
+      applyWrites(shard, between);
+      const timing = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 };
+      const { found, hasChanged } = finish(
+        [view],
+        [rankPart(view, { k: 1, vector: search.vector! })],
+        search,
+        1,
+        undefined,
+        timing,
+      );
+      return [found.ids, hasChanged];
+    });
+  } finally {
+    shard.close();
+  }
+}
+
+test('what is added while a search is at work changes nothing for it', () => {
+  assert.deepEqual(searched([put('far', FAR)]), [['near::c'], false]);
+});
+
+test('where rows went and none of the hits is one of them, the search runs again', () => {
+  assert.deepEqual(searched([put('near', FAR)]), [['next::c'], true]);
+  assert.deepEqual(searched([{ op: 'deleteDocument', collection: ref, docid: 'near' as DocId }]), [['next::c'], true]);
+});

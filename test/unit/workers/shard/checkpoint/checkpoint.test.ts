@@ -1,0 +1,219 @@
+// Checkpoints of a shard under random operations and restarts, against the store and a naive twin. Real stores, files
+// and kernels.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createPrng } from '../../../../../src/base/prng.js';
+import type { CollectionRef } from '../../../../../src/contract/messages.js';
+import { Kernel } from '../../../../../workers/shard/kernel.js';
+import { readKernelBytes as kernelBytes, SEEDS } from '../../../../kit/shard/kernel-kit.js';
+import { inspectGraph } from '../../../../kit/shard/graph-inspector.js';
+import { Writing } from '../../../../../workers/shard/checkpoint/writing.js';
+import { IDENTITY, refOf, World } from '../../../../kit/shard/checkpoint/world.js';
+
+const LARGE = refOf(1, 40);
+const SMALL = refOf(2, 8);
+
+/** `LARGE` has a graph, codes and indexes of terms. */
+function fill(world: World, documents: number): void {
+  for (let from = 0; from < documents; from += 200)
+    world.write(Array.from({ length: 200 }, (_, i) => world.put(LARGE, `D${from + i}`)));
+  world.write([world.put(SMALL, 'A'), world.put(SMALL, 'B')]);
+  world.work(Infinity);
+  world.indexTerms(LARGE);
+}
+
+/** What the memory takes when everything in it is dropped. */
+function bytesLeft(world: World): number {
+  for (const { id } of world.refs) {
+    world.shard.drop(id);
+    world.twin.set(id, new Map());
+  }
+  while (world.shard.reclaim());
+  return world.shard.arenas.used().reduce((sum, kernel) => sum + kernel.usedBytes(), 0);
+}
+
+for (const seed of SEEDS) {
+  test(`random writes, background work, checkpoints and restarts (seed ${seed})`, async () => {
+    const prng = createPrng(seed);
+    // The second arena is in use where the first is small.
+    const world = new World(prng, [LARGE, SMALL], seed % 2 === 0 ? 44 : 4096);
+    fill(world, 1800);
+    for (let round = 0; round < 10; round++) {
+      const label = `round ${round}`;
+      for (let step = prng.int(4); step > 0; step--) {
+        world.churn(LARGE, 1 + prng.int(60), 2000);
+        world.churn(SMALL, 1 + prng.int(5), 12);
+        world.work(prng.int(20));
+      }
+      if (prng.int(4) === 0) world.indexTerms(prng.int(2) === 0 ? LARGE : SMALL);
+      if (prng.int(3) > 0) await beside(world, round);
+      for (let step = prng.int(4); step > 0; step--)
+        world.churn(prng.int(2) === 0 ? LARGE : SMALL, 1 + prng.int(40), 2000);
+      world.restart();
+      assert.deepEqual(world.notes, [], label);
+      world.check(label);
+      world.work(prng.int(40));
+    }
+    assert.equal(world.shard.arenas.used().length, seed % 2 === 0 ? 2 : 1);
+    world.work(Infinity);
+    world.check('in the end');
+    for (const part of world.shard.parts.of(LARGE.id)) {
+      const { badLinks, unreachable } = inspectGraph(world.memories[part.arena] as WebAssembly.Memory, part.index.root);
+      assert.deepEqual([badLinks, unreachable], [0, 0]);
+    }
+  });
+}
+
+/** A checkpoint while writes and background work go on. */
+async function beside(world: World, round: number): Promise<void> {
+  let isWriting = true;
+  const written = world.checkpoint(round % 5 === 4).finally(() => (isWriting = false));
+  while (isWriting && round % 5 !== 4) {
+    await nextTurn();
+    if (world.shard.stillness.whenOver) continue;
+    if (world.prng.int(3) === 0) world.churn(world.prng.int(2) === 0 ? LARGE : SMALL, 1 + world.prng.int(5), 2000);
+    else world.work(1);
+  }
+  assert.ok(await written, 'a checkpoint comes about');
+}
+
+test('what has not changed is there at once, with its graph and its indexes of terms', async () => {
+  const world = new World(createPrng(1), [LARGE, SMALL]);
+  fill(world, 2400);
+  const before = world.shard.part(LARGE.id);
+  assert.ok(before && before.index.pendingCount === 0);
+  const rows = before.index.liveCount;
+  const written = await world.checkpoint();
+  assert.equal(written?.heldMs, 0, 'nobody is held up where nothing changes');
+  world.restart();
+  assert.ok(world.shard.loads.areDone, 'nothing is loaded');
+  const part = world.shard.part(LARGE.id);
+  assert.deepEqual([part?.index.liveCount, part?.index.pendingCount, part?.index.isTended], [rows, 0, false]);
+  assert.ok(part?.words?.complete && part.fields?.complete);
+  world.check('after the restart');
+});
+
+test('indexes of terms survive rows that go and come: what was in them is in the log', async () => {
+  const world = new World(createPrng(2), [LARGE, SMALL]);
+  fill(world, 600);
+  assert.ok(await world.checkpoint());
+  for (let round = 0; round < 5; round++) world.churn(LARGE, 40, 700);
+  world.restart();
+  assert.ok(!world.shard.loads.areDone, 'it is brought up to date');
+  world.check('after the restart');
+  assert.ok(world.shard.part(LARGE.id)?.words?.complete && world.shard.part(LARGE.id)?.fields?.complete);
+});
+
+test('an index of terms that was not there when rows went is made again', async () => {
+  const world = new World(createPrng(3), [LARGE, SMALL]);
+  fill(world, 600);
+  assert.ok(await world.checkpoint());
+  world.shard.loads.bring(LARGE, Infinity);
+  for (const part of world.shard.parts.of(LARGE.id)) {
+    world.shard.parts.announce(part, { words: 0 });
+    part.words?.drop();
+    part.words = undefined;
+  }
+  world.churn(LARGE, 40, 600);
+  world.restart();
+  world.check('after the restart');
+  assert.equal(world.shard.part(LARGE.id)?.words, undefined);
+  world.indexTerms(LARGE);
+  world.check('with words again');
+});
+
+test('collections that were dropped, came, or changed their kind since are as the catalog has them', async () => {
+  const world = new World(createPrng(4), [LARGE, SMALL]);
+  fill(world, 600);
+  assert.ok(await world.checkpoint());
+  const third = refOf(3, 8);
+  world.refs.splice(1, 1, third);
+  world.twin.set(third.id, new Map());
+  world.write([world.put(third, 'X'), world.put(third, 'Y')]);
+  world.restart();
+  world.check('dropped and new');
+  assert.equal(world.shard.part(SMALL.id), undefined);
+  assert.deepEqual(world.shard.purges, [SMALL.id]);
+  world.refs[0] = { ...LARGE, precision: 'int8' } satisfies CollectionRef;
+  world.restart();
+  while (!world.shard.loads.work(Infinity, false));
+  assert.equal(world.shard.part(LARGE.id)?.ref.precision ?? 'int8', 'int8');
+});
+
+test('words of another language are made again', async () => {
+  const world = new World(createPrng(5), [LARGE]);
+  fillOnly(world, LARGE);
+  assert.ok(await world.checkpoint());
+  world.refs[0] = { ...LARGE, language: 'english' };
+  world.restart();
+  assert.deepEqual(
+    [world.shard.part(LARGE.id)?.words, world.shard.part(LARGE.id)?.ref.language],
+    [undefined, 'english'],
+  );
+  assert.ok(world.shard.part(LARGE.id)?.fields?.complete);
+});
+
+function fillOnly(world: World, ref: CollectionRef): void {
+  world.write(Array.from({ length: 300 }, (_, i) => world.put(ref, `D${i}`)));
+  world.indexTerms(ref);
+}
+
+test('writers that never rest are held up by the last pass, and the checkpoint is whole', async () => {
+  const world = new World(createPrng(6), [LARGE, SMALL]);
+  fill(world, 1200);
+  let isWriting = true;
+  const written = world.checkpoint().finally(() => (isWriting = false));
+  while (isWriting) {
+    if (!world.shard.stillness.whenOver) world.churn(LARGE, 2, 1300);
+    await nextTurn();
+  }
+  assert.ok(((await written)?.heldMs ?? 0) >= 0 && ((await written)?.passes ?? 0) > 2);
+  world.restart();
+  assert.deepEqual(world.notes, []);
+  world.check('after the restart');
+});
+
+test('memory of threads that are gone, of retired blocks and of rows that had been hidden comes back', async () => {
+  const world = new World(createPrng(7), [LARGE, SMALL]);
+  fill(world, 1200);
+  const empty = bytesLeft(new World(createPrng(7), [LARGE, SMALL]));
+  const reader = readerOf(world);
+  world.write(Array.from({ length: 1100 }, (_, i) => world.remove(LARGE, `D${i}`)));
+  world.work(3);
+  assert.ok(await world.checkpoint());
+  reader();
+  for (let round = 0; round < 3; round++) {
+    world.restart();
+    world.check(`round ${round}`);
+    world.churn(LARGE, 20, 1200);
+    readerOf(world)();
+    assert.ok(await world.checkpoint());
+  }
+  world.restart();
+  // One scratch of the owner, and the directory.
+  const scratch = 2 * 2 ** 20;
+  assert.ok(bytesLeft(world) <= empty + scratch, `${bytesLeft(world)} bytes are left, ${empty} before`);
+});
+
+/** A thread that searches, as far as the memory can tell. */
+function readerOf(world: World): () => void {
+  const kernel = new Kernel(new WebAssembly.Module(kernelBytes()), world.memories[0] as WebAssembly.Memory);
+  kernel.joinReaders();
+  const search = (): void =>
+    void kernel.read(() => kernel.view(LARGE.id)?.index.search(new Float32Array(LARGE.dim).fill(1), 10));
+  search();
+  return search;
+}
+
+test('a checkpoint that is given up leaves the one before', async () => {
+  const world = new World(createPrng(8), [LARGE, SMALL]);
+  fill(world, 600);
+  assert.ok(await world.checkpoint());
+  world.churn(LARGE, 10, 600);
+  let asked = 0;
+  assert.equal(await new Writing(world.shard, world.files, IDENTITY, () => asked++ > 0).run(false), undefined);
+  world.restart();
+  assert.deepEqual(world.notes, []);
+  world.check('after the restart');
+});

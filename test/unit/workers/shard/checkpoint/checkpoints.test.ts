@@ -1,0 +1,90 @@
+// When checkpoints are written: while something changes, at a clean stop, and never where nothing has changed or the
+// parts are small.
+import assert from 'node:assert/strict';
+import { existsSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createPrng } from '../../../../../src/base/prng.js';
+import { Checkpoints } from '../../../../../workers/shard/checkpoint/checkpoints.js';
+import { prepareWords } from '../../../../../workers/shard/part-words.js';
+import { IDENTITY, refOf, World } from '../../../../kit/shard/checkpoint/world.js';
+
+const REF = refOf(1, 8);
+const SELDOM_MS = 3_600_000;
+
+function filled(): World {
+  const world = new World(createPrng(1), [REF]);
+  world.write(Array.from({ length: 400 }, (_, i) => world.put(REF, `D${i}`)));
+  return world;
+}
+
+/** `told` grows with what it notes. */
+function checkpointsOf(world: World, intervalMs: number, rowsMin = 1): { checkpoints: Checkpoints; told: string[] } {
+  const told: string[] = [];
+  return {
+    told,
+    checkpoints: new Checkpoints(
+      world.shard,
+      world.files,
+      IDENTITY,
+      intervalMs,
+      (_, __, message) => told.push(message),
+      rowsMin,
+    ),
+  };
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await sleep(5);
+}
+
+test('one is written after each interval in which something has changed', async () => {
+  const world = filled();
+  const { checkpoints, told } = checkpointsOf(world, 20);
+  await until(() => told.length === 1);
+  world.churn(REF, 5, 400);
+  await until(() => told.length === 2);
+  await checkpoints.finish();
+  assert.deepEqual(told, ['checkpoint written', 'checkpoint written'], 'the stop has nothing to add');
+  world.restart();
+  world.check('after the restart');
+});
+
+test('a clean stop writes what has changed since the start, and nothing where nothing has', async () => {
+  const world = filled();
+  const first = checkpointsOf(world, SELDOM_MS);
+  await first.checkpoints.finish();
+  assert.deepEqual(first.told, ['checkpoint written']);
+  world.restart();
+  assert.ok(world.shard.loads.areDone && world.shard.part(REF.id));
+  const second = checkpointsOf(world, SELDOM_MS);
+  await second.checkpoints.finish();
+  assert.deepEqual(second.told, []);
+});
+
+test('an index of words that is still being made is left out at a stop', async () => {
+  const world = filled();
+  const part = world.shard.part(REF.id);
+  assert.ok(part && !prepareWords(world.shard, part, -Infinity));
+  const { checkpoints, told } = checkpointsOf(world, SELDOM_MS);
+  await checkpoints.finish();
+  assert.deepEqual(told, ['checkpoint written']);
+  world.restart();
+  assert.equal(world.shard.part(REF.id)?.words, undefined);
+  world.check('after the restart');
+});
+
+test('parts that are read from the store as fast have none', async () => {
+  const world = filled();
+  const { checkpoints, told } = checkpointsOf(world, SELDOM_MS, 100_000);
+  await checkpoints.finish();
+  assert.deepEqual([told, existsSync(world.files.directory)], [[], false]);
+});
+
+test('one that cannot be written is told, and the server stops all the same', async () => {
+  const world = filled();
+  writeFileSync(`${world.directory}/checkpoints`, '');
+  const { checkpoints, told } = checkpointsOf(world, SELDOM_MS);
+  await checkpoints.finish();
+  assert.deepEqual(told, ['a checkpoint could not be written']);
+});

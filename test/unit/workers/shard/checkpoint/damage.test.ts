@@ -1,0 +1,201 @@
+// Every way in which a checkpoint can be of no use: it is told by name, removed, and all is loaded from the store.
+import assert from 'node:assert/strict';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { crc32 } from 'node:zlib';
+import { createPrng } from '../../../../../src/base/prng.js';
+import { HEADER_BYTES, REGION_BYTES } from '../../../../../src/store/image-header.js';
+import { tempDirectory } from '../../../../kit/temp.js';
+import { IDENTITY, refOf, World } from '../../../../kit/shard/checkpoint/world.js';
+
+const REF = refOf(1, 256);
+const DOCUMENTS = 600;
+const MANIFEST = 'manifest.json';
+
+/** A checkpoint of more than two regions, and writes behind it. */
+async function written(): Promise<{ world: World; image: string; manifest: string }> {
+  const world = new World(createPrng(1), [REF]);
+  for (let from = 0; from < DOCUMENTS; from += 200)
+    world.write(Array.from({ length: 200 }, (_, i) => world.put(REF, `D${from + i}`)));
+  world.indexTerms(REF);
+  assert.ok(await world.checkpoint());
+  world.churn(REF, 30, DOCUMENTS);
+  const file = readdirSync(world.files.directory).find((name) => name.endsWith('.image'));
+  assert.ok(file);
+  return { world, image: world.files.pathOf(file), manifest: world.files.pathOf(MANIFEST) };
+}
+
+function flip(path: string, at: number): void {
+  const bytes = readFileSync(path);
+  bytes[at] = (bytes[at] as number) ^ 0x10;
+  writeFileSync(path, bytes);
+}
+
+function changeManifest(path: string, change: (manifest: Record<string, unknown>) => void): void {
+  const manifest = JSON.parse(readFileSync(path, 'utf8').split('\n')[1] as string) as Record<string, unknown>;
+  change(manifest);
+  const text = JSON.stringify(manifest);
+  writeFileSync(path, `${crc32(text).toString(16).padStart(8, '0')}\n${text}\n`);
+}
+
+type Damage = (files: { world: World; image: string; manifest: string }) => void;
+
+const DAMAGES: readonly (readonly [string, Damage, RegExp])[] = [
+  ['a flipped bit in the checksum of the header', ({ image }) => flip(image, 1), /checksum of the header/],
+  ['a flipped bit in the magic number', ({ image }) => flip(image, 5), /checksum of the header/],
+  ['a flipped bit in the name of the checkpoint', ({ image }) => flip(image, 40), /checksum of the header/],
+  ['a flipped bit in the table of checksums', ({ image }) => flip(image, 66), /checksum of the header/],
+  ['a flipped bit in the rest of the header', ({ image }) => flip(image, HEADER_BYTES - 1), /checksum of the header/],
+  ['a flipped bit in the header of the arena', ({ image }) => flip(image, HEADER_BYTES + 84), /region 0/],
+  ['a flipped bit in the table of readers', ({ image }) => flip(image, HEADER_BYTES + 1024), /region 0/],
+  ['a flipped bit behind the header of the arena', ({ image }) => flip(image, HEADER_BYTES + 9000), /region 0/],
+  ['a flipped bit in rows', ({ image }) => flip(image, HEADER_BYTES + REGION_BYTES + 12_345), /region 1/],
+  [
+    'a flipped bit in the last byte',
+    ({ image }) => flip(image, readFileSync(image).length - 1),
+    /wrong checksum of region/,
+  ],
+  ['an image that was cut', ({ image }) => truncateSync(image, HEADER_BYTES + REGION_BYTES + 5), /cut short/],
+  ['an image that was cut in its header', ({ image }) => truncateSync(image, 100), /cut short/],
+  ['an empty image', ({ image }) => truncateSync(image, 0), /cut short/],
+  ['an image that is missing', ({ image }) => rmSync(image), /ENOENT/],
+  ['an image that is a directory', ({ image }) => (rmSync(image), mkdirSync(image)), /EISDIR/],
+  [
+    'an image of another checkpoint',
+    ({ manifest }) => changeManifest(manifest, (found) => (found.id = '0'.repeat(32))),
+    /of another checkpoint/,
+  ],
+  [
+    'a flipped bit in the checksum of the manifest',
+    ({ manifest }) => flip(manifest, 3),
+    /manifest.json: wrong checksum/,
+  ],
+  ['a flipped bit in the manifest', ({ manifest }) => flip(manifest, 100), /manifest.json: wrong checksum/],
+  [
+    'a flipped bit in the last byte of the manifest',
+    ({ manifest }) => flip(manifest, readFileSync(manifest).length - 1),
+    /manifest.json: wrong checksum/,
+  ],
+  ['a manifest that was cut', ({ manifest }) => truncateSync(manifest, 5), /manifest.json: wrong checksum/],
+  [
+    'a manifest of another version',
+    ({ manifest }) => changeManifest(manifest, (found) => (found.version = 99)),
+    /another version/,
+  ],
+  [
+    'a manifest of another shard',
+    ({ manifest }) => changeManifest(manifest, (found) => (found.shard = 3)),
+    /of shard 3/,
+  ],
+  [
+    'a manifest of another kernel',
+    ({ manifest }) => changeManifest(manifest, (found) => (found.kernel = 'another')),
+    /another version of the server/,
+  ],
+  [
+    'a checkpoint that is newer than the store',
+    ({ manifest }) => changeManifest(manifest, (found) => (found.number = 1e6)),
+    /does not go on from it/,
+  ],
+  [
+    'a checkpoint of another data directory',
+    ({ manifest }) => changeManifest(manifest, (found) => (found.log = 'f'.repeat(32))),
+    /does not go on from it/,
+  ],
+  ['a log of changes that ended', ({ world }) => world.store.changes.end(), /does not go on from it/],
+];
+
+for (const [name, damage, told] of DAMAGES) {
+  test(`${name} is noticed, and all is loaded from the store`, async () => {
+    const files = await written();
+    damage(files);
+    const { world } = files;
+    world.restart();
+    assert.equal(world.notes.length, 1);
+    assert.match(world.notes[0] as string, told);
+    assert.deepEqual(readdirSync(world.files.directory), [], 'what is of no use is removed');
+    world.check(name);
+  });
+}
+
+test('after one that was of no use the next one is as good as any', async () => {
+  const { world, image } = await written();
+  flip(image, HEADER_BYTES + 9000);
+  world.restart();
+  while (!world.shard.loads.work(Infinity, false));
+  assert.ok(await world.checkpoint());
+  world.churn(REF, 10, DOCUMENTS);
+  world.restart();
+  assert.deepEqual(world.notes, []);
+  world.check('after the next one');
+});
+
+test('a manifest that is missing is no checkpoint, and what was left of it goes', async () => {
+  const { world, manifest } = await written();
+  rmSync(manifest);
+  world.restart();
+  assert.deepEqual([world.notes, readdirSync(world.files.directory)], [[], []]);
+  world.check('without');
+});
+
+test('an older checkpoint that was put back is noticed when the log has been trimmed behind it', async () => {
+  const { world } = await written();
+  const kept = tempDirectory();
+  cpSync(world.files.directory, kept, { recursive: true });
+  assert.ok(await world.checkpoint());
+  for (let i = 0; i < 20; i++) world.churn(REF, 2, DOCUMENTS);
+  rmSync(world.files.directory, { recursive: true });
+  renameSync(kept, world.files.directory);
+  world.restart();
+  assert.match(world.notes[0] ?? '', /some behind \d+ are missing/);
+  world.check('from the store');
+});
+
+test('what a checkpoint that was cut off has left goes with the next start', async () => {
+  const { world } = await written();
+  writeFileSync(world.files.pathOf('arena-0-12345678.image'), 'half');
+  writeFileSync(world.files.pathOf(`${MANIFEST}.tmp`), 'half');
+  world.restart();
+  assert.deepEqual(world.notes, []);
+  assert.ok(
+    !existsSync(world.files.pathOf('arena-0-12345678.image')) && !existsSync(world.files.pathOf(`${MANIFEST}.tmp`)),
+  );
+  world.check('with the good one');
+});
+
+test('a disk that is full while a checkpoint is written leaves the one before', async () => {
+  const { world } = await written();
+  // A directory where the image belongs fails as a full disk does: the file cannot be made.
+  const directory = world.files.directory;
+  renameSync(directory, `${directory}-away`);
+  writeFileSync(directory, '');
+  await assert.rejects(world.checkpoint());
+  rmSync(directory);
+  renameSync(`${directory}-away`, directory);
+  world.churn(REF, 10, DOCUMENTS);
+  world.restart();
+  assert.deepEqual(world.notes, []);
+  world.check('with the one before');
+});
+
+test('a server without checkpoints leaves none that a later one could take for its own', async () => {
+  const { world } = await written();
+  world.restartWithout();
+  world.churn(REF, 30, DOCUMENTS);
+  world.restart();
+  assert.deepEqual(world.notes, []);
+  world.check('from the store');
+  assert.ok(!existsSync(join(world.files.directory, MANIFEST)));
+  assert.equal(IDENTITY.shard, 0);
+});

@@ -1,0 +1,154 @@
+// Codes of an index: the axes against the twin's, answers of walks by them, what is written while they are made and
+// made again, copies and removed rows, memory.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPrng } from '../../../../../src/base/prng.js';
+import { PRECISIONS } from '../../../../../src/contract/precision.js';
+import type { IndexOptions, Kernel } from '../../../../../workers/shard/kernel.js';
+import type { VectorIndex } from '../../../../../workers/shard/vector-index.js';
+import { linkAll } from '../../../../kit/shard/graph-kit.js';
+import { clusteredVectors, createKernel, createMemory, SEEDS } from '../../../../kit/shard/kernel-kit.js';
+import { assertSound, NaiveIndex } from '../../../../kit/shard/naive-index.js';
+import { falling, principalVariances, readCodes, recallOf, unit } from '../../../../kit/shard/codes/naive-codes.js';
+
+const ROWS = 2000;
+
+interface Built {
+  readonly memory: WebAssembly.Memory;
+  readonly kernel: Kernel;
+  readonly index: VectorIndex;
+}
+
+function build(rows: readonly Float32Array[], options: IndexOptions = {}): Built {
+  const memory = createMemory();
+  const kernel = createKernel(memory);
+  const index = kernel.createIndex(rows[0]!.length, { graphMin: 1, codesMin: 2, ...options });
+  rows.forEach((row, ordinal) => index.put(ordinal, row));
+  linkAll(index);
+  while (index.hasWork) index.linkSome(8);
+  return { memory, kernel, index };
+}
+
+for (const seed of SEEDS) {
+  test(`the axes hold as much of the variance as the principal ones, seed ${seed}`, () => {
+    const rows = falling(seed, 300, 600).map((row) => row.subarray(0, 80));
+    const { memory, index } = build(rows);
+    const { axes, varianceShare } = readCodes(memory, index)!;
+    const variances = principalVariances(rows.map(unit));
+    const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
+    const best = sum(variances.slice(0, axes)) / sum(variances);
+    assert(Math.abs(best - varianceShare) < 0.01, `${varianceShare} of ${best}`);
+  });
+
+  for (const precision of PRECISIONS) {
+    test(`answers are sound, of ${precision}, seed ${seed}`, () => {
+      const rows = falling(seed, 50, ROWS);
+      const { index } = build(rows, { precision });
+      const twin = new NaiveIndex(precision);
+      rows.forEach((row, ordinal) => twin.put(ordinal, row));
+      for (const query of falling(seed + 100, 50, 20))
+        for (const k of [1, 10, 100])
+          assertSound(index, twin, query, k, index.search(query, k, { ef: 64 }), `seed ${seed}`);
+    });
+  }
+}
+
+for (const precision of PRECISIONS) {
+  for (const dim of [33, 64, 65, 100, 130, 384]) {
+    test(`recall@10 of ${dim} dimensions, ${precision}`, () => {
+      const next = clusteredVectors(createPrng(dim), dim, 40, 0.3);
+      const rows = Array.from({ length: ROWS }, () => next().map((value, i) => value * (i + 3) ** -0.7));
+      const { memory, index } = build(rows.slice(0, -50), { precision });
+      const codes = readCodes(memory, index);
+      assert(codes && codes.axes >= Math.min(dim, 192));
+      const recall = recallOf(index, rows.slice(-50), 128);
+      assert(recall >= 0.97, `recall@10 ${recall}, ${codes.varianceShare} of the variance`);
+    });
+  }
+}
+
+test('removed rows are passed and not answered, and copies are answered beside their node', () => {
+  const rows = falling(7, 64, ROWS);
+  for (let copy = 1; copy < 4; copy++) rows[ROWS - copy] = rows[5]!;
+  const { index } = build(rows);
+  const found = (): number[] => [...index.search(rows[5]!, 10, { ef: 64 }).ordinals];
+  assert.deepEqual(found().slice(0, 4), [5, ROWS - 3, ROWS - 2, ROWS - 1]);
+  index.remove(5);
+  index.remove(ROWS - 2);
+  assert.deepEqual(found().slice(0, 2), [ROWS - 3, ROWS - 1]);
+  assert(!found().includes(5) && !found().includes(ROWS - 2));
+});
+
+test('rows that are all the same, and fewer dimensions than axes, do no harm', () => {
+  const { index } = build(Array.from({ length: 40 }, () => new Float32Array(40).fill(2)));
+  assert.equal(index.search(new Float32Array(40).fill(1), 10, { ef: 16 }).count, 10);
+});
+
+for (const seed of SEEDS.slice(0, 2)) {
+  test(`rows written while axes are learned, and learned again, are found by their codes, seed ${seed}`, () => {
+    const prng = createPrng(seed);
+    const memory = createMemory();
+    const index = createKernel(memory).createIndex(64, { graphMin: 100, codesMin: 300 });
+    const twin = new NaiveIndex();
+    // The axes of the first rows are not those of the last.
+    const rows = falling(seed, 64, 4000).map((row, i) => (i < 400 ? row : row.slice().reverse()));
+    const known = new Set<number>();
+    rows.forEach((row, ordinal) => {
+      const at = prng.int(3) === 0 ? prng.int(ordinal + 1) : ordinal;
+      for (const [target, vector] of [
+        [ordinal, row],
+        [at, rows[prng.int(rows.length)]!],
+      ] as const) {
+        index.put(target, vector);
+        twin.put(target, vector);
+        known.add(readCodes(memory, index)?.varianceShare ?? 0);
+      }
+      if (prng.int(20) === 0 && index.isLive(at)) {
+        index.remove(at);
+        twin.remove(at);
+      }
+      for (let i = 0; i < 4; i++) index.linkSome(prng.int(3));
+    });
+    while (index.hasWork) index.linkSome(16);
+    assert(known.size >= 3, `${known.size} codes`);
+    const queries = falling(seed + 9, 64, 60).map((row) => row.slice().reverse());
+    for (const query of queries)
+      assertSound(index, twin, query, 10, index.search(query, 10, { ef: 64 }), `seed ${seed}`);
+    const recall = recallOf(index, queries, 64);
+    assert(recall >= 0.97, `seed ${seed}: recall@10 ${recall}`);
+  });
+}
+
+test('where memory has no room for codes, rows are written and found without', () => {
+  const memory = createMemory(64);
+  const index = createKernel(memory).createIndex(64, { graphMin: 100, codesMin: 6000 });
+  const rows = falling(3, 64, 20_000);
+  let count = 0;
+  assert.throws(() => {
+    for (; ; count++) {
+      index.put(count, rows[count]!);
+      index.linkSome(1);
+    }
+  }, /full/);
+  assert(count > 6000, `${count} rows`);
+  const recall = recallOf(index, rows.slice(-30));
+  assert(recall >= 0.97, `recall@10 ${recall}`);
+});
+
+test('the same rows give the same codes, and dropping the index gives all memory back', () => {
+  const rows = falling(9, 96, 500);
+  const [query] = falling(10, 96, 1) as [Float32Array];
+  const answers = [1, 2].map(() => {
+    const { ordinals, scores } = build(rows).index.search(query, 10, { ef: 32 });
+    return { ordinals, scores };
+  });
+  assert.deepEqual(answers[0], answers[1]);
+  const { kernel, index } = build(rows);
+  const other = kernel.createIndex(96, { graphMin: 1, codesMin: 2 });
+  const before = kernel.usedBytes();
+  rows.forEach((row, ordinal) => other.put(ordinal, row));
+  for (let i = 0; i < 100; i++) other.linkSome(1);
+  other.drop();
+  assert(before - kernel.usedBytes() > 0, 'also of codes that were being made');
+  assert(index.usedBytes > 500 * (48 + 192));
+});

@@ -1,0 +1,35 @@
+// Walks by codes on real vectors: recall@10 of searches as they are by default and of narrow ones. Needs the data
+// folder beside the project; skipped by name without it.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { test } from 'node:test';
+import { readRows } from '../../../../../load/npy.js';
+import { PRECISIONS } from '../../../../../src/contract/precision.js';
+import { createKernel } from '../../../../kit/shard/kernel-kit.js';
+import { recallOf } from '../../../../kit/shard/codes/naive-codes.js';
+
+const DATA = '../shared/data';
+const ROWS = 4500;
+const QUERIES = 60;
+/** A file takes seconds to read. */
+const read = new Map<string, Float32Array[]>();
+
+for (const file of [
+  'minilm-windows-60k/vectors.npy',
+  'cranfield-minilm-384d/doc_vectors.npy',
+  'glove-10k-50d/vectors.npy',
+]) {
+  const path = `${DATA}/${file}`;
+  for (const precision of PRECISIONS) {
+    test(`${file} of ${precision}`, { skip: !existsSync(path) && `${path} is not there` }, () => {
+      const all = read.get(path) ?? readRows(path, ROWS);
+      read.set(path, all);
+      const [rows, queries] = [all.slice(0, -QUERIES), all.slice(-QUERIES)];
+      const index = createKernel().createIndex(rows[0]!.length, { precision, graphMin: 1, codesMin: 1000 });
+      rows.forEach((row, ordinal) => index.put(ordinal, row));
+      while (index.hasWork) index.linkSome(16);
+      const [byDefault, narrow] = [recallOf(index, queries), recallOf(index, queries, 48)];
+      assert(byDefault >= 0.97 && narrow >= 0.95, `recall@10 ${byDefault}, of narrow walks ${narrow}`);
+    });
+  }
+}

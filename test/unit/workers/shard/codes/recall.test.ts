@@ -1,0 +1,37 @@
+// What an index sees to: searches as they are by default find .97 of the ten nearest of its rows, whatever the spectrum
+// of its vectors, since recall is checked and walks become broader, codes longer, or rows lead.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPrng } from '../../../../../src/base/prng.js';
+import { EF_MIN, ROOT_EF } from '../../../../../workers/shard/layout.js';
+import { createKernel, createMemory, randomVector } from '../../../../kit/shard/kernel-kit.js';
+import { falling, readCodes, recallOf } from '../../../../kit/shard/codes/naive-codes.js';
+
+/** Learns, links and checks; answers the breadth of walks, the axes of codes, and the recall of some of the rows. */
+function build(rows: readonly Float32Array[], dim: number): { ef: number; axes: number; recall: number } {
+  const memory = createMemory();
+  const index = createKernel(memory).createIndex(dim, { graphMin: 1, codesMin: 500 });
+  rows.forEach((row, ordinal) => index.put(ordinal, row));
+  while (index.hasWork) index.linkSome(16);
+  const ef = new Uint32Array(memory.buffer)[(index.root + ROOT_EF) >>> 2]!;
+  // The rows are too few for a walk by default.
+  return { ef, axes: readCodes(memory, index)?.axes ?? 0, recall: recallOf(index, rows.slice(-50), ef) };
+}
+
+test('a falling spectrum needs no more than the narrowest walk and one line', () => {
+  const { ef, axes, recall } = build(falling(1, 384, 3000), 384);
+  assert.deepEqual([ef, axes], [EF_MIN, 192]);
+  assert(recall >= 0.97, `recall@10 ${recall}`);
+});
+
+for (const dim of [20, 40, 100, 300]) {
+  test(`vectors that lie evenly in ${dim} dimensions`, () => {
+    const prng = createPrng(dim);
+    const { ef, axes, recall } = build(
+      Array.from({ length: 2000 }, () => randomVector(prng, dim)),
+      dim,
+    );
+    // Nothing comes after the broadest walk by rows.
+    assert(recall >= 0.97 || (axes === 0 && ef === 4096), `recall@10 ${recall}, ef ${ef}, ${axes} axes`);
+  });
+}

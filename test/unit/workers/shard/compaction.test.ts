@@ -1,0 +1,231 @@
+// Memory comes back after deletes: a shard of which nine documents in ten are removed, against a naive twin, while
+// chunks move, after a restart, and after owners that were killed in the middle. Real stores and kernels.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cosine } from '../../../../load/kit/cosine.js';
+import { defined } from '../../../../src/base/assert.js';
+import { createPrng, type Prng } from '../../../../src/base/prng.js';
+import { AppError } from '../../../../src/contract/errors.js';
+import type { CollectionId, DocId, Ordinal } from '../../../../src/contract/ids.js';
+import type { Narrowing, ShardSearch } from '../../../../src/contract/ranking.js';
+import { packDocument } from '../../../../src/contract/prepared-document.js';
+import { withPriority } from '../../../../src/rank/priority.js';
+import { ShardStore } from '../../../../src/store/shard-store.js';
+import { compactSome } from '../../../../workers/shard/compaction.js';
+import type { Part } from '../../../../workers/shard/part.js';
+import { buildFields } from '../../../../workers/shard/part-fields.js';
+import { buildWords } from '../../../../workers/shard/part-words.js';
+import { Shard } from '../../../../workers/shard/shard.js';
+import { countsOf } from '../../../../workers/shard/totals.js';
+import { applyWrites, type DocumentWrite } from '../../../../workers/shard/write.js';
+import { tempDirectory } from '../../../kit/temp.js';
+import { ranked, type OwnedShard } from '../../../kit/search/search-kit.js';
+import { createKernel, groupsOf, randomVector } from '../../../kit/shard/kernel-kit.js';
+import { ROUNDING_TOLERANCE } from '../../../kit/shard/naive-index.js';
+
+const DIM = 32;
+const DOCUMENTS = 1000;
+const BATCH = 50;
+const GROUPS = 4;
+const WORDS = 20;
+const K = 8;
+const ref = { id: 1 as CollectionId, generation: 1, dim: DIM, language: 'none' as const, precision: 'int16' as const };
+
+interface Doc {
+  vectors: Float32Array[];
+  priority: number;
+  group: number;
+  word: string;
+}
+
+class Twin {
+  readonly docs = new Map<string, Doc>();
+
+  put(prng: Prng, docid: string): DocumentWrite {
+    const vectors = Array.from({ length: 1 + prng.int(5) }, () => randomVector(prng, DIM));
+    const doc = {
+      vectors,
+      priority: prng.int(10) === 0 ? 0.3 : 0,
+      group: prng.int(GROUPS),
+      word: `word${prng.int(WORDS)}`,
+    };
+    this.docs.set(docid, doc);
+    const chunks = vectors.map((_, i) => ({ path: `c${i}`, metaJson: '{}', text: `${doc.word} of ${docid} ${i}` }));
+    const document = packDocument({
+      docid: docid as DocId,
+      ingestedAtMs: 0,
+      metadataJson: JSON.stringify({ group: doc.group }),
+      priority: doc.priority,
+      chunks,
+    });
+    return {
+      op: 'put',
+      collection: ref,
+      document,
+      vectors: Float32Array.from(vectors.flatMap((vector) => [...vector])),
+    };
+  }
+
+  remove(docid: string): DocumentWrite {
+    this.docs.delete(docid);
+    return { op: 'deleteDocument', collection: ref, docid: docid as DocId };
+  }
+
+  /** They are the K nearest chunks of the documents that fit, but for what 16-bit numbers may add to a score. */
+  assertNearest(found: readonly string[], query: Float32Array, fits: (doc: Doc) => boolean, label: string): void {
+    const some = [...this.docs].filter(([, doc]) => fits(doc));
+    const scores = new Map(
+      some.flatMap(([docid, { vectors, priority }]) =>
+        vectors.map((vector, i) => [`${docid}/c${i}`, withPriority(cosine(query, vector), priority)]),
+      ),
+    );
+    const kth =
+      [...scores.values()]
+        .sort((a, b) => b - a)
+        .slice(0, K)
+        .at(-1) ?? 0;
+    assert.equal(new Set(found).size, Math.min(K, scores.size), label);
+    for (const name of found)
+      assert.ok(
+        (scores.get(name) ?? NaN) >= kth - ROUNDING_TOLERANCE,
+        `${label}: ${name} scores ${scores.get(name)}, the last ${kth}`,
+      );
+  }
+
+  get chunks(): number {
+    return [...this.docs.values()].reduce((sum, { vectors }) => sum + vectors.length, 0);
+  }
+}
+
+function openShard(directory: string, store: ShardStore): OwnedShard {
+  const kernel = createKernel();
+  const shard = new Shard(store, kernel);
+  shard.load(groupsOf([ref]));
+  shard.loads.bring(ref, Infinity);
+  return { shard, kernel, directory };
+}
+
+const names = ({ shard }: OwnedShard, ordinals: Uint32Array): string[] =>
+  shard.store.read((txn) =>
+    Array.from(ordinals, (ordinal) => txn.chunk(ref.id, ordinal as Ordinal)).map(
+      ({ docid, path }) => `${docid}/${path}`,
+    ),
+  );
+
+/** Searches by vector, under a filter of metadata, and one of words: all as the twin has it. */
+function check(owned: OwnedShard, twin: Twin, prng: Prng, label: string): void {
+  const query = randomVector(prng, DIM);
+  const [group, word] = [prng.int(GROUPS), `word${prng.int(WORDS)}`];
+  const ask = (narrowing?: Narrowing): string[] =>
+    names(owned, askFor(owned, { vector: query, k: K, exact: true, ...(narrowing && { narrowing }) }));
+  twin.assertNearest(ask(), query, () => true, label);
+  twin.assertNearest(
+    ask({ filters: [{ field: 'group', test: { op: 'in', values: [group] } }] }),
+    query,
+    (doc) => doc.group === group,
+    label,
+  );
+  twin.assertNearest(
+    ask({ filters: [], content: { op: 'phrase', value: word } }),
+    query,
+    (doc) => doc.word === word,
+    label,
+  );
+}
+
+/** Asked again while something is being indexed. */
+function askFor(owned: OwnedShard, search: ShardSearch): Uint32Array {
+  for (let tries = 0; tries < 1000; tries++) {
+    const answer = ranked(owned, ref, search);
+    if (answer) return answer.vector.ordinals;
+    for (const part of owned.shard.parts.all())
+      for (const build of [buildWords, buildFields]) build(owned.shard, part, Infinity);
+  }
+  throw new Error('there is no answer');
+}
+
+/** A shard with documents, of which one in ten is left; no background work has been done. */
+function withDeleted(prng: Prng): { owned: OwnedShard; twin: Twin; store: ShardStore; fullBytes: number } {
+  const directory = tempDirectory();
+  const store = ShardStore.open(directory, false);
+  const owned = openShard(directory, store);
+  const twin = new Twin();
+  for (let from = 0; from < DOCUMENTS; from += BATCH)
+    write(
+      owned,
+      Array.from({ length: BATCH }, (_, i) => twin.put(prng, `D${from + i}`)),
+    );
+  check(owned, twin, prng, 'all');
+  const fullBytes = partOf(owned).index.usedBytes;
+  const doomed = [...twin.docs.keys()].filter(() => prng.int(10) > 0);
+  for (let from = 0; from < doomed.length; from += BATCH)
+    write(
+      owned,
+      doomed.slice(from, from + BATCH).map((docid) => twin.remove(docid)),
+    );
+  return { owned, twin, store, fullBytes };
+}
+
+function write({ shard }: OwnedShard, writes: DocumentWrite[]): void {
+  for (const outcome of applyWrites(shard, writes)) assert.ok('value' in outcome, JSON.stringify(outcome));
+}
+
+const partOf = ({ shard }: OwnedShard): Part => defined(shard.part(ref.id), 'the part');
+
+for (const seed of [1, 2]) {
+  test(`nine in ten are removed: memory comes back, and searches are right all the while (seed ${seed})`, () => {
+    const prng = createPrng(seed);
+    const { owned, twin, store, fullBytes } = withDeleted(prng);
+    for (let step = 0; compactSome(owned.shard, partOf(owned)); step++) {
+      if (step % 4 === 0) check(owned, twin, prng, `step ${step}`);
+      // Writes come between: documents that are new, come again, go.
+      if (prng.int(4) === 0)
+        write(owned, [
+          twin.put(prng, `N${step}`),
+          twin.put(prng, `D${prng.int(DOCUMENTS)}`),
+          twin.remove(`D${prng.int(DOCUMENTS)}`),
+        ]);
+    }
+    while (owned.shard.reclaim());
+    check(owned, twin, prng, 'in the end');
+    const part = partOf(owned);
+    assert.ok(part.index.end <= 1.5 * twin.chunks, `${part.index.end} ordinals for ${twin.chunks} chunks`);
+    assert.ok(part.index.usedBytes <= fullBytes / 4, `${fullBytes} bytes before, ${part.index.usedBytes} after`);
+    assert.equal(owned.kernel.retiredBytes(), 0);
+    assert.deepEqual(countsOf(owned.shard, [ref.id]), [{ documents: twin.docs.size, chunks: twin.chunks }]);
+    check(openShard(owned.directory, store), twin, prng, 'after a restart');
+  });
+}
+
+test('owners that are killed while chunks move lose nothing, and the next one goes on', () => {
+  const prng = createPrng(3);
+  const { owned: first, twin, store } = withDeleted(prng);
+  let owned = first;
+  for (let round = 0; round < 12; round++) {
+    for (let steps = prng.int(6); steps > 0 && compactSome(owned.shard, partOf(owned)); steps--);
+    owned = openShard(owned.directory, store);
+    check(owned, twin, prng, `round ${round}`);
+  }
+  while (compactSome(owned.shard, partOf(owned)));
+  check(owned, twin, prng, 'in the end');
+  assert.ok(partOf(owned).index.end <= 1.3 * twin.chunks);
+  assert.deepEqual(countsOf(owned.shard, [ref.id]), [{ documents: twin.docs.size, chunks: twin.chunks }]);
+});
+
+test('a move whose commit fails changes nothing, and is tried again later', () => {
+  const prng = createPrng(4);
+  const { owned, twin, store } = withDeleted(prng);
+  const commit = store.write;
+  const end = partOf(owned).ordinals.end;
+  store.write = (work) =>
+    commit.call(store, (txn) => {
+      work(txn);
+      throw new AppError('storage_full');
+    }) as never;
+  assert.equal(compactSome(owned.shard, partOf(owned)), false);
+  store.write = commit;
+  check(owned, twin, prng, 'after the failure');
+  assert.equal(partOf(owned).ordinals.end, end);
+  while (compactSome(owned.shard, partOf(owned)));
+  check(owned, twin, prng, 'in the end');
+});

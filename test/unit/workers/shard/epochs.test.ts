@@ -1,0 +1,190 @@
+// Readers and epochs: who may enter when, what is freed and when not, places of dead readers, and the directory of
+// parts.
+import assert from 'node:assert/strict';
+import { threadId } from 'node:worker_threads';
+import { test } from 'node:test';
+import { createPrng } from '../../../../src/base/prng.js';
+import type { CollectionId } from '../../../../src/contract/ids.js';
+import { clearReader, READER_TABLE } from '../../../../src/contract/reader-table.js';
+import { Kernel } from '../../../../workers/shard/kernel.js';
+import { LOCK_AT } from '../../../../workers/shard/layout.js';
+import {
+  DAMAGED_AT,
+  LOST,
+  OPEN_AT,
+  OWNER,
+  READER_BYTES,
+  READER_EPOCH,
+  READER_THREAD,
+  READERS_AT,
+  READERS_MAX,
+} from '../../../../workers/shard/reader-layout.js';
+import { createKernel, createMemory, randomVector, readKernelBytes } from '../../../kit/shard/kernel-kit.js';
+
+const module = new WebAssembly.Module(readKernelBytes());
+
+function createPair(memory = createMemory()): { owner: Kernel; reader: Kernel; memory: WebAssembly.Memory } {
+  const reader = new Kernel(module, memory);
+  reader.joinReaders();
+  const owner = createKernel(memory);
+  owner.open();
+  return { owner, reader, memory };
+}
+
+function fill(owner: Kernel): ReturnType<Kernel['createIndex']> {
+  const index = owner.createIndex(16);
+  const prng = createPrng(1);
+  for (let ordinal = 0; ordinal < 500; ordinal++) index.put(ordinal, randomVector(prng, 16));
+  return index;
+}
+
+test('the front thread knows the table of readers as it is', () => {
+  assert.deepEqual(READER_TABLE, {
+    at: READERS_AT,
+    places: READERS_MAX,
+    placeBytes: READER_BYTES,
+    thread: READER_THREAD,
+    epoch: READER_EPOCH,
+    lockAt: LOCK_AT,
+    damagedAt: DAMAGED_AT,
+  });
+});
+
+test('a reader enters while the memory is open, and each format is another incarnation', () => {
+  const { owner, reader } = createPair();
+  assert.equal(
+    reader.read((incarnation) => incarnation),
+    1,
+  );
+  owner.format();
+  assert.equal(
+    reader.read(() => assert.fail('the memory is being filled')),
+    undefined,
+  );
+  owner.open();
+  assert.equal(reader.read((incarnation) => reader.read((inner) => [incarnation, inner]))?.join(), '2,2');
+  assert.throws(
+    () =>
+      reader.read(() => {
+        throw new Error('of the work');
+      }),
+    /of the work/,
+  );
+  owner.format();
+});
+
+test('what is dropped is freed when those who may see it have left, and at once where there are none', () => {
+  const { owner, reader } = createPair();
+  const index = fill(owner);
+  const twin = fill(owner);
+  const before = owner.usedBytes();
+  reader.read(() => {
+    const seen = reader.attach(index.root).search(randomVector(createPrng(2), 16), 10);
+    const used = owner.usedBytes();
+    index.drop();
+    assert.equal(owner.usedBytes(), used);
+    assert(owner.retiredBytes() > 30_000, `${owner.retiredBytes()} bytes`);
+    assert.equal(owner.reclaim(), false);
+    fill(owner);
+    assert.deepEqual(reader.attach(index.root).search(randomVector(createPrng(2), 16), 10), seen);
+  });
+  while (owner.reclaim());
+  assert.equal(owner.retiredBytes(), 0);
+  const used = owner.usedBytes();
+  twin.drop();
+  assert.equal(owner.retiredBytes(), 0);
+  assert(owner.usedBytes() < used && used > before);
+});
+
+test('a full arena frees what has been retired before it says so', () => {
+  const pages = 64;
+  const { owner, reader } = createPair(createMemory(pages));
+  let putBytes = 0;
+  for (let round = 0; round < 100; round++) {
+    const index = owner.createIndex(384);
+    reader.read(() => {
+      for (let ordinal = 0; ordinal < 500; ordinal++) index.put(ordinal, randomVector(createPrng(ordinal), 384));
+      putBytes += owner.usedBytes() - owner.retiredBytes();
+      index.drop();
+    });
+  }
+  assert.ok(putBytes > 10 * 65_536 * pages, `${putBytes} bytes have gone through`);
+});
+
+test('a reader that died inside holds memory back until its place is cleared, and its scratch is used again', () => {
+  const { owner, reader, memory } = createPair();
+  const index = fill(owner);
+  reader.read(() => reader.attach(index.root).search(randomVector(createPrng(2), 16), 10));
+  const place = new Int32Array(memory.buffer, READERS_AT + READER_EPOCH, 1);
+  Atomics.store(place, 0, 1);
+  index.drop();
+  assert.equal(owner.reclaim(), false);
+  assert(owner.retiredBytes() > 0);
+  clearReader(memory, threadId);
+  const used = owner.usedBytes();
+  const next = new Kernel(module, memory);
+  next.joinReaders();
+  assert.equal(
+    next.read(() => next.attach(fill(owner).root).search(randomVector(createPrng(2), 16), 10).count),
+    10,
+  );
+  while (owner.reclaim());
+  assert.equal(owner.retiredBytes(), 0);
+  assert(owner.usedBytes() <= used);
+});
+
+test('a reader that died within the allocator is the end of its owner, not of the memory', () => {
+  const { owner, memory } = createPair();
+  Atomics.store(new Int32Array(memory.buffer), LOCK_AT >> 2, threadId + 1);
+  clearReader(memory, threadId);
+  assert.throws(() => owner.createIndex(3), /full/);
+  assert.throws(() => owner.reclaim(), /no reader died/);
+  const next = createKernel(memory);
+  next.createIndex(3).put(0, Float32Array.of(1, 2, 3));
+  next.reclaim();
+});
+
+test('a reader does not wait for the lock of an owner that is gone, once the memory is closed', () => {
+  const { owner, reader, memory } = createPair();
+  const index = fill(owner);
+  const words = new Int32Array(memory.buffer);
+  const answer = reader.read(() => {
+    Atomics.store(words, LOCK_AT >> 2, OWNER | 0);
+    Atomics.store(words, OPEN_AT >> 2, 0);
+    return reader.attach(index.root).search(randomVector(createPrng(2), 16), 10);
+  });
+  assert.equal(answer, undefined);
+  createKernel(memory).open();
+  assert.equal(
+    reader.read((incarnation) => incarnation),
+    2,
+  );
+});
+
+test('the directory finds what was entered last, as a map does', () => {
+  const { owner, reader } = createPair();
+  const prng = createPrng(3);
+  const twin = new Map<number, object>();
+  reader.read(() => 0);
+  const before = owner.usedBytes();
+  for (let step = 0; step < 20_000; step++) {
+    const id = (1 + prng.int(3000)) as CollectionId;
+    if (prng.int(3) > 0) {
+      const roots = {
+        vectors: 64 * prng.int(1000),
+        words: prng.int(2) === 0 ? LOST : 64,
+        fields: 0,
+        priorities: 128,
+        arenas: prng.int(256),
+      };
+      owner.directory.set(id, roots);
+      twin.set(id, roots);
+    } else {
+      owner.directory.delete(id);
+      twin.delete(id);
+    }
+    reader.read(() => assert.deepEqual(reader.directory.get(id), twin.get(id)));
+  }
+  for (let id = 1; id <= 3000; id++) assert.deepEqual(reader.directory.get(id as CollectionId), twin.get(id));
+  assert(owner.usedBytes() - before < 300_000, `${owner.usedBytes() - before} bytes`);
+});

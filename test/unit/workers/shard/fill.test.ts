@@ -1,0 +1,72 @@
+// Lists of the graph that are filled with links to near nodes: when, and what holds of them then and after further
+// changes.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPrng } from '../../../../src/base/prng.js';
+import { LINKS_0 } from '../../../../workers/shard/layout.js';
+import { inspectGraph } from '../../../kit/shard/graph-inspector.js';
+import { assertRecall, build, DIM, linkAll, put, recall, ROWS, type Pair } from '../../../kit/shard/graph-kit.js';
+import { clusteredVectors } from '../../../kit/shard/kernel-kit.js';
+
+const SLICE = 50;
+
+function fillAll({ index }: Pair): number {
+  let slices = 0;
+  for (; index.isFillDue; slices++) index.fillSome(SLICE);
+  return slices;
+}
+
+function assertWhole({ memory, index }: Pair): number {
+  const { badLinks, unreachable, links } = inspectGraph(memory, index.root);
+  assert.deepEqual({ badLinks, unreachable }, { badLinks: 0, unreachable: 0 });
+  return links;
+}
+
+test('lists are filled when all rows are linked, and again when half as many have come', () => {
+  const next = clusteredVectors(createPrng(31), DIM, 40, 0.7);
+  const pair = build(next);
+  assert.equal(fillAll(pair), Math.ceil(ROWS / SLICE), 'slices');
+  pair.index.fillSome(SLICE);
+  assert.equal(pair.index.isFillDue, false, 'nothing has changed since');
+  for (let ordinal = ROWS; !pair.index.isFillDue; ordinal++) {
+    assert(ordinal <= 1.5 * ROWS, 'a third of all is new');
+    put(pair, ordinal, next());
+    assert.equal(pair.index.isFillDue, false, 'not while a row waits for its links');
+    linkAll(pair.index);
+  }
+  assert.equal(pair.index.liveCount, 1.5 * ROWS + 1);
+});
+
+test('filled lists are all but full, their links mutual, and walks find more', () => {
+  const next = clusteredVectors(createPrng(32), DIM, 40, 0.7);
+  const pair = build(next);
+  const before = {
+    links: assertWhole(pair),
+    recall: recall(pair, clusteredVectors(createPrng(33), DIM, 40, 0.7), 16, 'before'),
+  };
+  fillAll(pair);
+  const links = assertWhole(pair);
+  const share = recall(pair, clusteredVectors(createPrng(33), DIM, 40, 0.7), 16, 'filled');
+  assert(links > LINKS_0 - 4 && links > before.links + 4, `${before.links} links a node, then ${links}`);
+  assert(share > before.recall, `recall@10 ${before.recall} at ef 16, then ${share}`);
+});
+
+test('rows that come, go and are put again while lists are filled leave a whole graph', () => {
+  const prng = createPrng(34);
+  const next = clusteredVectors(prng, DIM, 40, 0.7);
+  const pair = build(next);
+  for (let i = 0; i < 4 * ROWS; i++) {
+    const ordinal = prng.int(ROWS);
+    if (prng.int(4) === 0 && pair.index.isLive(ordinal)) {
+      pair.index.remove(ordinal);
+      pair.twin.remove(ordinal);
+    } else put(pair, ordinal, next());
+    if (prng.int(30) === 0) linkAll(pair.index);
+    pair.index.fillSome(prng.int(SLICE));
+    if (i % ROWS === 0) assertWhole(pair);
+  }
+  linkAll(pair.index);
+  fillAll(pair);
+  assertWhole(pair);
+  assertRecall(pair, next, 'after all that');
+});

@@ -1,0 +1,99 @@
+// Filtered searches, ties and scores of given rows against the naive twin, on seeded random sequences of operations:
+// rows replaced, removed, staged, waiting for their link, and one vector in many rows.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createPrng, type Prng } from '../../../../src/base/prng.js';
+import { PRECISIONS } from '../../../../src/contract/precision.js';
+import type { Hits } from '../../../../workers/shard/hits.js';
+import type { VectorIndex } from '../../../../workers/shard/vector-index.js';
+import { createKernel, randomBitmap, randomVector, SEEDS } from '../../../kit/shard/kernel-kit.js';
+import { assertExact, assertSound, NaiveIndex, SCORE_TOLERANCE } from '../../../kit/shard/naive-index.js';
+
+const ORDINALS = 300;
+const SHARES = [0, 0.01, 0.05, 0.3, 0.7, 1];
+
+interface Pair {
+  index: VectorIndex;
+  twin: NaiveIndex;
+}
+
+/** One random change to both. */
+function change(prng: Prng, { index, twin }: Pair): void {
+  const ordinal = prng.int(ORDINALS);
+  // One vector in three stands in several rows.
+  const vector = randomVector(prng.int(3) === 0 ? createPrng(prng.int(3)) : prng, index.dim);
+  const choice = prng.int(10);
+  if (choice < 5) {
+    index.put(ordinal, vector);
+    twin.put(ordinal, vector);
+  } else if (choice < 7) {
+    if (index.isLive(ordinal)) index.remove(ordinal);
+    twin.remove(ordinal);
+  } else if (choice < 8) {
+    if (!index.isLive(ordinal)) index.stage(ordinal, vector);
+  } else {
+    index.linkSome(1 + prng.int(40));
+  }
+}
+
+function ask(prng: Prng, { index, twin }: Pair, label: string): void {
+  const allowed = randomBitmap(prng, ORDINALS, SHARES[prng.int(SHARES.length)] as number);
+  const some = twin.within(allowed);
+  const query = randomVector(prng.int(3) === 0 ? createPrng(prng.int(3)) : prng, index.dim);
+  const k = 1 + prng.int(30);
+  assertExact(index, some, query, k, index.search(query, k, { allowed, exact: true }), `${label}, scan`);
+  assertExact(index, some, query, k, index.search(query, k, { allowed }), `${label}, planned`);
+  assertSound(index, some, query, k, index.search(query, k, { allowed, ef: 1 + prng.int(30) }), `${label}, walk`);
+  // The filter of one search is not that of the next.
+  assertSound(index, twin, query, k, index.search(query, k, { ef: 1 + prng.int(30) }), `${label}, unfiltered`);
+  assert.deepEqual(
+    index.searchWithTies(query, k, { allowed }),
+    tiesOf(index.search(query, ORDINALS, { allowed, exact: true }), k),
+    `${label}, ties`,
+  );
+}
+
+/** The first k of all hits and those that equal the k-th. */
+function tiesOf({ ordinals, stamps, scores }: Hits, k: number): Hits {
+  const count = scores.filter((score, i) => i < k || score === scores[k - 1]).length;
+  return { count, ordinals: ordinals.slice(0, count), stamps: stamps.slice(0, count), scores: scores.slice(0, count) };
+}
+
+/** A row's score is the same number whichever way it is asked for. */
+function assertScoresOf(prng: Prng, { index, twin }: Pair, label: string): void {
+  const query = randomVector(prng, index.dim);
+  const ordinals = Uint32Array.from({ length: 50 }, () =>
+    prng.int(10) === 0 ? prng.int(2 ** 32) : prng.int(ORDINALS),
+  );
+  const hits = index.search(query, ORDINALS, { exact: true });
+  const all = new Map(Array.from(hits.ordinals, (ordinal, i): [number, number] => [ordinal, hits.scores[i] as number]));
+  index.scoresOf(query, ordinals).forEach((score, i) => {
+    const ordinal = ordinals[i] as number;
+    assert(Object.is(score, all.get(ordinal) ?? NaN), `${label}: score of ${ordinal}`);
+    if (twin.rows.has(ordinal))
+      assert(Math.abs(score - twin.score(ordinal, query)) <= SCORE_TOLERANCE, `${label}: score of ${ordinal}`);
+  });
+}
+
+describe('a filtered search agrees with the naive twin', () => {
+  for (const seed of SEEDS) {
+    test(`several indexes, seed ${seed}`, () => {
+      const prng = createPrng(seed);
+      const kernel = createKernel();
+      const precision = PRECISIONS[seed % 2];
+      const pairs = [2, 16, 50, 384].map(
+        (dim): Pair => ({
+          index: kernel.createIndex(dim, { graphMin: 1 + prng.int(100), precision }),
+          twin: new NaiveIndex(precision),
+        }),
+      );
+      for (let i = 0; i < 4000; i++) {
+        const pair = pairs[prng.int(pairs.length)] as Pair;
+        const label = `seed ${seed}, step ${i}`;
+        change(prng, pair);
+        if (i % 8 === 0) ask(prng, pair, label);
+        if (i % 50 === 0) assertScoresOf(prng, pair, label);
+      }
+    });
+  }
+});

@@ -1,0 +1,56 @@
+// The links of the graph, as they stand in memory: mutual and leading to every node, and what copies of a vector do to
+// them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPrng } from '../../../../src/base/prng.js';
+import { inspectGraph } from '../../../kit/shard/graph-inspector.js';
+import { assertRecall, build, createPair, DIM, linkAll, put, ROWS } from '../../../kit/shard/graph-kit.js';
+import { clusteredVectors, randomVector } from '../../../kit/shard/kernel-kit.js';
+import { assertSound } from '../../../kit/shard/naive-index.js';
+
+for (const spread of [1e-4, 1e-3, 0.01, 0.7]) {
+  test(`links are mutual and lead to every node, whatever is written, around centres at a distance of ${spread}`, () => {
+    const prng = createPrng(19);
+    const next = clusteredVectors(prng, DIM, 5, spread);
+    const pair = build(next);
+    for (let i = 0; i < 3 * ROWS; i++) {
+      const ordinal = prng.int(ROWS);
+      if (prng.int(4) === 0 && pair.index.isLive(ordinal)) pair.index.remove(ordinal);
+      else pair.index.put(ordinal, next());
+      if (i % 100 === 0 && pair.index.linkSome(prng.int(200)) === 0) pair.index.fillSome(prng.int(2000));
+    }
+    linkAll(pair.index);
+    const { nodes, copies, badLinks, unreachable } = inspectGraph(pair.memory, pair.index.root);
+    assert(nodes + copies >= pair.index.liveCount);
+    assert.deepEqual({ badLinks, unreachable }, { badLinks: 0, unreachable: 0 });
+  });
+}
+
+/** Half of the rows hold `copy`; both it and the others must be found. */
+function checkCopies(copy: () => Float32Array, seed: number): void {
+  const prng = createPrng(seed);
+  const next = clusteredVectors(prng, DIM, 40, 0.7);
+  const pair = createPair();
+  for (let ordinal = 0; ordinal < ROWS; ordinal++) put(pair, ordinal, prng.int(2) === 0 ? copy() : next());
+  for (const round of ['fresh', 'churned']) {
+    linkAll(pair.index);
+    for (const k of [1, 10, 100]) {
+      const hits = pair.index.search(copy(), k, { ef: 128 });
+      assertSound(pair.index, pair.twin, copy(), k, hits, round);
+      assert((hits.scores[k - 1] as number) > 0.99999, `${round}: ${k} copies`);
+    }
+    assertRecall(pair, next, round);
+    for (let i = 0; i < ROWS; i++) put(pair, prng.int(ROWS), prng.int(2) === 0 ? copy() : next());
+  }
+}
+
+test('copies of one vector in thousands of rows hide neither themselves nor others', () => {
+  const copy = randomVector(createPrng(16), DIM);
+  checkCopies(() => copy, 16);
+});
+
+test('nor do rows that differ by rounding alone', () => {
+  const prng = createPrng(19);
+  const copy = randomVector(prng, DIM);
+  checkCopies(() => copy.map((value) => value * (1 + 1e-6 * prng.next())), 19);
+});

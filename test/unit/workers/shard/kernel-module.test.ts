@@ -1,0 +1,57 @@
+// The compiled kernel as a module: instances share nothing but the memory. Static data would be copied over live memory
+// by every new instance, a start function would run in each, and a mutable global would be a state that the others do
+// not see.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Instance } from '../../../../workers/shard/instance.js';
+import { FENCE, GRAPH_MIN } from '../../../../workers/shard/layout.js';
+import { VectorIndex } from '../../../../workers/shard/vector-index.js';
+import { createMemory, readKernelBytes } from '../../../kit/shard/kernel-kit.js';
+
+const SECTION_GLOBAL = 6;
+const SECTION_START = 8;
+const SECTION_DATA = 11;
+
+/** An unsigned LEB128 number and the offset behind it. */
+function readNumber(bytes: Uint8Array, from: number): [value: number, next: number] {
+  let value = 0;
+  for (let at = from, shift = 0; ; at++, shift += 7) {
+    const byte = bytes[at] as number;
+    value |= (byte & 127) << shift;
+    if (byte < 128) return [value, at + 1];
+  }
+}
+
+function sectionsOf(bytes: Uint8Array): number[] {
+  const sections: number[] = [];
+  for (let at = 8; at < bytes.length; ) {
+    sections.push(bytes[at] as number);
+    const [length, body] = readNumber(bytes, at + 1);
+    at = body + length;
+  }
+  return sections;
+}
+
+test('the kernel has no static data, no start function and no globals', () => {
+  const sections = sectionsOf(readKernelBytes());
+  assert(sections.includes(10), 'the section of code is found');
+  for (const section of [SECTION_GLOBAL, SECTION_START, SECTION_DATA])
+    assert(!sections.includes(section), `section ${section}`);
+});
+
+test('the kernel imports nothing but a memory', () => {
+  const module = new WebAssembly.Module(readKernelBytes());
+  assert.deepEqual(WebAssembly.Module.imports(module), [{ module: 'env', name: 'memory', kind: 'memory' }]);
+});
+
+test('a row is written behind a fence, and a search looks at stamps behind one', () => {
+  const instance = new Instance(new WebAssembly.Module(readKernelBytes()), createMemory());
+  instance.calls.format();
+  const index = new VectorIndex(instance, instance.calls.createIndex(2, GRAPH_MIN, false) >>> 0);
+  const fences = (): number => instance.word(instance.scratch + FENCE);
+  assert.equal(fences(), 0);
+  index.put(0, Float32Array.of(1, 2));
+  assert.equal(fences(), 1);
+  assert.equal(index.search(Float32Array.of(1, 2), 1).count, 1);
+  assert.equal(fences(), 2, 'the compilers have left it in');
+});

@@ -1,0 +1,326 @@
+// Parts that are loaded when they are needed, in slices and at once, and that leave when nobody uses them or memory is
+// full: against a naive twin that holds everything. Real stores and kernels; time is given where slices end by it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cosine } from '../../../../load/kit/cosine.js';
+import { createPrng, type Prng } from '../../../../src/base/prng.js';
+import type { CollectionId, DocId, Ordinal } from '../../../../src/contract/ids.js';
+import type { CollectionRef, ShardCounts, ShardRequest } from '../../../../src/contract/messages.js';
+import { packDocument } from '../../../../src/contract/prepared-document.js';
+import { withPriority } from '../../../../src/rank/priority.js';
+import { DamagedRecord } from '../../../../src/store/damage.js';
+import { ShardStore } from '../../../../src/store/shard-store.js';
+import { Shard } from '../../../../workers/shard/shard.js';
+import { countsOf, totals } from '../../../../workers/shard/totals.js';
+import { applyWrites, type DocumentWrite } from '../../../../workers/shard/write.js';
+import { tempDirectory } from '../../../kit/temp.js';
+import { ranked, type OwnedShard } from '../../../kit/search/search-kit.js';
+import { createKernel, createMemory, groupsOf, randomVector, SEEDS } from '../../../kit/shard/kernel-kit.js';
+
+const DIM = 8;
+const COLLECTIONS = 5;
+const LARGE = 4200;
+const NOW = 0;
+
+const refOf = (id: number): CollectionRef => ({
+  id: id as CollectionId,
+  generation: 1,
+  dim: DIM,
+  language: 'none',
+  precision: 'int16',
+});
+const ALL = Array.from({ length: COLLECTIONS }, (_, i) => refOf(i + 1));
+
+function put(ref: CollectionRef, docid: string, vectors: Float32Array[], priority = 0): DocumentWrite {
+  const chunks = vectors.map((_, i) => ({ path: `c${i}`, metaJson: '{}' }));
+  const document = packDocument({ docid: docid as DocId, ingestedAtMs: 0, metadataJson: '{}', priority, chunks });
+  return { op: 'put', collection: ref, document, vectors: Float32Array.from(vectors.flatMap((vector) => [...vector])) };
+}
+
+const remove = (ref: CollectionRef, docid: string): DocumentWrite => ({
+  op: 'deleteDocument',
+  collection: ref,
+  docid: docid as DocId,
+});
+
+function openShard(
+  directory: string,
+  store: ShardStore,
+  collections: readonly CollectionRef[],
+  pagesMax?: number,
+): OwnedShard {
+  const kernel = createKernel(createMemory(pagesMax));
+  const shard = new Shard(store, kernel);
+  shard.load(groupsOf(collections));
+  return { shard, kernel, directory };
+}
+
+/** Answers of `ask` until there is one. */
+function until<T>(shard: Shard, ask: () => T | null): T {
+  for (let tries = 0; tries < 10_000; tries++) {
+    const answer = ask();
+    if (answer !== null) return answer;
+    shard.loads.work(NOW, true);
+  }
+  throw new Error('there is no answer');
+}
+
+/** The five documents that come first, by their chunks' cosines and priorities. */
+function best(owned: OwnedShard, ref: CollectionRef, query: Float32Array): string[] {
+  const { shard } = owned;
+  const { ordinals } = until(shard, () => ranked(owned, ref, { vector: query, k: 5 })).vector;
+  return shard.store.read((txn) =>
+    Array.from(ordinals, (ordinal) => txn.chunk(ref.id, ordinal as Ordinal)).map(
+      ({ docid, path }) => `${docid}/${path}`,
+    ),
+  );
+}
+
+class Twin {
+  readonly docs = new Map<number, Map<string, { vectors: Float32Array[]; priority: number }>>(
+    ALL.map(({ id }) => [id, new Map()]),
+  );
+
+  /** Of every chunk. */
+  scores(id: number, query: Float32Array): Map<string, number> {
+    return new Map(
+      [...(this.docs.get(id) ?? [])].flatMap(([docid, { vectors, priority }]) =>
+        vectors.map((vector, i) => [`${docid}/c${i}`, withPriority(cosine(query, vector), priority)] as const),
+      ),
+    );
+  }
+
+  counts(id: number): { documents: number; chunks: number } {
+    const docs = [...(this.docs.get(id)?.values() ?? [])];
+    return { documents: docs.length, chunks: docs.reduce((sum, { vectors }) => sum + vectors.length, 0) };
+  }
+
+  /** Some writes, as they are sent. */
+  change(prng: Prng): DocumentWrite[] {
+    return Array.from({ length: 1 + prng.int(4) }, () => {
+      const ref = ALL[prng.int(COLLECTIONS)] as CollectionRef;
+      const docid = `D${prng.int(12)}`;
+      if (prng.int(4) === 0) {
+        this.docs.get(ref.id)?.delete(docid);
+        return remove(ref, docid);
+      }
+      const vectors = Array.from({ length: 1 + prng.int(6) }, () => randomVector(prng, DIM));
+      const priority = prng.int(3) === 0 ? 0.5 : 0;
+      this.docs.get(ref.id)?.set(docid, { vectors, priority });
+      return put(ref, docid, vectors, priority);
+    });
+  }
+}
+
+/** Rows are numbers of 16 bits: what is closer than they can tell may change places. */
+function assertBest(found: readonly string[], scores: ReadonlyMap<string, number>, hint: string): void {
+  const wanted = [...scores.values()].sort((a, b) => b - a).slice(0, 5);
+  assert.equal(new Set(found).size, wanted.length, hint);
+  found.forEach((name, i) =>
+    assert.ok(Math.abs((scores.get(name) ?? NaN) - (wanted[i] as number)) < 1e-3, `${hint}: ${name} at ${i}`),
+  );
+}
+
+function countedIn(shard: Shard): ShardCounts {
+  const { documents, chunks } = totals(shard, []);
+  return { documents, chunks };
+}
+
+for (const seed of SEEDS) {
+  test(`random writes, searches, departures and restarts (seed ${seed})`, () => {
+    const prng = createPrng(seed);
+    const directory = tempDirectory();
+    const store = ShardStore.open(directory, false);
+    const twin = new Twin();
+    let owned = openShard(directory, store, []);
+    for (let round = 0; round < 150; round++) {
+      const { shard } = owned;
+      const step = prng.int(6);
+      if (step < 3) for (const outcome of applyWrites(shard, twin.change(prng))) assert.ok('value' in outcome);
+      else if (step === 3)
+        [...shard.parts.all()].filter(() => prng.int(2) === 0).forEach((part) => shard.parts.leave(part));
+      else if (step === 4) {
+        owned = openShard(directory, store, ALL);
+        assert.deepEqual([...owned.shard.parts.all()], []);
+      } else shard.loads.work(NOW, prng.int(2) === 0);
+      const { id } = ALL[prng.int(COLLECTIONS)] as CollectionRef;
+      const query = randomVector(prng, DIM);
+      assertBest(best(owned, refOf(id), query), twin.scores(id, query), `round ${round}`);
+      assert.deepEqual(countsOf(owned.shard, [id]), [twin.counts(id)], `round ${round}`);
+    }
+    const sum = ALL.map(({ id }) => twin.counts(id)).reduce((a, b) => ({
+      documents: a.documents + b.documents,
+      chunks: a.chunks + b.chunks,
+    }));
+    assert.deepEqual(countedIn(owned.shard), sum);
+    owned.shard.close();
+  });
+}
+
+/** A shard with one large collection in its store, and nothing in memory. */
+function withLarge(count = LARGE, pagesMax?: number): OwnedShard & { ref: CollectionRef; rows: Float32Array[] } {
+  const prng = createPrng(7);
+  const directory = tempDirectory();
+  const store = ShardStore.open(directory, false);
+  const ref = refOf(1);
+  const rows = Array.from({ length: count }, () => randomVector(prng, DIM));
+  store.write((txn) => {
+    for (let from = 0; from < count; from += 100) {
+      const record = {
+        docid: `L${from}` as DocId,
+        version: 1,
+        ingestedAtMs: 0,
+        metadataJson: '{}',
+        priority: from === 300 ? 1 : 0,
+        chunkCount: 100,
+      };
+      const ordinals = Array.from({ length: 100 }, (_, i) => (from + i) as Ordinal);
+      const chunks = ordinals.map((_, i) => ({ path: `c${i}`, metaJson: '{}' }));
+      txn.putDocument(ref, {
+        record,
+        ordinals,
+        chunks,
+        vectors: Float32Array.from(rows.slice(from, from + 100).flatMap((row) => [...row])),
+      });
+    }
+  });
+  return { ...openShard(directory, store, [ref], pagesMax), ref, rows };
+}
+
+test('a large part comes by itself in slices; until it is whole nobody finds it', () => {
+  const owned = withLarge();
+  const { shard, ref, rows } = owned;
+  let slices = 0;
+  for (; !shard.loads.work(NOW, false); slices++)
+    assert.equal(shard.part(ref.id) === undefined, shard.view(ref.id)?.isAway);
+  assert.ok(slices > LARGE, `${slices} slices`);
+  const part = shard.part(ref.id);
+  assert.deepEqual([part?.index.liveCount, part?.priorities.count, shard.view(ref.id)?.isAway], [LARGE, 100, false]);
+  assert.equal(best(owned, ref, rows[4150] as Float32Array).length, 5);
+  shard.close();
+});
+
+test('a write to a part that is being loaded comes after it', async () => {
+  const owned = withLarge();
+  const { shard, ref, rows } = owned;
+  for (let i = 0; i < 1000; i++) shard.loads.work(NOW, false);
+  let isThere = false;
+  const underWay = shard.loads.bringAll([ref])?.then(() => (isThere = true));
+  if (underWay) {
+    assert.equal(shard.part(ref.id), undefined);
+    while (!shard.loads.work(NOW, true));
+    await underWay;
+    assert.ok(isThere);
+  }
+  applyWrites(shard, [put(ref, 'L4100', [rows[0] as Float32Array]), remove(ref, 'L0'), remove(ref, 'L300')]);
+  assert.equal(shard.part(ref.id)?.index.liveCount, LARGE - 299);
+  assert.equal(best(owned, ref, rows[0] as Float32Array)[0], 'L4100/c0');
+  assert.deepEqual(countsOf(shard, [ref.id]), [{ documents: LARGE / 100 - 2, chunks: LARGE - 299 }]);
+  shard.close();
+});
+
+test('a write that cannot wait loads the rest at once', () => {
+  const owned = withLarge();
+  const { shard, ref, rows } = owned;
+  for (let i = 0; i < 1000; i++) shard.loads.work(NOW, false);
+  applyWrites(shard, [put(ref, 'NEW', [rows[0] as Float32Array])]);
+  assert.equal(shard.part(ref.id)?.index.liveCount, LARGE + 1);
+  shard.close();
+});
+
+test('a collection that is dropped while it is being loaded is gone, with its memory', () => {
+  const { shard, ref } = withLarge();
+  for (let i = 0; i < 1000; i++) shard.loads.work(NOW, false);
+  shard.drop(ref.id);
+  assert.ok(shard.loads.work(NOW, false));
+  assert.equal(shard.view(ref.id), undefined);
+  assert.deepEqual(countedIn(shard), { documents: 0, chunks: 0 });
+  const [outcome] = applyWrites(shard, [put(ref, 'LATE', [new Float32Array(DIM).fill(1)])]);
+  assert.equal(outcome && 'error' in outcome && outcome.error.code, 'collection_not_found');
+  while (!shard.store.write((txn) => txn.purgeSome(ref.id, 1000)));
+  assert.deepEqual(
+    shard.store.read((txn) => [...txn.allCounts()]),
+    [],
+  );
+  shard.close();
+});
+
+test('a part for which memory has no room is refused, and everything else goes on', () => {
+  const owned = withLarge(12_000, 12);
+  const { shard, ref } = owned;
+  const ask = (): unknown => until(shard, () => ranked(owned, ref, { vector: new Float32Array(DIM).fill(1), k: 5 }));
+  assert.throws(ask, { name: 'ArenaFull' });
+  assert.throws(ask, { name: 'ArenaFull' });
+  const small = refOf(2);
+  assert.ok(
+    applyWrites(shard, [put(small, 'A', [new Float32Array(DIM).fill(1)])]).every((outcome) => 'value' in outcome),
+  );
+  assert.deepEqual(best(owned, small, new Float32Array(DIM).fill(1)), ['A/c0']);
+  const outcomes = applyWrites(shard, [
+    put(ref, 'B', [new Float32Array(DIM).fill(1)]),
+    put(small, 'C', [new Float32Array(DIM).fill(-1)]),
+  ]);
+  assert.deepEqual(
+    outcomes.map((outcome) => ('error' in outcome ? outcome.error.code : 'stored')),
+    ['storage_full', 'stored'],
+  );
+  shard.close();
+});
+
+test('where memory is full, those used longest ago leave, and come back', () => {
+  const prng = createPrng(3);
+  const directory = tempDirectory();
+  const owned = openShard(directory, ShardStore.open(directory, false), [], 24);
+  const { shard } = owned;
+  const first = Array.from({ length: 200 }, () => randomVector(prng, DIM));
+  for (const [i, vector] of first.entries()) {
+    const outcomes = applyWrites(shard, [
+      put(refOf(i + 1), 'D', [vector, ...Array.from({ length: 60 }, () => randomVector(prng, DIM))]),
+    ]);
+    assert.ok(
+      outcomes.every((outcome) => 'value' in outcome),
+      `collection ${i}`,
+    );
+  }
+  assert.ok([...shard.parts.all()].length < 200, 'all fit');
+  for (const [i, vector] of first.entries())
+    assert.equal(best(owned, refOf(i + 1), vector)[0], 'D/c0', `collection ${i}`);
+  shard.close();
+});
+
+test('where memory is full, what a write has brought stays until it is done, whatever its twins want', () => {
+  const prng = createPrng(5);
+  const rows = (count: number): Float32Array[] => Array.from({ length: count }, () => randomVector(prng, DIM));
+  const directory = tempDirectory();
+  const store = ShardStore.open(directory, false);
+  const filling = openShard(directory, store, []).shard;
+  const [live, twin] = [refOf(1), refOf(2)];
+  for (const ref of [live, twin]) for (let n = 0; n < 30; n++) applyWrites(filling, [put(ref, `D${n}`, rows(100))]);
+  for (let pages = 8; pages < 30; pages++) {
+    const { shard } = openShard(directory, store, [live, twin], pages);
+    const { collection, document, vectors } = put(live, 'D0', rows(1)) as ShardRequest<'put'>;
+    const removed = { ...remove(live, `D${pages}`), twins: [twin] } as DocumentWrite;
+    for (const write of [
+      { op: 'put', collection, document, vectors, twins: [{ collection: twin, vectors: 'same' }] } as DocumentWrite,
+      removed,
+    ]) {
+      const [outcome] = applyWrites(shard, [write]);
+      assert.ok(
+        outcome && ('value' in outcome || ('error' in outcome && outcome.error.code === 'storage_full')),
+        `${pages} pages: ${JSON.stringify(outcome)}`,
+      );
+    }
+  }
+  store.close();
+});
+
+test('a damaged part is told to whoever asks for it, and harms no other', () => {
+  const { shard, ref } = withLarge();
+  const other = { ...ref, dim: DIM / 2 };
+  shard.loads.work(NOW, false);
+  shard.loads.cancel(ref.id);
+  for (let tries = 0; tries < 2; tries++) assert.throws(() => shard.loads.bring(other), DamagedRecord);
+  assert.ok(shard.loads.work(NOW, false));
+  assert.ok(until(shard, () => shard.loads.bring(ref) || null));
+  shard.close();
+});

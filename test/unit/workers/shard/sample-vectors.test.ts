@@ -1,0 +1,73 @@
+// Samples of stored vectors, on a real store and a real kernel: live rows alone, each with its id, whatever has been
+// deleted.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defined } from '../../../../src/base/assert.js';
+import { createPrng } from '../../../../src/base/prng.js';
+import type { CollectionId, DocId } from '../../../../src/contract/ids.js';
+import type { CollectionRef } from '../../../../src/contract/messages.js';
+import { packDocument } from '../../../../src/contract/prepared-document.js';
+import { ShardStore } from '../../../../src/store/shard-store.js';
+import { sampleVectors } from '../../../../workers/shard/sample-vectors.js';
+import { Shard } from '../../../../workers/shard/shard.js';
+import { applyWrites, type DocumentWrite } from '../../../../workers/shard/write.js';
+import { tempDirectory } from '../../../kit/temp.js';
+import { createKernel, SEEDS } from '../../../kit/shard/kernel-kit.js';
+
+const ref: CollectionRef = { id: 1 as CollectionId, generation: 1, dim: 3, language: 'none', precision: 'int16' };
+
+function put(docid: string, vector: number[]): DocumentWrite {
+  const document = packDocument({
+    docid: docid as DocId,
+    ingestedAtMs: 0,
+    metadataJson: '{}',
+    priority: 0,
+    chunks: [{ path: 'chunk_0', metaJson: '{}' }],
+  });
+  return { op: 'put', collection: ref, document, vectors: Float32Array.from(vector) };
+}
+
+const sampleOf = (shard: Shard, places: number[], collection = ref) =>
+  defined(
+    sampleVectors(shard, { op: 'sampleVectors', collection, places: Float64Array.from(places) }) ?? undefined,
+    'a sample',
+  );
+
+test('at random, with deleted documents: every id has its vector, and all that are live can come', () => {
+  for (const seed of SEEDS) {
+    const prng = createPrng(seed);
+    const shard = new Shard(ShardStore.open(tempDirectory(), false), createKernel());
+    shard.load([]);
+    const stored = new Map<string, number[]>();
+    for (let i = 0; i < 60; i++) {
+      const docid = `D${prng.int(40)}`;
+      const vector = [prng.normal(), prng.normal(), prng.normal()].map(Math.fround);
+      const isGone = stored.has(docid) && prng.int(2) === 0;
+      applyWrites(shard, [
+        isGone ? { op: 'deleteDocument', collection: ref, docid: docid as DocId } : put(docid, vector),
+      ]);
+      if (isGone) stored.delete(docid);
+      else stored.set(docid, vector);
+    }
+    const { ids, vectors } = sampleOf(
+      shard,
+      Array.from({ length: 1000 }, (_, i) => i / 1000),
+    );
+    assert.deepEqual(ids.slice().sort(), [...stored.keys()].map((docid) => `${docid}::chunk_0`).sort(), `seed ${seed}`);
+    ids.forEach((id, i) =>
+      assert.deepEqual([...vectors.subarray(3 * i, 3 * i + 3)], stored.get(id.split('::')[0]!), `seed ${seed}`),
+    );
+    shard.store.close();
+  }
+});
+
+test('a zero vector asks nothing; a collection that is not there, or empty, has none', () => {
+  const shard = new Shard(ShardStore.open(tempDirectory(), false), createKernel());
+  shard.load([]);
+  applyWrites(shard, [put('A', [1, 2, 3])]);
+  assert.deepEqual(sampleOf(shard, [0, 0.5, 0.999]), { ids: ['A::chunk_0'], vectors: Float32Array.of(1, 2, 3) });
+  assert.deepEqual(sampleOf(shard, [0], { ...ref, id: 7 as CollectionId }), { ids: [], vectors: new Float32Array() });
+  applyWrites(shard, [{ op: 'deleteDocument', collection: ref, docid: 'A' as DocId }]);
+  assert.deepEqual(sampleOf(shard, [0, 0.9]).ids, []);
+  shard.store.close();
+});

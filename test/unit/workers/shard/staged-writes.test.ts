@@ -1,0 +1,190 @@
+// Writes that go to a collection and to what is staged beside it, on a real store and a real kernel: one transaction
+// for both, and a copy of what was there before that never writes over anything newer.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPrng } from '../../../../src/base/prng.js';
+import type { CollectionId, DocId } from '../../../../src/contract/ids.js';
+import type { CollectionRef, TwinWrite } from '../../../../src/contract/messages.js';
+import { packDocument, unpackDocuments } from '../../../../src/contract/prepared-document.js';
+import { ShardStore } from '../../../../src/store/shard-store.js';
+import { copyStaged, listMissing } from '../../../../workers/shard/missing.js';
+import { Shard } from '../../../../workers/shard/shard.js';
+import { applyWrites, type DocumentWrite } from '../../../../workers/shard/write.js';
+import { tempDirectory } from '../../../kit/temp.js';
+import { createKernel, SEEDS } from '../../../kit/shard/kernel-kit.js';
+
+const refOf = (id: number, dim: number): CollectionRef => ({
+  id: id as CollectionId,
+  generation: 1,
+  dim,
+  language: 'none',
+  precision: 'int16',
+});
+const [LIVE, TWIN, SAME] = [refOf(1, 2), refOf(2, 3), refOf(3, 2)];
+
+function openShard(): Shard {
+  const shard = new Shard(ShardStore.open(tempDirectory(), false), createKernel());
+  shard.load([]);
+  return shard;
+}
+
+interface Wanted {
+  text: string;
+  chunks?: number;
+  atMs?: number;
+}
+
+const rows = (count: number, dim: number): Float32Array => new Float32Array(count * dim).fill(1);
+
+function documentOf(docid: string, { text, chunks = 1, atMs = 1 }: Wanted): Uint8Array {
+  return packDocument({
+    docid: docid as DocId,
+    ingestedAtMs: atMs,
+    metadataJson: '{}',
+    priority: 0,
+    chunks: Array.from({ length: chunks }, (_, i) => ({ path: `chunk_${i}`, metaJson: '{}', text: `${text} ${i}` })),
+  });
+}
+
+const put = (docid: string, wanted: Wanted, twins?: TwinWrite[]): DocumentWrite => ({
+  op: 'put',
+  collection: LIVE,
+  document: documentOf(docid, wanted),
+  vectors: rows(wanted.chunks ?? 1, LIVE.dim),
+  twins,
+});
+const inTwin = ({ chunks = 1 }: Wanted): TwinWrite => ({ collection: TWIN, vectors: rows(chunks, TWIN.dim) });
+const staged = (docid: string, version: number, wanted: Wanted, source?: CollectionId): DocumentWrite => ({
+  op: 'putStaged',
+  collection: TWIN,
+  source,
+  document: documentOf(docid, wanted),
+  version,
+  vectors: rows(wanted.chunks ?? 1, TWIN.dim),
+});
+
+/** Documents of a collection as `id version: texts`. */
+function contents(shard: Shard, ref: CollectionRef): string[] {
+  return shard.store.read((txn) =>
+    Array.from(txn.documents(ref.id), ({ docid, version }) => {
+      const { ordinals } = txn.members(ref.id, docid);
+      for (const ordinal of ordinals) assert.ok(txn.vector(ref, ordinal as never));
+      return `${docid} ${version}: ${ordinals.map((ordinal) => txn.text(ref.id, ordinal as never)?.toString())}`;
+    }),
+  );
+}
+
+test('a write goes to the collection and its twin, with one version', () => {
+  const shard = openShard();
+  applyWrites(shard, [
+    put('a', { text: 'x' }),
+    put('a', { text: 'y', chunks: 2 }, [inTwin({ text: 'y', chunks: 2 })]),
+    put('b', { text: 'z' }, [{ collection: SAME, vectors: 'same' }]),
+  ]);
+  assert.deepEqual(contents(shard, LIVE), ['a 2: y 0,y 1', 'b 1: z 0']);
+  assert.deepEqual(contents(shard, TWIN), ['a 2: y 0,y 1']);
+  assert.deepEqual(contents(shard, SAME), ['b 1: z 0']);
+  applyWrites(shard, [{ op: 'deleteDocument', collection: LIVE, docid: 'a' as DocId, twins: [TWIN, SAME] }]);
+  assert.deepEqual([contents(shard, LIVE), contents(shard, TWIN)], [['b 1: z 0'], []]);
+});
+
+test('a write without vectors for the twin takes the document out of it, to be copied later', () => {
+  const shard = openShard();
+  applyWrites(shard, [
+    put('a', { text: 'x' }, [inTwin({ text: 'x' })]),
+    put('a', { text: 'y' }, [{ collection: TWIN, vectors: null }]),
+  ]);
+  assert.deepEqual(contents(shard, TWIN), []);
+  const { versions, documents, ends, after } = listMissing(shard, {
+    op: 'listMissing',
+    collection: LIVE.id,
+    twin: TWIN.id,
+    after: undefined,
+  });
+  assert.deepEqual(
+    [versions, unpackDocuments(documents, ends).map(({ chunks }) => chunks[0]?.text), after],
+    [[2], ['y 0'], null],
+  );
+});
+
+test('a copy goes where the source still has its version and the twin has none as new', () => {
+  const shard = openShard();
+  applyWrites(shard, [put('a', { text: 'x' }), put('b', { text: 'x' }), put('c', { text: 'x' })]);
+  applyWrites(shard, [
+    put('b', { text: 'y' }, [inTwin({ text: 'y' })]),
+    { op: 'deleteDocument', collection: LIVE, docid: 'c' as DocId, twins: [TWIN] },
+  ]);
+  const outcomes = applyWrites(
+    shard,
+    ['a', 'b', 'c', 'a'].map((docid) => staged(docid, 1, { text: 'x' }, LIVE.id)),
+  );
+  assert.deepEqual(outcomes, [
+    { value: { chunks: 1 } },
+    { value: { chunks: 0 } },
+    { value: { chunks: 0 } },
+    { value: { chunks: 0 } },
+  ]);
+  assert.deepEqual(contents(shard, TWIN), ['a 1: x 0', 'b 2: y 0']);
+});
+
+test('a document that was deleted and comes again under its first version is not written over by its old copy', () => {
+  const shard = openShard();
+  applyWrites(shard, [
+    put('a', { text: 'old' }),
+    { op: 'deleteDocument', collection: LIVE, docid: 'a' as DocId, twins: [TWIN] },
+    put('a', { text: 'new' }, [inTwin({ text: 'new' })]),
+  ]);
+  applyWrites(shard, [staged('a', 1, { text: 'old' }, LIVE.id)]);
+  assert.deepEqual(contents(shard, TWIN), ['a 1: new 0']);
+});
+
+test('what is restored keeps its versions, and a batch that comes again changes nothing', () => {
+  const shard = openShard();
+  for (let time = 0; time < 2; time++)
+    applyWrites(shard, [staged('a', 7, { text: 'x' }), staged('b', 3, { text: 'y' })]);
+  assert.deepEqual(contents(shard, TWIN), ['a 7: x 0', 'b 3: y 0']);
+});
+
+test('a twin that was given up does not hinder a write', () => {
+  const shard = openShard();
+  shard.drop(TWIN.id);
+  assert.deepEqual(applyWrites(shard, [put('a', { text: 'x' }, [inTwin({ text: 'x' })])]), [
+    { value: { chunks: 1, version: 1 } },
+  ]);
+});
+
+/** Copies everything, in pages; `between` runs after each. */
+function copyAll(shard: Shard, between: () => void): void {
+  for (let after: string | null | undefined; after !== null; between())
+    ({ after } = copyStaged(shard, { op: 'copyStaged', collection: SAME, source: LIVE, after }));
+}
+
+for (const seed of SEEDS) {
+  test(`a copy with writes between its pages ends as the source, seed ${seed}`, () => {
+    const shard = openShard();
+    const prng = createPrng(seed);
+    const write = (twins: TwinWrite[]): DocumentWrite => {
+      const docid = `d${prng.int(300)}`;
+      if (prng.int(4) === 0)
+        return {
+          op: 'deleteDocument',
+          collection: LIVE,
+          docid: docid as DocId,
+          twins: twins.map(({ collection }) => collection),
+        };
+      return put(docid, { text: `t${prng.int(1000)}`, chunks: 1 + prng.int(3), atMs: prng.int(2) }, twins);
+    };
+    for (let i = 0; i < 400; i++) applyWrites(shard, [write([])]);
+    const twin = (): TwinWrite => ({ collection: SAME, vectors: prng.int(5) === 0 ? null : 'same' });
+    copyAll(
+      shard,
+      () =>
+        void applyWrites(
+          shard,
+          Array.from({ length: 20 }, () => write([twin()])),
+        ),
+    );
+    copyAll(shard, () => undefined);
+    assert.deepEqual(contents(shard, SAME), contents(shard, LIVE));
+  });
+}

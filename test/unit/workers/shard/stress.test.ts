@@ -1,0 +1,13 @@
+// Readers beside a writer, a few seconds of what node dist/load/stress.js does for as long as one likes: no answer that
+// could not be, no reader or owner that fails, whichever of them are killed.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runStress } from '../../../../load/kit/stress/run.js';
+
+for (const seed of [1, 2]) {
+  test(`readers beside a writer that is killed and taken over, seed ${seed}`, async () => {
+    const { faults, searches, puts } = await runStress({ seed, readers: 2, forMs: 3000, roundMs: 800 });
+    assert.deepEqual(faults, []);
+    assert(searches > 0 && puts > 0, `${searches} searches, ${puts} puts`);
+  });
+}

@@ -1,0 +1,144 @@
+// Memory of the index of words: given back when it is dropped, kept whole when there is none left; and terms nobody
+// would expect.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPrng } from '../../../../../src/base/prng.js';
+import { ArenaFull, type Kernel } from '../../../../../workers/shard/kernel.js';
+import { createKernel, createMemory } from '../../../../kit/shard/kernel-kit.js';
+import { createVocabulary, NaiveWords, ordinalsOf, pairs, Twins } from '../../../../kit/shard/words/naive-words.js';
+
+/** 3 MiB: room for the scratch and for some thousand chunks. */
+const PAGES_FEW = 48;
+
+/** Adds chunks until memory is full; with `merging`, merges go on meanwhile. */
+function fill(kernel: Kernel, merging: boolean): Twins {
+  const prng = createPrng(1);
+  const word = createVocabulary(prng, 5000);
+  const twins = new Twins(kernel.createWords());
+  for (let ordinal = 0; ; ordinal++) {
+    const tokens = Array.from({ length: 30 }, word);
+    try {
+      twins.index.add(ordinal, tokens);
+    } catch (error) {
+      assert(error instanceof ArenaFull);
+      return twins;
+    }
+    twins.naive.chunks.set(ordinal, tokens);
+    if (merging) twins.index.mergeSome(0, ordinal % 2 === 0);
+  }
+}
+
+test('a dropped index gives all its memory back, also in the middle of a merge', () => {
+  const kernel = createKernel();
+  const prng = createPrng(2);
+  const word = createVocabulary(prng, 500);
+  let settled = 0;
+  for (let round = 0; round < 4; round++) {
+    const twins = new Twins(kernel.createWords());
+    for (let step = 0; step < 4000; step++) {
+      twins.toggle(prng.int(1500), () => Array.from({ length: 20 }, word));
+      twins.disturb(prng);
+    }
+    for (let i = 0; i < 4; i++) {
+      twins.toggle(2000 + i, () => ['end']);
+      twins.index.freeze();
+    }
+    if (round % 2 === 0) twins.index.mergeSome(0, true);
+    twins.index.phrase(['a', 'ab']);
+    twins.index.drop();
+    if (round === 0) settled = kernel.usedBytes();
+    // The scratch may grow again; an index that stayed would be hundreds of kilobytes.
+    assert(kernel.usedBytes() <= settled + 65_536, `${kernel.usedBytes() - settled} bytes stay after round ${round}`);
+  }
+});
+
+for (const merging of [false, true]) {
+  test(`a full memory says so, and keeps and finds all it has${merging ? ', while merging' : ''}`, () => {
+    const twins = fill(createKernel(createMemory(PAGES_FEW)), merging);
+    assert(twins.naive.chunks.size > 1000, `${twins.naive.chunks.size} chunks`);
+    for (let i = 0; i < 3; i++) {
+      assert.equal(twins.index.chunks, twins.naive.chunks.size);
+      twins.assertRanks(['a', 'ab', 'gravity777'], 10, 'full');
+      assert.throws(() => twins.index.add(1e6, ['one', 'more']), ArenaFull);
+      twins.index.mergeSome(1, true);
+    }
+    for (let ordinal = 0; ordinal < 500; ordinal++) twins.toggle(ordinal, () => []);
+    twins.assertRanks(['a', 'ab', 'gravity777'], 10, 'after removals');
+  });
+}
+
+test('merging purges what is dead', () => {
+  const index = createKernel().createWords();
+  const word = createVocabulary(createPrng(3), 500);
+  const chunks = Array.from({ length: 3000 }, () => Array.from({ length: 30 }, word));
+  chunks.forEach((tokens, ordinal) => index.add(ordinal, tokens));
+  index.freeze();
+  const before = index.bytes();
+  for (let ordinal = 0; ordinal < 2700; ordinal++) index.remove(ordinal, chunks[ordinal] as string[]);
+  while (index.mergeSome(1));
+  const after = index.bytes();
+  assert(
+    after.postings < before.postings / 5 && after.positions < before.positions / 5,
+    `${JSON.stringify(before)} to ${JSON.stringify(after)}`,
+  );
+  for (let ordinal = 2700; ordinal < 3000; ordinal++) index.remove(ordinal, chunks[ordinal] as string[]);
+  while (index.mergeSome(1));
+  assert.deepEqual(
+    { ...index.bytes(), lengths: 0 },
+    { lengths: 0, head: 0, terms: 0, blocks: 0, postings: 0, positions: 0, live: 0 },
+  );
+});
+
+test('terms of any form: empty, of one byte, equal in their first eight or hundred bytes, enormous, of any script', () => {
+  const long = 'x'.repeat(100_000);
+  const tokens = [
+    '',
+    'a',
+    'abcdefg',
+    'abcdefgh',
+    'abcdefghi',
+    'abcdefghij',
+    long,
+    `${long}y`,
+    '東京都庁',
+    'é',
+    'e\u0301',
+    '\u{10ffff}',
+    'ﬀ',
+    '\u0001',
+    '\u007f',
+  ];
+  const twins = new Twins(createKernel().createWords());
+  tokens.forEach((token, ordinal) => twins.toggle(ordinal, () => [token, 'common', token]));
+  for (let round = 0; round < 3; round++) {
+    for (const token of tokens) {
+      twins.assertRanks([token, 'common'], 20, `round ${round}, a token of ${token.length}`);
+      assert.deepEqual(
+        ordinalsOf(twins.index.phrase([token, 'common', token])),
+        twins.naive.phrase([token, 'common', token], false),
+      );
+      assert.deepEqual(
+        ordinalsOf(twins.index.phrase(['common', token], true)),
+        twins.naive.phrase(['common', token], true),
+      );
+    }
+    if (round === 0) twins.index.freeze();
+    else twins.toggle(round, () => []);
+    while (twins.index.mergeSome(1));
+  }
+});
+
+test('the naive twin itself ranks by BM25', () => {
+  const naive = new NaiveWords();
+  naive.chunks.set(0, ['a', 'b']).set(1, ['a', 'a', 'c']).set(2, ['c', 'c', 'c', 'c']);
+  const [best, next] = naive.rank(['a'], naive.statistics(['a']));
+  const weight = (count: number, length: number): number =>
+    (Math.log(1 + 1.5 / 2.5) * count * 2.2) / (count + 1.2 * (0.25 + (0.75 * length) / 3));
+  assert.deepEqual([best?.[0], next?.[0]], [1, 0]);
+  assert(
+    Math.abs((best?.[1] as number) - weight(2, 3)) < 1e-6 && Math.abs((next?.[1] as number) - weight(1, 2)) < 1e-6,
+  );
+  const index = createKernel().createWords();
+  naive.chunks.forEach((tokens, ordinal) => index.add(ordinal, tokens));
+  assert.deepEqual(pairs(index.rank(['a'], index.statistics(['a']), 9)), naive.rank(['a'], naive.statistics(['a'])));
+});

@@ -1,0 +1,81 @@
+// Chunks by sets and ranges of terms against the naive twin, with the index spread over head, segments and a merge
+// under way.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Prng } from '../../../../../src/base/prng.js';
+import { createKernel, SEEDS } from '../../../../kit/shard/kernel-kit.js';
+import { ordinalsOf, writtenAtRandom, type Twins } from '../../../../kit/shard/words/naive-words.js';
+
+const before = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
+
+function assertSets({ index, naive }: Twins, prng: Prng, word: () => string, label: string): void {
+  assert.deepEqual(
+    ordinalsOf(index.every()),
+    naive.having(() => true),
+    `${label}: every`,
+  );
+  for (let i = 0; i < 6; i++) {
+    const terms = Array.from({ length: prng.int(20) }, () => (prng.int(4) === 0 ? 'nowhere' : word()));
+    assert.deepEqual(
+      ordinalsOf(index.any(terms)),
+      naive.having((tokens) => tokens.some((token) => terms.includes(token))),
+      `${label}: any of ${terms.join(' ')}`,
+    );
+    const [from, to] = [word().slice(0, 1 + prng.int(12)), word()];
+    const isBetween = (token: string): boolean => !before(token, from) && before(token, to);
+    assert.deepEqual(
+      ordinalsOf(index.range(from, to)),
+      naive.having((tokens) => tokens.some(isBetween)),
+      `${label}: from ${from} to ${to}`,
+    );
+    for (const atEnd of [false, true]) {
+      const rest = (token: string): string => token.slice(1);
+      const fits = (token: string): boolean =>
+        token.startsWith('g') && (atEnd ? rest(token).endsWith('al') : rest(token).includes('avit'));
+      assert.deepEqual(
+        ordinalsOf(index.range('g', 'h', atEnd ? 'al' : 'avit', atEnd)),
+        naive.having((tokens) => tokens.some(fits)),
+        `${label}: g and a piece`,
+      );
+    }
+  }
+}
+
+for (const seed of SEEDS) {
+  test(`random writes, sets and ranges (seed ${seed})`, () => {
+    writtenAtRandom(seed, assertSets);
+  });
+}
+
+test('the edges of a range: the term itself, terms that begin with it, and terms of eight bytes and more', () => {
+  const index = createKernel().createWords();
+  const terms = ['a', 'ab', 'abcdefgh', 'abcdefghi', 'abcdefghij', 'b'];
+  terms.forEach((term, ordinal) => index.add(ordinal, [term]));
+  for (const isFrozen of [false, true]) {
+    if (isFrozen) index.freeze();
+    assert.deepEqual(ordinalsOf(index.range('ab', 'b')), [1, 2, 3, 4]);
+    assert.deepEqual(ordinalsOf(index.range('abcdefgh', 'abcdefgh\u0001')), [2]);
+    assert.deepEqual(ordinalsOf(index.range('abcdefgh\u0001', 'abcdefghij')), [3]);
+    assert.deepEqual(ordinalsOf(index.range('b', 'a')), []);
+    assert.deepEqual(ordinalsOf(index.any([])), []);
+  }
+});
+
+test('a term that nearly every chunk has, whole and with chunks removed', () => {
+  const index = createKernel().createWords();
+  const chunks = new Map(
+    Array.from({ length: 1500 }, (_, i): [number, string[]] => [37 + i, i % 7 === 3 ? ['rare'] : ['dense', 'rare']]),
+  );
+  const dense = (): number[] =>
+    [...chunks].filter(([, tokens]) => tokens.includes('dense')).map(([ordinal]) => ordinal);
+  for (const [ordinal, tokens] of chunks) index.add(ordinal, tokens);
+  index.freeze();
+  for (const gone of [undefined, 37, 1536, 800]) {
+    if (gone !== undefined) {
+      index.remove(gone, chunks.get(gone) as string[]);
+      chunks.delete(gone);
+    }
+    assert.deepEqual(ordinalsOf(index.any(['dense'])), dense());
+    assert.deepEqual(ordinalsOf(index.every()), [...chunks.keys()]);
+  }
+});

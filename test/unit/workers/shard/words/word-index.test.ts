@@ -1,0 +1,96 @@
+// The index of words against its naive twin: statistics, ranking, ties and matches through random adds, removals,
+// freezes and merges.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPrng, type Prng } from '../../../../../src/base/prng.js';
+import { createKernel, SEEDS } from '../../../../kit/shard/kernel-kit.js';
+import { createVocabulary, Twins } from '../../../../kit/shard/words/naive-words.js';
+
+const distinct = (word: () => string, count: number): string[] => [...new Set(Array.from({ length: count }, word))];
+
+function assertMatches({ index, naive }: Twins, terms: string[], ordinals: Uint32Array, label: string): void {
+  const wanted = [...ordinals].map(
+    (ordinal) => terms.filter((term) => naive.chunks.get(ordinal)?.includes(term)).length,
+  );
+  assert.deepEqual([...index.matched(ordinals, terms)], wanted, `${label}: matched`);
+}
+
+function compare(twins: Twins, prng: Prng, word: () => string, ordinals: number, label: string): void {
+  const allowed = new Uint32Array(Math.ceil(ordinals / 32)).map(() => prng.int(2 ** 32) & prng.int(2 ** 32));
+  for (const filter of [undefined, allowed])
+    twins.assertRanks(distinct(word, 1 + prng.int(9)), 1 + prng.int(30), label, filter);
+  assertMatches(
+    twins,
+    distinct(word, 4),
+    Uint32Array.from({ length: 9 }, () => prng.int(ordinals)),
+    label,
+  );
+}
+
+for (const seed of SEEDS) {
+  // Few ordinals are used again and again; many fill segments of several blocks, with bitmaps among them.
+  const ordinals = seed % 2 === 0 ? 60 : 6000;
+  test(`random writes in ${ordinals} ordinals (seed ${seed})`, () => {
+    const prng = createPrng(seed);
+    const word = createVocabulary(prng, 300);
+    const twins = new Twins(createKernel().createWords());
+    for (let step = 0; step < 9000; step++) {
+      twins.toggle(prng.int(ordinals), () => Array.from({ length: prng.int(30) }, word));
+      twins.disturb(prng);
+      if (step % 1500 === 1499) compare(twins, prng, word, ordinals, `seed ${seed} step ${step}`);
+    }
+    while (twins.index.mergeSome(1, true));
+    compare(twins, prng, word, ordinals, `seed ${seed} merged`);
+  });
+}
+
+test('a removal while its segment is being merged is counted once, wherever the merge stands', () => {
+  const prng = createPrng(5);
+  const word = createVocabulary(prng, 3000);
+  const twins = new Twins(createKernel().createWords());
+  for (let ordinal = 0; ordinal < 3000; ordinal++) {
+    twins.toggle(ordinal, () => Array.from({ length: 40 }, word));
+    if (ordinal % 700 === 699) twins.index.freeze();
+  }
+  for (let isMore = true; isMore; ) {
+    isMore = twins.index.mergeSome(0, true);
+    for (let i = 0; i < 10; i++) twins.toggle(prng.int(3000), () => [word()]);
+    const terms = distinct(word, 20);
+    assert.deepEqual(twins.index.statistics(terms), twins.naive.statistics(terms));
+  }
+  twins.assertRanks(distinct(word, 5), 20, 'merged');
+});
+
+test('an index without chunks, and questions without terms, have no answers', () => {
+  const index = createKernel().createWords();
+  const none = { chunks: 0, tokens: 0, frequencies: [0] };
+  assert.deepEqual(index.statistics(['a']), none);
+  assert.equal(index.rank(['a'], none, 3).count, 0);
+  index.add(3, []);
+  assert.deepEqual(index.statistics([]), { chunks: 1, tokens: 0, frequencies: [] });
+  assert.equal(index.rank([], index.statistics([]), 3).count, 0);
+  index.remove(3, []);
+  assert.equal(index.chunks, 0);
+});
+
+test('a chunk scores the same in any of several shards, given the statistics of all', () => {
+  const prng = createPrng(6);
+  const word = createVocabulary(prng, 100);
+  const chunks = Array.from({ length: 900 }, () => Array.from({ length: 1 + prng.int(40) }, word));
+  const whole = createKernel().createWords();
+  const shards = [0, 1, 2].map(() => createKernel().createWords());
+  chunks.forEach((tokens, i) => [whole, shards[i % 3]!].forEach((index) => index.add(i, tokens)));
+  for (let i = 0; i < 20; i++) {
+    const terms = distinct(word, 1 + prng.int(6));
+    const statistics = whole.statistics(terms);
+    const { ordinals, scores } = whole.rank(terms, statistics, 900);
+    const apart = new Map(
+      shards.flatMap((shard) => {
+        const part = shard.rank(terms, statistics, 900);
+        return [...part.ordinals].map((ordinal, at): [number, number] => [ordinal, part.scores[at] as number]);
+      }),
+    );
+    assert.equal(apart.size, ordinals.length);
+    ordinals.forEach((ordinal, at) => assert.equal(apart.get(ordinal), scores[at]));
+  }
+});

@@ -1,0 +1,141 @@
+// Batches of writes on a real store and a real kernel: one commit for all, each write whole or refused by itself, and
+// nothing changed in memory or on disk when the commit fails.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AppError } from '../../../../src/contract/errors.js';
+import type { CollectionId, DocId, Ordinal } from '../../../../src/contract/ids.js';
+import { packDocument } from '../../../../src/contract/prepared-document.js';
+import { ShardStore } from '../../../../src/store/shard-store.js';
+import type { Kernel } from '../../../../workers/shard/kernel.js';
+import { Shard } from '../../../../workers/shard/shard.js';
+import { countsOf } from '../../../../workers/shard/totals.js';
+import { applyWrites, type DocumentWrite } from '../../../../workers/shard/write.js';
+import { tempDirectory } from '../../../kit/temp.js';
+import { ranked } from '../../../kit/search/search-kit.js';
+import { createKernel, groupsOf } from '../../../kit/shard/kernel-kit.js';
+
+const DIM = 4;
+const ref = { id: 1 as CollectionId, generation: 1, dim: DIM, language: 'none' as const, precision: 'int16' as const };
+
+interface Opened {
+  shard: Shard;
+  kernel: Kernel;
+  directory: string;
+  store: ShardStore;
+  commits: () => number;
+}
+
+function openShard(): Opened {
+  const [kernel, directory] = [createKernel(), tempDirectory()];
+  const store = ShardStore.open(directory, false);
+  let commits = 0;
+  const write = store.write.bind(store);
+  store.write = (work) => (commits++, write(work));
+  const shard = new Shard(store, kernel);
+  shard.load([]);
+  return { shard, kernel, directory, store, commits: () => commits };
+}
+
+/** A document of one chunk for each vector. */
+function put(docid: string, vectors: number[][], priority = 0): DocumentWrite {
+  const chunks = vectors.map((_, i) => ({ path: `chunk_${i}`, metaJson: '{}', text: `${docid} ${i}` }));
+  const document = packDocument({ docid: docid as DocId, ingestedAtMs: 0, metadataJson: '{}', priority, chunks });
+  return { op: 'put', collection: ref, document, vectors: Float32Array.from(vectors.flat()) };
+}
+
+const remove = (docid: string): DocumentWrite => ({ op: 'deleteDocument', collection: ref, docid: docid as DocId });
+
+/** The texts of all chunks a search for [1, 0, 0, 0] finds, best first. */
+function found(opened: Opened): string[] {
+  const hits = ranked(opened, ref, { vector: Float32Array.of(1, 0, 0, 0), k: 100 });
+  assert.ok(hits);
+  const { ordinals } = hits.vector;
+  return opened.store.read((txn) =>
+    Array.from(ordinals, (ordinal) => txn.text(ref.id, ordinal as Ordinal)?.toString() ?? 'no text'),
+  );
+}
+
+test('a batch is one commit, and its writes take effect in order', () => {
+  const opened = openShard();
+  const outcomes = applyWrites(opened.shard, [
+    put('A', [[1, 0, 0, 0]]),
+    put('B', [
+      [1, 1, 0, 0],
+      [1, 2, 0, 0],
+    ]),
+    put('A', [
+      [1, 0.5, 0, 0],
+      [1, 3, 0, 0],
+    ]),
+    remove('B'),
+    put('C', [[1, 0.1, 0, 0]]),
+    remove('NOBODY'),
+  ]);
+  assert.equal(opened.commits(), 1);
+  assert.deepEqual(
+    outcomes.map((outcome) => 'value' in outcome && outcome.value),
+    [
+      { chunks: 1, version: 1 },
+      { chunks: 2, version: 1 },
+      { chunks: 2, version: 2 },
+      { chunks: 2 },
+      { chunks: 1, version: 1 },
+      { chunks: 0 },
+    ],
+  );
+  assert.deepEqual(found(opened), ['C 0', 'A 0', 'A 1']);
+  assert.deepEqual(countsOf(opened.shard, [ref.id]), [{ documents: 2, chunks: 3 }]);
+});
+
+test('a write that is refused harms no other of its batch', () => {
+  const opened = openShard();
+  applyWrites(opened.shard, [put('A', [[1, 0, 0, 0]])]);
+  opened.shard.drop(ref.id);
+  const other = { ...ref, id: 2 as CollectionId };
+  const outcomes = applyWrites(opened.shard, [
+    put('A', [[1, 0, 0, 0]]),
+    { ...put('B', [[1, 0, 0, 0]]), collection: other },
+  ]);
+  assert.deepEqual(
+    outcomes.map((outcome) => ('error' in outcome ? outcome.error.code : 'stored')),
+    ['collection_not_found', 'stored'],
+  );
+});
+
+test('a commit that fails changes nothing, and the next one works', () => {
+  const opened = openShard();
+  applyWrites(opened.shard, [put('A', [[1, 0, 0, 0]], 0.5), put('B', [[0.5, 1, 0, 0]])]);
+  const write = opened.store.write;
+  opened.store.write = (work) =>
+    write((txn) => {
+      work(txn);
+      throw new AppError('storage_full');
+    });
+  assert.throws(() => applyWrites(opened.shard, [put('A', [[0, 1, 0, 0]]), remove('B'), put('C', [[1, 0, 0, 0]])]), {
+    code: 'storage_full',
+  });
+  opened.store.write = write;
+  assert.deepEqual(found(opened), ['A 0', 'B 0']);
+  assert.deepEqual(countsOf(opened.shard, [ref.id]), [{ documents: 2, chunks: 2 }]);
+  applyWrites(opened.shard, [put('C', [[1, 0.2, 0, 0]]), remove('A')]);
+  assert.deepEqual(found(opened), ['C 0', 'B 0']);
+});
+
+test('a shard filled again from its store answers as before', () => {
+  const opened = openShard();
+  applyWrites(opened.shard, [
+    put('A', [
+      [1, 0, 0, 0],
+      [1, 1, 0, 0],
+    ]),
+    put('B', [[1, 3, 0, 0]], 1),
+    put('X', [[1, 0, 0, 0]]),
+    remove('X'),
+  ]);
+  const before = found(opened);
+  const kernel = createKernel();
+  const again = new Shard(opened.store, kernel);
+  again.load(groupsOf([ref]));
+  assert.deepEqual(found({ ...opened, shard: again, kernel }), before);
+  assert.deepEqual(countsOf(again, [ref.id]), [{ documents: 2, chunks: 3 }]);
+});
