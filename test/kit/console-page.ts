@@ -6,7 +6,15 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { until } from './until.js';
 import { openPage, type Ender, type Page } from './chromium.js';
+
+/** Lets the nth request through once it has come. */
+export interface LetThrough {
+  (nth: number): Promise<void>;
+  /** Resolves when the nth has come, and holds it on. */
+  arrived(nth: number): Promise<void>;
+}
 
 export interface ConsolePage extends Page {
   /** Waits until an element fits the selector, and has the text where one is given; then its text. */
@@ -24,10 +32,9 @@ export interface ConsolePage extends Page {
   dress(scheme: 'light' | 'dark'): Promise<void>;
   resize(width: number, height: number): Promise<void>;
   /**
-   * Holds requests of a pattern before they are sent, or their answers before they are seen. What it gives lets the nth
-   * through, once it has come.
+   * Holds requests of a pattern before they are sent, or their answers before they are seen.
    */
-  hold(urlPattern: string, stage: 'Request' | 'Response'): Promise<(nth: number) => Promise<void>>;
+  hold(urlPattern: string, stage: 'Request' | 'Response'): Promise<LetThrough>;
   /** What axe-core has against the page, a line each. */
   violations(): Promise<string[]>;
 }
@@ -116,14 +123,16 @@ function finding(selector: string, text: string): string {
   return `[...document.querySelectorAll(${JSON.stringify(selector)})].find((element) => (element.innerText ?? '').includes(${JSON.stringify(text)}))`;
 }
 
-async function hold(page: Page, urlPattern: string, requestStage: string): Promise<(nth: number) => Promise<void>> {
+async function hold(page: Page, urlPattern: string, requestStage: string): Promise<LetThrough> {
   const held: string[] = [];
   page.hear((method, { requestId }) => void (method === 'Fetch.requestPaused' && held.push(requestId as string)));
   await page.send('Fetch.enable', { patterns: [{ urlPattern, requestStage }] });
-  return async (nth) => {
-    while (held.length <= nth) await new Promise((resolve) => setTimeout(resolve, 20));
+  const arrived = (nth: number): Promise<void> => until(() => held.length > nth, `request ${nth} does not come`);
+  const letThrough = async (nth: number): Promise<void> => {
+    await arrived(nth);
     await page.send('Fetch.continueRequest', { requestId: held[nth] });
   };
+  return Object.assign(letThrough, { arrived });
 }
 
 /** Through the protocol: the policy of the page lets no script in, and need not. */

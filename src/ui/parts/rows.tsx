@@ -24,9 +24,10 @@ export function Rows<T>({ label, columns, entries, rowHeight, cellsOf, isChosen,
   const virtual = useVirtual(scroller, entries.length, rowHeight);
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? -1;
+  // Behind every render: what was asked for while the list came anew has been passed over, and is to be asked again.
   useEffect(() => {
     if (last >= entries.length - END_ROWS) onEnd?.();
-  }, [last, entries.length]);
+  });
   return (
     <div
       class="rows"

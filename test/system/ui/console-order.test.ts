@@ -138,3 +138,23 @@ test('an answer about a job does not take back what an event has told since', ()
   ]);
   assert.deepEqual(states(withEvent(paused, job('1', 'running', 1))), ['1 running'], 'clocks may go back');
 });
+
+test('a long list that comes anew while its end is in sight goes on', { skip }, async (t) => {
+  const documents = Array.from({ length: 2600 }, (_, i) => ({
+    docid: `d${String(i).padStart(5, '0')}`,
+    text: `number ${i}`,
+  }));
+  await server.call('POST', '/v1/collections/default/long/documents:batch', { documents });
+  const page = await openConsole(t, `${server.url}/ui#/default/long/documents`);
+  const toTheEnd = `{ const rows = document.querySelector('.rows'); if (rows) rows.scrollTop = rows.scrollHeight; }`;
+  await page.until(`{ ${toTheEnd} /1,.00 documents, more below/.test(document.body.innerText) }`);
+  await page.evaluate(SETTLED);
+  const letThrough = await page.hold('*/documents?*', 'Response');
+  // Its event has the list loaded again, and the end comes into sight before that has come.
+  await server.call('POST', '/v1/collections/default/long/documents', { docid: 'last', text: 'the last' });
+  await letThrough.arrived(0);
+  await page.evaluate(`${toTheEnd} ${SETTLED}`);
+  await letThrough(0);
+  await letThrough(1);
+  await page.shows('p', '2,000 documents');
+});
