@@ -11,7 +11,7 @@ import {
   type DocumentRecord,
   type MembersRecord,
 } from '../records.js';
-import { SHARD_TABLES } from '../shard-txn.js';
+import type { SHARD_TABLES } from '../shard-txn.js';
 import type { Tables } from '../tables.js';
 
 export type ShardTables = Tables<(typeof SHARD_TABLES)[number]>;

@@ -5,7 +5,17 @@ import { refOf } from '../../../src/service/catalog.js';
 import type { LinkingState } from '../../../src/contract/resources.js';
 import { asCollectionName, asTenant, type CollectionName, type Tenant } from '../../../src/contract/ids.js';
 import { download, upload } from '../../kit/archives.js';
-import { BASE, found, ingest, jobUntil, start, startReindexServer, status, textOf, versions } from '../../kit/reindex.js';
+import {
+  BASE,
+  found,
+  ingest,
+  jobUntil,
+  start,
+  startReindexServer,
+  status,
+  textOf,
+  versions,
+} from '../../kit/reindex.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 
 /** Enough for a graph in one shard. */

@@ -5,7 +5,16 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { cosine, dot } from '../../../../../load/kit/cosine.js';
 import type { Pooling } from '../../../../../src/contract/embedder.js';
-import { folderWith, MINILM, modelWith, openModel, randomTexts, SMOKE, unlessThere, WORD_VECTORS } from '../../../../kit/embed/onnx/models.js';
+import {
+  folderWith,
+  MINILM,
+  modelWith,
+  openModel,
+  randomTexts,
+  SMOKE,
+  unlessThere,
+  WORD_VECTORS,
+} from '../../../../kit/embed/onnx/models.js';
 
 const REFERENCE = '../shared/data/minilm-reference-100';
 

@@ -4,7 +4,12 @@ import { test, type TestContext } from 'node:test';
 import { createEndpointReranker } from '../../../../../workers/embed/rerank-endpoint/endpoint-reranker.js';
 import { readScores } from '../../../../../workers/embed/rerank-endpoint/rerank-shapes.js';
 import type { Reranker } from '../../../../../workers/embed/runner.js';
-import { scoreOf, startOpenAiServer, type OpenAiServer, type OpenAiServerOptions } from '../../../../kit/openai-server.js';
+import {
+  scoreOf,
+  startOpenAiServer,
+  type OpenAiServer,
+  type OpenAiServerOptions,
+} from '../../../../kit/openai-server.js';
 import { ENDPOINT } from '../../../../kit/embed/openai/runner-bench.js';
 
 const QUERY = 'how do red foxes hunt';
