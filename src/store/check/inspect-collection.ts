@@ -18,7 +18,7 @@ export type ShardTables = Tables<(typeof SHARD_TABLES)[number]>;
 type ChunkTable = 'chunks' | 'texts' | 'vectors';
 
 /** A document that is not as it was written. */
-export interface BrokenDocument {
+interface BrokenDocument {
   key: Buffer;
   docid?: string;
   why: string;

@@ -35,7 +35,7 @@ export function ordered(query: Query, j: u32): Cursor {
 }
 
 /** What terms before the j-th in order can add together. @inline */
-export function sumBefore(query: Query, j: u32): u32 {
+function sumBefore(query: Query, j: u32): u32 {
   return load<u32>(<usize>query.sums + ((<usize>j) << 2));
 }
 
