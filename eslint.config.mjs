@@ -87,10 +87,10 @@ export default [
   { files: ['src/config*.ts', 'src/main.ts'], rules: { 'no-restricted-properties': 'off' } },
   {
     // Scripts have no types: the compiler does not look for their undefined names.
-    files: ['scripts/**/*.{mjs,cjs}'],
+    files: ['scripts/**/*.mjs'],
     languageOptions: {
       globals: Object.fromEntries(
-        'AbortController AbortSignal Buffer URL console fetch module performance process require setTimeout clearTimeout'
+        'AbortController AbortSignal Buffer URL console fetch performance process setTimeout clearTimeout'
           .split(' ')
           .map((name) => [name, 'readonly']),
       ),

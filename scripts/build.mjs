@@ -1,8 +1,15 @@
-// Builds dist: TypeScript with typia's transform, the AssemblyScript kernel, the console, the addons, the files that
-// are shipped as they are, and the server's programs in one file each. Called by setup.mjs, under its lock. The build
-// is made beside dist and takes its place in the end, so dist is always whole and holds nothing of deleted sources. Its
-// stamp is a digest of path, time and size of every source.
-import { spawnSync } from 'node:child_process';
+// Builds dist from the sources, doing again only what has changed since the last build: a one-line change costs one
+// transpiled file and the bundles that hold it. setup.mjs calls it under its lock.
+//
+// The steps, each with the inputs it read the last time written down in dist/.build.json:
+//   validators   files that use typia, and the client's declarations: the TypeScript compiler (validators.mjs)
+//   transpile    every other TypeScript file, one by one (esbuild); types are checked by `npm run check`, not here
+//   kernel       AssemblyScript to WebAssembly (kernel.mjs)
+//   console      the pages of /ui (console.mjs)
+//   addons       .cc files (native.mjs)
+//   assets       files that are shipped as they are
+//   bundles      the server's programs in one file each (bundle.mjs)
+// A change of a build script, of package-lock.json or of tsconfig.json builds everything anew.
 import { createHash } from 'node:crypto';
 import {
   copyFileSync,
@@ -16,100 +23,206 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { bundleProgram } from './bundle.mjs';
 import { compileAddon } from './native.mjs';
+import { usesTypia, declarationsOf } from './validators.mjs';
 
 const SOURCE_FOLDERS = ['src', 'workers', 'test', 'load'];
-const ASSET_FOLDERS = ['src', 'workers'];
-const BUILD_FILES = [
-  'package-lock.json',
-  'tsconfig.json',
-  'scripts/build.mjs',
-  'scripts/bundle.mjs',
-  'scripts/console.mjs',
-  'scripts/kernel.mjs',
-  'scripts/native.mjs',
-];
+const BUILD_SCRIPTS = ['build', 'bundle', 'console', 'kernel', 'native', 'thread', 'validators'];
+const BUILD_FILES = ['package-lock.json', 'tsconfig.json', ...BUILD_SCRIPTS.map((name) => `scripts/${name}.mjs`)];
+const RECORD = 'dist/.build.json';
 
-/** True when dist was built from the sources as they are now. */
-export function isBuilt(root) {
-  const stamp = join(root, 'dist/.stamp');
-  return existsSync(stamp) && readFileSync(stamp, 'utf8') === sourceDigest(root);
+const isAssemblyScript = (path) => /^(workers\/shard|src\/base)\/assembly\//.test(path);
+/** The modules of the console that need no page: tests import them. */
+const isPage = (path) => path.startsWith('src/ui/') && !/^src\/ui\/.*\.ts$/.test(path);
+const isProgram = (path) => /^(src\/main|workers\/[^/]+\/(main|worker))\.ts$/.test(path);
+const isTypeScript = (path) => path.endsWith('.ts') && !path.endsWith('.d.ts') && !isAssemblyScript(path);
+/** Tests and load programs have no validators. */
+const isCompiled = (path) => /^(src|workers)\//.test(path) && isTypeScript(path);
+const isAsset = (path) =>
+  /^(src|workers)\//.test(path) &&
+  !/\.(ts|tsx|md|cc)$/.test(path) &&
+  !isPage(path) &&
+  !isAssemblyScript(path) &&
+  !path.endsWith('tsconfig.json');
+
+/** True when dist is of the sources as they are. */
+export const isBuilt = (root) => {
+  const { changed, removed, record } = whatToBuild(root);
+  return changed.length === 0 && removed.length === 0 && !record.cutShort;
+};
+
+/**
+ * Brings dist up to date; `anew`: whatever is there. Throws Error with one line for the user, after the compiler's own
+ * lines.
+ */
+export async function build(root, say, { anew = false } = {}) {
+  if (anew) rmSync(join(root, 'dist'), { recursive: true, force: true });
+  const { sources, record, changed, removed } = whatToBuild(root);
+  const { length } = [...changed, ...removed];
+  say(
+    length === sources.size
+      ? 'building'
+      : `building what ${length === 1 ? 'a changed file touches' : `${length} changed files touch`}`,
+  );
+  if (length === sources.size) rmSync(join(root, 'dist'), { recursive: true, force: true });
+  writeRecord(root, { ...record, cutShort: true });
+
+  const step = stepRunner(root, sources, record);
+  /** What typia compiles is not transpiled, and a file may turn from one into the other. */
+  const compile = async () => {
+    const newOnes = changed.filter(
+      (path) => isCompiled(path) && usesTypia(root, path) && !record.steps.validators?.inputs[path],
+    );
+    if (newOnes.length > 0) delete record.steps.validators;
+    await step(
+      'validators',
+      () => inThread('validators.mjs', 'buildValidators', root, [...sources.keys()].filter(isCompiled)),
+      (path) => declarationsOf(root, path),
+    );
+    await transpile(
+      root,
+      changed.filter((path) => isTypeScript(path) && !isProgram(path) && !(isCompiled(path) && usesTypia(root, path))),
+    );
+  };
+  for (const path of removed) removeOutputs(root, path);
+  await settleAll([
+    compile(),
+    step('kernel', () => inThread('kernel.mjs', 'buildKernel', root, join(root, 'dist'))),
+    step('console', () => inThread('console.mjs', 'buildConsole', root, join(root, 'dist/src/ui/page'))),
+    ...changed.filter((path) => path.endsWith('.cc')).map(async (path) => buildAddon(root, path, say)),
+    ...changed.filter(isAsset).map(async (path) => copyAsset(root, path)),
+  ]);
+  const programs = [...sources.keys()].filter(isProgram);
+  await settleAll(programs.map((path) => step(path, () => bundleProgram(root, path, record.steps.validators.outputs))));
+  writeRecord(root, { ...record, sources: Object.fromEntries(sources), cutShort: false });
 }
 
-/** Builds dist anew. Throws Error with one line for the user, after the compiler's own lines. */
-export async function build(root, say) {
-  say('building');
-  const digest = sourceDigest(root);
-  const next = join(root, 'dist-next');
-  rmSync(next, { recursive: true, force: true });
-  compileTypeScript(root, next);
-  // Not at the head: it needs packages, and set-up starts without any.
-  const { buildKernel } = await import('./kernel.mjs');
-  await buildKernel(root, next);
-  const { buildConsole } = await import('./console.mjs');
-  await buildConsole(root, join(next, 'src/ui/page'));
-  buildAddons(root, next, say);
-  copyAssets(root, next);
-  const { bundlePrograms } = await import('./bundle.mjs');
-  await bundlePrograms(next);
-  writeFileSync(join(next, '.stamp'), digest);
-  rmSync(join(root, 'dist'), { recursive: true, force: true });
-  renameSync(next, join(root, 'dist'));
-}
-
-function compileTypeScript(root, outDir) {
-  const compiler = join(root, 'node_modules/ts-patch/bin/tspc.js');
-  const { status } = spawnSync(process.execPath, [compiler, '-p', root, '--outDir', outDir], {
-    cwd: root,
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
-  if (status !== 0) throw new Error('the TypeScript build failed: mend the lines above and run the command again.');
+/** The sources, and what of them has changed since the last build that came to its end. */
+function whatToBuild(root) {
+  const sources = listSources(root);
+  const tools = digest(BUILD_FILES.map((path) => stampOf(root, path)));
+  const last = readRecord(root);
+  const record = last?.tools === tools ? last : { tools, sources: {}, steps: {}, cutShort: true };
+  const changed = [...sources].filter(([path, stamp]) => record.sources[path] !== stamp).map(([path]) => path);
+  const removed = Object.keys(record.sources).filter((path) => !sources.has(path));
+  return { sources, record, changed, removed };
 }
 
 /**
- * Each .cc becomes an addon in its place. The one there is, huge pages, is worth a third of the building of graphs and
- * a twentieth of searches; without a compiler the server does without.
+ * Runs a step where one of the inputs that it read the last time has changed, is new or gone, and notes what it read.
+ * A step answers `{ inputs, outputs }`, paths relative to the root; outputs of the last time that it has not written
+ * again are removed. `look` answers what the step sees of an input, where that is less than all of its bytes.
  */
-function buildAddons(root, outDir, say) {
-  for (const path of SOURCE_FOLDERS.flatMap((folder) => filesBelow(root, folder)).filter((path) =>
-    path.endsWith('.cc'),
-  )) {
-    const addon = join(outDir, path.replace(/\.cc$/, '.node'));
-    mkdirSync(dirname(addon), { recursive: true });
-    try {
-      compileAddon(join(root, path), addon, ['-std=gnu++17']);
-    } catch (error) {
-      say(`without ${basename(path, '.cc')}: ${error.message}`);
+function stepRunner(root, sources, record) {
+  const stamp = (path) => sources.get(path) ?? stampOf(root, path);
+  const isSeenAs = (path, seen, look) => look !== undefined && stamp(path) !== '' && seen === digest(look(path));
+  return async (name, run, look) => {
+    const last = record.steps[name];
+    const stale = last && Object.keys(last.inputs).filter((path) => last.inputs[path].stamp !== stamp(path));
+    if (stale?.every((path) => isSeenAs(path, last.inputs[path].seen, look))) {
+      for (const path of stale) last.inputs[path].stamp = stamp(path);
+      return;
     }
+    const { inputs, outputs = [] } = await run();
+    for (const path of last?.outputs ?? []) if (!outputs.includes(path)) rmSync(join(root, path), { force: true });
+    const read = inputs.map((path) => [path, { stamp: stamp(path), ...(look && { seen: digest(look(path)) }) }]);
+    record.steps[name] = { inputs: Object.fromEntries(read), outputs };
+  };
+}
+
+/** All of them, and only then the first failure: none is left running. */
+async function settleAll(promises) {
+  const failed = (await Promise.allSettled(promises)).find(({ status }) => status === 'rejected');
+  if (failed) throw failed.reason;
+}
+
+async function transpile(root, paths) {
+  if (paths.length === 0) return;
+  const esbuild = await import('esbuild'); // Not at the head: set-up starts without packages.
+  const entryPoints = paths.map((path) => join(root, path));
+  await esbuild.build({
+    entryPoints,
+    outdir: join(root, 'dist'),
+    outbase: root,
+    format: 'esm',
+    target: 'node20',
+    sourcemap: true,
+    sourcesContent: false,
+    logLevel: 'error',
+  });
+}
+
+/**
+ * The one there is, huge pages, is worth a third of the building of graphs and a twentieth of searches; without a
+ * compiler the server does without.
+ */
+function buildAddon(root, path, say) {
+  const addon = join(root, 'dist', path.replace(/\.cc$/, '.node'));
+  mkdirSync(dirname(addon), { recursive: true });
+  try {
+    compileAddon(join(root, path), addon, ['-std=gnu++20']);
+  } catch (error) {
+    say(`without ${basename(path, '.cc')}: ${error.message}`);
   }
 }
 
-/** What is neither TypeScript nor documentation is shipped as it is: tables, pages, pictures. */
-function copyAssets(root, outDir) {
-  for (const path of ASSET_FOLDERS.flatMap((folder) => filesBelow(root, folder))) {
-    if (/\.(ts|md|cc)$/.test(path) || /^(workers\/shard\/assembly|src\/ui)\//.test(path)) continue;
-    mkdirSync(dirname(join(outDir, path)), { recursive: true });
-    copyFileSync(join(root, path), join(outDir, path));
-  }
+function copyAsset(root, path) {
+  mkdirSync(dirname(join(root, 'dist', path)), { recursive: true });
+  copyFileSync(join(root, path), join(root, 'dist', path));
 }
 
-function sourceDigest(root) {
-  const sources = SOURCE_FOLDERS.flatMap((folder) => filesBelow(root, folder)).filter((path) => !path.endsWith('.md'));
-  const hash = createHash('sha256');
-  for (const path of [...sources, ...BUILD_FILES]) {
-    const { mtimeMs, size } = statSync(join(root, path));
-    hash.update(`${path}\0${mtimeMs}\0${size}\n`);
-  }
-  return hash.digest('hex');
+function removeOutputs(root, path) {
+  const stem = path.replace(/\.(ts|cc)$/, '');
+  for (const end of path.endsWith('.ts') ? ['.js', '.js.map', '.d.ts'] : path.endsWith('.cc') ? ['.node'] : [''])
+    rmSync(join(root, 'dist', stem + end), { force: true });
+}
+
+/** Runs `module[name](...args)` on a thread of its own: compilers of seconds beside each other. */
+function inThread(module, name, ...args) {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL('./thread.mjs', import.meta.url), {
+      workerData: { module: `./${module}`, name, args },
+    });
+    worker.once('message', resolve);
+    worker.once('error', reject);
+  });
+}
+
+const digest = (value) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
+
+/** Time and size; an empty word where there is no such file. */
+function stampOf(root, path) {
+  const stat = statSync(join(root, path), { throwIfNoEntry: false });
+  return stat ? `${stat.mtimeMs}:${stat.size}` : '';
+}
+
+/** Path and stamp of every source, in order. */
+function listSources(root) {
+  const paths = SOURCE_FOLDERS.flatMap((folder) => filesBelow(root, folder)).filter((path) => !path.endsWith('.md'));
+  return new Map(paths.map((path) => [path, stampOf(root, path)]));
 }
 
 /** Paths of all files below a folder of the project, relative to the project, sorted. */
 function filesBelow(root, folder) {
   if (!existsSync(join(root, folder))) return [];
-  const entries = readdirSync(join(root, folder), { withFileTypes: true });
-  const nested = entries.map((entry) => {
-    const path = `${folder}/${entry.name}`;
-    return entry.isDirectory() ? filesBelow(root, path) : [path];
-  });
-  return nested.flat().sort();
+  const entries = readdirSync(join(root, folder), { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
+  return entries.map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(root.length + 1)).sort();
+}
+
+function readRecord(root) {
+  try {
+    return JSON.parse(readFileSync(join(root, RECORD), 'utf8'));
+  } catch {
+    return undefined; // Not there, or of an older build.
+  }
+}
+
+function writeRecord(root, record) {
+  mkdirSync(join(root, 'dist'), { recursive: true });
+  writeFileSync(join(root, `${RECORD}.next`), JSON.stringify(record));
+  renameSync(join(root, `${RECORD}.next`), join(root, RECORD));
 }

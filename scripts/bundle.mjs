@@ -1,8 +1,7 @@
-// Makes each program of the server (the process, the threads, the archiver) one file, and one for each part that it
-// loads later: a start then reads a few files instead of 600, and each of its threads one instead of a hundred. Called
-// by build.mjs on what it has compiled; the modules that a bundle was made of stay where they are, for the client, the
-// tests and the load programs.
-import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+// Makes each program of the server (the process, the threads, the archiver) one file, and one for each part that it loads
+// later: a start then reads a few files instead of 600, and each of its threads one instead of a hundred. build.mjs calls
+// it. The modules that a bundle is made of are also in dist by themselves, for the client, the tests and load.
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
 /** They are native, or look for files of theirs where they lie. */
@@ -20,47 +19,47 @@ const NOT_BUNDLED = [
 const REQUIRE =
   "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);";
 
-/** `folder`: a whole build, in which each program is replaced by its bundle. */
-export async function bundlePrograms(folder) {
-  const outDir = realpathSync(folder);
+/**
+ * Bundles a program, a source relative to `root`, into its place in dist. `compiled`: files of dist that stand for their
+ * sources, since they are more than these without types. Answers `inputs` and `outputs`, relative to `root`.
+ */
+export async function bundleProgram(root, program, compiled) {
   const esbuild = await import('esbuild'); // Not at the head: set-up starts without packages.
-  const workers = readdirSync(join(outDir, 'workers')).flatMap((kind) =>
-    ['main.js', 'worker.js'].map((name) => join(outDir, 'workers', kind, name)),
+  const outdir = dirname(join(root, 'dist', program));
+  const { metafile } = await esbuild.build({
+    entryPoints: [join(root, program)],
+    absWorkingDir: root,
+    outdir,
+    chunkNames: '[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    sourcemap: true,
+    sourcesContent: false,
+    metafile: true,
+    external: NOT_BUNDLED,
+    banner: { js: REQUIRE },
+    plugins: [ownModules(root, outdir, new Set(compiled))],
+    logLevel: 'error',
+  });
+  const inputs = Object.keys(metafile.inputs).filter(
+    (path) => existsSync(join(root, path)) && !path.startsWith('node_modules/'),
   );
-  for (const program of [join(outDir, 'src/main.js'), ...workers.filter(existsSync)]) {
-    await esbuild.build({
-      entryPoints: [program],
-      absWorkingDir: outDir,
-      outdir: dirname(program),
-      chunkNames: '[name]-[hash]',
-      allowOverwrite: true,
-      bundle: true,
-      splitting: true,
-      format: 'esm',
-      platform: 'node',
-      target: 'node20',
-      sourcemap: true,
-      sourcesContent: false,
-      external: NOT_BUNDLED,
-      banner: { js: REQUIRE },
-      plugins: [keepAddresses(outDir, dirname(program))],
-      logLevel: 'error',
-    });
-  }
+  return { inputs: inputs.sort(), outputs: Object.keys(metafile.outputs) };
 }
 
-/** A module of ours finds what lies beside it from wherever its bundle is. */
-function keepAddresses(outDir, folder) {
+/** Takes what is compiled from dist, and lets a module find what lies beside it from wherever its bundle is. */
+function ownModules(root, outdir, compiled) {
   const onLoad = ({ path }) => {
-    const text = readFileSync(path, 'utf8');
-    if (!path.startsWith(outDir) || !text.includes('import.meta.url')) return undefined;
-    return {
-      contents: text.replaceAll(
-        'import.meta.url',
-        `new URL(${JSON.stringify(relative(folder, path))}, import.meta.url).href`,
-      ),
-      loader: 'js',
-    };
+    const module = relative(root, path).replace(/\.ts$/, '.js');
+    const isCompiled = compiled.has(`dist/${module}`);
+    if (module.startsWith('node_modules/')) return undefined;
+    const text = readFileSync(isCompiled ? join(root, 'dist', module) : path, 'utf8');
+    if (!isCompiled && !text.includes('import.meta.url')) return undefined;
+    const address = `new URL(${JSON.stringify(relative(outdir, join(root, 'dist', module)))}, import.meta.url).href`;
+    return { contents: text.replaceAll('import.meta.url', address), loader: isCompiled ? 'js' : 'ts' };
   };
-  return { name: 'keep-addresses', setup: (build) => build.onLoad({ filter: /\.js$/ }, onLoad) };
+  return { name: 'own-modules', setup: (build) => build.onLoad({ filter: /\.ts$/ }, onLoad) };
 }

@@ -6,10 +6,12 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants } from 'node:zlib';
 
+const PAGE = 'src/ui/index.html';
+const TYPES = 'src/ui/tsconfig.json';
 /** The first that know `light-dark()`, of spring 2024. */
 const TARGET = ['chrome123', 'firefox121', 'safari17.5'];
 
-/** Writes the files of the console into a folder, which is emptied before. */
+/** Writes the files of the console into a folder, which is emptied before. Answers `inputs`, what they were made of. */
 export async function buildConsole(root, folder) {
   const esbuild = await import('esbuild'); // Not at the head: set-up starts without packages.
   rmSync(folder, { recursive: true, force: true });
@@ -29,7 +31,7 @@ export async function buildConsole(root, folder) {
     legalComments: 'none',
     jsx: 'automatic',
     jsxImportSource: 'preact',
-    tsconfig: join(root, 'src/ui/tsconfig.json'),
+    tsconfig: join(root, TYPES),
     logLevel: 'warning',
   });
   writeFileSync(join(folder, 'index.html'), pageOf(root, Object.entries(metafile.outputs)));
@@ -40,6 +42,8 @@ export async function buildConsole(root, folder) {
       brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
     );
   }
+  const own = Object.keys(metafile.inputs).filter((path) => !path.startsWith('node_modules/'));
+  return { inputs: [...own, PAGE, TYPES].sort() };
 }
 
 /** The page names its script, the scripts that are wanted at once with it, and its style. */
@@ -49,7 +53,7 @@ function pageOf(root, outputs) {
   const early = imports
     .filter(({ kind }) => kind === 'import-statement')
     .map(({ path }) => `<link rel="modulepreload" href="ui/${basename(path)}">`);
-  const page = readFileSync(join(root, 'src/ui/index.html'), 'utf8');
+  const page = readFileSync(join(root, PAGE), 'utf8');
   return page
     .replace('<!-- preload -->', early.join(''))
     .replace('SCRIPT', basename(script))

@@ -26,20 +26,27 @@ const MODULES = [
   { source: 'src/base/assembly/json-floats.ts', target: 'src/base/json-floats.wasm', flags: [] },
 ];
 
-/** Writes them below outDir. Throws Error with the compiler's messages. */
+/** Writes them below outDir. Answers `inputs`, the sources it read. Throws Error with the compiler's messages. */
 export async function buildKernel(root, outDir) {
   const { default: asc } = await import('assemblyscript/asc');
+  const inputs = new Set();
+  const readSource = (name, baseDir) => {
+    const text = readFile(name, baseDir);
+    if (text !== null) inputs.add(name);
+    return text;
+  };
   for (const { source, target, flags } of MODULES) {
     let wasm;
     const writeFile = (name, contents) => void (name.endsWith('.wasm') && (wasm = contents));
     const { error, stderr } = await asc.main(
       [source, '--baseDir', root, '--outFile', 'module.wasm', ...FLAGS, ...flags],
-      { readFile, writeFile },
+      { readFile: readSource, writeFile },
     );
     if (error || !wasm) throw new Error(`${source} does not compile: ${error?.message ?? ''}\n${stderr.toString()}`);
     mkdirSync(dirname(join(outDir, target)), { recursive: true });
     writeFileSync(join(outDir, target), wasm);
   }
+  return { inputs: [...inputs].filter((name) => !name.includes('node_modules')).sort() };
 }
 
 /**

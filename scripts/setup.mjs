@@ -1,6 +1,6 @@
 // Makes a checkout ready to run, before `npm start` and `npm test`: packages, the native store, the build. Uses Node's
 // own modules alone, since nothing else is there on a fresh clone. Says one line a step, and nothing when nothing is to
-// do. `--force-build` builds even when no source has changed. Exits 1 with one line that names the remedy.
+// do. `--anew` builds even when no source has changed. Exits 1 with one line that names the remedy.
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, isBuilt } from './build.mjs';
@@ -19,17 +19,17 @@ function checkNode(version) {
   );
 }
 
-async function setUp(forceBuild) {
+async function setUp(anew) {
   checkNode(process.versions.node);
-  if (!forceBuild && isInstalled(root) && isBuilt(root)) return;
+  if (!anew && isInstalled(root) && isBuilt(root)) return;
   await withLock(join(root, '.setup-lock'), say, async () => {
     install(root, say);
-    if (forceBuild || !isBuilt(root)) await build(root, say);
+    if (anew || !isBuilt(root)) await build(root, say, { anew });
   });
 }
 
 try {
-  await setUp(process.argv.includes('--force-build'));
+  await setUp(process.argv.includes('--anew'));
 } catch (error) {
   console.error(`set-up: ${error.message}`);
   process.exitCode = 1;

@@ -1,42 +1,89 @@
-// Runs the tests of dist: `npm test` all of them, `npm test -- http store` those whose path contains one of the words.
-// Arguments that begin with a dash go to Node (`npm test -- --test-name-pattern=drain`). Ends with Node's own summary.
-import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+// Runs tests of dist, which set-up has built before. What is run is a tier, or what is named:
+//   npm test                       unit and integration
+//   npm run test:system            processes, browsers, shells, packages, other languages
+//   npm test -- http store         files of the tier whose path contains one of the words
+//   npm run test:one PATH -- -t X  one file, of its tests those whose name matches X; PATH as it is in test/ or dist/test/
+// --coverage writes V8's raw coverage to coverage/. Ends with the summary of Node's test runner; exits 1 on a failure.
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { mapped, report } from './reporter.mjs';
 
 /** A file that hangs is ended and counts as failed. */
 const FILE_TIMEOUT_MS = 600_000;
-
-function findTests(folder, words) {
-  if (!existsSync(folder)) return [];
-  const tests = readdirSync(folder, { recursive: true })
-    .filter((path) => path.endsWith('.test.js'))
-    .sort();
-  const wanted = words.length === 0 ? tests : tests.filter((path) => words.some((word) => path.includes(word)));
-  return wanted.map((path) => join(folder, path));
-}
+/** A test file is a server of several threads, or keeps one core busy: more of them at a time starve each other. */
+const FILES_AT_ONCE_MAX = 4;
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const options = process.argv.slice(2).filter((argument) => argument.startsWith('-'));
-const words = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
-const tests = findTests(join(root, 'dist/test'), words);
-if (tests.length === 0) {
-  console.error(
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    tier: { type: 'string', multiple: true, default: [] },
+    one: { type: 'boolean', default: false },
+    name: { type: 'string', short: 't' },
+    coverage: { type: 'boolean', default: false },
+    concurrency: { type: 'string' },
+  },
+});
+
+const files = values.one ? [fileNamed(positionals)] : filesOf(values.tier, positionals);
+if (values.coverage) {
+  process.env.NODE_V8_COVERAGE = join(root, 'coverage');
+  rmSync(process.env.NODE_V8_COVERAGE, { recursive: true, force: true });
+}
+// The server's own settings must not reach the servers under test.
+for (const name of Object.keys(process.env)) if (name.startsWith('SHEAF_')) delete process.env[name];
+const concurrency = Number(values.concurrency ?? Math.min(availableParallelism(), FILES_AT_ONCE_MAX));
+const stream = run({
+  files,
+  concurrency: values.one ? 1 : concurrency,
+  timeout: FILE_TIMEOUT_MS,
+  ...(values.name !== undefined && { testNamePatterns: [values.name] }),
+});
+stream.on('test:fail', () => (process.exitCode = 1));
+(process.stdout.isTTY ? stream.compose(mapped).compose(new spec()) : stream.compose(report)).pipe(process.stdout);
+
+/** Those of the tiers, the longest kind first, so that the last moments are shared by short ones. */
+function filesOf(tiers, words) {
+  const found = tiers.flatMap((tier) => testsBelow(join(root, 'dist/test', tier)));
+  const wanted = found.filter(
+    (path) => words.length === 0 || words.some((word) => relative(root, path).includes(word)),
+  );
+  if (wanted.length > 0) return wanted;
+  fail(
     words.length > 0
       ? `no test file's path contains ${words.join(' or ')}`
-      : 'there are no tests in dist: run npm test, which builds first',
+      : 'there are no tests in dist: run npm run build',
   );
+}
+
+function testsBelow(folder) {
+  if (!existsSync(folder)) return [];
+  const paths = readdirSync(folder, { recursive: true }).filter((path) => path.endsWith('.test.js'));
+  return paths.sort().map((path) => join(folder, path));
+}
+
+function fileNamed([path, ...others]) {
+  if (path === undefined || others.length > 0)
+    fail('name one test file: npm run test:one test/unit/text/chunk.test.ts -- -t NAME');
+  const built = resolve(root, path).replace(join(root, 'test'), join(root, 'dist/test')).replace(/\.ts$/, '.js');
+  if (existsSync(built)) return built;
+  const alike = testsBelow(join(root, 'dist/test')).filter(
+    (other) => basename(other) === basename(built) || relative(root, other).includes(path),
+  );
+  if (alike.length === 1) return alike[0];
+  fail(
+    alike.length === 0
+      ? `there is no test file ${path}`
+      : `${path} may be\n${alike.map((other) => relative(root, other)).join('\n')}`,
+  );
+}
+
+function fail(message) {
+  console.error(message);
   process.exit(1);
 }
-// One file at a time: servers and kernels under test would starve each other on a small machine.
-const reporter = process.stdout.isTTY ? 'spec' : new URL('reporter.cjs', import.meta.url).href;
-const runner = [
-  '--enable-source-maps',
-  '--test',
-  '--test-concurrency=1',
-  `--test-timeout=${FILE_TIMEOUT_MS}`,
-  `--test-reporter=${reporter}`,
-];
-const { status } = spawnSync(process.execPath, [...runner, ...options, ...tests], { cwd: root, stdio: 'inherit' });
-process.exitCode = status ?? 1;

@@ -108,7 +108,7 @@ export class ChangeLog {
     const { state } = this;
     if (state.id === undefined || changes.length === 0) return state;
     const record = encodeChanges(changes);
-    if (state.bytes + record.length > this.bytesMax) return (removeAll(table), afterEnd(state));
+    if (state.bytes + record.length > this.bytesMax) return removeAll(table), afterEnd(state);
     const last = state.last + 1;
     table.put(numberKey(last), record);
     for (const number of firstNumbers(table, TRIM_STEP)) if (number <= state.trimTo) table.delete(numberKey(number));

@@ -75,7 +75,7 @@ function improve(shard: Shard, until: number): boolean {
       if (performance.now() >= until) return true;
     }
     if (words?.mergeSome(until - performance.now()) || fields?.mergeSome(until - performance.now()))
-      return (shard.stillness.touch(), true);
+      return shard.stillness.touch(), true;
     while (index.isFillDue) {
       shard.stillness.touch();
       index.fillSome(LINK_STEP);
