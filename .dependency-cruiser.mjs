@@ -18,7 +18,8 @@ const PROGRAMS = [
   '^src/client/client\\.ts$',
   '^src/ui/main\\.tsx$',
   '^workers/[^/]+/(main|worker)\\.ts$',
-  '^(workers/shard|src/base)/assembly/',
+  '^workers/shard/assembly/index\\.ts$',
+  '^src/base/assembly/json-floats\\.ts$',
   '^load/[^/]+\\.ts$',
 ];
 /** The one place in src and workers where a library is imported, so that another takes its place there alone. */
