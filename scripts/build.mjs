@@ -38,8 +38,8 @@ const isAssemblyScript = (path) => /^(workers\/shard|src\/base)\/assembly\//.tes
 const isPage = (path) => path.startsWith('src/ui/') && !/^src\/ui\/.*\.ts$/.test(path);
 const isProgram = (path) => /^(src\/main|workers\/[^/]+\/(main|worker))\.ts$/.test(path);
 const isTypeScript = (path) => path.endsWith('.ts') && !path.endsWith('.d.ts') && !isAssemblyScript(path);
-/** Tests and load programs have no validators. */
-const isCompiled = (path) => /^(src|workers)\//.test(path) && isTypeScript(path);
+/** Tests have no validators. */
+const isCompiled = (path) => /^(src|workers|load)\//.test(path) && isTypeScript(path);
 const isAsset = (path) =>
   /^(src|workers)\//.test(path) &&
   !/\.(ts|tsx|md|cc)$/.test(path) &&

@@ -41,8 +41,8 @@ export async function resumeJob(context: Context, job: StoredJob): Promise<Store
 /** Resolves when nothing but the record is left of it. Throws 409 `reindex_state_conflict`. */
 export async function cancelJob(context: Context, job: StoredJob): Promise<StoredJob> {
   const run = context.reindexJobs.runs.get(job.job_id);
-  // Where no run is at it any more, a cancel that could not be written goes on.
-  if (!changes('cancel', job.status) && !(job.status === 'cancelling' && !run)) return job;
+  // A cancel that could not be written goes on when it is asked for again.
+  if (!changes('cancel', job.status) && job.status !== 'cancelling') return job;
   if (run?.isSwitching) throw new AppError('reindex_state_conflict', 'The new space is taking over right now.');
   const cancelling = saveJob(context, job.job_id, { status: 'cancelling' });
   const ended = run?.stop('cancel');

@@ -3,6 +3,7 @@
 // by the way back; front thread.
 import { AppError } from '../../contract/errors.js';
 import type { Collection } from '../../contract/resources.js';
+import { abandoned } from '../../pool/lane.js';
 import { assertStored } from '../../pool/outcomes.js';
 import { refOf } from '../catalog.js';
 import type { Context } from '../context.js';
@@ -110,7 +111,8 @@ async function embedPage(
     const page = { after: next, walked, missing: ends.length };
     if (ends.length === 0) return page;
     if (hasTextless) throw new AppError('reindex_invalid', 'The collection has chunks without a text.');
-    const { failures, ...embedded } = await embedders.embedDocuments(twin, { documents, ends }, twin.tenant, signal);
+    const embedding = embedders.embedDocuments(twin, { documents, ends }, twin.tenant, signal);
+    const { failures, ...embedded } = await unlessAborted(embedding, signal);
     if (failures?.[0]) throw AppError.fromWire(failures[0].error);
     assertStored(
       await shards.ask(shard, 'putStaged', {
@@ -125,4 +127,14 @@ async function embedPage(
     );
     return page;
   }, signal);
+}
+
+/** Rejects as soon as the signal is aborted: an endpoint may need its whole timeout for what nobody wants any more. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => reject(abandoned());
+    if (signal.aborted) leave();
+    signal.addEventListener('abort', leave, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+  });
 }

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { AppError } from '../../../src/contract/errors.js';
 import { BASE, ingest, jobUntil, startHeld, startPaused, startReindexServer, status } from '../../kit/reindex.js';
 import type { TestServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 
 /** Runs `before` in front of each saving of the job in this status. */
 function beforeSaved({ context: { shards } }: TestServer, wanted: string, before: () => Promise<void>): void {
@@ -45,6 +46,30 @@ test('cancelled while its run writes that it has paused', async (t) => {
   gate.open();
   await jobUntil(server, job.job_id, status('cancelled'));
   assert.deepEqual([(await cancelling)?.status, (await cancelling)?.json.status], [200, 'cancelled']);
+  await assertGone(server, job.job_id);
+});
+
+test('cancelled again, where "cancelling" could not be written while its run wrote that it has paused', async (t) => {
+  const { server, gate } = await startReindexServer(t);
+  const { call } = server;
+  await ingest(server, 60);
+  const job = await startHeld({ server, gate });
+  const cancel = (): ReturnType<typeof call> => call('DELETE', `${BASE}/reindex/${job.job_id}`);
+  let tries = 0;
+  let again: ReturnType<typeof call> | undefined;
+  beforeSaved(server, 'cancelling', async () => {
+    if (tries++ === 0) throw new AppError('storage_full');
+  });
+  beforeSaved(server, 'paused', async () => {
+    if (again) return;
+    assert.equal((await cancel()).json.code, 'storage_full');
+    again = cancel();
+    await Promise.race([again, until(() => tries > 1, 'the second cancel does not begin')]);
+  });
+  await call('POST', `/v1/admin/reindex/${job.job_id}/pause`);
+  gate.open();
+  await until(() => again !== undefined, 'the run does not pause');
+  assert.equal((await again)?.json.status, 'cancelled');
   await assertGone(server, job.job_id);
 });
 
