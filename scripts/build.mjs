@@ -54,8 +54,7 @@ export const isBuilt = (root) => {
 };
 
 /**
- * Brings dist up to date; `anew`: whatever is there. Throws Error with one line for the user, after the compiler's own
- * lines.
+ * Brings dist up to date; `anew`: whatever is there. Throws Error with one line for the user.
  */
 export async function build(root, say, { anew = false } = {}) {
   if (anew) rmSync(join(root, 'dist'), { recursive: true, force: true });
@@ -86,7 +85,7 @@ export async function build(root, say, { anew = false } = {}) {
       changed.filter((path) => isTypeScript(path) && !isProgram(path) && !(isCompiled(path) && usesTypia(root, path))),
     );
   };
-  for (const path of removed) removeOutputs(root, path);
+  for (const path of removed) removeOutputs(root, path, record);
   await settleAll([
     compile(),
     step('kernel', () => inThread('kernel.mjs', 'buildKernel', root, join(root, 'dist'))),
@@ -135,7 +134,15 @@ function stepRunner(root, sources, record) {
 /** All of them, and only then the first failure: none is left running. */
 async function settleAll(promises) {
   const failed = (await Promise.allSettled(promises)).find(({ status }) => status === 'rejected');
-  if (failed) throw failed.reason;
+  if (failed) throw asOneLine(failed.reason);
+}
+
+/** esbuild's errors come in a list. */
+function asOneLine(error) {
+  if (!error.errors?.length) return error;
+  const [{ location, text }, ...others] = error.errors;
+  const place = location ? `${location.file}:${location.line}:${location.column + 1}: ` : '';
+  return new Error(`${place}${text}${others.length > 0 ? ` (and ${others.length} more)` : ''}`);
 }
 
 async function transpile(root, paths) {
@@ -150,7 +157,8 @@ async function transpile(root, paths) {
     target: 'node20',
     sourcemap: true,
     sourcesContent: false,
-    logLevel: 'error',
+    absWorkingDir: root,
+    logLevel: 'silent',
   });
 }
 
@@ -173,7 +181,9 @@ function copyAsset(root, path) {
   copyFileSync(join(root, path), join(root, 'dist', path));
 }
 
-function removeOutputs(root, path) {
+function removeOutputs(root, path, { steps }) {
+  for (const output of steps[path]?.outputs ?? []) rmSync(join(root, output), { force: true });
+  delete steps[path];
   const stem = path.replace(/\.(ts|cc)$/, '');
   for (const end of path.endsWith('.ts') ? ['.js', '.js.map', '.d.ts'] : path.endsWith('.cc') ? ['.node'] : [''])
     rmSync(join(root, 'dist', stem + end), { force: true });

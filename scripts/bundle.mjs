@@ -42,23 +42,28 @@ export async function bundleProgram(root, program, compiled) {
     external: NOT_BUNDLED,
     banner: { js: REQUIRE },
     plugins: [ownModules(root, outdir, new Set(compiled))],
-    logLevel: 'error',
+    logLevel: 'silent',
   });
-  const inputs = Object.keys(metafile.inputs).filter(
+  const read = Object.keys(metafile.inputs).filter(
     (path) => existsSync(join(root, path)) && !path.startsWith('node_modules/'),
   );
+  const inputs = read.flatMap((path) => [path, ...compiled.filter((output) => output === builtOf(path))]);
   return { inputs: inputs.sort(), outputs: Object.keys(metafile.outputs) };
 }
+
+/** Where a source's module lies that is not bundled. */
+const builtOf = (source) => `dist/${source.replace(/\.ts$/, '.js')}`;
 
 /** Takes what is compiled from dist, and lets a module find what lies beside it from wherever its bundle is. */
 function ownModules(root, outdir, compiled) {
   const onLoad = ({ path }) => {
-    const module = relative(root, path).replace(/\.ts$/, '.js');
-    const isCompiled = compiled.has(`dist/${module}`);
-    if (module.startsWith('node_modules/')) return undefined;
-    const text = readFileSync(isCompiled ? join(root, 'dist', module) : path, 'utf8');
+    const source = relative(root, path);
+    if (source.startsWith('node_modules/')) return undefined;
+    const built = builtOf(source);
+    const isCompiled = compiled.has(built);
+    const text = readFileSync(isCompiled ? join(root, built) : path, 'utf8');
     if (!isCompiled && !text.includes('import.meta.url')) return undefined;
-    const address = `new URL(${JSON.stringify(relative(outdir, join(root, 'dist', module)))}, import.meta.url).href`;
+    const address = `new URL(${JSON.stringify(relative(outdir, join(root, built)))}, import.meta.url).href`;
     return { contents: text.replaceAll('import.meta.url', address), loader: isCompiled ? 'js' : 'ts' };
   };
   return { name: 'own-modules', setup: (build) => build.onLoad({ filter: /\.ts$/ }, onLoad) };

@@ -27,7 +27,8 @@ export function buildValidators(root, paths) {
   const outputs = [];
   const writeFile = (path, text) => {
     if (path.endsWith('.d.ts') && !DECLARED.test(relative(join(root, 'dist'), path))) return;
-    ts.sys.writeFile(path, text);
+    // What is the same stays as old as it is: bundles that hold it are not made again.
+    if (ts.sys.readFile(path) !== text) ts.sys.writeFile(path, text);
     outputs.push(relative(root, path));
   };
   const addDiagnostic = ({ messageText, file }) => {

@@ -1,8 +1,8 @@
-// A small project in a temporary folder with the real set-up scripts, and stand-ins for what they call outside this
-// repository: npm, the compilers and node-lmdb. Used by the tests of the scripts.
-import { spawn } from 'node:child_process';
+// A small project in a temporary folder with the real set-up scripts and compilers; npm and node-lmdb are stand-ins.
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
 import { tempDirectory } from '../temp.js';
 
 export interface Run {
@@ -10,57 +10,45 @@ export interface Run {
   readonly out: string;
 }
 
-const SCRIPTS = ['setup.mjs', 'install.mjs', 'build.mjs', 'lock.mjs', 'native.mjs', 'test.mjs', 'reporter.cjs'];
-
 /** Notes its arguments and puts `packages` where node_modules was; fails while there is a file `npm-breaks`. */
 const NPM = `#!${process.execPath}
-const fs = require('fs');
+import fs from 'node:fs';
 fs.appendFileSync('npm-calls.txt', process.argv.slice(2).join(' ') + '\\n');
 fs.rmSync('node_modules', { recursive: true, force: true });
 if (fs.existsSync('npm-breaks')) process.exit(1);
-fs.cpSync('packages', 'node_modules', { recursive: true });
+fs.cpSync('packages', 'node_modules', { recursive: true, verbatimSymlinks: true });
 `;
 
-/** Copies each src/*.ts to its place in the output; a source that says "type error" fails. */
-const COMPILER = `const fs = require('fs');
-const outDir = process.argv[process.argv.indexOf('--outDir') + 1];
-fs.mkdirSync(outDir + '/src', { recursive: true });
-for (const name of fs.readdirSync('src').filter((name) => name.endsWith('.ts'))) {
-  if (fs.readFileSync('src/' + name, 'utf8').includes('type error')) { console.log('src/' + name + '(1,1): error TS1'); process.exit(2); }
-  fs.copyFileSync('src/' + name, outDir + '/src/' + name.replace('.ts', '.js'));
-}
-`;
+/** What the build calls is the real thing. */
+const COMPILERS = ['assemblyscript', 'esbuild', 'typescript', 'typia'];
 
-const KERNEL = `import { mkdirSync, writeFileSync } from 'node:fs';
-export async function buildKernel(root, outDir) {
-  mkdirSync(outDir + '/workers/shard', { recursive: true });
-  writeFileSync(outDir + '/workers/shard/kernel.wasm', 'wasm');
-}
-`;
-
-const CONSOLE = `import { mkdirSync, writeFileSync } from 'node:fs';
-export async function buildConsole(root, folder) {
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(folder + '/index.html', 'page');
-}
-`;
-
-/** The programs of the small project need no bundling. */
-const BUNDLE = `export async function bundlePrograms() {}
-`;
+/** One of each kind of source. */
+const SOURCES: Record<string, string> = {
+  'src/main.ts': "import { isBoat } from './boat.js'; console.log(isBoat({ name: process.argv[2] }));",
+  'src/boat.ts':
+    "import typia from 'typia'; import type { Boat } from './contract/boat.js'; export const isBoat = typia.createIs<Boat>();",
+  'src/contract/boat.ts': 'export interface Boat { name: string }',
+  'src/client/client.ts': "export type { Boat } from '../contract/boat.js'; export const one = (): number => 1;",
+  'src/base/assembly/json-floats.ts': 'export function one(): i32 { return 1; }',
+  'src/ui/main.tsx': "document.title = 'boats';",
+  'src/ui/style/style.css': 'body { color: black }',
+  'src/ui/index.html': '<!-- preload --><script src="SCRIPT"></script><link href="STYLE">',
+  'src/ui/tsconfig.json': '{}',
+  'workers/shard/worker.ts': "import { one } from '../../src/client/client.js'; console.log(one());",
+  'workers/shard/assembly/index.ts': 'export function one(): i32 { return 1; }',
+  'test/unit/boat.test.ts': "import { isBoat } from '../../src/boat.js'; console.log(isBoat({}));",
+};
 
 export class FakeProject {
   readonly root = tempDirectory();
 
   constructor() {
-    for (const name of SCRIPTS) cpSync(join('scripts', name), join(this.root, 'scripts', name));
-    this.write('scripts/kernel.mjs', KERNEL);
-    this.write('scripts/console.mjs', CONSOLE);
-    this.write('scripts/bundle.mjs', BUNDLE);
-    for (const name of ['package.json', 'package-lock.json', 'tsconfig.json']) this.write(name, '{}');
-    this.write('packages/ts-patch/bin/tspc.js', COMPILER);
+    cpSync('scripts', join(this.root, 'scripts'), { recursive: true });
+    cpSync('tsconfig.json', join(this.root, 'tsconfig.json'));
+    for (const name of ['package.json', 'package-lock.json']) this.write(name, '{ "type": "module" }');
+    for (const [path, text] of Object.entries(SOURCES)) this.write(path, text);
     this.write('packages/node-lmdb/index.js', '');
-    this.write('src/main.ts', 'export {};');
+    for (const name of COMPILERS) symlinkSync(resolve('node_modules', name), join(this.root, 'packages', name));
     this.write('bin/npm', NPM);
     chmodSync(join(this.root, 'bin/npm'), 0o755);
     symlinkSync(process.execPath, join(this.root, 'bin/node'));
@@ -84,13 +72,18 @@ export class FakeProject {
     return this.has('npm-calls.txt') ? this.read('npm-calls.txt').trim().split('\n') : [];
   }
 
-  /** Runs `node ...args` in the project, with nothing on the PATH but node and npm. */
-  run(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
-    const child = spawn(process.execPath, args, {
+  /** Starts `node ...args` in the project, with nothing on the PATH but node and npm. */
+  start(args: readonly string[], env: Record<string, string> = {}): ChildProcessByStdio<null, Readable, Readable> {
+    return spawn(process.execPath, args, {
       cwd: this.root,
       env: { PATH: join(this.root, 'bin'), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+  }
+
+  /** The same, until it has ended. */
+  run(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
+    const child = this.start(args, env);
     let out = '';
     child.stdout.on('data', (bytes) => (out += String(bytes)));
     child.stderr.on('data', (bytes) => (out += String(bytes)));

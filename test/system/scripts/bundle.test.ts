@@ -2,12 +2,16 @@
 // these tests are of.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { tempDirectory } from '../../kit/temp.js';
 
-const BUNDLE = `import { bundlePrograms } from '${resolve('scripts/bundle.mjs')}'; await bundlePrograms(process.argv[1]);`;
+const BUNDLE = `import { bundleProgram } from '${resolve('scripts/bundle.mjs')}';
+  const [folder, ...programs] = process.argv.slice(1);
+  const told = [];
+  for (const program of programs) told.push(await bundleProgram(folder, program, ['dist/src/deep/made.js']));
+  console.log(JSON.stringify(told));`;
 
 function write(folder: string, files: Record<string, string>): void {
   for (const [path, text] of Object.entries(files)) {
@@ -26,22 +30,28 @@ test('a program finds what lies beside its modules, loads parts later, and needs
   const folder = tempDirectory();
   write(folder, {
     'package.json': '{ "type": "module" }',
-    'dist/src/main.js':
-      "import { near } from '../../scripts/deep/near.js'; console.log(near(), await (await import('../../scripts/deep/later.js')).later());",
-    'dist/src/deep/near.js':
-      "import { readFileSync } from 'node:fs'; export const near = () => readFileSync(new URL('./near.txt', import.meta.url), 'utf8');",
+    'src/main.ts':
+      "import { near } from './deep/near.js'; import { made } from './deep/made.js'; console.log(near(), made(), await (await import('./deep/later.js')).later());",
+    'src/deep/near.ts':
+      "import { readFileSync } from 'node:fs'; export const near = (): string => readFileSync(new URL('./near.txt', import.meta.url), 'utf8');",
     'dist/src/deep/near.txt': 'near',
-    'dist/src/deep/later.js':
-      "import old from 'old-format'; import { near } from '../../scripts/near.js'; export const later = () => `${old.sep} later ${near()}`;",
-    'dist/workers/kind/worker.js':
-      "import { near } from '../../../src/deep/near.js'; export const run = () => `run ${near()}`;",
+    'src/deep/made.ts': "export const made = (): string => 'as it was written';",
+    'dist/src/deep/made.js': "export const made = () => 'as it was compiled';",
+    'src/deep/later.ts':
+      "import old from 'old-format'; import { near } from './near.js'; export const later = (): string => `${old.sep} later ${near()}`;",
+    'workers/kind/worker.ts':
+      "import { near } from '../../src/deep/near.js'; export const run = (): string => `run ${near()}`;",
     'node_modules/old-format/index.js': "module.exports = { sep: require('path').posix.sep };",
     'node_modules/old-format/package.json': '{ "name": "old-format", "main": "index.js" }',
   });
-  run('--input-type=module', '-e', BUNDLE, join(folder, 'dist'));
-  for (const path of ['dist/src/deep/near.js', 'dist/src/deep/later.js', 'node_modules'])
-    rmSync(join(folder, path), { recursive: true });
-  assert.equal(run(join(folder, 'dist/src/main.js')), 'near / later near\n');
+  const [main, worker] = JSON.parse(
+    run('--input-type=module', '-e', BUNDLE, realpathSync(folder), 'src/main.ts', 'workers/kind/worker.ts'),
+  );
+  const modules = ['src/deep/later.ts', 'src/deep/made.ts', 'src/deep/near.ts', 'src/main.ts'];
+  assert.deepEqual(main.inputs.toSorted(), ['dist/src/deep/made.js', ...modules]);
+  assert.deepEqual(worker.inputs, ['src/deep/near.ts', 'workers/kind/worker.ts']);
+  for (const path of ['src', 'dist/src/deep/made.js', 'node_modules']) rmSync(join(folder, path), { recursive: true });
+  assert.equal(run(join(folder, 'dist/src/main.js')), 'near as it was compiled / later near\n');
   assert.equal(
     run(
       '--input-type=module',

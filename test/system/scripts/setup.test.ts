@@ -1,11 +1,12 @@
-// The set-up script on a small project: what a fresh clone, a change, a fault and a second terminal make of it.
-// The real compiler and the real packages are tried by every `npm test`, which runs the script first.
+// The set-up script and the build on a small project: what a fresh clone, a change, a fault and a second terminal make
+// of it.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readlinkSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
+import { readlinkSync, rmSync, statSync, symlinkSync, unlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { FakeProject } from '../../kit/scripts/fake-project.js';
+import { until } from '../../kit/until.js';
 
 async function readyProject(): Promise<FakeProject> {
   const project = new FakeProject();
@@ -21,6 +22,7 @@ test('a fresh clone is installed and built, with dev dependencies even in produc
   assert.deepEqual(out.trim().split('\n'), ['set-up: installing packages (npm ci)', 'set-up: building']);
   assert.match(project.npmCalls().join(), /^ci (?=.*--include=dev)(?=.*--ignore-scripts)/);
   for (const path of ['dist/src/main.js', 'dist/workers/shard/kernel.wasm']) assert.ok(project.has(path), path);
+  assert.equal((await project.run(['dist/src/main.js', 'Nautilus'])).out, 'true\n');
 });
 
 test('with nothing to do it says and does nothing', async () => {
@@ -89,33 +91,108 @@ test('an npm ci cut short is done again', async () => {
   assert.ok(project.has('node_modules/node-lmdb'));
 });
 
+test('a change builds what it touches, and nothing else', async () => {
+  const project = await readyProject();
+  const built = [
+    'dist/src/main.js',
+    'dist/src/client/client.js',
+    'dist/src/client/client.d.ts',
+    'dist/workers/shard/worker.js',
+    'dist/workers/shard/kernel.wasm',
+    'dist/src/base/json-floats.wasm',
+    'dist/src/ui/page/index.html',
+    'dist/test/unit/boat.test.js',
+  ];
+  const changedBy = async (path: string, text: string): Promise<string[]> => {
+    for (const output of built) utimesSync(join(project.root, output), 1, 1);
+    project.write(path, text);
+    assert.deepEqual(await project.setUp(), { status: 0, out: 'set-up: building what a changed file touches\n' });
+    return built.filter((output) => statSync(join(project.root, output)).mtimeMs > 1000);
+  };
+  const client = project.read('src/client/client.ts');
+  const withBody = client.replace('=> 1', '=> { return 2; }');
+  assert.deepEqual(await changedBy('src/client/client.ts', withBody), [
+    'dist/src/client/client.js',
+    'dist/workers/shard/worker.js',
+  ]);
+  assert.equal((await project.run(['dist/workers/shard/worker.js'])).out, '2\n');
+  assert.deepEqual(await changedBy('src/client/client.ts', withBody.replace('number', 'number | string')), [
+    'dist/src/client/client.js',
+    'dist/src/client/client.d.ts',
+    'dist/workers/shard/worker.js',
+  ]);
+  assert.deepEqual(await changedBy('test/unit/boat.test.ts', "console.log('a boat');"), [
+    'dist/test/unit/boat.test.js',
+  ]);
+  assert.deepEqual(await changedBy('workers/shard/assembly/index.ts', 'export function two(): i32 { return 2; }'), [
+    'dist/workers/shard/kernel.wasm',
+    'dist/src/base/json-floats.wasm',
+  ]);
+  assert.deepEqual(await changedBy('src/ui/main.tsx', "document.title = 'ships';"), ['dist/src/ui/page/index.html']);
+});
+
+test('a type that a validator checks is checked anew when it changes, in another file too', async () => {
+  const project = await readyProject();
+  assert.equal((await project.run(['dist/src/main.js', 'Nautilus'])).out, 'true\n');
+  project.write('src/contract/boat.ts', 'export interface Boat { name: number }');
+  assert.equal((await project.setUp()).status, 0);
+  assert.equal((await project.run(['dist/src/main.js', 'Nautilus'])).out, 'false\n');
+  assert.match(project.read('dist/src/contract/boat.d.ts'), /name: number/);
+});
+
+test('a file may come to use typia, and cease to', async () => {
+  const project = await readyProject();
+  const boat = project.read('src/boat.ts');
+  project.write('src/boat.ts', "export const isBoat = (): string => 'no validator';");
+  assert.equal((await project.setUp()).status, 0);
+  assert.equal((await project.run(['dist/src/main.js', 'Nautilus'])).out, 'no validator\n');
+  project.write('src/boat.ts', boat);
+  assert.equal((await project.setUp()).status, 0);
+  assert.equal((await project.run(['dist/src/main.js', 'Nautilus'])).out, 'true\n');
+});
+
 test('output of a deleted source goes, new files and assets come', async () => {
   const project = await readyProject();
   unlinkSync(join(project.root, 'src/main.ts'));
+  unlinkSync(join(project.root, 'test/unit/boat.test.ts'));
   project.write('src/other.ts', '');
   project.write('workers/embed/table.bin', 'bytes');
   project.write('workers/embed/README.md', '');
-  project.write('workers/shard/assembly/tsconfig.json', '');
-  assert.deepEqual(await project.setUp(), { status: 0, out: 'set-up: building\n' });
+  assert.deepEqual(await project.setUp(), { status: 0, out: 'set-up: building what 4 changed files touch\n' });
   assert.deepEqual(
-    ['src/main.js', 'src/other.js', 'workers/embed/table.bin'].map((path) => project.has(`dist/${path}`)),
-    [false, true, true],
+    ['src/main.js', 'test/unit/boat.test.js', 'src/other.js', 'workers/embed/table.bin'].map((path) =>
+      project.has(`dist/${path}`),
+    ),
+    [false, false, true, true],
   );
+  const notShipped = ['workers/embed/README.md', 'workers/shard/assembly', 'src/ui/tsconfig.json'];
   assert.deepEqual(
-    ['workers/embed/README.md', 'workers/shard/assembly'].map((path) => project.has(`dist/${path}`)),
-    [false, false],
+    notShipped.filter((path) => project.has(`dist/${path}`)),
+    [],
   );
 });
 
-test('a type error fails with its line, keeps the old build and is found again', async () => {
+test('a source that does not compile fails with its line, keeps the programs there are and is found again', async () => {
   const project = await readyProject();
-  project.write('src/wrong.ts', 'a type error');
+  project.write('src/wrong.ts', 'a syntax error');
   for (let tries = 0; tries < 2; tries++) {
     const { status, out } = await project.setUp();
     assert.equal(status, 1);
-    assert.match(out, /src\/wrong\.ts\(1,1\): error TS1\nset-up: the TypeScript build failed: .*\n$/);
+    assert.match(out, /\nset-up: src\/wrong\.ts:1:3: Expected ";" but found "syntax"\n$/);
   }
-  assert.ok(project.has('dist/src/main.js'));
+  assert.equal((await project.run(['dist/src/main.js', 'Nautilus'])).out, 'true\n');
+  project.write('src/wrong.ts', '');
+  assert.equal((await project.setUp()).status, 0);
+});
+
+test('a build that is cut short is taken up again', async () => {
+  const project = await readyProject();
+  project.write('src/client/client.ts', 'export const one = (): number => 5;');
+  const child = project.start(['scripts/setup.mjs']);
+  await until(() => JSON.parse(project.read('dist/.build.json')).cutShort === true, 'the build does not begin');
+  child.kill('SIGKILL');
+  assert.equal((await project.setUp()).status, 0);
+  assert.equal((await project.run(['dist/workers/shard/worker.js'])).out, '5\n');
 });
 
 test('two set-ups at once do the work once', async () => {

@@ -1,0 +1,85 @@
+// `npm run test:soak -- [--seed N] [--minutes M]`: random work against the checkers, as long as told; every part runs
+// once, however short that is. The seed is printed; a part that fails prints the command that runs it again.
+//   torture       a server killed at random, in every other round with power cuts
+//   operations    random operations of every kind, answers checked against a model
+//   stress        readers beside a writer on one shard's memory, threads killed
+//   requests      random requests from the server's own OpenAPI document
+//   tests         test/soak, with the same seed: schemathesis among them, where Python is
+//   load          once: every program of load in its tiny form
+// Ends with `N passed, N failed`; exits 1 on a failure.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+/** A part that hangs is ended and counts as failed. */
+const PART_TIMEOUT_MS = 600_000;
+/** What has a seed runs by itself. */
+const SEEDED = ['torture', 'operations', 'stress', 'random-requests'];
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const { values } = parseArgs({ options: { seed: { type: 'string' }, minutes: { type: 'string', default: '10' } } });
+const seed = Number(values.seed ?? Math.floor(Math.random() * 1e9));
+const minutes = Number(values.minutes);
+if (!Number.isSafeInteger(seed) || !(minutes >= 0)) {
+  console.error('npm run test:soak -- --seed N --minutes M');
+  process.exit(1);
+}
+
+const endMs = performance.now() + 60_000 * minutes;
+const failed = [];
+let passed = 0;
+
+function run(args, env = {}) {
+  const command = `${Object.entries(env)
+    .map(([name, value]) => `${name}=${value} `)
+    .join('')}node ${args.join(' ')}`;
+  console.log(`\n== ${command}`);
+  const startedMs = performance.now();
+  const options = { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, ...env } };
+  const { status, signal } = spawnSync(process.execPath, args, {
+    ...options,
+    timeout: PART_TIMEOUT_MS,
+    killSignal: 'SIGKILL',
+  });
+  const took = `${((performance.now() - startedMs) / 1000).toFixed(0)} s`;
+  if (status === 0) passed++;
+  else failed.push(`${command} (${signal ?? `exit code ${status}`})`);
+  console.log(`-- ${status === 0 ? 'passed' : 'FAILED'} after ${took}`);
+}
+
+const isOver = () => performance.now() > endMs;
+
+/** The same work again for the same number. */
+function round(number, first) {
+  const parts = [
+    () =>
+      run(
+        ['dist/load/torture.js', '--cycles', '6', '--seed', number, ...(number % 2 === 0 ? ['--power-cut'] : [])].map(
+          String,
+        ),
+      ),
+    () => run(['dist/load/operations.js', '--operations', '5000', '--restarts', '2', '--seed', String(number)]),
+    () => run(['dist/load/stress.js', '--minutes', '0.3', '--seed', String(number)]),
+    () => run(['dist/load/random-requests.js', '--requests', '3000', '--seed', String(number)]),
+    () => run(['scripts/test.mjs', '--tier', 'soak'], { SOAK_SEED: String(number) }),
+  ];
+  for (const part of parts) if (first || !isOver()) part();
+}
+
+function tinyLoad() {
+  const programs = readdirSync(join(root, 'dist/load')).filter((name) => name.endsWith('.js'));
+  for (const name of programs.sort()) if (!SEEDED.includes(name.slice(0, -3))) run([`dist/load/${name}`, '--tiny']);
+  run(['dist/load/suite.js', 'peers', '--tiny']);
+}
+
+if (!existsSync(join(root, 'dist/load'))) throw new Error('there is no dist/load: run npm run build');
+console.log(`soak: seed ${seed}, ${minutes} minutes`);
+round(seed, true);
+tinyLoad();
+for (let number = seed + 1; !isOver(); number++) round(number, false);
+for (const command of failed) console.log(`FAILED ${command}`);
+console.log(`soak: seed ${seed}`);
+console.log(`${passed} passed, ${failed.length} failed`);
+process.exitCode = failed.length > 0 ? 1 : 0;
