@@ -74,6 +74,7 @@ function run(compiler, args) {
           .trim()
           .split('\n')[0]
       }`,
+      { cause: error },
     );
   }
 }

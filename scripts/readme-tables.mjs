@@ -1,5 +1,5 @@
 // Writes the tables of README.md that come from the code: configuration keys and error codes. Run it after a build when
-// one of them has changed: node scripts/readme-tables.mjs. The tests compare the tables with the code.
+// one of them has changed: node scripts/readme-tables.mjs. With --check it writes nothing, and fails where they differ.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { CONFIG_KEYS, envNameOf } from '../dist/src/config-keys.js';
 import { ERROR_CODES } from '../dist/src/contract/errors.js';
@@ -24,7 +24,11 @@ function withRows(text, header, rows) {
 }
 
 const readme = new URL('../README.md', import.meta.url);
-let text = readFileSync(readme, 'utf8');
-text = withRows(text, '| Key | Variable | Default | Meaning |', configRows);
+const before = readFileSync(readme, 'utf8');
+let text = withRows(before, '| Key | Variable | Default | Meaning |', configRows);
 text = withRows(text, '| Code | Status | Meaning | Retry helps |', errorRows);
-writeFileSync(readme, text);
+if (!process.argv.includes('--check')) writeFileSync(readme, text);
+else if (text !== before) {
+  console.error('README.md: its tables differ from the code: run `node scripts/readme-tables.mjs`');
+  process.exitCode = 1;
+}

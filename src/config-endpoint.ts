@@ -22,7 +22,7 @@ export const ENDPOINT_FIELDS = {
  * `values`: the checked values of ENDPOINT_FIELDS. Throws ConfigError for a URL that is none, and a key that is not
  * there.
  */
-export function endpointOf(at: string, values: Record<string, unknown>, env: NodeJS.ProcessEnv): RemoteEndpoint {
+function endpointOf(at: string, values: Record<string, unknown>, env: NodeJS.ProcessEnv): RemoteEndpoint {
   const number = (name: keyof typeof ENDPOINT_FIELDS): number => values[name] as number;
   return {
     url: checkedUrl(`${at}.url`, values.url as string),

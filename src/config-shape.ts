@@ -42,7 +42,7 @@ export interface Config extends ObservabilityConfig {
 }
 
 /** Empty strings are absent. */
-export interface EmbedderConfig {
+interface EmbedderConfig {
   /** Selector of what a collection gets that names none. */
   default: string;
   /** The built-in one is the last. */
@@ -51,7 +51,7 @@ export interface EmbedderConfig {
 }
 
 /** Empty strings are absent. */
-export interface JwtConfig {
+interface JwtConfig {
   secret: string;
   publicKeyFile: string;
   jwksFile: string;

@@ -29,7 +29,8 @@ const isText = (value: unknown): boolean => typeof value === 'string';
 
 function isFilter(value: unknown): boolean {
   try {
-    return parseFilter(value as Record<string, unknown>, { stringOperators: false }) !== undefined;
+    parseFilter(value as Record<string, unknown>, { stringOperators: false });
+    return true;
   } catch {
     return false;
   }

@@ -58,7 +58,11 @@ function lineOf({
     actor: actor || undefined,
     tenant: tenant || undefined,
     traceId,
-    phases: phases && Object.fromEntries(Object.entries(phases.timing).map(([phase, ms]) => [phase, rounded(ms ?? 0)])),
+    phases:
+      phases &&
+      Object.fromEntries(
+        Object.entries<number | undefined>(phases.timing).map(([phase, ms]) => [phase, rounded(ms ?? 0)]),
+      ),
   };
 }
 

@@ -45,7 +45,7 @@ function isOperatorError(error: unknown): error is Error {
 function untilSignal(server: RunningServer): Promise<void> {
   return new Promise((resolve, reject) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const)
-      process.once(signal, () => server.stop().then(resolve, reject));
+      process.once(signal, () => void server.stop().then(resolve, reject));
   });
 }
 

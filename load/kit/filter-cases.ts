@@ -56,7 +56,7 @@ const nearestTo = (index: VectorIndex, centre: Float32Array, count: number): num
   ...index.search(centre, count, { exact: true }).ordinals,
 ];
 
-export function bitmapOf(rows: number, ordinals: Iterable<number>): Uint32Array {
+function bitmapOf(rows: number, ordinals: Iterable<number>): Uint32Array {
   const bitmap = new Uint32Array(Math.ceil(rows / 32));
   for (const ordinal of ordinals) bitmap[ordinal >>> 5]! |= 1 << (ordinal & 31);
   return bitmap;

@@ -7,7 +7,7 @@ const DEPTH = 10;
 
 export interface JudgedDocument {
   _id: string;
-  title: string;
+  title?: string;
   text: string;
 }
 

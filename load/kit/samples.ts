@@ -4,7 +4,7 @@
 type Headers = Readonly<Record<string, string>>;
 
 /** Values by name and labels, as they stand in the text. */
-export async function readSamples(url: string, headers: Headers = {}): Promise<Map<string, number>> {
+async function readSamples(url: string, headers: Headers = {}): Promise<Map<string, number>> {
   const response = await fetch(`${url}/metrics`, { headers });
   if (!response.ok) throw new Error(`GET /metrics: ${response.status}`);
   const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));

@@ -3,7 +3,7 @@
 import { told } from './parts.js';
 import type { Figure, LoadReport, Table } from './report.js';
 
-export interface Compared {
+interface Compared {
   workload: string;
   figure: string;
   unit: string;

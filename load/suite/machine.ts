@@ -48,7 +48,8 @@ function mountOf(folder: string): string {
 }
 
 function commitOf(): string {
-  const git = (...args: string[]): string => spawnSync('git', args, { encoding: 'utf8' }).stdout?.trim() ?? '';
+  const git = (...args: string[]): string =>
+    (spawnSync('git', args, { encoding: 'utf8' }).stdout as string | null)?.trim() ?? '';
   const commit = git('rev-parse', '--short', 'HEAD');
   return commit === ''
     ? 'unknown'

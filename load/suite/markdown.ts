@@ -44,7 +44,7 @@ function limitsTold({ tables }: WorkloadReport): string {
   return rows.map(([load, limit, busy, share]) => `${load}: ${limit}, ${busy}${share ? ` (${share})` : ''}`).join('; ');
 }
 
-export const figureTold = ({ name, value, unit }: Figure): string =>
+const figureTold = ({ name, value, unit }: Figure): string =>
   `${name} ${told(value)}${unit === '' ? '' : unit.startsWith('1/') ? unit.slice(1) : ` ${unit}`}`;
 
 function workloadBlocks(

@@ -17,7 +17,7 @@ export interface Spent {
   phases: readonly Phase[];
 }
 
-export interface Phase {
+interface Phase {
   name: string;
   meanMs: number;
 }

@@ -5,7 +5,7 @@ import type { tags } from 'typia';
 type Whole<Min extends number> = number & tags.Type<'uint32'> & tags.Minimum<Min>;
 type Seconds = number & tags.Minimum<0> & tags.Maximum<3600>;
 type Rate = number & tags.ExclusiveMinimum<0> & tags.Maximum<1_000_000>;
-export type Slug = string & tags.Pattern<'^[a-z][a-z0-9-]{0,39}$'>;
+type Slug = string & tags.Pattern<'^[a-z][a-z0-9-]{0,39}$'>;
 
 export interface Workload {
   name: Slug;

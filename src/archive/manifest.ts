@@ -6,7 +6,7 @@ import type { ArchivedSettings, ArchiveCounts } from '../contract/archived.js';
 import type { Collection } from '../contract/resources.js';
 import { ArchiveFault } from './archive-fault.js';
 
-export const FORMAT_VERSION = 1;
+const FORMAT_VERSION = 1;
 export const MANIFEST = 'manifest.json';
 export const TENANTS = 'tenants.json';
 /** Of the manifests and of the list of tenants, which are read whole. */

@@ -68,11 +68,16 @@ class BenchRun {
       if (dueAfterMs >= 1000 * seconds) return;
       this.sent += 1;
       const dueAtMs = this.startedAtMs + dueAfterMs;
-      if (dueAtMs > performance.now())
-        await sleep(dueAtMs - performance.now(), undefined, { signal: this.signal }).catch(() => undefined);
-      if (this.signal.aborted) return;
+      if (!(await this.isReached(dueAtMs))) return;
       await this.search(this.queries[number % this.queries.length] as string, dueAtMs);
     }
+  }
+
+  /** False where it is told to stop before. */
+  private async isReached(dueAtMs: number): Promise<boolean> {
+    const leftMs = dueAtMs - performance.now();
+    if (leftMs > 0) await sleep(leftMs, undefined, { signal: this.signal }).catch(() => undefined);
+    return !this.signal.aborted;
   }
 
   measured(): Measured {

@@ -1,7 +1,7 @@
 // Two rankings of the same search: which hits are in both, and how far they moved.
 // Used by replay.ts. Pure.
 
-export interface RankedHit {
+interface RankedHit {
   id: string;
   /** Ranks count from 1; absent where the ranking lacks the hit. */
   now?: number;

@@ -57,7 +57,7 @@ function startLines(stream: Stream, total: number, noun: string): Progress {
 }
 
 /** Rate and time left as texts, by the mean since the start. */
-export function pace(done: number, total: number, startedAtMs: number): { rate: string; left: string } {
+function pace(done: number, total: number, startedAtMs: number): { rate: string; left: string } {
   const perSecond = (done * 1000) / Math.max(1, performance.now() - startedAtMs);
   return {
     rate: perSecond.toFixed(perSecond < 10 ? 1 : 0),

@@ -31,7 +31,7 @@ function showHit(
  * The passage on one line, cut around its first match. Positions are in code points, so nothing may be joined before
  * they are used.
  */
-export function highlighted({ text, matches, offset }: Highlight, style: Style): string {
+function highlighted({ text, matches, offset }: Highlight, style: Style): string {
   const characters = Array.from(text, (character) => (/[\s\p{Cc}]/u.test(character) ? ' ' : character));
   const first = matches[0]?.[0] ?? 0;
   const start = first > SNIPPET_LEAD && characters.length > SNIPPET_CHARACTERS_MAX ? first - SNIPPET_LEAD : 0;

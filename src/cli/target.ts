@@ -5,7 +5,7 @@ import { SheafClient } from '../client/client.js';
 import { asCollectionName, asTenant } from '../contract/ids.js';
 import { UsageError } from './explain-error.js';
 
-export interface ServerFlags {
+interface ServerFlags {
   url?: string;
   key?: string;
 }
@@ -31,7 +31,7 @@ type Env = Record<string, string | undefined>;
 
 const URL_DEFAULT = 'http://127.0.0.1:8080';
 
-export const withServer = (command: Command): Command =>
+const withServer = (command: Command): Command =>
   command
     .option('--url <url>', `address of the server; default: SHEAF_URL, else ${URL_DEFAULT}`)
     .option('--key <key>', 'API key; default: SHEAF_API_KEY');
@@ -43,7 +43,7 @@ export const withTarget = (command: Command, collection = 'docs'): Command =>
   withTenant(command.option('-c, --collection <name>', 'collection', collection));
 
 /** Throws UsageError for an address that is none. */
-export function clientOf({ url, key }: ServerFlags, env: Env): SheafClient {
+function clientOf({ url, key }: ServerFlags, env: Env): SheafClient {
   try {
     return new SheafClient({ url: url ?? env['SHEAF_URL'] ?? URL_DEFAULT, key: key ?? env['SHEAF_API_KEY'] });
   } catch (error) {

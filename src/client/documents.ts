@@ -13,7 +13,7 @@ import type {
   StoredDocument,
 } from '../contract/api/documents.js';
 import type { ChunkSummary, DocumentSummary } from '../contract/resources.js';
-import { Calls, collectionPath, type Answered, type PageOptions } from './calls.js';
+import { type Calls, collectionPath, type Answered, type PageOptions } from './calls.js';
 import { ingestStream, type DocumentSource } from './ingest-stream.js';
 import type { CallOptions } from './transport.js';
 

@@ -3,7 +3,7 @@
 import { parseRetryAfterMs } from '../base/retry-after.js';
 import type { ErrorEnvelope } from '../contract/api/common.js';
 import type { ErrorType } from '../contract/errors.js';
-import { classOf, SheafError } from './errors.js';
+import { classOf, type SheafError } from './errors.js';
 
 /** What is wanted of a Response; an XMLHttpRequest can give it too. */
 export interface Refusal {

@@ -1,7 +1,7 @@
 // The part of the client that is about logged searches: `client.queries`.
 // Made by client.ts; an endpoint a method.
 import type { QueryAnswer, QueryList, QuerySummary, ReplayAnswer } from '../contract/api/queries.js';
-import { Calls, collectionPath, type Answered, type PageOptions } from './calls.js';
+import { type Calls, collectionPath, type Answered, type PageOptions } from './calls.js';
 import type { CallOptions } from './transport.js';
 
 export interface QueryPageOptions extends PageOptions {

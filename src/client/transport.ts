@@ -43,7 +43,7 @@ export interface UploadExchange extends CallOptions {
 }
 
 /** A request whose body is a stream; it is sent once. */
-export interface StreamedExchange {
+interface StreamedExchange {
   path: readonly string[];
   contentType: string;
   body: ReadableStream<Uint8Array>;

@@ -28,7 +28,7 @@ export interface QueryText {
   traceparent?: string;
 }
 
-export interface EmbedQueries {
+interface EmbedQueries {
   kind: 'queries';
   /** Key of the embedder. */
   embedder: string;

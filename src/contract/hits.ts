@@ -5,7 +5,7 @@ import type { Language } from './language.js';
 import type { HybridQuery } from './ranking.js';
 
 /** What a query's scores are measured by to tell how relevant a hit is. */
-export interface RelevanceQuestion {
+interface RelevanceQuestion {
   /** `mean`: of its cosines with any chunks. */
   vector?: { query: Float32Array; mean: number };
 }

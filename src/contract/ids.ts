@@ -18,7 +18,7 @@ export type Ordinal = Branded<number, 'ordinal'>;
 
 const SLUG = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
-export const DOCID_BYTES_MAX = 512;
+const DOCID_BYTES_MAX = 512;
 
 function slug<T>(value: string, code: ErrorCode, what: string): T {
   if (SLUG.test(value)) return value as T;

@@ -40,19 +40,19 @@ export interface ShardCounts {
 }
 
 /** A page of a listing: records as ready JSON texts. */
-export interface ListPage {
+interface ListPage {
   records: string[];
   /** Whether there are records behind this page. */
   more: boolean;
 }
 
-export interface DocumentPage extends ListPage {
+interface DocumentPage extends ListPage {
   /** Of each record. */
   docids: string[];
 }
 
 /** Documents to be embedded anew: packed as they were prepared. */
-export interface MissingPage extends Omit<PackedDocuments, 'vectors'> {
+interface MissingPage extends Omit<PackedDocuments, 'vectors'> {
   versions: number[];
   /** Chunks of all documents that were looked at. */
   walked: number;

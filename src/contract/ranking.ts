@@ -21,7 +21,7 @@ export interface LexicalStatistics {
 }
 
 /** The words of a query in mode boost: its distinct tokens, to be counted in the vector candidates. */
-export interface BoostQuery {
+interface BoostQuery {
   mode: 'boost';
   terms: string[];
 }

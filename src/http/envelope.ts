@@ -2,7 +2,7 @@
 // list of field errors of a 422. Called by exchange.ts on the front thread; pure. Tells nothing of a fault of ours.
 import { assert } from '../base/assert.js';
 import type { Phases } from '../base/trace.js';
-import { AppError, ERROR_CODES, errorTypeOf, type ValidationDetail } from '../contract/errors.js';
+import { type AppError, ERROR_CODES, errorTypeOf, type ValidationDetail } from '../contract/errors.js';
 import type { PieceBlocks } from './piece-blocks.js';
 import type { Reply } from './route.js';
 

@@ -6,7 +6,7 @@
  * A block is closed once it has more bytes than that; it is also what a reply of known length may have to come from a
  * stream.
  */
-export const BLOCK_BYTES = 64 * 1024;
+const BLOCK_BYTES = 64 * 1024;
 
 export type Piece = string | Uint8Array;
 

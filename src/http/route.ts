@@ -5,7 +5,7 @@ import type { Departure } from '../base/departure.js';
 import type { Phases } from '../base/trace.js';
 import type { Access, Actor, Scope } from '../tenants/actor.js';
 
-export type { Access, Actor, Scope };
+export type { Actor };
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -82,7 +82,7 @@ export interface Form {
 }
 
 /** In memory up to 1 MiB; else in a temporary file, which is removed when the request is over. */
-export type FormFile = { readonly name: string; readonly type: string } & (
+type FormFile = { readonly name: string; readonly type: string } & (
   | { readonly bytes: Buffer }
   | { readonly path: string }
 );

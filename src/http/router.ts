@@ -4,7 +4,7 @@ import { assert } from '../base/assert.js';
 import { AppError, invalidField } from '../contract/errors.js';
 import type { Route } from './route.js';
 
-export interface Match {
+interface Match {
   readonly route: Route;
   /** Decoded path parameters by the names in the route's template. */
   readonly params: Readonly<Record<string, string>>;

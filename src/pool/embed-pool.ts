@@ -97,11 +97,11 @@ export class EmbedPool {
 
   /** Ends the threads, as a crash would: for tests. */
   async kill(): Promise<void> {
-    await Promise.all(Object.values(this.crews).map((crew) => crew?.kill()));
+    await Promise.all(Object.values(this.crews).map(async (crew) => crew?.kill()));
   }
 
   async close(): Promise<void> {
-    await Promise.all(Object.values(this.crews).map((crew) => crew?.close()));
+    await Promise.all(Object.values(this.crews).map(async (crew) => crew?.close()));
   }
 
   private lanes(embedder: string, role: 'queries' | 'documents'): NonNullable<ReturnType<EmbedCrew['lanesOf']>> {

@@ -60,7 +60,7 @@ export class Quarantine {
       const answer = await ask();
       // Other lists than those of outcomes have fields of the same name: a failed job tells its error.
       if (collection !== undefined && Array.isArray(answer))
-        for (const outcome of answer as Outcome<unknown>[])
+        for (const outcome of answer as (Outcome<unknown> | null)[])
           if (typeof outcome === 'object' && outcome && 'error' in outcome) this.note(AppError.fromWire(outcome.error));
       return answer;
     } catch (error) {

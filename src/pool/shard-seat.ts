@@ -30,10 +30,10 @@ export const OPEN_AGAIN_MS = 1000;
  * Two messages under way keep the worker busy; few requests in each keep the queue at the worker short, which is not
  * fair.
  */
-export const READ_LANE: LaneOptions<ShardCommand> = { requestsMax: 8, messagesMax: 2, waitingMax: WAITING_MAX };
+const READ_LANE: LaneOptions<ShardCommand> = { requestsMax: 8, messagesMax: 2, waitingMax: WAITING_MAX };
 
 /** One message is one commit, during which no search of the shard is answered: some milliseconds of work. */
-export const WRITE_LANE: LaneOptions<ShardCommand> = {
+const WRITE_LANE: LaneOptions<ShardCommand> = {
   requestsMax: 128,
   messagesMax: 1,
   costMax: 64,

@@ -15,7 +15,7 @@ import {
 import { numberOfDecimal } from './scalar-set.js';
 
 /** Terms from one on to before another, in the order of their bytes. */
-export interface TermRange {
+interface TermRange {
   readonly from: string;
   readonly to: string;
   /** Only those that have this behind `from`; at their end where so said. */

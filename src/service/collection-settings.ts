@@ -41,7 +41,7 @@ export type CollectionSettings = Pick<
   display_name?: string;
 };
 
-export const PRIORITY_KEY_DEFAULT = 'prio_boost';
+const PRIORITY_KEY_DEFAULT = 'prio_boost';
 
 /** `space`: what the embedder that is asked for gives. */
 export function settingsOf(

@@ -78,7 +78,7 @@ export interface SearchSettings {
 }
 
 /** The collection that `/v1/search` and `include_common` search, where enabled. */
-export interface CommonSettings {
+interface CommonSettings {
   readonly enabled: boolean;
   readonly tenant: string;
   readonly collection: string;

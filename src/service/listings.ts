@@ -66,7 +66,7 @@ export async function* listDocuments(
   );
   for (;;) {
     lists = lists.some(isUsedUp)
-      ? await Promise.all(lists.map((list) => (isUsedUp(list) ? refill(list) : list)))
+      ? await Promise.all(lists.map(async (list) => (isUsedUp(list) ? refill(list) : list)))
       : await nextTurn(lists);
     const page = mergedPage(lists);
     if (page.records.length === 0) return;

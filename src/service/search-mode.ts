@@ -3,7 +3,7 @@
 import { AppError } from '../contract/errors.js';
 import type { Collection, SearchMode } from '../contract/resources.js';
 
-export const MODES: readonly SearchMode[] = ['vector', 'boost', 'hybrid'];
+const MODES: readonly SearchMode[] = ['vector', 'boost', 'hybrid'];
 
 /** A mode this instance serves. Throws `invalid_search_mode` or `search_mode_disabled`. */
 export function servedMode(mode: string, served: readonly SearchMode[]): SearchMode {

@@ -5,7 +5,7 @@
 import { crc32 } from 'node:zlib';
 import { DamagedRecord, placeText } from './damage.js';
 
-export const CHECKSUM_BYTES = 4;
+const CHECKSUM_BYTES = 4;
 
 export class Checksum {
   private readonly seed: number;

@@ -5,7 +5,15 @@
 import { createHash } from 'node:crypto';
 import type { LogBounds } from '../contract/query-log.js';
 import { collectionOfKey, collectionPrefix } from './keys.js';
-import { add, LOG_TABLES, PUSHED_OUT_MAX, removeOldest, setSize, sizeOf, type LogEntry } from './query-log-tables.js';
+import {
+  add,
+  type LOG_TABLES,
+  PUSHED_OUT_MAX,
+  removeOldest,
+  setSize,
+  sizeOf,
+  type LogEntry,
+} from './query-log-tables.js';
 import { idOfQueryKey, queryKey } from './query-records.js';
 import type { Table, Tables } from './tables.js';
 

@@ -71,12 +71,8 @@ export function actorOf({
   };
 }
 
-/**
- * SHA-256 in hexadecimal. At once where it can be (since Node 20.12): 0.2 µs for a key, and 2 with an object between
- * (Node 20, loop of 100,000).
- */
-export const digestOf = (key: string): string =>
-  crypto.hash ? crypto.hash('sha256', key, 'hex') : crypto.createHash('sha256').update(key).digest('hex');
+/** SHA-256 in hexadecimal. 0.2 µs for a key; with an object of createHash between 2 (Node 20, loop of 100,000). */
+export const digestOf = (key: string): string => crypto.hash('sha256', key, 'hex');
 
 export const digestOfConfigured = ({ key, key_sha256 }: KeyConfig): string =>
   key_sha256 ? key_sha256.toLowerCase() : digestOf(key ?? '');

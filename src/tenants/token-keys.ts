@@ -14,7 +14,7 @@ export interface TokenKeySource {
 }
 
 /** A secret or key file that is no good, worded for the operator. */
-export class TokenKeyError extends Error {
+class TokenKeyError extends Error {
   override readonly name = 'TokenKeyError';
 }
 

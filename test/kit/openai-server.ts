@@ -11,7 +11,7 @@ export interface EmbeddingsRequest {
   dimensions?: number;
 }
 
-export interface RerankRequest {
+interface RerankRequest {
   query: string;
   model?: string;
   documents?: string[];
@@ -119,7 +119,7 @@ const refusal = (status: number, message: string): FakeReply => ({
 });
 
 /** Not of length 1; a text of `zeros` has none. */
-export function vectorOf(text: string, dim: number): number[] {
+function vectorOf(text: string, dim: number): number[] {
   if (text.includes('zeros')) return new Array<number>(dim).fill(0);
   let state = 2166136261;
   for (const character of text) state = Math.imul(state ^ (character.codePointAt(0) as number), 16777619);

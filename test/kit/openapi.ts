@@ -9,7 +9,7 @@ export interface Spec {
   components: { schemas: Record<string, object>; examples: Record<string, { value: unknown }> };
 }
 
-export interface OperationObject {
+interface OperationObject {
   operationId: string;
   parameters?: { name: string; in: string; schema: object; example?: unknown }[];
   requestBody?: { required: boolean; content: Record<string, Media> };
@@ -17,7 +17,7 @@ export interface OperationObject {
   security?: object[];
 }
 
-export interface Media {
+interface Media {
   schema: object;
   examples?: Record<string, { value?: unknown; $ref?: string }>;
 }

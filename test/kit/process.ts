@@ -21,8 +21,7 @@ export function spawnServe(env: Record<string, string>): ServeProcess {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   after(() => child.kill('SIGKILL'));
   const ended = once(child, 'close').then(([code]) => code as number | null);
   return { child, output: () => output, ended };
@@ -36,7 +35,7 @@ export async function startServe(env: Record<string, string>): Promise<ServeProc
 
 /** The address the server prints when it is ready. Throws with its output when it ends before. */
 export async function untilReady(server: ServeProcess): Promise<string> {
-  let ended = false;
+  let ended = false as boolean;
   void server.ended.then(() => (ended = true));
   for (;;) {
     const url = /ready at (https?:\S+)/.exec(server.output())?.[1];

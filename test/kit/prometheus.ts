@@ -14,7 +14,7 @@ export const PROMETHEUS = ['/usr/bin/prometheus', '/usr/local/bin/prometheus'].f
 export const PROMTOOL = ['/usr/bin/promtool', '/usr/local/bin/promtool'].find((path) => existsSync(path));
 export const DEPLOY = 'scripts/deploy';
 
-export interface Sample {
+interface Sample {
   metric: Record<string, string>;
   value: [number, string];
 }

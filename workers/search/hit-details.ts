@@ -12,7 +12,7 @@ import type { PartView } from '../shard/part-view.js';
 import type { WordIndex } from '../shard/words/word-index.js';
 import { cosinesOf, wordScores } from './given-chunks.js';
 
-export type HitDetails = Pick<HitParts, 'explain' | 'relevance' | 'highlight'>;
+type HitDetails = Pick<HitParts, 'explain' | 'relevance' | 'highlight'>;
 /** Of one hit, by its place among them, once its text is read. */
 export type DetailsOf = (at: number, text: string | undefined, priority: number) => HitDetails;
 

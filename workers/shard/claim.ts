@@ -3,7 +3,7 @@
 // none yet. Layout of the slots (Int32): [owner thread id, how often the shard has been claimed] for each shard.
 import { threadId } from 'node:worker_threads';
 
-export const SLOT_WORDS = 2;
+const SLOT_WORDS = 2;
 const RECHECK_MS = 50;
 
 export interface Claim {

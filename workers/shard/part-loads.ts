@@ -30,9 +30,11 @@ export class PartLoads {
   bring(ref: CollectionRef, untilMs = performance.now() + FIRST_SLICE_MS, txn?: ShardTxn): boolean {
     this.parts.use(ref.id);
     if (!this.parts.isAway(ref.id)) return true;
-    const failure = this.failures.get(ref.id);
-    this.failures.delete(ref.id);
-    if (failure !== undefined) throw failure;
+    if (this.failures.has(ref.id)) {
+      const failure = this.failures.get(ref.id);
+      this.failures.delete(ref.id);
+      throw failure;
+    }
     const load = this.loadOf(ref);
     load.isAwaited = true;
     return this.proceed(load, untilMs, txn);

@@ -14,7 +14,7 @@ import { RowChanges } from './row-changes.js';
 import type { Shard } from './shard.js';
 
 /** One document of a `putStaged`. */
-export interface StagedPut {
+interface StagedPut {
   op: 'putStaged';
   collection: CollectionRef;
   source?: CollectionId;

@@ -123,7 +123,9 @@ function send(
         incoming.on('data', (piece: Buffer) => {
           pieces.push(piece);
           // It has no end: its beginning is the answer.
-          if (type.startsWith('text/event-stream')) answer(), outgoing.destroy();
+          if (!type.startsWith('text/event-stream')) return;
+          answer();
+          outgoing.destroy();
         });
         incoming.on('error', reject);
         incoming.on('end', answer);

@@ -30,11 +30,11 @@ function normal(seed: number): Float32Array {
 }
 
 /** Few words are frequent, many are rare; some are longer than a key. */
-export function wordOf(rank: number): string {
+function wordOf(rank: number): string {
   return rank % 3 === 0 ? `word${rank}ofmany` : `w${rank}`;
 }
 
-export const WORDS = 300;
+const WORDS = 300;
 
 export function randomWord(next: () => number): string {
   return wordOf(Math.floor(WORDS * next() ** 3));

@@ -26,11 +26,11 @@ export const CLOCK = 0;
 export const STOP = 1;
 /** Not 0 while nothing is written. */
 export const QUIET = 2;
-export const BASE_STAMP = 3;
+const BASE_STAMP = 3;
 /** The incarnation of the memory that the log tells of; 0 while it is changed to another. */
 export const INCARNATION = 4;
 export const PUTS = 5;
-export const NEXT_ID = 6;
+const NEXT_ID = 6;
 export const STOP_READERS = 7;
 export const SEARCHES = 8;
 const IDS = 16;

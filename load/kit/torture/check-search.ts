@@ -11,7 +11,7 @@ import type { Documents, Slot } from './world.js';
 type Match = SearchAnswer['matches'][number];
 
 /** More chunks than a slot ever has. */
-export const ALL = 1000;
+const ALL = 1000;
 const SCORE_ERROR_MAX = 2e-4;
 const MODES = ['vector', 'boost', 'hybrid'];
 /** So many scores do not agree by chance. */

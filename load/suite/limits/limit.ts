@@ -27,8 +27,8 @@ export interface User {
   within: readonly (readonly [string, number])[];
 }
 
-export const GENERATOR = 'load generator';
-export const OTHERS = 'other processes';
+const GENERATOR = 'load generator';
+const OTHERS = 'other processes';
 
 /** The most first. */
 export function usersOf({ threads, generatorMs, machineMs }: Observed): User[] {

@@ -108,7 +108,7 @@ export async function measureBesideWrites(
   write: () => Promise<number>,
 ): Promise<Writes> {
   let written = 0;
-  let isOver = false;
+  let isOver = false as boolean;
   const startedAt = performance.now();
   const writing = (async () => {
     while (!isOver) written += await write();

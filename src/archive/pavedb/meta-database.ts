@@ -11,7 +11,7 @@ const LEGACY_VERSIONS = Buffer.from([1, 1]);
 
 type Row = Record<string, unknown>;
 
-export interface PaveChunk {
+interface PaveChunk {
   rid: string;
   meta: string;
   text: string | null;

@@ -9,7 +9,7 @@ import { parsedJson, WHOLE_ENTRY_BYTES_MAX } from '../manifest.js';
 import { FlatIndex } from './flat-index.js';
 import { MetaDatabase } from './meta-database.js';
 
-export const PAVEDB_VERSION = '0.9.7';
+const PAVEDB_VERSION = '0.9.7';
 
 export interface PaveManifest {
   archive_format: 'pavedb.collection';

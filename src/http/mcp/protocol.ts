@@ -59,7 +59,7 @@ async function called(tool: Tool, calls: RouteCalls, input: Record<string, unkno
     return { content: [{ type: 'text', text }], structuredContent: structured };
   } catch (error) {
     if (error instanceof AppError) return refusal(`${error.message} (${error.code})`);
-    calls.fault = error;
+    calls.fault = error instanceof Error ? error : new Error(String(error));
     return refusal('The server failed.');
   }
 }

@@ -17,7 +17,7 @@ const TENANT_DEFAULT = 'default';
 
 export class RouteCalls {
   /** What a call has thrown that is no refusal. */
-  fault: unknown;
+  fault: Error | undefined;
 
   constructor(
     private readonly routes: ReadonlyMap<string, Route>,

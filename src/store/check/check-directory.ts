@@ -23,7 +23,7 @@ export async function* checkDirectory(path: string): AsyncGenerator<Finding> {
   }
 }
 
-export function* findings(directory: DataDirectory): Generator<Finding> {
+function* findings(directory: DataDirectory): Generator<Finding> {
   const catalog = checkPages(directory.path, CATALOG, ['collections']);
   yield* told(CATALOG, catalog);
   const names = namesIn(catalog);

@@ -11,14 +11,14 @@ import {
   type DocumentRecord,
   type MembersRecord,
 } from '../records.js';
-import { SHARD_TABLES } from '../shard-txn.js';
+import type { SHARD_TABLES } from '../shard-txn.js';
 import type { Tables } from '../tables.js';
 
 export type ShardTables = Tables<(typeof SHARD_TABLES)[number]>;
 type ChunkTable = 'chunks' | 'texts' | 'vectors';
 
 /** A document that is not as it was written. */
-export interface BrokenDocument {
+interface BrokenDocument {
   key: Buffer;
   docid?: string;
   why: string;

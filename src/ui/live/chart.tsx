@@ -5,7 +5,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { isSystemDark, theme } from '../state/session.js';
 
-export interface Line {
+interface Line {
   readonly name: string;
   readonly values: readonly (number | null)[];
 }

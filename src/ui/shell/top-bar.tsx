@@ -60,7 +60,7 @@ function HealthMark() {
       // One that has just started answers, and refuses what it has not opened yet: it is back twice.
       if (before !== READY && status !== before && status !== GONE) returns.value += 1;
       before = status;
-      timer = setTimeout(ask, status === GONE ? GONE_MS : HEALTH_MS);
+      timer = setTimeout(() => void ask(), status === GONE ? GONE_MS : HEALTH_MS);
     };
     void ask();
     return () => clearTimeout(timer);

@@ -31,8 +31,9 @@ export function useHappening(hear: (happening: Happening) => void): void {
 
 /** Until `signal` is aborted. A refusal ends it, unless it means "not now": the views go on without. */
 export async function follow(at: At, signal: AbortSignal): Promise<void> {
+  const isOver = (): boolean => signal.aborted;
   let lastId = '';
-  while (!signal.aborted) {
+  while (!isOver()) {
     try {
       const response = await open(pathOf(at, 'events'), { signal }, lastId ? { 'last-event-id': lastId } : {});
       isLive.value = true;
@@ -40,7 +41,7 @@ export async function follow(at: At, signal: AbortSignal): Promise<void> {
       if (lastId === '') tell({ type: 'reset', data: {} });
       lastId = await readAll(response, lastId);
     } catch (error) {
-      if (signal.aborted || (error instanceof SheafError && error.status < 500 && error.status !== 429)) break;
+      if (isOver() || (error instanceof SheafError && error.status < 500 && error.status !== 429)) break;
     } finally {
       isLive.value = false;
     }

@@ -5,7 +5,7 @@ import { signal } from '@preact/signals';
 const KEY = 'sheaf.key';
 const THEME = 'sheaf.theme';
 
-export const THEMES = ['system', 'light', 'dark'] as const;
+const THEMES = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
 
 /** '' for none. */

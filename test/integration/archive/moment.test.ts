@@ -25,7 +25,7 @@ async function restoredDocuments(bytes: Uint8Array, name: string): Promise<Map<s
 }
 
 test('of writes that follow each other an archive has all up to one, and none behind it', async () => {
-  let isOver = false;
+  let isOver = false as boolean;
   let [written, acknowledged] = [0, 0];
   // Each document is written when the one before is acknowledged, so that they are in an order though they are in many
   // shards.
@@ -76,7 +76,7 @@ test('a search sees the collection before a replacement or after it, never a mix
   const { bytes: old } = await download(server, `${path}/archive`);
   for (let n = 0; n < 40; n++) await call('DELETE', `${path}/documents/OLD${n}`);
   await fill('NEW');
-  let isOver = false;
+  let isOver = false as boolean;
   const seen: string[] = [];
   const searching = (async () => {
     while (!isOver) {

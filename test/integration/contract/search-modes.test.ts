@@ -87,7 +87,7 @@ test('a search in mode hybrid beside replacements shows a document whole, old or
       metadata: { revision },
     });
   await put(0);
-  let writing = true;
+  let writing = true as boolean;
   const writes = (async () => {
     for (let revision = 1; revision <= 60; revision++) assert.equal((await put(revision)).status, 201);
     writing = false;

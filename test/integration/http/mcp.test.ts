@@ -73,9 +73,12 @@ test('an agent learns what there is, and finds, reads and stores', async () => {
     tools.map(({ name }) => name),
     ['search', 'read_chunk', 'list_collections', 'ingest'],
   );
-  for (const { inputSchema, description } of tools) assert.ok(inputSchema.type === 'object' && description);
+  for (const { inputSchema, description } of tools) {
+    assert.equal(inputSchema.type, 'object');
+    assert.ok(description);
+  }
   assert.deepEqual(tools[0]?.inputSchema.required?.toSorted(), ['collection', 'query']);
-  assert.match(JSON.stringify(tools[0]?.inputSchema), /What to look for/);
+  assert.match(JSON.stringify(tools[0].inputSchema), /What to look for/);
   assert.deepEqual(
     (await call(client, 'list_collections', {})).structured.collections.map(({ name }: { name: string }) => name),
     ['docs'],

@@ -83,7 +83,7 @@ test('none while others search, none when switched off, none once closed; one th
   await sleep(150);
   assert.equal(busy.compared.length, 0);
   isBusy = false;
-  while (busy.compared.length === 0) await sleep(10);
+  await until(() => busy.compared.length > 0, 'no search is compared');
   const [off, closed] = [createSampler({ everyMs: 0 }), createSampler({})];
   closed.sampler.offer({} as Collection, search);
   closed.sampler.close();

@@ -135,7 +135,7 @@ async function assertLikeTwin(searches: number, when: string): Promise<void> {
       expected.map(({ id }) => id),
       what,
     );
-    one?.forEach(({ score }, at) => assert.ok(Math.abs(score - (expected[at]?.score ?? NaN)) < 1e-9, what));
+    one.forEach(({ score }, at) => assert.ok(Math.abs(score - (expected[at]?.score ?? NaN)) < 1e-9, what));
   }
 }
 

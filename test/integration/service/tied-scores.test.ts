@@ -63,7 +63,7 @@ for (const [partitions, megabytes] of [
           const at = (i: number): string => `${mode}, k ${k}, hit ${i}, round ${round}, seed ${SEED}`;
           naive(documents, k).forEach(([docid, index], i) =>
             assert.ok(
-              found[i]?.startsWith(`${docid}::`) && found[i]?.endsWith(String(index)),
+              found[i]?.startsWith(`${docid}::`) && found[i].endsWith(String(index)),
               `${found[i]} for ${docid} ${index}: ${at(i)}`,
             ),
           );

@@ -10,7 +10,7 @@ const PRECISION = { precision: { oneOf: ['int16', 'int8'] } };
 /** The server always gives all three; the specification asks for none of them. */
 export const COMMON: Shape = { required: { ok: 'true', latency_ms: 'number', request_id: 'string' } };
 
-export const CHUNKING: Shape = {
+const CHUNKING: Shape = {
   required: { strategy: { oneOf: ['fixed', 'none'] } },
   optional: { size: 'integer', overlap: 'integer' },
 };
@@ -110,7 +110,7 @@ export const SEARCH_TIMING: Shape = {
   optional: { lexical_search_ms: 'number', vector_search_ms: 'number' },
 };
 
-export const CONTENT_FILTER: Shape = {
+const CONTENT_FILTER: Shape = {
   required: { op: { oneOf: ['exact', 'phrase', 'prefix', 'contains'] }, value: 'string' },
 };
 

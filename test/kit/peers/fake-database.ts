@@ -27,7 +27,10 @@ export type Shape = Readonly<
 /** The object, if it has these members and no others. */
 export function shaped(value: unknown, shape: Shape): Record<string, any> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Refused(400, `an object was expected, not ${JSON.stringify(value)?.slice(0, 80)}`);
+    throw new Refused(
+      400,
+      `an object was expected, not ${(JSON.stringify(value) as string | undefined)?.slice(0, 80)}`,
+    );
   const given = value as Record<string, unknown>;
   for (const name of Object.keys(given)) if (!(name in shape)) throw new Refused(400, `unknown member ${name}`);
   for (const [name, kind] of Object.entries(shape))

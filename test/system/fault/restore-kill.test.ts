@@ -39,7 +39,7 @@ async function labels(client: SheafClient): Promise<string> {
 test('a kill in the midst of a restore leaves the old collection or the new one', async () => {
   const seed = Date.now() % 1e6;
   const prng = createPrng(seed);
-  let { client, kill, output } = await start();
+  let { client, kill } = await start();
   const create = { embedder_type: 'identity', embedder_config: { dim: DIM } };
   await client.createCollection('acme', 'docs', create);
   await fill(client, 'NEW');
@@ -66,12 +66,13 @@ test('a kill in the midst of a restore leaves the old collection or the new one'
     await sleep(verifyMs * (0.5 + 2 * prng.next()));
     await kill();
     const outcome = await restoring;
-    ({ client, kill, output } = await start());
+    const restarted = await start();
+    ({ client, kill } = restarted);
     const found = await labels(client);
     seen.push(`${outcome}: ${found}`);
     assert.ok(
       found === `NEW${DOCUMENTS}` || (found === `OLD${DOCUMENTS}` && outcome === 'lost'),
-      `seed ${seed}: ${seen.join(', ')}\n${output()}`,
+      `seed ${seed}: ${seen.join(', ')}\n${restarted.output()}`,
     );
     const { matches } = await client.search('acme', 'docs', { v: vectorOf(3), k: 1 });
     assert.equal(matches[0]?.id.slice(0, 3), found.slice(0, 3));

@@ -193,7 +193,7 @@ test('the map: points, hits on it, and the way to a chunk by the keyboard', { sk
 test('live figures follow the load', { skip }, async (t) => {
   const page = await openConsole(t, `${server.url}/ui`);
   await page.shows('.uplot canvas');
-  let isSeen = false;
+  let isSeen = false as boolean;
   const load = (async () => {
     for (let i = 0; !isSeen; i++) await server.call('GET', `${DEMO}/search?q=whale${i % 40}`);
   })();

@@ -64,7 +64,7 @@ test('ingest sends each text file with its relative path as document id and meta
 
 test('binary, empty and unsuitable files are left out by name, and are no failure', async (t) => {
   const { url, requests } = await server(t, async (request) => {
-    const blank = ((await (await readForm(request)).get('file')) as File).name === 'blank.md';
+    const blank = ((await readForm(request)).get('file') as File).name === 'blank.md';
     return blank
       ? { status: 400, json: { ok: false, code: 'no_text_extracted', error: 'There is no text to index.' } }
       : INGESTED;

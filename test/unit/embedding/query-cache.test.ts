@@ -80,10 +80,10 @@ test('one who leaves takes the vector from nobody; when all have left, the embed
   first.abort();
   assert.equal(calls[0]?.signal?.aborted, false);
   second.abort();
-  assert.equal(calls[0]?.signal?.aborted, true);
+  assert.equal(calls[0].signal.aborted, true);
   const anew = cache.vectorOf(asked('x'), embed, third.signal);
   assert.equal(calls.length, 2, 'what was abandoned is not waited for');
-  calls[0]?.fail(new Error('nobody waits'));
+  calls[0].fail(new Error('nobody waits'));
   await Promise.all(vectors.map((vector) => assert.rejects(vector, /nobody waits/)));
   const joined = cache.vectorOf(asked('x'), embed);
   calls[1]?.answer(vectorOf(5));
@@ -96,7 +96,7 @@ test('one whose signal was aborted before it asked holds nothing up', async () =
   const { embed, calls } = held();
   const gone = cache.vectorOf(asked('x'), embed, AbortSignal.abort());
   assert.equal(calls[0]?.signal?.aborted, true);
-  calls[0]?.fail(new Error('left the line'));
+  calls[0].fail(new Error('left the line'));
   await assert.rejects(gone, /left the line/);
 });
 

@@ -13,7 +13,7 @@ const reader = new SearchBodyReader();
 /** What JSON.parse makes of it, its vector as float32; the error's code where there is none. */
 function naively(text: Buffer): unknown {
   try {
-    const body = parseJson(text) as { v?: unknown };
+    const body = parseJson(text) as { v?: unknown } | null;
     return Array.isArray(body?.v) ? { ...body, v: Float32Array.from(body.v as number[]) } : body;
   } catch (error) {
     return (error as { code: string }).code;
@@ -22,8 +22,8 @@ function naively(text: Buffer): unknown {
 
 function read(text: Buffer): unknown {
   try {
-    const { body, vector } = reader.read(text) as { body: { v?: unknown }; vector?: Float32Array };
-    if (vector) assert.equal(body.v, null, 'the vector is told once');
+    const { body, vector } = reader.read(text) as { body: { v?: unknown } | null; vector?: Float32Array };
+    if (vector) assert.equal(body?.v, null, 'the vector is told once');
     return vector
       ? { ...body, v: vector }
       : Array.isArray(body?.v)

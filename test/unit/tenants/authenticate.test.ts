@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { AppError } from '../../../src/contract/errors.js';
+import type { AppError } from '../../../src/contract/errors.js';
 import type { Access, Actor, Credentials } from '../../../src/tenants/actor.js';
 import { authenticateBy, type Guarded } from '../../../src/tenants/authenticate.js';
 import { keptAdminKey, KeyRing } from '../../../src/tenants/keys.js';

@@ -27,9 +27,9 @@ export async function readXlsx(zip: ZipPackage, budget: Budget): Promise<Units> 
   for (const { name, entry } of workbook.sheets) {
     const rows = readRows((await zip.text(entry)) ?? '', workbook, budget);
     const header = rows.length > 1 && looksLikeHeader(rows[0]!.cells) ? rows.shift()!.cells : [];
-    const names = columnNames(Array.from(header, (cell) => cell ?? ''));
+    const names = columnNames(header);
     for (const { number, cells } of rows) {
-      const lines = Array.from(cells, (value, i) => (value?.trim() ? cellLine(names, i, value) : '')).filter(Boolean);
+      const lines = cells.map((value, i) => (value.trim() ? cellLine(names, i, value) : '')).filter(Boolean);
       units.push({
         path: `row_${units.length}`,
         text: budget.spendText(lines.join('\n')),
@@ -43,7 +43,8 @@ export async function readXlsx(zip: ZipPackage, budget: Budget): Promise<Units> 
 /** The rows with something in them. */
 function readRows(xml: string, workbook: Workbook, budget: Budget): SheetRow[] {
   const rows: SheetRow[] = [];
-  let row: SheetRow = { number: 0, cells: [] };
+  // Cells without a value may be left out: there are holes.
+  let row: { number: number; cells: (string | undefined)[] } = { number: 0, cells: [] };
   let cell: { attributes: Attributes; column: number; raw: string } | undefined;
   let isValue = false;
   walkXml(xml, {

@@ -1,7 +1,6 @@
 // Turns a query and a passage into the one sequence of tokens that a cross-encoder reads, as its own tokenizer joins
 // them, and cuts it to what the model takes. Called by cross-encoder.ts; embed workers.
-import type { Tokenizer } from '@huggingface/tokenizers';
-import { frameOf, type Encoding, type Frame, type TextTokenizer } from './tokenizer.js';
+import { frameOf, type Encoding, type Frame, type TextTokenizer, type Tokenizer } from './tokenizer.js';
 
 export type PairEncoder = (query: string) => (passage: string) => Encoding;
 

@@ -3,7 +3,7 @@
 // embed workers.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Tokenizer } from '@huggingface/tokenizers';
+import { Tokenizer as LibraryTokenizer } from '@huggingface/tokenizers';
 
 /** What a model reads: special tokens included. */
 export interface Encoding {
@@ -13,6 +13,25 @@ export interface Encoding {
   /** The text goes on. */
   isTruncated: boolean;
 }
+
+/** What is used of the library's tokenizer. Its own declarations do not resolve as an ES module's: all of them are `any`. */
+export interface Tokenizer {
+  readonly post_processor:
+    | (((tokens: string[], pair: string[] | null, withSpecial: boolean) => FramedTokens) & {
+        readonly config: { readonly type: string };
+      })
+    | null;
+  token_to_id(token: string): number | undefined;
+  /** What neither the vocabulary nor an unknown token stands for has no id. */
+  encode(text: string, options: { add_special_tokens: boolean }): { ids: (number | undefined)[] };
+}
+
+interface FramedTokens {
+  readonly tokens: string[];
+  readonly token_type_ids?: number[];
+}
+
+const TokenizerOf = LibraryTokenizer as unknown as new (parts: object, settings: object) => Tokenizer;
 
 export interface TextTokenizer {
   /** Stands where a text of a run is shorter than the longest. */
@@ -67,15 +86,14 @@ export function openTokenizer(directory: string): Tokenizer {
     added_tokens: [],
     ...readObject(directory, 'tokenizer.json'),
   };
-  return new Tokenizer(parts, readObject(directory, 'tokenizer_config.json'));
+  return new TokenizerOf(parts, readObject(directory, 'tokenizer_config.json'));
 }
 
 export function frameOf(tokenizer: Tokenizer, texts: 'one' | 'two'): Frame {
   const [first, second] = ['\0A', '\0B'];
   const bare = texts === 'one' ? [first] : [first, second];
-  const { tokens, token_type_ids } = tokenizer.post_processor?.([first], texts === 'one' ? null : [second], true) ?? {
-    tokens: bare,
-  };
+  const framed = tokenizer.post_processor?.([first], texts === 'one' ? null : [second], true);
+  const { tokens, token_type_ids }: FramedTokens = framed ?? { tokens: bare };
   const idOf = (token: string): number | 'A' | 'B' =>
     token === first ? 'A' : token === second ? 'B' : (tokenizer.token_to_id(token) ?? unknownToken(token));
   return { ids: tokens.map(idOf), types: token_type_ids ?? tokens.map(() => 0) };
@@ -88,9 +106,7 @@ function unknownToken(token: string): never {
 function contentIds(tokenizer: Tokenizer, text: string, count: number): number[] {
   for (let characters = (count + UNSURE_TOKENS) * CHARACTERS_PER_TOKEN; ; characters *= 4) {
     const head = headOf(text, characters);
-    const ids: (number | undefined)[] = tokenizer.encode(head, { add_special_tokens: false }).ids;
-    // What neither the vocabulary nor an unknown token stands for has no id, and is left out.
-    const known = ids.filter((id) => id !== undefined);
+    const known = tokenizer.encode(head, { add_special_tokens: false }).ids.filter((id) => id !== undefined);
     if (head === text || known.length >= count + UNSURE_TOKENS) return known;
   }
 }
@@ -103,13 +119,16 @@ function headOf(text: string, characters: number): string {
 }
 
 function padIdOf(directory: string, tokenizer: Tokenizer): number {
-  const { pad_token } = readObject(directory, 'tokenizer_config.json');
+  const { pad_token } = readObject(directory, 'tokenizer_config.json') as {
+    pad_token?: string | { content?: string } | null;
+  };
   const named = tokenizer.token_to_id(typeof pad_token === 'string' ? pad_token : (pad_token?.content ?? ''));
-  return named ?? readObject(directory, 'config.json').pad_token_id ?? 0;
+  const { pad_token_id } = readObject(directory, 'config.json') as { pad_token_id?: number | null };
+  return named ?? pad_token_id ?? 0;
 }
 
 /** {} where the file is absent. */
-function readObject(directory: string, file: string): Record<string, any> {
+function readObject(directory: string, file: string): Record<string, unknown> {
   const path = join(directory, file);
-  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Record<string, any>) : {};
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>) : {};
 }

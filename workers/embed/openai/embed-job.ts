@@ -1,6 +1,6 @@
 // The texts of one message, and what has become of each. Made by openai-runner.ts, taken from by waiting-texts.ts,
 // settled when answers come; embed worker of role remote.
-import { AppError } from '../../../src/contract/errors.js';
+import type { AppError } from '../../../src/contract/errors.js';
 import type { Embedded, Purpose } from '../runner.js';
 
 /** One text of a job. */

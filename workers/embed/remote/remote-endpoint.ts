@@ -26,7 +26,7 @@ export interface Call<T> {
 }
 
 /** How long a call waits for its turn, and how long all tries of a query take together. */
-export const WAIT_MAX_MS: Readonly<Record<Purpose, number>> = { query: 5000, passage: 60_000 };
+const WAIT_MAX_MS: Readonly<Record<Purpose, number>> = { query: 5000, passage: 60_000 };
 /** The largest wait before another try, where the endpoint names none. */
 const BACKOFF_MAX_MS: Readonly<Record<Purpose, number>> = { query: 1000, passage: 15_000 };
 const BACKOFF_FIRST_MS = 250;

@@ -1,7 +1,7 @@
 // What leads a walk: the scores of nodes for one query, as whole numbers of which a higher one is nearer. They come
 // from codes, one line of memory a node, or, where an index has none, from its rows. Nodes are scored in batches, so
 // that their loads overlap. Any thread.
-import { BATCH, GUIDE_CODES, LINE_BYTES, ROOT_CODES, ROOT_ROW_BYTES, SCORES, TOUCHED } from '../layout';
+import { GUIDE_CODES, LINE_BYTES, ROOT_CODES, ROOT_ROW_BYTES, SCORES, TOUCHED } from '../layout';
 import { CODES_AXES_2, CODES_AXES_4, CODES_ROW_BYTES } from '../codes/layout';
 import { batched, touch } from './batch';
 import { codeAt } from './codes/codes';

@@ -27,7 +27,7 @@ export function countLinks(list: usize, width: u32): u32 {
   return count;
 }
 
-export function hasLink(list: usize, width: u32, ordinal: u32): bool {
+function hasLink(list: usize, width: u32, ordinal: u32): bool {
   for (let slot: u32 = 0; slot < width; slot++) if (linkIn(list, slot) == ordinal) return true;
   return false;
 }

@@ -18,8 +18,8 @@ import { allocate, linesOf } from './arena';
 import { blockOf, enterBlock, enterTable, hasSlot, placeOf, shiftOf, slotOf } from './block-table';
 
 /** Bytes of the level-0 list of a node, and of one upper level. */
-export const LIST_0_BYTES: usize = LINKS_0 << 2;
-export const LIST_UP_BYTES: usize = LINKS_UP << 2;
+const LIST_0_BYTES: usize = LINKS_0 << 2;
+const LIST_UP_BYTES: usize = LINKS_UP << 2;
 /** Beside a row's stamp: the next copy of its vector (copies.ts), and one by the length of its numbers. */
 export const COPY: usize = 4;
 export const SCALE: usize = 8;

@@ -129,7 +129,7 @@ function offerNode(scratch: usize, root: usize, query: usize, watermark: u32, no
 }
 
 /** Writes the best to the output area, without those removed meanwhile. */
-export function writeHits(scratch: usize, root: usize, k: u32): u32 {
+function writeHits(scratch: usize, root: usize, k: u32): u32 {
   const found = sortBest(scratch);
   const best = areaAt(scratch, SCRATCH_BEST);
   let count: u32 = 0;

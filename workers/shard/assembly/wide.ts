@@ -71,7 +71,7 @@ export function pairSums(s0: v128, s1: v128, s2: v128, s3: v128, low: bool): v12
 }
 
 /** @inline */
-export function sumOf(lanes: v128): i32 {
+function sumOf(lanes: v128): i32 {
   return (
     i32x4.extract_lane(lanes, 0) +
     i32x4.extract_lane(lanes, 1) +

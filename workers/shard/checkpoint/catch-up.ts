@@ -45,15 +45,16 @@ export class CatchUp extends PartLoad {
       const part = this.partIn(arenaOf(ordinal));
       takeOut(part, rowOf(ordinal), source);
       putIn(txn, part, rowOf(ordinal), terms);
-      this.step();
-      if (this.next && performance.now() >= untilMs) return undefined;
+      if (this.step() && performance.now() >= untilMs) return undefined;
     }
     return [...this.made.values()];
   }
 
-  private step(): void {
+  /** To the next row; false behind the last. */
+  private step(): boolean {
     const { done, value } = this.left.next();
     this.next = done ? undefined : value;
+    return !done;
   }
 }
 

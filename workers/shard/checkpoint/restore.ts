@@ -1,7 +1,7 @@
 // Fills the arenas of a shard from its checkpoint when it is opened. One that is damaged, of another server or of
 // before the log of changes is told by name and removed: all is loaded from the store then, as where there is none.
 // Called by open-shard.ts; shard worker only.
-import { CheckpointFiles, DamagedCheckpoint, type Manifest } from '../../../src/store/checkpoint-files.js';
+import { type CheckpointFiles, DamagedCheckpoint, type Manifest } from '../../../src/store/checkpoint-files.js';
 import type { CollectionRef } from '../../../src/contract/messages.js';
 import type { PartChange } from '../../../src/store/change-log.js';
 import { DamagedRecord } from '../../../src/store/damage.js';

@@ -46,7 +46,7 @@ export const STEP_2 = 0.996;
 /** The folded query's largest number; it and 16 times another fit 16 bits (assembly/codes/score.ts). */
 export const FOLDED_MAX = 1927;
 /** Axes a code may have, and what a query folded along them takes: 16-bit numbers, and floats on the way. */
-export const AXES_MAX = 512;
+const AXES_MAX = 512;
 export const FOLDED_BYTES_MAX = 6 * AXES_MAX;
 /** Indexes of fewer live rows have no codes. */
 export const CODES_MIN = 4096;

@@ -52,8 +52,11 @@ export class Tending {
   step(): boolean {
     if (!this.isDue) return false;
     this.work ??= this.isLearningDue ? this.learn() : this.check();
-    if (this.work.next().done) this.finish();
-    return this.work !== undefined && this.word(ROOT_CODES_NEXT) !== 0 && this.word(ROOT_CODES) === 0;
+    if (this.work.next().done) {
+      this.finish();
+      return false;
+    }
+    return this.word(ROOT_CODES_NEXT) !== 0 && this.word(ROOT_CODES) === 0;
   }
 
   /** Takes up what another object has left: work that it was in the midst of begins anew. */

@@ -95,7 +95,7 @@ export class Twins {
 export const pairs = ({ ordinals, scores }: RankedWords): [number, number][] =>
   [...ordinals].map((ordinal, i) => [ordinal, scores[i] as number]);
 
-export const isSet = (bitmap: Bitmap, ordinal: number): boolean =>
+const isSet = (bitmap: Bitmap, ordinal: number): boolean =>
   (((bitmap[ordinal >>> 5] ?? 0) >>> (ordinal & 31)) & 1) === 1;
 
 export function ordinalsOf(bitmap: Bitmap): number[] {

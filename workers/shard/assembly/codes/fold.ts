@@ -5,11 +5,6 @@ import { CODES_AXES_4, CODES_WIDE_BYTES, FOLDED_MAX } from '../../codes/layout';
 import { axesOf, axisAt, stepAt, unitAt } from './codes';
 import { fourAxisDots } from '../wide';
 
-/** Bytes that `foldQuery` writes: the folded query, and floats on the way. */
-export function foldedBytes(codes: usize): usize {
-  return <usize>axesOf(codes) * 6;
-}
-
 /** Folds a query of 16-bit numbers. */
 export function foldQuery(codes: usize, wide: usize, folded: usize): void {
   const bytes: usize = load<u32>(codes, CODES_WIDE_BYTES);

@@ -57,8 +57,3 @@ export function trimArea(area: Area): void {
 export function areaLines(area: Area): u32 {
   return area.at ? linesOf(area.at) : 0;
 }
-
-/** Address of an element in an area of elements of `size` bytes. @inline */
-export function element(area: Area, index: u32, size: usize): usize {
-  return <usize>area.at + <usize>index * size;
-}

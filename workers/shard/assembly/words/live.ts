@@ -6,7 +6,7 @@ export function setLive(segment: usize, ordinal: u32): void {
   const s = changetype<Segment>(segment);
   const bit = ordinal - (s.first & ~63);
   const byte = <usize>s.bits + (bit >> 3);
-  store<u8>(byte, load<u8>(byte) | ((<u8>1) << (<u8>(bit & 7))));
+  store<u8>(byte, load<u8>(byte) | <u8>((<u32>1) << (bit & 7)));
   s.live++;
   s.chunks++;
 }
@@ -33,6 +33,6 @@ export function clearLive(segment: usize, ordinal: u32): void {
   const s = changetype<Segment>(segment);
   const bit = ordinal - (s.first & ~63);
   const byte = <usize>s.bits + (bit >> 3);
-  store<u8>(byte, load<u8>(byte) & ~((<u8>1) << (<u8>(bit & 7))));
+  store<u8>(byte, load<u8>(byte) & ~(<u8>((<u32>1) << (bit & 7))));
   s.live--;
 }

@@ -3,7 +3,6 @@
 import { FULL, NONE, SCRATCH_OUTPUT } from '../../layout';
 import { areaAt, ensureArea } from '../scratch';
 import { bitmapWords, openBitmap, setBit, setTerm } from './bitmap';
-import { atEnd } from './cursor';
 import { bytesOf, entryAt, Head, HeadTerm, headTermAt, headTermCount, newestOf, slotAt } from './head';
 import { cursorAt, openQuery, Query, refAt, tailLengthOf, tailOf, TermRef } from './query';
 import { bytesAt, keyAt, longAt, lowerTerm, termAt, termCount, termLength } from './segment';

@@ -85,7 +85,7 @@ export function weightIn(query: Query, cursor: Cursor, ordinal: u32): u32 {
 const NOT_THERE: u32 = 0xffffffff;
 
 /** Index of the posting of `ordinal` in a block that stands as a bitmap, or NOT_THERE. */
-export function rankInBitmap(cursor: Cursor, ordinal: u32): u32 {
+function rankInBitmap(cursor: Cursor, ordinal: u32): u32 {
   const bit = ordinal - baseOf(cursor, cursor.block) - 1;
   let at = bitmapAt(cursor);
   const end = at + ((<usize>(bit >> 6)) << 3);

@@ -35,7 +35,7 @@ export function ordered(query: Query, j: u32): Cursor {
 }
 
 /** What terms before the j-th in order can add together. @inline */
-export function sumBefore(query: Query, j: u32): u32 {
+function sumBefore(query: Query, j: u32): u32 {
   return load<u32>(<usize>query.sums + ((<usize>j) << 2));
 }
 
@@ -64,7 +64,7 @@ function addPostings(query: Query, cursor: Cursor, begin: u32, stop: u32, from: 
     const sum = window + (slot << 2);
     store<u32>(sum, load<u32>(sum) + load<u32>(weight));
     const mark = marks + ((slot >> 6) << 3);
-    store<u64>(mark, load<u64>(mark) | ((<u64>1) << (<u64>(slot & 63))));
+    store<u64>(mark, load<u64>(mark) | ((<u64>1) << (slot & 63)));
   }
 }
 

@@ -27,9 +27,6 @@ export class Words {
   lengthsUsed: u32;
 }
 
-/** More cannot come about: tiers merge long before. */
-export const SEGMENTS_MAX: u32 = 512;
-
 /** Address of a new index of words, or 0 when memory is full. */
 export function createWords(): usize {
   const root = allocate(offsetof<Words>());
@@ -50,7 +47,7 @@ export function dropWords(root: usize): void {
 }
 
 /** @inline */
-export function lengthsArea(words: Words): Area {
+function lengthsArea(words: Words): Area {
   return changetype<Area>(changetype<usize>(words) + offsetof<Words>('lengths'));
 }
 

@@ -89,7 +89,7 @@ function writeBitmap(to: usize, from: usize, base: u32, span: u32): void {
   memory.fill(to, 0, bitmapBytes(span));
   for (let i: usize = 0; i < <usize>BLOCK; i++) {
     const bit = load<u32>(from + (i << 2)) - base - 1;
-    store<u8>(to + (bit >> 3), load<u8>(to + (bit >> 3)) | ((<u8>1) << (<u8>(bit & 7))));
+    store<u8>(to + (bit >> 3), load<u8>(to + (bit >> 3)) | <u8>((<u32>1) << (bit & 7)));
   }
 }
 

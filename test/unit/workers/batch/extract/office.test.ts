@@ -9,8 +9,8 @@ test('DOCX: paragraphs, lists and tables; headings travel with the chunks', asyn
   const table = `<w:tbl><w:tr><w:tc>${paragraph('a')}</w:tc><w:tc>${paragraph('b')}</w:tc></w:tr></w:tbl>`;
   const [chunk] = await read('a.docx', await docx(`${heading}${paragraph('One &amp; two')}${table}`));
   assert.equal(chunk?.path, 'chunk_0');
-  assert.match(chunk?.text ?? '', /^Chapter\n\nOne & two\n\na\s+b$/);
-  assert.equal(chunk?.meta.heading, 'Chapter');
+  assert.match(chunk.text, /^Chapter\n\nOne & two\n\na\s+b$/);
+  assert.equal(chunk.meta.heading, 'Chapter');
 });
 
 test('PPTX: a unit a slide in the order of the presentation, with title and notes, without slide numbers', async () => {

@@ -109,7 +109,7 @@ test('a mail: head, body, names of what is attached', async () => {
     chunk?.text,
     'Subject: Café\nFrom: Ada <ada@example.com>\nTo: Bob <bob@example.com>\n\nSee you there.\n\nAttachments: menu.pdf',
   );
-  assert.equal(chunk?.meta.heading, 'Café');
+  assert.equal(chunk.meta.heading, 'Café');
 });
 
 test('a mail in HTML alone is read as HTML; what has no head of a mail is file_unreadable', async () => {

@@ -51,7 +51,7 @@ test('random messages, some of them cancelled: vectors and truncation as one tex
         () => 'abcdefgh'.repeat(1 + prng.int(40)).slice(prng.int(8)) + (prng.int(3) === 0 ? '…' : ''),
       );
       let asksLeft = n % 7 === 0 ? prng.int(5) : Infinity;
-      let isCancelled = false;
+      let isCancelled = false as boolean;
       const { vectors, truncated } = await batcher.embed(texts, () => (isCancelled ||= asksLeft-- <= 0));
       if (isCancelled) return 0;
       assert.deepEqual(

@@ -1,7 +1,7 @@
 // Which call may begin when: places, budgets and rests, on a clock of the test's own.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { AppError } from '../../../../../src/contract/errors.js';
+import type { AppError } from '../../../../../src/contract/errors.js';
 import { EndpointMeter } from '../../../../../src/contract/endpoint-meters.js';
 import { CallGate } from '../../../../../workers/embed/remote/call-gate.js';
 import type { Purpose } from '../../../../../workers/embed/runner.js';

@@ -29,7 +29,7 @@ test('JSON goes there with its key and comes back', async (t) => {
     a: 1,
   });
   assert.equal(requests[0]?.headers.authorization, `Bearer ${KEY}`);
-  assert.deepEqual(JSON.parse(requests[0]?.body.toString() ?? ''), { b: 'ü' });
+  assert.deepEqual(JSON.parse(requests[0].body.toString()), { b: 'ü' });
   await postJson({ url, apiKey: '', body: {}, timeoutMs: 10_000, answerBytesMax: 1000 });
   assert.equal(requests[1]?.headers.authorization, undefined);
 });

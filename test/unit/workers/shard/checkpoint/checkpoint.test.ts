@@ -67,7 +67,7 @@ for (const seed of SEEDS) {
 
 /** A checkpoint while writes and background work go on. */
 async function beside(world: World, round: number): Promise<void> {
-  let isWriting = true;
+  let isWriting = true as boolean;
   const written = world.checkpoint(round % 5 === 4).finally(() => (isWriting = false));
   while (isWriting && round % 5 !== 4) {
     await nextTurn();
@@ -162,7 +162,7 @@ function fillOnly(world: World, ref: CollectionRef): void {
 test('writers that never rest are held up by the last pass, and the checkpoint is whole', async () => {
   const world = new World(createPrng(6), [LARGE, SMALL]);
   fill(world, 1200);
-  let isWriting = true;
+  let isWriting = true as boolean;
   const written = world.checkpoint().finally(() => (isWriting = false));
   while (isWriting) {
     if (!world.shard.stillness.whenOver) world.churn(LARGE, 2, 1300);
