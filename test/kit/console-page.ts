@@ -10,7 +10,7 @@ import { until } from './until.js';
 import { openPage, type Ender, type Page } from './chromium.js';
 
 /** Lets the nth request through once it has come. */
-export interface LetThrough {
+interface LetThrough {
   (nth: number): Promise<void>;
   /** Resolves when the nth has come, and holds it on. */
   arrived(nth: number): Promise<void>;
