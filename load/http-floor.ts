@@ -6,6 +6,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { createHttpServer } from '../src/http/server.js';
+import { loadUws } from '../src/http/uws.js';
 import type { Reply, Request, Route } from '../src/http/route.js';
 import { readArguments } from './kit/arguments.js';
 import { hammer, type CannonRequest } from './kit/hammer.js';
@@ -96,7 +97,7 @@ async function serve(): Promise<void> {
     heldBytesMax: 1e9,
     bodyTimeoutMs: 10_000,
   };
-  const server = createHttpServer({
+  const server = createHttpServer(await loadUws(), {
     routes,
     limits,
     authenticate: () => ({ name: 'anonymous', admin: true }),

@@ -6,6 +6,7 @@ import { dirname, join, relative } from 'node:path';
 
 /** They are native, or look for files of theirs where they lie. */
 const NOT_BUNDLED = [
+  '@btc-vision/uwebsockets.js',
   '*.node',
   'msgpackr-extract',
   'node-lmdb',

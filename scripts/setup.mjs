@@ -10,12 +10,19 @@ import { withLock } from './lock.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const say = (line) => console.log(`set-up: ${line}`);
 
-/** Throws unless this is Node 20.16 or later of 20, or Node 22. */
+/** Throws unless this is Node 20 from 20.16, 22 from 22.3, or 24 with the glibc that its HTTP library wants. */
 function checkNode(version) {
   const [major, minor] = version.split('.').map(Number);
+  if (major === 24) {
+    const glibc = process.report.getReport().header.glibcVersionRuntime;
+    if (glibc === undefined || Number(glibc.split('.')[1]) >= 38) return;
+    throw new Error(
+      `this is Node ${version}, which needs glibc 2.38 or later here (Debian 13, Ubuntu 24.04), and this system has ${glibc}: install Node 20 (from 20.16) or 22, which work here, and run the command again.`,
+    );
+  }
   if ((major === 22 && minor >= 3) || (major === 20 && minor >= 16)) return;
   throw new Error(
-    `this is Node ${version}, but Sheaf runs on Node 20 (from 20.16) and 22: install one of these and run the command again.`,
+    `this is Node ${version}, but Sheaf runs on Node 20 (from 20.16), 22 (from 22.3) and 24: install one of these and run the command again.`,
   );
 }
 

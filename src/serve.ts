@@ -7,6 +7,7 @@ import { ConfigError } from './config-tenant-keys.js';
 import { readConfig } from './config.js';
 import { ListenError } from './http/server.js';
 import { TlsError } from './http/tls.js';
+import { UwsError } from './http/uws.js';
 import { createLogger } from './logger.js';
 import { startServer, type RunningServer } from './server.js';
 import { isReady } from './service/health.js';
@@ -37,7 +38,8 @@ function isOperatorError(error: unknown): error is Error {
     error instanceof ConfigError ||
     error instanceof DataDirectoryError ||
     error instanceof ListenError ||
-    error instanceof TlsError
+    error instanceof TlsError ||
+    error instanceof UwsError
   );
 }
 

@@ -7,6 +7,7 @@ import { closeContext, createContext } from './compose-context.js';
 import type { Config } from './config-shape.js';
 import { createRoutes } from './http/routes.js';
 import { createHttpServer, type HttpServer } from './http/server.js';
+import { loadUws, type Uws } from './http/uws.js';
 import type { Context } from './service/context.js';
 import { createRecorder } from './request-log.js';
 import { openDataDirectory } from './store/data-dir.js';
@@ -21,14 +22,15 @@ export interface RunningServer {
 }
 
 /**
- * Starts listening at once; shards open meanwhile, and /health/ready tells when. Throws DataDirectoryError, or the
- * listen error.
+ * Starts listening at once; shards open meanwhile, and /health/ready tells when. Throws UwsError, DataDirectoryError, or
+ * the listen error.
  */
 export async function startServer(config: Config, log: Log): Promise<RunningServer> {
+  const uws = await loadUws();
   const directory = await openDataDirectory(config.dataDir, config.partitions);
   const context = createContext(config, log, directory.path, directory.shards);
   const tracer = config.tracing.enabled ? (await import('./tracer.js')).createTracer(config.tracing, log) : undefined;
-  const http = createDoorway(config, context, tracer, log, directory.path);
+  const http = createDoorway(uws, config, context, tracer, log, directory.path);
   watchRequests(context, http);
   const close = (): Promise<void> => closeContext(context).finally(() => directory.release());
   const port = await http.listen(config.host, config.port).catch(async (error: unknown) => {
@@ -46,6 +48,7 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
 }
 
 function createDoorway(
+  uws: Uws,
   config: Config,
   context: Context,
   tracer: Tracer | undefined,
@@ -53,7 +56,7 @@ function createDoorway(
   dataDir: string,
 ): HttpServer {
   const { fileBytesMax: documentBytesMax, ...limits } = config.limits;
-  return createHttpServer({
+  return createHttpServer(uws, {
     routes: createRoutes(context),
     ...createDoor(config, context.tenants, log),
     limits: { ...limits, documentBytesMax, temporaryDirectory: join(dataDir, 'tmp') },

@@ -10,11 +10,16 @@ const MEMORY_WANTED_BYTES = 1 * GB;
 
 export async function runtimeFindings(): Promise<Finding[]> {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  const isFit = (major === 20 && minor >= 16) || (major === 22 && minor >= 3);
+  const isFit = (major === 20 && minor >= 16) || (major === 22 && minor >= 3) || major === 24;
   const kernel = existsSync(new URL('../../workers/shard/kernel.wasm', import.meta.url));
   const store = await import('../store/lmdb.js').then(
     () => '',
     (error: Error) => error.message.split('\n')[0] ?? '',
+  );
+  const { loadUws } = await import('../http/uws.js');
+  const http = await loadUws().then(
+    () => '',
+    (error: Error) => error.message,
   );
   const cores = availableParallelism();
   return [
@@ -23,7 +28,14 @@ export async function runtimeFindings(): Promise<Finding[]> {
       process.versions.node,
       isFit,
       'fail',
-      'Sheaf runs on Node 20 from 20.16, and on Node 22 from 22.3.',
+      'Sheaf runs on Node 20 from 20.16, on Node 22 from 22.3, and on Node 24.',
+    ),
+    finding(
+      'HTTP library',
+      http === '' ? 'uWebSockets.js loads' : http,
+      http === '',
+      'fail',
+      'Run the server on a Node that the library has a binary for: 20 or 22 on any Linux with glibc, 24 with glibc 2.38.',
     ),
     finding('vector kernel', kernel ? 'built' : 'missing', kernel, 'fail', 'Run npm run build in the project.'),
     finding(

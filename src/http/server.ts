@@ -1,7 +1,6 @@
-// The door: the one file that imports uWebSockets.js. Owns the listening socket and the set of requests under way,
-// makes an Exchange for each request, and drains. Made by src/server.ts, on the front thread; one for each process.
+// The door. Owns the listening socket and the set of requests under way, makes an Exchange for each request, and
+// drains. Made by src/server.ts, on the front thread; one for each process.
 import { createServer } from 'node:net';
-import * as uWS from 'uWebSockets.js';
 import { Admission } from './admission.js';
 import { Exchange, type Floor } from './exchange.js';
 import { Head } from './head.js';
@@ -9,6 +8,7 @@ import type { HttpServerOptions } from './options.js';
 import { RequestIds } from './request-id.js';
 import { createRouter } from './router.js';
 import { emptyTemporaryDirectory } from './temporary-files.js';
+import type { App, ListenSocket, Socket, Uws } from './uws.js';
 
 /** How often the time of the requests under way is checked. */
 const SWEEP_MS = 100;
@@ -17,8 +17,6 @@ const SWEEP_MS = 100;
  * requests.
  */
 const EXCLUSIVE_PORT = 1;
-
-type ListenSocket = uWS.us_listen_socket;
 
 /** The library takes these arguments; its types leave this form out. */
 interface Listener {
@@ -31,7 +29,7 @@ export class ListenError extends Error {
 }
 
 export class HttpServer {
-  private readonly app: uWS.TemplatedApp;
+  private readonly app: App;
   private readonly open = new Set<Exchange>();
   private readonly admission: Admission;
   private socket: ListenSocket | undefined;
@@ -39,9 +37,12 @@ export class HttpServer {
   private drained: Promise<void> | undefined;
   private becameIdle: () => void = () => undefined;
 
-  constructor(options: HttpServerOptions) {
+  constructor(
+    private readonly uws: Uws,
+    options: HttpServerOptions,
+  ) {
     const { tls } = options;
-    this.app = tls === undefined ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
+    this.app = tls === undefined ? uws.App() : uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
     this.admission = new Admission(options.limits.inFlightMax, options.limits.heldBytesMax);
     const { temporaryDirectory } = options.limits;
     if (temporaryDirectory !== undefined) emptyTemporaryDirectory(temporaryDirectory);
@@ -73,7 +74,7 @@ export class HttpServer {
     this.socket = socket;
     // Behind what the sockets have: where this thread has stood still, it was not the clients who were slow.
     this.sweep = setInterval(() => setImmediate(() => this.checkTimes()), SWEEP_MS).unref();
-    return uWS.us_socket_local_port(socket as uWS.us_socket);
+    return this.uws.us_socket_local_port(socket as Socket);
   }
 
   /**
@@ -96,7 +97,7 @@ export class HttpServer {
 
   private async drainOnce(timeoutMs: number): Promise<void> {
     this.admission.close();
-    if (this.socket !== undefined) uWS.us_listen_socket_close(this.socket);
+    if (this.socket !== undefined) this.uws.us_listen_socket_close(this.socket);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, timeoutMs);
       // Not at once: the last reply may still be in the library's hands, up the call stack.
@@ -119,8 +120,8 @@ export class HttpServer {
 }
 
 /** A server for these routes, not yet listening. */
-export function createHttpServer(options: HttpServerOptions): HttpServer {
-  return new HttpServer(options);
+export function createHttpServer(uws: Uws, options: HttpServerOptions): HttpServer {
+  return new HttpServer(uws, options);
 }
 
 /** The library does not say why it could not listen; node:net, asked for the same address, does. */

@@ -1,5 +1,5 @@
 // The part of uWebSockets.js that the rest of this folder sees: what a request and a response of it can do. Types only,
-// so that the library is imported in server.ts alone and could be replaced there. Front thread.
+// so that the library is touched in server.ts and uws.ts alone and could be replaced there. Front thread.
 
 /** Valid only until the route callback returns: copy what is needed. */
 export interface WireRequest {

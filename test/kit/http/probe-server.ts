@@ -5,6 +5,7 @@ import { AppError } from '../../../src/contract/errors.js';
 import type { HttpLimits, HttpServerOptions, RequestEvent } from '../../../src/http/options.js';
 import type { Reply, Request, Route } from '../../../src/http/route.js';
 import { createHttpServer, type HttpServer } from '../../../src/http/server.js';
+import { loadUws } from '../../../src/http/uws.js';
 import { RawClient } from './raw-client.js';
 
 export interface ProbeServer {
@@ -73,7 +74,7 @@ export async function startProbe(
     onFault: (error) => faults.push(error),
     ...others,
   };
-  const server = createHttpServer(options);
+  const server = createHttpServer(await loadUws(), options);
   const port = await server.listen('127.0.0.1', 0);
   const clients: RawClient[] = [];
   const client = async (): Promise<RawClient> => {

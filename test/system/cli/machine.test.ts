@@ -71,6 +71,7 @@ test('doctor names what it finds, and fails where a server could not run', () =>
   for (const name of [
     'configuration',
     'Node',
+    'HTTP library',
     'vector kernel',
     'store',
     'open files',

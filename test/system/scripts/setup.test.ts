@@ -34,12 +34,25 @@ test('with nothing to do it says and does nothing', async () => {
 });
 
 test('a wrong Node version gets one line with the remedy', async () => {
-  for (const version of ['18.20.4', '20.10.0', '21.7.3', '24.1.0']) {
+  for (const version of ['18.20.4', '20.10.0', '21.7.3', '23.11.0', '25.0.0']) {
     const versions = `data:text/javascript,Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`;
     const { status, out } = await new FakeProject().run(['--import', versions, 'scripts/setup.mjs']);
     assert.equal(status, 1);
     assert.match(out, new RegExp(`^set-up: this is Node ${version}, .*install one of these.*\\n$`));
   }
+});
+
+test('Node 24 on a system too old for its HTTP library gets one line with the remedy', async () => {
+  const set = (glibc: string): string =>
+    `data:text/javascript,Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '24.1.0' } }); process.report.getReport = () => ({ header: { glibcVersionRuntime: '${glibc}' } });`;
+  const old = await new FakeProject().run(['--import', set('2.36'), 'scripts/setup.mjs']);
+  assert.equal(old.status, 1);
+  assert.match(
+    old.out,
+    /^set-up: this is Node 24\.1\.0, which needs glibc 2\.38 .* has 2\.36: install Node 20 .* or 22, .*\n$/,
+  );
+  const fit = await new FakeProject().run(['--import', set('2.38'), 'scripts/setup.mjs']);
+  assert.equal(fit.status, 0, fit.out);
 });
 
 test('a missing compiler gets one line with the remedy, and is asked for again', async () => {

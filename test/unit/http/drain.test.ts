@@ -5,6 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { Reply, Request } from '../../../src/http/route.js';
 import { createHttpServer } from '../../../src/http/server.js';
+import { loadUws } from '../../../src/http/uws.js';
 import { eventually, gate, LIMITS, measure, ok, route, startProbe } from '../../kit/http/probe-server.js';
 import { jsonOf, RawClient } from '../../kit/http/raw-client.js';
 
@@ -86,6 +87,7 @@ test('what is not done in time is cut off', async (t) => {
 });
 
 test('listen says why it cannot', async () => {
+  const uws = await loadUws();
   const options = {
     routes: [],
     authenticate: () => ({ name: '', admin: false }),
@@ -93,23 +95,23 @@ test('listen says why it cannot', async () => {
     log: () => undefined,
     onFault: () => undefined,
   };
-  const first = createHttpServer(options);
+  const first = createHttpServer(uws, options);
   const port = await first.listen('127.0.0.1', 0);
   assert.ok(port > 0);
   await assert.rejects(
-    createHttpServer(options).listen('127.0.0.1', port),
+    createHttpServer(uws, options).listen('127.0.0.1', port),
     new RegExp(`^ListenError: Cannot listen on 127.0.0.1:${port}: the port is in use`),
   );
   await first.drain(1000);
-  const again = createHttpServer(options);
+  const again = createHttpServer(uws, options);
   assert.equal(await again.listen('127.0.0.1', port), port);
   await again.drain(1000);
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   await assert.rejects(
-    createHttpServer(options).listen('127.0.0.1', (other.address() as AddressInfo).port),
+    createHttpServer(uws, options).listen('127.0.0.1', (other.address() as AddressInfo).port),
     /the port is in use/,
   );
   other.close();
-  await assert.rejects(createHttpServer(options).listen('192.0.2.1', 0), /this machine has no such address/);
+  await assert.rejects(createHttpServer(uws, options).listen('192.0.2.1', 0), /this machine has no such address/);
 });

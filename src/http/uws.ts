@@ -1,0 +1,78 @@
+// uWebSockets.js, the HTTP library, in the build that this Node takes: the one file that imports it. Two packages carry
+// it, since neither has binaries for every Node that Sheaf runs on. Front thread.
+import type * as uWS from 'uWebSockets.js';
+
+/** What the server takes from the library. */
+export type Uws = Pick<typeof uWS, 'App' | 'SSLApp' | 'us_listen_socket_close' | 'us_socket_local_port'>;
+export type App = uWS.TemplatedApp;
+export type ListenSocket = uWS.us_listen_socket;
+export type Socket = uWS.us_socket;
+
+/** Where the library is to run. */
+export interface Host {
+  /** As `process.versions.node`. */
+  readonly node: string;
+  /** As `process.versions.modules`: which binaries this Node takes. */
+  readonly abi: string;
+  readonly platform: string;
+  readonly arch: string;
+  /** Undefined where the C library is another. */
+  readonly glibc: string | undefined;
+}
+
+/** The library has no build for this machine; worded for the operator. */
+export class UwsError extends Error {
+  override readonly name = 'UwsError';
+}
+
+/** Its binaries want glibc 2.27. */
+const REPACK = 'uWebSockets.js';
+/** Its binaries want glibc 2.38, those for older Nodes too. */
+const FORK = '@btc-vision/uwebsockets.js';
+const PACKAGE_BY_ABI: Readonly<Record<string, string>> = { 115: REPACK, 127: REPACK, 137: FORK, 141: FORK };
+
+/** Loads the package for this Node, and not the other. Throws UwsError. The arguments are for tests. */
+export async function loadUws(
+  host: Host = thisHost(),
+  load: (name: string) => Promise<unknown> = (name) => import(name),
+): Promise<Uws> {
+  const name = PACKAGE_BY_ABI[host.abi];
+  if (name === undefined)
+    throw new UwsError(
+      `this is Node ${host.node}, but Sheaf runs on Node 20 (from 20.16), 22 (from 22.3) and 24: install one of these and start it again.`,
+    );
+  try {
+    return (await load(name)) as Uws;
+  } catch (cause) {
+    throw new UwsError(whatIsMissing(name, host, cause as NodeJS.ErrnoException), { cause });
+  }
+}
+
+function whatIsMissing(name: string, host: Host, cause: NodeJS.ErrnoException): string {
+  if (cause.code === 'ERR_MODULE_NOT_FOUND')
+    return `Node ${host.node} needs the package ${name}, which is not installed: install Sheaf's packages again, with the optional ones (npm's --include=optional).`;
+  // Both packages put a sentence of their own before what Node said.
+  const [reason = ''] = cause.message
+    .slice(cause.message.lastIndexOf('\n\n') + 1)
+    .trim()
+    .split('\n');
+  const wanted = /`GLIBC_([\d.]+)' not found/.exec(reason)?.[1];
+  if (name === FORK && wanted !== undefined)
+    return `Node ${host.node} needs glibc ${wanted} or later here (Debian 13, Ubuntu 24.04), and this system has ${host.glibc ?? 'another C library'}: run Sheaf on Node 20 or 22, which work here.`;
+  return `the HTTP library has no binary that loads under Node ${host.node} on ${host.platform} ${host.arch} (package ${name}): ${reason}`;
+}
+
+function thisHost(): Host {
+  const { platform, arch, versions } = process;
+  return {
+    node: versions.node,
+    abi: versions.modules,
+    platform,
+    arch,
+    // Only when it is asked for: a report takes milliseconds.
+    get glibc() {
+      const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
+      return header.glibcVersionRuntime;
+    },
+  };
+}
