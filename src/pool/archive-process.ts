@@ -77,7 +77,11 @@ export class ArchiveProcess {
   }
 
   async *output(): AsyncGenerator<Uint8Array> {
-    if (this.child.stdout) yield* this.child.stdout as AsyncIterable<Uint8Array>;
+    try {
+      if (this.child.stdout) yield* this.child.stdout as AsyncIterable<Uint8Array>;
+    } catch (error) {
+      throw this.isStopped ? abandoned() : error;
+    }
   }
 
   /** Resolves when the process has ended. */
