@@ -34,7 +34,7 @@ export async function onSchedule(
   const startedAtMs = performance.now();
   const asked = Array.from({ length: Math.round(requestsPerSecond * seconds) }, async (_, n) => {
     const dueAtMs = startedAtMs + (n * 1000) / requestsPerSecond;
-    await new Promise((resolve) => setTimeout(resolve, dueAtMs - performance.now()));
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueAtMs - performance.now())));
     await ask(n, Math.min(dueAtMs, performance.now()));
   });
   await Promise.all(asked);
