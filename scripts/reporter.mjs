@@ -51,8 +51,10 @@ const sourceOf = (file = '') =>
 /** Tests run without --enable-source-maps, which costs a test that imports the server a quarter of a second. */
 function mapStack(error) {
   for (const part of [error, error.cause]) {
-    if (typeof part?.stack === 'string')
-      part.stack = part.stack.replace(/((?:file:\/\/)?\/[^\s():]+\/dist\/[^\s():]+\.js):(\d+):(\d+)/g, mapPlace);
+    if (typeof part?.stack !== 'string') continue;
+    const value = part.stack.replace(/((?:file:\/\/)?\/[^\s():]+\/dist\/[^\s():]+\.js):(\d+):(\d+)/g, mapPlace);
+    // Not assigned: on Node 24 it is read-only in an error that comes from a test's process.
+    Object.defineProperty(part, 'stack', { value });
   }
 }
 
