@@ -49,7 +49,8 @@ test('one file, by its source or a part of its path, and of its tests those with
   for (const path of ['test/unit/store/bad.test.ts', 'dist/test/unit/store/bad.test.js', 'store/bad']) {
     const { status, out } = await run(project, '--one', path, '-t', 'two');
     assert.equal(status, 0, out);
-    assert.match(out, /# pass 1\n(# .*\n)*# skipped 1\n/);
+    // The others are skipped on Node 20, and not even counted on later ones.
+    assert.match(out, /# pass 1\n# fail 0\n/);
   }
   assert.deepEqual(await run(project, '--one', 'test/unit/gone.test.ts'), {
     status: 1,
