@@ -24,7 +24,7 @@ const PROGRAMS = [
 ];
 /** The one place in src and workers where a library is imported, so that another takes its place there alone. */
 const LIBRARIES = {
-  'uWebSockets.js': '^src/http/(server|uws)\\.ts$',
+  'uWebSockets.js': '^src/http/uws\\.ts$',
   '@modelcontextprotocol/sdk': '^src/http/mcp/',
   '@fastify/busboy': '^src/http/',
   piscina: '^(src/pool|workers)/',
