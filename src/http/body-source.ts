@@ -129,6 +129,8 @@ export class BodySource implements AsyncIterable<Buffer> {
     if (!isLast) return;
     this.wake(undefined);
     this.tellOver();
+    // There is nothing left to hold back, and of a socket that is held back nobody learns that its client has gone.
+    setImmediate(() => this.resume());
   }
 
   /** Makes readers reject and drops what is queued. The first failure stays. */

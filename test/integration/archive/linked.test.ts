@@ -10,7 +10,7 @@ import { download, upload } from '../../kit/archives.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 
 const DIM = 8;
-const ROWS = GRAPH_MIN + 2000;
+const ROWS = GRAPH_MIN + 500;
 const BASE = '/v1/collections/acme/rows';
 
 /** Of the one shard; null while the collection is being loaded. */

@@ -19,7 +19,7 @@ import {
 import { startTestServer, type TestServer } from '../../kit/server.js';
 
 /** Enough for a graph in one shard. */
-const ROWS = 8000;
+const ROWS = 5000;
 const DIM = 64;
 
 async function fill({ call }: TestServer): Promise<void> {

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createPrng } from '../../../src/base/prng.js';
 import type { CollectionRef } from '../../../src/contract/messages.js';
 import type { DocId } from '../../../src/contract/ids.js';
 import { packDocument } from '../../../src/contract/prepared-document.js';
@@ -47,6 +46,7 @@ test('requests for a dead shard are refused at once, and answered again after a 
   assert.equal((await call('GET', '/health')).json.status, 'ready');
 });
 
+<<<<<<< HEAD
 test('killed again and again under writes and searches: nothing acknowledged is lost, nothing hangs, no half document', async () => {
   const seed = 11;
   const prng = createPrng(seed);
@@ -100,6 +100,8 @@ test('killed again and again under writes and searches: nothing acknowledged is 
   }
 });
 
+=======
+>>>>>>> slim
 test('a broken assertion ends the worker, not the process, and the shard comes back', async () => {
   const [collection] = server.context.catalog.refs();
   const document = packDocument({

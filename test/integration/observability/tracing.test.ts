@@ -139,6 +139,8 @@ test('what an agent asks for reaches the endpoint with the trace of its message'
     sentTo(server.endpoint).map((header) => header.split('-')[1]),
     [TRACE],
   );
+  // Before the collector is gone, for which it would wait.
+  await server.stop();
 });
 
 test('an error has its code; only a failure of the server makes the span an error', async (t) => {

@@ -144,7 +144,10 @@ test('a random collection', async () => {
   await everywhere(({ call }, path) =>
     call('POST', path, { chunking, ...(path === PLAIN && { priority_key: 'no_priority' }) }),
   );
-  for (let i = 0; i < DOCUMENTS; i += 10) await Promise.all(Array.from({ length: 10 }, (_, n) => put(`D${i + n}`)));
+  const documents = Array.from({ length: DOCUMENTS }, (_, i) => ({ docid: `D${i}`, ...randomDocument(prng) }));
+  await everywhere(async ({ call }, path) =>
+    assert.equal((await call('POST', `${path}/documents:batch`, { documents })).json.succeeded, DOCUMENTS),
+  );
   assert.ok(
     (await chunksFor(servers[0] as TestServer, 'sea')).length > 200,
     'more chunks than the depth of the rankings',

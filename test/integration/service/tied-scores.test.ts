@@ -51,13 +51,16 @@ for (const [partitions, megabytes] of [
       const items = [...written].map(([docid, document]) => ({ docid, text: textOf(document) }));
       assert.equal((await call('POST', `${PATH}/documents:batch`, { documents: items })).status, 201);
       for (const [docid, document] of written) documents.set(docid, document);
-      for (const docid of [...documents.keys()].filter(() => prng.int(8) === 0)) {
-        assert.equal((await call('DELETE', `${PATH}/documents/${encodeURIComponent(docid)}`)).status, 200);
-        documents.delete(docid);
-      }
+      const removed = [...documents.keys()].filter(() => prng.int(8) === 0);
+      const answers = removed.map((docid) => call('DELETE', `${PATH}/documents/${encodeURIComponent(docid)}`));
+      for (const { status } of await Promise.all(answers)) assert.equal(status, 200);
+      for (const docid of removed) documents.delete(docid);
       for (const mode of ['vector', 'boost', 'hybrid']) {
-        for (const k of [1, 7, 40, 300]) {
-          const { status, json } = await call('POST', `${PATH}/search`, { q: 'the wind', k, mode, exact: true });
+        const search = (k: number): ReturnType<typeof call> =>
+          call('POST', `${PATH}/search`, { q: 'the wind', k, mode, exact: true });
+        for (const [k, { status, json }] of await Promise.all(
+          [1, 7, 40, 300].map(async (k) => [k, await search(k)] as const),
+        )) {
           assert.equal(status, 200);
           const found = (json.matches as { id: string }[]).map(({ id }) => id);
           const at = (i: number): string => `${mode}, k ${k}, hit ${i}, round ${round}, seed ${SEED}`;

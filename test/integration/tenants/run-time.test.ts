@@ -6,7 +6,6 @@ import { readConfig } from '../../../src/config.js';
 import { startServer } from '../../../src/server.js';
 import { holdStore } from '../../kit/held-store.js';
 import { startTestServer, type Answer, type TestServer } from '../../kit/server.js';
-import { spawnServe, untilReady } from '../../kit/process.js';
 import { tempDirectory } from '../../kit/temp.js';
 import { until } from '../../kit/until.js';
 
@@ -310,69 +309,6 @@ test('a tenant key is refused on admin routes before its body is looked at', asy
     assertError(await withKey('web-key', method, `/v1/admin/tenants${path}`, body), 403, 'admin_required');
     assertError(await server.call(method, `/v1/admin/tenants${path}`, body), 401, 'auth_invalid');
   }
-});
-
-test('after a kill tenants, quotas and keys are there; what was revoked or deleted is not', async () => {
-  const dataDir = tempDirectory();
-  const env = { ...STATIC, SHEAF_DATA_DIR: dataDir, SHEAF_STORAGE__PARTITIONS: '2' };
-  const first = spawnServe(env);
-  const call = async (
-    url: string,
-    method: string,
-    path: string,
-    body?: unknown,
-    key = 'root',
-  ): Promise<{ status: number; json: Record<string, any> }> => {
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers: { ...bearer(key), 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    return { status: response.status, json: (await response.json()) as Record<string, any> };
-  };
-  let url = await untilReady(first);
-  const { key } = (
-    await call(url, 'POST', '/v1/admin/tenants', { tenant: 'kept', max_collections: 1, display_name: 'Kept' })
-  ).json;
-  const { key: gone, key_id: goneId } = (await call(url, 'POST', '/v1/admin/tenants/kept/keys', { label: 'gone' }))
-    .json;
-  const { key: reader } = (
-    await call(url, 'POST', '/v1/admin/tenants/kept/keys', {
-      label: 'reader',
-      scopes: ['search'],
-      collections: ['c'],
-      filters: { a: [1, 2], b: { $gt: 2 } },
-    })
-  ).json;
-  const { key: dead } = (await call(url, 'POST', '/v1/admin/tenants', { tenant: 'dead' })).json;
-  await call(url, 'DELETE', '/v1/admin/tenants/dead');
-  await call(url, 'DELETE', `/v1/admin/tenants/kept/keys/${goneId}`);
-  const before = [
-    (await call(url, 'GET', '/v1/admin/tenants/kept')).json.limits,
-    (await call(url, 'GET', '/v1/admin/tenants/kept/keys')).json.keys,
-  ];
-  first.child.kill('SIGKILL');
-  await first.ended;
-  const second = spawnServe(env);
-  url = await untilReady(second);
-  assert.deepEqual(
-    [
-      (await call(url, 'GET', '/v1/admin/tenants/kept')).json.limits,
-      (await call(url, 'GET', '/v1/admin/tenants/kept/keys')).json.keys,
-    ],
-    before,
-  );
-  const statuses = await Promise.all(
-    [key, gone, dead].map(
-      async (each: string) => (await call(url, 'GET', '/v1/collections/kept', undefined, each)).status,
-    ),
-  );
-  assert.deepEqual(statuses, [200, 401, 401]);
-  assert.equal((await call(url, 'GET', '/v1/collections/kept/c/search?q=x', undefined, reader)).status, 200);
-  assert.equal((await call(url, 'GET', '/v1/collections/kept/c/documents', undefined, reader)).status, 403);
-  assert.deepEqual((await call(url, 'GET', '/v1/admin/tenants')).json.tenants, ['kept']);
-  second.child.kill('SIGTERM');
-  assert.equal(await second.ended, 0);
 });
 
 test('from the first moment of a start a key made before is 503 or good, never 401', async () => {

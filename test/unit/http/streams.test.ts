@@ -171,28 +171,6 @@ test('a reader that goes away ends the iteration and gives its place back', asyn
   assert.deepEqual(probe.faults, []);
 });
 
-test('a source that stands still for longer than a request may is cut off, one that goes on is not', async (t) => {
-  const wait = gate();
-  async function* slow(): AsyncGenerator<string> {
-    for (let at = 0; at < 4; at += 1) {
-      yield 'piece';
-      await new Promise((resolve) => setTimeout(resolve, 700));
-    }
-  }
-  async function* still(): AsyncGenerator<string> {
-    yield 'piece';
-    await wait.opened;
-  }
-  const probe = await startProbe(t, [streaming('/slow', slow), streaming('/still', still)], { requestTimeoutMs: 2500 });
-  assert.equal(await (await fetch(probe.url('/slow'))).text(), 'piece'.repeat(4));
-  await assert.rejects(
-    fetch(probe.url('/still')).then((response) => response.text()),
-    TypeError,
-  );
-  assert.equal((await probe.event(2)).outcome, 'failed');
-  wait.open();
-});
-
 test('drain waits for a stream', async (t) => {
   const wait = gate();
   async function* pieces(): AsyncGenerator<string> {

@@ -1,11 +1,9 @@
 // Each driver of a comparison against its database: the real server where it can be had (Sheaf always; Chroma and
 // PaveDB where they are installed, else skipped by name), else a stand-in that is strict about the documented protocol.
-// And the comparison itself, in small.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { runPeers } from '../../../load/suite/peers.js';
 import { UsageError } from '../../../load/suite/usage-error.js';
 import { Field } from '../../../load/suite/peers/field.js';
 import { recallOf } from '../../../load/suite/peers/measure.js';
@@ -148,36 +146,6 @@ test('who is not there is named, and who answers wrongly is left out', async (t)
   );
   assert.match(said.at(-1)!, /^left out: Qdrant, texts: row \d+ came with the text/);
   assert.equal(field.present.length, 0);
-});
-
-test('a comparison in small: Sheaf and a database elsewhere', { timeout: 300_000 }, async (t) => {
-  const url = await startFakeQdrant(t);
-  const reports = await runPeers([
-    '--tiny',
-    '--vectors',
-    '200',
-    '--texts',
-    '20',
-    '--judged',
-    '5',
-    '--only',
-    'sheaf,qdrant',
-    '--qdrant',
-    url,
-  ]);
-  const names = reports.map(({ name }) => name).filter((name) => name !== 'peers-texts');
-  assert.deepEqual(names, ['peers-fill', 'peers-vectors', 'peers-filter-10', 'peers-filter-1', 'peers-beside-writes']);
-  const [fill, vectors] = reports;
-  assert.deepEqual(
-    fill!.tables[0]!.rows.filter((row) => row[2] === 'vectors').map((row) => row[0]),
-    ['Sheaf', 'Qdrant'],
-  );
-  const figure = (name: string): number => vectors!.figures.find((one) => one.name === name)!.value;
-  assert.equal(figure('Qdrant recall@10'), 1);
-  assert.ok(figure('Sheaf recall@10') > 0.9);
-  assert.equal(figure('Sheaf against Qdrant'), figure('Sheaf requests') / figure('Qdrant requests'));
-  for (const { tables } of reports)
-    for (const { columns, rows } of tables) for (const row of rows) assert.equal(row.length, columns.length);
 });
 
 test('options: what is not one is refused', () => {

@@ -5,7 +5,10 @@ import type { CollectionName, Tenant } from '../../../src/contract/ids.js';
 import { TENANT_KEYS_MAX } from '../../../src/contract/limits.js';
 import type { Collection } from '../../../src/contract/resources.js';
 import type { KeyRecord, TenantRecord } from '../../../src/contract/tenants.js';
+import { CATALOG_TABLES, encodeCatalogRecord } from '../../../src/store/catalog-records.js';
 import { CatalogStore } from '../../../src/store/catalog-store.js';
+import { accessKeyKey, tenantKey } from '../../../src/store/keys.js';
+import { Environment } from '../../../src/store/lmdb.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const INHERITED = {
@@ -53,6 +56,19 @@ const collectionOf = (tenant: string, name: string): Omit<Collection, 'id'> => (
   dim: 1,
 });
 
+/** A tenant `t` with so many keys, in one transaction. */
+function withKeys(directory: string, count: number): void {
+  const env = Environment.open(directory, CATALOG_TABLES, false);
+  env.write(({ tenants, keys }) => {
+    tenants.put(tenantKey('t' as Tenant), encodeCatalogRecord(tenantOf('t')));
+    for (let n = 0; n < count; n++) {
+      const key = keyOf('t', n);
+      keys.put(accessKeyKey(key.tenant, key.key_id), encodeCatalogRecord(key));
+    }
+  });
+  env.close();
+}
+
 test('a tenant goes with its collections and keys, and leaves those whose names begin like it', () => {
   const store = CatalogStore.open(tempDirectory(), false);
   for (const tenant of ['a', 'a.b', 'ab']) {
@@ -86,9 +102,11 @@ test('a key for a tenant that only has collections makes its record', () => {
 });
 
 test('a tenant with all the keys it may have gives up the one revoked first, and no good one', () => {
-  const store = CatalogStore.open(tempDirectory(), false);
-  store.tenants.create(tenantOf('t'), keyOf('t', 0));
-  for (let n = 1; n < TENANT_KEYS_MAX; n++) store.tenants.createKey(tenantOf('t'), keyOf('t', n));
+  const directory = tempDirectory();
+  withKeys(directory, TENANT_KEYS_MAX - 2);
+  const store = CatalogStore.open(directory, false);
+  for (let n = TENANT_KEYS_MAX - 2; n < TENANT_KEYS_MAX; n++)
+    assert.equal(store.tenants.createKey(tenantOf('t'), keyOf('t', n)), null);
   assert.throws(() => store.tenants.createKey(tenantOf('t'), keyOf('t', 5000)), { code: 'key_limit_reached' });
   store.tenants.revokeKey('t' as Tenant, 'k00009', '2026-01-01');
   store.tenants.revokeKey('t' as Tenant, 'k00003', '2026-01-02');

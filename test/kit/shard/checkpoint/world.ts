@@ -1,6 +1,7 @@
 // What the tests of checkpoints share: a shard of two arenas with random documents beside a naive twin, its restarts,
 // and the comparison of all that is in memory with the store, and of the store with the twin.
 import assert from 'node:assert/strict';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { cosine } from '../../../../load/kit/cosine.js';
 import type { Prng } from '../../../../src/base/prng.js';
@@ -42,8 +43,7 @@ interface Doc {
 }
 
 export class World {
-  readonly directory = tempDirectory();
-  readonly files = new CheckpointFiles(join(this.directory, 'checkpoints', 'shard-0'));
+  readonly files: CheckpointFiles;
   readonly twin = new Map<CollectionId, Map<string, Doc>>();
   /** What was told at the last start. */
   notes: string[] = [];
@@ -57,10 +57,22 @@ export class World {
     readonly prng: Prng,
     readonly refs: CollectionRef[],
     private readonly pagesMax = 4096,
+    readonly directory = tempDirectory(),
   ) {
+    this.files = new CheckpointFiles(join(directory, 'checkpoints', 'shard-0'));
     for (const { id } of refs) this.twin.set(id, new Map());
     this.store = ShardStore.open(join(this.directory, 'shard-0'), false);
     this.shard = this.openShard();
+  }
+
+  /** Another one of the same contents, all of it loaded; random numbers of its own. Nothing is written meanwhile. */
+  copy(prng: Prng): World {
+    const directory = join(tempDirectory(), 'copy');
+    cpSync(this.directory, directory, { recursive: true });
+    const copy = new World(prng, [...this.refs], this.pagesMax, directory);
+    for (const [id, docs] of this.twin) copy.twin.set(id, new Map(docs));
+    while (!copy.shard.loads.work(Infinity, false));
+    return copy;
   }
 
   /** As after the end of the process: every commit has been synced, and memory is gone. */

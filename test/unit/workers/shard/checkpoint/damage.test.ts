@@ -23,14 +23,16 @@ const REF = refOf(1, 256);
 const DOCUMENTS = 600;
 const MANIFEST = 'manifest.json';
 
+const original = new World(createPrng(1), [REF]);
+for (let from = 0; from < DOCUMENTS; from += 200)
+  original.write(Array.from({ length: 200 }, (_, i) => original.put(REF, `D${from + i}`)));
+original.indexTerms(REF);
+assert.ok(await original.checkpoint());
+original.churn(REF, 30, DOCUMENTS);
+
 /** A checkpoint of more than two regions, and writes behind it. */
-async function written(): Promise<{ world: World; image: string; manifest: string }> {
-  const world = new World(createPrng(1), [REF]);
-  for (let from = 0; from < DOCUMENTS; from += 200)
-    world.write(Array.from({ length: 200 }, (_, i) => world.put(REF, `D${from + i}`)));
-  world.indexTerms(REF);
-  assert.ok(await world.checkpoint());
-  world.churn(REF, 30, DOCUMENTS);
+function written(): { world: World; image: string; manifest: string } {
+  const world = original.copy(createPrng(2));
   const file = readdirSync(world.files.directory).find((name) => name.endsWith('.image'));
   assert.ok(file);
   return { world, image: world.files.pathOf(file), manifest: world.files.pathOf(MANIFEST) };
@@ -118,7 +120,7 @@ const DAMAGES: readonly (readonly [string, Damage, RegExp])[] = [
 
 for (const [name, damage, told] of DAMAGES) {
   test(`${name} is noticed, and all is loaded from the store`, async () => {
-    const files = await written();
+    const files = written();
     damage(files);
     const { world } = files;
     world.restart();
@@ -130,7 +132,7 @@ for (const [name, damage, told] of DAMAGES) {
 }
 
 test('after one that was of no use the next one is as good as any', async () => {
-  const { world, image } = await written();
+  const { world, image } = written();
   flip(image, HEADER_BYTES + 9000);
   world.restart();
   while (!world.shard.loads.work(Infinity, false));
@@ -142,7 +144,7 @@ test('after one that was of no use the next one is as good as any', async () => 
 });
 
 test('a manifest that is missing is no checkpoint, and what was left of it goes', async () => {
-  const { world, manifest } = await written();
+  const { world, manifest } = written();
   rmSync(manifest);
   world.restart();
   assert.deepEqual([world.notes, readdirSync(world.files.directory)], [[], []]);
@@ -150,7 +152,7 @@ test('a manifest that is missing is no checkpoint, and what was left of it goes'
 });
 
 test('an older checkpoint that was put back is noticed when the log has been trimmed behind it', async () => {
-  const { world } = await written();
+  const { world } = written();
   const kept = tempDirectory();
   cpSync(world.files.directory, kept, { recursive: true });
   assert.ok(await world.checkpoint());
@@ -163,7 +165,7 @@ test('an older checkpoint that was put back is noticed when the log has been tri
 });
 
 test('what a checkpoint that was cut off has left goes with the next start', async () => {
-  const { world } = await written();
+  const { world } = written();
   writeFileSync(world.files.pathOf('arena-0-12345678.image'), 'half');
   writeFileSync(world.files.pathOf(`${MANIFEST}.tmp`), 'half');
   world.restart();
@@ -175,7 +177,7 @@ test('what a checkpoint that was cut off has left goes with the next start', asy
 });
 
 test('a disk that is full while a checkpoint is written leaves the one before', async () => {
-  const { world } = await written();
+  const { world } = written();
   // A directory where the image belongs fails as a full disk does: the file cannot be made.
   const directory = world.files.directory;
   renameSync(directory, `${directory}-away`);
@@ -190,7 +192,7 @@ test('a disk that is full while a checkpoint is written leaves the one before', 
 });
 
 test('a server without checkpoints leaves none that a later one could take for its own', async () => {
-  const { world } = await written();
+  const { world } = written();
   world.restartWithout();
   world.churn(REF, 30, DOCUMENTS);
   world.restart();

@@ -1,0 +1,48 @@
+// A batch pool of real workers, what it is sent in tests, and a file that holds one of its parsers up.
+import { after } from 'node:test';
+import { unpackDocument } from '../../../src/contract/prepared-document.js';
+import type { PrepareAnswer, PrepareRequest } from '../../../src/contract/prepare-messages.js';
+import { BatchPool } from '../../../src/pool/batch-pool.js';
+import { pdf } from './packages.js';
+
+/** What was logged at level error: faults of ours. */
+export const faults: unknown[] = [];
+const log = { debug: () => {}, info: () => {}, warn: () => {}, error: (fields: object) => void faults.push(fields) };
+export const settings = {
+  space: { dim: 4, embedder_type: 'builtin', embed_model: 'm', embedder_config: {}, vector_space_key: 'k' },
+  chunking: { strategy: 'none' as const },
+  priorityKey: 'p',
+  nowMs: 0,
+  metadataBytesMax: 65_536,
+};
+
+/** One of one thread of each kind, which is closed when the test file ends. */
+export function open(limits: { timeoutMs?: number; memoryMb?: number }): BatchPool {
+  const pool = new BatchPool(1, { timeoutMs: 60_000, memoryMb: 512, textBytesMax: 2 ** 28, ...limits }, log);
+  after(() => pool.close());
+  return pool;
+}
+
+export const file = (name: string, bytes: Uint8Array): PrepareRequest => ({
+  ...settings,
+  body: {
+    kind: 'file',
+    name,
+    type: '',
+    docid: '',
+    metadata: '',
+    csv: { header: 'auto', metaColumns: '', includeColumns: '' },
+    bytes,
+  },
+});
+export const json = (text: string): PrepareRequest => ({
+  ...settings,
+  body: { kind: 'json', bytes: Buffer.from(JSON.stringify({ text })) },
+});
+export const textOf = (answer: PrepareAnswer): string | undefined => unpackDocument(answer.document).chunks[0]?.text;
+
+/**
+ * Operators that a small file unpacks to, page for page: it takes a parser minutes to find that nothing is drawn, on
+ * the fastest machine too.
+ */
+export const slow = (): Buffer => pdf(new Array<Buffer>(100).fill(Buffer.alloc(40 * 2 ** 20, 'q Q ')));

@@ -1,0 +1,35 @@
+// The comparison of databases itself, in small: each of its loads against the real Sheaf and a stand-in.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runPeers } from '../../../load/suite/peers.js';
+import { startFakeQdrant } from '../../kit/peers/fake-qdrant.js';
+
+test('a comparison in small: Sheaf and a database elsewhere', { timeout: 300_000 }, async (t) => {
+  const url = await startFakeQdrant(t);
+  const reports = await runPeers([
+    '--tiny',
+    '--vectors',
+    '200',
+    '--texts',
+    '20',
+    '--judged',
+    '5',
+    '--only',
+    'sheaf,qdrant',
+    '--qdrant',
+    url,
+  ]);
+  const names = reports.map(({ name }) => name).filter((name) => name !== 'peers-texts');
+  assert.deepEqual(names, ['peers-fill', 'peers-vectors', 'peers-filter-10', 'peers-filter-1', 'peers-beside-writes']);
+  const [fill, vectors] = reports;
+  assert.deepEqual(
+    fill!.tables[0]!.rows.filter((row) => row[2] === 'vectors').map((row) => row[0]),
+    ['Sheaf', 'Qdrant'],
+  );
+  const figure = (name: string): number => vectors!.figures.find((one) => one.name === name)!.value;
+  assert.equal(figure('Qdrant recall@10'), 1);
+  assert.ok(figure('Sheaf recall@10') > 0.9);
+  assert.equal(figure('Sheaf against Qdrant'), figure('Sheaf requests') / figure('Qdrant requests'));
+  for (const { tables } of reports)
+    for (const { columns, rows } of tables) for (const row of rows) assert.equal(row.length, columns.length);
+});

@@ -1,0 +1,52 @@
+// The bytes of a body against a stand-in for the HTTP library's side: when the socket is held back, and when no more.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AppError } from '../../../src/contract/errors.js';
+import { BodySource } from '../../../src/http/body-source.js';
+import type { WireResponse } from '../../../src/http/wire.js';
+
+const PIECE = 600_000;
+
+/** A body of no limit whose bytes come as `push` tells; whether its socket is held back. */
+function open(): { source: BodySource; push: (isLast: boolean) => void; isHeld: () => boolean } {
+  let take = (_: ArrayBuffer, __: boolean): void => {};
+  let isHeld = false;
+  const wire: Pick<WireResponse, 'onData' | 'pause' | 'resume'> = {
+    onData: (given) => (take = given),
+    pause: () => void (isHeld = true),
+    resume: () => void (isHeld = false),
+  };
+  const limit = { bytesMax: Infinity, refusal: () => new AppError('request_too_large') };
+  const source = new BodySource(wire as WireResponse, limit, { hold: () => true, giveBack: () => {} });
+  return { source, push: (isLast) => take(new ArrayBuffer(PIECE), isLast), isHeld: () => isHeld };
+}
+
+test('a socket is held back while a megabyte waits for its reader', async () => {
+  const { source, push, isHeld } = open();
+  push(false);
+  await nextTurn();
+  assert.equal(isHeld(), false);
+  push(false);
+  await nextTurn();
+  assert.equal(isHeld(), true);
+  await source.next();
+  assert.equal(isHeld(), false);
+});
+
+test('once all of the body is here the socket is let go, though nobody reads: else a client that has gone is not noticed', async () => {
+  const { source, push, isHeld } = open();
+  for (const isLast of [false, false, true]) push(isLast);
+  await nextTurn();
+  assert.deepEqual([isHeld(), source.isPaused], [false, false]);
+  for (let n = 0; n < 3; n++) assert.equal((await source.next())?.length, PIECE);
+  assert.equal(await source.next(), undefined);
+});
+
+test('a socket that was let go for good is not touched', async () => {
+  const { source, push, isHeld } = open();
+  for (const isLast of [false, false, true]) push(isLast);
+  source.abandon();
+  await nextTurn();
+  assert.equal(isHeld(), true);
+});
