@@ -46,62 +46,6 @@ test('requests for a dead shard are refused at once, and answered again after a 
   assert.equal((await call('GET', '/health')).json.status, 'ready');
 });
 
-<<<<<<< HEAD
-test('killed again and again under writes and searches: nothing acknowledged is lost, nothing hangs, no half document', async () => {
-  const seed = 11;
-  const prng = createPrng(seed);
-  const acknowledged = new Map<string, number>();
-  let acknowledgments = 0;
-  let running = true;
-  const writer = async (lane: number): Promise<void> => {
-    for (let version = 1; running; version++) {
-      const docid = `W${lane}-${version % 7}`;
-      const answer = await call('POST', '/v1/collections/acme/kill/documents', {
-        docid,
-        text: `${version} `.repeat(700),
-        metadata: { version },
-      });
-      if (answer.status === 201) {
-        acknowledged.set(docid, version);
-        acknowledgments++;
-      } else assert.equal(answer.status, 503, JSON.stringify(answer.json));
-    }
-  };
-  const searcher = async (): Promise<void> => {
-    while (running) {
-      const { status, json } = await call('GET', '/v1/collections/acme/kill/search?q=1+2+3&k=200');
-      assert.ok(status === 200 || status === 503, String(status));
-      const chunks = new Map<string, number>();
-      for (const { meta } of json.matches ?? [])
-        chunks.set(`${meta.docid}@${meta.version}`, (chunks.get(`${meta.docid}@${meta.version}`) ?? 0) + 1);
-      const ids = [...chunks.keys()].map((key) => key.split('@')[0]);
-      assert.equal(new Set(ids).size, ids.length, `two versions of a document in one answer, seed ${seed}`);
-    }
-  };
-  const work = [writer(0), writer(1), writer(2), searcher()];
-  for (let kill = 0; kill < 12; kill++) {
-    // However slow the machine is, there are writes between two deaths.
-    const before = acknowledgments;
-    await sleep(100 + prng.int(150));
-    while (acknowledgments < before + 3) await sleep(5);
-    await server.context.shards.kill(prng.int(SHARDS));
-  }
-  running = false;
-  await Promise.all(work);
-  await ready(server);
-  for (const [docid, version] of acknowledged) {
-    const { json } = await call('GET', `/v1/collections/acme/kill/documents/${docid}`);
-    assert.ok(
-      json.metadata?.version >= version,
-      `${docid}: acknowledged ${version}, found ${json.metadata?.version}, seed ${seed}`,
-    );
-    const { json: listed } = await call('GET', `/v1/collections/acme/kill/documents/${docid}/chunks`);
-    assert.equal(listed.count, json.chunk_count);
-  }
-});
-
-=======
->>>>>>> slim
 test('a broken assertion ends the worker, not the process, and the shard comes back', async () => {
   const [collection] = server.context.catalog.refs();
   const document = packDocument({

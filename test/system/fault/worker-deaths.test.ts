@@ -23,8 +23,10 @@ test('killed again and again under writes and searches: nothing acknowledged is 
         text: `${version} `.repeat(700),
         metadata: { version },
       });
-      if (answer.status === 201) acknowledged.set(docid, version), acknowledgments++;
-      else assert.equal(answer.status, 503, JSON.stringify(answer.json));
+      if (answer.status === 201) {
+        acknowledged.set(docid, version);
+        acknowledgments++;
+      } else assert.equal(answer.status, 503, JSON.stringify(answer.json));
     }
   };
   const searcher = async (): Promise<void> => {

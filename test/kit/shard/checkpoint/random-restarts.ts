@@ -50,7 +50,7 @@ export async function writeAndRestart(seed: number): Promise<void> {
 
 /** A checkpoint while writes and background work go on. */
 async function beside(world: World, round: number): Promise<void> {
-  let isWriting = true;
+  let isWriting = true as boolean;
   const written = world.checkpoint(round % 5 === 4).finally(() => (isWriting = false));
   while (isWriting && round % 5 !== 4) {
     await nextTurn();

@@ -310,7 +310,6 @@ const json = (value: Json): string =>
 const parsedBefore = new WeakMap<object, Json>();
 /** As it is when it has been stored and read. Each is asked for again and again. */
 function parsed(value: Json): Json {
-  if (typeof value !== 'object' || value === null) return JSON.parse(json(value)) as Json;
   const parsed = parsedBefore.get(value) ?? (JSON.parse(json(value)) as Json);
   parsedBefore.set(value, parsed);
   return parsed;
