@@ -9,6 +9,7 @@ import { availableParallelism } from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { mapped, report } from './reporter.mjs';
@@ -45,7 +46,8 @@ const stream = run({
   ...(values.name !== undefined && { testNamePatterns: [values.name] }),
 });
 stream.on('test:fail', () => (process.exitCode = 1));
-(process.stdout.isTTY ? stream.compose(mapped).compose(new spec()) : stream.compose(report)).pipe(process.stdout);
+const reporters = process.stdout.isTTY ? [mapped, new spec()] : [report];
+await pipeline(stream, ...reporters, process.stdout, { end: false });
 
 /** Those of the tiers, the longest kind first, so that the last moments are shared by short ones. */
 function filesOf(tiers, words) {
