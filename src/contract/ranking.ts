@@ -18,6 +18,14 @@ export interface LexicalStatistics {
   chunks: number;
   tokens: number;
   frequencies: number[];
+  /** How often each term stands in the query; once where absent. */
+  counts?: number[];
+}
+
+/** The distinct terms of a query (text/rank-terms), and how often each stands in it. */
+export interface QueryTerms {
+  terms: string[];
+  counts: number[];
 }
 
 /** The words of a query in mode boost: its distinct tokens, to be counted in the vector candidates. */
@@ -26,7 +34,7 @@ interface BoostQuery {
   terms: string[];
 }
 
-/** The words of a query in mode hybrid: its distinct terms (text/rank-terms), to rank by. */
+/** The words of a query in mode hybrid: its distinct terms (text/rank-terms), to rank by, counted in `statistics`. */
 export interface HybridQuery {
   mode: 'hybrid';
   terms: string[];

@@ -2,17 +2,14 @@
 // became of it. Plain data. Types only; part of the messages (messages.ts).
 import type { HighlightAsked, HitParts } from './hits.js';
 import type { CollectionRef, SharedShards } from './messages.js';
-import type { FusionSettings, Narrowed, Narrowing, ShardHits } from './ranking.js';
+import type { QueryTerms, FusionSettings, Narrowed, Narrowing, ShardHits } from './ranking.js';
 import type { SearchTiming } from './resources.js';
 
 /**
  * Words to rank by. Mode boost: distinct tokens, to be counted in the vector candidates; hybrid: distinct terms
  * (text/rank-terms).
  */
-export interface LexicalSearch {
-  mode: 'boost' | 'hybrid';
-  terms: string[];
-}
+export type LexicalSearch = { mode: 'boost'; terms: string[] } | ({ mode: 'hybrid' } & QueryTerms);
 
 /** What hits shall tell beside their score. */
 export interface DetailsAsked {
@@ -20,7 +17,7 @@ export interface DetailsAsked {
   relevance: boolean;
   highlight?: HighlightAsked;
   /** The terms of the query where it ranks by them, or its relevance is estimated by them. */
-  words?: string[];
+  words?: QueryTerms;
 }
 
 /** A search of one collection, over all of its shards. */

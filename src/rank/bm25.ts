@@ -6,12 +6,14 @@ import type { LexicalStatistics } from '../contract/ranking.js';
 const K1 = 1.2;
 const B = 0.75;
 
-export function sumStatistics(parts: readonly LexicalStatistics[], terms: number): LexicalStatistics {
+/** `counts`: how often each term stands in the query. */
+export function sumStatistics(parts: readonly LexicalStatistics[], counts: number[]): LexicalStatistics {
   const sum = (of: (part: LexicalStatistics) => number): number => parts.reduce((total, part) => total + of(part), 0);
   return {
     chunks: sum(({ chunks }) => chunks),
     tokens: sum(({ tokens }) => tokens),
-    frequencies: Array.from({ length: terms }, (_, term) => sum(({ frequencies }) => frequencies[term] ?? 0)),
+    frequencies: counts.map((_, term) => sum(({ frequencies }) => frequencies[term] ?? 0)),
+    counts,
   };
 }
 
@@ -20,7 +22,10 @@ export function sumStatistics(parts: readonly LexicalStatistics[], terms: number
  * depend on their order.
  */
 export interface Bm25 {
-  /** For each term: idf * (k1 + 1) * scale. */
+  /**
+   * For each term: count in the query * idf * (k1 + 1) * scale. A term that stands twice counts twice, as in Lucene:
+   * Robertson's k3 is taken for infinite.
+   */
   readonly factors: Float32Array;
   /**
    * A term that occurs `count` times in a chunk of `length` weighs trunc(factor / (1 + (norm + normPerToken * length) /
@@ -32,8 +37,9 @@ export interface Bm25 {
   readonly scale: number;
 }
 
-export function bm25Of({ chunks, tokens, frequencies }: LexicalStatistics): Bm25 {
-  const most = idfsOf({ chunks, frequencies }).map((idf) => idf * (K1 + 1));
+export function bm25Of(statistics: LexicalStatistics): Bm25 {
+  const { chunks, tokens } = statistics;
+  const most = greatestOfEach(statistics);
   const sum = most.reduce((total, weight) => total + weight, 0);
   const scale = 2 ** Math.floor(30 - Math.log2(Math.max(sum, 1)));
   const meanLength = Math.max(1, tokens) / Math.max(1, chunks);
@@ -50,8 +56,11 @@ export const idfsOf = ({ chunks, frequencies }: Pick<LexicalStatistics, 'chunks'
   frequencies.map((frequency) => idfOf(chunks, frequency));
 
 /** What no chunk's score exceeds. */
-export const greatestBm25 = (statistics: Pick<LexicalStatistics, 'chunks' | 'frequencies'>): number =>
-  idfsOf(statistics).reduce((sum, idf) => sum + idf * (K1 + 1), 0);
+export const greatestBm25 = (statistics: LexicalStatistics): number =>
+  greatestOfEach(statistics).reduce((sum, greatest) => sum + greatest, 0);
+
+const greatestOfEach = ({ chunks, frequencies, counts }: LexicalStatistics): number[] =>
+  idfsOf({ chunks, frequencies }).map((idf, term) => (counts?.[term] ?? 1) * idf * (K1 + 1));
 
 /** Writes between the counting and the scoring may leave more occurrences than chunks counted. */
 function idfOf(chunks: number, frequency: number): number {

@@ -13,12 +13,12 @@ export function detailsOf(
   { lexical }: Rankings,
 ): DetailsAsked | undefined {
   if (!explain && !relevance && !highlight) return undefined;
-  const ranked = lexical?.mode === 'hybrid' ? lexical.terms : undefined;
+  const ranked = lexical?.mode === 'hybrid' ? { terms: lexical.terms, counts: lexical.counts } : undefined;
   const words = ranked ?? (relevance && q !== undefined ? termsOf(q, language) : undefined);
   return {
     explain,
     relevance,
     ...(words && { words }),
-    ...(highlight && q !== undefined && { highlight: { terms: termsOf(q, language), language } }),
+    ...(highlight && q !== undefined && { highlight: { terms: termsOf(q, language).terms, language } }),
   };
 }

@@ -2,10 +2,10 @@
 // search use case, on the front thread.
 import type { Language } from '../contract/language.js';
 import { QUERY_CHARACTERS_MAX, QUERY_TOKENS_MAX } from '../contract/limits.js';
-import type { FusionSettings } from '../contract/ranking.js';
+import type { FusionSettings, QueryTerms } from '../contract/ranking.js';
 import type { Collection, SearchMode } from '../contract/resources.js';
 import type { LexicalSearch } from '../contract/search-messages.js';
-import { questionTerms } from '../text/rank-terms.js';
+import { countedTerms } from '../text/rank-terms.js';
 import { distinctTokens } from '../text/tokenize.js';
 import type { Context } from './context.js';
 import { checkHasText, queryVector, type Sought } from './query-vector.js';
@@ -43,7 +43,10 @@ export function rankingsOf(
   { q }: Sought,
   vector: EmbeddedQuery,
 ): Rankings {
-  const hybrid = (): LexicalSearch => ({ mode: 'hybrid', terms: weights.lexical === 0 ? [] : termsOf(q, language) });
+  const hybrid = (): LexicalSearch => ({
+    mode: 'hybrid',
+    ...(weights.lexical === 0 ? { terms: [], counts: [] } : termsOf(q, language)),
+  });
   if (typeof vector === 'string') return mode === 'vector' ? {} : { lexical: hybrid() };
   if (mode === 'vector') return { vector };
   return {
@@ -53,8 +56,8 @@ export function rankingsOf(
 }
 
 /** The terms of a query that mode hybrid ranks by. */
-export const termsOf = (q: string | undefined, language: Language): string[] =>
-  questionTerms(wordsOfQuery(q), QUERY_TOKENS_MAX, language);
+export const termsOf = (q: string | undefined, language: Language): QueryTerms =>
+  countedTerms(wordsOfQuery(q), QUERY_TOKENS_MAX, language);
 
 /** As much of a query as words are looked for in. */
 const wordsOfQuery = (q = ''): string => q.slice(0, QUERY_CHARACTERS_MAX);

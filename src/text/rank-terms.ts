@@ -3,6 +3,7 @@
 // character says little. Filters and boost use the words alone (tokenize.ts). One pure function for chunks and one for
 // questions; called by the index of words' users.
 import type { Language } from '../contract/language.js';
+import type { QueryTerms } from '../contract/ranking.js';
 import { appendStems, STEM_MARK, termsOfWords } from './ranked-words.js';
 import { plainOf, UNSPACED, wordsOf } from './tokenize.js';
 
@@ -47,12 +48,18 @@ export function chunkTerms(text: string, language: Language): string[] {
  * Up to `max` distinct terms of a question: as of a chunk, but words only where they are ranked by themselves, and
  * characters that stand in pairs are not asked for alone. Where all words are stop words, they are what is asked for.
  */
-export function questionTerms(text: string, max: number, language: Language): string[] {
+export const questionTerms = (text: string, max: number, language: Language): string[] =>
+  countedTerms(text, max, language).terms;
+
+/** The same, and how often each stands in the question. */
+export function countedTerms(text: string, max: number, language: Language): QueryTerms {
   const plain = plainOf(text);
   const words = wordsOf(ASCII.test(plain) ? plain : plain.replace(RUNS, ' '));
   const ranked = termsOfWords(words, language);
-  const terms = new Set([...(ranked.length > 0 ? ranked : words), ...beyondWords(plain)]);
-  return [...terms].slice(0, max);
+  const counts = new Map<string, number>();
+  for (const term of [...(ranked.length > 0 ? ranked : words), ...beyondWords(plain)])
+    counts.set(term, (counts.get(term) ?? 0) + 1);
+  return { terms: [...counts.keys()].slice(0, max), counts: [...counts.values()].slice(0, max) };
 }
 
 /** A term as people read it. */

@@ -58,8 +58,9 @@ function termScores(
 ): TermScores[] {
   const found = Array.from(ordinals, (): TermScores => []);
   terms.forEach((term, i) => {
-    const frequencies = [statistics.frequencies[i] as number];
-    wordScores(words, { terms: [term], statistics: { ...statistics, frequencies } }, ordinals).forEach((bm25, at) => {
+    const { chunks, tokens, frequencies, counts } = statistics;
+    const ofTerm = { chunks, tokens, frequencies: [frequencies[i] as number], counts: [counts?.[i] ?? 1] };
+    wordScores(words, { terms: [term], statistics: ofTerm }, ordinals).forEach((bm25, at) => {
       if (bm25 > 0) found[at]?.push({ term: plainTerm(term), bm25 });
     });
   });

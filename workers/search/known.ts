@@ -14,10 +14,10 @@ export interface Known {
 
 /** `views`: of all shards. */
 export function knownOf(views: readonly ShardView[], { lexical, details, vector }: CollectionSearch): Known {
-  const terms = (lexical?.mode === 'hybrid' ? lexical.terms : details?.words) ?? [];
+  const { terms, counts } = (lexical?.mode === 'hybrid' ? lexical : details?.words) ?? { terms: [], counts: [] };
   const statistics = sumStatistics(
     terms.length > 0 ? views.flatMap(({ part }) => part?.words?.statistics(terms) ?? []) : [],
-    terms.length,
+    counts,
   );
   return { statistics, details: details && detailsWanted(details, statistics, vector) };
 }
@@ -27,16 +27,17 @@ export function knownOf(views: readonly ShardView[], { lexical, details, vector 
  * which are.
  */
 function detailsWanted(
-  { explain, relevance, highlight, words: terms }: DetailsAsked,
+  { explain, relevance, highlight, words }: DetailsAsked,
   statistics: LexicalStatistics,
   vector: Float32Array | undefined,
 ): DetailsWanted {
   return {
     explain,
-    ...(terms && { words: { terms, statistics } }),
+    ...(words && { words: { terms: words.terms, statistics } }),
     ...(relevance && { relevance: vector ? { vector: { query: vector, mean: 0 } } : {} }),
     ...(highlight && {
-      highlight: terms && terms.length > 0 ? { ...highlight, terms, weights: idfsOf(statistics) } : highlight,
+      highlight:
+        words && words.terms.length > 0 ? { ...highlight, terms: words.terms, weights: idfsOf(statistics) } : highlight,
     }),
   };
 }

@@ -10,7 +10,7 @@ import type { ShardView } from './shard-view.js';
  */
 export function wantingOf(
   views: readonly ShardView[],
-  { lexical, narrowing, details }: Pick<CollectionSearch, 'lexical' | 'narrowing' | 'details'>,
+  { lexical, narrowing, details }: Pick<CollectionSearch, 'narrowing' | 'details'> & { lexical?: object },
 ): Wanting[] {
   const ranksWords = lexical !== undefined || details?.words !== undefined;
   const wanting = views.flatMap(({ shard, part }): Wanting[] => {

@@ -59,7 +59,7 @@ export function naiveSearch(all: readonly TwinChunk[], { mode, q, k, fits, fusio
     };
     return best(best(chunks, byCosine, depth), score, k).map((chunk) => ({ id: chunk.id, score: score(chunk) }));
   }
-  return naiveHybrid(all, chunks, questionTerms(q, 1024, LANGUAGE_DEFAULT), depth, fusion).slice(0, k);
+  return naiveHybrid(all, chunks, q, depth, fusion).slice(0, k);
 }
 
 const PLAIN: TwinFusion = { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } };
@@ -67,11 +67,11 @@ const PLAIN: TwinFusion = { method: 'rank', k: 60, weights: { vector: 1, lexical
 function naiveHybrid(
   all: readonly TwinChunk[],
   chunks: readonly TwinChunk[],
-  terms: readonly string[],
+  q: string,
   depth: number,
   { method, k = 60, weights }: TwinFusion,
 ): TwinHit[] {
-  const words = bm25(all, terms);
+  const words = bm25(all, q);
   const vector = weights.vector === 0 ? [] : best(chunks, (chunk) => chunk.cosine, depth);
   const lexical =
     weights.lexical === 0
@@ -99,10 +99,18 @@ function naiveHybrid(
   return scored.map(({ chunk, score }) => ({ id: chunk.id, score }));
 }
 
-/** Statistics over all chunks, whatever the filters; 0 for a chunk that has none of the terms. */
-function bm25(all: readonly TwinChunk[], terms: readonly string[]): (chunk: TwinChunk) => number {
+/**
+ * Statistics over all chunks, whatever the filters; a term counts as often as it stands in the query; 0 for a chunk that
+ * has none of the terms.
+ */
+function bm25(all: readonly TwinChunk[], q: string): (chunk: TwinChunk) => number {
+  const terms = questionTerms(q, 1024, LANGUAGE_DEFAULT);
+  const standing = chunkTerms(q, LANGUAGE_DEFAULT);
+  const counts = terms.map((term) => standing.filter((one) => one === term).length);
   const words = new NaiveWords();
   all.forEach(({ text }, i) => words.chunks.set(i, chunkTerms(text, LANGUAGE_DEFAULT)));
-  const scores = new Map(words.rank(terms, words.statistics(terms)).map(([i, score]) => [all[i], score]));
+  const scores = new Map(
+    words.rank(terms, { ...words.statistics(terms), counts }).map(([i, score]) => [all[i], score]),
+  );
   return (chunk) => scores.get(chunk) ?? 0;
 }

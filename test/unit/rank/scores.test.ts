@@ -1,7 +1,7 @@
 // BM25, the boost and the fusion: their formulas, at points worked out by hand, and their edges.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bm25Of, sumStatistics } from '../../../src/rank/bm25.js';
+import { bm25Of, greatestBm25, sumStatistics } from '../../../src/rank/bm25.js';
 import { boostOf } from '../../../src/rank/boost.js';
 import { fusedScore, fuseRankings } from '../../../src/rank/fuse.js';
 import { fusionSettings } from '../../../src/rank/fusion-settings.js';
@@ -29,8 +29,22 @@ test('statistics of shards add up', () => {
     { chunks: 1, tokens: 5, frequencies: [1, 0] },
     { chunks: 2, tokens: 7, frequencies: [2, 1] },
   ];
-  assert.deepEqual(sumStatistics(parts, 2), { chunks: 3, tokens: 12, frequencies: [3, 1] });
-  assert.deepEqual(sumStatistics([], 1), { chunks: 0, tokens: 0, frequencies: [0] });
+  assert.deepEqual(sumStatistics(parts, [1, 4]), { chunks: 3, tokens: 12, frequencies: [3, 1], counts: [1, 4] });
+  assert.deepEqual(sumStatistics([], [1]), { chunks: 0, tokens: 0, frequencies: [0], counts: [1] });
+});
+
+test('a term that stands three times in the query counts three times', () => {
+  const statistics = { chunks: 10, tokens: 50, frequencies: [2, 5] };
+  const [once, thrice] = [
+    [1, 1],
+    [3, 1],
+  ].map((counts) => bm25Of({ ...statistics, counts }));
+  const weights = ({ factors, scale }: ReturnType<typeof bm25Of>): number[] => [...factors].map((one) => one / scale);
+  const [first, second] = weights(once as ReturnType<typeof bm25Of>) as [number, number];
+  const [tripled, same] = weights(thrice as ReturnType<typeof bm25Of>) as [number, number];
+  assert.ok(Math.abs(tripled / first - 3) < 1e-6 && Math.abs(same / second - 1) < 1e-6);
+  const most = greatestBm25({ ...statistics, counts: [3, 1] });
+  assert.ok(Math.abs(most - 3 * first - second) < 1e-6, String(most));
 });
 
 test('a boost is the weight times the share of tokens', () => {

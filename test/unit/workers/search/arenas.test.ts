@@ -156,7 +156,7 @@ function searches(prng: Prng): CollectionSearch[] {
   const modes: CollectionSearch[] = [
     base,
     { ...base, lexical: { mode: 'boost', terms: distinct } },
-    { ...base, lexical: { mode: 'hybrid', terms: distinct } },
+    { ...base, lexical: { mode: 'hybrid', terms: distinct, counts: distinct.map((_, i) => 1 + (i % 3)) } },
   ];
   const { vector: _, ...byWords } = modes[2] as CollectionSearch;
   return [...modes, byWords, ...modes.map((mode) => ({ ...mode, narrowing })), { ...base, narrowing: content }];
