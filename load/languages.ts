@@ -3,7 +3,8 @@
 // And what terms cost. node dist/load/languages.js [--pages DIR] [--tiny]
 import { tokensOf } from '../src/text/tokenize.js';
 import type { Language } from '../src/contract/language.js';
-import { chunkTerms, questionTerms } from '../src/text/rank-terms.js';
+import type { QueryTerms } from '../src/contract/ranking.js';
+import { chunkTerms, countedTerms } from '../src/text/rank-terms.js';
 import { loadLanguage } from '../src/text/stemmers.js';
 import { readArguments } from './kit/arguments.js';
 import { readPageSets } from './kit/manual-pages.js';
@@ -20,14 +21,19 @@ for f in manpages-*.deb; do dpkg -x "$f" pages; done; then --pages pages/usr/sha
 const ranked = (language: Language): Analysis => ({
   name: language,
   chunk: (text) => chunkTerms(text, language),
-  question: (text) => questionTerms(text, TERMS_MAX, language),
+  question: (text) => countedTerms(text, TERMS_MAX, language),
 });
 
 /** What the server does not do, for comparison. */
 function stemsOnly(): Analysis {
   const { stem } = loadLanguage('english');
   const terms = (text: string): string[] => tokensOf(text).map(stem);
-  return { name: 'english stems, no stop list', chunk: terms, question: (text) => [...new Set(terms(text))] };
+  return { name: 'english stems, no stop list', chunk: terms, question: (text) => countsOf(terms(text)) };
+}
+
+function countsOf(all: readonly string[]): QueryTerms {
+  const terms = [...new Set(all)];
+  return { terms, counts: terms.map((term) => all.filter((one) => one === term).length) };
 }
 
 function rowsOf(given: JudgedTexts, analyses: readonly Analysis[]): string[][] {

@@ -1,5 +1,6 @@
 // How good a ranking by words alone is: nDCG@10 and recall@100 of the index of words, with terms made in one way or
-// another. Used by load/languages.ts.
+// another. Used by load/languages.ts and load/long-queries.ts.
+import type { QueryTerms } from '../../src/contract/ranking.js';
 import { dataFolder } from './data.js';
 import { ndcgOf, readJudged, recallOf } from './judged.js';
 import { createWordIndex } from './word-kernel.js';
@@ -9,15 +10,15 @@ const DEPTH = 100;
 export interface JudgedTexts {
   name: string;
   texts: readonly string[];
-  /** Grades by the place of a text. */
-  queries: readonly { text: string; grades: ReadonlyMap<number, number> }[];
+  /** Grades by the place of a text; `itself`: the place of the text that asks, which is no answer. */
+  queries: readonly { text: string; grades: ReadonlyMap<number, number>; itself?: number | undefined }[];
 }
 
 /** How chunks and questions become terms. */
 export interface Analysis {
   name: string;
   chunk(text: string): string[];
-  question(text: string): string[];
+  question(text: string): QueryTerms;
 }
 
 export interface WordQuality {
@@ -48,10 +49,12 @@ export function measureQuality({ texts, queries }: JudgedTexts, { chunk, questio
   texts.forEach((text, ordinal) => index.add(ordinal, chunk(text)));
   index.freeze();
   while (index.mergeSome(1000, true));
-  const scored = queries.map(({ text, grades }) => {
-    const terms = question(text);
-    const found = terms.length === 0 ? [] : [...index.rank(terms, index.statistics(terms), DEPTH).ordinals];
-    return { ndcg: ndcgOf(found, grades), recall: recallOf(found, grades) };
+  const scored = queries.map(({ text, grades, itself }) => {
+    const { terms, counts } = question(text);
+    const statistics = { ...index.statistics(terms), counts };
+    const found = terms.length === 0 ? [] : [...index.rank(terms, statistics, DEPTH).ordinals];
+    const others = found.filter((place) => place !== itself);
+    return { ndcg: ndcgOf(others, grades), recall: recallOf(others, grades) };
   });
   const bytes = Object.values(index.bytes()).reduce((sum, part) => sum + part, 0) / texts.length;
   return { ndcg: mean(scored.map(({ ndcg }) => ndcg)), recall: mean(scored.map(({ recall }) => recall)), bytes };
