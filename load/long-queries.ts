@@ -63,6 +63,7 @@ const rows = COLLECTIONS.flatMap((collection) => {
   const judged = readJudgedTexts(collection, tiny ? 300 : Infinity, Infinity);
   if (!judged) return [];
   const given = neighboursOf(judged, tiny ? 30 : Infinity);
+  if (given.queries.length === 0) return [];
   const words = given.queries.reduce((sum, { text }) => sum + text.split(/\s+/).length, 0) / given.queries.length;
   return [ONCE, COUNTED].map((way) => [
     collection,
