@@ -59,7 +59,7 @@ function createDoorway(
   return createHttpServer(uws, {
     routes: createRoutes(context),
     ...createDoor(config, context.tenants, log),
-    limits: { ...limits, documentBytesMax, temporaryDirectory: join(dataDir, 'tmp') },
+    limits: { ...limits, documentBytesMax, temporaryDirectory: join(dataDir, 'sheaf-tmp') },
     tls: config.tls,
     log: createRecorder(context, config.log, log),
     tracer,

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { open, rm, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { finding, GB, gigabytes, type Finding } from './doctor-findings.js';
+import { whyForeign } from '../store/data-dir.js';
 
 const FREE_WANTED_BYTES = 2 * GB;
 const SYNCS = 20;
@@ -28,6 +29,9 @@ const REMOTE: ReadonlySet<string> = new Set(['nfs', 'cifs', 'smb']);
 
 export async function diskFindings(dataDir: string): Promise<Finding[]> {
   const place = existing(resolve(dataDir));
+  const foreign = whyForeign(dataDir);
+  if (foreign !== undefined)
+    return [{ name: 'data directory', state: 'fail', found: foreign, remedy: 'Sheaf touches nothing there.' }];
   try {
     const { type, bavail, bsize } = await statfs(place);
     return [

@@ -6,6 +6,7 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -25,6 +26,7 @@ import './lmdb.js';
 import { CATALOG, shardNames } from './paths.js';
 import { syncDirectory } from './sync.js';
 
+const IDENTITY = 'sheaf.json';
 /** 2: checksums behind all values. */
 export const LAYOUT_VERSION = 2;
 
@@ -52,14 +54,16 @@ export interface DataDirectory {
 }
 
 /**
- * Opens or makes the directory. A new one gets `shards` shards; an old one keeps its number. Throws DataDirectoryError.
+ * Opens or makes the directory. A new one gets `shards` shards, and is not made where that is undefined; an old one
+ * keeps its number. Throws DataDirectoryError, with nothing changed in a folder that is not ours.
  */
-export async function openDataDirectory(path: string, shards: number): Promise<DataDirectory> {
+export async function openDataDirectory(path: string, shards?: number): Promise<DataDirectory> {
+  assertOurs(path, shards === undefined);
   makeWritable(path);
   const real = realpathSync(path);
   const lock = await hold(real);
   try {
-    const identity = readIdentity(real) ?? makeIdentity(real, Math.min(shards, SHARDS_MAX));
+    const identity = readIdentity(real) ?? makeIdentity(real, Math.min(shards as number, SHARDS_MAX));
     assertCatalog(real, identity.shards);
     return {
       path: real,
@@ -70,6 +74,35 @@ export async function openDataDirectory(path: string, shards: number): Promise<D
     lock.close();
     throw error;
   }
+}
+
+/** What may lie in a folder that is to become a data directory: of an operator, a file system, a start cut short. */
+const BEFORE_IDENTITY = /^(admin\.key|lost\+found|sheaf\.json\.new|\.probe-\d+)$/;
+
+/** Why a folder cannot be a data directory, as a sentence: it holds what no server of ours has put there. */
+export function whyForeign(path: string, mustBeThere = false): string | undefined {
+  const entries = entriesOf(path);
+  if (entries?.includes(IDENTITY)) return undefined;
+  const ours = entries?.filter((name) => /^(catalog|shard-\d+)$/.test(name)) ?? [];
+  if (ours.length > 0)
+    return `${path} has ${ours.sort().join(', ')}, but no ${IDENTITY}: bring that file back from a backup`;
+  if (mustBeThere) return `${path} is no data directory: it has no ${IDENTITY}`;
+  if (entries?.every((name) => BEFORE_IDENTITY.test(name)) ?? true) return undefined;
+  return `${path} is not empty, and no data directory: choose an empty folder, or one that is not there yet, by SHEAF_DATA_DIR or data_dir in sheaf.yaml`;
+}
+
+/** undefined where there is no folder that can be read: making it writable says why. */
+function entriesOf(path: string): string[] | undefined {
+  try {
+    return readdirSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function assertOurs(path: string, mustBeThere: boolean): void {
+  const why = whyForeign(path, mustBeThere);
+  if (why !== undefined) throw new DataDirectoryError(`data_dir ${why}`);
 }
 
 function makeWritable(path: string): void {
@@ -115,7 +148,7 @@ function assertCatalog(path: string, shards: number): void {
 }
 
 function readIdentity(path: string): Identity | undefined {
-  const file = join(path, 'sheaf.json');
+  const file = join(path, IDENTITY);
   if (!existsSync(file)) return undefined;
   let identity: unknown;
   try {
@@ -134,7 +167,7 @@ function readIdentity(path: string): Identity | undefined {
 function makeIdentity(path: string, shards: number): Identity {
   const named = { magic: 'sheaf', layout: LAYOUT_VERSION, shards } as const;
   const identity: Identity = { ...named, checksum: checksumOf(named) };
-  const file = join(path, 'sheaf.json');
+  const file = join(path, IDENTITY);
   const handle = openSync(`${file}.new`, 'w', 0o644);
   writeFileSync(handle, `${JSON.stringify(identity)}\n`);
   fsyncSync(handle);

@@ -15,7 +15,7 @@ import type { CollectionNames, Finding } from './findings.js';
 
 /** Throws DataDirectoryError where there is none, or a server has it. */
 export async function* checkDirectory(path: string): AsyncGenerator<Finding> {
-  const directory = await openDataDirectory(path, 0);
+  const directory = await openDataDirectory(path);
   try {
     yield* findings(directory);
   } finally {

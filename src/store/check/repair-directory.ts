@@ -27,7 +27,7 @@ import { ALL, removeAll } from '../whole-table.js';
  * an environment can be read.
  */
 export async function* repairDirectory(path: string): AsyncGenerator<Finding> {
-  const directory = await openDataDirectory(path, 0);
+  const directory = await openDataDirectory(path);
   try {
     yield* repairAll(directory);
   } finally {

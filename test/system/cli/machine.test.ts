@@ -62,7 +62,7 @@ test('init sets what is asked for, keeps a file that is there, and refuses what 
 });
 
 test('doctor names what it finds, and fails where a server could not run', () => {
-  const { code, out } = sheaf(['doctor', '--json'], { SHEAF_DATA_DIR: folder, SHEAF_SERVER__PORT: '0' });
+  const { code, out } = sheaf(['doctor', '--json'], { SHEAF_DATA_DIR: tempDirectory(), SHEAF_SERVER__PORT: '0' });
   const findings = out
     .trim()
     .split('\n')
@@ -89,6 +89,8 @@ test('doctor names what it finds, and fails where a server could not run', () =>
   const wrong = sheaf(['doctor'], { SHEAF_SERVER__PORT: 'many' });
   assert.deepEqual([wrong.code, /^fail {2}configuration .*SHEAF_SERVER__PORT/m.test(wrong.out)], [1, true], wrong.out);
   assert.deepEqual(sheaf(['doctor'], { SHEAF_DATA_DIR: '/proc/sheaf', SHEAF_SERVER__PORT: '0' }).code, 1);
+  const foreign = sheaf(['doctor'], { SHEAF_DATA_DIR: '/', SHEAF_SERVER__PORT: '0' });
+  assert.deepEqual([foreign.code, /^fail {2}data directory .*not empty/m.test(foreign.out)], [1, true], foreign.out);
 });
 
 test('doctor knows a port that another program has', async (t) => {

@@ -52,7 +52,7 @@ async function assertUnchanged(run: Run): Promise<void> {
     ],
     [200, 200, 200],
   );
-  const uploads = (): string[] => readdirSync(join(run.dataDir, 'tmp'));
+  const uploads = (): string[] => readdirSync(join(run.dataDir, 'sheaf-tmp'));
   // It goes while the answer is on its way.
   await until(
     () => uploads().length === 0,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openDataDirectory } from '../../../src/store/data-dir.js';
@@ -54,3 +54,44 @@ for (const [what, text] of [
     (await openDataDirectory(path, 1)).release();
   });
 }
+
+/** Everything below a folder, with its bytes. */
+const everythingIn = (path: string): string[] =>
+  readdirSync(path, { recursive: true, withFileTypes: true })
+    .map(
+      (entry) =>
+        join(entry.parentPath, entry.name) +
+        (entry.isFile() ? readFileSync(join(entry.parentPath, entry.name), 'utf8') : ''),
+    )
+    .sort();
+
+test('a folder of somebody else is refused, and nothing in it is touched', async () => {
+  const path = tempDirectory();
+  for (const folder of ['tmp', 'query-log']) mkdirSync(join(path, folder));
+  writeFileSync(join(path, 'tmp', 'thesis.tex'), 'years of work');
+  const before = everythingIn(path);
+  for (const shards of [3, undefined])
+    await assert.rejects(openDataDirectory(path, shards), { name: 'DataDirectoryError', message: /no data directory/ });
+  assert.deepEqual(everythingIn(path), before);
+});
+
+test('a data directory that has lost its identity is refused, and none is made for who only looks', async () => {
+  const path = tempDirectory();
+  for (const folder of ['catalog', 'shard-0', 'shard-1']) mkdirSync(join(path, folder));
+  await assert.rejects(openDataDirectory(path, 2), {
+    name: 'DataDirectoryError',
+    message: /has catalog, shard-0, shard-1, but no sheaf\.json: bring that file back/,
+  });
+  assert.deepEqual(readdirSync(path).sort(), ['catalog', 'shard-0', 'shard-1']);
+  const [empty, absent] = [tempDirectory(), join(tempDirectory(), 'absent')];
+  for (const nothing of [empty, absent])
+    await assert.rejects(openDataDirectory(nothing), { name: 'DataDirectoryError', message: /is no data directory/ });
+  assert.deepEqual([readdirSync(empty), existsSync(absent)], [[], false]);
+});
+
+test('what an operator, a file system or a start cut short has left is no hindrance', async () => {
+  const path = tempDirectory();
+  for (const name of ['admin.key', 'sheaf.json.new', '.probe-17']) writeFileSync(join(path, name), 'x');
+  mkdirSync(join(path, 'lost+found'));
+  (await openDataDirectory(path, 1)).release();
+});
