@@ -10,6 +10,18 @@ import { until } from './until.js';
 // Node takes for a leak.
 for (const output of [process.stdout, process.stderr]) output.setMaxListeners(0);
 
+/**
+ * Most of a start is the starts of its threads, and by itself a server has as many as the machine has cores. Tests that
+ * are about more of a kind say how many.
+ */
+const THREADS = {
+  SHEAF_STORAGE__PARTITIONS: '2',
+  SHEAF_SEARCH__THREADS: '1',
+  SHEAF_THREADS__EMBED: '1',
+  SHEAF_THREADS__EMBED_QUERIES: '1',
+  SHEAF_THREADS__BATCH: '1',
+};
+
 export interface TestServer extends RunningServer {
   readonly url: string;
   /** What was logged at level error: faults of ours. */
@@ -38,7 +50,7 @@ export async function startTestServer(env: Record<string, string> = {}): Promise
   const dataDir = env.SHEAF_DATA_DIR ?? tempDirectory();
   const config = readConfig({
     SHEAF_SERVER__PORT: '0',
-    SHEAF_STORAGE__PARTITIONS: '3',
+    ...THREADS,
     ...env,
     SHEAF_DATA_DIR: dataDir,
   });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 
-const server = await startTestServer();
+const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '3' });
 const { call } = server;
 const docs = '/v1/collections/acme/docs';
 

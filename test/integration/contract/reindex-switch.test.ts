@@ -5,17 +5,7 @@ import { refOf } from '../../../src/service/catalog.js';
 import type { LinkingState } from '../../../src/contract/resources.js';
 import { asCollectionName, asTenant, type CollectionName, type Tenant } from '../../../src/contract/ids.js';
 import { download, upload } from '../../kit/archives.js';
-import {
-  BASE,
-  found,
-  ingest,
-  jobUntil,
-  start,
-  startReindexServer,
-  status,
-  textOf,
-  versions,
-} from '../../kit/reindex.js';
+import { BASE, found, ingest, jobUntil, start, startReindexServer, status, textOf } from '../../kit/reindex.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 
 /** Enough for a graph in one shard. */
@@ -66,36 +56,6 @@ test('a space takes over when its graph is there, and the record tells how many 
     JSON.stringify(linking),
   );
   assert.deepEqual([done.unlinked_chunks, done.rate], [undefined, undefined]);
-  assert.deepEqual(server.faults, []);
-});
-
-test('documents that are put without a pause while spaces are switched: every one that was acknowledged is there, in its version', async (t) => {
-  const { server } = await startReindexServer(t);
-  const { call } = server;
-  await ingest(server, 40);
-  const acknowledged: Record<string, number> = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`d${n}`, 1]));
-  let isOver = false;
-  const write = async (lane: number): Promise<void> => {
-    for (let n = lane; !isOver; n = (n + 4) % 40) {
-      const version = (acknowledged[`d${n}`] as number) + 1;
-      const answer = await call('POST', `${BASE}/documents`, { docid: `d${n}`, text: textOf(n, version) });
-      if (answer.status === 201) acknowledged[`d${n}`] = version;
-      else assert.deepEqual([answer.status, answer.json.code], [503, 'collection_changed'], answer.text);
-    }
-  };
-  const writing = [0, 1, 2, 3].map(write);
-  // More rounds where the machine is so slow that there were few writes beside the jobs.
-  for (let round = 0; round < 4 || !Object.values(acknowledged).some((version) => version > 3); round++) {
-    const { json: job } = await start(server, round % 2 === 0 ? undefined : { embedder_type: 'builtin' });
-    await jobUntil(server, job.job_id, status('succeeded'));
-  }
-  isOver = true;
-  await Promise.all(writing);
-  assert.deepEqual(await versions(server), acknowledged);
-  for (const [docid, version] of Object.entries(acknowledged)) {
-    const { json } = await call('POST', `${BASE}/search`, { q: textOf(0), k: 5, filters: { docid } });
-    assert.equal(json.matches[0]?.text, textOf(Number(docid.slice(1)), version));
-  }
   assert.deepEqual(server.faults, []);
 });
 

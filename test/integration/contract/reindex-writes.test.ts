@@ -1,8 +1,7 @@
-// Reindex jobs and everything else at the same time: other tenants go on, quotas hold, and whatever is written in
-// whatever order, both spaces end alike.
+// Reindex jobs and everything else at the same time: other tenants go on, quotas hold. Random writes beside them are in
+// test/system.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng, type Prng } from '../../../src/base/prng.js';
 import { download, upload } from '../../kit/archives.js';
 import {
   BASE,
@@ -15,9 +14,7 @@ import {
   startReindexServer,
   status,
   textOf,
-  versions,
 } from '../../kit/reindex.js';
-import type { TestServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
 
 test('a job that is held up holds up nobody: searches, writes and jobs of others go on', async (t) => {
@@ -84,66 +81,3 @@ test('a paused job ends when its collection is deleted', async (t) => {
   assert.match(gone.error, /^collection_not_found/);
   assert.equal((await call('POST', `/v1/admin/reindex/${job.job_id}/resume`)).json.code, 'reindex_state_conflict');
 });
-
-/** Writes until `isOver`; the model has the version of each document that is there, as far as it is acknowledged. */
-async function writeAtRandom(
-  { call }: TestServer,
-  prng: Prng,
-  model: Map<string, string>,
-  isOver: () => boolean,
-): Promise<void> {
-  for (let n = 0; !isOver(); n++) {
-    const docid = `d${prng.int(200)}`;
-    const text = `${docid} changed ${n} ${prng.int(1000)}`;
-    if (prng.int(4) === 0) {
-      assert.equal((await call('DELETE', `${BASE}/documents/${docid}`)).status, 200);
-      model.delete(docid);
-    } else if (prng.int(3) === 0) {
-      const { json } = await call('POST', `${BASE}/documents:batch`, {
-        documents: [
-          { docid, text: 'first' },
-          { docid, text },
-        ],
-      });
-      assert.equal(json.succeeded, 2, JSON.stringify(json));
-      model.set(docid, text);
-    } else {
-      const answer = await call('POST', `${BASE}/documents`, { docid, text });
-      assert.equal(answer.status, 201, answer.text);
-      model.set(docid, text);
-    }
-  }
-}
-
-for (const seed of [1, 2]) {
-  test(`to and fro with writes all the time, pauses and a way back: nothing is lost or comes back, seed ${seed}`, async (t) => {
-    const { server } = await startReindexServer(t);
-    const { call } = server;
-    const prng = createPrng(seed);
-    await ingest(server, 200);
-    const model = new Map(Array.from({ length: 200 }, (_, n) => [`d${n}`, textOf(n)]));
-    let isOver = false;
-    const writing = writeAtRandom(server, prng, model, () => isOver);
-    for (const target of [
-      { embedder: 'far', keep_previous_seconds: 600 },
-      { compact: true },
-      { embedder: 'builtin' },
-      { embedder: 'far', keep_previous_seconds: 600 },
-    ]) {
-      const { json: job } = await start(server, target);
-      if (prng.int(2) === 0) await call('POST', `/v1/admin/reindex/${job.job_id}/pause`);
-      const { status: state } = await jobUntil(server, job.job_id, status('paused', 'succeeded'));
-      if (state === 'paused') await call('POST', `/v1/admin/reindex/${job.job_id}/resume`);
-      await jobUntil(server, job.job_id, status('succeeded'));
-    }
-    assert.equal((await call('POST', `${BASE}/rollback`)).status, 200);
-    isOver = true;
-    await writing;
-    assert.deepEqual(Object.keys(await versions(server)).sort(), [...model.keys()].sort());
-    for (const [docid, text] of model) {
-      const { json } = await call('POST', `${BASE}/search`, { q: text, k: 1, filters: { docid } });
-      assert.equal(json.matches[0]?.text, text, `${docid}, seed ${seed}`);
-    }
-    assert.deepEqual(server.faults, []);
-  });
-}

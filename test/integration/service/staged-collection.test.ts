@@ -25,7 +25,7 @@ const SPACE = {
 };
 
 async function startWithDocuments(): Promise<TestServer> {
-  const server = await startTestServer();
+  const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '3' });
   await server.call('POST', BASE, { embedder_type: 'identity', embedder_config: { dim: 2 } });
   for (const [docid, vector] of [
     ['a', [1, 0]],

@@ -1,0 +1,219 @@
+// A shard of several arenas that are small beside one that has a single large arena: filled, churned, taken over,
+// emptied and filled again, with every mode of search compared. Owner and searches in one thread.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { createPrng, type Prng } from '../../../src/base/prng.js';
+import type { CollectionId, DocId } from '../../../src/contract/ids.js';
+import type { SharedShards } from '../../../src/contract/messages.js';
+import { packDocument } from '../../../src/contract/prepared-document.js';
+import type { CollectionSearch } from '../../../src/contract/search-messages.js';
+import { sharedByStores } from '../../../src/pool/shared-shards.js';
+import { ShardStore } from '../../../src/store/shard-store.js';
+import { search } from '../../../workers/search/search.js';
+import { ShardSet } from '../../../workers/search/shard-set.js';
+import { compactSome } from '../../../workers/shard/compaction.js';
+import { ArenaFull, Kernel } from '../../../workers/shard/kernel.js';
+import { buildFields } from '../../../workers/shard/part-fields.js';
+import { buildWords } from '../../../workers/shard/part-words.js';
+import { prepare } from '../../../workers/shard/prepare.js';
+import { Shard } from '../../../workers/shard/shard.js';
+import { countsOf } from '../../../workers/shard/totals.js';
+import { applyWrites, type DocumentWrite } from '../../../workers/shard/write.js';
+import { tempDirectory } from '../temp.js';
+import { createMemory, groupsOf, randomVector, readKernelBytes } from '../shard/kernel-kit.js';
+
+const DIM = 1024;
+const PAGES = 72;
+const WORDS = 30;
+const module = new WebAssembly.Module(readKernelBytes());
+const ref = { id: 1 as CollectionId, generation: 1, dim: DIM, language: 'none' as const, precision: 'int16' as const };
+
+/** A shard with its owner and one search worker. */
+class Site {
+  readonly shared: SharedShards;
+  shard: Shard;
+  private readonly searches: ShardSet;
+  private wasFilledUp = false;
+
+  constructor(pagesMax: readonly number[]) {
+    this.shared = {
+      kernel: module,
+      memories: [pagesMax.map((pages) => createMemory(pages))],
+      arenaPagesMax: pagesMax[0] ?? 0,
+      directory: tempDirectory(),
+      idleSeconds: 0,
+      kernelName: '',
+      checkpointMs: 0,
+      ...sharedByStores(1),
+    };
+    this.searches = new ShardSet({ ...this.shared, hitCacheBytes: 1_000_000 });
+    this.shard = this.open(ShardStore.open(join(this.shared.directory, 'shard-0'), false));
+  }
+
+  /** Another owner, on the same memories; the one before is gone without a word. */
+  takeOver(): void {
+    this.shard = this.open(this.shard.store);
+  }
+
+  private open(store: ShardStore): Shard {
+    const shard = new Shard(
+      store,
+      ...(this.shared.memories[0] ?? []).map((memory) => new Kernel(module, memory, this.shared.arenaPagesMax)),
+    );
+    shard.load(groupsOf([ref]));
+    return shard;
+  }
+
+  /** Code of the error, where it is refused. */
+  write(write: DocumentWrite): string | undefined {
+    const [outcome] = applyWrites(this.shard, [write]);
+    assert.ok(outcome && !('fault' in outcome));
+    return 'error' in outcome ? outcome.error.code : undefined;
+  }
+
+  /** undefined where memory has no room for what it needs. */
+  find(asked: CollectionSearch): unknown {
+    try {
+      return this.answer(asked);
+    } catch (error) {
+      if (error instanceof ArenaFull) return undefined;
+      throw error;
+    }
+  }
+
+  private answer(asked: CollectionSearch): unknown {
+    for (let tries = 0; tries < 10; tries++) {
+      const answer = search(this.searches, { part: 'whole', search: asked });
+      if ('found' in answer) {
+        const { ids, scores, json, chunks } = answer.found;
+        return { ids, scores, json, chunks };
+      }
+      assert.ok('wanting' in answer);
+      this.shard.loads.bring(ref, Infinity);
+      for (const wanting of answer.wanting) prepare(this.shard, { op: 'prepare', collection: ref, ...wanting });
+      for (const part of this.shard.parts.all())
+        for (const build of [buildWords, buildFields]) build(this.shard, part, Infinity);
+    }
+    return undefined;
+  }
+
+  /** Whether memory has been filled up since it was given back last. */
+  get isFilledUp(): boolean {
+    return (this.wasFilledUp ||= !this.shard.arenas.byRoom().some((arena) => this.shard.arenas.isRoomy(arena)));
+  }
+
+  arenasInUse(): number[] {
+    return this.shard.parts
+      .of(ref.id)
+      .filter(({ index }) => index.liveCount > 0)
+      .map(({ arena }) => arena);
+  }
+
+  compact(): void {
+    for (const part of [...this.shard.parts.all()]) while (compactSome(this.shard, part));
+    while (this.shard.reclaim());
+    this.wasFilledUp = false;
+  }
+}
+
+function put(prng: Prng, docid: string): DocumentWrite {
+  const vectors = Array.from({ length: 1 + prng.int(15) }, () => randomVector(prng, DIM));
+  const word = (): string => `word${prng.int(WORDS)}`;
+  const chunks = vectors.map((_, i) => ({ path: `c${i}`, metaJson: '{}', text: `${word()} ${word()} in ${docid}` }));
+  const metadataJson = JSON.stringify({ group: prng.int(5) });
+  const document = packDocument({
+    docid: docid as DocId,
+    ingestedAtMs: 0,
+    metadataJson,
+    priority: prng.int(10) === 0 ? 0.2 : 0,
+    chunks,
+  });
+  return { op: 'put', collection: ref, document, vectors: Float32Array.from(vectors.flatMap((vector) => [...vector])) };
+}
+
+const remove = (docid: string): DocumentWrite => ({ op: 'deleteDocument', collection: ref, docid: docid as DocId });
+
+/** Every mode, with filters and without. */
+function searches(prng: Prng): CollectionSearch[] {
+  const vector = randomVector(prng, DIM);
+  const terms = [`word${prng.int(WORDS)}`, `word${prng.int(WORDS)}`].sort();
+  const base: CollectionSearch = {
+    collection: ref,
+    head: '{"tenant":"t"',
+    priorityKey: 'priority',
+    k: 12,
+    vector,
+    exact: true,
+    narrowed: { fields: [] },
+    fusion: { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } },
+    boostWeight: 0.3,
+  };
+  const distinct = [...new Set(terms)];
+  const narrowing = { filters: [{ field: 'group', test: { op: 'in' as const, values: [prng.int(5)] } }] };
+  const content = { filters: [], content: { op: 'phrase' as const, value: terms[0] as string } };
+  const modes: CollectionSearch[] = [
+    base,
+    { ...base, lexical: { mode: 'boost', terms: distinct } },
+    { ...base, lexical: { mode: 'hybrid', terms: distinct, counts: distinct.map((_, i) => 1 + (i % 3)) } },
+  ];
+  const { vector: _, ...byWords } = modes[2] as CollectionSearch;
+  return [...modes, byWords, ...modes.map((mode) => ({ ...mode, narrowing })), { ...base, narrowing: content }];
+}
+
+/**
+ * Both answer the same, hit by hit; where all arenas are filled up, some searches may have no room for what they need.
+ */
+function compare(small: Site, large: Site, prng: Prng, label: string): void {
+  small.shard.loads.bring(ref, Infinity);
+  const { isFilledUp } = small;
+  for (const [i, asked] of searches(prng).entries()) {
+    const found = small.find(asked);
+    assert.ok(found !== undefined || isFilledUp, `${label}, search ${i}: no room`);
+    if (found !== undefined) assert.deepEqual(found, large.find(asked), `${label}, search ${i}`);
+  }
+  assert.deepEqual(countsOf(small.shard, [ref.id]), countsOf(large.shard, [ref.id]), label);
+}
+
+export function spanArenas(seed: number): void {
+  const prng = createPrng(seed);
+  const [small, large] = [new Site([PAGES, PAGES, PAGES]), new Site([65_536])];
+  const docids = new Set<string>();
+  const both = (write: DocumentWrite, docid: string): boolean => {
+    const refused = small.write(write);
+    assert.ok(refused === undefined || refused === 'storage_full', refused);
+    if (refused) return false;
+    assert.equal(large.write(write), undefined);
+    if (write.op === 'put') docids.add(docid);
+    else docids.delete(docid);
+    return true;
+  };
+  const fill = (name: string): void => {
+    for (let i = 0; both(put(prng, `${name}${i}`), `${name}${i}`); i++)
+      if (i % 60 === 0) compare(small, large, prng, `${name}${i}`);
+  };
+  const churn = (rounds: number): void => {
+    for (let round = 0; round < rounds; round++) {
+      const docid = [...docids][prng.int(docids.size)] as string;
+      both(prng.int(3) === 0 ? remove(docid) : put(prng, docid), docid);
+      if (round % 40 === 0) compare(small, large, prng, `churn ${round}`);
+    }
+  };
+  fill('A');
+  assert.deepEqual(small.arenasInUse(), [0, 1, 2]);
+  compare(small, large, prng, 'full');
+  churn(120);
+  small.takeOver();
+  compare(small, large, prng, 'taken over');
+  for (const docid of [...docids].filter(() => prng.int(10) > 1)) assert.ok(both(remove(docid), docid));
+  compare(small, large, prng, 'deleted');
+  small.compact();
+  assert.ok(!small.isFilledUp);
+  compare(small, large, prng, 'given back');
+  const before = docids.size;
+  fill('B');
+  assert.ok(docids.size > 2 * before, `${docids.size} documents again, ${before} were left`);
+  churn(80);
+  small.takeOver();
+  compare(small, large, prng, 'in the end');
+  for (const { shard } of [small, large]) shard.close();
+}
