@@ -90,7 +90,7 @@ export async function build(root, say, { anew = false } = {}) {
     compile(),
     step('kernel', () => inThread('kernel.mjs', 'buildKernel', root, join(root, 'dist'))),
     step('console', () => inThread('console.mjs', 'buildConsole', root, join(root, 'dist/src/ui/page'))),
-    ...changed.filter((path) => path.endsWith('.cc')).map(async (path) => buildAddon(root, path, say)),
+    ...changed.filter((path) => path.endsWith('.cc')).map((path) => buildAddon(root, path, say)),
     ...changed.filter(isAsset).map(async (path) => copyAsset(root, path)),
   ]);
   const programs = [...sources.keys()].filter(isProgram);
@@ -166,11 +166,11 @@ async function transpile(root, paths) {
  * The one there is, huge pages, is worth a third of the building of graphs and a twentieth of searches; without a
  * compiler the server does without.
  */
-function buildAddon(root, path, say) {
+async function buildAddon(root, path, say) {
   const addon = join(root, 'dist', path.replace(/\.cc$/, '.node'));
   mkdirSync(dirname(addon), { recursive: true });
   try {
-    compileAddon(join(root, path), addon, ['-std=gnu++20']);
+    await compileAddon(join(root, path), addon, ['-std=gnu++20']);
   } catch (error) {
     say(`without ${basename(path, '.cc')}: ${error.message}`);
   }

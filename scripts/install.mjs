@@ -19,8 +19,8 @@ export function isInstalled(root) {
   return lock === lockDigest(root) && native === nativeTarget();
 }
 
-/** Brings node_modules up to date. Throws Error with one line for the user. */
-export function install(root, say) {
+/** Brings node_modules up to date. Rejects with one line for the user. */
+export async function install(root, say) {
   const lock = lockDigest(root);
   if (readStamp(root).lock !== lock) {
     say('installing packages (npm ci)');
@@ -28,14 +28,14 @@ export function install(root, say) {
     writeStamp(root, { lock });
   }
   if (readStamp(root).native !== nativeTarget()) {
-    if (!lmdbLoads(root)) compileLmdb(root, say);
+    if (!lmdbLoads(root)) await compileLmdb(root, say);
     writeStamp(root, { lock, native: nativeTarget() });
   }
 }
 
-function compileLmdb(root, say) {
+async function compileLmdb(root, say) {
   say(`compiling node-lmdb for Node ${process.versions.node}`);
-  buildLmdb(root);
+  await buildLmdb(root);
   if (!lmdbLoads(root))
     throw new Error('node-lmdb was compiled, but does not load: see `node -e "require(\'node-lmdb\')"`.');
 }

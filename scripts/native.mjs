@@ -2,10 +2,11 @@
 // Called by setup.mjs and postinstall.mjs. It calls the C++ compiler directly: node-gyp would want Python and a
 // download of Node's headers, and this project promises to need neither. Node's own headers lie beside its binary in
 // every official distribution.
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 
 /** True when `require('node-lmdb')` works in a fresh process of this very Node. */
 export function lmdbLoads(root) {
@@ -13,9 +14,10 @@ export function lmdbLoads(root) {
 }
 
 /**
- * Compiles node-lmdb into its build/Release, where its own loader looks first. Throws Error with one line for the user.
+ * Compiles node-lmdb into its build/Release, where its own loader looks first, its sources side by side. Rejects with
+ * one line for the user.
  */
-export function buildLmdb(root) {
+export async function buildLmdb(root) {
   const compiler = findCompiler();
   const headers = findHeaders();
   // In a project that has this package installed it lies beside it, not below it.
@@ -27,27 +29,28 @@ export function buildLmdb(root) {
   mkdirSync(out, { recursive: true });
   const includes = [headers, nan, lmdb].flatMap((dir) => ['-I', dir]);
   const common = ['-O3', '-fPIC', '-fvisibility=hidden', '-w', '-DNDEBUG', ...includes];
-  const objects = [];
-  const compile = (source, language) => {
-    const object = join(out, `${objects.length}.o`);
-    run(compiler, [...language, ...common, '-c', join(home, source), '-o', object]);
-    objects.push(object);
+  const compile = async (source, language) => {
+    const object = join(out, `${basename(source)}.o`);
+    await run(compiler, [...language, ...common, '-c', join(home, source), '-o', object]);
+    return object;
   };
-  for (const file of ['mdb.c', 'midl.c'])
-    compile(`dependencies/lmdb/libraries/liblmdb/${file}`, ['-x', 'c', '-pthread']);
+  const c = ['-x', 'c', '-pthread'];
   const cxx = ['-x', 'c++', '-std=gnu++20', '-DNODE_GYP_MODULE_NAME=node_lmdb', '-DBUILDING_NODE_EXTENSION'];
-  for (const name of ['node-lmdb', 'env', 'misc', 'txn', 'dbi', 'cursor']) compile(`src/${name}.cpp`, cxx);
+  const objects = await Promise.all([
+    ...['mdb.c', 'midl.c'].map((file) => compile(`dependencies/lmdb/libraries/liblmdb/${file}`, c)),
+    ...['node-lmdb', 'env', 'misc', 'txn', 'dbi', 'cursor'].map((name) => compile(`src/${name}.cpp`, cxx)),
+  ]);
   const undefinedOk = process.platform === 'darwin' ? ['-undefined', 'dynamic_lookup'] : [];
-  run(compiler, ['-shared', '-pthread', ...undefinedOk, ...objects, '-o', join(out, 'node-lmdb.node')]);
+  await run(compiler, ['-shared', '-pthread', ...undefinedOk, ...objects, '-o', join(out, 'node-lmdb.node')]);
   for (const object of objects) rmSync(object);
 }
 
 /**
- * Compiles an addon of one source file to `target`, optimized as node-gyp does. Throws Error with one line for the
+ * Compiles an addon of one source file to `target`, optimized as node-gyp does. Rejects with one line for the
  * user.
  */
-export function compileAddon(source, target, options) {
-  run(findCompiler(), [
+export async function compileAddon(source, target, options) {
+  await run(findCompiler(), [
     '-shared',
     '-pthread',
     '-fPIC',
@@ -64,9 +67,9 @@ export function compileAddon(source, target, options) {
   ]);
 }
 
-function run(compiler, args) {
+async function run(compiler, args) {
   try {
-    execFileSync(compiler, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    await promisify(execFile)(compiler, args);
   } catch (error) {
     throw new Error(
       `Compiling with ${compiler} failed: ${

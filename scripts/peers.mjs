@@ -18,7 +18,7 @@ try {
     console.log(`compiling hnswlib-node for Node ${process.versions.node}`);
     const api = dirname(createRequire(join(home, 'package.json')).resolve('node-addon-api/package.json'));
     mkdirSync(join(home, 'build/Release'), { recursive: true });
-    compileAddon(join(home, 'src/addon.cc'), join(home, 'build/Release/addon.node'), [
+    await compileAddon(join(home, 'src/addon.cc'), join(home, 'build/Release/addon.node'), [
       '-std=gnu++17',
       '-DNODE_GYP_MODULE_NAME=addon',
       '-DNAPI_DISABLE_CPP_EXCEPTIONS',

@@ -11,7 +11,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 try {
   if (!lmdbLoads(root)) {
     console.error(`sheaf: compiling node-lmdb for Node ${process.versions.node}, this once`);
-    buildLmdb(root);
+    await buildLmdb(root);
   }
 } catch (error) {
   console.error(`sheaf: ${error.message}`);

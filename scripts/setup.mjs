@@ -30,7 +30,7 @@ async function setUp(anew) {
   checkNode(process.versions.node);
   if (!anew && isInstalled(root) && isBuilt(root)) return;
   await withLock(join(root, '.setup-lock'), say, async () => {
-    install(root, say);
+    await install(root, say);
     if (anew || !isBuilt(root)) await build(root, say, { anew });
   });
 }

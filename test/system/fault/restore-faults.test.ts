@@ -23,7 +23,7 @@ import { until } from '../../kit/until.js';
 
 const DOCUMENTS = 300;
 /** Of the folder of uploads: not of the system's temporary one, which is above it. */
-const UPLOADS = 'data/tmp/';
+const UPLOADS = 'data/sheaf-tmp/';
 
 let archived: Promise<Uint8Array> | undefined;
 
