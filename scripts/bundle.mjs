@@ -2,7 +2,7 @@
 // later: a start then reads a few files instead of 600, and each of its threads one instead of a hundred. build.mjs calls
 // it. The modules that a bundle is made of are also in dist by themselves, for the client, the tests and load.
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 
 /** They are native, or look for files of theirs where they lie. */
 const NOT_BUNDLED = [
@@ -55,6 +55,13 @@ export async function bundleProgram(root, program, compiled) {
 /** Where a source's module lies that is not bundled. */
 const builtOf = (source) => `dist/${source.replace(/\.ts$/, '.js')}`;
 
+/** Its map comes along within it: esbuild looks for it beside the source. */
+function compiledText(built, source) {
+  const map = { ...JSON.parse(readFileSync(`${built}.map`, 'utf8')), sources: [basename(source)] };
+  const inline = `data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
+  return readFileSync(built, 'utf8').replace(/^\/\/# sourceMappingURL=.*$/m, `//# sourceMappingURL=${inline}`);
+}
+
 /** Takes what is compiled from dist, and lets a module find what lies beside it from wherever its bundle is. */
 function ownModules(root, outdir, compiled) {
   const onLoad = ({ path }) => {
@@ -62,7 +69,7 @@ function ownModules(root, outdir, compiled) {
     if (source.startsWith('node_modules/')) return undefined;
     const built = builtOf(source);
     const isCompiled = compiled.has(built);
-    const text = readFileSync(isCompiled ? join(root, built) : path, 'utf8');
+    const text = isCompiled ? compiledText(join(root, built), path) : readFileSync(path, 'utf8');
     if (!isCompiled && !text.includes('import.meta.url')) return undefined;
     const address = `new URL(${JSON.stringify(relative(outdir, join(root, built)))}, import.meta.url).href`;
     return { contents: text.replaceAll('import.meta.url', address), loader: isCompiled ? 'js' : 'ts' };

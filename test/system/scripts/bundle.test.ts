@@ -36,7 +36,8 @@ test('a program finds what lies beside its modules, loads parts later, and needs
       "import { readFileSync } from 'node:fs'; export const near = (): string => readFileSync(new URL('./near.txt', import.meta.url), 'utf8');",
     'dist/src/deep/near.txt': 'near',
     'src/deep/made.ts': "export const made = (): string => 'as it was written';",
-    'dist/src/deep/made.js': "export const made = () => 'as it was compiled';",
+    'dist/src/deep/made.js': "export const made = () => 'as it was compiled';\n//# sourceMappingURL=made.js.map\n",
+    'dist/src/deep/made.js.map': '{"version":3,"sources":["../../../src/deep/made.ts"],"names":[],"mappings":"AAAA"}',
     'src/deep/later.ts':
       "import old from 'old-format'; import { near } from './near.js'; export const later = (): string => `${old.sep} later ${near()}`;",
     'workers/kind/worker.ts':
@@ -50,6 +51,8 @@ test('a program finds what lies beside its modules, loads parts later, and needs
   const modules = ['src/deep/later.ts', 'src/deep/made.ts', 'src/deep/near.ts', 'src/main.ts'];
   assert.deepEqual(main.inputs.toSorted(), ['dist/src/deep/made.js', ...modules]);
   assert.deepEqual(worker.inputs, ['src/deep/near.ts', 'workers/kind/worker.ts']);
+  const { sources } = JSON.parse(readFileSync(join(folder, 'dist/src/main.js.map'), 'utf8')) as { sources: string[] };
+  assert.ok(sources.includes('../../src/deep/made.ts'), 'what is compiled keeps its lines');
   for (const path of ['src', 'dist/src/deep/made.js', 'node_modules']) rmSync(join(folder, path), { recursive: true });
   assert.equal(run(join(folder, 'dist/src/main.js')), 'near as it was compiled / later near\n');
   assert.equal(
