@@ -15,7 +15,7 @@ for (const output of [process.stdout, process.stderr]) output.setMaxListeners(0)
  * are about more of a kind say how many.
  */
 const THREADS = {
-  SHEAF_STORAGE__PARTITIONS: '2',
+  SHEAF_STORAGE__PARTITIONS: '3',
   SHEAF_SEARCH__THREADS: '1',
   SHEAF_THREADS__EMBED: '1',
   SHEAF_THREADS__EMBED_QUERIES: '1',

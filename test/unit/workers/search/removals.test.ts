@@ -7,7 +7,7 @@ import { packDocument } from '../../../../src/contract/prepared-document.js';
 import type { CollectionSearch } from '../../../../src/contract/search-messages.js';
 import { ShardStore } from '../../../../src/store/shard-store.js';
 import { finish } from '../../../../workers/search/finish.js';
-import { rankPart } from '../../../../workers/search/rank-part.js';
+import { rankPart, withVectorAnew } from '../../../../workers/search/rank-part.js';
 import { Shard } from '../../../../workers/shard/shard.js';
 import { applyWrites, type DocumentWrite } from '../../../../workers/shard/write.js';
 import { tempDirectory } from '../../../kit/temp.js';
@@ -73,4 +73,26 @@ test('what is added while a search is at work changes nothing for it', () => {
 test('where rows went and none of the hits is one of them, the search runs again', () => {
   assert.deepEqual(searched([put('near', FAR)]), [['next::c'], true]);
   assert.deepEqual(searched([{ op: 'deleteDocument', collection: ref, docid: 'near' as DocId }]), [['next::c'], true]);
+});
+
+test('vectors that are ranked anew are those of now; what rows had at first stays, so that their going is noticed', () => {
+  const [kernel, directory] = [createKernel(), tempDirectory()];
+  const shard = new Shard(ShardStore.open(directory, false), kernel);
+  shard.load([]);
+  try {
+    applyWrites(shard, [put('near', Float32Array.of(1, 0)), put('next', Float32Array.of(1, 1))]);
+    const asked = { k: 1, vector: search.vector! };
+    const anew = viewed({ shard, kernel, directory }, ref, (view) => {
+      const first = rankPart(view, asked);
+      applyWrites(shard, [put('near', FAR)]);
+      return { first, again: withVectorAnew(view, asked, first) };
+    });
+    const { first, again } = anew;
+    assert.ok(Math.abs((first.vector.scores[0] as number) - 1) < 1e-3, 'the nearest of then');
+    assert.ok(Math.abs((again.vector.scores[0] as number) - Math.SQRT1_2) < 1e-3, 'the nearest of now');
+    assert.deepEqual([again.before, again.removals, again.chunks], [first.before, first.removals, first.chunks]);
+    assert.ok(again.vectorMs >= first.vectorMs);
+  } finally {
+    shard.close();
+  }
 });
