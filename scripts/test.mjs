@@ -49,7 +49,7 @@ stream.on('test:fail', () => (process.exitCode = 1));
 const reporters = process.stdout.isTTY ? [mapped, new spec()] : [report];
 await pipeline(stream, ...reporters, process.stdout, { end: false });
 
-/** Those of the tiers, the longest kind first, so that the last moments are shared by short ones. */
+/** The files of the tiers, in the order of their paths, whose path contains one of the words. */
 function filesOf(tiers, words) {
   const found = tiers.flatMap((tier) => testsBelow(join(root, 'dist/test', tier)));
   const wanted = found.filter(
