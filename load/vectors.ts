@@ -1,10 +1,11 @@
 // Vector search side by side, one thread each, on the same vectors and in one run: recall@10 and rate over ef, the rate
 // at recall .95 and .99, rate of building and bytes a vector, by CPU time; and a chart of it. Our index and its exact
 // scan beside native ones. npm run bench:vectors -- [--sets a,b] [--peers a,b] [--rows N] [--charts FOLDER] [--fresh 1]
-// [--tiny]; graphs are kept between runs.
+// [--queries N] [--tiny]; graphs are kept between runs.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { readArguments } from './kit/arguments.js';
+import { EMBEDDED_SETS } from './kit/embedded-sets.js';
 import { hnswlibEngine } from './kit/hnswlib-engine.js';
 import { hnswlibWasmEngine } from './kit/hnswlib-wasm-engine.js';
 import { chartOf } from './kit/recall-chart.js';
@@ -22,15 +23,17 @@ const CLUSTERED_ROWS = 100_000;
 const SCANNED_QUERIES = 50;
 /** It builds 300 rows a second and answers 300 queries: beyond so many rows it is measured only when it is named. */
 const HNSWLIB_WASM_ROWS_MAX = 10_000;
+/** Of sets with more the first are asked; load/worst-queries.ts asks all. */
+const QUERIES_MAX = 1000;
 /** Its rates stand in the columns of ratios. */
 const BASE = 'hnswlib-node';
 
-const { tiny, number, text } = readArguments('sets', 'peers', 'rows', 'charts', 'fresh');
+const { tiny, number, text } = readArguments('sets', 'peers', 'rows', 'charts', 'fresh', 'queries');
 const fresh = tiny || number('fresh', 0) > 0;
 const named = text('peers')?.split(',');
 const wants = (peer: string): boolean => named?.includes(peer) ?? true;
 
-const SETS: Readonly<Record<string, () => VectorSet | undefined>> = {
+const SETS: Readonly<Record<string, () => VectorSet | undefined | Promise<VectorSet | undefined>>> = {
   windows: () => windows(number('rows', WINDOWS_ROWS)),
   cranfield,
   chunks: cranfieldChunks,
@@ -38,6 +41,7 @@ const SETS: Readonly<Record<string, () => VectorSet | undefined>> = {
   sift,
   mnist,
   clustered: () => clustered(number('rows', CLUSTERED_ROWS), 384, 1),
+  ...EMBEDDED_SETS,
 };
 
 async function curvesOf(set: VectorSet): Promise<Curve[]> {
@@ -93,16 +97,15 @@ function print(curves: readonly Curve[], title: string): void {
   }
 }
 
-const sets = tiny
-  ? [clustered(1000, 64, 1)]
-  : (text('sets')?.split(',') ?? Object.keys(SETS)).map((name) => {
-      const read = SETS[name];
-      if (!read) throw new TypeError(`--sets takes ${Object.keys(SETS).join(', ')}`);
-      const set = read();
-      if (!set) console.log(`skipped: ${name} is not there`);
-      return set;
-    });
-for (const set of sets.filter((present) => present !== undefined)) {
+for (const name of tiny ? ['tiny'] : (text('sets')?.split(',') ?? Object.keys(SETS))) {
+  const read = tiny ? () => clustered(1000, 64, 1) : SETS[name];
+  if (!read) throw new TypeError(`--sets takes ${Object.keys(SETS).join(', ')}`);
+  const all = await read();
+  if (!all) {
+    console.log(`skipped: ${name} is not there`);
+    continue;
+  }
+  const set = { ...all, queries: all.queries.slice(0, number('queries', QUERIES_MAX)) };
   const title = `${set.name}: ${whole(set.rows.length)} rows, ${set.queries.length} queries, the ${K} nearest`;
   const curves = await curvesOf(set);
   print(curves, title);

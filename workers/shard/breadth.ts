@@ -1,43 +1,108 @@
-// How broad a walk through the graph is when a search names no breadth: enough for the recall that is kept
-// (codes/tending.ts), and no walk at all where a scan is as fast. Any thread; asked by VectorIndex.
+// How a search goes that names no way of its own: by a walk through the graph, broad enough for the recall that is kept
+// (codes/tending.ts), by the codes of all rows where few are left to be ranked or a walk cannot be trusted, or by the
+// rows themselves, where that is as fast and while the index has not been checked. Any thread; asked by VectorIndex.
 import { hitsIn } from '../../src/rank/share.js';
 import { RERANK_MIN, RERANK_PER_HIT, RERANK_SHARE } from './codes/layout.js';
 import type { Instance } from './instance.js';
-import { ROOT_EF, ROOT_WATERMARK, WALK_ROWS_PER_EF } from './layout.js';
+import { BROAD, ROOT_CHECKED, ROOT_CODES, ROOT_DIM, ROOT_EF, ROOT_WATERMARK, SCAN_CODES, SCAN_ROWS } from './layout.js';
 
-/**
- * A filtered walk is as many times as broad, less so where this share matches, and takes the place of a scan of as many
- * times the matches.
- */
-const FILTERED_BREADTH = 4;
-const WIDE_BREADTH = 1.5;
-const WIDE_SHARE = 0.25;
-const FILTERED_SCAN = 3;
+/** How the kernel is to search (assembly/search.ts). */
+export interface Way {
+  /** Breadth of the walk; SCAN_CODES for a scan of the codes, 0 for one of the rows. */
+  readonly ef: number;
+  /** How many candidates are scored by their rows. */
+  readonly rerank: number;
+  /** Whether the walk goes by rows that the filter does not admit as by others. */
+  readonly through?: boolean;
+  /** Breadth of the walk that follows one that cannot be trusted, where it can be; 0 for none. */
+  readonly broad?: number;
+  /** What follows otherwise: a breadth, SCAN_CODES or SCAN_ROWS; 0 where each walk is trusted. */
+  readonly last?: number;
+}
+
+export const BY_ROWS: Way = { ef: 0, rerank: 0 };
+
 /**
  * An index with a share of all rows that are searched walks as broad as the root of the share, down to this: with 2, 4
  * and 8 of them recall stays that of one (load/partitions.ts).
  */
 const SHARED_MIN = 16;
+/** A walk takes at most so many nanoseconds for each one of ef, a scan so many for a row and for each of its numbers. */
+const WALK_NS = 2000;
+const ROW_NS = 8;
+const NUMBER_NS = 1 / 6;
+/** A scan of the rows follows a walk that cannot be trusted where it takes no longer. */
+const LAST_NS = 2_000_000;
+/** A scan of the codes takes as long as a walk where there are so many of them for each one of ef. */
+const CODES_PER_EF = 64;
+/** Rows of so few matches are scanned: exact, and as fast as their codes with what is scored again. */
+const ROWS_SCANNED = 2048;
+/** Of so many codes a scan takes two milliseconds; beyond, a broad walk follows one that cannot be trusted. */
+export const CODES_SCANNED = 250_000;
+const LAST_BREADTH = 1024;
+/** Scans of codes for more hits would sort too much. */
+const CODES_K_MAX = 256;
+/** Of what a scan of codes finds so many are scored by their rows. */
+const SCAN_RERANK = 256;
+/** Where fewer rows match, a walk through all meets too few of them. */
+const THROUGH_SHARE = 0.25;
+/** So much broader is that walk than the share alone asks for. */
+const THROUGH_BREADTH = 1.25;
+/** A walk by admitted nodes alone is as many times as broad as one without a filter. */
+const ADMITTED_BREADTH = 4;
 
-/** For the `k` best of all rows that are searched, of which the index at `root` has `share`; 0 for a scan. */
-export function breadthOf(instance: Instance, root: number, k: number, share: number): number {
-  const breadth = Math.max(
-    SHARED_MIN,
-    Math.ceil(instance.word(root + ROOT_EF) * Math.sqrt(share)),
-    2 * hitsIn(k, share),
-  );
-  return instance.word(root + ROOT_WATERMARK) < WALK_ROWS_PER_EF * breadth ? 0 : breadth;
+/** For the `k` best of all rows that are searched, of which the index at `root` has `share`. */
+export function wayOf(instance: Instance, root: number, k: number, share: number): Way {
+  if (!isChecked(instance, root)) return BY_ROWS;
+  const narrowest = instance.word(root + ROOT_EF);
+  if (narrowest === SCAN_CODES) return k <= CODES_K_MAX ? scanFor(k) : BY_ROWS;
+  const ef = Math.max(SHARED_MIN, Math.ceil(narrowest * Math.sqrt(share)), 2 * hitsIn(k, share));
+  const linked = instance.word(root + ROOT_WATERMARK);
+  return scanNs(instance, root, linked) < WALK_NS * ef ? BY_ROWS : walk(instance, root, ef, k, linked);
 }
 
-/** The same under the filter of `end` ordinals that has been set. */
-export function filteredBreadthOf(instance: Instance, root: number, k: number, end: number): number {
-  const narrowest = instance.word(root + ROOT_EF);
+/** The same under the filter of `end` ordinals that has been set. `least`: the breadth that is asked for at least. */
+export function filteredWayOf(instance: Instance, root: number, k: number, end: number, least = 0): Way {
   const linked = instance.word(root + ROOT_WATERMARK);
   const rows = instance.calls.countAllowed(instance.scratch, Math.min(end, linked));
-  if (rows < WALK_ROWS_PER_EF * Math.max(FILTERED_SCAN * narrowest, 2 * k)) return 0;
-  return Math.max(Math.ceil((rows < WIDE_SHARE * linked ? FILTERED_BREADTH : WIDE_BREADTH) * narrowest), 2 * k);
+  if (rows <= Math.max(ROWS_SCANNED, 4 * k) || !isChecked(instance, root)) return BY_ROWS;
+  const byCodes = instance.word(root + ROOT_CODES) !== 0 && k <= CODES_K_MAX;
+  const narrowest = Math.max(instance.word(root + ROOT_EF), least);
+  if (narrowest === SCAN_CODES) return byCodes ? scanFor(k) : BY_ROWS;
+  const share = rows / linked;
+  const isThrough = share >= THROUGH_SHARE;
+  const ef = isThrough
+    ? Math.ceil((THROUGH_BREADTH * Math.max(narrowest, 2 * k)) / share)
+    : Math.max(ADMITTED_BREADTH * narrowest, 2 * k);
+  if (byCodes && rows <= (isThrough ? CODES_PER_EF * ef : CODES_SCANNED / 2)) return scanFor(k);
+  if (scanNs(instance, root, rows) < WALK_NS * ef) return BY_ROWS;
+  return { ...walk(instance, root, ef, k, rows), broad: 0, through: isThrough };
 }
 
-/** How many of the candidates of a walk are scored by their rows. */
-export const rerankOf = (breadth: number, k: number): number =>
-  Math.max(RERANK_PER_HIT * k, Math.ceil(RERANK_SHARE * breadth) + RERANK_MIN);
+/** A walk whose breadth was asked for: nothing follows it. */
+export const walkOf = (ef: number, k: number): Way => ({ ef: Math.max(ef, k), rerank: rerankOf(ef, k) });
+
+export const scanFor = (k: number): Way => ({ ef: SCAN_CODES, rerank: Math.max(SCAN_RERANK, 4 * k) });
+
+/** `rows` are those that may be answered. */
+const walk = (instance: Instance, root: number, ef: number, k: number, rows: number): Way => ({
+  ef,
+  rerank: rerankOf(ef, k),
+  broad: BROAD * ef,
+  last: lastOf(instance, root, ef, k, rows),
+});
+
+function lastOf(instance: Instance, root: number, ef: number, k: number, rows: number): number {
+  if (scanNs(instance, root, rows) <= LAST_NS / 4) return SCAN_ROWS;
+  if (instance.word(root + ROOT_CODES) !== 0 && k <= CODES_K_MAX && rows <= CODES_SCANNED) return SCAN_CODES;
+  return scanNs(instance, root, rows) <= LAST_NS ? SCAN_ROWS : Math.max(LAST_BREADTH, BROAD * ef);
+}
+
+const scanNs = (instance: Instance, root: number, rows: number): number =>
+  rows * (ROW_NS + NUMBER_NS * instance.word(root + ROOT_DIM));
+
+/** Until the first check of its recall has ended, nobody knows what walks find. */
+const isChecked = (instance: Instance, root: number): boolean => instance.word(root + ROOT_CHECKED) !== 0;
+
+const rerankOf = (ef: number, k: number): number =>
+  Math.max(RERANK_PER_HIT * k, Math.ceil(RERANK_SHARE * ef) + RERANK_MIN);

@@ -28,7 +28,17 @@ export interface KernelCalls extends ArenaCalls, WordCalls, CodeCalls {
   freeRows(root: number, from: number): void;
   linkSome(scratch: number, root: number, max: number): number;
   fillSome(scratch: number, root: number, max: number): void;
-  search(scratch: number, root: number, k: number, ef: number, rerank: number, allowed: number): number;
+  search(
+    scratch: number,
+    root: number,
+    k: number,
+    ef: number,
+    rerank: number,
+    allowed: number,
+    through: boolean,
+    broad: number,
+    last: number,
+  ): number;
   countAllowed(scratch: number, end: number): number;
   readRow(scratch: number, root: number, ordinal: number): number;
   scoresOf(scratch: number, root: number, ordinals: number, count: number): number;

@@ -67,6 +67,14 @@ export const ROOT_EF = 68;
 /** Goes up before a publication takes rows out, and after it: odd meanwhile. */
 export const ROOT_REMOVALS = 72;
 /**
+ * What a check of recall has found (codes/tending.ts): the scores, floats, from which on the last of the JUDGED best is
+ * near enough for a walk to be trusted, and for one BROAD times as broad; and the live rows there were, 0 while no check
+ * has ended.
+ */
+export const ROOT_TRUSTED = 108;
+export const ROOT_TRUSTED_BROAD = 112;
+export const ROOT_CHECKED = 116;
+/**
  * Addresses of the tables of block addresses: of rows, at first the small one in the root, and of graph nodes, 0 before
  * the first.
  */
@@ -104,17 +112,18 @@ export const RESCORED = 80;
  * k where that is more.
  */
 export const EF_MIN = 64;
+/** A search is judged by the score of so many of its best, however few are asked for. */
+export const JUDGED = 10;
+export const BROAD = 4;
+/** In the place of the breadth of a walk: the codes of all rows are scanned, or the rows. */
+export const SCAN_CODES = 0x7fffffff;
+export const SCAN_ROWS = 0x7ffffffe;
 /**
  * A search's walk ends when five eighths of ef hops without these, and at least so many, have brought none of the k
  * best (codes/README.md).
  */
 export const PATIENCE_LESS = 8;
 export const PATIENCE_MIN = 8;
-/**
- * A walk takes as long as a scan of at most this many rows for each one of ef: 9 to 17 at ef 64 and 128 (last column of
- * load/recall.ts), and under a filter more.
- */
-export const WALK_ROWS_PER_EF = 32;
 /** Indexes of fewer live rows have no graph. */
 export const GRAPH_MIN = 4096;
 /** Room of BATCH: TWO_HOP_MIN, and two full lists. */
@@ -162,6 +171,8 @@ export const BRIDGES_LEFT = 92;
 export const HOLDER = 96;
 /** A word that is nobody else's, to be changed by fences. */
 export const FENCE = 100;
+/** What a cosine of 1 scores by codes, a float. */
+export const GUIDE_SCALE = 104;
 /** Ordinals that are about to be scored, up to BATCH_ROWS. */
 export const BATCH = 128;
 /** Keys of a list to choose from: a full list and one more. */

@@ -2,12 +2,12 @@
 // and copies here, the work in the kernel (assembly/). The owner's thread writes; any thread with a Kernel of its own
 // may search.
 import { assert } from '../../src/base/assert.js';
-import { breadthOf, filteredBreadthOf, rerankOf } from './breadth.js';
+import { BY_ROWS, filteredWayOf, walkOf, wayOf, type Way } from './breadth.js';
 import { Tending } from './codes/tending.js';
 import { firstHits, readHits, type Hits, type SearchOptions } from './hits.js';
 import { IndexState } from './index-state.js';
 import { countOf, type Instance } from './instance.js';
-import { NONE, ORDINALS_MAX, ROOT_REMOVALS } from './layout.js';
+import { NONE, ORDINALS_MAX, ROOT_REMOVALS, SCAN_CODES } from './layout.js';
 import { withTies } from './with-ties.js';
 
 export class VectorIndex extends IndexState {
@@ -66,24 +66,25 @@ export class VectorIndex extends IndexState {
    * The `k` nearest of the live rows allowed, or all where there are fewer. `query` is finite, of any length but 0.
    * Throws ArenaFull.
    */
-  search(query: Float32Array, k: number, { ef, exact = false, share, allowed }: SearchOptions = {}): Hits {
+  search(query: Float32Array, k: number, { ef, exact = false, share = 1, allowed }: SearchOptions = {}): Hits {
     assert(Number.isInteger(k) && k >= 1 && (ef ?? 0) >= 0, `k ${k}, ef ${ef}`);
     const { instance, root } = this;
-    this.setQuery(query);
     const end = instance.setBitmap(allowed);
-    const breadth = exact
-      ? 0
-      : (ef ?? (end === NONE ? this.breadthFor(k, share) : filteredBreadthOf(instance, root, k, end)));
-    const count = countOf(
-      instance.calls.search(
-        instance.scratch,
-        root,
-        k,
-        breadth === 0 ? 0 : Math.max(breadth, k),
-        rerankOf(breadth, k),
-        end,
-      ),
-    );
+    if (exact) return this.searchBy(query, k, BY_ROWS, end);
+    if (end !== NONE) return this.searchBy(query, k, filteredWayOf(instance, root, k, end, ef), end);
+    return this.searchBy(query, k, ef === undefined ? wayOf(instance, root, k, share) : walkOf(ef, k), end);
+  }
+
+  /** The same in one way. `end`: ordinals of the filter that has been set. */
+  searchBy(
+    query: Float32Array,
+    k: number,
+    { ef, rerank, through = false, broad = 0, last = 0 }: Way,
+    end = NONE,
+  ): Hits {
+    const { instance, root } = this;
+    this.setQuery(query);
+    const count = countOf(instance.calls.search(instance.scratch, root, k, ef, rerank, end, through, broad, last));
     return readHits(instance, k, count);
   }
 
@@ -156,10 +157,9 @@ export class VectorIndex extends IndexState {
     this.instance.setInput(query);
   }
 
-  /**
-   * Breadth of the walk for the `k` best of all rows that are searched, of which the index has `share`; 0 for a scan.
-   */
+  /** Breadth of the walk for the `k` best of all rows that are searched, of which the index has `share`; 0 for a scan. */
   breadthFor(k: number, share = 1): number {
-    return breadthOf(this.instance, this.root, k, share);
+    const { ef } = wayOf(this.instance, this.root, k, share);
+    return ef === SCAN_CODES ? 0 : ef;
   }
 }

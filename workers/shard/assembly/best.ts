@@ -1,6 +1,7 @@
 // The k best rows seen so far, as a binary heap of keys with the worst on top. Used by one search at a time.
 // It stands in the scratch of the thread that searches (scratch.ts), so it needs no lock.
 import { BEST_MAX, BEST_SIZE, SCRATCH_BEST } from '../layout';
+import { scoreOf } from './keys';
 import { areaAt } from './scratch';
 
 export function clearBest(scratch: usize, k: u32): void {
@@ -28,6 +29,15 @@ export function isBestFull(scratch: usize): bool {
 /** The worst of the best. Requires that there is one. @inline */
 export function bestBound(scratch: usize): u64 {
   return load<u64>(areaAt(scratch, SCRATCH_BEST));
+}
+
+/** How many of the best have at least this score. */
+export function countFrom(scratch: usize, score: f32): u32 {
+  const heap = areaAt(scratch, SCRATCH_BEST);
+  let count: u32 = 0;
+  for (let i: u32 = 0; i < load<u32>(scratch, BEST_SIZE); i++)
+    count += u32(scoreOf(load<u64>(heap + ((<usize>i) << 3))) >= score);
+  return count;
 }
 
 /** Sorts the heap in place, best first, and answers its size. After it the heap can only be read or cleared. */

@@ -1,7 +1,7 @@
 // What leads a walk: the scores of nodes for one query, as whole numbers of which a higher one is nearer. They come
 // from codes, one line of memory a node, or, where an index has none, from its rows. Nodes are scored in batches, so
 // that their loads overlap. Any thread.
-import { GUIDE_CODES, LINE_BYTES, ROOT_CODES, ROOT_ROW_BYTES, SCORES, TOUCHED } from '../layout';
+import { GUIDE_CODES, GUIDE_SCALE, LINE_BYTES, ROOT_CODES, ROOT_ROW_BYTES, SCORES, TOUCHED } from '../layout';
 import { CODES_AXES_2, CODES_AXES_4, CODES_ROW_BYTES } from '../codes/layout';
 import { batched, touch } from './batch';
 import { codeAt } from './codes/codes';
@@ -17,7 +17,7 @@ const ROW_UNIT: f32 = 1073741824;
 export function beginGuide(scratch: usize, root: usize, byRows: bool): void {
   const codes: usize = byRows ? 0 : atomic.load<u32>(root, ROOT_CODES);
   store<u32>(scratch, <u32>codes, GUIDE_CODES);
-  if (codes) foldQuery(codes, queryIn(scratch), foldedIn(scratch, root));
+  if (codes) store<f32>(scratch, foldQuery(codes, queryIn(scratch), foldedIn(scratch, root)), GUIDE_SCALE);
 }
 
 /** Scores the first `count` of BATCH. @inline */

@@ -2,13 +2,25 @@
 // takes the admitted neighbours of the others (ACORN-1, Patel et al. 2024; as Lucene, only where the neighbourhood is
 // thin). A bounded number of the others are bridges: scored and expanded, never answered. Without them the walk ends at
 // the first gap. Used by walk.ts on any thread.
-import { BATCH, BATCH_ROWS, BRIDGES_LEFT, BRIDGES_MAX, COPIES_ASKED, NONE, SEEDS, TWO_HOP_MIN } from '../layout';
+import {
+  BATCH,
+  BATCH_ROWS,
+  BRIDGES_LEFT,
+  BRIDGES_MAX,
+  COPIES_ASKED,
+  NONE,
+  SCRATCH_POOL,
+  SEEDS,
+  TWO_HOP_MIN,
+} from '../layout';
 import { allowedBits, countAllowed, filterEnd, isAllowed } from './allowed';
 import { putInBatch } from './batch';
 import { copyAfter, isCopy, NO_COPY } from './copies';
 import { isLinked } from './graph';
 import { linkIn, widthOf } from './links';
+import { nearAt, NEAR_LIVE, nearOrdinal } from './near';
 import { isLive, listAt } from './rows';
+import { areaAt } from './scratch';
 import { visit } from './visited';
 
 /**
@@ -30,6 +42,17 @@ function admitsCopy(scratch: usize, root: usize, node: u32): bool {
 /** True for a node with a live row that the filter admits: its own or a copy. */
 export function isAnswer(scratch: usize, root: usize, node: u32): bool {
   return (isAllowed(scratch, node) && isLive(root, node)) || admitsCopy(scratch, root, node);
+}
+
+/** Keeps of `size` candidates those that may be answered, in their order; answers how many. */
+export function keepAllowed(scratch: usize, root: usize, size: u32): u32 {
+  const pool = areaAt(scratch, SCRATCH_POOL);
+  let kept: u32 = 0;
+  for (let place: u32 = 0; place < size; place++) {
+    const key = nearAt(scratch, place);
+    if (isAnswer(scratch, root, nearOrdinal(key))) store<i64>(pool + ((<usize>kept++) << 3), key | NEAR_LIVE);
+  }
+  return kept;
 }
 
 /**

@@ -4,10 +4,32 @@
 // VectorIndex does a slice of it with each `linkSome`. Where it stands is kept in the root of the index, so that it
 // goes on where an index comes back from a checkpoint.
 import type { Instance } from '../instance.js';
-import { EF_MIN, NONE, ROOT_CODES, ROOT_CODES_NEXT, ROOT_DIM, ROOT_EF, ROOT_LIVE } from '../layout.js';
-import { LEARN_ROWS_MAX, RECALL_MIN, ROOT_CHECK_AT, ROOT_LEARN_AT, ROOT_SHAPE, UNLINKED_SHARE_MAX } from './layout.js';
+import { CODES_SCANNED } from '../breadth.js';
+import {
+  BROAD,
+  NONE,
+  ROOT_CHECKED,
+  ROOT_CODES,
+  ROOT_CODES_NEXT,
+  ROOT_DIM,
+  ROOT_EF,
+  ROOT_LIVE,
+  ROOT_TRUSTED,
+  SCAN_CODES,
+} from '../layout.js';
+import {
+  CODES_RECALL_MIN,
+  DOUBTFUL_MAX,
+  LEARN_ROWS_MAX,
+  RECALL_MIN,
+  ROOT_CHECK_AT,
+  ROOT_LEARN_AT,
+  ROOT_SHAPE,
+  UNLINKED_SHARE_MAX,
+  WORST_MIN,
+} from './layout.js';
 import { learn } from './learning.js';
-import { recallAt, sampleRows, type Checked } from './recall-check.js';
+import { askQuestions, checkCodes, checkWalks, type Checked } from './recall-check.js';
 import { shapesFor, type CodeShape } from './shapes.js';
 
 /**
@@ -16,6 +38,8 @@ import { shapesFor, type CodeShape } from './shapes.js';
  */
 const EFS = [64, 96, 128, 192];
 const EFS_BY_ROWS = [...EFS, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096];
+/** A score that none has. */
+const NEVER_TRUSTED = 2;
 
 interface Tended extends Checked {
   readonly pendingCount: number;
@@ -64,7 +88,8 @@ export class Tending {
     const rowsAt = (field: number): number => (this.word(field) === NONE ? Infinity : this.word(field));
     this.shape = this.word(ROOT_SHAPE) - 1;
     this.learnAt = rowsAt(ROOT_LEARN_AT);
-    this.checkAt = rowsAt(ROOT_CHECK_AT);
+    // One that was checked by an older build was not asked from which score on walks are to be trusted.
+    this.checkAt = this.word(ROOT_CHECKED) === 0 ? 0 : rowsAt(ROOT_CHECK_AT);
   }
 
   private finish(): void {
@@ -96,22 +121,41 @@ export class Tending {
     }
   }
 
-  /** Finds the smallest breadth that is enough; where none is, the next shape is learned, and recall checked again. */
+  /**
+   * Finds the smallest breadth whose walks can be trusted with most questions; the others are answered by what follows
+   * a walk (breadth.ts). Where there is none, codes are scanned, or longer ones learned, and recall is checked again;
+   * where codes cannot tell the rows apart, rows lead.
+   */
   private *check(): Generator<undefined, void> {
-    this.checkAt = 2 * this.liveCount;
-    const samples = yield* sampleRows(this.index);
+    const live = this.liveCount;
+    this.checkAt = 2 * live;
+    const questions = yield* askQuestions(this.index);
     const byRows = this.word(ROOT_CODES) === 0;
-    let best = EF_MIN;
-    for (const ef of byRows ? EFS_BY_ROWS : EFS) {
-      best = ef;
-      this.instance.setWord(this.root + ROOT_EF, ef);
-      if ((yield* recallAt(this.index, samples, ef)) >= RECALL_MIN) return;
+    if (!byRows) {
+      const { mean, worst } = yield* checkCodes(this.index, questions);
+      if (mean < CODES_RECALL_MIN || worst < WORST_MIN) return this.tryNextShape();
     }
-    if (!byRows) this.tryNextShape(best);
+    for (const ef of byRows ? EFS_BY_ROWS : EFS) {
+      const { mean, trusted, doubtful } = yield* checkWalks(this.index, questions, ef);
+      if (doubtful > DOUBTFUL_MAX || mean < RECALL_MIN) continue;
+      const broad = yield* checkWalks(this.index, questions, BROAD * ef);
+      return this.settle(live, ef, trusted, broad.trusted);
+    }
+    if (byRows) this.settle(live, EFS_BY_ROWS.at(-1)!);
+    else if (live <= CODES_SCANNED) this.settle(live, SCAN_CODES);
+    else this.tryNextShape();
   }
 
-  private tryNextShape(ef: number): void {
+  /** What searches go by from now on. */
+  private settle(live: number, ef: number, trusted = NEVER_TRUSTED, trustedBroad = NEVER_TRUSTED): void {
+    this.instance.writeFloats(this.root + ROOT_TRUSTED, Float32Array.of(trusted, trustedBroad));
     this.instance.setWord(this.root + ROOT_EF, ef);
+    this.instance.setWord(this.root + ROOT_CHECKED, live);
+  }
+
+  /** Until its check has ended, all rows are scanned. */
+  private tryNextShape(): void {
+    this.instance.setWord(this.root + ROOT_CHECKED, 0);
     this.shape++;
     this.checkAt = 0;
     if (this.shape < this.shapes.length) this.learnAt = 0;

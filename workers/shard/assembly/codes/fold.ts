@@ -5,8 +5,8 @@ import { CODES_AXES_4, CODES_WIDE_BYTES, FOLDED_MAX } from '../../codes/layout';
 import { axesOf, axisAt, stepAt, unitAt } from './codes';
 import { fourAxisDots } from '../wide';
 
-/** Folds a query of 16-bit numbers. */
-export function foldQuery(codes: usize, wide: usize, folded: usize): void {
+/** Folds a query of 16-bit numbers; answers what a cosine of 1 scores. */
+export function foldQuery(codes: usize, wide: usize, folded: usize): f32 {
   const bytes: usize = load<u32>(codes, CODES_WIDE_BYTES);
   const axes: usize = axesOf(codes);
   const floats = folded + (axes << 1);
@@ -23,6 +23,7 @@ export function foldQuery(codes: usize, wide: usize, folded: usize): void {
   );
   const scale: f32 = most > 0 ? <f32>FOLDED_MAX / most : 0;
   writeFolded(floats, folded, axes, load<u32>(codes, CODES_AXES_4), scale);
+  return scale;
 }
 
 /** Writes `axes` floats, times `scale`, as the whole numbers that score.ts multiplies levels by. */

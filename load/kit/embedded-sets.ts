@@ -1,0 +1,91 @@
+// Sets of vectors made of the judged collections beside the project, by the model beside it or by the built-in embedder:
+// other texts, other lengths and other spectra than those of minilm-windows-60k, each with ten thousand real queries.
+// What a model took minutes for is kept in the temporary folder. Used by load/vectors.ts and load/worst-queries.ts.
+import { availableParallelism } from 'node:os';
+import type { VectorSet } from '../vector-sets.js';
+import { dataFolder } from './data.js';
+import { readJudged } from './judged.js';
+import { keepRows, keptRows } from './kept-vectors.js';
+import { startEmbedder } from './load-embedders.js';
+
+const QUERIES = 10_000;
+/** Words at the beginning of a text that are asked for and, as its title, not among the rows. */
+const KEPT_OUT = 10;
+
+interface Recipe {
+  readonly embedder: string;
+  readonly collections: readonly string[];
+  /** Words of a window, and from the beginning of one to that of the next. */
+  readonly words: number;
+  readonly stride: number;
+  /** Where titles and beginnings are asked from: the collections themselves, or, as strangers ask, others. */
+  readonly asked: readonly string[];
+}
+
+const ABSTRACTS = { collections: ['npl-vaswani', 'cranfield'], words: 16, stride: 12 };
+const PASSAGES = { collections: ['scifact'], words: 48, stride: 20 };
+const MODEL = 'minilm-int8';
+
+const RECIPES: Readonly<Record<string, Recipe>> = {
+  /** Tuned on. */
+  abstracts: { ...ABSTRACTS, embedder: MODEL, asked: ABSTRACTS.collections },
+  'abstracts-far': { ...ABSTRACTS, embedder: MODEL, asked: PASSAGES.collections },
+  /** Kept aside: nothing is tuned on them. */
+  passages: { ...PASSAGES, embedder: MODEL, asked: PASSAGES.collections },
+  'passages-far': { ...PASSAGES, embedder: MODEL, asked: ABSTRACTS.collections },
+  'passages-builtin': { ...PASSAGES, embedder: 'builtin', asked: PASSAGES.collections },
+};
+
+export const EMBEDDED_SETS: Readonly<Record<string, () => Promise<VectorSet | undefined>>> = Object.fromEntries(
+  Object.entries(RECIPES).map(([name, recipe]) => [name, () => embedded(name, recipe)]),
+);
+
+async function embedded(name: string, recipe: Recipe): Promise<VectorSet | undefined> {
+  const { collections, asked, embedder } = recipe;
+  if ([...collections, ...asked].some((collection) => !dataFolder(collection))) return undefined;
+  const judged = (collection: string) => readJudged(dataFolder(collection)!, Infinity, Infinity);
+  const windows = new Map<string, boolean>();
+  for (const { title = '', text } of collections.flatMap((collection) => judged(collection).documents)) {
+    const keptOut = wordsOf(title).length + KEPT_OUT;
+    for (const { start, window } of windowsOf(`${title} ${text}`, recipe))
+      windows.set(window, (windows.get(window) ?? true) && start >= keptOut);
+  }
+  const questions = collections.flatMap((collection) => judged(collection).queries.map(({ text }) => text));
+  const beginnings = asked.flatMap((collection) =>
+    judged(collection).documents.flatMap(({ title, text }) => [
+      ...(title ? [title] : []),
+      wordsOf(text).slice(0, KEPT_OUT).join(' '),
+    ]),
+  );
+  const texts = [...new Set([...questions, ...spread(beginnings, QUERIES)])].filter(Boolean).slice(0, QUERIES);
+  const vectors = await vectorsOf(embedder, [...windows.keys()]);
+  const queries = vectors && (await vectorsOf(embedder, texts));
+  if (!queries) return undefined;
+  const isRow = [...windows.values()];
+  return { name, rows: vectors.filter((_, i) => isRow[i]), queries };
+}
+
+const wordsOf = (text: string): string[] => text.trim().split(/\s+/).filter(Boolean);
+
+function windowsOf(text: string, { words, stride }: Recipe): { start: number; window: string }[] {
+  const all = wordsOf(text);
+  return Array.from({ length: Math.max(1, Math.ceil((all.length - words) / stride) + 1) }, (_, i) => ({
+    start: i * stride,
+    window: all.slice(i * stride, i * stride + words).join(' '),
+  })).filter(({ window }) => window.length > 0);
+}
+
+/** So many of all, from the first to the last. */
+const spread = (all: readonly string[], count: number): string[] =>
+  all.length <= count ? [...all] : Array.from({ length: count }, (_, i) => all[Math.floor((i * all.length) / count)]!);
+
+async function vectorsOf(name: string, texts: readonly string[]): Promise<Float32Array[] | undefined> {
+  const kept = keptRows(name, texts);
+  if (kept) return kept;
+  const embedder = await startEmbedder(name, availableParallelism());
+  if (!embedder) return undefined;
+  console.error(`embedding ${texts.length} texts by ${name}`);
+  const rows = keepRows(name, texts, await embedder.passages(texts));
+  await embedder.close();
+  return rows;
+}
