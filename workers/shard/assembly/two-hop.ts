@@ -46,13 +46,14 @@ export function isAnswer(scratch: usize, root: usize, node: u32): bool {
 
 /** Keeps of `size` candidates those that may be answered, in their order; answers how many. */
 export function keepAllowed(scratch: usize, root: usize, size: u32): u32 {
-  const pool = areaAt(scratch, SCRATCH_POOL);
-  let kept: u32 = 0;
+  let end = areaAt(scratch, SCRATCH_POOL);
   for (let place: u32 = 0; place < size; place++) {
     const key = nearAt(scratch, place);
-    if (isAnswer(scratch, root, nearOrdinal(key))) store<i64>(pool + ((<usize>kept++) << 3), key | NEAR_LIVE);
+    if (!isAnswer(scratch, root, nearOrdinal(key))) continue;
+    store<i64>(end, key | NEAR_LIVE);
+    end += 8;
   }
-  return kept;
+  return <u32>((end - areaAt(scratch, SCRATCH_POOL)) >> 3);
 }
 
 /**

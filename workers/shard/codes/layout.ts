@@ -11,16 +11,19 @@ export const ROOT_CHECK_AT = 84;
 
 // Root block of the codes.
 export const CODES_DIM = 0;
-/** Axes at 4 bits, a multiple of 32, then axes at 2 bits, a multiple of 64. */
+/**
+ * Slots of 4 bits, a multiple of 32, then slots of 2 bits, a multiple of 64. An axis has one or more of them, the first
+ * for the coarse steps, each other for those within a step of the one before (slots.ts).
+ */
 export const CODES_AXES_4 = 4;
 export const CODES_AXES_2 = 8;
 export const CODES_ROW_BYTES = 12;
 /** Bytes of a query of 16-bit numbers, as in the root of the index. */
 export const CODES_WIDE_BYTES = 16;
-/** Address of the axes: rows of 16-bit numbers of the length WIDE_SCALE, as a query is. */
+/** Address of the axis of each slot: rows of 16-bit numbers of the length WIDE_SCALE, as a query is. */
 export const CODES_AXES = 20;
 /**
- * Address of four floats an axis, array after array: its unit (what 1 of a product of axis and query stands for), its
+ * Address of four floats a slot, array after array: its unit (what 1 of a product of axis and query stands for), its
  * step, its offset (the mean along it), its variance.
  */
 export const CODES_STEPS = 24;
@@ -31,6 +34,13 @@ export const CODES_WORK = 32;
 /** Rows in the covariance so far. */
 export const CODES_SAMPLED = 36;
 export const CODES_LINES = 40;
+/** Axes that are learned, of which the slots are made. */
+export const CODES_LEARNED = 44;
+/** Address of the slot that each slot refines, NONE for the first of an axis; 0 in codes of older builds. */
+export const CODES_PARENTS = 48;
+/** The slots of 4 bits, and those of 2 bits, that are the first of their axis stand before the others. */
+export const CODES_FIRST_4 = 52;
+export const CODES_FIRST_2 = 56;
 /** Table of block addresses, of TABLE_BYTES: small indexes have no codes. */
 export const CODES_ROW_BLOCKS = 64;
 /**
@@ -40,12 +50,9 @@ export const CODES_ROW_BLOCKS = 64;
 export const CODES_ORIGINS = 2240;
 export const CODES_BYTES = 5440;
 
-/** Steps in standard deviations that cost a normal distribution least (Max 1960): of 16 levels, and of 4. */
-export const STEP_4 = 0.335;
-export const STEP_2 = 0.996;
 /** The folded query's largest number; it and 16 times another fit 16 bits (assembly/codes/score.ts). */
 export const FOLDED_MAX = 1927;
-/** Axes a code may have, and what a query folded along them takes: 16-bit numbers, and floats on the way. */
+/** Slots a code may have, and what a query folded along them takes: 16-bit numbers, and floats on the way. */
 const AXES_MAX = 512;
 export const FOLDED_BYTES_MAX = 6 * AXES_MAX;
 /** Indexes of fewer live rows have no codes. */
@@ -67,7 +74,7 @@ export const LEARN_ROWS_MAX = 100_000;
  * the share of all that may be doubtful.
  */
 export const RECALL_MIN = 0.97;
-export const DOUBTFUL_MAX = 0.35;
+export const DOUBTFUL_MAX = 0.5;
 /** Recall@10 of scans of the codes that is enough, of all questions of a check and of the worst. */
 export const CODES_RECALL_MIN = 0.98;
 export const WORST_MIN = 0.5;

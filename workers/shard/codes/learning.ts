@@ -2,9 +2,10 @@
 // slice of work for each `next()`, so that the owner can do other things between; rows that are written meanwhile are
 // encoded by both. Owner's thread; used by tending.ts.
 import type { Instance } from '../instance.js';
-import { ROOT_DIM, ROOT_ROWS_END } from '../layout.js';
+import { NONE, ROOT_DIM, ROOT_ROWS_END } from '../layout.js';
 import { LEARN_ROUNDS, SAMPLE_ROWS, SLICE_PRODUCTS } from './layout.js';
 import type { CodeShape } from './shapes.js';
+import { planSlots } from './slots.js';
 
 /**
  * Answers true once the codes are in use, false where memory is full: then the codes are as before. Requires two live
@@ -12,18 +13,41 @@ import type { CodeShape } from './shapes.js';
  */
 export function* learn(instance: Instance, root: number, shape: CodeShape): Generator<undefined, boolean> {
   const { calls } = instance;
-  if (!calls.createCodes(root, shape.axes4, shape.axes2)) return false;
+  if (!calls.createCodes(root, shape.axes, shape.bytes)) return false;
   const dim = instance.word(root + ROOT_DIM);
-  const axes = shape.axes4 + shape.axes2;
+  const { axes } = shape;
   yield* sample(instance, root, dim);
   yield* sliced(axes, dim, (from, end) => calls.beginBasis(root, from, end));
   for (let round = 0; round < LEARN_ROUNDS; round++) {
     yield* sliced(dim, axes * dim, (from, end) => calls.multiplyBasis(root, from, end));
     yield* sliced(axes, 2 * axes * dim, (from, end) => calls.orthogonalize(root, from, end));
   }
-  yield* sliced(axes, dim * dim, (from, end) => calls.writeAxes(root, from, end));
+  yield* sliced(axes, dim * dim, (from, end) => calls.measureAxes(root, from, end));
+  const slots = plan(instance, root, shape);
+  if (slots === 0) return false;
+  yield* sliced(slots, dim, (from, end) => calls.writeAxes(root, from, end));
   calls.finishAxes(root);
-  return yield* encode(instance, root, axes * dim);
+  return yield* encode(instance, root, slots * dim);
+}
+
+/** Gives the bits to the axes; answers the number of slots, 0 where memory is full and the codes are given up. */
+function plan(instance: Instance, root: number, { axes, bytes }: CodeShape): number {
+  const at = instance.calls.measuredAt(root) >>> 0;
+  const measured = instance.copyFloats(at, 2 * axes);
+  const { slots4, slots2 } = planSlots(
+    Array.from({ length: axes }, (_, axis) => ({ variance: measured[2 * axis]!, mean: measured[2 * axis + 1]! })),
+    bytes,
+  );
+  const slots = [...slots4, ...slots2];
+  const words = new Uint32Array(slots.flatMap(({ axis, parent }) => [axis, parent ?? NONE, 0]));
+  const floats = new Float32Array(words.buffer);
+  slots.forEach(({ step }, slot) => (floats[3 * slot + 2] = step));
+  const input = instance.reserveInput(words.byteLength);
+  instance.writeWords(input, words);
+  const [first4, first2] = [slots4, slots2].map((some) => some.filter(({ parent }) => parent === undefined).length);
+  if (instance.calls.planCodes(root, input, slots4.length, slots2.length, first4!, first2!)) return slots.length;
+  instance.calls.dropNext(root);
+  return 0;
 }
 
 /** The covariance of rows that are spread over all. */

@@ -42,7 +42,7 @@ export interface WalkFinding extends Finding {
   readonly doubtful: number;
 }
 
-const QUESTIONS = 200;
+const QUESTIONS = 320;
 /** A question is at least so much of a row. */
 const ROW_SHARE_MIN = 0.35;
 /** Turns of the golden section: shares that are spread evenly however many there are. */
@@ -52,8 +52,8 @@ const SLICE_ROWS = 8192;
 /** Scores of the same rows are the same; others as near as this are as good. */
 const TIE = 1e-6;
 /** So many questions with scores side by side tell what a walk finds there, and this is enough. */
-const WINDOW = 16;
-const WINDOW_RECALL_MIN = 0.92;
+const WINDOW = 40;
+const WINDOW_RECALL_MIN = 0.94;
 
 /** The sample, spread over all rows. */
 export function* askQuestions(index: Checked): Generator<undefined, Question[]> {

@@ -1,27 +1,21 @@
-// How many axes a code has, at how many bits: by the dimensions of the index and by how much its recall asks for. Pure;
-// used by tending.ts.
+// How long the codes of an index are: by its dimensions and by how much its recall asks for. Pure; used by tending.ts.
 export interface CodeShape {
   /** A multiple of 32. */
-  readonly axes4: number;
-  /** A multiple of 64. */
-  readonly axes2: number;
+  readonly bytes: number;
+  /** Axes to choose from. */
+  readonly axes: number;
 }
 
-/** One line of memory, and two; README.md has what they find. */
-const SHAPES: readonly CodeShape[] = [
-  { axes4: 64, axes2: 128 },
-  { axes4: 128, axes2: 256 },
-];
-/** With so many axes at 4 bits at most, all dimensions are kept: as many fill a line, and two. */
-const FULL_AXES = [128, 256];
 /** Rows of so few dimensions are as near as their codes. */
 const DIM_MIN = 33;
+/** All of so few dimensions have eight bits in half a line of memory. */
+const HALF_LINE_DIM = 64;
+/** At two bits so many axes fill a line. */
+const AXES_PER_LINE = 256;
 
-/** The shapes worth trying, the smallest first; after the last, walks go by rows. */
+/** The shapes worth trying, the shortest first: one line of memory, and two; after the last, walks go by rows. */
 export function shapesFor(dim: number): CodeShape[] {
   if (dim < DIM_MIN) return [];
-  const shapes = SHAPES.map((shape, i) =>
-    dim <= FULL_AXES[i]! ? { axes4: Math.ceil(dim / 32) * 32, axes2: 0 } : shape,
-  );
-  return shapes.filter((shape, i) => i === 0 || shape.axes4 > shapes[i - 1]!.axes4);
+  const lines = dim <= HALF_LINE_DIM ? [0.5, 1] : [1, 2];
+  return lines.map((count) => ({ bytes: 64 * count, axes: Math.min(dim, AXES_PER_LINE * Math.max(1, count)) }));
 }

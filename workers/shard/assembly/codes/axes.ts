@@ -1,13 +1,13 @@
 // Learns the principal axes of an index from the covariance of a sample: orthogonal iteration (Golub & Van Loan, Matrix
 // Computations, 8.2.4): multiply by the covariance, make orthogonal, again. The axes need not be exact: any basis of
-// the space that holds most of the variance will do. All of it in slices, so that the owner can do other things
+// the space that holds most of the variance will do. The first is the mean of the rows, and stays it. All of it in slices, so that the owner can do other things
 // between; the same rows give the same axes.
-import { ROOT_CODES_NEXT, WIDE_SCALE } from '../../layout';
-import { CODES_AXES_4, CODES_DIM, CODES_LINES, CODES_WIDE_BYTES, CODES_WORK, STEP_2, STEP_4 } from '../../codes/layout';
+import { NONE, ROOT_CODES_NEXT, WIDE_SCALE } from '../../layout';
+import { CODES_DIM, CODES_LEARNED, CODES_LINES, CODES_WIDE_BYTES, CODES_WORK } from '../../codes/layout';
 import { linesOf, release } from '../arena';
 import { scaleToWide } from '../distance';
 import { wideDot } from '../wide';
-import { axesOf, axisAt, offsetAt, stepAt, unitAt, varianceAt } from './codes';
+import { axisAt, offsetAt, parentAt, stepAt, unitAt, varianceAt } from './codes';
 import { basisAt, covarianceAt, meanAt, nextAt, varianceAlong } from './covariance';
 import { addScaled, dot, floatBytes } from './floats';
 
@@ -17,6 +17,11 @@ export function beginBasis(root: usize, from: u32, end: u32): void {
   const rowBytes = floatBytes(root);
   const dim = load<u32>(codes, CODES_DIM);
   for (let axis = from; axis < end; axis++) {
+    if (axis == 0) {
+      memory.copy(basisAt(codes, rowBytes), meanAt(codes), rowBytes);
+      makeOrthogonal(basisAt(codes, rowBytes), 0, rowBytes);
+      continue;
+    }
     for (let i: u32 = 0; i < dim; i++) {
       let hash = (axis * dim + i + 1) * 0x9e3779b1;
       hash = (hash ^ (hash >> 15)) * 0x85ebca77;
@@ -32,7 +37,7 @@ export function beginBasis(root: usize, from: u32, end: u32): void {
 export function multiplyBasis(root: usize, from: u32, end: u32): void {
   const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
   const rowBytes = floatBytes(root);
-  const axes: usize = axesOf(codes);
+  const axes: usize = load<u32>(codes, CODES_LEARNED);
   const basis = basisAt(codes, rowBytes);
   const next = nextAt(codes, rowBytes);
   for (let i = from; i < end; i++) {
@@ -47,7 +52,7 @@ export function orthogonalize(root: usize, from: u32, end: u32): void {
   const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
   const rowBytes = floatBytes(root);
   const basis = basisAt(codes, rowBytes);
-  for (let axis: usize = from; axis < <usize>end; axis++) {
+  for (let axis: usize = max<u32>(from, 1); axis < <usize>end; axis++) {
     memory.copy(basis + axis * rowBytes, nextAt(codes, rowBytes) + axis * rowBytes, rowBytes);
     makeOrthogonal(basis, axis, rowBytes);
   }
@@ -66,24 +71,39 @@ function makeOrthogonal(basis: usize, axis: usize, rowBytes: usize): void {
   addScaled(own, scale, own, rowBytes);
 }
 
-/** Writes the axes [from, end) with units, steps and offsets from the basis. */
+/** Measures the axes [from, end): variance and mean of the sample along each, two floats. */
+export function measureAxes(root: usize, from: u32, end: u32): void {
+  const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
+  const rowBytes = floatBytes(root);
+  for (let axis = from; axis < end; axis++) {
+    const own = basisAt(codes, rowBytes) + <usize>axis * rowBytes;
+    const measured = measuredAt(root) + ((<usize>axis) << 3);
+    store<f32>(measured, varianceAlong(codes, own, rowBytes));
+    store<f32>(measured, dot(own, meanAt(codes), rowBytes), 4);
+  }
+}
+
+/** Where they stand, behind room for a row, in what the last product has left. */
+export function measuredAt(root: usize): usize {
+  const rowBytes = floatBytes(root);
+  return nextAt(load<u32>(root, ROOT_CODES_NEXT), rowBytes) + rowBytes;
+}
+
+/** Writes the axes of the slots [from, end) with units, steps and offsets, by their plan. */
 export function writeAxes(root: usize, from: u32, end: u32): void {
   const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
   const rowBytes = floatBytes(root);
   const wideBytes: usize = load<u32>(codes, CODES_WIDE_BYTES);
   const mean = nextAt(codes, rowBytes);
   scaleToWide(meanAt(codes), mean, load<u32>(codes, CODES_DIM), wideBytes, WIDE_SCALE);
-  for (let axis = from; axis < end; axis++) {
-    const own = basisAt(codes, rowBytes) + <usize>axis * rowBytes;
-    const variance = varianceAlong(codes, own, rowBytes);
-    const unit = writeAxis(codes, own, axis);
-    store<f32>(unitAt(codes, axis), unit);
-    store<f32>(
-      stepAt(codes, axis),
-      sqrt<f32>(variance) * (axis < load<u32>(codes, CODES_AXES_4) ? <f32>STEP_4 : <f32>STEP_2),
-    );
-    store<f32>(offsetAt(codes, axis), <f32>wideDot(axisAt(codes, axis), mean, wideBytes) * unit);
-    store<f32>(varianceAt(codes, axis), variance);
+  for (let slot = from; slot < end; slot++) {
+    const axis = load<u32>(unitAt(codes, slot));
+    const variance = load<f32>(measuredAt(root) + ((<usize>axis) << 3));
+    const unit = writeAxis(codes, basisAt(codes, rowBytes) + <usize>axis * rowBytes, slot);
+    store<f32>(unitAt(codes, slot), unit);
+    store<f32>(stepAt(codes, slot), load<f32>(stepAt(codes, slot)) * sqrt<f32>(variance));
+    store<f32>(offsetAt(codes, slot), <f32>wideDot(axisAt(codes, slot), mean, wideBytes) * unit);
+    store<f32>(varianceAt(codes, slot), load<u32>(parentAt(codes, slot)) == NONE ? variance : 0);
   }
 }
 

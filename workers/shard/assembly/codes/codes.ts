@@ -7,6 +7,7 @@ import {
   CODES_AXES_4,
   CODES_LINES,
   CODES_ORIGINS,
+  CODES_PARENTS,
   CODES_ROW_BLOCKS,
   CODES_ROW_BYTES,
   CODES_STEPS,
@@ -47,6 +48,11 @@ export function offsetAt(codes: usize, axis: u32): usize {
 /** @inline */
 export function varianceAt(codes: usize, axis: u32): usize {
   return unitAt(codes, axis + 3 * axesOf(codes));
+}
+
+/** Address of the slot that a slot refines, or NONE. Not in codes of older builds. @inline */
+export function parentAt(codes: usize, slot: u32): usize {
+  return <usize>load<u32>(codes, CODES_PARENTS) + ((<usize>slot) << 2);
 }
 
 /**

@@ -1,9 +1,9 @@
 // The working memory of learning axes (axes.ts): the mean and the covariance of a sample of rows, then room for two
 // bases. Filled in steps, so that an owner can do other things between. Owner's thread.
 import { LINE_BYTES, ROOT_CODES_NEXT } from '../../layout';
-import { CODES_DIM, CODES_SAMPLED, CODES_VARIANCE, CODES_WORK } from '../../codes/layout';
+import { CODES_DIM, CODES_LEARNED, CODES_SAMPLED, CODES_VARIANCE, CODES_WORK } from '../../codes/layout';
 import { hasRow, isLive } from '../rows';
-import { addCodesBlock, axesOf } from './codes';
+import { addCodesBlock } from './codes';
 import { dot, floatBytes, toFloats } from './floats';
 
 /** Begins to learn the axes of the rows of an index, for new codes. False when memory is full. */
@@ -11,7 +11,11 @@ export function beginAxes(root: usize): bool {
   const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
   const dim: u64 = load<u32>(codes, CODES_DIM);
   const rowBytes: u64 = floatBytes(root);
-  store<u32>(codes, <u32>addCodesBlock(codes, rowBytes * (dim + 4 + 2 * <u64>axesOf(codes))), CODES_WORK);
+  store<u32>(
+    codes,
+    <u32>addCodesBlock(codes, rowBytes * (dim + 4 + 2 * <u64>load<u32>(codes, CODES_LEARNED))),
+    CODES_WORK,
+  );
   return load<u32>(codes, CODES_WORK) != 0;
 }
 
@@ -32,12 +36,12 @@ export function basisAt(codes: usize, rowBytes: usize): usize {
 
 /** @inline */
 export function nextAt(codes: usize, rowBytes: usize): usize {
-  return basisAt(codes, rowBytes) + <usize>axesOf(codes) * rowBytes;
+  return basisAt(codes, rowBytes) + <usize>load<u32>(codes, CODES_LEARNED) * rowBytes;
 }
 
 /** Room for two rows of the sample, and for one of 16-bit numbers. @inline */
 function sampledAt(codes: usize, rowBytes: usize): usize {
-  return nextAt(codes, rowBytes) + <usize>axesOf(codes) * rowBytes;
+  return nextAt(codes, rowBytes) + <usize>load<u32>(codes, CODES_LEARNED) * rowBytes;
 }
 
 /** Adds the live ones of `count` rows from `from`, `step` apart, to the sums. */

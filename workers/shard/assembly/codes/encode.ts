@@ -1,13 +1,13 @@
-// From a row to its code: where it lies along each axis, from the mean, in steps of the axis. Neighbouring axes stand
+// From a row to its code: where it lies along each axis, from the mean, in steps of its slots. Neighbouring slots stand
 // in neighbouring 16-bit lanes, so that a load and a shift bring eight of them into the lanes of the folded query.
 // Owner's thread.
-import { ROOT_CODES, ROOT_CODES_NEXT, WIDE_SCALE } from '../../layout';
-import { CODES_AXES_4, CODES_ROW_BYTES, CODES_WIDE_BYTES, CODES_WORK } from '../../codes/layout';
+import { NONE, ROOT_CODES, ROOT_CODES_NEXT, WIDE_SCALE } from '../../layout';
+import { CODES_AXES_4, CODES_PARENTS, CODES_ROW_BYTES, CODES_WIDE_BYTES, CODES_WORK } from '../../codes/layout';
 import { scaleOf, setOperand } from '../distance';
 import { ensureQuery, foldedIn, operandIn } from '../query';
 import { hasRow } from '../rows';
 import { fourAxisDots } from '../wide';
-import { axesOf, axisAt, codeAt, ensureCode, offsetAt, stepAt, unitAt } from './codes';
+import { axesOf, axisAt, codeAt, ensureCode, offsetAt, parentAt, stepAt, unitAt } from './codes';
 import { dropNext } from './exchange';
 
 /**
@@ -43,8 +43,8 @@ export function encodeRows(scratch: usize, root: usize, from: u32, end: u32): bo
 
 function encode(scratch: usize, codes: usize, root: usize, ordinal: u32): void {
   const wide = setOperand(root, ordinal, operandIn(scratch, root));
-  const levels = foldedIn(scratch, root);
-  setLevels(codes, wide, levels);
+  const along = foldedIn(scratch, root);
+  setAlong(codes, wide, along);
   const code = codeAt(codes, ordinal);
   const axes = axesOf(codes);
   const axes4 = load<u32>(codes, CODES_AXES_4);
@@ -54,28 +54,41 @@ function encode(scratch: usize, codes: usize, root: usize, ordinal: u32): void {
     const lane = axis < axes4 ? laneOf(axis, 4) : <usize>(axes4 >> 1) + laneOf(axis - axes4, 2);
     const shift = axis < axes4 ? shiftIn(axis, 4) : shiftIn(axis - axes4, 2);
     const half = <i32>(1 << (bits - 1));
-    const level = <u32>max(0, min(2 * half - 1, load<i32>(levels + ((<usize>axis) << 2)) + half));
+    const level = <u32>(takeLevel(codes, along, axis, half) + half);
     // The topmost level of a lane is signed, as the lane is.
     const signed = level ^ (shift + bits == 16 ? <u32>half : 0);
     store<u16>(code + lane, load<u16>(code + lane) | <u16>(signed << shift));
   }
 }
 
-/** Writes how many steps the row lies from the mean along each axis, as whole numbers. */
-function setLevels(codes: usize, wide: usize, levels: usize): void {
+/** Writes how far the row lies from the mean along the axis of each slot, as floats. */
+function setAlong(codes: usize, wide: usize, along: usize): void {
   const bytes: usize = load<u32>(codes, CODES_WIDE_BYTES);
   const length = f32x4.splat(scaleOf(wide) * <f32>WIDE_SCALE);
-  for (let axis: u32 = 0; axis < axesOf(codes); axis += 4) {
-    const products = f32x4.convert_i32x4_s(fourAxisDots(axisAt(codes, axis), wide, bytes));
-    const along = f32x4.sub(
-      f32x4.mul(f32x4.mul(products, length), v128.load(unitAt(codes, axis))),
-      v128.load(offsetAt(codes, axis)),
-    );
+  for (let slot: u32 = 0; slot < axesOf(codes); slot += 4) {
+    const products = f32x4.convert_i32x4_s(fourAxisDots(axisAt(codes, slot), wide, bytes));
     v128.store(
-      levels + ((<usize>axis) << 2),
-      i32x4.trunc_sat_f32x4_s(f32x4.floor(f32x4.div(along, v128.load(stepAt(codes, axis))))),
+      along + ((<usize>slot) << 2),
+      f32x4.sub(
+        f32x4.mul(f32x4.mul(products, length), v128.load(unitAt(codes, slot))),
+        v128.load(offsetAt(codes, slot)),
+      ),
     );
   }
+}
+
+/**
+ * The level of a slot: how many steps the row lies along its axis, or from the middle of the step of the slot that it
+ * refines, which has been taken before. Leaves what lies between the middle of the step and the row in its place.
+ * @inline
+ */
+function takeLevel(codes: usize, along: usize, slot: u32, half: i32): i32 {
+  const parent = load<u32>(codes, CODES_PARENTS) ? load<u32>(parentAt(codes, slot)) : NONE;
+  const value = load<f32>(along + ((<usize>(parent == NONE ? slot : parent)) << 2));
+  const step = load<f32>(stepAt(codes, slot));
+  const level = step > 0 ? max(-half, min(half - 1, <i32>floor<f32>(value / step))) : 0;
+  store<f32>(along + ((<usize>slot) << 2), value - (<f32>level + <f32>0.5) * step);
+  return level;
 }
 
 /** Offset of the 16-bit lane of an axis: blocks of 16 bytes hold 8 lanes of 16 / `bits` axes. @inline */
