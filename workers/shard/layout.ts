@@ -111,7 +111,7 @@ export const RESCORED = 80;
  * Breadth of a search's walk when the caller names none, until recall asks for more (codes/tending.ts): this, or twice
  * k where that is more.
  */
-export const EF_MIN = 64;
+export const EF_MIN = 96;
 /** A search is judged by the score of so many of its best, however few are asked for. */
 export const JUDGED = 10;
 export const BROAD = 4;

@@ -1,6 +1,8 @@
 // What the tests of the graph share: an index beside its naive twin, built from clustered vectors, and its recall.
 import assert from 'node:assert/strict';
+import type { Hits } from '../../../workers/shard/hits.js';
 import type { VectorIndex } from '../../../workers/shard/vector-index.js';
+import type { Bitmap } from '../../../workers/shard/words/word-answers.js';
 import { createKernel, createMemory } from './kernel-kit.js';
 import { assertSound, NaiveIndex, recallOf } from './naive-index.js';
 
@@ -49,4 +51,10 @@ export function recall({ index, twin }: Pair, next: () => Float32Array, ef: numb
 export function assertRecall(pair: Pair, next: () => Float32Array, label: string): void {
   const share = recall(pair, next, 64, label);
   assert(share >= 0.95, `${label}: recall@10 ${share}`);
+}
+
+/** The 10 nearest of the rows admitted as a walk of breadth `ef` finds them, with nothing behind it. */
+export function walkWithin(index: VectorIndex, query: Float32Array, ef: number, allowed: Bitmap): Hits {
+  const end = index['instance'].setBitmap(allowed);
+  return index.searchBy(query, 10, { ef, rerank: ef }, end);
 }

@@ -48,6 +48,8 @@ const STEPS = new Map([
   [10, 0.0089],
 ]);
 const SLOTS_4_STEP = 32;
+/** Adds nothing to any score. */
+const UNUSED: Slot = { axis: 0, step: 0 };
 const VARIANCE_POWER = 1.25;
 
 /** For codes of `bytes`, a multiple of 32. */
@@ -79,15 +81,18 @@ export function planSlots(axes: readonly Measured[], bytes: number): SlotPlan {
     step: slot.step,
     ...(slot.place > 0 && { parent: parentOf(slot) }),
   }));
-  return { slots4: planned.slice(0, count4), slots2: planned.slice(count4) };
+  const slots2: Slot[] = planned.slice(count4);
+  while (2 * count4 + slots2.length < 4 * bytes) slots2.push(UNUSED);
+  return { slots4: planned.slice(0, count4), slots2 };
 }
 
-/** The bits of each axis, a multiple of 2; `pairs` in all, less where all axes have the most there is. */
+/** The bits of each axis, a multiple of 2; twice `pairs` in all, less where all axes have the most there is. */
 function bitsOf(axes: readonly Measured[], pairs: number): number[] {
   const bits = axes.map(() => 0);
   const gains = axes.map((_, axis) => gainOf(axes[axis]!, 0));
   for (let i = 0; i < pairs; i++) {
     const best = gains.reduce((place, gain, axis) => (gain > gains[place]! ? axis : place), 0);
+    if (gains[best]! < 0) break;
     bits[best]! += 2;
     gains[best] = gainOf(axes[best]!, bits[best]!);
   }

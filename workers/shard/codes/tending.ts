@@ -7,6 +7,7 @@ import type { Instance } from '../instance.js';
 import { CODES_SCANNED } from '../breadth.js';
 import {
   BROAD,
+  EF_MIN,
   NONE,
   ROOT_CHECKED,
   ROOT_CODES,
@@ -36,7 +37,7 @@ import { shapesFor, type CodeShape } from './shapes.js';
  * Breadths of a search's walk, from that of an index that has not been checked; those by rows go further, as nothing
  * comes after.
  */
-const EFS = [96, 128, 192];
+const EFS = [EF_MIN, 128, 192];
 const EFS_BY_ROWS = [...EFS, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096];
 /** A score that none has. */
 const NEVER_TRUSTED = 2;

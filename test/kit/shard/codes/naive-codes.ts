@@ -1,7 +1,15 @@
 // The naive twin of codes: principal axes by Jacobi rotations in double precision. And what the tests of codes share:
 // vectors whose spread falls from axis to axis, as texts' does, and what the codes in memory say of themselves.
 import { createPrng } from '../../../../src/base/prng.js';
-import { CODES_AXES_2, CODES_AXES_4, CODES_STEPS, CODES_VARIANCE } from '../../../../workers/shard/codes/layout.js';
+import {
+  CODES_AXES_2,
+  CODES_AXES_4,
+  CODES_FIRST_2,
+  CODES_FIRST_4,
+  CODES_ROW_BYTES,
+  CODES_STEPS,
+  CODES_VARIANCE,
+} from '../../../../workers/shard/codes/layout.js';
 import { ROOT_CODES } from '../../../../workers/shard/layout.js';
 import type { VectorIndex } from '../../../../workers/shard/vector-index.js';
 import { randomVector } from '../kernel-kit.js';
@@ -42,21 +50,26 @@ export function falling(seed: number, dim: number, count: number): Float32Array[
 }
 
 /**
- * The codes in use, as they stand in memory: how many axes, and the share of the sample's variance along them.
- * Undefined where there are none.
+ * The codes in use, as they stand in memory: their bytes, how many axes, and the share of the sample's variance along
+ * them. Undefined where there are none.
  */
 export function readCodes(
   memory: WebAssembly.Memory,
   { root }: VectorIndex,
-): { axes: number; varianceShare: number } | undefined {
+): { bytes: number; axes: number; varianceShare: number } | undefined {
   const words = new Uint32Array(memory.buffer);
   const floats = new Float32Array(memory.buffer);
   const codes = words[(root + ROOT_CODES) >>> 2]!;
   if (codes === 0) return undefined;
-  const axes = words[(codes + CODES_AXES_4) >>> 2]! + words[(codes + CODES_AXES_2) >>> 2]!;
-  const from = (words[(codes + CODES_STEPS) >>> 2]! >>> 2) + 3 * axes;
-  const variance = floats.subarray(from, from + axes).reduce((sum, value) => sum + value, 0);
-  return { axes, varianceShare: variance / floats[(codes + CODES_VARIANCE) >>> 2]! };
+  const word = (field: number): number => words[(codes + field) >>> 2]!;
+  const slots = word(CODES_AXES_4) + word(CODES_AXES_2);
+  const from = (word(CODES_STEPS) >>> 2) + 3 * slots;
+  const variance = floats.subarray(from, from + slots).reduce((sum, value) => sum + value, 0);
+  return {
+    bytes: word(CODES_ROW_BYTES),
+    axes: word(CODES_FIRST_4) + word(CODES_FIRST_2),
+    varianceShare: variance / floats[(codes + CODES_VARIANCE) >>> 2]!,
+  };
 }
 
 /** Share of the k nearest by an exact scan that a search found, over the queries. */

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../../src/base/prng.js';
 import type { Bitmap } from '../../../../workers/shard/words/word-answers.js';
-import { build, DIM, linkAll, put, ROWS, type Pair } from '../../../kit/shard/graph-kit.js';
+import { build, DIM, linkAll, put, ROWS, walkWithin, type Pair } from '../../../kit/shard/graph-kit.js';
 import { clusteredVectors, randomBitmap } from '../../../kit/shard/kernel-kit.js';
 import { assertSound, recallOf } from '../../../kit/shard/naive-index.js';
 
@@ -17,7 +17,7 @@ function assertFilteredRecall({ index, twin }: Pair, allowed: Bitmap, next: () =
   let sum = 0;
   for (let i = 0; i < QUERIES; i++) {
     const query = next();
-    const hits = index.search(query, 10, { allowed, ef: EF });
+    const hits = walkWithin(index, query, EF, allowed);
     assertSound(index, some, query, 10, hits, label);
     sum += recallOf(some, query, 10, hits);
   }

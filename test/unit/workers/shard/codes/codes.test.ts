@@ -60,7 +60,7 @@ for (const precision of PRECISIONS) {
       const rows = Array.from({ length: ROWS }, () => next().map((value, i) => value * (i + 3) ** -0.7));
       const { memory, index } = build(rows.slice(0, -50), { precision });
       const codes = readCodes(memory, index);
-      assert(codes && codes.axes >= Math.min(dim, 192));
+      assert(codes && codes.axes >= Math.min(dim, 192) / 2 && codes.bytes <= 64);
       const recall = recallOf(index, rows.slice(-50), 128);
       assert(recall >= 0.97, `recall@10 ${recall}, ${codes.varianceShare} of the variance`);
     });

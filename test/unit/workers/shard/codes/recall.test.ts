@@ -8,30 +8,30 @@ import { createKernel, createMemory, randomVector } from '../../../../kit/shard/
 import { falling, readCodes, recallOf } from '../../../../kit/shard/codes/naive-codes.js';
 
 /** Learns, links and checks; answers the breadth of walks, the axes of codes, and the recall of some of the rows. */
-function build(rows: readonly Float32Array[], dim: number): { ef: number; axes: number; recall: number } {
+function build(rows: readonly Float32Array[], dim: number): { ef: number; bytes: number; recall: number } {
   const memory = createMemory();
   const index = createKernel(memory).createIndex(dim, { graphMin: 1, codesMin: 500 });
   rows.forEach((row, ordinal) => index.put(ordinal, row));
   while (index.hasWork) index.linkSome(16);
   const ef = new Uint32Array(memory.buffer)[(index.root + ROOT_EF) >>> 2]!;
   // The rows are too few for a walk by default.
-  return { ef, axes: readCodes(memory, index)?.axes ?? 0, recall: recallOf(index, rows.slice(-50), ef) };
+  return { ef, bytes: readCodes(memory, index)?.bytes ?? 0, recall: recallOf(index, rows.slice(-50), ef) };
 }
 
 test('a falling spectrum needs no more than the narrowest walk and one line', () => {
-  const { ef, axes, recall } = build(falling(1, 384, 3000), 384);
-  assert.deepEqual([ef, axes], [EF_MIN, 192]);
+  const { ef, bytes, recall } = build(falling(1, 384, 3000), 384);
+  assert.deepEqual([ef, bytes], [EF_MIN, 64]);
   assert(recall >= 0.97, `recall@10 ${recall}`);
 });
 
 for (const dim of [20, 40, 100, 300]) {
   test(`vectors that lie evenly in ${dim} dimensions`, () => {
     const prng = createPrng(dim);
-    const { ef, axes, recall } = build(
+    const { ef, bytes, recall } = build(
       Array.from({ length: 2000 }, () => randomVector(prng, dim)),
       dim,
     );
     // Nothing comes after the broadest walk by rows.
-    assert(recall >= 0.97 || (axes === 0 && ef === 4096), `recall@10 ${recall}, ef ${ef}, ${axes} axes`);
+    assert(recall >= 0.97 || (bytes === 0 && ef === 4096), `recall@10 ${recall}, ef ${ef}, codes of ${bytes}`);
   });
 }
