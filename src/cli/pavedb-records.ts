@@ -2,12 +2,13 @@
 // Pure; used by import.ts.
 import type { PaveArchive } from '../archive/pavedb/pavedb-archive.js';
 import { timeOf, type PaveDocument, type PaveQuery } from '../archive/pavedb/meta-database.js';
-import type { ArchivedDocument, ArchivedQuery } from '../archive/segment.js';
+import type { ArchivedDocument, ArchivedQuery } from '../archive/archived-records.js';
+import { faultOfQuery } from '../archive/query-fault.js';
 import { parseChunkId } from '../contract/ids.js';
 import type { LoggedQuery, LoggedRest } from '../contract/query-log.js';
 import type { SearchMode } from '../contract/resources.js';
 import { priorityOf } from '../rank/priority.js';
-import { decodeQuery, encodeQuery, queryIdBytes, queryIdOf } from '../store/query-records.js';
+import { encodeQuery, queryIdBytes, queryIdOf } from '../store/query-records.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -53,8 +54,7 @@ export function archivedQuery(query: PaveQuery): ArchivedQuery | undefined {
     resultIds: JSON.parse(query.result_ids_json ?? '[]') as string[],
     rest: restOf(query),
   };
-  const record = encodeQuery(logged);
-  return isReadable(record) ? { id, record } : undefined;
+  return faultOfQuery(logged) === undefined ? { id, record: encodeQuery(logged) } : undefined;
 }
 
 function restOf(query: PaveQuery): LoggedRest {
@@ -70,15 +70,6 @@ function restOf(query: PaveQuery): LoggedRest {
     ...(query.common_collection !== null && { common_collection: query.common_collection }),
     timing,
   };
-}
-
-function isReadable(record: Buffer): boolean {
-  try {
-    decodeQuery(record);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A UUIDv7 of this time, with the random part of another UUID. */

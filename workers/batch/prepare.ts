@@ -2,7 +2,7 @@
 // but for the UUID it makes where nothing names the document, and for the file it reads. Batch worker only.
 import { v7 as uuidv7 } from 'uuid';
 import { AppError } from '../../src/contract/errors.js';
-import { asDocId, docIdFromFilename, type DocId } from '../../src/contract/ids.js';
+import { asDocId, asNewDocId, docIdFromFilename, type DocId } from '../../src/contract/ids.js';
 import type { BatchWorkerStart, PrepareAnswer, PrepareRequest } from '../../src/contract/prepare-messages.js';
 import { packDocument, type PreparedChunk } from '../../src/contract/prepared-document.js';
 import { priorityOf } from '../../src/rank/priority.js';
@@ -55,7 +55,7 @@ function digestsOf(chunks: readonly PreparedChunk[]): Uint8Array {
 
 /** An empty id counts as omitted; a file then gives its name, anything else gets a UUIDv7. */
 function docIdOf({ docid, filename }: IngestDocument): DocId {
-  if (docid) return asDocId(docid);
+  if (docid) return asNewDocId(docid);
   return (filename === undefined ? undefined : docIdFromFilename(filename)) ?? asDocId(uuidv7());
 }
 
