@@ -16,7 +16,23 @@ const MINUS = 0x2d;
  * everywhere. `names`: looks below keys of these names alone, however deep they stand.
  */
 export function changedNumber(json: string, names?: ReadonlySet<string>): string | undefined {
-  if (!SUSPECT.test(json)) return undefined;
+  for (const { token } of changedNumbers(json, names)) return token;
+  return undefined;
+}
+
+/** The same text with these numbers as strings of their digits. */
+export function withLongNumbersQuoted(json: string): string {
+  let quoted = '';
+  let end = 0;
+  for (const { at, token } of changedNumbers(json)) {
+    quoted += `${json.slice(end, at)}"${token}"`;
+    end = at + token.length;
+  }
+  return quoted + json.slice(end);
+}
+
+function* changedNumbers(json: string, names?: ReadonlySet<string>): Generator<{ at: number; token: string }> {
+  if (!SUSPECT.test(json)) return;
   let depth = 0;
   /** The depth of the object whose named value this is; Infinity outside of any. */
   let namedAt = names ? Infinity : -1;
@@ -30,7 +46,7 @@ export function changedNumber(json: string, names?: ReadonlySet<string>): string
     } else if (code === MINUS || isDigit(code)) {
       NUMBER.lastIndex = at;
       const [token] = NUMBER.exec(json) as RegExpExecArray;
-      if (depth >= namedAt && isChanged(token)) return token;
+      if (depth >= namedAt && isChanged(token)) yield { at, token };
       at += token.length;
     } else {
       const character = json[at++];
@@ -40,7 +56,6 @@ export function changedNumber(json: string, names?: ReadonlySet<string>): string
       if (names && isOver) namedAt = Infinity;
     }
   }
-  return undefined;
 }
 
 /** Whether what a number is parsed to is told in other digits, its zeros aside. */

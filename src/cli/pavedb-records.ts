@@ -1,5 +1,6 @@
 // What PaveDB has of documents and logged searches, as a Sheaf archive has it. Vectors and texts stay as they are.
 // Pure; used by import.ts.
+import { withLongNumbersQuoted } from '../base/exact-numbers.js';
 import type { PaveArchive } from '../archive/pavedb/pavedb-archive.js';
 import { timeOf, type PaveDocument, type PaveQuery } from '../archive/pavedb/meta-database.js';
 import type { ArchivedDocument, ArchivedQuery } from '../archive/archived-records.js';
@@ -25,7 +26,7 @@ export function archivedDocument(
     priority: priorityOf(metadata, priorityKey),
     chunks: chunks.map(({ rid, meta, text }) => ({
       path: parseChunkId(rid)?.chunkPath ?? rid,
-      meta: JSON.stringify(JSON.parse(meta)),
+      meta: JSON.stringify(JSON.parse(withLongNumbersQuoted(meta))),
       ...(text !== null && { text }),
     })),
     vectors: Buffer.concat(chunks.map(({ rid }) => archive.vector(rid))),
@@ -59,7 +60,7 @@ export function archivedQuery(query: PaveQuery): ArchivedQuery | undefined {
 
 function restOf(query: PaveQuery): LoggedRest {
   const parsed = (json: string | null): object | undefined =>
-    json === null ? undefined : (JSON.parse(json) as object);
+    json === null ? undefined : (JSON.parse(withLongNumbersQuoted(json)) as object);
   const timing = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0, ...parsed(query.timing_json) };
   const [filters, contentFilter] = [parsed(query.filters_json), parsed(query.content_filter_json)];
   return {

@@ -35,7 +35,7 @@ export function prepareInput(input: IngestDocument, request: PrepareSettings): P
   const metadata = documentMetadata(input, docid, request.nowMs, request.metadataBytesMax);
   const vectors = input.vector && toVector(input.vector, request.space.dim);
   const content = input.text === undefined ? input.content : flowOf(input.text);
-  const chunks = content === undefined ? [{ path: '0', metaJson: '{}' }] : textChunks(content, request);
+  const chunks = content === undefined ? [{ path: '0', metaJson: '{}' }] : textChunks(content, input.metadata, request);
   const document = packDocument({
     docid,
     ingestedAtMs: request.nowMs,
@@ -59,9 +59,13 @@ function docIdOf({ docid, filename }: IngestDocument): DocId {
   return (filename === undefined ? undefined : docIdFromFilename(filename)) ?? asDocId(uuidv7());
 }
 
-function textChunks(content: Extracted, { space, chunking, metadataBytesMax }: PrepareSettings): PreparedChunk[] {
+function textChunks(
+  content: Extracted,
+  metadata: Record<string, unknown>,
+  { space, chunking, metadataBytesMax }: PrepareSettings,
+): PreparedChunk[] {
   if (space.embedder_type === 'identity') throw new AppError('vectors_only');
-  const chunks = cut(content, chunking);
+  const chunks = cut(content, chunking, metadata);
   const isTooLarge = chunks.some(
     ({ metaJson }) => metaJson.length * 3 > metadataBytesMax && Buffer.byteLength(metaJson) > metadataBytesMax,
   );

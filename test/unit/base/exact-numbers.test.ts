@@ -1,7 +1,7 @@
 // Which numbers of a JSON text are told again as they were written: by hand, and against whole numbers of any length.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { changedNumber } from '../../../src/base/exact-numbers.js';
+import { changedNumber, withLongNumbersQuoted } from '../../../src/base/exact-numbers.js';
 import { createPrng } from '../../../src/base/prng.js';
 
 const kept = [
@@ -79,4 +79,13 @@ test('whole numbers at random: kept are those that a reader tells in the same di
     else
       assert.equal(told === undefined, String(Number(digits)) === digits || /e/.test(String(Number(digits))), digits);
   }
+});
+
+test('made strings, all others as they were', () => {
+  const json = '{"a": 9007199254740993, "b":[1e400,1.50,"9007199254740993"], "c":-18446744073709551615}';
+  assert.equal(
+    withLongNumbersQuoted(json),
+    '{"a": "9007199254740993", "b":["1e400",1.50,"9007199254740993"], "c":"-18446744073709551615"}',
+  );
+  assert.equal(withLongNumbersQuoted('{"a":1}'), '{"a":1}');
 });
