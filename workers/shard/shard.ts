@@ -16,6 +16,7 @@ import { PartTable } from './part-table.js';
 import { PartTerms, type TermMaker } from './part-terms.js';
 import type { PartView } from './part-view.js';
 import { LOST } from './reader-layout.js';
+import type { LeavingDocument } from './leaving.js';
 import { Room } from './room.js';
 import type { WordIndex } from './words/word-index.js';
 
@@ -28,6 +29,8 @@ export class Shard {
   private readonly dropped = new Set<CollectionId>();
   /** Collections whose entries are still to be removed from the store. */
   readonly purges: CollectionId[] = [];
+  /** Large documents whose chunks are still to be removed from the store. */
+  readonly leaving: LeavingDocument[] = [];
 
   readonly arenas: Arenas;
 
@@ -53,6 +56,7 @@ export class Shard {
     restore: (kinds: CollectionKinds) => void = () => {},
   ): void {
     this.arenas.format();
+    this.store.finishLeaving();
     const kinds = kindsOf(collections);
     restore(kinds);
     const large: { ref: CollectionRef; chunks: number }[] = [];
@@ -148,6 +152,7 @@ export class Shard {
   drop(id: CollectionId): void {
     this.dropped.add(id);
     this.purges.push(id);
+    this.leaving.splice(0, Infinity, ...this.leaving.filter(({ ref }) => ref.id !== id));
     this.loads.cancel(id);
     this.parts.delete(id);
   }
