@@ -3,7 +3,7 @@
 import typia, { type tags } from 'typia';
 import { changedNumber } from '../base/exact-numbers.js';
 import type { ContentFilter, Ef, Fusion, K, Rerank } from '../contract/api/search.js';
-import { DIM_MAX, K_MAX } from '../contract/limits.js';
+import { DIM_MAX, type K_MAX } from '../contract/limits.js';
 import type { LoggedQuery } from '../contract/query-log.js';
 import { parseFilter } from '../rank/parse-filter.js';
 

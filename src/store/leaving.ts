@@ -3,21 +3,29 @@
 // block by block in later ones. Nothing but this table knows them meanwhile; their ordinals are not given out before
 // they are free. Used by the transactions of a shard, in its owner's thread and in those that read along.
 import type { CollectionId, Ordinal } from '../contract/ids.js';
+import type { CollectionRef } from '../contract/messages.js';
 import { chunkKey, collectionOfKey, collectionPrefix } from './keys.js';
-import { decode, encode } from './records.js';
+import { decode, encode, type DocumentRecord } from './records.js';
 import type { Table } from './tables.js';
 import { ALL } from './whole-table.js';
 
 /** A smaller document goes at once. */
 export const LEAVING_CHUNKS_MIN = 2048;
 /** Chunks that go in one commit: some ten milliseconds. */
-export const BLOCK_CHUNKS = 256;
+const BLOCK_CHUNKS = 256;
 
 /** Chunks of one document. The first of their ordinals is the key: an ordinal stands in one block only. */
 export interface LeavingBlock {
   id: CollectionId;
   generation: number;
   ordinals: Ordinal[];
+}
+
+/** As its owner keeps it until the last block has gone. */
+export interface LeavingDocument {
+  ref: CollectionRef;
+  record: DocumentRecord;
+  blocks: LeavingBlock[];
 }
 
 export function putBlocks(table: Table, { id, generation, ordinals }: LeavingBlock): LeavingBlock[] {

@@ -4,21 +4,13 @@
 // still count it. Shard worker only; called by background.ts.
 import { AppError } from '../../src/contract/errors.js';
 import type { CollectionId, Ordinal } from '../../src/contract/ids.js';
-import type { CollectionRef } from '../../src/contract/messages.js';
 import { arenaOf, rowOf } from '../../src/contract/ordinals.js';
 import { DamagedRecord } from '../../src/store/damage.js';
-import type { LeavingBlock } from '../../src/store/leaving.js';
-import type { DocumentRecord } from '../../src/store/records.js';
+import type { LeavingBlock, LeavingDocument } from '../../src/store/leaving.js';
 import type { ShardWriteTxn } from '../../src/store/shard-store.js';
 import type { Part } from './part.js';
 import { FieldTerms } from './part-fields.js';
 import type { Shard } from './shard.js';
-
-export interface LeavingDocument {
-  ref: CollectionRef;
-  record: DocumentRecord;
-  blocks: LeavingBlock[];
-}
 
 interface LeavingRow {
   part: Part;

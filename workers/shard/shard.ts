@@ -3,6 +3,7 @@
 import { AppError } from '../../src/contract/errors.js';
 import type { CollectionId } from '../../src/contract/ids.js';
 import type { CollectionGroup, CollectionRef } from '../../src/contract/messages.js';
+import type { LeavingDocument } from '../../src/store/leaving.js';
 import type { ShardStore } from '../../src/store/shard-store.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';
 import { Arenas } from './arenas.js';
@@ -16,7 +17,6 @@ import { PartTable } from './part-table.js';
 import { PartTerms, type TermMaker } from './part-terms.js';
 import type { PartView } from './part-view.js';
 import { LOST } from './reader-layout.js';
-import type { LeavingDocument } from './leaving.js';
 import { Room } from './room.js';
 import type { WordIndex } from './words/word-index.js';
 

@@ -156,9 +156,9 @@ test('searches all the while see all of it or nothing', async () => {
   await putLarge('HUGE', 'huge', 4000);
   const search = { q: 'huge', k: 1000, content_filter: { op: 'prefix', value: 'huge 0000000' } };
   const counts: number[] = [];
-  let isOver = false;
+  const stop = new AbortController();
   const searching = (async () => {
-    while (!isOver)
+    while (!stop.signal.aborted)
       counts.push(
         (await call('POST', `${AT}/search`, search)).json.matches.filter(({ id }: { id: string }) =>
           id.startsWith('HUGE::'),
@@ -170,7 +170,7 @@ test('searches all the while see all of it or nothing', async () => {
   const before = counts.length;
   await untilGone();
   await until(async () => counts.length > before + 3, 'no searches');
-  isOver = true;
+  stop.abort();
   await searching;
   assert.deepEqual(
     [...new Set(counts)].sort((a, b) => a - b),
