@@ -29,7 +29,7 @@ const isText = (value: unknown): boolean => typeof value === 'string';
 
 function isFilter(value: unknown): boolean {
   try {
-    parseFilter(value as Record<string, unknown>, { stringOperators: false });
+    parseFilter(value as Record<string, unknown>, { stringOperators: false, safeNumbers: true });
     return true;
   } catch {
     return false;

@@ -8,18 +8,25 @@ import { readConfig } from './config.js';
 import { ListenError } from './http/server.js';
 import { TlsError } from './http/tls.js';
 import { UwsError } from './http/uws.js';
+import { descriptorLimit, serveDescriptors, tooFew } from './descriptors.js';
 import { createLogger } from './logger.js';
 import { startServer, type RunningServer } from './server.js';
 import { isReady } from './service/health.js';
 import { DataDirectoryError } from './store/data-dir.js';
 
 const READY_RECHECK_MS = 20;
+const LOG_THREADS = 1;
 
 /** Runs until it is told to stop; the exit code. `print` writes lines for the operator. */
 export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => void): Promise<number> {
   const startedAtMs = performance.now();
   try {
     const config = readConfig(env);
+    const [limit, wanted] = [descriptorLimit(), descriptorsOf(config)];
+    if (limit < wanted) {
+      print(tooFew(limit, wanted));
+      return 1;
+    }
     const server = await startServer(config, createLogger(config.log.level));
     const stopped = untilSignal(server);
     const hasStarted = await Promise.race([untilReady(server), stopped.then(() => false)]);
@@ -31,6 +38,10 @@ export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => voi
     print(`sheaf: ${error.message}`);
     return 1;
   }
+}
+
+function descriptorsOf({ partitions, search, threads: { embed, batch } }: Config): number {
+  return serveDescriptors(partitions, search.threads + embed.queries + embed.documents + batch + LOG_THREADS);
 }
 
 function isOperatorError(error: unknown): error is Error {

@@ -3,6 +3,7 @@
 import typia, { type tags } from 'typia';
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../contract/version.js';
 import type { ArchivedSettings, ArchiveCounts } from '../contract/archived.js';
+import { isDeeperThan } from '../base/levels.js';
 import type { Collection } from '../contract/resources.js';
 import { ArchiveFault } from './archive-fault.js';
 
@@ -11,6 +12,11 @@ export const MANIFEST = 'manifest.json';
 export const TENANTS = 'tenants.json';
 /** Of the manifests and of the list of tenants, which are read whole. */
 export const WHOLE_ENTRY_BYTES_MAX = 256 * 1024 * 1024;
+
+/** Far more than any of ours has, and far fewer than a stack takes. */
+const LEVELS_MAX = 100;
+/** They travel to the server, and stay in its catalog. */
+const SETTINGS_CHARACTERS_MAX = 64 * 1024;
 
 type Count = number & tags.Type<'uint64'>;
 type Digest = string & tags.Pattern<'^[0-9a-f]{64}$'>;
@@ -75,8 +81,8 @@ export const headingAt = (createdAt: string): Heading => ({
   created_at: createdAt,
 });
 
-/** The settings of a collection as an archive has them. */
-export function settingsOf(collection: Collection): ArchivedSettings {
+/** The settings of a collection as an archive has them, and nothing else that it may have. */
+export function settingsOf(collection: Collection | ArchivedSettings): ArchivedSettings {
   const {
     tenant,
     name,
@@ -117,6 +123,8 @@ const isManifest = typia.createIs<CollectionManifest | DatasetManifest>();
 /** Throws ArchiveFault where it is no manifest of ours, or one of another version. */
 export function parseManifest(bytes: Buffer): Manifest {
   const manifest = parsedJson(bytes);
+  if (isDeeperThan(LEVELS_MAX, manifest))
+    throw new ArchiveFault('manifest_invalid', `The manifest has more than ${LEVELS_MAX} levels.`);
   if (!isHeading(manifest) || !manifest.format.startsWith('sheaf-'))
     throw new ArchiveFault('manifest_invalid', 'The manifest is none of a Sheaf archive.');
   if (manifest.format_version !== FORMAT_VERSION)
@@ -135,6 +143,8 @@ export function parseManifest(bytes: Buffer): Manifest {
       `The archive has schema version ${manifest.schema_version}; this server has ${SCHEMA_VERSION}.`,
     );
   if (!isManifest(manifest)) throw new ArchiveFault('manifest_invalid', 'The manifest has a wrong shape.');
+  if ('collection' in manifest && JSON.stringify(settingsOf(manifest.collection)).length > SETTINGS_CHARACTERS_MAX)
+    throw new ArchiveFault('settings_invalid', 'The settings of the collection are longer than any can be.');
   return manifest;
 }
 

@@ -1,41 +1,16 @@
-// The records in the segments of an archive: documents with their chunks, and logged searches, in msgpack, one behind
-// the other. The vectors of a document are float32, little-endian, a row for each chunk. Pure; used by the archive
-// process and the import.
+// The segments of an archive: documents with their chunks, and logged searches, in msgpack, one behind the other. Documents
+// are checked as an ingest checks them. Pure; used by the archive process and the import.
 import { Packr, Unpackr } from 'msgpackr';
-import typia, { type tags } from 'typia';
-import { asDocId } from '../contract/ids.js';
+import typia from 'typia';
+import { DOCID_BYTES_MAX } from '../contract/ids.js';
 import { ArchiveFault } from './archive-fault.js';
+import type { ArchivedDocument, ArchivedQuery } from './archived-records.js';
+import { faultOfDocument, type DocumentRules } from './document-fault.js';
 
 /** A segment is full when it has so much; a document larger than that has one for itself. */
 export const SEGMENT_BYTES = 4 * 1024 * 1024;
 /** No reader takes a larger one: the largest document, with its vectors. */
 export const SEGMENT_BYTES_MAX = 2 ** 31 - 1;
-
-export interface ArchivedChunk {
-  path: string & tags.MinLength<1>;
-  /** Chunk metadata as JSON text. */
-  meta: string;
-  /** Absent for chunks of vector documents. */
-  text?: string;
-}
-
-export interface ArchivedDocument {
-  docid: string;
-  version: number & tags.Type<'uint32'> & tags.Minimum<1>;
-  /** Milliseconds since 1970. */
-  ingested_at_ms: number & tags.Type<'uint64'>;
-  /** The document's metadata as JSON text. */
-  metadata: string;
-  priority: number & tags.Minimum<-1> & tags.Maximum<1>;
-  chunks: ArchivedChunk[] & tags.MinItems<1>;
-  vectors: Uint8Array;
-}
-
-/** `record` is the server's own encoding of a logged search. */
-export interface ArchivedQuery {
-  id: Uint8Array;
-  record: Uint8Array;
-}
 
 const packr = new Packr({ useRecords: false });
 const unpackr = new Unpackr({ useRecords: false });
@@ -46,23 +21,35 @@ export const packDocument = (document: ArchivedDocument): Buffer => packr.pack(d
 export const packQuery = (query: ArchivedQuery): Buffer => packr.pack(query);
 
 /** The documents of a segment, checked; their vectors are views of `bytes`. Throws ArchiveFault. */
-export function unpackDocuments(bytes: Uint8Array, dim: number): ArchivedDocument[] {
+export function unpackDocuments(bytes: Uint8Array, rules: DocumentRules): ArchivedDocument[] {
   return unpacked(bytes).map((value, place) => {
-    const why = !isDocument(value) ? 'it has a wrong shape' : faultOf(value, dim);
+    const why = !isDocument(value) ? 'it has a wrong shape' : faultOfDocument(value, rules);
     if (why !== undefined)
-      throw new ArchiveFault('document_invalid', `A document (${place} of its segment) is invalid: ${why}.`);
+      throw new ArchiveFault('document_invalid', `A document (${nameOf(value, place)}) is invalid: ${why}.`);
     return value as ArchivedDocument;
   });
 }
 
-/** The logged searches of a segment; what is in their records is checked by the store. Throws ArchiveFault. */
+/** By its id, where it has one that can be told. */
+function nameOf(value: unknown, place: number): string {
+  const docid: unknown = (value as { docid?: unknown } | null)?.docid;
+  return typeof docid === 'string' && docid !== '' && docid.length <= DOCID_BYTES_MAX
+    ? docid
+    : `${place} of its segment`;
+}
+
+/** The logged searches of a segment; what is in their records is checked by whoever decodes them. Throws ArchiveFault. */
 export function unpackQueries(bytes: Uint8Array): ArchivedQuery[] {
   return unpacked(bytes).map((value) => {
-    if (!isQuery(value) || value.id.length !== 16)
+    if (!isQuery(value) || !isUuid7(value.id))
       throw new ArchiveFault('query_invalid', 'A logged search has a wrong shape.');
     return value;
   });
 }
+
+/** The log finds its entries by the time in their ids. */
+const isUuid7 = (id: Uint8Array): boolean =>
+  id.length === 16 && (id[6] as number) >> 4 === 7 && (id[8] as number) >> 6 === 2;
 
 function unpacked(bytes: Uint8Array): unknown[] {
   try {
@@ -70,36 +57,4 @@ function unpacked(bytes: Uint8Array): unknown[] {
   } catch {
     throw new ArchiveFault('document_invalid', 'A segment is no msgpack.');
   }
-}
-
-function faultOf({ docid, metadata, chunks, vectors }: ArchivedDocument, dim: number): string | undefined {
-  if (!isDocId(docid)) return 'its id is none';
-  if (!isJsonObject(metadata)) return 'its metadata is no JSON object';
-  if (vectors.length !== chunks.length * dim * 4)
-    return `${chunks.length} chunks of ${dim} dimensions have ${vectors.length} bytes of vectors`;
-  if (new Set(chunks.map(({ path }) => path)).size !== chunks.length) return 'two of its chunks have one path';
-  if (!chunks.every(({ meta }) => isJsonObject(meta))) return 'metadata of a chunk is no JSON object';
-  return vectorsOf(vectors).every(Number.isFinite) ? undefined : 'a vector is not finite';
-}
-
-function isDocId(docid: string): boolean {
-  try {
-    return asDocId(docid) === docid;
-  } catch {
-    return false;
-  }
-}
-
-function isJsonObject(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
-}
-
-/** The numbers of the bytes, copied: those of a segment are not aligned. */
-export function vectorsOf(bytes: Uint8Array): Float32Array {
-  return new Float32Array(new Uint8Array(bytes).buffer);
 }

@@ -1,5 +1,6 @@
 // What the files that add commands to the command line share: what they are given, exit codes, examples below a help,
 // and options that read numbers. Called by program.ts and the *-commands.ts beside it.
+import { changedNumber } from '../base/exact-numbers.js';
 import { InvalidArgumentError, type Command } from 'commander';
 import type { Input, Output } from './output.js';
 
@@ -46,8 +47,12 @@ export const gathered = (text: string, before: readonly string[] = []): string[]
 export function jsonObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
+    const number = changedNumber(text);
+    if (number !== undefined)
+      throw new InvalidArgumentError(`${number} has more digits than a number keeps: quote it.`);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  } catch {
+  } catch (error) {
+    if (error instanceof InvalidArgumentError) throw error;
     // Told below, like what is JSON and no object.
   }
   throw new InvalidArgumentError('Give a JSON object, such as \'{"lang":"en"}\'.');

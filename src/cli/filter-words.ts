@@ -4,7 +4,8 @@ import { InvalidArgumentError } from 'commander';
 
 const OPERATORS: Readonly<Record<string, string>> = { '>=': '$gte', '<=': '$lte', '>': '$gt', '<': '$lt', '!=': '$ne' };
 const FORM = /^([^=<>!]+)(>=|<=|!=|=|>|<)(.*)$/su;
-const NUMBER = /^-?\d+(\.\d+)?$/;
+/** Longer ones stay texts, which keep their digits. */
+const NUMBER = /^-?\d{1,15}(\.\d+)?$/;
 
 export type Filters = Record<string, unknown>;
 

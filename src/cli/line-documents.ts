@@ -1,6 +1,7 @@
 // Documents out of lines of JSON, and where each came from, until the server has answered for it. What is no document
 // is told and left out; what the server has already is left out where that is wanted. Used by ingest-lines.ts.
 import { createInterface } from 'node:readline';
+import { changedNumber } from '../base/exact-numbers.js';
 import type { IngestBody } from '../contract/api/documents.js';
 import { LocalFailure, UsageError } from './explain-error.js';
 import { reasonOf } from './find-files.js';
@@ -28,6 +29,8 @@ export interface Sent {
   /** Bytes of all input up to its end. */
   endBytes: number;
 }
+
+const METADATA: ReadonlySet<string> = new Set(['metadata']);
 
 export class LineDocuments {
   /** Left out because the server has them. */
@@ -62,6 +65,14 @@ export class LineDocuments {
   #parse(text: string, place: string): IngestBody | undefined {
     try {
       const value: unknown = JSON.parse(text);
+      const number = changedNumber(text, METADATA);
+      if (number !== undefined) {
+        this.options.failed(
+          place,
+          `${number} in its metadata has more digits than a number keeps: send it as a string`,
+        );
+        return undefined;
+      }
       if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as IngestBody;
       this.options.failed(place, 'no JSON object');
     } catch (error) {

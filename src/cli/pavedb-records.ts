@@ -1,13 +1,15 @@
 // What PaveDB has of documents and logged searches, as a Sheaf archive has it. Vectors and texts stay as they are.
 // Pure; used by import.ts.
+import { withLongNumbersQuoted } from '../base/exact-numbers.js';
 import type { PaveArchive } from '../archive/pavedb/pavedb-archive.js';
 import { timeOf, type PaveDocument, type PaveQuery } from '../archive/pavedb/meta-database.js';
-import type { ArchivedDocument, ArchivedQuery } from '../archive/segment.js';
+import type { ArchivedDocument, ArchivedQuery } from '../archive/archived-records.js';
+import { faultOfQuery } from '../archive/query-fault.js';
 import { parseChunkId } from '../contract/ids.js';
 import type { LoggedQuery, LoggedRest } from '../contract/query-log.js';
 import type { SearchMode } from '../contract/resources.js';
 import { priorityOf } from '../rank/priority.js';
-import { decodeQuery, encodeQuery, queryIdBytes, queryIdOf } from '../store/query-records.js';
+import { encodeQuery, queryIdBytes, queryIdOf } from '../store/query-records.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -24,7 +26,7 @@ export function archivedDocument(
     priority: priorityOf(metadata, priorityKey),
     chunks: chunks.map(({ rid, meta, text }) => ({
       path: parseChunkId(rid)?.chunkPath ?? rid,
-      meta: JSON.stringify(JSON.parse(meta)),
+      meta: JSON.stringify(JSON.parse(withLongNumbersQuoted(meta))),
       ...(text !== null && { text }),
     })),
     vectors: Buffer.concat(chunks.map(({ rid }) => archive.vector(rid))),
@@ -53,13 +55,12 @@ export function archivedQuery(query: PaveQuery): ArchivedQuery | undefined {
     resultIds: JSON.parse(query.result_ids_json ?? '[]') as string[],
     rest: restOf(query),
   };
-  const record = encodeQuery(logged);
-  return isReadable(record) ? { id, record } : undefined;
+  return faultOfQuery(logged) === undefined ? { id, record: encodeQuery(logged) } : undefined;
 }
 
 function restOf(query: PaveQuery): LoggedRest {
   const parsed = (json: string | null): object | undefined =>
-    json === null ? undefined : (JSON.parse(json) as object);
+    json === null ? undefined : (JSON.parse(withLongNumbersQuoted(json)) as object);
   const timing = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0, ...parsed(query.timing_json) };
   const [filters, contentFilter] = [parsed(query.filters_json), parsed(query.content_filter_json)];
   return {
@@ -70,15 +71,6 @@ function restOf(query: PaveQuery): LoggedRest {
     ...(query.common_collection !== null && { common_collection: query.common_collection }),
     timing,
   };
-}
-
-function isReadable(record: Buffer): boolean {
-  try {
-    decodeQuery(record);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A UUIDv7 of this time, with the random part of another UUID. */

@@ -46,6 +46,8 @@ export interface ReadTask {
   kind: 'collection' | 'dataset';
   shards: number;
   unpackedBytesMax: number;
+  /** What an ingest allows. */
+  metadataBytesMax: number;
 }
 
 export type ArchiveTask = WriteTask | ReadTask;

@@ -18,7 +18,10 @@ export const ERROR_CODES = {
   missing_document_file: entry(400, 'A multipart ingest came without a file.'),
   invalid_tenant_name: entry(400, 'A tenant slug has forbidden characters or is too long.'),
   invalid_collection_name: entry(400, 'A collection slug has forbidden characters or is too long.'),
-  invalid_docid: entry(400, 'A document id is empty, longer than 512 bytes of UTF-8 or has control characters.'),
+  invalid_docid: entry(
+    400,
+    'A document id is empty, longer than 512 bytes of UTF-8, has control characters, or is `.` or `..`.',
+  ),
   invalid_display_name: entry(400, 'A display name is empty, longer than 120 characters or has control characters.'),
   invalid_metadata_json: entry(400, 'The metadata form field is not JSON.'),
   invalid_metadata: entry(400, 'Metadata is not a JSON object.'),

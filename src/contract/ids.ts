@@ -18,7 +18,7 @@ export type Ordinal = Branded<number, 'ordinal'>;
 
 const SLUG = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
-const DOCID_BYTES_MAX = 512;
+export const DOCID_BYTES_MAX = 512;
 
 function slug<T>(value: string, code: ErrorCode, what: string): T {
   if (SLUG.test(value)) return value as T;
@@ -35,6 +35,16 @@ export function asDocId(value: string): DocId {
   const bytes = Buffer.byteLength(value);
   if (bytes >= 1 && bytes <= DOCID_BYTES_MAX && !CONTROL.test(value) && isWellFormed(value)) return value as DocId;
   throw new AppError('invalid_docid');
+}
+
+/**
+ * The id of a document that comes. `.` and `..` are none: clients take them out of a path before they send it, written
+ * as `%2e` too, so nothing could reach the document.
+ */
+export function asNewDocId(value: string): DocId {
+  if (value === '.' || value === '..')
+    throw new AppError('invalid_docid', 'The document ids . and .. cannot be addressed in a path.');
+  return asDocId(value);
 }
 
 /** False when the string has a lone surrogate, which no UTF-8 can carry. */

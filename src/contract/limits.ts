@@ -42,6 +42,9 @@ export const CHUNK_OVERLAP_DEFAULT = 200;
 export const CHUNK_SIZE_MIN = 16;
 export const CHUNK_SIZE_MAX = 32_768;
 
+/** The last millisecond of the year 9999: what ISO 8601 writes with four digits. */
+export const TIME_MAX_MS = 253_402_300_799_999;
+
 /** How deep lists and objects may stand in each other: far below what a stack can take. */
 export const METADATA_LEVELS_MAX = 100;
 export const METADATA_BYTES_MAX = 64 * 1024;

@@ -7,7 +7,7 @@ import type { CollectionId, DocId } from './ids.js';
 import type { Language } from './language.js';
 import type { Precision } from './precision.js';
 import type { PackedDocuments } from './prepared-document.js';
-import type { ChunkDetail, DocumentDetail, LinkingState, MemoryUse, Walks } from './resources.js';
+import type { LinkingState, MemoryUse, Walks } from './resources.js';
 
 /** What a shard must know of a collection to work on its part of it. */
 export interface CollectionRef {
@@ -154,10 +154,11 @@ export interface ShardCommands extends CatalogCommands {
     request: { collection: CollectionId; after: string | undefined; max: number };
     answer: DocumentPage;
   };
-  getDocument: { request: { collection: CollectionId; docid: string }; answer: DocumentDetail | null };
+  /** As JSON text, like all records: metadata may be nested deeper than a structured clone goes. */
+  getDocument: { request: { collection: CollectionId; docid: string }; answer: string | null };
   /** Chunks of a document from a position on. Fewer than `max` where the page would grow too large. */
   listChunks: { request: { collection: CollectionId; docid: string; from: number; max: number }; answer: ListPage };
-  getChunk: { request: { collection: CollectionId; rid: string }; answer: ChunkDetail | null };
+  getChunk: { request: { collection: CollectionId; rid: string }; answer: string | null };
   /** Where the chunks of documents stand. */
   listOrdinals: { request: { collection: CollectionId; docids: DocId[] }; answer: Uint32Array };
   /** What the texts of chunks were embedded to. */

@@ -30,6 +30,11 @@ export interface BatchWorkerStart {
   memoryBytesMax: number;
 }
 
+/** What comes with every task: where the thread tells what it takes (base/memory-report). */
+export interface Reported {
+  report: SharedArrayBuffer;
+}
+
 export interface PrepareRequest {
   body: { kind: 'json'; bytes: Uint8Array } | UploadedFile;
   space: Space;

@@ -3,8 +3,8 @@
 import type { Tenant } from './ids.js';
 
 /**
- * What a key or token may be used for. `search`: search and read; `ingest`: write and delete documents; `manage`: make,
- * change, archive and delete collections.
+ * What a key or token may be used for. `search`: search, and read documents; `ingest`: write and delete documents;
+ * `manage`: make, change, archive and delete collections, and read and replay the searches of everybody.
  */
 export const SCOPES = ['search', 'ingest', 'manage'] as const;
 

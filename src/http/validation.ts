@@ -3,6 +3,7 @@
 import { isAscii } from 'node:buffer';
 import type { IValidation } from 'typia';
 import { AppError, type ValidationDetail } from '../contract/errors.js';
+import { assertExactNumbers } from '../contract/exact-numbers.js';
 
 /** The value where it fits, else AppError 422 with an entry for each field. `where` is `body` or `query`. */
 export function fitting<T>(result: IValidation<T>, where: 'body' | 'query'): T {
@@ -12,16 +13,25 @@ export function fitting<T>(result: IValidation<T>, where: 'body' | 'query'): T {
   throw new AppError('validation_error', `${first?.loc.join('.')}: ${first?.msg}`, { detail });
 }
 
-/** JSON of a body; an empty body is an empty object where `optional`. Throws 400 `invalid_json`. */
+/** What stands below these names is kept, or compared with what was. */
+const EXACT: ReadonlySet<string> = new Set(['metadata', 'filters']);
+
+/**
+ * JSON of a body; an empty body is an empty object where `optional`. Throws 400 `invalid_json`, 422 for numbers in
+ * metadata and filters that would not be what the caller wrote.
+ */
 export function parseJson(bytes: Buffer, optional = false): unknown {
   if (optional && bytes.length === 0) return {};
+  let text: string;
+  let value: unknown;
   try {
-    return JSON.parse(
-      isAscii(bytes) ? bytes.toString('latin1') : new TextDecoder('utf-8', { fatal: true }).decode(bytes),
-    );
+    text = isAscii(bytes) ? bytes.toString('latin1') : new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    value = JSON.parse(text);
   } catch {
     throw new AppError('invalid_json');
   }
+  assertExactNumbers(text, EXACT);
+  return value;
 }
 
 function detailOf({ path, expected, value }: IValidation.IError, where: string): ValidationDetail {

@@ -3,9 +3,10 @@
 // not in the thread. Used by batch-pool.ts on the front thread.
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../base/log.js';
+import { createMemoryReport } from '../base/memory-report.js';
 import { AppError } from '../contract/errors.js';
 import type { Outcome } from '../contract/messages.js';
-import type { BatchWorkerStart } from '../contract/prepare-messages.js';
+import type { BatchWorkerStart, Reported } from '../contract/prepare-messages.js';
 import { watchExcess, type TaskLimits } from './excess-watch.js';
 import { Lane, type Ask } from './lane.js';
 import { LateThreads } from './late-threads.js';
@@ -100,8 +101,9 @@ export class Crew {
 
   private async perform({ name, message, moved }: Work): Promise<unknown> {
     const excess = new AbortController();
-    const unwatch = watchExcess(excess, this.options);
-    const task = this.threads.run(message, {
+    const report = createMemoryReport();
+    const unwatch = watchExcess(excess, this.options, report);
+    const task = this.threads.run({ ...message, report } satisfies Reported, {
       name,
       transferList: moved ? [moved.buffer] : [],
       signal: excess.signal,

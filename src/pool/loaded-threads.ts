@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Piscina } from 'piscina';
 import type { LoadedNote } from '../contract/messages.js';
+import { endThreadsOfUnreadableAnswers } from './unreadable-answers.js';
 
 const RECHECK_MS = 5;
 /** Loading takes a second at most; a thread that hangs does not keep the server from stopping. */
@@ -14,6 +15,7 @@ export class LoadedThreads {
   private readonly ids = new Set<number>();
 
   constructor(private readonly piscina: Piscina) {
+    endThreadsOfUnreadableAnswers(piscina);
     piscina.on('message', (message: Partial<LoadedNote>) => {
       if (message.loaded !== undefined) this.ids.add(message.loaded);
     });

@@ -13,6 +13,10 @@ import { stringOperator } from './string-operator.js';
 export interface FilterOptions {
   /** Whether bare strings such as `!x`, `x*`, `>5` are operators. */
   stringOperators: boolean;
+  /**
+   * For filters whose text nobody can look at any more: whole numbers beyond 2^53 may have been others, and are refused.
+   */
+  safeNumbers?: boolean;
 }
 
 type Place = (string | number)[];
@@ -109,7 +113,11 @@ class Parser {
       case '$gte':
       case '$lt':
       case '$lte':
-        return this.test(field, { op: 'compare', by: operator.slice(1) as 'gt', value: comparable(operand, at) }, at);
+        return this.test(
+          field,
+          { op: 'compare', by: operator.slice(1) as 'gt', value: this.safe(comparable(operand, at), at) },
+          at,
+        );
       case '$prefix':
         if (typeof operand !== 'string') throw invalidField(at, 'a string is wanted', 'string_type');
         return this.test(field, { op: 'prefix', text: operand }, at);
@@ -134,8 +142,15 @@ class Parser {
   private scalar(value: unknown, at: Place): Scalar {
     if (++this.values > FILTER_VALUES_MAX) throw tooLarge(at);
     if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
-      return value;
+      return this.safe(value, at);
     throw invalidField(at, 'a string, a number, true, false or null is wanted', 'scalar_type');
+  }
+
+  private safe<T extends Scalar>(value: T, at: Place): T {
+    const isLong = typeof value === 'number' && !Number.isSafeInteger(value) && !(value % 1);
+    if (this.options.safeNumbers && isLong)
+      throw invalidField(at, 'a number beyond 2^53 is wanted as a string', 'number_not_exact');
+    return value;
   }
 }
 

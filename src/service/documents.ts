@@ -4,17 +4,17 @@ import { AppError } from '../contract/errors.js';
 import { asDocId, parseChunkId, type CollectionName, type Tenant } from '../contract/ids.js';
 import type { ShardAnswer } from '../contract/messages.js';
 import { shardOf } from '../contract/placement.js';
-import { logIdOf, type ChunkDetail, type DocumentDetail } from '../contract/resources.js';
+import { logIdOf } from '../contract/resources.js';
 import { refOf } from './catalog.js';
 import type { Context } from './context.js';
 
-/** Throws 404 `document_not_found`. */
+/** As JSON text. Throws 404 `document_not_found`. */
 export async function getDocument(
   { catalog, shards }: Context,
   tenant: Tenant,
   name: CollectionName,
   docid: string,
-): Promise<DocumentDetail> {
+): Promise<string> {
   const collection = catalog.find(tenant, name);
   const found =
     collection && (await shards.ask(shardOf(docid, shards.size), 'getDocument', { collection: collection.id, docid }));
@@ -43,8 +43,8 @@ export async function deleteDocument(
   return chunks;
 }
 
-/** Throws 404 `chunk_not_found`. */
-export function getChunk(context: Context, tenant: Tenant, name: CollectionName, rid: string): Promise<ChunkDetail> {
+/** As JSON text. Throws 404 `chunk_not_found`. */
+export function getChunk(context: Context, tenant: Tenant, name: CollectionName, rid: string): Promise<string> {
   return ofChunk(context, 'getChunk', tenant, name, rid);
 }
 

@@ -40,7 +40,14 @@ export async function restoreCollection(
   checkPresence(context, wish);
   const { unpackedBytesMax, signal } = wish;
   return context.archives.open(
-    { op: 'read', path, kind: 'collection', shards: context.shards.size, unpackedBytesMax },
+    {
+      op: 'read',
+      path,
+      kind: 'collection',
+      shards: context.shards.size,
+      unpackedBytesMax,
+      metadataBytesMax: context.metadataBytesMax,
+    },
     signal,
     async (opened) => {
       const [verified] = opened.archive.collections as [VerifiedCollection];

@@ -27,7 +27,14 @@ export async function restoreDataset(
   signal: AbortSignal,
 ): Promise<VerifiedArchive> {
   return context.archives.open(
-    { op: 'read', path, kind: 'dataset', shards: context.shards.size, unpackedBytesMax: Number.MAX_SAFE_INTEGER },
+    {
+      op: 'read',
+      path,
+      kind: 'dataset',
+      shards: context.shards.size,
+      unpackedBytesMax: Number.MAX_SAFE_INTEGER,
+      metadataBytesMax: context.metadataBytesMax,
+    },
     signal,
     async (opened) => {
       const planned = await planAll(context, opened.archive);

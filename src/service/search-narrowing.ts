@@ -45,10 +45,13 @@ export function narrowingOf(
 const isEmpty = (filters: RawFilters | undefined): filters is undefined =>
   filters === undefined || Object.keys(filters).length === 0;
 
-/** Strings are literal here whatever the setting: an application puts the names of its users into them. */
+/**
+ * Strings are literal here whatever the setting: an application puts the names of its users into them. Ids of users
+ * that are numbers too long for one were read by others, who do not tell neighbours apart.
+ */
 function parseEmbedded(filters: RawFilters): Filter {
   try {
-    return parseFilter(filters, { stringOperators: false });
+    return parseFilter(filters, { stringOperators: false, safeNumbers: true });
   } catch (error) {
     throw error instanceof AppError ? new AppError('auth_forbidden', 'The filters of the key are not valid.') : error;
   }

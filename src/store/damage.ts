@@ -19,6 +19,7 @@ const BY_COLLECTION: ReadonlySet<string> = new Set([
   'chunks',
   'texts',
   'vectors',
+  'leaving',
   'queries',
   'sizes',
 ]);

@@ -4,6 +4,7 @@ import type { Latch } from '../base/latch.js';
 import type { CollectionId } from '../contract/ids.js';
 import type { FoundQuery, LogBounds } from '../contract/query-log.js';
 import type { StoreMeter } from '../contract/shared-meters.js';
+import { DamagedRecord } from './damage.js';
 import { collectionOfKey, collectionPrefix } from './keys.js';
 import { Environment } from './lmdb.js';
 import { adoptAll, takeHeld } from './query-log-adoption.js';
@@ -88,7 +89,7 @@ export class QueryLogStore {
     return this.env.read(({ held }) => [...new Set(Array.from(held.keys(ALL), collectionOfKey))]);
   }
 
-  /** Newest first. Throws DamagedRecord. */
+  /** Newest first, without those that no search can have left. Throws DamagedRecord. */
   list(collection: CollectionId, { before, offset, limit, oldestMs }: Page): FoundQuery[] {
     return this.env.read(({ queries, sizes }) => {
       const found: FoundQuery[] = [];
@@ -99,7 +100,9 @@ export class QueryLogStore {
         queryKey(collection, before ? queryIdBytes(before) : ABOVE_ALL_IDS),
       )) {
         if (found.length === limit || timeOfQueryKey(key) < oldestMs) break;
-        if (left-- <= 0) found.push(foundQuery(key, value));
+        if (left-- > 0) continue;
+        const query = readable(key, value);
+        if (query) found.push(query);
       }
       return found;
     });
@@ -151,3 +154,16 @@ const foundQuery = (key: Buffer, value: Buffer): FoundQuery => ({
   id: queryIdOf(idOfQueryKey(key)),
   collection: collectionOfKey(key),
 });
+
+/**
+ * undefined for a record that is as it was written, but is none: archives have been restored with such. It takes no
+ * others of its log with it.
+ */
+function readable(key: Buffer, value: Buffer): FoundQuery | undefined {
+  try {
+    return foundQuery(key, value);
+  } catch (error) {
+    if (error instanceof DamagedRecord) return undefined;
+    throw error;
+  }
+}

@@ -3,6 +3,8 @@
 import typia from 'typia';
 import type { CollectionId } from '../contract/ids.js';
 import type { LoggedQuery, LoggedRest } from '../contract/query-log.js';
+import { isDeeperThan } from '../base/levels.js';
+import { TIME_MAX_MS } from '../contract/limits.js';
 import type { SearchMode } from '../contract/resources.js';
 import { collectionPrefix } from './keys.js';
 import { DamagedRecord } from './damage.js';
@@ -23,7 +25,10 @@ const TYPES = [
   'object',
 ] as const;
 const NO_VECTOR = Buffer.alloc(0);
+/** Filters have at most eight levels, each a list in an object. */
+const REST_LEVELS_MAX = 32;
 const isRest = typia.createIs<LoggedRest>();
+const prune = typia.misc.createPrune<LoggedRest>();
 const areIds = typia.createIs<string[]>();
 const isMode = typia.createIs<SearchMode>();
 
@@ -61,8 +66,9 @@ export function decodeQuery(bytes: Buffer): LoggedQuery {
     unknown,
   ];
   const [text, k, executedAtMs, latencyMs, replayOf, requestId, actor, mode, resultIds, restJson, vector] = fields;
-  if (!areIds(resultIds) || !isMode(mode) || !(vector instanceof Uint8Array))
-    throw new DamagedRecord('query: wrong shape');
+  const isSound =
+    areIds(resultIds) && isMode(mode) && vector instanceof Uint8Array && isWhole(k) && isTime(executedAtMs);
+  if (!isSound || !Number.isFinite(latencyMs)) throw new DamagedRecord('query: wrong shape');
   const found = {
     text,
     k,
@@ -78,6 +84,11 @@ export function decodeQuery(bytes: Buffer): LoggedQuery {
   return vector.length === 0 ? found : { ...found, vector: decodeVector(Buffer.from(vector)) };
 }
 
+const isWhole = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
+/** What an ISO 8601 time can be made of. */
+const isTime = (ms: number): boolean => ms >= 0 && ms <= TIME_MAX_MS;
+
+/** Without what is none of its fields. */
 function decodeRest(json: string): LoggedRest {
   let rest: unknown;
   try {
@@ -85,7 +96,10 @@ function decodeRest(json: string): LoggedRest {
   } catch {
     rest = undefined;
   }
-  if (!isRest(rest)) throw new DamagedRecord('query: the rest is no JSON of its shape');
+  // Deeper ones cannot be handed to another thread.
+  if (!isRest(rest) || isDeeperThan(REST_LEVELS_MAX, rest))
+    throw new DamagedRecord('query: the rest is no JSON of its shape');
+  prune(rest);
   return rest;
 }
 

@@ -1,16 +1,29 @@
 // A shard's part of every collection in LMDB: documents, their members (chunk ordinals), chunks, texts, vectors; and
 // the log of changes. Owned by one shard worker. Everything about one document changes in one transaction.
 import type { Latch } from '../base/latch.js';
+import { AppError } from '../contract/errors.js';
 import type { CollectionId, DocId, Ordinal } from '../contract/ids.js';
 import type { CollectionRef } from '../contract/messages.js';
 import type { StoreMeter } from '../contract/shared-meters.js';
 import { ChangeLog, type PartChange } from './change-log.js';
 import { chunkKey, collectionPrefix, documentKey, vectorKey } from './keys.js';
+import { DamagedRecord } from './damage.js';
 import { Environment } from './lmdb.js';
 import { areCounted, clearCounts, countAll, CountChanges } from './part-counts.js';
-import { encodeChunk, encodeDocument, encodeMembers, encodeVector, type DocumentRecord } from './records.js';
+import { blockKey, firstBlocks, putBlocks, type LeavingBlock } from './leaving.js';
+import {
+  decodeChunk,
+  encodeChunk,
+  encodeDocument,
+  encodeMembers,
+  encodeVector,
+  type ChunkRecord,
+  type DocumentRecord,
+} from './records.js';
 import { SHARD_TABLES, ShardTxn } from './shard-txn.js';
 import type { Table } from './tables.js';
+
+const BLOCKS_PER_COMMIT = 32;
 
 /** A document as one transaction writes it. `vectors` holds one row of `ref.dim` floats a chunk. */
 export interface StoredDocument {
@@ -49,6 +62,23 @@ export class ShardStore {
     });
     this.changes.state = changed;
     return result;
+  }
+
+  /**
+   * Removes the chunks of documents that were leaving when their owner ended. Requires that no part is in memory. A
+   * block that is damaged stays, and is told by whoever asks for its collection.
+   */
+  finishLeaving(): void {
+    try {
+      for (;;) {
+        const blocks = this.env.read(({ leaving }) => firstBlocks(leaving, BLOCKS_PER_COMMIT));
+        if (blocks.length === 0) return;
+        this.write((txn) => blocks.forEach((block) => txn.removeBlock(block)));
+      }
+    } catch (error) {
+      // A full disk takes no removals either: they wait for the next start.
+      if (!(error instanceof DamagedRecord) && !(error instanceof AppError)) throw error;
+    }
   }
 
   close(): void {
@@ -96,6 +126,38 @@ export class ShardWriteTxn extends ShardTxn {
     return ordinals;
   }
 
+  /**
+   * Takes a document out as removeDocument does, but for its chunks: they go with `removeBlock`. Requires that it is
+   * there.
+   */
+  leaveDocument(ref: CollectionRef, record: DocumentRecord): LeavingBlock[] {
+    const key = documentKey(ref.id, record.docid);
+    const ordinals = this.members(ref.id, record.docid).ordinals as Ordinal[];
+    this.countChanges.remove(ref.id, record);
+    this.tables.members.delete(key);
+    this.tables.documents.delete(key);
+    this.leavingIn.delete(ref.id);
+    return putBlocks(this.tables.leaving, { id: ref.id, generation: ref.generation, ordinals });
+  }
+
+  /** Chunk and text of an ordinal that leaves, for the indexes that have it. */
+  leavingChunk(id: CollectionId, ordinal: Ordinal): { chunk: ChunkRecord | undefined; text: string | undefined } {
+    const bytes = this.tables.chunks.get(chunkKey(id, ordinal));
+    return { chunk: bytes && decodeChunk(bytes), text: this.text(id, ordinal)?.toString() };
+  }
+
+  /** Its chunks are no more. */
+  removeBlock(block: LeavingBlock): void {
+    const { id, generation, ordinals } = block;
+    for (const ordinal of ordinals) {
+      this.tables.chunks.delete(chunkKey(id, ordinal));
+      this.tables.texts.delete(chunkKey(id, ordinal));
+      this.tables.vectors.delete(vectorKey(id, generation, ordinal));
+    }
+    this.tables.leaving.delete(blockKey(block));
+    this.leavingIn.delete(id);
+  }
+
   /** Gives chunks other ordinals, which are free: [from, to]. Nothing else of their documents changes. */
   moveChunks(ref: CollectionRef, moves: ReadonlyMap<Ordinal, Ordinal>): void {
     const docids = new Set<string>();
@@ -120,7 +182,7 @@ export class ShardWriteTxn extends ShardTxn {
    */
   purgeSome(id: CollectionId, max: number): boolean {
     let left = max;
-    for (const name of ['vectors', 'texts', 'chunks', 'members', 'documents'] as const) {
+    for (const name of ['leaving', 'vectors', 'texts', 'chunks', 'members', 'documents'] as const) {
       const keys = take(this.tables[name].keys(collectionPrefix(id)), left);
       for (const key of keys) this.tables[name].delete(key);
       left -= keys.length;

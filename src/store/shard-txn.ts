@@ -12,6 +12,7 @@ import {
   vectorKey,
 } from './keys.js';
 import { allCounts, readCounts, type PartCounts } from './part-counts.js';
+import { leavingIn } from './leaving.js';
 import type { Tables } from './tables.js';
 import { DamagedRecord } from './damage.js';
 import {
@@ -24,10 +25,32 @@ import {
   type MembersRecord,
 } from './records.js';
 
-export const SHARD_TABLES = ['documents', 'members', 'chunks', 'texts', 'vectors', 'counts', 'changes'] as const;
+export const SHARD_TABLES = [
+  'documents',
+  'members',
+  'chunks',
+  'texts',
+  'vectors',
+  'counts',
+  'changes',
+  'leaving',
+] as const;
 
 export class ShardTxn {
+  /** Of the collections that were asked for. */
+  protected readonly leavingIn = new Map<CollectionId, ReadonlySet<number>>();
+
   constructor(protected readonly tables: Tables<(typeof SHARD_TABLES)[number]>) {}
+
+  /**
+   * Ordinals of documents that are gone and whose chunks are still being removed (leaving.ts): nothing here shows these
+   * chunks any more.
+   */
+  leaving(id: CollectionId): ReadonlySet<number> {
+    let ordinals = this.leavingIn.get(id);
+    if (!ordinals) this.leavingIn.set(id, (ordinals = leavingIn(this.tables.leaving, id)));
+    return ordinals;
+  }
 
   document(id: CollectionId, docid: string): DocumentRecord | undefined {
     const bytes = this.tables.documents.get(documentKey(id, docid));
@@ -49,6 +72,7 @@ export class ShardTxn {
 
   /** Of a chunk that may have gone since its ordinal was known. */
   findChunk(id: CollectionId, ordinal: Ordinal): ChunkRecord | undefined {
+    if (this.leaving(id).has(ordinal)) return undefined;
     const bytes = this.tables.chunks.get(chunkKey(id, ordinal));
     return bytes && decodeChunk(bytes);
   }
@@ -61,13 +85,21 @@ export class ShardTxn {
   /** All texts of a collection from an ordinal on, in the order of ordinals. */
   *texts(id: CollectionId, from: Ordinal): Generator<{ ordinal: Ordinal; source: string }> {
     const entries = this.tables.texts.entries(collectionPrefix(id), chunkKey(id, from));
-    for (const { key, value } of entries) yield { ordinal: ordinalOfChunkKey(key), source: value.toString() };
+    const leaving = this.leaving(id);
+    for (const { key, value } of entries) {
+      const ordinal = ordinalOfChunkKey(key);
+      if (!leaving.has(ordinal)) yield { ordinal, source: value.toString() };
+    }
   }
 
   /** All chunks of a collection from an ordinal on, in the order of ordinals. */
   *chunks(id: CollectionId, from: Ordinal): Generator<{ ordinal: Ordinal; chunk: ChunkRecord }> {
     const entries = this.tables.chunks.entries(collectionPrefix(id), chunkKey(id, from));
-    for (const { key, value } of entries) yield { ordinal: ordinalOfChunkKey(key), chunk: decodeChunk(value) };
+    const leaving = this.leaving(id);
+    for (const { key, value } of entries) {
+      const ordinal = ordinalOfChunkKey(key);
+      if (!leaving.has(ordinal)) yield { ordinal, chunk: decodeChunk(value) };
+    }
   }
 
   /** The ordinal of the chunk with this path; undefined when there is none. */
@@ -95,8 +127,10 @@ export class ShardTxn {
   /** In the order of ordinals, from one on. */
   *vectors(ref: CollectionRef, from = 0 as Ordinal): Generator<{ ordinal: Ordinal; vector: Float32Array }> {
     const prefix = generationPrefix(ref.id, ref.generation);
+    const leaving = this.leaving(ref.id);
     for (const { key, value } of this.tables.vectors.entries(prefix, vectorKey(ref.id, ref.generation, from))) {
       const ordinal = ordinalOfVectorKey(key);
+      if (leaving.has(ordinal)) continue;
       yield { ordinal, vector: vectorOf(ref, ordinal, value) };
     }
   }

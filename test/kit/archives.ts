@@ -1,5 +1,7 @@
 // Archives over HTTP, and what a collection holds as its interface tells it: to compare one with another.
+import { createHash } from 'node:crypto';
 import JSZip from 'jszip';
+import { Packr } from 'msgpackr';
 import { fileForm, type Answer, type TestServer } from './server.js';
 
 type Caller = Pick<TestServer, 'url' | 'call'>;
@@ -79,7 +81,41 @@ export async function rewritten(
   return zip.generateAsync({ type: 'uint8array', compression: 'STORE' });
 }
 
-export async function manifestOf(archive: Uint8Array): Promise<Record<string, any>> {
-  const zip = await JSZip.loadAsync(archive);
+const packr = new Packr({ useRecords: false });
+
+/** With another manifest. */
+export const withManifest = (
+  archive: Uint8Array,
+  change: (manifest: Record<string, any>) => unknown,
+): Promise<Uint8Array> =>
+  rewritten(archive, async (zip) => {
+    const manifest = await manifestIn(zip);
+    change(manifest);
+    zip.file('manifest.json', JSON.stringify(manifest));
+  });
+
+/** With other records in a segment, and a manifest that vouches for them. */
+export const withRecords = (
+  archive: Uint8Array,
+  segment: string,
+  change: (records: Record<string, any>[]) => unknown[],
+): Promise<Uint8Array> =>
+  rewritten(archive, async (zip) => {
+    const records = packr.unpackMultiple(await (zip.file(segment) as JSZip.JSZipObject).async('nodebuffer')) as Record<
+      string,
+      any
+    >[];
+    const bytes = Buffer.concat(change(records).map((record) => packr.pack(record)));
+    const manifest = await manifestIn(zip);
+    const entry = manifest.entries.find(({ name }: { name: string }) => name === segment);
+    Object.assign(entry, { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') });
+    zip.file(segment, bytes);
+    zip.file('manifest.json', JSON.stringify(manifest));
+  });
+
+export const manifestOf = async (archive: Uint8Array): Promise<Record<string, any>> =>
+  manifestIn(await JSZip.loadAsync(archive));
+
+async function manifestIn(zip: JSZip): Promise<Record<string, any>> {
   return JSON.parse(await (zip.file('manifest.json') as JSZip.JSZipObject).async('string')) as Record<string, any>;
 }

@@ -1,11 +1,12 @@
 // The serve command as an operator sees it: what it prints, how it refuses to start, how it stops, what a kill leaves.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { spawnServe, untilReady } from '../kit/process.js';
+import { MAIN, spawnServe, untilReady } from '../kit/process.js';
 import { tempDirectory } from '../kit/temp.js';
 import { until } from '../kit/until.js';
 
@@ -155,4 +156,17 @@ test('mode static makes an admin key that only its owner can read, and wants it'
     [200, 403, 403],
   );
   assert.ok(!server.output().includes('secret'), 'a key is never logged');
+});
+
+test('where too few files may be open, the start ends with one line that says how many are needed', async () => {
+  for (const limit of [24, 32, 47, 48, 64]) {
+    const command = `ulimit -n ${limit}; exec "${process.execPath}" "${MAIN}" serve`;
+    const { status, stdout, stderr } = spawnSync('sh', ['-c', command], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, SHEAF_SERVER__PORT: '0', SHEAF_DATA_DIR: tempDirectory() },
+    });
+    const output = stdout + stderr;
+    assert.equal(status, 1, output);
+    assert.match(output, /^sheaf: at most \d+ files and sockets may be open here, and at least \d+ are needed: .*\n$/);
+  }
 });

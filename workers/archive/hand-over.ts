@@ -2,33 +2,31 @@
 // after each batch until the server wants more, so that neither side holds more than a few. Archive process only.
 import type { ArchiveReader } from '../../src/archive/archive-reader.js';
 import { isDocumentsEntry, type CollectionManifest } from '../../src/archive/manifest.js';
-import {
-  SEGMENT_BYTES_MAX,
-  unpackDocuments,
-  unpackQueries,
-  vectorsOf,
-  type ArchivedDocument,
-} from '../../src/archive/segment.js';
-import type { DocumentBatch, QueryBatch } from '../../src/contract/archive-messages.js';
+import { vectorsOf, type ArchivedDocument } from '../../src/archive/archived-records.js';
+import { SEGMENT_BYTES_MAX, unpackDocuments, unpackQueries } from '../../src/archive/segment.js';
+import type { DocumentBatch, QueryBatch, ReadTask } from '../../src/contract/archive-messages.js';
 import type { DocId } from '../../src/contract/ids.js';
 import { shardOf } from '../../src/contract/placement.js';
 import { joinDocuments, packDocument } from '../../src/contract/prepared-document.js';
 import { hand, tell } from './line.js';
+import { rulesOf } from './verify.js';
 
 /** Chunks of a batch, unless one document has more: what a shard writes in one commit. */
 const BATCH_CHUNKS = 512;
 
 export async function handOver(
   reader: ArchiveReader,
-  { collection: { dim }, entries }: CollectionManifest,
+  { collection, entries }: CollectionManifest,
   what: 'documents' | 'queries',
-  shards: number,
+  task: ReadTask,
 ): Promise<void> {
+  const rules = rulesOf(collection, task);
   for (const entry of entries) {
     if (isDocumentsEntry(entry.name) !== (what === 'documents')) continue;
     const segment = await reader.checked(entry, SEGMENT_BYTES_MAX);
     if (what === 'documents')
-      for (const batch of batchesOf(unpackDocuments(segment, dim), shards)) await hand({ told: 'documents', batch });
+      for (const batch of batchesOf(unpackDocuments(segment, rules), task.shards))
+        await hand({ told: 'documents', batch });
     else await hand({ told: 'queries', batch: queriesOf(segment) });
   }
   await tell({ told: 'handed' });

@@ -16,13 +16,13 @@ import { writeArchive } from './write-archive.js';
 async function readArchive(task: ReadTask): Promise<void> {
   yieldCpu();
   const reader = await ArchiveReader.open(task.path, task.unpackedBytesMax);
-  const { manifests, archive } = await verify(reader, task.kind);
+  const { manifests, archive } = await verify(reader, task);
   let ordered = nextOrder();
   await tell({ told: 'verified', archive });
   for (;;) {
     const order = await ordered;
     assert(order.order === 'hand', 'an order to hand over');
-    await handOver(reader, defined(manifests[order.place], 'a collection of the archive'), order.what, task.shards);
+    await handOver(reader, defined(manifests[order.place], 'a collection of the archive'), order.what, task);
     ordered = nextOrder();
   }
 }

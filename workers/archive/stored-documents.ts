@@ -3,7 +3,7 @@
 // Archive process only.
 import type { CollectionRef } from '../../src/contract/messages.js';
 import type { Ordinal } from '../../src/contract/ids.js';
-import type { ArchivedChunk, ArchivedDocument } from '../../src/archive/segment.js';
+import type { ArchivedChunk, ArchivedDocument } from '../../src/archive/archived-records.js';
 import { DamagedRecord } from '../../src/store/damage.js';
 import { encodeVector, type DocumentRecord } from '../../src/store/records.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';

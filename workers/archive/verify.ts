@@ -1,15 +1,17 @@
 // Verifies all of an archive before anything is made of it: every entry by its digest, every record by its shape, every
 // count, the manifest of each collection by the one above it, and that nothing else is in it. Throws ArchiveFault.
 // Archive process only.
-import typia from 'typia';
 import type { ArchiveReader } from '../../src/archive/archive-reader.js';
 import { ArchiveFault } from '../../src/archive/archive-fault.js';
+import { areTenants } from '../../src/archive/archived-tenants.js';
+import type { DocumentRules } from '../../src/archive/document-fault.js';
 import {
   isDocumentsEntry,
   isQueriesEntry,
   MANIFEST,
   parsedJson,
   parseManifest,
+  settingsOf,
   TENANTS,
   WHOLE_ENTRY_BYTES_MAX,
   type CollectionManifest,
@@ -17,12 +19,12 @@ import {
   type Manifest,
 } from '../../src/archive/manifest.js';
 import { SEGMENT_BYTES_MAX, unpackDocuments, unpackQueries } from '../../src/archive/segment.js';
-import type { ReadTask, VerifiedArchive } from '../../src/contract/archive-messages.js';
-import type { ArchiveCounts } from '../../src/contract/archived.js';
-import type { KeyRecord, StoredTenants, TenantRecord } from '../../src/contract/tenants.js';
-import { decodeQuery } from '../../src/store/query-records.js';
-import { DamagedRecord } from '../../src/store/damage.js';
+import type { ReadTask, VerifiedArchive, VerifiedCollection } from '../../src/contract/archive-messages.js';
+import type { ArchiveCounts, ArchivedSettings } from '../../src/contract/archived.js';
+import type { Tenant } from '../../src/contract/ids.js';
+import type { StoredTenants } from '../../src/contract/tenants.js';
 import { DocidSet } from './docid-set.js';
+import { faultOfRecord } from './query-record.js';
 
 /** The manifests of the collections in it, by the places that `verified` tells. */
 export interface Verified {
@@ -30,27 +32,29 @@ export interface Verified {
   archive: VerifiedArchive;
 }
 
-type Unbranded<T extends { tenant: string }> = Omit<T, 'tenant'> & { tenant: string };
-const areTenants = typia.createIs<{ tenants: Unbranded<TenantRecord>[]; keys: Unbranded<KeyRecord>[] }>();
-
-export async function verify(reader: ArchiveReader, kind: ReadTask['kind']): Promise<Verified> {
+export async function verify(reader: ArchiveReader, task: ReadTask): Promise<Verified> {
   const top = parseManifest(await reader.whole(MANIFEST, WHOLE_ENTRY_BYTES_MAX));
-  if ((top.format === 'sheaf-dataset') !== (kind === 'dataset'))
+  if ((top.format === 'sheaf-dataset') !== (task.kind === 'dataset'))
     throw new ArchiveFault(
       'wrong_kind',
       `This is an archive of a ${top.format === 'sheaf-dataset' ? 'whole dataset' : 'collection'}.`,
     );
   const manifests = top.format === 'sheaf-collection' ? [top] : await collectionManifests(reader, top);
   checkEntries(reader, top, manifests);
-  for (const manifest of manifests) await verifyCollection(reader, manifest);
+  for (const manifest of manifests) await verifyCollection(reader, manifest, task);
   const tenants = top.format === 'sheaf-dataset' ? await readTenants(reader, top) : null;
-  const collections = manifests.map(({ collection: settings, counts }) => ({ settings, counts }));
+  const collections = manifests.map(
+    ({ collection, counts: { documents, chunks, queries } }): VerifiedCollection => ({
+      settings: settingsOf(collection),
+      counts: { documents, chunks, queries },
+    }),
+  );
   return {
     manifests,
     archive: {
       collections,
       tenants,
-      leftOut: top.format === 'sheaf-dataset' ? (top.left_out as VerifiedArchive['leftOut']) : [],
+      leftOut: top.format === 'sheaf-dataset' ? leftOutOf(top) : [],
     },
   };
 }
@@ -87,16 +91,24 @@ function checkEntries(reader: ArchiveReader, top: Manifest, manifests: readonly 
   if (stranger !== undefined) throw new ArchiveFault('unexpected_entry', `${stranger} is in no manifest.`);
 }
 
+/** What a document of the collection may be. */
+export const rulesOf = (
+  { dim, embedder_type: type }: ArchivedSettings,
+  { metadataBytesMax }: ReadTask,
+): DocumentRules => ({ dim, takesTexts: type !== 'identity', metadataBytesMax });
+
 async function verifyCollection(
   reader: ArchiveReader,
-  { collection: { dim }, counts, entries }: CollectionManifest,
+  { collection, counts, entries }: CollectionManifest,
+  task: ReadTask,
 ): Promise<void> {
+  const rules = rulesOf(collection, task);
   const found: ArchiveCounts = { documents: 0, chunks: 0, queries: 0 };
   const docids = new DocidSet(Math.min(counts.documents, bytesOf(entries)));
   for (const entry of entries) {
     const segment = await reader.checked(entry, SEGMENT_BYTES_MAX);
     if (isDocumentsEntry(entry.name)) {
-      for (const { docid, chunks } of unpackDocuments(segment, dim)) {
+      for (const { docid, chunks } of unpackDocuments(segment, rules)) {
         if (!docids.add(docid))
           throw new ArchiveFault('duplicate_document', `Document ${docid} is in the archive twice.`);
         found.documents++;
@@ -118,20 +130,21 @@ async function verifyCollection(
 const bytesOf = (entries: CollectionManifest['entries']): number => entries.reduce((sum, { bytes }) => sum + bytes, 0);
 
 function checkQueries(segment: Buffer): number {
-  try {
-    const queries = unpackQueries(segment);
-    for (const { record } of queries) decodeQuery(Buffer.from(record.buffer, record.byteOffset, record.byteLength));
-    return queries.length;
-  } catch (error) {
-    if (error instanceof DamagedRecord)
-      throw new ArchiveFault('query_invalid', `A logged search does not decode: ${error.message}.`);
-    throw error;
+  const queries = unpackQueries(segment);
+  for (const { record } of queries) {
+    const why = faultOfRecord(record);
+    if (why !== undefined) throw new ArchiveFault('query_invalid', `A logged search is invalid: ${why}.`);
   }
+  return queries.length;
+}
+
+function leftOutOf({ left_out: leftOut }: DatasetManifest): VerifiedArchive['leftOut'] {
+  return leftOut.map(({ tenant, name, reason }) => ({ tenant: tenant as Tenant, name, reason }));
 }
 
 async function readTenants(reader: ArchiveReader, { tenants: record }: DatasetManifest): Promise<StoredTenants> {
   const tenants = parsedJson(await reader.checked(record, WHOLE_ENTRY_BYTES_MAX));
   if (record.name !== TENANTS || !areTenants(tenants))
     throw new ArchiveFault('manifest_invalid', 'The tenants and keys have a wrong shape.');
-  return tenants as StoredTenants;
+  return tenants;
 }

@@ -16,6 +16,7 @@ import type { ArchiveCounts } from '../../src/contract/archived.js';
 import type { CollectionRef } from '../../src/contract/messages.js';
 import type { Collection } from '../../src/contract/resources.js';
 import type { DatasetSnapshot } from '../../src/store/dataset-snapshot.js';
+import { faultOfRecord } from './query-record.js';
 import { storedDocuments } from './stored-documents.js';
 
 export const refOf = ({ id, generation, dim, language, precision }: Collection): CollectionRef => ({
@@ -47,8 +48,9 @@ export async function writeCollection(
   const queries = new SegmentWriter(writer, (place) => queriesEntry(folder, place));
   let damaged = 0;
   for (const { id, record } of snapshot.queries(logId)) {
-    if (record) await queries.add(packQuery({ id, record }));
-    if (record) counts.queries++;
+    const isSound = record && faultOfRecord(record) === undefined;
+    if (isSound) await queries.add(packQuery({ id, record }));
+    if (isSound) counts.queries++;
     else damaged++;
   }
   await queries.end();

@@ -5,42 +5,59 @@ import { CHUNK_SIZE_MAX } from '../../src/contract/limits.js';
 import type { PreparedChunk } from '../../src/contract/prepared-document.js';
 import type { Chunking } from '../../src/contract/resources.js';
 import { chunkText } from '../../src/text/chunk.js';
+import { chunkMeta } from './chunk-meta.js';
 import type { Extracted, Flow, Heading, Unit } from './extract/extracted.js';
 
+/** Which escapes in JSON can make; it is no character, and becomes U+FFFD. */
+const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 const SURROGATE_PAIR = /[\ud800-\udbff][\udc00-\udfff]/g;
 
 /**
- * The chunks in document order; blank ones are left out. Throws AppError `chunk_too_large` where a text may not be
+ * The chunks in document order; blank ones are left out. `metadata`: the caller's, of the document. Throws AppError `chunk_too_large` where a text may not be
  * split and is longer than the largest chunk, `no_text_extracted` where nothing is left.
  */
-export function cut(extracted: Extracted, chunking: Chunking): PreparedChunk[] {
-  const chunks =
+export function cut(extracted: Extracted, chunking: Chunking, metadata: Record<string, unknown>): PreparedChunk[] {
+  const pieces =
     extracted.kind === 'flow'
-      ? flowChunks(extracted, chunking)
-      : extracted.units.flatMap((unit) => unitChunks(unit, chunking, extracted.areRows));
-  if (chunks.length === 0) throw new AppError('no_text_extracted');
-  return chunks;
+      ? flowPieces(extracted, chunking)
+      : extracted.units.flatMap((unit) => unitPieces(unit, chunking, extracted.areRows));
+  if (pieces.length === 0) throw new AppError('no_text_extracted');
+  return pieces.map(({ path, place, fields = {}, text }) => ({
+    path,
+    metaJson: JSON.stringify(chunkMeta(place, fields, metadata)),
+    text: text.replace(LONE_SURROGATE, '\ufffd'),
+  }));
 }
 
-function flowChunks({ text, headings }: Flow, chunking: Chunking): PreparedChunk[] {
-  return windows(text, headings, chunking).map(({ text: window, meta }, i) => chunk(`chunk_${i}`, meta, window));
+/** A chunk to be. */
+interface Piece {
+  path: string;
+  /** Where it stands. */
+  place: Record<string, unknown>;
+  fields?: Unit['fields'];
+  text: string;
+}
+
+function flowPieces({ text, headings }: Flow, chunking: Chunking): Piece[] {
+  return windows(text, headings, chunking).map((window, i) => ({ path: `chunk_${i}`, ...window }));
 }
 
 /** A unit is one chunk where it fits, a row as long as any chunk may be; else `page_3.0`, `page_3.1`. */
-function unitChunks({ path, text, meta, headings = [] }: Unit, chunking: Chunking, isRow: boolean): PreparedChunk[] {
+function unitPieces({ path, text, meta, fields, headings = [] }: Unit, chunking: Chunking, isRow: boolean): Piece[] {
   if (text.trim() === '') return [];
   const whole = isRow || chunking.strategy === 'none' ? CHUNK_SIZE_MAX : (chunking.size as number);
-  if (!hasMoreCharacters(text, whole)) return [chunk(path, { ...meta, ...headingMeta(headings, text) }, text)];
-  return windows(text, headings, chunking).map((window, i) =>
-    chunk(`${path}.${i}`, { ...meta, ...window.meta }, window.text),
-  );
+  const own = fields && { fields };
+  if (!hasMoreCharacters(text, whole))
+    return [{ path, place: { ...meta, ...headingMeta(headings, text) }, ...own, text }];
+  return windows(text, headings, chunking).map((window, i) => ({
+    path: `${path}.${i}`,
+    place: { ...meta, ...window.place },
+    ...own,
+    text: window.text,
+  }));
 }
 
-function windows(
-  text: string,
-  headings: readonly Heading[],
-  chunking: Chunking,
-): { text: string; meta: Record<string, unknown> }[] {
+function windows(text: string, headings: readonly Heading[], chunking: Chunking): Pick<Piece, 'text' | 'place'>[] {
   if (chunking.strategy === 'none' && hasMoreCharacters(text, CHUNK_SIZE_MAX)) {
     throw new AppError(
       'chunk_too_large',
@@ -53,7 +70,7 @@ function windows(
     const start = offset + leadingBlanks(window);
     while (passed < placed.length && placed[passed]!.at <= start) passed++;
     const heading = placed[passed - 1];
-    return { text: window, meta: { offset, ...(heading && { heading: heading.title }) } };
+    return { text: window, place: { offset, ...(heading && { heading: heading.title }) } };
   });
 }
 
@@ -73,15 +90,6 @@ function inCharacters(text: string, headings: readonly Heading[]): readonly Head
     return { at: at - pairs, title };
   });
 }
-
-const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
-
-/** A lone surrogate, which escapes in JSON can make, is no character: it becomes U+FFFD. */
-const chunk = (path: string, meta: object, text: string): PreparedChunk => ({
-  path,
-  metaJson: JSON.stringify(meta),
-  text: text.replace(LONE_SURROGATE, '\ufffd'),
-});
 
 const leadingBlanks = (text: string): number => text.length - text.trimStart().length;
 

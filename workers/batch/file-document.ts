@@ -2,6 +2,7 @@
 // metadata. Batch worker only.
 import { readFileSync } from 'node:fs';
 import { AppError } from '../../src/contract/errors.js';
+import { assertExactNumbers } from '../../src/contract/exact-numbers.js';
 import type { BatchWorkerStart, UploadedFile } from '../../src/contract/prepare-messages.js';
 import { kindOfFile } from '../../src/text/kind.js';
 import { SNIFF_BYTES_MAX } from '../../src/text/sniff.js';
@@ -38,6 +39,7 @@ function parseMetadata(text: string): Record<string, unknown> {
   } catch {
     throw new AppError('invalid_metadata_json');
   }
+  assertExactNumbers(text);
   if (value === null) return {};
   if (typeof value !== 'object' || Array.isArray(value)) throw new AppError('invalid_metadata');
   return value as Record<string, unknown>;

@@ -3,10 +3,12 @@
 import typia from 'typia';
 import type { IngestBody } from '../../src/contract/api/documents.js';
 import { AppError, invalidField } from '../../src/contract/errors.js';
+import { assertExactNumbers } from '../../src/contract/exact-numbers.js';
 import { isWellFormed } from '../../src/contract/ids.js';
 import { checkJsonSize } from './json-size.js';
 import type { IngestDocument } from './ingest-document.js';
 
+const METADATA: ReadonlySet<string> = new Set(['metadata']);
 const validate = typia.createValidateEquals<IngestBody>();
 
 /**
@@ -14,11 +16,12 @@ const validate = typia.createValidateEquals<IngestBody>();
  * `file_unreadable` over `memoryBytesMax`.
  */
 export function readJsonDocument(bytes: Uint8Array, memoryBytesMax: number): IngestDocument {
-  return readIngestBody(parse(bytes, memoryBytesMax));
+  const json = decoded(bytes, memoryBytesMax);
+  return readIngestBody(parse(json), json);
 }
 
 /** The same for JSON that has been parsed: an item of a batch, for one. */
-export function readIngestBody(value: unknown): IngestDocument {
+export function readIngestBody(value: unknown, json: string): IngestDocument {
   const body = checked(value);
   const { docid, metadata, text, vector } = body;
   if ((text == null) === (vector == null))
@@ -26,19 +29,30 @@ export function readIngestBody(value: unknown): IngestDocument {
   if (text != null && !isWellFormed(text))
     throw new AppError('invalid_document_json', '`text` has a lone surrogate, which is no character.');
   if (vector?.length === 0) throw invalidField(['body', 'vector'], 'a vector has at least one number', 'too_short');
+  assertExactNumbers(json, METADATA);
   return { docid: docid ?? '', metadata: metadata ?? {}, text: text ?? undefined, vector: vector ?? undefined };
 }
 
-function parse(bytes: Uint8Array, memoryBytesMax: number): unknown {
+function decoded(bytes: Uint8Array, memoryBytesMax: number): string {
+  let json: string;
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    checkJsonSize(text, memoryBytesMax);
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    throw new AppError('invalid_document_json', 'The body is not well-formed JSON in UTF-8.');
+    json = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw malformed();
+  }
+  checkJsonSize(json, memoryBytesMax);
+  return json;
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw malformed();
   }
 }
+
+const malformed = (): AppError => new AppError('invalid_document_json', 'The body is not well-formed JSON in UTF-8.');
 
 function checked(value: unknown): IngestBody {
   if (typeof value === 'object' && value !== null && isBad((value as IngestBody).metadata))

@@ -1,5 +1,6 @@
 // The metadata stored with a document: docid, filename (files) and ingested_at, then the caller's keys as they were
 // given. Called by prepare.ts in the batch worker.
+import { isDeeperThan } from '../../src/base/levels.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { DocId } from '../../src/contract/ids.js';
 import { METADATA_LEVELS_MAX } from '../../src/contract/limits.js';
@@ -35,9 +36,4 @@ export function documentMetadata(
     });
   }
   return { ...ours, ...metadata };
-}
-
-function isDeeperThan(levels: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner));
 }

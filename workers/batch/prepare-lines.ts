@@ -25,7 +25,7 @@ export function prepareLines(request: PrepareLinesRequest): PreparedLines {
   const items = textsOfLines(request.bytes).map((line, place): PreparedItem => {
     const value = parsed(line);
     if (value === undefined && request.malformed === 'batch') throw new AppError('invalid_json');
-    const prepared = prepareItem(value, request, faults);
+    const prepared = prepareItem(line, value, request, faults);
     if ('error' in prepared) return prepared;
     groups.add(shardOf(prepared.docid, request.shards), place, prepared);
     return { docid: prepared.docid, chunks: prepared.chunks };
@@ -35,13 +35,15 @@ export function prepareLines(request: PrepareLinesRequest): PreparedLines {
 
 /** A fault of ours is told in `faults`, and fails this item alone. */
 function prepareItem(
+  line: string | undefined,
   value: unknown,
   request: PrepareLinesRequest,
   faults: string[],
 ): PrepareAnswer | Extract<PreparedItem, { error: unknown }> {
   try {
-    if (value === undefined) throw new AppError('invalid_item', 'The item is not well-formed JSON in UTF-8.');
-    return prepareInput(readIngestBody(value), request);
+    if (line === undefined || value === undefined)
+      throw new AppError('invalid_item', 'The item is not well-formed JSON in UTF-8.');
+    return prepareInput(readIngestBody(value, line), request);
   } catch (error) {
     const refusal = error instanceof AppError ? error : new AppError('ingest_failed');
     if (refusal !== error) faults.push(faultOf(error));

@@ -2,7 +2,7 @@
 // but for the UUID it makes where nothing names the document, and for the file it reads. Batch worker only.
 import { v7 as uuidv7 } from 'uuid';
 import { AppError } from '../../src/contract/errors.js';
-import { asDocId, docIdFromFilename, type DocId } from '../../src/contract/ids.js';
+import { asDocId, asNewDocId, docIdFromFilename, type DocId } from '../../src/contract/ids.js';
 import type { BatchWorkerStart, PrepareAnswer, PrepareRequest } from '../../src/contract/prepare-messages.js';
 import { packDocument, type PreparedChunk } from '../../src/contract/prepared-document.js';
 import { priorityOf } from '../../src/rank/priority.js';
@@ -35,7 +35,7 @@ export function prepareInput(input: IngestDocument, request: PrepareSettings): P
   const metadata = documentMetadata(input, docid, request.nowMs, request.metadataBytesMax);
   const vectors = input.vector && toVector(input.vector, request.space.dim);
   const content = input.text === undefined ? input.content : flowOf(input.text);
-  const chunks = content === undefined ? [{ path: '0', metaJson: '{}' }] : textChunks(content, request);
+  const chunks = content === undefined ? [{ path: '0', metaJson: '{}' }] : textChunks(content, input.metadata, request);
   const document = packDocument({
     docid,
     ingestedAtMs: request.nowMs,
@@ -55,13 +55,17 @@ function digestsOf(chunks: readonly PreparedChunk[]): Uint8Array {
 
 /** An empty id counts as omitted; a file then gives its name, anything else gets a UUIDv7. */
 function docIdOf({ docid, filename }: IngestDocument): DocId {
-  if (docid) return asDocId(docid);
+  if (docid) return asNewDocId(docid);
   return (filename === undefined ? undefined : docIdFromFilename(filename)) ?? asDocId(uuidv7());
 }
 
-function textChunks(content: Extracted, { space, chunking, metadataBytesMax }: PrepareSettings): PreparedChunk[] {
+function textChunks(
+  content: Extracted,
+  metadata: Record<string, unknown>,
+  { space, chunking, metadataBytesMax }: PrepareSettings,
+): PreparedChunk[] {
   if (space.embedder_type === 'identity') throw new AppError('vectors_only');
-  const chunks = cut(content, chunking);
+  const chunks = cut(content, chunking, metadata);
   const isTooLarge = chunks.some(
     ({ metaJson }) => metaJson.length * 3 > metadataBytesMax && Buffer.byteLength(metaJson) > metadataBytesMax,
   );

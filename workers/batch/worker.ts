@@ -3,6 +3,7 @@
 import { parentPort, threadId } from 'node:worker_threads';
 import { move, Piscina, workerData } from 'piscina';
 import { faultOf } from '../../src/base/faults.js';
+import { reportMemory } from '../../src/base/memory-report.js';
 import { yieldToSearches } from '../../src/base/thread-priority.js';
 import type {
   LineSlice,
@@ -12,7 +13,7 @@ import type {
 } from '../../src/contract/batch-messages.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { LoadedNote, Outcome } from '../../src/contract/messages.js';
-import type { BatchWorkerStart, PrepareAnswer, PrepareRequest } from '../../src/contract/prepare-messages.js';
+import type { BatchWorkerStart, PrepareAnswer, PrepareRequest, Reported } from '../../src/contract/prepare-messages.js';
 import { prepareDocument } from './prepare.js';
 import { prepareLines as prepareSlice } from './prepare-lines.js';
 import { sliceBatch } from './split-batch.js';
@@ -20,22 +21,25 @@ import { sliceBatch } from './split-batch.js';
 yieldToSearches();
 parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
 
-export function prepare(request: PrepareRequest): Promise<Outcome<PrepareAnswer>> {
+export function prepare({ report, ...request }: PrepareRequest & Reported): Promise<Outcome<PrepareAnswer>> {
   return outcomeOf(
+    report,
     () => prepareDocument(request, workerData as BatchWorkerStart),
     ({ document, vectors, digests }) => present(document, vectors, digests),
   );
 }
 
-export function splitBatch(request: SplitBatchRequest): Promise<Outcome<LineSlice[]>> {
+export function splitBatch({ report, ...request }: SplitBatchRequest & Reported): Promise<Outcome<LineSlice[]>> {
   return outcomeOf(
+    report,
     () => sliceBatch(request),
     (slices) => slices.map(({ bytes }) => bytes),
   );
 }
 
-export function prepareLines(request: PrepareLinesRequest): Promise<Outcome<PreparedLines>> {
+export function prepareLines({ report, ...request }: PrepareLinesRequest & Reported): Promise<Outcome<PreparedLines>> {
   return outcomeOf(
+    report,
     () => prepareSlice(request),
     ({ groups }) => groups.flatMap(({ documents, vectors, digests }) => present(documents, vectors, digests)),
   );
@@ -46,9 +50,11 @@ const present = (...views: (ArrayBufferView | undefined)[]): ArrayBufferView[] =
 
 /** `viewsIn`: the bytes in an answer that are moved to the front thread instead of copied. */
 async function outcomeOf<T>(
+  report: SharedArrayBuffer,
   work: () => T | Promise<T>,
   viewsIn: (answer: T) => ArrayBufferView[],
 ): Promise<Outcome<T>> {
+  const stop = reportMemory(report);
   try {
     const answer = await work();
     const buffers = viewsIn(answer).map(({ buffer }) => buffer);
@@ -59,5 +65,7 @@ async function outcomeOf<T>(
   } catch (error) {
     if (error instanceof AppError) return { error: error.toWire() };
     return { fault: faultOf(error) };
+  } finally {
+    stop();
   }
 }

@@ -5,7 +5,7 @@ import type { Ordinal } from '../../src/contract/ids.js';
 import type { HybridQuery } from '../../src/contract/ranking.js';
 import { BestFirst, takeBest } from '../../src/rank/best-first.js';
 import { withPriority } from '../../src/rank/priority.js';
-import { fullBitmap, intersect, ordinalsIn, subtract } from '../shard/bitmaps.js';
+import { emptyBitmap, fullBitmap, intersect, ordinalsIn, setBit, subtract } from '../shard/bitmaps.js';
 import type { PartView } from '../shard/part-view.js';
 import type { Bitmap } from '../shard/words/word-answers.js';
 import type { WordIndex } from '../shard/words/word-index.js';
@@ -84,7 +84,11 @@ export function rankByWords(
   { terms, statistics }: HybridQuery,
   { k, allowed }: Depth,
 ): Scored[] {
-  const { ordinals, scores } = words.rankWithTies(terms, statistics, k, allowed);
+  const first = words.rankWithTies(terms, statistics, k, allowed);
+  // Of a document that leaves the words stay for a while: they are no hits, and take the place of none.
+  const { ordinals, scores } = first.ordinals.every((ordinal) => part.index.isLive(ordinal))
+    ? first
+    : words.rankWithTies(terms, statistics, k, liveIn(part, allowed));
   return Array.from(
     ordinals,
     (ordinal, i): Scored => ({
@@ -94,4 +98,11 @@ export function rankByWords(
       cosine: NaN,
     }),
   );
+}
+
+function liveIn({ index }: PartView, allowed = fullBitmap(index.end)): Bitmap {
+  const { end } = index;
+  const live = emptyBitmap(end);
+  for (let ordinal = 0; ordinal < end; ordinal++) if (index.isLive(ordinal)) setBit(live, ordinal);
+  return intersect(live, allowed);
 }

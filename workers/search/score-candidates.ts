@@ -1,6 +1,6 @@
 // The final order of a search: what each mode makes of the rankings, then the priority, then the k best. Equal scores
-// stand by document id and chunk order, in mode hybrid by vector rank before that. Search workers only; called by
-// finish.ts.
+// stand by document id and chunk order; where ranks are fused by vector rank, then by chunk id. Search workers only;
+// called by finish.ts.
 import { chunkIdOf } from '../../src/contract/ids.js';
 import type { Basis, ChunkPosition, FusionSettings, Halves, Ranks } from '../../src/contract/ranking.js';
 import { boostOf } from '../../src/rank/boost.js';
@@ -16,7 +16,18 @@ export interface ScoredHit {
   readonly basis: Basis;
 }
 
-type Order = (a: ChunkPosition, b: ChunkPosition) => number;
+/** Of hits of equal score. */
+interface Order {
+  /** What is known of them without their records. */
+  readonly first: (a: ScoredHit, b: ScoredHit) => number;
+  readonly then: (a: ChunkPosition, b: ChunkPosition) => number;
+}
+
+const byPosition: Order = { first: () => 0, then: comparePositions };
+const byVectorRank: Order = {
+  first: (a, b) => compareNumbers(vectorRankOf(a), vectorRankOf(b)),
+  then: (a, b) => compareDocIds(chunkIdOf(a.docid, a.path), chunkIdOf(b.docid, b.path)),
+};
 
 /** Candidates of mode vector, which are in their final order. */
 export const asVectorHits = (candidates: readonly Candidate[]): ScoredHit[] =>
@@ -42,7 +53,7 @@ export function rankBoosted(
       basis: { mode: 'boost', cosine, vectorRank: i + 1, boost, matched, wanted },
     };
   });
-  return ordered(views, hits, comparePositions);
+  return ordered(views, hits, byPosition);
 }
 
 /** Both rankings are of one depth, over all shards; for a fusion of scores each knows those of the other. */
@@ -63,7 +74,7 @@ export function rankFused(
       basis: { mode: 'hybrid', fusion, ...halves },
     };
   });
-  return ordered(views, hits, (a, b) => compareDocIds(chunkIdOf(a.docid, a.path), chunkIdOf(b.docid, b.path)));
+  return ordered(views, hits, fusion.method === 'rank' ? byVectorRank : byPosition);
 }
 
 const at = (ranking: readonly Candidate[], rank: number | undefined): Candidate | undefined =>
@@ -79,10 +90,9 @@ const keyOf = ({ shard, ordinal }: Candidate): string => `${shard}/${ordinal}`;
 
 const vectorRankOf = ({ basis }: ScoredHit): number => (basis.mode === 'hybrid' ? (basis.vectorRank ?? Infinity) : 0);
 
-/** Best first; what score and vector rank leave equal is put in order by where the chunks stand. */
-function ordered(views: readonly ShardView[], hits: ScoredHit[], byPosition: Order): ScoredHit[] {
-  const coarse = (a: ScoredHit, b: ScoredHit): number =>
-    b.score - a.score || compareNumbers(vectorRankOf(a), vectorRankOf(b));
+/** Best first; what is still equal is put in order by where the chunks stand. */
+function ordered(views: readonly ShardView[], hits: ScoredHit[], { first, then }: Order): ScoredHit[] {
+  const coarse = (a: ScoredHit, b: ScoredHit): number => b.score - a.score || first(a, b);
   hits.sort(coarse);
   const isTied = (hit: ScoredHit, i: number): boolean =>
     [hits[i - 1], hits[i + 1]].some((other) => other !== undefined && coarse(hit, other) === 0);
@@ -90,7 +100,7 @@ function ordered(views: readonly ShardView[], hits: ScoredHit[], byPosition: Ord
   if (tied.length === 0) return hits;
   const positionOf = new Map(tied.map((hit) => [hit, locate(views, hit.candidate)]));
   return hits.sort(
-    (a, b) => coarse(a, b) || byPosition(positionOf.get(a) as ChunkPosition, positionOf.get(b) as ChunkPosition),
+    (a, b) => coarse(a, b) || then(positionOf.get(a) as ChunkPosition, positionOf.get(b) as ChunkPosition),
   );
 }
 

@@ -3,6 +3,7 @@
 // and removing what dropped collections left in the store. Shard worker only.
 import { AppError } from '../../src/contract/errors.js';
 import { compactSome } from './compaction.js';
+import { reclaimSome } from './leaving.js';
 import { buildFields } from './part-fields.js';
 import { buildWords } from './part-words.js';
 import type { Shard } from './shard.js';
@@ -55,6 +56,7 @@ function slice(shard: Shard): boolean {
   for (const part of shard.parts.restless) {
     if (!buildWords(shard, part, until) || !buildFields(shard, part, until)) return true;
   }
+  if (reclaimSome(shard)) return true;
   if (!shard.loads.work(until, false) || improve(shard, until)) return true;
   return shard.reclaim() || purge(shard);
 }

@@ -10,6 +10,8 @@ export interface Change {
   added: Map<Ordinal, number>;
   /** Published ordinals to take out. */
   removed: Ordinal[];
+  /** The same of a document that leaves: searches do not find them, the rest of them goes later (leaving.ts). */
+  left: Ordinal[];
   /** Texts of both, where the words of the part are indexed. */
   texts: Map<Ordinal, string>;
   /** Terms of the metadata of both, where that is indexed. */
@@ -21,6 +23,7 @@ export interface Change {
 export const noChange = (): Change => ({
   added: new Map(),
   removed: [],
+  left: [],
   texts: new Map(),
   fields: new Map(),
   superseded: [],
@@ -28,7 +31,16 @@ export const noChange = (): Change => ({
 
 /** Before the commit, in its transaction: what a checkpoint of before does not have (checkpoint/catch-up.ts). */
 export function logChanges(txn: ShardWriteTxn, changes: Iterable<readonly [Part, Change]>): void {
-  for (const [part, { added, removed, texts, fields }] of changes) {
+  for (const [part, { added, removed, left, texts, fields }] of changes) {
+    // What was indexed of them is not read for it: a checkpoint of before is worth less then.
+    if (left.length > 0)
+      txn.partChanges.push({
+        id: part.ref.id,
+        removed: left.map((row) => part.stored(row)),
+        texts: null,
+        terms: null,
+        added: [],
+      });
     if (added.size + removed.length === 0) continue;
     txn.partChanges.push({
       id: part.ref.id,
@@ -53,7 +65,8 @@ export function publishChanges(changes: Iterable<readonly [Part, Change]>): void
 
 /** Before rows come for others that go, and after those have gone: a search beside it runs again. */
 function markRemovals(changes: readonly (readonly [Part, Change])[]): void {
-  for (const [part, { removed }] of changes) if (removed.length > 0) part.index.beginOrEndRemovals();
+  for (const [part, { removed, left }] of changes)
+    if (removed.length + left.length > 0) part.index.beginOrEndRemovals();
 }
 
 function add(part: Part, { added, texts, fields }: Change): void {
@@ -65,7 +78,11 @@ function add(part: Part, { added, texts, fields }: Change): void {
   }
 }
 
-function remove(part: Part, { removed, texts, fields }: Change): void {
+function remove(part: Part, { removed, left, texts, fields }: Change): void {
+  for (const ordinal of left) {
+    part.index.remove(ordinal);
+    part.priorities.set(ordinal, 0);
+  }
   for (const ordinal of removed) {
     part.index.remove(ordinal);
     withSource(texts, ordinal, (text) => part.words?.remove(ordinal, text));

@@ -9,6 +9,7 @@ import { DamagedRecord } from '../../src/store/damage.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';
 import { discardChange, logChanges, noChange, publishChanges, type Change } from './change.js';
 import { ArenaFull } from './kernel.js';
+import { isLeaving } from './leaving.js';
 import type { Part } from './part.js';
 import { FieldTerms } from './part-fields.js';
 import type { Shard } from './shard.js';
@@ -29,6 +30,8 @@ const HIDE_STEP = 8;
  */
 export function compactSome(shard: Shard, part: Part): boolean {
   if (part.hidden) return finish(shard, part, part.hidden);
+  // Ordinals that leave are taken and have no rows.
+  if (isLeaving(shard, part.ref.id)) return false;
   const { index, ordinals } = part;
   if (index.end < ROWS_MIN) return false;
   const target = index.liveCount < USED_SHARE_MIN * index.end ? Math.ceil(END_PER_LIVE * index.liveCount) : Infinity;

@@ -2,7 +2,7 @@
 // Called by commands.ts; each read sees one snapshot. Listings come in pages of ready JSON texts.
 import { chunkIdOf, parseChunkId, type CollectionId, type Ordinal } from '../../src/contract/ids.js';
 import type { ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
-import type { ChunkDetail, DocumentSummary } from '../../src/contract/resources.js';
+import type { DocumentSummary } from '../../src/contract/resources.js';
 import type { DocumentRecord } from '../../src/store/records.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';
 import { mergedMetaJson } from './metadata.js';
@@ -45,8 +45,8 @@ export function getDocument(
     const record = txn.document(collection, docid);
     if (!record) return null;
     const { paths } = txn.members(collection, docid);
-    const metadata = JSON.parse(record.metadataJson) as Record<string, unknown>;
-    return { ...summaryOf(record), metadata, chunk_ids: paths.map((path) => chunkIdOf(docid, path)) };
+    const fields = { ...summaryOf(record), chunk_ids: paths.map((path) => chunkIdOf(docid, path)) };
+    return withField(fields, 'metadata', record.metadataJson);
   });
 }
 
@@ -73,13 +73,13 @@ export function listChunks(
 
 function chunkJson(txn: ShardTxn, id: CollectionId, document: DocumentRecord, ordinal: Ordinal): string {
   const { path, metaJson, docid } = txn.chunk(id, ordinal);
-  const head = JSON.stringify({
-    rid: chunkIdOf(docid, path),
-    chunk_path: path,
-    ingested_at: iso(document.ingestedAtMs),
-  });
-  return `${head.slice(0, -1)},"meta":${mergedMetaJson(document.metadataJson, metaJson)}}`;
+  const fields = { rid: chunkIdOf(docid, path), chunk_path: path, ingested_at: iso(document.ingestedAtMs) };
+  return withField(fields, 'meta', mergedMetaJson(document.metadataJson, metaJson));
 }
+
+/** As JSON text; `json` is not parsed. */
+const withField = (fields: object, name: string, json: string): string =>
+  `${JSON.stringify(fields).slice(0, -1)},"${name}":${json}}`;
 
 export function getChunk(shard: Shard, { collection, rid }: ShardRequest<'getChunk'>): ShardAnswer<'getChunk'> {
   return withChunk(shard, collection, rid, (txn, document, ordinal) => chunkDetail(txn, collection, document, ordinal));
@@ -106,8 +106,6 @@ function withChunk<T>(
   });
 }
 
-function chunkDetail(txn: ShardTxn, id: CollectionId, document: DocumentRecord, ordinal: Ordinal): ChunkDetail {
-  const { path, metaJson, docid } = txn.chunk(id, ordinal);
-  const meta = JSON.parse(mergedMetaJson(document.metadataJson, metaJson)) as Record<string, unknown>;
-  return { rid: chunkIdOf(docid, path), docid, chunk_path: path, ingested_at: iso(document.ingestedAtMs), meta };
+function chunkDetail(txn: ShardTxn, id: CollectionId, document: DocumentRecord, ordinal: Ordinal): string {
+  return `{"docid":${JSON.stringify(document.docid)},${chunkJson(txn, id, document, ordinal).slice(1)}`;
 }

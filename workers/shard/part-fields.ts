@@ -2,7 +2,7 @@
 // (part-words.ts). Where memory has no room for it, filters look at every chunk instead. Shard worker only.
 import type { CollectionId, Ordinal } from '../../src/contract/ids.js';
 import { chunkFieldTerms, flattenLayer, type FlatFields } from '../../src/rank/field-terms.js';
-import type { ChunkRecord } from '../../src/store/records.js';
+import type { ChunkRecord, DocumentRecord } from '../../src/store/records.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';
 import { readDocument } from './documents.js';
 import type { Part } from './part.js';
@@ -59,10 +59,14 @@ export class FieldTerms {
   /** Of the document read last: its chunks mostly come together. */
   private last: { docid: string; flat: FlatFields } | undefined;
 
+  /** `document`: of all chunks that are asked for, where it is not in the store any more. */
   constructor(
     private readonly txn: ShardTxn,
     private readonly id: CollectionId,
-  ) {}
+    document?: Pick<DocumentRecord, 'docid' | 'metadataJson'>,
+  ) {
+    if (document) this.last = { docid: document.docid, flat: flattenLayer(JSON.parse(document.metadataJson) as Json) };
+  }
 
   of({ docid, metaJson }: ChunkRecord): readonly string[] {
     if (this.last?.docid !== docid) {

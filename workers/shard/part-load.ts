@@ -63,6 +63,9 @@ export class PartLoad {
       if (performance.now() >= untilMs) return false;
     }
     this.rowsTo = Infinity;
+    // They are nobody's, and not free yet.
+    for (const ordinal of txn.leaving(this.ref.id) as ReadonlySet<Ordinal>)
+      this.partIn(arenaOf(ordinal)).ordinals.claim(rowOf(ordinal));
     const { chunks } = txn.counts(this.ref.id);
     if (this.rows !== chunks)
       throw new DamagedRecord(`collection ${this.ref.id} has ${this.rows} vectors and ${chunks} chunks`);

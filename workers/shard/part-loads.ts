@@ -62,6 +62,10 @@ export class PartLoads {
     this.loads.set(load.ref.id, load);
   }
 
+  isLoading(id: CollectionId): boolean {
+    return this.loads.has(id);
+  }
+
   /** True while nothing is on its way. */
   get areDone(): boolean {
     return this.loads.size === 0;

@@ -95,6 +95,11 @@ export class PartTerms<S> {
     if (ordinal < this.builtTo) this.orLose(() => this.index.remove(ordinal, this.maker.termsOf(source)));
   }
 
+  /** The same of a chunk that the index may not have: of a document that was leaving when it was made. */
+  removeIfThere(ordinal: Ordinal, source: S): void {
+    if (ordinal < this.builtTo) this.orLose(() => this.index.remove(ordinal, this.maker.termsOf(source), true));
+  }
+
   /** Merges what was added in small pieces; true when there is more to do. */
   mergeSome(budgetMs: number): boolean {
     return !this.lost && this.index.mergeSome(budgetMs);

@@ -4,6 +4,7 @@ import { defined } from '../../src/base/assert.js';
 import type { CollectionId, Ordinal } from '../../src/contract/ids.js';
 import type { CollectionRef } from '../../src/contract/messages.js';
 import { arenaOf, rowOf } from '../../src/contract/ordinals.js';
+import type { LeavingDocument } from '../../src/store/leaving.js';
 import type { ShardWriteTxn } from '../../src/store/shard-store.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';
 import { discardChange, logChanges, noChange, publishChanges, type Change } from './change.js';
@@ -14,6 +15,7 @@ import type { Shard } from './shard.js';
 
 export class RowChanges {
   private readonly changes = new Map<Part, Change>();
+  private readonly leaving: LeavingDocument[] = [];
 
   constructor(private readonly shard: Shard) {}
 
@@ -39,6 +41,19 @@ export class RowChanges {
     }
   }
 
+  /** Whether a document is one of this batch: it has not been published. */
+  isAdded(id: CollectionId, ordinal: Ordinal): boolean {
+    return this.changeOf(this.partOf(id, ordinal)).added.has(rowOf(ordinal));
+  }
+
+  /** Published rows of a document that leaves. */
+  leave(document: LeavingDocument): void {
+    const { ref, blocks } = document;
+    for (const { ordinals } of blocks)
+      for (const ordinal of ordinals) this.changeOf(this.partOf(ref.id, ordinal)).left.push(rowOf(ordinal));
+    this.leaving.push(document);
+  }
+
   /**
    * The indexes of words and metadata are changed at publication, when the records of removed chunks are gone from the
    * store.
@@ -61,6 +76,7 @@ export class RowChanges {
 
   publish(): void {
     publishChanges(this.changes);
+    this.shard.leaving.push(...this.leaving);
     this.shard.settle();
     this.end();
   }

@@ -3,6 +3,7 @@
 import { AppError } from '../../src/contract/errors.js';
 import type { CollectionId } from '../../src/contract/ids.js';
 import type { CollectionGroup, CollectionRef } from '../../src/contract/messages.js';
+import type { LeavingDocument } from '../../src/store/leaving.js';
 import type { ShardStore } from '../../src/store/shard-store.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';
 import { Arenas } from './arenas.js';
@@ -28,6 +29,8 @@ export class Shard {
   private readonly dropped = new Set<CollectionId>();
   /** Collections whose entries are still to be removed from the store. */
   readonly purges: CollectionId[] = [];
+  /** Large documents whose chunks are still to be removed from the store. */
+  readonly leaving: LeavingDocument[] = [];
 
   readonly arenas: Arenas;
 
@@ -53,6 +56,7 @@ export class Shard {
     restore: (kinds: CollectionKinds) => void = () => {},
   ): void {
     this.arenas.format();
+    this.store.finishLeaving();
     const kinds = kindsOf(collections);
     restore(kinds);
     const large: { ref: CollectionRef; chunks: number }[] = [];
@@ -148,6 +152,7 @@ export class Shard {
   drop(id: CollectionId): void {
     this.dropped.add(id);
     this.purges.push(id);
+    this.leaving.splice(0, Infinity, ...this.leaving.filter(({ ref }) => ref.id !== id));
     this.loads.cancel(id);
     this.parts.delete(id);
   }

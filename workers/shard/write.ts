@@ -7,6 +7,7 @@ import { AppError } from '../../src/contract/errors.js';
 import type { CollectionId, DocId, Ordinal } from '../../src/contract/ids.js';
 import type { CollectionRef, Outcome, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
 import { unpackDocument, type PreparedDocument } from '../../src/contract/prepared-document.js';
+import { LEAVING_CHUNKS_MIN } from '../../src/store/leaving.js';
 import type { ShardWriteTxn } from '../../src/store/shard-store.js';
 import { isSameDocument } from './documents.js';
 import { refusalOf } from './refusal.js';
@@ -162,9 +163,19 @@ class WriteBatch {
 
   /** Nothing where there is no such document; answers how many chunks went. */
   private removeStored(txn: ShardWriteTxn, ref: CollectionRef, docid: DocId): number {
+    const record = txn.document(ref.id, docid);
+    if (record && record.chunkCount >= LEAVING_CHUNKS_MIN && this.isPublished(txn, ref, docid)) {
+      this.rows.leave({ ref, record, blocks: txn.leaveDocument(ref, record) });
+      return record.chunkCount;
+    }
     this.rows.keepSources(txn, ref.id, txn.members(ref.id, docid).ordinals as Ordinal[]);
     const ordinals = txn.removeDocument(ref, docid);
     this.rows.takeOut(ref.id, ordinals);
     return ordinals.length;
+  }
+
+  private isPublished(txn: ShardWriteTxn, ref: CollectionRef, docid: DocId): boolean {
+    const [first] = txn.members(ref.id, docid).ordinals;
+    return first !== undefined && !this.rows.isAdded(ref.id, first as Ordinal);
   }
 }

@@ -3,6 +3,7 @@
 // installed, and no database is read whole. Used by pavedb-archive.ts; throws ArchiveFault.
 import { closeSync, openSync, writeSync } from 'node:fs';
 import sqlite from 'node-sqlite3-wasm';
+import { withLongNumbersQuoted } from '../../base/exact-numbers.js';
 import { ArchiveFault } from '../archive-fault.js';
 
 /** Of the file format, for who writes and who reads: 1 without a write-ahead log, 2 with it. */
@@ -84,7 +85,10 @@ export class MetaDatabase {
           docid,
           version: Number(row.version),
           ingestedAtMs: timeOf(row.ingested_at),
-          metadata: row.meta_json === null ? {} : (JSON.parse(String(row.meta_json)) as Record<string, unknown>),
+          metadata:
+            row.meta_json === null
+              ? {}
+              : (JSON.parse(withLongNumbersQuoted(String(row.meta_json))) as Record<string, unknown>),
           chunks: chunks.all([docid]) as unknown as PaveChunk[],
         };
       }

@@ -12,9 +12,10 @@ const REPLAY = [200, 401, 403, 404, 422, 429, 500, 503];
 
 export function queryRoutes(context: Context): Route[] {
   return [
-    get('listQueries', QUERIES, READ, getQueries(context)),
-    get('getQuery', QUERY, READ_ONE, getOneQuery(context)),
-    { ...post('replayQuery', `${QUERY}/replay`, REPLAY, postReplay(context)), body: 'none', scope: 'search' },
+    // Everybody's searches stand there: who may search may not read what others search.
+    { ...get('listQueries', QUERIES, READ, getQueries(context)), scope: 'manage' },
+    { ...get('getQuery', QUERY, READ_ONE, getOneQuery(context)), scope: 'manage' },
+    { ...post('replayQuery', `${QUERY}/replay`, REPLAY, postReplay(context)), body: 'none', scope: 'manage' },
     admin(get('getQueryAsAdmin', ADMIN_QUERY, [200, 401, 403, 404, 422, 500], getOneQueryAsAdmin(context))),
     admin({ ...post('replayQueryAsAdmin', `${ADMIN_QUERY}/replay`, REPLAY, postReplayAsAdmin(context)), body: 'none' }),
   ];

@@ -3,6 +3,7 @@
 // by check-shard.ts and repair-shard.ts.
 import type { CollectionId } from '../../contract/ids.js';
 import { collectionPrefix } from '../keys.js';
+import { decodeBlock } from '../leaving.js';
 import {
   decodeChunk,
   decodeDocument,
@@ -73,6 +74,9 @@ class Inspection {
         { key, record: value ? attempt(() => decodeMembers(value)) : null },
       ]),
     );
+    // What leaves is no damage: the next start goes on with it.
+    for (const { value } of this.tables.leaving.inspect(collectionPrefix(this.id)))
+      for (const ordinal of value ? (attempt(() => decodeBlock(value))?.ordinals ?? []) : []) this.claimed.add(ordinal);
     for (const { key, value } of this.tables.documents.inspect(collectionPrefix(this.id))) {
       const own = members.get(key.toString('hex'));
       members.delete(key.toString('hex'));
@@ -125,7 +129,7 @@ class Inspection {
   /** From the chunks themselves: each says whose it is. */
   private membersOf({ docid }: DocumentRecord): MembersRecord {
     const own = [...this.chunks].flatMap(([ordinal, { record }]) =>
-      record?.docid === docid ? [{ ordinal, ...record }] : [],
+      record?.docid === docid && !this.claimed.has(ordinal) ? [{ ordinal, ...record }] : [],
     );
     own.sort((a, b) => a.index - b.index);
     return { ordinals: own.map(({ ordinal }) => ordinal), paths: own.map(({ path }) => path) };

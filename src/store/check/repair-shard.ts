@@ -4,7 +4,7 @@
 import { collectionPrefix } from '../keys.js';
 import { countAll } from '../part-counts.js';
 import { encodeMembers } from '../records.js';
-import { removeAll } from '../whole-table.js';
+import { ALL, removeAll } from '../whole-table.js';
 import { collectionsIn } from './check-shard.js';
 import { nameOf, type CollectionNames, type Finding } from './findings.js';
 import { inspectCollection, type CollectionState, type ShardTables } from './inspect-collection.js';
@@ -28,6 +28,7 @@ export function repairShard(environment: string, tables: ShardTables, names: Col
     }
     done.push(...removeStray(environment, tables, state, collection));
   }
+  for (const { key, value } of [...tables.leaving.inspect(ALL)]) if (!value) tables.leaving.delete(key);
   countAll(tables);
   // It goes on from a checkpoint, and these have gone.
   removeAll(tables.changes);

@@ -1,5 +1,6 @@
 // A text typed or pasted, as a document, with metadata where wanted; in a collection of vectors of one's own a vector.
 // A dialog of the documents view.
+import { changedNumber } from '../../base/exact-numbers.js';
 import { useState } from 'preact/hooks';
 import type { IngestBody } from '../../contract/api/documents.js';
 import { Dialog } from '../parts/dialog.tsx';
@@ -112,11 +113,19 @@ function parseVector(text: string, dim: number): NonNullable<IngestBody['vector'
 }
 
 function parseObject(text: string): Record<string, unknown> {
+  const value = parsed(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Error('The metadata is no JSON object, such as {"year": 1870}.');
+  const number = changedNumber(text);
+  if (number === undefined) return value as Record<string, unknown>;
+  throw new Error(`${number} has more digits than a number keeps: write it as a string.`);
+}
+
+/** Undefined where it is no JSON. */
+function parsed(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    return JSON.parse(text);
   } catch {
-    // Said below, in words of our own.
+    return undefined;
   }
-  throw new Error('The metadata is no JSON object, such as {"year": 1870}.');
 }

@@ -1,11 +1,9 @@
 // Zips that mean harm, or have come to harm: each way by name. Every one is refused with its reason, and changes
 // nothing.
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import JSZip from 'jszip';
-import { Packr } from 'msgpackr';
-import { download, rewritten, upload } from '../../kit/archives.js';
+import { download, rewritten, upload, withManifest, withRecords } from '../../kit/archives.js';
 import { startTestServer } from '../../kit/server.js';
 
 const server = await startTestServer();
@@ -18,7 +16,6 @@ for (let n = 0; n < 5; n++)
   await call('POST', `${PATH}/documents`, { docid: `D${n}`, text: `Captain Nemo, number ${n}.` });
 await call('POST', `${PATH}/search`, { q: 'captain' });
 const { bytes: good } = await download(server, `${PATH}/archive`);
-const packr = new Packr({ useRecords: false });
 
 async function refused(archive: Uint8Array, reason: string): Promise<void> {
   const answers = [TARGET, `${TARGET}?dry_run=1`].map((target) => upload(server, 'POST', target, archive));
@@ -32,28 +29,9 @@ async function refused(archive: Uint8Array, reason: string): Promise<void> {
   assert.equal((await call('GET', '/v1/collections/acme/target/detail')).status, 404);
 }
 
-const text = (zip: JSZip, name: string): Promise<string> => (zip.file(name) as JSZip.JSZipObject).async('string');
-
-const changed = (change: (manifest: Record<string, any>) => void): Promise<Uint8Array> =>
-  rewritten(good, async (zip) => {
-    const manifest = JSON.parse(await text(zip, 'manifest.json')) as Record<string, any>;
-    change(manifest);
-    zip.file('manifest.json', JSON.stringify(manifest));
-  });
-
-/** With other documents, for which the manifest vouches. */
+const changed = (change: (manifest: Record<string, any>) => unknown): Promise<Uint8Array> => withManifest(good, change);
 const withDocuments = (change: (documents: Record<string, any>[]) => unknown[]): Promise<Uint8Array> =>
-  rewritten(good, async (zip) => {
-    const documents = packr.unpackMultiple(
-      await (zip.file(DOCUMENTS) as JSZip.JSZipObject).async('nodebuffer'),
-    ) as Record<string, any>[];
-    const segment = Buffer.concat(change(documents).map((document) => packr.pack(document)));
-    const manifest = JSON.parse(await text(zip, 'manifest.json')) as Record<string, any>;
-    const entry = manifest.entries.find(({ name }: { name: string }) => name === DOCUMENTS);
-    Object.assign(entry, { bytes: segment.length, sha256: createHash('sha256').update(segment).digest('hex') });
-    zip.file(DOCUMENTS, segment);
-    zip.file('manifest.json', JSON.stringify(manifest));
-  });
+  withRecords(good, DOCUMENTS, change);
 
 /** The bytes with one name in place of another of the same length, everywhere. */
 function renamed(archive: Uint8Array, from: string, to: string): Uint8Array {

@@ -262,3 +262,101 @@ test('chunking none: one chunk, and too long a text is refused', async () => {
 test('no fault of ours on the way', () => {
   assert.deepEqual(server.faults, []);
 });
+
+const NOT_KEPT = ['9007199254740993', '-9007199254740993', '18446744073709551615', '1e400', '-1E+999', '1e-400'];
+
+test('numbers that would not be kept as they are written are refused wherever metadata comes in', async () => {
+  for (const number of NOT_KEPT) {
+    const metadata = `{"a":[{"id":${number}}]}`;
+    const json = await call('POST', documents, `{"text":"x","metadata":${metadata}}`);
+    const form = await call('POST', documents, fileForm('a.txt', 'x', { metadata }));
+    for (const { status, json: answer } of [json, form]) {
+      assert.deepEqual([status, answer.code, answer.detail[0].type], [422, 'validation_error', 'number_not_exact']);
+      assert.match(answer.error, /as a string/);
+    }
+    const item = `{"docid":"N","text":"x","metadata":${metadata}}`;
+    const batch = await call('POST', `${documents}:batch`, `{"documents":[${item},{"docid":"OK","text":"y"}]}`);
+    assert.deepEqual(
+      batch.json.documents.map(({ ok, code }: { ok: boolean; code?: string }) => [ok, code]),
+      [
+        [false, 'invalid_item'],
+        [true, undefined],
+      ],
+    );
+    const lines = await call('POST', `${documents}:batch`, `${item}\n`, { 'content-type': 'application/x-ndjson' });
+    assert.match(lines.text, /"code":"invalid_item".*as a string/);
+    const search = await call('POST', `${base}/search`, `{"q":"x","filters":{"id":{"$in":[1,${number}]}}}`);
+    assert.deepEqual([search.status, search.json.detail[0].type], [422, 'number_not_exact']);
+  }
+});
+
+test('long ids as strings, and numbers that a double holds, are told apart and come back', async () => {
+  const ids = ['9007199254740992', '"9007199254740993"', '9007199254740994', '12345678901234567000', '1e22', '-0.1'];
+  for (const [i, id] of ids.entries())
+    await call('POST', documents, `{"docid":"ID${i}","text":"long id","metadata":{"id":${id},"v":1.5}}`);
+  for (const [i, id] of ids.entries()) {
+    const { json } = await call('POST', `${base}/search`, `{"q":"long id","k":50,"filters":{"id":${id}}}`);
+    assert.deepEqual(
+      json.matches.map(({ id: rid }: { id: string }) => rid),
+      [`ID${i}::chunk_0`],
+      id,
+    );
+    const { json: stored } = await call('GET', `${documents}/ID${i}`);
+    assert.equal(stored.metadata.id, JSON.parse(id));
+  }
+  const vector = await call('POST', documents, '{"docid":"V","text":null,"vector":[9007199254740993,1e400]}');
+  assert.notEqual(vector.json.detail?.[0]?.type, 'number_not_exact', 'a vector is float32 anyway');
+});
+
+test('fields of the caller keep their names, and where a chunk stands is told beside them', async () => {
+  const metadata = { offset: 'mine', heading: 'mine', page: 7, row: [1], provenance: 'mine' };
+  await call(
+    'POST',
+    documents,
+    fileForm('names.md', '# Title\n\nUnmistakable zyzzyva.', {
+      docid: 'NAMES',
+      metadata: JSON.stringify(metadata),
+    }),
+  );
+  const { json } = await call('POST', `${base}/search`, {
+    q: 'unmistakable zyzzyva',
+    k: 1,
+    filters: { offset: 'mine' },
+  });
+  const [{ meta }] = json.matches;
+  const place = { offset: 0, heading: 'Title' };
+  const { docid: _docid, ingested_at: _at, filename: _filename, ...told } = meta;
+  assert.deepEqual(told, { ...metadata, _provenance: place });
+  assert.deepEqual((await call('GET', `${base}/chunks/NAMES%3A%3Achunk_0`)).json.meta, meta);
+  assert.deepEqual((await call('GET', `${documents}/NAMES/chunks`)).json.chunks[0].meta, meta);
+  const filters = { '_provenance.heading': 'Title' };
+  assert.equal((await call('POST', `${base}/search`, { q: 'zyzzyva', filters })).json.matches.length, 1);
+
+  await call(
+    'POST',
+    `${documents}?csv_meta_cols=row,has_header`,
+    fileForm('own.csv', 'row,has_header,b\nr1,h1,zymurgy\n', {
+      docid: 'ROWS',
+      metadata: '{"row":"of all"}',
+    }),
+  );
+  const { json: ofRows } = await call('GET', `${documents}/ROWS/chunks`);
+  const { row, has_header, provenance } = ofRows.chunks[0].meta;
+  assert.deepEqual([row, has_header, provenance], ['r1', 'h1', { row: 1, has_header: true }]);
+});
+
+test('the ids . and .. are refused, for no client could ask for them', async () => {
+  for (const docid of ['.', '..']) {
+    const answers = [
+      await call('POST', documents, { docid, text: 'x' }),
+      await call('POST', documents, fileForm('a.txt', 'x', { docid })),
+    ];
+    for (const { status, json } of answers) assert.deepEqual([status, json.code], [400, 'invalid_docid']);
+    const { json } = await call('POST', `${documents}:batch`, { documents: [{ docid, text: 'x' }] });
+    assert.equal(json.documents[0].code, 'invalid_docid');
+  }
+  for (const docid of ['...', '.a', 'a..', '%2e']) {
+    assert.equal((await call('POST', documents, { docid, text: 'x' })).status, 201);
+    assert.equal((await call('GET', `${documents}/${encodeURIComponent(docid)}`)).json.docid, docid);
+  }
+});

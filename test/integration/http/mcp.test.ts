@@ -251,3 +251,13 @@ test('a tenant over its rate is refused as elsewhere', async () => {
 });
 
 test('no fault of ours was met', () => assert.deepEqual([server.faults, open.faults], [[], []]));
+
+test('numbers that would not be kept as they are written are refused in the arguments of tools', async () => {
+  for (const input of ['"metadata":{"id":9007199254740993},"text":"x"', '"filters":{"id":1e400},"query":"x"']) {
+    const message = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"collection":"docs",${input}}}}`;
+    const { status, json } = await open.call('POST', '/mcp', message, {
+      accept: 'application/json, text/event-stream',
+    });
+    assert.deepEqual([status, json.detail?.[0]?.type], [422, 'number_not_exact']);
+  }
+});

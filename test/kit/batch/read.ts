@@ -31,7 +31,11 @@ export async function read(
     textBytesMax,
     memoryBytesMax: 2 ** 27,
   };
-  const chunks = cut(await extract(bytes, kind, options), chunking ?? { strategy: 'fixed', size: 1000, overlap: 200 });
+  const chunks = cut(
+    await extract(bytes, kind, options),
+    chunking ?? { strategy: 'fixed', size: 1000, overlap: 200 },
+    {},
+  );
   return chunks.map(({ path, text = '', metaJson }) => ({
     path,
     text,

@@ -92,10 +92,11 @@ function naiveHybrid(
     return { chunk, rank, score: lifted(method === 'rank' ? byRanks : byScores, chunk.priority) };
   });
   const byRank = (a: number, b: number): number => (a === b ? 0 : a - b);
-  scored.sort(
-    (a, b) =>
-      b.score - a.score || byRank(a.rank, b.rank) || Buffer.compare(Buffer.from(a.chunk.id), Buffer.from(b.chunk.id)),
-  );
+  type Scored = (typeof scored)[number];
+  const ofRanks = (a: Scored, b: Scored): number =>
+    byRank(a.rank, b.rank) || Buffer.compare(Buffer.from(a.chunk.id), Buffer.from(b.chunk.id));
+  const ofScores = (a: Scored, b: Scored): number => byPosition(a.chunk, b.chunk);
+  scored.sort((a, b) => b.score - a.score || (method === 'rank' ? ofRanks : ofScores)(a, b));
   return scored.map(({ chunk, score }) => ({ id: chunk.id, score }));
 }
 

@@ -20,6 +20,22 @@ test('a file that takes more memory than it may is ended; what waits is done by 
   assert.deepEqual((await behind).map(textOf), ['a: 1', 'a: 2']);
 });
 
+test('a file is not ended for what others take while it is read', async () => {
+  const pool = open({ timeoutMs: 8000, memoryMb: 16 });
+  const reading = assert.rejects(pool.prepare(file('slow.pdf', slow())), {
+    code: 'file_unreadable',
+    message: /longer/,
+  });
+  // More than the limit, and what a thread takes by itself, more than once.
+  const others = [];
+  for (let i = 0; i < 24; i++) {
+    others.push(Buffer.alloc(32 * 2 ** 20, i + 1));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  await reading;
+  assert.equal(others.length, 24);
+});
+
 test('JSON that would take more memory than it may is refused before it is parsed, as file and as body', async () => {
   const pool = open({ memoryMb: 64 });
   await assert.rejects(pool.prepare(file('hoard.json', hoard())), { code: 'file_unreadable', message: /memory/ });

@@ -77,6 +77,6 @@ function rowUnit(
   const wanted = include ?? Array.from({ length: width }, (_, i) => i).filter((i) => !meta.includes(i));
   if (wanted.every((i) => (cells[i] ?? '').trim() === '')) return undefined;
   const text = wanted.map((i) => cellLine(names, i, cells[i] ?? '')).join('\n');
-  const kept = Object.fromEntries(meta.map((i) => [names[i] as string, cells[i] ?? '']));
-  return { path: `row_${row}`, text: budget.spendText(text), meta: { row: row + 1, has_header: hasHeader, ...kept } };
+  const fields = Object.fromEntries(meta.map((i) => [names[i] as string, cells[i] ?? '']));
+  return { path: `row_${row}`, text: budget.spendText(text), meta: { row: row + 1, has_header: hasHeader }, fields };
 }

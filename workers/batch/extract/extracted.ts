@@ -19,7 +19,10 @@ export interface Unit {
   /** Chunk path, such as `page_3`. */
   path: string;
   text: string;
+  /** Where it stands in the file. */
   meta: Readonly<Record<string, unknown>>;
+  /** What the file says of it, under the file's own names: columns that the caller wants in the metadata. */
+  fields?: Readonly<Record<string, unknown>>;
   headings?: readonly Heading[];
 }
 

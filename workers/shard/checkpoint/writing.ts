@@ -42,8 +42,12 @@ export const isWhole = (terms: Part['words'] | Part['fields']): boolean =>
   !terms || terms.isLost || terms.complete !== undefined;
 
 /** Parts on their way into memory, and indexes of terms that are being made, are in no checkpoint. */
-export function isAtRest({ loads, parts }: Shard): boolean {
-  return loads.areDone && [...parts.all()].every(({ words, fields }) => isWhole(words) && isWhole(fields));
+export function isAtRest({ loads, parts, leaving }: Shard): boolean {
+  return (
+    loads.areDone &&
+    leaving.length === 0 &&
+    [...parts.all()].every(({ words, fields }) => isWhole(words) && isWhole(fields))
+  );
 }
 
 export class Writing {

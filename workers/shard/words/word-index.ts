@@ -45,11 +45,15 @@ export class WordIndex extends TermBitmaps {
     countOf(this.instance.calls.addWords(this.instance.scratch, this.root, ordinal, count, bytes.length));
   }
 
-  /** Takes out a chunk; `tokens` are those it was added with. Throws ArenaFull with nothing changed. */
-  remove(ordinal: number, tokens: readonly string[]): void {
+  /**
+   * Takes out a chunk; `tokens` are those it was added with. `mayBeAbsent`: where it is not there, nothing is done.
+   * Throws ArenaFull with nothing changed.
+   */
+  remove(ordinal: number, tokens: readonly string[], mayBeAbsent = false): void {
     const terms = [...new Set(tokens)];
     this.input.setTerms(terms);
     const found = countOf(this.instance.calls.removeWords(this.instance.scratch, this.root, ordinal, terms.length));
+    if (mayBeAbsent && found === NOT_THERE) return;
     assert(found !== NOT_THERE, `removing the words of ${ordinal}, which is not there`);
     assert(found === terms.length, `removing ${terms.length} terms of ${ordinal}, which has ${found} of them`);
   }

@@ -1,0 +1,102 @@
+// What a key of each scope may do, endpoint by endpoint: asked over a real socket, and no endpoint is left out.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SCOPES, type Scope } from '../../../src/contract/tenants.js';
+import { createRoutes } from '../../../src/http/routes.js';
+import { startTestServer } from '../../kit/server.js';
+
+const keys = SCOPES.map((scope) => `{name: ${scope}, tenant: acme, key: key-${scope}, scopes: [${scope}]}`);
+const server = await startTestServer({
+  SHEAF_AUTH__MODE: 'static',
+  SHEAF_AUTH__ADMIN_KEY: 'root',
+  SHEAF_AUTH__KEYS: `[${keys.join(', ')}]`,
+});
+
+/** By operation, the one scope that opens it; `any`: each does; null: the admin alone. */
+const WANTED: Readonly<Record<string, Scope | 'any' | null>> = {
+  listCollections: 'search',
+  getCollection: 'search',
+  createCollection: 'manage',
+  updateCollection: 'manage',
+  deleteCollection: 'manage',
+  moveCollection: 'manage',
+  listDocuments: 'search',
+  getDocument: 'search',
+  listChunks: 'search',
+  getChunk: 'search',
+  getChunkContent: 'search',
+  ingestDocument: 'ingest',
+  ingestBatch: 'ingest',
+  deleteDocument: 'ingest',
+  search: 'search',
+  searchByQuery: 'search',
+  searchShared: 'search',
+  searchSharedByQuery: 'search',
+  measureRecall: 'search',
+  sampleVectors: 'search',
+  listQueries: 'manage',
+  getQuery: 'manage',
+  replayQuery: 'manage',
+  dumpCollectionArchive: 'manage',
+  restoreCollectionArchive: 'manage',
+  replaceCollectionArchive: 'manage',
+  startReindex: 'manage',
+  listReindexJobs: 'search',
+  getReindexJob: 'search',
+  cancelReindex: 'manage',
+  rollBack: 'manage',
+  collectionEvents: 'search',
+  listEmbedders: 'search',
+  // What its tools do is asked of the routes behind them.
+  mcp: 'any',
+  metrics: null,
+  metricsJson: null,
+};
+
+const routes = createRoutes(server.context).filter(({ access }) => access !== 'public');
+const values: Readonly<Record<string, string>> = { tenant: 'acme', query_id: 'none', job_id: 'none' };
+
+test('every operation is in the table', () => {
+  const tenants = routes.filter(({ access }) => access !== 'admin').map(({ operation }) => operation);
+  assert.deepEqual(tenants.sort(), Object.keys(WANTED).sort());
+});
+
+for (const { operation, method, path, access } of routes)
+  test(`${method} ${path}: ${operation}`, async () => {
+    const address = path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? 'missing');
+    const wanted = access === 'admin' ? null : WANTED[operation];
+    for (const scope of SCOPES) {
+      const status = await statusOf(method, address, scope);
+      const isAllowed = wanted === 'any' || wanted === scope;
+      assert.equal(status !== 403, isAllowed, `${scope}: ${status}`);
+      assert.notEqual(status, 401);
+    }
+  });
+
+/** Of an answer that may go on: events are followed until the connection ends. */
+async function statusOf(method: string, address: string, scope: Scope): Promise<number> {
+  const response = await fetch(server.url + address, {
+    method,
+    headers: { authorization: `Bearer key-${scope}`, 'content-type': 'application/json' },
+    ...(method !== 'GET' && { body: '{}' }),
+  });
+  await response.body?.cancel();
+  return response.status;
+}
+
+test('a key that may only search reads no search of anybody, and replays none', async () => {
+  const as = (key: string) => ({ authorization: `Bearer ${key}` });
+  const at = '/v1/collections/acme/docs';
+  await server.call('POST', `${at}/documents`, { text: 'Captain Nemo.' }, as('key-ingest'));
+  const { json } = await server.call('POST', `${at}/search`, { q: 'a secret of the admin' }, as('root'));
+  for (const [method, path] of [
+    ['GET', 'queries'],
+    ['GET', `queries/${json.query_id}`],
+    ['POST', `queries/${json.query_id}/replay`],
+  ] as const) {
+    const { status, text } = await server.call(method, `${at}/${path}`, undefined, as('key-search'));
+    assert.deepEqual([status, text.includes('secret')], [403, false], path);
+    assert.equal((await server.call(method, `${at}/${path}`, undefined, as('key-manage'))).status, 200, path);
+  }
+  assert.deepEqual(server.faults, []);
+});
