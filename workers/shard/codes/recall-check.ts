@@ -30,15 +30,16 @@ interface Question {
 
 /** What one way has found of the sample. */
 interface Finding {
-  /** The mean share of the nearest, and the smallest. */
+  /** The mean share of the nearest. */
   readonly mean: number;
-  readonly worst: number;
+  /** The share of the questions of which less than half has been found. */
+  readonly lost: number;
 }
 
 export interface WalkFinding extends Finding {
   /** Where the score of the K-th that a walk finds is below it, the walk is not trusted. */
   readonly trusted: number;
-  /** The share of all questions of which that is so; `mean` and `worst` are of the others. */
+  /** The share of all questions of which that is so; `mean` and `lost` are of the others. */
   readonly doubtful: number;
 }
 
@@ -137,7 +138,10 @@ export function* checkWalks(
 const shareOf = ({ scores }: Hits, { kth }: Question): number =>
   Math.min(1, scores.filter((score) => score >= kth - TIE).length / K);
 
-const findingOf = (shares: readonly number[]): Finding => ({ mean: meanOf(shares), worst: Math.min(1, ...shares) });
+const findingOf = (shares: readonly number[]): Finding => ({
+  mean: meanOf(shares),
+  lost: shares.filter((share) => share < 0.5).length / Math.max(1, shares.length),
+});
 
 /** 1 without any. */
 const meanOf = (shares: readonly number[]): number =>

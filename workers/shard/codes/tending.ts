@@ -22,12 +22,12 @@ import {
   CODES_RECALL_MIN,
   DOUBTFUL_MAX,
   LEARN_ROWS_MAX,
+  LOST_MAX,
   RECALL_MIN,
   ROOT_CHECK_AT,
   ROOT_LEARN_AT,
   ROOT_SHAPE,
   UNLINKED_SHARE_MAX,
-  WORST_MIN,
 } from './layout.js';
 import { learn } from './learning.js';
 import { askQuestions, checkCodes, checkWalks, type Checked } from './recall-check.js';
@@ -133,12 +133,12 @@ export class Tending {
     const questions = yield* askQuestions(this.index);
     const byRows = this.word(ROOT_CODES) === 0;
     if (!byRows) {
-      const { mean, worst } = yield* checkCodes(this.index, questions);
-      if (mean < CODES_RECALL_MIN || worst < WORST_MIN) return this.tryNextShape();
+      const { mean, lost } = yield* checkCodes(this.index, questions);
+      if (mean < CODES_RECALL_MIN || lost > 0) return this.tryNextShape();
     }
     for (const ef of byRows ? EFS_BY_ROWS : EFS) {
-      const { mean, trusted, doubtful } = yield* checkWalks(this.index, questions, ef);
-      if (doubtful > DOUBTFUL_MAX || mean < RECALL_MIN) continue;
+      const { mean, lost, trusted, doubtful } = yield* checkWalks(this.index, questions, ef);
+      if (doubtful > DOUBTFUL_MAX || mean < RECALL_MIN || lost > LOST_MAX) continue;
       const broad = yield* checkWalks(this.index, questions, BROAD * ef);
       return this.settle(live, ef, trusted, broad.trusted);
     }
