@@ -168,7 +168,8 @@ export const CONFIG_KEYS: readonly ConfigKey[] = [
     path: 'limits.json_bytes_max',
     type: integer(1024, 2 ** 30),
     fallback: JSON_BYTES_MAX,
-    meaning: 'Largest JSON body, ingest aside.',
+    meaning:
+      'Largest JSON batch, and largest line of NDJSON. Other JSON than that of ingest has at most 256 KiB, a search 2 MiB more for its vector, an MCP message 1 MiB, or this where it is less.',
   },
   {
     path: 'limits.file_bytes_max',

@@ -14,6 +14,9 @@ import type { WireResponse } from './wire.js';
 
 export interface BodyLimits {
   readonly jsonBytesMax: number;
+  readonly searchBytesMax: number;
+  readonly messageBytesMax: number;
+  readonly batchBytesMax: number;
   readonly documentBytesMax: number;
   readonly archiveBytesMax: number;
   /** Where larger files of forms go, emptied when the server starts. Absent: they are kept in memory. */
@@ -151,8 +154,10 @@ function limitOf(kind: Route['body'], contentType: string, limits: BodyLimits): 
   const bytesMax = {
     none: IGNORED_BODY_BYTES_MAX,
     json: limits.jsonBytesMax,
+    search: limits.searchBytesMax,
+    message: limits.messageBytesMax,
     document: limits.documentBytesMax,
-    lines: isLines(contentType) ? Infinity : limits.jsonBytesMax,
+    lines: isLines(contentType) ? Infinity : limits.batchBytesMax,
   }[kind];
   return { bytesMax, refusal: () => tooLarge('request_too_large', bytesMax) };
 }

@@ -3,18 +3,35 @@
 import { isAscii } from 'node:buffer';
 import type { IValidation } from 'typia';
 import { AppError, type ValidationDetail } from '../contract/errors.js';
+import { JSON_BODY_SHAPE } from '../contract/limits.js';
+import { checkJsonShape, type JsonShape } from './json-shape.js';
+
+/** Entries of one 422. */
+const DETAILS_MAX = 100;
+/** Of a name that the caller has made up, as it is told back. */
+const NAME_CHARACTERS_MAX = 100;
 
 /** The value where it fits, else AppError 422 with an entry for each field. `where` is `body` or `query`. */
 export function fitting<T>(result: IValidation<T>, where: 'body' | 'query'): T {
   if (result.success) return result.data;
-  const detail = dedupe(result.errors.map((error) => detailOf(error, where)));
-  const [first] = detail;
-  throw new AppError('validation_error', `${first?.loc.join('.')}: ${first?.msg}`, { detail });
+  const details = new Map<string, ValidationDetail>();
+  for (const error of result.errors) {
+    const detail = detailOf(error, where);
+    const place = detail.loc.join('.');
+    if (!details.has(place)) details.set(place, detail);
+    if (details.size === DETAILS_MAX) break;
+  }
+  const [first] = details.values();
+  throw new AppError('validation_error', `${first?.loc.join('.')}: ${first?.msg}`, { detail: [...details.values()] });
 }
 
-/** JSON of a body; an empty body is an empty object where `optional`. Throws 400 `invalid_json`. */
-export function parseJson(bytes: Buffer, optional = false): unknown {
+/**
+ * JSON of a body; an empty body is an empty object where `optional`. Throws 400 `invalid_json`, and 413
+ * `request_too_large` for more than `shape` allows.
+ */
+export function parseJson(bytes: Buffer, optional = false, shape: JsonShape = JSON_BODY_SHAPE): unknown {
   if (optional && bytes.length === 0) return {};
+  checkJsonShape(bytes, shape);
   try {
     return JSON.parse(
       isAscii(bytes) ? bytes.toString('latin1') : new TextDecoder('utf-8', { fatal: true }).decode(bytes),
@@ -38,8 +55,8 @@ function detailOf({ path, expected, value }: IValidation.IError, where: string):
 function segmentsOf(path: string): (string | number)[] {
   return Array.from(
     path.matchAll(/\.([A-Za-z_$][\w$]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g),
-    ([, name, index, quoted]) =>
-      index !== undefined ? Number(index) : quoted !== undefined ? (JSON.parse(quoted) as string) : (name as string),
+    ([, name = '', index, quoted]) =>
+      index !== undefined ? Number(index) : (quoted === undefined ? name : (JSON.parse(quoted) as string)).slice(0, NAME_CHARACTERS_MAX),
   );
 }
 
@@ -72,9 +89,4 @@ function typeFor(expected: string, value: unknown): string {
 function told(value: unknown): unknown {
   if (typeof value === 'string') return value.slice(0, 200);
   return typeof value === 'object' && value !== null ? undefined : value;
-}
-
-function dedupe(details: ValidationDetail[]): ValidationDetail[] {
-  const seen = new Set<string>();
-  return details.filter(({ loc }) => !seen.has(loc.join('.')) && seen.add(loc.join('.'))).slice(0, 100);
 }

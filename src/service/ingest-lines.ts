@@ -3,6 +3,7 @@
 // that does not read its results, a socket without bytes, a shard. Called by the batch endpoint; front thread.
 import { Signal } from '../base/signal.js';
 import type { CollectionName, Tenant } from '../contract/ids.js';
+import { abandoned } from '../pool/lane.js';
 import type { Context } from './context.js';
 import { BatchIngest } from './ingest-batch.js';
 import type { ItemOutcome } from './item-outcomes.js';
@@ -32,7 +33,9 @@ export function ingestLines(
 ): AsyncGenerator<ItemOutcome[]> {
   // Not ready is an answer of its own, before the first line.
   context.catalog.find(tenant, name);
-  return new LineIngest(new BatchIngest(context, tenant, name, signal), context.batchLimits.lineBytesMax).run(body);
+  const lines = new LineIngest(new BatchIngest(context, tenant, name, signal), context.batchLimits.lineBytesMax);
+  signal?.addEventListener('abort', () => lines.stop(), { once: true });
+  return lines.run(body);
 }
 
 class LineIngest {
@@ -60,12 +63,18 @@ class LineIngest {
           this.underway.shift();
           yield first.outcomes;
         } else if (this.reading === 'ended' && !first) return;
+        else if (this.reading === 'stopped') throw abandoned();
         else await this.changed.next();
       }
     } finally {
-      this.reading = 'stopped';
-      this.changed.send();
+      this.stop();
     }
+  }
+
+  /** Nobody waits any more, whatever the reader and the slices wait for. */
+  stop(): void {
+    this.reading = 'stopped';
+    this.changed.send();
   }
 
   /** Never rejects: what goes wrong ends `run`. */
@@ -77,6 +86,7 @@ class LineIngest {
         while (this.slicer.isFull && this.reading === 'open') await this.changed.next();
         if (this.reading === 'stopped') return;
       }
+      if (this.reading === 'stopped') return;
       this.slicer.end();
       this.reading = 'ended';
     } catch (error) {

@@ -1,9 +1,9 @@
-// Cuts a stream of bytes into slices of lines, as they are wanted: what is not wanted yet stays as it came. Blank lines
-// are none; a line over the limit is dropped while it comes, and told. Used by ingest-lines.ts on the front thread.
+// Cuts a stream of bytes into slices of lines, as they are wanted: what is not wanted yet stays as it came. White space
+// before a line is passed over while it comes, and with it blank lines, which are none; a line over the limit is dropped while it comes, and told. Used by ingest-lines.ts on the front thread.
 import type { LineSlice } from '../contract/batch-messages.js';
 import { AppError } from '../contract/errors.js';
 import { NEWLINE, SLICE_BYTES_MAX, SLICE_LINES_MAX, sliceOf } from '../text/lines.js';
-import { isBlank } from '../text/split-batch.js';
+import { isSpace } from '../text/split-batch.js';
 
 /** One line that was too long to be read. */
 export interface RefusedLine {
@@ -34,6 +34,7 @@ export class LineSlicer {
   add(chunk: Uint8Array): void {
     this.chunks.push(chunk);
     this.waitingBytes += chunk.length;
+    if (this.chunks.length === 1) this.skipSpace();
     this.findBreak();
   }
 
@@ -48,7 +49,7 @@ export class LineSlicer {
     for (let bytes = 0; lines.length < SLICE_LINES_MAX && bytes < SLICE_BYTES_MAX && !this.refused; ) {
       const line = this.nextLine();
       if (!line) break;
-      if (isBlank(line)) continue;
+      if (this.refused) break;
       lines.push(line);
       bytes += line.length;
     }
@@ -77,6 +78,7 @@ export class LineSlicer {
     this.at = rest ? end + 1 : 0;
     this.breakIn = 0;
     const admitted = this.admitted(line);
+    this.skipSpace();
     this.findBreak();
     return admitted;
   }
@@ -90,6 +92,19 @@ export class LineSlicer {
     });
     this.refused = { lines: 1, refusal };
     return new Uint8Array(0);
+  }
+
+  /** To where the next line begins in earnest; within a line that is dropped there is no such place. */
+  private skipSpace(): void {
+    if (this.isDropping) return;
+    for (let chunk = this.chunks[0]; chunk; chunk = this.chunks[0]) {
+      const start = this.at;
+      while (this.at < chunk.length && isSpace(chunk[this.at] as number)) this.at++;
+      this.waitingBytes -= this.at - start;
+      if (this.at < chunk.length) return;
+      this.chunks.shift();
+      this.at = 0;
+    }
   }
 
   private findBreak(): void {

@@ -1,20 +1,24 @@
 // Reads an ingest body of type application/json: `{docid?, metadata?, text | vector}`. Batch worker only.
 // Called by prepare.ts; a wrong body is an AppError with the code of the contract.
-import typia from 'typia';
+import typia, { TypeGuardError } from 'typia';
 import type { IngestBody } from '../../src/contract/api/documents.js';
 import { AppError, invalidField } from '../../src/contract/errors.js';
 import { isWellFormed } from '../../src/contract/ids.js';
-import { checkJsonSize } from './json-size.js';
 import type { IngestDocument } from './ingest-document.js';
+import { checkIngestShape } from './ingest-shape.js';
 
-const validate = typia.createValidateEquals<IngestBody>();
+/** Ends at the first thing that does not fit, however many there are. */
+const assertBody: (value: unknown) => IngestBody = typia.createAssertEquals<IngestBody>();
+
+/** Of a field that the caller has made up, as it is told back. */
+const FIELD_CHARACTERS_MAX = 100;
 
 /**
  * Throws AppError `invalid_document_json` for malformed JSON or a wrong shape. `null` counts as absent.
- * `file_unreadable` over `memoryBytesMax`.
+ * Other codes for more metadata than `metadataBytesMax` can hold.
  */
-export function readJsonDocument(bytes: Uint8Array, memoryBytesMax: number): IngestDocument {
-  return readIngestBody(parse(bytes, memoryBytesMax));
+export function readJsonDocument(bytes: Uint8Array, metadataBytesMax: number): IngestDocument {
+  return readIngestBody(parse(bytes, metadataBytesMax));
 }
 
 /** The same for JSON that has been parsed: an item of a batch, for one. */
@@ -29,10 +33,10 @@ export function readIngestBody(value: unknown): IngestDocument {
   return { docid: docid ?? '', metadata: metadata ?? {}, text: text ?? undefined, vector: vector ?? undefined };
 }
 
-function parse(bytes: Uint8Array, memoryBytesMax: number): unknown {
+function parse(bytes: Uint8Array, metadataBytesMax: number): unknown {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    checkJsonSize(text, memoryBytesMax);
+    checkIngestShape(text, metadataBytesMax);
     return JSON.parse(text);
   } catch (error) {
     if (error instanceof AppError) throw error;
@@ -43,13 +47,13 @@ function parse(bytes: Uint8Array, memoryBytesMax: number): unknown {
 function checked(value: unknown): IngestBody {
   if (typeof value === 'object' && value !== null && isBad((value as IngestBody).metadata))
     throw new AppError('invalid_metadata');
-  const result = validate(value);
-  if (result.success) return result.data;
-  const [first] = result.errors;
-  const field = first?.path.replace(/^\$input\.?/, '') || 'body';
-  throw new AppError('invalid_document_json', `\`${field}\` should be ${first?.expected ?? 'of another type'}.`, {
-    details: { field },
-  });
+  try {
+    return assertBody(value);
+  } catch (error) {
+    if (!(error instanceof TypeGuardError)) throw error;
+    const field = (error.path ?? '').replace(/^\$input\.?/, '').slice(0, FIELD_CHARACTERS_MAX) || 'body';
+    throw new AppError('invalid_document_json', `\`${field}\` should be ${error.expected}.`, { details: { field } });
+  }
 }
 
 /** Metadata of another type than object has a code of its own. */

@@ -2,6 +2,7 @@
 // request gets a protocol server of its own, so that a restart or a second server behind a balancer is nothing to an
 // agent. A handler on the front thread; named by routes/mcp.ts. The SDK is loaded when the first message comes.
 import { AppError, invalidField } from '../../contract/errors.js';
+import { MESSAGE_SHAPE } from '../../contract/limits.js';
 import type { Handler, Reply, Request, Route } from '../route.js';
 import { parseJson } from '../validation.js';
 import { RouteCalls } from './route-calls.js';
@@ -16,7 +17,7 @@ export function postMcp(routes: readonly Route[]): Handler {
   const byOperation = new Map(routes.map((route) => [route.operation, route]));
   return async (request) => {
     checkOrigin(request.header('origin'));
-    const message = parseJson(await request.body.bytes());
+    const message = parseJson(await request.body.bytes(), false, MESSAGE_SHAPE);
     // Newer versions of the protocol have no batches, and many calls in one request would pass the limits of a tenant.
     if (Array.isArray(message)) throw invalidField(['body'], 'one message is wanted, no batch of them', 'object_type');
     const calls = new RouteCalls(byOperation, request);

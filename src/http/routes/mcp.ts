@@ -9,5 +9,5 @@ const STATUSES = [200, 202, 400, 401, 403, 413, 422, 429, 500, 503];
 
 /** The routes, and the one by which agents call them. GET and DELETE are 405 there: there are no sessions. */
 export function withMcp(routes: readonly Route[]): Route[] {
-  return [...routes, { ...post('mcp', '/mcp', STATUSES, postMcp(routes)), access: 'any' }];
+  return [...routes, { ...post('mcp', '/mcp', STATUSES, postMcp(routes)), body: 'message', access: 'any' }];
 }
