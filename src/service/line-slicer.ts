@@ -11,6 +11,11 @@ export interface RefusedLine {
   refusal: AppError;
 }
 
+/** In the pieces that it came in. */
+type Line = Uint8Array[];
+
+const lengthOf = (line: Line): number => line.reduce((sum, { length }) => sum + length, 0);
+
 export class LineSlicer {
   private readonly chunks: Uint8Array[] = [];
   /** Where in the first chunk the next line begins. */
@@ -45,13 +50,13 @@ export class LineSlicer {
 
   /** The next slice; undefined while no line is complete. */
   take(): LineSlice | RefusedLine | undefined {
-    const lines: Uint8Array[] = [];
+    const lines: Line[] = [];
     for (let bytes = 0; lines.length < SLICE_LINES_MAX && bytes < SLICE_BYTES_MAX && !this.refused; ) {
       const line = this.nextLine();
       if (!line) break;
       if (this.refused) break;
       lines.push(line);
-      bytes += line.length;
+      bytes += lengthOf(line);
     }
     if (lines.length > 0) return sliceOf(lines);
     const { refused } = this;
@@ -60,7 +65,7 @@ export class LineSlicer {
   }
 
   /** An empty line stands for one that is refused. */
-  private nextLine(): Uint8Array | undefined {
+  private nextLine(): Line | undefined {
     const chunk = this.chunks[this.breakIn];
     if (chunk) return this.cut(chunk.indexOf(NEWLINE, this.breakIn === 0 ? this.at : 0));
     const isLeft = this.hasEnded && (this.waitingBytes > 0 || this.isDropping);
@@ -68,40 +73,40 @@ export class LineSlicer {
   }
 
   /** Takes the line up to `end` in the chunk with the break; without such a chunk, all that is left. */
-  private cut(end: number): Uint8Array {
+  private cut(end: number): Line {
     const rest = this.chunks[this.breakIn];
-    const pieces = this.chunks.splice(0, this.breakIn);
+    const pieces: Line = this.chunks.splice(0, this.breakIn);
     if (rest) pieces.push(rest.subarray(0, end));
     if (pieces[0]) pieces[0] = pieces[0].subarray(this.at);
-    const line = pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
-    this.waitingBytes -= line.length + (rest ? 1 : 0);
+    this.waitingBytes -= lengthOf(pieces) + (rest ? 1 : 0);
     this.at = rest ? end + 1 : 0;
     this.breakIn = 0;
-    const admitted = this.admitted(line);
+    const admitted = this.admitted(pieces);
     this.skipSpace();
     this.findBreak();
     return admitted;
   }
 
-  private admitted(line: Uint8Array): Uint8Array {
-    const isTooLong = this.isDropping || line.length > this.lineBytesMax;
+  private admitted(line: Line): Line {
+    const isTooLong = this.isDropping || lengthOf(line) > this.lineBytesMax;
     this.isDropping = false;
     if (!isTooLong) return line;
     const refusal = new AppError('request_too_large', `A line has at most ${this.lineBytesMax} bytes.`, {
       details: { limit_bytes: this.lineBytesMax },
     });
     this.refused = { lines: 1, refusal };
-    return new Uint8Array(0);
+    return [];
   }
 
   /** To where the next line begins in earnest; within a line that is dropped there is no such place. */
   private skipSpace(): void {
     if (this.isDropping) return;
     for (let chunk = this.chunks[0]; chunk; chunk = this.chunks[0]) {
-      const start = this.at;
-      while (this.at < chunk.length && isSpace(chunk[this.at] as number)) this.at++;
-      this.waitingBytes -= this.at - start;
-      if (this.at < chunk.length) return;
+      let { at } = this;
+      while (at < chunk.length && isSpace(chunk[at] as number)) at++;
+      this.waitingBytes -= at - this.at;
+      this.at = at;
+      if (at < chunk.length) return;
       this.chunks.shift();
       this.at = 0;
     }

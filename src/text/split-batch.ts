@@ -39,17 +39,10 @@ interface List {
  */
 export function splitBatch(body: Uint8Array, itemsMax = Infinity): SplitBatch {
   const list = findList(body, itemsMax);
-  if (!list) return { skeleton: parsedSkeleton(body), count: 0, items: [] };
-  const [before, behind] = [body.subarray(0, list.start + 1), body.subarray(list.end - 1)];
-  const skeleton = parsedSkeleton(before, behind);
+  if (!list) return { skeleton: parse(body), count: 0, items: [] };
+  const skeleton = parse(Buffer.concat([body.subarray(0, list.start + 1), body.subarray(list.end - 1)]));
   const items = list.count > itemsMax ? [] : list.items;
   return { skeleton, count: list.count, items: items.map(([start, end]) => notBlank(body.subarray(start, end))) };
-}
-
-function parsedSkeleton(...pieces: Uint8Array[]): unknown {
-  if (pieces.reduce((sum, { length }) => sum + length, 0) > SKELETON_BYTES_MAX)
-    throw new RangeError('there is too much beside the items');
-  return parse(Buffer.concat(pieces));
 }
 
 const parse = (bytes: Uint8Array): unknown => JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -59,10 +52,13 @@ function findList(body: Uint8Array, itemsMax: number): List | undefined {
   let found: List | undefined;
   let depth = 0;
   let key = '';
+  let itemBytes = 0;
   for (let at = 0; at < body.length; ) {
     const byte = body[at] as number;
+    if (at - itemBytes > SKELETON_BYTES_MAX) throw new RangeError('there is too much beside the items');
     if (byte === SQUARE && depth === 1 && key === '"documents"') {
       found = readList(body, at, itemsMax);
+      itemBytes += found.end - at;
       at = found.end;
       continue;
     }

@@ -1,6 +1,7 @@
 // POST /mcp: one message of the Model Context Protocol in, its answer out, by the official SDK. Without sessions: each
 // request gets a protocol server of its own, so that a restart or a second server behind a balancer is nothing to an
-// agent. A handler on the front thread; named by routes/mcp.ts. The SDK is loaded when the first message comes.
+// agent. A handler on the front thread; named by routes/mcp.ts. The SDK is loaded a second after the start, or when the
+// first message comes: that takes longer than others should wait for a request.
 import { AppError, invalidField } from '../../contract/errors.js';
 import { MESSAGE_SHAPE } from '../../contract/limits.js';
 import type { Handler, Reply, Request, Route } from '../route.js';
@@ -9,11 +10,13 @@ import { RouteCalls } from './route-calls.js';
 
 /** Headers that the SDK looks at. */
 const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version'];
+const SDK_AFTER_MS = 1000;
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 /** The SDK wants a whole address and uses its path for nothing. */
 const ADDRESS = 'http://localhost/mcp';
 
 export function postMcp(routes: readonly Route[]): Handler {
+  setTimeout(() => void import('./protocol.js'), SDK_AFTER_MS).unref();
   const byOperation = new Map(routes.map((route) => [route.operation, route]));
   return async (request) => {
     checkOrigin(request.header('origin'));
