@@ -59,7 +59,7 @@ function createDoorway(
   const { fileBytesMax: documentBytesMax, batchBytesMax, ...limits } = config.limits;
   const bounded = (bytesMax: number): number => Math.min(bytesMax, batchBytesMax);
   return createHttpServer(uws, {
-    routes: createRoutes(context),
+    routes: createRoutes(context, config.allowedSites),
     ...createDoor(config, context.tenants, log),
     limits: {
       ...limits,

@@ -67,6 +67,8 @@ export const FILE_BYTES_MAX = 512 * 1024 * 1024;
 export const ARCHIVE_BYTES_MAX = 8 * 1024 * 1024 * 1024;
 export const TEXT_BYTES_MAX = 256 * 1024 * 1024;
 export const BATCH_ITEMS_MAX = 10_000;
+/** Path, query and headers of a request; the HTTP library is told to take a little more. */
+export const HEAD_BYTES_MAX = 16 * 1024;
 /** `limit` of the listings. Without one the query log gives its default, the others all. */
 export const PAGE_MAX = 10_000;
 export const QUERIES_PAGE_DEFAULT = 50;

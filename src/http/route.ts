@@ -30,6 +30,8 @@ export interface Route {
    * goes to the disk, limit `archiveBytesMax`; `any_archive`: the same without a limit.
    */
   readonly body: 'none' | 'json' | 'search' | 'message' | 'document' | 'lines' | 'archive' | 'any_archive';
+  /** Those of the query string; undefined where any may be given. */
+  readonly parameters?: ReadonlySet<string>;
   /** May take as long as it takes, though nothing is answered meanwhile. */
   readonly isLong?: true;
   readonly handle: Handler;
@@ -66,6 +68,8 @@ export interface Request {
  */
 export interface Body {
   readonly contentType: string;
+  /** Whether it has ended without a byte. */
+  readonly isEmpty: boolean;
   /** The whole body. Empty when there was none. 413 `request_too_large` over the route's limit. */
   bytes(): Promise<Buffer>;
   /**

@@ -17,20 +17,6 @@ import { fitting } from '../validation.js';
 import { collectionOf } from './path.js';
 import { searcherOf, searchReply } from './search-reply.js';
 
-/** Fields of a body that the query-string form does not take. */
-const BODY_ONLY = [
-  'v',
-  'filters',
-  'content_filter',
-  'rerank',
-  'fusion',
-  'ef',
-  'exact',
-  'explain',
-  'relevance',
-  'highlight',
-];
-
 const validateBody = typia.createValidateEquals<SearchBody>();
 const validateQuery = typia.createValidate<SearchQuery>();
 
@@ -148,12 +134,10 @@ function withTelling(input: SearchInput, { explain, relevance, highlight }: Sear
 }
 
 /**
- * Numbers and booleans of a query string; what is neither is left as text for the validation to refuse. What only a
- * body can say is passed over.
+ * Numbers and booleans of a query string; what is neither is left as text for the validation to refuse.
  */
 function valuesOf(query: URLSearchParams): Record<string, unknown> {
   const values = numbersIn(query, 'k');
-  for (const name of BODY_ONLY) delete values[name];
   const common = query.get('include_common')?.toLowerCase() ?? '';
   if (['true', '1', 'yes', 'on'].includes(common)) values.include_common = true;
   if (['false', '0', 'no', 'off'].includes(common)) values.include_common = false;
