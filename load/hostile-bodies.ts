@@ -43,13 +43,29 @@ function hostileBodies(scale: number): Hostile[] {
     { name: 'search: one name, again and again', path: SEARCH, body: `{${text(12, '"q":0,')}"k":1}` },
     { name: 'search: filters of many names', path: SEARCH, body: `{"q":"a","filters":${names(1e6)}}` },
     { name: 'search: filters of many values', path: SEARCH, body: `{"q":"a","filters":{"a":${list(1e6, '"b"')}}}` },
-    { name: 'search: filters of 10,000 values', path: SEARCH, body: `{"q":"a","filters":{"a":${list(9_990 / scale, '7')}}}` },
+    {
+      name: 'search: filters of 10,000 values',
+      path: SEARCH,
+      body: `{"q":"a","filters":{"a":${list(9_990 / scale, '7')}}}`,
+    },
     { name: 'search: nested lists', path: SEARCH, body: `{"q":"a","filters":{"a":${nested(15e6)}}}` },
-    { name: 'search: nested lists, 256 KB', path: SEARCH, body: `{"q":"a","filters":{"a":${nested(120_000 / scale)}}}` },
+    {
+      name: 'search: nested lists, 256 KB',
+      path: SEARCH,
+      body: `{"q":"a","filters":{"a":${nested(120_000 / scale)}}}`,
+    },
     { name: 'search: v of strings', path: SEARCH, body: `{"v":${list(1e6, '"1"')}}` },
     { name: 'search: v of strings, 2 MB', path: SEARCH, body: `{"v":${list(5e5 / scale, '"1"')}}` },
-    { name: 'search: v of 65,536 numbers', path: SEARCH, body: `{"v":${list(65_536 / scale, '-0.0123456789012345678')}}` },
-    { name: 'search: v of numbers of 1,000 digits', path: SEARCH, body: `{"v":${list(2000 / scale, `0.${'1'.repeat(998)}`)}}` },
+    {
+      name: 'search: v of 65,536 numbers',
+      path: SEARCH,
+      body: `{"v":${list(65_536 / scale, '-0.0123456789012345678')}}`,
+    },
+    {
+      name: 'search: v of numbers of 1,000 digits',
+      path: SEARCH,
+      body: `{"v":${list(2000 / scale, `0.${'1'.repeat(998)}`)}}`,
+    },
     { name: 'search: v of one number of 2 MB', path: SEARCH, body: `{"v":[0.${'1'.repeat(2e6)}]}` },
     { name: 'search: q of many megabytes', path: SEARCH, body: `{"q":"${text(30)}"}` },
     { name: 'search: q of 64 KB, hybrid', path: SEARCH, body: `{"q":"${text(0.065 / scale)}","mode":"hybrid"}` },
@@ -62,8 +78,18 @@ function hostileBodies(scale: number): Hostile[] {
     { name: 'tenant: unknown names', path: '/v1/admin/tenants', body: names(1e6) },
     { name: 'mcp: unknown names', path: '/mcp', body: names(1e6), headers: MCP_HEADERS },
     { name: 'mcp: search with unknown names', path: '/mcp', body: call('search', names(1e6)), headers: MCP_HEADERS },
-    { name: 'mcp: search with names, 1 MB', path: '/mcp', body: call('search', names(70_000 / scale)), headers: MCP_HEADERS },
-    { name: 'mcp: search with 2,000 names', path: '/mcp', body: call('search', names(2000 / scale)), headers: MCP_HEADERS },
+    {
+      name: 'mcp: search with names, 1 MB',
+      path: '/mcp',
+      body: call('search', names(70_000 / scale)),
+      headers: MCP_HEADERS,
+    },
+    {
+      name: 'mcp: search with 2,000 names',
+      path: '/mcp',
+      body: call('search', names(2000 / scale)),
+      headers: MCP_HEADERS,
+    },
     { name: 'mcp: a batch of messages', path: '/mcp', body: list(1e6, '{}'), headers: MCP_HEADERS },
     {
       name: 'mcp: ingest of 1 MB',
@@ -72,16 +98,34 @@ function hostileBodies(scale: number): Hostile[] {
       headers: MCP_HEADERS,
     },
     { name: 'ingest: unknown names', path: `${DOCS}/documents`, body: names(2.6e6) },
-    { name: 'ingest: nested metadata', path: `${DOCS}/documents`, body: `{"text":"a","metadata":{"a":${nested(15e6)}}}` },
+    {
+      name: 'ingest: nested metadata',
+      path: `${DOCS}/documents`,
+      body: `{"text":"a","metadata":{"a":${nested(15e6)}}}`,
+    },
     { name: 'ingest: vector of strings', path: `${DOCS}/documents`, body: `{"vector":${list(5e6, '"1"')}}` },
     { name: 'batch: empty items', path: `${DOCS}/documents:batch`, body: `{"documents":${list(1e7, '1')}}` },
-    { name: 'batch: 10,000 bad items', path: `${DOCS}/documents:batch`, body: `{"documents":${list(10_000, '{"x":1}')}}` },
+    {
+      name: 'batch: 10,000 bad items',
+      path: `${DOCS}/documents:batch`,
+      body: `{"documents":${list(10_000, '{"x":1}')}}`,
+    },
     { name: 'batch: unknown names', path: `${DOCS}/documents:batch`, body: names(2.6e6) },
     { name: 'ndjson: bad lines', path: `${DOCS}/documents:batch`, body: text(2, '{}\n'), type: NDJSON },
     { name: 'ndjson: blank lines', path: `${DOCS}/documents:batch`, body: text(30, '\n'), type: NDJSON },
     { name: 'ndjson: one long line', path: `${DOCS}/documents:batch`, body: text(31, 'x'), type: NDJSON },
-    { name: 'form: metadata of names', path: `${DOCS}/documents`, body: form('name="metadata"', names(60_000)), type: multipart },
-    { name: 'form: almost the boundary', path: `${DOCS}/documents`, body: form('name="file"; filename="a.txt"', text(20, '\r\n--edg')), type: multipart },
+    {
+      name: 'form: metadata of names',
+      path: `${DOCS}/documents`,
+      body: form('name="metadata"', names(60_000)),
+      type: multipart,
+    },
+    {
+      name: 'form: almost the boundary',
+      path: `${DOCS}/documents`,
+      body: form('name="file"; filename="a.txt"', text(20, '\r\n--edg')),
+      type: multipart,
+    },
     {
       name: 'search: a gzip bomb',
       path: SEARCH,
@@ -150,7 +194,9 @@ async function measure(url: string, scale: number, rounds: number): Promise<stri
     const took = Math.min(...sent.map(({ tookMs }) => tookMs)).toFixed(0);
     return [name, megabytes, sent[0]?.status ?? '', took, Math.min(...waits).toFixed(1), Math.max(...waits).toFixed(1)];
   };
-  const nothing = async (): Promise<Sent> => (await new Promise((resolve) => setTimeout(resolve, 500)), { status: '', tookMs: 500 });
+  const nothing = async (): Promise<Sent> => (
+    await new Promise((resolve) => setTimeout(resolve, 500)), { status: '', tookMs: 500 }
+  );
   const rows = [await row('nothing', '', nothing)];
   for (const hostile of hostileBodies(scale))
     rows.push(await row(hostile.name, (Buffer.byteLength(hostile.body) / 1e6).toFixed(2), () => send(url, hostile)));
@@ -161,5 +207,8 @@ async function measure(url: string, scale: number, rounds: number): Promise<stri
 if (isMainThread) {
   const { tiny, url, number } = readArguments('rounds');
   const rows = await withServer(url, (server) => measure(server, tiny ? 0.01 : 1, number('rounds', tiny ? 1 : 5)));
-  printTable('hostile bodies', [['body', 'MB', 'answer', 'took ms', 'longest wait of others, ms: best round', 'worst round'], ...rows]);
+  printTable('hostile bodies', [
+    ['body', 'MB', 'answer', 'took ms', 'longest wait of others, ms: best round', 'worst round'],
+    ...rows,
+  ]);
 } else await probe(workerData as string);

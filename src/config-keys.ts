@@ -69,7 +69,11 @@ export const CONFIG_KEYS: readonly ConfigKey[] = [
   },
   {
     path: 'server.allowed_origins',
-    type: { kind: 'texts', form: /^https?:\/\/[^/?#@]+$/, wanted: 'a list of origins, such as https://search.example.com' },
+    type: {
+      kind: 'texts',
+      form: /^https?:\/\/[^/?#@]+$/,
+      wanted: 'a list of origins, such as https://search.example.com',
+    },
     fallback: [],
     fallbackText: 'none',
     meaning:

@@ -101,7 +101,13 @@ function checkedTexts(
   wrong: (wanted: string) => ConfigError,
 ): string[] {
   const texts: unknown = typeof value === 'string' ? value.split(/[\s,]+/).filter((text) => text !== '') : value;
-  if (!Array.isArray(texts) || !texts.every((text) => typeof text === 'string' && form.test(text) && URL.canParse(text.includes('://') ? text : `http://${text}`)))
+  if (
+    !Array.isArray(texts) ||
+    !texts.every(
+      (text) =>
+        typeof text === 'string' && form.test(text) && URL.canParse(text.includes('://') ? text : `http://${text}`),
+    )
+  )
     throw wrong(wanted);
   return texts as string[];
 }

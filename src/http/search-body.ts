@@ -31,7 +31,8 @@ export class SearchBodyReader {
   /** Throws 400 `invalid_json`, 413 for more than a search may hold, and 422 for a long vector that is none. */
   read(bytes: Buffer): SearchBodyText {
     const start = vectorAt(bytes);
-    if (start === undefined || bytes[start] !== BRACKET_OPEN) return { body: parseJson(bytes, false, SEARCH_BODY_SHAPE) };
+    if (start === undefined || bytes[start] !== BRACKET_OPEN)
+      return { body: parseJson(bytes, false, SEARCH_BODY_SHAPE) };
     const vector = this.floats.read(bytes, start);
     if (!vector) return { body: parseUnread(bytes) };
     const rest = Buffer.concat([bytes.subarray(0, start), this.markJson, bytes.subarray(this.floats.end)]);

@@ -42,7 +42,9 @@ export function originCheck({ origins }: AllowedSites): (origin: string, host: s
   return (origin, host) => {
     const url = urlOf(origin);
     if (url === undefined) return false;
-    return isLocal(url.hostname) || url.host === urlOf(`${url.protocol}//${host}`)?.host || origins.includes(url.origin);
+    return (
+      isLocal(url.hostname) || url.host === urlOf(`${url.protocol}//${host}`)?.host || origins.includes(url.origin)
+    );
   };
 }
 
@@ -68,6 +70,9 @@ const isVisit = (request: Headers, method: string): boolean =>
   request.header('sec-fetch-dest') === 'document';
 
 const otherSite = (): AppError =>
-  new AppError('auth_forbidden', 'Pages of other sites may not call this; `server.allowed_origins` names those that may.');
+  new AppError(
+    'auth_forbidden',
+    'Pages of other sites may not call this; `server.allowed_origins` names those that may.',
+  );
 
 const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);

@@ -56,7 +56,9 @@ function segmentsOf(path: string): (string | number)[] {
   return Array.from(
     path.matchAll(/\.([A-Za-z_$][\w$]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g),
     ([, name = '', index, quoted]) =>
-      index !== undefined ? Number(index) : (quoted === undefined ? name : (JSON.parse(quoted) as string)).slice(0, NAME_CHARACTERS_MAX),
+      index !== undefined
+        ? Number(index)
+        : (quoted === undefined ? name : (JSON.parse(quoted) as string)).slice(0, NAME_CHARACTERS_MAX),
   );
 }
 

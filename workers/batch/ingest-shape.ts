@@ -55,7 +55,10 @@ function stringEnd(text: string, start: number): number {
 }
 
 const tooManyFields = (): AppError =>
-  new AppError('invalid_document_json', 'A document has the fields `docid`, `metadata`, `text` and `vector`, and no others.');
+  new AppError(
+    'invalid_document_json',
+    'A document has the fields `docid`, `metadata`, `text` and `vector`, and no others.',
+  );
 
 const tooManyValues = (valuesMax: number): AppError =>
   new AppError('invalid_document_json', `The JSON of a document has at most ${valuesMax} values.`);

@@ -15,7 +15,8 @@ export function sliceBatch({ bytes, itemsMax }: SplitBatchRequest): LineSlice[] 
     throw invalidField(['body'], 'Should be an object.', 'type_error');
   const { documents, ...others } = skeleton as Record<string, unknown>;
   const [extra] = Object.keys(others);
-  if (extra !== undefined) throw invalidField(['body', extra.slice(0, NAME_CHARACTERS_MAX)], 'There is no such field.', 'extra_forbidden');
+  if (extra !== undefined)
+    throw invalidField(['body', extra.slice(0, NAME_CHARACTERS_MAX)], 'There is no such field.', 'extra_forbidden');
   if (documents === undefined) throw invalidField(['body', 'documents'], 'Field required.', 'missing');
   if (!Array.isArray(documents)) throw invalidField(['body', 'documents'], 'Should be a list.', 'list_type');
   if (count === 0) throw invalidField(['body', 'documents'], 'Should have at least one item.', 'too_short');
@@ -32,7 +33,11 @@ function split(bytes: Uint8Array, itemsMax: number): SplitBatch {
     return splitBatch(bytes, itemsMax);
   } catch (error) {
     if (error instanceof RangeError)
-      throw invalidField(['body'], 'Should be an object with the list `documents` and nothing else.', 'extra_forbidden');
+      throw invalidField(
+        ['body'],
+        'Should be an object with the list `documents` and nothing else.',
+        'extra_forbidden',
+      );
     throw new AppError('invalid_json');
   }
 }

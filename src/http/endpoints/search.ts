@@ -3,11 +3,12 @@
 import typia from 'typia';
 import type { Fusion, Rerank, SearchBody, SearchQuery } from '../../contract/api/search.js';
 import { invalidField } from '../../contract/errors.js';
-import { K_DEFAULT, QUERY_TEXT_BYTES_MAX, RERANK_DEPTH_DEFAULT } from '../../contract/limits.js';
+import { K_DEFAULT, RERANK_DEPTH_DEFAULT } from '../../contract/limits.js';
 import type { RerankSettings } from '../../contract/ranking.js';
 import type { Context } from '../../service/context.js';
 import { withFaultCode } from '../../service/fault-code.js';
 import { loggedSearch, sharedSearch, type LoggedResult } from '../../service/logged-search.js';
+import { checkQueryText } from '../../service/query-text.js';
 import type { SearchInput } from '../../service/search.js';
 import { accountOf } from '../../tenants/actor.js';
 import { numbersIn } from '../query-values.js';
@@ -72,9 +73,9 @@ function inputOf(body: SearchBody, where: string, request: Request, vector?: Flo
   const v = vector ?? body.v;
   const k = body.k ?? K_DEFAULT;
   if ((q == null) === (v == null)) throw invalidField([where], 'exactly one of q and v is wanted', 'value_error');
-  if (q != null) checkText([where, 'q'], q);
+  if (q != null) checkQueryText([where, 'q'], q);
   if (q?.trim() === '') throw invalidField([where, 'q'], 'the search text is empty', 'too_short', q);
-  if (contentFilter != null) checkText([where, 'content_filter', 'value'], contentFilter.value);
+  if (contentFilter != null) checkQueryText([where, 'content_filter', 'value'], contentFilter.value);
   const input: SearchInput = { k, signal };
   if (v != null) input.v = v;
   if (q != null) input.q = q;
@@ -87,11 +88,6 @@ function inputOf(body: SearchBody, where: string, request: Request, vector?: Flo
   if (embeddedFilters !== undefined) input.embeddedFilters = embeddedFilters;
   if (trace) input.traceparent = trace.traceparent;
   return withBreadth(withTelling(input, body), body);
-}
-
-function checkText(at: string[], text: string): void {
-  if (text.length * 3 > QUERY_TEXT_BYTES_MAX && Buffer.byteLength(text) > QUERY_TEXT_BYTES_MAX)
-    throw invalidField(at, `a text has at most ${QUERY_TEXT_BYTES_MAX} bytes of UTF-8`, 'too_long');
 }
 
 function rerankOf({ instance, depth }: Rerank, k: number): RerankSettings {
@@ -133,9 +129,7 @@ function withTelling(input: SearchInput, { explain, relevance, highlight }: Sear
   return input;
 }
 
-/**
- * Numbers and booleans of a query string; what is neither is left as text for the validation to refuse.
- */
+/** Numbers and booleans of a query string; what is neither is left as text for the validation to refuse. */
 function valuesOf(query: URLSearchParams): Record<string, unknown> {
   const values = numbersIn(query, 'k');
   const common = query.get('include_common')?.toLowerCase() ?? '';

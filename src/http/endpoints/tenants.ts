@@ -89,7 +89,12 @@ export const removeKey =
 function optionsOf({ max_concurrent: alias, ...options }: UpdateTenantBody): Omit<UpdateTenantBody, 'max_concurrent'> {
   if (alias === undefined) return options;
   if (options.max_in_flight !== undefined && options.max_in_flight !== alias)
-    throw invalidField(['body', 'max_concurrent'], 'is another name of max_in_flight, which differs', 'value_error', alias);
+    throw invalidField(
+      ['body', 'max_concurrent'],
+      'is another name of max_in_flight, which differs',
+      'value_error',
+      alias,
+    );
   return { ...options, max_in_flight: alias };
 }
 

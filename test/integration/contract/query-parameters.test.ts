@@ -23,7 +23,9 @@ for (const path of [
     const { status, json } = await server.call('GET', path);
     const name = [...new URLSearchParams(path.split('?')[1]).keys()].at(-1);
     assert.deepEqual([status, json.code], [422, 'validation_error']);
-    assert.deepEqual(json.detail, [{ loc: ['query', name], msg: 'There is no such parameter.', type: 'extra_forbidden' }]);
+    assert.deepEqual(json.detail, [
+      { loc: ['query', name], msg: 'There is no such parameter.', type: 'extra_forbidden' },
+    ]);
   });
 
 test('a write with one does nothing', async () => {

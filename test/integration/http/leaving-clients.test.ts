@@ -18,7 +18,8 @@ const NDJSON = { 'Content-Type': 'application/x-ndjson' };
 const FORM = { 'Content-Type': 'multipart/form-data; boundary=edge' };
 
 const server = await startTestServer({ SHEAF_LIMITS__TENANT__MAX_IN_FLIGHT: String(PLACES) });
-for (let i = 0; i < 40; i++) await server.call('POST', `${docs}/documents`, { docid: `d${i}`, text: `captain ${i} `.repeat(99) });
+for (let i = 0; i < 40; i++)
+  await server.call('POST', `${docs}/documents`, { docid: `d${i}`, text: `captain ${i} `.repeat(99) });
 const archive = Buffer.from(await (await fetch(`${server.url}${docs}/archive`)).arrayBuffer());
 
 interface Kind {
@@ -34,7 +35,9 @@ const form = (head: string, content: string | Buffer): Buffer =>
     Buffer.from(content),
     Buffer.from('\r\n--edge--\r\n'),
   ]);
-const lines = Array.from({ length: 600 }, (_, i) => `${JSON.stringify({ docid: `l${i}`, text: `line ${i}` })}\n`).join('');
+const lines = Array.from({ length: 600 }, (_, i) => `${JSON.stringify({ docid: `l${i}`, text: `line ${i}` })}\n`).join(
+  '',
+);
 const item = '{"docid":"b","text":"blank lines around it"}';
 const mcp = (name: string, input: object): Kind => ({
   method: 'POST',
@@ -42,7 +45,12 @@ const mcp = (name: string, input: object): Kind => ({
   headers: { ...JSON_TYPE, Accept: 'application/json, text/event-stream' },
   body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } }),
 });
-const post = (path: string, body: object): Kind => ({ method: 'POST', path, headers: JSON_TYPE, body: JSON.stringify(body) });
+const post = (path: string, body: object): Kind => ({
+  method: 'POST',
+  path,
+  headers: JSON_TYPE,
+  body: JSON.stringify(body),
+});
 
 const KINDS: Record<string, Kind> = {
   'blank lines': {
@@ -60,9 +68,16 @@ const KINDS: Record<string, Kind> = {
   lines: { method: 'POST', path: `${docs}/documents:batch`, headers: NDJSON, body: lines },
   'bad lines': { method: 'POST', path: `${docs}/documents:batch`, headers: NDJSON, body: '{}\n'.repeat(5000) },
   'a long line': { method: 'POST', path: `${docs}/documents:batch`, headers: NDJSON, body: 'x'.repeat(3_000_000) },
-  batch: post(`${docs}/documents:batch`, { documents: Array.from({ length: 300 }, (_, i) => ({ docid: `a${i}`, text: 'a' })) }),
+  batch: post(`${docs}/documents:batch`, {
+    documents: Array.from({ length: 300 }, (_, i) => ({ docid: `a${i}`, text: 'a' })),
+  }),
   document: post(`${docs}/documents`, { docid: 'x', text: 'words to be embedded '.repeat(20_000) }),
-  file: { method: 'POST', path: `${docs}/documents`, headers: FORM, body: form('a.txt', 'a file of words '.repeat(150_000)) },
+  file: {
+    method: 'POST',
+    path: `${docs}/documents`,
+    headers: FORM,
+    body: form('a.txt', 'a file of words '.repeat(150_000)),
+  },
   search: post(`${docs}/search`, { q: 'captain', mode: 'hybrid' }),
   'search by vector': post(`${docs}/search`, { v: Array(512).fill(0.1) }),
   'search that is none': post(`${docs}/search`, { nothing: 1 }),
@@ -71,8 +86,18 @@ const KINDS: Record<string, Kind> = {
   listing: { method: 'GET', path: `${docs}/documents` },
   events: { method: 'GET', path: `${docs}/events` },
   'archive out': { method: 'GET', path: `${docs}/archive` },
-  'archive in': { method: 'PUT', path: `/v1/collections/acme/copy/archive`, headers: FORM, body: form('a.zip', archive) },
-  'archive as new': { method: 'POST', path: `/v1/collections/acme/fresh/archive`, headers: FORM, body: form('a.zip', archive) },
+  'archive in': {
+    method: 'PUT',
+    path: `/v1/collections/acme/copy/archive`,
+    headers: FORM,
+    body: form('a.zip', archive),
+  },
+  'archive as new': {
+    method: 'POST',
+    path: `/v1/collections/acme/fresh/archive`,
+    headers: FORM,
+    body: form('a.zip', archive),
+  },
   'agent searches': mcp('search', { tenant: 'acme', collection: 'docs', query: 'captain' }),
   'agent stores': mcp('ingest', { tenant: 'acme', collection: 'docs', text: 'a text '.repeat(5000) }),
   metrics: { method: 'GET', path: '/metrics' },
@@ -101,15 +126,15 @@ async function leaveIn({ method, path, headers = {}, body = '' }: Kind, prng: Pr
   if (isChunked && sent === bytes.length) client.send('0\r\n\r\n');
   const stays = prng.int(4);
   // Some leave once an answer has begun, where it begins soon.
-  if (stays === 0) await Promise.race([client.reply({ hasBody: false }), new Promise((resolve) => setTimeout(resolve, 50))]);
+  if (stays === 0)
+    await Promise.race([client.reply({ hasBody: false }), new Promise((resolve) => setTimeout(resolve, 50))]);
   else if (stays > 1) await new Promise((resolve) => setTimeout(resolve, prng.int(30)));
   client.destroy();
 }
 
 test('every place, byte, file and stream is given back when clients leave', async () => {
   const prng = createPrng(SEED);
-  for (let round = 0; round < ROUNDS; round++)
-    for (const kind of Object.values(KINDS)) await leaveIn(kind, prng);
+  for (let round = 0; round < ROUNDS; round++) for (const kind of Object.values(KINDS)) await leaveIn(kind, prng);
   await Promise.all(Object.values(KINDS).map((kind) => leaveIn(kind, prng)));
   const folder = join(server.dataDir, 'sheaf-tmp');
   const left = async (): Promise<Record<string, number>> => {

@@ -62,14 +62,27 @@ test('a form that another page sends is no visit, a link to the console is', asy
 });
 
 test('names that lead here from elsewhere are not answered, whatever is asked', async () => {
-  for (const host of ['evil.example', `evil.example:${server.port}`, 'localhost.evil.example', '127.0.0.1.nip.example', 'test'])
+  for (const host of [
+    'evil.example',
+    `evil.example:${server.port}`,
+    'localhost.evil.example',
+    '127.0.0.1.nip.example',
+    'test',
+  ])
     for (const path of ['/', '/ui', '/health', '/metrics', '/v1/collections/acme', '/nothing'])
       assert.deepEqual(await ask(server, 'GET', path, { Host: host }), FORBIDDEN, `${host} ${path}`);
 });
 
 test('the own pages, this machine, and clients that are no browsers are served', async () => {
   const port = server.port;
-  for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, 'LOCALHOST', `[::1]:${port}`, 'sheaf.localhost', '192.168.1.20:80'])
+  for (const host of [
+    `127.0.0.1:${port}`,
+    `localhost:${port}`,
+    'LOCALHOST',
+    `[::1]:${port}`,
+    'sheaf.localhost',
+    '192.168.1.20:80',
+  ])
     assert.deepEqual(await ask(server, 'GET', `${docs}/search?q=a`, { Host: host }), [200, undefined], host);
   const sites: Record<string, string>[] = [
     {},
@@ -91,7 +104,11 @@ test('a proxy that passes its name on, and pages of an allowed origin, are serve
     { Origin: 'https://app.example.com', 'Sec-Fetch-Site': 'cross-site' },
   ];
   for (const headers of served)
-    assert.deepEqual(await ask(proxied, 'GET', `${docs}/search?q=a`, headers), [200, undefined], JSON.stringify(headers));
+    assert.deepEqual(
+      await ask(proxied, 'GET', `${docs}/search?q=a`, headers),
+      [200, undefined],
+      JSON.stringify(headers),
+    );
   const refused: Record<string, string>[] = [
     { Host: 'other.example' },
     { Host: 'search.example.com', Origin: 'https://evil.example' },
@@ -104,7 +121,10 @@ test('a proxy that passes its name on, and pages of an allowed origin, are serve
 test('where there are keys they decide', async () => {
   const headers = { Host: 'search.example.com', Origin: 'https://evil.example', 'X-API-Key': 'admin-key-of-the-test' };
   assert.deepEqual(await ask(keyed, 'GET', `${docs}/search?q=a`, headers), [200, undefined]);
-  assert.deepEqual(await ask(keyed, 'GET', `${docs}/search?q=a`, { Host: 'search.example.com' }), [401, 'auth_invalid']);
+  assert.deepEqual(await ask(keyed, 'GET', `${docs}/search?q=a`, { Host: 'search.example.com' }), [
+    401,
+    'auth_invalid',
+  ]);
 });
 
 test('browsers that open the bare address are led to the console', async () => {

@@ -145,7 +145,12 @@ test('what stands beside a long vector counts, however it is written', () => {
 });
 
 test('a long list of what are no vectors is refused without being parsed', () => {
-  for (const [what, item] of Object.entries({ strings: '""', lists: '[]', large: '1e39', 'long digits': '0'.repeat(1100) }))
+  for (const [what, item] of Object.entries({
+    strings: '""',
+    lists: '[]',
+    large: '1e39',
+    'long digits': '0'.repeat(1100),
+  }))
     assert.equal(read(Buffer.from(`{"v":[${Array(5000).fill(item).join(',')}]}`)), 'validation_error', what);
   assert.equal(read(Buffer.from(`{"v":[${Array(65_537).fill('1').join(',')}]}`)), 'validation_error');
   assert.equal(read(Buffer.from(`{"q":"${'a'.repeat(300_000)}"}`)), 'request_too_large');
