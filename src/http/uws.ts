@@ -42,7 +42,8 @@ export async function loadUws(
     throw new UwsError(
       `this is Node ${host.node}, but Sheaf runs on Node 20 (from 20.16), 22 (from 22.3) and 24: install one of these and start it again.`,
     );
-  // Read when the library is loaded. What is longer than this gets its own refusal, without an envelope.
+  // The library reads it when it is loaded. What is longer gets its own refusal, without an envelope.
+  // eslint-disable-next-line no-restricted-properties -- there is no other way to tell it
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(4 * HEAD_BYTES_MAX);
   try {
     return (await load(name)) as Uws;

@@ -54,7 +54,7 @@ export class LineSlicer {
     for (let bytes = 0; lines.length < SLICE_LINES_MAX && bytes < SLICE_BYTES_MAX && !this.refused; ) {
       const line = this.nextLine();
       if (!line) break;
-      if (this.refused) break;
+      if (line.length === 0) break;
       lines.push(line);
       bytes += lengthOf(line);
     }
@@ -64,7 +64,7 @@ export class LineSlicer {
     return refused;
   }
 
-  /** An empty line stands for one that is refused. */
+  /** One of no pieces stands for one that is refused. */
   private nextLine(): Line | undefined {
     const chunk = this.chunks[this.breakIn];
     if (chunk) return this.cut(chunk.indexOf(NEWLINE, this.breakIn === 0 ? this.at : 0));

@@ -19,28 +19,19 @@ export function checkIngestShape(text: string, metadataBytesMax: number): void {
   if (text.length < FIELDS_MAX) return;
   let [fields, names, values, level] = [0, 0, 1, 0];
   for (let at = 0; at < text.length; at++) {
-    switch (text[at]) {
-      case '"':
-        at = stringEnd(text, at);
-        break;
-      case ':':
-        if (level === 1 && ++fields > FIELDS_MAX) throw tooManyFields();
-        if (level > 1 && ++names > metadataBytesMax / NAME_BYTES)
-          throw new AppError('metadata_too_large', `Metadata has at most ${metadataBytesMax} bytes of JSON.`);
-        break;
-      case ',':
-        if (++values > valuesMax) throw tooManyValues(valuesMax);
-        break;
-      case '{':
-      case '[':
-        // The document, and its metadata itself, are a level each.
-        if (++level > METADATA_LEVELS_MAX + 2)
-          throw new AppError('invalid_metadata', `Metadata has at most ${METADATA_LEVELS_MAX} levels.`);
-        break;
-      case '}':
-      case ']':
-        level--;
-    }
+    const character = text[at];
+    if (character === '"') at = stringEnd(text, at);
+    else if (character === ',') {
+      if (++values > valuesMax) throw tooManyValues(valuesMax);
+    } else if (character === ':') {
+      if (level === 1 && ++fields > FIELDS_MAX) throw tooManyFields();
+      if (level > 1 && ++names > metadataBytesMax / NAME_BYTES)
+        throw new AppError('metadata_too_large', `Metadata has at most ${metadataBytesMax} bytes of JSON.`);
+    } else if (character === '{' || character === '[') {
+      // The document, and its metadata itself, are a level each.
+      if (++level > METADATA_LEVELS_MAX + 2)
+        throw new AppError('invalid_metadata', `Metadata has at most ${METADATA_LEVELS_MAX} levels.`);
+    } else if (character === '}' || character === ']') level--;
   }
 }
 
