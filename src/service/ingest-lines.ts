@@ -12,6 +12,8 @@ import { LineSlicer } from './line-slicer.js';
 const SLICES_UNDERWAY_MAX = 4;
 /** Bytes of slices worked on at a time, unless one alone has more. */
 const UNDERWAY_BYTES_MAX = 1024 * 1024;
+/** So much is looked through for lines before other requests have their turn. */
+const TURN_BYTES_MAX = 256 * 1024;
 
 interface Underway {
   bytes: number;
@@ -80,8 +82,13 @@ class LineIngest {
   /** Never rejects: what goes wrong ends `run`. */
   private async read(body: AsyncIterable<Uint8Array>): Promise<void> {
     try {
+      let turnBytes = 0;
       for await (const chunk of body) {
         this.slicer.add(chunk);
+        if ((turnBytes += chunk.length) > TURN_BYTES_MAX) {
+          turnBytes = 0;
+          await new Promise(setImmediate);
+        }
         this.changed.send();
         while (this.slicer.isFull && this.reading === 'open') await this.changed.next();
         if (this.reading === 'stopped') return;
