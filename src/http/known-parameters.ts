@@ -1,6 +1,7 @@
 // Refuses parameters of a query string that an operation does not have, as unknown fields of bodies are: one that is
 // misspelt, or that only a body can have, would otherwise be passed over, and more found than was asked for. Which there
-// are stands in the operation's entry of the OpenAPI document. Pages take any. The table is marked by routes.ts, a
+// are stands in the operation's entry of the OpenAPI document. Pages, and routes that
+// answer no 422, take any. The table is marked by routes.ts, a
 // request checked by visit.ts.
 import { AppError, type ValidationDetail } from '../contract/errors.js';
 import { OPERATIONS } from './openapi/operations.js';
@@ -11,7 +12,7 @@ const DETAILS_MAX = 20;
 
 /** The same route, with the parameters that it has. */
 export function withKnownParameters(route: Route): Route {
-  if (route.access === 'public') return route;
+  if (route.access === 'public' || !route.statuses.includes(422)) return route;
   return { ...route, parameters: new Set(OPERATIONS[route.operation]?.query?.map(({ name }) => name)) };
 }
 
