@@ -91,6 +91,9 @@ async function serve(): Promise<void> {
   let requests = 0;
   const limits = {
     jsonBytesMax: 1e6,
+    searchBytesMax: 1e6,
+    messageBytesMax: 1e6,
+    batchBytesMax: 1e6,
     documentBytesMax: 1e6,
     archiveBytesMax: 1e6,
     inFlightMax: 1000,

@@ -111,7 +111,7 @@ function settingsOf({
   search,
   common,
 }: Config): Pick<Context, 'chunking' | 'metadataBytesMax' | 'archiveBytesMax' | 'batchLimits' | 'search' | 'common'> {
-  const { metadataBytesMax, archiveBytesMax, batchItemsMax: itemsMax, jsonBytesMax: lineBytesMax } = limits;
+  const { metadataBytesMax, archiveBytesMax, batchItemsMax: itemsMax, batchBytesMax: lineBytesMax } = limits;
   return { chunking, metadataBytesMax, archiveBytesMax, batchLimits: { itemsMax, lineBytesMax }, search, common };
 }
 

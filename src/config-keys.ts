@@ -26,6 +26,7 @@ export type KeyType =
   | { kind: 'integer' | 'number'; min: number; max: number }
   | { kind: 'choices'; of: readonly string[] }
   | { kind: 'choice'; of: readonly string[] }
+  | { kind: 'texts'; form: RegExp; wanted: string }
   | { kind: 'keys' }
   | { kind: 'mappings' };
 
@@ -58,6 +59,26 @@ export const CONFIG_KEYS: readonly ConfigKey[] = [
     meaning: 'Address to listen on. Another than loopback wants `auth.mode: static` or `jwt`.',
   },
   { path: 'server.port', type: integer(0, 65_535), fallback: 8080, meaning: 'Port to listen on; 0 takes a free one.' },
+  {
+    path: 'server.allowed_hosts',
+    type: { kind: 'texts', form: /^[\w.-]+(:\d{1,5})?$/, wanted: 'a list of host names, such as search.example.com' },
+    fallback: [],
+    fallbackText: 'none',
+    meaning:
+      'Of `auth.mode: none`: host names, with or without a port, that requests may name beside localhost and IP addresses; those of a reverse proxy that passes them on, for one.',
+  },
+  {
+    path: 'server.allowed_origins',
+    type: {
+      kind: 'texts',
+      form: /^https?:\/\/[^/?#@]+$/,
+      wanted: 'a list of origins, such as https://search.example.com',
+    },
+    fallback: [],
+    fallbackText: 'none',
+    meaning:
+      'Origins whose pages may call a server of `auth.mode: none`, and `/mcp` in any mode, beside those of its own host and of this machine.',
+  },
   {
     path: 'server.tls.cert',
     type: text,
@@ -168,7 +189,8 @@ export const CONFIG_KEYS: readonly ConfigKey[] = [
     path: 'limits.json_bytes_max',
     type: integer(1024, 2 ** 30),
     fallback: JSON_BYTES_MAX,
-    meaning: 'Largest JSON body, ingest aside.',
+    meaning:
+      'Largest JSON batch, and largest line of NDJSON. Other JSON than that of ingest has at most 256 KiB, a search 2 MiB more for its vector, an MCP message 1 MiB, or this where it is less.',
   },
   {
     path: 'limits.file_bytes_max',

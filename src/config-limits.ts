@@ -3,7 +3,7 @@
 import type { TenantLimits } from './tenants/limits.js';
 
 export interface LimitsConfig {
-  jsonBytesMax: number;
+  batchBytesMax: number;
   fileBytesMax: number;
   archiveBytesMax: number;
   metadataBytesMax: number;
@@ -17,7 +17,7 @@ export interface LimitsConfig {
 
 export function assembleLimits(number: (path: string) => number): LimitsConfig {
   return {
-    jsonBytesMax: number('limits.json_bytes_max'),
+    batchBytesMax: number('limits.json_bytes_max'),
     fileBytesMax: number('limits.file_bytes_max'),
     archiveBytesMax: number('limits.archive_bytes_max'),
     metadataBytesMax: number('limits.metadata_bytes_max'),

@@ -6,6 +6,7 @@ import { assembleObservability, type ObservabilityConfig } from './config-observ
 import { assembleSearch, type SearchConfig } from './config-search.js';
 import type { EmbedderInstance, RerankerInstance } from './contract/embedder.js';
 import type { Chunking } from './contract/resources.js';
+import type { AllowedSites } from './http/site-guard.js';
 import type { EmbedThreads } from './pool/embed-pool.js';
 import type { KeyConfig } from './tenants/keys.js';
 import type { TenantLimits } from './tenants/limits.js';
@@ -20,6 +21,7 @@ export interface Config extends ObservabilityConfig {
   dataDir: string;
   host: string;
   port: number;
+  allowedSites: AllowedSites;
   /** Paths of PEM files; undefined for plain HTTP. */
   tls: { certFile: string; keyFile: string } | undefined;
   partitions: number;
@@ -68,6 +70,10 @@ export function assemble(value: (path: string) => unknown, isGiven: (path: strin
     dataDir: text('data_dir'),
     host: text('server.host'),
     port: number('server.port'),
+    allowedSites: {
+      hosts: (value('server.allowed_hosts') as string[]).map((host) => host.toLowerCase()),
+      origins: (value('server.allowed_origins') as string[]).map((origin) => new URL(origin).origin),
+    },
     tls:
       text('server.tls.cert') + text('server.tls.key') === ''
         ? undefined

@@ -88,9 +88,28 @@ function checked({ path, type }: ConfigKey, value: unknown): unknown {
   if (type.kind === 'number' && !(typeof value === 'number' && value >= type.min && value <= type.max))
     throw wrong(`a number from ${type.min} to ${type.max}`);
   if (type.kind === 'integer' && !inRange(value, type)) throw wrong(`a whole number from ${type.min} to ${type.max}`);
+  if (type.kind === 'texts') return checkedTexts(type, value, wrong);
   if (type.kind === 'mappings' && !isMappings(value)) throw wrong('a list of mappings');
   if (type.kind === 'keys') return checkedKeys(path, value);
   return value;
+}
+
+/** Text is a list with commas between. */
+function checkedTexts(
+  { form, wanted }: Extract<KeyType, { kind: 'texts' }>,
+  value: unknown,
+  wrong: (wanted: string) => ConfigError,
+): string[] {
+  const texts: unknown = typeof value === 'string' ? value.split(/[\s,]+/).filter((text) => text !== '') : value;
+  if (
+    !Array.isArray(texts) ||
+    !texts.every(
+      (text) =>
+        typeof text === 'string' && form.test(text) && URL.canParse(text.includes('://') ? text : `http://${text}`),
+    )
+  )
+    throw wrong(wanted);
+  return texts as string[];
 }
 
 const inRange = (value: unknown, { min, max }: Extract<KeyType, { min: number }>): boolean =>

@@ -5,6 +5,7 @@ import type { Log } from './base/log.js';
 import type { Tracer } from './base/trace.js';
 import { closeContext, createContext } from './compose-context.js';
 import type { Config } from './config-shape.js';
+import { JSON_BODY_SHAPE, MESSAGE_SHAPE, SEARCH_BODY_SHAPE, VECTOR_JSON_BYTES_MAX } from './contract/limits.js';
 import { createRoutes } from './http/routes.js';
 import { createHttpServer, type HttpServer } from './http/server.js';
 import { loadUws, type Uws } from './http/uws.js';
@@ -55,11 +56,20 @@ function createDoorway(
   log: Log,
   dataDir: string,
 ): HttpServer {
-  const { fileBytesMax: documentBytesMax, ...limits } = config.limits;
+  const { fileBytesMax: documentBytesMax, batchBytesMax, ...limits } = config.limits;
+  const bounded = (bytesMax: number): number => Math.min(bytesMax, batchBytesMax);
   return createHttpServer(uws, {
-    routes: createRoutes(context),
+    routes: createRoutes(context, config.allowedSites),
     ...createDoor(config, context.tenants, log),
-    limits: { ...limits, documentBytesMax, temporaryDirectory: join(dataDir, 'sheaf-tmp') },
+    limits: {
+      ...limits,
+      jsonBytesMax: bounded(JSON_BODY_SHAPE.bytesMax),
+      searchBytesMax: bounded(SEARCH_BODY_SHAPE.bytesMax + VECTOR_JSON_BYTES_MAX),
+      messageBytesMax: bounded(MESSAGE_SHAPE.bytesMax),
+      batchBytesMax,
+      documentBytesMax,
+      temporaryDirectory: join(dataDir, 'sheaf-tmp'),
+    },
     tls: config.tls,
     log: createRecorder(context, config.log, log),
     tracer,

@@ -3,6 +3,7 @@
 import type { Log } from './base/log.js';
 import type { Config } from './config-shape.js';
 import type { HttpServerOptions } from './http/options.js';
+import { siteGuard } from './http/site-guard.js';
 import { allowEverybody, authenticateBy } from './tenants/authenticate.js';
 import { keptAdminKey, KeyRing } from './tenants/keys.js';
 import { TenantLimiter } from './tenants/limiter.js';
@@ -22,7 +23,7 @@ export function createDoor(
   config: Config,
   tenants: TenantRegistry,
   log: Log,
-): Pick<HttpServerOptions, 'authenticate' | 'admit'> {
+): Pick<HttpServerOptions, 'authenticate' | 'admit' | 'guardSite'> {
   const limiter = new TenantLimiter(
     (tenant) => tenants.limitsOf(tenant),
     () => performance.now(),
@@ -31,6 +32,7 @@ export function createDoor(
   return {
     authenticate: config.auth.mode === 'none' ? allowEverybody : authenticateBy(known),
     admit: (actor, tenant) => limiter.admit(actor, tenant),
+    guardSite: config.auth.mode === 'none' ? siteGuard(config.allowedSites) : undefined,
   };
 }
 

@@ -9,8 +9,9 @@ const BRACKET_OPEN = 0x5b;
 const BRACKET_CLOSE = 0x5d;
 const COMMA = 0x2c;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/;
-/** Of a number that is read here; a list with a longer one is left to JSON.parse. */
-const CHARACTERS_MAX = 48;
+/** Of most numbers, and of any that is read here; a list with a longer one is left to JSON.parse. */
+const CHARACTERS_USUAL = 48;
+const CHARACTERS_MAX = 1024;
 
 /** The memory of the module: its constants, the text, the numbers. */
 const PAGE_BYTES = 65_536;
@@ -86,11 +87,18 @@ export class JsonFloats {
 
   /** One of any form; NaN for what is none. */
   private number(bytes: Buffer, start: number): number {
-    const text = bytes.toString('latin1', start, start + CHARACTERS_MAX);
-    const [digits = ''] = NUMBER.exec(text) ?? [];
+    let digits = digitsAt(bytes, start, CHARACTERS_USUAL);
+    // A sign and an exponent that were cut off are up to two characters.
+    if (digits.length > CHARACTERS_USUAL - 3) digits = digitsAt(bytes, start, CHARACTERS_MAX);
     this.end = start + digits.length;
     return digits === '' ? NaN : Math.fround(Number(digits));
   }
+}
+
+/** The number that begins at `start`, as far as `charactersMax` go; '' for what is none. */
+function digitsAt(bytes: Buffer, start: number, charactersMax: number): string {
+  const [digits = ''] = NUMBER.exec(bytes.toString('latin1', start, start + charactersMax)) ?? [];
+  return digits;
 }
 
 /** The first place from `start` on that is no white space of JSON. */

@@ -2,19 +2,24 @@
 // tests. AppError is the one way to refuse a request; it crosses threads as plain data (toWire, fromWire).
 
 /** `retryable`: whether the same request may succeed later without a change by the caller. */
-type CodeEntry = Readonly<{ status: number; meaning: string; retryable: boolean }>;
+type CodeEntry = Readonly<{ status: number; meaning: string; retryable: boolean; type?: ErrorType }>;
 
 const entry = (status: number, meaning: string, retryable = false): CodeEntry => ({ status, meaning, retryable });
+/** What is there already contradicts the request. */
+const conflict = (status: number, meaning: string): CodeEntry => ({ ...entry(status, meaning), type: 'conflict' });
 
 /** Codes with status 400 are answered 422 by endpoints for which the specification lists no 400 (see http/reply). */
 export const ERROR_CODES = {
   validation_error: entry(422, 'A path, query or body field has a wrong type or value; `detail` names each one.'),
+  invalid_request: entry(400, 'The head of the request is malformed.'),
   invalid_json: entry(400, 'The body is not JSON.'),
   invalid_document_json: entry(400, 'The JSON of an ingest is malformed or has the wrong shape.'),
   invalid_item: entry(400, 'An item of a batch has the wrong shape.'),
   invalid_csv_options: entry(400, 'The CSV parameters do not fit each other or the file.'),
   invalid_multipart: entry(400, 'The multipart body is malformed or cut off.'),
   unsupported_media_type: entry(400, 'The Content-Type is none that the route takes.'),
+  unsupported_content_encoding: entry(415, 'The body is compressed in a way that the server does not read.'),
+  invalid_content_encoding: entry(400, 'The body is not what its Content-Encoding says, or breaks off.'),
   missing_document_file: entry(400, 'A multipart ingest came without a file.'),
   invalid_tenant_name: entry(400, 'A tenant slug has forbidden characters or is too long.'),
   invalid_collection_name: entry(400, 'A collection slug has forbidden characters or is too long.'),
@@ -29,10 +34,10 @@ export const ERROR_CODES = {
   metadata_too_large: entry(413, 'The metadata of a document is over the limit.'),
   invalid_chunking: entry(400, 'Chunk size or overlap is out of bounds, or given for strategy `none`.'),
   chunk_too_large: entry(400, 'A text is longer than the largest chunk and may not be split.'),
-  chunking_conflict: entry(400, 'The collection exists with another chunking.'),
-  search_mode_conflict: entry(400, 'The collection exists with another search mode.'),
-  priority_key_conflict: entry(400, 'The collection exists with another priority key.'),
-  collection_settings_conflict: entry(400, 'The collection exists with other settings.'),
+  chunking_conflict: conflict(400, 'The collection exists with another chunking.'),
+  search_mode_conflict: conflict(400, 'The collection exists with another search mode.'),
+  priority_key_conflict: conflict(400, 'The collection exists with another priority key.'),
+  collection_settings_conflict: conflict(400, 'The collection exists with other settings.'),
   invalid_embedder_config: entry(400, 'The embedder is not configured, ambiguous, or does not take these options.'),
   collection_changed: entry(
     503,
@@ -87,6 +92,7 @@ export const ERROR_CODES = {
   not_found: entry(404, 'There is no such route.'),
   method_not_allowed: entry(405, 'The route does not take this method; `Allow` names those it takes.'),
   request_too_large: entry(413, 'The body is over the limit.'),
+  request_head_too_large: entry(431, 'The path, the query and the headers together are over the limit.'),
   archive_too_large: entry(413, 'The archive is over the limit.'),
   file_too_large: entry(413, 'The file is over the limit.'),
   auth_invalid: entry(401, 'There is no key on the request, or it is unknown or expired.'),
@@ -169,7 +175,9 @@ export function invalidField(loc: (string | number)[], msg: string, type: string
 }
 
 /** The class clients of this interface choose their exception by; absent for faults of ours. */
-export function errorTypeOf(status: number): ErrorType | undefined {
+export function errorTypeOf(code: ErrorCode): ErrorType | undefined {
+  const { status, type }: CodeEntry = ERROR_CODES[code];
+  if (type !== undefined) return type;
   if (status === 404) return 'not_found';
   if (status === 409) return 'conflict';
   if (status === 429 || status === 503) return 'unavailable';

@@ -6,6 +6,7 @@ import type { Announced } from './afterwards.js';
 import type { Room } from './admission.js';
 import { BodySource, type BodyLimit } from './body-source.js';
 import { ByteGatherer } from './byte-gatherer.js';
+import { type ByteSource, DecodedSource, decoderFor } from './decoded-source.js';
 import { fileLimitOf, isArchive, type FileLimit } from './file-limit.js';
 import { readForm } from './form.js';
 import type { Body, Form, Route } from './route.js';
@@ -14,6 +15,9 @@ import type { WireResponse } from './wire.js';
 
 export interface BodyLimits {
   readonly jsonBytesMax: number;
+  readonly searchBytesMax: number;
+  readonly messageBytesMax: number;
+  readonly batchBytesMax: number;
   readonly documentBytesMax: number;
   readonly archiveBytesMax: number;
   /** Where larger files of forms go, emptied when the server starts. Absent: they are kept in memory. */
@@ -22,6 +26,7 @@ export interface BodyLimits {
 
 export interface BodyHead {
   readonly contentType: string;
+  readonly contentEncoding: string;
   readonly announced: Announced;
 }
 
@@ -32,6 +37,7 @@ const FORM_FIELDS_BYTES_MAX = 1024 * 1024;
 
 export class IncomingBody implements Body {
   private isTaken = false;
+  private decoded: DecodedSource | undefined;
 
   constructor(
     private readonly head: BodyHead,
@@ -40,18 +46,30 @@ export class IncomingBody implements Body {
     private readonly limit: BodyLimit,
     private readonly file: FileLimit,
     private readonly files: TemporaryFiles | undefined,
+    private readonly room: Room,
   ) {}
 
   get contentType(): string {
     return this.head.contentType;
   }
 
+  get isEmpty(): boolean {
+    const { source } = this;
+    return source === undefined || (source.hasEnded && source.receivedBytes === 0);
+  }
+
   private get expectedBytes(): number | undefined {
-    return this.head.announced === 'chunked' ? undefined : this.head.announced;
+    const isKnown = this.head.announced !== 'chunked' && this.decoded === undefined;
+    return isKnown ? (this.head.announced as number) : undefined;
   }
 
   bytes(): Promise<Buffer> {
     return awaitedLater(this.gather());
+  }
+
+  /** Bytes in memory that count as held. */
+  get heldBytes(): number {
+    return (this.source?.heldBytes ?? 0) + (this.decoded?.heldBytes ?? 0);
   }
 
   form(): Promise<Form> {
@@ -72,14 +90,20 @@ export class IncomingBody implements Body {
     if (announced !== 'chunked' && announced > this.limit.bytesMax) throw this.limit.refusal();
   }
 
+  /** Throws 415 for a body that is compressed in a way that nobody here reads. */
+  checkCoding(): void {
+    if (this.source !== undefined) decoderFor(this.head.contentEncoding);
+  }
+
   /** Reads the body to its end and keeps nothing. */
   async discard(): Promise<void> {
-    const source = this.take();
+    const { source } = this;
     while ((await source?.next()) !== undefined);
   }
 
-  /** Removes what was written to disk, once nobody uses it any more. */
+  /** Removes what was written to disk, and ends what unpacks it, once nobody uses it any more. */
   removeFiles(): void {
+    this.decoded?.close();
     void this.files?.remove();
   }
 
@@ -108,10 +132,12 @@ export class IncomingBody implements Body {
     return readForm(source, this.contentType, { file, expectedBytes, spool });
   }
 
-  private take(): BodySource | undefined {
+  private take(): ByteSource | undefined {
     assert(!this.isTaken, 'a request body is read once');
     this.isTaken = true;
-    return this.source;
+    const decoder = this.source && decoderFor(this.head.contentEncoding);
+    if (this.source && decoder) this.decoded = new DecodedSource(this.source, decoder, this.limit, this.room);
+    return this.decoded ?? this.source;
   }
 }
 
@@ -132,6 +158,7 @@ export function openBody(
     limit,
     fileLimitOf(kind, limits),
     directory === undefined ? undefined : new TemporaryFiles(directory),
+    room,
   );
 }
 
@@ -151,8 +178,10 @@ function limitOf(kind: Route['body'], contentType: string, limits: BodyLimits): 
   const bytesMax = {
     none: IGNORED_BODY_BYTES_MAX,
     json: limits.jsonBytesMax,
+    search: limits.searchBytesMax,
+    message: limits.messageBytesMax,
     document: limits.documentBytesMax,
-    lines: isLines(contentType) ? Infinity : limits.jsonBytesMax,
+    lines: isLines(contentType) ? Infinity : limits.batchBytesMax,
   }[kind];
   return { bytesMax, refusal: () => tooLarge('request_too_large', bytesMax) };
 }

@@ -74,7 +74,7 @@ function errorFields(error: AppError, status: number): Record<string, unknown> {
     ok: false,
     code: error.code,
     error: error.message,
-    error_type: errorTypeOf(status),
+    error_type: errorTypeOf(error.code),
     details,
     detail: status === 422 ? list : undefined,
   };

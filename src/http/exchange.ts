@@ -10,7 +10,7 @@ import { type Answer, encodeError, encodeReply } from './envelope.js';
 import type { Head } from './head.js';
 import type { Outcome } from './options.js';
 import type { PieceBlocks } from './piece-blocks.js';
-import { type Manner, writeReply } from './reply.js';
+import { type Manner, writeLastReply, writeReply } from './reply.js';
 import { ReplyStream } from './reply-stream.js';
 import { requestEvent } from './request-event.js';
 import type { RequestIds } from './request-id.js';
@@ -45,6 +45,11 @@ export class Exchange {
   async run(): Promise<void> {
     let answer: Answer;
     try {
+      this.visit.findEnd();
+    } catch (error) {
+      return this.refuseUnclear(error);
+    }
+    try {
       const reply = await this.visit.handle();
       answer = isStreamed(reply)
         ? await beginStreamed(reply, () => this.visit.closing())
@@ -54,6 +59,8 @@ export class Exchange {
     }
     if (isCompressible(answer)) answer = await negotiated(answer, this.head.header('accept-encoding'));
     if (this.floor.options.tls !== undefined && this.visit.owesBody) await new Promise(setImmediate);
+    // The library is lenient with chunks: a request that it reads behind them meets this one unanswered, and is dropped.
+    else if (this.visit.announced === 'chunked') await new Promise(setImmediate);
     if (answer.rest !== undefined) await this.replyAtLength(answer, answer.rest);
     else if (this.state === 'open') this.reply(answer);
     this.isSettled = true;
@@ -84,6 +91,15 @@ export class Exchange {
     if ((source?.stalledMs(nowMs) ?? 0) > bodyTimeoutMs) this.cut('body_timeout');
     else if (waitedMs > requestTimeoutMs && !this.visit.route.isLong)
       this.reply(this.refusal(overloaded('The request took longer than the server allows.')));
+  }
+
+  /** Nobody knows where such a request ends: what comes behind it is not looked at. */
+  private refuseUnclear(error: unknown): void {
+    const answer = this.refusal(error);
+    this.begin(answer);
+    this.isSettled = true;
+    this.finish('answered');
+    writeLastReply(this.response, answer, this.manner('close'));
   }
 
   private refusal(error: unknown): Answer {

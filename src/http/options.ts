@@ -5,6 +5,7 @@ import type { Permit } from '../tenants/actor.js';
 import type { Authenticate } from '../tenants/authenticate.js';
 import type { BodyLimits } from './body.js';
 import type { Actor, Method, Route } from './route.js';
+import type { SiteGuard } from './site-guard.js';
 import type { TlsFiles } from './tls.js';
 
 export interface HttpLimits extends BodyLimits {
@@ -57,6 +58,8 @@ export interface HttpServerOptions {
   readonly routes: readonly Route[];
   /** Finds who calls and whether they may; throws AppError (401, 403). Asked for public routes too. */
   readonly authenticate: Authenticate;
+  /** Throws 403 for pages of other sites. Absent: the keys keep them out. */
+  readonly guardSite?: SiteGuard | undefined;
   /**
    * Takes a place for a request on a limited route (429 among its statuses). `tenant` is the one of the path; undefined
    * where the path has none. Throws 429 `tenant_rate_limited`. Absent: no limits.

@@ -14,6 +14,8 @@ export interface Manner {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
+/** The buffer in which the library gathers what is written while it reads requests. */
+const LIBRARY_BUFFER_BYTES = 16 * 1024;
 /** Larger replies are handed over as the socket takes them; the library can close after smaller ones by itself. */
 const WHOLE_BYTES_MAX = 64 * 1024;
 
@@ -30,6 +32,31 @@ export function writeReply(response: WireResponse, answer: Answer, manner: Manne
     else response.end(answer.body, libraryCloses);
   });
   if (!isLarge) written();
+}
+
+/**
+ * Writes a reply and drops the connection before the library looks at what came behind the request. A reply waits in
+ * the library's buffer until all that came with the request has been read, and executed; one that does not fit there
+ * goes to the socket at once. So all of it is written as one status line that is longer than that buffer.
+ */
+export function writeLastReply(response: WireResponse, answer: Answer, manner: Manner): void {
+  const headers = {
+    'X-Request-ID': manner.requestId,
+    'Content-Type': answer.contentType,
+    ...answer.headers,
+    Connection: 'close',
+    'Content-Length': LIBRARY_BUFFER_BYTES,
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const body = Buffer.alloc(LIBRARY_BUFFER_BYTES, ' ');
+  body.set(answer.body);
+  response.writeStatus(
+    Buffer.concat([
+      Buffer.from(`${answer.status} ${STATUS_CODES[answer.status]}\r\n${lines.join('')}\r\n`),
+      manner.isHead ? Buffer.alloc(0) : body,
+    ]),
+  );
+  response.close();
 }
 
 export function writeHead(response: WireResponse, answer: Answer, manner: Manner, libraryCloses: boolean): void {

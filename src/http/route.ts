@@ -24,11 +24,14 @@ export interface Route {
    */
   readonly statuses: readonly number[];
   /**
-   * `none`: up to 64 KiB are read and ignored; `json`: read whole, limit `jsonBytesMax`; `document`: limit
-   * `documentBytesMax`; `lines`: JSON up to `jsonBytesMax`, or NDJSON streamed without a limit of its own; `archive`: a
-   * form whose file goes to the disk, limit `archiveBytesMax`; `any_archive`: the same without a limit.
+   * `none`: up to 64 KiB are read and ignored; `json`, `search` and `message` (of MCP): read whole and parsed by the
+   * front thread, limits `jsonBytesMax`, `searchBytesMax`, `messageBytesMax`; `document`: limit `documentBytesMax`;
+   * `lines`: JSON up to `batchBytesMax`, or NDJSON streamed without a limit of its own; `archive`: a form whose file
+   * goes to the disk, limit `archiveBytesMax`; `any_archive`: the same without a limit.
    */
-  readonly body: 'none' | 'json' | 'document' | 'lines' | 'archive' | 'any_archive';
+  readonly body: 'none' | 'json' | 'search' | 'message' | 'document' | 'lines' | 'archive' | 'any_archive';
+  /** Those of the query string; undefined where any may be given. */
+  readonly parameters?: ReadonlySet<string>;
   /** May take as long as it takes, though nothing is answered meanwhile. */
   readonly isLong?: true;
   readonly handle: Handler;
@@ -65,6 +68,8 @@ export interface Request {
  */
 export interface Body {
   readonly contentType: string;
+  /** Whether it has ended without a byte. */
+  readonly isEmpty: boolean;
   /** The whole body. Empty when there was none. 413 `request_too_large` over the route's limit. */
   bytes(): Promise<Buffer>;
   /**

@@ -3,6 +3,7 @@
 // specification's.
 import type { Context } from '../service/context.js';
 import type { Route } from './route.js';
+import { withKnownParameters } from './known-parameters.js';
 import { archiveRoutes } from './routes/archives.js';
 import { batchRoutes } from './routes/batch.js';
 import { collectionRoutes } from './routes/collections.js';
@@ -17,8 +18,10 @@ import { queryRoutes } from './routes/queries.js';
 import { reindexRoutes } from './routes/reindex.js';
 import { searchRoutes } from './routes/search.js';
 import { tenantRoutes } from './routes/tenants.js';
+import type { AllowedSites } from './site-guard.js';
 
-export function createRoutes(context: Context): Route[] {
+/** `allowed`: of which sites the pages may call. */
+export function createRoutes(context: Context, allowed: AllowedSites = { hosts: [], origins: [] }): Route[] {
   const own = [
     ...healthRoutes(context),
     ...metricsRoutes(context),
@@ -33,5 +36,5 @@ export function createRoutes(context: Context): Route[] {
     ...reindexRoutes(context),
     ...consoleRoutes(),
   ];
-  return withDocs(withMcp(own));
+  return withDocs(withMcp(own, allowed)).map(withKnownParameters);
 }

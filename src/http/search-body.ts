@@ -1,8 +1,10 @@
 // The body of a search. Where it has a vector, that is most of it, and is read number by number straight into float32;
-// JSON.parse gets the rest. Whatever is not plain, an error too, JSON.parse gets as a whole. Used by the search
-// handlers (endpoints/search.ts), front thread.
+// JSON.parse gets the rest, which is bounded. Used by the search handlers (endpoints/search.ts), front thread.
+import { randomUUID } from 'node:crypto';
 import { afterSpace, JsonFloats } from '../base/json-floats.js';
-import { DIM_MAX } from '../contract/limits.js';
+import { AppError, invalidField } from '../contract/errors.js';
+import { DIM_MAX, JSON_BODY_SHAPE, SEARCH_BODY_SHAPE } from '../contract/limits.js';
+import { stringEnd } from './json-shape.js';
 import { parseJson } from './validation.js';
 
 export interface SearchBodyText {
@@ -12,7 +14,6 @@ export interface SearchBodyText {
 }
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const BRACE_OPEN = 0x7b;
 const BRACE_CLOSE = 0x7d;
 const COLON = 0x3a;
@@ -20,21 +21,37 @@ const COMMA = 0x2c;
 const BRACKET_OPEN = 0x5b;
 const BRACKET_CLOSE = 0x5d;
 const LOWER_V = 0x76;
-const NULL = Buffer.from('null');
-const NAME = '"v"';
 
 export class SearchBodyReader {
   private readonly floats = new JsonFloats(DIM_MAX);
+  /** Stands in the text for the vector that was taken out: nobody else can write it. */
+  private readonly mark = randomUUID();
+  private readonly markJson = Buffer.from(JSON.stringify(this.mark));
 
-  /** Throws 400 `invalid_json`. */
+  /** Throws 400 `invalid_json`, 413 for more than a search may hold, and 422 for a long vector that is none. */
   read(bytes: Buffer): SearchBodyText {
     const start = vectorAt(bytes);
-    const vector = start === undefined ? undefined : this.floats.read(bytes, start);
-    if (start === undefined || !vector) return { body: parseJson(bytes) };
-    const rest = bytes.subarray(this.floats.end);
-    // A name that comes twice counts the second time; it may be written with escapes.
-    if (rest.includes(NAME) || rest.includes(BACKSLASH)) return { body: parseJson(bytes) };
-    return { body: parseJson(Buffer.concat([bytes.subarray(0, start), NULL, rest])), vector };
+    if (start === undefined || bytes[start] !== BRACKET_OPEN)
+      return { body: parseJson(bytes, false, SEARCH_BODY_SHAPE) };
+    const vector = this.floats.read(bytes, start);
+    if (!vector) return { body: parseUnread(bytes) };
+    const rest = Buffer.concat([bytes.subarray(0, start), this.markJson, bytes.subarray(this.floats.end)]);
+    const body = parseJson(rest, false, SEARCH_BODY_SHAPE) as { v: unknown };
+    // A name that comes twice counts the second time.
+    if (body.v !== this.mark) return { body };
+    body.v = null;
+    return { body, vector };
+  }
+}
+
+/** A short list of other forms of numbers, or of what are none, is told apart as any other JSON is. */
+function parseUnread(bytes: Buffer): unknown {
+  try {
+    return parseJson(bytes, false, JSON_BODY_SHAPE);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'request_too_large') throw error;
+    const msg = `Should be a list of at most ${DIM_MAX} plain numbers that float32 can hold.`;
+    throw invalidField(['body', 'v'], msg, 'list_type');
   }
 }
 
@@ -67,11 +84,4 @@ function valueEnd(bytes: Buffer, start: number): number {
     else if (byte === BRACE_CLOSE || byte === BRACKET_CLOSE) depth--;
   }
   return bytes.length;
-}
-
-/** Behind the string that begins at `start`. */
-function stringEnd(bytes: Buffer, start: number): number {
-  let at = start + 1;
-  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
-  return at + 1;
 }

@@ -8,6 +8,7 @@ const TOO_EARLY = 'the request has not been matched and admitted';
 export const NOBODY: Actor = { name: '', admin: false };
 export const NO_BODY: Body = {
   contentType: '',
+  isEmpty: true,
   bytes: tooEarly,
   form: tooEarly,
   stream: () => {

@@ -1,6 +1,7 @@
 // uWebSockets.js, the HTTP library, in the build that this Node takes: the one file that imports it. Two packages carry
 // it, since neither has binaries for every Node that Sheaf runs on. Front thread.
 import type * as uWS from 'uWebSockets.js';
+import { HEAD_BYTES_MAX } from '../contract/limits.js';
 
 /** What the server takes from the library. */
 export type Uws = Pick<typeof uWS, 'App' | 'SSLApp' | 'us_listen_socket_close' | 'us_socket_local_port'>;
@@ -41,6 +42,9 @@ export async function loadUws(
     throw new UwsError(
       `this is Node ${host.node}, but Sheaf runs on Node 20 (from 20.16), 22 (from 22.3) and 24: install one of these and start it again.`,
     );
+  // The library reads it when it is loaded. What is longer gets its own refusal, without an envelope.
+  // eslint-disable-next-line no-restricted-properties -- there is no other way to tell it
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(4 * HEAD_BYTES_MAX);
   try {
     return (await load(name)) as Uws;
   } catch (cause) {

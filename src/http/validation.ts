@@ -4,24 +4,39 @@ import { isAscii } from 'node:buffer';
 import type { IValidation } from 'typia';
 import { AppError, type ValidationDetail } from '../contract/errors.js';
 import { assertExactNumbers } from '../contract/exact-numbers.js';
+import { JSON_BODY_SHAPE } from '../contract/limits.js';
+import { checkJsonShape, type JsonShape } from './json-shape.js';
+
+/** Entries of one 422. */
+const DETAILS_MAX = 100;
+/** Of a name that the caller has made up, as it is told back. */
+const NAME_CHARACTERS_MAX = 100;
 
 /** The value where it fits, else AppError 422 with an entry for each field. `where` is `body` or `query`. */
 export function fitting<T>(result: IValidation<T>, where: 'body' | 'query'): T {
   if (result.success) return result.data;
-  const detail = dedupe(result.errors.map((error) => detailOf(error, where)));
-  const [first] = detail;
-  throw new AppError('validation_error', `${first?.loc.join('.')}: ${first?.msg}`, { detail });
+  const details = new Map<string, ValidationDetail>();
+  for (const error of result.errors) {
+    const detail = detailOf(error, where);
+    const place = detail.loc.join('.');
+    if (!details.has(place)) details.set(place, detail);
+    if (details.size === DETAILS_MAX) break;
+  }
+  const [first] = details.values();
+  throw new AppError('validation_error', `${first?.loc.join('.')}: ${first?.msg}`, { detail: [...details.values()] });
 }
 
 /** What stands below these names is kept, or compared with what was. */
 const EXACT: ReadonlySet<string> = new Set(['metadata', 'filters']);
 
 /**
- * JSON of a body; an empty body is an empty object where `optional`. Throws 400 `invalid_json`, 422 for numbers in
- * metadata and filters that would not be what the caller wrote.
+ * JSON of a body; an empty body is an empty object where `optional`. Throws 400 `invalid_json`, 413
+ * `request_too_large` for more than `shape` allows, and 422 for numbers in metadata and filters that would not be what
+ * the caller wrote.
  */
-export function parseJson(bytes: Buffer, optional = false): unknown {
+export function parseJson(bytes: Buffer, optional = false, shape: JsonShape = JSON_BODY_SHAPE): unknown {
   if (optional && bytes.length === 0) return {};
+  checkJsonShape(bytes, shape);
   let text: string;
   let value: unknown;
   try {
@@ -48,8 +63,10 @@ function detailOf({ path, expected, value }: IValidation.IError, where: string):
 function segmentsOf(path: string): (string | number)[] {
   return Array.from(
     path.matchAll(/\.([A-Za-z_$][\w$]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g),
-    ([, name, index, quoted]) =>
-      index !== undefined ? Number(index) : quoted !== undefined ? (JSON.parse(quoted) as string) : (name as string),
+    ([, name = '', index, quoted]) =>
+      index !== undefined
+        ? Number(index)
+        : (quoted === undefined ? name : (JSON.parse(quoted) as string)).slice(0, NAME_CHARACTERS_MAX),
   );
 }
 
@@ -82,9 +99,4 @@ function typeFor(expected: string, value: unknown): string {
 function told(value: unknown): unknown {
   if (typeof value === 'string') return value.slice(0, 200);
   return typeof value === 'object' && value !== null ? undefined : value;
-}
-
-function dedupe(details: ValidationDetail[]): ValidationDetail[] {
-  const seen = new Set<string>();
-  return details.filter(({ loc }) => !seen.has(loc.join('.')) && seen.add(loc.join('.'))).slice(0, 100);
 }

@@ -3,6 +3,8 @@
 import { setMaxListeners } from 'node:events';
 import { Departure } from '../base/departure.js';
 import type { RequestTrace } from '../base/trace.js';
+import { AppError } from '../contract/errors.js';
+import { HEAD_BYTES_MAX } from '../contract/limits.js';
 import { abandoned } from '../pool/lane.js';
 import type { Admission } from './admission.js';
 import type { Announced } from './afterwards.js';
@@ -10,6 +12,7 @@ import { type IncomingBody, openBody } from './body.js';
 import type { BodySource } from './body-source.js';
 import type { Closing } from './envelope.js';
 import type { Head } from './head.js';
+import { checkParameters } from './known-parameters.js';
 import type { Permit } from '../tenants/actor.js';
 import type { HttpServerOptions } from './options.js';
 import type { Actor, Body, Reply, Request, Route } from './route.js';
@@ -103,6 +106,11 @@ export class Visit implements Request {
     return { latencyMs: performance.now() - this.startedAtMs, requestId: this.id };
   }
 
+  /** Throws 422 where it is not clear where the request ends. Comes first. */
+  findEnd(): void {
+    this.announced = this.head.announcedBody();
+  }
+
   /**
    * Runs as far as the opening of the body before it returns. Rejects with what refuses the request, or what the
    * handler throws.
@@ -110,7 +118,8 @@ export class Visit implements Request {
   async handle(): Promise<Reply> {
     const { options, router, admission } = this.reception;
     admission.checkOpen();
-    this.announced = this.head.announcedBody();
+    this.checkHead();
+    options.guardSite?.(this, this.head.method);
     const { route, params } = router.match(this.head.method, this.head.path);
     this.route = route;
     this.params = params;
@@ -118,11 +127,18 @@ export class Visit implements Request {
     if (actor instanceof Promise) await this.identify(actor);
     else this.actor = actor;
     this.admit();
+    if (this.head.queryText !== '') checkParameters(route, this.query);
     const body = this.open();
     body.checkLength();
+    body.checkCoding();
     this.body = body;
     if (route.body === 'none' && this.announced !== 0) await body.discard();
     return route.handle(this);
+  }
+
+  private checkHead(): void {
+    if (this.head.bytes > HEAD_BYTES_MAX)
+      throw new AppError('request_head_too_large', undefined, { details: { limit_bytes: HEAD_BYTES_MAX } });
   }
 
   /** Gives back what was taken, once nothing of the request is under way any more. */
@@ -130,7 +146,7 @@ export class Visit implements Request {
     const { admission } = this.reception;
     if (this.isAdmitted) admission.leave();
     this.permit?.release();
-    admission.giveBack(this.source?.heldBytes ?? 0);
+    admission.giveBack(this.incoming?.heldBytes ?? 0);
     this.incoming?.removeFiles();
   }
 
@@ -156,7 +172,11 @@ export class Visit implements Request {
 
   private open(): IncomingBody {
     const { options, admission } = this.reception;
-    const head = { contentType: this.header('content-type'), announced: this.announced as Announced };
+    const head = {
+      contentType: this.header('content-type'),
+      contentEncoding: this.head.list('content-encoding'),
+      announced: this.announced as Announced,
+    };
     return (this.incoming ??= openBody(this.response, head, this.route.body, options.limits, admission));
   }
 }

@@ -25,7 +25,7 @@ export interface WireResponse {
   pause(): void;
   resume(): void;
   cork(write: () => void): unknown;
-  writeStatus(line: string): unknown;
+  writeStatus(line: string | Uint8Array): unknown;
   writeHeader(name: string, value: string): unknown;
   end(body?: Uint8Array, closeConnection?: boolean): unknown;
   /** One chunk of a reply of unknown length. False when some of it, or of one before, still waits for the socket. */

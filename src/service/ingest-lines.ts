@@ -3,6 +3,7 @@
 // that does not read its results, a socket without bytes, a shard. Called by the batch endpoint; front thread.
 import { Signal } from '../base/signal.js';
 import type { CollectionName, Tenant } from '../contract/ids.js';
+import { abandoned } from '../pool/lane.js';
 import type { Context } from './context.js';
 import { BatchIngest } from './ingest-batch.js';
 import type { ItemOutcome } from './item-outcomes.js';
@@ -11,6 +12,8 @@ import { LineSlicer } from './line-slicer.js';
 const SLICES_UNDERWAY_MAX = 4;
 /** Bytes of slices worked on at a time, unless one alone has more. */
 const UNDERWAY_BYTES_MAX = 1024 * 1024;
+/** So much is looked through for lines before other requests have their turn. */
+const TURN_BYTES_MAX = 256 * 1024;
 
 interface Underway {
   bytes: number;
@@ -32,7 +35,9 @@ export function ingestLines(
 ): AsyncGenerator<ItemOutcome[]> {
   // Not ready is an answer of its own, before the first line.
   context.catalog.find(tenant, name);
-  return new LineIngest(new BatchIngest(context, tenant, name, signal), context.batchLimits.lineBytesMax).run(body);
+  const lines = new LineIngest(new BatchIngest(context, tenant, name, signal), context.batchLimits.lineBytesMax);
+  signal?.addEventListener('abort', () => lines.stop(), { once: true });
+  return lines.run(body);
 }
 
 class LineIngest {
@@ -60,23 +65,35 @@ class LineIngest {
           this.underway.shift();
           yield first.outcomes;
         } else if (this.reading === 'ended' && !first) return;
+        else if (this.reading === 'stopped') throw abandoned();
         else await this.changed.next();
       }
     } finally {
-      this.reading = 'stopped';
-      this.changed.send();
+      this.stop();
     }
+  }
+
+  /** Nobody waits any more, whatever the reader and the slices wait for. */
+  stop(): void {
+    this.reading = 'stopped';
+    this.changed.send();
   }
 
   /** Never rejects: what goes wrong ends `run`. */
   private async read(body: AsyncIterable<Uint8Array>): Promise<void> {
     try {
+      let turnBytes = 0;
       for await (const chunk of body) {
         this.slicer.add(chunk);
+        if ((turnBytes += chunk.length) > TURN_BYTES_MAX) {
+          turnBytes = 0;
+          await new Promise(setImmediate);
+        }
         this.changed.send();
         while (this.slicer.isFull && this.reading === 'open') await this.changed.next();
         if (this.reading === 'stopped') return;
       }
+      if (this.reading === 'stopped') return;
       this.slicer.end();
       this.reading = 'ended';
     } catch (error) {

@@ -1,15 +1,20 @@
-// Cuts a stream of bytes into slices of lines, as they are wanted: what is not wanted yet stays as it came. Blank lines
-// are none; a line over the limit is dropped while it comes, and told. Used by ingest-lines.ts on the front thread.
+// Cuts a stream of bytes into slices of lines, as they are wanted: what is not wanted yet stays as it came. White space
+// before a line is passed over while it comes, and with it blank lines, which are none; a line over the limit is dropped while it comes, and told. Used by ingest-lines.ts on the front thread.
 import type { LineSlice } from '../contract/batch-messages.js';
 import { AppError } from '../contract/errors.js';
 import { NEWLINE, SLICE_BYTES_MAX, SLICE_LINES_MAX, sliceOf } from '../text/lines.js';
-import { isBlank } from '../text/split-batch.js';
+import { isSpace } from '../text/split-batch.js';
 
 /** One line that was too long to be read. */
 export interface RefusedLine {
   lines: 1;
   refusal: AppError;
 }
+
+/** In the pieces that it came in. */
+type Line = Uint8Array[];
+
+const lengthOf = (line: Line): number => line.reduce((sum, { length }) => sum + length, 0);
 
 export class LineSlicer {
   private readonly chunks: Uint8Array[] = [];
@@ -34,6 +39,7 @@ export class LineSlicer {
   add(chunk: Uint8Array): void {
     this.chunks.push(chunk);
     this.waitingBytes += chunk.length;
+    if (this.chunks.length === 1) this.skipSpace();
     this.findBreak();
   }
 
@@ -44,13 +50,13 @@ export class LineSlicer {
 
   /** The next slice; undefined while no line is complete. */
   take(): LineSlice | RefusedLine | undefined {
-    const lines: Uint8Array[] = [];
+    const lines: Line[] = [];
     for (let bytes = 0; lines.length < SLICE_LINES_MAX && bytes < SLICE_BYTES_MAX && !this.refused; ) {
       const line = this.nextLine();
       if (!line) break;
-      if (isBlank(line)) continue;
+      if (line.length === 0) break;
       lines.push(line);
-      bytes += line.length;
+      bytes += lengthOf(line);
     }
     if (lines.length > 0) return sliceOf(lines);
     const { refused } = this;
@@ -58,8 +64,8 @@ export class LineSlicer {
     return refused;
   }
 
-  /** An empty line stands for one that is refused. */
-  private nextLine(): Uint8Array | undefined {
+  /** One of no pieces stands for one that is refused. */
+  private nextLine(): Line | undefined {
     const chunk = this.chunks[this.breakIn];
     if (chunk) return this.cut(chunk.indexOf(NEWLINE, this.breakIn === 0 ? this.at : 0));
     const isLeft = this.hasEnded && (this.waitingBytes > 0 || this.isDropping);
@@ -67,29 +73,43 @@ export class LineSlicer {
   }
 
   /** Takes the line up to `end` in the chunk with the break; without such a chunk, all that is left. */
-  private cut(end: number): Uint8Array {
+  private cut(end: number): Line {
     const rest = this.chunks[this.breakIn];
-    const pieces = this.chunks.splice(0, this.breakIn);
+    const pieces: Line = this.chunks.splice(0, this.breakIn);
     if (rest) pieces.push(rest.subarray(0, end));
     if (pieces[0]) pieces[0] = pieces[0].subarray(this.at);
-    const line = pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
-    this.waitingBytes -= line.length + (rest ? 1 : 0);
+    this.waitingBytes -= lengthOf(pieces) + (rest ? 1 : 0);
     this.at = rest ? end + 1 : 0;
     this.breakIn = 0;
-    const admitted = this.admitted(line);
+    const admitted = this.admitted(pieces);
+    this.skipSpace();
     this.findBreak();
     return admitted;
   }
 
-  private admitted(line: Uint8Array): Uint8Array {
-    const isTooLong = this.isDropping || line.length > this.lineBytesMax;
+  private admitted(line: Line): Line {
+    const isTooLong = this.isDropping || lengthOf(line) > this.lineBytesMax;
     this.isDropping = false;
     if (!isTooLong) return line;
     const refusal = new AppError('request_too_large', `A line has at most ${this.lineBytesMax} bytes.`, {
       details: { limit_bytes: this.lineBytesMax },
     });
     this.refused = { lines: 1, refusal };
-    return new Uint8Array(0);
+    return [];
+  }
+
+  /** To where the next line begins in earnest; within a line that is dropped there is no such place. */
+  private skipSpace(): void {
+    if (this.isDropping) return;
+    for (let chunk = this.chunks[0]; chunk; chunk = this.chunks[0]) {
+      let { at } = this;
+      while (at < chunk.length && isSpace(chunk[at] as number)) at++;
+      this.waitingBytes -= at - this.at;
+      this.at = at;
+      if (at < chunk.length) return;
+      this.chunks.shift();
+      this.at = 0;
+    }
   }
 
   private findBreak(): void {

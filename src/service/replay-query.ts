@@ -4,17 +4,19 @@ import type { LoggedQuery } from '../contract/query-log.js';
 import type { Context } from './context.js';
 import { loggedSearch, type LoggedResult, type Searcher } from './logged-search.js';
 import type { LoggedSearch } from './queries.js';
+import { checkQueryText } from './query-text.js';
 import type { SearchInput } from './search.js';
 
 /**
  * Throws what a search throws. The filters of the original's key apply too: a replay shows no more than the original
  * might.
  */
-export function replayQuery(
+export async function replayQuery(
   context: Context,
   searcher: Searcher,
   { query, collection }: LoggedSearch,
 ): Promise<LoggedResult> {
+  checkQueryText(['query_text'], query.text);
   return loggedSearch(context, { ...searcher, replayOf: query.id }, collection.tenant, collection.name, inputOf(query));
 }
 

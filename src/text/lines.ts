@@ -22,22 +22,25 @@ export function sliceItems(items: readonly Uint8Array[]): LineSlice[] {
     ) {
       bytes += (items[to++] as Uint8Array).length;
     }
-    slices.push(sliceOf(items.slice(from, to)));
+    slices.push(sliceOf(items.slice(from, to).map((item) => [item])));
     from = to;
   }
   return slices;
 }
 
 /**
- * One slice of these items. A line break inside one becomes a carriage return: the same white space to JSON, and as
+ * One slice of these items, each in pieces. A line break inside one becomes a carriage return: the same white space to JSON, and as
  * forbidden inside a string.
  */
-export function sliceOf(items: readonly Uint8Array[]): LineSlice {
-  const joined = new Uint8Array(items.reduce((sum, { length }) => sum + length + 1, 0));
+export function sliceOf(items: readonly (readonly Uint8Array[])[]): LineSlice {
+  const joined = Buffer.allocUnsafeSlow(items.reduce((sum, pieces) => pieces.reduce(added, sum + 1), 0));
   let at = 0;
   for (const item of items) {
-    joined.set(item, at);
-    const end = at + item.length;
+    let end = at;
+    for (const piece of item) {
+      joined.set(piece, end);
+      end += piece.length;
+    }
     for (let lf = joined.indexOf(NEWLINE, at); lf >= 0 && lf < end; lf = joined.indexOf(NEWLINE, lf))
       joined[lf] = CARRIAGE_RETURN;
     joined[end] = NEWLINE;
@@ -45,6 +48,8 @@ export function sliceOf(items: readonly Uint8Array[]): LineSlice {
   }
   return { bytes: joined, lines: items.length };
 }
+
+const added = (sum: number, { length }: Uint8Array): number => sum + length;
 
 /** The texts of the lines that are not blank; undefined for one that is no UTF-8. */
 export function textsOfLines(bytes: Uint8Array): (string | undefined)[] {

@@ -11,10 +11,15 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const SQUARE = 0x5b;
 
+/** What a batch has beside its items is parsed as a whole. */
+const SKELETON_BYTES_MAX = 64 * 1024;
+
 export interface SplitBatch {
   /** The body's value with the items left out of its list. */
   skeleton: unknown;
-  /** The bytes of each item, views of the body; empty where there is no list. */
+  /** How many items there are. */
+  count: number;
+  /** The bytes of each item, views of the body; empty where there is no list, or more than `itemsMax`. */
   items: Uint8Array[];
 }
 
@@ -23,32 +28,37 @@ interface List {
   start: number;
   /** Behind the other bracket. */
   end: number;
-  /** [start, end) of each item. */
+  count: number;
+  /** [start, end) of each item, as long as they are no more than are wanted. */
   items: [number, number][];
 }
 
 /**
  * Throws SyntaxError where the body is no JSON, as far as can be told without the items; TypeError where it is no
- * UTF-8.
+ * UTF-8; RangeError where it has more than 64 KiB beside its items.
  */
-export function splitBatch(body: Uint8Array): SplitBatch {
-  const list = findList(body);
-  if (!list) return { skeleton: parse(body), items: [] };
+export function splitBatch(body: Uint8Array, itemsMax = Infinity): SplitBatch {
+  const list = findList(body, itemsMax);
+  if (!list) return { skeleton: parse(body), count: 0, items: [] };
   const skeleton = parse(Buffer.concat([body.subarray(0, list.start + 1), body.subarray(list.end - 1)]));
-  return { skeleton, items: list.items.map(([start, end]) => notBlank(body.subarray(start, end))) };
+  const items = list.count > itemsMax ? [] : list.items;
+  return { skeleton, count: list.count, items: items.map(([start, end]) => notBlank(body.subarray(start, end))) };
 }
 
 const parse = (bytes: Uint8Array): unknown => JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
 
 /** The list under the key `documents` of the outermost object; the last one where there are several, as JSON has it. */
-function findList(body: Uint8Array): List | undefined {
+function findList(body: Uint8Array, itemsMax: number): List | undefined {
   let found: List | undefined;
   let depth = 0;
   let key = '';
+  let itemBytes = 0;
   for (let at = 0; at < body.length; ) {
     const byte = body[at] as number;
+    if (at - itemBytes > SKELETON_BYTES_MAX) throw new RangeError('there is too much beside the items');
     if (byte === SQUARE && depth === 1 && key === '"documents"') {
-      found = readList(body, at);
+      found = readList(body, at, itemsMax);
+      itemBytes += found.end - at;
       at = found.end;
       continue;
     }
@@ -62,7 +72,8 @@ function findList(body: Uint8Array): List | undefined {
 }
 
 /** `start` is its bracket. A list that does not end, or ends in a brace, makes the skeleton bad JSON. */
-function readList(body: Uint8Array, start: number): List {
+function readList(body: Uint8Array, start: number, itemsMax: number): List {
+  let count = 0;
   const items: [number, number][] = [];
   let depth = 0;
   let itemAt = start + 1;
@@ -70,14 +81,15 @@ function readList(body: Uint8Array, start: number): List {
   for (; at < body.length && depth >= 0; ) {
     const byte = body[at] as number;
     if (byte === COMMA && depth === 0) {
-      items.push([itemAt, at]);
+      if (++count <= itemsMax) items.push([itemAt, at]);
       itemAt = at + 1;
     }
     depth += depthChange(byte);
     at = byte === QUOTE ? endOfString(body, at) : at + 1;
   }
-  const isEmpty = items.length === 0 && isBlank(body.subarray(itemAt, at - 1));
-  return { start, end: at, items: isEmpty ? [] : [...items, [itemAt, at - 1]] };
+  const isEmpty = count === 0 && isBlank(body.subarray(itemAt, at - 1));
+  if (!isEmpty) items.push([itemAt, at - 1]);
+  return { start, end: at, count: isEmpty ? 0 : count + 1, items };
 }
 
 function depthChange(byte: number): number {
@@ -111,6 +123,9 @@ function notBlank(item: Uint8Array): Uint8Array {
 }
 
 /** True where all bytes are white space of JSON. */
-export function isBlank(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d);
+function isBlank(bytes: Uint8Array): boolean {
+  return bytes.every(isSpace);
 }
+
+/** White space of JSON. */
+export const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;

@@ -47,7 +47,7 @@ test('SIGTERM lets a request under way finish, then ends with 0; what it stored 
   let reply = '';
   socket.on('data', (chunk) => (reply += chunk.toString()));
   socket.write(
-    `POST ${documents} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`,
+    `POST ${documents} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`,
   );
   // That request, and the one that asks.
   await until(

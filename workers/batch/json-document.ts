@@ -1,22 +1,27 @@
 // Reads an ingest body of type application/json: `{docid?, metadata?, text | vector}`. Batch worker only.
 // Called by prepare.ts; a wrong body is an AppError with the code of the contract.
-import typia from 'typia';
+import typia, { TypeGuardError } from 'typia';
 import type { IngestBody } from '../../src/contract/api/documents.js';
 import { AppError, invalidField } from '../../src/contract/errors.js';
 import { assertExactNumbers } from '../../src/contract/exact-numbers.js';
 import { isWellFormed } from '../../src/contract/ids.js';
-import { checkJsonSize } from './json-size.js';
 import type { IngestDocument } from './ingest-document.js';
+import { checkIngestShape } from './ingest-shape.js';
 
 const METADATA: ReadonlySet<string> = new Set(['metadata']);
-const validate = typia.createValidateEquals<IngestBody>();
+/** Ends at the first thing that does not fit, however many there are. */
+const assertBody: (value: unknown) => IngestBody = typia.createAssertEquals<IngestBody>();
+
+/** Of a field that the caller has made up, as it is told back. */
+const FIELD_CHARACTERS_MAX = 100;
 
 /**
  * Throws AppError `invalid_document_json` for malformed JSON or a wrong shape. `null` counts as absent.
- * `file_unreadable` over `memoryBytesMax`.
+ * Other codes for more metadata than `metadataBytesMax` can hold.
  */
-export function readJsonDocument(bytes: Uint8Array, memoryBytesMax: number): IngestDocument {
-  const json = decoded(bytes, memoryBytesMax);
+export function readJsonDocument(bytes: Uint8Array, metadataBytesMax: number): IngestDocument {
+  const json = decoded(bytes);
+  checkIngestShape(json, metadataBytesMax);
   return readIngestBody(parse(json), json);
 }
 
@@ -33,15 +38,12 @@ export function readIngestBody(value: unknown, json: string): IngestDocument {
   return { docid: docid ?? '', metadata: metadata ?? {}, text: text ?? undefined, vector: vector ?? undefined };
 }
 
-function decoded(bytes: Uint8Array, memoryBytesMax: number): string {
-  let json: string;
+function decoded(bytes: Uint8Array): string {
   try {
-    json = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw malformed();
   }
-  checkJsonSize(json, memoryBytesMax);
-  return json;
 }
 
 function parse(json: string): unknown {
@@ -57,13 +59,13 @@ const malformed = (): AppError => new AppError('invalid_document_json', 'The bod
 function checked(value: unknown): IngestBody {
   if (typeof value === 'object' && value !== null && isBad((value as IngestBody).metadata))
     throw new AppError('invalid_metadata');
-  const result = validate(value);
-  if (result.success) return result.data;
-  const [first] = result.errors;
-  const field = first?.path.replace(/^\$input\.?/, '') || 'body';
-  throw new AppError('invalid_document_json', `\`${field}\` should be ${first?.expected ?? 'of another type'}.`, {
-    details: { field },
-  });
+  try {
+    return assertBody(value);
+  } catch (error) {
+    if (!(error instanceof TypeGuardError)) throw error;
+    const field = (error.path ?? '').replace(/^\$input\.?/, '').slice(0, FIELD_CHARACTERS_MAX) || 'body';
+    throw new AppError('invalid_document_json', `\`${field}\` should be ${error.expected}.`, { details: { field } });
+  }
 }
 
 /** Metadata of another type than object has a code of its own. */

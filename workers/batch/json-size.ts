@@ -1,6 +1,6 @@
 // How much memory a JSON text takes once it is parsed, told before it is: V8 parses in one go that nothing can
 // interrupt, and a thread that runs out of memory in it may take the process along (src/pool/crew.ts). Used by
-// json-document.ts and by extract/json.ts, in the batch worker.
+// extract/json.ts, in the batch worker.
 import { AppError } from '../../src/contract/errors.js';
 
 /** An empty list or a short number in a list; measured: 40 bytes on Node 20. */

@@ -8,11 +8,13 @@ import type { PrepareAnswer } from '../../src/contract/prepare-messages.js';
 import { shardOf } from '../../src/contract/placement.js';
 import { textsOfLines } from '../../src/text/lines.js';
 import { GroupBuilder } from './group-builder.js';
+import { checkIngestShape } from './ingest-shape.js';
 import { readIngestBody } from './json-document.js';
 import { prepareInput } from './prepare.js';
 
 /** What a document of its own is refused with, in the words of an item. */
 const ITEM_CODES: Partial<Record<ErrorCode, ErrorCode>> = {
+  invalid_json: 'invalid_item',
   invalid_document_json: 'invalid_item',
   invalid_metadata: 'invalid_item',
   validation_error: 'invalid_item',
@@ -23,9 +25,7 @@ export function prepareLines(request: PrepareLinesRequest): PreparedLines {
   const groups = new GroupBuilder(request.space.dim);
   const faults: string[] = [];
   const items = textsOfLines(request.bytes).map((line, place): PreparedItem => {
-    const value = parsed(line);
-    if (value === undefined && request.malformed === 'batch') throw new AppError('invalid_json');
-    const prepared = prepareItem(line, value, request, faults);
+    const prepared = prepareItem(line, request, faults);
     if ('error' in prepared) return prepared;
     groups.add(shardOf(prepared.docid, request.shards), place, prepared);
     return { docid: prepared.docid, chunks: prepared.chunks };
@@ -36,16 +36,19 @@ export function prepareLines(request: PrepareLinesRequest): PreparedLines {
 /** A fault of ours is told in `faults`, and fails this item alone. */
 function prepareItem(
   line: string | undefined,
-  value: unknown,
   request: PrepareLinesRequest,
   faults: string[],
 ): PrepareAnswer | Extract<PreparedItem, { error: unknown }> {
+  let value: unknown;
   try {
+    if (line !== undefined) checkIngestShape(line, request.metadataBytesMax);
+    value = parsed(line);
     if (line === undefined || value === undefined)
-      throw new AppError('invalid_item', 'The item is not well-formed JSON in UTF-8.');
+      throw new AppError('invalid_json', 'The item is not well-formed JSON in UTF-8.');
     return prepareInput(readIngestBody(value, line), request);
   } catch (error) {
     const refusal = error instanceof AppError ? error : new AppError('ingest_failed');
+    if (refusal.code === 'invalid_json' && request.malformed === 'batch') throw new AppError('invalid_json');
     if (refusal !== error) faults.push(faultOf(error));
     return { ...docidIn(value), error: { code: ITEM_CODES[refusal.code] ?? refusal.code, message: refusal.message } };
   }

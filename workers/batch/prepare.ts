@@ -24,7 +24,9 @@ export async function prepareDocument(
   limits: BatchWorkerStart,
 ): Promise<PrepareAnswer> {
   return prepareInput(
-    body.kind === 'json' ? readJsonDocument(body.bytes, limits.memoryBytesMax) : await readFileDocument(body, limits),
+    body.kind === 'json'
+      ? readJsonDocument(body.bytes, settings.metadataBytesMax)
+      : await readFileDocument(body, limits),
     settings,
   );
 }

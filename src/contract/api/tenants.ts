@@ -21,6 +21,8 @@ export interface QuotaBody {
   burst?: CountQuota;
   /** Requests worked on at a time. */
   max_in_flight?: CountQuota;
+  /** The same under the name that it has in PaveDB. */
+  max_concurrent?: CountQuota;
 }
 
 /** PATCH /v1/admin/tenants/{tenant}. */

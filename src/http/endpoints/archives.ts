@@ -33,7 +33,7 @@ export const putDatasetArchive =
   (context: Context): Handler =>
   async (request) => {
     const isDryRun = flag(request, 'dry_run');
-    const archive = await restoreDataset(context, await uploaded(request), isDryRun, request.signal);
+    const archive = await restoreDataset(context, await uploaded(request, 'archive_invalid'), isDryRun, request.signal);
     const leftOut = archive.leftOut.map(({ tenant, name }) => `${tenant}/${name}`);
     return {
       status: 200,
@@ -60,7 +60,7 @@ export const restoreArchive =
     const isDryRun = flag(request, 'dry_run');
     // Before a large body is read for nothing.
     checkPresence(context, { tenant, name, mode });
-    const path = await uploaded(request);
+    const path = await uploaded(request, 'collection_archive_invalid');
     const unpackedBytesMax = isBounded ? UNPACKED_PER_BYTE * context.archiveBytesMax : Number.MAX_SAFE_INTEGER;
     const counts = await restoreCollection(context, path, {
       tenant,
@@ -85,10 +85,14 @@ function zipReply(name: string, { bytes }: BegunArchive, headers: Record<string,
   };
 }
 
-/** The file of the form, on disk until the request is over. */
-async function uploaded({ body }: Request): Promise<string> {
-  const { file } = await body.form();
-  if (!file || !('path' in file)) throw new AppError('missing_archive_file');
+/** The file of the form, on disk until the request is over. Throws `code` where it, or the body, is empty. */
+async function uploaded({ body }: Request, code: 'archive_invalid' | 'collection_archive_invalid'): Promise<string> {
+  const empty = new AppError(code, 'The archive is empty.', { details: { reason: 'empty' } });
+  const { file } = await body.form().catch((error: unknown) => {
+    throw body.isEmpty ? empty : error;
+  });
+  if (!file) throw new AppError('missing_archive_file');
+  if (!('path' in file)) throw empty;
   return file.path;
 }
 

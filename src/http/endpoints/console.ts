@@ -15,6 +15,17 @@ export const getConsole =
   async (request) =>
     staticReply(request, found(await files.find(CONSOLE_PAGE)), POLICY);
 
+/** Whoever opens the bare address in a browser is led to the console. For programs nothing is there. */
+export const getStart: Handler = async (request) => {
+  if (!request.header('accept').includes('text/html')) throw new AppError('not_found');
+  return {
+    status: 302,
+    headers: { Location: 'ui', Vary: 'Accept', ...guarded(POLICY) },
+    contentType: 'text/plain; charset=utf-8',
+    bytes: new Uint8Array(),
+  };
+};
+
 /** Relative: a proxy may have put the server below a path of its own. */
 export const getConsoleFolder: Handler = async ({ query }) => {
   const asked = query.size === 0 ? '' : `?${query}`;

@@ -8,6 +8,7 @@ import type { RerankSettings } from '../../contract/ranking.js';
 import type { Context } from '../../service/context.js';
 import { withFaultCode } from '../../service/fault-code.js';
 import { loggedSearch, sharedSearch, type LoggedResult } from '../../service/logged-search.js';
+import { checkQueryText } from '../../service/query-text.js';
 import type { SearchInput } from '../../service/search.js';
 import { accountOf } from '../../tenants/actor.js';
 import { numbersIn } from '../query-values.js';
@@ -16,20 +17,6 @@ import { SearchBodyReader } from '../search-body.js';
 import { fitting } from '../validation.js';
 import { collectionOf } from './path.js';
 import { searcherOf, searchReply } from './search-reply.js';
-
-/** Fields of a body that the query-string form does not take. */
-const BODY_ONLY = [
-  'v',
-  'filters',
-  'content_filter',
-  'rerank',
-  'fusion',
-  'ef',
-  'exact',
-  'explain',
-  'relevance',
-  'highlight',
-];
 
 const validateBody = typia.createValidateEquals<SearchBody>();
 const validateQuery = typia.createValidate<SearchQuery>();
@@ -86,7 +73,9 @@ function inputOf(body: SearchBody, where: string, request: Request, vector?: Flo
   const v = vector ?? body.v;
   const k = body.k ?? K_DEFAULT;
   if ((q == null) === (v == null)) throw invalidField([where], 'exactly one of q and v is wanted', 'value_error');
+  if (q != null) checkQueryText([where, 'q'], q);
   if (q?.trim() === '') throw invalidField([where, 'q'], 'the search text is empty', 'too_short', q);
+  if (contentFilter != null) checkQueryText([where, 'content_filter', 'value'], contentFilter.value);
   const input: SearchInput = { k, signal };
   if (v != null) input.v = v;
   if (q != null) input.q = q;
@@ -140,13 +129,9 @@ function withTelling(input: SearchInput, { explain, relevance, highlight }: Sear
   return input;
 }
 
-/**
- * Numbers and booleans of a query string; what is neither is left as text for the validation to refuse. What only a
- * body can say is passed over.
- */
+/** Numbers and booleans of a query string; what is neither is left as text for the validation to refuse. */
 function valuesOf(query: URLSearchParams): Record<string, unknown> {
   const values = numbersIn(query, 'k');
-  for (const name of BODY_ONLY) delete values[name];
   const common = query.get('include_common')?.toLowerCase() ?? '';
   if (['true', '1', 'yes', 'on'].includes(common)) values.include_common = true;
   if (['false', '0', 'no', 'off'].includes(common)) values.include_common = false;

@@ -12,6 +12,7 @@ import type {
   TenantKey,
   UpdateTenantBody,
 } from '../../contract/api/tenants.js';
+import { invalidField } from '../../contract/errors.js';
 import { asTenant } from '../../contract/ids.js';
 import type { KeyRecord } from '../../contract/tenants.js';
 import type { Context } from '../../service/context.js';
@@ -30,7 +31,7 @@ export const postTenant =
   (context: Context): Handler =>
   async (request) => {
     const { tenant, ...options } = fitting(validateCreate(parseJson(await request.body.bytes())), 'body');
-    const { profile, key, plaintext } = await createTenant(context, asTenant(tenant), options);
+    const { profile, key, plaintext } = await createTenant(context, asTenant(tenant), optionsOf(options));
     return {
       status: 201,
       json: { ...profile, key_id: key.key_id, label: key.label, key: plaintext } satisfies CreatedTenant,
@@ -46,7 +47,7 @@ export const patchTenant =
   async (request) => {
     const tenant = tenantOf(request);
     const change = fitting(validateUpdate(parseJson(await request.body.bytes())), 'body');
-    return { status: 200, json: await updateTenant(context, tenant, change) };
+    return { status: 200, json: await updateTenant(context, tenant, optionsOf(change)) };
   };
 
 export const removeTenant =
@@ -83,6 +84,19 @@ export const removeKey =
       json: { tenant, ...publicKey(await revokeKey(context, tenant, param(request, 'key_id'))) } satisfies RevokedKey,
     };
   };
+
+/** Throws 422 where one quota is given by both of its names, and differs. */
+function optionsOf({ max_concurrent: alias, ...options }: UpdateTenantBody): Omit<UpdateTenantBody, 'max_concurrent'> {
+  if (alias === undefined) return options;
+  if (options.max_in_flight !== undefined && options.max_in_flight !== alias)
+    throw invalidField(
+      ['body', 'max_concurrent'],
+      'is another name of max_in_flight, which differs',
+      'value_error',
+      alias,
+    );
+  return { ...options, max_in_flight: alias };
+}
 
 /** A key as it is shown: never its digest; without what it does not have. */
 function publicKey({ tenant: _tenant, digest: _digest, key_id, label, created_at, ...optional }: KeyRecord): TenantKey {

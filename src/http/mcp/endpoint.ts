@@ -1,22 +1,30 @@
 // POST /mcp: one message of the Model Context Protocol in, its answer out, by the official SDK. Without sessions: each
 // request gets a protocol server of its own, so that a restart or a second server behind a balancer is nothing to an
-// agent. A handler on the front thread; named by routes/mcp.ts. The SDK is loaded when the first message comes.
+// agent. A handler on the front thread; named by routes/mcp.ts. The SDK is loaded a second after the start, or when the
+// first message comes: that takes longer than others should wait for a request.
 import { AppError, invalidField } from '../../contract/errors.js';
+import { MESSAGE_SHAPE } from '../../contract/limits.js';
 import type { Handler, Reply, Request, Route } from '../route.js';
+import { type AllowedSites, originCheck } from '../site-guard.js';
 import { parseJson } from '../validation.js';
 import { RouteCalls } from './route-calls.js';
 
 /** Headers that the SDK looks at. */
 const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version'];
-const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+const SDK_AFTER_MS = 1000;
 /** The SDK wants a whole address and uses its path for nothing. */
 const ADDRESS = 'http://localhost/mcp';
 
-export function postMcp(routes: readonly Route[]): Handler {
+/** Pages of other sites may not call, with a key that a user has given them neither. */
+export function postMcp(routes: readonly Route[], allowed: AllowedSites): Handler {
+  const isKnownOrigin = originCheck(allowed);
+  setTimeout(() => void import('./protocol.js'), SDK_AFTER_MS).unref();
   const byOperation = new Map(routes.map((route) => [route.operation, route]));
   return async (request) => {
-    checkOrigin(request.header('origin'));
-    const message = parseJson(await request.body.bytes());
+    const origin = request.header('origin');
+    if (origin !== '' && !isKnownOrigin(origin, request.header('host')))
+      throw new AppError('auth_forbidden', 'Pages of other sites may not call this.');
+    const message = parseJson(await request.body.bytes(), false, MESSAGE_SHAPE);
     // Newer versions of the protocol have no batches, and many calls in one request would pass the limits of a tenant.
     if (Array.isArray(message)) throw invalidField(['body'], 'one message is wanted, no batch of them', 'object_type');
     const calls = new RouteCalls(byOperation, request);
@@ -25,13 +33,6 @@ export function postMcp(routes: readonly Route[]): Handler {
     if (calls.fault !== undefined) throw calls.fault;
     return replyOf(response);
   };
-}
-
-/** A page of another site must not reach a server without keys through the browser of who runs it (DNS rebinding). */
-function checkOrigin(origin: string): void {
-  if (origin === '') return;
-  const host = URL.canParse(origin) ? new URL(origin).hostname : '';
-  if (!LOOPBACK.has(host)) throw new AppError('auth_forbidden', 'Pages of other sites may not call this.');
 }
 
 async function handled(request: Request, message: unknown, calls: RouteCalls): Promise<Response> {

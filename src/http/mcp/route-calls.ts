@@ -83,7 +83,7 @@ function bodyOf(body: object = {}): Body {
   const none = (): never => {
     throw new Error('a tool sends JSON');
   };
-  return { contentType: 'application/json', bytes: async () => bytes, form: none, stream: none };
+  return { contentType: 'application/json', isEmpty: false, bytes: async () => bytes, form: none, stream: none };
 }
 
 /** As it would go out, but for the common fields. */

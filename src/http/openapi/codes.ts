@@ -20,6 +20,19 @@ const OF_ACCESS: Readonly<Record<Route['access'], readonly ErrorCode[]>> = {
   any: ['auth_invalid', 'auth_forbidden', 'overloaded', 'not_ready', 'shard_unavailable'],
 };
 
+const COMPRESSED = ['unsupported_content_encoding', 'invalid_content_encoding'] as const;
+const OF_JSON: readonly ErrorCode[] = ['invalid_json', ...COMPRESSED];
+const OF_BODY: Readonly<Record<Route['body'], readonly ErrorCode[]>> = {
+  none: [],
+  json: OF_JSON,
+  search: OF_JSON,
+  message: OF_JSON,
+  lines: OF_JSON,
+  document: COMPRESSED,
+  archive: COMPRESSED,
+  any_archive: COMPRESSED,
+};
+
 /** The codes by status, both in rising order. */
 export function codesByStatus(route: Route, operation: Operation): Map<number, ErrorCode[]> {
   const byStatus = new Map<number, ErrorCode[]>();
@@ -41,7 +54,7 @@ function codesOf(route: Route, { codes = [] }: Operation): Set<ErrorCode> {
   return new Set([
     ...ALWAYS,
     ...OF_ACCESS[route.access],
-    ...(route.body === 'json' || route.body === 'lines' ? (['invalid_json'] as const) : []),
+    ...OF_BODY[route.body],
     // A path with broken percent-encoding is no route's.
     ...(parameters.length > 0 ? (['not_found'] as const) : []),
     ...(route.statuses.includes(429) ? (['tenant_rate_limited'] as const) : []),

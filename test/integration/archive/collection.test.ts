@@ -149,6 +149,23 @@ test('a second archive right after the first is another archive', async () => {
     assert.deepEqual([each, (await manifestOf(bytes)).counts.documents], [200, 20]);
 });
 
+test('an empty archive is told as that: no body, no byte in a chunk, a file of no bytes', async () => {
+  const target = '/v1/collections/acme/none/archive';
+  const type = { 'content-type': 'multipart/form-data; boundary=b' };
+  const form = `--b\r\nContent-Disposition: form-data; name="file"; filename="a.zip"\r\n\r\n\r\n--b--\r\n`;
+  for (const [method, path, body, code] of [
+    ['POST', target, undefined, 'collection_archive_invalid'],
+    ['POST', target, '', 'collection_archive_invalid'],
+    ['POST', target, form, 'collection_archive_invalid'],
+    ['PUT', `${SOURCE}/archive`, form, 'collection_archive_invalid'],
+    ['PUT', '/v1/admin/archive', '', 'archive_invalid'],
+    ['PUT', '/v1/admin/archive', form, 'archive_invalid'],
+  ] as const) {
+    const { status: refused, json } = await call(method, path, body, type);
+    assert.deepEqual([refused, json.code, json.details.reason], [400, code, 'empty'], `${method} ${path} ${body}`);
+  }
+});
+
 test('a restore without a file is refused', async () => {
   const form = new FormData();
   form.set('other', 'x');

@@ -124,7 +124,7 @@ test('an upload with a wrong key is refused before its body is read', async () =
   await once(socket, 'connect');
   // Only the head is sent: an answer can come only from a server that does not wait for the body.
   socket.write(
-    `POST ${acme}/docs/documents HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 400000000\r\nAuthorization: Bearer wrong\r\n\r\n`,
+    `POST ${acme}/docs/documents HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 400000000\r\nAuthorization: Bearer wrong\r\n\r\n`,
   );
   const [answer] = (await once(socket, 'data')) as [Buffer];
   assert.match(answer.toString(), /^HTTP\/1\.1 401 .*"code":"auth_invalid"/s);

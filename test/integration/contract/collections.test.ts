@@ -84,7 +84,9 @@ test('creating it again with the same or no options is 201, with others a confli
   await call('POST', path, { chunking: { size: 400, overlap: 100 }, display_name: 'One' });
   assert.equal((await call('POST', path)).status, 201);
   assert.equal((await call('POST', path, { chunking: { size: 400, overlap: 100 } })).status, 201);
-  assertError(await call('POST', path, { chunking: { size: 401 } }), 400, 'chunking_conflict');
+  const conflict = await call('POST', path, { chunking: { size: 401 } });
+  assertError(conflict, 400, 'chunking_conflict');
+  assert.equal(conflict.json.error_type, 'conflict', 'by the code, not by the status');
   assertError(await call('POST', path, { priority_key: 'other' }), 400, 'priority_key_conflict');
   assertError(
     await call('POST', path, { embedder_type: 'identity', embedder_config: { dim: 3 } }),

@@ -101,11 +101,11 @@ test('a missing collection has no hits, whatever its mode might be', async () =>
 });
 
 test('the query-string form knows no fusion', async () => {
-  const { status } = await server.call(
+  const { status, json } = await server.call(
     'GET',
     `${PATH}/search?q=whale&mode=vector&fusion=x&explain=true&relevance=1&highlight=1`,
   );
-  assert.equal(status, 200);
+  assert.deepEqual([status, json.detail.length], [422, 4]);
 });
 
 test('the log has it, and a replay repeats it', async () => {

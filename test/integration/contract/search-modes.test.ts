@@ -70,7 +70,7 @@ test('a query without a word is served in every mode', async () => {
 });
 
 test('of a very long query the first words count', async () => {
-  const q = `submarine captain ${Array.from({ length: 40_000 }, (_, i) => `w${i}`).join(' ')}`;
+  const q = `submarine captain ${Array.from({ length: 9000 }, (_, i) => `w${i}`).join(' ')}`;
   assert.match(
     (await search({ q, mode: 'boost', k: 9 })).find(({ id }) => id[0] === 'A')?.match_reason,
     / for exact tokens 2\/1024$/,

@@ -101,6 +101,11 @@ test('a tenant that only has collections can be looked at and changed; then it h
   assert.deepEqual(changed.limits, { ...DEFAULT_LIMITS, requests_per_second: 2.5, burst: 5, max_in_flight: -1 });
   assert.deepEqual(recordOf(await admin('GET', '/implicit')), changed);
   assert.match(changed.created_at as string, TIME);
+  const alias = recordOf(await admin('PATCH', '/implicit', { max_concurrent: 7 }));
+  const limits = alias.limits as Record<string, number>;
+  assert.deepEqual([alias.max_in_flight, limits.max_in_flight], [7, 7], 'the name that it has in PaveDB');
+  const both = await admin('PATCH', '/implicit', { max_concurrent: 7, max_in_flight: 8 });
+  assert.deepEqual([both.status, both.json.detail[0].loc], [422, ['body', 'max_concurrent']]);
   const back = recordOf(await admin('PATCH', '/implicit', { requests_per_second: null, max_in_flight: null }));
   assert.deepEqual(back.limits, DEFAULT_LIMITS);
   assertError(await admin('POST', '', { tenant: 'implicit' }), 409, 'tenant_exists');

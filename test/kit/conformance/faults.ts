@@ -78,7 +78,7 @@ export async function holdRequests(
   // One that was still under way would take a place away.
   await until(async () => (await underWay(server)) === 0, 'other requests are under way');
   const lines = Object.entries({
-    host: 'test',
+    host: 'localhost',
     'content-type': 'application/json',
     'content-length': '100',
     ...headers,

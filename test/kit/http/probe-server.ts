@@ -21,6 +21,9 @@ export interface ProbeServer {
 
 export const LIMITS: HttpLimits = {
   jsonBytesMax: 100_000,
+  searchBytesMax: 100_000,
+  messageBytesMax: 100_000,
+  batchBytesMax: 100_000,
   documentBytesMax: 200_000,
   archiveBytesMax: 300_000,
   inFlightMax: 100,

@@ -44,7 +44,7 @@ export class RawClient {
 
   /** Sends a request with the headers given beside Host. */
   request(method: string, path: string, headers: Record<string, string> = {}, body: string | Uint8Array = ''): void {
-    const lines = Object.entries({ Host: 'test', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+    const lines = Object.entries({ Host: 'localhost', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
     this.send(Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`), Buffer.from(body)]));
   }
 

@@ -63,7 +63,7 @@ def _():
 @case("create_collection again: the same is fine, other settings are refused")
 def _():
     db.create_collection("made", priority_key="weight")
-    raises(InvalidRequest, "chunking_conflict", db.create_collection, "made", chunking={"size": 500})
+    raises(Conflict, "chunking_conflict", db.create_collection, "made", chunking={"size": 500})
 
 
 @case("list_collections and collection")

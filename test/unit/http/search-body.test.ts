@@ -122,10 +122,38 @@ test('long lists, of which the reader sees a part at a time', () => {
     [20_000, ','],
     [20_000, ', '],
   ] as const) {
-    const text = `{"v":[${Array.from({ length: count }, () => (prng.int(100) === 0 ? numberText(prng) : (prng.normal() / 20).toString())).join(between)}],"k":1}`;
-    same(text);
-    same(text.slice(0, 65_500 + prng.int(100)));
+    const numbers = Array.from({ length: count }, () =>
+      prng.int(100) === 0 ? finiteText(prng) : (prng.normal() / 20).toString(),
+    );
+    const text = Buffer.from(`{"v":[${numbers.join(between)}],"k":1}`);
+    const { body, vector } = reader.read(text);
+    assert.deepStrictEqual(body, { v: null, k: 1 });
+    assert.deepStrictEqual(vector, Float32Array.from(numbers, Number), `seed ${SEED + 3}`);
+    assert.ok(['invalid_json', 'validation_error'].includes(String(read(text.subarray(0, 65_500 + prng.int(100))))));
   }
+});
+
+test('what stands beside a long vector counts, however it is written', () => {
+  const vector = Float32Array.from({ length: 20_000 }, (_, at) => at);
+  const list = JSON.stringify([...vector]);
+  const found = (text: string): unknown => read(Buffer.from(text));
+  assert.deepStrictEqual(found(`{"v":${list},"filters":{"a":"\\" "}}`), { v: vector, filters: { a: '" ' } });
+  assert.deepStrictEqual(found(`{"v":${list},"filters":{"v":[9]}}`), { v: vector, filters: { v: [9] } });
+  assert.deepStrictEqual(found(`{"v":${list},"v":[1,2]}`), { v: Float32Array.of(1, 2) });
+  assert.deepStrictEqual(found(`{"v":${list},"\\u0076":null}`), { v: null });
+  assert.equal(found(`{"v":${list},"v":0}x`), 'invalid_json');
+});
+
+test('a long list of what are no vectors is refused without being parsed', () => {
+  for (const [what, item] of Object.entries({
+    strings: '""',
+    lists: '[]',
+    large: '1e39',
+    'long digits': '0'.repeat(1100),
+  }))
+    assert.equal(read(Buffer.from(`{"v":[${Array(5000).fill(item).join(',')}]}`)), 'validation_error', what);
+  assert.equal(read(Buffer.from(`{"v":[${Array(65_537).fill('1').join(',')}]}`)), 'validation_error');
+  assert.equal(read(Buffer.from(`{"q":"${'a'.repeat(300_000)}"}`)), 'request_too_large');
 });
 
 test('numbers beside and between two of float32, where the last digits decide', () => {
@@ -164,6 +192,14 @@ test('a list that is longer than it may be is left alone, and one as long is rea
   assert.equal(floats.end, 7);
   assert.equal(floats.read(Buffer.from('[1,2,3,4]'), 0), undefined);
 });
+
+/** One that float32 can hold. */
+function finiteText(prng: Prng): string {
+  for (;;) {
+    const text = numberText(prng);
+    if (Math.abs(Math.fround(Number(text))) < Infinity) return text;
+  }
+}
 
 function numberText(prng: Prng): string {
   const value = prng.normal() * 10 ** (prng.int(60) - 30);

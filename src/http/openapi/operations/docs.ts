@@ -20,6 +20,13 @@ export const DOCS_OPERATIONS = {
     summary: 'A script, style or picture of that page',
     answer: { ...otherContent('text/javascript'), ...otherContent('text/css'), ...otherContent('image/png') },
   },
+  start: {
+    tag: 'Documentation',
+    summary: 'The bare address: leads browsers to the console',
+    answer: {},
+    empty: [302],
+    codes: ['not_found'],
+  },
   console: {
     tag: 'Documentation',
     summary: 'The console: a page to look at collections, search them and see what goes on',
