@@ -76,6 +76,12 @@ export const LEARN_ROWS_MAX = 100_000;
 export const RECALL_MIN = 0.97;
 export const LOST_MAX = 0.01;
 export const DOUBTFUL_MAX = 0.5;
+/**
+ * Where questions lie as far as those of which walks find this, walks are trusted, and broad ones: real questions are
+ * easier, and a scan of the codes costs several broad walks.
+ */
+export const TRUSTED_RECALL = 0.94;
+export const TRUSTED_RECALL_BROAD = 0.85;
 /** Recall@10 of scans of the codes that is enough, of all questions; and half of each has to be found. */
 export const CODES_RECALL_MIN = 0.98;
 /** A check waits until no more of the rows wait for their links. */

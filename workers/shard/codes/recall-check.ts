@@ -52,9 +52,8 @@ const GOLDEN = 0.618_033_988_749_895;
 const SLICE_ROWS = 8192;
 /** Scores of the same rows are the same; others as near as this are as good. */
 const TIE = 1e-6;
-/** So many questions with scores side by side tell what a walk finds there, and this is enough. */
+/** So many questions with scores side by side tell what a walk finds there. */
 const WINDOW = 40;
-const WINDOW_RECALL_MIN = 0.94;
 
 /** The sample, spread over all rows. */
 export function* askQuestions(index: Checked): Generator<undefined, Question[]> {
@@ -107,11 +106,12 @@ export function* checkCodes(index: Checked, questions: readonly Question[]): Gen
   return findingOf(shares);
 }
 
-/** What walks of breadth `ef` find, and from which score on they can be trusted. */
+/** What walks of breadth `ef` find, and from which score on they can be trusted to find `enough` of the nearest. */
 export function* checkWalks(
   index: Checked,
   questions: readonly Question[],
   ef: number,
+  enough: number,
 ): Generator<undefined, WalkFinding> {
   const found: { readonly score: number; readonly share: number }[] = [];
   for (const question of questions) {
@@ -123,7 +123,7 @@ export function* checkWalks(
   let trusted = 0;
   for (let end = 1; end <= found.length; end++) {
     const window = found.slice(Math.max(0, end - WINDOW), end).map(({ share }) => share);
-    if (window.length >= WINDOW && meanOf(window) < WINDOW_RECALL_MIN) break;
+    if (window.length >= WINDOW && meanOf(window) < enough) break;
     trusted = end;
   }
   // A window that is not good enough began to be so within: none of it counts.

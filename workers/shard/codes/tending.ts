@@ -27,6 +27,8 @@ import {
   ROOT_CHECK_AT,
   ROOT_LEARN_AT,
   ROOT_SHAPE,
+  TRUSTED_RECALL,
+  TRUSTED_RECALL_BROAD,
   UNLINKED_SHARE_MAX,
 } from './layout.js';
 import { learn } from './learning.js';
@@ -137,9 +139,9 @@ export class Tending {
       if (mean < CODES_RECALL_MIN || lost > 0) return this.tryNextShape();
     }
     for (const ef of byRows ? EFS_BY_ROWS : EFS) {
-      const { mean, lost, trusted, doubtful } = yield* checkWalks(this.index, questions, ef);
+      const { mean, lost, trusted, doubtful } = yield* checkWalks(this.index, questions, ef, TRUSTED_RECALL);
       if (doubtful > DOUBTFUL_MAX || mean < RECALL_MIN || lost > LOST_MAX) continue;
-      const broad = yield* checkWalks(this.index, questions, BROAD * ef);
+      const broad = yield* checkWalks(this.index, questions, BROAD * ef, TRUSTED_RECALL_BROAD);
       return this.settle(live, ef, trusted, broad.trusted);
     }
     if (byRows) this.settle(live, EFS_BY_ROWS.at(-1)!);
