@@ -33,5 +33,5 @@ export function createRoutes(context: Context): Route[] {
     ...reindexRoutes(context),
     ...consoleRoutes(),
   ];
-  return withDocs(withMcp(own));
+  return withDocs(withMcp(own, context));
 }

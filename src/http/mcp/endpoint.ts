@@ -2,24 +2,25 @@
 // request gets a protocol server of its own, so that a restart or a second server behind a balancer is nothing to an
 // agent. A handler on the front thread; named by routes/mcp.ts. The SDK is loaded when the first message comes.
 import { AppError, invalidField } from '../../contract/errors.js';
+import type { Catalog } from '../../service/catalog.js';
 import type { Handler, Reply, Request, Route } from '../route.js';
 import { parseJson } from '../validation.js';
 import { RouteCalls } from './route-calls.js';
 
-/** Headers that the SDK looks at. */
-const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version'];
+/** Headers that the SDK looks at, beside `Accept`. */
+const FORWARDED = ['content-type', 'mcp-protocol-version'];
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 /** The SDK wants a whole address and uses its path for nothing. */
 const ADDRESS = 'http://localhost/mcp';
 
-export function postMcp(routes: readonly Route[]): Handler {
+export function postMcp(routes: readonly Route[], catalog: Pick<Catalog, 'find'>): Handler {
   const byOperation = new Map(routes.map((route) => [route.operation, route]));
   return async (request) => {
     checkOrigin(request.header('origin'));
     const message = parseJson(await request.body.bytes());
     // Newer versions of the protocol have no batches, and many calls in one request would pass the limits of a tenant.
     if (Array.isArray(message)) throw invalidField(['body'], 'one message is wanted, no batch of them', 'object_type');
-    const calls = new RouteCalls(byOperation, request);
+    const calls = new RouteCalls(byOperation, catalog, request);
     const response = await handled(request, message, calls);
     // Of a fault of ours the agent learns nothing.
     if (calls.fault !== undefined) throw calls.fault;
@@ -38,15 +39,20 @@ async function handled(request: Request, message: unknown, calls: RouteCalls): P
   const { createProtocol } = await import('./protocol.js');
   const { server, transport } = await createProtocol(calls);
   try {
-    const headers = FORWARDED.flatMap((name): [string, string][] =>
-      request.header(name) === '' ? [] : [[name, request.header(name)]],
-    );
+    const headers = new Headers({ accept: acceptOf(request) });
+    for (const name of FORWARDED) if (request.header(name) !== '') headers.set(name, request.header(name));
     return await transport.handleRequest(new globalThis.Request(ADDRESS, { method: 'POST', headers }), {
       parsedBody: message,
     });
   } finally {
     await server.close();
   }
+}
+
+/** Who takes everything takes both of the media types that the SDK wants to see by name. */
+function acceptOf(request: Request): string {
+  const accept = request.header('accept');
+  return accept === '' || accept.includes('*/*') ? 'application/json, text/event-stream' : accept;
 }
 
 async function replyOf(response: Response): Promise<Reply> {
