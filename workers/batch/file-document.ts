@@ -2,6 +2,7 @@
 // metadata. Batch worker only.
 import { readFileSync } from 'node:fs';
 import { AppError } from '../../src/contract/errors.js';
+import { baseNameOf } from '../../src/contract/ids.js';
 import type { BatchWorkerStart, UploadedFile } from '../../src/contract/prepare-messages.js';
 import { kindOfFile } from '../../src/text/kind.js';
 import { SNIFF_BYTES_MAX } from '../../src/text/sniff.js';
@@ -15,7 +16,7 @@ export async function readFileDocument(body: UploadedFile, limits: BatchWorkerSt
   const bytes = 'bytes' in body ? body.bytes : stored(body.path);
   const kind = kindOfFile(name, type, bytes.subarray(0, SNIFF_BYTES_MAX));
   if (kind === undefined) throw new AppError('unsupported_or_invalid_document');
-  return { docid, filename: baseName(name), metadata: parsed, content: await extract(bytes, kind, { csv, ...limits }) };
+  return { docid, filename: baseNameOf(name), metadata: parsed, content: await extract(bytes, kind, { csv, ...limits }) };
 }
 
 /** A disk that does not give it back says nothing of the file. */
@@ -26,9 +27,6 @@ function stored(path: string): Buffer {
     throw new AppError('storage_failed', 'The disk does not give back what was uploaded.');
   }
 }
-
-/** Some clients send the whole path, of either kind. */
-const baseName = (name: string): string => name.split(/[/\\]/).pop() ?? '';
 
 function parseMetadata(text: string): Record<string, unknown> {
   if (text.trim() === '') return {};

@@ -10,8 +10,12 @@ import type { Shard } from './shard.js';
 
 const iso = (timeMs: number): string => new Date(timeMs).toISOString();
 
-function summaryOf({ docid, version, ingestedAtMs, chunkCount }: DocumentRecord): DocumentSummary {
-  return { docid, version, ingested_at: iso(ingestedAtMs), chunk_count: chunkCount };
+function summaryOf(
+  { docid, version, ingestedAtMs, chunkCount, metadataJson }: DocumentRecord,
+  { filename } = JSON.parse(metadataJson) as Record<string, unknown>,
+): DocumentSummary {
+  const summary = { docid, version, ingested_at: iso(ingestedAtMs), chunk_count: chunkCount };
+  return typeof filename === 'string' ? { ...summary, filename } : summary;
 }
 
 /** A page ends with the record that brings it to so many bytes: what was read of the store, and what goes out. */
@@ -46,7 +50,7 @@ export function getDocument(
     if (!record) return null;
     const { paths } = txn.members(collection, docid);
     const metadata = JSON.parse(record.metadataJson) as Record<string, unknown>;
-    return { ...summaryOf(record), metadata, chunk_ids: paths.map((path) => chunkIdOf(docid, path)) };
+    return { ...summaryOf(record, metadata), metadata, chunk_ids: paths.map((path) => chunkIdOf(docid, path)) };
   });
 }
 
