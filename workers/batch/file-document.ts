@@ -16,7 +16,12 @@ export async function readFileDocument(body: UploadedFile, limits: BatchWorkerSt
   const bytes = 'bytes' in body ? body.bytes : stored(body.path);
   const kind = kindOfFile(name, type, bytes.subarray(0, SNIFF_BYTES_MAX));
   if (kind === undefined) throw new AppError('unsupported_or_invalid_document');
-  return { docid, filename: baseNameOf(name), metadata: parsed, content: await extract(bytes, kind, { csv, ...limits }) };
+  return {
+    docid,
+    filename: baseNameOf(name),
+    metadata: parsed,
+    content: await extract(bytes, kind, { csv, ...limits }),
+  };
 }
 
 /** A disk that does not give it back says nothing of the file. */
