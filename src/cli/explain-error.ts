@@ -21,6 +21,8 @@ export function explainError(error: unknown): string | undefined {
   if (error instanceof SheafUnreachable)
     return `${error.message}. Start a server with "npm start", or name another with --url or SHEAF_URL.`;
   if (error instanceof SheafError) return explainAnswer(error);
+  // What the system refused, where no command has better words for it: too many open files, say.
+  if (error instanceof Error && 'syscall' in error) return `${error.message}.`;
   return undefined;
 }
 
