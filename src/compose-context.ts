@@ -30,6 +30,7 @@ import { ReindexJobs } from './service/reindex/jobs.js';
 import { StagedCollections } from './service/staged.js';
 import { UnderWay } from './service/under-way.js';
 import { createRegistry } from './tenancy.js';
+import { FileIds } from './service/file-ids.js';
 import { ChunkLedger } from './tenants/chunk-ledger.js';
 
 /** What the pools have in common that work on the shards. */
@@ -75,12 +76,13 @@ export function createContext(config: Config, log: Log, path: string, shardCount
 function createRecords(
   config: Config,
   path: string,
-): Pick<Context, 'reindexJobs' | 'events' | 'tenants' | 'chunkLedger'> {
+): Pick<Context, 'reindexJobs' | 'events' | 'tenants' | 'chunkLedger' | 'fileIds'> {
   return {
     reindexJobs: new ReindexJobs(),
     events: new EventHub(Date.now()),
     tenants: createRegistry(config, path),
     chunkLedger: new ChunkLedger(),
+    fileIds: new FileIds(),
   };
 }
 

@@ -25,7 +25,8 @@ export type ArchiveReason =
   | 'query_invalid'
   | 'settings_invalid'
   | 'embedder_unknown'
-  | 'wrong_kind';
+  | 'wrong_kind'
+  | 'not_in_archive';
 
 export type ArchiveCode = 'archive_invalid' | 'collection_archive_invalid';
 

@@ -14,6 +14,7 @@ interface Flags extends Omit<TargetFlags, 'collection'> {
   collection?: string;
   replace?: true;
   dryRun?: true;
+  from?: string;
 }
 
 export function addArchiveCommands({ program, env, output, ended }: CommandLine): void {
@@ -22,6 +23,7 @@ export function addArchiveCommands({ program, env, output, ended }: CommandLine)
       'write an archive of a collection, or of everything, into a file; fails where collections had to be left out',
     )
     .argument('<file>', 'where it goes')
+    .option('--force', 'in place of a file that is there')
     .addHelpText(
       'after',
       examples(
@@ -29,18 +31,26 @@ export function addArchiveCommands({ program, env, output, ended }: CommandLine)
         'sheaf archive docs.zip -c docs -t acme',
       ),
     )
-    .action(async (file: string, flags: Flags) => ended(await archive(wholeOf(flags, env), file, output)));
+    .action(async (file: string, flags: Flags & { force?: true }) =>
+      ended(await archive(wholeOf(flags, env), file, flags.force === true, output)),
+    );
   withWhole(program.command('restore'))
     .description('restore a collection, or everything, from an archive')
     .argument('<file>', 'the archive')
     .option('--replace', 'in place of what is there')
     .option('--dry-run', 'only verify the archive')
+    .option(
+      '--from <collection>',
+      'the collection to take out of an archive of everything: TENANT/NAME, or a name of the same tenant; default: the one that --tenant and --collection name',
+    )
     .addHelpText(
       'after',
       examples(
         'sheaf restore backup.zip --dry-run',
         'sheaf restore backup.zip --replace',
         'sheaf restore docs.zip -c docs-of-monday -t acme',
+        'sheaf restore backup.zip -c docs -t acme --replace   # one collection out of everything',
+        'sheaf restore backup.zip -c docs-of-monday -t acme --from acme/docs',
       ),
     )
     .action(async (file: string, flags: Flags) =>
@@ -77,7 +87,8 @@ function withWhole(command: Command): Command {
   );
 }
 
-const restoreFlags = ({ replace, dryRun }: Flags): RestoreFlags => ({
+const restoreFlags = ({ replace, dryRun, from }: Flags): RestoreFlags => ({
+  from,
   replace: replace === true,
   dryRun: dryRun === true,
 });

@@ -22,17 +22,26 @@ export interface ArchiveTarget {
 export interface RestoreFlags {
   replace: boolean;
   dryRun: boolean;
+  /** The collection in an archive of everything. */
+  from: string | undefined;
 }
 
 /** Exit code: 0 when the archive is whole, 1 when collections were left out of it, 130 after Ctrl-C. */
-export async function archive({ client, collection }: ArchiveTarget, file: string, output: Output): Promise<number> {
+export async function archive(
+  { client, collection }: ArchiveTarget,
+  file: string,
+  replace: boolean,
+  output: Output,
+): Promise<number> {
   const startedAtMs = performance.now();
   return withInterrupt(async (signal) => {
     try {
-      const { bytes, leftOut } = collection
-        ? await client.archives.dumpCollection(collection.tenant, collection.name, { signal })
-        : await client.archives.dump({ signal });
-      const written = await writtenWhole(file, (draft) => save(bytes, draft, output, signal));
+      const { written, leftOut } = await writtenWhole(file, replace, async (draft) => {
+        const download = collection
+          ? await client.archives.dumpCollection(collection.tenant, collection.name, { signal })
+          : await client.archives.dump({ signal });
+        return { written: await save(download.bytes, draft, output, signal), leftOut: download.leftOut };
+      });
       const seconds = (performance.now() - startedAtMs) / 1000;
       line(output.stdout, `${file}: ${megabytes(written)} in ${duration(seconds)}.`);
       for (const name of leftOut) line(output.stderr, `Left out, for its records are damaged: ${name}`);
@@ -74,7 +83,7 @@ async function save(
 export async function restore(
   { client, collection }: ArchiveTarget,
   file: string,
-  { replace, dryRun }: RestoreFlags,
+  { replace, dryRun, from }: RestoreFlags,
   output: Output,
 ): Promise<number> {
   const startedAtMs = performance.now();
@@ -84,10 +93,17 @@ export async function restore(
     throw new UsageError(
       'An archive of everything takes the place of all that is there: say so with --replace, or name a collection with --collection.',
     );
+  if (!collection && from !== undefined)
+    throw new UsageError('--from is for one collection: say with --collection under which name it is to be restored.');
   return withInterrupt(async (signal) => {
     try {
       const { counts } = collection
-        ? await client.archives.restoreCollection(collection.tenant, collection.name, blob, { replace, dryRun, signal })
+        ? await client.archives.restoreCollection(collection.tenant, collection.name, blob, {
+            replace,
+            dryRun,
+            from,
+            signal,
+          })
         : await client.archives.restore(blob, { dryRun, signal });
       const where = collection ? `${collection.tenant}/${collection.name}` : 'everything';
       line(

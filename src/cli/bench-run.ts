@@ -1,10 +1,13 @@
 // The searches of `sheaf bench`: as many at a time as there are connections, each as soon as the one before it is
 // answered; or on a schedule, where latency counts from when a search was due, so that a server that stands still does
 // not look fast. Called by bench.ts.
+import { setMaxListeners } from 'node:events';
 import { createHistogram } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SheafError } from '../client/errors.js';
+import { errorOf } from '../client/error-answer.js';
+import { encodePath } from '../client/url.js';
 import type { SearchTiming } from '../contract/resources.js';
+import { BenchConnection, type BenchAnswer } from './bench-connection.js';
 import type { Target } from './target.js';
 
 export interface Load {
@@ -38,10 +41,39 @@ export async function runSearches(
   options: Load,
   signal: AbortSignal,
 ): Promise<Measured> {
-  const run = new BenchRun(target, queries, options, signal);
-  const lanes = Array.from({ length: options.connections }, () => run.work());
-  await Promise.all(lanes);
-  return run.measured();
+  const base = new URL(target.access.url);
+  const requests = queries.map((q) => requestOf(target, base, { q, k: options.k, mode: options.mode }));
+  const connections = Array.from({ length: options.connections }, () => new BenchConnection(base));
+  const ending = new AbortController();
+  const end = (): void => {
+    ending.abort();
+    for (const connection of connections) connection.close();
+  };
+  // Every connection may wait for its time.
+  setMaxListeners(0, ending.signal);
+  signal.addEventListener('abort', end, { once: true });
+  const run = new BenchRun(requests, options, ending.signal);
+  try {
+    await Promise.all(connections.map((connection) => run.work(connection)));
+    return run.measured();
+  } finally {
+    signal.removeEventListener('abort', end);
+    end();
+  }
+}
+
+/** The bytes of a search: made once, sent often. */
+function requestOf({ tenant, collection, access: { key } }: Target, { host, pathname }: URL, search: object): Buffer {
+  const body = JSON.stringify(search);
+  const path = `${pathname.replace(/\/+$/, '')}${encodePath(['v1', 'collections', tenant, collection, 'search'])}`;
+  const headers = {
+    host,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    ...(key && { authorization: `Bearer ${key}` }),
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
 }
 
 class BenchRun {
@@ -53,14 +85,13 @@ class BenchRun {
   private failed = 0;
 
   constructor(
-    private readonly target: Target,
-    private readonly queries: readonly string[],
+    private readonly requests: readonly Buffer[],
     private readonly options: Load,
     private readonly signal: AbortSignal,
   ) {}
 
   /** One connection's searches. */
-  async work(): Promise<void> {
+  async work(connection: BenchConnection): Promise<void> {
     const { seconds, rate } = this.options;
     while (!this.signal.aborted) {
       const number = this.sent;
@@ -69,7 +100,7 @@ class BenchRun {
       this.sent += 1;
       const dueAtMs = this.startedAtMs + dueAfterMs;
       if (!(await this.isReached(dueAtMs))) return;
-      await this.search(this.queries[number % this.queries.length] as string, dueAtMs);
+      await this.search(connection, this.requests[number % this.requests.length] as Buffer, dueAtMs);
     }
   }
 
@@ -103,30 +134,35 @@ class BenchRun {
     };
   }
 
-  private async search(q: string, dueAtMs: number): Promise<void> {
-    const { client, tenant, collection } = this.target;
-    const { k, mode } = this.options;
-    try {
-      const { timing } = await client.search(
-        tenant,
-        collection,
-        { q, k, mode },
-        { signal: this.signal, retriesMax: 0 },
-      );
-      this.histogram.record(Math.max(1, Math.round((performance.now() - dueAtMs) * US_PER_MS)));
-      this.addPhases(timing);
-    } catch (error) {
-      if (this.signal.aborted) return;
-      if (!(error instanceof SheafError)) throw error;
-      this.failed += 1;
-      this.errors[error.code] = (this.errors[error.code] ?? 0) + 1;
-      // A refused key, say, is refused every time.
-      if (error.status < 429) throw error;
-    }
+  private async search(connection: BenchConnection, request: Buffer, dueAtMs: number): Promise<void> {
+    const answer = await connection.ask(request).catch((error: unknown) => {
+      if (!this.signal.aborted) throw error;
+    });
+    if (answer === undefined) return;
+    if (answer.status !== 200) return this.refused(answer);
+    this.histogram.record(Math.max(1, Math.round((performance.now() - dueAtMs) * US_PER_MS)));
+    this.addPhases(timingOf(answer.body));
+  }
+
+  /** A refused key, say, is refused every time. */
+  private refused({ status, body }: BenchAnswer): void {
+    const error = errorOf({ status, statusText: `HTTP ${status}`, headers: { get: () => null } }, body.toString());
+    this.failed += 1;
+    this.errors[error.code] = (this.errors[error.code] ?? 0) + 1;
+    if (status < 429) throw error;
   }
 
   private addPhases(timing: SearchTiming | undefined): void {
     for (const [phase, phaseMs] of Object.entries(timing ?? {}))
       this.phases.set(phase, (this.phases.get(phase) ?? 0) + (phaseMs as number));
   }
+}
+
+const TIMING = '"timing":';
+
+/** It stands behind the hits, whose texts are not read; within a text its quotes would be escaped. */
+function timingOf(body: Buffer): SearchTiming | undefined {
+  const at = body.lastIndexOf(TIMING);
+  if (at < 0) return undefined;
+  return JSON.parse(body.toString('utf8', at + TIMING.length, body.indexOf('}', at) + 1)) as SearchTiming;
 }

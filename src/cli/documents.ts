@@ -1,6 +1,7 @@
 // `sheaf docs`: documents of a collection and their chunks.
 // Called by document-commands.ts.
 import { SheafError } from '../client/errors.js';
+import { encodePath } from '../client/url.js';
 import { EXIT } from './command-line.js';
 import { tellMissing } from './missing-collection.js';
 import { count, line, oneLine, ownFields, type Output } from './output.js';
@@ -38,15 +39,11 @@ export async function showDocument(
 }
 
 /** Throws SheafNotFound where there is no document. */
-export async function showChunks(
-  { client, tenant, collection }: Target,
-  docid: string,
-  json: boolean,
-  { stdout }: Output,
-): Promise<void> {
+export async function showChunks(target: Target, docid: string, json: boolean, { stdout }: Output): Promise<void> {
+  const { client, tenant, collection } = target;
   await client.getDocument(tenant, collection, docid);
   for await (const chunk of client.eachChunk(tenant, collection, docid)) {
-    const text = await contentOf({ client, tenant, collection }, chunk.rid);
+    const text = await contentOf(target, chunk.rid);
     line(
       stdout,
       json
@@ -72,6 +69,8 @@ export async function deleteDocuments(
   docids: readonly string[],
   { stdout, stderr }: Output,
 ): Promise<number> {
+  // Before the first of them goes.
+  encodePath(docids);
   let missing = 0;
   for (const docid of docids) {
     const { chunks_deleted: chunks } = await client.deleteDocument(tenant, collection, docid);

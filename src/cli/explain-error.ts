@@ -1,6 +1,7 @@
 // Errors of the command line: one line each, with a remedy. Thrown by the commands of src/cli, shown by program.ts; an
 // error that this file cannot explain is a fault of ours and keeps its stack.
 import { SheafError, SheafUnreachable } from '../client/errors.js';
+import { UnaddressableId } from '../client/url.js';
 import { AppError, type ErrorCode } from '../contract/errors.js';
 
 /** The user asked for something that cannot be; the message says what and what to do. */
@@ -16,9 +17,12 @@ export class LocalFailure extends Error {
 /** One line for the user, or undefined where the error is a fault of ours and wants its stack. */
 export function explainError(error: unknown): string | undefined {
   if (error instanceof UsageError || error instanceof LocalFailure || error instanceof AppError) return error.message;
+  if (error instanceof UnaddressableId) return `${error.message} Name another.`;
   if (error instanceof SheafUnreachable)
     return `${error.message}. Start a server with "npm start", or name another with --url or SHEAF_URL.`;
   if (error instanceof SheafError) return explainAnswer(error);
+  // What the system refused, where no command has better words for it: too many open files, say.
+  if (error instanceof Error && 'syscall' in error) return `${error.message}.`;
   return undefined;
 }
 

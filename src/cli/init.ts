@@ -1,6 +1,5 @@
 // `sheaf init`: a configuration file to start from, read back before it takes its place.
 // Called by machine-commands.ts.
-import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { configExample } from '../config-example.js';
 import { ConfigError } from '../config-tenant-keys.js';
@@ -15,11 +14,9 @@ export interface InitOptions {
   replace: boolean;
 }
 
-/** Throws UsageError for a file that is there, and for settings that do not go; and what writtenWhole throws. */
+/** Throws UsageError for settings that do not go, and what writtenWhole throws. */
 export async function init(file: string, { settings, replace }: InitOptions, { stdout }: Output): Promise<void> {
-  if (existsSync(file) && !replace)
-    throw new UsageError(`${file} is there already: name another file, or say --force.`);
-  await writtenWhole(file, async (draft) => {
+  await writtenWhole(file, replace, async (draft) => {
     await writeFile(draft, configExample(settings), { mode: 0o600, flag: 'wx', flush: true });
     readConfig({ SHEAF_CONFIG: draft });
   }).catch((error: unknown) => {

@@ -2,6 +2,7 @@
 // passes in the serve command and the environment; the other commands talk to a running server through src/client.
 import { Command, CommanderError } from 'commander';
 import { SheafUnreachable } from '../client/errors.js';
+import { UnaddressableId } from '../client/url.js';
 import { AppError } from '../contract/errors.js';
 import { SERVICE_VERSION } from '../contract/version.js';
 import { addArchiveCommands } from './archive-commands.js';
@@ -60,7 +61,8 @@ export async function runCli(
 
 function exitCodeOf(error: unknown): number {
   if (error instanceof SheafUnreachable) return EXIT.unreachable;
-  return error instanceof UsageError || error instanceof AppError ? EXIT.usage : EXIT.failed;
+  const isMisused = error instanceof UsageError || error instanceof AppError || error instanceof UnaddressableId;
+  return isMisused ? EXIT.usage : EXIT.failed;
 }
 
 function createProgram(context: Omit<CommandLine, 'program'>): Command {

@@ -20,6 +20,8 @@ export interface TargetFlags extends TenantFlags {
 
 export interface TenantTarget {
   client: SheafClient;
+  /** Of what the client is made. */
+  access: { url: string; key: string | undefined };
   tenant: string;
 }
 
@@ -42,19 +44,20 @@ export const withTenant = (command: Command): Command =>
 export const withTarget = (command: Command, collection = 'docs'): Command =>
   withTenant(command.option('-c, --collection <name>', 'collection', collection));
 
-/** Throws UsageError for an address that is none. */
-function clientOf({ url, key }: ServerFlags, env: Env): SheafClient {
+/** Throws UsageError for an address that is none, or a key. */
+function serverOf({ url, key }: ServerFlags, env: Env): Pick<TenantTarget, 'client' | 'access'> {
+  const access = { url: url ?? env['SHEAF_URL'] ?? URL_DEFAULT, key: key ?? env['SHEAF_API_KEY'] };
   try {
-    return new SheafClient({ url: url ?? env['SHEAF_URL'] ?? URL_DEFAULT, key: key ?? env['SHEAF_API_KEY'] });
+    return { client: new SheafClient(access), access };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new UsageError(`${error.message} Give --url as http://HOST:PORT.`);
+    throw new UsageError(`${error.message} Give --url as http://HOST:PORT, and --key as it was made.`);
   }
 }
 
 /** Throws UsageError for an address that is none, AppError for a bad tenant name. */
 export const tenantOf = (flags: TenantFlags, env: Env): TenantTarget => ({
-  client: clientOf(flags, env),
+  ...serverOf(flags, env),
   tenant: asTenant(flags.tenant),
 });
 

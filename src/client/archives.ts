@@ -12,6 +12,11 @@ export interface ArchiveOptions extends CallOptions {
 export interface RestoreOptions extends ArchiveOptions {
   /** In place of a collection that is there; without it there must be none. */
   replace?: boolean;
+  /**
+   * The collection in an archive of everything, as `tenant/name`, or a name of the same tenant; left out, the one of the
+   * names that it is restored under.
+   */
+  from?: string;
   /** Only verifies the archive. */
   dryRun?: boolean;
 }
@@ -36,12 +41,12 @@ export class ArchiveCalls {
     tenant: string,
     name: string,
     archive: Blob,
-    { asAdmin, replace, dryRun, ...call }: RestoreOptions = {},
+    { asAdmin, replace, from, dryRun, ...call }: RestoreOptions = {},
   ): Promise<Answered<RestoredCollection>> {
     return this.calls.upload({
       method: replace ? 'PUT' : 'POST',
       path: archivePath(tenant, name, asAdmin),
-      query: { dry_run: dryRun },
+      query: { from, dry_run: dryRun },
       file: archive,
       ...call,
     });

@@ -80,10 +80,13 @@ export class Calls {
 
 function parsed<T>(text: string): Answered<T> {
   try {
-    return JSON.parse(text) as Answered<T>;
+    const answer = JSON.parse(text) as Partial<Answered<T>> | null;
+    // All of Sheaf's have it.
+    if (typeof answer?.ok === 'boolean') return answer as Answered<T>;
   } catch {
-    throw new SheafError(200, 'http_error', 'The answer is not JSON; another program than Sheaf listens there.');
+    // Told below, like what is JSON and no answer of Sheaf.
   }
+  throw new SheafError(200, 'http_error', 'The answer is none of Sheaf: another program listens there.');
 }
 
 export const collectionPath = (tenant: string, collection: string, ...rest: string[]): string[] => [

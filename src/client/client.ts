@@ -46,7 +46,7 @@ export class SheafClient extends DocumentCalls {
   readonly archives: ArchiveCalls;
   readonly reindex: ReindexCalls;
 
-  /** Throws TypeError when `options.url` is no http address. Opens no connection. */
+  /** Throws TypeError when `options.url` is no http address, or `options.key` no key. Opens no connection. */
   constructor(options: TransportOptions) {
     super(new Calls(options));
     this.queries = new QueryCalls(this.calls);

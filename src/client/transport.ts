@@ -63,7 +63,7 @@ export interface Transport {
   stream(exchange: StreamedExchange): Promise<Response>;
 }
 
-/** Throws TypeError when `url` is no http or https address. */
+/** Throws TypeError when `url` is no http or https address, or `key` can stand in no header. */
 export function createTransport({
   url,
   key,
@@ -71,6 +71,7 @@ export function createTransport({
   timeoutMs = 300_000,
 }: TransportOptions): Transport {
   const base = parseBase(url);
+  if (key && !/^[\x20-\x7e]+$/.test(key)) throw new TypeError('The key has characters that no key has.');
   const headers: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {};
   return {
     base,

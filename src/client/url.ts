@@ -11,15 +11,22 @@ export function parseBase(url: string): string {
   return (parsed.origin + parsed.pathname).replace(/\/+$/, '');
 }
 
-/** Throws TypeError for a segment that cannot stand in a path. */
+/** An id that no address can name. */
+export class UnaddressableId extends TypeError {}
+
+/** Throws UnaddressableId for a segment that cannot stand in a path. */
 export const encodePath = (segments: readonly string[]): string =>
   segments.map((segment) => `/${encodeSegment(segment)}`).join('');
 
 /** A URL takes `.` and `..` for folders even when percent-encoded, so that a request would reach another resource. */
 function encodeSegment(segment: string): string {
   if (segment === '' || segment === '.' || segment === '..')
-    throw new TypeError(`"${segment}" cannot stand in a path.`);
-  return encodeURIComponent(segment);
+    throw new UnaddressableId(`"${segment}" cannot stand in an address.`);
+  try {
+    return encodeURIComponent(segment);
+  } catch {
+    throw new UnaddressableId('Half a character cannot stand in an address.');
+  }
 }
 
 /** With its question mark; '' where nothing is asked. */

@@ -13,6 +13,12 @@ export interface ArchivedSource {
   logId: CollectionId;
 }
 
+/** A collection by its names. */
+export interface CollectionPlace {
+  tenant: string;
+  name: string;
+}
+
 export interface LeftOut {
   tenant: Tenant;
   name: string;
@@ -43,7 +49,8 @@ export interface ArchivedMoment {
 export interface ReadTask {
   op: 'read';
   path: string;
-  kind: 'collection' | 'dataset';
+  /** A dataset, or one collection: the one of the archive, or `from` out of an archive of everything. */
+  kind: 'dataset' | { from: CollectionPlace; isNamed: boolean };
   shards: number;
   unpackedBytesMax: number;
   /** What an ingest allows. */

@@ -56,13 +56,15 @@ export function isWellFormed(value: string): boolean {
  * A file's base name as a document id: `My File (1).v2.txt` gives `MY_FILE_1_V2_TXT`; undefined when nothing is left.
  */
 export function docIdFromFilename(filename: string): DocId | undefined {
-  const base = filename.split(/[/\\]/).pop() ?? '';
-  const id = base
+  const id = baseNameOf(filename)
     .toUpperCase()
     .replace(/[^A-Z0-9_]+/g, '_')
     .replace(/^_+|_+$/g, '');
   return id === '' ? undefined : asDocId(id);
 }
+
+/** Some clients send the whole path, of either kind. */
+export const baseNameOf = (filename: string): string => filename.split(/[/\\]/).pop() ?? '';
 
 export const chunkIdOf = (docid: string, chunkPath: string): string => `${docid}::${chunkPath}`;
 

@@ -99,6 +99,8 @@ export interface DocumentSummary {
   version: number;
   ingested_at: string;
   chunk_count: number;
+  /** Name of the file that it came as. */
+  filename?: string;
 }
 
 export interface DocumentDetail extends DocumentSummary {

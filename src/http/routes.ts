@@ -36,5 +36,5 @@ export function createRoutes(context: Context, allowed: AllowedSites = { hosts: 
     ...reindexRoutes(context),
     ...consoleRoutes(),
   ];
-  return withDocs(withMcp(own, allowed)).map(withKnownParameters);
+  return withDocs(withMcp(own, context, allowed)).map(withKnownParameters);
 }

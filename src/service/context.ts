@@ -22,6 +22,7 @@ import type { EventHub } from './events.js';
 import type { FanOut } from './fan-out.js';
 import type { Metrics } from './metrics.js';
 import type { RecallSampler } from './recall-sampler.js';
+import type { FileIds } from './file-ids.js';
 import type { QueryLog } from './query-log.js';
 import type { ReindexJobs } from './reindex/jobs.js';
 import type { StagedCollections } from './staged.js';
@@ -34,6 +35,7 @@ export interface Context {
   readonly events: EventHub;
   readonly tenants: TenantRegistry;
   readonly chunkLedger: ChunkLedger;
+  readonly fileIds: FileIds;
   readonly shards: ShardPool;
   readonly quarantine: Quarantine;
   readonly searches: SearchPool;

@@ -9,17 +9,24 @@ import { refOf } from './catalog.js';
 import type { Context } from './context.js';
 
 /** As JSON text. Throws 404 `document_not_found`. */
-export async function getDocument(
+export async function getDocument(...place: Parameters<typeof findDocument>): Promise<string> {
+  const found = await findDocument(...place);
+  if (!found) throw new AppError('document_not_found');
+  return found;
+}
+
+/** The same; undefined where there is none. */
+export async function findDocument(
   { catalog, shards }: Context,
   tenant: Tenant,
   name: CollectionName,
   docid: string,
-): Promise<string> {
+): Promise<string | undefined> {
   const collection = catalog.find(tenant, name);
-  const found =
-    collection && (await shards.ask(shardOf(docid, shards.size), 'getDocument', { collection: collection.id, docid }));
-  if (!found) throw new AppError('document_not_found');
-  return found;
+  if (!collection) return undefined;
+  return (
+    (await shards.ask(shardOf(docid, shards.size), 'getDocument', { collection: collection.id, docid })) ?? undefined
+  );
 }
 
 /** The number of chunks that went; 0 when there was no such document. */

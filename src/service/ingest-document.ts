@@ -20,6 +20,8 @@ const DOCIDS_TOLD_MAX = 100;
 export interface Ingested {
   docid: DocId;
   chunks: number;
+  /** The id that the file's name gives, where another file's document has it. */
+  docid_taken?: string;
 }
 
 /** Who waits for it: told by `signal` when it has gone. */
@@ -39,6 +41,23 @@ export async function ingestDocument(
   name: CollectionName,
   body: PrepareRequest['body'],
   asker: Asker = {},
+): Promise<Ingested & { timing: IngestTiming }> {
+  if (body.kind === 'json' || body.docid !== '') return ingestNamed(context, tenant, name, body, asker);
+  const { docid, taken, release } = await context.fileIds.claim(context, tenant, name, body);
+  try {
+    const ingested = await ingestNamed(context, tenant, name, { ...body, docid }, asker);
+    return { ...ingested, ...(taken !== undefined && { docid_taken: taken }) };
+  } finally {
+    release();
+  }
+}
+
+async function ingestNamed(
+  context: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  body: PrepareRequest['body'],
+  asker: Asker,
 ): Promise<Ingested & { timing: IngestTiming }> {
   const { catalog, metrics } = context;
   const startedAtMs = performance.now();

@@ -3,7 +3,7 @@
 // transaction. Whatever happens before that leaves everything as it was. Called by the archive endpoints and the
 // restore of a dataset; front thread.
 import { ArchiveFault } from '../archive/archive-fault.js';
-import type { VerifiedCollection } from '../contract/archive-messages.js';
+import type { CollectionPlace, VerifiedCollection } from '../contract/archive-messages.js';
 import { AppError } from '../contract/errors.js';
 import type { CollectionId, CollectionName, Tenant } from '../contract/ids.js';
 import { logIdOf, type Collection } from '../contract/resources.js';
@@ -20,6 +20,8 @@ export interface RestoreWish {
   name: CollectionName;
   /** `create`: there must be no such collection; `replace`: there must be one. */
   mode: 'create' | 'replace';
+  /** The collection in the archive; undefined: the one of these names, or the only one. */
+  from: CollectionPlace | undefined;
   /** Only verifies. */
   isDryRun: boolean;
   /** Of all that the archive unpacks to. */
@@ -38,12 +40,13 @@ export async function restoreCollection(
   wish: RestoreWish,
 ): Promise<VerifiedCollection['counts']> {
   checkPresence(context, wish);
-  const { unpackedBytesMax, signal } = wish;
+  const { tenant, name, unpackedBytesMax, signal } = wish;
+  const kind = { from: wish.from ?? { tenant, name }, isNamed: wish.from !== undefined };
   return context.archives.open(
     {
       op: 'read',
       path,
-      kind: 'collection',
+      kind,
       shards: context.shards.size,
       unpackedBytesMax,
       metadataBytesMax: context.metadataBytesMax,

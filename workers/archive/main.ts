@@ -29,7 +29,7 @@ async function readArchive(task: ReadTask): Promise<void> {
 
 async function run(task: ArchiveTask): Promise<void> {
   const code: ArchiveCode =
-    task.op === 'read' && task.kind === 'collection' ? 'collection_archive_invalid' : 'archive_invalid';
+    task.op === 'read' && task.kind !== 'dataset' ? 'collection_archive_invalid' : 'archive_invalid';
   try {
     await (task.op === 'write' ? writeArchive(task) : readArchive(task));
     await tell({ told: 'done' });

@@ -19,7 +19,7 @@ import {
   type Manifest,
 } from '../../src/archive/manifest.js';
 import { SEGMENT_BYTES_MAX, unpackDocuments, unpackQueries } from '../../src/archive/segment.js';
-import type { ReadTask, VerifiedArchive, VerifiedCollection } from '../../src/contract/archive-messages.js';
+import type { CollectionPlace, ReadTask, VerifiedArchive } from '../../src/contract/archive-messages.js';
 import type { ArchiveCounts, ArchivedSettings } from '../../src/contract/archived.js';
 import type { Tenant } from '../../src/contract/ids.js';
 import type { StoredTenants } from '../../src/contract/tenants.js';
@@ -34,51 +34,78 @@ export interface Verified {
 
 export async function verify(reader: ArchiveReader, task: ReadTask): Promise<Verified> {
   const top = parseManifest(await reader.whole(MANIFEST, WHOLE_ENTRY_BYTES_MAX));
-  if ((top.format === 'sheaf-dataset') !== (task.kind === 'dataset'))
-    throw new ArchiveFault(
-      'wrong_kind',
-      `This is an archive of a ${top.format === 'sheaf-dataset' ? 'whole dataset' : 'collection'}.`,
-    );
-  const manifests = top.format === 'sheaf-collection' ? [top] : await collectionManifests(reader, top);
+  if (task.kind !== 'dataset') return verifyOne(reader, top, task, task.kind);
+  if (top.format !== 'sheaf-dataset') throw new ArchiveFault('wrong_kind', 'This is an archive of a collection.');
+  const manifests: CollectionManifest[] = [];
+  for (const each of top.collections) manifests.push(await manifestOf(reader, each));
+  const names = new Set(top.collections.map(({ tenant, name }) => `${tenant}/${name}`));
+  if (names.size !== manifests.length)
+    throw new ArchiveFault('manifest_invalid', 'Two collections of the archive have one name.');
   checkEntries(reader, top, manifests);
   for (const manifest of manifests) await verifyCollection(reader, manifest, task);
-  const tenants = top.format === 'sheaf-dataset' ? await readTenants(reader, top) : null;
-  const collections = manifests.map(
-    ({ collection, counts: { documents, chunks, queries } }): VerifiedCollection => ({
-      settings: settingsOf(collection),
-      counts: { documents, chunks, queries },
-    }),
-  );
-  return {
-    manifests,
-    archive: {
-      collections,
-      tenants,
-      leftOut: top.format === 'sheaf-dataset' ? leftOutOf(top) : [],
-    },
-  };
+  const tenants = await readTenants(reader, top);
+  return { manifests, archive: { ...toldOf(manifests), tenants, leftOut: leftOutOf(top) } };
 }
 
-async function collectionManifests(
+/** Of an archive of everything no more is looked at than the collection that is wanted: others may be damaged. */
+async function verifyOne(
   reader: ArchiveReader,
-  { collections }: DatasetManifest,
-): Promise<CollectionManifest[]> {
-  const manifests: CollectionManifest[] = [];
-  for (const { tenant, name, folder, manifest: record } of collections) {
-    const manifest = parseManifest(await reader.checked(record, WHOLE_ENTRY_BYTES_MAX));
-    const isItsOwn =
-      manifest.format === 'sheaf-collection' &&
-      record.name === `${folder}${MANIFEST}` &&
-      manifest.collection.tenant === tenant &&
-      manifest.collection.name === name;
-    if (!isItsOwn)
-      throw new ArchiveFault('manifest_invalid', `${record.name} is not the manifest of ${tenant}/${name}.`);
-    manifests.push(manifest);
-  }
-  const names = new Set(collections.map(({ tenant, name }) => `${tenant}/${name}`));
-  if (names.size !== collections.length)
-    throw new ArchiveFault('manifest_invalid', 'Two collections of the archive have one name.');
-  return manifests;
+  top: Manifest,
+  task: ReadTask,
+  { from, isNamed }: Exclude<ReadTask['kind'], 'dataset'>,
+): Promise<Verified> {
+  const isFrom = ({ tenant, name }: CollectionPlace): boolean => tenant === from.tenant && name === from.name;
+  const held = top.format === 'sheaf-dataset' ? top.collections : [top.collection];
+  const found = held.find(isFrom);
+  // An archive of one collection may be restored under any name.
+  if (!found && (isNamed || top.format === 'sheaf-dataset')) throw notIn(top, from, held);
+  const manifest = top.format === 'sheaf-dataset' ? await manifestOf(reader, found as DatasetEntry) : top;
+  if (manifest === top) checkEntries(reader, top, [manifest]);
+  await verifyCollection(reader, manifest, task);
+  return { manifests: [manifest], archive: { ...toldOf([manifest]), tenants: null, leftOut: [] } };
+}
+
+const NAMED_MAX = 20;
+
+function notIn(top: Manifest, from: CollectionPlace, held: readonly CollectionPlace[]): ArchiveFault {
+  const leftOut =
+    top.format === 'sheaf-dataset' &&
+    top.left_out.find((each) => each.name === from.name && each.tenant === from.tenant);
+  if (leftOut)
+    return new ArchiveFault(
+      'not_in_archive',
+      `${from.tenant}/${from.name} was left out of the archive: it was damaged.`,
+    );
+  const names = held.slice(0, NAMED_MAX).map(({ tenant, name }) => `${tenant}/${name}`);
+  const more = held.length > names.length ? ` and ${held.length - names.length} more` : '';
+  return new ArchiveFault(
+    'not_in_archive',
+    `The archive has no collection ${from.tenant}/${from.name}. It has: ${names.join(', ') || 'none'}${more}. Say which one with \`from\`.`,
+  );
+}
+
+const toldOf = (manifests: readonly CollectionManifest[]): Pick<VerifiedArchive, 'collections'> => ({
+  collections: manifests.map(({ collection, counts: { documents, chunks, queries } }) => ({
+    settings: settingsOf(collection),
+    counts: { documents, chunks, queries },
+  })),
+});
+
+type DatasetEntry = DatasetManifest['collections'][number];
+
+/** The manifest of a collection in an archive of everything, as the one above it vouches for it. */
+async function manifestOf(
+  reader: ArchiveReader,
+  { tenant, name, folder, manifest: record }: DatasetEntry,
+): Promise<CollectionManifest> {
+  const manifest = parseManifest(await reader.checked(record, WHOLE_ENTRY_BYTES_MAX));
+  const isItsOwn =
+    manifest.format === 'sheaf-collection' &&
+    record.name === `${folder}${MANIFEST}` &&
+    manifest.collection.tenant === tenant &&
+    manifest.collection.name === name;
+  if (!isItsOwn) throw new ArchiveFault('manifest_invalid', `${record.name} is not the manifest of ${tenant}/${name}.`);
+  return manifest;
 }
 
 /** The archive has what the manifests name, each once, and nothing else; folders may have entries of their own. */

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { AppError } from '../../src/contract/errors.js';
 import { assertExactNumbers } from '../../src/contract/exact-numbers.js';
+import { baseNameOf } from '../../src/contract/ids.js';
 import type { BatchWorkerStart, UploadedFile } from '../../src/contract/prepare-messages.js';
 import { kindOfFile } from '../../src/text/kind.js';
 import { SNIFF_BYTES_MAX } from '../../src/text/sniff.js';
@@ -16,7 +17,12 @@ export async function readFileDocument(body: UploadedFile, limits: BatchWorkerSt
   const bytes = 'bytes' in body ? body.bytes : stored(body.path);
   const kind = kindOfFile(name, type, bytes.subarray(0, SNIFF_BYTES_MAX));
   if (kind === undefined) throw new AppError('unsupported_or_invalid_document');
-  return { docid, filename: baseName(name), metadata: parsed, content: await extract(bytes, kind, { csv, ...limits }) };
+  return {
+    docid,
+    filename: baseNameOf(name),
+    metadata: parsed,
+    content: await extract(bytes, kind, { csv, ...limits }),
+  };
 }
 
 /** A disk that does not give it back says nothing of the file. */
@@ -27,9 +33,6 @@ function stored(path: string): Buffer {
     throw new AppError('storage_failed', 'The disk does not give back what was uploaded.');
   }
 }
-
-/** Some clients send the whole path, of either kind. */
-const baseName = (name: string): string => name.split(/[/\\]/).pop() ?? '';
 
 function parseMetadata(text: string): Record<string, unknown> {
   if (text.trim() === '') return {};

@@ -10,8 +10,12 @@ import type { Shard } from './shard.js';
 
 const iso = (timeMs: number): string => new Date(timeMs).toISOString();
 
-function summaryOf({ docid, version, ingestedAtMs, chunkCount }: DocumentRecord): DocumentSummary {
-  return { docid, version, ingested_at: iso(ingestedAtMs), chunk_count: chunkCount };
+function summaryOf(
+  { docid, version, ingestedAtMs, chunkCount, metadataJson }: DocumentRecord,
+  { filename } = JSON.parse(metadataJson) as Record<string, unknown>,
+): DocumentSummary {
+  const summary = { docid, version, ingested_at: iso(ingestedAtMs), chunk_count: chunkCount };
+  return typeof filename === 'string' ? { ...summary, filename } : summary;
 }
 
 /** A page ends with the record that brings it to so many bytes: what was read of the store, and what goes out. */

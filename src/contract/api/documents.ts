@@ -16,6 +16,8 @@ export interface Ingested {
   collection: string;
   docid: string;
   chunks: number;
+  /** Of a file sent without an id: the one that its name gives, which another file has; `docid` is another one then. */
+  docid_taken?: string;
 }
 
 /** Items as `IngestBody`; one of another shape is the item's failure. At least one. */

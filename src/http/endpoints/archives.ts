@@ -2,8 +2,9 @@
 // Handlers on the front thread: body in, use case, reply out. The route table (routes/archives.ts) names them.
 import type { RestoredCollection, RestoredDataset } from '../../contract/api/archives.js';
 import type { ArchiveCounts } from '../../contract/archived.js';
-import type { LeftOut, VerifiedArchive } from '../../contract/archive-messages.js';
-import { AppError } from '../../contract/errors.js';
+import type { CollectionPlace, LeftOut, VerifiedArchive } from '../../contract/archive-messages.js';
+import { AppError, invalidField } from '../../contract/errors.js';
+import { isSlug } from '../../contract/ids.js';
 import type { BegunArchive } from '../../pool/archive-pool.js';
 import type { Context } from '../../service/context.js';
 import { checkPresence, restoreCollection, type RestoreWish } from '../../service/restore-collection.js';
@@ -58,6 +59,7 @@ export const restoreArchive =
   async (request) => {
     const [tenant, name] = collectionOf(request);
     const isDryRun = flag(request, 'dry_run');
+    const from = sourceOf(request, tenant);
     // Before a large body is read for nothing.
     checkPresence(context, { tenant, name, mode });
     const path = await uploaded(request, 'collection_archive_invalid');
@@ -66,6 +68,7 @@ export const restoreArchive =
       tenant,
       name,
       mode,
+      from,
       isDryRun,
       unpackedBytesMax,
       signal: request.signal,
@@ -75,6 +78,21 @@ export const restoreArchive =
       json: { tenant, collection: name, ...(isDryRun && { dry_run: true }), counts } satisfies RestoredCollection,
     };
   };
+
+/** `from`: `tenant/name`, or a name alone for the tenant that it is restored into. */
+function sourceOf({ query }: Request, own: string): CollectionPlace | undefined {
+  const from = query.get('from');
+  if (from === null || from === '') return undefined;
+  const names = from.includes('/') ? from.split('/') : [own, from];
+  const [tenant = '', name = ''] = names;
+  if (names.length === 2 && isSlug(tenant) && isSlug(name)) return { tenant, name };
+  throw invalidField(
+    ['query', 'from'],
+    'Should be tenant/name, or a name.',
+    'string_pattern_mismatch',
+    from.slice(0, 200),
+  );
+}
 
 function zipReply(name: string, { bytes }: BegunArchive, headers: Record<string, string>): Reply {
   return {

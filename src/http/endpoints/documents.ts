@@ -19,10 +19,10 @@ export const postDocument =
     const csv = csvOptions(request.query);
     const body = await ingestBody(request.body, csv);
     const startedAtMs = performance.now();
-    const { docid, chunks, timing } = await withFaultCode('ingest_failed', () =>
+    const { docid, chunks, docid_taken, timing } = await withFaultCode('ingest_failed', () =>
       ingestDocument(context, tenant, collection, body, request),
     );
-    return { status: 201, json: { tenant, collection, docid, chunks }, phases: { startedAtMs, timing } };
+    return { status: 201, json: { tenant, collection, docid, chunks, docid_taken }, phases: { startedAtMs, timing } };
   };
 
 async function ingestBody(body: Body, csv: CsvOptions): Promise<PrepareRequest['body']> {

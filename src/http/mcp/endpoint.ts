@@ -4,19 +4,20 @@
 // first message comes: that takes longer than others should wait for a request.
 import { AppError, invalidField } from '../../contract/errors.js';
 import { MESSAGE_SHAPE } from '../../contract/limits.js';
+import type { Catalog } from '../../service/catalog.js';
 import type { Handler, Reply, Request, Route } from '../route.js';
 import { type AllowedSites, originCheck } from '../site-guard.js';
 import { parseJson } from '../validation.js';
 import { RouteCalls } from './route-calls.js';
 
-/** Headers that the SDK looks at. */
-const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version'];
+/** Headers that the SDK looks at, beside `Accept`. */
+const FORWARDED = ['content-type', 'mcp-protocol-version'];
 const SDK_AFTER_MS = 1000;
 /** The SDK wants a whole address and uses its path for nothing. */
 const ADDRESS = 'http://localhost/mcp';
 
 /** Pages of other sites may not call, with a key that a user has given them neither. */
-export function postMcp(routes: readonly Route[], allowed: AllowedSites): Handler {
+export function postMcp(routes: readonly Route[], catalog: Pick<Catalog, 'find'>, allowed: AllowedSites): Handler {
   const isKnownOrigin = originCheck(allowed);
   setTimeout(() => void import('./protocol.js'), SDK_AFTER_MS).unref();
   const byOperation = new Map(routes.map((route) => [route.operation, route]));
@@ -27,7 +28,7 @@ export function postMcp(routes: readonly Route[], allowed: AllowedSites): Handle
     const message = parseJson(await request.body.bytes(), false, MESSAGE_SHAPE);
     // Newer versions of the protocol have no batches, and many calls in one request would pass the limits of a tenant.
     if (Array.isArray(message)) throw invalidField(['body'], 'one message is wanted, no batch of them', 'object_type');
-    const calls = new RouteCalls(byOperation, request);
+    const calls = new RouteCalls(byOperation, catalog, request);
     const response = await handled(request, message, calls);
     // Of a fault of ours the agent learns nothing.
     if (calls.fault !== undefined) throw calls.fault;
@@ -39,15 +40,20 @@ async function handled(request: Request, message: unknown, calls: RouteCalls): P
   const { createProtocol } = await import('./protocol.js');
   const { server, transport } = await createProtocol(calls);
   try {
-    const headers = FORWARDED.flatMap((name): [string, string][] =>
-      request.header(name) === '' ? [] : [[name, request.header(name)]],
-    );
+    const headers = new Headers({ accept: acceptOf(request) });
+    for (const name of FORWARDED) if (request.header(name) !== '') headers.set(name, request.header(name));
     return await transport.handleRequest(new globalThis.Request(ADDRESS, { method: 'POST', headers }), {
       parsedBody: message,
     });
   } finally {
     await server.close();
   }
+}
+
+/** Who takes everything takes both of the media types that the SDK wants to see by name. */
+function acceptOf(request: Request): string {
+  const accept = request.header('accept');
+  return accept === '' || accept.includes('*/*') ? 'application/json, text/event-stream' : accept;
 }
 
 async function replyOf(response: Response): Promise<Reply> {

@@ -8,7 +8,10 @@ import type { ReadArguments, ToolAnswer } from './tool-arguments.js';
 
 const NEIGHBOURS_DEFAULT = 1;
 
-/** Throws 404 `document_not_found` or `chunk_not_found`. */
+/** A type, not an interface: it is the parameters of a route. */
+type Place = { tenant: string; collection: string };
+
+/** Throws 404 `collection_not_found`, `document_not_found` or `chunk_not_found`. */
 export async function readChunk(
   calls: RouteCalls,
   { chunk_id: rid, collection, tenant, before = NEIGHBOURS_DEFAULT, after = NEIGHBOURS_DEFAULT }: ReadArguments,
@@ -17,7 +20,7 @@ export async function readChunk(
   const docid = parseChunkId(rid)?.docid;
   if (docid === undefined)
     throw new AppError('chunk_not_found', 'That is no chunk id: one is like guide.md::chunk_3, as search gives it.');
-  const { chunk_ids: ids, metadata } = await calls.json<StoredDocument>('getDocument', { params: { ...place, docid } });
+  const { chunk_ids: ids, metadata } = await documentOf(calls, place, docid);
   const at = ids.indexOf(rid);
   if (at < 0) throw new AppError('chunk_not_found');
   const wanted = ids.slice(Math.max(0, at - before), at + after + 1);
@@ -34,11 +37,17 @@ export async function readChunk(
   };
 }
 
-async function contentOf(
-  calls: RouteCalls,
-  place: { tenant: string; collection: string },
-  rid: string,
-): Promise<string | null> {
+async function documentOf(calls: RouteCalls, place: Place, docid: string): Promise<StoredDocument> {
+  try {
+    return await calls.json<StoredDocument>('getDocument', { params: { ...place, docid } });
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'document_not_found')
+      await calls.checkExists(place.tenant, place.collection);
+    throw error;
+  }
+}
+
+async function contentOf(calls: RouteCalls, place: Place, rid: string): Promise<string | null> {
   try {
     return await calls.text('getChunkContent', { params: { ...place, rid } });
   } catch (error) {

@@ -2,6 +2,9 @@
 // call, with the same checks of key, scope and collection, and the same refusals. Made by endpoint.ts for each message;
 // front thread.
 import { AppError } from '../../contract/errors.js';
+import type { CollectionList } from '../../contract/api/collections.js';
+import type { CollectionName, Tenant } from '../../contract/ids.js';
+import type { Catalog } from '../../service/catalog.js';
 import { permitted } from '../../tenants/authenticate.js';
 import type { Body, Reply, Request, Route } from '../route.js';
 
@@ -14,6 +17,8 @@ export interface Call {
 
 /** Where a caller of all tenants names none. */
 const TENANT_DEFAULT = 'default';
+/** Of collections that there are, where one is not. */
+const NAMED_MAX = 50;
 
 export class RouteCalls {
   /** What a call has thrown that is no refusal. */
@@ -21,6 +26,7 @@ export class RouteCalls {
 
   constructor(
     private readonly routes: ReadonlyMap<string, Route>,
+    private readonly catalog: Pick<Catalog, 'find'>,
     private readonly request: Request,
   ) {}
 
@@ -69,6 +75,25 @@ export class RouteCalls {
       departure,
     };
     return textOf(await route.handle(inner));
+  }
+
+  /**
+   * Throws 404 `collection_not_found`, with the names of those there are, where the key may know them. To be called
+   * after a call for this collection has gone through: whether it exists is told only to whom it is open.
+   */
+  async checkExists(tenant: string, collection: string): Promise<void> {
+    if (this.catalog.find(tenant as Tenant, collection as CollectionName)) return;
+    const missing = `There is no collection ${JSON.stringify(collection)} of tenant ${JSON.stringify(tenant)}.`;
+    throw new AppError('collection_not_found', `${missing}${await this.namesThereAre(tenant)}`);
+  }
+
+  private async namesThereAre(tenant: string): Promise<string> {
+    if (!this.mayCall(['listCollections'])) return '';
+    const call = { params: { tenant }, query: { limit: String(NAMED_MAX) } };
+    const { collections, next_cursor: more } = await this.json<CollectionList>('listCollections', call);
+    if (collections.length === 0) return ' There are none yet.';
+    const names = collections.map(({ name }) => name).join(', ');
+    return ` Collections: ${names}${more === undefined ? '' : ' and more: see list_collections'}.`;
   }
 
   private routeOf(operation: string): Route {

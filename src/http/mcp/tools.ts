@@ -1,9 +1,11 @@
 // The tools that agents see, in the order in which they are told: name, words for the model, arguments, and what each
 // calls. Schemas and checks of the arguments come from the types. Used by protocol.ts; front thread.
 import typia from 'typia';
+import { assert } from '../../base/assert.js';
 import type { CollectionList } from '../../contract/api/collections.js';
 import type { Ingested } from '../../contract/api/documents.js';
 import type { SearchAnswer, SearchHit } from '../../contract/api/search.js';
+import { shortened, type Schemas } from '../openapi/schema.js';
 import { fitting } from '../validation.js';
 import { readChunk } from './read-chunk.js';
 import type { RouteCalls } from './route-calls.js';
@@ -21,7 +23,6 @@ export interface Tool {
   call(calls: RouteCalls, input: Record<string, unknown>): Promise<ToolAnswer>;
 }
 
-type Schemas = Record<string, Tool['inputSchema'] | undefined>;
 const SCHEMAS = typia.json.schemas<[SearchArguments, ReadArguments, ListArguments, IngestArguments], '3.1'>().components
   .schemas as Schemas;
 const checkSearch = typia.createValidateEquals<SearchArguments>();
@@ -37,7 +38,7 @@ export const TOOLS: readonly Tool[] = [
     name: 'search',
     title: 'Search a collection',
     description:
-      'Finds the chunks of a collection that fit a question best, by meaning and by words. Returns each with its chunk id, score, text and metadata, best first. A collection that does not exist has no hits.',
+      'Finds the chunks of a collection that fit a question best, by meaning and by words. Returns each with its chunk id, score, text and metadata, best first.',
     inputSchema: schemaOf('SearchArguments'),
     writes: false,
     operations: ['search'],
@@ -74,10 +75,11 @@ export const TOOLS: readonly Tool[] = [
   },
 ];
 
+/** Agents get the schema by itself: a reference in it would lead nowhere. */
 function schemaOf(name: string): Tool['inputSchema'] {
   const schema = SCHEMAS[name];
-  if (!schema) throw new Error(`there is no schema ${name}`);
-  return schema;
+  assert(schema !== undefined, `there is no schema ${name}`);
+  return { ...shortened(schema, SCHEMAS), type: 'object', additionalProperties: false };
 }
 
 async function searched(
@@ -86,6 +88,7 @@ async function searched(
 ): Promise<ToolAnswer> {
   const params = { tenant: calls.tenantOf(tenant), name: collection };
   const { matches } = await calls.json<SearchAnswer>('search', { params, body: { q: query, k, mode, filters } });
+  if (matches.length === 0) await calls.checkExists(params.tenant, collection);
   const text = matches.length === 0 ? 'No hits.' : matches.map(hitText).join('\n\n');
   return {
     text,

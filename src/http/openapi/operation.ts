@@ -29,8 +29,16 @@ export interface Operation {
   readonly answer: Readonly<Record<string, Content>>;
   /** Successes that have no body. */
   readonly empty?: readonly number[];
+  /** Refusals in the words of another protocol than the envelope's, by status. */
+  readonly foreignRefusals?: Readonly<Record<number, ForeignRefusal>>;
   /** Codes beside those that every operation of its access, body and parameters can give (codes.ts). */
   readonly codes?: readonly ErrorCode[];
+}
+
+export interface ForeignRefusal {
+  readonly description: string;
+  readonly schema: Schema;
+  readonly example: unknown;
 }
 
 export interface Parameter {

@@ -5,7 +5,7 @@ import { AppError, invalidField, type ErrorCode } from '../../contract/errors.js
 import { encodeError, encodeReply, type Answer } from '../envelope.js';
 import type { Route } from '../route.js';
 import { codesByStatus } from './codes.js';
-import type { Content, Operation } from './operation.js';
+import type { Content, ForeignRefusal, Operation } from './operation.js';
 import { mapped, refTo, type Schema } from './schema.js';
 
 const CLOSING = { latencyMs: 1.204, requestId: '0198c2f1-5d3a-7c1e-9b61-2f4a8d0c7e55' };
@@ -36,7 +36,10 @@ export function responsesOf(route: Route, operation: Operation): Record<string, 
   const fine = route.statuses
     .filter((status) => status < 400)
     .map((status) => [status, success(route, operation, status)]);
-  const refused = [...errors].map(([status, codes]) => [status, refusal(route, status, codes)]);
+  const statuses = new Set([...errors.keys(), ...Object.keys(operation.foreignRefusals ?? {}).map(Number)]);
+  const refused = [...statuses]
+    .sort((a, b) => a - b)
+    .map((status) => [status, refusal(route, status, errors.get(status) ?? [], operation.foreignRefusals?.[status])]);
   return Object.fromEntries([...fine, ...refused]) as Record<string, object>;
 }
 
@@ -80,16 +83,20 @@ function success(route: Route, operation: Operation, status: number): object {
   return { description: operation.summary, headers, content };
 }
 
-function refusal(route: Route, status: number, codes: readonly ErrorCode[]): object {
+function refusal(route: Route, status: number, codes: readonly ErrorCode[], foreign?: ForeignRefusal): object {
   const extra: HeaderName[] =
     status === 401 ? ['WWW-Authenticate'] : status === 429 || status === 503 ? ['Retry-After'] : [];
-  const examples = Object.fromEntries(
-    codes.map((code) => [code, { $ref: `#/components/examples/${errorExampleName(code, status)}` }]),
-  );
+  const own = codes.map((code) => [code, { $ref: `#/components/examples/${errorExampleName(code, status)}` }]);
+  const examples = Object.fromEntries([
+    ...own,
+    ...(foreign ? [['protocol', { value: foreign.example }]] : []),
+  ]) as object;
+  const schemas = [...(codes.length > 0 ? [refTo('ErrorEnvelope')] : []), ...(foreign ? [foreign.schema] : [])];
+  const reasons = [...codes.map((code) => `\`${code}\``), ...(foreign ? [foreign.description] : [])].join(', ');
   return {
-    description: `${STATUS_CODES[status]}: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
+    description: `${STATUS_CODES[status]}: ${reasons}.`,
     headers: headersOf(route, extra),
-    content: { 'application/json': { schema: refTo('ErrorEnvelope'), examples } },
+    content: { 'application/json': { schema: schemas.length === 1 ? schemas[0] : { anyOf: schemas }, examples } },
   };
 }
 

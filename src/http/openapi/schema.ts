@@ -24,15 +24,15 @@ export const refTo = (name: string): Schema => ({ $ref: REF_START + name });
 /** The schema, and all inside it, in short forms; `all` are those that its references mean. */
 export function shortened(schema: Schema, all: Schemas): Schema {
   const target = schema.$ref === undefined ? undefined : all[schema.$ref.slice(REF_START.length)];
-  if (target !== undefined && isInlined(target)) return shortened({ ...target, ...described(schema) }, all);
+  if (target !== undefined && isInlined(target)) return { ...shortened(target, all), ...described(schema) };
   if (schema.oneOf !== undefined)
     return choice(
       schema.oneOf.map((part) => shortened(part, all)),
       described(schema),
     );
   const { items, properties, ...rest } = schema;
-  if (rest.additionalProperties !== undefined && Object.keys(properties ?? {}).length === 0)
-    return { type: 'object', ...described(target === undefined ? {} : schema) };
+  // What describes a record is TypeScript's own words about records.
+  if (rest.additionalProperties !== undefined && Object.keys(properties ?? {}).length === 0) return { type: 'object' };
   return {
     ...rest,
     ...(items && { items: shortened(items, all) }),

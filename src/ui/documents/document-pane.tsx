@@ -2,12 +2,13 @@
 // that one with its neighbours and marks the words that were searched for. A part of the documents view.
 import type { ChunkSummary } from '../../contract/resources.js';
 import { ErrorNote } from '../parts/error-note.tsx';
+import { useInSight } from '../parts/in-sight.js';
 import { useAction, useLoaded } from '../parts/loaded.js';
 import { usePages } from '../parts/pages.js';
 import { Term } from '../parts/term.tsx';
 import { counted, moment } from '../parts/words.js';
 import { deleteDocument, getDocument, listChunks, type At } from '../server/api.js';
-import { ownFields } from '../plain/own-fields.js';
+import { fileNameBeside, ownFields } from '../plain/own-fields.js';
 import { go, place, there } from '../state/place.js';
 import { ChunkCard } from './chunk-card.tsx';
 import { Neighbours } from './neighbours.tsx';
@@ -19,8 +20,9 @@ export function DocumentPane({ at, docid, onDeleted }: { at: At; docid: string; 
     getDocument(at, docid, signal),
   );
   const { chunk } = place.value.params;
+  const pane = useInSight();
   return (
-    <article class="pane" aria-label={`Document ${docid}`}>
+    <article ref={pane} class="pane" aria-label={`Document ${docid}`}>
       <header>
         <h2>{docid}</h2>
         <DeleteButton at={at} docid={docid} onDeleted={onDeleted} />
@@ -32,7 +34,8 @@ export function DocumentPane({ at, docid, onDeleted }: { at: At; docid: string; 
       {value && (
         <>
           <p class="faint">
-            version {value.version} · {counted(value.chunk_count, 'chunk')} · {moment(value.ingested_at)}
+            {fileNameBeside(docid, value.filename) && `${value.filename} · `}version {value.version} ·{' '}
+            {counted(value.chunk_count, 'chunk')} · {moment(value.ingested_at)}
           </p>
           <MetaTable meta={value.metadata} />
           {chunk === undefined ? (

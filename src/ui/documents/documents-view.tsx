@@ -7,6 +7,7 @@ import { ErrorNote } from '../parts/error-note.tsx';
 import { usePages, type Pages } from '../parts/pages.js';
 import { Rows } from '../parts/rows.tsx';
 import { count, counted, moment } from '../parts/words.js';
+import { fileNameBeside } from '../plain/own-fields.js';
 import { listDocuments, type At } from '../server/api.js';
 import { useHappening } from '../state/follow.js';
 import { go, place, there } from '../state/place.js';
@@ -118,10 +119,10 @@ function DocumentList({ pages: { entries, isLoading, isWhole, more } }: { pages:
   );
 }
 
-function cellsOf({ docid, chunk_count: chunks, version, ingested_at: at }: DocumentSummary) {
+function cellsOf({ docid, filename, chunk_count: chunks, version, ingested_at: at }: DocumentSummary) {
   return [
     <a data-entry href={there({ view: 'documents', params: { document: docid } })}>
-      {docid}
+      {docid} <span class="faint">{fileNameBeside(docid, filename)}</span>
     </a>,
     count(chunks),
     version,

@@ -8,7 +8,7 @@ import type { Ingested } from '../../contract/api/documents.js';
 import { keptOf } from '../plain/kept.js';
 import { pathOf, type At } from '../server/api.js';
 import { addressOf, keyHeaders } from '../server/call.js';
-import { apiKey, askForKey } from '../state/session.js';
+import { apiKey, askForKey, judgeKey } from '../state/session.js';
 import type { Dropped } from './dropped-files.js';
 
 export interface Upload extends Dropped {
@@ -75,20 +75,21 @@ async function send({ id, at, file, path }: Upload): Promise<number> {
   });
   const { status, statusText, responseText } = request;
   if (status === 201) return (JSON.parse(responseText) as Ingested).chunks;
-  if (status === 401) askForKey(key);
+  if (status === 401) {
+    judgeKey(key, false);
+    askForKey(key);
+  }
   throw errorOf({ status, statusText, headers: { get: (name) => request.getResponseHeader(name) } }, responseText);
 }
 
 /**
- * What comes out of a folder is known by its path, as from the command line: files of one name in two folders are two
- * documents.
+ * A file is known by its name, and one of a folder by its path, as from the command line: an id that the server makes
+ * of a name leaves out most letters of the world, and does not know folders.
  */
 function formOf(file: File, path: string): FormData {
   const form = new FormData();
-  if (path !== file.name) {
-    form.set('docid', path);
-    form.set('metadata', JSON.stringify({ path }));
-  }
+  form.set('docid', path);
+  if (path !== file.name) form.set('metadata', JSON.stringify({ path }));
   form.set('file', file, file.name);
   return form;
 }

@@ -4,6 +4,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { isSystemDark, theme } from '../state/session.js';
+import { KEPT_S } from './samples.js';
 
 interface Line {
   readonly name: string;
@@ -60,6 +61,12 @@ function usePlot(unit: string, times: readonly number[], lines: readonly Line[])
   return place;
 }
 
+/** Up to the last sample; for none, or for a single one, the library would take years. */
+function timeRange(lastS: number | undefined): [number, number] {
+  const endS = lastS ?? Date.now() / 1000;
+  return [endS - KEPT_S, endS];
+}
+
 const shown = (value: number | null | undefined): string =>
   value == null ? '–' : value >= 100 ? value.toFixed(0) : value.toFixed(1);
 
@@ -74,7 +81,10 @@ function optionsOf(element: HTMLElement, unit: string, lines: readonly Line[]): 
     height: HEIGHT_PX,
     legend: { show: false },
     cursor: { y: false },
-    scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1)] } },
+    scales: {
+      x: { range: ({ data: [times] }) => timeRange(times.at(-1)) },
+      y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1)] },
+    },
     axes: [axis, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => `${tick} ${unit}`) }],
     series: [
       {},

@@ -18,7 +18,8 @@ export interface Sample {
 
 const PERIOD_MS = 2000;
 /** Five minutes. */
-const SAMPLES_MAX = 150;
+export const KEPT_S = 300;
+const SAMPLES_MAX = (KEPT_S * 1000) / PERIOD_MS;
 
 export function useSamples(): { samples: readonly Sample[]; error?: unknown } {
   const [state, setState] = useState<{ samples: readonly Sample[]; error?: unknown }>({ samples: [] });

@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { QueryEntry, ReplayAnswer } from '../../contract/api/queries.js';
 import { ErrorNote } from '../parts/error-note.tsx';
+import { useInSight } from '../parts/in-sight.js';
 import { useAction, useLoaded } from '../parts/loaded.js';
 import { counted, moment, ms } from '../parts/words.js';
 import { rankDiff } from '../plain/rank-diff.js';
@@ -17,8 +18,9 @@ export function QueryPane({ at, id }: { at: At; id: string }) {
   const { value, error } = useLoaded(`${at.tenant}/${at.collection}/${id}`, (signal) => getQuery(at, id, signal));
   const [replay, setReplay] = useState<Told<ReplayAnswer>>();
   const action = useAction();
+  const pane = useInSight();
   return (
-    <article class="pane" aria-label="Logged search">
+    <article ref={pane} class="pane" aria-label="Logged search">
       <header>
         <h2>{value?.query.query_text || 'Logged search'}</h2>
         <button

@@ -5,6 +5,7 @@ import { queryHint } from '../collections/catalog.js';
 import { useDraft } from '../parts/draft.js';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { useLoaded } from '../parts/loaded.js';
+import { useQueryFocus } from '../parts/query-focus.js';
 import { rankDiff, type Against } from '../plain/rank-diff.js';
 import { bodyOf, paramsOf, settingsOf, type Settings } from '../plain/search-settings.js';
 import { search, type At } from '../server/api.js';
@@ -26,6 +27,7 @@ export function CompareView(at: At) {
     q.trim() ? bothOf(at, q, asked, signal) : undefined,
   );
   const [a, b] = form.sides;
+  const field = useQueryFocus(form.q);
   return (
     <form
       role="search"
@@ -36,7 +38,7 @@ export function CompareView(at: At) {
           type="search"
           class="query"
           data-query
-          autofocus
+          ref={field}
           placeholder={queryHint()}
           aria-label="Query"
           value={form.q}

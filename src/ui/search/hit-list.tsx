@@ -3,7 +3,9 @@
 import type { SearchHit } from '../../contract/api/search.js';
 import { Marked } from '../parts/marked.tsx';
 import { score as scoreWords } from '../parts/words.js';
+import { docidOf } from '../plain/chunk-ids.js';
 import { inUnits, wordsIn, wordsToMark } from '../plain/marks.js';
+import { fileNameBeside } from '../plain/own-fields.js';
 import { moveOf, type Against } from '../plain/rank-diff.js';
 import { chunkLink } from '../state/place.js';
 import { ScoreParts } from './score-parts.tsx';
@@ -43,6 +45,7 @@ function Hit({
         <a data-entry href={chunkLink(hit.id, wordsToMark(query, hit.highlight))}>
           {hit.id}
         </a>
+        <span class="faint">{fileNameBeside(docidOf(hit.id), hit.meta.filename)}</span>
         <span class="score">
           {hit.relevance !== undefined && (
             <span title="How probable it is that it is relevant">{Math.round(hit.relevance * 100)} %</span>

@@ -5,6 +5,7 @@ import { queryHint } from '../collections/catalog.js';
 import { useDraft } from '../parts/draft.js';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { useLoaded } from '../parts/loaded.js';
+import { useQueryFocus } from '../parts/query-focus.js';
 import { counted, ms } from '../parts/words.js';
 import { bodyOf, paramsOf, settingsOf, type Settings } from '../plain/search-settings.js';
 import { search, type At } from '../server/api.js';
@@ -57,13 +58,14 @@ function FoldedSettings({ form, onChange }: { form: Settings; onChange: (change:
 }
 
 function QueryLine({ form, onChange }: { form: Settings; onChange: (q: string) => void }) {
+  const field = useQueryFocus(form.q);
   return (
     <div class="tools">
       <input
         type="search"
         class="query"
         data-query
-        autofocus
+        ref={field}
         placeholder={queryHint()}
         aria-label="Query"
         value={form.q}

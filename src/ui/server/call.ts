@@ -4,7 +4,7 @@ import type { CommonFields } from '../../contract/api/common.js';
 import { errorOf } from '../../client/error-answer.js';
 import { SheafUnreachable } from '../../client/errors.js';
 import { encodePath, encodeQuery, type Query } from '../../client/url.js';
-import { apiKey, askForKey } from '../state/session.js';
+import { apiKey, askForKey, breaks, judgeKey } from '../state/session.js';
 
 export interface Exchange {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -49,9 +49,17 @@ export async function open(
   };
   const response = await fetch(addressOf(path, query), init).catch((error: unknown) => {
     signal?.throwIfAborted();
+    breaks.value += 1;
     throw new SheafUnreachable(location.origin, error instanceof Error ? error.message : String(error));
   });
+  judge(response, key);
   if (response.ok) return response;
-  if (response.status === 401) askForKey(key);
   throw errorOf(response, await response.text());
+}
+
+/** A page that anybody may have says nothing of a key. */
+function judge({ status, url }: Response, key: string): void {
+  if (status === 401) judgeKey(key, false);
+  else if (key && (status < 300 || status === 403) && new URL(url).pathname.includes('/v1/')) judgeKey(key, true);
+  if (status === 401) askForKey(key);
 }

@@ -4,12 +4,12 @@ import { useEffect, useState } from 'preact/hooks';
 import { health, listTenants } from '../server/api.js';
 import { useLoaded } from '../parts/loaded.js';
 import { overviewOf, place } from '../state/place.js';
-import { apiKey, asksForKey, nextTheme, returns, theme, useTheme } from '../state/session.js';
+import { apiKey, asksForKey, breaks, judgedKey, nextTheme, returns, theme, useTheme } from '../state/session.js';
 import { showsHelp } from '../state/shortcuts.js';
 
-const HEALTH_MS = 10_000;
-/** While it does not answer. */
-const GONE_MS = 2000;
+const HEALTH_MS = 2000;
+/** One that has not answered by then does not. */
+const ANSWER_MS = 4000;
 const READY = 'ready';
 const GONE = 'no answer';
 const MARKS: Readonly<Record<string, string>> = { ready: 'good', asking: 'faint' };
@@ -25,7 +25,7 @@ export function TopBar() {
       <TenantField />
       <span class="grow" />
       <button type="button" class="plain" onClick={() => (asksForKey.value = true)} title="Enter an API key (K)">
-        {apiKey.value ? 'Key ✓' : 'Key'}
+        <KeyWords />
       </button>
       <button
         type="button"
@@ -49,21 +49,40 @@ export function TopBar() {
   );
 }
 
+/** The tick is the server's word. */
+function KeyWords() {
+  const key = apiKey.value;
+  const judged = judgedKey.value;
+  if (!key || judged?.key !== key) return <>Key{key && ' …'}</>;
+  return judged.isGood ? <>Key ✓</> : <span class="bad">Key refused</span>;
+}
+
 function HealthMark() {
   const [state, setState] = useState<{ words: string; version?: string }>({ words: 'asking' });
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout>;
     let before = READY;
+    let isAsking = false;
     const ask = async (): Promise<void> => {
-      const { status, version } = await health().catch(() => ({ status: GONE, version: undefined }));
+      clearTimeout(timer);
+      isAsking = true;
+      const { status, version } = await health(AbortSignal.timeout(ANSWER_MS)).catch(() => ({
+        status: GONE,
+        version: undefined,
+      }));
+      isAsking = false;
       setState({ words: status, ...(version !== undefined && { version }) });
       // One that has just started answers, and refuses what it has not opened yet: it is back twice.
       if (before !== READY && status !== before && status !== GONE) returns.value += 1;
       before = status;
-      timer = setTimeout(() => void ask(), status === GONE ? GONE_MS : HEALTH_MS);
+      timer = setTimeout(() => void ask(), HEALTH_MS);
     };
-    void ask();
-    return () => clearTimeout(timer);
+    // At once, and whenever something has broken off.
+    const stopListening = breaks.subscribe(() => void (isAsking || before === GONE || ask()));
+    return () => {
+      stopListening();
+      clearTimeout(timer);
+    };
   }, []);
   return (
     <span class={`mark ${MARKS[state.words] ?? 'bad'}`} role="status" title={state.version && `Sheaf ${state.version}`}>

@@ -5,6 +5,7 @@ import { useEffect } from 'preact/hooks';
 import { SheafError } from '../../client/errors.js';
 import { open } from '../server/call.js';
 import { pathOf, type At } from '../server/api.js';
+import { breaks } from './session.js';
 import { EventLines } from '../server/event-lines.js';
 
 export interface Happening {
@@ -45,6 +46,7 @@ export async function follow(at: At, signal: AbortSignal): Promise<void> {
     } finally {
       isLive.value = false;
     }
+    breaks.value += 1;
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
 }

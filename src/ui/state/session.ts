@@ -27,6 +27,17 @@ export function closeKey(): void {
   refusedKey.value = undefined;
 }
 
+/** What the server has said of a key: whether it is one of its own. */
+export const judgedKey = signal<{ readonly key: string; readonly isGood: boolean } | undefined>(undefined);
+
+export function judgeKey(key: string, isGood: boolean): void {
+  const { value } = judgedKey;
+  if (value?.key !== key || value.isGood !== isGood) judgedKey.value = { key, isGood };
+}
+
+/** How often a call or a stream has broken off: whether the server is still there is asked at once. */
+export const breaks = signal(0);
+
 /** How often the server has come back after it did not answer: what failed meanwhile is loaded again. */
 export const returns = signal(0);
 export const theme = signal<Theme>(THEMES.find((known) => known === localStorage.getItem(THEME)) ?? 'system');

@@ -6,6 +6,8 @@ import { go, overviewOf, place } from './place.js';
 import { asksForKey, nextTheme, useTheme } from './session.js';
 
 export const showsHelp = signal(false);
+/** Whether the field for the query is to have the focus when it comes. */
+export const asksForQuery = signal(false);
 
 const VIEW_KEYS: Readonly<Record<string, View>> = {
   d: 'documents',
@@ -57,6 +59,7 @@ const isTyping = (target: EventTarget | null): boolean =>
 function goTo(key: string): boolean {
   const view = VIEW_KEYS[key];
   if (key === 'h') location.hash = overviewOf(place.value.tenant);
+  else if (key === 's') toSearch();
   else if (view && place.value.collection) go({ view });
   return true;
 }
@@ -74,8 +77,17 @@ function act(key: string): boolean {
 
 function toQuery(): void {
   const field = document.querySelector<HTMLInputElement>('[data-query]');
-  if (field) field.select();
-  else if (place.value.collection) go({ view: 'search' });
+  if (!field) return toSearch();
+  field.focus();
+  field.select();
+}
+
+function toSearch(): void {
+  const { collection, view } = place.value;
+  if (collection === undefined) return;
+  if (view === 'search') return toQuery();
+  asksForQuery.value = true;
+  go({ view: 'search' });
 }
 
 /** Moves the focus among the entries of the list that is shown. */

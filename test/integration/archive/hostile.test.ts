@@ -155,8 +155,8 @@ test('metadata that is no object', async () =>
   refused(await withDocuments(([first, ...rest]) => [{ ...first, metadata: '[1]' }, ...rest]), 'document_invalid'));
 test('a document without chunks', async () =>
   refused(await withDocuments(([first, ...rest]) => [{ ...first, chunks: [] }, ...rest]), 'document_invalid'));
-test('an archive of everything, for a collection', async () =>
-  refused((await download(server, '/v1/admin/archive')).bytes, 'wrong_kind'));
+test('an archive of everything that has no such collection', async () =>
+  refused((await download(server, '/v1/admin/archive')).bytes, 'not_in_archive'));
 
 test('a body that breaks off leaves nothing', async () => {
   const head = `--b\r\nContent-Disposition: form-data; name="file"; filename="a.zip"\r\n\r\n`;

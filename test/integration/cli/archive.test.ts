@@ -40,6 +40,20 @@ test('a collection goes into a file, and comes back from it', async () => {
   assert.equal((await sheaf(server.url, 'restore', file, '-t', 'acme', '-c', 'copy', '--replace')).code, 0);
 });
 
+test('a file that is there is not overwritten unless that is said', async () => {
+  const file = join(folder, 'kept.zip');
+  writeFileSync(file, 'precious');
+  const refused = await sheaf(server.url, 'archive', file, '-t', 'acme', '-c', 'docs');
+  assert.deepEqual(
+    [refused.code, refused.stderr],
+    [2, `sheaf: ${file} is there already: name another file, or say --force.\n`],
+  );
+  assert.equal(readFileSync(file, 'utf8'), 'precious');
+  const forced = await sheaf(server.url, 'archive', file, '-t', 'acme', '-c', 'docs', '--force');
+  assert.deepEqual([forced.code, partsIn(folder)], [0, []], forced.stderr);
+  assert.equal(readFileSync(file, 'latin1').slice(0, 2), 'PK');
+});
+
 test('everything goes into a file, and takes the place of everything when that is said', async () => {
   const file = join(folder, 'all.zip');
   assert.equal((await sheaf(server.url, 'archive', file)).code, 0);

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventHub } from '../../../src/service/events.js';
 import type { CollectionId } from '../../../src/contract/ids.js';
+import { SpecJudge, type Spec } from '../../kit/openapi.js';
 import { startTestServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
 
@@ -40,6 +41,21 @@ async function follow(
   }
   ending.abort();
   return told();
+}
+
+/** Each event fits the schema of the OpenAPI document, and its data the one of its kind. */
+async function checkSchema(told: readonly Told[]): Promise<void> {
+  const judge = new SpecJudge((await call('GET', '/openapi.json')).json as Spec);
+  const { operation, pointer } = judge.operation('collectionEvents');
+  const schema = operation.responses[200]?.content?.['text/event-stream']?.schema as {
+    oneOf: { properties: { event: { const: string } } }[];
+  };
+  const at = `${pointer}/responses/200/content/text~1event-stream/schema`;
+  for (const { id, event, data } of told) {
+    assert.deepEqual(judge.complaints(at, { id: String(id), event, data: JSON.stringify(data) }), []);
+    const kind = schema.oneOf.findIndex(({ properties }) => properties.event.const === event);
+    assert.deepEqual(judge.complaints(`${at}/oneOf/${kind}/properties/data/contentSchema`, data), []);
+  }
 }
 
 function parsed(block: string): Told {
@@ -88,6 +104,7 @@ test('what happens to a collection is told in order, and gone on with behind the
   );
   const [reset] = await follow(1, { 'last-event-id': '17' });
   assert.equal(reset?.event, 'reset');
+  await checkSchema([...all, reset as Told]);
 });
 
 test('a reader that goes leaves nothing behind, and the last one hears that the collection is gone', async () => {

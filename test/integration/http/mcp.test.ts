@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 
 const KEYS = [
@@ -179,6 +180,63 @@ test('a key sees the tools it may use, and a tool does what its key may', async 
   assert.ok(admin.structured.matches.length > 1);
 });
 
+test('the schema of each tool stands by itself, and judges arguments as the tool does', async () => {
+  const client = await connect(server, 'all');
+  const { tools } = await client.listTools();
+  const fitting: Record<string, Record<string, unknown>> = {
+    search: {
+      collection: 'docs',
+      query: 'Nemo',
+      k: 2,
+      mode: 'hybrid',
+      filters: { lang: ['en', 'de'], page: { $gte: 1 } },
+    },
+    read_chunk: { collection: 'docs', chunk_id: 'nemo::chunk_0', before: 0 },
+    list_collections: { tenant: 'acme' },
+    ingest: { collection: 'fits', text: 'x', docid: 'x', metadata: { a: 1, b: [true], c: { d: null } } },
+  };
+  for (const { name, inputSchema } of tools) {
+    assert.doesNotMatch(JSON.stringify(inputSchema), /\$ref/, name);
+    // By itself, as an agent has it: a reference to what stands elsewhere would not compile.
+    const fits = new Ajv2020().compile(inputSchema);
+    for (const [input, isFine] of [
+      [fitting[name] ?? {}, true],
+      [{ ...fitting[name], more: 1 }, false],
+      [{ ...fitting[name], ...(name === 'ingest' ? { metadata: 'x' } : { tenant: 1 }) }, false],
+    ] as const) {
+      const answer = await call(client, name, input);
+      assert.deepEqual(
+        [fits(input), !answer.isError],
+        [isFine, isFine],
+        `${name} ${JSON.stringify(input)} ${answer.text}`,
+      );
+    }
+  }
+  await server.call('DELETE', '/v1/collections/acme/fits', undefined, { 'x-api-key': 'all' });
+});
+
+test('a collection that is not there is said not to be, with those there are', async () => {
+  const all = await connect(server, 'all');
+  for (const [name, input] of [
+    ['search', { collection: 'dogs', query: 'x' }],
+    ['read_chunk', { collection: 'dogs', chunk_id: 'nemo::chunk_0' }],
+  ] as const) {
+    const { isError, text } = await call(all, name, input);
+    assert.equal(isError, true);
+    assert.match(
+      text,
+      /^There is no collection "dogs" of tenant "acme"\. Collections: docs, notes\. \(collection_not_found\)$/,
+    );
+  }
+  // Nobody learns names here that another tool would not tell.
+  const narrow = await call(await connect(server, 'narrow'), 'search', { collection: 'other', query: 'x' });
+  assert.match(narrow.text, /^There is no collection "other" of tenant "acme"\. There are none yet\. /);
+  const filtered = await call(await connect(server, 'filtered'), 'search', { collection: 'dogs', query: 'x' });
+  assert.match(filtered.text, /^There is no collection "dogs" of tenant "acme"\. \(collection_not_found\)$/);
+  const none = await call(all, 'search', { collection: 'docs', query: 'x', filters: { lang: 'fr' } });
+  assert.deepEqual([none.isError, none.text], [false, 'No hits.']);
+});
+
 test('arguments that do not fit are refused in words that a model can act on', async () => {
   const client = await connect(server, 'all');
   for (const [input, message] of [
@@ -203,6 +261,7 @@ test('what is no message of the protocol, no key and a page of another site are 
   assert.equal((await post(key, [{ jsonrpc: '2.0', id: 1, method: 'ping' }])).status, 422);
   assert.equal((await post(key, { hello: 1 })).status, 400);
   assert.equal((await post({ ...key, accept: 'application/json' })).status, 406);
+  assert.equal((await post({ ...key, accept: '*/*' })).status, 200);
   assert.equal((await post({ ...key, 'mcp-protocol-version': '1999-01-01' })).status, 400);
   assert.equal((await post(key, { jsonrpc: '2.0', method: 'notifications/initialized' })).status, 202);
   assert.equal((await post(key, { jsonrpc: '2.0', id: 1, method: 'no/such' })).json.error.code, -32601);
@@ -228,7 +287,7 @@ test('without keys it works for the tenant default, or the one that is named', a
   assert.equal((await open.call('GET', '/v1/collections/default/docs/detail')).json.doc_count, 1);
   assert.equal(
     (await call(client, 'search', { collection: 'docs', query: 'captain', tenant: 'other' })).text,
-    'No hits.',
+    'There is no collection "docs" of tenant "other". There are none yet. (collection_not_found)',
   );
 });
 

@@ -106,10 +106,10 @@ test('documents: dropped files with their progress, a broken one with what to do
   })()`);
   await page.shows('.uploads', '2 of 2 files');
   assert.match(await page.shows('.uploads li.failed'), /file_unreadable|unsupported_or_invalid_document/);
-  await page.shows('.rows a', 'NEMO_TXT');
+  await page.shows('.rows a', 'nemo.txt');
   await server.call('POST', '/v1/collections/default/files/documents', { docid: 'from-elsewhere', text: 'A whale.' });
   await page.shows('.rows a', 'from-elsewhere');
-  await page.click('.rows a', 'NEMO_TXT');
+  await page.click('.rows a', 'nemo.txt');
   assert.match(await page.shows('.chunk .text', 'Nautilus'), /<img src=x onerror/);
   await inspect(page, 'documents');
   await page.click('button', 'Add a text');

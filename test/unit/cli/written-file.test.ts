@@ -1,7 +1,8 @@
 // Files that commands write: whole or not at all, beside whatever others have there, and whose fault it is where they
 // cannot be written.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -36,16 +37,51 @@ test("a disk that is full is the machine's fault, a place that is none the comma
     await writeFile('/dev/full', 'more');
   };
   await assert.rejects(
-    writtenWhole(file, full),
+    writtenWhole(file, false, full),
     (error: Error) => error instanceof LocalFailure && error.message === `${file} cannot be written: the disk is full.`,
   );
   assert.deepEqual(readdirSync(join(file, '..')), []);
   await assert.rejects(
-    writtenWhole(join(file, 'none'), (draft) => writeFile(draft, '')),
+    writtenWhole(join(file, 'none'), false, (draft) => writeFile(draft, '')),
     UsageError,
   );
   await assert.rejects(
-    writtenWhole(file, () => Promise.reject(new TypeError('a fault of ours'))),
+    writtenWhole(file, false, () => Promise.reject(new TypeError('a fault of ours'))),
     TypeError,
   );
+});
+
+test('a file that is there stays unless one says so, also one that comes meanwhile; what is no file is none', async () => {
+  const place = tempDirectory();
+  const file = join(place, 'x');
+  const write =
+    (text: string, meanwhile = (): void => undefined) =>
+    async (draft: string) => {
+      await writeFile(draft, text, { flag: 'wx' });
+      meanwhile();
+    };
+  await writtenWhole(file, false, write('first'));
+  await assert.rejects(
+    writtenWhole(file, false, () => assert.fail('nothing is to be written')),
+    (error: Error) => error instanceof UsageError && /is there already: .*--force/.test(error.message),
+  );
+  assert.equal(readFileSync(file, 'utf8'), 'first');
+  await writtenWhole(file, true, write('second'));
+  assert.equal(readFileSync(file, 'utf8'), 'second');
+  const other = join(place, 'y');
+  await assert.rejects(
+    writtenWhole(
+      other,
+      false,
+      write('ours', () => writeFileSync(other, 'theirs')),
+    ),
+    UsageError,
+  );
+  assert.equal(readFileSync(other, 'utf8'), 'theirs');
+  const pipe = join(place, 'z');
+  assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
+  for (const none of [place, pipe, `${file}/below`])
+    await assert.rejects(writtenWhole(none, true, write('x')), UsageError, none);
+  assert.ok(statSync(pipe).isFIFO());
+  assert.deepEqual(readdirSync(place).toSorted(), ['x', 'y', 'z']);
 });

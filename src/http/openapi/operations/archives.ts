@@ -4,6 +4,8 @@ import type { RestoredCollection, RestoredDataset } from '../../../contract/api/
 import type { ErrorCode } from '../../../contract/errors.js';
 import { jsonAnswer, type Operation, type Parameter } from '../operation.js';
 
+const SLUG_PATTERN = '[A-Za-z0-9][A-Za-z0-9._-]{0,127}';
+
 const DRY_RUN: readonly Parameter[] = [
   {
     name: 'dry_run',
@@ -12,6 +14,14 @@ const DRY_RUN: readonly Parameter[] = [
     example: false,
   },
 ];
+
+const FROM: Parameter = {
+  name: 'from',
+  description:
+    'The collection to take out of an archive of everything: `tenant/name`, or a name of the same tenant. Omitted: the one of the names that it is restored under. No more of the archive is looked at than this collection.',
+  schema: { type: 'string', pattern: `^(${SLUG_PATTERN}/)?${SLUG_PATTERN}$` },
+  example: 'acme/docs',
+};
 
 const FILE: Operation['request'] = {
   required: true,
@@ -58,8 +68,8 @@ const create: Operation = {
   tag: 'Archives',
   summary: 'Restore a new collection from an archive',
   description:
-    'All of the archive is verified before anything changes; the collection appears whole, at once. It takes its settings along; an embedder of its space has to be there.',
-  query: DRY_RUN,
+    'From an archive of a collection, or of everything. All that is wanted of it is verified before anything changes; the collection appears whole, at once. It takes its settings along; an embedder of its space has to be there.',
+  query: [...DRY_RUN, FROM],
   request: FILE,
   answer: jsonAnswer('RestoredCollection', RESTORED),
   codes: [...OF_COLLECTION, 'collection_exists', 'collection_limit_reached'],

@@ -39,7 +39,11 @@ const FORM: Schema = {
       contentMediaType: 'application/octet-stream',
       description: 'Its extension, declared type and content tell what it is.',
     },
-    docid: { type: 'string', description: "Omitted: made of the file's name, in upper case." },
+    docid: {
+      type: 'string',
+      description:
+        "Omitted: made of the file's name, in upper case: `My File (1).txt` gives `MY_FILE_1_TXT`. A file of the same name replaces its document; where another file has that id already, a distinct one is made, and `docid_taken` names the other.",
+    },
     metadata: { type: 'string', contentMediaType: 'application/json', description: 'A JSON object.' },
   },
 };

@@ -2,7 +2,9 @@
 // Read by ../operations.ts. Constants.
 import type { ReindexJob, RolledBack } from '../../../contract/api/reindex.js';
 import type { ErrorCode } from '../../../contract/errors.js';
-import { jsonAnswer, jsonRequest, otherContent, type Operation } from '../operation.js';
+import type { EventType } from '../../../service/events.js';
+import { jsonAnswer, jsonRequest, type Operation } from '../operation.js';
+import type { Schema } from '../schema.js';
 
 const tag = 'Reindex jobs' as const;
 
@@ -76,13 +78,46 @@ const rollBack = {
   answer: jsonAnswer('RolledBack', ROLLED_BACK),
   codes: ['collection_not_found', 'reindex_conflict', 'reindex_state_conflict', 'storage_full'] as readonly ErrorCode[],
 };
-const EVENTS = `retry: 2000
+/** One event, as the format of the HTML standard has it: `data` is JSON in a string. */
+const event = (type: EventType, contentSchema: Schema): Schema => ({
+  type: 'object',
+  required: ['id', 'event', 'data'],
+  properties: {
+    id: { type: 'string', pattern: '^\\d+$' },
+    event: { const: type },
+    data: { type: 'string', contentMediaType: 'application/json', contentSchema },
+  },
+});
 
-id: 1767606131902001
-event: ingest
-data: {"documents":1,"chunks":4,"docids":["nemo"]}
+const COUNT: Schema = { type: 'integer', minimum: 0 };
 
-`;
+/** Events come one after the other; OpenAPI 3.1 has no words for that, so the schema is that of each. */
+const EVENT: Schema = {
+  description: 'Each event of the stream.',
+  oneOf: [
+    event('job', {
+      type: 'object',
+      required: ['job_id', 'tenant', 'collection', 'status', 'total_chunks', 'completed_chunks'],
+    }),
+    event('ingest', {
+      type: 'object',
+      required: ['documents', 'chunks', 'docids'],
+      properties: { documents: COUNT, chunks: COUNT, docids: { type: 'array', items: { type: 'string' } } },
+    }),
+    event('delete', {
+      type: 'object',
+      required: ['docid', 'chunks'],
+      properties: { docid: { type: 'string' }, chunks: COUNT },
+    }),
+    event('collection', {
+      type: 'object',
+      required: ['change', 'tenant', 'collection'],
+      properties: { change: { enum: ['settings', 'switched', 'deleted'] } },
+    }),
+    event('reset', { type: 'object' }),
+  ],
+};
+const INGESTED = { id: '1767606131902001', event: 'ingest', data: '{"documents":1,"chunks":4,"docids":["nemo"]}' };
 
 export const REINDEX_OPERATIONS = {
   startReindex: { ...start, summary: 'Rebuild the vectors of a collection' },
@@ -128,11 +163,11 @@ export const REINDEX_OPERATIONS = {
     tag: 'Collections',
     summary: 'Follow what happens to a collection',
     description:
-      'Server-sent events `job`, `ingest`, `delete` and `collection`. Ids grow; `Last-Event-ID` goes on behind one, with an event `reset` first where some events behind it are not kept any more. A reader that falls behind is cut off.',
+      'Server-sent events `job` (the record of a reindex job), `ingest`, `delete` and `collection`. Ids grow; `Last-Event-ID` goes on behind one, with an event `reset` first where some events behind it are not kept any more. A reader that falls behind is cut off.',
     query: [
       { name: 'last_event_id', description: 'In place of the header `Last-Event-ID`.', schema: { type: 'string' } },
     ],
-    answer: otherContent('text/event-stream', EVENTS),
+    answer: { 'text/event-stream': { schema: EVENT, examples: { ingest: INGESTED } } },
     codes: ['collection_not_found'],
   },
 } satisfies Record<string, Operation>;

@@ -94,6 +94,12 @@ test('refusals', async () => {
   await judged('createCollection', 422, 'POST', DOCS, { more: 1 });
   await judged('ingestDocument', 400, 'POST', `${DOCS}/documents`, { text: ' ' });
   await judged('ingestDocument', 413, 'POST', `${DOCS}/documents`, { text: 'x'.repeat(2_000_000) });
+  const message = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  const agent = { authorization: 'Bearer acme-key', accept: 'application/json, text/event-stream' };
+  await judged('mcp', 400, 'POST', '/mcp', { hello: 1 }, agent);
+  await judged('mcp', 400, 'POST', '/mcp', 'not JSON', agent);
+  await judged('mcp', 406, 'POST', '/mcp', message, { ...agent, accept: 'application/json' });
+  await judged('mcp', 415, 'POST', '/mcp', message, { ...agent, 'content-type': 'text/plain' });
   await judged('docsFile', 404, 'GET', '/docs/package.json', undefined, {});
 });
 
