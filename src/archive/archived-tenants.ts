@@ -11,7 +11,11 @@ type Time = string & tags.Format<'date-time'>;
 type Label = string & tags.MaxLength<512>;
 
 interface ArchivedTenants {
-  tenants: (Required<QuotaBody> & { tenant: string; display_name: Label | null; created_at: Time })[];
+  tenants: (Required<Omit<QuotaBody, 'max_concurrent'>> & {
+    tenant: string;
+    display_name: Label | null;
+    created_at: Time;
+  })[];
   keys: {
     tenant: string;
     key_id: string & tags.Format<'uuid'>;
