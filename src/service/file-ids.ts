@@ -12,8 +12,7 @@ import {
   type Tenant,
 } from '../contract/ids.js';
 import type { UploadedFile } from '../contract/prepare-messages.js';
-import type { Context } from './context.js';
-import { findDocument } from './documents.js';
+import type { DocumentDetail } from '../contract/resources.js';
 
 /** What a digest leaves of the longest id. */
 const DISTINCT_DOCID_STEM_MAX = 499;
@@ -32,6 +31,15 @@ interface Upload {
   uses: number;
 }
 
+/** A file that comes without an id, and the collection that it comes to. */
+export interface UnnamedFile {
+  readonly tenant: Tenant;
+  readonly collection: CollectionName;
+  readonly file: UploadedFile;
+  /** The document of the collection that is stored under an id. */
+  find(docid: string): Promise<DocumentDetail | undefined>;
+}
+
 export class FileIds {
   /** Documents on their way, by place and id. */
   private readonly underWay = new Map<string, Upload>();
@@ -39,11 +47,12 @@ export class FileIds {
   private readonly decisions = new Map<string, Promise<unknown>>();
 
   /** Throws AppError `invalid_docid` for a name that gives too long an id. `release` is to be called in the end. */
-  async claim(context: Context, tenant: Tenant, name: CollectionName, file: UploadedFile): Promise<FileId> {
+  async claim(unnamed: UnnamedFile): Promise<FileId> {
+    const { tenant, collection, file } = unnamed;
     const plain = docIdFromFilename(file.name);
     if (plain === undefined) return { docid: '', release: () => undefined };
-    const place = `${tenant}/${name}/`;
-    const docid = await this.inTurn(place + plain, () => this.decided(context, tenant, name, file, plain));
+    const place = `${tenant}/${collection}/`;
+    const docid = await this.inTurn(place + plain, () => this.decided(unnamed, place, plain));
     const key = place + docid;
     return { docid, ...(docid !== plain && { taken: plain }), release: () => this.leave(key) };
   }
@@ -61,22 +70,16 @@ export class FileIds {
   }
 
   /** The id under which the file is, else the first that is free: the one of its name, then those made distinct. */
-  private async decided(
-    context: Context,
-    tenant: Tenant,
-    name: CollectionName,
-    file: UploadedFile,
-    plain: DocId,
-  ): Promise<DocId> {
-    const filename = nameOf(file.name);
+  private async decided(unnamed: UnnamedFile, place: string, plain: DocId): Promise<DocId> {
+    const filename = nameOf(unnamed.file.name);
     let free: DocId | undefined;
     for (let docid = plain; ; docid = distinctDocId(docid, filename)) {
       // What is under way is looked at first: before the store has answered it may be stored.
-      const coming = this.underWay.get(`${tenant}/${name}/${docid}`)?.filename;
-      const holder = coming ?? (await holderOf(context, tenant, name, docid, file));
-      if (holder === filename) return this.enter(`${tenant}/${name}/${docid}`, filename, docid);
+      const coming = this.underWay.get(place + docid)?.filename;
+      const holder = coming ?? (await holderOf(unnamed, docid));
+      if (holder === filename) return this.enter(place + docid, filename, docid);
       if (holder === undefined) free ??= docid;
-      if (free !== undefined && docid !== plain) return this.enter(`${tenant}/${name}/${free}`, filename, free);
+      if (free !== undefined && docid !== plain) return this.enter(place + free, filename, free);
     }
   }
 
@@ -103,14 +106,8 @@ function distinctDocId(docid: DocId, filename: string): DocId {
 const nameOf = (name: string): string => baseNameOf(name).normalize('NFC');
 
 /** Whose file is stored under an id: undefined where nothing is, null where it is no file's. */
-async function holderOf(
-  context: Context,
-  tenant: Tenant,
-  collection: CollectionName,
-  docid: string,
-  file: UploadedFile,
-): Promise<string | null | undefined> {
-  const document = await findDocument(context, tenant, collection, docid);
+async function holderOf({ file, find }: UnnamedFile, docid: string): Promise<string | null | undefined> {
+  const document = await find(docid);
   if (!document) return undefined;
   const { filename } = JSON.parse(document) as { filename?: unknown };
   if (typeof filename !== 'string') return null;

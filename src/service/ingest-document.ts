@@ -10,6 +10,7 @@ import { logIdOf, type Collection, type IngestTiming } from '../contract/resourc
 import { isSameChunking } from './collection-settings.js';
 import type { Context } from './context.js';
 import { ensureCollection, plannedCollection } from './create-collection.js';
+import { findDocument } from './documents.js';
 import { putDocument, type ReadyDocument } from './put-document.js';
 import { reusedVectors } from './reused-vectors.js';
 import { otherRows, textWanted, wantsTexts, type SpaceRows } from './twin-rows.js';
@@ -43,7 +44,12 @@ export async function ingestDocument(
   asker: Asker = {},
 ): Promise<Ingested & { timing: IngestTiming }> {
   if (body.kind === 'json' || body.docid !== '') return ingestNamed(context, tenant, name, body, asker);
-  const { docid, taken, release } = await context.fileIds.claim(context, tenant, name, body);
+  const { docid, taken, release } = await context.fileIds.claim({
+    tenant,
+    collection: name,
+    file: body,
+    find: (id) => findDocument(context, tenant, name, id),
+  });
   try {
     const ingested = await ingestNamed(context, tenant, name, { ...body, docid }, asker);
     return { ...ingested, ...(taken !== undefined && { docid_taken: taken }) };

@@ -8,11 +8,13 @@ import { ChunkCard } from './chunk-card.tsx';
 
 /** On each side. */
 const NEIGHBOURS = 2;
+/** What a user scrolls with. */
+const MOVES = ['wheel', 'touchmove', 'pointerdown', 'keydown'] as const;
 
 export function Neighbours({ at, ids, rid }: { at: At; ids: readonly string[]; rid: string }) {
   const here = ids.indexOf(rid);
   const element = useRef<HTMLDivElement>(null);
-  useEffect(() => element.current?.querySelector('.chosen')?.scrollIntoView({ block: 'nearest' }), []);
+  useEffect(() => keptInSight(element.current as HTMLElement), []);
   const { document: docid = '', q: query = '' } = place.value.params;
   if (here < 0) return <p class="note bad">The document has no chunk {rid} any more: it was replaced.</p>;
   return (
@@ -31,6 +33,18 @@ export function Neighbours({ at, ids, rid }: { at: At; ids: readonly string[]; r
       ))}
     </div>
   );
+}
+
+/** The texts of the chunks come one by one, and move it, until the user does. Ends with what it returns. */
+function keptInSight(chunks: HTMLElement): () => void {
+  const watch = new ResizeObserver(() => chunks.querySelector('.chosen')?.scrollIntoView({ block: 'nearest' }));
+  watch.observe(chunks);
+  const end = (): void => {
+    watch.disconnect();
+    for (const move of MOVES) removeEventListener(move, end);
+  };
+  for (const move of MOVES) addEventListener(move, end, { passive: true });
+  return end;
 }
 
 function Step({ words, rid, query }: { words: string; rid: string | undefined; query: string }) {

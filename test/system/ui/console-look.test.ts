@@ -21,6 +21,16 @@ await server.call('POST', `${DOCS}/documents:batch`, {
   documents: Array.from({ length: 80 }, (_, i) => ({ docid: `d${i}`, text: `Document ${i} tells of the sea.` })),
 });
 
+await server.call('POST', '/v1/collections/default/demo');
+await server.call('POST', '/v1/collections/default/vectors', {
+  embedder_type: 'identity',
+  embedder_config: { dim: 3 },
+});
+await server.call('POST', `${DOCS}/documents`, {
+  docid: 'book',
+  text: Array.from({ length: 9 }, (_, i) => `Chapter ${i} tells of whales. `.repeat(40)).join('\n'),
+});
+
 /** Nothing stands beyond the right edge, of the page or of what scrolls in it. */
 const overflow = (page: ConsolePage): Promise<unknown> =>
   page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
@@ -44,6 +54,12 @@ test('long metadata does not widen the page: hits, documents and the log, wide a
     await page.click('.pane button', 'Replay');
     await page.shows('.pane .hit .chip', 'summary');
     assert.equal(await overflow(page), 0, `a logged search at ${width}`);
+    await page.evaluate(`location.hash = '#/default/demo/search'`);
+    await page.shows('.suggestions button', 'power fails');
+    assert.equal(await overflow(page), 0, `suggestions at ${width}`);
+    await page.evaluate(`location.hash = '#/default/vectors/documents'`);
+    await page.shows('.empty code', 'documents:batch');
+    assert.equal(await overflow(page), 0, `a collection of vectors at ${width}`);
   }
 });
 
@@ -55,11 +71,15 @@ test('on a narrow page a document that is tapped is in sight, and so is the list
   await page.click('.rows a', 'd11');
   await page.shows('.pane .chunk .text', 'Document 11');
   const inSight = (selector: string): string =>
-    `{ const { top, bottom } = document.querySelector('${selector}').getBoundingClientRect(); top >= 0 && top < innerHeight / 2 && bottom > 0 }`;
+    `{ const { top, bottom } = document.querySelector('${selector}').getBoundingClientRect(); top > -1 && top < innerHeight - 200 && bottom > 0 }`;
   await page.until(inSight('.pane h2'));
   await page.click('.pane a', '✕');
   await page.until(`document.querySelector('.pane') === null`);
   await page.until(inSight('.rows'));
+  // A hit opens its chunk, among neighbours whose texts come later than it does.
+  await page.evaluate(`location.hash = '#/default/docs/documents?document=book&chunk=book::chunk_4&q=whales'`);
+  await page.until(`document.querySelectorAll('.pane .chunk .text').length === 5`);
+  await page.until(inSight('.chunk.chosen'));
 });
 
 test('keys that lead to the query do so each time', { skip }, async (t) => {
