@@ -12,7 +12,6 @@ import {
   type Tenant,
 } from '../contract/ids.js';
 import type { UploadedFile } from '../contract/prepare-messages.js';
-import type { DocumentDetail } from '../contract/resources.js';
 
 /** What a digest leaves of the longest id. */
 const DISTINCT_DOCID_STEM_MAX = 499;
@@ -37,7 +36,7 @@ export interface UnnamedFile {
   readonly collection: CollectionName;
   readonly file: UploadedFile;
   /** The document of the collection that is stored under an id. */
-  find(docid: string): Promise<DocumentDetail | undefined>;
+  find(docid: string): Promise<string | undefined>;
 }
 
 export class FileIds {

@@ -14,7 +14,7 @@ export interface Measured {
 }
 
 /** A place of 4 or 2 bits in the code. */
-export interface Slot {
+interface Slot {
   readonly axis: number;
   /** Its step, in standard deviations of the axis. */
   readonly step: number;
