@@ -84,11 +84,14 @@ async function fire({
 }: HammerOptions): Promise<{ result: CannonResult; latenciesMs: number[] }> {
   const latenciesMs: number[] = [];
   let started = 0;
+  // Requests that a connection is given have no host of their own, and a server without keys looks at it.
+  const { host } = new URL(url);
+  const named = requests.map((request) => ({ ...request, headers: { host, ...request.headers } }));
   const setupClient: CannonOptions['setupClient'] = (connection) =>
-    connection.setRequests(rotate(requests, (started++ / connections) * requests.length));
+    connection.setRequests(rotate(named, (started++ / connections) * named.length));
   const result = await new Promise<CannonResult>((resolve, reject) => {
     const cannon = autocannon(
-      { url, connections, duration: seconds, timeout: ANSWER_WITHIN_S, requests, setupClient },
+      { url, connections, duration: seconds, timeout: ANSWER_WITHIN_S, requests: named, setupClient },
       (error, outcome) => (error ? reject(error) : resolve(outcome)),
     );
     cannon.on('response', (_client, status: number, _bytes, latencyMs: number) => {
