@@ -84,9 +84,7 @@ async function fire({
 }: HammerOptions): Promise<{ result: CannonResult; latenciesMs: number[] }> {
   const latenciesMs: number[] = [];
   let started = 0;
-  // Requests that a connection is given have no host of their own, and a server without keys looks at it.
-  const { host } = new URL(url);
-  const named = requests.map((request) => ({ ...request, headers: { host, ...request.headers } }));
+  const named = requests.map((request) => withHost(request, new URL(url).host));
   const setupClient: CannonOptions['setupClient'] = (connection) =>
     connection.setRequests(rotate(named, (started++ / connections) * named.length));
   const result = await new Promise<CannonResult>((resolve, reject) => {
@@ -99,6 +97,16 @@ async function fire({
     });
   });
   return { result, latenciesMs };
+}
+
+/** A request that another one makes has no host of its own, and a server without keys looks at it. */
+function withHost(request: CannonRequest, host: string): CannonRequest {
+  const { setupRequest } = request;
+  return {
+    ...request,
+    headers: { host, ...request.headers },
+    ...(setupRequest && { setupRequest: (before) => withHost(setupRequest(before), host) }),
+  };
 }
 
 function rotate<T>(values: readonly T[], by: number): T[] {
