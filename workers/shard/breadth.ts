@@ -4,7 +4,17 @@
 import { hitsIn } from '../../src/rank/share.js';
 import { RERANK_MIN, RERANK_PER_HIT, RERANK_SHARE } from './codes/layout.js';
 import type { Instance } from './instance.js';
-import { BROAD, ROOT_CHECKED, ROOT_CODES, ROOT_DIM, ROOT_EF, ROOT_WATERMARK, SCAN_CODES, SCAN_ROWS } from './layout.js';
+import {
+  BROAD,
+  ROOT_CHECKED,
+  ROOT_CODES,
+  ROOT_DIM,
+  ROOT_EF,
+  ROOT_WATERMARK,
+  SCAN_CODES,
+  SCAN_RERANK,
+  SCAN_ROWS,
+} from './layout.js';
 
 /** How the kernel is to search (assembly/search.ts). */
 export interface Way {
@@ -42,8 +52,6 @@ export const CODES_SCANNED = 250_000;
 const LAST_BREADTH = 1024;
 /** Scans of codes for more hits would sort too much. */
 const CODES_K_MAX = 256;
-/** Of what a scan of codes finds so many are scored by their rows. */
-const SCAN_RERANK = 256;
 /** Where fewer rows match, a walk through all meets too few of them. */
 const THROUGH_SHARE = 0.25;
 /** So much broader is that walk than the share alone asks for. */

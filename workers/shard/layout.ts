@@ -118,6 +118,8 @@ export const BROAD = 4;
 /** In the place of the breadth of a walk: the codes of all rows are scanned, or the rows. */
 export const SCAN_CODES = 0x7fffffff;
 export const SCAN_ROWS = 0x7ffffffe;
+/** Of what a scan of the codes finds at least so many rows are scored: more than 99 of 100 of the ten nearest are there. */
+export const SCAN_RERANK = 256;
 /**
  * A search's walk ends when five eighths of ef hops without these, and at least so many, have brought none of the k
  * best (codes/README.md).

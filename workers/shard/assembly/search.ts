@@ -14,6 +14,7 @@ import {
   ROOT_TRUSTED_BROAD,
   ROOT_WATERMARK,
   SCAN_CODES,
+  SCAN_RERANK,
   SCAN_ROWS,
   SCRATCH_BEST,
   SCRATCH_OUTPUT,
@@ -43,9 +44,7 @@ import { descend, entryOf, patienceOf, walk } from './walk';
 const ATTEMPTS_MAX = 4;
 /** A walk that finds fewer candidates than so many for each hit, as under a filter that few near rows fit, is no good. */
 const CANDIDATES_PER_HIT: u32 = 2;
-/** Of a scan of the codes at least so many rows are scored: more than 99 of 100 of the ten nearest are among them. */
-const SCAN_RERANK: u32 = 256;
-/** And so many where that is not enough. */
+/** Of what a scan of the codes finds so many rows are scored where SCAN_RERANK is not enough. */
 const SCAN_RERANK_MAX: u32 = 1024;
 /** Of what a row's code leaves open. */
 const DEVIATIONS: f64 = 3;
@@ -57,8 +56,8 @@ const DEVIATIONS: f64 = 3;
  *
  * `ef` is the breadth of the walk, of which the `rerank` best are scored by their rows; SCAN_CODES asks for a scan of
  * the codes, 0 for one of the rows. `through`: the walk goes by rows that the filter does not admit as by others. A
- * walk that cannot be trusted is followed by one of breadth `broad`, where that can, else by `last`, a breadth or
- * SCAN_CODES; 0 for neither.
+ * walk that cannot be trusted is followed by one of breadth `broad`, where that can, else by `last`, a breadth,
+ * SCAN_CODES or SCAN_ROWS; 0 for neither.
  */
 export function search(
   scratch: usize,
@@ -130,7 +129,7 @@ function rank(
   if (last == 0 || (isEnough && hasScores(scratch, load<f32>(root, ROOT_TRUSTED)))) return true;
   const again = broad && isEnough && hasScores(scratch, load<f32>(root, ROOT_TRUSTED_BROAD)) ? broad : last;
   if (again == SCAN_ROWS) return false;
-  if (again == SCAN_CODES) return scanByCodes(scratch, root, query, k, max(rerank, SCAN_RERANK));
+  if (again == SCAN_CODES) return scanByCodes(scratch, root, query, k, max<u32>(rerank, SCAN_RERANK));
   return walkAndScan(scratch, root, query, k, again, max(rerank, again >> 1), through) >= 0;
 }
 
