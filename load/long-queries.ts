@@ -1,17 +1,36 @@
-// Ranking by words alone where a query is a whole abstract: each judged document of a collection asks for those that
-// answer a query with it, itself left out. nDCG@10 with each word counted once and as often as it stands there, and
-// what a search takes on one thread. NPL is kept aside: nothing is tuned on it. node dist/load/long-queries.js [--tiny]
+// Ranking where a query is a whole abstract, or its first 62 or 22 words: each judged document of a collection asks for
+// those that answer a query with it, itself left out. nDCG@10 of each mode over HTTP, with the shared model and with
+// the built-in embedder, beside a plain BM25 and beside each word counted once; and what a search by words takes on one
+// thread. NPL is kept aside: nothing is tuned on it. Vectors that took the model minutes are kept in the temporary
+// folder. node dist/load/long-queries.js [--tiny] [COLLECTION …] [EMBEDDER …]: all where none is named; --tiny takes
+// samples.
+import type { SheafClient } from '../src/client/client.js';
 import { chunkTerms, countedTerms } from '../src/text/rank-terms.js';
-import { readArguments } from './kit/arguments.js';
+import { readChoices } from './kit/arguments.js';
+import { dataFolder } from './kit/data.js';
+import { ndcgOf, readJudged, type JudgedDocument } from './kit/judged.js';
+import { ingestJudged, passageOf, rankingsOf, SEARCH_MODES, withEmbedder } from './kit/judged-searches.js';
+import { KeptEmbedder } from './kit/kept-embedder.js';
+import { PlainBm25 } from './kit/plain-bm25.js';
 import { printTable, whole } from './kit/report.js';
 import { createWordIndex } from './kit/word-kernel.js';
 import { cpuMs } from './kit/word-peers.js';
 import { measureQuality, readJudgedTexts, type Analysis, type JudgedTexts } from './kit/word-quality.js';
+import { firstWords } from './kit/word-windows.js';
 
 const COLLECTIONS = ['cranfield', 'scifact', 'npl-vaswani'];
+const EMBEDDERS = ['builtin', 'minilm'];
+const LENGTHS = [22, 62, Infinity];
+const MODES = ['words alone', 'vector', 'hybrid', 'hybrid of scores'];
 const TERMS_MAX = 1024;
 const K = 10;
 const ROUNDS = 3;
+
+/** A collection, and what its documents ask for at one length. */
+interface Asked extends JudgedTexts {
+  readonly documents: readonly JudgedDocument[];
+  readonly queries: readonly { text: string; grades: ReadonlyMap<number, number>; itself: number }[];
+}
 
 const analysis = (name: string, counted: boolean): Analysis => ({
   name,
@@ -24,8 +43,27 @@ const analysis = (name: string, counted: boolean): Analysis => ({
 const ONCE = analysis('once', false);
 const COUNTED = analysis('as often as they stand', true);
 
-/** A grade is the best that two documents share. Those without a neighbour ask nothing. */
-function neighboursOf({ name, texts, queries }: JudgedTexts, queriesMax: number): JudgedTexts {
+const { tiny, chosen } = readChoices(COLLECTIONS, EMBEDDERS);
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** At each length; none where the collection is absent. */
+function readAsked(name: string): Asked[] {
+  const folder = dataFolder(name);
+  const judged = folder && readJudgedTexts(name, tiny ? 300 : Infinity, Infinity);
+  if (!judged) return [];
+  const { documents } = readJudged(folder, judged.texts.length, 0);
+  const queries = neighboursOf(judged).slice(0, tiny ? 10 : Infinity);
+  if (queries.length === 0) return [];
+  return LENGTHS.map((words) => ({
+    ...judged,
+    documents,
+    queries: queries.map((query) => ({ ...query, text: firstWords(query.text, words) })),
+  }));
+}
+
+/** A grade is the best that two documents share. Those without a neighbour, or without a word, ask nothing. */
+function neighboursOf({ texts, queries }: JudgedTexts): Asked['queries'] {
   const near = new Map<number, Map<number, number>>();
   for (const { grades } of queries) {
     const relevant = [...grades].filter(([place, grade]) => place >= 0 && grade > 0);
@@ -36,8 +74,16 @@ function neighboursOf({ name, texts, queries }: JudgedTexts, queriesMax: number)
         near.set(from, known.set(to, Math.max(grade, known.get(to) ?? 0)));
       }
   }
-  const long = [...near].map(([place, grades]) => ({ text: texts[place] as string, grades, itself: place }));
-  return { name, texts, queries: long.slice(0, queriesMax) };
+  return [...near]
+    .map(([place, grades]) => ({ text: texts[place] as string, grades, itself: place }))
+    .filter(({ text }) => text.trim() !== '');
+}
+
+const wordsOf = ({ queries }: Asked): number => mean(queries.map(({ text }) => text.split(/\s+/).length));
+
+function plainNdcg({ texts, queries }: Asked): number {
+  const plain = new PlainBm25(texts);
+  return mean(queries.map(({ text, grades, itself }) => ndcgOf(plain.best(text, K, itself), grades)));
 }
 
 /** Milliseconds of CPU a search. */
@@ -58,24 +104,85 @@ function searchMs({ texts, queries }: JudgedTexts, { chunk, question }: Analysis
   return Math.min(...Array.from({ length: ROUNDS }, round));
 }
 
-const { tiny } = readArguments();
-const rows = COLLECTIONS.flatMap((collection) => {
-  const judged = readJudgedTexts(collection, tiny ? 300 : Infinity, Infinity);
-  if (!judged) return [];
-  const given = neighboursOf(judged, tiny ? 30 : Infinity);
-  if (given.queries.length === 0) return [];
-  const words = given.queries.reduce((sum, { text }) => sum + text.split(/\s+/).length, 0) / given.queries.length;
-  return [ONCE, COUNTED].map((way) => [
-    collection,
-    whole(given.queries.length),
-    whole(words),
-    way.name,
-    measureQuality(given, way).ndcg.toFixed(4),
-    searchMs(given, way).toFixed(3),
+function measureWords(all: readonly Asked[]): void {
+  const rows = all.map((asked) => [
+    asked.name,
+    whole(asked.queries.length),
+    whole(wordsOf(asked)),
+    plainNdcg(asked).toFixed(4),
+    ...[ONCE, COUNTED].map((way) => measureQuality(asked, way).ndcg.toFixed(4)),
+    ...[ONCE, COUNTED].map((way) => searchMs(asked, way).toFixed(3)),
   ]);
-});
-if (rows.length > 0)
-  printTable('BM25 alone, texts of documents as queries', [
-    ['collection', 'queries', 'words a query', 'words count', 'nDCG@10', 'ms a search'],
+  printTable('BM25 alone, texts of documents as queries: nDCG@10, and milliseconds of CPU a search', [
+    [
+      'collection',
+      'queries',
+      'words a query',
+      'plain',
+      ONCE.name,
+      COUNTED.name,
+      `ms ${ONCE.name}`,
+      `ms ${COUNTED.name}`,
+    ],
     ...rows,
   ]);
+}
+
+/** By mode. The collection is there. */
+async function ndcgsOf(client: SheafClient, { name, documents, queries }: Asked): Promise<number[]> {
+  const placeOf = new Map(documents.map(({ _id }, place) => [_id, place]));
+  const ndcgs: number[] = [];
+  for (const mode of MODES) {
+    const searches = queries.map(({ text, itself }) => ({
+      ...SEARCH_MODES[mode],
+      q: text,
+      k: K,
+      filters: { docid: { $ne: documents[itself]!._id } },
+    }));
+    const rankings = await rankingsOf(client, name, searches);
+    ndcgs.push(
+      mean(
+        rankings.map((ids, i) =>
+          ndcgOf(
+            ids.map((id) => placeOf.get(id) as number),
+            queries[i]!.grades,
+          ),
+        ),
+      ),
+    );
+  }
+  return ndcgs;
+}
+
+async function keptFor(embedder: string, all: readonly Asked[]): Promise<KeptEmbedder> {
+  const kept = new KeptEmbedder(embedder);
+  for (const { documents, queries } of all)
+    for (const texts of [documents.map(passageOf), queries.map(({ text }) => text)]) await kept.keep(texts);
+  return kept;
+}
+
+async function measureModes(embedder: string, all: readonly Asked[]): Promise<void> {
+  const kept = embedder === 'builtin' ? undefined : await keptFor(embedder, all);
+  const rows = await withEmbedder(kept, async (client) => {
+    const filled = new Set<string>();
+    const done: string[][] = [];
+    for (const asked of all) {
+      if (!filled.has(asked.name)) await ingestJudged(client, asked.name, asked.documents);
+      filled.add(asked.name);
+      const ndcgs = await ndcgsOf(client, asked);
+      done.push([asked.name, whole(wordsOf(asked)), ...ndcgs.map((ndcg) => ndcg.toFixed(4))]);
+    }
+    return done;
+  });
+  printTable(`nDCG@10 over HTTP with ${embedder}, texts of documents as queries`, [
+    ['collection', 'words a query', ...MODES],
+    ...rows,
+  ]);
+}
+
+const all = chosen(COLLECTIONS).flatMap(readAsked);
+if (all.length > 0) {
+  measureWords(all);
+  for (const embedder of chosen(EMBEDDERS))
+    if (embedder === 'builtin' || dataFolder('model-minilm-l6')) await measureModes(embedder, all);
+}

@@ -1,5 +1,5 @@
 // A local endpoint that speaks OpenAI's `/v1/embeddings` and answers with vectors that somebody else makes or has: so
-// that a server can be measured with a model whose vectors are kept. Used by load/retrieval-quality.ts.
+// that a server can be measured with a model whose vectors are kept. Used by judged-searches.ts.
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Settings } from './server.js';

@@ -1,7 +1,7 @@
 // The vectors of an embedder for texts in any order: those kept by an earlier program, and the embedder itself for the
-// rest, which is then started. Used by load/retrieval-quality.ts and load/relevance.ts.
+// rest, which is then started. Used by load/retrieval-quality.ts, load/long-queries.ts and load/relevance.ts.
 import { availableParallelism } from 'node:os';
-import { keptRows } from './kept-vectors.js';
+import { keepRows, keptRows } from './kept-vectors.js';
 import { startEmbedder, type LoadEmbedder } from './load-embedders.js';
 
 export class KeptEmbedder {
@@ -10,11 +10,17 @@ export class KeptEmbedder {
   private readonly rows = new Map<string, Float32Array>();
   private started: Promise<LoadEmbedder | undefined> | undefined;
 
-  constructor(private readonly name: string) {}
+  constructor(readonly name: string) {}
 
   /** Looks for what an earlier program may have kept of just this list. */
   load(texts: readonly string[]): void {
     keptRows(this.name, texts)?.forEach((row, i) => this.rows.set((texts[i] as string).trim(), row));
+  }
+
+  /** Looks for just this list, and where nothing has been kept of it, embeds and keeps it for the next program. */
+  async keep(texts: readonly string[]): Promise<void> {
+    this.load(texts);
+    if (!keptRows(this.name, texts)) keepRows(this.name, texts, await this.vectorsOf(texts));
   }
 
   /** Passages and queries alike: no embedder here tells them apart. Throws where its model is absent. */

@@ -1,6 +1,6 @@
 // Vectors that took a model minutes, kept in the temporary folder from one load program to the next: a file for each
-// embedder and list of texts, float32 rows one after another. Used by load/embed-quality.ts (writes) and
-// load/retrieval-quality.ts.
+// embedder and list of texts, float32 rows one after another. Used by load/embed-quality.ts,
+// embedded-sets.ts and kept-embedder.ts.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

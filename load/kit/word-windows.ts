@@ -1,5 +1,5 @@
 // Short texts in number, from the real corpora of ../shared/data: windows of their words, and questions from their
-// query files. Used by load/words.ts.
+// query files. Used by load/words.ts, load/long-queries.ts and load/query-lengths.ts.
 import { readFileSync } from 'node:fs';
 import { createPrng } from '../../src/base/prng.js';
 import { tokensOf } from '../../src/text/tokenize.js';
@@ -62,6 +62,10 @@ export function drawPrefixes(questions: readonly (readonly string[])[], count: n
   const words = questions.flat().filter((word) => /^[a-z]{5,}$/.test(word));
   return Array.from({ length: count }, () => [(words[prng.int(words.length)] as string).slice(0, 4)]);
 }
+
+/** The text up to its word of that number; all of it where it has fewer. */
+export const firstWords = (text: string, count: number): string =>
+  count === Infinity ? text : text.trim().split(/\s+/).slice(0, count).join(' ');
 
 function readLines(folder: string, name: string): { title?: string; text: string }[] {
   return readFileSync(`${folder}/${name}`, 'utf8')

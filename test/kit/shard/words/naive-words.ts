@@ -77,9 +77,11 @@ export class Twins {
     if (prng.int(20) === 0) this.index.mergeSome(0, prng.int(10) === 0);
   }
 
-  assertRanks(terms: readonly string[], k: number, label: string, allowed?: Bitmap): void {
-    const statistics = this.index.statistics(terms);
-    assert.deepEqual(statistics, this.naive.statistics(terms), `${label}: statistics`);
+  /** `counts`: how often each term stands in the question, once where they are absent. */
+  assertRanks(terms: readonly string[], k: number, label: string, allowed?: Bitmap, counts?: number[]): void {
+    const counted = this.index.statistics(terms);
+    assert.deepEqual(counted, this.naive.statistics(terms), `${label}: statistics`);
+    const statistics = { ...counted, ...(counts && { counts }) };
     const wanted = this.naive.rank(terms, statistics).filter(([ordinal]) => !allowed || isSet(allowed, ordinal));
     assert.deepEqual(
       pairs(this.index.rank(terms, statistics, k, allowed)),

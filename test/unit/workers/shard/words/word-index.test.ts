@@ -61,6 +61,39 @@ test('a removal while its segment is being merged is counted once, wherever the 
   twins.assertRanks(distinct(word, 5), 20, 'merged');
 });
 
+/** Distinct terms of `count` random words, and how often each is among them. */
+function countedWords(word: () => string, count: number): { terms: string[]; counts: number[] } {
+  const counts = new Map<string, number>();
+  for (let i = 0; i < count; i++) {
+    const drawn = word();
+    counts.set(drawn, (counts.get(drawn) ?? 0) + 1);
+  }
+  return { terms: [...counts.keys()], counts: [...counts.values()] };
+}
+
+for (const seed of SEEDS) {
+  test(`questions of 60 words and more, some of them several times (seed ${seed})`, () => {
+    const prng = createPrng(seed);
+    const word = createVocabulary(prng, 2000);
+    const twins = new Twins(createKernel().createWords());
+    for (let step = 0; step < 5000; step++) {
+      twins.toggle(prng.int(4500), () => Array.from({ length: 1 + prng.int(60) }, word));
+      if (step % 1100 === 1099) twins.index.freeze();
+    }
+    const some = new Uint32Array(Math.ceil(4500 / 32)).map(() => prng.int(2 ** 32) & prng.int(2 ** 32));
+    for (const [words, k, allowed] of [
+      [60, 1, undefined],
+      [60, 10, undefined],
+      [60, 10, some],
+      [62, 50, undefined],
+      [250, 10, some],
+    ] as const) {
+      const { terms, counts } = countedWords(word, words);
+      twins.assertRanks(terms, k, `seed ${seed}, ${words} words`, allowed, counts);
+    }
+  });
+}
+
 test('an index without chunks, and questions without terms, have no answers', () => {
   const index = createKernel().createWords();
   const none = { chunks: 0, tokens: 0, frequencies: [0] };

@@ -1,0 +1,70 @@
+// Judged collections in a server: their documents put in whole over HTTP, and what searches find for their questions.
+// Used by load/retrieval-quality.ts and load/long-queries.ts.
+import type { SearchBody } from '../../src/contract/api/search.js';
+import { SheafClient } from '../../src/client/client.js';
+import { endpointSettings, startEmbeddingsEndpoint } from './embeddings-endpoint.js';
+import type { JudgedDocument } from './judged.js';
+import type { KeptEmbedder } from './kept-embedder.js';
+import { withServer } from './server.js';
+
+const TENANT = 'load';
+const CLIENTS = 4;
+const MODEL_DIM = 384;
+
+export const SEARCH_MODES: Readonly<Record<string, Omit<SearchBody, 'q'>>> = {
+  'words alone': { mode: 'hybrid', fusion: { method: 'score', weights: { vector: 0, lexical: 1 } } },
+  vector: { mode: 'vector' },
+  boost: { mode: 'boost' },
+  hybrid: { mode: 'hybrid' },
+  'hybrid of scores': { mode: 'hybrid', fusion: { method: 'score' } },
+};
+
+export const passageOf = ({ title, text }: JudgedDocument): string => `${title} ${text}`;
+
+/** A document each, of one chunk. */
+export async function ingestJudged(
+  client: SheafClient,
+  collection: string,
+  documents: readonly JudgedDocument[],
+): Promise<void> {
+  await client.createCollection(TENANT, collection, { chunking: { strategy: 'none' } });
+  const items = documents
+    .map((document) => ({ docid: document._id, text: passageOf(document).slice(0, 32_768) }))
+    .filter(({ text }) => text.trim() !== '');
+  for await (const result of client.ingestStream(TENANT, collection, items))
+    if (!result.ok) throw new Error(`${result.code}: ${result.error}`);
+}
+
+/** Document ids, best first, for each search. */
+export async function rankingsOf(
+  client: SheafClient,
+  collection: string,
+  searches: readonly SearchBody[],
+): Promise<string[][]> {
+  const found: string[][] = [];
+  const waiting = searches.entries();
+  const ask = async (): Promise<void> => {
+    for (const [i, search] of waiting) {
+      const { matches } = await client.search(TENANT, collection, search);
+      found[i] = matches.map(({ meta }) => meta.docid as string);
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, ask));
+  return found;
+}
+
+/** A server with the built-in embedder or, where one is given, with the model whose vectors it has; ends that one. */
+export async function withEmbedder<T>(
+  kept: KeptEmbedder | undefined,
+  work: (client: SheafClient) => Promise<T>,
+): Promise<T> {
+  if (!kept) return withServer(undefined, (url) => work(new SheafClient({ url })));
+  const endpoint = await startEmbeddingsEndpoint((texts) => kept.vectorsOf(texts));
+  try {
+    const settings = endpointSettings(endpoint, kept.name, MODEL_DIM);
+    return await withServer(undefined, (url) => work(new SheafClient({ url })), settings);
+  } finally {
+    endpoint.close();
+    await kept.close();
+  }
+}
