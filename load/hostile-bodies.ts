@@ -1,15 +1,20 @@
 // How long other requests wait while a body is sent that is made to cost as much as it can: the longest answer of
 // /health/live, asked without a pause from a thread of its own, beside each of the bodies below, one after the other.
-// Each is sent several times, for what else the machine does is seen as well: a body that holds others up does so every
-// time. The first line has no body. node dist/load/hostile-bodies.js [--tiny] [--url URL] [--rounds 5]
+// What else the machine does is seen as well, so beside the longest wait stands: the longest of the same length of time
+// right before, in which nothing is sent; the longest less the time that the front thread and the one that asks stood
+// in line for a core; and the most that the front thread worked within one wait, which is what the server can help.
+// Each body is sent several times: one that holds others up does so every time.
+// node dist/load/hostile-bodies.js [--tiny] [--url URL] [--rounds 5] [--only PART_OF_NAME]
 import { request as httpRequest } from 'node:http';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { RawProbe } from './kit/raw-probe.js';
 import { readArguments } from './kit/arguments.js';
 import { printTable } from './kit/report.js';
 import { withServer } from './kit/server.js';
+import { ThreadClock } from './kit/thread-clock.js';
 
 interface Hostile {
   readonly name: string;
@@ -160,55 +165,123 @@ function send(url: string, { path, body, type = 'application/json', headers }: H
   });
 }
 
-/** Asks without a pause; tells the longest answer since it was asked last. */
-async function probe(url: string): Promise<void> {
+/** The longest waits of a span of time, in milliseconds; the last two only where the system tells. */
+interface Waits {
+  longest: number;
+  /** Less the time in which the front thread, or the one that asks, stood in line for a core. */
+  held?: number;
+  /** The most that the front thread worked within one wait. */
+  worked?: number;
+}
+
+interface ProbeStart {
+  url: string;
+  pid: number | undefined;
+}
+
+/** Asks without a pause; tells the longest waits since it was asked last. */
+async function probe({ url, pid }: ProbeStart): Promise<void> {
   const client = await RawProbe.open(url);
-  let longestMs = 0;
-  parentPort?.on('message', () => {
-    parentPort?.postMessage(longestMs);
-    longestMs = 0;
-  });
+  const meter = new WaitMeter(pid);
+  parentPort?.on('message', () => parentPort?.postMessage(meter.take()));
   for (;;) {
-    const startedAtMs = performance.now();
+    meter.begin();
     await client.ask('/health/live');
-    longestMs = Math.max(longestMs, performance.now() - startedAtMs);
+    meter.end();
   }
 }
 
-async function longest(worker: Worker): Promise<number> {
-  const answer = new Promise<number>((resolve) => worker.once('message', resolve));
-  worker.postMessage('longest');
+class WaitMeter {
+  private readonly front: ThreadClock | undefined;
+  private readonly own = ThreadClock.ofThisThread();
+  private waits: Waits = { longest: 0 };
+  private startedAtMs = 0;
+
+  constructor(pid: number | undefined) {
+    this.front = pid === undefined ? undefined : ThreadClock.ofFront(pid);
+  }
+
+  begin(): void {
+    this.front?.read();
+    this.own?.read();
+    this.startedAtMs = performance.now();
+  }
+
+  end(): void {
+    const { front, own, waits } = this;
+    const waitedMs = performance.now() - this.startedAtMs;
+    waits.longest = Math.max(waits.longest, waitedMs);
+    if (!front || !own) return;
+    const [ranMs, inLineMs] = [front.ranMs, front.inLineMs + own.inLineMs];
+    front.read();
+    own.read();
+    const heldMs = waitedMs - (front.inLineMs + own.inLineMs - inLineMs);
+    waits.held = Math.max(waits.held ?? 0, heldMs);
+    waits.worked = Math.max(waits.worked ?? 0, Math.min(waitedMs, front.ranMs - ranMs));
+  }
+
+  take(): Waits {
+    const { waits } = this;
+    this.waits = { longest: 0 };
+    return waits;
+  }
+}
+
+async function waitsSince(worker: Worker): Promise<Waits> {
+  const answer = new Promise<Waits>((resolve) => worker.once('message', resolve));
+  worker.postMessage('waits');
   return answer;
 }
 
-async function measure(url: string, scale: number, rounds: number): Promise<string[][]> {
-  const worker = new Worker(fileURLToPath(import.meta.url), { workerData: url });
-  await send(url, { name: '', path: DOCS, body: '{}' });
-  const row = async (name: string, megabytes: string, work: () => Promise<Sent>): Promise<string[]> => {
-    const [waits, sent]: [number[], Sent[]] = [[], []];
-    for (let round = 0; round < rounds; round++) {
-      await longest(worker);
-      sent.push(await work());
-      waits.push(await longest(worker));
-    }
-    const took = Math.min(...sent.map(({ tookMs }) => tookMs)).toFixed(0);
-    return [name, megabytes, sent[0]?.status ?? '', took, Math.min(...waits).toFixed(1), Math.max(...waits).toFixed(1)];
-  };
-  const nothing = async (): Promise<Sent> => (
-    await new Promise((resolve) => setTimeout(resolve, 500)), { status: '', tookMs: 500 }
-  );
-  const rows = [await row('nothing', '', nothing)];
-  for (const hostile of hostileBodies(scale))
-    rows.push(await row(hostile.name, (Buffer.byteLength(hostile.body) / 1e6).toFixed(2), () => send(url, hostile)));
+/** Best and worst of the rounds. */
+function span(values: readonly (number | undefined)[]): string {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 ? '' : `${Math.min(...known).toFixed(1)} to ${Math.max(...known).toFixed(1)}`;
+}
+
+const QUIET_MS_MIN = 200;
+const QUIET_MS_MAX = 5000;
+const HEAD = ['body', 'MB', 'answer', 'took ms', 'nothing sent', 'longest wait', 'not in line', "the front's work"];
+
+async function rowOf(url: string, hostile: Hostile, rounds: number, worker: Worker): Promise<string[]> {
+  const [before, beside, sent]: [Waits[], Waits[], Sent[]] = [[], [], []];
+  // The first tells how long one takes.
+  let { tookMs } = await send(url, hostile);
+  for (let round = 0; round < rounds; round++) {
+    await waitsSince(worker);
+    await sleep(Math.min(QUIET_MS_MAX, Math.max(QUIET_MS_MIN, tookMs)));
+    before.push(await waitsSince(worker));
+    const outcome = await send(url, hostile);
+    beside.push(await waitsSince(worker));
+    sent.push(outcome);
+    ({ tookMs } = outcome);
+  }
+  return [
+    hostile.name,
+    (Buffer.byteLength(hostile.body) / 1e6).toFixed(2),
+    sent[0]?.status ?? '',
+    Math.min(...sent.map((outcome) => outcome.tookMs)).toFixed(0),
+    span(before.map(({ longest }) => longest)),
+    span(beside.map(({ longest }) => longest)),
+    span(beside.map(({ held }) => held)),
+    span(beside.map(({ worked }) => worked)),
+  ];
+}
+
+async function measure(start: ProbeStart, bodies: readonly Hostile[], rounds: number): Promise<string[][]> {
+  const worker = new Worker(fileURLToPath(import.meta.url), { workerData: start });
+  await send(start.url, { name: '', path: DOCS, body: '{}' });
+  const rows: string[][] = [];
+  for (const hostile of bodies) rows.push(await rowOf(start.url, hostile, rounds, worker));
   await worker.terminate();
   return rows;
 }
 
 if (isMainThread) {
-  const { tiny, url, number } = readArguments('rounds');
-  const rows = await withServer(url, (server) => measure(server, tiny ? 0.01 : 1, number('rounds', tiny ? 1 : 5)));
-  printTable('hostile bodies', [
-    ['body', 'MB', 'answer', 'took ms', 'longest wait of others, ms: best round', 'worst round'],
-    ...rows,
-  ]);
-} else await probe(workerData as string);
+  const { tiny, url, number, text } = readArguments('rounds', 'only');
+  const wanted = text('only') ?? '';
+  const bodies = hostileBodies(tiny ? 0.01 : 1).filter(({ name }) => name.includes(wanted));
+  const rounds = number('rounds', tiny ? 1 : 5);
+  const rows = await withServer(url, (address, pid) => measure({ url: address, pid }, bodies, rounds));
+  printTable('hostile bodies: milliseconds that others wait, best to worst round', [HEAD, ...rows]);
+} else await probe(workerData as ProbeStart);

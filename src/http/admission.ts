@@ -2,16 +2,19 @@
 // number of bytes in their bodies: beyond that a request is refused at once instead of joining a queue that only grows.
 // Owned by server.ts, asked by each exchange on the front thread.
 import { AppError } from '../contract/errors.js';
+import { ReceiveBlocks } from './receive-blocks.js';
 
 const RETRY_AFTER_S = 1;
 
 /** What the server may hold of all bodies together. */
-export type Room = Pick<Admission, 'hold' | 'giveBack'>;
+export type Room = Pick<Admission, 'hold' | 'giveBack' | 'blocks'>;
 
 export class Admission {
   private inFlight = 0;
   private heldBytes = 0;
   private hasClosed = false;
+  /** Where bodies go as they come off the socket. */
+  readonly blocks = new ReceiveBlocks();
 
   constructor(
     private readonly inFlightMax: number,

@@ -13,6 +13,8 @@ import type { WireResponse } from './wire.js';
  * begun to read: 11 MB were seen on a busy machine.
  */
 const QUEUE_BYTES_MAX = 1024 * 1024;
+/** A piece of so much stands in a block that is used again, and is handed on in a turn of its own. */
+const LARGE_BYTES_MIN = 64 * 1024;
 
 export interface BodyLimit {
   readonly bytesMax: number;
@@ -20,10 +22,17 @@ export interface BodyLimit {
   readonly refusal: () => AppError;
 }
 
-type Waiter = { resolve(chunk: Buffer | undefined): void; reject(error: AppError): void };
+interface Piece {
+  readonly bytes: Uint8Array;
+  /** Whether the bytes stand in a block, to be given back. */
+  readonly isLarge: boolean;
+}
+
+/** `take`: what is done with the next piece, undefined at the end. */
+type Waiter = { take(piece: Piece | undefined): void; reject(error: AppError): void };
 
 export class BodySource implements AsyncIterable<Buffer> {
-  private readonly queue: Buffer[] = [];
+  private readonly queue: Piece[] = [];
   private queuedBytes = 0;
   private waiter: Waiter | undefined;
   private tellOver = (): void => undefined;
@@ -57,13 +66,12 @@ export class BodySource implements AsyncIterable<Buffer> {
    * The next bytes, undefined at the end. One call at a time. Rejects over the limit and after `release` or `abandon`.
    */
   next(): Promise<Buffer | undefined> {
-    if (this.failure !== undefined) return Promise.reject(this.failure);
-    const chunk = this.queue.shift();
-    if (chunk !== undefined) this.queuedBytes -= chunk.length;
-    if (this.queuedBytes < QUEUE_BYTES_MAX) this.resume();
-    if (chunk !== undefined || this.hasEnded) return Promise.resolve(chunk);
-    this.clock.begin(performance.now());
-    return new Promise((resolve, reject) => (this.waiter = { resolve, reject }));
+    return this.pull(({ bytes, isLarge }) => (isLarge ? Buffer.from(bytes) : (bytes as Buffer)));
+  }
+
+  /** The same without a copy: `take` is given bytes that are used again once it returns. False at the end. */
+  async read(take: (bytes: Uint8Array) => void): Promise<boolean> {
+    return (await this.pull(({ bytes }) => (take(bytes), true))) ?? false;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
@@ -116,6 +124,26 @@ export class BodySource implements AsyncIterable<Buffer> {
     this.clock.excuse(performance.now());
   }
 
+  private pull<T>(use: (piece: Piece) => T): Promise<T | undefined> {
+    if (this.failure !== undefined) return Promise.reject(this.failure);
+    const [first] = this.queue;
+    if (this.queuedBytes < QUEUE_BYTES_MAX) this.resume();
+    if (first === undefined && this.hasEnded) return Promise.resolve(undefined);
+    if (first?.isLarge === false) return Promise.resolve(use(this.shifted()));
+    return new Promise((resolve, reject) => {
+      const take = (piece: Piece | undefined): void => {
+        try {
+          resolve(piece && use(piece));
+        } catch (error) {
+          reject(error as Error);
+        }
+      };
+      this.waiter = { take, reject };
+      if (first) setImmediate(() => this.handOn());
+      else this.clock.begin(performance.now());
+    });
+  }
+
   private push(chunk: ArrayBuffer, isLast: boolean): void {
     this.hasEnded = isLast;
     this.receivedBytes += chunk.byteLength;
@@ -125,9 +153,9 @@ export class BodySource implements AsyncIterable<Buffer> {
     if (this.receivedBytes > this.limit.bytesMax) return this.fail(this.limit.refusal());
     if (!this.room.hold(chunk.byteLength)) return this.fail(overloaded());
     this.heldBytes += chunk.byteLength;
-    if (chunk.byteLength > 0) this.hand(Buffer.from(new Uint8Array(chunk)));
+    if (chunk.byteLength > 0) this.keep(new Uint8Array(chunk));
     if (!isLast) return;
-    this.wake(undefined);
+    if (this.queue.length === 0) this.wake(undefined);
     this.tellOver();
     // There is nothing left to hold back, and of a socket that is held back nobody learns that its client has gone.
     setImmediate(() => this.resume());
@@ -137,16 +165,22 @@ export class BodySource implements AsyncIterable<Buffer> {
   private fail(error: AppError): void {
     if (this.failure !== undefined) return;
     this.failure = error;
-    this.queue.length = 0;
+    for (const piece of this.queue.splice(0)) this.giveBack(piece);
     this.tellOver();
     this.waiter?.reject(error);
     this.waiter = undefined;
   }
 
-  private hand(copy: Buffer): void {
-    if (this.wake(copy)) return;
-    this.queue.push(copy);
-    this.queuedBytes += copy.length;
+  /** `bytes` are the library's, which uses them again. */
+  private keep(bytes: Uint8Array): void {
+    const isLarge = bytes.length >= LARGE_BYTES_MIN;
+    const piece = { bytes: isLarge ? this.room.blocks.copyOf(bytes) : Buffer.from(bytes), isLarge };
+    const isFirst = this.queue.length === 0;
+    if (isFirst && !isLarge && this.wake(piece)) return;
+    this.queue.push(piece);
+    this.queuedBytes += bytes.length;
+    // The library may come with more before others have their turn.
+    if (isFirst && this.waiter) setImmediate(() => this.handOn());
     if (this.queuedBytes < QUEUE_BYTES_MAX || this.hasEnded) return;
     this.isPaused = true;
     this.response.pause();
@@ -154,10 +188,29 @@ export class BodySource implements AsyncIterable<Buffer> {
     setImmediate(() => this.holdAgain());
   }
 
-  private wake(chunk: Buffer | undefined): boolean {
+  /** The first piece, to whoever waits for it. */
+  private handOn(): void {
+    if (this.waiter === undefined || this.queue.length === 0) return;
+    const piece = this.shifted();
+    this.wake(piece);
+    this.giveBack(piece);
+  }
+
+  private shifted(): Piece {
+    const piece = this.queue.shift() as Piece;
+    this.queuedBytes -= piece.bytes.length;
+    if (this.queuedBytes < QUEUE_BYTES_MAX) this.resume();
+    return piece;
+  }
+
+  private giveBack({ bytes, isLarge }: Piece): void {
+    if (isLarge) this.room.blocks.giveBack(bytes);
+  }
+
+  private wake(piece: Piece | undefined): boolean {
     const waiter = this.waiter;
     this.waiter = undefined;
-    waiter?.resolve(chunk);
+    waiter?.take(piece);
     return waiter !== undefined;
   }
 

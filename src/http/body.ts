@@ -98,7 +98,7 @@ export class IncomingBody implements Body {
   /** Reads the body to its end and keeps nothing. */
   async discard(): Promise<void> {
     const { source } = this;
-    while ((await source?.next()) !== undefined);
+    while (await source?.read(() => undefined));
   }
 
   /** Removes what was written to disk, and ends what unpacks it, once nobody uses it any more. */
@@ -111,13 +111,11 @@ export class IncomingBody implements Body {
     const source = this.take();
     const first = await source?.next();
     if (source === undefined || first === undefined) return Buffer.alloc(0);
-    const second = await source.next();
-    if (second === undefined) return first;
+    if (first.length === this.expectedBytes) return first;
     const gatherer = new ByteGatherer(this.expectedBytes);
     gatherer.add(first);
-    gatherer.add(second);
-    for await (const chunk of source) gatherer.add(chunk);
-    return gatherer.take();
+    while (await source.read((bytes) => gatherer.add(bytes)));
+    return gatherer.whole();
   }
 
   private async parse(): Promise<Form> {

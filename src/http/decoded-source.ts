@@ -8,7 +8,7 @@ import { overloaded, type Room } from './admission.js';
 import type { BodyLimit, BodySource } from './body-source.js';
 
 /** What the readers of a body need of it. */
-export type ByteSource = Pick<BodySource, 'next' | 'letGo'> & AsyncIterable<Buffer>;
+export type ByteSource = Pick<BodySource, 'next' | 'read' | 'letGo'> & AsyncIterable<Buffer>;
 
 /** Node has zstd from 22.15 on; the types do not know it yet. */
 type Zstd = { createZstdDecompress?: (options: object) => Transform };
@@ -70,6 +70,12 @@ export class DecodedSource implements ByteSource {
       this.close();
       throw error instanceof AppError ? error : new AppError('invalid_content_encoding');
     }
+  }
+
+  async read(take: (bytes: Uint8Array) => void): Promise<boolean> {
+    const piece = await this.next();
+    if (piece !== undefined) take(piece);
+    return piece !== undefined;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {

@@ -24,6 +24,8 @@ export class FileSink extends Writable {
   private gatherer: ByteGatherer;
   private handle: FileHandle | undefined;
   private path: string | undefined;
+  /** Of a file that stays in memory, once it is whole. */
+  private bytes: Buffer = Buffer.alloc(0);
 
   /** `expectedBytes`: as for ByteGatherer. Without a spool everything stays in memory. */
   constructor(
@@ -36,7 +38,7 @@ export class FileSink extends Writable {
 
   /** The file, once the sink has finished. */
   content(): { path: string } | { bytes: Buffer } {
-    return this.path === undefined ? { bytes: this.gatherer.take() } : { path: this.path };
+    return this.path === undefined ? { bytes: this.bytes } : { path: this.path };
   }
 
   /** Stops, and resolves when nothing of the file is under way any more. */
@@ -53,6 +55,13 @@ export class FileSink extends Writable {
     );
   }
 
+  override _final(done: (error?: Error | null) => void): void {
+    void this.gatherer.whole().then((bytes) => {
+      this.bytes = bytes;
+      done();
+    });
+  }
+
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     const closed = this.handle?.close() ?? Promise.resolve();
     closed.then(
@@ -64,7 +73,7 @@ export class FileSink extends Writable {
   private async take(chunk: Buffer): Promise<void> {
     if (this.handle === undefined) {
       this.gatherer.add(chunk);
-      if (this.spool !== undefined && this.gatherer.take().length > this.spool.memoryBytesMax)
+      if (this.spool !== undefined && this.gatherer.lengthBytes > this.spool.memoryBytesMax)
         await this.spill(this.spool);
     } else {
       await this.store(this.handle, chunk);
@@ -77,7 +86,7 @@ export class FileSink extends Writable {
     // Given up meanwhile: nobody else would close it.
     if (this.destroyed) return handle.close();
     this.handle = handle;
-    await this.store(this.handle, this.gatherer.take());
+    await this.store(this.handle, await this.gatherer.whole());
     this.gatherer = new ByteGatherer(0);
   }
 

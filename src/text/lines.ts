@@ -41,12 +41,15 @@ export function sliceOf(items: readonly (readonly Uint8Array[])[]): LineSlice {
       joined.set(piece, end);
       end += piece.length;
     }
-    for (let lf = joined.indexOf(NEWLINE, at); lf >= 0 && lf < end; lf = joined.indexOf(NEWLINE, lf))
-      joined[lf] = CARRIAGE_RETURN;
+    replaceBreaks(joined.subarray(at, end));
     joined[end] = NEWLINE;
     at = end + 1;
   }
   return { bytes: joined, lines: items.length };
+}
+
+function replaceBreaks(item: Uint8Array): void {
+  for (let lf = item.indexOf(NEWLINE); lf >= 0; lf = item.indexOf(NEWLINE, lf)) item[lf] = CARRIAGE_RETURN;
 }
 
 const added = (sum: number, { length }: Uint8Array): number => sum + length;

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../../../src/contract/errors.js';
 import { BodySource } from '../../../src/http/body-source.js';
+import { ReceiveBlocks } from '../../../src/http/receive-blocks.js';
 import type { WireResponse } from '../../../src/http/wire.js';
 
 const PIECE = 600_000;
@@ -18,7 +19,11 @@ function open(): { source: BodySource; push: (isLast: boolean) => void; isHeld: 
     resume: () => void (isHeld = false),
   };
   const limit = { bytesMax: Infinity, refusal: () => new AppError('request_too_large') };
-  const source = new BodySource(wire as WireResponse, limit, { hold: () => true, giveBack: () => {} });
+  const source = new BodySource(wire as WireResponse, limit, {
+    hold: () => true,
+    giveBack: () => {},
+    blocks: new ReceiveBlocks(),
+  });
   return { source, push: (isLast) => take(new ArrayBuffer(PIECE), isLast), isHeld: () => isHeld };
 }
 
