@@ -33,6 +33,8 @@ type Waiter = { take(piece: Piece | undefined): void; reject(error: AppError): v
 
 export class BodySource implements AsyncIterable<Buffer> {
   private readonly queue: Piece[] = [];
+  /** Its reader may still look at it. */
+  private lent: Piece | undefined;
   private queuedBytes = 0;
   private waiter: Waiter | undefined;
   private tellOver = (): void => undefined;
@@ -67,6 +69,11 @@ export class BodySource implements AsyncIterable<Buffer> {
    */
   next(): Promise<Buffer | undefined> {
     return this.pull(({ bytes, isLarge }) => (isLarge ? Buffer.from(bytes) : (bytes as Buffer)));
+  }
+
+  /** The same without a copy: the bytes are good until the next call. */
+  lend(): Promise<Uint8Array | undefined> {
+    return this.pull((piece) => (this.lent = piece).bytes);
   }
 
   /** The same without a copy: `take` is given bytes that are used again once it returns. False at the end. */
@@ -125,6 +132,8 @@ export class BodySource implements AsyncIterable<Buffer> {
   }
 
   private pull<T>(use: (piece: Piece) => T): Promise<T | undefined> {
+    if (this.lent) this.giveBack(this.lent);
+    this.lent = undefined;
     if (this.failure !== undefined) return Promise.reject(this.failure);
     const [first] = this.queue;
     if (this.queuedBytes < QUEUE_BYTES_MAX) this.resume();
@@ -193,7 +202,7 @@ export class BodySource implements AsyncIterable<Buffer> {
     if (this.waiter === undefined || this.queue.length === 0) return;
     const piece = this.shifted();
     this.wake(piece);
-    this.giveBack(piece);
+    if (piece !== this.lent) this.giveBack(piece);
   }
 
   private shifted(): Piece {

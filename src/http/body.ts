@@ -76,9 +76,9 @@ export class IncomingBody implements Body {
     return awaitedLater(this.parse());
   }
 
-  async *stream(): AsyncGenerator<Buffer> {
+  async *stream(): AsyncGenerator<Uint8Array> {
     const source = this.take();
-    for (let chunk = await source?.next(); chunk !== undefined; chunk = await source?.next()) {
+    for (let chunk = await source?.lend(); chunk !== undefined; chunk = await source?.lend()) {
       yield chunk;
       source?.letGo(chunk.length);
     }

@@ -8,7 +8,7 @@ import { overloaded, type Room } from './admission.js';
 import type { BodyLimit, BodySource } from './body-source.js';
 
 /** What the readers of a body need of it. */
-export type ByteSource = Pick<BodySource, 'next' | 'read' | 'letGo'> & AsyncIterable<Buffer>;
+export type ByteSource = Pick<BodySource, 'next' | 'read' | 'lend' | 'letGo'> & AsyncIterable<Buffer>;
 
 /** Node has zstd from 22.15 on; the types do not know it yet. */
 type Zstd = { createZstdDecompress?: (options: object) => Transform };
@@ -70,6 +70,10 @@ export class DecodedSource implements ByteSource {
       this.close();
       throw error instanceof AppError ? error : new AppError('invalid_content_encoding');
     }
+  }
+
+  lend(): Promise<Uint8Array | undefined> {
+    return this.next();
   }
 
   async read(take: (bytes: Uint8Array) => void): Promise<boolean> {

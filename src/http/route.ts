@@ -77,8 +77,11 @@ export interface Body {
    * `file_too_large`.
    */
   form(): Promise<Form>;
-  /** The bytes as they come; the socket is held back while nobody takes them. */
-  stream(): AsyncIterable<Buffer>;
+  /**
+   * The bytes as they come, each piece good until the next is asked for; the socket is held back while nobody takes
+   * them.
+   */
+  stream(): AsyncIterable<Uint8Array>;
 }
 
 export interface Form {

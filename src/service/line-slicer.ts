@@ -36,10 +36,13 @@ export class LineSlicer {
     return this.waitingBytes >= SLICE_BYTES_MAX && this.breakIn < this.chunks.length;
   }
 
+  /** Copies of the chunk what it keeps. */
   add(chunk: Uint8Array): void {
-    this.chunks.push(chunk);
-    this.waitingBytes += chunk.length;
-    if (this.chunks.length === 1) this.skipSpace();
+    const isFirst = this.chunks.length === 0;
+    const wanted = chunk.subarray(isFirst && !this.isDropping ? spaceEnd(chunk, 0) : 0);
+    if (wanted.length === 0 || (isFirst && this.isDropping && wanted.indexOf(NEWLINE) < 0)) return;
+    this.chunks.push(Buffer.from(wanted));
+    this.waitingBytes += wanted.length;
     this.findBreak();
   }
 
@@ -102,8 +105,7 @@ export class LineSlicer {
   private skipSpace(): void {
     if (this.isDropping) return;
     for (let chunk = this.chunks[0]; chunk; chunk = this.chunks[0]) {
-      let { at } = this;
-      while (at < chunk.length && isSpace(chunk[at] as number)) at++;
+      const at = spaceEnd(chunk, this.at);
       this.waitingBytes -= at - this.at;
       this.at = at;
       if (at < chunk.length) return;
@@ -124,4 +126,11 @@ export class LineSlicer {
     this.at = this.breakIn = this.waitingBytes = 0;
     this.isDropping = true;
   }
+}
+
+/** Where the white space from `at` on ends. */
+function spaceEnd(bytes: Uint8Array, at: number): number {
+  let end = at;
+  while (end < bytes.length && isSpace(bytes[end] as number)) end++;
+  return end;
 }

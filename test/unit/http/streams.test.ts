@@ -194,7 +194,7 @@ test('drain waits for a stream', async (t) => {
 async function* lengths(request: Request): AsyncGenerator<string> {
   let left = '';
   for await (const chunk of request.body.stream()) {
-    const lines = (left + chunk.toString('latin1')).split('\n');
+    const lines = (left + Buffer.from(chunk).toString('latin1')).split('\n');
     left = lines.pop() ?? '';
     for (const line of lines) yield `${line.length}\n`;
   }
@@ -254,7 +254,7 @@ test('a reader of answers that stalls holds back the lines too', async (t) => {
     '/wide',
     (request): Reply => {
       const pieces = async function* (): AsyncGenerator<Buffer> {
-        for await (const chunk of request.body.stream()) yield chunk;
+        for await (const chunk of request.body.stream()) yield Buffer.from(chunk);
       };
       return { status: 200, stream: pieces(), contentType: NDJSON };
     },
