@@ -46,17 +46,17 @@ export class BatchIngest {
   }
 
   /**
-   * Both steps of a slice of lines that are items each for themselves. Never rejects; slices are stored in the order of
-   * the calls.
+   * Both steps of a slice of so many lines that are items each for themselves. Never rejects; slices are stored in the
+   * order of the calls.
    */
-  async ingest(slice: LineSlice): Promise<ItemOutcome[]> {
+  async ingest(lines: number, slice: LineSlice | Promise<LineSlice>): Promise<ItemOutcome[]> {
     const turn = this.takeTurn();
     try {
-      return await this.store(await this.prepare(slice, 'item'), turn);
+      return await this.store(await this.prepare(await slice, 'item'), turn);
     } catch (error) {
       turn.done();
       const { code, message } = this.refusalOf(error);
-      return Array.from({ length: slice.lines }, () => refused(undefined, { code, message }));
+      return Array.from({ length: lines }, () => refused(undefined, { code, message }));
     }
   }
 

@@ -109,7 +109,7 @@ class LineIngest {
     ) {
       const slice = this.slicer.take();
       if (!slice) return;
-      const entry: Underway = { bytes: 'bytes' in slice ? slice.bytes.length : 0 };
+      const entry: Underway = { bytes: bytesOf(slice) };
       this.underway.push(entry);
       void this.outcomesOf(slice).then((outcomes) => {
         entry.outcomes = outcomes;
@@ -122,6 +122,11 @@ class LineIngest {
 
   private async outcomesOf(slice: Slice): Promise<ItemOutcome[]> {
     if ('refusal' in slice) return [{ ok: false, code: slice.refusal.code, error: slice.refusal.message }];
-    return this.ingest.ingest(slice);
+    return this.ingest.ingest(slice.lines, 'joined' in slice ? slice.joined() : slice);
   }
+}
+
+function bytesOf(slice: Slice): number {
+  if ('refusal' in slice) return 0;
+  return 'joined' in slice ? slice.bytesLength : slice.bytes.length;
 }

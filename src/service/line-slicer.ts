@@ -1,5 +1,6 @@
 // Cuts a stream of bytes into slices of lines, as they are wanted: what is not wanted yet stays as it came. White space
 // before a line is passed over while it comes, and with it blank lines, which are none; a line over the limit is dropped while it comes, and told. Used by ingest-lines.ts on the front thread.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LineSlice } from '../contract/batch-messages.js';
 import { AppError } from '../contract/errors.js';
 import { NEWLINE, SLICE_BYTES_MAX, SLICE_LINES_MAX, sliceOf } from '../text/lines.js';
@@ -10,6 +11,17 @@ export interface RefusedLine {
   lines: 1;
   refusal: AppError;
 }
+
+/** Lines of more bytes than are put together in one go. */
+export interface LongSlice {
+  lines: number;
+  bytesLength: number;
+  /** The slice, with a turn for others after each piece. */
+  joined: () => Promise<LineSlice>;
+}
+
+const JOINED_BYTES_MAX = 1024 * 1024;
+const LARGE_PIECE_BYTES = 64 * 1024;
 
 /** In the pieces that it came in. */
 type Line = Uint8Array[];
@@ -52,15 +64,18 @@ export class LineSlicer {
   }
 
   /** The next slice; undefined while no line is complete. */
-  take(): LineSlice | RefusedLine | undefined {
+  take(): LineSlice | LongSlice | RefusedLine | undefined {
     const lines: Line[] = [];
-    for (let bytes = 0; lines.length < SLICE_LINES_MAX && bytes < SLICE_BYTES_MAX && !this.refused; ) {
+    let bytes = 0;
+    while (lines.length < SLICE_LINES_MAX && bytes < SLICE_BYTES_MAX && !this.refused) {
       const line = this.nextLine();
       if (!line) break;
       if (line.length === 0) break;
       lines.push(line);
       bytes += lengthOf(line);
     }
+    if (bytes > JOINED_BYTES_MAX)
+      return { lines: lines.length, bytesLength: bytes, joined: () => joinedInTurns(lines) };
     if (lines.length > 0) return sliceOf(lines);
     const { refused } = this;
     this.refused = undefined;
@@ -126,6 +141,21 @@ export class LineSlicer {
     this.at = this.breakIn = this.waitingBytes = 0;
     this.isDropping = true;
   }
+}
+
+/** There is no line break within a line here. */
+async function joinedInTurns(lines: readonly Line[]): Promise<LineSlice> {
+  const joined = Buffer.allocUnsafeSlow(lines.reduce((sum, line) => sum + lengthOf(line) + 1, 0));
+  let at = 0;
+  for (const line of lines) {
+    for (const piece of line) {
+      joined.set(piece, at);
+      at += piece.length;
+      if (piece.length > LARGE_PIECE_BYTES) await nextTurn();
+    }
+    joined[at++] = NEWLINE;
+  }
+  return { bytes: joined, lines: lines.length };
 }
 
 /** Where the white space from `at` on ends. */

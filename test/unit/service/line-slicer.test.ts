@@ -15,6 +15,7 @@ function taken(slicer: LineSlicer): string[] {
       found.push('too long');
       continue;
     }
+    assert.ok('bytes' in slice);
     const texts = textsOfLines(slice.bytes) as string[];
     assert.equal(texts.length, slice.lines);
     found.push(...texts);
@@ -84,4 +85,18 @@ test('it is full when a slice waits, and not before', () => {
   assert.equal(slicer.isFull, true);
   slicer.take();
   assert.equal(slicer.isFull, false);
+});
+
+test('a line of megabytes is put together in turns, behind the short ones before it', async () => {
+  const slicer = new LineSlicer(8 * 1024 * 1024);
+  slicer.add(Buffer.from('first\n\n'));
+  for (let i = 0; i < 5; i++) slicer.add(Buffer.alloc(600_000, 0x61 + i));
+  slicer.add(Buffer.from('\nlast'));
+  const slice = slicer.take();
+  assert.ok(slice && 'joined' in slice);
+  assert.deepEqual([slice.lines, slice.bytesLength], [2, 3_000_005]);
+  const long = Array.from({ length: 5 }, (_, i) => String.fromCharCode(0x61 + i).repeat(600_000)).join('');
+  assert.deepEqual(textsOfLines((await slice.joined()).bytes), ['first', long]);
+  slicer.end();
+  assert.deepEqual(taken(slicer), ['last']);
 });
