@@ -9,8 +9,8 @@ import { TrickleClock } from './trickle-clock.js';
 import type { WireResponse } from './wire.js';
 
 /**
- * So much may wait in memory for a slow reader; then the socket is paused. The library still hands over what it has
- * begun to read: 11 MB were seen on a busy machine.
+ * So much may wait in memory for a slow reader; then the socket is paused. The library still hands over all that it can
+ * read without a pause: a body of 28 MB was seen to come whole, from a client as fast as this server.
  */
 const QUEUE_BYTES_MAX = 1024 * 1024;
 /** A piece of so much stands in a block that is used again, and is handed on in a turn of its own. */

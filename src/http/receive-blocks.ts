@@ -1,7 +1,7 @@
 // Memory into which large pieces of bodies are copied as they come off the socket, used again and again. The library
 // reads on without a turn for others for as long as a client fills what it reads into, so what is done with each piece
 // there has to be short; and it is the first touch of new memory that takes most of a copy: five times as long as the
-// rest (node dist/load/hostile-bodies.js). One for each server, made by admission.ts; front thread.
+// rest where this was measured. One for each server, made by admission.ts; front thread.
 
 /** What the library hands over at most. */
 const BLOCK_BYTES = 512 * 1024;
