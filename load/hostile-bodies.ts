@@ -109,6 +109,11 @@ function hostileBodies(scale: number): Hostile[] {
       body: `{"text":"a","metadata":{"a":${nested(15e6)}}}`,
     },
     { name: 'ingest: vector of strings', path: `${DOCS}/documents`, body: `{"vector":${list(5e6, '"1"')}}` },
+    {
+      name: 'ingest: a text',
+      path: `${DOCS}/documents`,
+      body: `{"docid":"long","text":${JSON.stringify(text(20, 'A sentence of a long text. '))}}`,
+    },
     { name: 'batch: empty items', path: `${DOCS}/documents:batch`, body: `{"documents":${list(1e7, '1')}}` },
     {
       name: 'batch: 10,000 bad items',

@@ -1,5 +1,11 @@
 // Bytes that travel between threads.
-// Used by the pools and the batch workers wherever a buffer is moved instead of copied.
+// Small ones are moved where they come from and copied where they go on; large ones lie in shared memory from the first
+// thread on, so that whoever hands them on, the front thread above all, copies none of them.
+
+/** From so many bytes on a copy takes longer than a thread that serves others may spend. */
+const SHARED_BYTES_MIN = 256 * 1024;
+
+type Bytes = Uint8Array | Float32Array;
 
 /**
  * The bytes as a view whose whole buffer may be moved to another thread. Copied only where they fill less than half of
@@ -9,3 +15,27 @@ export function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const isOwner = bytes.buffer instanceof ArrayBuffer && bytes.byteLength * 2 >= bytes.buffer.byteLength;
   return isOwner ? (bytes as Uint8Array<ArrayBuffer>) : Uint8Array.from(bytes);
 }
+
+/** Lets the large arrays of an answer lie in shared memory, and answers the buffers of the others, which can be moved. */
+export function sharedIn<T extends object>(answer: T): ArrayBuffer[] {
+  const moved: ArrayBuffer[] = [];
+  for (const [name, value] of Object.entries(answer) as [keyof T, unknown][]) {
+    if (!(value instanceof Uint8Array || value instanceof Float32Array)) continue;
+    const shared = sharedBytes(value);
+    answer[name] = shared as T[keyof T];
+    if (shared.buffer instanceof ArrayBuffer) moved.push(shared.buffer);
+  }
+  return moved;
+}
+
+function sharedBytes(view: Bytes): Bytes {
+  if (view.byteLength < SHARED_BYTES_MIN || view.buffer instanceof SharedArrayBuffer) return view;
+  const memory = new SharedArrayBuffer(view.byteLength);
+  const shared = view instanceof Uint8Array ? new Uint8Array(memory) : new Float32Array(memory);
+  shared.set(view);
+  return shared;
+}
+
+/** The bytes in memory of this thread alone: native libraries (msgpackr, LMDB) take no others. */
+export const unshared = <T extends Bytes>(view: T): T =>
+  (view.buffer instanceof SharedArrayBuffer ? view.slice() : view) as T;

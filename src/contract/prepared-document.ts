@@ -1,7 +1,7 @@
 // A document between the workers: made by the batch worker, read by the embed worker and by the owner of its shard. It
 // travels as msgpack bytes that the front thread never opens. Pure.
 import { Packr } from 'msgpackr';
-import { ownBytes } from '../base/bytes.js';
+import { ownBytes, unshared } from '../base/bytes.js';
 import type { DocId } from './ids.js';
 
 /** A document cut into chunks, ready to embed and to store. */
@@ -39,7 +39,8 @@ const packr = new Packr({ useRecords: false });
 export const packDocument = (document: PreparedDocument): Uint8Array<ArrayBuffer> => ownBytes(packr.pack(document));
 
 /** Requires bytes of packDocument. */
-export const unpackDocument = (bytes: Uint8Array): PreparedDocument => packr.unpack(bytes) as PreparedDocument;
+export const unpackDocument = (bytes: Uint8Array): PreparedDocument =>
+  packr.unpack(unshared(bytes)) as PreparedDocument;
 
 /** Bytes of packDocument one behind the other; `ends` says where each one ends. */
 export function joinDocuments(packed: readonly Uint8Array[]): { documents: Uint8Array<ArrayBuffer>; ends: number[] } {

@@ -128,7 +128,7 @@ async function embedDocuments({ signal, ...request }: DocumentsAsk, run: Run): P
 }
 
 const buffersOf = ({ documents, vectors, given }: DocumentTexts): ArrayBuffer[] =>
-  [documents, vectors, given].flatMap((view) => (view ? [view.buffer as ArrayBuffer] : []));
+  [documents, vectors, given].flatMap((view) => (view?.buffer instanceof ArrayBuffer ? [view.buffer] : []));
 
 async function settle<Q, A>(batch: Ask<Q, A>[], work: () => Promise<void>): Promise<void> {
   try {

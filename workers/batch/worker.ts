@@ -2,6 +2,7 @@
 // src/pool/batch-pool.ts. Errors go back as data: refusals for the client, faults for the log.
 import { parentPort, threadId } from 'node:worker_threads';
 import { move, Piscina, workerData } from 'piscina';
+import { sharedIn } from '../../src/base/bytes.js';
 import { faultOf } from '../../src/base/faults.js';
 import { reportMemory } from '../../src/base/memory-report.js';
 import { yieldToSearches } from '../../src/base/thread-priority.js';
@@ -22,18 +23,14 @@ yieldToSearches();
 parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
 
 export function prepare({ report, ...request }: PrepareRequest & Reported): Promise<Outcome<PrepareAnswer>> {
-  return outcomeOf(
-    report,
-    () => prepareDocument(request, workerData as BatchWorkerStart),
-    ({ document, vectors, digests }) => present(document, vectors, digests),
-  );
+  return outcomeOf(report, () => prepareDocument(request, workerData as BatchWorkerStart), sharedIn);
 }
 
 export function splitBatch({ report, ...request }: SplitBatchRequest & Reported): Promise<Outcome<LineSlice[]>> {
   return outcomeOf(
     report,
     () => sliceBatch(request),
-    (slices) => slices.map(({ bytes }) => bytes),
+    (slices) => slices.map(({ bytes }) => bytes.buffer as ArrayBuffer),
   );
 }
 
@@ -41,23 +38,20 @@ export function prepareLines({ report, ...request }: PrepareLinesRequest & Repor
   return outcomeOf(
     report,
     () => prepareSlice(request),
-    ({ groups }) => groups.flatMap(({ documents, vectors, digests }) => present(documents, vectors, digests)),
+    ({ groups }) => groups.flatMap((group) => sharedIn(group)),
   );
 }
 
-const present = (...views: (ArrayBufferView | undefined)[]): ArrayBufferView[] =>
-  views.filter((view) => view !== undefined);
-
-/** `viewsIn`: the bytes in an answer that are moved to the front thread instead of copied. */
+/** `movedIn`: the buffers of an answer that are moved to the front thread instead of copied. */
 async function outcomeOf<T>(
   report: SharedArrayBuffer,
   work: () => T | Promise<T>,
-  viewsIn: (answer: T) => ArrayBufferView[],
+  movedIn: (answer: T) => ArrayBuffer[],
 ): Promise<Outcome<T>> {
   const stop = reportMemory(report);
   try {
     const answer = await work();
-    const buffers = viewsIn(answer).map(({ buffer }) => buffer);
+    const buffers = movedIn(answer);
     return move({
       [Piscina.transferableSymbol]: buffers,
       [Piscina.valueSymbol]: { value: answer },

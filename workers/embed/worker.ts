@@ -2,6 +2,7 @@
 // messages at a time. Errors go back as data: refusals for the client, faults for the log.
 import { parentPort, threadId } from 'node:worker_threads';
 import { move, Piscina, workerData } from 'piscina';
+import { sharedIn } from '../../src/base/bytes.js';
 import { faultOf } from '../../src/base/faults.js';
 import { yieldToSearches } from '../../src/base/thread-priority.js';
 import type {
@@ -62,17 +63,16 @@ function known<T>(runners: ReadonlyMap<string, T>, key: string): T {
   return runner;
 }
 
-/** The answer, its vectors and bytes moved to the front thread instead of copied. */
+/** The answer, its vectors and bytes moved to the front thread, or shared with it, instead of copied. */
 function moved(answer: Answer): Outcome<Answer> {
-  const views =
-    'scores' in answer
-      ? [answer.scores]
-      : 'documents' in answer
-        ? [answer.vectors, answer.documents]
-        : [answer.vectors];
-  const buffers = views.map(({ buffer }) => buffer);
+  const buffers = 'documents' in answer ? sharedIn(answer) : buffersOf(answer);
   return move({
     [Piscina.transferableSymbol]: buffers,
     [Piscina.valueSymbol]: { value: answer },
   } as never) as unknown as Outcome<Answer>;
+}
+
+function buffersOf(answer: QueryVectors | RerankScores): ArrayBuffer[] {
+  const { buffer } = 'scores' in answer ? answer.scores : answer.vectors;
+  return [buffer as ArrayBuffer];
 }

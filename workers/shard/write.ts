@@ -6,6 +6,7 @@ import { assert } from '../../src/base/assert.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { CollectionId, DocId, Ordinal } from '../../src/contract/ids.js';
 import type { CollectionRef, Outcome, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
+import { unshared } from '../../src/base/bytes.js';
 import { unpackDocument, type PreparedDocument } from '../../src/contract/prepared-document.js';
 import { LEAVING_CHUNKS_MIN } from '../../src/store/leaving.js';
 import type { ShardWriteTxn } from '../../src/store/shard-store.js';
@@ -87,12 +88,13 @@ class WriteBatch {
     const previous = txn.document(ref.id, docid);
     if (chunks.length - (previous?.chunkCount ?? 0) > room) throw new AppError('chunk_limit_reached');
     const version = (previous?.version ?? 0) + 1;
+    const rows = unshared(vectors);
     const present = twins.filter(({ collection }) => !this.shard.isDropped(collection.id));
     for (const { collection } of present) this.bring(txn, collection);
     const filled = present.flatMap(({ collection, vectors: own }) =>
-      own === null ? [] : [{ ref: collection, vectors: own === 'same' ? vectors : own }],
+      own === null ? [] : [{ ref: collection, vectors: own === 'same' ? rows : unshared(own) }],
     );
-    this.store(txn, prepared, version, [{ ref, vectors }, ...filled]);
+    this.store(txn, prepared, version, [{ ref, vectors: rows }, ...filled]);
     for (const twin of present) if (twin.vectors === null) this.removeStored(txn, twin.collection, docid);
     return { chunks: chunks.length, version };
   }
@@ -110,7 +112,7 @@ class WriteBatch {
       isSameDocument({ version, ingestedAtMs: prepared.ingestedAtMs }, txn.document(id, prepared.docid));
     this.bring(txn, ref);
     if (isThere(ref.id) || (source !== undefined && !isThere(source))) return { chunks: 0 };
-    this.store(txn, prepared, version, [{ ref, vectors }]);
+    this.store(txn, prepared, version, [{ ref, vectors: unshared(vectors) }]);
     return { chunks: prepared.chunks.length };
   }
 
