@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createArenaMemory } from '../src/base/arena-memory.js';
 import { createPrng } from '../src/base/prng.js';
 import type { CollectionId, DocId } from '../src/contract/ids.js';
-import type { CollectionRef } from '../src/contract/messages.js';
+import type { CollectionRef } from '../src/contract/resources.js';
 import { packDocument } from '../src/contract/prepared-document.js';
 import { ShardStore } from '../src/store/shard-store.js';
 import { compactSome } from '../workers/shard/compaction.js';

@@ -5,7 +5,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPrng } from '../src/base/prng.js';
 import type { CollectionId, DocId, Ordinal } from '../src/contract/ids.js';
-import type { CollectionRef } from '../src/contract/messages.js';
+import type { CollectionRef } from '../src/contract/resources.js';
 import { ShardStore } from '../src/store/shard-store.js';
 import { readArguments } from './kit/arguments.js';
 import { printTable, seconds, whole } from './kit/report.js';

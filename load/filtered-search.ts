@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createArenaMemory } from '../src/base/arena-memory.js';
 import { createPrng } from '../src/base/prng.js';
 import type { CollectionId, DocId } from '../src/contract/ids.js';
-import type { CollectionRef } from '../src/contract/messages.js';
+import type { CollectionRef } from '../src/contract/resources.js';
 import { packDocument } from '../src/contract/prepared-document.js';
 import type { Narrowing } from '../src/contract/ranking.js';
 import { parseFilter } from '../src/rank/parse-filter.js';

@@ -3,7 +3,7 @@
 // And what terms cost. node dist/load/languages.js [--pages DIR] [--tiny]
 import { tokensOf } from '../src/text/tokenize.js';
 import type { Language } from '../src/contract/language.js';
-import type { QueryTerms } from '../src/contract/ranking.js';
+import type { QueryTerms } from '../src/text/rank-terms.js';
 import { chunkTerms, countedTerms } from '../src/text/rank-terms.js';
 import { loadLanguage } from '../src/text/stemmers.js';
 import { readArguments } from './kit/arguments.js';

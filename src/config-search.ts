@@ -1,7 +1,7 @@
 // The part of the configuration that searches take: modes served, what boost adds, how hybrid fuses.
 // Called by config-shape.ts at start.
 import type { Language } from './contract/language.js';
-import type { FusionSettings } from './contract/ranking.js';
+import type { FusionSettings } from './contract/api/search.js';
 import type { SearchMode } from './contract/resources.js';
 import { fusionSettings } from './rank/fusion-settings.js';
 

@@ -1,6 +1,6 @@
 // How good a ranking by words alone is: nDCG@10 and recall@100 of the index of words, with terms made in one way or
 // another. Used by load/languages.ts and load/long-queries.ts.
-import type { QueryTerms } from '../../src/contract/ranking.js';
+import type { QueryTerms } from '../../src/text/rank-terms.js';
 import { dataFolder } from './data.js';
 import { ndcgOf, readJudged, recallOf } from './judged.js';
 import { createWordIndex } from './word-kernel.js';

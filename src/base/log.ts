@@ -7,3 +7,15 @@ export interface Log {
   warn(fields: Record<string, unknown>, message: string): void;
   error(fields: Record<string, unknown>, message: string): void;
 }
+
+/** What each worker tells of itself when it has loaded: its thread id. */
+export interface LoadedNote {
+  loaded: number;
+}
+
+/** What a worker wants logged, though it goes on. */
+export interface LogNote {
+  level: 'info' | 'warn' | 'error';
+  fields: Record<string, unknown>;
+  message: string;
+}

@@ -1,8 +1,8 @@
 // The messages between the front thread and an archive process: a task, then what the process has to tell, step by
 // step. Types only; plain data. The bytes of an archive that is written come by the process's standard output.
-import type { ArchivedSettings, ArchiveCounts } from './archived.js';
+import type { ArchivedSettings, ArchiveCounts, LeftOut, CollectionPlace } from './archived.js';
 import type { WireError } from './errors.js';
-import type { CollectionId, Tenant } from './ids.js';
+import type { CollectionId } from './ids.js';
 import type { PackedDocuments } from './prepared-document.js';
 import type { Collection } from './resources.js';
 import type { StoredTenants } from './tenants.js';
@@ -11,18 +11,6 @@ export interface ArchivedSource {
   collection: Collection;
   /** The id that its query log is kept under. */
   logId: CollectionId;
-}
-
-/** A collection by its names. */
-export interface CollectionPlace {
-  tenant: string;
-  name: string;
-}
-
-export interface LeftOut {
-  tenant: Tenant;
-  name: string;
-  reason: string;
 }
 
 /** Opens the stores, each when the process is told so, to write an archive of what they hold when it is told that. */

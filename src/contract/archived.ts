@@ -2,6 +2,7 @@
 // which checks them, and the front thread, which makes a collection of them.
 import type { tags } from 'typia';
 import type { Collection } from './resources.js';
+import type { Tenant } from './ids.js';
 
 type Count = number & tags.Type<'uint64'>;
 
@@ -30,4 +31,16 @@ export interface ArchiveCounts {
   documents: Count;
   chunks: Count;
   queries: Count;
+}
+
+export interface LeftOut {
+  tenant: Tenant;
+  name: string;
+  reason: string;
+}
+
+/** A collection by its names. */
+export interface CollectionPlace {
+  tenant: string;
+  name: string;
 }

@@ -183,3 +183,10 @@ export function errorTypeOf(code: ErrorCode): ErrorType | undefined {
   if (status === 429 || status === 503) return 'unavailable';
   return status < 500 ? 'invalid' : undefined;
 }
+
+/** What became of a command: its answer, a refusal for the client, or a fault of ours for the log. */
+export type Outcome<T> = { value: T } | { error: WireError } | { fault: string };
+
+/** What an ask is rejected with whose asker has gone. */
+export const abandoned = (): AppError =>
+  new AppError('internal_error', 'The client does not wait for an answer any more.');

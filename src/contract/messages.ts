@@ -2,21 +2,10 @@
 // A shard is changed by commands alone, and applying one reads no clock and no random number: the same commands in the
 // same order give the same shard on any machine.
 import type { CatalogCommands } from './catalog-commands.js';
-import type { WireError } from './errors.js';
+import type { Outcome } from './errors.js';
 import type { CollectionId, DocId } from './ids.js';
-import type { Language } from './language.js';
-import type { Precision } from './precision.js';
 import type { PackedDocuments } from './prepared-document.js';
-import type { LinkingState, MemoryUse, Walks } from './resources.js';
-
-/** What a shard must know of a collection to work on its part of it. */
-export interface CollectionRef {
-  id: CollectionId;
-  generation: number;
-  dim: number;
-  language: Language;
-  precision: Precision;
-}
+import type { CollectionGroup, CollectionRef, LinkingState, MemoryUse, Walks } from './resources.js';
 
 /** Where a document goes beside its collection, in the same transaction. */
 export interface TwinWrite {
@@ -26,12 +15,6 @@ export interface TwinWrite {
    * later.
    */
   vectors: Float32Array | 'same' | null;
-}
-
-/** Collections of one kind: all of a reference but its id. */
-export interface CollectionGroup {
-  kind: Omit<CollectionRef, 'id'>;
-  ids: Uint32Array;
 }
 
 export interface ShardCounts {
@@ -202,21 +185,6 @@ export const WRITE_OPS: ReadonlySet<ShardOp> = new Set<ShardOp>([
   'saveJob',
   'replaceDataset',
 ]);
-
-/** What became of a command: its answer, a refusal for the client, or a fault of ours for the log. */
-export type Outcome<T> = { value: T } | { error: WireError } | { fault: string };
-
-/** What each worker tells of itself when it has loaded: its thread id. */
-export interface LoadedNote {
-  loaded: number;
-}
-
-/** What a worker wants logged, though it goes on. */
-export interface LogNote {
-  level: 'info' | 'warn' | 'error';
-  fields: Record<string, unknown>;
-  message: string;
-}
 
 /**
  * The memories and stores of all shards, for the threads that work on them. `kernelName` names all that the bytes of a

@@ -3,7 +3,8 @@
 // what is too old comes with each message.
 import type { CollectionId } from './ids.js';
 import type { ContentFilter } from './api/search.js';
-import type { FusionSettings, RerankSettings } from './ranking.js';
+import type { RerankSettings } from './api/search.js';
+import type { FusionSettings } from './api/search.js';
 import type { SearchMode, SearchTiming } from './resources.js';
 
 /** One search, as it is stored. Its collection and its id are the key. */

@@ -1,6 +1,6 @@
 // What a search ranks by, and what comes of it in each shard: plain data. Types only.
 // Part of the messages (messages.ts); also read by the pure files of rank/.
-import type { ContentFilter, ContentOp } from './api/search.js';
+import type { ContentFilter, FusionSettings } from './api/search.js';
 import type { Filter } from './filter.js';
 import type { Ordinal } from './ids.js';
 
@@ -22,12 +22,6 @@ export interface LexicalStatistics {
   counts?: number[];
 }
 
-/** The distinct terms of a query (text/rank-terms), and how often each stands in it. */
-export interface QueryTerms {
-  terms: string[];
-  counts: number[];
-}
-
 /** The words of a query in mode boost: its distinct tokens, to be counted in the vector candidates. */
 interface BoostQuery {
   mode: 'boost';
@@ -40,17 +34,6 @@ export interface HybridQuery {
   terms: string[];
   statistics: LexicalStatistics;
 }
-
-/** What each half of mode hybrid counts for: one of 0 is not searched. */
-export interface FusionWeights {
-  vector: number;
-  lexical: number;
-}
-
-/** How mode hybrid makes one score of its halves: weight / (k + rank), or weight * score. */
-export type FusionSettings =
-  | { method: 'rank'; k: number; weights: FusionWeights }
-  | { method: 'score'; weights: FusionWeights };
 
 export interface ShardSearch {
   /** Absent: ranked by words alone. */
@@ -139,20 +122,6 @@ export interface RankedHit {
   stamp: number;
   score: number;
   basis: Basis;
-}
-
-/** What a search was narrowed by, as its hits tell it. */
-export interface Narrowed {
-  readonly fields: readonly string[];
-  readonly contentOp?: ContentOp;
-}
-
-/** How a search is reranked. */
-export interface RerankSettings {
-  /** Key of the reranker. */
-  instance: string;
-  /** How many candidates it reads. */
-  depth: number;
 }
 
 /** Cosines of a query with a sample of a collection's chunks, summed up. */

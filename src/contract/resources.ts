@@ -138,3 +138,18 @@ export interface SearchTiming {
   /** Where the hits were reranked. */
   rerank_ms?: number;
 }
+
+/** What a shard must know of a collection to work on its part of it. */
+export interface CollectionRef {
+  id: CollectionId;
+  generation: number;
+  dim: number;
+  language: Language;
+  precision: Precision;
+}
+
+/** Collections of one kind: all of a reference but its id. */
+export interface CollectionGroup {
+  kind: Omit<CollectionRef, 'id'>;
+  ids: Uint32Array;
+}

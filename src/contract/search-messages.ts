@@ -1,8 +1,12 @@
 // What the front thread and the search workers say to each other: one search of one collection as a whole, and what
 // became of it. Plain data. Types only; part of the messages (messages.ts).
 import type { HighlightAsked, HitParts } from './hits.js';
-import type { CollectionRef, SharedShards } from './messages.js';
-import type { QueryTerms, FusionSettings, Narrowed, Narrowing, ShardHits } from './ranking.js';
+import type { SharedShards } from './messages.js';
+import type { CollectionRef } from './resources.js';
+import type { Narrowing, ShardHits } from './ranking.js';
+import type { QueryTerms } from '../text/rank-terms.js';
+import type { Narrowed } from './api/search.js';
+import type { FusionSettings } from './api/search.js';
 import type { SearchTiming } from './resources.js';
 
 /**

@@ -8,7 +8,7 @@ import type { Leaving } from '../base/departure.js';
 import type { Log } from '../base/log.js';
 import type { EmbedderInstance } from '../contract/embedder.js';
 import { AppError } from '../contract/errors.js';
-import { abandoned } from '../pool/lane.js';
+import { abandoned } from '../contract/errors.js';
 
 /** Calls that failed one after the other, each of them tried several times where that helps. */
 const FAILURES_MAX = 5;

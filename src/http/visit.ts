@@ -5,7 +5,7 @@ import { Departure } from '../base/departure.js';
 import type { RequestTrace } from '../base/trace.js';
 import { AppError } from '../contract/errors.js';
 import { HEAD_BYTES_MAX } from '../contract/limits.js';
-import { abandoned } from '../pool/lane.js';
+import { abandoned } from '../contract/errors.js';
 import type { Admission } from './admission.js';
 import type { Announced } from './afterwards.js';
 import { type IncomingBody, openBody } from './body.js';

@@ -6,12 +6,12 @@ import type { Log } from '../base/log.js';
 import type {
   ArchivedMoment,
   DocumentBatch,
-  LeftOut,
   QueryBatch,
   ReadTask,
   VerifiedArchive,
   WriteTask,
 } from '../contract/archive-messages.js';
+import type { LeftOut } from '../contract/archived.js';
 import { AppError } from '../contract/errors.js';
 import { ArchiveProcess } from './archive-process.js';
 

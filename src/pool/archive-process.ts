@@ -8,7 +8,7 @@ import type { Log } from '../base/log.js';
 import { Signal } from '../base/signal.js';
 import type { ArchiveNote, ArchiveOrder, ArchiveTask } from '../contract/archive-messages.js';
 import { AppError } from '../contract/errors.js';
-import { abandoned } from './lane.js';
+import { abandoned } from '../contract/errors.js';
 import { WorkerFault } from './outcomes.js';
 
 /** Of its heap: segments of a few megabytes, unless a single document is larger. */

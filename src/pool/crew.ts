@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Log } from '../base/log.js';
 import { createMemoryReport } from '../base/memory-report.js';
 import { AppError } from '../contract/errors.js';
-import type { Outcome } from '../contract/messages.js';
+import type { Outcome } from '../contract/errors.js';
 import type { BatchWorkerStart, Reported } from '../contract/prepare-messages.js';
 import { watchExcess, type TaskLimits } from './excess-watch.js';
 import { Lane, type Ask } from './lane.js';

@@ -14,7 +14,8 @@ import type {
   RerankTexts,
 } from '../contract/embed-messages.js';
 import { AppError } from '../contract/errors.js';
-import type { LogNote, Outcome } from '../contract/messages.js';
+import type { LogNote } from '../base/log.js';
+import type { Outcome } from '../contract/errors.js';
 import { documentsLane, queriesLane, rerankLane, type DocumentsAsk } from './embed-lanes.js';
 import { observed, type EmbedObserver } from './embed-observer.js';
 import type { Lane } from './lane.js';

@@ -10,7 +10,8 @@ import type {
   QueryText,
   RerankTexts,
 } from '../contract/embed-messages.js';
-import { abandoned, Lane, type Ask } from './lane.js';
+import { Lane, type Ask } from './lane.js';
+import { abandoned } from '../contract/errors.js';
 import type { LaneMeter } from './pool-meters.js';
 
 const WAITING_MAX = 8192;

@@ -3,7 +3,7 @@
 // how concurrent writes come to share a commit. A queue at the worker would be first come, first served: there it is
 // kept short. Front thread.
 import type { Leaving } from '../base/departure.js';
-import { AppError } from '../contract/errors.js';
+import { abandoned, AppError } from '../contract/errors.js';
 import { FairQueue } from './fair-queue.js';
 import type { LaneMeter } from './pool-meters.js';
 
@@ -135,7 +135,3 @@ export class Lane<Q, A> {
     return batch;
   }
 }
-
-/** What an ask is rejected with whose asker has gone. */
-export const abandoned = (): AppError =>
-  new AppError('internal_error', 'The client does not wait for an answer any more.');

@@ -4,7 +4,7 @@
 // loads. Front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Piscina } from 'piscina';
-import type { LoadedNote } from '../contract/messages.js';
+import type { LoadedNote } from '../base/log.js';
 import { endThreadsOfUnreadableAnswers } from './unreadable-answers.js';
 
 const RECHECK_MS = 5;

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import type { Log } from '../base/log.js';
 import { AppError } from '../contract/errors.js';
-import type { Outcome } from '../contract/messages.js';
+import type { Outcome } from '../contract/errors.js';
 import type { LogAnswer, LogBounds, LogCommand, LogCommands, LogOp, LogWorkerStart } from '../contract/query-log.js';
 import { Lane, type Ask } from './lane.js';
 import { LoadedThreads } from './loaded-threads.js';

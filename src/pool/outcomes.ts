@@ -2,7 +2,8 @@
 // Used by the three pools, on the front thread.
 import type { Log } from '../base/log.js';
 import { AppError, type ErrorCode } from '../contract/errors.js';
-import type { LogNote, Outcome } from '../contract/messages.js';
+import type { LogNote } from '../base/log.js';
+import type { Outcome } from '../contract/errors.js';
 import type { Ask } from './lane.js';
 
 /** A fault of ours in a worker. It has been logged; a client is told `internal_error`. */

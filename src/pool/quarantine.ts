@@ -5,7 +5,8 @@ import type { Log } from '../base/log.js';
 import { collectionIn } from '../contract/collection-in.js';
 import { AppError } from '../contract/errors.js';
 import type { CollectionId } from '../contract/ids.js';
-import type { Outcome, ShardCommand, ShardOp } from '../contract/messages.js';
+import type { ShardCommand, ShardOp } from '../contract/messages.js';
+import type { Outcome } from '../contract/errors.js';
 
 /** Commands about the documents of a collection. Others, such as dropping it, go on. */
 const GUARDED: ReadonlySet<ShardOp> = new Set<ShardOp>([

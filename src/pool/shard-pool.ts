@@ -5,14 +5,14 @@ import { Piscina } from 'piscina';
 import { collectionIn } from '../contract/collection-in.js';
 import {
   WRITE_OPS,
-  type LogNote,
-  type Outcome,
   type ShardAnswer,
   type ShardCommand,
   type ShardCommands,
   type ShardOp,
   type ShardWorkerStart,
 } from '../contract/messages.js';
+import { type LogNote } from '../base/log.js';
+import { type Outcome } from '../contract/errors.js';
 import type { Ask } from './lane.js';
 import { LoadedThreads } from './loaded-threads.js';
 import { logNote, settleAll } from './outcomes.js';

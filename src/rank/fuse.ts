@@ -2,7 +2,8 @@
 // of the cosine and of BM25 over the best BM25 of the ranking. Neither depends on how many candidates there are. Pure.
 // Called on the front thread once both rankings are merged over all shards, and by the shard workers for what hits
 // tell.
-import type { FusionSettings, Halves, Ranks } from '../contract/ranking.js';
+import type { Halves, Ranks } from '../contract/ranking.js';
+import type { FusionSettings } from '../contract/api/search.js';
 
 export function fusedScore(fusion: FusionSettings, { vectorRank, lexicalRank, cosine = 0, share = 0 }: Halves): number {
   const { weights } = fusion;

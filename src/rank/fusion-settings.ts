@@ -2,7 +2,8 @@
 // where that is of the same method, else the defaults. Pure. Called at start for the instance, and by the search use
 // case.
 import { FUSION_K_DEFAULT, FUSION_WEIGHTS_DEFAULT } from '../contract/limits.js';
-import type { FusionSettings, FusionWeights } from '../contract/ranking.js';
+import type { FusionSettings } from '../contract/api/search.js';
+import type { FusionWeights } from '../contract/api/search.js';
 
 export interface FusionWish {
   readonly method: 'rank' | 'score';

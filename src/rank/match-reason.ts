@@ -1,6 +1,8 @@
 // The `match_reason` of a hit: how its score was made, in the words that clients of this interface already parse. Pure.
 // Called by the shard workers when they hydrate hits.
-import type { Basis, FusionSettings, Halves, Narrowed } from '../contract/ranking.js';
+import type { Basis, Halves } from '../contract/ranking.js';
+import type { Narrowed } from '../contract/api/search.js';
+import type { FusionSettings } from '../contract/api/search.js';
 import { fieldReader, type MetaLayers } from './match-filter.js';
 
 export interface Priority {

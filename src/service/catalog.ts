@@ -3,7 +3,7 @@
 import { AppError } from '../contract/errors.js';
 import type { CollectionId, CollectionName, Tenant } from '../contract/ids.js';
 import type { Language } from '../contract/language.js';
-import type { CollectionRef } from '../contract/messages.js';
+import type { CollectionRef } from '../contract/resources.js';
 import { logIdOf, type Collection, type CollectionKey, type StoredCollection } from '../contract/resources.js';
 import { KeptCollections } from './kept-collections.js';
 import { compare, placeBehind } from './sorted-names.js';

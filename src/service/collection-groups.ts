@@ -1,6 +1,6 @@
 // Collections as a shard is told of them when it opens: ids by all else that it must know of them. Of ten thousand
 // collections there are few kinds. Called by open-shard.ts, on the front thread; pure.
-import type { CollectionGroup } from '../contract/messages.js';
+import type { CollectionGroup } from '../contract/resources.js';
 import type { Collection } from '../contract/resources.js';
 
 export function groupsOf(collections: Iterable<Collection>): CollectionGroup[] {

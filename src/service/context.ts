@@ -2,7 +2,7 @@
 // Types only: the use cases take it as their first argument.
 import type { Log } from '../base/log.js';
 import type { Language } from '../contract/language.js';
-import type { FusionSettings } from '../contract/ranking.js';
+import type { FusionSettings } from '../contract/api/search.js';
 import type { Chunking, SearchMode } from '../contract/resources.js';
 import type { SharedMeters } from '../contract/shared-meters.js';
 import type { Embedders } from '../embedding/embedders.js';

@@ -4,7 +4,7 @@
 import type { DocumentBatch, VerifiedCollection } from '../contract/archive-messages.js';
 import type { Collection } from '../contract/resources.js';
 import type { OpenedArchive } from '../pool/archive-pool.js';
-import { abandoned } from '../pool/lane.js';
+import { abandoned } from '../contract/errors.js';
 import { assertStored, WorkerFault } from '../pool/outcomes.js';
 import { refOf } from './catalog.js';
 import type { Context } from './context.js';

@@ -6,7 +6,7 @@ import type { LineSlice, PreparedGroup, PreparedLines, PrepareLinesRequest } fro
 import { AppError } from '../contract/errors.js';
 import type { CollectionName, Tenant } from '../contract/ids.js';
 import type { Collection } from '../contract/resources.js';
-import { abandoned } from '../pool/lane.js';
+import { abandoned } from '../contract/errors.js';
 import { WorkerFault } from '../pool/outcomes.js';
 import type { Context } from './context.js';
 import { ensureCollection, plannedCollection } from './create-collection.js';

@@ -3,7 +3,7 @@
 // that does not read its results, a socket without bytes, a shard. Called by the batch endpoint; front thread.
 import { Signal } from '../base/signal.js';
 import type { CollectionName, Tenant } from '../contract/ids.js';
-import { abandoned } from '../pool/lane.js';
+import { abandoned } from '../contract/errors.js';
 import type { Context } from './context.js';
 import { BatchIngest } from './ingest-batch.js';
 import type { ItemOutcome } from './item-outcomes.js';

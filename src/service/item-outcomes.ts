@@ -3,7 +3,7 @@
 import type { PreparedGroup, PreparedItem } from '../contract/batch-messages.js';
 import { AppError } from '../contract/errors.js';
 import type { DocId } from '../contract/ids.js';
-import type { Outcome } from '../contract/messages.js';
+import type { Outcome } from '../contract/errors.js';
 import type { Stored } from './put-group.js';
 
 /** What became of an item. */

@@ -2,7 +2,8 @@
 // Called by ingest-batch.ts for each group of a slice; front thread.
 import type { PreparedGroup } from '../contract/batch-messages.js';
 import { AppError } from '../contract/errors.js';
-import type { Outcome, ShardAnswer } from '../contract/messages.js';
+import type { ShardAnswer } from '../contract/messages.js';
+import type { Outcome } from '../contract/errors.js';
 import type { Collection } from '../contract/resources.js';
 import { refOf } from './catalog.js';
 import type { Context } from './context.js';

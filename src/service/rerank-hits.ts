@@ -4,7 +4,7 @@
 import type { Leaving } from '../base/departure.js';
 import { AppError } from '../contract/errors.js';
 import type { HitParts } from '../contract/hits.js';
-import type { RerankSettings } from '../contract/ranking.js';
+import type { RerankSettings } from '../contract/api/search.js';
 import { hitJson } from '../rank/hit-json.js';
 import { rerankReason } from '../rank/match-reason.js';
 import { withPriority } from '../rank/priority.js';

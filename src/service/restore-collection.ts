@@ -3,7 +3,8 @@
 // transaction. Whatever happens before that leaves everything as it was. Called by the archive endpoints and the
 // restore of a dataset; front thread.
 import { ArchiveFault } from '../archive/archive-fault.js';
-import type { CollectionPlace, VerifiedCollection } from '../contract/archive-messages.js';
+import type { VerifiedCollection } from '../contract/archive-messages.js';
+import type { CollectionPlace } from '../contract/archived.js';
 import { AppError } from '../contract/errors.js';
 import type { CollectionId, CollectionName, Tenant } from '../contract/ids.js';
 import { logIdOf, type Collection } from '../contract/resources.js';

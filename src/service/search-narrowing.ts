@@ -4,7 +4,8 @@
 import type { ContentFilter } from '../contract/api/search.js';
 import { AppError } from '../contract/errors.js';
 import type { Filter } from '../contract/filter.js';
-import type { Narrowed, Narrowing } from '../contract/ranking.js';
+import type { Narrowing } from '../contract/ranking.js';
+import type { Narrowed } from '../contract/api/search.js';
 import { fieldsOf } from '../rank/filter-fields.js';
 import { parseFilter } from '../rank/parse-filter.js';
 import type { SearchSettings } from './context.js';

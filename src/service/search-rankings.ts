@@ -2,7 +2,8 @@
 // search use case, on the front thread.
 import type { Language } from '../contract/language.js';
 import { QUERY_CHARACTERS_MAX, QUERY_TOKENS_MAX } from '../contract/limits.js';
-import type { FusionSettings, QueryTerms } from '../contract/ranking.js';
+import type { QueryTerms } from '../text/rank-terms.js';
+import type { FusionSettings } from '../contract/api/search.js';
 import type { Collection, SearchMode } from '../contract/resources.js';
 import type { LexicalSearch } from '../contract/search-messages.js';
 import { countedTerms } from '../text/rank-terms.js';

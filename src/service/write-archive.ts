@@ -1,7 +1,8 @@
 // Use cases: an archive of a collection, and of everything, each as of one moment. Writes are held for as long as it
 // takes to open a snapshot of every store, some milliseconds, and go on while an archive process writes. Called by the
 // archive endpoints; front thread.
-import type { ArchivedMoment, ArchivedSource, LeftOut } from '../contract/archive-messages.js';
+import type { ArchivedMoment, ArchivedSource } from '../contract/archive-messages.js';
+import type { LeftOut } from '../contract/archived.js';
 import type { CollectionId, CollectionName, Tenant } from '../contract/ids.js';
 import { logIdOf, type Collection } from '../contract/resources.js';
 import type { BegunArchive } from '../pool/archive-pool.js';

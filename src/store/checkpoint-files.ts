@@ -6,7 +6,7 @@ import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import typia from 'typia';
-import type { CollectionRef } from '../contract/messages.js';
+import type { CollectionRef } from '../contract/resources.js';
 import { syncDirectory } from './sync.js';
 
 export const CHECKPOINT_VERSION = 1;

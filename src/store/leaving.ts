@@ -3,7 +3,7 @@
 // block by block in later ones. Nothing but this table knows them meanwhile; their ordinals are not given out before
 // they are free. Used by the transactions of a shard, in its owner's thread and in those that read along.
 import type { CollectionId, Ordinal } from '../contract/ids.js';
-import type { CollectionRef } from '../contract/messages.js';
+import type { CollectionRef } from '../contract/resources.js';
 import { chunkKey, collectionOfKey, collectionPrefix } from './keys.js';
 import { decode, encode, type DocumentRecord } from './records.js';
 import type { Table } from './tables.js';

@@ -3,7 +3,7 @@
 import type { Latch } from '../base/latch.js';
 import { AppError } from '../contract/errors.js';
 import type { CollectionId, DocId, Ordinal } from '../contract/ids.js';
-import type { CollectionRef } from '../contract/messages.js';
+import type { CollectionRef } from '../contract/resources.js';
 import type { StoreMeter } from '../contract/shared-meters.js';
 import { ChangeLog, type PartChange } from './change-log.js';
 import { chunkKey, collectionPrefix, documentKey, vectorKey } from './keys.js';

@@ -1,7 +1,7 @@
 // What can be read of a shard's part of every collection: one snapshot of its tables. Made by shard-store.ts, which
 // adds the writing; used by the shard worker alone.
 import type { CollectionId, Ordinal } from '../contract/ids.js';
-import type { CollectionRef } from '../contract/messages.js';
+import type { CollectionRef } from '../contract/resources.js';
 import {
   chunkKey,
   collectionPrefix,

@@ -3,7 +3,6 @@
 // character says little. Filters and boost use the words alone (tokenize.ts). One pure function for chunks and one for
 // questions; called by the index of words' users.
 import type { Language } from '../contract/language.js';
-import type { QueryTerms } from '../contract/ranking.js';
 import { appendStems, STEM_MARK, termsOfWords } from './ranked-words.js';
 import { plainOf, UNSPACED, wordsOf } from './tokenize.js';
 
@@ -12,8 +11,10 @@ import { plainOf, UNSPACED, wordsOf } from './tokenize.js';
  * several words.
  */
 export const CHUNK_TERMS_MAX = 0xffff;
+
 /** The term of a chunk that has more: its text has to be looked at itself. No compound is it. */
 export const CUT = '\u0001\u0001';
+
 /** Goes before compounds and pairs: no word holds it, so no phrase or prefix ever meets such a term. */
 export const MARK = '\u0001';
 const LETTER = `(?![${UNSPACED}])[\\p{L}\\p{N}\\p{M}]`;
@@ -24,10 +25,12 @@ const WORD = `(?:${LETTER})+`;
  */
 const COMPOUNDS = new RegExp(`(?<!${LETTER})${WORD}(?:[-_.]${WORD})+`, 'gu');
 const ASCII_COMPOUNDS = /(?<![a-z0-9])[a-z0-9]+(?:[-_.][a-z0-9]+)+/g;
+
 /** Without it there is no compound: looked for first, because most texts have none. */
 const JOINT = /[-_.][\p{L}\p{N}\p{M}]/u;
 const ASCII_JOINT = /[-_.][a-z0-9]/;
 const ASCII = /^[\x00-\x7f]*$/;
+
 /** With the mark that draws a kana out, which belongs to no script. */
 const RUNS = new RegExp(`[${UNSPACED}ー]{2,}`, 'gu');
 
@@ -77,4 +80,10 @@ const marked = (terms: readonly string[]): string[] => terms.map((term) => MARK 
 function pairsOf(run: string): string[] {
   const characters = [...run];
   return characters.slice(1).map((character, i) => `${characters[i] as string}${character}`);
+}
+
+/** The distinct terms of a query (text/rank-terms), and how often each stands in it. */
+export interface QueryTerms {
+  terms: string[];
+  counts: number[];
 }

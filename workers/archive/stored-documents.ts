@@ -1,7 +1,7 @@
 // The documents of a collection as an archive has them, out of one snapshot of a shard. A record that does not decode,
 // or is not there though another leads to it, is a DamagedRecord. Used by the writer and, before it, by the check.
 // Archive process only.
-import type { CollectionRef } from '../../src/contract/messages.js';
+import type { CollectionRef } from '../../src/contract/resources.js';
 import type { Ordinal } from '../../src/contract/ids.js';
 import type { ArchivedChunk, ArchivedDocument } from '../../src/archive/archived-records.js';
 import { DamagedRecord } from '../../src/store/damage.js';

@@ -19,7 +19,8 @@ import {
   type Manifest,
 } from '../../src/archive/manifest.js';
 import { SEGMENT_BYTES_MAX, unpackDocuments, unpackQueries } from '../../src/archive/segment.js';
-import type { CollectionPlace, ReadTask, VerifiedArchive } from '../../src/contract/archive-messages.js';
+import type { ReadTask, VerifiedArchive } from '../../src/contract/archive-messages.js';
+import type { CollectionPlace } from '../../src/contract/archived.js';
 import type { ArchiveCounts, ArchivedSettings } from '../../src/contract/archived.js';
 import type { Tenant } from '../../src/contract/ids.js';
 import type { StoredTenants } from '../../src/contract/tenants.js';

@@ -13,7 +13,7 @@ import {
 import { packDocument, packQuery } from '../../src/archive/segment.js';
 import type { ArchivedSource } from '../../src/contract/archive-messages.js';
 import type { ArchiveCounts } from '../../src/contract/archived.js';
-import type { CollectionRef } from '../../src/contract/messages.js';
+import type { CollectionRef } from '../../src/contract/resources.js';
 import type { Collection } from '../../src/contract/resources.js';
 import type { DatasetSnapshot } from '../../src/store/dataset-snapshot.js';
 import { faultOfRecord } from './query-record.js';

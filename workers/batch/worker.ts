@@ -13,7 +13,8 @@ import type {
   SplitBatchRequest,
 } from '../../src/contract/batch-messages.js';
 import { AppError } from '../../src/contract/errors.js';
-import type { LoadedNote, Outcome } from '../../src/contract/messages.js';
+import type { LoadedNote } from '../../src/base/log.js';
+import type { Outcome } from '../../src/contract/errors.js';
 import type { BatchWorkerStart, PrepareAnswer, PrepareRequest, Reported } from '../../src/contract/prepare-messages.js';
 import { prepareDocument } from './prepare.js';
 import { prepareLines as prepareSlice } from './prepare-lines.js';

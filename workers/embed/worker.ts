@@ -13,7 +13,9 @@ import type {
   RerankScores,
 } from '../../src/contract/embed-messages.js';
 import { AppError } from '../../src/contract/errors.js';
-import type { LoadedNote, LogNote, Outcome } from '../../src/contract/messages.js';
+import type { LogNote } from '../../src/base/log.js';
+import type { LoadedNote } from '../../src/base/log.js';
+import type { Outcome } from '../../src/contract/errors.js';
 import { embedDocuments } from './embed-documents.js';
 import { loadRunners } from './runners.js';
 

@@ -3,7 +3,7 @@
 import { AssertionFailed } from '../../src/base/assert.js';
 import { faultOf } from '../../src/base/faults.js';
 import { AppError } from '../../src/contract/errors.js';
-import type { Outcome } from '../../src/contract/messages.js';
+import type { Outcome } from '../../src/contract/errors.js';
 import type {
   LogAnswer,
   LogBounds,

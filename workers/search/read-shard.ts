@@ -2,7 +2,7 @@
 // parts; of these a thread sees nothing before it needs one. Made by shard-set.ts; search workers only, each with its
 // own.
 import { AppError } from '../../src/contract/errors.js';
-import type { CollectionRef } from '../../src/contract/messages.js';
+import type { CollectionRef } from '../../src/contract/resources.js';
 import { ShardReader } from '../../src/store/shard-reader.js';
 import { Kernel } from '../shard/kernel.js';
 import type { PartPlace } from '../shard/part-directory.js';

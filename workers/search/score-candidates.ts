@@ -2,7 +2,8 @@
 // stand by document id and chunk order; where ranks are fused by vector rank, then by chunk id. Search workers only;
 // called by finish.ts.
 import { chunkIdOf } from '../../src/contract/ids.js';
-import type { Basis, ChunkPosition, FusionSettings, Halves, Ranks } from '../../src/contract/ranking.js';
+import type { Basis, ChunkPosition, Halves, Ranks } from '../../src/contract/ranking.js';
+import type { FusionSettings } from '../../src/contract/api/search.js';
 import { boostOf } from '../../src/rank/boost.js';
 import { fusedScore, fuseRankings } from '../../src/rank/fuse.js';
 import { compareDocIds, comparePositions } from '../../src/rank/merge.js';

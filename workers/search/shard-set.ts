@@ -2,7 +2,7 @@
 // when its thread starts; search.ts takes its views from here, one for each arena in which a shard has a part of the
 // collection.
 import { AppError } from '../../src/contract/errors.js';
-import type { CollectionRef } from '../../src/contract/messages.js';
+import type { CollectionRef } from '../../src/contract/resources.js';
 import type { SearchWorkerStart } from '../../src/contract/search-messages.js';
 import { SharedMeters } from '../../src/contract/shared-meters.js';
 import { shardPath } from '../../src/store/paths.js';

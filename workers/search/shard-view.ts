@@ -1,6 +1,6 @@
 // One arena of a shard as one search sees it: the part of its collection in shared memory, and snapshots of the store.
 // Made within Kernel.read by shard-set.ts, and of no use outside. Search workers only, each on its own thread.
-import type { CollectionRef } from '../../src/contract/messages.js';
+import type { CollectionRef } from '../../src/contract/resources.js';
 import { ARENAS } from '../../src/contract/ordinals.js';
 import type { ShardReader, Snapshot } from '../../src/store/shard-reader.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';

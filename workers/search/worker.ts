@@ -3,7 +3,8 @@
 // and its death harms nobody but the searches that it had. Any number of these threads work side by side.
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { endThread } from '../../src/base/faults.js';
-import type { LoadedNote, Outcome } from '../../src/contract/messages.js';
+import type { LoadedNote } from '../../src/base/log.js';
+import type { Outcome } from '../../src/contract/errors.js';
 import type { SearchAnswer, SearchTask, SearchWorkerStart } from '../../src/contract/search-messages.js';
 import { outcomeOf } from '../shard/refusal.js';
 import { search } from './search.js';

@@ -1,7 +1,7 @@
 // What a shard is told of all collections when it is opened, by their ids: all of a reference but the id. Made by
 // shard.ts, used by it and by what brings parts back from a checkpoint; shard worker only.
 import type { CollectionId } from '../../src/contract/ids.js';
-import type { CollectionGroup } from '../../src/contract/messages.js';
+import type { CollectionGroup } from '../../src/contract/resources.js';
 
 export type CollectionKinds = ReadonlyMap<CollectionId, CollectionGroup['kind']>;
 

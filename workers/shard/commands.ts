@@ -3,7 +3,6 @@
 import { defined } from '../../src/base/assert.js';
 import { collectionIn } from '../../src/contract/collection-in.js';
 import type {
-  Outcome,
   ShardAnswer,
   ShardCommand,
   ShardCommands,
@@ -11,6 +10,7 @@ import type {
   ShardRequest,
   ShardWorkerStart,
 } from '../../src/contract/messages.js';
+import type { Outcome } from '../../src/contract/errors.js';
 import type { CatalogStore } from '../../src/store/catalog-store.js';
 import { Background } from './background.js';
 import { catalogHandlers } from './catalog-handlers.js';

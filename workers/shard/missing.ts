@@ -3,7 +3,9 @@
 // documents at a time. Called by commands.ts; shard worker only.
 import { assert } from '../../src/base/assert.js';
 import type { CollectionId, Ordinal } from '../../src/contract/ids.js';
-import type { CollectionRef, Outcome, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
+import type { ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
+import type { Outcome } from '../../src/contract/errors.js';
+import type { CollectionRef } from '../../src/contract/resources.js';
 import { joinDocuments, packDocument, type PreparedDocument } from '../../src/contract/prepared-document.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { DocumentRecord } from '../../src/store/records.js';

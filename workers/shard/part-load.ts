@@ -2,7 +2,7 @@
 // priorities of its chunks. Readers do not find it before it is complete, and nothing writes to it. Made by
 // part-loads.ts; shard worker only.
 import type { Ordinal } from '../../src/contract/ids.js';
-import type { CollectionRef } from '../../src/contract/messages.js';
+import type { CollectionRef } from '../../src/contract/resources.js';
 import { arenaOf, rowOf } from '../../src/contract/ordinals.js';
 import { DamagedRecord } from '../../src/store/damage.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';

@@ -3,7 +3,7 @@
 // does not wait. Shard worker only; asked by commands, gone on with by background.ts.
 import { AssertionFailed } from '../../src/base/assert.js';
 import type { CollectionId } from '../../src/contract/ids.js';
-import type { CollectionRef } from '../../src/contract/messages.js';
+import type { CollectionRef } from '../../src/contract/resources.js';
 import type { ShardStore } from '../../src/store/shard-store.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';
 import { PartLoad } from './part-load.js';

@@ -2,7 +2,7 @@
 // entry of the home arena's directory, which tells readers that their owner has to be asked. A collection may have a
 // part in each arena; they come and go together. Used by the shard worker alone.
 import type { CollectionId, Ordinal } from '../../src/contract/ids.js';
-import type { CollectionRef } from '../../src/contract/messages.js';
+import type { CollectionRef } from '../../src/contract/resources.js';
 import type { Arenas } from './arenas.js';
 import { Part } from './part.js';
 import type { PartRoots } from './part-directory.js';

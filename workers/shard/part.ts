@@ -2,7 +2,7 @@
 // free ordinals, its priorities. All of it is a cache of the store and is rebuilt from there. Used by the shard worker
 // alone.
 import type { Ordinal } from '../../src/contract/ids.js';
-import type { CollectionRef } from '../../src/contract/messages.js';
+import type { CollectionRef } from '../../src/contract/resources.js';
 import { arenaOf, rowOf, storedOrdinal } from '../../src/contract/ordinals.js';
 import { GRAPH_MIN } from './layout.js';
 import { OrdinalPool } from './ordinal-pool.js';

@@ -1,6 +1,6 @@
 // In which arena of a shard a document goes: where its collection is while there is room, then where most is. A
 // document stands in one as a whole. Called by write.ts; shard worker only.
-import type { CollectionRef } from '../../src/contract/messages.js';
+import type { CollectionRef } from '../../src/contract/resources.js';
 import { ArenaFull } from './kernel.js';
 import type { Part } from './part.js';
 import type { Shard } from './shard.js';

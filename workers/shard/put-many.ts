@@ -1,6 +1,8 @@
 // Several documents of a batch in one command: taken apart before the write, and their outcomes put together after it.
 // Shard worker only; called by commands.ts, which writes whatever stands next to each other in one commit.
-import type { CollectionRef, Outcome, ShardAnswer, ShardRequest, TwinWrite } from '../../src/contract/messages.js';
+import type { ShardAnswer, ShardRequest, TwinWrite } from '../../src/contract/messages.js';
+import type { Outcome } from '../../src/contract/errors.js';
+import type { CollectionRef } from '../../src/contract/resources.js';
 import type { PackedDocuments } from '../../src/contract/prepared-document.js';
 import type { DocumentWrite, WriteAnswer } from './write.js';
 

@@ -5,7 +5,7 @@ import { AssertionFailed } from '../../src/base/assert.js';
 import { faultOf } from '../../src/base/faults.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { CollectionId } from '../../src/contract/ids.js';
-import type { Outcome } from '../../src/contract/messages.js';
+import type { Outcome } from '../../src/contract/errors.js';
 import { DamagedRecord } from '../../src/store/damage.js';
 import { ArenaFull } from './kernel.js';
 

@@ -2,7 +2,7 @@
 // where it fails. Filled by write.ts, in the shard worker's thread.
 import { defined } from '../../src/base/assert.js';
 import type { CollectionId, Ordinal } from '../../src/contract/ids.js';
-import type { CollectionRef } from '../../src/contract/messages.js';
+import type { CollectionRef } from '../../src/contract/resources.js';
 import { arenaOf, rowOf } from '../../src/contract/ordinals.js';
 import type { LeavingDocument } from '../../src/store/leaving.js';
 import type { ShardWriteTxn } from '../../src/store/shard-store.js';

@@ -2,7 +2,8 @@
 // command; every other command works on it. Used by the shard worker's thread alone.
 import { AppError } from '../../src/contract/errors.js';
 import type { CollectionId } from '../../src/contract/ids.js';
-import type { CollectionGroup, CollectionRef } from '../../src/contract/messages.js';
+import type { CollectionGroup } from '../../src/contract/resources.js';
+import type { CollectionRef } from '../../src/contract/resources.js';
 import type { LeavingDocument } from '../../src/store/leaving.js';
 import type { ShardStore } from '../../src/store/shard-store.js';
 import type { ShardTxn } from '../../src/store/shard-txn.js';

@@ -4,15 +4,10 @@
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { endThread } from '../../src/base/faults.js';
 import { yieldToSearches } from '../../src/base/thread-priority.js';
-import type {
-  LoadedNote,
-  LogNote,
-  Outcome,
-  ShardAnswer,
-  ShardCommand,
-  ShardOp,
-  ShardWorkerStart,
-} from '../../src/contract/messages.js';
+import type { ShardAnswer, ShardCommand, ShardOp, ShardWorkerStart } from '../../src/contract/messages.js';
+import type { LogNote } from '../../src/base/log.js';
+import type { LoadedNote } from '../../src/base/log.js';
+import type { Outcome } from '../../src/contract/errors.js';
 import { claimShard } from './claim.js';
 import { Commands } from './commands.js';
 

@@ -1,7 +1,7 @@
 // Applies the writes of a batch in one commit. Where a damaged record is met on the way, or the commit fails, none is
 // applied; then damage in one collection must not stop the others: each write is tried by itself. Shard worker only;
 // called by commands.ts.
-import type { Outcome } from '../../src/contract/messages.js';
+import type { Outcome } from '../../src/contract/errors.js';
 import { DamagedRecord } from '../../src/store/damage.js';
 import { outcomeOf } from './refusal.js';
 import type { Shard } from './shard.js';

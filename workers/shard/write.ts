@@ -5,7 +5,9 @@
 import { assert } from '../../src/base/assert.js';
 import { AppError } from '../../src/contract/errors.js';
 import type { CollectionId, DocId, Ordinal } from '../../src/contract/ids.js';
-import type { CollectionRef, Outcome, ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
+import type { ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
+import type { Outcome } from '../../src/contract/errors.js';
+import type { CollectionRef } from '../../src/contract/resources.js';
 import { unshared } from '../../src/base/bytes.js';
 import { unpackDocument, type PreparedDocument } from '../../src/contract/prepared-document.js';
 import { LEAVING_CHUNKS_MIN } from '../../src/store/leaving.js';

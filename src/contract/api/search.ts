@@ -147,3 +147,28 @@ export interface SearchAnswer {
   query_id?: string;
   timing?: SearchTiming;
 }
+
+/** What each half of mode hybrid counts for: one of 0 is not searched. */
+export interface FusionWeights {
+  vector: number;
+  lexical: number;
+}
+
+/** How mode hybrid makes one score of its halves: weight / (k + rank), or weight * score. */
+export type FusionSettings =
+  | { method: 'rank'; k: number; weights: FusionWeights }
+  | { method: 'score'; weights: FusionWeights };
+
+/** How a search is reranked. */
+export interface RerankSettings {
+  /** Key of the reranker. */
+  instance: string;
+  /** How many candidates it reads. */
+  depth: number;
+}
+
+/** What a search was narrowed by, as its hits tell it. */
+export interface Narrowed {
+  readonly fields: readonly string[];
+  readonly contentOp?: ContentOp;
+}

@@ -2,7 +2,9 @@
 // Handlers on the front thread: body in, use case, reply out. The route table (routes/archives.ts) names them.
 import type { RestoredCollection, RestoredDataset } from '../../contract/api/archives.js';
 import type { ArchiveCounts } from '../../contract/archived.js';
-import type { CollectionPlace, LeftOut, VerifiedArchive } from '../../contract/archive-messages.js';
+import type { VerifiedArchive } from '../../contract/archive-messages.js';
+import type { CollectionPlace } from '../../contract/archived.js';
+import type { LeftOut } from '../../contract/archived.js';
 import { AppError, invalidField } from '../../contract/errors.js';
 import { isSlug } from '../../contract/ids.js';
 import type { BegunArchive } from '../../pool/archive-pool.js';

@@ -4,7 +4,7 @@ import typia from 'typia';
 import type { Fusion, Rerank, SearchBody, SearchQuery } from '../../contract/api/search.js';
 import { invalidField } from '../../contract/errors.js';
 import { K_DEFAULT, RERANK_DEPTH_DEFAULT } from '../../contract/limits.js';
-import type { RerankSettings } from '../../contract/ranking.js';
+import type { RerankSettings } from '../../contract/api/search.js';
 import type { Context } from '../../service/context.js';
 import { withFaultCode } from '../../service/fault-code.js';
 import { loggedSearch, sharedSearch, type LoggedResult } from '../../service/logged-search.js';

@@ -3,7 +3,7 @@
 // by the way back; front thread.
 import { AppError } from '../../contract/errors.js';
 import type { Collection } from '../../contract/resources.js';
-import { abandoned } from '../../pool/lane.js';
+import { abandoned } from '../../contract/errors.js';
 import { assertStored } from '../../pool/outcomes.js';
 import { refOf } from '../catalog.js';
 import type { Context } from '../context.js';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CollectionRef } from '../../../src/contract/messages.js';
+import type { CollectionRef } from '../../../src/contract/resources.js';
 import type { DocId } from '../../../src/contract/ids.js';
 import { packDocument } from '../../../src/contract/prepared-document.js';
 import { shardOf } from '../../../src/contract/placement.js';

@@ -1,7 +1,7 @@
 // What the tests of the search workers share: views of a shard that this very thread owns, and searches of it with what
 // they want indexed.
 import { ShardReader } from '../../../src/store/shard-reader.js';
-import type { CollectionRef } from '../../../src/contract/messages.js';
+import type { CollectionRef } from '../../../src/contract/resources.js';
 import type { ShardHits, ShardSearch } from '../../../src/contract/ranking.js';
 import type { Kernel } from '../../../workers/shard/kernel.js';
 import { prepare } from '../../../workers/shard/prepare.js';

@@ -1,7 +1,8 @@
 // What the kernel's tests share: a kernel on a memory of its own, seeds and seeded vectors.
 import { readFileSync } from 'node:fs';
 import type { Prng } from '../../../src/base/prng.js';
-import type { CollectionGroup, CollectionRef } from '../../../src/contract/messages.js';
+import type { CollectionGroup } from '../../../src/contract/resources.js';
+import type { CollectionRef } from '../../../src/contract/resources.js';
 import { Kernel } from '../../../workers/shard/kernel.js';
 
 export function readKernelBytes(): Buffer<ArrayBuffer> {

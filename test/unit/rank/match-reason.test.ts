@@ -1,7 +1,8 @@
 // The match_reason, as the contract words it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Basis, FusionSettings } from '../../../src/contract/ranking.js';
+import type { Basis } from '../../../src/contract/ranking.js';
+import type { FusionSettings } from '../../../src/contract/api/search.js';
 import { matchReason, rerankReason } from '../../../src/rank/match-reason.js';
 
 const PLAIN = { key: 'prio_boost', value: 0, before: 0, after: 0 };

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
 import type { CollectionId, DocId, Ordinal } from '../../../src/contract/ids.js';
-import type { CollectionRef } from '../../../src/contract/messages.js';
+import type { CollectionRef } from '../../../src/contract/resources.js';
 import { Environment } from '../../../src/store/lmdb.js';
 import type { PartCounts } from '../../../src/store/part-counts.js';
 import { ShardStore, ShardWriteTxn, type StoredDocument } from '../../../src/store/shard-store.js';

@@ -4,7 +4,7 @@
 // only.
 import { defined } from '../../../src/base/assert.js';
 import type { Ordinal } from '../../../src/contract/ids.js';
-import type { CollectionRef } from '../../../src/contract/messages.js';
+import type { CollectionRef } from '../../../src/contract/resources.js';
 import { arenaOf, rowOf } from '../../../src/contract/ordinals.js';
 import type { ShardTxn } from '../../../src/store/shard-txn.js';
 import { readDocument } from '../documents.js';

@@ -1,7 +1,7 @@
 // When a shard writes a checkpoint: so often while something changes, sooner after much has changed, and at a clean
 // stop. One a shard, made by commands.ts; shard worker only. What a failed one leaves is the checkpoint of before,
 // which the log of changes goes on from.
-import type { LogNote } from '../../../src/contract/messages.js';
+import type { LogNote } from '../../../src/base/log.js';
 import type { CheckpointFiles } from '../../../src/store/checkpoint-files.js';
 import { GRAPH_MIN } from '../layout.js';
 import type { Part } from '../part.js';

@@ -2,7 +2,7 @@
 // before the log of changes is told by name and removed: all is loaded from the store then, as where there is none.
 // Called by open-shard.ts; shard worker only.
 import { type CheckpointFiles, DamagedCheckpoint, type Manifest } from '../../../src/store/checkpoint-files.js';
-import type { CollectionRef } from '../../../src/contract/messages.js';
+import type { CollectionRef } from '../../../src/contract/resources.js';
 import type { PartChange } from '../../../src/store/change-log.js';
 import { DamagedRecord } from '../../../src/store/damage.js';
 import type { CollectionKinds } from '../collection-kinds.js';

@@ -2,7 +2,7 @@
 // that the store has changed since are brought up to date as a load, those of collections that are gone go. Called by
 // restore.ts; shard worker only.
 import type { CollectionId, Ordinal } from '../../../src/contract/ids.js';
-import type { CollectionRef } from '../../../src/contract/messages.js';
+import type { CollectionRef } from '../../../src/contract/resources.js';
 import type { PartChange } from '../../../src/store/change-log.js';
 import type { Part } from '../part.js';
 import { resumeFields } from '../part-fields.js';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { cosine } from '../../../../load/kit/cosine.js';
 import type { Prng } from '../../../../src/base/prng.js';
 import type { CollectionId, DocId, Ordinal } from '../../../../src/contract/ids.js';
-import type { CollectionRef } from '../../../../src/contract/messages.js';
+import type { CollectionRef } from '../../../../src/contract/resources.js';
 import { packDocument } from '../../../../src/contract/prepared-document.js';
 import { CheckpointFiles } from '../../../../src/store/checkpoint-files.js';
 import { ShardStore } from '../../../../src/store/shard-store.js';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { defined } from '../../../../src/base/assert.js';
 import { createPrng } from '../../../../src/base/prng.js';
 import type { CollectionId, DocId } from '../../../../src/contract/ids.js';
-import type { CollectionRef } from '../../../../src/contract/messages.js';
+import type { CollectionRef } from '../../../../src/contract/resources.js';
 import { packDocument } from '../../../../src/contract/prepared-document.js';
 import { ShardStore } from '../../../../src/store/shard-store.js';
 import { sampleVectors } from '../../../../workers/shard/sample-vectors.js';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createPrng } from '../../../../../src/base/prng.js';
-import type { CollectionRef } from '../../../../../src/contract/messages.js';
+import type { CollectionRef } from '../../../../../src/contract/resources.js';
 import { Kernel } from '../../../../../workers/shard/kernel.js';
 import { readKernelBytes as kernelBytes, SEEDS } from '../../../../kit/shard/kernel-kit.js';
 import { Writing } from '../../../../../workers/shard/checkpoint/writing.js';
