@@ -1,24 +1,46 @@
 // Who may import whom. A type is imported as a value is: who names it knows the place it comes from.
 
-/** Folders of src, the lowest first. Each sees itself and those above it in this list; those of one line not each other. */
-const LAYERS = [
-  ['base'],
-  ['contract', 'client'],
-  ['rank', 'text', 'ui'],
-  ['pool', 'store', 'archive'],
-  ['tenants', 'embedding'],
-  ['service'],
-  ['http'],
-];
+/** Folders of src, the lowest first, and what each sees beside itself. */
+const SEES = {
+  base: [],
+  api: ['base'],
+  text: ['base', 'api'],
+  ranking: ['base', 'api', 'text'],
+  storage: ['base', 'api', 'text', 'ranking'],
+  engine: ['base', 'api', 'text', 'ranking', 'storage'],
+  extract: ['base', 'api', 'text'],
+  embedding: ['base', 'api', 'text'],
+  archive: ['base', 'api', 'text', 'ranking', 'storage'],
+  config: ['base', 'api', 'embedding', 'ranking'],
+  pool: ['base', 'api', 'extract', 'embedding', 'archive', 'storage', 'engine'],
+  observability: ['base', 'api', 'config', 'pool'],
+  service: [
+    'base',
+    'api',
+    'text',
+    'ranking',
+    'storage',
+    'engine',
+    'extract',
+    'embedding',
+    'archive',
+    'config',
+    'pool',
+    'observability',
+  ],
+  http: ['base', 'api', 'extract', 'observability', 'service'],
+  client: ['base', 'api'],
+  console: ['base', 'api', 'client'],
+};
 /** Folders of src that worker threads see. */
-const WORKERS_SEE = ['base', 'contract', 'text', 'store', 'rank', 'archive'];
+const WORKERS_SEE = ['base', 'api', 'text', 'ranking', 'storage', 'engine', 'extract', 'embedding', 'archive'];
 /** What runs: everything that is shipped is reached from here. */
 const PROGRAMS = [
   '^src/main\\.ts$',
   '^src/client/client\\.ts$',
-  '^src/ui/main\\.tsx$',
+  '^src/console/main\\.tsx$',
   '^workers/[^/]+/(main|worker)\\.ts$',
-  '^workers/shard/assembly/index\\.ts$',
+  '^src/engine/kernel/index\\.ts$',
   '^src/base/assembly/json-floats\\.ts$',
   '^load/[^/]+\\.ts$',
 ];
@@ -26,45 +48,40 @@ const PROGRAMS = [
 const LIBRARIES = {
   'uWebSockets.js': '^src/http/uws\\.ts$',
   '@modelcontextprotocol/sdk': '^src/http/mcp/',
-  '@fastify/busboy': '^src/http/',
+  '@fastify/busboy': '^src/http/form\\.ts$',
   piscina: '^(src/pool|workers)/',
-  'node-lmdb': '^src/store/lmdb\\.ts$',
-  'prom-client': '^src/service/metrics[^/]*\\.ts$',
-  'onnxruntime-node': '^workers/embed/onnx/',
-  '@huggingface/tokenizers': '^workers/embed/onnx/',
-  cockatiel: '^(src/embedding|workers/embed)/',
-  'lru-cache': '^(src/embedding|workers/search)/',
+  'node-lmdb': '^src/storage/lmdb\\.ts$',
+  'prom-client': '^src/(observability|service/health)/',
+  'onnxruntime-node': '^src/embedding/onnx/',
+  '@huggingface/tokenizers': '^src/embedding/onnx/',
+  cockatiel: '^src/(embedding/remote|service/embedding)/',
+  'lru-cache': '^src/(engine/search|service/embedding)/',
   commander: '^src/cli/',
   'cli-progress': '^src/cli/',
-  picomatch: '^src/cli/glob\\.ts$',
-  jose: '^src/tenants/',
-  yaml: '^src/config[^/]*\\.ts$',
-  yazl: '^src/archive/',
-  yauzl: '^src/archive/',
-  'node-sqlite3-wasm': '^src/archive/pavedb/',
-  '(jszip|csv-parse|htmlparser2|mammoth|postal-mime|pdfjs-dist)': '^workers/batch/extract/',
-  '(porter2|@orama/stemmers|@orama/stopwords)': '^src/text/stemmers\\.ts$',
-  pino: '^src/logger\\.ts$',
-  '@opentelemetry': '^src/tracer\\.ts$',
-  '(preact|@preact/signals)': '^src/ui/',
-  '@tanstack/virtual-core': '^src/ui/parts/',
-  uplot: '^src/ui/live/',
+  picomatch: '^src/cli/files\\.ts$',
+  jose: '^src/(config|service/tenants)/auth\\.ts$',
+  yaml: '^src/config/',
+  yazl: '^src/archive/writer\\.ts$',
+  yauzl: '^src/archive/reader\\.ts$',
+  'node-sqlite3-wasm': '^src/archive/pavedb\\.ts$',
+  '(jszip|csv-parse|htmlparser2|mammoth|postal-mime|pdfjs-dist)': '^src/extract/',
+  '(porter2|@orama/stemmers|@orama/stopwords)': '^src/text/stemming\\.ts$',
+  pino: '^src/observability/log\\.ts$',
+  '@opentelemetry': '^src/observability/tracing\\.ts$',
+  '(preact|@preact/signals)': '^src/console/',
+  '@tanstack/virtual-core': '^src/console/virtual-table\\.tsx$',
+  uplot: '^src/console/overview\\.tsx$',
 };
 
 const below = (folders) => `^src/(${folders.join('|')})/`;
 const TYPES = ['type-only', 'type-import'];
 
-const layers = LAYERS.flatMap((folders, i) =>
-  folders.map((folder) => ({
-    name: `layer-${folder}`,
-    comment: `src/${folder} sees only itself and lower layers: move the shared part down, or pass it as an argument`,
-    from: { path: below([folder]) },
-    to: {
-      path: '^src/',
-      pathNot: below([folder, ...LAYERS.slice(0, i).flat(), ...(folder === 'client' ? ['contract'] : [])]),
-    },
-  })),
-);
+const layers = Object.entries(SEES).map(([folder, seen]) => ({
+  name: `layer-${folder}`,
+  comment: `src/${folder} sees only itself and ${seen.join(', ') || 'nothing else'}: move the shared part down, or pass it as an argument`,
+  from: { path: below([folder]) },
+  to: { path: '^src/', pathNot: below([folder, ...seen]) },
+}));
 
 const libraries = Object.entries(LIBRARIES).map(([library, home]) => ({
   name: `library-${library}`,
@@ -79,58 +96,60 @@ export default {
     ...layers,
     {
       name: 'layers-are-known',
-      comment: 'a new folder of src gets its place in LAYERS',
-      from: { path: '^src/[^/]+/', pathNot: below([...LAYERS.flat(), 'cli']) },
+      comment: 'a new folder of src gets its place in SEES; at the top of src there is main.ts alone',
+      from: { path: '^src/', pathNot: [below([...Object.keys(SEES), 'cli']), '^src/main\\.ts$'] },
       to: {},
-    },
-    {
-      name: 'top-composes',
-      comment: 'files in src itself compose the rest; only main.ts knows the command line',
-      from: { path: '^src/[^/]+$', pathNot: '^src/main\\.ts$' },
-      to: { path: '^src/cli/' },
     },
     { name: 'main-is-last', from: {}, to: { path: '^src/main\\.ts$' } },
     {
+      name: 'pool-takes-types',
+      comment: 'of the engine the pool takes only types, the layout of shared memory and the tables of its commands',
+      from: { path: below(['pool']) },
+      to: {
+        path: below(['engine']),
+        pathNot: ['^src/engine/memory/(layout|ownership|shared-memory)\\.ts$', '^src/engine/write/commands\\.ts$'],
+        dependencyTypesNot: TYPES,
+      },
+    },
+    {
+      name: 'kernel-alone',
+      comment: 'the kernel is AssemblyScript: it sees itself and the layout of the memory',
+      from: { path: '^src/engine/kernel/' },
+      to: { path: '^src/', pathNot: '^src/engine/(kernel/|memory/layout\\.ts$)' },
+    },
+    {
       name: 'client-takes-types',
-      comment: 'of src/contract the client takes only types: it is published without the rest',
+      comment: 'of src/api the client takes only types: it is published without the rest',
       from: { path: below(['client']) },
-      to: { path: below(['contract']), dependencyTypesNot: TYPES },
+      to: { path: below(['api']), dependencyTypesNot: TYPES },
     },
     {
       name: 'console-takes-types',
-      comment: 'of src/contract the console takes only types, and constants, of which the bundler takes those it uses',
-      from: { path: below(['ui']) },
+      comment: 'of src/api the console takes only types, and constants, of which the bundler takes those it uses',
+      from: { path: below(['console']) },
       to: {
-        path: below(['contract']),
-        pathNot: '^src/contract/(limits|language)\\.ts$',
+        path: below(['api']),
+        pathNot: '^src/api/(limits|languages)\\.ts$',
         dependencyTypesNot: TYPES,
       },
     },
     {
       name: 'src-alone',
-      comment: 'what src and workers both need belongs in src/contract',
+      comment: 'what src and workers both need belongs in src',
       from: { path: '^src/' },
       to: { path: '^(workers|test|load|scripts)/' },
     },
     {
       name: 'workers-alone',
-      comment: 'workers see their own folder and some of src; the search workers read what the shard workers write',
+      comment: 'a worker sees its own folder and some of src',
       from: { path: '^workers/([^/]+)/' },
-      to: {
-        path: '^(src|workers|test|load|scripts)/',
-        pathNot: ['^workers/$1/', '^workers/shard/', below(WORKERS_SEE)],
-      },
-    },
-    {
-      name: 'workers-alone-shard',
-      from: { path: '^workers/', pathNot: '^workers/(search|shard)/' },
-      to: { path: '^workers/shard/' },
+      to: { path: '^(src|workers|test|load|scripts)/', pathNot: ['^workers/$1/', below(WORKERS_SEE)] },
     },
     ...libraries,
     {
       name: 'declared-packages',
       comment: 'what is shipped imports only `dependencies` of package.json; the build bundles the console',
-      from: { path: '^(src|workers)/', pathNot: '^src/ui/' },
+      from: { path: '^(src|workers)/', pathNot: '^src/console/' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
     },
     {

@@ -71,20 +71,23 @@ const shipped = {
 
 export default [
   // The kernel is AssemblyScript, which the compiler checks by tsconfigs of its own.
-  { ignores: ['dist*/', 'data/', 'models/', 'workers/shard/assembly/', 'src/base/assembly/'] },
+  { ignores: ['dist*/', 'data/', 'models/', 'src/engine/kernel/', 'src/base/assembly/'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   {
     files: ['**/*.{ts,tsx}'],
     plugins: { '@typescript-eslint': tseslint.plugin },
     languageOptions: {
       parser: tseslint.parser,
-      parserOptions: { project: ['./tsconfig.json', './src/ui/tsconfig.json'], tsconfigRootDir: import.meta.dirname },
+      parserOptions: {
+        project: ['./tsconfig.json', './src/console/tsconfig.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
     },
     rules: { ...faults, ...typed },
   },
   { files: ['{src,workers}/**/*.{ts,tsx}'], rules: shipped },
   { files: ['src/cli/**/*.ts'], rules: { 'no-console': 'off' } },
-  { files: ['src/config*.ts', 'src/main.ts'], rules: { 'no-restricted-properties': 'off' } },
+  { files: ['src/config/*.ts', 'src/main.ts'], rules: { 'no-restricted-properties': 'off' } },
   {
     // Scripts have no types: the compiler does not look for their undefined names.
     files: ['scripts/**/*.mjs'],

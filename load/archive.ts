@@ -7,9 +7,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { SheafClient } from '../src/client/client.js';
 import { createPrng } from '../src/base/prng.js';
-import { readArguments } from './kit/arguments.js';
-import { privateBytes } from './kit/process-memory.js';
-import { printTable, whole } from './kit/report.js';
+import { printTable, readArguments, whole } from './kit/command.js';
+import { privateBytes } from './kit/server-usage.js';
 import { startServer, withFolder } from './kit/server.js';
 
 const DIM = 384;

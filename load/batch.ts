@@ -2,10 +2,9 @@
 // request, in JSON batches, and as one stream of NDJSON, each into a collection of its own.
 // node dist/load/batch.js [--tiny] [--vectors 8000] [--size 500] [--url URL]
 import { SheafClient } from '../src/client/client.js';
-import { readArguments } from './kit/arguments.js';
-import { printTable, seconds, whole } from './kit/report.js';
+import { printTable, readArguments, seconds, whole } from './kit/command.js';
 import { withServer } from './kit/server.js';
-import { batchesOf, createVectorCollection, vectorItems } from './kit/vector-batches.js';
+import { batchesOf, createVectorCollection, vectorItems } from './kit/fill.js';
 
 const TENANT = 'load';
 const { tiny, url: given, number } = readArguments('vectors', 'size');

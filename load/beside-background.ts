@@ -6,14 +6,11 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SheafClient } from '../src/client/client.js';
-import { readArguments } from './kit/arguments.js';
-import { archiveOnce, reindexOnce } from './kit/background-work.js';
-import { fillCollection, itemOf, post, untilResting } from './kit/filling.js';
+import { printTable, readArguments, whole } from './kit/command.js';
+import { type LoadServer, type Settings, archiveOnce, reindexOnce, startServer, withFolder } from './kit/server.js';
+import { createVectorCollection, fillCollection, itemOf, post, untilResting, vectorQueries } from './kit/fill.js';
 import { openLoop, type OpenLoopResult } from './kit/open-loop.js';
-import { printTable, whole } from './kit/report.js';
-import { startServer, withFolder, type LoadServer, type Settings } from './kit/server.js';
-import { createVectorCollection, vectorQueries } from './kit/vector-batches.js';
-import { clustered } from './vector-sets.js';
+import { clustered } from './kit/vector-sets.js';
 
 const [TENANT, NAME] = ['load', 'vectors'];
 const { tiny, number, text } = readArguments('rows', 'rate', 'seconds', 'partitions', 'only');

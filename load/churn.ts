@@ -2,12 +2,9 @@
 // of the graph as it was built. Deterministic: nothing here is timed. node dist/load/churn.js [--rows 60000] [--rounds
 // 10] [--tiny]
 import { createPrng } from '../src/base/prng.js';
-import { readArguments } from './kit/arguments.js';
-import { printTable, whole } from './kit/report.js';
-import { settle } from './kit/settle.js';
-import { buildIndex, K } from './kit/vector-engines.js';
-import { truthOf } from './kit/vector-truth.js';
-import { clustered, windows } from './vector-sets.js';
+import { printTable, readArguments, whole } from './kit/command.js';
+import { K, buildIndex, settle, truthOf } from './kit/vector-engine.js';
+import { clustered, windows } from './kit/vector-sets.js';
 
 const SHARE = 0.1;
 const EFS = [undefined, 32, 64, 128, 256];

@@ -3,10 +3,9 @@
 // chromium it says so. node dist/load/console.js [--tiny]
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { SheafClient } from '../src/client/client.js';
-import type { IngestBody } from '../src/contract/api/documents.js';
+import type { IngestBody } from '../src/api/documents.js';
 import { CHROMIUM, openPage } from '../test/kit/chromium.js';
-import { readArguments } from './kit/arguments.js';
-import { printTable, whole } from './kit/report.js';
+import { printTable, readArguments, whole } from './kit/command.js';
 import { startServer, withFolder } from './kit/server.js';
 
 const CONNECTION = { offline: false, latency: 20, downloadThroughput: 1_000_000, uploadThroughput: 1_000_000 };
@@ -50,7 +49,9 @@ async function visit(url: string, selector: string): Promise<Visit> {
 async function measure(folder: string, views: typeof VIEWS): Promise<void> {
   const server = await startServer(folder);
   const client = new SheafClient({ url: server.url });
-  const { documents } = JSON.parse(readFileSync(new URL('../../src/ui/demo/corpus.json', import.meta.url), 'utf8')) as {
+  const { documents } = JSON.parse(
+    readFileSync(new URL('../../src/console/demo/corpus.json', import.meta.url), 'utf8'),
+  ) as {
     documents: (IngestBody & { text: string })[];
   };
   for (const document of documents) await client.ingestText('default', 'demo', document);
@@ -75,7 +76,7 @@ async function measure(folder: string, views: typeof VIEWS): Promise<void> {
 
 /** As brotli made them. */
 function pageBytes(): number {
-  const folder = new URL('../src/ui/page/', import.meta.url);
+  const folder = new URL('../src/console/page/', import.meta.url);
   return readdirSync(folder)
     .filter((name) => name.endsWith('.br'))
     .reduce((sum, name) => sum + statSync(new URL(name, folder)).size, 0);

@@ -3,21 +3,20 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createArenaMemory } from '../src/base/arena-memory.js';
+import { createArenaMemory } from '../src/base/huge-pages.js';
 import { createPrng } from '../src/base/prng.js';
-import type { CollectionId, DocId } from '../src/contract/ids.js';
-import type { CollectionRef } from '../src/contract/resources.js';
-import { packDocument } from '../src/contract/prepared-document.js';
-import { ShardStore } from '../src/store/shard-store.js';
-import { compactSome } from '../workers/shard/compaction.js';
-import { Kernel } from '../workers/shard/kernel.js';
-import type { Part } from '../workers/shard/part.js';
-import { Shard } from '../workers/shard/shard.js';
-import { applyWrites, type DocumentWrite } from '../workers/shard/write.js';
-import { readArguments } from './kit/arguments.js';
-import { printTable, whole } from './kit/report.js';
-import { settle } from './kit/settle.js';
-import { clustered, windows } from './vector-sets.js';
+import type { CollectionId, DocId } from '../src/api/ids.js';
+import type { CollectionRef } from '../src/api/collections.js';
+import { packDocument } from '../src/text/prepared-document.js';
+import { ShardStore } from '../src/storage/shard-store.js';
+import { compactSome } from '../src/engine/compaction.js';
+import { Kernel } from '../src/engine/memory/arena.js';
+import type { Part } from '../src/engine/segments/segment.js';
+import { Shard } from '../src/engine/shard.js';
+import { applyWrites, type DocumentWrite } from '../src/engine/write/write.js';
+import { printTable, readArguments, whole } from './kit/command.js';
+import { settle } from './kit/vector-engine.js';
+import { clustered, windows } from './kit/vector-sets.js';
 
 const BATCH = 500;
 const CHUNKS_PER_DOCUMENT = 5;
@@ -61,7 +60,7 @@ function compact(shard: Shard, part: Part): { longestMs: number; ms: number } {
 const folder = mkdtempSync(join(tmpdir(), 'sheaf-deletes-'));
 try {
   const kernel = new Kernel(
-    new WebAssembly.Module(readFileSync(new URL('../workers/shard/kernel.wasm', import.meta.url))),
+    new WebAssembly.Module(readFileSync(new URL('../src/engine/kernel.wasm', import.meta.url))),
     createArenaMemory(64, 65536),
   );
   const shard = new Shard(ShardStore.open(folder, false), kernel);

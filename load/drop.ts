@@ -4,11 +4,10 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPrng } from '../src/base/prng.js';
-import type { CollectionId, DocId, Ordinal } from '../src/contract/ids.js';
-import type { CollectionRef } from '../src/contract/resources.js';
-import { ShardStore } from '../src/store/shard-store.js';
-import { readArguments } from './kit/arguments.js';
-import { printTable, seconds, whole } from './kit/report.js';
+import type { CollectionId, DocId, Ordinal } from '../src/api/ids.js';
+import type { CollectionRef } from '../src/api/collections.js';
+import { ShardStore } from '../src/storage/shard-store.js';
+import { printTable, readArguments, seconds, whole } from './kit/command.js';
 import { withFolder } from './kit/server.js';
 
 const { tiny, number } = readArguments('chunks', 'rounds');

@@ -2,17 +2,50 @@
 // its best batch size and number of sessions, on texts tokenized and sorted before; and by our embed workers,
 // tokenization included. node dist/load/embed-model.js [--tiny] [--chunks 160] [--rounds 2]; reads ../shared/data. The
 // best of the rounds counts.
+import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { readModelFolder } from '../src/embedding/model-folder.js';
-import { chunkText } from '../src/text/chunk.js';
-import { loadTokenizer } from '../workers/embed/onnx/tokenizer.js';
-import { readArguments } from './kit/arguments.js';
-import { hasCranfield, readCranfieldDocuments } from './kit/cranfield.js';
-import { dataFolder } from './kit/data.js';
-import { DOCUMENT_CHUNKS, DOCUMENTS_UNDERWAY, startPool } from './kit/load-embedders.js';
-import { startRawModel } from './kit/raw-model.js';
-import { printTable, whole } from './kit/report.js';
+import { Worker } from 'node:worker_threads';
+import { readModelFolder } from '../src/embedding/onnx/model-folder.js';
+import { loadTokenizer } from '../src/embedding/onnx/tokenizer.js';
+import { chunkText } from '../src/text/chunking.js';
+import { printTable, readArguments, whole } from './kit/command.js';
+import { DOCUMENTS_UNDERWAY, DOCUMENT_CHUNKS, startPool } from './kit/embedders.js';
+import type { ModelThreadStart, ModelThreadWork } from './kit/raw-model-thread.js';
+import { dataFolder, hasCranfield, readCranfieldDocuments } from './kit/text-sets.js';
+
+// A model run by onnxruntime alone, in threads of its own: the ceiling that ours is measured against.
+// Used by load/embed-model.ts.
+
+/** Sessions that wait for batches of token ids. */
+interface RawModel {
+  /** Runs all texts in batches of `size`, each of texts of about one length. */
+  run(encodings: readonly number[][], size: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** `sessions` threads with a session each, which uses `threads`. */
+async function startRawModel(graph: string, sessions: number, threads: number): Promise<RawModel> {
+  const workerData: ModelThreadStart = { graph, threads };
+  const workers = Array.from(
+    { length: sessions },
+    () => new Worker(new URL('./kit/raw-model-thread.js', import.meta.url), { workerData }),
+  );
+  await Promise.all(workers.map((worker) => once(worker, 'message')));
+  return {
+    run: async (encodings, size) => {
+      const sorted = [...encodings].sort((a, b) => b.length - a.length);
+      const batches = Array.from({ length: Math.ceil(sorted.length / size) }, (_, i) =>
+        sorted.slice(i * size, (i + 1) * size),
+      );
+      const work: ModelThreadWork = { batches, taken: new Int32Array(new SharedArrayBuffer(4)) };
+      const done = workers.map((worker) => once(worker, 'message'));
+      for (const worker of workers) worker.postMessage(work);
+      await Promise.all(done);
+    },
+    close: async () => void (await Promise.all(workers.map((worker) => worker.terminate()))),
+  };
+}
 
 const { tiny, number } = readArguments('chunks', 'rounds');
 const chunksMax = number('chunks', tiny ? 8 : 160);

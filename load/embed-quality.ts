@@ -5,12 +5,9 @@
 // figures are no quality figures.
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
-import { readChoices } from './kit/arguments.js';
-import { dataFolder } from './kit/data.js';
-import { keepRows } from './kit/kept-vectors.js';
-import { EMBEDDERS, startEmbedder, type LoadEmbedder } from './kit/load-embedders.js';
-import { meanNdcg, readJudged } from './kit/judged.js';
-import { printOrigin } from './kit/report.js';
+import { printOrigin, readChoices } from './kit/command.js';
+import { dataFolder, meanNdcg, readJudged } from './kit/text-sets.js';
+import { EMBEDDERS, type LoadEmbedder, keepRows, startEmbedder } from './kit/embedders.js';
 
 type Figures = Readonly<Record<string, number>>;
 

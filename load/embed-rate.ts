@@ -3,9 +3,9 @@
 // later ones.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { loadBuiltinEmbedder } from '../workers/embed/builtin/builtin-embedder.js';
-import { dataFolder } from './kit/data.js';
-import { printOrigin } from './kit/report.js';
+import { loadBuiltinEmbedder } from '../src/embedding/builtin/embedder.js';
+import { dataFolder } from './kit/text-sets.js';
+import { printOrigin } from './kit/command.js';
 
 const WINDOW_WORDS = 25;
 const BATCH_WINDOWS = 64;

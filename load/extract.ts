@@ -1,11 +1,10 @@
 // How fast text is taken out of files by one batch thread: pages/s of PDF, rows/s of CSV, MB/s of HTML and DOCX.
 // node dist/load/extract.js [--tiny] [--rows 100000]; real files of ../shared/data/files where they are there.
 import { readFileSync } from 'node:fs';
-import { extract } from '../workers/batch/extract/extract.js';
-import { kindOfFile } from '../src/text/kind.js';
-import { readArguments } from './kit/arguments.js';
-import { dataFolder } from './kit/data.js';
-import { printTable, seconds, whole } from './kit/report.js';
+import { extract } from '../src/extract/extract.js';
+import { kindOfFile } from '../src/extract/file-kind.js';
+import { printTable, readArguments, seconds, whole } from './kit/command.js';
+import { dataFolder } from './kit/text-sets.js';
 
 const { tiny, number } = readArguments('rows');
 const OPTIONS = {

@@ -1,19 +1,18 @@
 // One search at a time by one search worker and by as many as there are, side by side, on collections of growing size:
-// where sharing a search begins to pay (src/service/fan-out.ts). In this process, without HTTP. Medians, for a machine
+// where sharing a search begins to pay (src/service/search/fan-out.ts). In this process, without HTTP. Medians, for a machine
 // with other work. node dist/load/fan-out.js [--tiny] [--vectors 40000] [--searches 100]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SheafClient } from '../src/client/client.js';
-import { readConfig } from '../src/config.js';
-import type { CollectionName, Tenant } from '../src/contract/ids.js';
-import { startServer } from '../src/server.js';
-import { FanOut } from '../src/service/fan-out.js';
+import { readConfig } from '../src/config/load.js';
+import type { CollectionName, Tenant } from '../src/api/ids.js';
+import { startServer } from '../src/cli/serve.js';
+import { FanOut } from '../src/service/search/fan-out.js';
 import type { Context } from '../src/service/context.js';
-import { searchCollection, type SearchInput } from '../src/service/search.js';
-import { readArguments } from './kit/arguments.js';
-import { printTable, whole } from './kit/report.js';
-import { createVectorCollection, ingestVectors, vectorItems, vectorQueries } from './kit/vector-batches.js';
+import { searchCollection, type SearchInput } from '../src/service/search/search.js';
+import { printTable, readArguments, whole } from './kit/command.js';
+import { createVectorCollection, ingestVectors, vectorItems, vectorQueries } from './kit/fill.js';
 
 const TENANT = 'load' as Tenant;
 const BATCH = 200;

@@ -2,16 +2,76 @@
 // to searches without a filter, at several shares of matching rows, in one thread. 384-d vectors of real text where
 // they are there. node dist/load/filters.js [--rows 100000] [--tiny]
 import { readFileSync } from 'node:fs';
-import { createArenaMemory } from '../src/base/arena-memory.js';
-import { Kernel } from '../workers/shard/kernel.js';
-import type { VectorIndex } from '../workers/shard/vector-index.js';
-import { readArguments } from './kit/arguments.js';
-import { filterCases, KINDS, type FilterCase } from './kit/filter-cases.js';
-import { moreRows } from './kit/more-rows.js';
-import { printTable, whole } from './kit/report.js';
-import { settle } from './kit/settle.js';
-import { cpuMs } from './kit/word-peers.js';
-import { clustered, windows } from './vector-sets.js';
+import { createArenaMemory } from '../src/base/huge-pages.js';
+import { type Prng, createPrng } from '../src/base/prng.js';
+import type { VectorIndex } from '../src/engine/hnsw/vector-index.js';
+import { Kernel } from '../src/engine/memory/arena.js';
+import { printTable, readArguments, whole } from './kit/command.js';
+import { dot } from './kit/cosine.js';
+import { cpuMs } from './kit/text-peers.js';
+import { settle } from './kit/vector-engine.js';
+import { clustered, moreRows, windows } from './kit/vector-sets.js';
+
+// Filters as searches meet them, over the rows of an index: at random, as one cluster that the queries are near to or
+// far from, and as many small clusters. Used by load/filters.ts.
+
+const KINDS = ['random', 'cluster, near queries', 'cluster, far queries', '50 clusters'] as const;
+type Kind = (typeof KINDS)[number];
+
+interface FilterCase {
+  readonly allowed: Uint32Array;
+  readonly queries: readonly Float32Array[];
+}
+
+/** Filters of each kind: more than one where they differ much. */
+const CASES = 4;
+const CLUSTERS = 50;
+
+function filterCases(
+  index: VectorIndex,
+  rows: readonly Float32Array[],
+  queries: readonly Float32Array[],
+  kind: Kind,
+  matches: number,
+): FilterCase[] {
+  const prng = createPrng(matches);
+  const some = Math.ceil(queries.length / CASES);
+  return Array.from({ length: CASES }, (_, i) => {
+    const mine = queries.slice(i * some, (i + 1) * some);
+    if (kind === 'random')
+      return { allowed: bitmapOf(rows.length, drawOrdinals(prng, rows.length, matches)), queries: mine };
+    if (kind === '50 clusters')
+      return { allowed: bitmapOf(rows.length, drawClusters(prng, index, rows, matches)), queries: mine };
+    const centre = rows[prng.int(rows.length)] as Float32Array;
+    const nearest = [...queries].sort((a, b) => dot(b, centre) - dot(a, centre));
+    const chosen = kind === 'cluster, near queries' ? nearest.slice(0, some) : nearest.slice(-some);
+    return { allowed: bitmapOf(rows.length, nearestTo(index, centre, matches)), queries: chosen };
+  });
+}
+
+function drawOrdinals(prng: Prng, rows: number, count: number): Set<number> {
+  const drawn = new Set<number>();
+  while (drawn.size < count) drawn.add(prng.int(rows));
+  return drawn;
+}
+
+/** The rows nearest to some centres, which may overlap. */
+function drawClusters(prng: Prng, index: VectorIndex, rows: readonly Float32Array[], matches: number): number[] {
+  const each = Math.ceil(matches / CLUSTERS);
+  return Array.from({ length: Math.ceil(matches / each) }, () =>
+    nearestTo(index, rows[prng.int(rows.length)] as Float32Array, each),
+  ).flat();
+}
+
+const nearestTo = (index: VectorIndex, centre: Float32Array, count: number): number[] => [
+  ...index.search(centre, count, { exact: true }).ordinals,
+];
+
+function bitmapOf(rows: number, ordinals: Iterable<number>): Uint32Array {
+  const bitmap = new Uint32Array(Math.ceil(rows / 32));
+  for (const ordinal of ordinals) bitmap[ordinal >>> 5]! |= 1 << (ordinal & 31);
+  return bitmap;
+}
 
 const K = 10;
 const SHARES = [0.5, 0.1, 0.045, 0.01, 0.001, 0.0001];
@@ -20,7 +80,7 @@ const QUERIES = 200;
 const PASSES = 3;
 
 function createIndex(rows: readonly Float32Array[]): VectorIndex {
-  const module = new WebAssembly.Module(readFileSync(new URL('../workers/shard/kernel.wasm', import.meta.url)));
+  const module = new WebAssembly.Module(readFileSync(new URL('../src/engine/kernel.wasm', import.meta.url)));
   const kernel = new Kernel(module, createArenaMemory(64, 65536));
   kernel.format();
   const index = kernel.createIndex(rows[0]?.length ?? 0);

@@ -5,16 +5,93 @@
 // in line for a core; and the most that the front thread worked within one wait, which is what the server can help.
 // Each body is sent several times: one that holds others up does so every time.
 // node dist/load/hostile-bodies.js [--tiny] [--url URL] [--rounds 5] [--only PART_OF_NAME]
+import { once } from 'node:events';
+import { existsSync, openSync, readSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { type Socket, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
-import { RawProbe } from './kit/raw-probe.js';
-import { readArguments } from './kit/arguments.js';
-import { printTable } from './kit/report.js';
+import { printTable, readArguments } from './kit/command.js';
 import { withServer } from './kit/server.js';
-import { ThreadClock } from './kit/thread-clock.js';
+
+// One connection that asks for an address again and again, with as little work of its own as can be: what it measures
+// is the server's. Used by load programs that look for standstills.
+
+const HEAD_END = '\r\n\r\n';
+
+class RawProbe {
+  private received = '';
+  private answered: () => void = () => undefined;
+
+  private constructor(
+    private readonly socket: Socket,
+    private readonly host: string,
+  ) {
+    socket.setNoDelay(true).setEncoding('latin1');
+    socket.on('data', (text: string) => {
+      this.received += text;
+      if (this.isWhole()) this.answered();
+    });
+  }
+
+  static async open(url: string): Promise<RawProbe> {
+    const { hostname, port, host } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    return new RawProbe(socket, host);
+  }
+
+  /** Resolves when the answer is here in full. */
+  ask(path: string): Promise<void> {
+    this.received = '';
+    this.socket.write(`GET ${path} HTTP/1.1\r\nHost: ${this.host}\r\n\r\n`);
+    return new Promise((resolve) => (this.answered = resolve));
+  }
+
+  private isWhole(): boolean {
+    const end = this.received.indexOf(HEAD_END);
+    const length = Number(/content-length: (\d+)/i.exec(this.received)?.[1]);
+    return end >= 0 && this.received.length >= end + HEAD_END.length + length;
+  }
+}
+
+// What Linux's scheduler tells of one thread, read often: how long it has run, and how long it stood in line for a core.
+// So a wait on a busy machine can be told from one that a program caused. Used by load programs that look for
+// standstills.
+
+const TEXT_BYTES_MAX = 64;
+
+class ThreadClock {
+  private readonly text = Buffer.alloc(TEXT_BYTES_MAX);
+  /** Both as of the last `read`. */
+  ranMs = 0;
+  inLineMs = 0;
+
+  private constructor(private readonly file: number) {}
+
+  /** The thread on which Node runs the front of the server. Undefined where the system does not tell. */
+  static ofFront(pid: number): ThreadClock | undefined {
+    return ThreadClock.open(`/proc/${pid}/task/${pid}/schedstat`);
+  }
+
+  static ofThisThread(): ThreadClock | undefined {
+    return ThreadClock.open('/proc/thread-self/schedstat');
+  }
+
+  /** What runs at this moment is counted up to the scheduler's last tick. */
+  read(): void {
+    const length = readSync(this.file, this.text, 0, TEXT_BYTES_MAX, 0);
+    const [ran, inLine] = this.text.toString('latin1', 0, length).split(' ');
+    this.ranMs = Number(ran) / 1e6;
+    this.inLineMs = Number(inLine) / 1e6;
+  }
+
+  private static open(path: string): ThreadClock | undefined {
+    return existsSync(path) ? new ThreadClock(openSync(path, 'r')) : undefined;
+  }
+}
 
 interface Hostile {
   readonly name: string;

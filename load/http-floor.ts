@@ -8,9 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { createHttpServer } from '../src/http/server.js';
 import { loadUws } from '../src/http/uws.js';
 import type { Reply, Request, Route } from '../src/http/route.js';
-import { readArguments } from './kit/arguments.js';
-import { hammer, type CannonRequest } from './kit/hammer.js';
-import { printTable, whole } from './kit/report.js';
+import { printTable, readArguments, whole } from './kit/command.js';
+import { hammer, type CannonRequest } from './kit/closed-loop.js';
 
 const CONNECTIONS = 32;
 const HIT = Buffer.from(`{"id":"d::chunk_0","score":0.5,"text":"${'x'.repeat(400)}"}`);

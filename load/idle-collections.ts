@@ -6,12 +6,10 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SheafClient } from '../src/client/client.js';
-import { readArguments } from './kit/arguments.js';
-import { cpuMs } from './kit/process-cpu.js';
-import { privateBytes } from './kit/process-memory.js';
-import { printTable, seconds, whole } from './kit/report.js';
+import { printTable, readArguments, seconds, whole } from './kit/command.js';
+import { cpuMs, privateBytes } from './kit/server-usage.js';
 import { startServer, withFolder } from './kit/server.js';
-import { batchesOf, createVectorCollection, vectorItems } from './kit/vector-batches.js';
+import { batchesOf, createVectorCollection, vectorItems } from './kit/fill.js';
 
 const { tiny, number, text } = readArguments('collections', 'chunks', 'kept');
 const kept = text('kept');

@@ -1,9 +1,8 @@
 // Ingest of the Cranfield collection over HTTP: one document a request, a number of requests under way.
 // node dist/load/ingest.js [--tiny] [--concurrency 32] [--url URL]; documents and seconds are printed, not judged.
 import { SheafClient } from '../src/client/client.js';
-import { readArguments } from './kit/arguments.js';
-import { hasCranfield, ingestCranfield, readCranfieldDocuments } from './kit/cranfield.js';
-import { printTable, seconds, whole } from './kit/report.js';
+import { printTable, readArguments, seconds, whole } from './kit/command.js';
+import { hasCranfield, ingestCranfield, readCranfieldDocuments } from './kit/text-sets.js';
 import { withServer } from './kit/server.js';
 
 const { tiny, url: given, number } = readArguments('concurrency');

@@ -1,11 +1,10 @@
 // Searches over ten collections in turn and over a hundred, with as many vectors in each, on 16 connections.
 // node dist/load/many-collections.js [--tiny] [--seconds 5] [--url URL]
 import { SheafClient } from '../src/client/client.js';
-import { readArguments } from './kit/arguments.js';
-import { hammer, type CannonRequest } from './kit/hammer.js';
-import { printTable, whole } from './kit/report.js';
+import { printTable, readArguments, whole } from './kit/command.js';
+import { hammer, type CannonRequest } from './kit/closed-loop.js';
 import { withServer } from './kit/server.js';
-import { batchesOf, createVectorCollection, vectorItems } from './kit/vector-batches.js';
+import { batchesOf, createVectorCollection, vectorItems } from './kit/fill.js';
 
 const { tiny, url: given, number } = readArguments('seconds');
 const seconds = number('seconds', tiny ? 1 : 5);

@@ -3,12 +3,11 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { SheafClient } from '../src/client/client.js';
-import { readArguments } from './kit/arguments.js';
-import type { HammerOptions, HammerResult } from './kit/hammer.js';
+import { printTable, readArguments, whole } from './kit/command.js';
+import type { HammerOptions, HammerResult } from './kit/closed-loop.js';
 import { openLoop, type OpenLoopResult } from './kit/open-loop.js';
-import { printTable, whole } from './kit/report.js';
 import { withServer } from './kit/server.js';
-import { batchesOf, createVectorCollection, vectorItems } from './kit/vector-batches.js';
+import { batchesOf, createVectorCollection, vectorItems } from './kit/fill.js';
 
 const { tiny, url: given, number } = readArguments('seconds', 'vectors');
 const measureSeconds = number('seconds', tiny ? 1 : 10);
@@ -48,7 +47,7 @@ async function beside(
 ): Promise<{ a: HammerResult; b: OpenLoopResult }> {
   const requests = bodies.map((body) => ({ method: 'POST', path, headers, body }));
   const workerData: HammerOptions = { url, connections, seconds: measureSeconds + 1, requests };
-  const worker = new Worker(new URL('./kit/hammer-thread.js', import.meta.url), { workerData });
+  const worker = new Worker(new URL('./kit/closed-loop-thread.js', import.meta.url), { workerData });
   const done = once(worker, 'message') as Promise<[HammerResult]>;
   await new Promise((resolve) => setTimeout(resolve, LEAD_MS));
   const b = await measureB(url);

@@ -4,17 +4,14 @@
 import { createPrng } from '../src/base/prng.js';
 import type { Log } from '../src/base/log.js';
 import { SheafClient } from '../src/client/client.js';
-import { readConfig } from '../src/config.js';
-import { startServer } from '../src/server.js';
-import { readArguments } from './kit/arguments.js';
-import { printTable, seconds, whole } from './kit/report.js';
+import { readConfig } from '../src/config/load.js';
+import { startServer } from '../src/cli/serve.js';
+import { printTable, readArguments, seconds, whole } from './kit/command.js';
 import { withFolder, type Settings } from './kit/server.js';
-import { endJobs } from './kit/torture/end-jobs.js';
-import { keepEvidence } from './kit/torture/evidence.js';
-import { checkAll, workUntil, type Work } from './kit/torture/lanes.js';
-import { withSpaces } from './kit/torture/spaces.js';
-import { counted, emptyTally, printViolations } from './kit/torture/tally.js';
-import { createSlots } from './kit/torture/world.js';
+import { type Work, checkAll, endJobs, workUntil } from './torture/run.js';
+import { keepEvidence } from './torture/evidence.js';
+import { counted, emptyTally, printViolations, withSpaces } from './torture/writer.js';
+import { createSlots } from './torture/model.js';
 
 const { tiny, number } = readArguments('operations', 'restarts', 'minutes', 'seed');
 const operations = number('operations', tiny ? 1_500 : 200_000);

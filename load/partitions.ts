@@ -1,12 +1,10 @@
 // Throughput of one thread at 1, 2, 4 and 8 partitions of the same vectors: an index each, in a memory of its own; a
 // query asks all of them and merges. node dist/load/partitions.js [--rows N] [--tiny]. Says what partitions cost, for
 // on the same cores they gain nothing.
-import { readArguments } from './kit/arguments.js';
+import { printTable, readArguments, whole } from './kit/command.js';
 import { largestRecall, qpsAt, sweep } from './kit/recall-curve.js';
-import { printTable, whole } from './kit/report.js';
-import { buildIndex, DEFAULT_EF, EFS, K, type BuiltIndex, type VectorEngine } from './kit/vector-engines.js';
-import { truthOf } from './kit/vector-truth.js';
-import { clustered, windows, type VectorSet } from './vector-sets.js';
+import { type BuiltIndex, DEFAULT_EF, EFS, K, type VectorEngine, buildIndex, truthOf } from './kit/vector-engine.js';
+import { clustered, windows, type VectorSet } from './kit/vector-sets.js';
 
 const PARTITIONS = [1, 2, 4, 8];
 

@@ -4,15 +4,12 @@
 // answers are tells load/long-queries.ts. node dist/load/query-lengths.js [--tiny] [--seconds 10] [--url URL]
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SheafClient } from '../src/client/client.js';
-import { readArguments } from './kit/arguments.js';
-import { dataFolder } from './kit/data.js';
-import { hammer, type CannonRequest } from './kit/hammer.js';
-import { readJudged, type JudgedDocument } from './kit/judged.js';
+import { printTable, readArguments, whole } from './kit/command.js';
+import { type JudgedDocument, dataFolder, firstWords, readJudged } from './kit/text-sets.js';
+import { hammer, type CannonRequest } from './kit/closed-loop.js';
 import { passageOf, SEARCH_MODES } from './kit/judged-searches.js';
-import { printTable, whole } from './kit/report.js';
-import { cpuSeconds } from './kit/samples.js';
+import { cpuSeconds } from './kit/server-usage.js';
 import { withServer } from './kit/server.js';
-import { firstWords } from './kit/word-windows.js';
 
 const COLLECTIONS = ['cranfield', 'scifact', 'npl-vaswani'];
 const MODES = ['words alone', 'vector', 'hybrid', 'hybrid of scores'];

@@ -1,9 +1,8 @@
 // Random requests from the server's own OpenAPI document, valid, nearly valid and hostile, on every operation; exit
 // code 1 on a 500, a hang, an answer that its schema refuses, or a server that does not agree with itself afterwards.
 // node dist/load/random-requests.js [--requests 100000] [--seed S] [--connections 8] [--tiny] [--url URL]
-import { fire } from './kit/random/fire.js';
-import { readArguments } from './kit/arguments.js';
-import { printTable, seconds, whole } from './kit/report.js';
+import { fire } from './fuzz/run.js';
+import { printTable, readArguments, seconds, whole } from './kit/command.js';
 import { withServer } from './kit/server.js';
 
 const { tiny, url: given, number } = readArguments('requests', 'seed', 'connections');

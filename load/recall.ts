@@ -2,11 +2,11 @@
 // thread. node dist/load/recall.js [--rows N] [--tiny]; from the project's root after a build.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { createArenaMemory } from '../src/base/arena-memory.js';
-import { Kernel } from '../workers/shard/kernel.js';
-import type { VectorIndex } from '../workers/shard/vector-index.js';
-import { settle } from './kit/settle.js';
-import { clustered, cranfield, cranfieldChunks, type VectorSet, windows } from './vector-sets.js';
+import { createArenaMemory } from '../src/base/huge-pages.js';
+import { Kernel } from '../src/engine/memory/arena.js';
+import type { VectorIndex } from '../src/engine/hnsw/vector-index.js';
+import { settle } from './kit/vector-engine.js';
+import { clustered, cranfield, cranfieldChunks, type VectorSet, windows } from './kit/vector-sets.js';
 
 const K = 10;
 const BREADTHS = [16, 32, 64, 128, 256, 512];
@@ -19,7 +19,7 @@ interface Measured {
 }
 
 function createKernel(): Kernel {
-  const wasm = readFileSync(new URL('../workers/shard/kernel.wasm', import.meta.url));
+  const wasm = readFileSync(new URL('../src/engine/kernel.wasm', import.meta.url));
   const memory = createArenaMemory(64, 65536);
   const kernel = new Kernel(new WebAssembly.Module(wasm), memory);
   kernel.format();

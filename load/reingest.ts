@@ -4,10 +4,8 @@
 import { resolve } from 'node:path';
 import { createPrng } from '../src/base/prng.js';
 import { SheafClient } from '../src/client/client.js';
-import { readArguments } from './kit/arguments.js';
-import { hasCranfield, readCranfieldDocuments, type CranfieldDocument } from './kit/cranfield.js';
-import { dataFolder } from './kit/data.js';
-import { printTable, seconds, whole } from './kit/report.js';
+import { printTable, readArguments, seconds, whole } from './kit/command.js';
+import { type CranfieldDocument, dataFolder, hasCranfield, readCranfieldDocuments } from './kit/text-sets.js';
 import { withServer, type Settings } from './kit/server.js';
 
 /** Chunks that do not overlap: a change in one leaves the others as they are. */

@@ -5,14 +5,12 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { SheafClient } from '../src/client/client.js';
-import { readArguments } from './kit/arguments.js';
-import { fillCollection, itemOf, post, untilResting } from './kit/filling.js';
+import { printTable, readArguments, seconds, whole } from './kit/command.js';
+import { createVectorCollection, fillCollection, itemOf, post, untilResting, vectorQueries } from './kit/fill.js';
 import { openLoop, type OpenLoopResult } from './kit/open-loop.js';
-import { printTable, seconds, whole } from './kit/report.js';
-import { cpuSeconds } from './kit/samples.js';
+import { cpuSeconds } from './kit/server-usage.js';
 import { startServer, withFolder, type LoadServer, type Settings } from './kit/server.js';
-import { createVectorCollection, vectorQueries } from './kit/vector-batches.js';
-import { clustered } from './vector-sets.js';
+import { clustered } from './kit/vector-sets.js';
 
 const [TENANT, NAME] = ['load', 'vectors'];
 const { tiny, number, text } = readArguments('rows', 'rate', 'seconds', 'kept');

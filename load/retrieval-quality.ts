@@ -4,12 +4,10 @@
 // load/embed-quality.ts has kept come from a local endpoint. node dist/load/retrieval-quality.js [--tiny] [COLLECTION
 // …] [EMBEDDER …]: all where none is named. --tiny takes samples.
 import type { SheafClient } from '../src/client/client.js';
-import { readChoices } from './kit/arguments.js';
-import { dataFolder } from './kit/data.js';
-import { ndcgOf, readJudged, recallOf, type JudgedDocument, type JudgedQuery } from './kit/judged.js';
+import { printTable, readChoices } from './kit/command.js';
+import { type JudgedDocument, type JudgedQuery, dataFolder, ndcgOf, readJudged, recallOf } from './kit/text-sets.js';
 import { ingestJudged, passageOf, rankingsOf, SEARCH_MODES, withEmbedder } from './kit/judged-searches.js';
-import { KeptEmbedder } from './kit/kept-embedder.js';
-import { printTable } from './kit/report.js';
+import { KeptEmbedder } from './kit/embedders.js';
 
 const COLLECTIONS = ['cranfield', 'scifact', 'npl-vaswani'];
 const EMBEDDERS = ['builtin', 'minilm'];

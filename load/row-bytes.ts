@@ -2,18 +2,24 @@
 // badly: one index that grows, linked and with its codes. node dist/load/row-bytes.js [--tiny]. The figures depend on
 // the number of rows alone, not on the machine.
 import { readFileSync } from 'node:fs';
-import { createArenaMemory } from '../src/base/arena-memory.js';
-import type { Precision } from '../src/contract/precision.js';
-import { CODES_AXES_2, CODES_AXES_4, CODES_ROW_BYTES } from '../workers/shard/codes/layout.js';
-import { Kernel } from '../workers/shard/kernel.js';
-import { NODE_WORDS_BYTES, ROW_WORDS_BYTES } from '../workers/shard/block-layout.js';
-import { LINKS_0, LINKS_UP, ROOT_CODES, ROOT_ROW_BYTES } from '../workers/shard/layout.js';
-import type { VectorIndex } from '../workers/shard/vector-index.js';
-import { readArguments } from './kit/arguments.js';
-import { moreRows } from './kit/more-rows.js';
-import { printTable, whole } from './kit/report.js';
-import { settle } from './kit/settle.js';
-import { clustered, windows } from './vector-sets.js';
+import { createArenaMemory } from '../src/base/huge-pages.js';
+import type { Precision } from '../src/api/collections.js';
+import {
+  CODES_AXES_2,
+  CODES_AXES_4,
+  CODES_ROW_BYTES,
+  LINKS_0,
+  LINKS_UP,
+  NODE_WORDS_BYTES,
+  ROOT_CODES,
+  ROOT_ROW_BYTES,
+  ROW_WORDS_BYTES,
+} from '../src/engine/memory/layout.js';
+import { Kernel } from '../src/engine/memory/arena.js';
+import type { VectorIndex } from '../src/engine/hnsw/vector-index.js';
+import { printTable, readArguments, whole } from './kit/command.js';
+import { clustered, moreRows, windows } from './kit/vector-sets.js';
+import { settle } from './kit/vector-engine.js';
 
 const { tiny } = readArguments();
 const SIZES = tiny ? [5000, 6000] : [20_000, 40_000, 60_000, 66_000, 100_000];
@@ -39,7 +45,7 @@ function partsOf(index: VectorIndex, word: (at: number) => number): number[] {
 function measure(precision: Precision, rows: readonly Float32Array[]): string[][] {
   const memory = createArenaMemory(64, 65536);
   const kernel = new Kernel(
-    new WebAssembly.Module(readFileSync(new URL('../workers/shard/kernel.wasm', import.meta.url))),
+    new WebAssembly.Module(readFileSync(new URL('../src/engine/kernel.wasm', import.meta.url))),
     memory,
   );
   kernel.format();

@@ -5,21 +5,21 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { SheafClient } from '../src/client/client.js';
-import { readArguments } from './kit/arguments.js';
+import { printTable, readArguments, whole } from './kit/command.js';
 import {
   CRANFIELD_TARGET,
+  type CranfieldDocument,
   hasCranfield,
   ingestCranfield,
+  modelSettings,
   readCranfieldDocuments,
   readCranfieldQueries,
-  type CranfieldDocument,
-} from './kit/cranfield.js';
-import { hammer, type CannonRequest, type HammerOptions, type HammerResult } from './kit/hammer.js';
-import { modelSettings, variantsOf } from './kit/model.js';
-import { printTable, whole } from './kit/report.js';
-import { withGains } from './kit/samples.js';
+  variantsOf,
+} from './kit/text-sets.js';
+import { hammer, type CannonRequest, type HammerOptions, type HammerResult } from './kit/closed-loop.js';
+import { withGains } from './kit/server-usage.js';
 import { withServer } from './kit/server.js';
-import { batchesOf } from './kit/vector-batches.js';
+import { batchesOf } from './kit/fill.js';
 
 const SEARCHES = 4;
 const INGESTS = 4;
@@ -61,7 +61,7 @@ async function beside(url: string, requests: CannonRequest[], search: () => Prom
     seconds: measureSeconds + Math.ceil(LEAD_MS / 1000) + 1,
     requests,
   };
-  const done = once(new Worker(new URL('./kit/hammer-thread.js', import.meta.url), { workerData }), 'message');
+  const done = once(new Worker(new URL('./kit/closed-loop-thread.js', import.meta.url), { workerData }), 'message');
   await sleep(LEAD_MS);
   const { result: searches, gained } = await withGains(url, search);
   await done;

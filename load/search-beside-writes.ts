@@ -5,12 +5,11 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { SheafClient } from '../src/client/client.js';
-import { readArguments } from './kit/arguments.js';
-import type { CannonRequest, HammerOptions, HammerResult } from './kit/hammer.js';
+import { printTable, readArguments, whole } from './kit/command.js';
+import type { CannonRequest, HammerOptions, HammerResult } from './kit/closed-loop.js';
 import { openLoop, type OpenLoopResult } from './kit/open-loop.js';
-import { printTable, whole } from './kit/report.js';
 import { withServer } from './kit/server.js';
-import { batchesOf, createVectorCollection, ingestVectors, vectorItems, vectorQueries } from './kit/vector-batches.js';
+import { batchesOf, createVectorCollection, ingestVectors, vectorItems, vectorQueries } from './kit/fill.js';
 
 const TENANT = 'load';
 const NAME = 'vectors';
@@ -51,7 +50,7 @@ async function beside(
     requests,
   };
   const done = once(
-    new Worker(new URL('./kit/hammer-thread.js', import.meta.url), { workerData }),
+    new Worker(new URL('./kit/closed-loop-thread.js', import.meta.url), { workerData }),
     'message',
   ) as Promise<[HammerResult]>;
   await sleep(LEAD_MS);

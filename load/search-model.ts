@@ -2,19 +2,19 @@
 // the server has not seen, and with texts whose vectors it has, beside each other; and how much of a search the
 // embedding takes. node dist/load/search-model.js [--tiny] [--seconds 10] [--url URL]
 import { SheafClient } from '../src/client/client.js';
-import { readArguments } from './kit/arguments.js';
+import { printTable, readArguments, whole } from './kit/command.js';
 import {
   CRANFIELD_TARGET,
   hasCranfield,
   ingestCranfield,
+  modelSettings,
   readCranfieldDocuments,
   readCranfieldQueries,
   searchCranfield,
-} from './kit/cranfield.js';
-import { hammer, type CannonRequest, type HammerResult } from './kit/hammer.js';
-import { modelSettings, variantsOf } from './kit/model.js';
-import { printTable, whole } from './kit/report.js';
-import { withGains, type Gained } from './kit/samples.js';
+  variantsOf,
+} from './kit/text-sets.js';
+import { hammer, type CannonRequest, type HammerResult } from './kit/closed-loop.js';
+import { withGains, type Gained } from './kit/server-usage.js';
 import { withServer } from './kit/server.js';
 
 const CONNECTIONS = [1, 16, 64];

@@ -3,17 +3,16 @@
 // server and this client could do.
 // node dist/load/search.js [--tiny] [--seconds 10] [--url URL]
 import { SheafClient } from '../src/client/client.js';
-import { loadBuiltinEmbedder } from '../workers/embed/builtin/builtin-embedder.js';
-import { readArguments } from './kit/arguments.js';
+import { loadBuiltinEmbedder } from '../src/embedding/builtin/embedder.js';
+import { printTable, readArguments, whole } from './kit/command.js';
 import {
   hasCranfield,
   ingestCranfield,
   readCranfieldDocuments,
   readCranfieldQueries,
   searchCranfield,
-} from './kit/cranfield.js';
-import { hammer, type CannonRequest, type HammerResult } from './kit/hammer.js';
-import { printTable, whole } from './kit/report.js';
+} from './kit/text-sets.js';
+import { hammer, type CannonRequest, type HammerResult } from './kit/closed-loop.js';
 import { withServer } from './kit/server.js';
 
 const CONNECTIONS = 32;

@@ -4,9 +4,8 @@
 // start` there.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SheafClient } from '../src/client/client.js';
-import { readArguments } from './kit/arguments.js';
-import { hasCranfield, ingestCranfield, readCranfieldDocuments } from './kit/cranfield.js';
-import { printTable, seconds, whole } from './kit/report.js';
+import { printTable, readArguments, seconds, whole } from './kit/command.js';
+import { hasCranfield, ingestCranfield, readCranfieldDocuments } from './kit/text-sets.js';
 import { startServer, withFolder } from './kit/server.js';
 
 const { tiny } = readArguments();

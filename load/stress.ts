@@ -1,8 +1,8 @@
 // Readers beside a writer on one shard's memory, with random operations, answers checked against a log of what was
 // there, and threads that are killed: for as long as wanted. Prints what was done, and every fault with its seed; exits
 // 1 where there is any. node dist/load/stress.js [--minutes 1] [--seed 1] [--readers 3] [--tiny]
-import { readArguments } from './kit/arguments.js';
-import { runStress } from './kit/stress/run.js';
+import { readArguments } from './kit/command.js';
+import { runStress } from './stress/run.js';
 
 const { tiny, number } = readArguments('minutes', 'seed', 'readers');
 const minutes = number('minutes', 1);

@@ -4,7 +4,7 @@
 // --help
 import { Command } from 'commander';
 import { compareCommand, listCommand, peersCommand, renderCommand, runCommand } from './suite/commands.js';
-import { UsageError } from './suite/usage-error.js';
+import { UsageError } from './suite/workload.js';
 
 const COMMANDS = [peersCommand, listCommand, compareCommand, renderCommand];
 

@@ -5,15 +5,13 @@
 // --power-cut there are ten cuts in each. What a process has written outlives its death in memory too: TMPDIR=/dev/shm
 // spares the disk in long runs.
 import { createPrng } from '../src/base/prng.js';
-import { readArguments } from './kit/arguments.js';
-import { compileShim } from './kit/fault/shim.js';
-import { printTable, seconds, whole } from './kit/report.js';
+import { printTable, readArguments, seconds, whole } from './kit/command.js';
+import { compileShim } from './fault/fault-layer.js';
 import { withFolder } from './kit/server.js';
-import { keepEvidence } from './kit/torture/evidence.js';
-import { liveAndDie, liveAndStop, SHARDS, type Lives } from './kit/torture/lives.js';
-import { withSpaces } from './kit/torture/spaces.js';
-import { counted, emptyTally, printViolations } from './kit/torture/tally.js';
-import { createSlots } from './kit/torture/world.js';
+import { keepEvidence } from './torture/evidence.js';
+import { liveAndDie, liveAndStop, SHARDS, type Lives } from './torture/run.js';
+import { counted, emptyTally, printViolations, withSpaces } from './torture/writer.js';
+import { createSlots } from './torture/model.js';
 
 const SETTINGS = {
   SHEAF_STORAGE__PARTITIONS: String(SHARDS),

@@ -4,18 +4,22 @@
 // [--queries N] [--tiny]; graphs are kept between runs.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { readArguments } from './kit/arguments.js';
+import { printTable, readArguments, whole } from './kit/command.js';
 import { EMBEDDED_SETS } from './kit/embedded-sets.js';
-import { hnswlibEngine } from './kit/hnswlib-engine.js';
-import { hnswlibWasmEngine } from './kit/hnswlib-wasm-engine.js';
-import { chartOf } from './kit/recall-chart.js';
+import { PYTHON_PEERS, hnswlibEngine, hnswlibWasmEngine, pythonCurves, usearchEngine } from './kit/vector-peers.js';
+import { chartOf } from './kit/charts.js';
 import { largestRecall, measureCurves, qpsAt, type Curve } from './kit/recall-curve.js';
-import { printTable, whole } from './kit/report.js';
-import { usearchEngine } from './kit/usearch-engine.js';
-import { buildIndex, DEFAULT_EF, graphEngine, K, scanEngine, type VectorEngine } from './kit/vector-engines.js';
-import { pythonCurves, PYTHON_PEERS } from './kit/vector-peers.js';
-import { truthOf } from './kit/vector-truth.js';
-import { clustered, cranfield, cranfieldChunks, glove, mnist, sift, windows, type VectorSet } from './vector-sets.js';
+import { DEFAULT_EF, K, type VectorEngine, buildIndex, graphEngine, scanEngine, truthOf } from './kit/vector-engine.js';
+import {
+  clustered,
+  cranfield,
+  cranfieldChunks,
+  glove,
+  mnist,
+  sift,
+  windows,
+  type VectorSet,
+} from './kit/vector-sets.js';
 
 const WINDOWS_ROWS = 60_000;
 const CLUSTERED_ROWS = 100_000;

@@ -2,14 +2,13 @@
 // a chunk, and questions a second for any of 2, 5 and 9 words, the ten best, and for phrases and prefixes (of which
 // ours answers all chunks, as filters want them). By CPU time, so that other work on the machine counts little. node
 // dist/load/words.js [--chunks N] [--tiny]
-import type { Ordinal } from '../src/contract/ids.js';
-import { chunkTerms } from '../src/text/rank-terms.js';
+import type { Ordinal } from '../src/api/ids.js';
+import { chunkTerms } from '../src/text/terms.js';
 import { tokensOf } from '../src/text/tokenize.js';
-import { makerOf } from '../workers/shard/part-words.js';
-import type { WordIndex } from '../workers/shard/words/word-index.js';
-import { readArguments } from './kit/arguments.js';
-import { printTable, whole } from './kit/report.js';
-import { createWordIndex } from './kit/word-kernel.js';
+import { makerOf } from '../src/engine/segments/indexes.js';
+import type { WordIndex } from '../src/engine/postings/text-index.js';
+import { printTable, readArguments, whole } from './kit/command.js';
+import { createWordIndex } from './kit/text-quality.js';
 import {
   cpuMs,
   measureInPython,
@@ -18,7 +17,7 @@ import {
   questionRate,
   type PeerFigures,
   type Questions,
-} from './kit/word-peers.js';
+} from './kit/text-peers.js';
 import {
   drawPhrases,
   drawPrefixes,
@@ -26,7 +25,7 @@ import {
   readWordWindows,
   WINDOW_WORDS,
   type WordWindows,
-} from './kit/word-windows.js';
+} from './kit/text-sets.js';
 
 const MAKER = makerOf('none');
 const TERMS = [2, 5, 9];

@@ -3,14 +3,12 @@
 // graph and another check. node dist/load/worst-queries.js [--sets a,b] [--orders N] [--rows N] [--efs 64,128] [--tiny]
 import { createHash } from 'node:crypto';
 import { createPrng } from '../src/base/prng.js';
-import type { VectorIndex } from '../workers/shard/vector-index.js';
-import { ROOT_EF } from '../workers/shard/layout.js';
-import { readArguments } from './kit/arguments.js';
+import type { VectorIndex } from '../src/engine/hnsw/vector-index.js';
+import { ROOT_EF } from '../src/engine/memory/layout.js';
+import { printTable, readArguments } from './kit/command.js';
 import { EMBEDDED_SETS } from './kit/embedded-sets.js';
-import { keepBuilt, keptBuilt } from './kit/kept-builds.js';
-import { printTable } from './kit/report.js';
-import { buildIndex, K } from './kit/vector-engines.js';
-import { clustered, cranfieldChunks, glove, mnist, sift, windows, type VectorSet } from './vector-sets.js';
+import { K, buildIndex, keepBuilt, keptBuilt } from './kit/vector-engine.js';
+import { clustered, cranfieldChunks, glove, mnist, sift, windows, type VectorSet } from './kit/vector-sets.js';
 
 /** Scores of the same rows are the same; others as near as this are as good. */
 const TIE = 1e-6;

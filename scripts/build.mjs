@@ -33,9 +33,9 @@ const BUILD_SCRIPTS = ['build', 'bundle', 'console', 'kernel', 'native', 'thread
 const BUILD_FILES = ['package-lock.json', 'tsconfig.json', ...BUILD_SCRIPTS.map((name) => `scripts/${name}.mjs`)];
 const RECORD = 'dist/.build.json';
 
-const isAssemblyScript = (path) => /^(workers\/shard|src\/base)\/assembly\//.test(path);
+const isAssemblyScript = (path) => /^src\/(engine\/kernel|base\/assembly)\//.test(path);
 /** The modules of the console that need no page: tests import them. */
-const isPage = (path) => path.startsWith('src/ui/') && !/^src\/ui\/.*\.ts$/.test(path);
+const isPage = (path) => path.startsWith('src/console/') && !/^src\/console\/.*\.ts$/.test(path);
 const isProgram = (path) => /^(src\/main|workers\/[^/]+\/(main|worker))\.ts$/.test(path);
 const isTypeScript = (path) => path.endsWith('.ts') && !path.endsWith('.d.ts') && !isAssemblyScript(path);
 /** Tests have no validators. */
@@ -89,7 +89,7 @@ export async function build(root, say, { anew = false } = {}) {
   await settleAll([
     compile(),
     step('kernel', () => inThread('kernel.mjs', 'buildKernel', root, join(root, 'dist'))),
-    step('console', () => inThread('console.mjs', 'buildConsole', root, join(root, 'dist/src/ui/page'))),
+    step('console', () => inThread('console.mjs', 'buildConsole', root, join(root, 'dist/src/console/page'))),
     ...changed.filter((path) => path.endsWith('.cc')).map((path) => buildAddon(root, path, say)),
     ...changed.filter(isAsset).map(async (path) => copyAsset(root, path)),
   ]);

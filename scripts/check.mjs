@@ -13,10 +13,10 @@ const STEPS = {
   types: 'tsc -p . --noEmit',
   imports: 'depcruise src workers test load scripts',
   unused: 'knip --no-progress',
-  'types of the console': 'tsc -p src/ui --noEmit',
+  'types of the console': 'tsc -p src/console --noEmit',
   format: 'biome format .',
   links: 'remark . --frail --quiet --ignore-path .gitignore',
-  'types of the kernel': 'tsc -p workers/shard/assembly --noEmit',
+  'types of the kernel': 'tsc -p src/engine/kernel --noEmit',
   'types of the reader of numbers': 'tsc -p src/base/assembly --noEmit',
   'tables of the README': 'node scripts/readme-tables.mjs --check',
 };

@@ -1,4 +1,4 @@
-// Builds the console: src/ui becomes one page, one style and a few scripts with a digest in their names, and of each a
+// Builds the console: src/console becomes one page, one style and a few scripts with a digest in their names, and of each a
 // form made smaller by brotli, at the price of time that only a build can pay. Called by build.mjs; `node
 // scripts/console.mjs FOLDER` builds it alone.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -6,8 +6,8 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants } from 'node:zlib';
 
-const PAGE = 'src/ui/index.html';
-const TYPES = 'src/ui/tsconfig.json';
+const PAGE = 'src/console/index.html';
+const TYPES = 'src/console/tsconfig.json';
 /** The first that know `light-dark()`, of spring 2024. */
 const TARGET = ['chrome123', 'firefox121', 'safari17.5'];
 
@@ -17,7 +17,7 @@ export async function buildConsole(root, folder) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const { metafile } = await esbuild.build({
-    entryPoints: { console: join(root, 'src/ui/main.tsx'), style: join(root, 'src/ui/style/style.css') },
+    entryPoints: { console: join(root, 'src/console/main.tsx'), style: join(root, 'src/console/style/style.css') },
     outdir: folder,
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
@@ -62,5 +62,5 @@ function pageOf(root, outputs) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = dirname(dirname(fileURLToPath(import.meta.url)));
-  await buildConsole(root, process.argv[2] ?? join(root, 'dist/src/ui/page'));
+  await buildConsole(root, process.argv[2] ?? join(root, 'dist/src/console/page'));
 }

@@ -1,4 +1,4 @@
-// Compiles what is written in AssemblyScript to WebAssembly: the vector kernel (workers/shard/assembly), and the reader
+// Compiles what is written in AssemblyScript to WebAssembly: the vector kernel (src/engine/kernel), and the reader
 // of numbers (src/base/assembly). Called by build.mjs; by hand: node scripts/kernel.mjs [outDir=dist]. It needs
 // node_modules.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 const FLAGS = ['-O3', '--noAssert', '--uncheckedBehavior', 'always', '--runtime', 'stub', '--enable', 'simd'];
 const MODULES = [
   {
-    source: 'workers/shard/assembly/index.ts',
-    target: 'workers/shard/kernel.wasm',
+    source: 'src/engine/kernel/index.ts',
+    target: 'src/engine/kernel.wasm',
     // One shared memory a shard, made outside: initial 1 page and maximum 4 GiB admit memories of any size.
     flags: [
       '--importMemory',

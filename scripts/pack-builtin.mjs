@@ -1,6 +1,6 @@
 // Packs the tables of the built-in embedder into the one file the product ships: node scripts/pack-builtin.mjs DIR OUT
-// DIR holds vocab.txt, tokens-int8.npy, scale-f32.npy and idf-f32.npy; OUT is workers/embed/builtin/embedder.bin, which
-// is committed, so this runs only when the tables change. The layout is the table in workers/embed/builtin/README.md.
+// DIR holds vocab.txt, tokens-int8.npy, scale-f32.npy and idf-f32.npy; OUT is src/embedding/builtin/embedder.bin, which
+// is committed, so this runs only when the tables change. The layout is the table in docs/internals/embedding.md.
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,8 +1,8 @@
 // Writes the tables of README.md that come from the code: configuration keys and error codes. Run it after a build when
 // one of them has changed: node scripts/readme-tables.mjs. With --check it writes nothing, and fails where they differ.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { CONFIG_KEYS, envNameOf } from '../dist/src/config-keys.js';
-import { ERROR_CODES } from '../dist/src/contract/errors.js';
+import { CONFIG_KEYS, envNameOf } from '../dist/src/config/keys.js';
+import { ERROR_CODES } from '../dist/src/api/errors.js';
 
 const configRows = CONFIG_KEYS.map(
   ({ path, fallback, fallbackText, meaning }) =>

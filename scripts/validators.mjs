@@ -8,7 +8,7 @@ import { join, relative } from 'node:path';
 const require = createRequire(import.meta.url);
 const CLIENT = 'src/client/client.ts';
 /** The client takes its types from these. */
-const DECLARED = /^src\/(client|contract)\//;
+const DECLARED = /^src\/(client|api|base)\//;
 
 /** Whether typia makes code of a file's calls; one that only has its tags is as any other. */
 export const usesTypia = (root, path) => /^import typia\b/m.test(readFileSync(join(root, path), 'utf8'));

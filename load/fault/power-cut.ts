@@ -1,11 +1,201 @@
 // A directory as a power cut leaves it: made from what it was and the journal of the fault layer. What was synced is
 // there; of the rest, be it content or names, anything may be missing. The rules are those of POSIX at their strictest:
 // a name is there for sure once its directory was synced. Used by the torture program.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  readdirSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import type { Prng } from '../../../src/base/prng.js';
-import { DiskFile, type CutMode } from './disk-file.js';
-import { readJournal, type JournalRecord } from './journal.js';
+import type { Prng } from '../../src/base/prng.js';
+
+// A file on a disk whose power may go: what was synced is there, and of each write since then any piece may be, torn at
+// sectors. Pure. Used by power-cut.ts.
+
+const PAGE_BYTES = 4096;
+const SECTOR_BYTES = 512;
+
+/**
+ * What becomes of what was not synced: nothing of it is there, all, whole writes by chance, pages by chance, sectors by
+ * chance.
+ */
+type CutMode = 'none' | 'all' | 'writes' | 'pages' | 'sectors';
+
+/** A part of a write, within a page. */
+interface Piece {
+  write: number;
+  at: number;
+  data: Buffer;
+}
+
+export class DiskFile {
+  /** By page, in the order in which they were written. */
+  private readonly pending = new Map<number, Piece[]>();
+  private writes = 0;
+
+  constructor(private durable: Buffer = Buffer.alloc(0)) {}
+
+  write(at: number, data: Buffer): void {
+    this.writes++;
+    for (const piece of split(at, data, PAGE_BYTES)) {
+      const page = Math.floor(piece.at / PAGE_BYTES);
+      const pieces = this.pending.get(page) ?? [];
+      pieces.push({ ...piece, data: Buffer.from(piece.data), write: this.writes });
+      this.pending.set(page, pieces);
+    }
+  }
+
+  /** As O_DSYNC does: the pages concerned go to the disk with what was in them before. */
+  writeDurably(at: number, data: Buffer): void {
+    this.write(at, data);
+    for (let page = Math.floor(at / PAGE_BYTES); page * PAGE_BYTES < at + data.length; page++) this.settlePage(page);
+  }
+
+  sync(): void {
+    for (const page of [...this.pending.keys()].sort((a, b) => a - b)) this.settlePage(page);
+  }
+
+  /** After a sync that failed, a kernel takes the pages for clean: they are not written any more. */
+  forget(): void {
+    this.pending.clear();
+  }
+
+  /** The new length is on the disk at once: the worst, where what comes in place of the old content is not. */
+  truncate(bytes: number): void {
+    this.durable = bytes <= this.durable.length ? this.durable.subarray(0, bytes) : grown(this.durable, bytes);
+    for (const page of this.pending.keys()) if (page * PAGE_BYTES >= bytes) this.pending.delete(page);
+  }
+
+  get hasPending(): boolean {
+    return this.pending.size > 0;
+  }
+
+  /** What is found after the cut. */
+  cut(prng: Prng, mode: CutMode): Buffer {
+    if (mode === 'none' || this.pending.size === 0) return this.durable;
+    const survives = new Map<number, boolean>();
+    const found = new DiskFile(Buffer.from(this.durable));
+    for (const pieces of this.pending.values()) {
+      for (const piece of pieces) {
+        const ofWrite = survives.get(piece.write) ?? prng.int(2) === 0;
+        survives.set(piece.write, ofWrite);
+        for (const part of split(piece.at, piece.data, mode === 'sectors' ? SECTOR_BYTES : PAGE_BYTES)) {
+          if (mode === 'all' || (mode === 'writes' ? ofWrite : prng.int(2) === 0)) found.put(part.at, part.data);
+        }
+      }
+    }
+    return found.durable;
+  }
+
+  private settlePage(page: number): void {
+    for (const { at, data } of this.pending.get(page) ?? []) this.put(at, data);
+    this.pending.delete(page);
+  }
+
+  private put(at: number, data: Buffer): void {
+    if (at + data.length > this.durable.length) this.durable = grown(this.durable, at + data.length);
+    data.copy(this.durable, at);
+  }
+}
+
+function* split(at: number, data: Buffer, unit: number): Generator<{ at: number; data: Buffer }> {
+  for (let from = 0; from < data.length; ) {
+    const to = Math.min(data.length, from + unit - ((at + from) % unit));
+    yield { at: at + from, data: data.subarray(from, to) };
+    from = to;
+  }
+}
+
+/** With room behind it, so that a file that grows by pages is not copied for each. */
+function grown(bytes: Buffer, length: number): Buffer {
+  const whole = new Uint8Array(bytes.buffer, bytes.byteOffset);
+  const isSpare = spare.get(bytes.buffer as ArrayBuffer) === true && whole.length >= length;
+  if (isSpare) return Buffer.from(bytes.buffer, bytes.byteOffset, length);
+  const roomy = Buffer.from(new ArrayBuffer(Math.max(PAGE_BYTES, length * 2)));
+  spare.set(roomy.buffer as ArrayBuffer, true);
+  bytes.copy(roomy);
+  return roomy.subarray(0, length);
+}
+
+const spare = new WeakMap<ArrayBuffer, boolean>();
+
+// Reads the journal that the fault layer keeps (`struct record` of shim.c): every change to a directory, in order.
+// Used by power-cut.ts, once the process is dead.
+
+const MAGIC = 0x4c4e524a;
+const HEAD_BYTES = 32;
+const BLOCK_BYTES = 4 << 20;
+const OPS = ['create', 'open', 'write', 'sync', 'truncate', 'rename', 'unlink', 'mkdir', 'rmdir'] as const;
+const DURABLE = 1;
+const FAILED = 2;
+
+interface JournalRecord {
+  op: (typeof OPS)[number];
+  /** Of the file that is changed. */
+  ino: bigint;
+  /** Of a write: where; of a truncation: to how many bytes. */
+  offset: number;
+  path: string;
+  /** What a rename leads to. */
+  path2: string;
+  data: Buffer;
+  /** A write that is on the disk when it returns. */
+  isDurable: boolean;
+  /** A sync that was told to have failed. */
+  hasFailed: boolean;
+}
+
+/**
+ * The process may have been killed while it wrote the last record: half of one is none. Or before it began to write.
+ */
+export function* readJournal(path: string): Generator<JournalRecord> {
+  if (!existsSync(path)) return;
+  const handle = openSync(path, 'r');
+  try {
+    let held: Buffer = Buffer.alloc(0);
+    for (;;) {
+      const block = Buffer.alloc(BLOCK_BYTES);
+      const read = readSync(handle, block, 0, BLOCK_BYTES, null);
+      if (read === 0) return;
+      held = Buffer.concat([held, block.subarray(0, read)]);
+      let at = 0;
+      for (let end = endOf(held, at); end !== undefined; at = end, end = endOf(held, at))
+        yield parse(held.subarray(at, end));
+      held = held.subarray(at);
+    }
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Of the record at `at`; undefined where it is not whole. */
+function endOf(bytes: Buffer, at: number): number | undefined {
+  if (bytes.length - at < HEAD_BYTES) return undefined;
+  if (bytes.readUInt32LE(at) !== MAGIC) throw new Error('The journal of the fault layer makes no sense');
+  const end = at + HEAD_BYTES + bytes.readUInt16LE(at + 6) + bytes.readUInt16LE(at + 8) + bytes.readUInt32LE(at + 12);
+  return end <= bytes.length ? end : undefined;
+}
+
+function parse(bytes: Buffer): JournalRecord {
+  const flags = bytes.readUInt8(5);
+  const pathEnd = HEAD_BYTES + bytes.readUInt16LE(6);
+  const path2End = pathEnd + bytes.readUInt16LE(8);
+  return {
+    op: OPS[bytes.readUInt8(4) - 1] as JournalRecord['op'],
+    ino: bytes.readBigUInt64LE(16),
+    offset: Number(bytes.readBigUInt64LE(24)),
+    path: bytes.toString('utf8', HEAD_BYTES, pathEnd),
+    path2: bytes.toString('utf8', pathEnd, path2End),
+    data: bytes.subarray(path2End),
+    isDurable: (flags & DURABLE) !== 0,
+    hasFailed: (flags & FAILED) !== 0,
+  };
+}
 
 type Node = DiskFile | Folder;
 
@@ -32,7 +222,7 @@ function place(names: Map<string, Node>, name: string, node: Node | null): void 
 }
 
 /** What a cut did, for the report. */
-export interface Cut {
+interface Cut {
   mode: CutMode;
   /** Files with writes that were not synced. */
   unsyncedFiles: number;

@@ -1,10 +1,126 @@
 // Random requests for the operations of an OpenAPI document: valid ones, nearly valid ones with one thing wrong, and
 // hostile ones. The n-th request of a seed is always the same.
 import fc from 'fast-check';
-import { fitting } from './arbitrary.js';
-import { encoded, sentType, wellFormed } from './bodies.js';
-import { damagedBody, damagedHeaders, damagedSegment } from './damage.js';
-import type { Document, Operation, Parameter } from './operations.js';
+import { type Document, type Operation, type Parameter, fitting } from './openapi.js';
+
+// How a value goes out as the body of a request, by content type: JSON, NDJSON, a form.
+// Pure; used by requests.ts and damage.ts.
+
+const sentType = (type: string): string => (type.startsWith('multipart/') ? `${type}; boundary=b0undary` : type);
+
+/** Lone surrogates replaced: no UTF-8 can carry them. */
+const wellFormed = (text: string): string => Buffer.from(text).toString();
+
+/** JSON, two lines of it for NDJSON, or a form whose `file` is a text file. */
+function encoded(given: unknown, type: string): Buffer {
+  if (type.includes('ndjson')) return Buffer.from([given, given].map((line) => JSON.stringify(line)).join('\n'));
+  if (!type.startsWith('multipart/')) return Buffer.from((JSON.stringify(given) as string | undefined) ?? '');
+  const parts = Object.entries((given ?? {}) as Record<string, unknown>).map(
+    ([name, value]) =>
+      `--b0undary\r\nContent-Disposition: form-data; name="${name}"${name === 'file' ? '; filename="random.txt"' : ''}\r\n\r\n${typeof value === 'object' ? JSON.stringify(value) : String(value)}\r\n`,
+  );
+  return Buffer.from(`${parts.join('')}--b0undary--\r\n`);
+}
+
+// One thing wrong with a request: a path segment, a header, a body.
+// Arbitraries of fast-check, used by requests.ts.
+
+const SEGMENTS = [
+  '%00',
+  '%FF',
+  '%',
+  '%2e%2e',
+  '..',
+  '%2F',
+  '%C3%28',
+  "'%20OR%201=1",
+  '%F0%9F%98%80',
+  'a'.repeat(200),
+  '%0d%0aX:1',
+  '-',
+  '.',
+  '{x}',
+  '$(id)',
+  '__proto__',
+  'constructor',
+  '1e999',
+  '%ED%A0%80',
+];
+const NUMBERS = ['1e999', '-1e999', '1e-400', 'NaN', '9007199254740993', '-0', '0x10', '1e39'];
+const VALUES: readonly unknown[] = [
+  null,
+  true,
+  0,
+  -1,
+  1.5,
+  '',
+  ' ',
+  '\u0000',
+  '\ud800',
+  'x'.repeat(5000),
+  [],
+  [[]],
+  {},
+  { $ne: null },
+  { __proto__: null, constructor: 1 },
+  Array.from({ length: 2000 }, () => 0),
+];
+
+/** Ready to stand in a path: percent-encoded, if perhaps wrongly. */
+function damagedSegment(): fc.Arbitrary<string> {
+  return fc.oneof(
+    fc.constantFrom(...SEGMENTS),
+    fc.string({ unit: 'binary', maxLength: 20 }).map((text) => encodeURIComponent(wellFormed(text))),
+  );
+}
+
+function damagedHeaders(): fc.Arbitrary<Record<string, string>> {
+  return fc.constantFrom<Record<string, string>>(
+    { 'content-type': 'text/plain' },
+    { 'content-type': 'application/json; charset=utf-16' },
+    { 'content-type': 'multipart/form-data' },
+    { 'content-type': 'multipart/form-data; boundary=x' },
+    { 'content-type': 'x'.repeat(500) },
+    { 'content-encoding': 'gzip' },
+    { 'x-request-id': 'x'.repeat(500) },
+    { 'accept-encoding': 'gzip;q=0, br;q=1, *' },
+    { accept: 'image/png' },
+    { authorization: 'Bearer ' },
+    { authorization: `Bearer ${'x'.repeat(2000)}` },
+    { range: 'bytes=0-1' },
+    { 'if-none-match': '*' },
+    { expect: '100-continue' },
+  );
+}
+
+/** A body with a wrong value, a field too many or too few, a number that is none, cut off, or no JSON at all. */
+function damagedBody(given: unknown, type: string): fc.Arbitrary<{ type: string; bytes: Buffer }> {
+  const sent = sentType(type || 'application/json');
+  const whole = encoded(given ?? {}, type);
+  const bytes = fc.oneof(
+    replaced(given).map((value) => encoded(value, type)),
+    replaced(given).map((value) => encoded(value, type)),
+    fc
+      .constantFrom(...NUMBERS)
+      .map((number) => Buffer.from(whole.toString().replace(/-?\d+(\.\d+)?(e[+-]?\d+)?/i, number))),
+    fc.nat(whole.length).map((at) => whole.subarray(0, at)),
+    fc.uint8Array({ maxLength: 200 }).map((noise) => Buffer.from(noise)),
+    fc
+      .constantFrom('', 'null', '[]', '"x"', '0', '{"a":1,"a":2}', `${'['.repeat(3000)}`, '\ufeff{}', '{} {}')
+      .map((text) => Buffer.from(text)),
+  );
+  return bytes.map((damaged) => ({ type: sent, bytes: damaged }));
+}
+
+function replaced(given: unknown): fc.Arbitrary<unknown> {
+  const value = fc.constantFrom(...VALUES);
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return value;
+  const names = Object.keys(given);
+  return fc.tuple(fc.constantFrom(...names, 'unknown_field'), value, fc.boolean()).map(([name, wrong, isDropped]) => {
+    const { [name]: _dropped, ...rest } = given as Record<string, unknown>;
+    return isDropped ? rest : { ...rest, [name]: wrong };
+  });
+}
 
 export interface RandomRequest {
   readonly operation: Operation;

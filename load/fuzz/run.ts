@@ -2,7 +2,7 @@
 // body that the OpenAPI document tells of, the envelope around every error. At the end the server must be ready and
 // agree with itself.
 import { Agent, request as httpRequest } from 'node:http';
-import { operationsOf, type Document } from './operations.js';
+import { operationsOf, type Document } from './openapi.js';
 import { requestsOf, type RandomRequest } from './requests.js';
 
 export interface FireOptions {

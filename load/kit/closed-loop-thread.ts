@@ -2,8 +2,8 @@
 // first where processors are short. Started by the load programs that measure beside a load; ends when its time is
 // over.
 import { parentPort, workerData } from 'node:worker_threads';
-import { yieldToSearches } from '../../src/base/thread-priority.js';
-import { hammer, type HammerOptions } from './hammer.js';
+import { yieldToSearches } from '../../src/base/thread.js';
+import { hammer, type HammerOptions } from './closed-loop.js';
 
 yieldToSearches();
 parentPort?.postMessage(await hammer(workerData as HammerOptions));

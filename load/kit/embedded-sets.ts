@@ -2,11 +2,9 @@
 // other texts, other lengths and other spectra than those of minilm-windows-60k, each with ten thousand real queries.
 // What a model took minutes for is kept in the temporary folder. Used by load/vectors.ts and load/worst-queries.ts.
 import { availableParallelism } from 'node:os';
-import type { VectorSet } from '../vector-sets.js';
-import { dataFolder } from './data.js';
-import { readJudged } from './judged.js';
-import { keepRows, keptRows } from './kept-vectors.js';
-import { startEmbedder } from './load-embedders.js';
+import type { VectorSet } from './vector-sets.js';
+import { dataFolder, readJudged } from './text-sets.js';
+import { keepRows, keptRows, startEmbedder } from './embedders.js';
 
 const QUERIES = 10_000;
 /** Words at the beginning of a text that are asked for and, as its title, not among the rows. */

@@ -1,11 +1,14 @@
 // The embedders that load programs measure, through the embed workers as the server has them.
 // Used by load/embed-quality.ts and load/embed-model.ts.
-import type { EmbedderSpec } from '../../src/contract/embedder.js';
-import type { DocId } from '../../src/contract/ids.js';
-import { packDocument } from '../../src/contract/prepared-document.js';
-import { readModelFolder } from '../../src/embedding/model-folder.js';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import type { DocId } from '../../src/api/ids.js';
+import type { EmbedderSpec } from '../../src/embedding/embedder-spec.js';
+import { readModelFolder } from '../../src/embedding/onnx/model-folder.js';
 import { EmbedPool } from '../../src/pool/embed-pool.js';
-import { dataFolder } from './data.js';
+import { packDocument } from '../../src/text/prepared-document.js';
+import { dataFolder } from './text-sets.js';
 
 const GRAPHS: Readonly<Record<string, string | undefined>> = {
   builtin: undefined,
@@ -91,4 +94,77 @@ async function embedDocument(pool: EmbedPool, key: string, texts: readonly strin
   const { vectors, failures } = await pool.embedDocuments(key, { documents, ends: [documents.length] });
   if (failures) throw new Error(`${failures.length} documents could not be embedded`);
   return vectors;
+}
+
+// Vectors that took a model minutes, kept in the temporary folder from one load program to the next: a file for each
+// embedder and list of texts, float32 rows one after another. Used by load/embed-quality.ts,
+// embedded-sets.ts and kept-embedder.ts.
+
+const FOLDER = `${tmpdir()}/sheaf-load-vectors`;
+
+/** The kept rows of the texts, or undefined where the embedder has not yet embedded just these. */
+export function keptRows(embedder: string, texts: readonly string[]): Float32Array[] | undefined {
+  const file = fileOf(embedder, texts);
+  if (!existsSync(file)) return undefined;
+  const bytes = readFileSync(file);
+  const all = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
+  const width = all.length / texts.length;
+  return texts.map((_, i) => all.subarray(i * width, (i + 1) * width));
+}
+
+/** Keeps the rows for the next program, and gives them back. */
+export function keepRows(embedder: string, texts: readonly string[], rows: Float32Array[]): Float32Array[] {
+  const file = fileOf(embedder, texts);
+  mkdirSync(FOLDER, { recursive: true });
+  writeFileSync(
+    `${file}.new`,
+    Buffer.concat(rows.map((row) => Buffer.from(row.buffer, row.byteOffset, row.byteLength))),
+  );
+  renameSync(`${file}.new`, file);
+  return rows;
+}
+
+function fileOf(embedder: string, texts: readonly string[]): string {
+  return `${FOLDER}/${embedder}-${createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16)}.f32`;
+}
+
+// The vectors of an embedder for texts in any order: those kept by an earlier program, and the embedder itself for the
+// rest, which is then started. Used by load/retrieval-quality.ts, load/long-queries.ts and load/relevance.ts.
+
+export class KeptEmbedder {
+  /** Texts that no program had kept. */
+  missed = 0;
+  private readonly rows = new Map<string, Float32Array>();
+  private started: Promise<LoadEmbedder | undefined> | undefined;
+
+  constructor(readonly name: string) {}
+
+  /** Looks for what an earlier program may have kept of just this list. */
+  load(texts: readonly string[]): void {
+    keptRows(this.name, texts)?.forEach((row, i) => this.rows.set((texts[i] as string).trim(), row));
+  }
+
+  /** Looks for just this list, and where nothing has been kept of it, embeds and keeps it for the next program. */
+  async keep(texts: readonly string[]): Promise<void> {
+    this.load(texts);
+    if (!keptRows(this.name, texts)) keepRows(this.name, texts, await this.vectorsOf(texts));
+  }
+
+  /** Passages and queries alike: no embedder here tells them apart. Throws where its model is absent. */
+  async vectorsOf(texts: readonly string[]): Promise<Float32Array[]> {
+    const missing = [...new Set(texts.map((text) => text.trim()))].filter((text) => !this.rows.has(text));
+    if (missing.length > 0) await this.embed(missing);
+    return texts.map((text) => this.rows.get(text.trim()) as Float32Array);
+  }
+
+  async close(): Promise<void> {
+    await (await this.started)?.close();
+  }
+
+  private async embed(texts: readonly string[]): Promise<void> {
+    const embedder = await (this.started ??= startEmbedder(this.name, availableParallelism()));
+    if (!embedder) throw new Error(`there is no model for ${this.name}`);
+    this.missed += texts.length;
+    (await embedder.passages(texts)).forEach((row, i) => this.rows.set(texts[i] as string, row));
+  }
 }

@@ -1,7 +1,7 @@
 // What the same requests cost servers that are set up differently, in processor time: all of them run, and take many
 // short turns in an order that changes, so that whatever else the machine does falls on all alike. Each turn is
 // compared with the first server's of the same round.
-import { cpuMs } from './process-cpu.js';
+import { cpuMs } from './server-usage.js';
 import { startServer, withFolder, type LoadServer, type Settings } from './server.js';
 
 /** Processor time a request, in microseconds. */

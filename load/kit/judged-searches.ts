@@ -1,11 +1,10 @@
 // Judged collections in a server: their documents put in whole over HTTP, and what searches find for their questions.
 // Used by load/retrieval-quality.ts and load/long-queries.ts.
-import type { SearchBody } from '../../src/contract/api/search.js';
+import type { SearchBody } from '../../src/api/search.js';
 import { SheafClient } from '../../src/client/client.js';
-import { endpointSettings, startEmbeddingsEndpoint } from './embeddings-endpoint.js';
-import type { JudgedDocument } from './judged.js';
-import type { KeptEmbedder } from './kept-embedder.js';
-import { withServer } from './server.js';
+import { endpointSettings, startEmbeddingsEndpoint, withServer } from './server.js';
+import type { JudgedDocument } from './text-sets.js';
+import type { KeptEmbedder } from './embedders.js';
 
 const TENANT = 'load';
 const CLIENTS = 4;

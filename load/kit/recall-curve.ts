@@ -1,7 +1,7 @@
 // Recall against rate of an engine, swept over its settings, and what the curve says at a given recall.
 // The clock is that of CPU time. Used by load/vectors.ts.
-import { K, type Setting, type VectorEngine } from './vector-engines.js';
-import { cpuMs } from './word-peers.js';
+import { K, type Setting, type VectorEngine } from './vector-engine.js';
+import { cpuMs } from './text-peers.js';
 
 export interface CurvePoint extends Setting {
   readonly recall: number;

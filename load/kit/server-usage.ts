@@ -1,7 +1,7 @@
 // How much processor time a process has had: its first thread, on which Node runs the front of the server, and all of
 // its threads. From Linux's scheduler, in nanoseconds, so that a scrape can be measured. Used by load programs that
 // compare costs a request.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 
 /** Linux tells such sums in hundredths of a second. */
 const TICK_MS = 10;
@@ -39,6 +39,54 @@ export function machineCpuMs(): number {
 function onCpuMs(task: string): number {
   try {
     return Number(readFileSync(`${task}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
+  } catch {
+    return 0;
+  }
+}
+
+// What a server has counted, as its /metrics tell it. Read before and after a measurement by the load programs that
+// want to know what the server did meanwhile.
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Values by name and labels, as they stand in the text. */
+async function readSamples(url: string, headers: Headers = {}): Promise<Map<string, number>> {
+  const response = await fetch(`${url}/metrics`, { headers });
+  if (!response.ok) throw new Error(`GET /metrics: ${response.status}`);
+  const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  );
+}
+
+/** Processor time that the server's process has taken so far. */
+export const cpuSeconds = async (url: string, headers?: Headers): Promise<number> =>
+  (await readSamples(url, headers)).get('process_cpu_seconds_total') ?? NaN;
+
+/** By how much a value has grown while `work` ran. */
+export type Gained = (name: string) => number;
+
+/** `samples`: as they stand afterwards. */
+export async function withGains<T>(
+  url: string,
+  work: () => Promise<T>,
+  headers?: Headers,
+): Promise<{ result: T; gained: Gained; samples: ReadonlyMap<string, number> }> {
+  const before = await readSamples(url, headers);
+  const result = await work();
+  const samples = await readSamples(url, headers);
+  return { result, samples, gained: (name) => (samples.get(name) ?? 0) - (before.get(name) ?? 0) };
+}
+
+// The memory of a process that is its own: neither the files it has mapped nor code, which the system takes back at
+// will. As Linux tells it. Used by load programs that tell what archives, and collections that nobody asks, take.
+
+/** 0 of a process that has ended. */
+export function privateBytes(pid: number): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const kilobytes = (field: string): number => Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0);
+    return (kilobytes('RssAnon') + kilobytes('RssShmem')) * 1024;
   } catch {
     return 0;
   }

@@ -1,15 +1,16 @@
 // Starts the built server in a process of its own, on a free port and in a data directory of the caller's, and ends it
 // again. Used by every load program that measures over HTTP.
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { type IncomingMessage, createServer as createServerFromHttp } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SheafClient } from '../../src/client/client.js';
-import { samplerArguments, type Profiling } from './profile/sampler.js';
+import { type Profiling, samplerArguments } from './profile/profiled.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const READY_WITHIN_MS = 60_000;
@@ -181,4 +182,70 @@ export async function withServer<T>(
       await server.kill();
     }
   });
+}
+
+// A local endpoint that speaks OpenAI's `/v1/embeddings` and answers with vectors that somebody else makes or has: so
+// that a server can be measured with a model whose vectors are kept. Used by judged-searches.ts.
+
+interface EmbeddingsEndpoint {
+  url: string;
+  close(): void;
+}
+
+export async function startEmbeddingsEndpoint(
+  vectorsOf: (texts: readonly string[]) => Promise<Float32Array[]>,
+): Promise<EmbeddingsEndpoint> {
+  const server = createServerFromHttp((message, response) => {
+    answer(message, vectorsOf).then(
+      (json) => response.setHeader('content-type', 'application/json').end(JSON.stringify(json)),
+      (error: Error) => response.writeHead(500).end(JSON.stringify({ error: { message: error.message } })),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    close: () => void server.close(() => {}).closeAllConnections(),
+  };
+}
+
+async function answer(
+  message: IncomingMessage,
+  vectorsOf: (texts: readonly string[]) => Promise<Float32Array[]>,
+): Promise<object> {
+  const pieces: Buffer[] = [];
+  for await (const piece of message) pieces.push(piece as Buffer);
+  const { input, model } = JSON.parse(Buffer.concat(pieces).toString()) as { input: string[]; model: string };
+  const vectors = await vectorsOf(input);
+  const data = vectors.map((vector, index) => ({
+    object: 'embedding',
+    index,
+    embedding: Buffer.from(Float32Array.from(vector).buffer).toString('base64'),
+  }));
+  return { object: 'list', model, data, usage: { prompt_tokens: 0, total_tokens: 0 } };
+}
+
+/** A server whose default embedder it is. */
+export function endpointSettings({ url }: EmbeddingsEndpoint, model: string, dim: number): Settings {
+  const instance = { key: 'kept', type: 'openai', url, model, dim };
+  return { SHEAF_EMBEDDER__INSTANCES: JSON.stringify([instance]), SHEAF_EMBEDDER__DEFAULT: 'kept' };
+}
+
+// What a server can be kept at in the background, once: an archive of a collection, and a reindex job that makes its
+// graph anew. Used by the load programs that measure searches beside it.
+
+const BACKGROUND_WORK_RECHECK_MS = 50;
+
+/** The bytes are read, and dropped. */
+export async function archiveOnce(client: SheafClient, tenant: string, name: string): Promise<void> {
+  const { bytes } = await client.archives.dumpCollection(tenant, name);
+  for await (const _ of bytes as unknown as AsyncIterable<Uint8Array>);
+}
+
+/** The vectors are copied, and a new graph is made of them. Throws where the job fails. */
+export async function reindexOnce(client: SheafClient, tenant: string, name: string): Promise<void> {
+  const { job_id: id } = await client.reindex.start(tenant, name, { compact: true });
+  for (let status: string = ''; status !== 'succeeded'; await sleep(BACKGROUND_WORK_RECHECK_MS)) {
+    ({ status } = await client.reindex.get(tenant, name, id));
+    if (status === 'failed' || status === 'cancelled') throw new Error(`a reindex job has ${status}`);
+  }
 }

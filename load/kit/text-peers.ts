@@ -113,7 +113,7 @@ export function measureInPython(
     const file = join(folder, 'given.json');
     writeFileSync(file, JSON.stringify({ windows, questions }));
     return JSON.parse(
-      execFileSync(python, ['load/kit/words_peer.py', peer, file], { encoding: 'utf8' }),
+      execFileSync(python, ['load/kit/text_peers.py', peer, file], { encoding: 'utf8' }),
     ) as PeerFigures;
   } finally {
     rmSync(folder, { recursive: true });

@@ -1,9 +1,21 @@
 // How good a ranking by words alone is: nDCG@10 and recall@100 of the index of words, with terms made in one way or
 // another. Used by load/languages.ts and load/long-queries.ts.
-import type { QueryTerms } from '../../src/text/rank-terms.js';
-import { dataFolder } from './data.js';
-import { ndcgOf, readJudged, recallOf } from './judged.js';
-import { createWordIndex } from './word-kernel.js';
+import { readFileSync } from 'node:fs';
+import { createArenaMemory } from '../../src/base/huge-pages.js';
+import { Kernel } from '../../src/engine/memory/arena.js';
+import type { WordIndex } from '../../src/engine/postings/text-index.js';
+import type { QueryTerms } from '../../src/text/terms.js';
+import { dataFolder, ndcgOf, readJudged, recallOf } from './text-sets.js';
+
+// An index of words in a memory of its own, without a server around it, on the program's thread.
+// Used by load/words.ts and load/languages.ts.
+
+export function createWordIndex(): WordIndex {
+  const module = new WebAssembly.Module(readFileSync(new URL('../../src/engine/kernel.wasm', import.meta.url)));
+  const kernel = new Kernel(module, createArenaMemory(1, 65536));
+  kernel.format();
+  return kernel.createWords();
+}
 
 const DEPTH = 100;
 
@@ -21,7 +33,7 @@ export interface Analysis {
   question(text: string): QueryTerms;
 }
 
-export interface WordQuality {
+interface WordQuality {
   ndcg: number;
   recall: number;
   /** Of the index, for each text. */

@@ -1,7 +1,13 @@
 // Judged collections of ../shared/data (corpus.jsonl, queries.jsonl, qrels.tsv), and how good a ranking by exact cosine
 // is. Used by load/embed-quality.ts and, through word-quality.ts, by load/languages.ts.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { createPrng } from '../../src/base/prng.js';
+import type { SheafClient } from '../../src/client/client.js';
+import { tokensOf } from '../../src/text/tokenize.js';
+import type { CannonRequest } from './closed-loop.js';
 import { dot } from './cosine.js';
+import type { Settings } from './server.js';
 
 const DEPTH = 10;
 
@@ -83,4 +89,173 @@ export function recallOf<Id>(ranking: readonly Id[], grades: ReadonlyMap<Id, num
 /** Discounted cumulative gain: Järvelin and Kekäläinen (2002), the gain being the grade itself. */
 function gainOf(grades: readonly number[]): number {
   return grades.slice(0, DEPTH).reduce((sum, grade, rank) => sum + Math.max(grade, 0) / Math.log2(rank + 2), 0);
+}
+
+// Where the load programs find real data: the folder beside the project, which is not part of it.
+// A program that misses it says so and measures nothing.
+
+/** The folder of a data set, or undefined, said once on standard output, where it is absent. */
+export function dataFolder(name: string): string | undefined {
+  const folder = `../shared/data/${name}`;
+  if (existsSync(folder)) return folder;
+  console.log(`skipped: ${folder} is not there`);
+  return undefined;
+}
+
+// Short texts in number, from the real corpora of ../shared/data: windows of their words, and questions from their
+// query files. Used by load/words.ts, load/long-queries.ts and load/query-lengths.ts.
+
+const CORPORA = ['cranfield', 'scifact', 'npl-vaswani'];
+export const WINDOW_WORDS = 22;
+
+export interface WordWindows {
+  readonly windows: readonly string[];
+  /** Distinct tokens of each query of the corpora. */
+  readonly questions: readonly (readonly string[])[];
+}
+
+/**
+ * `count` windows, spread evenly over all corpora; they overlap where there are more of them than words for them.
+ * Undefined without the corpora.
+ */
+export function readWordWindows(count: number): WordWindows | undefined {
+  const folders = CORPORA.map(dataFolder);
+  if (!folders.every((folder) => folder !== undefined)) return undefined;
+  const words = folders
+    .flatMap((folder) =>
+      readLines(folder, 'corpus.jsonl').map(({ title, text }) => `${title ?? ''} ${text}`.split(/\s+/).filter(Boolean)),
+    )
+    .flat();
+  const stride = (words.length - WINDOW_WORDS) / count;
+  const windows = Array.from({ length: count }, (_, i) =>
+    words.slice(Math.floor(i * stride), Math.floor(i * stride) + WINDOW_WORDS).join(' '),
+  );
+  const questions = folders.flatMap((folder) =>
+    readLines(folder, 'queries.jsonl').map(({ text }) => [...new Set(tokensOf(text))]),
+  );
+  return { windows, questions };
+}
+
+/** `count` questions of `terms` distinct tokens of one query each, in random order; the same for every peer. */
+export function drawQuestions(questions: readonly (readonly string[])[], terms: number, count: number): string[][] {
+  const prng = createPrng(terms);
+  const long = questions.filter((question) => question.length >= terms);
+  return Array.from({ length: count }, () => {
+    const rest = [...(long[prng.int(long.length)] as readonly string[])];
+    return Array.from({ length: terms }, () => rest.splice(prng.int(rest.length), 1)[0] as string);
+  });
+}
+
+/** Two words that follow each other in a random window. */
+export function drawPhrases(windows: readonly string[], count: number): string[][] {
+  const prng = createPrng(count);
+  return Array.from({ length: count }, () => {
+    const tokens = tokensOf(windows[prng.int(windows.length)] as string);
+    const at = prng.int(Math.max(1, tokens.length - 1));
+    return tokens.slice(at, at + 2);
+  }).filter((phrase) => phrase.length === 2);
+}
+
+/** The first four letters of a random word of a query. */
+export function drawPrefixes(questions: readonly (readonly string[])[], count: number): string[][] {
+  const prng = createPrng(count);
+  const words = questions.flat().filter((word) => /^[a-z]{5,}$/.test(word));
+  return Array.from({ length: count }, () => [(words[prng.int(words.length)] as string).slice(0, 4)]);
+}
+
+/** The text up to its word of that number; all of it where it has fewer. */
+export const firstWords = (text: string, count: number): string =>
+  count === Infinity ? text : text.trim().split(/\s+/).slice(0, count).join(' ');
+
+function readLines(folder: string, name: string): { title?: string; text: string }[] {
+  return readFileSync(`${folder}/${name}`, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as { title?: string; text: string });
+}
+
+// The Cranfield collection of ../shared/data (1,400 abstracts, two of them without a word, and 225 queries), and its
+// ingest through the HTTP interface. Used by the load programs that want real text.
+
+const FOLDER = '../shared/data/cranfield';
+export const CRANFIELD_TARGET = { tenant: 'load', collection: 'cranfield' };
+
+export interface CranfieldDocument {
+  docid: string;
+  text: string;
+}
+
+/** True where the collection is there; else says so, for programs that then have nothing to measure. */
+export const hasCranfield = (): boolean => dataFolder('cranfield') !== undefined;
+
+/** Title and text of the first `count` documents. */
+export function readCranfieldDocuments(count = Infinity): CranfieldDocument[] {
+  const lines = readJsonLines<{ _id: string; title: string; text: string }>('corpus.jsonl');
+  return lines
+    .slice(0, count)
+    .map(({ _id, title, text }) => ({ docid: _id, text: `${title}\n${text}` }))
+    .filter(({ text }) => text.trim() !== '');
+}
+
+export function readCranfieldQueries(): string[] {
+  return readJsonLines<{ text: string }>('queries.jsonl').map(({ text }) => text);
+}
+
+function readJsonLines<T>(name: string): T[] {
+  return readFileSync(`${FOLDER}/${name}`, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as T);
+}
+
+/** One document a request, `concurrency` of them under way; the number of chunks. Rejects with the first error. */
+export async function ingestCranfield(
+  client: SheafClient,
+  documents: readonly CranfieldDocument[],
+  concurrency: number,
+): Promise<number> {
+  const { tenant, collection } = CRANFIELD_TARGET;
+  const queue = documents.values();
+  let chunks = 0;
+  const work = async (): Promise<void> => {
+    for (const document of queue) {
+      const answer = await client.ingestText(tenant, collection, document);
+      chunks += answer.chunks;
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, work));
+  return chunks;
+}
+
+/** A search of the collection. */
+export const searchCranfield = (body: object): CannonRequest => ({
+  method: 'POST',
+  path: `/v1/collections/${CRANFIELD_TARGET.tenant}/${CRANFIELD_TARGET.collection}/search`,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
+// The shared model, all-MiniLM-L6-v2, as the default embedder of a server; and texts that no cache has seen. Used by
+// the load programs that search through the model.
+
+/** Settings of a server with the model; undefined, said once, where it is absent. */
+export function modelSettings(): Settings | undefined {
+  const folder = dataFolder('model-minilm-l6');
+  return folder === undefined ? undefined : { SHEAF_EMBEDDER__MODEL: resolve(folder) };
+}
+
+/** Texts without end, as long as the queries and no two the same: each is a query with one word of another in it. */
+export function* variantsOf(queries: readonly string[]): Generator<string, never> {
+  const words = [...new Set(queries.flatMap((query) => query.split(' ')))];
+  const seen = new Set<string>(queries);
+  for (let n = 0; ; n++) {
+    const own = (queries[n % queries.length] as string).split(' ');
+    const round = Math.floor(n / queries.length);
+    own[round % own.length] = words[(round * 31 + n) % words.length] as string;
+    const text = own.join(' ');
+    // Some thousand rounds later the same may come again.
+    const told = seen.has(text) ? `${text} ${round}` : text;
+    seen.add(told);
+    yield told;
+  }
 }

@@ -1,15 +1,16 @@
 // Engines of vectors that live in Python, as curves: measured there, by vectors_peer.py, on the same rows, queries and
 // truth, with the same clock. Used by load/vectors.ts.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { VectorSet } from '../vector-sets.js';
 import type { Curve } from './recall-curve.js';
-import { K, unitRow } from './vector-engines.js';
+import { cpuMs } from './text-peers.js';
+import { EFS, K, type VectorEngine, keepFigures, keptFigures, keptPath, unitRow } from './vector-engine.js';
+import type { VectorSet } from './vector-sets.js';
 
 export const PYTHON_PEERS = ['hnswlib', 'faiss', 'symphonyqg'] as const;
-const EFS = [10, 16, 24, 32, 48, 64, 96, 128, 192, 256];
+const PYTHON_EFS = [10, 16, 24, 32, 48, 64, 96, 128, 192, 256];
 /** Curves are a few kilobytes. */
 const OUTPUT_BYTES_MAX = 1 << 20;
 
@@ -34,7 +35,7 @@ export function pythonCurves(
     const given = {
       dim: rows[0]!.length,
       k: K,
-      efs: EFS,
+      efs: PYTHON_EFS,
       peers,
       rows: kept(folder, 'rows', floats(rows)),
       queries: kept(folder, 'queries', floats(queries)),
@@ -72,4 +73,185 @@ function kept(folder: string, name: string, values: Float32Array | Int32Array): 
   const path = join(folder, name);
   writeFileSync(path, new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
   return path;
+}
+
+// usearch as an engine of the benchmark: 16-bit floats (bf16, its fastest with full recall), M 16, ef 200 while
+// building, one thread. It takes the ef of searches only when an index is made, so each setting opens the saved one
+// again. Used by load/vectors.ts.
+
+type UsearchLibrary = typeof import('usearch');
+type UsearchIndex = InstanceType<UsearchLibrary['Index']>;
+
+/** Undefined, said on standard output, where it does not load. */
+export async function usearchEngine(
+  { rows, queries, name }: VectorSet,
+  fresh: boolean,
+): Promise<VectorEngine | undefined> {
+  const library = await loadUsearch();
+  if (!library) return undefined;
+  const dim = rows[0]!.length;
+  const create = (ef: number): UsearchIndex =>
+    new library.Index({
+      metric: library.MetricKind.IP,
+      quantization: library.ScalarKind.BF16,
+      dimensions: dim,
+      connectivity: 16,
+      expansion_add: 200,
+      expansion_search: ef,
+      multi: false,
+    });
+  const key = `usearch-${name}-${rows.length}`;
+  const path = keptPath(key);
+  const buildRate =
+    (fresh ? undefined : (keptFigures(key) as number | undefined)) ?? buildUsearch(create(EFS[0]!), rows, path);
+  keepFigures(key, buildRate);
+  const asked = queries.map(unitRow);
+  let open = { ef: 0, index: create(1) };
+  const search = (query: number, { ef }: { ef: number }): number[] => {
+    if (open.ef !== ef) {
+      open = { ef, index: create(ef) };
+      open.index.load(path);
+    }
+    return Array.from(open.index.search(asked[query]!, K, 1).keys, Number);
+  };
+  return {
+    name: 'usearch 2, bf16',
+    buildRate,
+    bytesAVector: statSync(path).size / rows.length,
+    settings: EFS.map((ef) => ({ ef })),
+    search,
+  };
+}
+
+async function loadUsearch(): Promise<UsearchLibrary | undefined> {
+  try {
+    return await import('usearch');
+  } catch (error) {
+    console.log(`skipped: usearch (${(error as Error).message.split('\n')[0]})`);
+    return undefined;
+  }
+}
+
+function buildUsearch(index: UsearchIndex, rows: readonly Float32Array[], path: string): number {
+  const units = rows.map(unitRow);
+  const startedAt = cpuMs();
+  units.forEach((row, ordinal) => index.add(BigInt(ordinal), row, 1));
+  const rate = (rows.length / (cpuMs() - startedAt)) * 1000;
+  index.save(path);
+  return rate;
+}
+
+// hnswlib-node as an engine of the benchmark: M 16, ef 200 while building, inner product of unit vectors. As npm builds
+// it, it uses SSE alone and takes vectors as plain arrays; these are made before the clock starts. Used by
+// load/vectors.ts.
+
+const M = 16;
+const EF_CONSTRUCTION = 200;
+
+/** Undefined, said on standard output, where it has not been compiled. */
+export async function hnswlibEngine(
+  { rows, queries, name }: VectorSet,
+  fresh: boolean,
+): Promise<VectorEngine | undefined> {
+  const library = await loadHnswlib();
+  if (!library) return undefined;
+  const key = `hnswlib-${name}-${rows.length}`;
+  const path = keptPath(key);
+  const index = new library.HierarchicalNSW('ip', rows[0]!.length);
+  let buildRate = fresh ? undefined : (keptFigures(key) as number | undefined);
+  if (buildRate !== undefined && existsSync(path)) index.readIndexSync(path);
+  else
+    buildRate = buildHnswlib(
+      index,
+      rows.map((row) => Array.from(unitRow(row))),
+    );
+  index.writeIndexSync(path);
+  keepFigures(key, buildRate);
+  const asked = queries.map((query) => Array.from(unitRow(query)));
+  const search = (query: number, { ef }: { ef: number }): number[] => {
+    index.setEf(ef);
+    return index.searchKnn(asked[query]!, K).neighbors;
+  };
+  return {
+    name: 'hnswlib-node 3.0',
+    buildRate,
+    bytesAVector: statSync(path).size / rows.length,
+    settings: EFS.map((ef) => ({ ef })),
+    search,
+  };
+}
+
+type HnswlibLibrary = typeof import('hnswlib-node');
+
+async function loadHnswlib(): Promise<HnswlibLibrary | undefined> {
+  try {
+    return ((await import('hnswlib-node')) as unknown as { default: HnswlibLibrary }).default;
+  } catch {
+    console.log('skipped: hnswlib-node is not compiled (node scripts/peers.mjs, or npm run bench:vectors)');
+    return undefined;
+  }
+}
+
+function buildHnswlib(index: InstanceType<HnswlibLibrary['HierarchicalNSW']>, rows: readonly number[][]): number {
+  index.initIndex(rows.length, M, EF_CONSTRUCTION, 1);
+  const startedAt = cpuMs();
+  rows.forEach((row, label) => index.addPoint(row, label));
+  return (rows.length / (cpuMs() - startedAt)) * 1000;
+}
+
+// hnswlib compiled to WebAssembly for browsers, as an engine of the benchmark: M 16, ef 200 while building. It asks
+// whether there is a window, so it gets one while it starts; its file system, which wants a browser's database, is left
+// alone. Used by load/vectors.ts.
+
+interface HnswlibWasmIndex {
+  initIndex(elementsMax: number, m: number, efConstruction: number, seed: number): void;
+  addPoint(row: Float32Array, label: number, replaceDeleted: boolean): void;
+  setEfSearch(ef: number): void;
+  searchKnn(query: Float32Array, k: number, filter: undefined): { neighbors: number[] };
+}
+
+interface HnswlibWasmLibrary {
+  readonly HierarchicalNSW: new (space: string, dim: number, file: string) => HnswlibWasmIndex;
+  readonly HEAPU8: Uint8Array;
+}
+
+/** Undefined, said on standard output, where it does not load. */
+export async function hnswlibWasmEngine({ rows, queries }: VectorSet): Promise<VectorEngine | undefined> {
+  const library = await loadHnswlibWasm();
+  if (!library) return undefined;
+  const heapBytes = library.HEAPU8.length;
+  const index = new library.HierarchicalNSW('ip', rows[0]!.length, '');
+  index.initIndex(rows.length, 16, 200, 1);
+  const units = rows.map(unitRow);
+  const startedAt = cpuMs();
+  units.forEach((row, label) => index.addPoint(row, label, false));
+  const buildRate = (rows.length / (cpuMs() - startedAt)) * 1000;
+  const asked = queries.map(unitRow);
+  const search = (query: number, { ef }: { ef: number }): number[] => {
+    index.setEfSearch(ef);
+    return index.searchKnn(asked[query]!, K, undefined).neighbors;
+  };
+  return {
+    name: 'hnswlib-wasm',
+    buildRate,
+    bytesAVector: (library.HEAPU8.length - heapBytes) / rows.length,
+    settings: EFS.filter((_, i) => i % 3 === 0).map((ef) => ({ ef })),
+    search,
+  };
+}
+
+async function loadHnswlibWasm(): Promise<HnswlibWasmLibrary | undefined> {
+  const before = Object.keys(globalThis);
+  try {
+    Object.assign(globalThis, { window: globalThis, document: {} });
+    const { default: start } = (await import('hnswlib-wasm/dist/hnswlib-317962d7.js' as string)) as {
+      default: () => Promise<HnswlibWasmLibrary>;
+    };
+    return await start();
+  } catch (error) {
+    console.log(`skipped: hnswlib-wasm (${(error as Error).message.split('\n')[0]})`);
+    return undefined;
+  } finally {
+    for (const name of ['window', 'document']) if (!before.includes(name)) Reflect.deleteProperty(globalThis, name);
+  }
 }

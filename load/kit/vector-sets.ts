@@ -2,12 +2,80 @@
 // ones. Used by the programs that measure the kernel itself, without a server.
 import { existsSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { createPrng, type Prng } from '../src/base/prng.js';
-import { CHUNK_OVERLAP_DEFAULT, CHUNK_SIZE_DEFAULT } from '../src/contract/limits.js';
-import { chunkText } from '../src/text/chunk.js';
-import { loadBuiltinEmbedder } from '../workers/embed/builtin/builtin-embedder.js';
-import { hasCranfield, readCranfieldDocuments, readCranfieldQueries } from './kit/cranfield.js';
-import { readRows } from './npy.js';
+import { CHUNK_OVERLAP_DEFAULT, CHUNK_SIZE_DEFAULT } from '../../src/api/limits.js';
+import { type Prng, createPrng } from '../../src/base/prng.js';
+import { loadBuiltinEmbedder } from '../../src/embedding/builtin/embedder.js';
+import { chunkText } from '../../src/text/chunking.js';
+import { hasCranfield, readCranfieldDocuments, readCranfieldQueries } from './text-sets.js';
+
+// Reads NumPy's .npy files (format 1.0 to 3.0: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html):
+// little-endian float16, float32, int8 and int32 in C order. Used by loads and tests.
+
+interface NpyArray {
+  readonly shape: readonly number[];
+  readonly values: Float32Array | Int8Array | Int32Array;
+}
+
+/**
+ * Reads a file, or the first `rowsMax` rows of it; float16 becomes float32. Throws Error naming the file when it is not
+ * such a file.
+ */
+export function readNpy(path: string, rowsMax = Infinity): NpyArray {
+  const bytes = readFileSync(path);
+  if (bytes.subarray(0, 6).toString('latin1') !== '\x93NUMPY') throw new Error(`${path}: not a .npy file`);
+  const wide = (bytes[6] as number) >= 2;
+  const start = wide ? 12 : 10;
+  const end = start + (wide ? bytes.readUInt32LE(8) : bytes.readUInt16LE(8));
+  const header = bytes.subarray(start, end).toString('latin1');
+  const kind = /'descr':\s*'([^']*)'/.exec(header)?.[1];
+  const whole = /'shape':\s*\(([^)]*)\)/.exec(header)?.[1]?.match(/\d+/g)?.map(Number);
+  const shape = whole?.map((size, axis) => (axis === 0 ? Math.min(size, rowsMax) : size));
+  if (!kind || !shape || !/'fortran_order':\s*False/.test(header))
+    throw new Error(`${path}: unsupported header ${header.trim()}`);
+  const count = shape.reduce((product, size) => product * size, 1);
+  const body = bytes.buffer.slice(bytes.byteOffset + end, bytes.byteOffset + bytes.length) as ArrayBuffer;
+  return { shape, values: decode(path, kind, body, count) };
+}
+
+/** A matrix of floats by its rows, the first `rowsMax` of them: views, not copies. */
+export function readRows(path: string, rowsMax = Infinity): Float32Array[] {
+  const { shape, values } = readNpy(path, rowsMax);
+  const [rows, width] = shape;
+  if (rows === undefined || width === undefined || !(values instanceof Float32Array))
+    throw new Error(`${path}: not a matrix of floats`);
+  return Array.from({ length: rows }, (_, row) => values.subarray(row * width, (row + 1) * width));
+}
+
+function decode(path: string, kind: string, body: ArrayBuffer, count: number): NpyArray['values'] {
+  switch (kind) {
+    case '<f4':
+      return new Float32Array(body, 0, count);
+    case '<f2':
+      return fromHalves(new Uint16Array(body, 0, count));
+    case '|i1':
+      return new Int8Array(body, 0, count);
+    case '<i4':
+      return new Int32Array(body, 0, count);
+    default:
+      throw new Error(`${path}: unsupported element type ${kind}`);
+  }
+}
+
+function fromHalves(halves: Uint16Array): Float32Array {
+  const known = Float32Array.from({ length: 65_536 }, (_, half) => fromHalf(half));
+  const floats = new Float32Array(halves.length);
+  for (let i = 0; i < halves.length; i++) floats[i] = known[halves[i] as number] as number;
+  return floats;
+}
+
+/** An IEEE 754 half: sign 1, exponent 5 (bias 15), fraction 10. */
+function fromHalf(half: number): number {
+  const sign = half & 0x8000 ? -1 : 1;
+  const exponent = (half >> 10) & 31;
+  const fraction = half & 1023;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1024 + fraction) * 2 ** (exponent - 25);
+}
 
 export interface VectorSet {
   readonly name: string;
@@ -115,4 +183,19 @@ export function clustered(rows: number, dim: number, seed: number): VectorSet {
 
 function vectors(prng: Prng, count: number, dim: number): Float32Array[] {
   return Array.from({ length: count }, () => Float32Array.from({ length: dim }, () => prng.normal()));
+}
+
+// More vectors than a set has: its own, and beyond their number the same again with noise. Used by the programs that
+// measure the kernel at a hundred thousand rows.
+
+/** Length of the noise in a row that is made from a real one. */
+const NOISE = 0.3;
+
+export function moreRows({ rows }: VectorSet, count: number): Float32Array[] {
+  const prng = createPrng(1);
+  return Array.from({ length: count }, (_, i) => {
+    const row = rows[i % rows.length] as Float32Array;
+    const scale = (NOISE * Math.hypot(...row)) / Math.sqrt(row.length);
+    return i < rows.length ? row : row.map((value) => value + scale * prng.normal());
+  });
 }

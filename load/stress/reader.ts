@@ -1,14 +1,307 @@
 // The reading side of the stress test: a thread that searches whatever the owner holds, in all ways there are, and
 // checks every answer against the log. It runs until it is told to stop, or is killed, and reports what cannot be.
 import { parentPort, workerData } from 'node:worker_threads';
-import { createPrng } from '../../../src/base/prng.js';
-import { ArenaFull, Kernel } from '../../../workers/shard/kernel.js';
-import type { PartView } from '../../../workers/shard/part-view.js';
-import { Checks, type Search } from './checks.js';
-import { Contents } from './contents.js';
+import type { Ordinal } from '../../src/api/ids.js';
+import { type Prng, createPrng } from '../../src/base/prng.js';
+import { isSet } from '../../src/engine/filter/bitmap.js';
+import { ArenaFull, Kernel } from '../../src/engine/memory/arena.js';
+import type { WordIndex } from '../../src/engine/postings/text-index.js';
+import type { PartView } from '../../src/engine/segments/segment.js';
+import { bm25Of } from '../../src/ranking/bm25.js';
+import type { LexicalStatistics } from '../../src/ranking/hits.js';
+import { cosine } from '../kit/cosine.js';
 import type { OwnerStart } from './owner.js';
-import { searchPriorities, searchVectors, searchWords, type Asked } from './questions.js';
-import { CLOCK, INCARNATION, PLACES, QUIET, SEARCHES, STOP_READERS, World } from './world.js';
+import {
+  CLOCK,
+  Contents,
+  DIM,
+  INCARNATION,
+  ORDINALS,
+  PLACES,
+  QUIET,
+  SEARCHES,
+  STOP_READERS,
+  type Version,
+  World,
+  randomWord,
+} from './world.js';
+
+// What an answer given beside a writer must and may contain, by the log of versions. A row version that was there
+// throughout a search must be found where it belongs; one that was there at no moment of it must not; the stamp of a
+// hit names its version.
+
+/** One search: where, and between which moments. */
+interface Search {
+  place: number;
+  collection: number;
+  before: number;
+  after: number;
+  /** Nothing was written from its beginning to its end. */
+  isQuiet: boolean;
+  what: string;
+}
+
+interface ScoredHit {
+  ordinal: number;
+  stamp: number;
+  score: number;
+}
+
+class Checks {
+  readonly faults: string[] = [];
+
+  /** `isThorough`: also looks for what is missing, which takes longer than a search. */
+  constructor(
+    private readonly world: World,
+    private readonly contents: Contents,
+    private readonly isThorough: boolean,
+  ) {}
+
+  /** The versions that were there throughout, by ordinal. */
+  steady({ place, collection, before, after }: Search): Map<number, Version> {
+    const found = new Map<number, Version>();
+    for (let ordinal = 0; ordinal < ORDINALS; ordinal++) {
+      const version = this.world.version(this.world.steadyAt(place, collection, ordinal, before, after));
+      if (version) found.set(ordinal, version);
+    }
+    return found;
+  }
+
+  /** Whether a version of the row that fits may have been seen. */
+  mayHave({ place, collection, before, after }: Search, ordinal: number, fits: (put: number) => boolean): boolean {
+    for (const version of this.world.versionsOf(place, ordinal, before)) {
+      if (version.collection === collection && version.bornBegin <= after && fits(version.put)) return true;
+    }
+    return false;
+  }
+
+  /** The version that a hit says it is; undefined, and a fault, where that cannot be. */
+  versionOf(search: Search, { ordinal, stamp }: ScoredHit): Version | undefined {
+    const version = (stamp & 1) === 1 ? this.world.version(this.world.putOf(stamp)) : undefined;
+    if (version?.collection !== search.collection || version.ordinal !== ordinal)
+      return this.fault(search, `stamp ${stamp} at ${ordinal}: ${JSON.stringify(version)}`);
+    const mayBe = version.bornBegin <= search.after && (version.diedEnd === 0 || version.diedEnd >= search.before);
+    return mayBe ? version : this.fault(search, `a hit that was not there: ${JSON.stringify(version)}`);
+  }
+
+  /**
+   * `hits` are the k best of the steady versions for which `scoreOf` is not undefined, and of others. Scores are within
+   * `slack`; `isWhole`: all that were there throughout were looked at.
+   */
+  ranking(
+    search: Search,
+    hits: readonly ScoredHit[],
+    k: number,
+    scoreOf: (put: number, ordinal: number) => number | undefined,
+    slack: number,
+    isWhole: boolean,
+  ): void {
+    const found = new Set(hits.map(({ ordinal }) => ordinal));
+    if (found.size !== hits.length || hits.length > k)
+      this.fault(search, `${hits.length} hits, ${found.size} different ones`);
+    for (const hit of hits) {
+      const version = this.versionOf(search, hit);
+      const score = version && scoreOf(version.put, hit.ordinal);
+      if (version && !(Math.abs((score ?? NaN) - hit.score) <= slack))
+        this.fault(search, `score ${hit.score} for ${score}: ${JSON.stringify(version)}`);
+    }
+    if (!this.isThorough) return;
+    const wanted = [...this.steady(search).values()]
+      .map(({ put, ordinal }) => ({ ordinal, score: scoreOf(put, ordinal) }))
+      .filter(({ score }) => score !== undefined);
+    if (hits.length < Math.min(k, wanted.length)) this.fault(search, `${hits.length} hits of ${wanted.length}`);
+    const least = hits.length < k ? -Infinity : (hits.at(-1)?.score ?? -Infinity);
+    for (const { ordinal, score } of isWhole ? wanted : []) {
+      if ((score as number) > least + 2 * slack && !found.has(ordinal))
+        this.fault(search, `row ${ordinal} with ${score} was not found, the last has ${least}`);
+    }
+  }
+
+  /** The bitmap has each steady version that fits, no other steady one, and otherwise rows that may have fitted. */
+  bitmap(search: Search, has: (ordinal: number) => boolean, fits: (put: number) => boolean): void {
+    const steady = this.isThorough ? this.steady(search) : new Map<number, Version>();
+    for (let ordinal = 0; ordinal < ORDINALS; ordinal++) {
+      const version = steady.get(ordinal);
+      if (version && has(ordinal) !== fits(version.put))
+        this.fault(search, `row ${ordinal} is ${has(ordinal)}: ${this.contents.terms(version.put).join(' ')}`);
+      else if (
+        !version &&
+        has(ordinal) &&
+        ((search.isQuiet && this.isThorough) || !this.mayHave(search, ordinal, fits))
+      )
+        this.fault(search, `row ${ordinal} never fitted`);
+    }
+  }
+
+  equal(search: Search, seen: unknown, wanted: unknown): void {
+    if (JSON.stringify(seen) !== JSON.stringify(wanted))
+      this.fault(search, `${JSON.stringify(seen)} for ${JSON.stringify(wanted)}`);
+  }
+
+  fault(search: Search, text: string): undefined {
+    this.faults.push(`${JSON.stringify(search)}: ${text}`);
+  }
+}
+
+// The questions that a reader of the stress test asks of a part, each with the check of its answer. Made within
+// Kernel.read; the checks are run after it.
+
+interface Asked {
+  what: string;
+  check(checks: Checks, search: Search): void;
+}
+
+function searchVectors({ index }: PartView, prng: Prng, contents: Contents): Asked {
+  const query = Float32Array.from({ length: DIM }, () => prng.normal());
+  const k = 1 + prng.int(20);
+  const exact = prng.int(2) === 0;
+  const allowed =
+    prng.int(3) === 0
+      ? Uint32Array.from({ length: ORDINALS >>> 5 }, () => prng.int(2 ** 31) & prng.int(2 ** 31))
+      : undefined;
+  const { count, ordinals, stamps, scores } = index.search(query, k, {
+    exact,
+    ...(prng.int(2) === 0 && { ef: 40 }),
+    allowed,
+  });
+  const hits = Array.from(
+    { length: count },
+    (_, i): ScoredHit => ({ ordinal: ordinals[i] as number, stamp: stamps[i] as number, score: scores[i] as number }),
+  );
+  const scoreOf = (put: number, ordinal: number): number | undefined =>
+    !allowed || isSet(allowed, ordinal) ? cosine(query, contents.vector(put)) : undefined;
+  return {
+    what: `vectors k ${k} exact ${exact} filtered ${!!allowed}`,
+    check: (checks, search) => checks.ranking(search, hits, k, scoreOf, 1e-4, exact),
+  };
+}
+
+/** Priorities of rows that were there throughout. */
+function searchPriorities({ priorities }: PartView, contents: Contents): Asked {
+  const bitmap = priorities.bitmap();
+  const values = Array.from({ length: ORDINALS }, (_, ordinal) => priorities.of(ordinal as Ordinal));
+  const check = (checks: Checks, search: Search): void => {
+    for (const { ordinal, put } of checks.steady(search).values()) {
+      const priority = contents.priority(put);
+      if (values[ordinal] !== priority || isSet(bitmap, ordinal) !== (priority !== 0))
+        checks.fault(search, `priority ${values[ordinal]} of ${ordinal} for ${priority}`);
+    }
+  };
+  return { what: 'priorities', check };
+}
+
+function searchWords(view: PartView, settled: number, prng: Prng, contents: Contents): Asked {
+  const { fields } = view;
+  if (!fields) return { what: 'no words', check: () => {} };
+  const kind = prng.int(8);
+  if (kind < 3) return rank(view, fields, settled, prng, contents);
+  if (kind < 4) return count(fields, prng, contents);
+  return find(fields, prng, contents);
+}
+
+function rank({ index }: PartView, words: WordIndex, settled: number, prng: Prng, contents: Contents): Asked {
+  const terms = [...new Set(Array.from({ length: 1 + prng.int(5) }, () => randomWord(prng.next)))];
+  const k = 1 + prng.int(20);
+  const statistics: LexicalStatistics = {
+    chunks: 1000,
+    tokens: 10_000,
+    frequencies: terms.map(() => 1 + prng.int(500)),
+  };
+  const { count, ordinals, scores } = words.rank(terms, statistics, k);
+  const hits = Array.from(
+    { length: count },
+    (_, i): ScoredHit => ({
+      ordinal: ordinals[i] as number,
+      stamp: index.stampOf(ordinals[i] as number),
+      score: scores[i] as number,
+    }),
+  );
+  // Others came or went meanwhile: whoever asks drops them, and asks again.
+  const kept = hits.filter(({ stamp }) => (stamp & 1) === 1 && ((stamp - settled) | 0) <= 0);
+  const scoreOf = (put: number): number | undefined => bm25(terms, statistics, contents.terms(put));
+  const check = (checks: Checks, search: Search): void => {
+    if (new Set(ordinals).size !== count) checks.fault(search, 'a chunk twice');
+    if (kept.length === count) return checks.ranking(search, hits, k, scoreOf, 0, true);
+    if (search.isQuiet) checks.fault(search, 'a hit of another time');
+    checks.ranking(search, kept, kept.length, scoreOf, 0, false);
+  };
+  return { what: `rank ${terms.join(' ')} k ${k}`, check };
+}
+
+/** As the kernel computes it, operation by operation in float32; undefined for a chunk without any of the terms. */
+function bm25(terms: readonly string[], statistics: LexicalStatistics, chunk: readonly string[]): number | undefined {
+  const { factors, norm, normPerToken, scale } = bm25Of(statistics);
+  const { fround } = Math;
+  const total = fround(fround(norm) + fround(fround(normPerToken) * chunk.length));
+  let score = 0;
+  terms.forEach((term, i) => {
+    const times = chunk.filter((other) => other === term).length;
+    if (times > 0) score += Math.trunc(fround((factors[i] as number) / fround(1 + fround(total / times)))) + 1;
+  });
+  return score === 0 ? undefined : score / scale;
+}
+
+function count(words: WordIndex, prng: Prng, contents: Contents): Asked {
+  const terms = [randomWord(prng.next), randomWord(prng.next)];
+  const { chunks, frequencies } = words.statistics(terms);
+  const check = (checks: Checks, search: Search): void => {
+    if (!search.isQuiet) return;
+    const live = [...checks.steady(search).values()].map(({ put }) => contents.terms(put));
+    checks.equal(
+      search,
+      { chunks, frequencies },
+      { chunks: live.length, frequencies: terms.map((term) => live.filter((chunk) => chunk.includes(term)).length) },
+    );
+  };
+  return { what: `count ${terms.join(' ')}`, check };
+}
+
+type Finder = [what: string, bitmap: () => Uint32Array, fits: (chunk: readonly string[]) => boolean];
+
+function find(words: WordIndex, prng: Prng, contents: Contents): Asked {
+  const [one, other] = [randomWord(prng.next), randomWord(prng.next)];
+  const finders = [...findersOfTerms(words, one, other), ...findersOfParts(words, one)];
+  const [what, find, fits] = finders[prng.int(finders.length)] as Finder;
+  const bitmap = find();
+  return {
+    what: `${what} ${one} ${other}`,
+    check: (checks, search) =>
+      checks.bitmap(
+        search,
+        (ordinal) => isSet(bitmap, ordinal),
+        (put) => fits(contents.terms(put)),
+      ),
+  };
+}
+
+function findersOfTerms(words: WordIndex, one: string, other: string): Finder[] {
+  const [from, to] = [one, other].sort() as [string, string];
+  return [
+    ['every', () => words.every(), () => true],
+    ['any', () => words.any([one, other]), (chunk) => chunk.includes(one) || chunk.includes(other)],
+    [
+      'phrase',
+      () => words.phrase([one, other]),
+      (chunk) => chunk.some((term, i) => term === one && chunk[i + 1] === other),
+    ],
+    ['range', () => words.range(from, to), (chunk) => chunk.some((term) => term >= from && term < to)],
+  ];
+}
+
+function findersOfParts(words: WordIndex, one: string): Finder[] {
+  const [start, piece] = [one.slice(0, 2), one.slice(1, 3)];
+  return [
+    [
+      'begun phrase',
+      () => words.phrase([one, start], true),
+      (chunk) => chunk.some((term, i) => term === one && chunk[i + 1]?.startsWith(start)),
+    ],
+    ['prefix', () => words.phrase([start], true), (chunk) => chunk.some((term) => term.startsWith(start))],
+    ['containing', () => words.containing(piece), (chunk) => chunk.some((term) => term.includes(piece))],
+    // Their number alone is limited: that none is missing is what the suite's own tests show.
+    ['prefix terms', () => (words.prefixTerms(start, 5), words.every()), () => true],
+  ];
+}
 
 const { module, memory, shared, seed } = workerData as OwnerStart;
 const world = new World(shared);

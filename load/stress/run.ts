@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { createPrng, type Prng } from '../../../src/base/prng.js';
-import { clearReader } from '../../../src/contract/reader-table.js';
+import { createPrng, type Prng } from '../../src/base/prng.js';
+import { clearReader } from '../../src/engine/memory/ownership.js';
 import type { OwnerStart } from './owner.js';
 import { createShared, PUTS, SEARCHES, STOP, STOP_READERS, World } from './world.js';
 
@@ -49,7 +49,7 @@ class StressRun {
 
   constructor(private readonly options: StressOptions) {
     this.prng = createPrng(options.seed);
-    const module = new WebAssembly.Module(readFileSync(new URL('../../../workers/shard/kernel.wasm', import.meta.url)));
+    const module = new WebAssembly.Module(readFileSync(new URL('../../src/engine/kernel.wasm', import.meta.url)));
     const memory = new WebAssembly.Memory({
       initial: 1,
       maximum: PAGES[options.seed % PAGES.length] as number,

@@ -1,7 +1,8 @@
 // What the threads of the stress test share beside the memory under test: a log of every row version that was ever put,
 // with the moments between which it may have been seen and those between which it must have been. One writer
 // (owner.ts), any number of readers.
-import type { CollectionId } from '../../../src/contract/ids.js';
+import type { CollectionId } from '../../src/api/ids.js';
+import { createPrng } from '../../src/base/prng.js';
 
 /** Places for collections; a dropped one is followed by another with a new id. */
 export const PLACES = 5;
@@ -149,4 +150,49 @@ export class World {
   mark(put: number, moment: typeof BORN_BEGIN | typeof BORN_DONE | typeof DIED_BEGIN | typeof DIED_END): void {
     Atomics.store(this.shared.log, put * VERSION_WORDS + moment, this.tick());
   }
+}
+
+// What the row versions of the stress test hold, by their numbers: vector, terms and priority, the same on every
+// thread. Used by the owner, which puts them, and by the checks of the readers. Pure.
+
+const VECTORS = 997;
+const TEXTS = 1009;
+
+/** What a version holds: functions of its number, which repeat, so that there are copies among the rows. */
+export class Contents {
+  private readonly vectors = Array.from({ length: VECTORS }, (_, i) => normal(i));
+  private readonly texts = Array.from({ length: TEXTS }, (_, i) => words(i));
+
+  vector(put: number): Float32Array {
+    return this.vectors[put % VECTORS] as Float32Array;
+  }
+
+  terms(put: number): readonly string[] {
+    return this.texts[put % TEXTS] as readonly string[];
+  }
+
+  priority(put: number): number {
+    return put % 6 === 0 ? 1 + (put % 5) : 0;
+  }
+}
+
+function normal(seed: number): Float32Array {
+  const prng = createPrng(seed);
+  return Float32Array.from({ length: DIM }, () => prng.normal());
+}
+
+/** Few words are frequent, many are rare; some are longer than a key. */
+function wordOf(rank: number): string {
+  return rank % 3 === 0 ? `word${rank}ofmany` : `w${rank}`;
+}
+
+const WORDS = 300;
+
+export function randomWord(next: () => number): string {
+  return wordOf(Math.floor(WORDS * next() ** 3));
+}
+
+function words(seed: number): string[] {
+  const prng = createPrng(seed + 100_000);
+  return Array.from({ length: 1 + prng.int(20) }, () => randomWord(prng.next));
 }

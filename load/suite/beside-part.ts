@@ -2,20 +2,19 @@
 // jobs, archives. And what that costs those who search. Called by run-workload.ts.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { archiveOnce, reindexOnce } from '../kit/background-work.js';
-import type { HammerOptions, HammerResult } from '../kit/hammer.js';
+import { archiveOnce, reindexOnce } from '../kit/server.js';
+import type { HammerOptions, HammerResult } from '../kit/closed-loop.js';
 import type { Filled } from './fill.js';
 import type { Load, Say } from './load-part.js';
-import { scheduled, type Loaded } from './loops.js';
-import { LATENCY_COLUMNS, latencyCells, latencyChart, latencyFigures, NOTHING, told, type Part } from './parts.js';
+import { type Asked, type Loaded, scheduled, trafficOf } from './loops.js';
+import { LATENCY_COLUMNS, latencyCells, latencyChart, latencyFigures, NOTHING, told, type Part } from './report.js';
 import type { Target } from './target.js';
-import { trafficOf, type Asked } from './traffic.js';
 import type { Beside } from './workload.js';
 
 const CONNECTIONS = 16;
 /** It is under way before the loop begins. */
 const LEAD_MS = 500;
-const HAMMER = new URL('../kit/hammer-thread.js', import.meta.url);
+const HAMMER = new URL('../kit/closed-loop-thread.js', import.meta.url);
 
 interface Neighbour {
   name: string;

@@ -4,15 +4,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { SheafError, SheafUnreachable } from '../../src/client/errors.js';
-import { printRows } from '../kit/report.js';
-import { compareReports, comparisonTable } from './compare.js';
-import { runPeers } from './peers.js';
-import { ownWorkloads, readWorkload } from './read-workload.js';
+import { printRows } from '../kit/command.js';
+import { compareReports, comparisonTable, joinedReports, readReport, writeMarkdown, writeReport } from './render.js';
+import { runPeers } from './peers/compare.js';
+import { UsageError, type Workload, ownWorkloads, readWorkload } from './workload.js';
 import type { LoadReport } from './report.js';
-import { reportOf, runSuite } from './run-suite.js';
-import { UsageError } from './usage-error.js';
-import type { Workload } from './workload.js';
-import { joinedReports, readReport, writeMarkdown, writeReport } from './write-report.js';
+import { reportOf, runSuite } from './run.js';
 
 interface Outputs {
   out?: string;

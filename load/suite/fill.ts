@@ -1,10 +1,93 @@
+// What filling the collections of a workload says: documents a second, and what a document costs.
+// Called by run-workload.ts.
+import { existsSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { createPrng } from '../../src/base/prng.js';
+import { itemOf, postItems, vectorBase } from '../kit/fill.js';
+import { readJudged } from '../kit/text-sets.js';
+import { type Chart, type Figure, type Part, type Table, told } from './report.js';
+import { type CollectionName, type Spent, type Target, spending, tenantOf } from './target.js';
+import type { Fill, Workload } from './workload.js';
+
+// What collections are filled with, and what they are asked: real vectors and texts where the data lies beside the
+// project, else seeded ones. A workload's report names which. Used by fill.ts.
+
+const CORPORA = ['cranfield', 'scifact', 'npl-vaswani'];
+const DIM = 384;
+const WORDS = 20_000;
+const QUERIES = 500;
+
+interface Source {
+  readonly name: string;
+  /** Embedder and dimension of a collection for it. */
+  readonly options: { embedder_type?: string; embedder_config?: { dim: number } };
+  /** The document of a row as JSON. */
+  item(row: number): string;
+  docid(row: number): string;
+  /** `"q":…` or `"v":…` of a search body; there are so many different ones that no cache has all of an answer. */
+  query(n: number): string;
+}
+
+export function sourceOf({ of, documents, dim = DIM }: Fill): Source {
+  return of === 'vectors' ? vectorSource(documents, dim) : textSource(documents);
+}
+
+function vectorSource(documents: number, dim: number): Source {
+  const { name, rows, queries } = vectorBase(documents, dim);
+  const asked = queries.map((query) => `"v":[${Array.from(query, (value) => value.toPrecision(7)).join(',')}]`);
+  return {
+    name: `${dim}-d vectors: ${name}`,
+    options: { embedder_type: 'identity', embedder_config: { dim } },
+    item: (row) => itemOf(rows, row),
+    docid: (row) => `V${row}`,
+    query: (n) => asked[n % asked.length] as string,
+  };
+}
+
+/** Beyond the texts there are they come again, in documents of their own. */
+function textSource(documents: number): Source {
+  const { name, texts, questions } = realTexts() ?? madeTexts(documents);
+  return {
+    name: `texts: ${name}`,
+    options: {},
+    item: (row) => JSON.stringify({ docid: `T${row}`, text: texts[row % texts.length] }),
+    docid: (row) => `T${row}`,
+    query: (n) => `"q":${JSON.stringify(questions[n % questions.length])}`,
+  };
+}
+
+interface Texts {
+  readonly name: string;
+  readonly texts: readonly string[];
+  readonly questions: readonly string[];
+}
+
+function realTexts(): Texts | undefined {
+  const folders = CORPORA.map((name) => `../shared/data/${name}`);
+  if (!folders.every(existsSync)) return undefined;
+  const read = folders.map((folder) => readJudged(folder, Infinity, Infinity));
+  const texts = read
+    .flatMap(({ documents }) => documents.map(({ title, text }) => `${title ?? ''}\n${text}`))
+    .filter((text) => text.trim() !== '');
+  return { name: CORPORA.join(', '), texts, questions: read.flatMap(({ queries }) => queries.map(({ text }) => text)) };
+}
+
+/** Made-up words, as often as those of a language: the nth about 1/n times as often as the first. */
+function madeTexts(count: number): Texts {
+  const prng = createPrng(1);
+  const syllable = (): string => 'bdfgklmnprstvz'.charAt(prng.int(14)) + 'aeiou'.charAt(prng.int(5));
+  const words = Array.from({ length: WORDS }, () => Array.from({ length: 1 + prng.int(4) }, syllable).join(''));
+  const text = (length: number): string =>
+    Array.from({ length }, () => words[Math.floor(WORDS ** prng.next()) - 1]).join(' ');
+  return {
+    name: 'made-up words, seed 1',
+    texts: Array.from({ length: Math.min(count, WORDS) }, () => text(30 + prng.int(150))),
+    questions: Array.from({ length: QUERIES }, () => text(4 + prng.int(10))),
+  };
+}
+
 // Fills the collections of a workload, which it makes anew, and says how fast that went.
 // The first part of each workload.
-import { postItems } from '../kit/filling.js';
-import { spending, type Spent } from './spent.js';
-import { sourceOf, type Source } from './sources.js';
-import { tenantOf, type CollectionName, type Target } from './target.js';
-import type { Fill, Workload } from './workload.js';
 
 const BATCHES = { vectors: 200, texts: 50 };
 
@@ -46,4 +129,85 @@ export async function fillOne(target: Target, workload: string, fill: Fill): Pro
 export async function dropAll(target: Target, { name: workload, fill }: Workload): Promise<void> {
   for (const { tenant, name } of fill.flatMap((one) => collectionsOf(workload, one)))
     await target.client.deleteCollection(tenant, name).catch(() => undefined);
+}
+
+/** `filled`: all collections of the workload. */
+export function fillPart(filled: readonly Filled[]): Part {
+  const rate = (one: Filled): number => stored(one) / one.seconds;
+  const figures: Figure[] = filled.map((one) => ({
+    name: `${one.fill.name}: documents filled`,
+    value: rate(one),
+    unit: '1/s',
+    better: 'higher',
+  }));
+  const rows = filled.map((one) => {
+    const { fill, source, seconds, spent } = one;
+    const each = (ms: number | undefined): string => told(ms === undefined ? undefined : ms / stored(one));
+    return [
+      fill.name,
+      source.name,
+      told(stored(one)),
+      told(seconds),
+      told(rate(one)),
+      each(spent?.serverCpuMs),
+      each(spent?.loadCpuMs),
+      told(cores(spent?.serverCpuMs, seconds)),
+      told(spent && spent.serverMemoryBytes / 1e6),
+    ];
+  });
+  const columns = [
+    'collection',
+    'of',
+    'documents',
+    'seconds',
+    'documents/s',
+    'server CPU ms each',
+    'generator CPU ms each',
+    'server cores',
+    'server MB',
+  ];
+  return {
+    figures,
+    tables: [{ title: 'Filled', columns, rows }, ...phaseTables(filled)],
+    charts: rateCharts(filled, rate),
+  };
+}
+
+const stored = ({ fill, collections }: Filled): number => fill.documents * collections.length;
+
+/** Busy ones, on average; undefined where the server does not tell. */
+export const cores = (cpuMs: number | undefined, seconds: number): number | undefined =>
+  cpuMs === undefined ? undefined : Math.min(cpus().length, cpuMs / 1000 / seconds);
+
+function phaseTables(filled: readonly Filled[]): Table[] {
+  const phases = [...new Set(filled.flatMap(({ spent }) => spent?.phases.map(({ name }) => name) ?? []))];
+  const rows = filled.map(({ fill, spent }) => [
+    fill.name,
+    told(spent?.count),
+    told(spent?.httpMs),
+    ...phases.map((phase) => told(spent?.phases.find(({ name }) => name === phase)?.meanMs)),
+  ]);
+  return phases.length === 0
+    ? []
+    : [
+        {
+          title:
+            'Where the time of an ingest goes, in the server: means in ms of a batch, and of a part of one by phase',
+          columns: ['collection', 'parts', 'whole request', ...phases],
+          rows,
+        },
+      ];
+}
+
+function rateCharts(filled: readonly Filled[], rate: (one: Filled) => number): Chart[] {
+  if (filled.length < 2) return [];
+  return [
+    {
+      title: 'Documents filled a second',
+      kind: 'bar',
+      x: 'collection',
+      y: 'documents/s',
+      series: [{ name: 'documents/s', points: filled.map((one) => ({ x: one.fill.name, y: rate(one) })) }],
+    },
+  ];
 }

@@ -1,17 +1,183 @@
 // What limits the loads of a workload: each again for a few seconds, sampled, and the tables that say who had the
 // processors, what waited, and which of all that was full. Called by run-workload.ts, behind what is measured.
-import { besideOne } from '../beside-part.js';
-import { fillOne, type Filled } from '../fill.js';
-import type { Pace } from '../fit.js';
-import type { Say } from '../load-part.js';
-import { closedLoop, scheduled } from '../loops.js';
-import { NOTHING, told, type Part } from '../parts.js';
-import type { Chart, Table } from '../report.js';
-import type { Target } from '../target.js';
-import type { Asked } from '../traffic.js';
-import type { Fill, Workload } from '../workload.js';
-import { limitOf, LIMITS_TITLE, percent, usersOf } from './limit.js';
-import { observed, timing, type Observed } from './observed.js';
+import { cpus } from 'node:os';
+import type { ThreadUse } from '../kit/profile/profiled.js';
+import { type Gained, machineCpuMs, withGains } from '../kit/server-usage.js';
+import { besideOne } from './beside-part.js';
+import { type Filled, fillOne } from './fill.js';
+import type { Say } from './load-part.js';
+import { type Asked, closedLoop, scheduled } from './loops.js';
+import { type Chart, NOTHING, type Part, type Table, told } from './report.js';
+import type { Target } from './target.js';
+import type { Fill, Pace, Workload } from './workload.js';
+
+// A load again, with the threads of the server sampled meanwhile: who had the processors of the machine, what waited in
+// the server's queues and for how long, and its commits. Apart from the measured loads, which no profiler slows. Called
+// by limits-part.ts.
+
+export interface Observed {
+  /** Of the load. */
+  name: string;
+  seconds: number;
+  cores: number;
+  /** Of all that ran on the machine. */
+  machineMs: number;
+  generatorMs: number;
+  /** Of the server. */
+  threads: readonly ThreadUse[];
+  /** In queues for worker threads, by pool and lane. */
+  waits: readonly Times[];
+  /** Of transactions with their sync, by store. */
+  commits: readonly Times[];
+}
+
+/** What has taken some time so often. */
+interface Times {
+  name: string;
+  count: number;
+  seconds: number;
+}
+
+/** Requires: the server is the suite's own. */
+async function observed(target: Target, name: string, work: () => Promise<unknown>): Promise<Observed> {
+  const timed = () => target.profiled(() => timing(work));
+  const { result, gained, samples } = await withGains(target.url, timed, target.headers);
+  const names = [...samples.keys()];
+  return {
+    name,
+    ...result.result,
+    threads: result.threads,
+    waits: timesOf('sheaf_queue_wait_seconds', names, gained),
+    commits: timesOf('sheaf_store_commit_seconds', names, gained),
+  };
+}
+
+async function timing(
+  work: () => Promise<unknown>,
+): Promise<Pick<Observed, 'seconds' | 'cores' | 'machineMs' | 'generatorMs'>> {
+  const [startedAtMs, machineBefore, cpuBefore] = [performance.now(), machineCpuMs(), process.cpuUsage()];
+  await work();
+  const { user, system } = process.cpuUsage(cpuBefore);
+  return {
+    seconds: (performance.now() - startedAtMs) / 1000,
+    cores: cpus().length,
+    machineMs: machineCpuMs() - machineBefore,
+    generatorMs: (user + system) / 1000,
+  };
+}
+
+/** Of a histogram, those of its labels that have counted something. */
+export function timesOf(family: string, names: readonly string[], gained: Gained): Times[] {
+  const sums = names.filter((name) => name.startsWith(`${family}_sum{`));
+  const all = sums.map((sum) => ({
+    name: Array.from(sum.matchAll(/="([^"]*)"/g), ([, value]) => value).join(', '),
+    count: gained(sum.replace('_sum{', '_count{')),
+    seconds: gained(sum),
+  }));
+  return all.filter(({ count }) => count > 0);
+}
+
+// What limits a load: of all that it needs, the one that was busiest while it ran (the processors together, one thread,
+// the commits of one store, the load generator), and what had the largest share of that. Pure; worded for the report by
+// limits-part.ts.
+
+/** Of the table, and of what the summary takes from it. */
+export const LIMITS_TITLE = 'What limits it';
+
+/** Of the time. Of what is busier, more load gets longer queues and hardly more done. */
+const FULL = 0.8;
+
+interface Limit {
+  /** What is full, or that nothing is. */
+  limit: string;
+  /** Of the time, from 0 to 1: of that, else of what was busiest. */
+  busy: number;
+  share: string;
+}
+
+/** Who has had processors: threads of the server by role, the load generator, and whatever else ran on the machine. */
+interface User {
+  role: string;
+  threads: number;
+  cpuMs: number;
+  /** Shares of its time. */
+  within: readonly (readonly [string, number])[];
+}
+
+const GENERATOR = 'load generator';
+const OTHERS = 'other processes';
+
+/** The most first. */
+export function usersOf({ threads, generatorMs, machineMs }: Observed): User[] {
+  const users = [...new Set(threads.map(({ role }) => role))].map((role) =>
+    userOf(
+      role,
+      threads.filter((thread) => thread.role === role),
+    ),
+  );
+  const known = generatorMs + users.reduce((sum, { cpuMs }) => sum + cpuMs, 0);
+  const rest = [
+    { role: GENERATOR, threads: 1, cpuMs: generatorMs, within: [] },
+    { role: OTHERS, threads: 0, cpuMs: Math.max(0, machineMs - known), within: [] },
+  ];
+  return [...users, ...rest].sort((a, b) => b.cpuMs - a.cpuMs);
+}
+
+function userOf(role: string, threads: Observed['threads']): User {
+  const cpuMs = threads.reduce((sum, thread) => sum + thread.cpuMs, 0);
+  const within = new Map<string, number>();
+  for (const thread of threads)
+    for (const [label, share] of thread.within)
+      within.set(label, (within.get(label) ?? 0) + (share * thread.cpuMs) / Math.max(1, cpuMs));
+  return { role, threads: threads.length, cpuMs, within: [...within].sort(([, a], [, b]) => b - a) };
+}
+
+export function limitOf(seen: Observed): Limit {
+  const [busiest] = resourcesOf(seen).sort((a, b) => b.busy - a.busy) as [Limit];
+  return busiest.busy >= FULL ? busiest : { ...busiest, limit: `nothing is full; busiest: ${busiest.limit}` };
+}
+
+function resourcesOf(seen: Observed): Limit[] {
+  const { seconds, cores, machineMs, threads, commits } = seen;
+  const users = usersOf(seen);
+  const ofAll = Math.max(
+    machineMs,
+    users.reduce((sum, { cpuMs }) => sum + cpuMs, 0),
+  );
+  const processors = {
+    limit: 'the processors',
+    busy: Math.min(1, ofAll / (1000 * seconds * cores)),
+    share: mostOf(users, ofAll),
+  };
+  const single = threads.map(({ role, cpuMs, within }) => ({
+    limit: `one thread, ${role}`,
+    busy: cpuMs / (1000 * seconds),
+    share: firstOf(within).slice(2),
+  }));
+  const stores = commits.map(({ name, count, seconds: spent }) => ({
+    limit: `commits of ${name}`,
+    busy: spent / seconds,
+    share: `${told(count / seconds)} a second of ${told((1000 * spent) / count)} ms`,
+  }));
+  const generator = {
+    limit: `one thread, ${GENERATOR}`,
+    busy: users.find(({ role }) => role === GENERATOR)!.cpuMs / (1000 * seconds),
+    share: '',
+  };
+  return [processors, ...single, ...stores, generator];
+}
+
+/** Behind what is not of the measurement, also who has most of the rest. */
+function mostOf(users: readonly User[], ofAll: number): string {
+  const told = ({ role, cpuMs, within }: User): string =>
+    `${role} ${percent(cpuMs / Math.max(1, ofAll))}${firstOf(within)}`;
+  const [most, next] = users as [User, User];
+  return most.role === OTHERS ? `${told(most)}, then ${told(next)}` : told(most);
+}
+
+const firstOf = ([first]: User['within']): string => (first ? `: ${first[0]} ${percent(first[1])} of it` : '');
+
+const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
 /** Of what is filled again. */
 const DOCUMENTS_MAX = 5000;
@@ -19,7 +185,7 @@ const FUNCTIONS = 3;
 /** Smaller ones are left out. */
 const SHARE_MIN = 0.02;
 
-export interface Measured {
+interface Measured {
   readonly asked: readonly Asked[];
   readonly filled: readonly Filled[];
   /** Of the open loop. */

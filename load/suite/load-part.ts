@@ -1,12 +1,21 @@
 // The loads of a workload, closed loop and open, and what they say: throughput, latencies, what a request costs, and
 // where its time goes. Called by run-workload.ts.
-import { cores } from './fill-part.js';
-import { closedLoop, scheduled, type Loaded } from './loops.js';
-import { LATENCY_COLUMNS, latencyCells, latencyChart, latencyFigures, NOTHING, told, type Part } from './parts.js';
-import type { Chart, Figure, Table } from './report.js';
-import { spending, type Spent } from './spent.js';
-import type { Target } from './target.js';
-import type { Asked } from './traffic.js';
+import { HttpSender } from '../kit/open-loop.js';
+import { type Filled, cores } from './fill.js';
+import { type Asked, type Loaded, closedLoop, scheduled } from './loops.js';
+import {
+  type Chart,
+  type Figure,
+  LATENCY_COLUMNS,
+  NOTHING,
+  type Part,
+  type Table,
+  latencyCells,
+  latencyChart,
+  latencyFigures,
+  told,
+} from './report.js';
+import { type Spent, type Target, spending } from './target.js';
 import type { Workload } from './workload.js';
 
 export interface Load {
@@ -188,4 +197,135 @@ function phaseCharts(loads: readonly Load[]): Chart[] {
       series: loads.map((load) => ({ name: load.name, points: phases.map((x) => ({ x, y: phaseOf(load, x) })) })),
     },
   ];
+}
+
+// How soon a server of the suite's own is there again, after SIGTERM and after kill -9, and how long the first requests
+// of the traffic take then. Called by run-workload.ts.
+
+const TENTH = 10;
+
+interface Restarted {
+  name: string;
+  stopSeconds: number;
+  readySeconds: number;
+  /** Of the first request, from when the server is ready, and of the tenth. */
+  firstMs: number;
+  tenthMs: number;
+}
+
+export async function restartPart(target: Target, asked: readonly Asked[], say: Say): Promise<Part> {
+  const all: Restarted[] = [];
+  for (const [signal, name] of [
+    ['SIGTERM', 'SIGTERM'],
+    ['SIGKILL', 'kill -9'],
+  ] as const) {
+    say(`restart after ${name}`);
+    const times = await target.restart(signal);
+    all.push({ name, ...times, ...(await firstAnswers(target, asked)) });
+  }
+  const first = asked[0]?.name ?? 'request';
+  const tenth = asked[(TENTH - 1) % asked.length]?.name ?? 'request';
+  const lower = (name: string, value: number, unit: string): Figure => ({ name, value, unit, better: 'lower' });
+  return {
+    figures: all.flatMap(({ name, readySeconds, firstMs }) => [
+      lower(`ready after ${name}`, readySeconds, 's'),
+      lower(`first ${first} after ${name}`, firstMs, 'ms'),
+    ]),
+    tables: [
+      {
+        title: 'Restart',
+        columns: ['after', 'ended in s', 'ready in s', `first ${first} ms`, `tenth ${tenth} ms`],
+        rows: all.map(({ name, stopSeconds, readySeconds, firstMs, tenthMs }) => [
+          name,
+          ...[stopSeconds, readySeconds, firstMs, tenthMs].map(told),
+        ]),
+      },
+    ],
+    charts: [
+      {
+        title: 'Ready again',
+        kind: 'bar',
+        x: 'after',
+        y: 's',
+        series: [{ name: 'ready', points: all.map(({ name, readySeconds }) => ({ x: name, y: readySeconds })) }],
+      },
+    ],
+  };
+}
+
+/** One after the other. As in the loops, an answer is one that is 2xx: without it there is nothing to tell. */
+async function firstAnswers(target: Target, asked: readonly Asked[]): Promise<{ firstMs: number; tenthMs: number }> {
+  const sender = new HttpSender(target.url);
+  const times: number[] = [];
+  for (let n = 0; n < TENTH && asked.length > 0; n++) {
+    const request = asked[n % asked.length] as Asked;
+    const startedAtMs = performance.now();
+    const status = await sender.send(request);
+    if (status < 200 || status > 299) throw new Error(`after a restart ${request.name} was answered ${status}`);
+    times.push(performance.now() - startedAtMs);
+  }
+  sender.close();
+  return { firstMs: times[0] ?? NaN, tenthMs: times[TENTH - 1] ?? NaN };
+}
+
+// How many of the nearest the searches of a workload find: each again with `exact`, which compares with every vector.
+// Called by run-workload.ts.
+
+export async function recallPart(
+  target: Target,
+  filled: readonly Filled[],
+  { queries, k }: { queries: number; k: number },
+): Promise<Part> {
+  const { source, collections } = filled.find(({ fill }) => fill.of === 'vectors')!;
+  const { tenant, name } = collections[0]!;
+  const ids = async (n: number, exact: boolean): Promise<string[]> => {
+    const { v } = JSON.parse(`{${source.query(n)}}`) as { v: number[] };
+    const { matches } = await target.client.search(tenant, name, { v, k, ...(exact && { exact }) });
+    return matches.map(({ id }) => id);
+  };
+  let [found, wanted] = [0, 0];
+  for (let n = 0; n < queries; n++) {
+    const [near, nearest] = [await ids(n, false), new Set(await ids(n, true))];
+    found += near.filter((id) => nearest.has(id)).length;
+    wanted += nearest.size;
+  }
+  const recall = found / wanted;
+  return {
+    figures: [{ name: `recall@${k}`, value: recall, unit: '', better: 'higher' }],
+    tables: [
+      {
+        title: `Recall against exact searches of the same server`,
+        columns: ['queries', 'k', 'recall'],
+        rows: [[String(queries), String(k), told(recall)]],
+      },
+    ],
+    charts: [],
+  };
+}
+
+// The first request of a load, by itself: it waits for what is made only when it is asked for, such as the index of a
+// collection's words. Sent before the loads, which would share out its cost among however many requests they have.
+// Called by run-workload.ts.
+
+/** Nothing where there is no request, or it fails. */
+export async function firstPart(target: Target, [first]: readonly Asked[]): Promise<Part> {
+  if (!first) return NOTHING;
+  const { result: status, seconds, spent } = await spending(target, 'search', () => sendOnce(target, first));
+  if (status < 200 || status > 299) return NOTHING;
+  const figures = [
+    { name: 'first request', value: 1000 * seconds, unit: 'ms', better: 'lower' as const },
+    ...(spent
+      ? [{ name: 'server CPU of the first request', value: spent.serverCpuMs, unit: 'ms', better: 'lower' as const }]
+      : []),
+  ];
+  return { ...NOTHING, figures };
+}
+
+async function sendOnce(target: Target, request: Asked): Promise<number> {
+  const sender = new HttpSender(target.url);
+  try {
+    return await sender.send(request).catch(() => 0);
+  } finally {
+    sender.close();
+  }
 }

@@ -1,7 +1,12 @@
 // Two reports side by side: each figure of both, their ratio, and whether the second is better; and what differs
 // between the machines, which is to be read first. Pure but for the printing; called by the compare command.
-import { told } from './parts.js';
-import type { Figure, LoadReport, Table } from './report.js';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import typia from 'typia';
+import { drawnSvg } from '../kit/charts.js';
+import { LIMITS_TITLE } from './limits.js';
+import { type Chart, type Figure, type LoadReport, type Table, type WorkloadReport, told } from './report.js';
+import { UsageError } from './workload.js';
 
 interface Compared {
   workload: string;
@@ -14,7 +19,7 @@ interface Compared {
   verdict: 'better' | 'worse' | 'same' | 'only in A' | 'only in B';
 }
 
-export interface Comparison {
+interface Comparison {
   /** In words; but for version and commit, which are what is compared, and for the load before. */
   machines: string[];
   figures: Compared[];
@@ -80,4 +85,229 @@ export function comparisonTable({ figures }: Comparison): Table {
     verdict,
   ]);
   return { title: 'A beside B', columns: ['workload', 'figure', 'unit', 'A', 'B', 'B/A', 'B is'], rows };
+}
+
+// A report as Markdown: the machine, a summary, and each workload's tables, with its charts as pictures in files beside
+// it. Pure; called by write-report.ts.
+
+/** Of the summary. */
+const FIGURES_MAX = 8;
+/** Beside the median and the 99th hundredth they say little more, and of a closed loop the throughput says it. */
+const DETAIL = /^p90|^p99\.9|closed loop$/;
+
+/** `chartPath`: of a chart's picture, as the Markdown file names it. */
+function markdownOf(report: LoadReport, chartPath: (workload: WorkloadReport, chart: number) => string): string {
+  const { startedAt, seconds, command, machine, workloads } = report;
+  const blocks = [
+    '# Load report',
+    `${startedAt.slice(0, 16).replace('T', ' ')} UTC, in ${told(seconds / 60)} minutes, by:`,
+    `\`\`\`\n${command}\n\`\`\``,
+    markdownTable({ title: '', columns: ['machine', ''], rows: Object.entries(machine) }),
+    'The load generator shares the machine with the server, unless the table above names a server. Latency of an open loop counts from when a request was due, so a server that stands still does not look fast.',
+    '## Summary',
+    markdownTable(summaryOf(workloads)),
+    ...workloads.flatMap((workload) => workloadBlocks(workload, (chart) => chartPath(workload, chart))),
+  ];
+  return `${blocks.join('\n\n')}\n`;
+}
+
+/** Of each workload what it names first; failures where there are any. */
+function summaryOf(workloads: readonly WorkloadReport[]): Table {
+  const main = ({ figures }: WorkloadReport): readonly Figure[] =>
+    figures
+      .filter(({ name, value }) => (name.startsWith('failed') ? value > 0 : !DETAIL.test(name)))
+      .slice(0, FIGURES_MAX);
+  const rows = workloads.map((workload) => [
+    workload.title,
+    main(workload).map(figureTold).join('; '),
+    limitsTold(workload),
+  ]);
+  return { title: 'Summary', columns: ['workload', 'figures', 'what limits it'], rows };
+}
+
+function limitsTold({ tables }: WorkloadReport): string {
+  const rows = tables.find(({ title }) => title === LIMITS_TITLE)?.rows ?? [];
+  return rows.map(([load, limit, busy, share]) => `${load}: ${limit}, ${busy}${share ? ` (${share})` : ''}`).join('; ');
+}
+
+const figureTold = ({ name, value, unit }: Figure): string =>
+  `${name} ${told(value)}${unit === '' ? '' : unit.startsWith('1/') ? unit.slice(1) : ` ${unit}`}`;
+
+function workloadBlocks(
+  { name, title, about, tables, charts }: WorkloadReport,
+  path: (chart: number) => string,
+): string[] {
+  const pictures = charts.map((chart: Chart, i) => `![${escapedMarkdown(`${title}: ${chart.title}`)}](${path(i)})`);
+  return [
+    `## ${escapedMarkdown(title)}`,
+    `\`${name}\`: ${escapedMarkdown(about)}`,
+    ...tables.flatMap((table) => [`**${escapedMarkdown(table.title)}**`, markdownTable(table)]),
+    ...pictures,
+  ];
+}
+
+function markdownTable({ columns, rows }: Table): string {
+  const line = (cells: readonly string[]): string => `| ${cells.map(escapedMarkdown).join(' | ')} |`;
+  return [line(columns), `|${columns.map(() => '---|').join('')}`, ...rows.map(line)].join('\n');
+}
+
+const escapedMarkdown = (text: string): string => text.replaceAll('\n', ' ').replace(/[|<>[\]*]/g, '\\$&');
+
+// A report as one HTML file that wants nothing else: no script, no request, charts as SVG within.
+// Pure; called by write-report.ts.
+
+const STYLE = `
+:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
+body { max-width: 70rem; margin: 0 auto; padding: 1rem 1.5rem 4rem; }
+h1, h2 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 1px solid #8885; padding-top: 1.5rem; }
+nav ul { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; padding: 0; list-style: none; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; margin: .5rem 0 1.5rem; font-variant-numeric: tabular-nums; }
+caption { text-align: left; font-weight: 600; padding: .3rem 0; } th, td { padding: .25rem .8rem .25rem 0; text-align: left; border-bottom: 1px solid #8884; vertical-align: top; }
+figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; border-radius: 6px; background: #fff; }
+pre { overflow-x: auto; padding: .6rem .8rem; background: #8882; border-radius: 6px; }`;
+
+/** `svgOf`: a chart's picture. */
+function htmlOf(
+  { startedAt, seconds, command, machine, workloads }: LoadReport,
+  svgOf: (workload: WorkloadReport, chart: number) => string,
+): string {
+  const when = `${startedAt.slice(0, 16).replace('T', ' ')} UTC`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>Load report, ${when}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<h1>Load report</h1>
+<p>${when}, in ${told(seconds / 60)} minutes, by:</p>
+<pre>${escapedHtml(command)}</pre>
+${htmlTable({ title: 'Machine', columns: ['', ''], rows: Object.entries(machine) })}
+<p>The load generator shares the machine with the server, unless the table above names a server. Latency of an open loop counts from when a request was due, so a server that stands still does not look fast.</p>
+<nav aria-label="Workloads"><ul>${workloads.map(({ name, title }) => `<li><a href="#${escapedHtml(name)}">${escapedHtml(title)}</a></li>`).join('')}</ul></nav>
+${htmlTable(summaryOf(workloads))}
+${workloads.map((workload) => sectionOf(workload, (chart) => svgOf(workload, chart))).join('\n')}
+</body>
+</html>
+`;
+}
+
+function sectionOf({ name, title, about, tables, charts }: WorkloadReport, svg: (chart: number) => string): string {
+  const figures = charts.map(
+    (chart, i) => `<figure role="img" aria-label="${escapedHtml(chart.title)}">${svg(i)}</figure>`,
+  );
+  return `<section>\n<h2 id="${escapedHtml(name)}">${escapedHtml(title)}</h2>\n<p><code>${escapedHtml(name)}</code>: ${escapedHtml(about)}</p>\n${[...tables.map(htmlTable), ...figures].join('\n')}\n</section>`;
+}
+
+function htmlTable({ title, columns, rows }: Table): string {
+  const head = columns.some((column) => column !== '')
+    ? `<thead><tr>${columns.map((column) => `<th scope="col">${escapedHtml(column)}</th>`).join('')}</tr></thead>`
+    : '';
+  const body = rows.map(
+    ([first = '', ...cells]) =>
+      `<tr><th scope="row">${escapedHtml(first)}</th>${cells.map((cell) => `<td>${escapedHtml(cell)}</td>`).join('')}</tr>`,
+  );
+  return `<div class="scroll"><table><caption>${escapedHtml(title)}</caption>${head}<tbody>${body.join('')}</tbody></table></div>`;
+}
+
+const escapedHtml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+
+// Charts of a report as SVG: lines and bars, with the legend above. Called by write-report.ts;
+// pure but for the names that the drawing library counts up (kit/drawn-svg.ts).
+
+const SIZE = { width: 760, height: 340 };
+/** Of a line of the legend: one below the other, as nothing here can measure text. */
+const LEGEND_LINE = 20;
+
+function svgOf(chart: Chart): string {
+  const legend = chart.series.length > 1 ? chart.series.length * LEGEND_LINE : 0;
+  return drawnSvg(
+    chart.title,
+    { width: SIZE.width, height: SIZE.height + legend },
+    {
+      legend: { show: legend > 0, top: 36, left: 12, orient: 'vertical', itemGap: LEGEND_LINE - 14 },
+      grid: { left: 70, right: 30, top: 70 + legend, bottom: 50 },
+      xAxis: { ...xAxis(chart), name: chart.x, nameLocation: 'middle', nameGap: 30 },
+      yAxis: { type: 'value', name: chart.y, min: 0 },
+      series: chart.series.map((series) => ({ name: series.name, ...seriesOf(chart, series) })),
+    },
+  );
+}
+
+function xAxis({ kind, series }: Chart): object {
+  if (kind === 'line') return { type: 'value', scale: true };
+  return { type: 'category', data: labelsOf(series), axisLabel: { interval: 0 } };
+}
+
+function seriesOf({ kind, series }: Chart, { points }: Chart['series'][number]): object {
+  if (kind === 'line') return { type: 'line', data: points.map(({ x, y }) => [x, y]) };
+  const byLabel = new Map(points.map(({ x, y }) => [String(x), y]));
+  return {
+    type: 'bar',
+    data: labelsOf(series).map((label) => byLabel.get(label) ?? null),
+    label: {
+      show: labelsOf(series).length * series.length <= 16,
+      position: 'top',
+      formatter: ({ value }: { value: number }) => String(Number(value.toPrecision(3))),
+    },
+  };
+}
+
+const labelsOf = (series: Chart['series']): string[] => [
+  ...new Set(series.flatMap(({ points }) => points.map(({ x }) => String(x)))),
+];
+
+// Writes a report as JSON, Markdown with its charts, and HTML; reads one back, and joins several.
+// Called by the commands of the suite.
+
+const isReport = typia.createIs<LoadReport>();
+
+/** report.json, REPORT.md with charts, and report.html. */
+export function writeReport(report: LoadReport, folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
+  writeMarkdown(report, join(folder, 'REPORT.md'));
+  writeFileSync(
+    join(folder, 'report.html'),
+    htmlOf(report, ({ charts }, chart) => svgOf(charts[chart]!)),
+  );
+}
+
+/** Charts go to a folder beside it, REPORT-charts for REPORT.md. */
+export function writeMarkdown(report: LoadReport, path: string): void {
+  const charts = `${basename(path).replace(/\.md$/, '')}-charts`;
+  const nameOf = ({ name }: WorkloadReport, chart: number): string => `${charts}/${name}-${chart + 1}.svg`;
+  mkdirSync(join(dirname(path), charts), { recursive: true });
+  writeFileSync(path, markdownOf(report, nameOf));
+  for (const workload of report.workloads)
+    workload.charts.forEach((chart, i) => writeFileSync(join(dirname(path), nameOf(workload, i)), svgOf(chart)));
+}
+
+/** Throws with one line where it is none. */
+export function readReport(path: string): LoadReport {
+  let found: unknown;
+  try {
+    found = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new UsageError(`${path}: ${(error as Error).message}`);
+  }
+  if (!isReport(found)) throw new UsageError(`${path} is no report of the load suite, version 1`);
+  return found;
+}
+
+/** One of all workloads, those of several runs on one machine. Of workloads with one name the later counts. */
+export function joinedReports(reports: readonly LoadReport[]): LoadReport {
+  const [first] = reports as [LoadReport];
+  const workloads = new Map(reports.flatMap((report) => report.workloads.map((workload) => [workload.name, workload])));
+  return {
+    ...first,
+    seconds: reports.reduce((sum, { seconds }) => sum + seconds, 0),
+    command: reports.map(({ command }) => command).join('\n'),
+    machine: Object.assign({}, ...[...reports].reverse().map(({ machine }) => machine)) as LoadReport['machine'],
+    workloads: [...workloads.values()],
+  };
 }

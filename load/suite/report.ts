@@ -1,6 +1,7 @@
 // What a run of the load suite found, as it is kept in JSON: the machine, and of each workload its figures, tables and
 // charts. Written by the workloads and by the peers' run; read by the writers of the reports and by the comparison of
 // two of them.
+import type { Latencies } from '../kit/closed-loop.js';
 
 export interface LoadReport {
   /** Of this form. */
@@ -50,4 +51,56 @@ export interface Chart {
   y: string;
   /** Bars: x is the label of the bar. */
   series: readonly { name: string; points: readonly { x: number | string; y: number }[] }[];
+}
+
+// A part of a workload's report: figures, tables and charts of one thing that was measured, and how they are worded.
+// Made by fill-part.ts, load-part.ts and the other parts, joined by run-workload.ts.
+
+export interface Part {
+  figures: readonly Figure[];
+  tables: readonly Table[];
+  charts: readonly Chart[];
+}
+
+export const NOTHING: Part = { figures: [], tables: [], charts: [] };
+
+export function joined(parts: readonly Part[]): Part {
+  return {
+    figures: parts.flatMap(({ figures }) => figures),
+    tables: parts.flatMap(({ tables }) => tables),
+    charts: parts.flatMap(({ charts }) => charts),
+  };
+}
+
+/** Three digits that count, more of whole numbers. */
+export function told(value: number | undefined): string {
+  if (value === undefined || !Number.isFinite(value)) return '-';
+  return Math.abs(value) >= 100 ? Math.round(value).toLocaleString('en-US') : String(Number(value.toPrecision(3)));
+}
+
+export const LATENCY_COLUMNS = ['mean ms', 'p50', 'p90', 'p99', 'p99.9', 'max'];
+
+export const latencyCells = ({ meanMs, p50Ms, p90Ms, p99Ms, p999Ms, maxMs }: Latencies): string[] =>
+  [meanMs, p50Ms, p90Ms, p99Ms, p999Ms, maxMs].map(told);
+
+/** The largest is one request's, and says nothing from one run to the next. */
+export function latencyFigures(latencies: Latencies, when: string): Figure[] {
+  const { p50Ms, p90Ms, p99Ms, p999Ms } = latencies;
+  return Object.entries({ p50: p50Ms, p90: p90Ms, p99: p99Ms, 'p99.9': p999Ms }).flatMap(([name, value]) =>
+    Number.isFinite(value) ? [{ name: `${name} ${when}`, value, unit: 'ms', better: 'lower' as const }] : [],
+  );
+}
+
+export function latencyChart(title: string, all: readonly { name: string; latencies: Latencies }[]): Chart {
+  const points = ({ p50Ms, p90Ms, p99Ms, p999Ms }: Latencies): { x: string; y: number }[] =>
+    Object.entries({ p50: p50Ms, p90: p90Ms, p99: p99Ms, 'p99.9': p999Ms })
+      .map(([x, y]) => ({ x, y }))
+      .filter(({ y }) => Number.isFinite(y));
+  return {
+    title,
+    kind: 'bar',
+    x: 'percentile',
+    y: 'ms',
+    series: all.map(({ name, latencies }) => ({ name, points: points(latencies) })),
+  };
 }

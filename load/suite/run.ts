@@ -1,14 +1,74 @@
 // Runs workloads one behind the other, each against a server of its own on an empty data directory (the tiny ones share
 // one), or all against the one that is given, and answers the report. Called by the run command.
 import { withFolder } from '../kit/server.js';
-import { fitted, paceOf, type Wishes } from './fit.js';
-import { machineOf } from './machine.js';
-import type { Chart, LoadReport, WorkloadReport } from './report.js';
-import { runWorkload } from './run-workload.js';
-import { Target } from './target.js';
-import type { Workload } from './workload.js';
+import { besidePart } from './beside-part.js';
+import { type Filled, dropAll, fillOne, fillPart } from './fill.js';
+import { againOf, limitsPart } from './limits.js';
+import { type Say, firstPart, loadPart, recallPart, restartPart, runLoads } from './load-part.js';
+import { trafficOf } from './loops.js';
+import { type Chart, type LoadReport, NOTHING, type Part, type WorkloadReport, joined, told } from './report.js';
+import { Target, machineOf } from './target.js';
+import { type Pace, type Wishes, type Workload, fitted, paceOf } from './workload.js';
 
-export interface SuiteOptions extends Wishes {
+// Runs one workload against a server: fills, waits until the server rests, and measures each part that the workload
+// has. Called by run-suite.ts.
+
+/** Answers undefined where it cannot be run against this server, and says why. */
+async function runWorkload(
+  workload: Workload,
+  target: Target,
+  pace: Pace,
+  say: Say,
+): Promise<WorkloadReport | undefined> {
+  if (workload.restart && !target.isOwn) {
+    say('skipped: it restarts its server, and that of --url is not its own');
+    return undefined;
+  }
+  try {
+    return await fillAndMeasure(workload, target, pace, say);
+  } finally {
+    // A server that is not the suite's own is left as it was, whatever has failed.
+    await dropAll(target, { ...workload, fill: [...workload.fill, ...againOf(workload)] });
+  }
+}
+
+async function fillAndMeasure(workload: Workload, target: Target, pace: Pace, say: Say): Promise<WorkloadReport> {
+  const filled: Filled[] = [];
+  for (const fill of workload.fill) {
+    say(`filling ${fill.name}: ${told(fill.documents * (fill.collections ?? 1))} documents`);
+    filled.push(await fillOne(target, workload.name, fill));
+  }
+  say('waiting until the server rests');
+  await target.rest(pace.restCheckMs, pace.restWithinMs);
+  const parts = [...(await measured(workload, target, filled, pace, say)), fillPart(filled)];
+  const { name, title, about } = workload;
+  return { name, title, about, ...joined(parts) };
+}
+
+async function measured(
+  workload: Workload,
+  target: Target,
+  filled: readonly Filled[],
+  pace: Pace,
+  say: Say,
+): Promise<Part[]> {
+  const { traffic = [], open_loop: open, beside = [], recall, restart } = workload;
+  const asked = traffic.length > 0 ? trafficOf(traffic, filled, target.headers) : [];
+  const first = await firstPart(target, asked);
+  const loads = await runLoads(target, workload, asked, say);
+  const alone = loads.find(({ isOpen }) => isOpen);
+  const parts = [
+    loadPart(loads),
+    first,
+    alone ? await besidePart(target, beside, alone, asked, filled, open!.seconds, say) : NOTHING,
+  ];
+  if (recall) say(`${recall.queries} searches again, exactly`);
+  if (recall) parts.push(await recallPart(target, filled, recall));
+  if (restart) parts.push(await restartPart(target, asked, say));
+  return [await limitsPart(target, workload, { asked, filled, rate: alone?.rate }, pace, say), ...parts];
+}
+
+interface SuiteOptions extends Wishes {
   url?: string;
   apiKey?: string;
   /** As it is typed, for the report. */

@@ -1,11 +1,17 @@
 // The server that a workload runs against: one that is there already, or one of the suite's own, which can be
 // restarted. Made by run-suite.ts, used by the parts of a workload.
-import { mkdirSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { availableParallelism, cpus, loadavg, release, totalmem, type } from 'node:os';
 import { join } from 'node:path';
+import { SERVICE_VERSION } from '../../src/api/common.js';
+import { medianSyncMs } from '../../src/cli/doctor.js';
 import { SheafClient } from '../../src/client/client.js';
-import { untilResting } from '../kit/filling.js';
-import { endProfile, profiled, type ThreadUse } from '../kit/profile/profiled.js';
-import { startServer, type LoadServer, type Settings } from '../kit/server.js';
+import { untilResting } from '../kit/fill.js';
+import { type ThreadUse, endProfile, profiled } from '../kit/profile/profiled.js';
+import { type Gained, withGains } from '../kit/server-usage.js';
+import { type LoadServer, type Settings, startServer } from '../kit/server.js';
 
 /** All collections of the suite are those of tenants whose names begin so. */
 const TENANT_PREFIX = 'sheaf-load';
@@ -18,7 +24,7 @@ export interface CollectionName {
 export const tenantOf = (name: string | undefined): string =>
   name === undefined ? TENANT_PREFIX : `${TENANT_PREFIX}-${name}`;
 
-export interface TargetOptions {
+interface TargetOptions {
   url?: string;
   apiKey?: string;
   /** Of a server of one's own. */
@@ -102,4 +108,144 @@ export class Target {
   async close(): Promise<void> {
     await this.server?.kill();
   }
+}
+
+// What a measurement took beside time: processor time of the server and of this load generator, memory, and where
+// inside the server the time of a search or of an ingest went, as the server's own histograms have it. Used around each
+// measurement of the suite.
+
+export interface Spent {
+  serverCpuMs: number;
+  loadCpuMs: number;
+  /** Resident, afterwards. */
+  serverMemoryBytes: number;
+  /** Searches or ingests that the server counted; 0 where it had none. */
+  count: number;
+  /** Of one of them, in the server: from the head of its request to the end of the reply; itself; each phase of it. */
+  httpMs: number;
+  wholeMs: number;
+  phases: readonly Phase[];
+}
+
+interface Phase {
+  name: string;
+  meanMs: number;
+}
+
+type What = 'search' | 'ingest';
+
+/** `spent` is undefined where the server does not show its metrics. */
+export async function spending<T>(
+  target: Target,
+  what: What,
+  work: () => Promise<T>,
+): Promise<{ result: T; seconds: number; spent: Spent | undefined }> {
+  let [seconds, loadCpuMs] = [0, 0];
+  const timed = async (): Promise<{ result: T }> => {
+    const [startedAtMs, cpuBefore] = [performance.now(), process.cpuUsage()];
+    const result = await work();
+    const { user, system } = process.cpuUsage(cpuBefore);
+    [seconds, loadCpuMs] = [(performance.now() - startedAtMs) / 1000, (user + system) / 1000];
+    return { result };
+  };
+  if (!(await target.showsMetrics())) return { ...(await timed()), seconds, spent: undefined };
+  const { result, gained, samples } = await withGains(target.url, timed, target.headers);
+  const serverMemoryBytes = samples.get('process_resident_memory_bytes') ?? NaN;
+  return {
+    ...result,
+    seconds,
+    spent: {
+      serverCpuMs: 1000 * gained('process_cpu_seconds_total'),
+      loadCpuMs,
+      serverMemoryBytes,
+      ...phasesOf(what, gained, [...samples.keys()]),
+    },
+  };
+}
+
+/** Means over all searches, so that phases add up though some searches have not all of them. */
+export function phasesOf(
+  what: What,
+  gained: Gained,
+  names: readonly string[],
+): Pick<Spent, 'count' | 'httpMs' | 'wholeMs' | 'phases'> {
+  const family = `sheaf_${what}`;
+  const parts = names.flatMap((name) =>
+    name.startsWith(`${family}_phase_seconds_sum{`) ? [{ name, phase: /phase="([^"]+)"/.exec(name)?.[1] ?? '' }] : [],
+  );
+  const phased = Math.max(0, ...parts.map(({ name }) => gained(name.replace('_sum{', '_count{'))));
+  const count = what === 'search' ? gained(`${family}_duration_seconds_count`) : phased;
+  const mean = (seconds: number, times: number): number => (times > 0 ? (1000 * seconds) / times : 0);
+  const route = names.filter(
+    (name) =>
+      name.startsWith('sheaf_http_request_duration_seconds_sum{') &&
+      name.includes(what === 'search' ? '/search"' : '/documents:batch"'),
+  );
+  const http = route.reduce(
+    (sum, name) => ({
+      seconds: sum.seconds + gained(name),
+      times: sum.times + gained(name.replace('_sum{', '_count{')),
+    }),
+    { seconds: 0, times: 0 },
+  );
+  return {
+    count,
+    httpMs: mean(http.seconds, http.times),
+    wholeMs: what === 'search' ? mean(gained(`${family}_duration_seconds_sum`), count) : 0,
+    phases: parts
+      .map(({ name, phase }) => ({ name: phase, meanMs: mean(gained(name), count) }))
+      .filter(({ meanMs }) => meanMs > 0),
+  };
+}
+
+// The machine that a report is of, as names and values: what a reader wants to know before comparing two reports. Used
+// by run-suite.ts and by whoever else makes a report.
+
+/** `folder`: where data is kept. */
+export async function machineOf(folder: string): Promise<Record<string, string>> {
+  return {
+    cores: String(availableParallelism()),
+    processor: cpus()[0]?.model ?? 'unknown',
+    memory: `${(totalmem() / 1e9).toFixed(1)} GB`,
+    disk: await diskOf(folder),
+    kernel: `${type()} ${release()}`,
+    'load before': `${loadavg()[0]!.toFixed(1)}, a minute's average`,
+    node: process.version,
+    version: SERVICE_VERSION,
+    commit: commitOf(),
+  };
+}
+
+async function diskOf(folder: string): Promise<string> {
+  const { bavail, bsize } = await statfs(folder);
+  return `${mountOf(folder)}, ${Math.round((bavail * bsize) / 1e9)} GB free, a sync of 4 kB takes ${(await medianSyncMs(folder)).toFixed(1)} ms`;
+}
+
+/** File system and device, where Linux tells: fields 5, 9 and 10 of a line of mountinfo (proc(5)). */
+function mountOf(folder: string): string {
+  try {
+    const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => {
+        const [before = '', after = ''] = line.split(' - ');
+        const [fileSystem, device] = after.split(' ');
+        return { point: before.split(' ')[4] ?? '', told: `${fileSystem} on ${device}` };
+      });
+    const above = mounts.filter(
+      ({ point }) => folder === point || folder.startsWith(point.endsWith('/') ? point : `${point}/`),
+    );
+    return above.sort((a, b) => b.point.length - a.point.length)[0]?.told ?? 'unknown';
+  } catch {
+    return 'unknown';
+  }
+}
+
+function commitOf(): string {
+  const git = (...args: string[]): string =>
+    (spawnSync('git', args, { encoding: 'utf8' }).stdout as string | null)?.trim() ?? '';
+  const commit = git('rev-parse', '--short', 'HEAD');
+  return commit === ''
+    ? 'unknown'
+    : `${commit}${git('status', '--porcelain', '--untracked-files=no') === '' ? '' : ', with changes'}`;
 }

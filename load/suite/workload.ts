@@ -1,6 +1,17 @@
+// Reads workloads from their YAML or JSON files, the suite's own and those of users, and says what is wrong with one in
+// words that lead to the place. Called by the commands of the suite.
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import typia, { type IValidation, type tags } from 'typia';
+import { parse } from 'yaml';
+
+// What the user of the suite can mend, in a line or a few: shown without a stack.
+// Thrown by its commands and readers.
+
+export class UsageError extends Error {}
+
 // The form of a workload, as its YAML file has it: what is filled, what is asked and how fast, what goes on beside it.
 // README.md of load tells each key to its users. Read by read-workload.ts, which checks files against it.
-import type { tags } from 'typia';
 
 type Whole<Min extends number> = number & tags.Type<'uint32'> & tags.Minimum<Min>;
 type Seconds = number & tags.Minimum<0> & tags.Maximum<3600>;
@@ -62,3 +73,171 @@ export interface Beside {
   /** What is reindexed or archived; the first of `fill` where it is not given. */
   collection?: Slug;
 }
+
+/** Beside the sources, as dist has only what is compiled. */
+const OWN_FOLDER = fileURLToPath(new URL('../../../load/suite/workloads/', import.meta.url));
+const validate = typia.createValidateEquals<Workload>();
+
+/** The suite's own, in their order. */
+export function ownWorkloads(): Workload[] {
+  const files = readdirSync(OWN_FOLDER)
+    .filter((file) => file.endsWith('.yaml'))
+    .sort();
+  return files.map((file) => readWorkload(`${OWN_FOLDER}${file}`));
+}
+
+/** Throws UsageError, with a line for each thing that is wrong. */
+export function readWorkload(path: string): Workload {
+  if (!existsSync(path)) throw new UsageError(`${path}: there is no such file`);
+  return parseWorkload(readFileSync(path, 'utf8'), path);
+}
+
+/** `path` is for messages. YAML holds JSON. */
+export function parseWorkload(text: string, path: string): Workload {
+  let found: unknown;
+  try {
+    found = parse(text);
+  } catch (error) {
+    throw new UsageError(`${path}: ${(error as Error).message.split('\n')[0]}`);
+  }
+  const checked = validate(found);
+  const wrong = checked.success ? contradictions(checked.data) : checked.errors.map(worded);
+  if (wrong.length > 0)
+    throw new UsageError([...new Set(wrong)].map((complaint) => `${path}: ${complaint}`).join('\n'));
+  return found as Workload;
+}
+
+function worded({ path, expected, value }: IValidation.IError): string {
+  const where = path.replace(/^\$input\.?/, '') || 'the file';
+  if (expected === 'undefined') return `${where}: there is no such key`;
+  if (value === undefined) return `${where}: is missing`;
+  const told = typeof value === 'object' ? (Array.isArray(value) ? 'a list' : 'a map') : JSON.stringify(value);
+  return `${where}: wants ${wordsFor(expected)}, found ${told}`;
+}
+
+/** typia's type text without its notation. */
+function wordsFor(expected: string): string {
+  const type = expected.replace(/[()]/g, '').replace(/ \| undefined$/, '');
+  if (type.includes('Pattern<')) return 'small letters, digits and hyphens, a letter first, 40 at most';
+  if (/^(Array<|.*\[\])/.test(type) || type.includes('MinItems')) return 'a list with at least one entry';
+  return type
+    .replace(/number & Type<"uint32">/g, 'a whole number')
+    .replace(/^number/, 'a number')
+    .replace(/ExclusiveMinimum<(.+?)>/g, 'above $1')
+    .replace(/Minimum<(.+?)>/g, 'at least $1')
+    .replace(/Maximum<(.+?)>/g, 'at most $1')
+    .replace(/ & /g, ', ')
+    .replace(/ \| /g, ' or ')
+    .replace(/Record<.*>/g, 'a map')
+    .replace(/__type|[A-Z]\w+/g, 'a map');
+}
+
+/** What fits the form and makes no sense. */
+function contradictions({
+  fill,
+  traffic,
+  closed_loop: closed,
+  open_loop: open,
+  beside = [],
+  recall,
+  restart,
+}: Workload): string[] {
+  const names = fill.map(({ name }) => name);
+  const known = (collection: string | undefined, where: string): string[] =>
+    collection === undefined || names.includes(collection)
+      ? []
+      : [`${where}.collection: fill has no ${collection}, but ${names.join(', ')}`];
+  const kinds = (list: readonly RequestKind[], where: string): string[] =>
+    list.flatMap((kind, i) => [...known(kind.collection, `${where}[${i}]`), ...misplaced(kind, `${where}[${i}]`)]);
+  return [
+    ...(new Set(names).size < names.length ? ['fill: two collections have one name'] : []),
+    ...kinds(traffic ?? [], 'traffic'),
+    ...((closed || open || restart) && !traffic ? ['traffic: is missing, and the loops and the restart want it'] : []),
+    ...(open && (open.rates === undefined) === (open.shares === undefined)
+      ? ['open_loop: wants either shares or rates']
+      : []),
+    ...(open?.shares && !closed ? ['open_loop.shares: are those of closed_loop, which is missing'] : []),
+    ...(beside.length > 0 && !open ? ['beside: wants an open_loop to repeat'] : []),
+    ...beside.flatMap((one, i) => [
+      ...known(one.collection, `beside[${i}]`),
+      ...kinds(one.traffic ?? [], `beside[${i}].traffic`),
+      ...((one.kind === 'traffic') === (one.traffic === undefined)
+        ? [`beside[${i}].traffic: belongs to kind traffic, and to no other`]
+        : []),
+    ]),
+    ...(recall && !fill.some(({ of }) => of === 'vectors') ? ['recall: wants a collection of vectors'] : []),
+  ];
+}
+
+function misplaced({ kind, body, documents }: RequestKind, where: string): string[] {
+  return [
+    ...(body && kind !== 'search' ? [`${where}.body: belongs to a search`] : []),
+    ...(documents !== undefined && kind !== 'ingest' ? [`${where}.documents: belongs to an ingest`] : []),
+  ];
+}
+
+// A workload as a run wants it: with its numbers from the command line, or so small that all of them take seconds.
+// Pure; called by run-suite.ts.
+
+export interface Wishes {
+  tiny: boolean;
+  /** Of each loop. */
+  seconds?: number;
+  /** Of the open loop, in place of the workload's rates or shares. */
+  rate?: number;
+  /** Of the closed loop. */
+  connections?: number;
+}
+
+export interface Pace {
+  /** How often it is asked whether the server rests, and how long that may take. */
+  restCheckMs: number;
+  restWithinMs: number;
+  /** Of the loads that are made again to see what limits them: how many, and how long each. */
+  sampledLoadsMax: number;
+  sampledSeconds: number;
+}
+
+const TINY = { documents: 200, seconds: 1, connections: 4, rate: 20, queries: 10 };
+
+export const paceOf = ({ tiny }: Wishes): Pace =>
+  tiny
+    ? { restCheckMs: 50, restWithinMs: 2000, sampledLoadsMax: 1, sampledSeconds: 1 }
+    : { restCheckMs: 1000, restWithinMs: 120_000, sampledLoadsMax: Infinity, sampledSeconds: 5 };
+
+export function fitted(workload: Workload, wishes: Wishes): Workload {
+  const { seconds, rate, connections } = wishes;
+  const { closed_loop: closed, open_loop: open, ...rest } = wishes.tiny ? shrunk(workload) : workload;
+  return {
+    ...rest,
+    ...(closed && { closed_loop: { ...closed, ...(seconds && { seconds }), ...(connections && { connections }) } }),
+    ...(open && {
+      open_loop: {
+        ...(rate ? { rates: [rate] } : { rates: open.rates, shares: open.shares }),
+        seconds: seconds ?? open.seconds,
+      },
+    }),
+  };
+}
+
+function shrunk({ closed_loop: closed, open_loop: open, beside, recall, ...rest }: Workload): Workload {
+  const { seconds, queries } = TINY;
+  return {
+    ...rest,
+    fill: rest.fill.map((fill) => ({ ...fill, documents: Math.min(fill.documents, TINY.documents) })),
+    ...(closed && { closed_loop: { connections: Math.min(closed.connections, TINY.connections), seconds } }),
+    ...(open && {
+      open_loop: {
+        ...(open.rates ? { rates: [Math.min(open.rates[0]!, TINY.rate)] } : { shares: open.shares?.slice(0, 1) }),
+        seconds,
+      },
+    }),
+    ...(beside && { beside: beside.map(fewer) }),
+    ...(recall && { recall: { ...recall, queries } }),
+  };
+}
+
+const fewer = ({ connections, ...beside }: Beside): Beside => ({
+  ...beside,
+  ...(connections && { connections: Math.min(connections, TINY.connections) }),
+});

@@ -5,10 +5,56 @@
 import { cpSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readLeft, type Left } from './read-left.js';
-import type { Revision, Slot } from './world.js';
+import { type StoredCollection, logIdOf } from '../../src/api/collections.js';
+import type { CollectionId } from '../../src/api/ids.js';
+import type { StagedRecord, StoredJob } from '../../src/storage/catalog-commands.js';
+import { decodeCollection, decodeJob, decodeStaged } from '../../src/storage/catalog-records.js';
+import { checkDirectory, checkPages, findingLine } from '../../src/storage/check/check.js';
+import { collectionOfKey } from '../../src/storage/keys.js';
+import { decodeDocument } from '../../src/storage/records.js';
+import { type Documents, type Found, type Revision, type Slot, judge } from './model.js';
+import type { Tally } from './writer.js';
 
-export interface Kept {
+// What a data directory has of collections, of what is staged beside them, of jobs and documents, read without a server
+// and without the library. Used by check-left.ts and evidence.ts.
+
+const CATALOG = ['collections', 'staged', 'jobs'];
+
+export interface Left {
+  collections: StoredCollection[];
+  staged: StagedRecord[];
+  jobs: StoredJob[];
+  /** Of every collection, whether it is one still or not. */
+  documents: ReadonlyMap<CollectionId, Documents>;
+}
+
+function readLeft(dataDir: string, shards: number): Left {
+  const tables = checkPages(dataDir, 'catalog', CATALOG).whole;
+  const values = (table: string): Buffer[] => (tables.get(table) ?? []).map(({ value }) => value);
+  return {
+    collections: values('collections').map(decodeCollection),
+    staged: values('staged').map(decodeStaged),
+    jobs: values('jobs').map(decodeJob),
+    documents: documentsIn(dataDir, shards),
+  };
+}
+
+function documentsIn(dataDir: string, shards: number): Map<CollectionId, Documents> {
+  const documents = new Map<CollectionId, Map<string, Revision>>();
+  for (let shard = 0; shard < shards; shard++) {
+    for (const { key, value } of checkPages(dataDir, `shard-${shard}`, ['documents']).whole.get('documents') ?? []) {
+      const { docid, version, metadataJson } = decodeDocument(value);
+      const own = documents.get(collectionOfKey(key)) ?? new Map<string, Revision>();
+      documents.set(
+        collectionOfKey(key),
+        own.set(docid, { version, revision: (JSON.parse(metadataJson) as { revision: number }).revision }),
+      );
+    }
+  }
+  return documents;
+}
+
+interface Kept {
   /** Of the program: names the copy. */
   program: string;
   seed: number;
@@ -72,3 +118,56 @@ export function evidenceOf(slot: Slot, left: Left): string[] {
 
 const told = (made: Revision | undefined): string =>
   made ? `in revision ${made.revision} and version ${made.version}` : 'absent';
+
+// What a cut has left, looked at without a server: is all of it whole (`sheaf check`), and is every slot in a state
+// that it may be in? So one death stands for many cuts. Used by lives.ts of the torture program.
+
+export async function checkLeft(
+  dataDir: string,
+  shards: number,
+  slots: readonly Slot[],
+  tally: Tally,
+  when: string,
+): Promise<void> {
+  for await (const finding of checkDirectory(dataDir)) tally.violations.push(`${when}: ${findingLine(finding)}`);
+  const { collections, staged, jobs: all, documents } = readLeft(dataDir, shards);
+  const jobs = all.sort((a, b) => (a.job_id < b.job_id ? 1 : -1));
+  for (const slot of slots) {
+    const own = collections.filter(({ tenant, name }) => tenant === slot.tenant && name.startsWith(slot.prefix));
+    const [collection] = own;
+    const found: Found = {
+      names: own.map(({ name }) => name),
+      documents: (collection && documents.get(collection.id)) ?? new Map(),
+      space: collection?.vector_space_key ?? '',
+      jobs: jobs.filter(({ log_id: id }) => collection && id === logIdOf(collection)),
+    };
+    tally.violations.push(
+      ...judge(slot, found).complaints.map(
+        (complaint) => `${when}: ${slot.tenant}/${slot.name ?? slot.prefix}: ${complaint}`,
+      ),
+    );
+  }
+  for (const { id, purpose, replaces } of staged) {
+    const source = collections.find((collection) => collection.id === replaces);
+    if (purpose === 'reindex' && source)
+      tally.violations.push(
+        ...strayIn(documents.get(id), documents.get(source.id), source).map((stray) => `${when}: ${stray}`),
+      );
+  }
+}
+
+/** Whatever a job has built so far is as the collection has it. */
+function strayIn(
+  built: Documents = new Map(),
+  source: Documents = new Map(),
+  { tenant, name }: StoredCollection,
+): string[] {
+  const stray = [...built].filter(
+    ([docid, { version, revision }]) =>
+      source.get(docid)?.version !== version || source.get(docid)?.revision !== revision,
+  );
+  return stray.map(
+    ([docid, { revision }]) =>
+      `a job of ${tenant}/${name} has built ${docid} in revision ${revision}, and the collection has it in ${source.get(docid)?.revision ?? 'none'}`,
+  );
+}

@@ -1,8 +1,144 @@
 // What the torture program knows: the slots, each with room for one collection, what the server has acknowledged of it,
 // and the one change that it was asked for and has not answered. A slot has one writer, so the change before the last
 // is always known. Plain state, no I/O.
-import { newReindexing, type Reindexing } from './reindexing.js';
-import { Trail } from './trail.js';
+import type { ReindexJob, ReindexStatus } from '../../src/api/reindex.js';
+
+// What the torture program knows of a slot's reindex jobs: the latest one, and which space the collection is in. A job
+// goes on while others ask for other things, so its state is known as of the last look, and a rule says what may have
+// become of it since. Pure.
+
+export interface KnownJob {
+  /** Undefined until its beginning has been answered. */
+  id: string | undefined;
+  /** Of the job before it. */
+  after: string | undefined;
+  /** As of the last look. */
+  status: ReindexStatus;
+  /** Key of the space that it builds. */
+  to: string;
+  /** The space before it is kept for a rollback. */
+  keeps: boolean;
+  /** It has a gate that it may fail at. */
+  mayFail: boolean;
+  /** Its collection is not there any more: an archive took the place. It ends in any way, without an effect. */
+  isIdle: boolean;
+  /** Nothing tells whether that archive took the place: it may go on and switch after all. */
+  maySwitch?: boolean;
+}
+
+export interface Reindexing {
+  /** Key of the space of the collection, but for what its job has done since; undefined where it is not known. */
+  space: string | undefined;
+  job: KnownJob | undefined;
+  /** Where a rollback leads to: null for nowhere, undefined where it is not known. */
+  wayBack: string | null | undefined;
+}
+
+/** What the server says. */
+export interface FoundJobs {
+  space: string;
+  /** Newest first. */
+  jobs: readonly Pick<ReindexJob, 'job_id' | 'status'>[];
+}
+
+const GOES: readonly ReindexStatus[] = ['queued', 'running', 'committing', 'succeeded'];
+const ENDED: ReadonlySet<ReindexStatus> = new Set<ReindexStatus>(['cancelled', 'failed', 'succeeded']);
+
+/**
+ * What a job may be found as, after a restart too. A job that was seen to fail may go on: its end was shown before it
+ * was on disk.
+ */
+const NEXT: Readonly<Record<ReindexStatus, readonly ReindexStatus[]>> = {
+  queued: GOES,
+  running: GOES,
+  committing: GOES,
+  pausing: ['pausing', 'paused'],
+  paused: ['pausing', 'paused'],
+  cancelling: ['cancelling', 'cancelled'],
+  cancelled: ['cancelled'],
+  failed: [...GOES, 'failed'],
+  succeeded: ['succeeded'],
+};
+
+export const newReindexing = (space: string): Reindexing => ({ space, job: undefined, wayBack: null });
+
+export const hasEnded = (status: ReindexStatus): boolean => ENDED.has(status);
+export const isLive = ({ job }: Reindexing): boolean => job !== undefined && !hasEnded(job.status);
+export const isPaused = ({ job }: Reindexing): boolean => job?.status === 'paused' || job?.status === 'pausing';
+
+export const withJob = (reindexing: Reindexing, status: ReindexStatus): Reindexing => ({
+  ...reindexing,
+  job: reindexing.job && { ...reindexing.job, status },
+});
+
+/** Once the collection is another, with the same log. */
+export const replaced = ({ job }: Reindexing, space: string | undefined): Reindexing => ({
+  space,
+  wayBack: null,
+  job: job && { ...job, isIdle: true },
+});
+
+/** What of `found` cannot be; undefined where all can. */
+export function contradiction(known: Reindexing, { space, jobs: [newest] }: FoundJobs): string | undefined {
+  const { job } = known;
+  const isLatest =
+    job?.id === undefined && job ? newest !== undefined && newest.job_id !== job.after : newest?.job_id === job?.id;
+  if (!isLatest) return `its latest job is ${newest?.job_id ?? 'none'}, not ${job?.id ?? (job ? 'a new one' : 'none')}`;
+  if (!job || !newest)
+    return known.space === undefined || space === known.space ? undefined : `it is in ${space}, not ${known.space}`;
+  const isPossible =
+    job.isIdle || NEXT[job.status].includes(newest.status) || (job.mayFail && newest.status === 'failed');
+  if (!isPossible) return `its job is ${newest.status}, and was ${job.status}`;
+  const expected = hasSwitched(job, newest.status) ? job.to : known.space;
+  const mayHaveSwitched =
+    job.maySwitch === true && newest.status === 'succeeded' && job.status !== 'succeeded' && space === job.to;
+  return expected === undefined || space === expected || mayHaveSwitched
+    ? undefined
+    : `it is in ${space}, not ${expected}: its job is ${newest.status}`;
+}
+
+/** What is known once `found` was seen; it contradicts nothing. */
+export function seen(known: Reindexing, { space, jobs: [newest] }: FoundJobs): Reindexing {
+  const { job, wayBack } = known;
+  if (!job || !newest) return { ...known, space };
+  const back = hasSwitched(job, newest.status) ? (job.keeps ? known.space : null) : wayBack;
+  return { space, wayBack: back, job: { ...job, id: newest.job_id, status: newest.status } };
+}
+
+const hasSwitched = (job: KnownJob, status: ReindexStatus): boolean =>
+  !job.isIdle && status === 'succeeded' && job.status !== 'succeeded';
+
+// What a slot's writer has asked for last and what was answered, for whoever looks into a violation: a ring of lines.
+// Held by each slot; filled by change.ts and operations.ts.
+
+const STEPS_MAX = 80;
+
+interface Step {
+  atMs: number;
+  what: string;
+  answer?: string;
+  answeredMs?: number;
+}
+
+export class Trail {
+  private readonly steps: Step[] = [];
+
+  /** The answer is noted by calling what is answered. */
+  asked(what: string, atMs = Date.now()): (answer: string, answeredMs?: number) => void {
+    const step: Step = { atMs, what };
+    this.steps.push(step);
+    if (this.steps.length > STEPS_MAX) this.steps.shift();
+    return (answer, answeredMs = Date.now()) => void Object.assign(step, { answer, answeredMs });
+  }
+
+  /** The oldest first. */
+  lines(): string[] {
+    return this.steps.map(
+      ({ atMs, what, answer = 'not answered', answeredMs }) =>
+        `${new Date(atMs).toISOString().slice(11, 23)} ${what}: ${answer}${answeredMs === undefined ? '' : ` after ${answeredMs - atMs} ms`}`,
+    );
+  }
+}
 
 /** A revision of a document. */
 export interface Revision {
@@ -107,3 +243,81 @@ export function createSlots(tenants: number, slotsEach: number): Slot[] {
   const numbers = Array.from({ length: tenants * slotsEach }, (_, i) => i);
   return numbers.map((i) => new Slot(`tenant-${i % tenants}`, `s${i}-`, i % 4 === 2 ? 'vectors' : 'text'));
 }
+
+// What a slot is found as, and whether that is a state the model allows. Pure; the reading is done by check.ts through
+// the server and by check-left.ts without one.
+
+/** Of a document; the revision where it was looked at. */
+export interface FoundDocument {
+  version: number;
+  revision?: number;
+}
+
+export interface Found extends FoundJobs {
+  /** Of all collections of the slot. */
+  names: readonly string[];
+  documents: ReadonlyMap<string, FoundDocument>;
+}
+
+/** What is found and cannot be; and whether the change under way, or a part of it, has happened. */
+interface Judgement {
+  complaints: string[];
+  happened: boolean;
+  /** It may as well not have happened: nothing tells. */
+  isOpen: boolean;
+}
+
+export function judge(slot: Slot, found: Found): Judgement {
+  const [before, after] = slot.states.map((state) => complaintsOf(state, slot, found)) as [
+    string[],
+    string[] | undefined,
+  ];
+  if (after?.length === 0) return { complaints: [], happened: true, isOpen: before.length === 0 };
+  const happened = [...slot.sent].some(([docid, revision]) => isSame(found.documents.get(docid), revision));
+  const neither =
+    before.length > 0 && after ? after.map((complaint) => `nor after the change under way: ${complaint}`) : [];
+  return { complaints: [...before, ...neither], happened, isOpen: false };
+}
+
+/** Takes over what is found, which complains of nothing. */
+export function settle(slot: Slot, found: Found, { happened, isOpen }: Judgement): void {
+  const { sent } = slot;
+  if (!happened) slot.forget();
+  slot.settle((docid) => isSame(found.documents.get(docid), sent.get(docid) ?? null));
+  if (slot.name === null) return;
+  const reindexing = seen(slot.state.reindexing, found);
+  // What the change would have ended may be there still.
+  slot.state = {
+    ...slot.state,
+    reindexing: isOpen
+      ? { ...reindexing, wayBack: undefined, job: reindexing.job && { ...reindexing.job, maySwitch: true } }
+      : reindexing,
+  };
+}
+
+function complaintsOf(state: State, { sent }: Slot, { names, documents, ...jobs }: Found): string[] {
+  const [name = null] = names;
+  if (names.length > 1 || name !== state.name)
+    return [`the collection is ${names.join(', ') || 'not there'}, not ${state.name ?? 'none'}`];
+  if (name === null) return [];
+  const complaints = [];
+  for (const docid of new Set([...documents.keys(), ...state.documents.keys(), ...sent.keys()])) {
+    const allowed = [
+      state.documents.get(docid) ?? null,
+      ...(sent.has(docid) ? [sent.get(docid) as Revision | null] : []),
+    ];
+    const found = documents.get(docid);
+    if (!allowed.some((revision) => isSame(found, revision)))
+      complaints.push(`${docid} is ${told(found)}, not ${allowed.map(told).join(' or ')}`);
+  }
+  const contradicted = contradiction(state.reindexing, jobs);
+  return contradicted === undefined ? complaints : [...complaints, contradicted];
+}
+
+function isSame(found: FoundDocument | undefined, allowed: Revision | null): boolean {
+  if (!found || !allowed) return !found && !allowed;
+  return found.version === allowed.version && (found.revision === undefined || found.revision === allowed.revision);
+}
+
+const told = (document: FoundDocument | null | undefined): string =>
+  document ? `revision ${document.revision ?? '?'} in version ${document.version}` : 'absent';

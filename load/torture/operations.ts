@@ -1,13 +1,42 @@
 // Operations on the reindex jobs of a slot. A job goes on while its writer goes on with other operations; what has
 // become of it is seen when the writer looks at it again. Entries of the table in operations.ts.
-import type { ReindexBody, ReindexJob, ReindexStatus } from '../../../src/contract/api/reindex.js';
-import type { SheafClient } from '../../../src/client/client.js';
-import { changeState, unlessRefused, type Lane } from './change.js';
-import { findJobs } from './find-jobs.js';
-import { contradiction, isLive, isPaused, seen, withJob, type KnownJob, type Reindexing } from './reindexing.js';
-import { otherSpace } from './spaces.js';
-import { count } from './tally.js';
-import type { Slot } from './world.js';
+import type { CreateBody } from '../../src/api/collections.js';
+import type { IngestBody } from '../../src/api/documents.js';
+import type { ReindexBody, ReindexJob, ReindexStatus } from '../../src/api/reindex.js';
+import type { SheafClient } from '../../src/client/client.js';
+import { SheafUnreachable } from '../../src/client/errors.js';
+import { checkSearch } from './check.js';
+import {
+  type KeptArchive,
+  type KnownJob,
+  NOTHING,
+  type Reindexing,
+  type Revision,
+  type Slot,
+  contradiction,
+  isLive,
+  isPaused,
+  newReindexing,
+  replaced,
+  seen,
+  withJob,
+} from './model.js';
+import {
+  FAR,
+  GIVEN,
+  type Lane,
+  NEAR,
+  PART_CHARACTERS,
+  VECTOR_DIM,
+  change,
+  changeState,
+  count,
+  findJobs,
+  otherSpace,
+  partsOf,
+  unlessRefused,
+  vectorOf,
+} from './writer.js';
 
 type Control = 'pause' | 'resume' | 'cancel';
 
@@ -15,7 +44,7 @@ const KEPT_SECONDS = 3600;
 const STATES: Readonly<Record<Control, ReindexStatus>> = { pause: 'pausing', resume: 'queued', cancel: 'cancelling' };
 
 /** Into the other space, or into memory and graph that are new. Requires that no job is at work. */
-export async function reindex(lane: Lane): Promise<void> {
+async function reindex(lane: Lane): Promise<void> {
   const { client, slot, prng } = lane;
   const { reindexing } = slot.state;
   const space = reindexing.space as string;
@@ -47,7 +76,7 @@ export async function reindex(lane: Lane): Promise<void> {
 }
 
 /** Pauses what goes, resumes what pauses, cancels either; or only looks. Requires a job. */
-export async function steer(lane: Lane): Promise<void> {
+async function steer(lane: Lane): Promise<void> {
   const { client, slot, prng } = lane;
   const { reindexing } = slot.state;
   const wish = [
@@ -68,7 +97,7 @@ export async function steer(lane: Lane): Promise<void> {
 }
 
 /** Back to the space before. Requires that no job is at work. */
-export async function rollBack(lane: Lane): Promise<void> {
+async function rollBack(lane: Lane): Promise<void> {
   const { client, slot } = lane;
   const { wayBack, job } = slot.state.reindexing;
   const refusals = wayBack === null || wayBack === undefined ? ['reindex_state_conflict'] : [];
@@ -84,7 +113,7 @@ export async function rollBack(lane: Lane): Promise<void> {
 }
 
 /** Takes over what has become of the latest job. */
-export async function look({ client, slot, tally }: Lane): Promise<void> {
+async function look({ client, slot, tally }: Lane): Promise<void> {
   const { tenant, name, state } = slot;
   const found = await findJobs(client, tenant, name as string);
   const contradicted = contradiction(state.reindexing, found);
@@ -105,4 +134,164 @@ function control(
 
 function setReindexing({ slot }: Lane, reindexing: Reindexing): void {
   slot.state = { ...slot.state, reindexing };
+}
+
+// Operations on a slot's collection as a whole: its coming and going, its name, and archives of it.
+// Entries of the table in operations.ts.
+
+const NAMES = ['a', 'b', 'c'];
+const TEXT: CreateBody = { chunking: { strategy: 'fixed', size: PART_CHARACTERS, overlap: 0 } };
+const VECTORS: CreateBody = { embedder_type: 'identity', embed_model: '', embedder_config: { dim: VECTOR_DIM } };
+
+function create(lane: Lane): Promise<void> {
+  const { client, slot, prng } = lane;
+  const name = slot.prefix + NAMES[prng.int(NAMES.length)];
+  const space = slot.kind === 'vectors' ? GIVEN : prng.int(3) === 0 ? FAR : NEAR;
+  const body = slot.kind === 'vectors' ? VECTORS : { ...TEXT, embedder: space };
+  return changeState(lane, { name, documents: new Map(), reindexing: newReindexing(space) }, () =>
+    client.createCollection(slot.tenant, name, body),
+  );
+}
+
+function rename(lane: Lane): Promise<void> {
+  const { client, slot, prng } = lane;
+  const others = NAMES.map((name) => slot.prefix + name).filter((name) => name !== slot.name);
+  const name = others[prng.int(others.length)] as string;
+  return changeState(lane, { name }, () => client.moveCollection(slot.tenant, slot.name as string, name));
+}
+
+const drop = (lane: Lane): Promise<void> =>
+  changeState(lane, NOTHING, () => lane.client.deleteCollection(lane.slot.tenant, lane.slot.name as string));
+
+/** Kept by the program, with what was acknowledged when it was asked for: nobody writes to the slot meanwhile. */
+async function archive({ client, slot }: Lane): Promise<void> {
+  const { documents, reindexing } = slot.state;
+  const { bytes } = await client.archives.dumpCollection(slot.tenant, slot.name as string);
+  slot.archive = { bytes: await whole(bytes), documents, space: isLive(reindexing) ? undefined : reindexing.space };
+}
+
+/** A death in the midst ends the stream with an error of the transport. */
+async function whole(bytes: ReadableStream<Uint8Array>): Promise<Blob> {
+  try {
+    return await new Response(bytes).blob();
+  } catch (error) {
+    throw new SheafUnreachable('the server', 'an archive was cut off', { cause: error });
+  }
+}
+
+/** In place of what is there, or as a new collection. Refused where a job switches spaces meanwhile. */
+async function restore(lane: Lane): Promise<void> {
+  const { client, slot, prng } = lane;
+  const { bytes, documents, space } = slot.archive as KeptArchive;
+  const { reindexing: before } = slot.state;
+  const name = slot.name ?? slot.prefix + NAMES[prng.int(NAMES.length)];
+  const reindexing = slot.name === null ? { ...newReindexing(''), space } : replaced(before, space);
+  const put = (): Promise<unknown> =>
+    client.archives.restoreCollection(slot.tenant, name, bytes, { replace: slot.name !== null });
+  await unlessRefused(lane, isLive(before) ? ['collection_changed'] : [], () =>
+    changeState(lane, { name, documents, reindexing }, put),
+  );
+  await look(lane);
+}
+
+// Operations on the documents of a slot: each comes, is replaced or goes by itself, in a batch too.
+// Entries of the table in operations.ts.
+
+const DOCUMENTS = 20;
+const BATCH_MAX = 8;
+
+async function put(lane: Lane): Promise<void> {
+  const { client, slot } = lane;
+  const { docid, revision, body } = document(lane);
+  await change(lane, { documents: new Map([[docid, revision]]) }, () =>
+    client.ingestText(slot.tenant, slot.name as string, body as { text: string }),
+  );
+}
+
+/** Each document of a batch is whole or not at all; the batch is not. */
+async function putBatch(lane: Lane): Promise<void> {
+  const { client, slot, prng } = lane;
+  const documents = new Map(
+    Array.from({ length: 1 + prng.int(BATCH_MAX) }, () => document(lane)).map((made) => [made.docid, made]),
+  );
+  const stored = new Set<string>();
+  const revisions = new Map([...documents.values()].map(({ docid, revision }) => [docid, revision]));
+  const send = async (): Promise<void> => {
+    const { documents: results } = await client.ingestBatch(
+      slot.tenant,
+      slot.name as string,
+      [...documents.values()].map(({ body }) => body),
+    );
+    for (const { ok, docid } of results) if (ok && docid !== undefined) stored.add(docid);
+  };
+  await change(lane, { documents: revisions }, send, (docid) => stored.has(docid));
+}
+
+function document({ slot, prng, seed }: Lane): { docid: string; revision: Revision; body: IngestBody } {
+  const docid = `d${prng.int(DOCUMENTS)}`;
+  const revision = slot.next(docid);
+  const content =
+    slot.kind === 'text'
+      ? { text: partsOf(seed, docid, revision.revision).join('') }
+      : { vector: vectorOf(seed, docid, revision.revision) };
+  return { docid, revision, body: { docid, metadata: { revision: revision.revision }, ...content } };
+}
+
+async function remove(lane: Lane): Promise<void> {
+  const { client, slot, prng } = lane;
+  const docid = [...slot.documents.keys()][prng.int(slot.documents.size)] as string;
+  await change(lane, { documents: new Map([[docid, null]]) }, () =>
+    client.deleteDocument(slot.tenant, slot.name as string, docid),
+  );
+}
+
+// The operations of the torture program, and which of them are possible in a state. Each asks the server for one thing,
+// notes before what it may change, and after the answer what it has changed. An operation to come is an entry of the
+// table.
+
+interface Operation {
+  name: string;
+  weight: number;
+  isPossible: (slot: Slot) => boolean;
+  run: (lane: Lane) => Promise<void>;
+}
+
+const isEmpty = ({ name }: Slot): boolean => name === null;
+const hasCollection = ({ name }: Slot): boolean => name !== null;
+const hasDocuments = ({ documents }: Slot): boolean => documents.size > 0;
+const isQuiet = ({ name, state }: Slot): boolean => name !== null && !isLive(state.reindexing);
+const hasJob = ({ name, state }: Slot): boolean => name !== null && isLive(state.reindexing);
+
+const OPERATIONS: readonly Operation[] = [
+  { name: 'create', weight: 40, isPossible: isEmpty, run: create },
+  { name: 'put', weight: 50, isPossible: hasCollection, run: put },
+  { name: 'batch', weight: 12, isPossible: hasCollection, run: putBatch },
+  { name: 'delete', weight: 12, isPossible: hasDocuments, run: remove },
+  { name: 'search', weight: 15, isPossible: hasCollection, run: (lane) => checkSearch(lane, 'while it is at work') },
+  { name: 'rename', weight: 5, isPossible: hasCollection, run: rename },
+  { name: 'drop', weight: 2, isPossible: hasCollection, run: drop },
+  { name: 'archive', weight: 1, isPossible: hasCollection, run: archive },
+  { name: 'restore', weight: 2, isPossible: ({ archive: kept }) => kept !== undefined, run: restore },
+  { name: 'reindex', weight: 8, isPossible: isQuiet, run: reindex },
+  { name: 'steer', weight: 25, isPossible: hasJob, run: steer },
+  { name: 'rollback', weight: 3, isPossible: isQuiet, run: rollBack },
+];
+
+/**
+ * One operation by chance. Rejects with what the client rejects with: with SheafUnreachable the change stays under way.
+ */
+export async function step(lane: Lane): Promise<void> {
+  const possible = OPERATIONS.filter(({ isPossible }) => isPossible(lane.slot));
+  let at = lane.prng.int(possible.reduce((sum, { weight }) => sum + weight, 0));
+  const operation = possible.find(({ weight }) => (at -= weight) < 0) as Operation;
+  const answered = lane.slot.trail.asked(operation.name);
+  try {
+    await operation.run(lane);
+    answered('done');
+  } catch (error) {
+    answered(String(error));
+    if (error instanceof SheafUnreachable) count(lane.tally.cutOffs, operation.name);
+    throw error;
+  }
+  count(lane.tally.operations, operation.name);
 }

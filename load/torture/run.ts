@@ -4,12 +4,105 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Prng, createPrng } from '../../src/base/prng.js';
+import { SheafClient } from '../../src/client/client.js';
+import { SheafError, SheafUnreachable } from '../../src/client/errors.js';
+import { faultEnvironment } from '../fault/fault-layer.js';
 import { Disk } from '../fault/power-cut.js';
-import { faultEnvironment } from '../fault/shim.js';
-import { spawnServer, type ServerProcess, type Settings } from '../server.js';
-import { checkLeft } from './check-left.js';
-import { endJobs } from './end-jobs.js';
-import { checkAll, workUntil, type Work } from './lanes.js';
+import { type ServerProcess, type Settings, spawnServer } from '../kit/server.js';
+import { checkSlot } from './check.js';
+import { checkLeft } from './evidence.js';
+import { type Slot, hasEnded, isPaused, withJob } from './model.js';
+import { step } from './operations.js';
+import type { Lane, Tally } from './writer.js';
+
+// The writers of the torture program, one a slot, all at once. They end when they are told to, or when the server stops
+// answering. Used by load/torture.ts and load/operations.ts.
+
+export interface Work {
+  url: string;
+  slots: readonly Slot[];
+  prng: Prng;
+  seed: number;
+  tally: Tally;
+}
+
+/** Each writer draws from a generator of its own: what it does depends on nothing but the seed and the answers. */
+function lanesOf({ url, slots, prng, seed, tally }: Work): Lane[] {
+  const client = new SheafClient({ url });
+  return slots.map((slot) => ({ client, slot, prng: createPrng(prng.int(2 ** 31)), seed, tally }));
+}
+
+export async function workUntil(work: Work, isOver: () => boolean): Promise<void> {
+  await Promise.all(
+    lanesOf(work).map(async (lane) => {
+      while (!isOver() && lane.tally.violations.length === 0) if (!(await isAnswered(lane))) return;
+    }),
+  );
+}
+
+async function isAnswered(lane: Lane): Promise<boolean> {
+  try {
+    await step(lane);
+    return true;
+  } catch (error) {
+    if (error instanceof SheafUnreachable) return false;
+    lane.tally.violations.push(
+      `${told(lane.slot)}: ${error instanceof SheafError ? `refused with ${error.status} ${error.code}: ${error.message}` : `unexpected: ${(error as Error).stack}`}`,
+    );
+    lane.slot.forget();
+    return false;
+  }
+}
+
+export async function checkAll(work: Work, when: string): Promise<void> {
+  await Promise.all(
+    lanesOf(work).map((lane) =>
+      checkSlot(lane, when).catch((error: unknown) => {
+        lane.tally.violations.push(
+          `${told(lane.slot)} ${when}: ${error instanceof SheafError ? `${error.status} ${error.stack}` : String((error as Error).stack)}`,
+        );
+      }),
+    ),
+  );
+}
+
+function told({ tenant, prefix, state, pending }: Slot): string {
+  const change =
+    pending && 'state' in pending
+      ? { name: pending.state.name, reindexing: pending.state.reindexing }
+      : pending && Object.fromEntries(pending.documents);
+  return `${tenant}/${state.name ?? prefix} (${JSON.stringify(state.reindexing)}, under way: ${JSON.stringify(change)})`;
+}
+
+// At the end of a run every job comes to its own: what is paused goes on, and then all of them end, those of
+// collections that are gone too. Used by load/torture.ts and load/operations.ts.
+
+const CHECK_MS = 50;
+const CHECKS_MAX = 1200;
+
+/** Requires that all slots have just been checked, and checks them again once all jobs have ended. */
+export async function endJobs(work: Work): Promise<void> {
+  const { url, slots, tally } = work;
+  const { reindex } = new SheafClient({ url });
+  for (const slot of slots.filter(({ state }) => isPaused(state.reindexing))) {
+    const { reindexing } = slot.state;
+    await reindex.resume(reindexing.job?.id as string);
+    slot.state = { ...slot.state, reindexing: withJob(reindexing, 'queued') };
+  }
+  for (let checks = 0; ; checks++) {
+    const live = (await reindex.listAll()).jobs.filter(({ status }) => !hasEnded(status));
+    if (live.length === 0) return checkAll(work, 'after all jobs');
+    if (checks === CHECKS_MAX)
+      return void tally.violations.push(
+        ...live.map(
+          ({ job_id: id, tenant, collection, status }) =>
+            `job ${id} of ${tenant}/${collection} does not end: it is ${status}`,
+        ),
+      );
+    await sleep(CHECK_MS);
+  }
+}
 
 /**
  * A life ends after so many acknowledged changes at most (most lives much earlier), or so long, and a little later: in

@@ -1,10 +1,58 @@
 // One change by a writer: noted before it is asked for, settled by the answer.
 // Used by the operations beside this file.
-import type { Prng } from '../../../src/base/prng.js';
-import type { SheafClient } from '../../../src/client/client.js';
-import { SheafError } from '../../../src/client/errors.js';
-import type { Tally } from './tally.js';
-import type { Pending, Slot, State } from './world.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Prng, createPrng } from '../../src/base/prng.js';
+import type { SheafClient } from '../../src/client/client.js';
+import { SheafError } from '../../src/client/errors.js';
+import { BUILTIN, identitySpace, spaceOf } from '../../src/embedding/spaces.js';
+import { whole } from '../kit/command.js';
+import { type Settings, startEmbeddingsEndpoint } from '../kit/server.js';
+import type { FoundJobs, Pending, Slot, State } from './model.js';
+
+// What happened in a run of random operations, for its report.
+// Filled by the files beside it.
+
+const VIOLATIONS_SHOWN = 20;
+
+export interface Tally {
+  acknowledged: number;
+  /** Changes that a death cut off, and those of them that had happened. */
+  cutOff: number;
+  kept: number;
+  searches: number;
+  /** Chunks that were read and compared. */
+  chunks: number;
+  /** Acknowledged operations by name. */
+  operations: Map<string, number>;
+  /** Operations that a death cut off, by name. */
+  cutOffs: Map<string, number>;
+  /** Reindex jobs by how they ended. */
+  jobs: Map<string, number>;
+  violations: string[];
+}
+
+export const emptyTally = (): Tally => ({
+  acknowledged: 0,
+  cutOff: 0,
+  kept: 0,
+  searches: 0,
+  chunks: 0,
+  operations: new Map(),
+  cutOffs: new Map(),
+  jobs: new Map(),
+  violations: [],
+});
+
+export const count = (counts: Map<string, number>, name: string): void =>
+  void counts.set(name, (counts.get(name) ?? 0) + 1);
+
+export const counted = (counts: ReadonlyMap<string, number>): string =>
+  [...counts].map(([name, number]) => `${name} ${whole(number)}`).join(', ');
+
+/** Below the report. */
+export function printViolations({ violations }: Tally): void {
+  for (const violation of violations.slice(0, VIOLATIONS_SHOWN)) console.log(`  violation: ${violation}`);
+}
 
 /** One writer with its slot. */
 export interface Lane {
@@ -64,4 +112,111 @@ export function toldChange(pending: Pending): string {
     reindexing: { space, job },
   } = pending.state;
   return `${name ?? 'nothing'} with ${documents.size} documents in ${space ?? 'some space'}${job ? `, job ${job.id ?? 'to begin'} ${job.status}` : ''}`;
+}
+
+// Documents of the torture program: every revision of a document has a text, or a vector, that can be told from any
+// other, part by part, so that a half document or a mixture of two revisions shows. Pure: what a revision has follows
+// from seed, document id and number.
+
+/** Chunk size of the collection, without overlap: part i of a text is chunk i. */
+export const PART_CHARACTERS = 160;
+export const VECTOR_DIM = 24;
+const PARTS_MAX = 8;
+const WORDS = 500;
+const SYLLABLES = [
+  'ba',
+  'ce',
+  'di',
+  'fo',
+  'gu',
+  'ha',
+  'je',
+  'ki',
+  'lo',
+  'mu',
+  'na',
+  'pe',
+  'qui',
+  'ro',
+  'su',
+  'ta',
+  've',
+  'wi',
+  'xo',
+  'zu',
+];
+
+const VOCABULARY = vocabulary();
+
+function vocabulary(): string[] {
+  const prng = createPrng(1);
+  return Array.from({ length: WORDS }, () =>
+    Array.from({ length: 2 + prng.int(3) }, () => SYLLABLES[prng.int(SYLLABLES.length)]).join(''),
+  );
+}
+
+/** The parts of revision `revision` of document `docid`; 1 to 8 of them, each of PART_CHARACTERS characters. */
+export function partsOf(seed: number, docid: string, revision: number): string[] {
+  const prng = createPrng(seed * 31 + Number(docid.slice(1)) * 1009 + revision * 9_176_543);
+  return Array.from({ length: 1 + prng.int(PARTS_MAX) }, (_, part) => {
+    let text = `${docid} r${revision} p${part}`;
+    while (text.length < PART_CHARACTERS) text += ` ${VOCABULARY[prng.int(WORDS)]}`;
+    return `${text.slice(0, PART_CHARACTERS - 1)}.`;
+  });
+}
+
+/** Of a document that came as a vector. */
+export function vectorOf(seed: number, docid: string, revision: number): number[] {
+  const prng = createPrng(seed * 37 + Number(docid.slice(1)) * 2003 + revision * 7_368_787);
+  return Array.from({ length: VECTOR_DIM }, () => Math.fround(prng.normal()));
+}
+
+// The spaces of the torture program: the built-in one, one behind an endpoint of its own that takes its time, and that
+// of given vectors. What the endpoint gives follows from the text, so a search there can be compared with brute force.
+
+const FAR_DIM = 16;
+const FAR_MODEL = 'far';
+/** A text takes so long at most; a page of them keeps a job at work while it is killed. */
+const TEXT_MS_MAX = 4;
+
+export const NEAR = BUILTIN.space.vector_space_key;
+export const FAR = spaceOf('openai', FAR_MODEL, { dim: FAR_DIM }).vector_space_key;
+export const GIVEN = identitySpace(null, { dim: VECTOR_DIM }).vector_space_key;
+
+/** Runs `work` with the settings of a server that has them all. */
+export async function withSpaces<T>(seed: number, work: (settings: Settings) => Promise<T>): Promise<T> {
+  const prng = createPrng(seed);
+  const endpoint = await startEmbeddingsEndpoint(async (texts) => {
+    await sleep(prng.int(1 + texts.length * TEXT_MS_MAX));
+    return texts.map((text) => Float32Array.from(farVectorOf(text)));
+  });
+  try {
+    const instance = { key: FAR_MODEL, type: 'openai', url: endpoint.url, model: FAR_MODEL, dim: FAR_DIM };
+    return await work({ SHEAF_EMBEDDER__INSTANCES: JSON.stringify([instance]), SHEAF_EMBEDDER__DEFAULT: BUILTIN.key });
+  } finally {
+    endpoint.close();
+  }
+}
+
+export function farVectorOf(text: string): number[] {
+  let hash = 0;
+  for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0;
+  const prng = createPrng(hash);
+  return Array.from({ length: FAR_DIM }, () => Math.fround(prng.normal()));
+}
+
+/** The key of the other space that a collection of texts may be in. */
+export const otherSpace = (space: string): string => (space === FAR ? NEAR : FAR);
+
+// What the latest job and the space of a collection are, read while the job goes on: both of one moment.
+// Used by check.ts and reindex-operations.ts of the torture program.
+
+/** Reads again where a job has come on between. */
+export async function findJobs(client: SheafClient, tenant: string, name: string): Promise<FoundJobs> {
+  for (;;) {
+    const { jobs: before } = await client.reindex.list(tenant, name);
+    const { vector_space_key: space } = await client.collectionDetail(tenant, name);
+    const { jobs } = await client.reindex.list(tenant, name);
+    if (before[0]?.status === jobs[0]?.status) return { space: space as string, jobs };
+  }
 }

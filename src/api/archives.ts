@@ -1,7 +1,7 @@
 // What an archive tells of a collection, whatever server it comes from. Types only; shared by the archive process,
 // which checks them, and the front thread, which makes a collection of them.
 import type { tags } from 'typia';
-import type { Collection } from './resources.js';
+import type { Collection } from './collections.js';
 import type { Tenant } from './ids.js';
 
 type Count = number & tags.Type<'uint64'>;
@@ -43,4 +43,25 @@ export interface LeftOut {
 export interface CollectionPlace {
   tenant: string;
   name: string;
+}
+
+// Answers of the archive endpoints: part of the interface.
+// Types only; shared by the server, its documentation and the client.
+
+/** `dry_run`, `counts`: beyond the specification. */
+export interface RestoredCollection {
+  tenant: string;
+  collection: string;
+  /** The archive was only verified; nothing has changed. */
+  dry_run?: true;
+  /** What the archive has. */
+  counts: ArchiveCounts;
+}
+
+export interface RestoredDataset {
+  dry_run?: true;
+  /** Of the archive: collections, and what they have together. */
+  counts: ArchiveCounts & { collections: number };
+  /** Collections of the dataset that were left out when the archive was made, as `tenant/name`. */
+  left_out: string[];
 }

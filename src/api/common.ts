@@ -1,7 +1,7 @@
 // What the bodies of all areas share: the common fields, the error envelope, value types. Types only.
 // Read by the handlers, the OpenAPI document and the client.
 import type { tags } from 'typia';
-import type { ErrorType, ValidationDetail } from '../errors.js';
+import type { ErrorType, ValidationDetail } from './errors.js';
 
 /** A whole number, 0 or more. */
 export type Whole = number & tags.Type<'uint32'>;
@@ -28,3 +28,10 @@ export interface ErrorEnvelope {
   latency_ms: number;
   request_id: string;
 }
+
+// The version of the interface this server speaks, told by /health and recorded in each collection.
+// Both change together with the specification and the records in src/store.
+
+export const SERVICE_VERSION = '0.9.7';
+/** Layout of the records in LMDB; raised by every change that an older server could not read. */
+export const SCHEMA_VERSION = 1;

@@ -1,6 +1,6 @@
 // Bodies of the document and chunk endpoints. Types only.
 // Read by the handlers, the OpenAPI document and the client.
-import type { ChunkDetail, ChunkSummary, DocumentDetail, DocumentSummary } from '../resources.js';
+import type { ChunkDetail, ChunkSummary, DocumentDetail, DocumentSummary } from './collections.js';
 
 /** Exactly one of `text` and `vector`. `null` counts as absent. */
 export interface IngestBody {

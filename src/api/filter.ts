@@ -1,16 +1,64 @@
 // Reads the `filters` of a search body into a Filter, or refuses it with 422 and the place of the fault. Pure.
 // Called once a search on the front thread, before anything else is done for it.
-import { invalidField } from '../contract/errors.js';
-import {
-  FILTER_CONDITIONS_MAX,
-  FILTER_FIELD_CHARACTERS_MAX,
-  FILTER_LEVELS_MAX,
-  FILTER_VALUES_MAX,
-} from '../contract/limits.js';
-import type { Filter, FieldTest, Scalar } from '../contract/filter.js';
-import { stringOperator } from './string-operator.js';
+import { invalidField } from './errors.js';
+import { FILTER_CONDITIONS_MAX, FILTER_FIELD_CHARACTERS_MAX, FILTER_LEVELS_MAX, FILTER_VALUES_MAX } from './limits.js';
 
-export interface FilterOptions {
+// A metadata filter after parsing: plain data, checked, with every shorthand written out. Types only.
+// Made by rank/parse-filter.ts on the front thread, evaluated by rank/match-filter.ts in the shard workers.
+
+export type Scalar = string | number | boolean | null;
+export type Comparison = 'gt' | 'gte' | 'lt' | 'lte';
+
+/** `all` of none holds, `any` of none does not. A field is a top-level key, or a path of keys joined by dots. */
+export type Filter =
+  | { readonly all: readonly Filter[] }
+  | { readonly any: readonly Filter[] }
+  | { readonly not: Filter }
+  | { readonly field: string; readonly test: FieldTest };
+
+/** Holds where any of a field's values fits; `exists` where there is the field at all. */
+export type FieldTest =
+  | { readonly op: 'in'; readonly values: readonly Scalar[] }
+  | { readonly op: 'compare'; readonly by: Comparison; readonly value: number | string }
+  | { readonly op: 'prefix' | 'suffix' | 'contains'; readonly text: string }
+  | { readonly op: 'exists' };
+
+// Filter strings that are operators, where `search.string_operators` says so: `*`, `x*`, `*x`, `*x*`, `!x`, `>x`,
+// `>=x`, `<x`, `<=x`, as in the server that clients come from. Pure; called by parse-filter.ts.
+
+const COMPARISONS: readonly [string, Comparison][] = [
+  ['>=', 'gte'],
+  ['<=', 'lte'],
+  ['>', 'gt'],
+  ['<', 'lt'],
+];
+const DECIMAL = /^-?(\d+\.?\d*|\.\d+)$/;
+
+/**
+ * The condition a string stands for; undefined where it is none, and means itself. `!` turns round whatever follows it.
+ */
+function stringOperator(field: string, value: string): Filter | undefined {
+  if (value.startsWith('!') && value.length > 1) {
+    const rest = value.slice(1);
+    return { not: stringOperator(field, rest) ?? { field, test: { op: 'in', values: [rest] } } };
+  }
+  const [sign, by] = COMPARISONS.find(([prefix]) => value.startsWith(prefix)) ?? [];
+  const operand = value.slice(sign?.length ?? 0).trim();
+  if (by && operand !== '')
+    return { field, test: { op: 'compare', by, value: DECIMAL.test(operand) ? Number(operand) : operand } };
+  return pattern(field, value);
+}
+
+function pattern(field: string, value: string): Filter | undefined {
+  if (/^\*+$/.test(value)) return { field, test: { op: 'exists' } };
+  const [open, close] = [value.startsWith('*'), value.endsWith('*')];
+  const text = value.slice(open ? 1 : 0, close ? -1 : undefined);
+  if (open && close) return { field, test: { op: 'contains', text } };
+  if (open) return { field, test: { op: 'suffix', text } };
+  return close ? { field, test: { op: 'prefix', text } } : undefined;
+}
+
+interface FilterOptions {
   /** Whether bare strings such as `!x`, `x*`, `>5` are operators. */
   stringOperators: boolean;
   /**

@@ -1,5 +1,6 @@
 // Checks a vector that a caller brought and turns it into float32.
 // Used for ingest by the batch workers and for searches on the front thread.
+import { changedNumber } from '../base/json.js';
 import { AppError, invalidField } from './errors.js';
 
 /**
@@ -26,4 +27,24 @@ export function toVector(
   }
   if (isZero) throw invalidField(loc, 'a zero vector has no direction', 'zero_vector');
   return vector;
+}
+
+// The refusal of numbers that JSON would change without a word, for all that take metadata or filters. Pure.
+
+const TOLD_CHARACTERS_MAX = 40;
+
+/**
+ * Throws a 422 for a number of a good JSON text that would be kept, or compared, as another one. `names`: below keys of
+ * these names alone.
+ */
+export function assertExactNumbers(json: string, names?: ReadonlySet<string>): void {
+  const number = changedNumber(json, names);
+  if (number === undefined) return;
+  const told = number.length > TOLD_CHARACTERS_MAX ? `${number.slice(0, TOLD_CHARACTERS_MAX)}…` : number;
+  throw invalidField(
+    ['body'],
+    `${told} would not be kept as it is written, for a number is a 64-bit float: send it as a string`,
+    'number_not_exact',
+    told,
+  );
 }

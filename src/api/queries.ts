@@ -1,8 +1,8 @@
 // Bodies of the query log's endpoints. Types only.
 // Read by the handlers, the OpenAPI document and the client.
 import type { tags } from 'typia';
-import type { QUERIES_PAGE_MAX } from '../limits.js';
-import type { SearchMode, SearchTiming } from '../resources.js';
+import type { QUERIES_PAGE_MAX } from './limits.js';
+import type { SearchMode, SearchTiming } from './collections.js';
 import type { Whole } from './common.js';
 import type { ContentFilter, Fusion, Rerank, SearchHit } from './search.js';
 

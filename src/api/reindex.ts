@@ -1,7 +1,7 @@
 // Bodies of the reindex endpoints. Types only.
 // Read by the handlers, the OpenAPI document, the store of jobs and the client.
 import type { tags } from 'typia';
-import type { KEEP_SECONDS_MAX, QUERIES_PAGE_MAX } from '../limits.js';
+import type { KEEP_SECONDS_MAX, QUERIES_PAGE_MAX } from './limits.js';
 
 /** What the new space has to show before searches see it. */
 export interface GateBody {

@@ -1,8 +1,18 @@
 // Bodies of the search endpoints. Types only.
 // Read by the handlers, the OpenAPI document and the client.
 import type { tags } from 'typia';
-import type { EF_MAX, FUSION_K_MAX, FUSION_WEIGHT_MAX, K_MAX } from '../limits.js';
-import type { SearchMode, SearchTiming } from '../resources.js';
+import type { SearchMode, SearchTiming } from './collections.js';
+import {
+  type EF_MAX,
+  FUSION_K_DEFAULT,
+  type FUSION_K_MAX,
+  FUSION_WEIGHTS_DEFAULT,
+  type FUSION_WEIGHT_MAX,
+  type K_MAX,
+  type RECALL_K_MAX,
+  type RECALL_SAMPLE_MAX,
+  type VECTOR_SAMPLE_MAX,
+} from './limits.js';
 
 export type K = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof K_MAX>;
 
@@ -24,7 +34,7 @@ export interface Rerank {
   depth?: K | null;
 }
 
-export type FusionWeight = number & tags.Minimum<0> & tags.Maximum<typeof FUSION_WEIGHT_MAX>;
+type FusionWeight = number & tags.Minimum<0> & tags.Maximum<typeof FUSION_WEIGHT_MAX>;
 
 /** How mode hybrid makes one score of its halves. */
 export interface Fusion {
@@ -149,7 +159,7 @@ export interface SearchAnswer {
 }
 
 /** What each half of mode hybrid counts for: one of 0 is not searched. */
-export interface FusionWeights {
+interface FusionWeights {
   vector: number;
   lexical: number;
 }
@@ -171,4 +181,90 @@ export interface RerankSettings {
 export interface Narrowed {
   readonly fields: readonly string[];
   readonly contentOp?: ContentOp;
+}
+
+// Bodies of the recall endpoint. Types only.
+// Read by the handler, the OpenAPI document and the client.
+
+/** All optional; the body itself may be absent. */
+export interface RecallBody {
+  /** How many queries are compared at most; 100 where it is left out. */
+  sample?: (number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof RECALL_SAMPLE_MAX>) | null;
+  /** How many of the nearest; 10 where it is left out. */
+  k?: (number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof RECALL_K_MAX>) | null;
+  /** Breadth of the walk through the graph; omitted: as the index chooses for a search that names none. */
+  ef?: Ef | null;
+  /**
+   * `log`: searches that the query log has. `stored`: vectors of the collection. Omitted: the log, or stored vectors
+   * where it has too few.
+   */
+  source?: 'log' | 'stored' | null;
+}
+
+export interface RecallAnswer {
+  tenant: string;
+  collection: string;
+  /** Share of the true k nearest that searches find, from 0 to 1; null where nothing could be compared. */
+  recall: number | null;
+  /** That of the worst query. */
+  lowest: number | null;
+  k: number;
+  /** How many queries were compared. */
+  queries: number;
+  source: 'log' | 'stored';
+  /** As asked for, or as the index chooses, the largest of the shards'; 0: everything is scanned. */
+  ef: number;
+  /**
+   * False while vectors wait for their place in the graph, or it is being checked: searches find as much, but take
+   * longer, and `ef` may change.
+   */
+  settled: boolean;
+  /** Searches a second, one after the other, in the time that ranking takes; null where nothing could be compared. */
+  qps: number | null;
+  /** The same of exact ones. */
+  exact_qps: number | null;
+  /** There was no time for the whole sample. Absent otherwise. */
+  cut?: true;
+}
+
+// Bodies of the sample of stored vectors. Types only.
+// Read by the handler, the OpenAPI document and the console.
+
+/** The query string. */
+export interface VectorSampleParameters {
+  sample?: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof VECTOR_SAMPLE_MAX>;
+}
+
+export interface SampledVector {
+  /** Chunk id. */
+  rid: string;
+  /** What one step of a byte is worth. */
+  scale: number;
+  /** Base64 of `dim` signed bytes. */
+  components: string;
+}
+
+export interface VectorSample {
+  tenant: string;
+  collection: string;
+  dim: number;
+  vectors: SampledVector[];
+  count: number;
+}
+
+// How a search in mode hybrid fuses its halves: what it says itself, for what it leaves out what the instance says,
+// where that is of the same method, else the defaults. Pure. Called at start for the instance, and by the search use
+// case.
+
+interface FusionWish {
+  readonly method: 'rank' | 'score';
+  readonly k?: number | null | undefined;
+  readonly weights?: Readonly<FusionWeights> | null | undefined;
+}
+
+export function fusionSettings({ method, k, weights }: FusionWish, instance?: FusionSettings): FusionSettings {
+  const same = instance?.method === method ? instance : undefined;
+  const weighed = { ...(weights ?? same?.weights ?? FUSION_WEIGHTS_DEFAULT[method]) };
+  if (method === 'score') return { method, weights: weighed };
+  return { method, k: k ?? (same?.method === 'rank' ? same.k : FUSION_K_DEFAULT), weights: weighed };
 }

@@ -1,23 +1,117 @@
 // Writes one collection into an archive: its documents, shard by shard, its logged searches, and the manifest that
 // vouches for them. Called by write-archive.ts. Archive process only.
-import { SegmentWriter, type ArchiveWriter } from '../../src/archive/archive-writer.js';
+import { join } from 'node:path';
+import type { ArchiveCounts } from '../api/archives.js';
+import type { Collection, CollectionRef } from '../api/collections.js';
+import type { CollectionId, Ordinal } from '../api/ids.js';
+import { QUERY_LOG as LOG_PLACE, placeOfShard } from '../base/meters.js';
+import { DamagedRecord } from '../storage/damage.js';
+import { QUERY_LOG, shardNames } from '../storage/data-directory.js';
+import { collectionPrefix } from '../storage/keys.js';
+import { Environment } from '../storage/lmdb.js';
+import { idOfQueryKey } from '../storage/query-log-records.js';
+import { LOG_TABLES } from '../storage/query-log.js';
+import { type DocumentRecord, encodeVector } from '../storage/records.js';
+import { SHARD_TABLES, ShardTxn } from '../storage/shard-reader.js';
+import type { Tables } from '../storage/table.js';
 import {
-  documentsEntry,
-  headingAt,
-  MANIFEST,
-  queriesEntry,
-  settingsOf,
   type CollectionManifest,
   type EntryRecord,
-} from '../../src/archive/manifest.js';
-import { packDocument, packQuery } from '../../src/archive/segment.js';
-import type { ArchivedSource } from '../../src/contract/archive-messages.js';
-import type { ArchiveCounts } from '../../src/contract/archived.js';
-import type { CollectionRef } from '../../src/contract/resources.js';
-import type { Collection } from '../../src/contract/resources.js';
-import type { DatasetSnapshot } from '../../src/store/dataset-snapshot.js';
-import { faultOfRecord } from './query-record.js';
-import { storedDocuments } from './stored-documents.js';
+  MANIFEST,
+  documentsEntry,
+  headingAt,
+  queriesEntry,
+  settingsOf,
+} from './format.js';
+import type { ArchivedSource } from './messages.js';
+import { type ArchivedChunk, type ArchivedDocument, faultOfRecord, packDocument, packQuery } from './records.js';
+import { type ArchiveWriter, SegmentWriter } from './writer.js';
+
+// Everything that a data directory holds, as of one moment, for a process that is not the server: LMDB lets other
+// processes read along, whatever becomes of the server meanwhile. Used by the archive process. It has to be ended, or
+// the pages it sees are never used again.
+
+export class DatasetSnapshot {
+  private constructor(
+    readonly shards: readonly ShardTxn[],
+    private readonly log: Tables<(typeof LOG_TABLES)[number]>,
+    private readonly ends: readonly (() => void)[],
+  ) {}
+
+  /**
+   * Opens the stores, each within `held`, which runs it while nothing is committed to the store at a place. What it
+   * answers takes the snapshot; whoever calls that sees to it that nothing is written meanwhile.
+   */
+  static async prepare(
+    directory: string,
+    shards: number,
+    held: <T>(place: number, open: () => T) => Promise<T>,
+  ): Promise<() => DatasetSnapshot> {
+    const environments: Environment<(typeof SHARD_TABLES)[number]>[] = [];
+    for (const [shard, name] of shardNames(shards).entries())
+      environments.push(
+        await held(placeOfShard(shard), () => Environment.openToRead(join(directory, name), SHARD_TABLES)),
+      );
+    const queryLog = await held(LOG_PLACE, () => Environment.openToRead(join(directory, QUERY_LOG), LOG_TABLES));
+    return () => {
+      const opened = environments.map((environment) => environment.snapshot());
+      const log = queryLog.snapshot();
+      return new DatasetSnapshot(
+        opened.map(({ tables }) => new ShardTxn(tables)),
+        log.tables,
+        [...opened, log].map(({ end }) => end),
+      );
+    };
+  }
+
+  /**
+   * The logged searches of a collection, the oldest first: ids of 16 bytes and records as the store has them, undefined
+   * where they are damaged.
+   */
+  *queries(logId: CollectionId): Generator<{ id: Buffer; record: Buffer | undefined }> {
+    for (const { key, value } of this.log.queries.inspect(collectionPrefix(logId)))
+      yield { id: idOfQueryKey(key), record: value };
+  }
+
+  end(): void {
+    for (const end of this.ends) end();
+  }
+}
+
+// The documents of a collection as an archive has them, out of one snapshot of a shard. A record that does not decode,
+// or is not there though another leads to it, is a DamagedRecord. Used by the writer and, before it, by the check.
+// Archive process only.
+
+export function* storedDocuments(txn: ShardTxn, ref: CollectionRef): Generator<ArchivedDocument> {
+  let [documents, chunks] = [0, 0];
+  for (const record of txn.documents(ref.id)) {
+    yield archived(txn, ref, record);
+    documents++;
+    chunks += record.chunkCount;
+  }
+  const counted = txn.counts(ref.id);
+  if (counted.documents !== documents || counted.chunks !== chunks)
+    throw new DamagedRecord(
+      `collection ${ref.id} has ${documents} documents and ${chunks} chunks in a shard that counts ${counted.documents} and ${counted.chunks}`,
+    );
+}
+
+function archived(txn: ShardTxn, ref: CollectionRef, record: DocumentRecord): ArchivedDocument {
+  const { docid, version, ingestedAtMs, metadataJson, priority, chunkCount } = record;
+  const { ordinals, paths } = txn.members(ref.id, docid);
+  if (ordinals.length !== chunkCount || paths.length !== chunkCount)
+    throw new DamagedRecord(`document ${docid} has ${ordinals.length} of ${chunkCount} chunks`);
+  const vectors = Buffer.allocUnsafe(chunkCount * ref.dim * 4);
+  const chunks = ordinals.map((ordinal, place): ArchivedChunk => {
+    const { path, metaJson } = txn.chunk(ref.id, ordinal as Ordinal);
+    const vector = txn.vector(ref, ordinal as Ordinal);
+    if (!vector) throw new DamagedRecord(`chunk ${ref.id}/${ordinal} has no vector`);
+    encodeVector(vector).copy(vectors, place * ref.dim * 4);
+    const text = txn.text(ref.id, ordinal as Ordinal)?.toString();
+    return { path, meta: metaJson, ...(text !== undefined && { text }) };
+  });
+  return { docid, version, ingested_at_ms: ingestedAtMs, metadata: metadataJson, priority, chunks, vectors };
+}
 
 export const refOf = ({ id, generation, dim, language, precision }: Collection): CollectionRef => ({
   id,

@@ -1,11 +1,58 @@
 // What stands in the manifests of archives, and the names of their entries: the one description of the layout, for
 // those who write archives and those who read them. README.md beside this file has it in words. Pure.
 import typia, { type tags } from 'typia';
-import { SCHEMA_VERSION, SERVICE_VERSION } from '../contract/version.js';
-import type { ArchivedSettings, ArchiveCounts } from '../contract/archived.js';
-import { isDeeperThan } from '../base/levels.js';
-import type { Collection } from '../contract/resources.js';
-import { ArchiveFault } from './archive-fault.js';
+import type { ArchiveCounts, ArchivedSettings } from '../api/archives.js';
+import type { Collection } from '../api/collections.js';
+import { SCHEMA_VERSION, SERVICE_VERSION } from '../api/common.js';
+import { AppError } from '../api/errors.js';
+import { isDeeperThan } from '../base/json.js';
+
+// Why an archive is refused: a word for programs, which becomes `details.reason`, and a sentence for people. Thrown by
+// all that reads archives, in whatever thread or process; who knows what the archive was to be gives it the code.
+
+type ArchiveReason =
+  | 'not_a_zip'
+  | 'unsafe_path'
+  | 'symlink'
+  | 'duplicate_entry'
+  | 'encrypted_entry'
+  | 'overlapping_entries'
+  | 'compression_ratio'
+  | 'too_large'
+  | 'missing_entry'
+  | 'unexpected_entry'
+  | 'digest_mismatch'
+  | 'size_mismatch'
+  | 'count_mismatch'
+  | 'manifest_invalid'
+  | 'format_unknown'
+  | 'service_version'
+  | 'schema_version'
+  | 'document_invalid'
+  | 'duplicate_document'
+  | 'query_invalid'
+  | 'settings_invalid'
+  | 'embedder_unknown'
+  | 'wrong_kind'
+  | 'not_in_archive';
+
+export type ArchiveCode = 'archive_invalid' | 'collection_archive_invalid';
+
+export class ArchiveFault extends Error {
+  override readonly name = 'ArchiveFault';
+
+  constructor(
+    readonly reason: ArchiveReason,
+    message: string,
+  ) {
+    super(message);
+  }
+
+  /** As it is told to the client. */
+  refusal(code: ArchiveCode): AppError {
+    return new AppError(code, this.message, { details: { reason: this.reason } });
+  }
+}
 
 const FORMAT_VERSION = 1;
 export const MANIFEST = 'manifest.json';

@@ -1,11 +1,11 @@
 // The messages between the front thread and an archive process: a task, then what the process has to tell, step by
 // step. Types only; plain data. The bytes of an archive that is written come by the process's standard output.
-import type { ArchivedSettings, ArchiveCounts, LeftOut, CollectionPlace } from './archived.js';
-import type { WireError } from './errors.js';
-import type { CollectionId } from './ids.js';
-import type { PackedDocuments } from './prepared-document.js';
-import type { Collection } from './resources.js';
-import type { StoredTenants } from './tenants.js';
+import type { ArchivedSettings, ArchiveCounts, LeftOut, CollectionPlace } from '../api/archives.js';
+import type { WireError } from '../api/errors.js';
+import type { CollectionId } from '../api/ids.js';
+import type { PackedDocuments } from '../text/prepared-document.js';
+import type { Collection } from '../api/collections.js';
+import type { StoredTenants } from '../api/tenants.js';
 
 export interface ArchivedSource {
   collection: Collection;

@@ -1,10 +1,13 @@
 // The SQLite database of a collection of PaveDB 0.9.7, read where it lies: documents with their chunks, settings, and
 // the query log. The library is SQLite compiled to WebAssembly, with access to files: nothing is built when it is
 // installed, and no database is read whole. Used by pavedb-archive.ts; throws ArchiveFault.
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import sqlite from 'node-sqlite3-wasm';
-import { withLongNumbersQuoted } from '../../base/exact-numbers.js';
-import { ArchiveFault } from '../archive-fault.js';
+import typia from 'typia';
+import { withLongNumbersQuoted } from '../base/json.js';
+import { ArchiveFault, WHOLE_ENTRY_BYTES_MAX, parsedJson } from './format.js';
+import { ArchiveReader } from './reader.js';
 
 /** Of the file format, for who writes and who reads: 1 without a write-ahead log, 2 with it. */
 const VERSIONS_AT = 18;
@@ -48,7 +51,7 @@ export interface PaveQuery {
   replayed_at: string | null;
 }
 
-export class MetaDatabase {
+class MetaDatabase {
   private constructor(private readonly database: InstanceType<typeof sqlite.Database>) {}
 
   /** Of a copy: it is changed. */
@@ -151,4 +154,169 @@ function guarded<T>(work: () => T): T {
       `The database of the collection cannot be read: ${(error as Error).message}.`,
     );
   }
+}
+
+// A flat index of FAISS with an id map (`IndexIDMap2` over `IndexFlatIP`), as PaveDB 0.9.7 writes it: the vectors in
+// the order they came, then the id of each. Read from its file, a vector at a time. Used by pavedb-archive.ts; throws
+// ArchiveFault.
+
+/**
+ * A name of four letters, dimension (4), vectors (8), two words of no meaning (16), whether it is trained (1), the
+ * metric (4).
+ */
+const HEADER_BYTES = 37;
+const AT = { dim: 4, vectors: 8, metric: 33 } as const;
+const INNER_PRODUCT = 0;
+const COUNT_BYTES = 8;
+
+class FlatIndex {
+  private constructor(
+    private readonly file: number,
+    readonly dim: number,
+    /** Where the vector of each id begins in the file. */
+    private readonly places: ReadonlyMap<number, number>,
+  ) {}
+
+  static open(path: string): FlatIndex {
+    const file = openSync(path, 'r');
+    try {
+      const { dim, vectors } = header(file, 0, 'IxM2');
+      const flat = header(file, HEADER_BYTES, 'IxFI');
+      const from = 2 * HEADER_BYTES + COUNT_BYTES;
+      const idsAt = from + vectors * dim * 4 + COUNT_BYTES;
+      const isWhole =
+        flat.dim === dim &&
+        flat.vectors === vectors &&
+        count(file, from - COUNT_BYTES) === vectors * dim &&
+        fstatSync(file).size === idsAt + vectors * 8 &&
+        count(file, idsAt - COUNT_BYTES) === vectors;
+      if (!isWhole) throw new ArchiveFault('document_invalid', 'The index of vectors is not whole.');
+      const ids = new BigInt64Array(new Uint8Array(bytesAt(file, idsAt, vectors * 8)).buffer);
+      return new FlatIndex(file, dim, new Map(Array.from(ids, (id, place) => [Number(id), from + place * dim * 4])));
+    } catch (error) {
+      closeSync(file);
+      throw error;
+    }
+  }
+
+  get size(): number {
+    return this.places.size;
+  }
+
+  /** The bytes of a vector: float32, little-endian. */
+  vector(id: number): Buffer {
+    const place = this.places.get(id);
+    if (place === undefined)
+      throw new ArchiveFault('document_invalid', `The index of vectors has none with the id ${id}.`);
+    return bytesAt(this.file, place, this.dim * 4);
+  }
+
+  close(): void {
+    closeSync(this.file);
+  }
+}
+
+function header(file: number, at: number, name: string): { dim: number; vectors: number } {
+  const bytes = bytesAt(file, at, HEADER_BYTES);
+  if (bytes.toString('latin1', 0, 4) !== name || bytes.readInt32LE(AT.metric) !== INNER_PRODUCT)
+    throw new ArchiveFault('format_unknown', 'The index of vectors is no flat one of inner products with an id map.');
+  return { dim: bytes.readInt32LE(AT.dim), vectors: Number(bytes.readBigInt64LE(AT.vectors)) };
+}
+
+const count = (file: number, at: number): number => Number(bytesAt(file, at, COUNT_BYTES).readBigUInt64LE(0));
+
+function bytesAt(file: number, at: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  if (readSync(file, bytes, 0, length, at) !== length)
+    throw new ArchiveFault('document_invalid', 'The index of vectors is cut off.');
+  return bytes;
+}
+
+// A collection archive of PaveDB 0.9.7, opened: a zip with `manifest.json`, `collection.json`, the database `meta.db`,
+// and an index of vectors with the ids of the chunks in it. What is read at random is unpacked into a folder. Used by
+// the import of the command line; throws ArchiveFault.
+
+const PAVEDB_VERSION = '0.9.7';
+
+interface PaveManifest {
+  archive_format: 'pavedb.collection';
+  archive_version: 1;
+  pavedb_version: string;
+  source: { tenant: string; collection: string };
+  collection: { display_name?: string | null; created_at?: string | null };
+  embedder_spec: { embedder_type: string; embed_model: string; embedder_config: Record<string, unknown> };
+}
+
+const isManifest = typia.createIs<PaveManifest>();
+const isIdMap = typia.createIs<{ rid_to_id: Record<string, number> }>();
+const INDEX = 'index/faiss.index';
+const ID_MAP = 'index/id_map.json';
+
+export class PaveArchive {
+  private constructor(
+    readonly manifest: PaveManifest,
+    readonly database: MetaDatabase,
+    /** Undefined where the collection is empty and never had one. */
+    private readonly index: FlatIndex | undefined,
+    private readonly ids: ReadonlyMap<string, number>,
+  ) {}
+
+  /** `folder`: empty, for what is unpacked. */
+  static async open(path: string, folder: string): Promise<PaveArchive> {
+    const reader = await ArchiveReader.open(path, Number.MAX_SAFE_INTEGER);
+    try {
+      const manifest = parsedJson(await reader.whole('manifest.json', WHOLE_ENTRY_BYTES_MAX));
+      if (!isManifest(manifest)) throw new ArchiveFault('manifest_invalid', 'This is no collection archive of PaveDB.');
+      if (manifest.pavedb_version !== PAVEDB_VERSION)
+        throw new ArchiveFault(
+          'service_version',
+          `The archive is of PaveDB ${manifest.pavedb_version}; those of ${PAVEDB_VERSION} can be read.`,
+        );
+      await reader.extract('meta.db', join(folder, 'meta.db'));
+      const hasIndex = reader.names().includes(INDEX);
+      if (hasIndex) await reader.extract(INDEX, join(folder, 'faiss.index'));
+      const ids = hasIndex ? await readIds(reader) : new Map<string, number>();
+      return new PaveArchive(
+        manifest,
+        MetaDatabase.open(join(folder, 'meta.db')),
+        hasIndex ? FlatIndex.open(join(folder, 'faiss.index')) : undefined,
+        ids,
+      ).checked();
+    } finally {
+      reader.close();
+    }
+  }
+
+  /** Of its vectors; undefined where there are none. */
+  get dim(): number | undefined {
+    return this.index?.dim;
+  }
+
+  /** The bytes of a chunk's vector. */
+  vector(rid: string): Buffer {
+    const id = this.ids.get(rid);
+    if (id === undefined || !this.index) throw new ArchiveFault('document_invalid', `Chunk ${rid} has no vector.`);
+    return this.index.vector(id);
+  }
+
+  close(): void {
+    this.database.close();
+    this.index?.close();
+  }
+
+  private checked(): this {
+    const { chunks } = this.database.counts();
+    if (chunks !== this.ids.size || chunks !== (this.index?.size ?? 0))
+      throw new ArchiveFault(
+        'count_mismatch',
+        `The archive has ${chunks} chunks and ${this.index?.size ?? 0} vectors.`,
+      );
+    return this;
+  }
+}
+
+async function readIds(reader: ArchiveReader): Promise<Map<string, number>> {
+  const map = parsedJson(await reader.whole(ID_MAP, Number.MAX_SAFE_INTEGER));
+  if (!isIdMap(map)) throw new ArchiveFault('document_invalid', 'The id map of the index has a wrong shape.');
+  return new Map(Object.entries(map.rid_to_id));
 }

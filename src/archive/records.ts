@@ -1,10 +1,50 @@
 // What is wrong with a document of an archive: whatever an ingest would have refused, for whoever wrote the archive may
 // have written anything, with digests that fit. Pure; used where segments are read.
-import { changedNumber } from '../base/exact-numbers.js';
-import { isDeeperThan } from '../base/levels.js';
-import { asNewDocId, CONTROL_CHARACTERS, isWellFormed } from '../contract/ids.js';
-import { CHUNK_SIZE_MAX, METADATA_LEVELS_MAX, TIME_MAX_MS } from '../contract/limits.js';
-import { vectorsOf, type ArchivedChunk, type ArchivedDocument } from './archived-records.js';
+import { Packr, Unpackr } from 'msgpackr';
+import typia, { type tags } from 'typia';
+import { parseFilter } from '../api/filter.js';
+import { CONTROL_CHARACTERS, DOCID_BYTES_MAX, asNewDocId, isWellFormed } from '../api/ids.js';
+import { CHUNK_SIZE_MAX, DIM_MAX, type K_MAX, METADATA_LEVELS_MAX, TIME_MAX_MS } from '../api/limits.js';
+import type { ContentFilter, Ef, Fusion, K, Rerank } from '../api/search.js';
+import { changedNumber, isDeeperThan } from '../base/json.js';
+import { DamagedRecord } from '../storage/damage.js';
+import type { LoggedQuery } from '../storage/query-log-commands.js';
+import { decodeQuery } from '../storage/query-log-records.js';
+import { ArchiveFault } from './format.js';
+
+// The records of an archive: documents with their chunks, and logged searches. The vectors of a document are float32,
+// little-endian, a row for each chunk. Packed and unpacked by segment.ts.
+
+export interface ArchivedChunk {
+  path: string & tags.MinLength<1>;
+  /** Chunk metadata as JSON text. */
+  meta: string;
+  /** Absent for chunks of vector documents. */
+  text?: string;
+}
+
+export interface ArchivedDocument {
+  docid: string;
+  version: number & tags.Type<'uint32'> & tags.Minimum<1>;
+  /** Milliseconds since 1970. */
+  ingested_at_ms: number & tags.Type<'uint64'>;
+  /** The document's metadata as JSON text. */
+  metadata: string;
+  priority: number & tags.Minimum<-1> & tags.Maximum<1>;
+  chunks: ArchivedChunk[] & tags.MinItems<1>;
+  vectors: Uint8Array;
+}
+
+/** `record` is the server's own encoding of a logged search. */
+export interface ArchivedQuery {
+  id: Uint8Array;
+  record: Uint8Array;
+}
+
+/** The numbers of the bytes, copied: those of a segment are not aligned. */
+export function vectorsOf(bytes: Uint8Array): Float32Array {
+  return new Float32Array(new Uint8Array(bytes).buffer);
+}
 
 /** What the collection, and this server, allow. */
 export interface DocumentRules {
@@ -24,7 +64,7 @@ const TIME_ROUNDED_MS = 1000;
 type Json = Record<string, unknown>;
 
 /** The end of a sentence that begins with the document; undefined where nothing is wrong. */
-export function faultOfDocument(document: ArchivedDocument, rules: DocumentRules): string | undefined {
+function faultOfDocument(document: ArchivedDocument, rules: DocumentRules): string | undefined {
   const { docid, ingested_at_ms: timeMs, chunks, vectors } = document;
   if (!isDocId(docid)) return 'its id is none';
   if (timeMs > TIME_MAX_MS) return 'its time is none';
@@ -100,4 +140,114 @@ function faultOfVectors(vectors: Float32Array, chunks: readonly ArchivedChunk[],
   if (!vectors.every(Number.isFinite)) return 'a vector is not finite';
   const isZero = (row: number): boolean => vectors.subarray(row * dim, (row + 1) * dim).every((value) => value === 0);
   return chunks.some(({ text }, row) => text === undefined && isZero(row)) ? 'a vector is zero' : undefined;
+}
+
+// The segments of an archive: documents with their chunks, and logged searches, in msgpack, one behind the other. Documents
+// are checked as an ingest checks them. Pure; used by the archive process and the import.
+
+/** A segment is full when it has so much; a document larger than that has one for itself. */
+export const SEGMENT_BYTES = 4 * 1024 * 1024;
+/** No reader takes a larger one: the largest document, with its vectors. */
+export const SEGMENT_BYTES_MAX = 2 ** 31 - 1;
+
+const packr = new Packr({ useRecords: false });
+const unpackr = new Unpackr({ useRecords: false });
+const isDocument = typia.createIs<ArchivedDocument>();
+const isQuery = typia.createIs<ArchivedQuery>();
+
+export const packDocument = (document: ArchivedDocument): Buffer => packr.pack(document);
+export const packQuery = (query: ArchivedQuery): Buffer => packr.pack(query);
+
+/** The documents of a segment, checked; their vectors are views of `bytes`. Throws ArchiveFault. */
+export function unpackDocuments(bytes: Uint8Array, rules: DocumentRules): ArchivedDocument[] {
+  return unpacked(bytes).map((value, place) => {
+    const why = !isDocument(value) ? 'it has a wrong shape' : faultOfDocument(value, rules);
+    if (why !== undefined)
+      throw new ArchiveFault('document_invalid', `A document (${nameOf(value, place)}) is invalid: ${why}.`);
+    return value as ArchivedDocument;
+  });
+}
+
+/** By its id, where it has one that can be told. */
+function nameOf(value: unknown, place: number): string {
+  const docid: unknown = (value as { docid?: unknown } | null)?.docid;
+  return typeof docid === 'string' && docid !== '' && docid.length <= DOCID_BYTES_MAX
+    ? docid
+    : `${place} of its segment`;
+}
+
+/** The logged searches of a segment; what is in their records is checked by whoever decodes them. Throws ArchiveFault. */
+export function unpackQueries(bytes: Uint8Array): ArchivedQuery[] {
+  return unpacked(bytes).map((value) => {
+    if (!isQuery(value) || !isUuid7(value.id))
+      throw new ArchiveFault('query_invalid', 'A logged search has a wrong shape.');
+    return value;
+  });
+}
+
+/** The log finds its entries by the time in their ids. */
+const isUuid7 = (id: Uint8Array): boolean =>
+  id.length === 16 && (id[6] as number) >> 4 === 7 && (id[8] as number) >> 6 === 2;
+
+function unpacked(bytes: Uint8Array): unknown[] {
+  try {
+    return unpackr.unpackMultiple(bytes as Buffer) as unknown[];
+  } catch {
+    throw new ArchiveFault('document_invalid', 'A segment is no msgpack.');
+  }
+}
+
+// What is wrong with a logged search of an archive: whatever no search can have left, for it will be listed, shown and
+// replayed as one. Pure; used where archives are verified, and where they are written.
+
+/** What a search takes, as far as its log entry has it. */
+interface Asked {
+  k: K;
+  replayOf: '' | (string & tags.Format<'uuid'>);
+  requestId: string & tags.Pattern<'^[!-~]{0,128}$'>;
+  actor: string & tags.MaxLength<1024>;
+  latencyMs: number & tags.Minimum<0>;
+  resultIds: (string & tags.MaxLength<2048>)[] & tags.MaxItems<typeof K_MAX>;
+  rest: {
+    content_filter?: ContentFilter;
+    rerank?: Rerank;
+    fusion?: Fusion;
+    ef?: Ef;
+    common_tenant?: string & tags.MaxLength<128>;
+    common_collection?: string & tags.MaxLength<128>;
+  };
+}
+
+const isAsked = typia.createIs<Asked>();
+
+/** The end of a sentence that begins with the search; undefined where nothing is wrong. */
+export function faultOfQuery(query: LoggedQuery): string | undefined {
+  if (!isAsked(query)) return 'no search asks for this';
+  const { vector, rest } = query;
+  if (vector && (vector.length > DIM_MAX || !vector.every(Number.isFinite))) return 'its vector is none';
+  for (const filters of [rest.filters, rest.embedded_filters])
+    if (filters && !areFilters(filters)) return 'its filters are none';
+  return undefined;
+}
+
+function areFilters(filters: Readonly<Record<string, unknown>>): boolean {
+  try {
+    parseFilter(filters, { stringOperators: false });
+    return changedNumber(JSON.stringify(filters)) === undefined;
+  } catch {
+    return false;
+  }
+}
+
+// What is wrong with the record of a logged search, before it goes into an archive and when it comes out of one. Archive
+// process only.
+
+/** The end of a sentence that begins with the search; undefined where nothing is wrong. */
+export function faultOfRecord({ buffer, byteOffset, byteLength }: Uint8Array): string | undefined {
+  try {
+    return faultOfQuery(decodeQuery(Buffer.from(buffer, byteOffset, byteLength)));
+  } catch (error) {
+    if (error instanceof DamagedRecord) return `it does not decode: ${error.message}`;
+    throw error;
+  }
 }

@@ -1,34 +1,126 @@
 // Verifies all of an archive before anything is made of it: every entry by its digest, every record by its shape, every
 // count, the manifest of each collection by the one above it, and that nothing else is in it. Throws ArchiveFault.
 // Archive process only.
-import type { ArchiveReader } from '../../src/archive/archive-reader.js';
-import { ArchiveFault } from '../../src/archive/archive-fault.js';
-import { areTenants } from '../../src/archive/archived-tenants.js';
-import type { DocumentRules } from '../../src/archive/document-fault.js';
+import { createHash } from 'node:crypto';
+import typia, { type tags } from 'typia';
+import type { ArchiveCounts, ArchivedSettings, CollectionPlace } from '../api/archives.js';
+import { parseFilter } from '../api/filter.js';
+import { type Tenant, isSlug } from '../api/ids.js';
+import { KEY_FILTERS_BYTES_MAX, METADATA_LEVELS_MAX } from '../api/limits.js';
+import type { QuotaBody, Scope, StoredTenants } from '../api/tenants.js';
+import { isDeeperThan } from '../base/json.js';
 import {
-  isDocumentsEntry,
-  isQueriesEntry,
-  MANIFEST,
-  parsedJson,
-  parseManifest,
-  settingsOf,
-  TENANTS,
-  WHOLE_ENTRY_BYTES_MAX,
+  ArchiveFault,
   type CollectionManifest,
   type DatasetManifest,
+  MANIFEST,
   type Manifest,
-} from '../../src/archive/manifest.js';
-import { SEGMENT_BYTES_MAX, unpackDocuments, unpackQueries } from '../../src/archive/segment.js';
-import type { ReadTask, VerifiedArchive } from '../../src/contract/archive-messages.js';
-import type { CollectionPlace } from '../../src/contract/archived.js';
-import type { ArchiveCounts, ArchivedSettings } from '../../src/contract/archived.js';
-import type { Tenant } from '../../src/contract/ids.js';
-import type { StoredTenants } from '../../src/contract/tenants.js';
-import { DocidSet } from './docid-set.js';
-import { faultOfRecord } from './query-record.js';
+  TENANTS,
+  WHOLE_ENTRY_BYTES_MAX,
+  isDocumentsEntry,
+  isQueriesEntry,
+  parseManifest,
+  parsedJson,
+  settingsOf,
+} from './format.js';
+import type { ReadTask, VerifiedArchive } from './messages.js';
+import type { ArchiveReader } from './reader.js';
+import { type DocumentRules, SEGMENT_BYTES_MAX, faultOfRecord, unpackDocuments, unpackQueries } from './records.js';
+
+// The tenants and keys of an archive: checked as those are that the admin makes. Pure; used where archives are verified.
+
+type Time = string & tags.Format<'date-time'>;
+type Label = string & tags.MaxLength<512>;
+
+interface ArchivedTenants {
+  tenants: (Required<Omit<QuotaBody, 'max_concurrent'>> & {
+    tenant: string;
+    display_name: Label | null;
+    created_at: Time;
+  })[];
+  keys: {
+    tenant: string;
+    key_id: string & tags.Format<'uuid'>;
+    label: Label;
+    digest: string & tags.Pattern<'^[0-9a-f]{64}$'>;
+    created_at: Time;
+    expires: Time | null;
+    revoked_at: Time | null;
+    scopes: Scope[] | null;
+    collections: string[] | null;
+    filters: Record<string, unknown> | null;
+  }[];
+}
+
+const isOfShape = typia.createIs<ArchivedTenants>();
+const prune = typia.misc.createPrune<ArchivedTenants>();
+
+/** Whether it is tenants and keys; what is none of their fields goes. */
+function areTenants(value: unknown): value is StoredTenants {
+  if (!isOfShape(value) || isDeeperThan(METADATA_LEVELS_MAX, value)) return false;
+  prune(value);
+  const { tenants, keys } = value;
+  const names = [...tenants, ...keys].map(({ tenant }) => tenant);
+  const collections = keys.flatMap(({ collections: own }) => own ?? []);
+  return (
+    [...names, ...collections].every(isSlug) && keys.every(({ filters }) => filters === null || areFilters(filters))
+  );
+}
+
+function areFilters(filters: Record<string, unknown>): boolean {
+  try {
+    parseFilter(filters, { stringOperators: false });
+    return Buffer.byteLength(JSON.stringify(filters)) <= KEY_FILTERS_BYTES_MAX;
+  } catch {
+    return false;
+  }
+}
+
+// Whether a document id has been seen before, for millions of them in little memory: 64 bits of a digest of each, in an
+// open hash table that grows. Two ids of ten million would be taken for one by chance in one archive of 400,000.
+// Archive process only; used by verify.ts.
+
+const CAPACITY_MIN = 1024;
+const NOTHING = 0n;
+
+class DocidSet {
+  private table: BigUint64Array;
+  private count = 0;
+
+  /** `expected`: ids that it makes room for; more are taken. */
+  constructor(expected: number) {
+    this.table = new BigUint64Array(
+      CAPACITY_MIN << Math.max(0, Math.min(16, Math.ceil(Math.log2(Math.max(1, expected) / CAPACITY_MIN)) + 1)),
+    );
+  }
+
+  /** False where it is in already. */
+  add(docid: string): boolean {
+    if (this.count * 2 > this.table.length) this.grow();
+    const digest = createHash('sha256').update(docid).digest().readBigUInt64LE(0) || 1n;
+    const place = placeOf(this.table, digest);
+    if (this.table[place] === digest) return false;
+    this.table[place] = digest;
+    this.count++;
+    return true;
+  }
+
+  private grow(): void {
+    const grown = new BigUint64Array(this.table.length * 2);
+    for (const digest of this.table) if (digest !== NOTHING) grown[placeOf(grown, digest)] = digest;
+    this.table = grown;
+  }
+}
+
+/** Where the digest is, or the free place where it goes. */
+function placeOf(table: BigUint64Array, digest: bigint): number {
+  let place = Number(digest & BigInt(table.length - 1));
+  while (table[place] !== NOTHING && table[place] !== digest) place = (place + 1) % table.length;
+  return place;
+}
 
 /** The manifests of the collections in it, by the places that `verified` tells. */
-export interface Verified {
+interface Verified {
   manifests: CollectionManifest[];
   archive: VerifiedArchive;
 }

@@ -5,8 +5,8 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
-import type { EntryRecord } from './manifest.js';
-import { SEGMENT_BYTES } from './segment.js';
+import type { EntryRecord } from './format.js';
+import { SEGMENT_BYTES } from './records.js';
 
 /** Vectors are most of an archive, and do not get smaller by it. */
 const STORED = { compress: false, mode: 0o100644 } as const;

@@ -1,6 +1,6 @@
 // The memory of an arena: shared, and on huge pages where the system gives them. A walk touches a row here and a row
 // there, and with pages of 4 KiB each touch is a miss of the TLB too. Made on the front thread
-// (src/pool/shared-shards.ts) and by measurements; what is free of it the shard worker gives back.
+// (src/engine/memory/shared-memory.ts) and by measurements; what is free of it the shard worker gives back.
 import { createRequire } from 'node:module';
 
 const PAGE_BYTES = 65_536;

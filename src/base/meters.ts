@@ -1,8 +1,8 @@
 // What worker threads count where the front thread reads it: commits of each store, and what the hit caches had.
 // Written by shard, search and log workers, read when the metrics are scraped. A block of cells for each store; the
 // layout is nowhere but here.
-import { bucketOf } from '../base/buckets.js';
-import { SharedCells } from '../base/shared-cells.js';
+import { bucketOf } from './histogram.js';
+import { SharedCells } from './shared-counters.js';
 
 /** From a disk with a battery to one that stalls. */
 export const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5] as const;
@@ -88,5 +88,45 @@ export class SharedMeters {
 
   get hitCache(): { hits: number; misses: number } {
     return { hits: this.cells.get(HIT_CACHE.hits), misses: this.cells.get(HIT_CACHE.misses) };
+  }
+}
+
+// What the calls of other machines come to, counted by the thread that makes them (workers/embed/remote) where the
+// front thread reads it. A block of cells for each endpoint, in the order in which the worker is given them; the layout
+// is nowhere but here.
+
+const CELLS = ['calls', 'tokens', 'refused', 'rests', 'waiting'] as const;
+
+export type EndpointCounts = Record<(typeof CELLS)[number], number>;
+
+/** Of one endpoint; one thread writes. */
+export class EndpointMeter {
+  private constructor(
+    private readonly cells: SharedCells,
+    private readonly place: number,
+  ) {}
+
+  static create(endpoints: number): SharedArrayBuffer {
+    return SharedCells.create(endpoints * CELLS.length).memory;
+  }
+
+  static over(memory: SharedArrayBuffer, place: number): EndpointMeter {
+    return new EndpointMeter(new SharedCells(memory), place);
+  }
+
+  add(what: Exclude<(typeof CELLS)[number], 'waiting'>, amount: number): void {
+    if (amount !== 0) this.cells.add(this.at(what), amount);
+  }
+
+  set waiting(count: number) {
+    this.cells.set(this.at('waiting'), count);
+  }
+
+  read(): EndpointCounts {
+    return Object.fromEntries(CELLS.map((what) => [what, this.cells.get(this.at(what))])) as EndpointCounts;
+  }
+
+  private at(what: (typeof CELLS)[number]): number {
+    return this.place * CELLS.length + CELLS.indexOf(what);
   }
 }

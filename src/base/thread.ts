@@ -1,5 +1,7 @@
 // What the isolate of a thread takes, told to another while a task runs: its heap and what its objects hold outside of
 // it, and nothing of other threads. A number in shared memory, for whoever watches does not wait for an answer.
+import { readlinkSync } from 'node:fs';
+import { platform, setPriority } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 
 const EVERY_MS = 50;
@@ -26,4 +28,32 @@ export function reportMemory(report: SharedArrayBuffer): () => void {
 function ownBytes(): number {
   const { used_heap_size: heap, external_memory: outside } = getHeapStatistics();
   return heap + outside;
+}
+
+// The priority of this thread at the operating system. On Linux it is a property of each thread, and the threads it
+// starts inherit it; elsewhere it would be that of the whole process, and stays as it is. Called by the workers that
+// prepare and embed documents and by those that own shards, when they start.
+
+/** A tenth of what a thread of normal priority gets, where both want the same core (`man 7 sched`). */
+const NICENESS = 10;
+
+export function yieldToSearches(): void {
+  if (platform() !== 'linux') return;
+  const thread = Number(readlinkSync('/proc/thread-self').split('/').pop());
+  setPriority(thread, NICENESS);
+}
+
+// A fault as text, and the end of a thread by one.
+// Called by the workers where their commands fail, on their own threads.
+
+/** For the log: the stack, where there is one. */
+export const faultOf = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error);
+
+/** Ends this thread as what nobody catches does. Never resolves: what was under way is answered by its end. */
+export function endThread(error: unknown): Promise<never> {
+  setImmediate(() => {
+    throw error;
+  });
+  return new Promise(() => {});
 }

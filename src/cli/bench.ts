@@ -1,13 +1,327 @@
 // `sheaf bench`: a quick look at how fast a running server answers searches, through the client that programs use.
 // Called by search-commands.ts. For reports and comparisons there are the programs of load/.
+import { setMaxListeners } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { runSearches, type Load, type Measured } from './bench-run.js';
-import { EXIT } from './command-line.js';
-import { UsageError } from './explain-error.js';
-import { reasonOf } from './find-files.js';
-import { INTERRUPTED, withInterrupt } from './interrupt.js';
-import { count, duration, line, type Output } from './output.js';
-import type { Target } from './target.js';
+import { type Socket, connect, isIP } from 'node:net';
+import { createHistogram } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
+import type { SearchTiming } from '../api/collections.js';
+import { SheafUnreachable, errorOf } from '../client/errors.js';
+import { encodePath } from '../client/url.js';
+import { EXIT, INTERRUPTED, type Target, withInterrupt } from './command-line.js';
+import { UsageError } from './errors.js';
+import { reasonOf } from './files.js';
+import { type Output, count, duration, line } from './output.js';
+
+// One connection of `sheaf bench`, over a plain socket: the requests are bytes that were made before, and of an answer
+// no more is read than where it ends. fetch takes several times as much of a machine that is often the server's too,
+// and would measure itself.
+
+interface BenchAnswer {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+/** As long as the client waits. */
+const ANSWER_WITHIN_MS = 300_000;
+const HEAD_BYTES_MAX = 64 * 1024;
+const HEAD_END = '\r\n\r\n';
+const LAST_CHUNK = '0\r\n\r\n';
+
+interface Waiting {
+  resolve(answer: BenchAnswer): void;
+  reject(reason: Error): void;
+}
+
+class BenchConnection {
+  private socket: Socket | undefined;
+  private isClosed = false;
+  private waiting: Waiting | undefined;
+  private received: Buffer[] = [];
+  private receivedBytes = 0;
+  /** Of the answer, once its head is there. */
+  private head: Head | undefined;
+
+  constructor(private readonly base: URL) {}
+
+  /** One at a time. Rejects with SheafUnreachable where no answer comes, and once it is closed. */
+  async ask(request: Buffer): Promise<BenchAnswer> {
+    const kept = this.socket;
+    try {
+      return await this.sent(kept ?? this.open(), request);
+    } catch (error) {
+      // A server may close a connection that is kept just when it is used again.
+      const isStale =
+        !this.isClosed && kept !== undefined && this.receivedBytes === 0 && (error as Error).message === CLOSED;
+      const failure = isStale ? await this.sent(this.open(), request).catch((again: Error) => again) : (error as Error);
+      if (!(failure instanceof Error)) return failure;
+      throw new SheafUnreachable(this.base.href, (failure as NodeJS.ErrnoException).code ?? failure.message);
+    }
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.socket?.destroy();
+  }
+
+  private sent(socket: Socket, request: Buffer): Promise<BenchAnswer> {
+    [this.received, this.receivedBytes, this.head] = [[], 0, undefined];
+    return new Promise((resolve, reject) => {
+      this.waiting = { resolve, reject };
+      socket.write(request);
+    });
+  }
+
+  private open(): Socket {
+    const { protocol, hostname, port } = this.base;
+    const host = hostname.replace(/^\[|\]$/g, '');
+    const isTls = protocol === 'https:';
+    const address = { host, port: Number(port) || (isTls ? 443 : 80) };
+    const socket = isTls ? connectTls({ ...address, ...(!isIP(host) && { servername: host }) }) : connect(address);
+    socket.setNoDelay(true).setTimeout(ANSWER_WITHIN_MS, () => socket.destroy(new Error('no answer in time')));
+    socket.on('data', (piece) => this.take(piece));
+    socket.on('error', (error) => this.fail(socket, error));
+    socket.on('close', () => this.fail(socket, new Error(CLOSED)));
+    this.socket = socket;
+    return socket;
+  }
+
+  private fail(socket: Socket, reason: Error): void {
+    if (this.socket !== socket) return;
+    this.socket = undefined;
+    this.waiting?.reject(reason);
+    this.waiting = undefined;
+  }
+
+  private take(piece: Buffer): void {
+    this.received.push(piece);
+    this.receivedBytes += piece.length;
+    this.head ??= headOf(this.received.length === 1 ? piece : (this.received = [Buffer.concat(this.received)])[0]!);
+    const { head } = this;
+    if (head === undefined) {
+      if (this.receivedBytes > HEAD_BYTES_MAX) this.socket?.destroy(new Error('the answer is no HTTP'));
+      return;
+    }
+    if (head.bodyBytes !== undefined && this.receivedBytes < head.bytes + head.bodyBytes) return;
+    if (head.bodyBytes === undefined && !piece.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK_BYTES)) return;
+    const content = (this.received.length === 1 ? piece : Buffer.concat(this.received)).subarray(head.bytes);
+    const body = head.bodyBytes === undefined ? unchunked(content) : content;
+    if (body !== undefined) this.answered(head, body);
+  }
+
+  private answered({ status, isLast }: Head, body: Buffer): void {
+    const { waiting } = this;
+    this.waiting = undefined;
+    if (isLast) {
+      this.socket?.destroy();
+      this.socket = undefined;
+    }
+    waiting?.resolve({ status, body });
+  }
+}
+
+const CLOSED = 'the server closed the connection';
+const LAST_CHUNK_BYTES = Buffer.from(LAST_CHUNK);
+
+interface Head {
+  readonly status: number;
+  /** Of the head itself, with the empty line. */
+  readonly bytes: number;
+  /** undefined: it comes in chunks. */
+  readonly bodyBytes: number | undefined;
+  /** Whether the connection ends with the answer. */
+  readonly isLast: boolean;
+}
+
+/** undefined until it is whole. */
+function headOf(received: Buffer): Head | undefined {
+  const end = received.indexOf(HEAD_END);
+  if (end < 0) return undefined;
+  const text = received.toString('latin1', 0, end + 2);
+  const length = /\r\ncontent-length: *(\d+)/i.exec(text);
+  return {
+    status: Number(/^HTTP\/1\.[01] (\d{3})/.exec(text)?.[1] ?? 0),
+    bytes: end + HEAD_END.length,
+    bodyBytes: length ? Number(length[1]) : /\r\ntransfer-encoding: *chunked/i.test(text) ? undefined : 0,
+    isLast: /\r\nconnection: *close/i.test(text),
+  };
+}
+
+/** What the chunks hold; undefined where what looks like the last one stands in the midst of another. */
+function unchunked(content: Buffer): Buffer | undefined {
+  const chunks: Buffer[] = [];
+  for (let at = 0; at < content.length; ) {
+    const lineEnd = content.indexOf('\r\n', at);
+    const bytes = Number.parseInt(content.toString('latin1', at, lineEnd), 16);
+    if (lineEnd < 0 || Number.isNaN(bytes)) return undefined;
+    if (bytes === 0) return Buffer.concat(chunks);
+    chunks.push(content.subarray(lineEnd + 2, lineEnd + 2 + bytes));
+    at = lineEnd + 2 + bytes + 2;
+  }
+  return undefined;
+}
+
+// The searches of `sheaf bench`: as many at a time as there are connections, each as soon as the one before it is
+// answered; or on a schedule, where latency counts from when a search was due, so that a server that stands still does
+// not look fast. Called by bench.ts.
+
+interface Load {
+  seconds: number;
+  /** Searches under way at a time, at most. */
+  connections: number;
+  /** Searches a second, on a schedule. */
+  rate?: number;
+  k: number;
+  mode?: string;
+}
+
+interface Measured {
+  searches: number;
+  failed: number;
+  seconds: number;
+  per_second: number;
+  /** Of answered searches, as this program saw them. */
+  latency_ms: { p50: number; p90: number; p99: number; max: number; mean: number };
+  /** Means of the phases that the server told. */
+  server_ms: Record<string, number>;
+  /** Failures by code. */
+  errors: Record<string, number>;
+}
+
+const US_PER_MS = 1000;
+
+async function runSearches(
+  target: Target,
+  queries: readonly string[],
+  options: Load,
+  signal: AbortSignal,
+): Promise<Measured> {
+  const base = new URL(target.access.url);
+  const requests = queries.map((q) => requestOf(target, base, { q, k: options.k, mode: options.mode }));
+  const connections = Array.from({ length: options.connections }, () => new BenchConnection(base));
+  const ending = new AbortController();
+  const end = (): void => {
+    ending.abort();
+    for (const connection of connections) connection.close();
+  };
+  // Every connection may wait for its time.
+  setMaxListeners(0, ending.signal);
+  signal.addEventListener('abort', end, { once: true });
+  const run = new BenchRun(requests, options, ending.signal);
+  try {
+    await Promise.all(connections.map((connection) => run.work(connection)));
+    return run.measured();
+  } finally {
+    signal.removeEventListener('abort', end);
+    end();
+  }
+}
+
+/** The bytes of a search: made once, sent often. */
+function requestOf({ tenant, collection, access: { key } }: Target, { host, pathname }: URL, search: object): Buffer {
+  const body = JSON.stringify(search);
+  const path = `${pathname.replace(/\/+$/, '')}${encodePath(['v1', 'collections', tenant, collection, 'search'])}`;
+  const headers = {
+    host,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    ...(key && { authorization: `Bearer ${key}` }),
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+}
+
+class BenchRun {
+  private readonly startedAtMs = performance.now();
+  private readonly histogram = createHistogram();
+  private readonly phases = new Map<string, number>();
+  private readonly errors: Record<string, number> = {};
+  private sent = 0;
+  private failed = 0;
+
+  constructor(
+    private readonly requests: readonly Buffer[],
+    private readonly options: Load,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** One connection's searches. */
+  async work(connection: BenchConnection): Promise<void> {
+    const { seconds, rate } = this.options;
+    while (!this.signal.aborted) {
+      const number = this.sent;
+      const dueAfterMs = rate === undefined ? performance.now() - this.startedAtMs : (1000 * number) / rate;
+      if (dueAfterMs >= 1000 * seconds) return;
+      this.sent += 1;
+      const dueAtMs = this.startedAtMs + dueAfterMs;
+      if (!(await this.isReached(dueAtMs))) return;
+      await this.search(connection, this.requests[number % this.requests.length] as Buffer, dueAtMs);
+    }
+  }
+
+  /** False where it is told to stop before. */
+  private async isReached(dueAtMs: number): Promise<boolean> {
+    const leftMs = dueAtMs - performance.now();
+    if (leftMs > 0) await sleep(leftMs, undefined, { signal: this.signal }).catch(() => undefined);
+    return !this.signal.aborted;
+  }
+
+  measured(): Measured {
+    const seconds = (performance.now() - this.startedAtMs) / 1000;
+    const { histogram } = this;
+    const searches = histogram.count;
+    const at = (percentile: number): number => histogram.percentile(percentile) / US_PER_MS;
+    const latency =
+      searches === 0
+        ? { p50: 0, p90: 0, p99: 0, max: 0, mean: 0 }
+        : { p50: at(50), p90: at(90), p99: at(99), max: histogram.max / US_PER_MS, mean: histogram.mean / US_PER_MS };
+    const phases = Object.fromEntries(
+      [...this.phases].map(([phase, sum]) => [phase.replace(/_ms$/, ''), sum / searches]),
+    );
+    return {
+      searches,
+      failed: this.failed,
+      seconds,
+      per_second: searches / seconds,
+      latency_ms: latency,
+      server_ms: phases,
+      errors: this.errors,
+    };
+  }
+
+  private async search(connection: BenchConnection, request: Buffer, dueAtMs: number): Promise<void> {
+    const answer = await connection.ask(request).catch((error: unknown) => {
+      if (!this.signal.aborted) throw error;
+    });
+    if (answer === undefined) return;
+    if (answer.status !== 200) return this.refused(answer);
+    this.histogram.record(Math.max(1, Math.round((performance.now() - dueAtMs) * US_PER_MS)));
+    this.addPhases(timingOf(answer.body));
+  }
+
+  /** A refused key, say, is refused every time. */
+  private refused({ status, body }: BenchAnswer): void {
+    const error = errorOf({ status, statusText: `HTTP ${status}`, headers: { get: () => null } }, body.toString());
+    this.failed += 1;
+    this.errors[error.code] = (this.errors[error.code] ?? 0) + 1;
+    if (status < 429) throw error;
+  }
+
+  private addPhases(timing: SearchTiming | undefined): void {
+    for (const [phase, phaseMs] of Object.entries(timing ?? {}))
+      this.phases.set(phase, (this.phases.get(phase) ?? 0) + (phaseMs as number));
+  }
+}
+
+const TIMING = '"timing":';
+
+/** It stands behind the hits, whose texts are not read; within a text its quotes would be escaped. */
+function timingOf(body: Buffer): SearchTiming | undefined {
+  const at = body.lastIndexOf(TIMING);
+  if (at < 0) return undefined;
+  return JSON.parse(body.toString('utf8', at + TIMING.length, body.indexOf('}', at) + 1)) as SearchTiming;
+}
 
 export interface BenchOptions extends Load {
   queries?: string;

@@ -2,12 +2,11 @@
 // line. They read files, and talk to no server. Called by machine-commands.ts.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkDirectory } from '../store/check/check-directory.js';
-import { findingLine, type Finding } from '../store/check/findings.js';
-import { repairDirectory } from '../store/check/repair-directory.js';
-import { DataDirectoryError } from '../store/data-dir.js';
+import { type Finding, checkDirectory, findingLine } from '../storage/check/check.js';
+import { repairDirectory } from '../storage/check/repair.js';
+import { DataDirectoryError } from '../storage/data-directory.js';
 import { EXIT } from './command-line.js';
-import { UsageError } from './explain-error.js';
+import { UsageError } from './errors.js';
 import { count, line, type Output } from './output.js';
 
 /** Exit code: 1 where something is damaged. Throws UsageError for what cannot be looked at. */

@@ -1,13 +1,24 @@
 // `sheaf collections`: what there is, and making, renaming and deleting it.
 // Called by collection-commands.ts.
-import type { CreateBody } from '../contract/api/collections.js';
-import type { Language } from '../contract/language.js';
-import type { Precision } from '../contract/precision.js';
-import { UsageError } from './explain-error.js';
-import { count, line, ownFields, table, type Output } from './output.js';
-import type { Target, TenantTarget } from './target.js';
+import { type Command, Option } from 'commander';
+import { type CreateBody, PRECISIONS, type Precision, SEARCH_MODES } from '../api/collections.js';
+import { LANGUAGES, type Language } from '../api/languages.js';
+import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DIM_MAX } from '../api/limits.js';
+import {
+  type CommandLine,
+  type Target,
+  type TenantFlags,
+  type TenantTarget,
+  examples,
+  integerBetween,
+  targetOf,
+  tenantOf,
+  withTenant,
+} from './command-line.js';
+import { UsageError } from './errors.js';
+import { type Output, count, line, ownFields, table } from './output.js';
 
-export interface CreateFlags {
+interface CreateFlags {
   displayName?: string;
   embedder?: string;
   dim?: number;
@@ -20,11 +31,7 @@ export interface CreateFlags {
   priorityKey?: string;
 }
 
-export async function listCollections(
-  { client, tenant }: TenantTarget,
-  json: boolean,
-  { stdout }: Output,
-): Promise<void> {
+async function listCollections({ client, tenant }: TenantTarget, json: boolean, { stdout }: Output): Promise<void> {
   const rows: string[][] = [];
   for await (const collection of client.eachCollection(tenant)) {
     if (json) line(stdout, JSON.stringify(collection));
@@ -44,12 +51,12 @@ export async function listCollections(
     );
 }
 
-export async function showCollection({ client, tenant, collection }: Target, { stdout }: Output): Promise<void> {
+async function showCollection({ client, tenant, collection }: Target, { stdout }: Output): Promise<void> {
   const detail = ownFields(await client.collectionDetail(tenant, collection));
   line(stdout, JSON.stringify(detail, null, 2));
 }
 
-export async function createCollection(
+async function createCollection(
   { client, tenant, collection }: Target,
   flags: CreateFlags,
   { stdout }: Output,
@@ -90,7 +97,7 @@ function createBody({
   };
 }
 
-export async function renameCollection(
+async function renameCollection(
   { client, tenant, collection }: Target,
   newName: string,
   { stdout }: Output,
@@ -99,7 +106,7 @@ export async function renameCollection(
   line(stdout, `${tenant}/${collection} is ${tenant}/${newName} now.`);
 }
 
-export async function deleteCollection(
+async function deleteCollection(
   { client, tenant, collection }: Target,
   isSure: boolean,
   { stdout }: Output,
@@ -111,4 +118,64 @@ export async function deleteCollection(
     );
   await client.deleteCollection(tenant, collection);
   line(stdout, `${tenant}/${collection} is deleted, with ${count(documents, 'document')}.`);
+}
+
+// The command `collections` and what it can do, with their options.
+// Called by program.ts, which runs them.
+
+export function addCollectionCommands({ program, env, output }: CommandLine): void {
+  const collections = program
+    .command('collections')
+    .description('list, show, make, rename and delete collections')
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf collections list',
+        'sheaf collections create notes --language german --mode hybrid',
+        'sheaf collections create vectors --dim 384',
+        'sheaf collections rename notes archive',
+        'sheaf collections delete archive --yes',
+      ),
+    );
+  withTenant(collections.command('list', { isDefault: true }))
+    .description('names and embedders of the collections of a tenant')
+    .option('--json', 'print JSON, a collection a line')
+    .action((flags: TenantFlags & { json?: true }) =>
+      listCollections(tenantOf(flags, env), flags.json === true, output),
+    );
+  withTenant(collections.command('show').argument('<name>'))
+    .description('settings and counts of a collection, as JSON')
+    .action((name: string, flags: TenantFlags) =>
+      showCollection(targetOf({ ...flags, collection: name }, env), output),
+    );
+  withSettings(withTenant(collections.command('create').argument('<name>')))
+    .description('make a collection; ingest makes one by itself, with the settings of the server')
+    .action((name: string, flags: TenantFlags & CreateFlags) =>
+      createCollection(targetOf({ ...flags, collection: name }, env), flags, output),
+    );
+  withTenant(collections.command('rename').argument('<name>').argument('<new_name>'))
+    .description('give a collection another name')
+    .action((name: string, newName: string, flags: TenantFlags) =>
+      renameCollection(targetOf({ ...flags, collection: name }, env), newName, output),
+    );
+  withTenant(collections.command('delete').argument('<name>'))
+    .description('delete a collection with all of its documents')
+    .option('--yes', 'really')
+    .action((name: string, flags: TenantFlags & { yes?: true }) =>
+      deleteCollection(targetOf({ ...flags, collection: name }, env), flags.yes === true, output),
+    );
+}
+
+function withSettings(command: Command): Command {
+  return command
+    .option('--display-name <text>', 'a name for people')
+    .option('--embedder <selector>', 'an instance key, a type, type:model, or a vector-space key')
+    .option('--dim <n>', 'vectors of your own, of this length', integerBetween(1, DIM_MAX))
+    .addOption(new Option('--mode <mode>', 'how searches rank that do not say').choices([...SEARCH_MODES]))
+    .addOption(new Option('--language <language>', 'by whose words it is ranked').choices([...LANGUAGES]))
+    .addOption(new Option('--precision <precision>', 'int8 takes less memory').choices([...PRECISIONS]))
+    .option('--chunk-size <n>', 'characters of a chunk', integerBetween(CHUNK_SIZE_MIN, CHUNK_SIZE_MAX))
+    .option('--chunk-overlap <n>', 'characters shared with the chunk before', integerBetween(0, CHUNK_SIZE_MAX))
+    .option('--no-chunking', 'each text is one chunk')
+    .option('--priority-key <key>', 'the metadata field that lifts or lowers hits');
 }

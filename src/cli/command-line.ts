@@ -1,8 +1,12 @@
 // What the files that add commands to the command line share: what they are given, exit codes, examples below a help,
 // and options that read numbers. Called by program.ts and the *-commands.ts beside it.
-import { changedNumber } from '../base/exact-numbers.js';
-import { InvalidArgumentError, type Command } from 'commander';
-import type { Input, Output } from './output.js';
+import { type Command, InvalidArgumentError } from 'commander';
+import { asCollectionName, asTenant } from '../api/ids.js';
+import { changedNumber } from '../base/json.js';
+import { SheafClient } from '../client/client.js';
+import { SheafNotFound } from '../client/errors.js';
+import { UsageError } from './errors.js';
+import { type Input, type Output, line } from './output.js';
 
 export interface CommandLine {
   readonly program: Command;
@@ -56,4 +60,136 @@ export function jsonObject(text: string): Record<string, unknown> {
     // Told below, like what is JSON and no object.
   }
   throw new InvalidArgumentError('Give a JSON object, such as \'{"lang":"en"}\'.');
+}
+
+// Which server, tenant and collection a command works on: the options that commands share, and what they mean.
+// Called by the *-commands.ts beside it.
+
+interface ServerFlags {
+  url?: string;
+  key?: string;
+}
+
+export interface TenantFlags extends ServerFlags {
+  tenant: string;
+}
+
+export interface TargetFlags extends TenantFlags {
+  collection: string;
+}
+
+export interface TenantTarget {
+  client: SheafClient;
+  /** Of what the client is made. */
+  access: { url: string; key: string | undefined };
+  tenant: string;
+}
+
+export interface Target extends TenantTarget {
+  collection: string;
+}
+
+type Env = Record<string, string | undefined>;
+
+const URL_DEFAULT = 'http://127.0.0.1:8080';
+
+const withServer = (command: Command): Command =>
+  command
+    .option('--url <url>', `address of the server; default: SHEAF_URL, else ${URL_DEFAULT}`)
+    .option('--key <key>', 'API key; default: SHEAF_API_KEY');
+
+export const withTenant = (command: Command): Command =>
+  withServer(command.option('-t, --tenant <name>', 'tenant', 'default'));
+
+export const withTarget = (command: Command, collection = 'docs'): Command =>
+  withTenant(command.option('-c, --collection <name>', 'collection', collection));
+
+/** Throws UsageError for an address that is none, or a key. */
+function serverOf({ url, key }: ServerFlags, env: Env): Pick<TenantTarget, 'client' | 'access'> {
+  const access = { url: url ?? env['SHEAF_URL'] ?? URL_DEFAULT, key: key ?? env['SHEAF_API_KEY'] };
+  try {
+    return { client: new SheafClient(access), access };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new UsageError(`${error.message} Give --url as http://HOST:PORT, and --key as it was made.`);
+  }
+}
+
+/** Throws UsageError for an address that is none, AppError for a bad tenant name. */
+export const tenantOf = (flags: TenantFlags, env: Env): TenantTarget => ({
+  ...serverOf(flags, env),
+  tenant: asTenant(flags.tenant),
+});
+
+/** Throws UsageError for an address that is none, AppError for a bad tenant or collection name. */
+export const targetOf = (flags: TargetFlags, env: Env): Target => ({
+  ...tenantOf(flags, env),
+  collection: asCollectionName(flags.collection),
+});
+
+// Filters as they are typed: `lang=en`, `year>=2020`, `draft!=true`, several of them, as the filters of a search body.
+// Used by the search command and by the command that makes keys. Pure.
+
+const OPERATORS: Readonly<Record<string, string>> = { '>=': '$gte', '<=': '$lte', '>': '$gt', '<': '$lt', '!=': '$ne' };
+const FORM = /^([^=<>!]+)(>=|<=|!=|=|>|<)(.*)$/su;
+/** Longer ones stay texts, which keep their digits. */
+const NUMBER = /^-?\d{1,15}(\.\d+)?$/;
+
+export type Filters = Record<string, unknown>;
+
+/**
+ * For an option that may be repeated: the same field with `=` again means any of the values, with others all of the
+ * bounds.
+ */
+export function filterWord(word: string, before: Filters = {}): Filters {
+  const [, field = '', operator = '', text = ''] = FORM.exec(word) ?? [];
+  if (field.trim() === '')
+    throw new InvalidArgumentError('Give it as FIELD=VALUE, or with >=, <=, >, < or != in place of =.');
+  const name = field.trim();
+  const known = before[name];
+  if (operator !== '=')
+    return {
+      ...before,
+      [name]: {
+        ...(isBounds(known) ? known : {}),
+        [OPERATORS[operator] as string]: NUMBER.test(text) ? Number(text) : text,
+      },
+    };
+  if (known === undefined || isBounds(known)) return { ...before, [name]: text };
+  return { ...before, [name]: [...(Array.isArray(known) ? known : [known]), text] };
+}
+
+const isBounds = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+// Ctrl-C during long work: the first one ends the work in good order, a second one ends the process as usual. Called by
+// long commands; the only place of the command line that listens to signals.
+
+/** Exit code of a program ended by SIGINT. */
+export const INTERRUPTED = 130;
+
+export async function withInterrupt<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const interrupt = (): void => controller.abort();
+  process.once('SIGINT', interrupt);
+  try {
+    return await work(controller.signal);
+  } finally {
+    process.off('SIGINT', interrupt);
+  }
+}
+
+// A collection that is not there answers like an empty one. To somebody at a terminal that is said, since it is mostly
+// a name that was left out or mistyped. Called by the commands that found nothing.
+
+export async function tellMissing({ client, tenant, collection }: Target, { stderr }: Output): Promise<void> {
+  const failure: unknown = await client.collectionDetail(tenant, collection).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (failure instanceof SheafNotFound)
+    line(
+      stderr,
+      `There is no collection ${tenant}/${collection}: name another with -c and -t. sheaf collections lists what there is.`,
+    );
 }

@@ -2,13 +2,21 @@
 // Called by document-commands.ts.
 import { SheafError } from '../client/errors.js';
 import { encodePath } from '../client/url.js';
-import { EXIT } from './command-line.js';
-import { tellMissing } from './missing-collection.js';
-import { count, line, oneLine, ownFields, type Output } from './output.js';
-import type { Target } from './target.js';
+import {
+  type CommandLine,
+  EXIT,
+  type Target,
+  type TargetFlags,
+  examples,
+  integerBetween,
+  targetOf,
+  tellMissing,
+  withTarget,
+} from './command-line.js';
+import { type Output, count, line, oneLine, ownFields } from './output.js';
 
 /** A line each as they come: a collection may have millions. */
-export async function listDocuments(
+async function listDocuments(
   target: Target,
   { limit, json }: { limit: number; json: boolean },
   output: Output,
@@ -29,17 +37,13 @@ export async function listDocuments(
   await tellMissing(target, output);
 }
 
-export async function showDocument(
-  { client, tenant, collection }: Target,
-  docid: string,
-  { stdout }: Output,
-): Promise<void> {
+async function showDocument({ client, tenant, collection }: Target, docid: string, { stdout }: Output): Promise<void> {
   const document = ownFields(await client.getDocument(tenant, collection, docid));
   line(stdout, JSON.stringify(document, null, 2));
 }
 
 /** Throws SheafNotFound where there is no document. */
-export async function showChunks(target: Target, docid: string, json: boolean, { stdout }: Output): Promise<void> {
+async function showChunks(target: Target, docid: string, json: boolean, { stdout }: Output): Promise<void> {
   const { client, tenant, collection } = target;
   await client.getDocument(tenant, collection, docid);
   for await (const chunk of client.eachChunk(tenant, collection, docid)) {
@@ -64,7 +68,7 @@ async function contentOf({ client, tenant, collection }: Target, rid: string): P
 }
 
 /** Exit code: 1 where one was not there. */
-export async function deleteDocuments(
+async function deleteDocuments(
   { client, tenant, collection }: Target,
   docids: readonly string[],
   { stdout, stderr }: Output,
@@ -83,4 +87,45 @@ export async function deleteDocuments(
     );
   }
   return missing > 0 ? EXIT.failed : EXIT.done;
+}
+
+// The command `docs` and what it can do, with their options.
+// Called by program.ts, which runs them.
+
+const LIMIT_MAX = 1_000_000_000;
+
+type JsonFlags = TargetFlags & { json?: true };
+
+export function addDocumentCommands({ program, env, output, ended }: CommandLine): void {
+  const docs = program
+    .command('docs')
+    .description('list, show and delete documents of a collection')
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf docs list -c notes',
+        'sheaf docs show guide.md -c notes',
+        'sheaf docs chunks guide.md -c notes',
+        'sheaf docs delete guide.md old.md -c notes',
+      ),
+    );
+  withTarget(docs.command('list', { isDefault: true }))
+    .description('documents by id, with version, chunks and time')
+    .option('-n, --limit <n>', 'how many; default: all', integerBetween(1, LIMIT_MAX))
+    .option('--json', 'print JSON, a document a line')
+    .action((flags: JsonFlags & { limit?: number }) =>
+      listDocuments(targetOf(flags, env), { limit: flags.limit ?? Infinity, json: flags.json === true }, output),
+    );
+  withTarget(docs.command('show').argument('<docid>'))
+    .description('what is known of a document, as JSON')
+    .action((docid: string, flags: TargetFlags) => showDocument(targetOf(flags, env), docid, output));
+  withTarget(docs.command('chunks').argument('<docid>'))
+    .description('the chunks of a document, with their texts')
+    .option('--json', 'print JSON, a chunk a line')
+    .action((docid: string, flags: JsonFlags) => showChunks(targetOf(flags, env), docid, flags.json === true, output));
+  withTarget(docs.command('delete').argument('<docid...>'))
+    .description('delete documents; exit code 1 where one was not there')
+    .action(async (docids: string[], flags: TargetFlags) =>
+      ended(await deleteDocuments(targetOf(flags, env), docids, output)),
+    );
 }

@@ -2,7 +2,7 @@
 // error that this file cannot explain is a fault of ours and keeps its stack.
 import { SheafError, SheafUnreachable } from '../client/errors.js';
 import { UnaddressableId } from '../client/url.js';
-import { AppError, type ErrorCode } from '../contract/errors.js';
+import { AppError, type ErrorCode } from '../api/errors.js';
 
 /** The user asked for something that cannot be; the message says what and what to do. */
 export class UsageError extends Error {

@@ -1,10 +1,38 @@
 // Finds the files an ingest is to send: walks folders, names what it leaves out. Called by the ingest and
 // demo commands.
-import type { Dirent } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { type Dirent, constants, statSync } from 'node:fs';
+import { access, link, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { UsageError } from './explain-error.js';
-import { splitPattern } from './glob.js';
+import picomatch from 'picomatch';
+import { LocalFailure, UsageError } from './errors.js';
+
+// File patterns of the command line: `--glob`, compiled once and held against each path that find-files.ts meets, and
+// patterns in place of paths. Pure; the only file that knows picomatch.
+
+/**
+ * A test for relative paths (with `/`). A pattern without `/` is held against the file name alone, as in .gitignore;
+ * hidden files count like others. Throws UsageError for a bracket without its partner.
+ */
+export function compileGlob(pattern: string): (path: string) => boolean {
+  try {
+    const matches = picomatch(pattern, { basename: !pattern.includes('/'), dot: true, strictBrackets: true });
+    return (path) => matches(path);
+  } catch {
+    throw new UsageError(`The pattern "${pattern}" has a bracket without its partner.`);
+  }
+}
+
+/**
+ * A pattern such as `docs/**\/*.md` as the folder before it and a test for paths below that; undefined for what is
+ * none.
+ */
+function splitPattern(text: string): { base: string; matches: (path: string) => boolean } | undefined {
+  const { base, glob, isGlob } = picomatch.scan(text);
+  if (!isGlob) return undefined;
+  const matches = picomatch(glob, { dot: true });
+  return { base: base || '.', matches: (path) => matches(path) };
+}
 
 export interface FoundFile {
   /** Absolute. */
@@ -25,7 +53,7 @@ export interface FindOptions {
   skipFolders: ReadonlySet<string>;
 }
 
-export interface Findings {
+interface Findings {
   files: FoundFile[];
   leftOut: LeftOut[];
 }
@@ -144,4 +172,83 @@ const REASONS: Readonly<Record<string, string>> = {
 /** What a failed file system call means, in words where it is a usual one. */
 export function reasonOf(error: NodeJS.ErrnoException): string {
   return REASONS[error.code ?? ''] ?? error.code ?? error.message;
+}
+
+// A file that a command is to read, looked at before anything is sent: what is wrong with it is told in a line.
+// Called by the commands that take archives and NDJSON.
+
+/**
+ * Its size in bytes. Throws UsageError for what is not there, is no file or may not be read; `remedy` says what to name
+ * instead.
+ */
+export async function wantedFile(path: string, remedy: string): Promise<number> {
+  const stats = await stat(path).catch((error: NodeJS.ErrnoException) => error);
+  if (!(stats instanceof Error) && !stats.isFile()) throw new UsageError(`${path} is no file. ${remedy}`);
+  const failure =
+    stats instanceof Error
+      ? stats
+      : await access(path, constants.R_OK).then(
+          () => undefined,
+          (error: NodeJS.ErrnoException) => error,
+        );
+  if (failure) throw new UsageError(`${path} cannot be read: ${reasonOf(failure)}. ${remedy}`);
+  return (stats as { size: number }).size;
+}
+
+// A file that a command writes: it appears under its name only when it is whole, and what keeps it from being written
+// is told in a line, with the exit code of whose fault it is. Used by init and archive.
+
+/** Where the place that was named is none; for all else the command line is right, and the machine did not do it. */
+const MISNAMED: ReadonlySet<string | undefined> = new Set([
+  'ENOENT',
+  'ENOTDIR',
+  'EISDIR',
+  'ENAMETOOLONG',
+  'ELOOP',
+  'EINVAL',
+]);
+
+/**
+ * `write` makes a file at the path that it is given, which nobody else has: it is asked to open it with flag `wx`. A
+ * file that is there stays there unless `replace` is said, also one that comes meanwhile. Throws UsageError,
+ * LocalFailure, or what `write` throws that is no failure of the file system.
+ */
+export async function writtenWhole<T>(
+  file: string,
+  replace: boolean,
+  write: (draft: string) => Promise<T>,
+): Promise<T> {
+  const draft = `${file}.${randomUUID().slice(0, 8)}.part`;
+  try {
+    checkPlace(file, replace);
+    const result = await write(draft);
+    if (replace) await rename(draft, file);
+    else await linked(draft, file);
+    return result;
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code !== 'EEXIST') await rm(draft, { force: true }).catch(() => undefined);
+    if (syscall === undefined || code === undefined) throw error;
+    const Reason = MISNAMED.has(code) ? UsageError : LocalFailure;
+    throw new Reason(`${file} cannot be written: ${reasonOf(error as NodeJS.ErrnoException)}.`);
+  }
+}
+
+/** Unlike a rename it takes nothing's place. Not every file system has links: there only a race is lost. */
+async function linked(draft: string, file: string): Promise<void> {
+  const failure = await link(draft, file).catch((error: NodeJS.ErrnoException) => error);
+  if (failure === undefined) return rm(draft);
+  if (failure.code === 'EEXIST') {
+    await rm(draft, { force: true });
+    throw new UsageError(`${file} has come meanwhile: name another file, or say --force.`);
+  }
+  await rename(draft, file);
+}
+
+/** A device, say, is not to be replaced by a file whatever is said. */
+function checkPlace(file: string, replace: boolean): void {
+  const there = statSync(file, { throwIfNoEntry: false });
+  if (there && !there.isFile())
+    throw new UsageError(`${file} cannot be written: it is ${there.isDirectory() ? 'a folder' : 'no file'}.`);
+  if (there && !replace) throw new UsageError(`${file} is there already: name another file, or say --force.`);
 }

@@ -7,21 +7,110 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { v7 as uuidv7 } from 'uuid';
-import { ArchiveFault } from '../archive/archive-fault.js';
-import { ArchiveWriter, SegmentWriter } from '../archive/archive-writer.js';
-import { documentsEntry, headingAt, MANIFEST, queriesEntry, type CollectionManifest } from '../archive/manifest.js';
-import { timeOf } from '../archive/pavedb/meta-database.js';
-import { PaveArchive } from '../archive/pavedb/pavedb-archive.js';
-import { packDocument, packQuery } from '../archive/segment.js';
+import type { ArchiveCounts, ArchivedSettings } from '../api/archives.js';
+import type { CollectionDetail, CreateBody, SearchMode } from '../api/collections.js';
+import { parseChunkId } from '../api/ids.js';
+import {
+  ArchiveFault,
+  type CollectionManifest,
+  MANIFEST,
+  documentsEntry,
+  headingAt,
+  queriesEntry,
+} from '../archive/format.js';
+import { PaveArchive, type PaveDocument, type PaveQuery, timeOf } from '../archive/pavedb.js';
+import {
+  type ArchivedDocument,
+  type ArchivedQuery,
+  faultOfQuery,
+  packDocument,
+  packQuery,
+} from '../archive/records.js';
+import { ArchiveWriter, SegmentWriter } from '../archive/writer.js';
+import { withLongNumbersQuoted } from '../base/json.js';
 import type { SheafClient } from '../client/client.js';
-import type { CollectionDetail, CreateBody } from '../contract/api/collections.js';
-import type { ArchivedSettings, ArchiveCounts } from '../contract/archived.js';
-import { UsageError } from './explain-error.js';
-import { INTERRUPTED, withInterrupt } from './interrupt.js';
-import { count, duration, line, type Output } from './output.js';
-import { archivedDocument, archivedQuery } from './pavedb-records.js';
-import type { Target } from './target.js';
-import { wantedFile } from './wanted-file.js';
+import { priorityOf } from '../ranking/scores.js';
+import type { LoggedQuery, LoggedRest } from '../storage/query-log-commands.js';
+import { encodeQuery, queryIdBytes, queryIdOf } from '../storage/query-log-records.js';
+import { INTERRUPTED, type Target, withInterrupt } from './command-line.js';
+import { UsageError } from './errors.js';
+import { wantedFile } from './files.js';
+import { type Output, count, duration, line } from './output.js';
+
+// What PaveDB has of documents and logged searches, as a Sheaf archive has it. Vectors and texts stay as they are.
+// Pure; used by import.ts.
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+function archivedDocument(
+  archive: PaveArchive,
+  { docid, version, ingestedAtMs, metadata, chunks }: PaveDocument,
+  priorityKey: string,
+): ArchivedDocument {
+  return {
+    docid,
+    version,
+    ingested_at_ms: ingestedAtMs,
+    metadata: JSON.stringify(metadata),
+    priority: priorityOf(metadata, priorityKey),
+    chunks: chunks.map(({ rid, meta, text }) => ({
+      path: parseChunkId(rid)?.chunkPath ?? rid,
+      meta: JSON.stringify(JSON.parse(withLongNumbersQuoted(meta))),
+      ...(text !== null && { text }),
+    })),
+    vectors: Buffer.concat(chunks.map(({ rid }) => archive.vector(rid))),
+  };
+}
+
+/**
+ * Undefined for one that cannot be told here. A search of Sheaf is found by the time in its id, so its id is made of
+ * its time and of the id it had.
+ */
+function archivedQuery(query: PaveQuery): ArchivedQuery | undefined {
+  const executedAtMs = timeOf(query.executed_at);
+  const id = timedId(query.query_id, executedAtMs);
+  const replayOf =
+    query.replay_of && query.replayed_at ? timedId(query.replay_of, timeOf(query.replayed_at)) : undefined;
+  if (!id) return undefined;
+  const logged: LoggedQuery = {
+    text: query.query_text,
+    k: query.k,
+    executedAtMs,
+    latencyMs: query.latency_ms ?? 0,
+    replayOf: replayOf ? queryIdOf(replayOf) : '',
+    requestId: query.request_id ?? '',
+    actor: query.actor,
+    mode: query.mode as SearchMode,
+    resultIds: JSON.parse(query.result_ids_json ?? '[]') as string[],
+    rest: restOf(query),
+  };
+  return faultOfQuery(logged) === undefined ? { id, record: encodeQuery(logged) } : undefined;
+}
+
+function restOf(query: PaveQuery): LoggedRest {
+  const parsed = (json: string | null): object | undefined =>
+    json === null ? undefined : (JSON.parse(withLongNumbersQuoted(json)) as object);
+  const timing = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0, ...parsed(query.timing_json) };
+  const [filters, contentFilter] = [parsed(query.filters_json), parsed(query.content_filter_json)];
+  return {
+    ...(filters !== undefined && { filters: filters as Record<string, unknown> }),
+    ...(contentFilter !== undefined && { content_filter: contentFilter as NonNullable<LoggedRest['content_filter']> }),
+    ...(query.include_common === 1 && { include_common: true }),
+    ...(query.common_tenant !== null && { common_tenant: query.common_tenant }),
+    ...(query.common_collection !== null && { common_collection: query.common_collection }),
+    timing,
+  };
+}
+
+/** A UUIDv7 of this time, with the random part of another UUID. */
+function timedId(uuid: string, ms: number): Buffer | undefined {
+  if (!UUID.test(uuid)) return undefined;
+  const id = queryIdBytes(uuid);
+  id.writeUIntBE(ms, 0, 6);
+  id[6] = 0x70 | ((id[6] as number) & 0x0f);
+  id[8] = 0x80 | ((id[8] as number) & 0x3f);
+  return id;
+}
 
 export interface ImportFlags {
   /** Selector of the embedder that made the vectors, where it has another name here. */

@@ -1,19 +1,196 @@
 // `sheaf ingest --ndjson`: documents of NDJSON files or of standard input go to the server in one stream, results come
 // back meanwhile, and neither side is ever held whole. Called by ingest-commands.ts.
 import { createReadStream } from 'node:fs';
-import type { BatchItemResult, IngestBody } from '../contract/api/documents.js';
-import { EXIT } from './command-line.js';
-import { explainError } from './explain-error.js';
-import { STANDARD_INPUT } from './ingest-input.js';
-import { INTERRUPTED, withInterrupt } from './interrupt.js';
-import { LineDocuments, type LineInput, type Sent } from './line-documents.js';
-import { startLineProgress } from './line-progress.js';
-import { count, ingestedLine, line, type Input, type Output } from './output.js';
-import { changedAtMs, storedDocuments, type StoredDocuments } from './stored-documents.js';
-import type { Target } from './target.js';
-import { wantedFile } from './wanted-file.js';
+import { stat } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import type { BatchItemResult, IngestBody } from '../api/documents.js';
+import { changedNumber } from '../base/json.js';
+import { EXIT, INTERRUPTED, type Target, withInterrupt } from './command-line.js';
+import { LocalFailure, UsageError, explainError } from './errors.js';
+import { type FoundFile, reasonOf, wantedFile } from './files.js';
+import { type Input, type Output, count, ingestedLine, line } from './output.js';
+import { startLineProgress } from './progress.js';
 
-export interface LinesRequest {
+// `sheaf ingest -`: what is piped in becomes one document.
+// Called by ingest-commands.ts.
+
+/** The path that stands for it, as usual. */
+export const STANDARD_INPUT = '-';
+/** It is held whole; the server takes no larger file by default. */
+const INPUT_BYTES_MAX = 512 * 2 ** 20;
+
+interface InputDocument {
+  docid: string | undefined;
+  metadata: Record<string, unknown> | undefined;
+}
+
+/** Throws UsageError without a name for the document, and where there is nothing to read. */
+export async function ingestInput(
+  { client, tenant, collection }: Target,
+  stdin: Input,
+  { docid, metadata }: InputDocument,
+  { stdout }: Output,
+): Promise<number> {
+  if (docid === undefined) throw new UsageError('Name the document that comes by standard input with --docid.');
+  const content = new Blob(await piecesOf(stdin));
+  if (content.size === 0) throw new UsageError('Standard input is empty.');
+  const { chunks } = await client.ingestFile(tenant, collection, { name: nameOf(docid), content, docid, metadata });
+  line(stdout, `${docid} (${count(chunks, 'chunk')}) ingested into ${tenant}/${collection}.`);
+  return EXIT.done;
+}
+
+/** The extension of the id tells the type, as a file's would; without one the content does. */
+const nameOf = (docid: string): string => docid.slice(docid.lastIndexOf('/') + 1) || 'stdin.txt';
+
+async function piecesOf(stdin: Input): Promise<Uint8Array<ArrayBuffer>[]> {
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
+  for await (const piece of stdin) {
+    pieces.push(Uint8Array.from(Buffer.from(piece)));
+    bytes += piece.length;
+    if (bytes > INPUT_BYTES_MAX)
+      throw new UsageError('Standard input is longer than 512 MiB: cut it, or send it as NDJSON with --ndjson.');
+  }
+  return pieces;
+}
+
+// What a collection has already, for `sheaf ingest --resume`: document ids with the time they were ingested. Nothing is
+// kept beside the files, so an ingest can go on from another machine. Called by ingest.ts and ingest-lines.ts.
+
+type StoredDocuments = ReadonlyMap<string, number>;
+
+/** Document ids to the time of their ingest in ms; empty where there is no collection. */
+export async function storedDocuments({ client, tenant, collection }: Target): Promise<StoredDocuments> {
+  const stored = new Map<string, number>();
+  for await (const { docid, ingested_at: at } of client.eachDocument(tenant, collection))
+    stored.set(docid, Date.parse(at));
+  return stored;
+}
+
+/** Those that the server lacks, and those that were changed after it got them. */
+export async function filesToSend(files: readonly FoundFile[], stored: StoredDocuments): Promise<FoundFile[]> {
+  const wanted: FoundFile[] = [];
+  for (const file of files) {
+    const storedAtMs = stored.get(file.id);
+    if (storedAtMs === undefined || storedAtMs <= (await changedAtMs(file.path))) wanted.push(file);
+  }
+  return wanted;
+}
+
+/**
+ * A file that is copied or moved here keeps the time of its content, but not that of its inode. Infinity where it
+ * cannot be told.
+ */
+async function changedAtMs(path: string): Promise<number> {
+  const stats = await stat(path).catch(() => undefined);
+  return stats ? Math.max(stats.mtimeMs, stats.ctimeMs) : Infinity;
+}
+
+// Documents out of lines of JSON, and where each came from, until the server has answered for it. What is no document
+// is told and left out; what the server has already is left out where that is wanted. Used by ingest-lines.ts.
+
+interface LineInput {
+  /** What the number of a line is put behind. */
+  name: string;
+  stream: Input;
+  /** When its content was last changed; 0 where that is unknown, and whatever the server has is taken for newer. */
+  changedAtMs: number;
+}
+
+interface LineOptions {
+  stored: StoredDocuments;
+  /** Fields that every document gets; its own come first. */
+  metadata: Record<string, unknown> | undefined;
+  failed: (place: string, reason: string) => void;
+}
+
+/** A document that was sent. */
+interface Sent {
+  place: string;
+  /** Bytes of all input up to its end. */
+  endBytes: number;
+}
+
+const METADATA: ReadonlySet<string> = new Set(['metadata']);
+
+class LineDocuments {
+  /** Left out because the server has them. */
+  skipped = 0;
+  readonly #underWay = new Map<number, Sent>();
+  #sent = 0;
+  #bytes = 0;
+
+  constructor(readonly options: LineOptions) {}
+
+  async *of(inputs: AsyncIterable<LineInput>): AsyncGenerator<IngestBody, void> {
+    for await (const { name, stream, changedAtMs } of inputs) {
+      let number = 0;
+      for await (const text of linesOf(stream, name)) {
+        this.#bytes += Buffer.byteLength(text) + 1;
+        const place = `${name} ${++number}`;
+        const document = text.trim() === '' ? undefined : this.#parse(text, place);
+        if (document === undefined || this.#isStored(document, changedAtMs, place)) continue;
+        this.#underWay.set(this.#sent++, { place, endBytes: this.#bytes });
+        yield this.#withMetadata(document);
+      }
+    }
+  }
+
+  /** Where the document came from for which the server has answered, by its number in the stream. Once for each. */
+  answered(index: number): Sent {
+    const sent = this.#underWay.get(index) ?? { place: `document ${index}`, endBytes: this.#bytes };
+    this.#underWay.delete(index);
+    return sent;
+  }
+
+  #parse(text: string, place: string): IngestBody | undefined {
+    try {
+      const value: unknown = JSON.parse(text);
+      const number = changedNumber(text, METADATA);
+      if (number !== undefined) {
+        this.options.failed(
+          place,
+          `${number} in its metadata has more digits than a number keeps: send it as a string`,
+        );
+        return undefined;
+      }
+      if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as IngestBody;
+      this.options.failed(place, 'no JSON object');
+    } catch (error) {
+      this.options.failed(place, `no JSON (${(error as Error).message})`);
+    }
+    return undefined;
+  }
+
+  #isStored({ docid }: IngestBody, changedAtMs: number, place: string): boolean {
+    const { stored } = this.options;
+    if (stored.size === 0) return false;
+    if (docid == null || docid === '')
+      throw new UsageError(
+        `${place} has no docid: with --resume each document needs one, or it would be stored twice.`,
+      );
+    const storedAtMs = stored.get(docid);
+    if (storedAtMs === undefined || storedAtMs <= changedAtMs) return false;
+    this.skipped += 1;
+    return true;
+  }
+
+  #withMetadata(document: IngestBody): IngestBody {
+    const { metadata } = this.options;
+    return metadata ? { ...document, metadata: { ...metadata, ...document.metadata } } : document;
+  }
+}
+
+/** Throws LocalFailure behind the last line where the stream breaks off. */
+async function* linesOf(stream: Input, name: string): AsyncGenerator<string> {
+  try {
+    yield* createInterface({ input: stream, crlfDelay: Infinity });
+  } catch (error) {
+    throw new LocalFailure(`${name}: it cannot be read on: ${reasonOf(error as NodeJS.ErrnoException)}.`);
+  }
+}
+
+interface LinesRequest {
   paths: readonly string[];
   stdin: Input;
   resume: boolean;

@@ -1,16 +1,139 @@
 // `sheaf ingest`: finds files, sends them with a progress bar, and says what became of them. Called by
 // ingest-commands.ts, and by demo.ts for its own files.
-import { EXIT } from './command-line.js';
-import { explainError, UsageError } from './explain-error.js';
-import { findFiles, type FindOptions, type LeftOut } from './find-files.js';
-import { ingestFiles, type IngestReport } from './ingest-files.js';
-import { INTERRUPTED, withInterrupt } from './interrupt.js';
-import { count, ingestedLine, line, type Output } from './output.js';
+import { openAsBlob } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { type Command, Option } from 'commander';
+import type { SheafClient } from '../client/client.js';
+import { SheafError, SheafUnreachable } from '../client/errors.js';
+import { SNIFF_BYTES_MAX, looksBinary } from '../extract/file-kind.js';
+import {
+  type CommandLine,
+  EXIT,
+  INTERRUPTED,
+  type Target,
+  type TargetFlags,
+  examples,
+  gathered,
+  integerBetween,
+  jsonObject,
+  targetOf,
+  withInterrupt,
+  withTarget,
+} from './command-line.js';
+import { UsageError, explainError } from './errors.js';
+import { type FindOptions, type FoundFile, type LeftOut, compileGlob, findFiles, reasonOf } from './files.js';
+import { STANDARD_INPUT, filesToSend, ingestInput, ingestLines, storedDocuments } from './ingest-ndjson.js';
+import { type Output, count, ingestedLine, line } from './output.js';
 import { startProgress } from './progress.js';
-import { filesToSend, storedDocuments } from './stored-documents.js';
-import type { Target } from './target.js';
+import { showHits } from './search.js';
 
-export interface IngestRequest extends FindOptions {
+// Sends files to a server, several at a time, and tells what became of each: ingested, left out, failed or never sent.
+// Called by ingest.ts, in the process of the command line.
+
+interface IngestOptions {
+  concurrency: number;
+  /** Fields that every document gets beside its path. */
+  metadata?: Record<string, unknown> | undefined;
+  /** Ends the ingest; files under way may or may not arrive. */
+  signal: AbortSignal;
+  onDone: (done: number) => void;
+}
+
+interface IngestReport {
+  ingested: number;
+  chunks: number;
+  /** Binary, empty, unreadable or of a type the server does not take. */
+  leftOut: LeftOut[];
+  failed: LeftOut[];
+  /** Set when the ingest ended early because every further file would have met the same. */
+  stoppedBy?: SheafError | SheafUnreachable;
+}
+
+/** Answers of the server that are about the file and no failure of the ingest. */
+const UNSUITABLE: ReadonlySet<string> = new Set(['no_text_extracted', 'unsupported_or_invalid_document']);
+/** Binary files out of which the server takes text. */
+const EXTRACTED = /\.(pdf|docx|pptx|xlsx|odt|epub)$/i;
+
+/** Never rejects for a file: what goes wrong stands in the report. A file's document id is its relative path. */
+async function ingestFiles(target: Target, files: readonly FoundFile[], options: IngestOptions): Promise<IngestReport> {
+  const report: IngestReport = { ingested: 0, chunks: 0, leftOut: [], failed: [] };
+  const queue = files.values();
+  let done = 0;
+  const work = async (): Promise<void> => {
+    for (const file of queue) {
+      if (options.signal.aborted || report.stoppedBy) return;
+      await ingestOne(target, file, options, report);
+      options.onDone(++done);
+    }
+  };
+  await Promise.all(Array.from({ length: options.concurrency }, work));
+  return report;
+}
+
+async function ingestOne(
+  { client, tenant, collection }: Target,
+  file: FoundFile,
+  { signal, metadata }: IngestOptions,
+  report: IngestReport,
+): Promise<void> {
+  const unsuitable = await whyNot(file.path);
+  if (unsuitable) return void report.leftOut.push({ id: file.id, reason: unsuitable });
+  try {
+    const upload = {
+      name: basename(file.path),
+      content: await openAsBlob(file.path),
+      docid: file.id,
+      metadata: { ...metadata, path: file.id },
+    };
+    const { chunks } = await client.ingestFile(tenant, collection, upload, { signal });
+    report.ingested++;
+    report.chunks += chunks;
+  } catch (error) {
+    if (signal.aborted) return;
+    if (error instanceof SheafError && UNSUITABLE.has(error.code))
+      return void report.leftOut.push({ id: file.id, reason: error.message });
+    report.failed.push({ id: file.id, reason: reasonOfCall(error) });
+    if (await meetsAll(error, client)) report.stoppedBy ??= error as SheafError | SheafUnreachable;
+  }
+}
+
+/** Why a file cannot be sent, or undefined. */
+async function whyNot(path: string): Promise<string | undefined> {
+  try {
+    const handle = await open(path);
+    try {
+      const { bytesRead, buffer } = await handle.read(Buffer.alloc(SNIFF_BYTES_MAX), 0, SNIFF_BYTES_MAX, 0);
+      if (bytesRead === 0) return 'empty';
+      if (EXTRACTED.test(path)) return undefined;
+      return looksBinary(buffer.subarray(0, bytesRead)) ? 'binary' : undefined;
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    return reasonOf(error as NodeJS.ErrnoException);
+  }
+}
+
+/**
+ * Whether every further file would meet the same: a refused key, or no server. A connection may also break over one
+ * file.
+ */
+async function meetsAll(error: unknown, client: SheafClient): Promise<boolean> {
+  if (error instanceof SheafUnreachable)
+    return client.health().then(
+      () => false,
+      () => true,
+    );
+  return error instanceof SheafError && (error.status === 401 || error.status === 403);
+}
+
+function reasonOfCall(error: unknown): string {
+  if (error instanceof SheafError) return `${error.message} (${error.code}, HTTP ${error.status})`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+interface IngestRequest extends FindOptions {
   roots: readonly string[];
   concurrency: number;
   /** Leaves out what the server has already. */
@@ -20,7 +143,7 @@ export interface IngestRequest extends FindOptions {
 }
 
 /** Exit code: 0 when all went well, 1 when a file failed or none was ingested, 130 after Ctrl-C. Throws UsageError. */
-export async function ingest(target: Target, request: IngestRequest, output: Output): Promise<number> {
+async function ingest(target: Target, request: IngestRequest, output: Output): Promise<number> {
   await target.client.health();
   const { files: found, leftOut } = await findFiles(request.roots, request);
   if (found.length === 0)
@@ -66,3 +189,119 @@ function printEnd({ stderr }: Output, { ingested, leftOut, failed, stoppedBy }: 
 function summary({ ingested, chunks, failed }: IngestReport, target: Target, seconds: number): string {
   return `${ingestedLine(ingested, 'file', chunks, target, seconds)}${failed.length > 0 ? `, ${failed.length} failed` : ''}.`;
 }
+
+// `sheaf demo`: a tour on real text that every checkout has. Ingests each README.md below node_modules and runs five
+// searches. Called by ingest-commands.ts, in the process of the command line.
+
+const DEMO_QUERIES: readonly string[] = [
+  'progress bar for the terminal',
+  'run heavy computations on worker threads',
+  'convert text between character encodings',
+  'compare version numbers of packages',
+  'read command line arguments',
+];
+const HITS_EACH = 3;
+
+/** Exit code as of `ingest`. Throws UsageError where `folder` is missing. */
+async function demo(target: Target, folder: string, concurrency: number, output: Output): Promise<number> {
+  await target.client.health();
+  const folderExists = await stat(folder).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
+  if (!folderExists)
+    throw new UsageError(
+      `There is no folder ${folder} here. Run the demo in the project's folder, or name a folder of README.md files.`,
+    );
+  const code = await ingest(
+    target,
+    { roots: [folder], accepts: compileGlob('README.md'), skipFolders: new Set(), concurrency },
+    output,
+  );
+  if (code !== 0) return code;
+  for (const query of DEMO_QUERIES) {
+    const { matches } = await target.client.search(target.tenant, target.collection, { q: query, k: HITS_EACH });
+    line(output.stdout, `\nsheaf search --collection ${target.collection} "${query}"`);
+    line(output.stdout, showHits(matches, query));
+  }
+  return 0;
+}
+
+// The commands that send documents, with their options: ingest, demo.
+// Called by program.ts, which runs them.
+
+interface IngestFlags extends TargetFlags {
+  concurrency: number;
+  glob?: string[];
+  nodeModules?: true;
+  ndjson?: true;
+  resume?: true;
+  docid?: string;
+  metadata?: Record<string, unknown>;
+}
+
+const AFTER = `
+A document id is the path below the folder that holds all files asked for. --resume makes the same command go on after it was stopped, and
+send only what has changed since: it leaves out what the server has and got after the file was last changed, by the clocks of both.
+NDJSON has a document a line: {"docid": "a", "text": "…", "metadata": {"lang": "en"}}, or "vector" in place of "text".`;
+
+export function addIngestCommands(cli: CommandLine): void {
+  addIngest(cli);
+  withTarget(cli.program.command('demo'), 'demo')
+    .description('ingest every README.md below node_modules and run five searches')
+    .argument('[folder]', 'where to look for README.md files', 'node_modules')
+    .addOption(concurrencyOption())
+    .action(async (folder: string, flags: IngestFlags) =>
+      cli.ended(await demo(targetOf(flags, cli.env), folder, flags.concurrency, cli.output)),
+    );
+}
+
+function addIngest(cli: CommandLine): Command {
+  return withTarget(cli.program.command('ingest'))
+    .description('send files, all files below folders, standard input or NDJSON to a running server')
+    .argument('<path...>', `folders, files and patterns such as "docs/**/*.md"; ${STANDARD_INPUT} is standard input`)
+    .option('--glob <pattern>', 'only files that match, such as "*.md" or "guide/**/*.txt"; may be repeated', gathered)
+    .option('--node-modules', 'also enter folders named node_modules')
+    .option('--ndjson', 'the files have a document a line, and are streamed')
+    .option('--resume', 'leave out what the server has already')
+    .option('--metadata <json>', 'fields that every document gets', jsonObject)
+    .option('--docid <id>', 'id of the document that comes by standard input')
+    .addOption(concurrencyOption())
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf ingest ~/notes -c notes --resume',
+        'sheaf ingest "docs/**/*.md" README.md -c manual',
+        'pdftotext report.pdf - | sheaf ingest - --docid report -c reports',
+        'zcat dump.ndjson.gz | sheaf ingest - --ndjson -c dump',
+      ),
+    )
+    .addHelpText('after', AFTER)
+    .action(async (roots: string[], flags: IngestFlags) => cli.ended(await run(cli, roots, flags)));
+}
+
+async function run({ env, output, stdin }: CommandLine, roots: string[], flags: IngestFlags): Promise<number> {
+  const target = targetOf(flags, env);
+  const { metadata, concurrency } = flags;
+  const resume = flags.resume === true;
+  if (flags.ndjson && (flags.docid ?? flags.glob) !== undefined)
+    throw new UsageError(
+      '--docid and --glob are for files: lines of NDJSON have their own docid, and none is left out.',
+    );
+  if (flags.ndjson) return ingestLines(target, { paths: roots, stdin, resume, metadata }, output);
+  if (roots.includes(STANDARD_INPUT)) {
+    if (roots.length > 1)
+      throw new UsageError('Standard input is one document: it does not go with files. With --ndjson it may.');
+    await ingestInput(target, stdin, { docid: flags.docid, metadata }, output);
+    return EXIT.done;
+  }
+  if (flags.docid !== undefined)
+    throw new UsageError('--docid names what comes by standard input; a file is named by its path.');
+  const globs = (flags.glob ?? ['**']).map(compileGlob);
+  const accepts = (id: string): boolean => globs.some((matches) => matches(id));
+  const skipFolders = new Set(flags.nodeModules ? ['.git'] : ['.git', 'node_modules']);
+  return ingest(target, { roots, accepts, skipFolders, concurrency, resume, metadata }, output);
+}
+
+const concurrencyOption = (): Option =>
+  new Option('--concurrency <n>', 'files under way at a time').argParser(integerBetween(1, 256)).default(16);

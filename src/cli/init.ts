@@ -1,12 +1,11 @@
 // `sheaf init`: a configuration file to start from, read back before it takes its place.
 // Called by machine-commands.ts.
 import { writeFile } from 'node:fs/promises';
-import { configExample } from '../config-example.js';
-import { ConfigError } from '../config-tenant-keys.js';
-import { readConfig } from '../config.js';
-import { UsageError } from './explain-error.js';
+import { configExample, readConfig } from '../config/load.js';
+import { ConfigError } from '../config/auth.js';
+import { UsageError } from './errors.js';
 import { line, type Output } from './output.js';
-import { writtenWhole } from './written-file.js';
+import { writtenWhole } from './files.js';
 
 export interface InitOptions {
   /** `key=value`. */

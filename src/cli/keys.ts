@@ -1,23 +1,30 @@
 // `sheaf keys`: keys of a tenant. The key itself goes to standard output alone, so that a script can take it. Called by
 // key-commands.ts.
+import { type Command, Option } from 'commander';
+import { type CreateKeyBody, type CreatedKey, SCOPES, type Scope, type TenantKey } from '../api/tenants.js';
 import type { Answered } from '../client/client.js';
 import { SheafError } from '../client/errors.js';
-import type { CreatedKey, CreateKeyBody, TenantKey } from '../contract/api/tenants.js';
-import { UsageError } from './explain-error.js';
-import { line, ownFields, table, type Output } from './output.js';
-import type { TenantTarget } from './target.js';
+import {
+  type CommandLine,
+  type Filters,
+  type TenantFlags,
+  type TenantTarget,
+  examples,
+  filterWord,
+  gathered,
+  tenantOf,
+  withTenant,
+} from './command-line.js';
+import { UsageError } from './errors.js';
+import { type Output, line, ownFields, table } from './output.js';
 
-export interface MakeOptions {
+interface MakeOptions {
   body: CreateKeyBody;
   newTenant: boolean;
   json: boolean;
 }
 
-export async function makeKey(
-  target: TenantTarget,
-  { body, newTenant, json }: MakeOptions,
-  output: Output,
-): Promise<void> {
+async function makeKey(target: TenantTarget, { body, newTenant, json }: MakeOptions, output: Output): Promise<void> {
   const { stdout, stderr } = output;
   const wanted = { ...body, expires: timeOf(body.expires) };
   const made = ownFields(await (newTenant ? firstKey(target, wanted, output) : laterKey(target, wanted)));
@@ -70,7 +77,7 @@ function timeOf(text: string | null | undefined): string | undefined {
   return time.toISOString();
 }
 
-export async function listKeys({ client, tenant }: TenantTarget, json: boolean, { stdout }: Output): Promise<void> {
+async function listKeys({ client, tenant }: TenantTarget, json: boolean, { stdout }: Output): Promise<void> {
   const { keys } = await client.admin.listKeys(tenant);
   if (json) return keys.forEach((key) => line(stdout, JSON.stringify(key)));
   if (keys.length === 0) return line(stdout, `Tenant ${tenant} has no keys. sheaf keys make -t ${tenant} makes one.`);
@@ -91,7 +98,64 @@ function goodFor({ scopes, collections, filters, expires, revoked_at: revokedAt 
   return `${what}${where}${which}${expires ? ` until ${expires}` : ''}`;
 }
 
-export async function revokeKey({ client, tenant }: TenantTarget, keyId: string, { stdout }: Output): Promise<void> {
+async function revokeKey({ client, tenant }: TenantTarget, keyId: string, { stdout }: Output): Promise<void> {
   const { label } = await client.admin.revokeKey(tenant, keyId);
   line(stdout, `Key ${keyId} (${label}) of tenant ${tenant} is revoked.`);
+}
+
+// The command `keys` and what it can do, with their options. All of it wants the admin key.
+// Called by program.ts, which runs them.
+
+interface MakeFlags extends TenantFlags {
+  label?: string;
+  scope?: Scope[];
+  only?: string[];
+  filter?: Filters;
+  expires?: string;
+  newTenant?: true;
+  json?: true;
+}
+
+const EXAMPLES = examples(
+  'export SHEAF_API_KEY=$(cat data/admin.key)',
+  'sheaf keys make -t acme --new-tenant --label web --scope search',
+  'sheaf keys make -t acme --only handbook --filter public=true --expires 2027-01-01',
+  'sheaf keys list -t acme',
+  'sheaf keys revoke -t acme KEY_ID',
+);
+
+export function addKeyCommands(cli: CommandLine): void {
+  const { program, env, output } = cli;
+  const keys = program
+    .command('keys')
+    .description('make, list and revoke the keys of a tenant; wants the admin key')
+    .addHelpText('after', EXAMPLES);
+  addMake(keys, cli);
+  withTenant(keys.command('list', { isDefault: true }))
+    .description('keys of a tenant, revoked ones included')
+    .option('--json', 'print JSON, a key a line')
+    .action((flags: TenantFlags & { json?: true }) => listKeys(tenantOf(flags, env), flags.json === true, output));
+  withTenant(keys.command('revoke').argument('<key_id>'))
+    .description('make a key good for nothing from now on')
+    .action((keyId: string, flags: TenantFlags) => revokeKey(tenantOf(flags, env), keyId, output));
+}
+
+function addMake(keys: Command, { env, output }: CommandLine): void {
+  withTenant(keys.command('make'))
+    .description('make a key; it is printed this once, alone on standard output')
+    .option('--label <text>', 'for people and the search log')
+    .addOption(new Option('--scope <scope...>', 'what it is for; default: everything').choices([...SCOPES]))
+    .option('--only <collection>', 'a collection that it sees; may be repeated; default: all', gathered)
+    .option(
+      '--filter <field=value>',
+      'holds for all of its searches, and it may do nothing else; may be repeated',
+      filterWord,
+    )
+    .option('--expires <time>', 'when it stops being good, such as 2027-01-01 or 2027-01-01T12:00:00Z')
+    .option('--new-tenant', 'make the tenant as well')
+    .option('--json', 'print all of it as JSON')
+    .action(({ label, scope, only, filter, expires, newTenant, json, ...flags }: MakeFlags) => {
+      const body = { label, scopes: scope, collections: only, filters: filter, expires };
+      return makeKey(tenantOf(flags, env), { body, newTenant: newTenant === true, json: json === true }, output);
+    });
 }

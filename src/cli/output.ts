@@ -1,6 +1,7 @@
 // Where the command line writes, and the small words of its texts. Used by every command of src/cli; the streams are
 // those of the process, or a test's.
-import type { CommonFields } from '../contract/api/common.js';
+import { styleText } from 'node:util';
+import type { CommonFields } from '../api/common.js';
 
 /** A standard stream; `isTTY` and `columns` where it is a terminal; `isClosed` once its reader has gone. */
 export type Stream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number; isClosed?: boolean };
@@ -85,3 +86,26 @@ export function table(head: readonly string[], rows: readonly (readonly (string 
     isNumber[i] ? cell.padStart(widths[i] as number) : cell.padEnd(widths[i] as number);
   return lines.map((cells) => cells.map(padded).join('  ').trimEnd()).join('\n');
 }
+
+// Emphasis on a terminal, and none elsewhere or where NO_COLOR is set. Used by what shows hits and findings.
+// Pure, but for what the stream is.
+
+export interface Style {
+  strong: (text: string) => string;
+  weak: (text: string) => string;
+  good: (text: string) => string;
+  bad: (text: string) => string;
+}
+
+const plain = (text: string): string => text;
+export const PLAIN: Style = { strong: plain, weak: plain, good: plain, bad: plain };
+
+const COLOURED: Style = {
+  strong: (text) => styleText(['bold', 'yellow'], text),
+  weak: (text) => styleText('dim', text),
+  good: (text) => styleText('green', text),
+  bad: (text) => styleText(['bold', 'red'], text),
+};
+
+export const styleOf = (stream: Stream, env: Record<string, string | undefined>): Style =>
+  stream.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb' ? COLOURED : PLAIN;

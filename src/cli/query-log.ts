@@ -1,11 +1,56 @@
 // `sheaf replay`: logged searches again, and what has changed: the ranks of one, the overlap of many.
 // Called by log-commands.ts.
-import { EXIT } from './command-line.js';
-import { compareRanks, type RankChanges } from './compare-ranks.js';
-import { count, line, oneLine, table, type Output } from './output.js';
-import type { Target } from './target.js';
+import { QUERIES_PAGE_MAX } from '../api/limits.js';
+import {
+  type CommandLine,
+  EXIT,
+  type Target,
+  type TargetFlags,
+  examples,
+  integerBetween,
+  numberBetween,
+  targetOf,
+  withTarget,
+} from './command-line.js';
+import { type Output, count, line, oneLine, table } from './output.js';
 
-export interface ReplayOptions {
+// Two rankings of the same search: which hits are in both, and how far they moved.
+// Used by replay.ts. Pure.
+
+interface RankedHit {
+  id: string;
+  /** Ranks count from 1; absent where the ranking lacks the hit. */
+  now?: number;
+  before?: number;
+}
+
+interface RankChanges {
+  /** Share of the hits before that are found now; 1 where there were none. */
+  overlap: number;
+  /** Mean distance of the ranks of a hit that both have. */
+  rank_shift: number;
+  isSame: boolean;
+  /** Those of now in their order, then those that are gone. */
+  hits: RankedHit[];
+}
+
+function compareRanks(before: readonly string[], now: readonly string[]): RankChanges {
+  const rankBefore = new Map(before.map((id, i) => [id, i + 1]));
+  const found = new Set(now);
+  const hits: RankedHit[] = now.map((id, i) => ({ id, now: i + 1, before: rankBefore.get(id) }));
+  const shifts = hits.flatMap(({ now: rank, before: was }) =>
+    rank === undefined || was === undefined ? [] : [Math.abs(rank - was)],
+  );
+  const gone = before.filter((id) => !found.has(id)).map((id): RankedHit => ({ id, before: rankBefore.get(id) }));
+  return {
+    overlap: before.length === 0 ? 1 : shifts.length / before.length,
+    rank_shift: shifts.length === 0 ? 0 : shifts.reduce((sum, shift) => sum + shift, 0) / shifts.length,
+    isSame: before.length === now.length && before.every((id, i) => id === now[i]),
+    hits: [...hits, ...gone],
+  };
+}
+
+interface ReplayOptions {
   last: number;
   minOverlap?: number;
   json?: true;
@@ -18,7 +63,7 @@ interface Replayed extends RankChanges {
 }
 
 /** Exit code: 1 where the mean overlap is below the bound, or there is a bound and nothing to hold against it. */
-export async function replay(
+async function replay(
   target: Target,
   queryId: string | undefined,
   { last, minOverlap = 0, json }: ReplayOptions,
@@ -83,4 +128,79 @@ function told(replayed: readonly Replayed[], overlap: number): string {
   ]);
   const summary = `${count(replayed.length, 'search')} run again: mean overlap ${overlap.toFixed(3)}, ${changed.length} with other hits or another order.`;
   return rows.length === 0 ? summary : `${table(['overlap', 'shift', 'query id', 'query'], rows)}\n${summary}`;
+}
+
+// `sheaf log`: logged searches, the latest first, and one with all that is known of it.
+// Called by log-commands.ts.
+
+async function log(
+  { client, tenant, collection }: Target,
+  limit: number,
+  json: boolean,
+  { stdout }: Output,
+): Promise<void> {
+  const { queries } = await client.queries.list(tenant, collection, { limit });
+  if (json) return queries.forEach((query) => line(stdout, JSON.stringify(query)));
+  if (queries.length === 0) return line(stdout, `No searches of ${tenant}/${collection} are logged.`);
+  const rows = queries.map(
+    ({ executed_at: at, query_text: text, k, result_count: hits, latency_ms: ms, query_id: id }) => [
+      at,
+      hits,
+      k,
+      ms === undefined ? '-' : ms.toFixed(1),
+      id,
+      text || '(a vector)',
+    ],
+  );
+  line(stdout, table(['time', 'hits', 'k', 'ms', 'query id', 'query'], rows));
+}
+
+async function logEntry({ client, tenant, collection }: Target, queryId: string, { stdout }: Output): Promise<void> {
+  const { query } = await client.queries.get(tenant, collection, queryId);
+  line(stdout, JSON.stringify(query, null, 2));
+}
+
+// The commands about logged searches, with their options: log, replay.
+// Called by program.ts, which runs them.
+
+interface LogFlags extends TargetFlags {
+  limit: number;
+  json?: true;
+}
+
+export function addLogCommands({ program, env, output, ended }: CommandLine): void {
+  withTarget(program.command('log'))
+    .description('show the latest searches of a collection, or one of them')
+    .argument('[query_id]', 'a logged search')
+    .option('-n, --limit <n>', 'how many', integerBetween(1, QUERIES_PAGE_MAX), 20)
+    .option('--json', 'print JSON, a search a line')
+    .addHelpText(
+      'after',
+      examples('sheaf log -c notes -n 50', "sheaf log -c notes --json | jq -r 'select(.result_count == 0).query_text'"),
+    )
+    .action(async (queryId: string | undefined, flags: LogFlags) => {
+      const target = targetOf(flags, env);
+      if (queryId === undefined) await log(target, flags.limit, flags.json === true, output);
+      else await logEntry(target, queryId, output);
+    });
+  withTarget(program.command('replay'))
+    .description('run logged searches again on the documents of now, and compare the hits')
+    .argument('[query_id]', 'a logged search; default: the latest ones')
+    .option('-n, --last <n>', 'how many of the latest', integerBetween(1, QUERIES_PAGE_MAX), 20)
+    .option(
+      '--min-overlap <share>',
+      'fail where fewer of the hits are found again, on average, from 0 to 1, or nothing is logged',
+      numberBetween(0, 1),
+    )
+    .option('--json', 'print JSON, a search a line')
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf replay -c notes 0198c2f1-6a07-7b52-8c11-90d3f3f5a1b2',
+        'sheaf replay -c notes --last 100 --min-overlap 0.9',
+      ),
+    )
+    .action(async (queryId: string | undefined, flags: TargetFlags & ReplayOptions) =>
+      ended(await replay(targetOf(flags, env), queryId, flags, output)),
+    );
 }

@@ -1,15 +1,27 @@
 // `sheaf reindex`: jobs that give a collection another space, followed with a bar.
 // Called by reindex-commands.ts.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ReindexBody, ReindexJob } from '../contract/api/reindex.js';
-import { EXIT } from './command-line.js';
-import { UsageError } from './explain-error.js';
-import { INTERRUPTED, withInterrupt } from './interrupt.js';
-import { count, line, table, type Output } from './output.js';
-import { startProgress, type Progress } from './progress.js';
-import type { Target } from './target.js';
+import type { Command } from 'commander';
+import { KEEP_SECONDS_MAX, QUERIES_PAGE_MAX } from '../api/limits.js';
+import type { ReindexBody, ReindexJob } from '../api/reindex.js';
+import {
+  type CommandLine,
+  EXIT,
+  INTERRUPTED,
+  type Target,
+  type TargetFlags,
+  examples,
+  integerBetween,
+  numberBetween,
+  targetOf,
+  withInterrupt,
+  withTarget,
+} from './command-line.js';
+import { UsageError } from './errors.js';
+import { type Output, count, line, table } from './output.js';
+import { type Progress, startProgress } from './progress.js';
 
-export interface StartFlags {
+interface StartFlags {
   embedder?: string;
   compact?: true;
   gate?: number;
@@ -22,7 +34,7 @@ const POLL_MS = 300;
 /** Nothing more happens to it by itself. */
 const RESTING: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled', 'paused']);
 
-export async function startJob(
+async function startJob(
   target: Target,
   { embedder, compact, gate, gateQueries, keep, follow }: StartFlags,
   output: Output,
@@ -41,11 +53,7 @@ export async function startJob(
 }
 
 /** Exit code: 0 when it has succeeded, 1 when it rests otherwise, 130 after Ctrl-C, which the job does not notice. */
-export function followJob(
-  { client, tenant, collection }: Target,
-  jobId: string,
-  { stdout, stderr }: Output,
-): Promise<number> {
+function followJob({ client, tenant, collection }: Target, jobId: string, { stdout, stderr }: Output): Promise<number> {
   return withInterrupt(async (signal) => {
     let progress: Progress | undefined;
     for (;;) {
@@ -84,11 +92,7 @@ function told({
   return `Job ${id} of ${tenant}/${collection} ${status === 'paused' ? 'is paused' : status === 'cancelled' ? 'was cancelled' : `has ${status}`}: ${count(chunks, 'chunk')}.${error ? ` ${error}` : ''}${gated}`;
 }
 
-export async function listJobs(
-  { client, tenant, collection }: Target,
-  json: boolean,
-  { stdout }: Output,
-): Promise<void> {
+async function listJobs({ client, tenant, collection }: Target, json: boolean, { stdout }: Output): Promise<void> {
   const { jobs } = await client.reindex.list(tenant, collection);
   if (json) return jobs.forEach((job) => line(stdout, JSON.stringify(job)));
   if (jobs.length === 0) return line(stdout, `${tenant}/${collection} has no reindex jobs.`);
@@ -104,7 +108,7 @@ export async function listJobs(
   line(stdout, table(['made', 'status', 'chunks', 'embedder', 'job id'], rows));
 }
 
-export async function changeJob(
+async function changeJob(
   { client, tenant, collection }: Target,
   jobId: string,
   change: 'pause' | 'resume' | 'cancel',
@@ -115,7 +119,71 @@ export async function changeJob(
   line(stdout, `Job ${jobId} is ${status}.`);
 }
 
-export async function rollBack({ client, tenant, collection }: Target, { stdout }: Output): Promise<void> {
+async function rollBack({ client, tenant, collection }: Target, { stdout }: Output): Promise<void> {
   const { vector_space_key: space } = await client.reindex.rollBack(tenant, collection);
   line(stdout, `${tenant}/${collection} is back at ${space}.`);
 }
+
+// The command `reindex` and what it can do, with their options.
+// Called by program.ts, which runs them.
+
+export function addReindexCommands(cli: CommandLine): void {
+  const { program, env, output, ended } = cli;
+  const reindex = program
+    .command('reindex')
+    .description('embed a collection anew, while it is searched and written')
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf reindex start -c notes --embedder minilm --gate 0.8 --keep 86400',
+        'sheaf reindex start -c notes --compact',
+        'sheaf reindex list -c notes',
+        'sheaf reindex rollback -c notes',
+      ),
+    )
+    .addHelpText('after', '\nPausing and resuming want the admin key.');
+  addStart(reindex, cli);
+  withTarget(reindex.command('list', { isDefault: true }))
+    .description('jobs of a collection, newest first')
+    .option('--json', 'print JSON, a job a line')
+    .action((flags: TargetFlags & { json?: true }) => listJobs(targetOf(flags, env), flags.json === true, output));
+  ofJob(reindex, 'follow', 'show the progress of a job until it ends').action(
+    async (jobId: string, flags: TargetFlags) => ended(await followJob(targetOf(flags, env), jobId, output)),
+  );
+  for (const [name, description] of [
+    ['pause', 'stop a job for now'],
+    ['resume', 'let a paused or failed job go on'],
+    ['cancel', 'end a job without trace'],
+  ] as const) {
+    ofJob(reindex, name, description).action((jobId: string, flags: TargetFlags) =>
+      changeJob(targetOf(flags, env), jobId, name, output),
+    );
+  }
+  withTarget(reindex.command('rollback'))
+    .description('go back to the space before, while it is kept')
+    .action((flags: TargetFlags) => rollBack(targetOf(flags, env), output));
+}
+
+function addStart(reindex: Command, { env, output, ended }: CommandLine): void {
+  withTarget(reindex.command('start'))
+    .description('start a job and follow it to its end; Ctrl-C stops following, not the job')
+    .option('--embedder <selector>', 'the embedder that the collection gets')
+    .option('--compact', 'the same embedder: memory and graph anew')
+    .option(
+      '--gate <share>',
+      'switch only where so much of the hits of today is found, from 0 to 1',
+      numberBetween(0, 1),
+    )
+    .option(
+      '--gate-queries <n>',
+      'how many of the latest searches the gate runs',
+      integerBetween(1, QUERIES_PAGE_MAX),
+      100,
+    )
+    .option('--keep <seconds>', 'keep the space before for a rollback', integerBetween(0, KEEP_SECONDS_MAX))
+    .option('--no-follow', 'print the job, and end')
+    .action(async (flags: TargetFlags & StartFlags) => ended(await startJob(targetOf(flags, env), flags, output)));
+}
+
+const ofJob = (reindex: Command, name: string, description: string): Command =>
+  withTarget(reindex.command(name).argument('<job_id>')).description(description);

@@ -1,19 +1,100 @@
+// The commands that search, with their options: search, bench.
+// Called by program.ts, which runs them.
+import { Option } from 'commander';
+import { SEARCH_MODES } from '../api/collections.js';
+import { EF_MAX, K_MAX } from '../api/limits.js';
+import type { ContentFilter, Highlight, SearchBody, SearchHit } from '../api/search.js';
+import { type BenchOptions, bench } from './bench.js';
+import {
+  type CommandLine,
+  type Filters,
+  type Target,
+  type TargetFlags,
+  examples,
+  filterWord,
+  integerBetween,
+  jsonObject,
+  numberBetween,
+  targetOf,
+  tellMissing,
+  withTarget,
+} from './command-line.js';
+import { type Output, PLAIN, type Style, line, oneLine, styleOf } from './output.js';
+
+// Search hits as text for a terminal: score, source path, chunk, and the best passage with what was found in it. Called
+// by search.ts, replay.ts and demo.ts. Pure.
+
+const SNIPPET_CHARACTERS_MAX = 220;
+/** How much of the text before the first matching word is shown. */
+const SNIPPET_LEAD = 60;
+
+export function showHits(hits: readonly SearchHit[], query: string, style: Style = PLAIN): string {
+  if (hits.length === 0) return 'No hits.';
+  return hits.map((hit, i) => showHit(hit, i + 1, query, style)).join('\n');
+}
+
+function showHit(
+  { id, score, text, meta, highlight, explain, match_reason }: SearchHit,
+  rank: number,
+  query: string,
+  style: Style,
+): string {
+  const separator = id.lastIndexOf('::');
+  const path = typeof meta['path'] === 'string' ? meta['path'] : id.slice(0, separator);
+  const head = `${String(rank).padStart(2)}. ${score.toFixed(3)}  ${oneLine(path)}  ${style.weak(oneLine(id.slice(separator + 2)))}`;
+  const passage = highlight ? [highlighted(highlight, style)] : text === undefined ? [] : [snippet(text, query)];
+  const reasons = explain ? [style.weak(oneLine(match_reason)), style.weak(oneLine(JSON.stringify(explain)))] : [];
+  return [head, ...[...passage, ...reasons].map((each) => `    ${each}`)].join('\n');
+}
+
+/**
+ * The passage on one line, cut around its first match. Positions are in code points, so nothing may be joined before
+ * they are used.
+ */
+function highlighted({ text, matches, offset }: Highlight, style: Style): string {
+  const characters = Array.from(text, (character) => (/[\s\p{Cc}]/u.test(character) ? ' ' : character));
+  const first = matches[0]?.[0] ?? 0;
+  const start = first > SNIPPET_LEAD && characters.length > SNIPPET_CHARACTERS_MAX ? first - SNIPPET_LEAD : 0;
+  const end = Math.min(characters.length, start + SNIPPET_CHARACTERS_MAX);
+  let shown = '';
+  let at = start;
+  for (const [from, to] of matches) {
+    if (from < at || to > end) continue;
+    shown += characters.slice(at, from).join('') + style.strong(characters.slice(from, to).join(''));
+    at = to;
+  }
+  shown += characters.slice(at, end).join('');
+  return `${start + offset > 0 ? '… ' : ''}${shown.replace(/ {2,}/g, ' ').trim()}${end < characters.length ? ' …' : ''}`;
+}
+
+/**
+ * At most 220 characters of the text on one line, from a little before the first word of the query that occurs in it.
+ */
+export function snippet(text: string, query: string): string {
+  const flat = oneLine(text);
+  const lower = flat.toLowerCase();
+  const places =
+    query
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]{4,}/gu)
+      ?.map((word) => lower.indexOf(word)) ?? [];
+  const first = Math.min(...places.filter((place) => place >= 0));
+  const start = Number.isFinite(first) && first > SNIPPET_LEAD ? flat.indexOf(' ', first - SNIPPET_LEAD) + 1 : 0;
+  const characters = Array.from(flat.slice(start, start + 2 * (SNIPPET_CHARACTERS_MAX + 1)));
+  const shown = characters.slice(0, SNIPPET_CHARACTERS_MAX).join('');
+  return `${start > 0 ? '… ' : ''}${shown}${characters.length > SNIPPET_CHARACTERS_MAX ? ' …' : ''}`;
+}
+
 // `sheaf search`: one query, its hits as text or as the JSON the server gave. Called by search-commands.ts, in the
 // process of the command line.
-import type { SearchBody } from '../contract/api/search.js';
-import { tellMissing } from './missing-collection.js';
-import { line, type Output } from './output.js';
-import { showHits } from './show-hits.js';
-import { PLAIN, type Style } from './style.js';
-import type { Target } from './target.js';
 
-export interface SearchOptions {
+interface SearchOptions {
   body: Omit<SearchBody, 'q'>;
   json: boolean;
   style?: Style;
 }
 
-export async function search(
+async function search(
   target: Target,
   query: string,
   { body, json, style = PLAIN }: SearchOptions,
@@ -25,4 +106,134 @@ export async function search(
   line(stdout, json ? JSON.stringify(answer, null, 2) : showHits(answer.matches, query, style));
   if (answer.degraded) line(stderr, 'Ranked by words alone: the embedder does not answer.');
   if (!json && answer.matches.length === 0) await tellMissing(target, output);
+}
+
+interface SearchFlags extends TargetFlags {
+  k: number;
+  json?: true;
+  mode?: string;
+  filter?: Filters;
+  filters?: Filters;
+  phrase?: string;
+  contains?: string;
+  rerank?: string;
+  common?: true;
+  ef?: number;
+  exact?: true;
+  explain?: true;
+}
+
+const SECONDS_MAX = 3600;
+const CONNECTIONS_MAX = 1024;
+
+export function addSearchCommands(cli: CommandLine): void {
+  addSearch(cli);
+  addBench(cli);
+}
+
+function addSearch({ program, env, output }: CommandLine): void {
+  withTarget(program.command('search'))
+    .description('search a collection')
+    .argument('<query>', 'what to look for')
+    .option('-k, --k <n>', 'hits to show', integerBetween(1, K_MAX), 5)
+    .option('--json', 'print the whole answer as JSON')
+    .addOption(modeOption())
+    .option(
+      '--filter <field=value>',
+      'only chunks whose metadata fit; also >=, <=, >, <, !=; repeated with = it means any of the values',
+      filterWord,
+    )
+    .option('--filters <json>', 'filters as in a request body', jsonObject)
+    .addOption(
+      new Option('--phrase <text>', 'only chunks with these words, in order and adjacent').conflicts('contains'),
+    )
+    .option('--contains <text>', 'only chunks with this text in them')
+    .option('--rerank <instance>', 'let a configured reranker order the hits')
+    .option('--common', 'the common collection too, where the server has one')
+    .option('--ef <n>', 'breadth of the search: more finds more, and takes longer', integerBetween(1, EF_MAX))
+    .option('--exact', 'compare with every vector')
+    .option('--explain', 'tell what each score is made of')
+    .addHelpText(
+      'after',
+      examples(
+        "sheaf search 'what did we decide about backups' -c notes -k 3",
+        'sheaf search nautilus --mode hybrid --filter lang=en --filter "year>=1870"',
+        "sheaf search nemo --json | jq -r '.matches[].id'",
+      ),
+    )
+    .action(async (query: string, flags: SearchFlags) => {
+      await search(
+        targetOf(flags, env),
+        query,
+        { body: bodyOf(flags), json: flags.json === true, style: styleOf(output.stdout, env) },
+        output,
+      );
+    });
+}
+
+const modeOption = (): Option =>
+  new Option('--mode <mode>', 'ranking mode; default: the one of the collection').choices([...SEARCH_MODES]);
+
+/** What is undefined is not sent. */
+function bodyOf({
+  k,
+  mode,
+  filter,
+  filters,
+  phrase,
+  contains,
+  rerank,
+  common,
+  ef,
+  exact,
+  explain,
+}: SearchFlags): Omit<SearchBody, 'q'> {
+  const contentFilter: ContentFilter | undefined =
+    phrase !== undefined
+      ? { op: 'phrase', value: phrase }
+      : contains !== undefined
+        ? { op: 'contains', value: contains }
+        : undefined;
+  const both = filter && filters ? { $and: [filter, filters] } : (filter ?? filters);
+  return {
+    k,
+    mode,
+    filters: both,
+    content_filter: contentFilter,
+    rerank: rerank === undefined ? undefined : { instance: rerank },
+    include_common: common,
+    ef,
+    exact,
+    explain,
+    highlight: true,
+  };
+}
+
+function addBench({ program, env, output, ended }: CommandLine): void {
+  withTarget(program.command('bench'))
+    .description('search a collection for a while, and say how fast it answers')
+    .option('--seconds <n>', 'how long', numberBetween(0.1, SECONDS_MAX), 10)
+    .option('--connections <n>', 'searches under way at a time', integerBetween(1, CONNECTIONS_MAX), 16)
+    .option(
+      '--rate <n>',
+      'searches a second, on a fixed schedule: the latency then counts from when a search was due',
+      numberBetween(0.1, 100_000),
+    )
+    .option('--queries <file>', 'a query a line; default: logged searches, else words of its documents')
+    .option('-k, --k <n>', 'hits of a search', integerBetween(1, K_MAX), 10)
+    .addOption(modeOption())
+    .option('--json', 'print the figures as JSON')
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf bench -c notes',
+        'sheaf bench -c notes --rate 200 --seconds 30 --json',
+        'sheaf bench -c notes --queries questions.txt --mode hybrid',
+      ),
+    )
+    .addHelpText(
+      'after',
+      '\nThis program shares the machine with the server where they run side by side. The searches are logged like all others.',
+    )
+    .action(async (flags: TargetFlags & BenchOptions) => ended(await bench(targetOf(flags, env), flags, output)));
 }

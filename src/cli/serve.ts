@@ -1,18 +1,102 @@
 // The `serve` command: starts the server, tells the operator where it is, stops it on SIGTERM or SIGINT with exit code
 // 0. Called by main through the command line; prints by the function it is given.
 import { readFileSync } from 'node:fs';
-import type { Config } from './config-shape.js';
-import type { EmbedderInventory } from './contract/api/tenants.js';
-import { ConfigError } from './config-tenant-keys.js';
-import { readConfig } from './config.js';
-import { ListenError } from './http/server.js';
-import { TlsError } from './http/tls.js';
-import { UwsError } from './http/uws.js';
-import { descriptorLimit, serveDescriptors, tooFew } from './descriptors.js';
-import { createLogger } from './logger.js';
-import { startServer, type RunningServer } from './server.js';
-import { isReady } from './service/health.js';
-import { DataDirectoryError } from './store/data-dir.js';
+import { join } from 'node:path';
+import { JSON_BODY_SHAPE, MESSAGE_SHAPE, SEARCH_BODY_SHAPE, VECTOR_JSON_BYTES_MAX } from '../api/limits.js';
+import type { EmbedderInventory } from '../api/tenants.js';
+import type { Log } from '../base/log.js';
+import type { Tracer } from '../base/trace.js';
+import { ConfigError } from '../config/auth.js';
+import type { Config } from '../config/config.js';
+import { readConfig } from '../config/load.js';
+import { TlsError } from '../config/tls.js';
+import { createRoutes } from '../http/routes.js';
+import { type HttpServer, ListenError, createHttpServer } from '../http/server.js';
+import { type Uws, UwsError, loadUws } from '../http/uws.js';
+import { createLogger, createRecorder } from '../observability/log.js';
+import { closeContext, createContext, createDoor } from '../service/compose.js';
+import type { Context } from '../service/context.js';
+import { isReady } from '../service/health/health.js';
+import { DataDirectoryError, openDataDirectory } from '../storage/data-directory.js';
+import { descriptorLimit, serveDescriptors, tooFew } from './open-files.js';
+
+// Composes the server: data directory, pools, use cases, routes, listener; and takes it apart again. No logic of its
+// own. Called by the serve command and by tests; front thread.
+
+export interface RunningServer {
+  readonly port: number;
+  readonly dataDir: string;
+  readonly context: Context;
+  /** Lets requests under way finish, closes the stores, releases the data directory. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts listening at once; shards open meanwhile, and /health/ready tells when. Throws UwsError, DataDirectoryError, or
+ * the listen error.
+ */
+export async function startServer(config: Config, log: Log): Promise<RunningServer> {
+  const uws = await loadUws();
+  const directory = await openDataDirectory(config.dataDir, config.partitions);
+  const context = createContext(config, log, directory.path, directory.shards);
+  const tracer = config.tracing.enabled
+    ? (await import('../observability/tracing.js')).createTracer(config.tracing, log)
+    : undefined;
+  const http = createDoorway(uws, config, context, tracer, log, directory.path);
+  watchRequests(context, http);
+  const close = (): Promise<void> => closeContext(context).finally(() => directory.release());
+  const port = await http.listen(config.host, config.port).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
+  const stop = async (): Promise<void> => {
+    // Whoever follows events would stay until the time is over.
+    context.events.close();
+    await http.drain(config.limits.drainTimeoutMs);
+    await tracer?.close();
+    await close();
+  };
+  return { port, dataDir: directory.path, context, stop };
+}
+
+function createDoorway(
+  uws: Uws,
+  config: Config,
+  context: Context,
+  tracer: Tracer | undefined,
+  log: Log,
+  dataDir: string,
+): HttpServer {
+  const { fileBytesMax: documentBytesMax, batchBytesMax, ...limits } = config.limits;
+  const bounded = (bytesMax: number): number => Math.min(bytesMax, batchBytesMax);
+  return createHttpServer(uws, {
+    routes: createRoutes(context, config.allowedSites),
+    ...createDoor(config, context.tenants, log),
+    limits: {
+      ...limits,
+      jsonBytesMax: bounded(JSON_BODY_SHAPE.bytesMax),
+      searchBytesMax: bounded(SEARCH_BODY_SHAPE.bytesMax + VECTOR_JSON_BYTES_MAX),
+      messageBytesMax: bounded(MESSAGE_SHAPE.bytesMax),
+      batchBytesMax,
+      documentBytesMax,
+      temporaryDirectory: join(dataDir, 'sheaf-tmp'),
+    },
+    tls: config.tls,
+    log: createRecorder(context, config.log, log),
+    tracer,
+    onFault: (error, requestId) =>
+      log.error({ requestId, fault: error instanceof Error ? error.stack : String(error) }, 'a request failed'),
+  });
+}
+
+function watchRequests({ metrics }: Context, http: HttpServer): void {
+  metrics.watch(
+    'sheaf_requests_under_way',
+    'Requests whose reply is not out yet, or whose work goes on.',
+    () => http.underWay,
+  );
+  metrics.watch('sheaf_request_bodies_bytes', 'Bytes of bodies in memory.', () => http.heldBytes);
+}
 
 const READY_RECHECK_MS = 20;
 const LOG_THREADS = 1;
@@ -79,7 +163,7 @@ function banner(
 ): string[] {
   const url = `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const key = authMode === 'none' ? '' : ` -H "Authorization: Bearer $KEY"`;
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
     version: string;
   };
   return [

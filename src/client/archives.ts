@@ -1,8 +1,7 @@
 // Archives: `client.archives`. A download is a stream, an upload is read from its file as the server takes it; either
 // may take as long as it takes. Made by client.ts; an endpoint a method.
-import type { RestoredCollection, RestoredDataset } from '../contract/api/archives.js';
-import { collectionPath, type Answered, type Calls } from './calls.js';
-import { reached, type CallOptions } from './transport.js';
+import type { RestoredCollection, RestoredDataset } from '../api/archives.js';
+import { type Answered, type CallOptions, type Calls, collectionPath, reached } from './transport.js';
 
 export interface ArchiveOptions extends CallOptions {
   /** Asks by the admin's routes, which take archives of any size. */

@@ -2,43 +2,383 @@
 // line, the load programs and other people's programs. Every method rejects with SheafError (the server refused or
 // failed), SheafUnreachable (no answer), or an AbortError once its signal is aborted.
 import type {
+  ChunkSummary,
   CollectionDetail,
   CollectionList,
   CollectionSummary,
   CreateBody,
   CreatedCollection,
   DeletedCollection,
+  DocumentSummary,
   MovedCollection,
   UpdateBody,
   UpdatedCollection,
-} from '../contract/api/collections.js';
-import type { Health, Liveness, MetricsAnswer, Readiness } from '../contract/api/health.js';
-import type { RecallAnswer, RecallBody } from '../contract/api/recall.js';
-import type { SearchAnswer, SearchBody, SearchQuery } from '../contract/api/search.js';
-import type { TenantEmbedderInventory } from '../contract/api/tenants.js';
-import { AdminCalls } from './admin.js';
+} from '../api/collections.js';
+import type {
+  BatchAnswer,
+  BatchItemResult,
+  BatchSummary,
+  ChunkList,
+  DeletedDocument,
+  DocumentList,
+  IngestBody,
+  Ingested,
+  StoredChunk,
+  StoredDocument,
+} from '../api/documents.js';
+import type { Health, Liveness, MetricsAnswer, MetricsReset, Readiness } from '../api/health.js';
+import type { QueryAnswer, QueryList, QuerySummary, ReplayAnswer } from '../api/queries.js';
+import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../api/reindex.js';
+import type { RecallAnswer, RecallBody, SearchAnswer, SearchBody, SearchQuery } from '../api/search.js';
+import type {
+  CreateKeyBody,
+  CreateTenantBody,
+  CreatedKey,
+  CreatedTenant,
+  DeletedTenant,
+  EmbedderInventory,
+  KeyList,
+  RevokedKey,
+  TenantEmbedderInventory,
+  TenantList,
+  TenantProfile,
+  UpdateTenantBody,
+} from '../api/tenants.js';
 import { ArchiveCalls } from './archives.js';
-import { Calls, collectionPath, type Answered, type PageOptions } from './calls.js';
-import { DocumentCalls } from './documents.js';
-import { QueryCalls } from './queries.js';
-import { ReindexCalls } from './reindex.js';
-import type { CallOptions, TransportOptions } from './transport.js';
+import { type DocumentSource, ingestStream } from './ingest-stream.js';
+import {
+  type Answered,
+  type CallOptions,
+  Calls,
+  type PageOptions,
+  type TransportOptions,
+  collectionPath,
+} from './transport.js';
+
+// The part of the client that wants the admin key: `client.admin`.
+// Made by client.ts; an endpoint a method.
+
+interface DeleteTenantOptions extends CallOptions {
+  /** Whether its collections go with it; without it a tenant that has some is not deleted. */
+  force?: boolean;
+}
+
+class AdminCalls {
+  constructor(private readonly calls: Calls) {}
+
+  listTenants(call?: CallOptions): Promise<Answered<TenantList>> {
+    return this.calls.get(adminPath('tenants'), call);
+  }
+
+  /** The answer has the tenant's first key, which is shown this once. */
+  createTenant(body: CreateTenantBody, call?: CallOptions): Promise<Answered<CreatedTenant>> {
+    return this.calls.post(adminPath('tenants'), body, call);
+  }
+
+  getTenant(tenant: string, call?: CallOptions): Promise<Answered<TenantProfile>> {
+    return this.calls.get(adminPath('tenants', tenant), call);
+  }
+
+  /** What is absent stays as it is. */
+  updateTenant(tenant: string, body: UpdateTenantBody, call?: CallOptions): Promise<Answered<TenantProfile>> {
+    return this.calls.patch(adminPath('tenants', tenant), body, call);
+  }
+
+  deleteTenant(tenant: string, { force, ...call }: DeleteTenantOptions = {}): Promise<Answered<DeletedTenant>> {
+    return this.calls.json({ method: 'DELETE', path: adminPath('tenants', tenant), query: { force }, ...call });
+  }
+
+  listKeys(tenant: string, call?: CallOptions): Promise<Answered<KeyList>> {
+    return this.calls.get(adminPath('tenants', tenant, 'keys'), call);
+  }
+
+  /** The answer has the key, which is shown this once. */
+  createKey(tenant: string, body: CreateKeyBody = {}, call?: CallOptions): Promise<Answered<CreatedKey>> {
+    return this.calls.post(adminPath('tenants', tenant, 'keys'), body, call);
+  }
+
+  revokeKey(tenant: string, keyId: string, call?: CallOptions): Promise<Answered<RevokedKey>> {
+    return this.calls.delete(adminPath('tenants', tenant, 'keys', keyId), call);
+  }
+
+  moveCollection(
+    tenant: string,
+    name: string,
+    newName: string,
+    call?: CallOptions,
+  ): Promise<Answered<MovedCollection>> {
+    return this.calls.post(adminPath('collections', tenant, name, 'move'), { new_name: newName }, call);
+  }
+
+  /** A logged search of any tenant. */
+  getQuery(queryId: string, call?: CallOptions): Promise<Answered<QueryAnswer>> {
+    return this.calls.get(adminPath('queries', queryId), call);
+  }
+
+  replayQuery(queryId: string, call?: CallOptions): Promise<Answered<ReplayAnswer>> {
+    return this.calls.post(adminPath('queries', queryId, 'replay'), undefined, call);
+  }
+
+  listEmbedders(call?: CallOptions): Promise<Answered<EmbedderInventory>> {
+    return this.calls.get(adminPath('embedders'), call);
+  }
+
+  /** Sets the request counters to zero. */
+  resetMetrics(call?: CallOptions): Promise<Answered<MetricsReset>> {
+    return this.calls.delete(adminPath('metrics'), call);
+  }
+}
+
+const adminPath = (...rest: string[]): string[] => ['v1', 'admin', ...rest];
+
+// The part of the client that is about documents and their chunks. SheafClient (client.ts) extends it.
+// An endpoint a method, and iterators over the listings.
+
+/** A file to ingest. */
+export interface IngestFile extends Pick<IngestBody, 'docid' | 'metadata'> {
+  /** File name; its extension tells the type. */
+  name: string;
+  content: Blob;
+  /** Of CSV and TSV files. */
+  csv?: CsvOptions;
+}
+
+/** Columns by name or by number from 1. */
+export interface CsvOptions {
+  hasHeader?: 'auto' | 'yes' | 'no';
+  /** Columns that become metadata. */
+  metaColumns?: readonly (string | number)[];
+  /** Columns that become text; all but those of the metadata where it is absent. */
+  includeColumns?: readonly (string | number)[];
+}
+
+class DocumentCalls {
+  constructor(protected readonly calls: Calls) {}
+
+  ingestText(
+    tenant: string,
+    collection: string,
+    body: IngestBody & { text: string },
+    call?: CallOptions,
+  ): Promise<Answered<Ingested>> {
+    return this.calls.post(documentsPath(tenant, collection), body, call);
+  }
+
+  ingestVector(
+    tenant: string,
+    collection: string,
+    body: IngestBody & { vector: number[] },
+    call?: CallOptions,
+  ): Promise<Answered<Ingested>> {
+    return this.calls.post(documentsPath(tenant, collection), body, call);
+  }
+
+  /** Sends a file as multipart form data; the content is streamed, not held, where its Blob comes from a file. */
+  ingestFile(tenant: string, collection: string, file: IngestFile, call?: CallOptions): Promise<Answered<Ingested>> {
+    const body = new FormData();
+    if (file.docid != null) body.set('docid', file.docid);
+    if (file.metadata != null) body.set('metadata', JSON.stringify(file.metadata));
+    body.set('file', file.content, file.name);
+    const { hasHeader: csv_has_header, metaColumns, includeColumns } = file.csv ?? {};
+    const query = {
+      csv_has_header,
+      csv_meta_cols: metaColumns?.join(','),
+      csv_include_cols: includeColumns?.join(','),
+    };
+    return this.calls.json({ method: 'POST', path: documentsPath(tenant, collection), query, body, ...call });
+  }
+
+  /** A result for each document, in order; one that fails does not make the call fail. */
+  ingestBatch(
+    tenant: string,
+    collection: string,
+    documents: readonly IngestBody[],
+    call?: CallOptions,
+  ): Promise<Answered<BatchAnswer>> {
+    return this.calls.post(collectionPath(tenant, collection, 'documents:batch'), { documents }, call);
+  }
+
+  /** Any number of documents, as their source gives them; results come back meanwhile. Sent once, without retries. */
+  ingestStream(
+    tenant: string,
+    collection: string,
+    documents: DocumentSource,
+    call?: CallOptions,
+  ): AsyncGenerator<BatchItemResult, BatchSummary> {
+    return ingestStream(this.calls.transport, collectionPath(tenant, collection, 'documents:batch'), documents, call);
+  }
+
+  /** All documents by id, or a page of them. */
+  listDocuments(tenant: string, collection: string, options?: PageOptions): Promise<Answered<DocumentList>> {
+    return this.calls.page(documentsPath(tenant, collection), options);
+  }
+
+  /** All documents by id, page by page. */
+  eachDocument(tenant: string, collection: string, options?: PageOptions): AsyncGenerator<DocumentSummary, void> {
+    return this.calls.each(
+      (page) => this.listDocuments(tenant, collection, page),
+      ({ documents }) => documents,
+      options,
+    );
+  }
+
+  getDocument(
+    tenant: string,
+    collection: string,
+    docid: string,
+    call?: CallOptions,
+  ): Promise<Answered<StoredDocument>> {
+    return this.calls.get(documentsPath(tenant, collection, docid), call);
+  }
+
+  deleteDocument(
+    tenant: string,
+    collection: string,
+    docid: string,
+    call?: CallOptions,
+  ): Promise<Answered<DeletedDocument>> {
+    return this.calls.delete(documentsPath(tenant, collection, docid), call);
+  }
+
+  /** Chunks in document order. */
+  listChunks(tenant: string, collection: string, docid: string, options?: PageOptions): Promise<Answered<ChunkList>> {
+    return this.calls.page(documentsPath(tenant, collection, docid, 'chunks'), options);
+  }
+
+  eachChunk(
+    tenant: string,
+    collection: string,
+    docid: string,
+    options?: PageOptions,
+  ): AsyncGenerator<ChunkSummary, void> {
+    return this.calls.each(
+      (page) => this.listChunks(tenant, collection, docid, page),
+      ({ chunks }) => chunks,
+      options,
+    );
+  }
+
+  getChunk(tenant: string, collection: string, rid: string, call?: CallOptions): Promise<Answered<StoredChunk>> {
+    return this.calls.get(collectionPath(tenant, collection, 'chunks', rid), call);
+  }
+
+  /** The text of a chunk; 404 `chunk_content_not_found` for one that came as a vector. */
+  chunkContent(tenant: string, collection: string, rid: string, call?: CallOptions): Promise<string> {
+    return this.calls.text({
+      method: 'GET',
+      path: collectionPath(tenant, collection, 'chunks', rid, 'content'),
+      ...call,
+    });
+  }
+}
+
+const documentsPath = (tenant: string, collection: string, ...rest: string[]): string[] =>
+  collectionPath(tenant, collection, 'documents', ...rest);
+
+// The part of the client that is about logged searches: `client.queries`.
+// Made by client.ts; an endpoint a method.
+
+interface QueryPageOptions extends PageOptions {
+  /** How many of the latest are left out. */
+  offset?: number;
+}
+
+/** Entries that the iterator asks for at a time: what the server gives at most. */
+const PAGE_LENGTH = 500;
+
+class QueryCalls {
+  constructor(private readonly calls: Calls) {}
+
+  /** The latest first; 50 of them where there is no `limit`. */
+  list(
+    tenant: string,
+    collection: string,
+    { limit, offset, cursor, ...call }: QueryPageOptions = {},
+  ): Promise<Answered<QueryList>> {
+    return this.calls.json({
+      method: 'GET',
+      path: collectionPath(tenant, collection, 'queries'),
+      query: { limit, offset, cursor },
+      ...call,
+    });
+  }
+
+  /** All of them, the latest first, page by page. */
+  each(tenant: string, collection: string, options?: PageOptions): AsyncGenerator<QuerySummary, void> {
+    return this.calls.each(
+      (page) => this.list(tenant, collection, page),
+      ({ queries }) => queries,
+      { limit: PAGE_LENGTH, ...options },
+    );
+  }
+
+  get(tenant: string, collection: string, queryId: string, call?: CallOptions): Promise<Answered<QueryAnswer>> {
+    return this.calls.get(collectionPath(tenant, collection, 'queries', queryId), call);
+  }
+
+  /** Searches again, on the documents of now; a new entry is logged. */
+  replay(tenant: string, collection: string, queryId: string, call?: CallOptions): Promise<Answered<ReplayAnswer>> {
+    return this.calls.post(collectionPath(tenant, collection, 'queries', queryId, 'replay'), undefined, call);
+  }
+}
+
+// The part of the client that is about reindex jobs, and going back: `client.reindex`.
+// Made by client.ts; an endpoint a method. Pausing, resuming and the list of all want the admin key.
+
+class ReindexCalls {
+  constructor(private readonly calls: Calls) {}
+
+  /** Answers when the job is there, not when it is done. */
+  start(tenant: string, collection: string, body: ReindexBody, call?: CallOptions): Promise<Answered<ReindexJob>> {
+    return this.calls.post(collectionPath(tenant, collection, 'reindex'), body, call);
+  }
+
+  /** Newest first. */
+  list(tenant: string, collection: string, call?: CallOptions): Promise<Answered<ReindexJobList>> {
+    return this.calls.get(collectionPath(tenant, collection, 'reindex'), call);
+  }
+
+  /** Of all tenants and collections, those that are gone too. Wants the admin key. */
+  listAll(call?: CallOptions): Promise<Answered<ReindexJobList>> {
+    return this.calls.get(['v1', 'admin', 'reindex'], call);
+  }
+
+  get(tenant: string, collection: string, jobId: string, call?: CallOptions): Promise<Answered<ReindexJob>> {
+    return this.calls.get(collectionPath(tenant, collection, 'reindex', jobId), call);
+  }
+
+  cancel(tenant: string, collection: string, jobId: string, call?: CallOptions): Promise<Answered<ReindexJob>> {
+    return this.calls.delete(collectionPath(tenant, collection, 'reindex', jobId), call);
+  }
+
+  pause(jobId: string, call?: CallOptions): Promise<Answered<ReindexJob>> {
+    return this.calls.post(['v1', 'admin', 'reindex', jobId, 'pause'], undefined, call);
+  }
+
+  resume(jobId: string, call?: CallOptions): Promise<Answered<ReindexJob>> {
+    return this.calls.post(['v1', 'admin', 'reindex', jobId, 'resume'], undefined, call);
+  }
+
+  /** Back to the space before, while it is kept. */
+  rollBack(tenant: string, collection: string, call?: CallOptions): Promise<Answered<RolledBack>> {
+    return this.calls.post(collectionPath(tenant, collection, 'rollback'), undefined, call);
+  }
+}
 
 export { SheafConflict, SheafError, SheafNotFound, SheafUnavailable, SheafUnreachable } from './errors.js';
 export type { ArchiveOptions, Download, RestoreOptions } from './archives.js';
-export type { Answered, PageOptions } from './calls.js';
-export type { CsvOptions, IngestFile } from './documents.js';
+export type { Answered, PageOptions } from './transport.js';
 export type { DocumentSource } from './ingest-stream.js';
 export type { CallOptions, TransportOptions } from './transport.js';
-export type * from '../contract/api/archives.js';
-export type * from '../contract/api/collections.js';
-export type * from '../contract/api/documents.js';
-export type * from '../contract/api/health.js';
-export type * from '../contract/api/queries.js';
-export type * from '../contract/api/recall.js';
-export type * from '../contract/api/reindex.js';
-export type * from '../contract/api/search.js';
-export type * from '../contract/api/tenants.js';
+export type * from '../api/archives.js';
+export type * from '../api/collections.js';
+export type * from '../api/documents.js';
+export type * from '../api/health.js';
+export type * from '../api/queries.js';
+export type * from '../api/search.js';
+export type * from '../api/reindex.js';
+export type * from '../api/search.js';
+export type * from '../api/tenants.js';
 
 export class SheafClient extends DocumentCalls {
   readonly queries: QueryCalls;

@@ -1,9 +1,11 @@
 // What a call of the client can fail with: an answer that refuses, or no answer. Thrown by transport.ts and calls.ts,
 // caught by the command line and by other programs.
-import type { ErrorType, ValidationDetail } from '../contract/errors.js';
+import type { ErrorEnvelope } from '../api/common.js';
+import type { ErrorType, ValidationDetail } from '../api/errors.js';
+import { parseRetryAfterMs } from '../base/http-headers.js';
 
 /** What an error envelope has beside code and message. */
-export interface Circumstances {
+interface Circumstances {
   requestId?: string;
   details?: Record<string, unknown>;
   /** Of a 422: what is wrong, field by field. */
@@ -65,8 +67,54 @@ export class SheafUnreachable extends Error {
 }
 
 /** The class for a kind of error. */
-export function classOf(type: ErrorType | undefined): typeof SheafError {
+function classOf(type: ErrorType | undefined): typeof SheafError {
   if (type === 'not_found') return SheafNotFound;
   if (type === 'conflict') return SheafConflict;
   return type === 'unavailable' ? SheafUnavailable : SheafError;
+}
+
+// An answer that refuses, as the error it becomes. Called by transport.ts, and by the console for its own calls.
+// Pure.
+
+/** What is wanted of a Response; an XMLHttpRequest can give it too. */
+interface Refusal {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: { get(name: string): string | null };
+}
+
+/** `http_error` for a body that is no envelope; the request id is that of the header then. */
+export function errorOf(response: Refusal, text: string): SheafError {
+  const {
+    code = 'http_error',
+    error = response.statusText,
+    error_type: type,
+    details,
+    detail,
+    request_id,
+  } = parseEnvelope(text);
+  const retryAfter = response.headers.get('retry-after');
+  const afterMs = retryAfter === null ? undefined : parseRetryAfterMs(retryAfter, Date.now());
+  return new (classOf(type ?? typeOf(response.status)))(response.status, code, error, {
+    requestId: request_id ?? response.headers.get('x-request-id') ?? undefined,
+    details,
+    detail,
+    retryAfterS: afterMs === undefined ? undefined : afterMs / 1000,
+  });
+}
+
+/** For answers of others than Sheaf: proxies, older servers. */
+function typeOf(status: number): ErrorType | undefined {
+  if (status === 404) return 'not_found';
+  if (status === 409) return 'conflict';
+  return status === 429 || status === 503 ? 'unavailable' : undefined;
+}
+
+function parseEnvelope(text: string): Partial<ErrorEnvelope> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
 }

@@ -1,10 +1,67 @@
 // Batch ingest as NDJSON: documents go out as their source gives them, results come back while the rest is still being
 // sent. Neither the body nor the answer is ever held whole. Called by documents.ts.
-import type { BatchItemResult, BatchSummary, IngestBody } from '../contract/api/documents.js';
-import { linesOf } from './lines.js';
+import type { BatchItemResult, BatchSummary, IngestBody } from '../api/documents.js';
 import { SheafError, SheafUnreachable } from './errors.js';
-import { QuietTimer } from './quiet-timer.js';
-import { reasonOf, type CallOptions, type Transport } from './transport.js';
+import { type CallOptions, type Transport, reasonOf } from './transport.js';
+
+// A time limit on silence: of a stream it is not the whole that must end in time, but each wait for the other side.
+// Used by ingest-stream.ts and lines.ts.
+
+class QuietTimer {
+  private readonly controller = new AbortController();
+  private timer: NodeJS.Timeout | undefined;
+  private pauses = 0;
+
+  constructor(private readonly limitMs: number) {
+    this.restart();
+  }
+
+  /** Aborted when it was quiet for too long. */
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  restart(): void {
+    clearTimeout(this.timer);
+    if (this.pauses > 0) return;
+    this.timer = setTimeout(
+      () => this.controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')),
+      this.limitMs,
+    );
+  }
+
+  /** While one's own side is waited for. Each pause wants its `resume`. */
+  pause(): void {
+    this.pauses += 1;
+    clearTimeout(this.timer);
+  }
+
+  resume(): void {
+    this.pauses -= 1;
+    this.restart();
+  }
+
+  end(): void {
+    this.pauses = Infinity;
+    clearTimeout(this.timer);
+  }
+}
+
+// The lines of an answer as they come. Holds one line at a time.
+// Called by ingest-stream.ts.
+
+/** Without their ends; empty ones are left out. Each piece that comes starts the timer anew. */
+async function* linesOf(response: Response, timer: QuietTimer): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    timer.restart();
+    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines.filter((line) => line !== '');
+  }
+  if (rest !== '') yield rest;
+}
 
 export type DocumentSource = Iterable<IngestBody> | AsyncIterable<IngestBody>;
 

@@ -1,11 +1,103 @@
 // One HTTP exchange with the server: address, key, time limit, retries of refusals, errors as classes. Over fetch.
 // Used by calls.ts; holds no state but its options, so it may be shared.
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request as overHttp } from 'node:http';
+import { request as overHttps } from 'node:https';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorOf } from './error-answer.js';
-import { SheafUnreachable } from './errors.js';
-import { isWorthRetry, RETRIES_MAX, retryWaitMs } from './retry.js';
-import { upload } from './upload.js';
-import { encodePath, encodeQuery, parseBase, type Query } from './url.js';
+import type { CommonFields } from '../api/common.js';
+import type { ErrorCode } from '../api/errors.js';
+import { parseRetryAfterMs } from '../base/http-headers.js';
+import { SheafError, SheafUnreachable, errorOf } from './errors.js';
+import { type Query, encodePath, encodeQuery, parseBase } from './url.js';
+
+// When to send a refused request again, and how long to wait before. Called by transport.ts, which does the waiting.
+// Pure.
+
+const RETRIES_MAX = 5;
+/** No single wait is longer, whatever the server asks for. */
+export const WAIT_MAX_MS = 30_000;
+const WAIT_FIRST_MS = 250;
+
+/**
+ * True for the answers that mean "not now": rate limits, overload, a shard being rebuilt. Nothing has been done then.
+ */
+export const isRefusal = (status: number): boolean => status === 429 || status === 503;
+
+/** Quotas are refusals with status 429 too, but no waiting makes room; nor does it mend what is damaged. */
+const LASTING: ReadonlySet<string> = new Set<ErrorCode>([
+  'collection_limit_reached',
+  'chunk_limit_reached',
+  'collection_damaged',
+]);
+
+/** Whether the same request may succeed after a wait. */
+const isWorthRetry = (status: number, code: string): boolean => isRefusal(status) && !LASTING.has(code);
+
+/**
+ * Milliseconds to wait before retry number `attempt` (from 0): what `Retry-After` asks for (seconds or an HTTP date),
+ * else doubling from 250 ms; up to a quarter is added by `random` in [0, 1), so that refused clients do not come back
+ * together.
+ */
+export function retryWaitMs(attempt: number, retryAfter: string | null, nowMs: number, random: number): number {
+  const askedMs = retryAfter === null ? undefined : parseRetryAfterMs(retryAfter, nowMs);
+  const waitMs = askedMs ?? WAIT_FIRST_MS * 2 ** attempt;
+  return Math.min(WAIT_MAX_MS, Math.round(waitMs * (1 + random / 4)));
+}
+
+// Sends a file as a form, over node:http: fetch gives up when an answer takes five minutes to begin, and a restore may
+// take longer. The file is read as the server takes it. Called by transport.ts.
+
+interface Upload {
+  url: string;
+  method: 'POST' | 'PUT';
+  headers: Readonly<Record<string, string>>;
+  file: Blob;
+  signal: AbortSignal | undefined;
+}
+
+const BOUNDARY = 'sheaf-archive-5b0f4f8d1c2e';
+const HEAD = Buffer.from(
+  `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="archive.zip"\r\nContent-Type: application/zip\r\n\r\n`,
+);
+const TAIL = Buffer.from(`\r\n--${BOUNDARY}--\r\n`);
+
+/** The answer, whole. A server that refuses need not take the whole file. */
+async function upload({ url, method, headers, file, signal }: Upload): Promise<Response> {
+  const length = HEAD.length + file.size + TAIL.length;
+  const request = (url.startsWith('https:') ? overHttps : overHttp)(url, {
+    method,
+    headers: { ...headers, 'content-type': `multipart/form-data; boundary=${BOUNDARY}`, 'content-length': length },
+    ...(signal && { signal }),
+  });
+  const answered = once(request, 'response') as Promise<[IncomingMessage]>;
+  const sent = sendForm(request, file);
+  const [response] = await Promise.race([answered, sent.then(() => answered)]);
+  const body = await readAll(response);
+  request.destroy();
+  await sent.catch(() => undefined);
+  return new Response(body, {
+    status: response.statusCode ?? 0,
+    headers: Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]),
+  });
+}
+
+async function sendForm(request: ClientRequest, file: Blob): Promise<void> {
+  await pipeline(Readable.from(form(file)), request);
+}
+
+async function* form(file: Blob): AsyncGenerator<Uint8Array> {
+  yield HEAD;
+  yield* file.stream() as unknown as AsyncIterable<Uint8Array>;
+  yield TAIL;
+}
+
+async function readAll(response: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const piece of response.setEncoding('utf8')) text += piece as string;
+  return text;
+}
 
 export interface TransportOptions {
   /** Such as `http://127.0.0.1:8080`; a path before `/v1` is kept. */
@@ -25,7 +117,7 @@ export interface CallOptions {
   retriesMax?: number;
 }
 
-export interface Exchange extends CallOptions {
+interface Exchange extends CallOptions {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Segments, encoded here. */
   path: readonly string[];
@@ -35,7 +127,7 @@ export interface Exchange extends CallOptions {
 }
 
 /** A file as a form; it is sent once, and its answer may take any time. */
-export interface UploadExchange extends CallOptions {
+interface UploadExchange extends CallOptions {
   method: 'POST' | 'PUT';
   path: readonly string[];
   query?: Query;
@@ -64,12 +156,7 @@ export interface Transport {
 }
 
 /** Throws TypeError when `url` is no http or https address, or `key` can stand in no header. */
-export function createTransport({
-  url,
-  key,
-  retriesMax = RETRIES_MAX,
-  timeoutMs = 300_000,
-}: TransportOptions): Transport {
+function createTransport({ url, key, retriesMax = RETRIES_MAX, timeoutMs = 300_000 }: TransportOptions): Transport {
   const base = parseBase(url);
   if (key && !/^[\x20-\x7e]+$/.test(key)) throw new TypeError('The key has characters that no key has.');
   const headers: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {};
@@ -175,3 +262,92 @@ export function reasonOf(error: unknown): string {
   const cause = error.cause as { code?: string; message?: string } | undefined;
   return cause?.code ?? (cause?.message || error.message);
 }
+
+// What the methods of the client are made of: a JSON answer, a text, and a listing page by page. Used by client.ts and
+// the areas beside it.
+
+/** An answer with the fields that all have. */
+export type Answered<T> = T & CommonFields;
+
+export interface PageOptions extends CallOptions {
+  /** Entries of a page at most. Without it a listing is whole. */
+  limit?: number;
+  /** `next_cursor` of the page before. */
+  cursor?: string;
+}
+
+/** Entries that are asked for at a time by the iterators. */
+const PAGE_LENGTH = 1000;
+
+export class Calls {
+  readonly transport: Transport;
+
+  constructor(options: TransportOptions) {
+    this.transport = createTransport(options);
+  }
+
+  text(exchange: Exchange): Promise<string> {
+    return this.transport.text(exchange);
+  }
+
+  async json<T>(exchange: Exchange): Promise<Answered<T>> {
+    return parsed<T>(await this.text(exchange));
+  }
+
+  get<T>(path: readonly string[], call?: CallOptions): Promise<Answered<T>> {
+    return this.json({ method: 'GET', path, ...call });
+  }
+
+  post<T>(path: readonly string[], body: object | undefined, call?: CallOptions): Promise<Answered<T>> {
+    return this.json({ method: 'POST', path, body, ...call });
+  }
+
+  patch<T>(path: readonly string[], body: object, call?: CallOptions): Promise<Answered<T>> {
+    return this.json({ method: 'PATCH', path, body, ...call });
+  }
+
+  delete<T>(path: readonly string[], call?: CallOptions): Promise<Answered<T>> {
+    return this.json({ method: 'DELETE', path, ...call });
+  }
+
+  async upload<T>(exchange: UploadExchange): Promise<Answered<T>> {
+    return parsed<T>(await this.transport.upload(exchange));
+  }
+
+  page<T>(path: readonly string[], { limit, cursor, ...call }: PageOptions = {}): Promise<Answered<T>> {
+    return this.json({ method: 'GET', path, query: { limit, cursor }, ...call });
+  }
+
+  /** The entries of all pages; the next page is asked for when it is wanted. `limit` is the length of a page. */
+  async *each<T, P extends { next_cursor?: string }>(
+    ask: (options: PageOptions) => Promise<P>,
+    entries: (page: P) => readonly T[],
+    options: PageOptions = {},
+  ): AsyncGenerator<T, void> {
+    let cursor = options.cursor;
+    do {
+      const page: P = await ask({ limit: PAGE_LENGTH, ...options, cursor });
+      yield* entries(page);
+      cursor = page.next_cursor;
+    } while (cursor !== undefined);
+  }
+}
+
+function parsed<T>(text: string): Answered<T> {
+  try {
+    const answer = JSON.parse(text) as Partial<Answered<T>> | null;
+    // All of Sheaf's have it.
+    if (typeof answer?.ok === 'boolean') return answer as Answered<T>;
+  } catch {
+    // Told below, like what is JSON and no answer of Sheaf.
+  }
+  throw new SheafError(200, 'http_error', 'The answer is none of Sheaf: another program listens there.');
+}
+
+export const collectionPath = (tenant: string, collection: string, ...rest: string[]): string[] => [
+  'v1',
+  'collections',
+  tenant,
+  collection,
+  ...rest,
+];

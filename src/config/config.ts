@@ -1,15 +1,146 @@
 // The configuration as the rest of the server takes it: the checked values of config-keys.ts, grouped by who uses them.
 // Called by config.ts at start.
 import { availableParallelism } from 'node:os';
-import { assembleLimits, assembleTenantLimits, type LimitsConfig } from './config-limits.js';
-import { assembleObservability, type ObservabilityConfig } from './config-observability.js';
-import { assembleSearch, type SearchConfig } from './config-search.js';
-import type { EmbedderInstance, RerankerInstance } from './contract/embedder.js';
-import type { Chunking } from './contract/resources.js';
-import type { AllowedSites } from './http/site-guard.js';
-import type { EmbedThreads } from './pool/embed-pool.js';
-import type { KeyConfig } from './tenants/keys.js';
-import type { TenantLimits } from './tenants/limits.js';
+import type { Chunking, SearchMode } from '../api/collections.js';
+import type { Language } from '../api/languages.js';
+import { type FusionSettings, fusionSettings } from '../api/search.js';
+import type { EmbedderInstance, RerankerInstance } from '../embedding/embedder-spec.js';
+import type { AllowedSites } from '../http/site-guard.js';
+import type { EmbedThreads } from '../pool/embed-pool.js';
+import type { KeyConfig } from '../service/tenants/keys.js';
+import type { TenantLimits } from '../service/tenants/limits.js';
+
+// The limits of the configuration as the rest of the server takes them: of requests, and of what a tenant may use.
+// Called by config-shape.ts at start.
+
+interface LimitsConfig {
+  batchBytesMax: number;
+  fileBytesMax: number;
+  archiveBytesMax: number;
+  metadataBytesMax: number;
+  batchItemsMax: number;
+  inFlightMax: number;
+  heldBytesMax: number;
+  bodyTimeoutMs: number;
+  requestTimeoutMs: number;
+  drainTimeoutMs: number;
+}
+
+function assembleLimits(number: (path: string) => number): LimitsConfig {
+  return {
+    batchBytesMax: number('limits.json_bytes_max'),
+    fileBytesMax: number('limits.file_bytes_max'),
+    archiveBytesMax: number('limits.archive_bytes_max'),
+    metadataBytesMax: number('limits.metadata_bytes_max'),
+    batchItemsMax: number('limits.batch_items_max'),
+    inFlightMax: number('limits.in_flight_max'),
+    heldBytesMax: number('limits.held_bytes_max'),
+    bodyTimeoutMs: number('limits.body_timeout_seconds') * 1000,
+    requestTimeoutMs: number('limits.request_timeout_seconds') * 1000,
+    drainTimeoutMs: number('limits.drain_timeout_seconds') * 1000,
+  };
+}
+
+/** Without keys there are no tenants to keep apart: the in-flight cap then holds only where the operator gave it. */
+function assembleTenantLimits(number: (path: string) => number, isUncapped: boolean): TenantLimits {
+  return {
+    requestsPerSecond: number('limits.tenant.requests_per_second'),
+    burst: number('limits.tenant.burst'),
+    inFlightMax: isUncapped ? 0 : number('limits.tenant.max_in_flight'),
+    collectionsMax: number('limits.tenant.max_collections'),
+    chunksPerCollectionMax: number('limits.tenant.max_chunks_per_collection'),
+  };
+}
+
+// The part of the configuration that says what is told of requests: lines of the log, labels of the metrics, spans and
+// where they go. Called by config-shape.ts at start.
+
+export interface TracingConfig {
+  enabled: boolean;
+  /** Full URL of the traces of a collector. */
+  endpoint: string;
+  serviceName: string;
+  /** Of requests whose caller has not decided: 0 to 1. */
+  sampleShare: number;
+  /** Spans that wait to be sent; beyond that they are dropped. */
+  queueMax: number;
+  timeoutMs: number;
+}
+
+interface ObservabilityConfig {
+  /**
+   * `requestShare`: of the requests that have a line each, 0 to 1. `slowMs`: what takes longer always has; 0 for never.
+   */
+  log: { level: string; requestShare: number; slowMs: number };
+  /** Tenants that have labels of their own. */
+  metrics: { tenantLabels: number };
+  tracing: TracingConfig;
+}
+
+function assembleObservability(
+  text: (path: string) => string,
+  number: (path: string) => number,
+  flag: (path: string) => boolean,
+): ObservabilityConfig {
+  const tracing = {
+    enabled: flag('tracing.enabled'),
+    endpoint: text('tracing.endpoint'),
+    serviceName: text('tracing.service_name'),
+    sampleShare: number('tracing.sample_share'),
+    queueMax: number('tracing.queue_max'),
+    timeoutMs: number('tracing.timeout_seconds') * 1000,
+  };
+  return {
+    log: { level: text('log.level'), requestShare: number('log.request_share'), slowMs: number('log.slow_ms') },
+    metrics: { tenantLabels: number('metrics.tenant_labels') },
+    tracing,
+  };
+}
+
+// The part of the configuration that searches take: modes served, what boost adds, how hybrid fuses.
+// Called by config-shape.ts at start.
+
+interface SearchConfig {
+  modes: SearchMode[];
+  boostWeight: number;
+  stringOperators: boolean;
+  degrade: boolean;
+  language: Language;
+  fusion: FusionSettings;
+  /** Search workers. */
+  threads: number;
+  /** Of each search worker; 0 for none. */
+  hitCacheBytes: number;
+  /** Between two checks of recall; 0 for none. */
+  recallSampleS: number;
+}
+
+function assembleSearch(value: (path: string) => unknown, isGiven: (path: string) => boolean): SearchConfig {
+  return {
+    modes: value('search.modes') as SearchMode[],
+    boostWeight: value('search.boost_weight') as number,
+    stringOperators: value('search.string_operators') as boolean,
+    degrade: value('search.degrade') as boolean,
+    language: value('search.language') as Language,
+    fusion: assembleFusion(value, isGiven),
+    threads: value('search.threads') as number,
+    hitCacheBytes: (value('search.hit_cache_mb') as number) * 1024 * 1024,
+    recallSampleS: value('search.recall_sample_seconds') as number,
+  };
+}
+
+/** A weight that is not given is that of the method. */
+function assembleFusion(value: (path: string) => unknown, isGiven: (path: string) => boolean): FusionSettings {
+  const settings = fusionSettings({
+    method: value('search.fusion.method') as FusionSettings['method'],
+    k: value('search.fusion.k') as number,
+  });
+  for (const half of ['vector', 'lexical'] as const) {
+    const path = `search.fusion.${half}_weight`;
+    if (isGiven(path)) settings.weights[half] = value(path) as number;
+  }
+  return settings;
+}
 
 /** Of one run of a query: beyond a few, a short text gains nothing. */
 const MODEL_THREADS_MAX = 4;

@@ -1,7 +1,7 @@
 // Every configuration key: type, bounds, default, meaning. This one list gives the checks at start (config.ts) and the
 // table in README.md (test/config.test.ts compares them). Read once, by main.
 import { availableParallelism } from 'node:os';
-import { LANGUAGE_DEFAULT, LANGUAGES } from './contract/language.js';
+import { LANGUAGE_DEFAULT, LANGUAGES } from '../api/languages.js';
 import {
   ARCHIVE_BYTES_MAX,
   BATCH_ITEMS_MAX,
@@ -18,7 +18,7 @@ import {
   METADATA_BYTES_MAX,
   SHARDS_MAX,
   TEXT_BYTES_MAX,
-} from './contract/limits.js';
+} from '../api/limits.js';
 
 export type KeyType =
   | { kind: 'string' }

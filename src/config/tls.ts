@@ -1,5 +1,5 @@
 // The certificate and key of an HTTPS server, checked before anything starts: the library only says that it failed.
-// Called by src/config.ts at start.
+// Called by src/config/load.ts at start.
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 

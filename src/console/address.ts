@@ -38,3 +38,10 @@ export function hrefOf({ tenant, collection, view, params }: Place): string {
   const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== '')).toString();
   return `#/${path}${query && `?${query}`}`;
 }
+
+// The two halves of a chunk id, `document::path`. A document id may have `::` in it, a path has none.
+// Pure; used by whatever links to chunks.
+
+export const docidOf = (rid: string): string => rid.slice(0, rid.lastIndexOf('::'));
+
+export const chunkPathOf = (rid: string): string => rid.slice(rid.lastIndexOf('::') + 2);

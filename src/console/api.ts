@@ -1,11 +1,7 @@
 // The endpoints that the console uses, typed by the contract. A function an endpoint; the views call them.
 // Each takes a signal where a view may lose interest.
-import type {
-  CollectionDetail,
-  CollectionList,
-  CreateBody,
-  CreatedCollection,
-} from '../../contract/api/collections.js';
+import type { CollectionDetail, CollectionList, CreateBody, CreatedCollection } from '../api/collections.js';
+import type { CommonFields } from '../api/common.js';
 import type {
   BatchAnswer,
   ChunkList,
@@ -14,14 +10,76 @@ import type {
   IngestBody,
   Ingested,
   StoredDocument,
-} from '../../contract/api/documents.js';
-import type { Health, MetricsAnswer } from '../../contract/api/health.js';
-import type { QueryAnswer, QueryList, ReplayAnswer } from '../../contract/api/queries.js';
-import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../../contract/api/reindex.js';
-import type { SearchAnswer, SearchBody } from '../../contract/api/search.js';
-import type { TenantEmbedderInventory, TenantList } from '../../contract/api/tenants.js';
-import type { VectorSample } from '../../contract/api/vectors.js';
-import { call, callText, type Told } from './call.js';
+} from '../api/documents.js';
+import type { Health, MetricsAnswer } from '../api/health.js';
+import type { QueryAnswer, QueryList, ReplayAnswer } from '../api/queries.js';
+import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../api/reindex.js';
+import type { SearchAnswer, SearchBody, VectorSample } from '../api/search.js';
+import type { TenantEmbedderInventory, TenantList } from '../api/tenants.js';
+import { SheafUnreachable, errorOf } from '../client/errors.js';
+import { type Query, encodePath, encodeQuery } from '../client/url.js';
+import { apiKey, askForKey, breaks, judgeKey } from './state.js';
+
+// One exchange with the server that the page came from, with the key of the session. A refusal becomes the client's
+// SheafError. Used by api.ts; relative to the page, so that a path before /ui is kept.
+
+interface Exchange {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly query?: Query;
+  /** Sent as JSON. */
+  readonly body?: object;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** `round_ms`: what the exchange took as the page saw it. */
+export type Told<T> = T & CommonFields & { readonly round_ms: number };
+
+export const addressOf = (path: readonly string[], query?: Query): string =>
+  new URL(`.${encodePath(path)}${encodeQuery(query)}`, document.baseURI).href;
+
+export const keyHeaders = (key: string): Record<string, string> => (key ? { authorization: `Bearer ${key}` } : {});
+
+/** Rejects with SheafError, SheafUnreachable, or an AbortError. */
+async function call<T>(path: readonly string[], { query, ...exchange }: Exchange = {}): Promise<Told<T>> {
+  const startedAtMs = performance.now();
+  const response = await open(path, { query, ...exchange });
+  const answer = (await response.json()) as T & CommonFields;
+  return { ...answer, round_ms: performance.now() - startedAtMs };
+}
+
+async function callText(path: readonly string[], signal?: AbortSignal): Promise<string> {
+  return (await open(path, { signal })).text();
+}
+
+/** A successful answer whose body is still to come. */
+export async function open(
+  path: readonly string[],
+  { method = 'GET', query, body, signal }: Exchange,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const key = apiKey.value;
+  const init: RequestInit = {
+    method,
+    headers: { ...keyHeaders(key), ...headers, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+  };
+  const response = await fetch(addressOf(path, query), init).catch((error: unknown) => {
+    signal?.throwIfAborted();
+    breaks.value += 1;
+    throw new SheafUnreachable(location.origin, error instanceof Error ? error.message : String(error));
+  });
+  judge(response, key);
+  if (response.ok) return response;
+  throw errorOf(response, await response.text());
+}
+
+/** A page that anybody may have says nothing of a key. */
+function judge({ status, url }: Response, key: string): void {
+  if (status === 401) judgeKey(key, false);
+  else if (key && (status < 300 || status === 403) && new URL(url).pathname.includes('/v1/')) judgeKey(key, true);
+  if (status === 401) askForKey(key);
+}
 
 /** A collection by tenant and name. */
 export interface At {

@@ -2,11 +2,10 @@
 // One stream a page, of the collection that is open (shell/app.tsx); views listen by `useHappening`.
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { SheafError } from '../../client/errors.js';
-import { open } from '../server/call.js';
-import { pathOf, type At } from '../server/api.js';
-import { breaks } from './session.js';
-import { EventLines } from '../server/event-lines.js';
+import { SheafError } from '../client/errors.js';
+import { type At, open, pathOf } from './api.js';
+import { breaks } from './state.js';
+import { EventLines } from './updates.js';
 
 export interface Happening {
   /** `job`, `ingest`, `delete`, `collection`; `reset`: some were missed. */

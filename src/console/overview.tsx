@@ -1,12 +1,178 @@
 // The first view: what the server is doing, live, and on a new one what to do first.
 // A view without a collection.
-import { catalog } from '../collections/catalog.js';
-import { FirstSteps } from '../demo/first-steps.tsx';
-import { ErrorNote } from '../parts/error-note.tsx';
-import { Term } from '../parts/term.tsx';
-import { bytes, count, ms, span } from '../parts/words.js';
-import { Chart } from './chart.tsx';
-import { useSamples, type Sample } from './samples.js';
+import type { RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import uPlot from 'uplot';
+import type { MetricsAnswer } from '../api/health.js';
+import { SheafError } from '../client/errors.js';
+import { metrics } from './api.js';
+import { catalog } from './collections/catalog.js';
+import { ErrorNote, Term } from './components.tsx';
+import { FirstSteps } from './demo/demo.tsx';
+import { bytes, count, ms, span } from './format.js';
+import { apiKey, isSystemDark, theme } from './state.js';
+
+// The server's counters over the last minutes, asked for every two seconds while somebody looks.
+// A hook of the overview.
+
+interface Sample {
+  /** Unix seconds. */
+  readonly atS: number;
+  readonly metrics: MetricsAnswer;
+  /** Since the sample before; null of the first one. */
+  readonly requestsPerS: number | null;
+  readonly searchesPerS: number | null;
+  readonly chunksPerS: number | null;
+}
+
+const PERIOD_MS = 2000;
+/** Five minutes. */
+const KEPT_S = 300;
+const SAMPLES_MAX = (KEPT_S * 1000) / PERIOD_MS;
+
+function useSamples(): { samples: readonly Sample[]; error?: unknown } {
+  const [state, setState] = useState<{ samples: readonly Sample[]; error?: unknown }>({ samples: [] });
+  useEffect(() => {
+    const controller = new AbortController();
+    const ask = async (): Promise<void> => {
+      if (document.hidden) return;
+      try {
+        const answer = await metrics(controller.signal);
+        setState(({ samples }) => ({ samples: [...samples, sampleOf(answer, samples.at(-1))].slice(-SAMPLES_MAX) }));
+      } catch (error) {
+        if (controller.signal.aborted) return;
+        setState(({ samples }) => ({ samples, error }));
+        // Who may not see them is not asked for another key every two seconds.
+        if (error instanceof SheafError && error.status < 500) clearInterval(timer);
+      }
+    };
+    const timer = setInterval(() => void ask(), PERIOD_MS);
+    void ask();
+    return () => {
+      clearInterval(timer);
+      controller.abort();
+    };
+  }, [apiKey.value]);
+  return state;
+}
+
+/** Counters may have been set to zero meanwhile: a rate is never below it. */
+function sampleOf(answer: MetricsAnswer, before: Sample | undefined): Sample {
+  const atS = Date.now() / 1000;
+  const rate = (name: 'requests_total' | 'search_total' | 'chunks_indexed_total'): number | null =>
+    before === undefined ? null : Math.max(0, answer[name] - before.metrics[name]) / (atS - before.atS);
+  return {
+    atS,
+    metrics: answer,
+    requestsPerS: rate('requests_total'),
+    searchesPerS: rate('search_total'),
+    chunksPerS: rate('chunks_indexed_total'),
+  };
+}
+
+// Lines over time, by uPlot, in the colours of the page. Its latest values stand as text beside its name, for those who
+// do not see it. A part of the overview.
+
+interface Line {
+  readonly name: string;
+  readonly values: readonly (number | null)[];
+}
+
+interface Props {
+  readonly title: string;
+  readonly unit: string;
+  /** Unix seconds. */
+  readonly times: readonly number[];
+  readonly lines: readonly Line[];
+}
+
+const HEIGHT_PX = 220;
+const COLOURS = ['--line-1', '--line-2', '--line-3'];
+
+function Chart({ title, unit, times, lines }: Props) {
+  const place = usePlot(unit, times, lines);
+  return (
+    <figure class="card">
+      <figcaption>
+        {title}
+        {lines.map(({ name, values }, i) => (
+          <span class={`key line-${i + 1}`}>
+            {name} {shown(values.at(-1))}
+          </span>
+        ))}
+      </figcaption>
+      <div ref={place} />
+    </figure>
+  );
+}
+
+/** The element that it is drawn in; drawn anew in other colours, and whenever values come or the page is resized. */
+function usePlot(unit: string, times: readonly number[], lines: readonly Line[]): RefObject<HTMLDivElement> {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>();
+  useEffect(() => {
+    const element = place.current as HTMLDivElement;
+    const made = new uPlot(optionsOf(element, unit, lines), [[]], element);
+    plot.current = made;
+    const watch = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT_PX }));
+    watch.observe(element);
+    return () => {
+      watch.disconnect();
+      made.destroy();
+    };
+  }, [theme.value, isSystemDark.value]);
+  useEffect(
+    () => plot.current?.setData([times as number[], ...lines.map(({ values }) => values as number[])]),
+    [times, theme.value, isSystemDark.value],
+  );
+  return place;
+}
+
+/** Up to the last sample; for none, or for a single one, the library would take years. */
+function timeRange(lastS: number | undefined): [number, number] {
+  const endS = lastS ?? Date.now() / 1000;
+  return [endS - KEPT_S, endS];
+}
+
+const shown = (value: number | null | undefined): string =>
+  value == null ? '–' : value >= 100 ? value.toFixed(0) : value.toFixed(1);
+
+function optionsOf(element: HTMLElement, unit: string, lines: readonly Line[]): uPlot.Options {
+  const axis = {
+    stroke: colourOf(element, '--faint'),
+    grid: { stroke: colourOf(element, '--rule'), width: 1 },
+    ticks: { show: false },
+  };
+  return {
+    width: element.clientWidth,
+    height: HEIGHT_PX,
+    legend: { show: false },
+    cursor: { y: false },
+    scales: {
+      x: { range: ({ data: [times] }) => timeRange(times.at(-1)) },
+      y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1)] },
+    },
+    axes: [axis, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => `${tick} ${unit}`) }],
+    series: [
+      {},
+      ...lines.map(({ name }, i) => ({
+        label: name,
+        stroke: colourOf(element, COLOURS[i] as string),
+        width: 2,
+        points: { show: false },
+      })),
+    ],
+  };
+}
+
+/** As it is shown: the property itself may say one colour for light and one for dark. */
+function colourOf(element: HTMLElement, property: string): string {
+  const probe = element.appendChild(document.createElement('i'));
+  probe.style.color = `var(${property})`;
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
 
 export function Overview({ tenant }: { tenant: string }) {
   const { collections } = catalog.value;

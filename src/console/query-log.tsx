@@ -1,20 +1,17 @@
 // A logged search: how it was made, what it found, and what the same search finds now.
 // A part of the query log.
 import { useState } from 'preact/hooks';
-import type { QueryEntry, ReplayAnswer } from '../../contract/api/queries.js';
-import { ErrorNote } from '../parts/error-note.tsx';
-import { useInSight } from '../parts/in-sight.js';
-import { useAction, useLoaded } from '../parts/loaded.js';
-import { counted, moment, ms } from '../parts/words.js';
-import { rankDiff } from '../plain/rank-diff.js';
-import { DiffSummary } from '../search/diff-summary.tsx';
-import { HitList } from '../search/hit-list.tsx';
-import { Waterfall } from '../search/waterfall.tsx';
-import { getQuery, replayQuery, type At } from '../server/api.js';
-import type { Told } from '../server/call.js';
-import { chunkLink, there } from '../state/place.js';
+import type { QueryEntry, QuerySummary, ReplayAnswer } from '../api/queries.js';
+import { type At, type Told, getQuery, listQueries, replayQuery } from './api.js';
+import { ErrorNote } from './components.tsx';
+import { count, counted, moment, ms } from './format.js';
+import { useAction, useInSight, useLoaded, usePages } from './hooks.js';
+import { DiffSummary, HitList, Waterfall } from './search/hits.tsx';
+import { rankDiff } from './search/results.js';
+import { chunkLink, place, there } from './state.js';
+import { Rows } from './virtual-table.tsx';
 
-export function QueryPane({ at, id }: { at: At; id: string }) {
+function QueryPane({ at, id }: { at: At; id: string }) {
   const { value, error } = useLoaded(`${at.tenant}/${at.collection}/${id}`, (signal) => getQuery(at, id, signal));
   const [replay, setReplay] = useState<Told<ReplayAnswer>>();
   const action = useAction();
@@ -116,5 +113,77 @@ function Replayed({ entry, replay }: { entry: QueryEntry; replay: Told<ReplayAns
         against={{ diff: rankDiff(now, entry.result_ids), places: PLACES, isFirst: false }}
       />
     </>
+  );
+}
+
+// The query log: searches that were made, the latest first, and the one that is chosen beside them.
+// A view.
+
+const PAGE_QUERIES = 200;
+const ROW_PX = 36;
+const COLUMNS = ['Query', 'Hits', 'Time', 'When'];
+
+export function QueriesView(at: At) {
+  const pages = usePages<QuerySummary>(`${at.tenant}/${at.collection}`, async (cursor, signal) => {
+    const { queries, next_cursor: next } = await listQueries(at, PAGE_QUERIES, cursor, signal);
+    return { entries: queries, next };
+  });
+  const { query } = place.value.params;
+  if (pages.entries.length === 0 && !pages.isLoading)
+    return pages.error === undefined ? <Nothing /> : <ErrorNote error={pages.error} />;
+  return (
+    <div class={query === undefined ? 'panes' : 'panes two'}>
+      <section>
+        <div class="tools">
+          <button type="button" onClick={pages.reload}>
+            Look again
+          </button>
+          <ErrorNote error={pages.error} />
+        </div>
+        <Rows
+          label="Logged searches"
+          columns={COLUMNS}
+          entries={pages.entries}
+          rowHeight={ROW_PX}
+          isChosen={({ query_id: id }) => id === query}
+          onEnd={pages.more}
+          cellsOf={cellsOf}
+        />
+      </section>
+      {query !== undefined && <QueryPane key={query} at={at} id={query} />}
+    </div>
+  );
+}
+
+function cellsOf({
+  query_id: id,
+  query_text: text,
+  result_count: hits,
+  latency_ms: latency,
+  executed_at: at,
+  replay_of: replayOf,
+}: QuerySummary) {
+  return [
+    <a data-entry href={there({ view: 'queries', params: { query: id } })}>
+      {replayOf !== undefined && <span class="chip">replay</span>}
+      {text || '(by vector)'}
+    </a>,
+    count(hits),
+    latency === undefined ? '–' : ms(latency),
+    moment(at),
+  ];
+}
+
+function Nothing() {
+  return (
+    <div class="empty">
+      <h2>No searches yet</h2>
+      <p>
+        What is searched for in this collection is listed here, unless <code>query_log.enabled</code> is off.
+      </p>
+      <a class="button main" href={there({ view: 'search' })}>
+        Search
+      </a>
+    </div>
   );
 }

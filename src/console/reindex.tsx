@@ -1,10 +1,15 @@
 // One job: where it stands, how fast it goes, what its gate found, and the buttons that its state allows.
 // A part of the reindex view.
-import type { GateResult, ReindexJob } from '../../contract/api/reindex.js';
-import { ErrorNote } from '../parts/error-note.tsx';
-import { useAction } from '../parts/loaded.js';
-import { count, moment, ms, span } from '../parts/words.js';
-import { cancelJob, steerJob, type At } from '../server/api.js';
+import { useEffect, useState } from 'preact/hooks';
+import { KEEP_SECONDS_MAX, QUERIES_PAGE_MAX } from '../api/limits.js';
+import type { GateResult, ReindexBody, ReindexJob } from '../api/reindex.js';
+import { type At, cancelJob, listJobs, rollBack, startReindex, steerJob } from './api.js';
+import { useEmbedderChoices } from './collections/catalog.js';
+import { Choice, ErrorNote, Field, Tick } from './components.tsx';
+import { useHappening } from './events.js';
+import { count, moment, ms, span } from './format.js';
+import { useAction, useLoaded } from './hooks.js';
+import { withAnswers, withEvent } from './updates.js';
 
 interface Props {
   readonly at: At;
@@ -12,7 +17,7 @@ interface Props {
   readonly onChanged: (job: ReindexJob) => void;
 }
 
-export function JobCard({ at, job, onChanged }: Props) {
+function JobCard({ at, job, onChanged }: Props) {
   const {
     status,
     target,
@@ -89,5 +94,140 @@ function Gate({
       {shift !== null && `, moved by ${shift.toFixed(1)} ranks`}
       {live && staged && `, ${ms(live.mean)} before and ${ms(staged.mean)} after`}.
     </p>
+  );
+}
+
+// Starts a job: which embedder, or only a new graph; what the new space has to show before; how long the old one is
+// kept. A part of the reindex view.
+
+interface Form {
+  /** '' : the same, and only the graph is new. */
+  readonly embedder: string;
+  readonly hasGate: boolean;
+  readonly overlap: string;
+  readonly lastN: string;
+  readonly keepSeconds: string;
+}
+
+const EMPTY: Form = { embedder: '', hasGate: false, overlap: '0.8', lastN: '100', keepSeconds: '3600' };
+
+function StartForm({ at, onStarted }: { at: At; onStarted: (job: ReindexJob) => void }) {
+  const [form, setForm] = useState(EMPTY);
+  const { isBusy, error, run } = useAction();
+  const change = (by: Partial<Form>) => setForm({ ...form, ...by });
+  const choices = useEmbedderChoices(at.tenant, 'the same: only memory and graph anew (compact)');
+  const start = (event: Event) => {
+    event.preventDefault();
+    run(async () => onStarted(await startReindex(at, bodyOf(form))));
+  };
+  return (
+    <form class="tools start" onSubmit={start}>
+      <Choice label="Embedder" value={form.embedder} choices={choices} onChoice={(embedder) => change({ embedder })} />
+      <Field label="Keep the old space (seconds)">
+        <input
+          type="number"
+          min={0}
+          max={KEEP_SECONDS_MAX}
+          value={form.keepSeconds}
+          onInput={({ currentTarget }) => change({ keepSeconds: currentTarget.value })}
+        />
+      </Field>
+      <Tick label="Gate" isOn={form.hasGate} onTurn={(hasGate) => change({ hasGate })} />
+      {form.hasGate && <GateFields form={form} onChange={change} />}
+      <button type="submit" class="main" disabled={isBusy}>
+        Start
+      </button>
+      <ErrorNote error={error} />
+    </form>
+  );
+}
+
+function GateFields({ form: { overlap, lastN }, onChange }: { form: Form; onChange: (by: Partial<Form>) => void }) {
+  return (
+    <>
+      <Field label="Least overlap">
+        <input
+          type="number"
+          min={0}
+          max={1}
+          step={0.05}
+          value={overlap}
+          onInput={({ currentTarget }) => onChange({ overlap: currentTarget.value })}
+        />
+      </Field>
+      <Field label="of the last searches">
+        <input
+          type="number"
+          min={1}
+          max={QUERIES_PAGE_MAX}
+          value={lastN}
+          onInput={({ currentTarget }) => onChange({ lastN: currentTarget.value })}
+        />
+      </Field>
+    </>
+  );
+}
+
+function bodyOf({ embedder, hasGate, overlap, lastN, keepSeconds }: Form): ReindexBody {
+  return {
+    ...(embedder ? { embedder } : { compact: true }),
+    ...(hasGate && { gate: { min_overlap: Number(overlap), last_n: Number(lastN) } }),
+    keep_previous_seconds: Number(keepSeconds) || 0,
+  };
+}
+
+// Reindex jobs of a collection, as they go on: progress, rate, time left; with what steers them. Events tell of every
+// step. A view.
+
+export function ReindexView(at: At) {
+  const { value, error, reload } = useLoaded(`${at.tenant}/${at.collection}`, (signal) => listJobs(at, signal));
+  const [jobs, setJobs] = useState<readonly ReindexJob[]>([]);
+  const take = (job: ReindexJob) => setJobs((before) => withAnswers(before, [job]));
+  useEffect(() => setJobs((before) => (value ? withAnswers(before, value.jobs) : [])), [value]);
+  useHappening(({ type, data }) =>
+    type === 'job'
+      ? setJobs((before) => withEvent(before, data as unknown as ReindexJob))
+      : type === 'reset' && reload(),
+  );
+  return (
+    <>
+      <StartForm at={at} onStarted={take} />
+      <ErrorNote error={error} />
+      <section class="jobs" aria-label="Jobs" aria-live="polite">
+        {jobs.map((job) => (
+          <JobCard key={job.job_id} at={at} job={job} onChanged={take} />
+        ))}
+        {value && jobs.length === 0 && (
+          <p class="empty">
+            No job yet. A reindex builds the vectors anew beside the live ones, and searches see the new ones at once
+            when all are there.
+          </p>
+        )}
+      </section>
+      {jobs.some(({ status, keep_previous_seconds: kept }) => status === 'succeeded' && kept > 0) && (
+        <RollBack at={at} />
+      )}
+    </>
+  );
+}
+
+function RollBack({ at }: { at: At }) {
+  const { isBusy, error, run } = useAction();
+  const [isDone, setIsDone] = useState(false);
+  return (
+    <section class="tools">
+      <button
+        type="button"
+        class="danger"
+        disabled={isBusy}
+        onClick={() =>
+          confirm('Go back to the space before?') && run(async () => (await rollBack(at), setIsDone(true)))
+        }
+      >
+        Go back to the space before
+      </button>
+      {isDone && <span>Done: searches see the space before.</span>}
+      <ErrorNote error={error} />
+    </section>
   );
 }

@@ -1,9 +1,8 @@
 // The keys of the keyboard that the console knows: one listener for the page. `g` and a letter go to a view; a key
 // pressed in a field is the field's. The table is shown by shell/help.tsx.
 import { signal } from '@preact/signals';
-import type { View } from '../plain/address.js';
-import { go, overviewOf, place } from './place.js';
-import { asksForKey, nextTheme, useTheme } from './session.js';
+import type { View } from './address.js';
+import { asksForKey, go, nextTheme, overviewOf, place, useTheme } from './state.js';
 
 export const showsHelp = signal(false);
 /** Whether the field for the query is to have the focus when it comes. */

@@ -1,12 +1,13 @@
 // What the page keeps beside its address: the key, for this session of the browser's tab alone, and light or dark, for
 // good. Read by whatever calls the server, and by the bar at the top.
 import { signal } from '@preact/signals';
+import { type Place, docidOf, hrefOf, parsePlace } from './address.js';
 
 const KEY = 'sheaf.key';
 const THEME = 'sheaf.theme';
 
 const THEMES = ['system', 'light', 'dark'] as const;
-export type Theme = (typeof THEMES)[number];
+type Theme = (typeof THEMES)[number];
 
 /** '' for none. */
 export const apiKey = signal(sessionStorage.getItem(KEY) ?? '');
@@ -66,3 +67,23 @@ export function showTheme(): void {
 }
 
 export const nextTheme = (): Theme => THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] as Theme;
+
+// Where the user is now, and the ways to elsewhere: links, for what is named beside the present place.
+// Read by every view; follows the address of the page.
+
+export const place = signal<Place>(parsePlace(location.hash));
+addEventListener('hashchange', () => (place.value = parsePlace(location.hash)));
+
+/** The same place but for what is named; the parameters are of the new place alone. */
+export const there = (change: Partial<Place>): string => hrefOf({ ...place.value, params: {}, ...change });
+
+/** A chunk among its neighbours, with the words of a query marked. */
+export const chunkLink = (rid: string, q: string): string =>
+  there({ view: 'documents', params: { document: docidOf(rid), chunk: rid, q } });
+
+/** What the server does, with the collections of a tenant. */
+export const overviewOf = (tenant: string): string => hrefOf({ tenant, view: 'documents', params: {} });
+
+export function go(change: Partial<Place>): void {
+  location.hash = there(change);
+}

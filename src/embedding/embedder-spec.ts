@@ -1,6 +1,6 @@
 // Embedders and rerankers as the server runs them: plain data, checked when the configuration was read, given to the
 // workers at their start. Types only. Read by src/embedding, src/pool/embed-pool.ts and workers/embed.
-import type { Space } from './resources.js';
+import type { Space } from '../api/collections.js';
 
 /** How the vectors of a text's tokens become one. */
 export type Pooling = 'mean' | 'cls' | 'max' | 'mean_sqrt_len' | 'last_token';

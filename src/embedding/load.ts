@@ -1,11 +1,11 @@
 // Which program runs which kind of embedder and reranker. Each is imported where it is configured: the model runtime
 // alone takes longer to load than all the rest. Called by worker.ts when it starts.
 // Embed worker only.
-import type { EmbedderSpec, RerankerSpec } from '../../src/contract/embedder.js';
-import type { EmbedWorkerStart } from '../../src/contract/embed-messages.js';
-import { EndpointMeter } from '../../src/contract/endpoint-meters.js';
-import { AppError } from '../../src/contract/errors.js';
-import { createBuiltinRunner } from './builtin/builtin-runner.js';
+import type { EmbedderSpec, RerankerSpec } from './embedder-spec.js';
+import type { EmbedWorkerStart } from './messages.js';
+import { EndpointMeter } from '../base/meters.js';
+import { AppError } from '../api/errors.js';
+import { createBuiltinRunner } from './builtin/embedder.js';
 import type { Reranker, Runner, Tell } from './runner.js';
 
 export interface Runners {
@@ -48,13 +48,13 @@ async function loadEmbedder(
     case 'builtin':
       return createBuiltinRunner();
     case 'onnx': {
-      const { createOnnxRunner } = await import('./onnx/onnx-runner.js');
+      const { createOnnxRunner } = await import('./onnx/embedder.js');
       return createOnnxRunner(spec.model, modelThreads, (fault) =>
         tell('error', { embedder: spec.key, fault }, 'a model failed'),
       );
     }
     case 'openai': {
-      const { createOpenAiRunner } = await import('./openai/openai-runner.js');
+      const { createOpenAiRunner } = await import('./openai/embedder.js');
       return createOpenAiRunner(spec.key, spec.endpoint, (fields, message) => tell('warn', fields, message), meter);
     }
   }
@@ -75,13 +75,13 @@ async function loadReranker(
 ): Promise<Reranker> {
   switch (spec.type) {
     case 'onnx': {
-      const { openCrossEncoder } = await import('./onnx/cross-encoder.js');
+      const { openCrossEncoder } = await import('./rerank/cross-encoder.js');
       return openCrossEncoder(spec.model, modelThreads, (fault) =>
         tell('error', { reranker: spec.key, fault }, 'a model failed'),
       );
     }
     case 'endpoint': {
-      const { createEndpointReranker } = await import('./rerank-endpoint/endpoint-reranker.js');
+      const { createEndpointReranker } = await import('./rerank/endpoint.js');
       return createEndpointReranker(spec.key, spec.endpoint, (fields, message) => tell('warn', fields, message), meter);
     }
   }

@@ -1,7 +1,7 @@
 // The messages between the front thread and the embed workers. Types only; plain data, as in messages.ts.
 // Used by src/pool/embed-pool.ts and workers/embed.
-import type { EmbedderSpec, RerankerSpec } from './embedder.js';
-import type { WireError } from './errors.js';
+import type { EmbedderSpec, RerankerSpec } from './embedder-spec.js';
+import type { WireError } from '../api/errors.js';
 
 /**
  * `queries`: the texts of searches. `documents`: those of ingests, at a lower priority of the operating system.

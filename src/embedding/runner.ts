@@ -1,6 +1,6 @@
 // What an embed worker asks of each kind of embedder. Types only.
 // Implemented in builtin/, onnx/, openai/ and rerank-endpoint/; called by worker.ts and embed-documents.ts.
-import type { AppError } from '../../src/contract/errors.js';
+import type { AppError } from '../api/errors.js';
 
 /** Embedders may treat what searches and what is found differently. */
 export type Purpose = 'query' | 'passage';

@@ -1,12 +1,13 @@
 // Reads of records for the listing and detail endpoints. Shard worker only.
 // Called by commands.ts; each read sees one snapshot. Listings come in pages of ready JSON texts.
-import { chunkIdOf, parseChunkId, type CollectionId, type Ordinal } from '../../src/contract/ids.js';
-import type { ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
-import type { DocumentSummary } from '../../src/contract/resources.js';
-import type { DocumentRecord } from '../../src/store/records.js';
-import type { ShardTxn } from '../../src/store/shard-txn.js';
-import { mergedMetaJson } from './metadata.js';
+import type { DocumentSummary } from '../api/collections.js';
+import { type CollectionId, type Ordinal, chunkIdOf, parseChunkId } from '../api/ids.js';
+import { type DocumentRecord, mergedMetaJson } from '../storage/records.js';
+import type { ShardTxn } from '../storage/shard-reader.js';
+import { DIGEST_BYTES, textDigest } from '../text/chunking.js';
+import type { Part } from './segments/segment.js';
 import type { Shard } from './shard.js';
+import type { ShardAnswer, ShardCounts, ShardRequest } from './write/commands.js';
 
 const iso = (timeMs: number): string => new Date(timeMs).toISOString();
 
@@ -112,4 +113,145 @@ function withChunk<T>(
 
 function chunkDetail(txn: ShardTxn, id: CollectionId, document: DocumentRecord, ordinal: Ordinal): string {
   return `{"docid":${JSON.stringify(document.docid)},${chunkJson(txn, id, document, ordinal).slice(1)}`;
+}
+
+// Documents and chunks as the store counts them: of some collections, and of all in this shard together, in one answer
+// however many there are. Nothing is loaded for it.
+// Called by commands.ts. Shard worker only.
+
+export function countsOf(shard: Shard, ids: readonly CollectionId[]): ShardCounts[] {
+  return shard.store.read((txn) =>
+    ids.map((id) => {
+      const { documents, chunks } = txn.counts(id);
+      return shard.isDropped(id) ? { documents: 0, chunks: 0 } : { documents, chunks };
+    }),
+  );
+}
+
+export function totals(shard: Shard, without: readonly CollectionId[]): ShardAnswer<'totals'> {
+  const others = new Set(without);
+  const memoryBytes = shard.arenas.used().reduce((bytes, kernel) => bytes + kernel.usedBytes(), 0);
+  const sum = { documents: 0, chunks: 0, memoryBytes };
+  shard.store.read((txn) => {
+    for (const { id, documents, chunks } of txn.allCounts()) {
+      if (shard.isDropped(id) || others.has(id)) continue;
+      sum.documents += documents;
+      sum.chunks += chunks;
+    }
+  });
+  return sum;
+}
+
+// What the texts of stored chunks were embedded to: for a document that comes again, so that only those of its chunks
+// are embedded whose text has changed. Shard worker only; called by commands.ts. A page is short enough that no search
+// notices it.
+
+/**
+ * A page ends with the chunk that brings it to so many bytes of texts and vectors: a millisecond, so that no search
+ * waits for long.
+ */
+const TEXT_VECTORS_PAGE_BYTES = 256 * 1024;
+
+/** Of documents that are not there: none. */
+export function listOrdinals(
+  shard: Shard,
+  { collection, docids }: ShardRequest<'listOrdinals'>,
+): ShardAnswer<'listOrdinals'> {
+  // A dropped collection may have a part of its records left.
+  if (shard.isDropped(collection)) return new Uint32Array();
+  return shard.store.read((txn) =>
+    Uint32Array.from([...new Set(docids)].flatMap((docid) => txn.members(collection, docid).ordinals)),
+  );
+}
+
+/**
+ * Digest and vector of each chunk are read in one snapshot: whatever has become of the ordinals since they were listed,
+ * the vector is that of the text. A chunk without a text is left out: its vector came from the caller.
+ */
+export function textVectors(
+  shard: Shard,
+  { collection: ref, ordinals }: ShardRequest<'textVectors'>,
+): ShardAnswer<'textVectors'> {
+  if (shard.isDropped(ref.id))
+    return { digests: new Uint8Array(), vectors: new Float32Array(), taken: ordinals.length };
+  const digests: Uint8Array[] = [];
+  const vectors: Float32Array[] = [];
+  let taken = 0;
+  shard.store.read((txn) => {
+    for (let bytes = 0; taken < ordinals.length && bytes < TEXT_VECTORS_PAGE_BYTES; taken++) {
+      const ordinal = ordinals[taken] as Ordinal;
+      const text = txn.text(ref.id, ordinal);
+      const vector = text && txn.vector(ref, ordinal);
+      if (!vector) continue;
+      bytes += text.length + vector.byteLength;
+      digests.push(textDigest(text));
+      vectors.push(vector);
+    }
+  });
+  return {
+    digests: joined(digests, new Uint8Array(digests.length * DIGEST_BYTES)),
+    vectors: joined(vectors, new Float32Array(vectors.length * ref.dim)),
+    taken,
+  };
+}
+
+function joined<T extends Uint8Array | Float32Array>(rows: readonly T[], all: T): T {
+  rows.forEach((row, i) => all.set(row, i * row.length));
+  return all;
+}
+
+// A sample of a part's vectors, as the store has them: to be searched for, so that it shows what searches find. Which
+// ones is the caller's choice, by places: a worker draws no random numbers. Shard worker only; called by commands.ts.
+
+/** Rows looked at for a live one from each place on. */
+const STEPS_MAX = 4096;
+
+/**
+ * null while the part is being loaded. Places without a live row behind them, and rows without direction, are left out.
+ */
+export function sampleVectors(
+  shard: Shard,
+  { collection: ref, places }: ShardRequest<'sampleVectors'>,
+): ShardAnswer<'sampleVectors'> {
+  if (!shard.loads.bring(ref)) return null;
+  const parts = shard.parts.of(ref.id);
+  const ids: string[] = [];
+  const rows: Float32Array[] = [];
+  if (parts.some(({ ordinals }) => ordinals.end > 0)) {
+    shard.store.read((txn) => {
+      for (const ordinal of new Set(Array.from(places, (place) => liveAt(parts, place)))) {
+        const vector = ordinal === undefined ? undefined : txn.vector(ref, ordinal);
+        if (ordinal === undefined || !vector || vector.every((value) => value === 0)) continue;
+        const { docid, path } = txn.chunk(ref.id, ordinal);
+        ids.push(chunkIdOf(docid, path));
+        rows.push(vector);
+      }
+    });
+  }
+  const vectors = new Float32Array(rows.length * ref.dim);
+  rows.forEach((row, i) => vectors.set(row, i * ref.dim));
+  return { ids, vectors };
+}
+
+/**
+ * The ordinal of the first live row from a place in [0, 1) on: the parts stand one after the other, and each goes round
+ * at its end.
+ */
+function liveAt(parts: readonly Part[], place: number): Ordinal | undefined {
+  let left = Math.floor(place * parts.reduce((sum, { ordinals }) => sum + ordinals.end, 0));
+  for (const part of parts) {
+    const { end } = part.ordinals;
+    if (left < end) return firstLive(part, left);
+    left -= end;
+  }
+  return undefined;
+}
+
+function firstLive(part: Part, first: number): Ordinal | undefined {
+  const { end } = part.ordinals;
+  for (let step = 0; step < Math.min(end, STEPS_MAX); step++) {
+    const row = ((first + step) % end) as Ordinal;
+    if (part.index.isLive(row)) return part.stored(row);
+  }
+  return undefined;
 }

@@ -1,13 +1,12 @@
 // Which errors in a shard worker or a search worker are refusals, to be told to the client: AppError as it is, a full
 // memory, and damage on the disk, which are no faults of ours either. Used by commands.ts and write.ts, and by the
 // search workers.
-import { AssertionFailed } from '../../src/base/assert.js';
-import { faultOf } from '../../src/base/faults.js';
-import { AppError } from '../../src/contract/errors.js';
-import type { CollectionId } from '../../src/contract/ids.js';
-import type { Outcome } from '../../src/contract/errors.js';
-import { DamagedRecord } from '../../src/store/damage.js';
-import { ArenaFull } from './kernel.js';
+import { AssertionFailed } from '../base/assert.js';
+import { faultOf } from '../base/thread.js';
+import { AppError, type Outcome } from '../api/errors.js';
+import type { CollectionId } from '../api/ids.js';
+import { DamagedRecord } from '../storage/damage.js';
+import { ArenaFull } from './memory/arena.js';
 
 /** The refusal in an error; undefined for a fault of ours. */
 export function refusalOf(error: unknown): AppError | undefined {

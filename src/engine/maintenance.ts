@@ -1,11 +1,9 @@
 // Work a shard does between batches, in slices short enough that no search notices: loading parts, indexing words or
 // metadata that a search waits for, giving memory back, linking new vectors into the graph, merging what is indexed,
 // and removing what dropped collections left in the store. Shard worker only.
-import { AppError } from '../../src/contract/errors.js';
-import { compactSome } from './compaction.js';
-import { reclaimSome } from './leaving.js';
-import { buildFields } from './part-fields.js';
-import { buildWords } from './part-words.js';
+import { AppError } from '../api/errors.js';
+import { compactSome, reclaimSome } from './compaction.js';
+import { buildFields, buildWords } from './segments/indexes.js';
 import type { Shard } from './shard.js';
 
 /** A search may wait this long behind a slice. */

@@ -1,25 +1,62 @@
 // The state of one shard: its store, its kernel, and those parts of collections that are in memory. Made by the `open`
 // command; every other command works on it. Used by the shard worker's thread alone.
-import { AppError } from '../../src/contract/errors.js';
-import type { CollectionId } from '../../src/contract/ids.js';
-import type { CollectionGroup } from '../../src/contract/resources.js';
-import type { CollectionRef } from '../../src/contract/resources.js';
-import type { LeavingDocument } from '../../src/store/leaving.js';
-import type { ShardStore } from '../../src/store/shard-store.js';
-import type { ShardTxn } from '../../src/store/shard-txn.js';
-import { Arenas } from './arenas.js';
-import { Stillness } from './checkpoint/stillness.js';
-import { kindsOf, type CollectionKinds } from './collection-kinds.js';
-import type { Kernel } from './kernel.js';
-import { GRAPH_MIN } from './layout.js';
-import type { Part } from './part.js';
-import { PartLoads } from './part-loads.js';
-import { PartTable } from './part-table.js';
-import { PartTerms, type TermMaker } from './part-terms.js';
-import type { PartView } from './part-view.js';
-import { LOST } from './reader-layout.js';
-import { Room } from './room.js';
-import type { WordIndex } from './words/word-index.js';
+import type { CollectionGroup, CollectionRef } from '../api/collections.js';
+import { AppError } from '../api/errors.js';
+import type { CollectionId } from '../api/ids.js';
+import type { LeavingDocument } from '../storage/large-removal.js';
+import type { ShardTxn } from '../storage/shard-reader.js';
+import type { ShardStore } from '../storage/shard-store.js';
+import { ArenaFull, Arenas, type Kernel } from './memory/arena.js';
+import { GRAPH_MIN, LOST } from './memory/layout.js';
+import { PartTerms, type TermMaker } from './postings/builder.js';
+import type { WordIndex } from './postings/text-index.js';
+import { Room } from './segments/eviction.js';
+import { PartLoads } from './segments/loading.js';
+import { PartTable } from './segments/segment-table.js';
+import type { Part, PartView } from './segments/segment.js';
+
+// Whether the memory of a shard has changed, and times in which it must not: the last pass over it wants one. Writes
+// and background work wait for the end of such a time; searches, which own nothing, and reading commands do not. One a
+// shard, in its worker's thread.
+class Stillness {
+  private changes = 0;
+  private over: Promise<void> | undefined;
+  private release: () => void = () => {};
+
+  /** Goes up with everything that changes rows or graphs. What the allocator does it counts itself (LOCKS_AT). */
+  get version(): number {
+    return this.changes;
+  }
+
+  /** Resolves when changes may go on; undefined while they may. */
+  get whenOver(): Promise<void> | undefined {
+    return this.over;
+  }
+
+  touch(): void {
+    this.changes++;
+  }
+
+  begin(): void {
+    this.over ??= new Promise((resolve) => (this.release = resolve));
+  }
+
+  end(): void {
+    this.over = undefined;
+    this.release();
+  }
+}
+
+// What a shard is told of all collections when it is opened, by their ids: all of a reference but the id. Made by
+// shard.ts, used by it and by what brings parts back from a checkpoint; shard worker only.
+
+export type CollectionKinds = ReadonlyMap<CollectionId, CollectionGroup['kind']>;
+
+function kindsOf(groups: readonly CollectionGroup[]): CollectionKinds {
+  const kinds = new Map<CollectionId, CollectionGroup['kind']>();
+  for (const { kind, ids } of groups) for (const id of ids) kinds.set(id as CollectionId, kind);
+  return kinds;
+}
 
 export class Shard {
   readonly parts: PartTable;
@@ -179,4 +216,37 @@ export class Shard {
     }
     return part;
   }
+}
+
+// In which arena of a shard a document goes: where its collection is while there is room, then where most is. A
+// document stands in one as a whole. Called by write.ts; shard worker only.
+
+/**
+ * Runs `stage` on a part with room for what it does; what throws ArenaFull has changed nothing. Throws ArenaFull when
+ * all arenas are full. Requires that the collection is not away.
+ */
+export function place<T>(shard: Shard, ref: CollectionRef, stage: (part: Part) => T): T {
+  const order = orderOf(shard, ref);
+  const plainly = (arena: number): T => stage(shard.partIn(ref, arena));
+  const withRoom = (arena: number): T => shard.room.for(() => plainly(arena), { arena, id: ref.id });
+  // Past the point where arenas are roomy all are filled up; in the end small parts that nobody uses leave.
+  const attempts = [
+    ...order.filter((arena) => shard.arenas.isRoomy(arena)).map((arena) => ({ arena, attempt: plainly })),
+    ...order.map((arena) => ({ arena, attempt: plainly })),
+    ...order.map((arena) => ({ arena, attempt: withRoom })),
+  ];
+  for (const { arena, attempt } of attempts) {
+    try {
+      return attempt(arena);
+    } catch (error) {
+      if (!(error instanceof ArenaFull)) throw error;
+    }
+  }
+  throw new ArenaFull();
+}
+
+function orderOf({ arenas, parts }: Shard, { id }: CollectionRef): number[] {
+  const byRoom = arenas.byRoom();
+  const isThere = (arena: number): boolean => parts.find(id, arena) !== undefined;
+  return [...byRoom.filter(isThere), ...byRoom.filter((arena) => !isThere(arena))];
 }

@@ -1,12 +1,30 @@
 // Cuts what was taken out of a file into chunks with their paths and provenance.
 // Pure. Called by prepare.ts in the batch worker.
-import { AppError } from '../../src/contract/errors.js';
-import { CHUNK_SIZE_MAX } from '../../src/contract/limits.js';
-import type { PreparedChunk } from '../../src/contract/prepared-document.js';
-import type { Chunking } from '../../src/contract/resources.js';
-import { chunkText } from '../../src/text/chunk.js';
-import { chunkMeta } from './chunk-meta.js';
-import type { Extracted, Flow, Heading, Unit } from './extract/extracted.js';
+import type { Chunking } from '../api/collections.js';
+import { AppError } from '../api/errors.js';
+import { CHUNK_SIZE_MAX } from '../api/limits.js';
+import { chunkText } from '../text/chunking.js';
+import type { PreparedChunk } from '../text/prepared-document.js';
+import type { Extracted, Flow, Heading, Unit } from './extracted.js';
+
+// The metadata of a chunk: where it stands in its document, and what the file says of it. A hit shows it together with
+// the metadata of the document, where a field of the caller's may have the name of one of ours: then the name is the
+// caller's, and ours stand apart. Pure; used by cut.ts in the batch worker.
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const APART = 'provenance';
+
+/** `place`: ours. `fields`: of the file, for this chunk. `document`: what the caller gave for all chunks. */
+function chunkMeta(place: Fields, fields: Fields, document: Fields): Fields {
+  const isTaken = (name: string): boolean => Object.hasOwn(fields, name) || Object.hasOwn(document, name);
+  const names = Object.keys(place);
+  if (!names.some(isTaken)) return { ...place, ...fields };
+  let apart = APART;
+  while (isTaken(apart)) apart = `_${apart}`;
+  const free = Object.fromEntries(names.filter((name) => !isTaken(name)).map((name) => [name, place[name]]));
+  return { ...free, ...fields, [apart]: place };
+}
 
 /** Which escapes in JSON can make; it is no character, and becomes U+FFFD. */
 const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;

@@ -2,13 +2,84 @@
 // Called by extract.ts in the batch worker.
 import { Readable } from 'node:stream';
 import { parse } from 'csv-parse';
-import { AppError } from '../../../src/contract/errors.js';
-import type { CsvOptions } from '../../../src/contract/prepare-messages.js';
-import type { Budget } from './budget.js';
-import { chooseColumns, type Columns } from './csv-columns.js';
-import type { Unit, Units } from './extracted.js';
-import { sniffDelimiter } from './csv-delimiter.js';
-import { cellLine, looksLikeHeader } from './table.js';
+import { AppError } from '../api/errors.js';
+import type { Budget, Unit, Units } from './extracted.js';
+import type { CsvOptions } from './messages.js';
+import { cellLine, columnName, columnNames, looksLikeHeader } from './table.js';
+
+// The columns of a CSV file that a caller asked for: by name or by index from 1.
+// Pure. Used by csv.ts in the batch worker.
+
+interface Columns {
+  hasHeader: boolean;
+  names: string[];
+  /** Columns for the metadata, from 0. */
+  meta: number[];
+  /** Columns for the text, in the order asked for; undefined for all but those of the metadata. */
+  include: number[] | undefined;
+}
+
+/** `first` is the header, or the first row of a file without one. Throws AppError `invalid_csv_options`. */
+function chooseColumns(
+  first: readonly string[],
+  hasHeader: boolean,
+  { metaColumns, includeColumns }: CsvOptions,
+): Columns {
+  const names = hasHeader ? columnNames(first) : first.map((_, i) => columnName(i));
+  const indicesOf = (list: string): number[] => [
+    ...new Set(entriesOf(list).map((entry) => indexOf(entry, names, hasHeader))),
+  ];
+  const include = indicesOf(includeColumns);
+  return { hasHeader, names, meta: indicesOf(metaColumns), include: include.length > 0 ? include : undefined };
+}
+
+const entriesOf = (list: string): string[] =>
+  list
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+
+/** A name rules over an index: a column may be called 2024. */
+function indexOf(entry: string, names: readonly string[], hasHeader: boolean): number {
+  const named = hasHeader ? names.indexOf(entry) : -1;
+  if (named >= 0) return named;
+  const told = JSON.stringify(entry.slice(0, 100));
+  if (!/^\d+$/.test(entry))
+    throw new AppError(
+      'invalid_csv_options',
+      hasHeader
+        ? `There is no column ${told}.`
+        : `The file has no header, so column ${told} has to be an index from 1.`,
+    );
+  const index = Number(entry);
+  if (index < 1 || index > names.length)
+    throw new AppError('invalid_csv_options', `Column ${told} is out of range: the file has ${names.length} columns.`);
+  return index - 1;
+}
+
+// Which character parts the cells of a CSV file.
+// Pure. Used by csv.ts in the batch worker.
+
+const CANDIDATES = [',', ';', '\t', '|'] as const;
+const LINES_MAX = 20;
+const HEAD_CHARACTERS = 64 * 1024;
+
+/** The candidate that every one of the first lines has most often, outside of quotes; the comma where none has any. */
+function sniffDelimiter(text: string): string {
+  const head = text.slice(0, HEAD_CHARACTERS).replace(/"[^"]*("|$)/g, '');
+  const all = head.split(/\r\n|\n|\r/).filter((line) => line.trim() !== '');
+  // The last line may be cut off by the bound, unless it is the only one.
+  const lines = all.slice(0, Math.max(1, Math.min(LINES_MAX, all.length - 1)));
+  const least = (candidate: string): number => Math.min(...lines.map((line) => line.split(candidate).length - 1));
+  const counts = CANDIDATES.map((candidate) => ({ candidate, count: lines.length > 0 ? least(candidate) : 0 }));
+  const inFirst = CANDIDATES.map((candidate) => ({ candidate, count: (lines[0] ?? '').split(candidate).length - 1 }));
+  const best = most(counts);
+  return best.count > 0 ? best.candidate : most(inFirst).candidate;
+}
+
+/** The first of those with the highest count. */
+const most = (counts: { candidate: string; count: number }[]): { candidate: string; count: number } =>
+  counts.reduce((best, one) => (one.count > best.count ? one : best));
 
 const SLICE_CHARACTERS = 256 * 1024;
 

@@ -1,9 +1,8 @@
 // Text of DOCX by mammoth: paragraphs, lists, tables, notes and text boxes as HTML, then as text. Pictures are left
 // out, and nothing outside of the file is read.
 import mammoth from 'mammoth';
-import { AppError } from '../../../src/contract/errors.js';
-import type { Budget } from './budget.js';
-import type { Flow } from './extracted.js';
+import { AppError } from '../api/errors.js';
+import type { Budget, Flow } from './extracted.js';
 import { readHtml } from './html.js';
 import type { ZipPackage } from './zip-package.js';
 

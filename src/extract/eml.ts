@@ -1,9 +1,8 @@
 // Text of a mail by postal-mime: its head lines a reader would look for, its body, and the names of what is attached.
 // Attachments are not opened: whoever wants them searched ingests them as files.
 import PostalMime, { type Address, type Email } from 'postal-mime';
-import { AppError } from '../../../src/contract/errors.js';
-import type { Budget } from './budget.js';
-import { clipTitle, flowOf, type Flow } from './extracted.js';
+import { AppError } from '../api/errors.js';
+import { type Budget, type Flow, clipTitle, flowOf } from './extracted.js';
 import { readHtml } from './html.js';
 
 const LIMITS = { maxNestingDepth: 64, maxHeadersSize: 1024 * 1024 };

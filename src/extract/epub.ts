@@ -1,12 +1,10 @@
 // Text of EPUB: a unit a document of the spine, in reading order, each read as HTML.
 // EPUB 3.3, sections 4 and 5. Called by package.ts in the batch worker.
-import { AppError } from '../../../src/contract/errors.js';
-import { decodeMarkup } from '../../../src/text/decode.js';
-import type { Budget } from './budget.js';
-import type { Unit, Units } from './extracted.js';
+import { AppError } from '../api/errors.js';
+import { decodeMarkup } from '../text/decode.js';
+import type { Budget, Unit, Units } from './extracted.js';
 import { readHtml } from './html.js';
-import { folderOf, resolveEntry, walkXml } from './xml.js';
-import type { ZipPackage } from './zip-package.js';
+import { type ZipPackage, folderOf, resolveEntry, walkXml } from './zip-package.js';
 
 /** `chapter` counts the documents of the spine from 0. Throws AppError `file_encrypted` (DRM) or `file_unreadable`. */
 export async function readEpub(zip: ZipPackage, budget: Budget): Promise<Units> {

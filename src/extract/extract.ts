@@ -1,11 +1,10 @@
 // Which parser reads which type of file. Called by ../file-document.ts in the batch worker; the parsers know nothing of
 // documents, metadata or chunks. README.md tells what each type gives.
-import { AppError } from '../../../src/contract/errors.js';
-import type { CsvOptions } from '../../../src/contract/prepare-messages.js';
-import { decodeMarkup, decodeText } from '../../../src/text/decode.js';
-import type { FileKind } from '../../../src/text/kind.js';
-import { Budget } from './budget.js';
-import { flowOf, type Extracted } from './extracted.js';
+import { AppError } from '../api/errors.js';
+import type { CsvOptions } from './messages.js';
+import { decodeMarkup, decodeText } from '../text/decode.js';
+import type { FileKind } from './file-kind.js';
+import { Budget, type Extracted, flowOf } from './extracted.js';
 import { readJson, readJsonLines } from './json.js';
 import { findHeadings } from './markdown.js';
 

@@ -1,9 +1,7 @@
 // Text of HTML by htmlparser2: what a reader of the page sees, with title, headings and alternative texts; no scripts,
 // no navigation, nothing hidden. Used for web pages, chapters of EPUB, HTML mail and what mammoth makes of DOCX.
 import { Parser } from 'htmlparser2';
-import { Blocks } from './blocks.js';
-import type { Budget } from './budget.js';
-import type { Flow } from './extracted.js';
+import { Blocks, type Budget, type Flow } from './extracted.js';
 
 /** No text for readers, or not of this page. */
 const NEVER = new Set([

@@ -1,7 +1,9 @@
 // The messages of one document on its way through a batch worker: the body that came, how it is prepared, what is made
 // of it. Types only; plain data between the front thread and the workers, as in messages.ts.
-import type { DocId } from './ids.js';
-import type { Collection, Space } from './resources.js';
+import type { Collection, Space } from '../api/collections.js';
+import type { WireError } from '../api/errors.js';
+import type { DocId } from '../api/ids.js';
+import type { PackedDocuments } from '../text/prepared-document.js';
 
 /** The query parameters for CSV and TSV files. The lists are as they were sent; '' is absent. */
 export interface CsvOptions {
@@ -54,4 +56,48 @@ export interface PrepareAnswer {
   vectors?: Float32Array;
   /** A digest for each chunk, where they are asked for and the chunks have texts. */
   digests?: Uint8Array;
+}
+
+// The messages of a batch on its way: cut into slices of lines, prepared in groups by shard, embedded and stored by the
+// group. Types only; plain data between the front thread and the workers, as in messages.ts.
+
+/** A batch body (`{"documents":[…]}`) to cut into slices of lines. Its bytes are moved. */
+export interface SplitBatchRequest {
+  bytes: Uint8Array;
+  itemsMax: number;
+}
+
+/** Items of a batch, one JSON text a line, none of them blank. */
+export interface LineSlice {
+  bytes: Uint8Array;
+  lines: number;
+}
+
+export interface PrepareLinesRequest extends Omit<PrepareRequest, 'body'> {
+  bytes: Uint8Array;
+  shards: number;
+  /** Whether a line that is no JSON is an item that failed, or refuses the whole batch with `invalid_json`. */
+  malformed: 'item' | 'batch';
+}
+
+/** An item as far as preparing it went. */
+export type PreparedItem = { docid: DocId; chunks: number } | { docid?: DocId; error: WireError };
+
+/** Documents of a slice that go to one shard, in their order, bounded in chunks. */
+export interface PreparedGroup extends PackedDocuments {
+  shard: number;
+  /** The item in the slice that each document comes from. */
+  places: number[];
+  docids: DocId[];
+  hasTexts: boolean;
+  /** A digest for each chunk, where they are asked for; zeros for a chunk without a text. */
+  digests?: Uint8Array;
+}
+
+export interface PreparedLines {
+  items: PreparedItem[];
+  /** Groups of one shard stand in the order of their documents. */
+  groups: PreparedGroup[];
+  /** Faults of ours that failed an item, for the log. */
+  faults: string[];
 }

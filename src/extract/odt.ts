@@ -1,11 +1,8 @@
 // Text of ODT: paragraphs, headings, lists, tables and notes of content.xml.
 // OpenDocument 1.3, part 3. Called by package.ts in the batch worker.
-import { AppError } from '../../../src/contract/errors.js';
-import { Blocks } from './blocks.js';
-import type { Budget } from './budget.js';
-import type { Flow } from './extracted.js';
-import { walkXml, type Attributes } from './xml.js';
-import type { ZipPackage } from './zip-package.js';
+import { AppError } from '../api/errors.js';
+import { Blocks, type Budget, type Flow } from './extracted.js';
+import { type Attributes, type ZipPackage, walkXml } from './zip-package.js';
 
 /** Not text of the document: comments, deleted text that is tracked, forms and scripts. */
 const SKIPPED = new Set([

@@ -1,10 +1,9 @@
 // Which of the zip-based types a package is, by its entries: its name may say anything.
 // Called by extract.ts in the batch worker.
-import { AppError } from '../../../src/contract/errors.js';
-import type { Budget } from './budget.js';
+import { AppError } from '../api/errors.js';
+import type { Budget, Extracted } from './extracted.js';
 import { readDocx } from './docx.js';
 import { readEpub } from './epub.js';
-import type { Extracted } from './extracted.js';
 import { readOdt } from './odt.js';
 import { readPptx } from './pptx.js';
 import { readXlsx } from './xlsx.js';

@@ -1,11 +1,8 @@
 // Text of PPTX, a unit a slide in the order of the presentation: its title as heading, its text, then the speaker's
 // notes. ECMA-376 part 1, section 19.
-import { AppError } from '../../../src/contract/errors.js';
-import { Blocks } from './blocks.js';
-import type { Budget } from './budget.js';
-import type { Unit, Units } from './extracted.js';
-import { folderOf, relationshipTargets, walkXml } from './xml.js';
-import type { ZipPackage } from './zip-package.js';
+import { AppError } from '../api/errors.js';
+import { Blocks, type Budget, type Unit, type Units } from './extracted.js';
+import { type ZipPackage, folderOf, relationshipTargets, walkXml } from './zip-package.js';
 
 const PRESENTATION = 'ppt/presentation.xml';
 const TITLES = new Set(['title', 'ctrTitle']);

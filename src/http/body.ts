@@ -1,17 +1,13 @@
 // A request's body as handlers see it: whole bytes, or a form, with the limit of the route. Opened by exchange.ts once
 // the caller is authenticated and admitted; front thread.
 import { assert } from '../base/assert.js';
-import { AppError } from '../contract/errors.js';
-import type { Announced } from './afterwards.js';
+import { AppError } from '../api/errors.js';
+import type { Announced } from './connection-policy.js';
 import type { Room } from './admission.js';
-import { BodySource, type BodyLimit } from './body-source.js';
-import { ByteGatherer } from './byte-gatherer.js';
-import { type ByteSource, DecodedSource, decoderFor } from './decoded-source.js';
-import { fileLimitOf, isArchive, type FileLimit } from './file-limit.js';
-import { readForm } from './form.js';
+import { type BodyLimit, BodySource, type ByteSource, DecodedSource, decoderFor } from './body-source.js';
+import { ByteGatherer, type FileLimit, TemporaryFiles, fileLimitOf, isArchive, readForm } from './form.js';
 import type { Body, Form, Route } from './route.js';
-import { TemporaryFiles } from './temporary-files.js';
-import type { WireResponse } from './wire.js';
+import type { WireResponse } from './uws.js';
 
 export interface BodyLimits {
   readonly jsonBytesMax: number;

@@ -1,10 +1,105 @@
 // Turns what a handler answered or threw into the body that goes out: the success envelope, the error envelope, and the
 // list of field errors of a 422. Called by exchange.ts on the front thread; pure. Tells nothing of a fault of ours.
+import { type AppError, ERROR_CODES, type ValidationDetail, errorTypeOf } from '../api/errors.js';
 import { assert } from '../base/assert.js';
 import type { Phases } from '../base/trace.js';
-import { type AppError, ERROR_CODES, errorTypeOf, type ValidationDetail } from '../contract/errors.js';
-import type { PieceBlocks } from './piece-blocks.js';
 import type { Reply } from './route.js';
+
+// The pieces of a streamed reply put together in blocks worth a write: what comes at once, up to 64 KiB. Made by
+// streamed-answer.ts, drained by reply-stream.ts, on the front thread. It pulls while somebody waits for a block, and
+// one piece beyond that, so a socket that is full holds the source back.
+
+/**
+ * A block is closed once it has more bytes than that; it is also what a reply of known length may have to come from a
+ * stream.
+ */
+const BLOCK_BYTES = 64 * 1024;
+
+export type Piece = string | Uint8Array;
+
+interface Block {
+  readonly bytes: Buffer;
+  /** The last one; its bytes may be none. */
+  readonly isLast: boolean;
+}
+
+interface Waiter {
+  resolve(block: Block): void;
+  reject(error: unknown): void;
+}
+
+export class PieceBlocks {
+  private readonly iterator: AsyncIterator<Piece>;
+  private gathered: Buffer[] = [];
+  private gatheredBytes = 0;
+  private isPulling = false;
+  private isOver = false;
+  private failure: { error: unknown } | undefined;
+  private waiter: Waiter | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private returned: Promise<void> | undefined;
+
+  constructor(pieces: AsyncIterable<Piece>) {
+    this.iterator = pieces[Symbol.asyncIterator]();
+  }
+
+  /** The next block; one call at a time. What is there waits `waitMs` for more. Rejects with what the source throws. */
+  next(waitMs: number): Promise<Block> {
+    return new Promise((resolve, reject) => {
+      this.waiter = { resolve, reject };
+      if (this.isOver) return this.hand();
+      if (this.gatheredBytes > 0) this.handAfter(waitMs);
+      if (!this.isPulling) void this.pull(waitMs);
+    });
+  }
+
+  /** Tells the source that nobody wants more, and waits until it has cleaned up. Only the first call does anything. */
+  return(): Promise<void> {
+    this.returned ??= Promise.resolve(this.iterator.return?.()).then(() => undefined);
+    return this.returned;
+  }
+
+  private async pull(waitMs: number): Promise<void> {
+    this.isPulling = true;
+    try {
+      while (this.waiter !== undefined && !this.isOver) {
+        const result = await this.iterator.next();
+        if (result.done === true) this.isOver = true;
+        else this.add(result.value);
+        if (this.isOver || this.gatheredBytes > BLOCK_BYTES) this.hand();
+        else this.handAfter(waitMs);
+      }
+    } catch (error) {
+      this.failure = { error };
+      this.isOver = true;
+      this.hand();
+    }
+    this.isPulling = false;
+  }
+
+  private add(piece: Piece): void {
+    const bytes =
+      typeof piece === 'string' ? Buffer.from(piece) : Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+    this.gathered.push(bytes);
+    this.gatheredBytes += bytes.length;
+  }
+
+  private handAfter(waitMs: number): void {
+    this.timer ??= setTimeout(() => this.hand(), waitMs);
+  }
+
+  private hand(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    const { waiter, gathered } = this;
+    if (waiter === undefined) return;
+    this.waiter = undefined;
+    this.gathered = [];
+    this.gatheredBytes = 0;
+    if (this.failure !== undefined) waiter.reject(this.failure.error);
+    else waiter.resolve({ bytes: Buffer.concat(gathered), isLast: this.isOver });
+  }
+}
 
 /** A finished reply but for the headers that all replies have. */
 export interface Answer {
@@ -25,7 +120,7 @@ export interface Closing {
   readonly requestId: string;
 }
 
-export const JSON_TYPE = 'application/json';
+const JSON_TYPE = 'application/json';
 const BRACE_OPEN = 0x7b;
 const RETRY_AFTER_S = 1;
 const QUOTA_RETRY_AFTER_S = 60;
@@ -39,8 +134,8 @@ export function encodeReply(reply: WholeReply, closing: Closing): Answer {
   return { status, headers, contentType: JSON_TYPE, body, phases };
 }
 
-export type StreamedReply = Extract<Reply, { jsonStream: unknown } | { stream: unknown }>;
-export type WholeReply = Exclude<Reply, StreamedReply>;
+type StreamedReply = Extract<Reply, { jsonStream: unknown } | { stream: unknown }>;
+type WholeReply = Exclude<Reply, StreamedReply>;
 
 /** Encodes an error for a route that lists `statuses`: where 400 is not among them, a 400 becomes 422. */
 export function encodeError(error: AppError, statuses: readonly number[], closing: Closing): Answer {
@@ -107,7 +202,7 @@ function joinParts(status: number, parts: readonly (string | Uint8Array)[], clos
 }
 
 /** The same for pieces that are still to come; `closing` is asked for when they are over. */
-export async function* joinedPieces(
+async function* joinedPieces(
   status: number,
   pieces: AsyncIterable<string>,
   closing: () => Closing,
@@ -126,3 +221,28 @@ const headOf = (status: number): string => `{"ok":${status < 400},`;
 const tailOf = ({ latencyMs, requestId }: Closing): string =>
   `,"latency_ms":${roundedMs(latencyMs)},"request_id":${JSON.stringify(requestId)}}`;
 const roundedMs = (ms: number): number => Math.round(ms * 1000) / 1000;
+
+// Begins a streamed reply: pulls its first block, so that a failure before it is an ordinary error, and what ends
+// within it goes out whole, with a length. Called by exchange.ts on the front thread.
+
+/** How long the first piece waits for others: a stream that is over by then costs no more than a whole reply. */
+const FIRST_BLOCK_WAIT_MS = 10;
+
+export function isStreamed(reply: Reply): reply is StreamedReply {
+  return 'stream' in reply || 'jsonStream' in reply;
+}
+
+/** Rejects with what the stream throws before it has given anything. `closing` is asked for when the stream is over. */
+export async function beginStreamed(reply: StreamedReply, closing: () => Closing): Promise<Answer> {
+  const { status, headers } = reply;
+  const isJson = 'jsonStream' in reply;
+  const blocks = new PieceBlocks(isJson ? joinedPieces(status, reply.jsonStream, closing) : reply.stream);
+  const { bytes, isLast } = await blocks.next(FIRST_BLOCK_WAIT_MS);
+  return {
+    status,
+    headers,
+    contentType: isJson ? JSON_TYPE : reply.contentType,
+    body: bytes,
+    rest: isLast ? undefined : blocks,
+  };
+}

@@ -1,11 +1,61 @@
 // Bodies and query strings against their typia types: what does not fit becomes the `detail` entries of a 422. Pure.
 // Called by the handlers (endpoints/), on the front thread.
 import { isAscii } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
 import type { IValidation } from 'typia';
-import { AppError, type ValidationDetail } from '../contract/errors.js';
-import { assertExactNumbers } from '../contract/exact-numbers.js';
-import { JSON_BODY_SHAPE } from '../contract/limits.js';
-import { checkJsonShape, type JsonShape } from './json-shape.js';
+import { AppError, type ValidationDetail, invalidField } from '../api/errors.js';
+import { DIM_MAX, JSON_BODY_SHAPE, SEARCH_BODY_SHAPE } from '../api/limits.js';
+import { assertExactNumbers } from '../api/numbers.js';
+import { JsonFloats, afterSpace } from '../base/json-floats.js';
+
+// How much JSON a body may hold, told from its bytes before it is parsed: parsing and checking cost time for each value,
+// and the front thread answers nobody meanwhile. What is no JSON is left to the parser. Pure. Used by validation.ts.
+
+interface JsonShape {
+  readonly bytesMax: number;
+  /** Names in all of its objects together. */
+  readonly namesMax: number;
+  /** Values in all of its lists and objects together. */
+  readonly valuesMax: number;
+  /** How deep lists and objects stand in each other. */
+  readonly levelsMax: number;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+/** Brackets and braces differ in this bit alone. */
+const CASE_BIT = 0x20;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** Throws 413 `request_too_large`, with the bound in `details`, where the text has more of something than it may. */
+function checkJsonShape(bytes: Uint8Array, shape: JsonShape): void {
+  if (bytes.length > shape.bytesMax) throw tooMany('bytes', shape.bytesMax);
+  let [names, values, level] = [0, 1, 0];
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] as number;
+    if (byte === QUOTE) at = stringEnd(bytes, at) - 1;
+    else if (byte === COLON && ++names > shape.namesMax) throw tooMany('names', shape.namesMax);
+    else if (byte === COMMA && ++values > shape.valuesMax) throw tooMany('values', shape.valuesMax);
+    else if ((byte | CASE_BIT) === OPEN_BRACE && ++level > shape.levelsMax) throw tooMany('levels', shape.levelsMax);
+    else if ((byte | CASE_BIT) === CLOSE_BRACE) level--;
+  }
+}
+
+/** Behind the string that begins at `start`; at least the end of the text where it does not end. */
+function stringEnd(bytes: Uint8Array, start: number): number {
+  let at = start + 1;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at + 1;
+}
+
+function tooMany(what: 'bytes' | 'names' | 'values' | 'levels', most: number): AppError {
+  return new AppError('request_too_large', `The JSON of this body has at most ${most} ${what}.`, {
+    details: { [`limit_${what}`]: most },
+  });
+}
 
 /** Entries of one 422. */
 const DETAILS_MAX = 100;
@@ -99,4 +149,86 @@ function typeFor(expected: string, value: unknown): string {
 function told(value: unknown): unknown {
   if (typeof value === 'string') return value.slice(0, 200);
   return typeof value === 'object' && value !== null ? undefined : value;
+}
+
+// The body of a search. Where it has a vector, that is most of it, and is read number by number straight into float32;
+// JSON.parse gets the rest, which is bounded. Used by the search handlers (endpoints/search.ts), front thread.
+
+interface SearchBodyText {
+  /** Not validated. Its `v` is null where `vector` is given. */
+  body: unknown;
+  vector?: Float32Array;
+}
+
+const SEARCH_BODY_QUOTE = 0x22;
+const BRACE_OPEN = 0x7b;
+const BRACE_CLOSE = 0x7d;
+const SEARCH_BODY_COLON = 0x3a;
+const SEARCH_BODY_COMMA = 0x2c;
+const BRACKET_OPEN = 0x5b;
+const BRACKET_CLOSE = 0x5d;
+const LOWER_V = 0x76;
+
+export class SearchBodyReader {
+  private readonly floats = new JsonFloats(DIM_MAX);
+  /** Stands in the text for the vector that was taken out: nobody else can write it. */
+  private readonly mark = randomUUID();
+  private readonly markJson = Buffer.from(JSON.stringify(this.mark));
+
+  /** Throws 400 `invalid_json`, 413 for more than a search may hold, and 422 for a long vector that is none. */
+  read(bytes: Buffer): SearchBodyText {
+    const start = vectorAt(bytes);
+    if (start === undefined || bytes[start] !== BRACKET_OPEN)
+      return { body: parseJson(bytes, false, SEARCH_BODY_SHAPE) };
+    const vector = this.floats.read(bytes, start);
+    if (!vector) return { body: parseUnread(bytes) };
+    const rest = Buffer.concat([bytes.subarray(0, start), this.markJson, bytes.subarray(this.floats.end)]);
+    const body = parseJson(rest, false, SEARCH_BODY_SHAPE) as { v: unknown };
+    // A name that comes twice counts the second time.
+    if (body.v !== this.mark) return { body };
+    body.v = null;
+    return { body, vector };
+  }
+}
+
+/** A short list of other forms of numbers, or of what are none, is told apart as any other JSON is. */
+function parseUnread(bytes: Buffer): unknown {
+  try {
+    return parseJson(bytes, false, JSON_BODY_SHAPE);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'request_too_large') throw error;
+    const msg = `Should be a list of at most ${DIM_MAX} plain numbers that float32 can hold.`;
+    throw invalidField(['body', 'v'], msg, 'list_type');
+  }
+}
+
+/**
+ * Where the value of the first plain `"v"` of the outermost object begins; undefined where there is none, or the text
+ * is not plain.
+ */
+function vectorAt(bytes: Buffer): number | undefined {
+  let at = afterSpace(bytes, 0);
+  if (bytes[at] !== BRACE_OPEN) return undefined;
+  do {
+    const name = afterSpace(bytes, at + 1);
+    const nameEnd = stringEnd(bytes, name);
+    const colon = afterSpace(bytes, nameEnd);
+    if (bytes[name] !== SEARCH_BODY_QUOTE || bytes[colon] !== SEARCH_BODY_COLON) return undefined;
+    const value = afterSpace(bytes, colon + 1);
+    if (nameEnd === name + 3 && bytes[name + 1] === LOWER_V) return value;
+    at = valueEnd(bytes, value);
+  } while (bytes[at] === SEARCH_BODY_COMMA);
+  return undefined;
+}
+
+/** The comma or brace behind a value of the outermost object. */
+function valueEnd(bytes: Buffer, start: number): number {
+  for (let at = start, depth = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === SEARCH_BODY_QUOTE) at = stringEnd(bytes, at) - 1;
+    else if (byte === BRACE_OPEN || byte === BRACKET_OPEN) depth++;
+    else if (depth === 0 && (byte === SEARCH_BODY_COMMA || byte === BRACE_CLOSE)) return at;
+    else if (byte === BRACE_CLOSE || byte === BRACKET_CLOSE) depth--;
+  }
+  return bytes.length;
 }

@@ -1,12 +1,12 @@
 // What the composer gives the HTTP server, and what the server tells back: limits, authentication, one event a request.
 // Types only.
 import type { Phases, Tracer } from '../base/trace.js';
-import type { Permit } from '../tenants/actor.js';
-import type { Authenticate } from '../tenants/authenticate.js';
+import type { Permit } from '../service/tenants/actor.js';
+import type { Authenticate } from '../service/tenants/auth.js';
 import type { BodyLimits } from './body.js';
 import type { Actor, Method, Route } from './route.js';
 import type { SiteGuard } from './site-guard.js';
-import type { TlsFiles } from './tls.js';
+import type { TlsFiles } from '../config/tls.js';
 
 export interface HttpLimits extends BodyLimits {
   /** Requests under way in the whole server; those of public routes do not count. */

@@ -1,9 +1,10 @@
 // The words between the route table and the HTTP server: what a route declares, what a handler is given, what it
 // answers. Types only. The table itself is routes.ts; the server (server.ts) knows no endpoint.
-
-import type { Departure } from '../base/departure.js';
+import { invalidField } from '../api/errors.js';
+import { type CollectionName, type Tenant, asCollectionName, asTenant } from '../api/ids.js';
+import type { Departure } from '../base/signals.js';
 import type { Phases } from '../base/trace.js';
-import type { Access, Actor, Scope } from '../tenants/actor.js';
+import type { Access, Actor, Scope } from '../service/tenants/actor.js';
 
 export type { Actor };
 
@@ -117,3 +118,65 @@ export type Reply = ReplyHead &
     /** Bytes written as they come: NDJSON, archives. A failure after the first piece cuts the connection. */
     | { readonly stream: AsyncIterable<string | Uint8Array>; readonly contentType: string }
   );
+
+// Shorthands for the lines of the route table, and the status lists that many lines share (from the specification).
+// Used by the other files of this folder.
+
+export const READ = [200, 401, 403, 422, 429, 500];
+export const READ_ONE = [200, 401, 403, 404, 422, 429, 500];
+export const SEARCH = [200, 401, 403, 422, 429, 500, 503];
+
+export const COLLECTION = '/v1/collections/{tenant}/{name}';
+
+export function open(operation: string, path: string, statuses: readonly number[], handle: Handler): Route {
+  return { operation, method: 'GET', path, access: 'public', statuses, body: 'none', handle };
+}
+
+/** A read; keys without the scope `search` have none. */
+export function get(operation: string, path: string, statuses: readonly number[], handle: Handler): Route {
+  return { operation, method: 'GET', path, access: 'tenant', scope: 'search', statuses, body: 'none', handle };
+}
+
+export function remove(operation: string, path: string, statuses: readonly number[], handle: Handler): Route {
+  return { operation, method: 'DELETE', path, access: 'tenant', statuses, body: 'none', handle };
+}
+
+export function post(operation: string, path: string, statuses: readonly number[], handle: Handler): Route {
+  return { operation, method: 'POST', path, access: 'tenant', statuses, body: 'json', handle };
+}
+
+/** For the admin alone. Scopes are of tenants' routes. */
+export function admin({ scope: _scope, ...route }: Route): Route {
+  return { ...route, access: 'admin' };
+}
+
+// Path parameters as the ids they are.
+// Called by the handlers of the other files here, on the front thread; throws AppError for bad slugs.
+
+export const tenantOf = ({ params }: Request): Tenant => asTenant(params.tenant ?? '');
+
+/** Tenant and collection; the specification calls the latter {name} here and {collection} there. */
+export function collectionOf(request: Request): [Tenant, CollectionName] {
+  const tenant = tenantOf(request);
+  return [tenant, asCollectionName(request.params.name ?? request.params.collection ?? '')];
+}
+
+export const param = ({ params }: Request, name: string): string => params[name] ?? '';
+
+// What a query string says beside text: flags and numbers. What is neither is refused, or left as text for the
+// validation to refuse. Called by the handlers (endpoints/), on the front thread. Pure.
+
+/** False where it is absent. Throws 422 for what is neither true nor false. */
+export function flag({ query }: Pick<Request, 'query'>, name: string): boolean {
+  const wanted = query.get(name)?.toLowerCase() ?? 'false';
+  if (['true', '1'].includes(wanted)) return true;
+  if (['false', '0'].includes(wanted)) return false;
+  throw invalidField(['query', name], 'Should be true or false.', 'bool_parsing', wanted.slice(0, 200));
+}
+
+/** All of it, as numbers where `names` say so and they are whole ones. */
+export function numbersIn(query: URLSearchParams, ...names: readonly string[]): Record<string, unknown> {
+  const values: Record<string, unknown> = Object.fromEntries(query);
+  for (const name of names) if (/^-?\d{1,15}$/.test(query.get(name) ?? '')) values[name] = Number(values[name]);
+  return values;
+}

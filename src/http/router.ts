@@ -1,7 +1,7 @@
 // Finds the route for a method and a path: a tree of path segments made from the route table once, at start.
 // Called by exchange.ts for every request, on the front thread.
 import { assert } from '../base/assert.js';
-import { AppError, invalidField } from '../contract/errors.js';
+import { AppError, invalidField } from '../api/errors.js';
 import type { Route } from './route.js';
 
 interface Match {

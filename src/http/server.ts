@@ -1,13 +1,12 @@
 // The door. Owns the listening socket and the set of requests under way, makes an Exchange for each request, and
-// drains. Made by src/server.ts, on the front thread; one for each process.
+// drains. Made by src/cli/serve.ts, on the front thread; one for each process.
 import { createServer } from 'node:net';
 import { Admission } from './admission.js';
-import { Exchange, type Floor } from './exchange.js';
-import { Head } from './head.js';
+import { Exchange, type Floor, RequestIds } from './exchange.js';
+import { Head } from './request-context.js';
 import type { HttpServerOptions } from './options.js';
-import { RequestIds } from './request-id.js';
 import { createRouter } from './router.js';
-import { emptyTemporaryDirectory } from './temporary-files.js';
+import { emptyTemporaryDirectory } from './form.js';
 import type { App, ListenSocket, Socket, Uws } from './uws.js';
 
 /** How often the time of the requests under way is checked. */

@@ -3,7 +3,7 @@
 // where a foreign name leads here (DNS rebinding). Other clients send neither. Front thread; asked for each request
 // before anything else is done for it.
 import { isIP } from 'node:net';
-import { AppError } from '../contract/errors.js';
+import { AppError } from '../api/errors.js';
 
 export interface AllowedSites {
   /** Names beside localhost and IP addresses, with a port where no other is meant. Lower case. */

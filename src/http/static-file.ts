@@ -1,7 +1,7 @@
 // Files that are held in memory and handed out as they are: bytes, type and tag, and the reply that has them or says
 // that the client has them still. Used by the pages of the reference and of the console; front thread.
 import { createHash } from 'node:crypto';
-import { codingFor } from './accept-encoding.js';
+import { codingFor } from './compression.js';
 import type { Reply, Request } from './route.js';
 
 export interface StaticFile {

@@ -1,8 +1,9 @@
 // What waits for the worker threads, in which pool and kind of lane, and how busy the threads are, as the pools count
 // it. Part of the metrics (metrics-report.ts); front thread.
-import { Counter, Gauge, type Registry } from 'prom-client';
-import type { LaneMeter, PoolMeters } from '../pool/pool-meters.js';
-import { lookedUpHistogram, type CountedBuckets } from './metrics-histograms.js';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { Counter, Gauge, type Registry, collectDefaultMetrics } from 'prom-client';
+import type { LaneMeter, PoolMeters } from '../pool/pool-metrics.js';
+import { type CountedBuckets, lookedUpHistogram } from './prometheus.js';
 
 export function lookUpQueues(registry: Registry, meters: PoolMeters): void {
   const labelNames = ['pool', 'lane'] as const;
@@ -61,4 +62,50 @@ function lookUpThreads(registry: Registry, meters: PoolMeters): void {
       for (const { pool, busyMs } of meters.uses()) this.inc({ pool }, busyMs / 1000);
     },
   });
+}
+
+// What the metrics library tells of every Node process, but for the lag of the event loop: its mean and deviation walk
+// a table of 33,000 places each, a millisecond of the thread whose lag they tell (node dist/load/observability.js). The
+// same gauges are here without those two. Part of the metrics (metrics-report.ts); front thread.
+
+/** How often the delay is looked at; every value has this time in it. */
+const LAG_RESOLUTION_MS = 10;
+/** The library's own watch, which nobody reads, wakes once an hour. */
+const NEVER_MS = 3_600_000;
+const ITS_LAG = ['', '_min', '_max', '_mean', '_stddev', '_p50', '_p90', '_p99'].map(
+  (which) => `nodejs_eventloop_lag${which}_seconds`,
+);
+
+export function lookUpProcess(registry: Registry): void {
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS });
+  for (const name of ITS_LAG) registry.removeSingleMetric(name);
+  lookUpLag(registry);
+}
+
+/** Of the time since the scrape before; where nothing was looked at since, what it told stands. */
+function lookUpLag(registry: Registry): void {
+  const delays = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
+  delays.enable();
+  const gauge = (which: string, help: string, collect?: (this: Gauge) => void): Gauge =>
+    new Gauge({
+      name: `nodejs_eventloop_lag${which}_seconds`,
+      help,
+      registers: [registry],
+      ...(collect && { collect }),
+    });
+  // The first one is looked up before the text of the others is made.
+  gauge('', 'Lag of event loop in seconds.', function () {
+    const startedAtMs = performance.now();
+    setImmediate(() => this.set((performance.now() - startedAtMs) / 1000));
+    if (delays.count === 0) return;
+    for (const [of, read] of told) of.set(read() / 1e9);
+    delays.reset();
+  });
+  const told: readonly (readonly [Gauge, () => number])[] = [
+    [gauge('_min', 'The minimum recorded event loop delay.'), () => delays.min],
+    [gauge('_max', 'The maximum recorded event loop delay.'), () => delays.max],
+    [gauge('_p50', 'The 50th percentile of the recorded event loop delays.'), () => delays.percentile(50)],
+    [gauge('_p90', 'The 90th percentile of the recorded event loop delays.'), () => delays.percentile(90)],
+    [gauge('_p99', 'The 99th percentile of the recorded event loop delays.'), () => delays.percentile(99)],
+  ];
 }

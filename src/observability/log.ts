@@ -1,10 +1,11 @@
 // What becomes of a request that is over: it is counted, and has a line in the log where it was slow, where its turn
 // has come, or where everything is logged. Lines have no text of searches and no key. Called by server.ts; front
 // thread.
-import type { Log } from './base/log.js';
-import type { Config } from './config-shape.js';
-import type { RequestEvent } from './http/options.js';
-import type { Context } from './service/context.js';
+import { pino } from 'pino';
+import type { Log } from '../base/log.js';
+import type { Config } from '../config/config.js';
+import type { RequestEvent } from '../http/options.js';
+import type { Context } from '../service/context.js';
 
 /** Every so many-th request by share: no random number decides, so that a share of 0.1 is a tenth of any thousand. */
 function createSampler(share: number): () => boolean {
@@ -67,3 +68,13 @@ function lineOf({
 }
 
 const rounded = (ms: number): number => Math.round(ms * 1000) / 1000;
+
+// The logger: pino, JSON lines on standard error. Made by main once; everything else sees base/log's interface.
+// The only file that knows pino; the level is `log.level` of the configuration.
+
+export function createLogger(level: string): Log {
+  return pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    pino.destination({ dest: 2, sync: true }),
+  );
+}

@@ -2,19 +2,285 @@
 // Prometheus reads them when it scrapes. One instance for each server, in the context; front thread. No label names a
 // tenant.
 import { Counter, Gauge, Registry } from 'prom-client';
-import { LatencyWindow } from '../base/latency-window.js';
+import { type IngestTiming, PRECISIONS, type Precision, type SearchTiming } from '../api/collections.js';
+import type { CollectionId } from '../api/ids.js';
+import { LatencyWindow } from '../base/histogram.js';
 import { PHASES, PHASES_WITHIN_SEARCH } from '../base/trace.js';
-import type { ShardAnswer } from '../contract/messages.js';
-import type { IngestTiming, SearchTiming } from '../contract/resources.js';
-import { COUNTERS, type Counts, type FinishedRequest, type FinishedSearch } from './metrics-counts.js';
-import { EmbedderMetrics } from './metrics-embedders.js';
-import { CounterFamily, HistogramFamily } from './metrics-families.js';
-import { lookedUp } from './metrics-looked-up.js';
-import { RecallMetrics } from './metrics-recall.js';
-import { TenantMetrics } from './metrics-tenants.js';
+import type { ShardAnswer } from '../engine/write/commands.js';
+import type { EmbedCall, EmbedPool } from '../pool/embed-pool.js';
+import type { Recalled } from '../ranking/top-k.js';
+import type { Embedders } from '../service/embedding/embedders.js';
+import { CounterFamily, HistogramFamily, lookedUp } from './prometheus.js';
+
+// What is counted of requests and searches: the counters by name, and what they are told of each that is over.
+// Used by metrics.ts; front thread.
+
+const COUNTERS = {
+  requests: ['sheaf_requests_total', 'Requests that are over.'],
+  errors: ['sheaf_errors_total', 'Requests that were answered with an error, of the client or of the server.'],
+  searches: ['sheaf_searches_total', 'Searches of a collection that succeeded.'],
+  searchesDegraded: [
+    'sheaf_searches_degraded_total',
+    'Searches that were answered by words alone, because the embedder did not answer.',
+  ],
+  matches: ['sheaf_search_matches_total', 'Hits in the answers of searches.'],
+  documentsIndexed: ['sheaf_documents_indexed_total', 'Documents stored, new and replaced.'],
+  chunksIndexed: ['sheaf_chunks_indexed_total', 'Chunks of the documents stored.'],
+  chunksReused: [
+    'sheaf_chunks_reused_total',
+    'Chunks that were not embedded, since the stored document of the same id had their text.',
+  ],
+  documentsDeleted: ['sheaf_documents_deleted_total', 'Documents deleted, without those of deleted collections.'],
+  collectionsCreated: ['sheaf_collections_created_total', 'Collections made, by ingest too.'],
+  collectionsDeleted: ['sheaf_collections_deleted_total', 'Collections deleted.'],
+} as const;
+
+type Counts = Record<keyof typeof COUNTERS, number>;
+
+/** A request that is over, as the HTTP server tells of it. */
+interface FinishedRequest {
+  readonly method: string;
+  /** Path template; '' where no route was found. */
+  readonly route: string;
+  /** 0 when the client was gone before a reply was made. */
+  readonly status: number;
+  readonly latencyMs: number;
+  /** Of an error. */
+  readonly code?: string | undefined;
+  /** Of the path; '' where it has none, or who called is not known. */
+  readonly tenant: string;
+}
+
+/** A search that has its hits. */
+interface FinishedSearch {
+  readonly timing: SearchTiming;
+  readonly hits: readonly unknown[];
+  readonly degraded?: true;
+}
+
+// What is counted of the calls of embedders and rerankers, by instance: the operator has configured how many there are.
+// Part of the metrics (metrics.ts); front thread.
+
+/** Half a millisecond to a minute: from the built-in embedder to an endpoint that is tried again. */
+const CALL_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const TEXTS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096];
+
+/** Whether each instance answers, looked up when it is scraped. */
+export function lookUpInstances(registry: Registry, embedders: Embedders): void {
+  const help =
+    'Whether the instance answers: 0 while its breaker is open, and before it has answered for the first time.';
+  new Gauge({
+    name: 'sheaf_embedder_usable',
+    help,
+    labelNames: ['embedder'],
+    registers: [registry],
+    collect() {
+      for (const { key, state } of embedders.states()) this.set({ embedder: key }, state === 'usable' ? 1 : 0);
+    },
+  });
+}
+
+/** What the endpoints of instances were called for, as the thread that calls them counts it. */
+export function lookUpEndpoints(registry: Registry, pool: EmbedPool): void {
+  const labelNames = ['embedder'] as const;
+  const told = [
+    [
+      Counter,
+      'sheaf_endpoint_calls_total',
+      'Calls of the endpoint of an embedder or reranker, each try by itself.',
+      'calls',
+    ],
+    [
+      Counter,
+      'sheaf_endpoint_tokens_total',
+      'Tokens spent there, as it counts them, else as they are estimated.',
+      'tokens',
+    ],
+    [
+      Counter,
+      'sheaf_endpoint_refused_total',
+      'Calls that were given up, because its budgets left no room for them in time.',
+      'refused',
+    ],
+    [Counter, 'sheaf_endpoint_rests_total', 'Times it asked to be left alone for a while.', 'rests'],
+    [Gauge, 'sheaf_endpoint_waiting', 'Calls that wait for a place or for the budgets.', 'waiting'],
+  ] as const;
+  for (const [Kind, name, help, cell] of told) {
+    new Kind({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const { key, ...counts } of pool.endpoints()) this.inc({ embedder: key }, counts[cell]);
+      },
+    });
+  }
+}
+
+class EmbedderMetrics {
+  private readonly seconds: HistogramFamily;
+  private readonly texts: HistogramFamily;
+  private readonly failures: CounterFamily;
+
+  constructor(registry: Registry) {
+    const labelNames = ['embedder', 'kind'];
+    this.seconds = new HistogramFamily(registry, {
+      labelNames,
+      name: 'sheaf_embedder_call_seconds',
+      help: 'Time of the calls of embedders (queries, documents) and rerankers (rerank), failed ones too.',
+      bounds: CALL_SECONDS,
+    });
+    this.texts = new HistogramFamily(registry, {
+      labelNames,
+      name: 'sheaf_embedder_call_texts',
+      help: 'Texts that a call which succeeded embedded or scored.',
+      bounds: TEXTS,
+    });
+    this.failures = new CounterFamily(registry, {
+      labelNames,
+      name: 'sheaf_embedder_failures_total',
+      help: 'Calls that failed, as a whole or for any of their documents.',
+    });
+  }
+
+  /** A call is over. */
+  called({ key, kind, texts, ms, failed }: EmbedCall): void {
+    this.seconds.add(ms / 1000, key, kind);
+    if (texts > 0) this.texts.add(texts, key, kind);
+    this.failures.add(failed ? 1 : 0, key, kind);
+  }
+
+  reset(): void {
+    for (const metric of [this.seconds, this.texts, this.failures]) metric.reset();
+  }
+}
+
+// Recall of the searches that were checked (recall-sampler.ts), as Prometheus reads it: over all collections of a
+// precision, and of the worst of them. Of a collection the latest checks count most. No label names a tenant. Front
+// thread.
+
+/** Collections that are remembered: those checked last. */
+const COLLECTIONS_MAX = 256;
+/** With so many checks the older ones count half. */
+const CHECKS_MAX = 64;
+/** A collection with fewer neighbours looked for says nothing of the worst. */
+const WANTED_MIN = 50;
+
+interface Window extends Recalled {
+  readonly precision: Precision;
+  readonly checks: number;
+}
+
+export class RecallMetrics {
+  private readonly windows = new Map<CollectionId, Window>();
+  private readonly checks: Counter<'precision'>;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    const labelNames = ['precision'] as const;
+    this.checks = new Counter({
+      name: 'sheaf_recall_checks_total',
+      help: 'Searches that were made again exactly, to see what they had found.',
+      labelNames,
+      registers,
+    });
+    this.gauge(
+      registry,
+      'sheaf_recall_at_k',
+      'Share of the true k nearest that searches found, by the latest checks; k is that of each search.',
+      (windows) => share(added(windows)),
+    );
+    this.gauge(registry, 'sheaf_recall_at_k_lowest', 'The same of the collection that has least.', (windows) =>
+      Math.min(...windows.filter(({ wanted }) => wanted >= WANTED_MIN).map(share)),
+    );
+  }
+
+  checked(id: CollectionId, precision: Precision, recalled: Recalled): void {
+    this.checks.inc({ precision });
+    const before = this.windows.get(id) ?? { found: 0, wanted: 0, checks: 0 };
+    const weight = before.checks >= CHECKS_MAX ? 0.5 : 1;
+    this.windows.delete(id);
+    this.windows.set(id, {
+      precision,
+      checks: before.checks * weight + 1,
+      found: before.found * weight + recalled.found,
+      wanted: before.wanted * weight + recalled.wanted,
+    });
+    const [oldest] = this.windows.keys();
+    if (this.windows.size > COLLECTIONS_MAX && oldest !== undefined) this.windows.delete(oldest);
+  }
+
+  reset(): void {
+    this.checks.reset();
+    this.windows.clear();
+  }
+
+  /** Has no value for a precision that nothing was checked of. */
+  private gauge(registry: Registry, name: string, help: string, read: (windows: Window[]) => number): void {
+    const { windows } = this;
+    new Gauge({
+      name,
+      help,
+      labelNames: ['precision'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const precision of PRECISIONS) {
+          const value = read([...windows.values()].filter((window) => window.precision === precision));
+          if (Number.isFinite(value)) this.set({ precision }, value);
+        }
+      },
+    });
+  }
+}
+
+const share = ({ found, wanted }: Recalled): number => found / wanted;
+const added = (windows: readonly Recalled[]): Recalled =>
+  windows.reduce((sum, { found, wanted }) => ({ found: sum.found + found, wanted: sum.wanted + wanted }), {
+    found: 0,
+    wanted: 0,
+  });
+
+// What single tenants ask for, where the operator wants labels that name them: those that come first have one each, all
+// others share one, so that no number of tenants makes the metrics grow beyond bounds. Part of the metrics
+// (metrics.ts); front thread.
+
+/** No tenant is called so: it is no slug. */
+const OTHERS = '(others)';
+
+class TenantMetrics {
+  private readonly named = new Set<string>();
+  private readonly requests: CounterFamily | undefined;
+
+  /** `namedMax`: 0 for no metric at all. */
+  constructor(
+    registry: Registry,
+    private readonly namedMax: number,
+  ) {
+    if (namedMax === 0) return;
+    this.requests = new CounterFamily(registry, {
+      name: 'sheaf_tenant_requests_total',
+      help: 'Requests by the tenant of their path and by status; tenants beyond `metrics.tenant_labels` count together.',
+      labelNames: ['tenant', 'status'],
+    });
+  }
+
+  /** `tenant`: '' where the request has none. */
+  finished({ tenant, status }: { readonly tenant: string; readonly status: number }): void {
+    if (!this.requests || tenant === '') return;
+    if (this.named.size < this.namedMax) this.named.add(tenant);
+    this.requests.inc(this.named.has(tenant) ? tenant : OTHERS, String(status));
+  }
+
+  reset(): void {
+    this.requests?.reset();
+  }
+}
 
 /** Half a millisecond to half a minute. */
-const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export class Metrics {
   readonly registry = new Registry();
@@ -140,7 +406,7 @@ export class Metrics {
   }
 
   private histogram(name: string, help: string, ...labelNames: string[]): HistogramFamily {
-    return this.kept(new HistogramFamily(this.registry, { name, help, labelNames, bounds: SECONDS }));
+    return this.kept(new HistogramFamily(this.registry, { name, help, labelNames, bounds: REQUEST_SECONDS }));
   }
 
   private kept<T extends { reset(): void }>(made: T): T {

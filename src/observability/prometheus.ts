@@ -2,10 +2,115 @@
 // buckets anew for each value, which took more of a search than the search of a small collection (node
 // dist/load/observability.js). One child for each combination of labels, made when it is first met: whoever counts
 // keeps the labels bounded. Used by the other files of metrics; front thread.
-import { Counter, type Registry } from 'prom-client';
-import { Buckets } from '../base/buckets.js';
-import { lookedUpHistogram, type Labels } from './metrics-histograms.js';
-import { lookedUpLines, type FamilyOptions } from './metrics-looked-up.js';
+import { Counter, Gauge, Histogram, type Metric, type Registry } from 'prom-client';
+import { Buckets } from '../base/histogram.js';
+
+// Metrics that are not counted by the library but looked up: what is read at a scrape is what is written, without the
+// library's own copy of it, which it finds by a hash of the labels (node dist/load/observability.js). Used by the other
+// files of metrics, on the front thread.
+
+interface FamilyOptions {
+  name: string;
+  help: string;
+  labelNames?: readonly string[];
+}
+
+/** As the library takes it: name, labels and value are put one behind the other. */
+interface Line {
+  /** That of the family where it is not given. */
+  readonly metricName?: string;
+  /** The library keeps the text of them for as long as the object is there. */
+  readonly sharedLabels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+type Kind = typeof Counter | typeof Gauge | typeof Histogram;
+
+/** Their names would not outlive a minifier. */
+const TYPES: ReadonlyMap<Kind, string> = new Map<Kind, string>([
+  [Counter, 'counter'],
+  [Gauge, 'gauge'],
+  [Histogram, 'histogram'],
+]);
+
+const NO_LABELS = {};
+
+/** A metric whose value is read when it is scraped, and costs nothing before. */
+export function lookedUp(registry: Registry, kind: Kind, name: string, help: string, read: () => number): void {
+  lookedUpLines(registry, kind, { name, help }, () => [{ sharedLabels: NO_LABELS, value: read() }]);
+}
+
+/** One of any number of lines. */
+function lookedUpLines(
+  registry: Registry,
+  kind: Kind,
+  { name, help, labelNames = [] }: FamilyOptions,
+  read: () => readonly Line[],
+): void {
+  const made = new kind({ name, help, labelNames, registers: [] });
+  const get = async (): Promise<object> => ({ name, help, type: TYPES.get(kind), aggregator: 'sum', values: read() });
+  registry.registerMetric(Object.assign(made, { get, getForPromString: get }) as unknown as Metric);
+}
+
+// Histograms whose buckets are counted elsewhere, as the metrics library writes them. Its own way makes the text of
+// each bucket's labels anew at each scrape, which was the most of what a scrape took (node dist/load/observability.js):
+// here the lines of a child are made once but for their values, and given to it as one. Used by the other files of
+// metrics; front thread.
+
+type Labels = Readonly<Record<string, string>>;
+
+export interface CountedBuckets {
+  readonly labels: Labels;
+  readonly bounds: readonly number[];
+  /** Not added up; one more than bounds. */
+  readonly counts: ArrayLike<number>;
+  readonly sum: number;
+}
+
+/** Registers a histogram that is read from `read` at each scrape. A child has the same bounds each time. */
+export function lookedUpHistogram(
+  registry: Registry,
+  options: FamilyOptions,
+  read: () => Iterable<CountedBuckets>,
+): void {
+  const known = new Map<string, ChildLines>();
+  const lineOf = (child: CountedBuckets): Line => {
+    const key = Object.values(child.labels).join('\0');
+    const lines = known.get(key) ?? new ChildLines(options.name, child);
+    known.set(key, lines);
+    return lines.of(child);
+  };
+  lookedUpLines(registry, Histogram, options, () => Array.from(read(), lineOf));
+}
+
+class ChildLines {
+  /** Of each bucket, and of the sum: what stands before its value, with the end of the line before. */
+  private readonly starts: readonly string[];
+  private readonly last: string;
+
+  constructor(name: string, { labels, bounds }: CountedBuckets) {
+    const own = Object.entries(labels).map(([label, value]) => `${label}="${escaped(value)}"`);
+    const buckets = [...bounds, '+Inf'].map((le) => `${name}_bucket{${[`le="${le}"`, ...own].join()}} `);
+    const all = own.length === 0 ? '' : `{${own.join()}}`;
+    this.starts = [...buckets, `${name}_sum${all} `].map((start, i) => (i === 0 ? start : `\n${start}`));
+    this.last = `\n${name}_count${all}`;
+  }
+
+  /** All of them as one, whose name is what stands before the last value. */
+  of({ counts, sum }: CountedBuckets): Line {
+    let text = '';
+    let total = 0;
+    for (let i = 0; i < counts.length; i++) text += `${this.starts[i]}${(total += counts[i] as number)}`;
+    return {
+      metricName: `${text}${this.starts[counts.length]}${sum}${this.last}`,
+      sharedLabels: NO_LABELS,
+      value: total,
+    };
+  }
+}
+
+const escaped = (value: string): string =>
+  value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
 
 const labelsOf = (names: readonly string[], values: readonly string[]): Labels =>
   Object.fromEntries(names.map((name, i) => [name, values[i] as string]));

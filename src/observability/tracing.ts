@@ -21,7 +21,7 @@ import {
   TracerProvider,
   type SpanExporter,
 } from '@opentelemetry/sdk-trace';
-import type { Log } from './base/log.js';
+import type { Log } from '../base/log.js';
 import {
   PHASES,
   PHASES_WITHIN_SEARCH,
@@ -29,9 +29,9 @@ import {
   type RequestTrace,
   type TracedRequest,
   type Tracer,
-} from './base/trace.js';
-import type { TracingConfig } from './config-observability.js';
-import { SERVICE_VERSION } from './contract/version.js';
+} from '../base/trace.js';
+import type { TracingConfig } from '../config/config.js';
+import { SERVICE_VERSION } from '../api/common.js';
 
 const BATCH_MAX = 512;
 const SEND_EVERY_MS = 2000;

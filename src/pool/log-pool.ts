@@ -6,14 +6,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import type { Log } from '../base/log.js';
-import { AppError } from '../contract/errors.js';
-import type { Outcome } from '../contract/errors.js';
-import type { LogAnswer, LogBounds, LogCommand, LogCommands, LogOp, LogWorkerStart } from '../contract/query-log.js';
-import { Lane, type Ask } from './lane.js';
-import { LoadedThreads } from './loaded-threads.js';
-import { settleAll, WorkerFault } from './outcomes.js';
-import type { PoolMeters } from './pool-meters.js';
-import { sharedByStores } from './shared-shards.js';
+import { AppError, type Outcome } from '../api/errors.js';
+import type {
+  LogAnswer,
+  LogBounds,
+  LogCommand,
+  LogCommands,
+  LogOp,
+  LogWorkerStart,
+} from '../storage/query-log-commands.js';
+import { Lane, type Ask } from './request-queue.js';
+import { LoadedThreads, WorkerFault, settleAll } from './worker-pool.js';
+import type { PoolMeters } from './pool-metrics.js';
+import { sharedByStores } from '../engine/memory/shared-memory.js';
 
 const COMMANDS_MAX = 1024;
 const ATTEMPTS_MAX = 3;

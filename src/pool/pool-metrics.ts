@@ -2,7 +2,7 @@
 // message, and how busy the threads are. Filled by the lanes and pools as they work, read when the metrics are scraped.
 // One for each server; front thread.
 import type { Worker } from 'node:worker_threads';
-import { Buckets } from '../base/buckets.js';
+import { Buckets } from '../base/histogram.js';
 
 export type PoolName = 'shard' | 'search' | 'embed' | 'batch' | 'log';
 

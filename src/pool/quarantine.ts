@@ -2,11 +2,9 @@
 // wrong is answered and nothing is built upon it; the others go on. Told once by name. A restart forgets it, and finds
 // what is still damaged again. Used by the pools; made by compose-context.ts; front thread.
 import type { Log } from '../base/log.js';
-import { collectionIn } from '../contract/collection-in.js';
-import { AppError } from '../contract/errors.js';
-import type { CollectionId } from '../contract/ids.js';
-import type { ShardCommand, ShardOp } from '../contract/messages.js';
-import type { Outcome } from '../contract/errors.js';
+import { type ShardCommand, type ShardOp, collectionIn } from '../engine/write/commands.js';
+import { AppError, type Outcome } from '../api/errors.js';
+import type { CollectionId } from '../api/ids.js';
 
 /** Commands about the documents of a collection. Others, such as dropping it, go on. */
 const GUARDED: ReadonlySet<ShardOp> = new Set<ShardOp>([

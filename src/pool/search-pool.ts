@@ -2,19 +2,16 @@
 // of the event loop travels in one message a thread, to the least busy first; tenants are served in turn. Made by
 // compose-context.ts; front thread.
 import { Piscina } from 'piscina';
-import type { Leaving } from '../base/departure.js';
+import type { Leaving } from '../base/signals.js';
 import type { Log } from '../base/log.js';
-import { AppError } from '../contract/errors.js';
-import type { SharedShards } from '../contract/messages.js';
-import type { Outcome } from '../contract/errors.js';
-import { clearReader } from '../contract/reader-table.js';
-import type { SearchAnswer, SearchTask, SearchWorkerStart } from '../contract/search-messages.js';
-import { Lane, type Ask } from './lane.js';
-import { LoadedThreads } from './loaded-threads.js';
-import { settleAll } from './outcomes.js';
-import type { PoolMeters } from './pool-meters.js';
+import { AppError, type Outcome } from '../api/errors.js';
+import type { SharedShards } from '../engine/write/commands.js';
+import { clearReader } from '../engine/memory/ownership.js';
+import type { SearchAnswer, SearchTask, SearchWorkerStart } from '../engine/search/params.js';
+import { Lane, type Ask } from './request-queue.js';
+import { LoadedThreads, settleAll, workerOptions } from './worker-pool.js';
+import type { PoolMeters } from './pool-metrics.js';
 import type { Quarantine } from './quarantine.js';
-import { workerOptions } from './worker-options.js';
 
 /** Beyond that the server sheds: more than all requests of the default `limits.in_flight_max` can ask for at a time. */
 const WAITING_MAX = 8192;

@@ -2,36 +2,162 @@
 // balancer sends each batch to the thread that the slot names. A worker that dies is replaced by Piscina; until the new
 // one has opened the shard, whatever asks for it is refused with 503 `shard_unavailable`, never held. Front thread.
 import { Piscina } from 'piscina';
-import { collectionIn } from '../contract/collection-in.js';
+import { AppError, type Outcome } from '../api/errors.js';
+import type { CollectionId } from '../api/ids.js';
+import type { Log, LogNote } from '../base/log.js';
 import {
-  WRITE_OPS,
   type ShardAnswer,
   type ShardCommand,
   type ShardCommands,
   type ShardOp,
   type ShardWorkerStart,
-} from '../contract/messages.js';
-import { type LogNote } from '../base/log.js';
-import { type Outcome } from '../contract/errors.js';
-import type { Ask } from './lane.js';
-import { LoadedThreads } from './loaded-threads.js';
-import { logNote, settleAll } from './outcomes.js';
-import { OwnerSlots } from './owner-slots.js';
-import { guardedIn } from './quarantine.js';
-import type { ShardPoolOptions } from './shard-pool-options.js';
-import {
-  createSeat,
-  isOpen,
-  OPEN_AGAIN_MS,
-  ownerAmong,
-  pinned,
-  takes,
-  tenantIn,
-  unavailable,
-  type ShardSeat,
-} from './shard-seat.js';
-import { workerOptions } from './worker-options.js';
+  type SharedShards,
+  WRITE_OPS,
+  collectionIn,
+} from '../engine/write/commands.js';
+import type { PoolMeters } from './pool-metrics.js';
+import { type Quarantine, guardedIn } from './quarantine.js';
+import { type Ask, Lane, type LaneOptions } from './request-queue.js';
+import { LoadedThreads, logNote, settleAll, workerOptions } from './worker-pool.js';
 import { WriteGate } from './write-gate.js';
+
+// Which thread owns which shard: a slot a shard in memory shared with the shard workers. A worker claims a vacant slot
+// by itself (src/engine/memory/ownership.ts, which must agree on the layout); the front thread reads the slots, and vacates
+// those of threads that have died.
+
+/** [thread id of the owner, 0 for vacant; how often the shard has been claimed] */
+const SLOT_WORDS = 2;
+
+class OwnerSlots {
+  private readonly words: Int32Array;
+
+  constructor(readonly shards: number) {
+    this.words = new Int32Array(new SharedArrayBuffer(shards * SLOT_WORDS * Int32Array.BYTES_PER_ELEMENT));
+  }
+
+  get memory(): SharedArrayBuffer {
+    return this.words.buffer as SharedArrayBuffer;
+  }
+
+  /** Thread id of the owner; 0 for none. */
+  ownerOf(shard: number): number {
+    return Atomics.load(this.words, shard * SLOT_WORDS);
+  }
+
+  /** Lets the next worker claim the shard. */
+  vacate(shard: number): void {
+    Atomics.store(this.words, shard * SLOT_WORDS, 0);
+    Atomics.notify(this.words, 0);
+  }
+}
+
+// A shard as the pool sees it: its state and its two lanes, with their bounds, what a write costs there, and whose line
+// a command waits in. Used by shard-pool.ts for every command.
+
+/** The tenant of a collection; undefined for one that is gone. */
+type TenantOf = (collection: CollectionId) => string | undefined;
+
+/** Beyond that the server sheds: more than all requests of the default `limits.in_flight_max` can ask for at a time. */
+const WAITING_MAX = 8192;
+
+/** What makes a shard usable that has been claimed. */
+const OPENING_OPS: ReadonlySet<ShardOp> = new Set<ShardOp>([
+  'open',
+  'loadCatalog',
+  'loadStaged',
+  'loadJobs',
+  'loadTenants',
+]);
+
+/** After an opening that failed; by another worker: who knows what that one has left half open. */
+export const OPEN_AGAIN_MS = 1000;
+
+/**
+ * Two messages under way keep the worker busy; few requests in each keep the queue at the worker short, which is not
+ * fair.
+ */
+const READ_LANE: LaneOptions<ShardCommand> = { requestsMax: 8, messagesMax: 2, waitingMax: WAITING_MAX };
+
+/** One message is one commit, during which no search of the shard is answered: some milliseconds of work. */
+const WRITE_LANE: LaneOptions<ShardCommand> = {
+  requestsMax: 128,
+  messagesMax: 1,
+  costMax: 64,
+  quantum: 16,
+  waitingMax: WAITING_MAX,
+  costOf: costOfWrite,
+};
+
+/** Chunks that a step of a copy writes. */
+const COPY_COST = 64;
+
+/** Chunks to write, as far as the message tells; 1 for anything else. */
+function costOfWrite(command: ShardCommand): number {
+  if (command.op === 'copyStaged') return COPY_COST;
+  return 'vectors' in command ? Math.max(1, command.vectors.length / command.collection.dim) : 1;
+}
+
+/** The tenant a command is for; '' for what the server asks for itself. */
+function tenantIn(command: ShardCommand, tenantOf: TenantOf): string {
+  if (!('collection' in command)) return '';
+  const { collection } = command;
+  if (typeof collection === 'number') return tenantOf(collection) ?? '';
+  return ('tenant' in collection ? collection.tenant : tenantOf(collection.id)) ?? '';
+}
+
+/** A batch for the owner of a shard, as the load balancer looks at it. */
+function pinned(shard: number, commands: ShardCommand[]): object {
+  return { shard, commands, [Piscina.queueOptionsSymbol]: { shard } };
+}
+
+/** Of the workers, the one that is to take such a batch. */
+function ownerAmong<W extends { id: number }>(slots: OwnerSlots, task: object, workers: W[]): W | null {
+  const shard = (task as Record<symbol, { shard: number }>)[Piscina.queueOptionsSymbol]?.shard ?? 0;
+  const owner = slots.ownerOf(shard);
+  // A worker of another shard refuses the batch; no worker at all would stall the queue of every shard.
+  return workers.find(({ id }) => id === owner) ?? workers[0] ?? null;
+}
+
+interface ShardSeat {
+  /** It takes every command where it is open; where it is ready, all has been done too that follows the opening. */
+  state: 'vacant' | 'opening' | 'open' | 'ready';
+  readonly reads: Lane<ShardCommand, ShardAnswer<ShardOp>>;
+  readonly writes: Lane<ShardCommand, ShardAnswer<ShardOp>>;
+}
+
+function createSeat(
+  send: (batch: Ask<ShardCommand, ShardAnswer<ShardOp>>[]) => Promise<void>,
+  meters?: PoolMeters,
+): ShardSeat {
+  const lane = (options: LaneOptions<ShardCommand>, name: string): ShardSeat['reads'] =>
+    new Lane({ ...options, meter: meters?.lane('shard', name) }, send);
+  return { state: 'vacant', reads: lane(READ_LANE, 'reads'), writes: lane(WRITE_LANE, 'writes') };
+}
+
+const isOpen = ({ state }: ShardSeat): boolean => state === 'open' || state === 'ready';
+
+/** Whether a command can be sent now. */
+const takes = (seat: ShardSeat, op: ShardOp): boolean =>
+  isOpen(seat) || (seat.state === 'opening' && OPENING_OPS.has(op));
+
+const unavailable = (): AppError => new AppError('shard_unavailable', undefined, { retryAfterS: 1 });
+
+// What the shard pool is made with. Types only.
+// Given by compose-context.ts; front thread.
+
+interface ShardPoolOptions {
+  /** As many shards as memories. */
+  shared: SharedShards;
+  log: Log;
+  /** Makes a claimed shard usable by asking it `loadCatalog` and `open`; rejects when that fails. */
+  open: (shard: number) => Promise<void>;
+  /** Called once the shard takes every command. */
+  opened: (shard: number) => Promise<void>;
+  /** Whose line the asks about a collection wait in. */
+  tenantOf: TenantOf;
+  quarantine: Quarantine;
+  meters?: PoolMeters;
+}
 
 type Answer = ShardAnswer<ShardOp>;
 

@@ -1,8 +1,8 @@
 // Lets writes pass, and holds them for a moment where somebody wants to see the stores as of one moment: those of a
 // collection, or all. Who holds waits for the writes that have passed already; what comes meanwhile waits in its order.
 // Used by shard-pool.ts; front thread.
-import { Signal } from '../base/signal.js';
-import type { CollectionId } from '../contract/ids.js';
+import { Signal } from '../base/signals.js';
+import type { CollectionId } from '../api/ids.js';
 
 /** What a write goes to; undefined: the catalog. */
 type Place = CollectionId | undefined;

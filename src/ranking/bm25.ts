@@ -1,7 +1,7 @@
 // BM25 (Robertson et al., Okapi at TREC-3; the idf is Lucene's, which is never negative), with statistics over the
 // whole collection, so that a score does not depend on how many shards there are. Pure; called by the index of words of
 // each shard.
-import type { LexicalStatistics } from '../contract/ranking.js';
+import type { LexicalStatistics } from './hits.js';
 
 const K1 = 1.2;
 const B = 0.75;

@@ -2,8 +2,8 @@
 // of the cosine and of BM25 over the best BM25 of the ranking. Neither depends on how many candidates there are. Pure.
 // Called on the front thread once both rankings are merged over all shards, and by the shard workers for what hits
 // tell.
-import type { Halves, Ranks } from '../contract/ranking.js';
-import type { FusionSettings } from '../contract/api/search.js';
+import type { FusionSettings } from '../api/search.js';
+import type { Basis, Halves, Ranks } from './hits.js';
 
 export function fusedScore(fusion: FusionSettings, { vectorRank, lexicalRank, cosine = 0, share = 0 }: Halves): number {
   const { weights } = fusion;
@@ -19,4 +19,67 @@ export function fuseRankings<K>(vector: readonly K[], lexical: readonly K[]): Ma
   const ranks = new Map<K, Ranks>(vector.map((key, i) => [key, { vectorRank: i + 1 }]));
   lexical.forEach((key, i) => ranks.set(key, { ...ranks.get(key), lexicalRank: i + 1 }));
   return ranks;
+}
+
+// The score of a hit before its priority, out of what it was found by. Pure.
+// Called by the shard workers for what hits tell.
+
+export function scoreOf(basis: Basis): number {
+  if (basis.mode === 'hybrid') return fusedScore(basis.fusion, basis);
+  return basis.mode === 'boost' ? basis.cosine + basis.boost : basis.cosine;
+}
+
+// The nudge of mode boost for the words of the query that a chunk holds, to be added to its cosine. Pure.
+// Called on the front thread for the candidates of a search.
+
+/** `matched` of the `wanted` distinct tokens of the query stand in the chunk; all of them are worth `weight`. */
+export function boostOf(weight: number, matched: number, wanted: number): number {
+  return wanted === 0 ? 0 : (weight * matched) / wanted;
+}
+
+// The priority rule of the contract: the number in the metadata field named by a collection's priority_key, clamped to
+// [-1, 1], scales the final score of a hit. Pure; used where documents are prepared and where hits are ranked.
+
+/** The priority in a document's metadata; 0 when the field is absent or neither a number nor a numeric string. */
+export function priorityOf(metadata: Record<string, unknown>, priorityKey: string): number {
+  const raw = Object.hasOwn(metadata, priorityKey) ? metadata[priorityKey] : undefined;
+  const value = typeof raw === 'string' && raw.trim() !== '' ? Number(raw) : raw;
+  if (typeof value !== 'number' || Number.isNaN(value)) return 0;
+  return Math.min(1, Math.max(-1, value));
+}
+
+/** `score + |score| * priority`: a positive priority always lifts, a negative one always lowers. */
+export function withPriority(score: number, priority: number): number {
+  return priority === 0 ? score : score + Math.abs(score) * priority;
+}
+
+// How probable it is that a hit is relevant, by its scores: a logistic curve over two numbers that mean the same for
+// every query, every embedder and every length of question. Pure; called by the shard workers. The constants are fitted
+// and judged by load/relevance.ts over three judged collections and two embedders.
+
+/** Bias, and what nearness and coverage weigh: together and each alone. */
+interface Curve {
+  readonly bias: number;
+  readonly nearness: number;
+  readonly coverage: number;
+}
+
+const BOTH: Curve = { bias: -4.93, nearness: 5.3, coverage: 5.03 };
+const BY_VECTOR: Curve = { bias: -4.09, nearness: 6.48, coverage: 0 };
+const BY_WORDS: Curve = { bias: -3.22, nearness: 0, coverage: 6.7 };
+
+/** Where a cosine stands between that of any chunk, 0, and that of a chunk that is the query itself, 1. */
+export function nearnessOf(cosine: number, mean: number): number {
+  return mean >= 1 ? 0 : (cosine - mean) / (1 - mean);
+}
+
+/**
+ * `coverage`: BM25 over the greatest that a chunk could have. undefined where neither is known. To three places: more
+ * would be pretence.
+ */
+export function relevanceOf(nearness: number | undefined, coverage: number | undefined): number | undefined {
+  if (nearness === undefined && coverage === undefined) return undefined;
+  const { bias, ...weights } = coverage === undefined ? BY_VECTOR : nearness === undefined ? BY_WORDS : BOTH;
+  const logit = bias + weights.nearness * (nearness ?? 0) + weights.coverage * (coverage ?? 0);
+  return Math.round(1000 / (1 + Math.exp(-logit))) / 1000;
 }

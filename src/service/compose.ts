@@ -1,37 +1,101 @@
 // Composes what the use cases work with: catalog, tenants, pools, query log, settings. No logic of its own.
 // Called by server.ts at start; front thread.
 import { join } from 'node:path';
-import type { Log } from './base/log.js';
-import { createEmbedders } from './compose-embedders.js';
-import type { Config } from './config-shape.js';
-import { QUERY_LOG_BYTES_MAX, QUERY_LOG_WAITING_BYTES_MAX } from './contract/limits.js';
-import type { CollectionId } from './contract/ids.js';
-import type { SharedShards } from './contract/messages.js';
-import { logIdOf, type Collection } from './contract/resources.js';
-import { SharedMeters } from './contract/shared-meters.js';
-import { ArchivePool } from './pool/archive-pool.js';
-import { BatchPool } from './pool/batch-pool.js';
-import { LogPool } from './pool/log-pool.js';
-import { PoolMeters } from './pool/pool-meters.js';
-import { Quarantine } from './pool/quarantine.js';
-import { SearchPool } from './pool/search-pool.js';
-import { ShardPool } from './pool/shard-pool.js';
-import { createSharedShards } from './pool/shared-shards.js';
-import { Catalog } from './service/catalog.js';
-import type { Context } from './service/context.js';
-import { EventHub } from './service/events.js';
-import { FanOut } from './service/fan-out.js';
-import { Metrics } from './service/metrics.js';
-import { compare } from './service/recall.js';
-import { RecallSampler } from './service/recall-sampler.js';
-import { afterOpening, openShard } from './service/open-shard.js';
-import { QueryLog } from './service/query-log.js';
-import { ReindexJobs } from './service/reindex/jobs.js';
-import { StagedCollections } from './service/staged.js';
-import { UnderWay } from './service/under-way.js';
-import { createRegistry } from './tenancy.js';
-import { FileIds } from './service/file-ids.js';
-import { ChunkLedger } from './tenants/chunk-ledger.js';
+import { type Collection, logIdOf } from '../api/collections.js';
+import type { CollectionId } from '../api/ids.js';
+import { QUERY_LOG_BYTES_MAX, QUERY_LOG_WAITING_BYTES_MAX } from '../api/limits.js';
+import type { Log } from '../base/log.js';
+import { SharedMeters } from '../base/meters.js';
+import { openTokenKeys } from '../config/auth.js';
+import type { Config } from '../config/config.js';
+import { createSharedShards } from '../engine/memory/shared-memory.js';
+import type { SharedShards } from '../engine/write/commands.js';
+import type { HttpServerOptions } from '../http/options.js';
+import { siteGuard } from '../http/site-guard.js';
+import { Metrics } from '../observability/metrics.js';
+import { ArchivePool } from '../pool/archive-pool.js';
+import { BatchPool } from '../pool/batch-pool.js';
+import { type EmbedObserver, EmbedPool } from '../pool/embed-pool.js';
+import { LogPool } from '../pool/log-pool.js';
+import { PoolMeters } from '../pool/pool-metrics.js';
+import { Quarantine } from '../pool/quarantine.js';
+import { SearchPool } from '../pool/search-pool.js';
+import { ShardPool } from '../pool/shard-pool.js';
+import { Catalog } from './collections/catalog.js';
+import { StagedCollections } from './collections/shadow-collections.js';
+import type { Context } from './context.js';
+import { Embedders } from './embedding/embedders.js';
+import { QueryCache } from './embedding/query-cache.js';
+import { Rerankers } from './embedding/rerankers.js';
+import { EventHub } from './events/event-hub.js';
+import { FileIds } from './ingest/file-ids.js';
+import { afterOpening, openShard } from './open-shard.js';
+import { QueryLog } from './query-log/query-log.js';
+import { compare } from './recall/recall.js';
+import { RecallSampler, UnderWay } from './recall/sampler.js';
+import { ReindexJobs } from './reindex/jobs.js';
+import { FanOut } from './search/fan-out.js';
+import { TokenVerifier, allowEverybody, authenticateBy } from './tenants/auth.js';
+import { KeyRing, keptAdminKey } from './tenants/keys.js';
+import { ChunkLedger, TenantLimiter, configuredLimits } from './tenants/limits.js';
+import { TenantRegistry } from './tenants/registry.js';
+
+// Composes what embeds: the instances of the configuration, the threads that run them, and who chooses among them.
+// Called by compose-context.ts at start; front thread.
+
+function createEmbedders(
+  { embedder, rerankers, threads }: Config,
+  log: Log,
+  observe: EmbedObserver,
+  meters: PoolMeters,
+): Pick<Context, 'embed' | 'embedders' | 'rerankers' | 'queryCache'> {
+  const { instances, default: defaultSelector, cacheBytesMax } = embedder;
+  const embed = new EmbedPool({
+    threads: threads.embed,
+    embedders: instances.map(({ spec }) => spec),
+    rerankers: rerankers.map(({ spec }) => spec),
+    log,
+    observe,
+    meters,
+  });
+  const embedders = new Embedders({ instances, defaultSelector, pool: embed, log });
+  return { embed, embedders, rerankers: new Rerankers(rerankers, embed), queryCache: new QueryCache(cacheBytesMax) };
+}
+
+// Composes what tells tenants apart: keys, tokens, run-time tenants, limits, authentication. No logic of its own.
+// Called by server.ts at start; front thread.
+
+/** In mode none there is no admin key, and nobody asks for one. */
+function createRegistry({ auth, tenantLimits }: Config, dataDir: string): TenantRegistry {
+  const adminKey = auth.mode === 'none' ? '' : auth.adminKey || keptAdminKey(dataDir);
+  return new TenantRegistry(new KeyRing(adminKey, auth.keys), configuredLimits(tenantLimits));
+}
+
+/** Who gets in, and how often. */
+export function createDoor(
+  config: Config,
+  tenants: TenantRegistry,
+  log: Log,
+): Pick<HttpServerOptions, 'authenticate' | 'admit' | 'guardSite'> {
+  const limiter = new TenantLimiter(
+    (tenant) => tenants.limitsOf(tenant),
+    () => performance.now(),
+  );
+  const known = { keys: tenants.ring, hasLoaded: () => tenants.loaded, nowMs: Date.now, ...createTokens(config, log) };
+  return {
+    authenticate: config.auth.mode === 'none' ? allowEverybody : authenticateBy(known),
+    admit: (actor, tenant) => limiter.admit(actor, tenant),
+    guardSite: config.auth.mode === 'none' ? siteGuard(config.allowedSites) : undefined,
+  };
+}
+
+function createTokens({ auth: { mode, jwt } }: Config, log: Log): { tokens?: TokenVerifier } {
+  if (mode !== 'jwt') return {};
+  const keys = openTokenKeys(jwt, Date.now(), (error) =>
+    log.warn({ reason: error.message }, 'the token keys could not be read again; the old ones are used'),
+  );
+  return { tokens: new TokenVerifier({ keys, issuer: jwt.issuer, audience: jwt.audience, nowMs: Date.now }) };
+}
 
 /** What the pools have in common that work on the shards. */
 interface PoolCommons {

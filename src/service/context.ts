@@ -1,32 +1,31 @@
 // What every use case works with; made once by main.
 // Types only: the use cases take it as their first argument.
 import type { Log } from '../base/log.js';
-import type { Language } from '../contract/language.js';
-import type { FusionSettings } from '../contract/api/search.js';
-import type { Chunking, SearchMode } from '../contract/resources.js';
-import type { SharedMeters } from '../contract/shared-meters.js';
-import type { Embedders } from '../embedding/embedders.js';
-import type { QueryCache } from '../embedding/query-cache.js';
-import type { Rerankers } from '../embedding/rerankers.js';
+import type { Language } from '../api/languages.js';
+import type { FusionSettings } from '../api/search.js';
+import type { Chunking, SearchMode } from '../api/collections.js';
+import type { SharedMeters } from '../base/meters.js';
+import type { Embedders } from './embedding/embedders.js';
+import type { QueryCache } from './embedding/query-cache.js';
+import type { Rerankers } from './embedding/rerankers.js';
 import type { ArchivePool } from '../pool/archive-pool.js';
 import type { BatchPool } from '../pool/batch-pool.js';
 import type { EmbedPool } from '../pool/embed-pool.js';
-import type { PoolMeters } from '../pool/pool-meters.js';
+import type { PoolMeters } from '../pool/pool-metrics.js';
 import type { Quarantine } from '../pool/quarantine.js';
 import type { SearchPool } from '../pool/search-pool.js';
 import type { ShardPool } from '../pool/shard-pool.js';
-import type { ChunkLedger } from '../tenants/chunk-ledger.js';
-import type { TenantRegistry } from '../tenants/registry.js';
-import type { Catalog } from './catalog.js';
-import type { EventHub } from './events.js';
-import type { FanOut } from './fan-out.js';
-import type { Metrics } from './metrics.js';
-import type { RecallSampler } from './recall-sampler.js';
-import type { FileIds } from './file-ids.js';
-import type { QueryLog } from './query-log.js';
+import type { ChunkLedger } from './tenants/limits.js';
+import type { TenantRegistry } from './tenants/registry.js';
+import type { Catalog } from './collections/catalog.js';
+import type { EventHub } from './events/event-hub.js';
+import type { FanOut } from './search/fan-out.js';
+import type { Metrics } from '../observability/metrics.js';
+import type { RecallSampler, UnderWay } from './recall/sampler.js';
+import type { FileIds } from './ingest/file-ids.js';
+import type { QueryLog } from './query-log/query-log.js';
 import type { ReindexJobs } from './reindex/jobs.js';
-import type { StagedCollections } from './staged.js';
-import type { UnderWay } from './under-way.js';
+import type { StagedCollections } from './collections/shadow-collections.js';
 
 export interface Context {
   readonly catalog: Catalog;

@@ -1,11 +1,25 @@
 // Makes a shard usable after its worker has claimed it, at start and after a worker's death: shard 0 brings the
 // catalog, every shard then loads its part of the collections.
-import { decodeCollections } from '../store/catalog-records.js';
-import { groupsOf } from './collection-groups.js';
-import { ensureCommonCollection } from './common-collection.js';
+import type { Collection, CollectionGroup } from '../api/collections.js';
+import { decodeCollections } from '../storage/catalog-records.js';
+import { releaseHeld } from './archive/fill.js';
+import { ensureCommonCollection } from './collections/collections.js';
 import type { Context } from './context.js';
-import { releaseHeld } from './held-queries.js';
-import { resumeJobs } from './reindex/begin-runs.js';
+import { resumeJobs } from './reindex/run-job.js';
+
+// Collections as a shard is told of them when it opens: ids by all else that it must know of them. Of ten thousand
+// collections there are few kinds. Called by open-shard.ts, on the front thread; pure.
+
+function groupsOf(collections: Iterable<Collection>): CollectionGroup[] {
+  const groups = new Map<string, { kind: CollectionGroup['kind']; ids: number[] }>();
+  for (const { id, generation, dim, language, precision } of collections) {
+    const name = `${generation} ${dim} ${language} ${precision}`;
+    const group = groups.get(name) ?? { kind: { generation, dim, language, precision }, ids: [] };
+    groups.set(name, group);
+    group.ids.push(id);
+  }
+  return Array.from(groups.values(), ({ kind, ids }) => ({ kind, ids: Uint32Array.from(ids) }));
+}
 
 export async function openShard(context: Context, shard: number): Promise<void> {
   const { catalog, staged, shards, tenants } = context;

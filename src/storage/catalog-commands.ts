@@ -1,10 +1,76 @@
 // The commands of the catalog, which the worker of shard 0 takes beside those of its shard: collections, what is staged
 // beside them, tenants and keys. Types only; part of messages.ts.
-import type { Tenant, CollectionId } from './ids.js';
-import type { Collection, CollectionChange, CollectionKey, StoredCollection } from './resources.js';
-import type { StoredJob } from './reindex.js';
-import type { NewStaged, ReplacedDataset, StagedRecord, Switched, SwitchRequest } from './staged.js';
-import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from './tenants.js';
+import type { Collection, CollectionChange, CollectionKey, StoredCollection } from '../api/collections.js';
+import type { CollectionId, Tenant } from '../api/ids.js';
+import type { ReindexJob } from '../api/reindex.js';
+import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from '../api/tenants.js';
+
+// A reindex job as the catalog has it: what clients see of it, and how far it has come. Types only.
+// Shared by the store and the front thread.
+
+export interface StoredJob extends ReindexJob {
+  /** The id that the query log of the collection is kept under: it stays when another space takes over. */
+  log_id: CollectionId;
+  /** The space that it fills; null once that is given up. */
+  staged_id: CollectionId | null;
+  /** Of each shard the document that the copy has come to: '' before the first, null behind the last. */
+  cursors: (string | null)[];
+}
+
+// A staged collection: a space of its own beside a collection that has the name, filled unseen and given the name in
+// one transaction. It carries reindex, restore, compaction and the way back. Types only; shared by the front thread,
+// the stores and the workers.
+
+/** `previous`: what had the name before a switch, kept for a while. */
+export type StagedPurpose = 'reindex' | 'restore' | 'previous';
+
+export interface StagedRecord {
+  id: CollectionId;
+  purpose: StagedPurpose;
+  /** Its settings, with its own id; tenant and name are those that it will get. */
+  collection: StoredCollection;
+  /**
+   * The collection that it is to replace; null for one that will be new. Of a previous one: the collection that
+   * replaced it.
+   */
+  replaces: CollectionId | null;
+  created_at: string;
+  /** Of a previous one: until when its writes are kept up, in ms since 1970. */
+  kept_until_ms?: number;
+}
+
+/** As it is staged: the store gives it its id. */
+export interface NewStaged extends Pick<StagedRecord, 'purpose' | 'replaces' | 'created_at'> {
+  collection: Omit<StoredCollection, 'id'>;
+}
+
+export interface SwitchRequest {
+  id: CollectionId;
+  /** What the name has to stand for now; null where there must be no such name. */
+  expect: CollectionId | null;
+  /** When it happens, and until when the previous collection keeps up with what is written. */
+  nowIso: string;
+  keptUntilMs: number;
+  /** The job that ends with it. */
+  job?: StoredJob;
+}
+
+/** What became of the whole catalog. */
+export interface ReplacedDataset {
+  collections: StoredCollection[];
+  /** Those that had names before. */
+  gone: StoredCollection[];
+  /** Staged for something else, and of no use any more. */
+  dropped: StagedRecord[];
+}
+
+export interface Switched {
+  collection: StoredCollection;
+  /** What had the name before; null where nothing had. */
+  previous: StagedRecord | null;
+  /** Staged beside what had the name before, and of no use any more. */
+  dropped: StagedRecord[];
+}
 
 /** Records as the store has them, one after the other. */
 export interface PackedRecords {

@@ -1,24 +1,185 @@
 // The catalog in LMDB: every collection of every tenant, and the counter that gives each its storage id.
 // Owned by the worker of shard 0; the front thread works on a copy in memory.
-import { AppError } from '../contract/errors.js';
-import type { PackedRecords } from '../contract/catalog-commands.js';
-import type { CollectionChange, CollectionKey, StoredCollection } from '../contract/resources.js';
-import type { StoreMeter } from '../contract/shared-meters.js';
+import { type CollectionChange, type CollectionKey, type StoredCollection, logIdOf } from '../api/collections.js';
+import { AppError } from '../api/errors.js';
+import type { CollectionId } from '../api/ids.js';
+import type { StoredTenants } from '../api/tenants.js';
+import type { StoreMeter } from '../base/meters.js';
+import type {
+  JobChange,
+  NewStaged,
+  PackedRecords,
+  ReplacedDataset,
+  StagedRecord,
+  StoredJob,
+  SwitchRequest,
+  Switched,
+} from './catalog-commands.js';
 import {
   CATALOG_TABLES,
-  decodeCollection as decode,
-  decodeCollections,
-  encodeCatalogRecord as encode,
   type CatalogTable,
+  type CatalogTables,
+  allStaged,
+  besides,
+  decodeCollection as decode,
+  decodeCollection,
+  decodeCollections,
+  decodeJob,
+  decodeStaged,
+  encodeCatalogRecord as encode,
+  nextId,
+  present,
+  putStaged,
+  removeStaged,
+  stageIn,
 } from './catalog-records.js';
-import { besides, nextId, present, putStaged, removeStaged } from './catalog-tables.js';
-import { JobStore } from './job-store.js';
-import { catalogKey, tenantPrefix } from './keys.js';
+import { accessKeyKey, catalogKey, collectionPrefix, settingKey, tenantKey, tenantPrefix } from './keys.js';
 import { Environment } from './lmdb.js';
-import { DatasetStore } from './dataset-store.js';
-import { StagedStore } from './staged-store.js';
-import { TenantStore } from './tenant-store.js';
-import { ALL } from './whole-table.js';
+import { ALL, removeAll, wholeValues } from './table.js';
+import { TenantStore } from './tenants.js';
+
+// Reindex jobs in the catalog's environment: a record each, changed with what is staged for it where that belongs
+// together. Owned by the worker of shard 0.
+
+class JobStore {
+  constructor(private readonly env: Environment<CatalogTable>) {}
+
+  /**
+   * In the order of their ids, which is that of their beginnings. Of a damaged one nothing is left but what it had
+   * staged, which goes.
+   */
+  all(): StoredJob[] {
+    return this.env.read(({ jobs }) => Array.from(wholeValues(jobs), decodeJob));
+  }
+
+  /** A new job with what is staged for it: there are both or neither. */
+  create({ job, ...others }: JobChange, staged: NewStaged): { job: StoredJob; staged: StagedRecord } {
+    return this.env.write((tables) => {
+      const record = stageIn(tables, staged);
+      const made = { ...job, staged_id: record.id };
+      change(tables, { job: made, ...others });
+      return { job: made, staged: record };
+    });
+  }
+
+  save(changed: JobChange): void {
+    this.env.write((tables) => change(tables, changed));
+  }
+}
+
+/** In a transaction that does more. */
+const putJob = ({ jobs }: CatalogTables, job: StoredJob): void => jobs.put(jobKey(job.job_id), encode(job));
+
+const jobKey = settingKey;
+
+function change(tables: CatalogTables, { job, unstage = [], forget = [] }: JobChange): void {
+  putJob(tables, job);
+  for (const id of unstage) removeStaged(tables.staged, id);
+  for (const id of forget) tables.jobs.delete(jobKey(id));
+}
+
+// The whole catalog changed at once, for the restore of a dataset: one transaction, so that there is the old dataset or
+// the new one, whatever ends the process meanwhile. Owned by the worker of shard 0, as all of the catalog.
+
+class DatasetStore {
+  constructor(private readonly env: Environment<CatalogTable>) {}
+
+  /**
+   * The staged collections get their names, everything else goes, tenants and keys too. Throws `collection_changed`
+   * where one of them is not staged.
+   */
+  replace(wanted: readonly CollectionId[], { tenants, keys }: StoredTenants): ReplacedDataset {
+    return this.env.write((tables) => {
+      // What is damaged goes too: a restore is how it is mended.
+      const gone = Array.from(wholeValues(tables.collections), decodeCollection);
+      const staged = allStaged(tables.staged);
+      const isWanted = new Set(wanted);
+      const collections = staged.filter(({ id }) => isWanted.has(id)).map(({ collection }) => collection);
+      if (collections.length !== isWanted.size) throw new AppError('collection_changed');
+      for (const table of [tables.collections, tables.tenants, tables.keys]) removeAll(table);
+      for (const { id } of staged) removeStaged(tables.staged, id);
+      for (const collection of collections)
+        tables.collections.put(catalogKey(collection.tenant, collection.name), encode(collection));
+      for (const tenant of tenants) tables.tenants.put(tenantKey(tenant.tenant), encode(tenant));
+      for (const key of keys) tables.keys.put(accessKeyKey(key.tenant, key.key_id), encode(key));
+      return { collections, gone, dropped: staged.filter(({ id }) => !isWanted.has(id)) };
+    });
+  }
+}
+
+// Staged collections in the catalog's environment. A switch is one transaction: the name stands for the old space or
+// for the new one, whatever ends the process meanwhile. Owned by the worker of shard 0; what a staged id holds in the
+// shards is not its concern.
+
+class StagedStore {
+  constructor(private readonly env: Environment<CatalogTable>) {}
+
+  all(): StagedRecord[] {
+    return this.env.read(({ staged }) => allStaged(staged));
+  }
+
+  stage(wanted: NewStaged): StagedRecord {
+    return this.env.write((tables) => stageIn(tables, wanted));
+  }
+
+  /** Nothing where it is gone already. */
+  unstage(id: CollectionId): void {
+    this.env.write(({ staged }) => void removeStaged(staged, id));
+  }
+
+  /** Throws `collection_changed` where the name stands for another collection than `expect`, or `id` is not staged. */
+  switchTo({ id, expect, nowIso, keptUntilMs, job }: SwitchRequest): Switched {
+    return this.env.write((tables) => {
+      const { collections, staged } = tables;
+      const bytes = staged.get(collectionPrefix(id));
+      if (!bytes) throw new AppError('collection_changed');
+      const record = decodeStaged(bytes);
+      const key = catalogKey(record.collection.tenant, record.collection.name);
+      const found = collections.get(key);
+      const live = found && decodeCollection(found);
+      if ((live?.id ?? null) !== expect) throw new AppError('collection_changed');
+      const dropped = live ? besides(staged, new Set([live.id])).filter((other) => other.id !== id) : [];
+      for (const other of [record, ...dropped]) removeStaged(staged, other.id);
+      const collection = switched(record, live);
+      collections.put(key, encode(collection));
+      const previous = live ? previousOf(live, id, nowIso, keptUntilMs) : null;
+      if (previous) putStaged(staged, previous);
+      if (job) putJob(tables, job);
+      return { collection, previous, dropped };
+    });
+  }
+}
+
+/**
+ * What is restored comes with its own settings; another space of the same documents takes those of today, and goes on
+ * with the log.
+ */
+function switched({ purpose, collection }: StagedRecord, live: StoredCollection | undefined): StoredCollection {
+  if (purpose === 'restore' || !live) return collection;
+  const { id, generation, embedder_type, embed_model, embedder_config, vector_space_key, dim } = collection;
+  return {
+    ...live,
+    id,
+    generation,
+    embedder_type,
+    embed_model,
+    embedder_config,
+    vector_space_key,
+    dim,
+    log_id: logIdOf(live),
+  };
+}
+
+function previousOf(live: StoredCollection, replaces: CollectionId, nowIso: string, keptUntilMs: number): StagedRecord {
+  return {
+    id: live.id,
+    purpose: 'previous',
+    collection: live,
+    replaces,
+    created_at: nowIso,
+    kept_until_ms: keptUntilMs,
+  };
+}
 
 export class CatalogStore {
   /** Tenants and keys, in the same environment. */

@@ -4,15 +4,37 @@
 // be brought up to date, and all is loaded from the other tables. Used by shard-store.ts, in the shard worker's thread.
 import { randomBytes } from 'node:crypto';
 import typia from 'typia';
-import { AppError } from '../contract/errors.js';
-import type { CollectionId, Ordinal } from '../contract/ids.js';
-import { firstNumbers, HEAD_KEY, NUMBER_BYTES, numberKey, numberOf } from './change-keys.js';
-import type { Environment } from './lmdb.js';
+import { AppError } from '../api/errors.js';
+import type { CollectionId, Ordinal } from '../api/ids.js';
 import { DamagedRecord } from './damage.js';
+import type { Environment } from './lmdb.js';
 import { decode, encode } from './records.js';
-import type { SHARD_TABLES } from './shard-txn.js';
-import type { Table } from './tables.js';
-import { ALL, removeAll } from './whole-table.js';
+import type { SHARD_TABLES } from './shard-reader.js';
+import { ALL, type Table, removeAll } from './table.js';
+
+// The keys of the log of changes: numbers, in order, and a head behind them; what is found and removed by them alone.
+// Used by change-log.ts, in the shard worker's thread.
+
+/** Behind every number: those begin with zeros. */
+const HEAD_KEY = Buffer.from('head');
+const NUMBER_BYTES = 8;
+
+export function numberKey(number: number): Buffer {
+  const key = Buffer.alloc(NUMBER_BYTES);
+  key.writeBigUInt64BE(BigInt(number));
+  return key;
+}
+
+const numberOf = (key: Buffer): number => Number(key.readBigUInt64BE());
+
+/** The lowest numbers of records, up to `max`. */
+function firstNumbers(table: Table, max: number): number[] {
+  const numbers: number[] = [];
+  for (const key of table.keys(ALL)) {
+    if (key.equals(HEAD_KEY) || numbers.push(numberOf(key)) === max) break;
+  }
+  return numbers;
+}
 
 /** Rows of one part of a collection that one transaction takes out and puts in. */
 export interface PartChange {

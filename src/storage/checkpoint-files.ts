@@ -1,16 +1,16 @@
 // The files of a shard's checkpoint: an image for each arena, and a manifest that names them. Bytes and names alone;
 // what an image holds is the business of workers/shard/checkpoint, whose README has the layout. Read and written by the
 // shard worker.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readSync, readdirSync, rmSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import typia from 'typia';
-import type { CollectionRef } from '../contract/resources.js';
-import { syncDirectory } from './sync.js';
+import type { CollectionRef } from '../api/collections.js';
+import { syncDirectory } from './disk.js';
 
-export const CHECKPOINT_VERSION = 1;
-const MAGIC = 'sheaf checkpoint';
+const CHECKPOINT_VERSION = 1;
+const MANIFEST_MAGIC = 'sheaf checkpoint';
 const MANIFEST = 'manifest.json';
 
 /** A checkpoint that is not what was written, or not for this server. */
@@ -29,7 +29,7 @@ export interface ImageEntry {
 }
 
 export interface Manifest {
-  magic: typeof MAGIC;
+  magic: typeof MANIFEST_MAGIC;
   version: number;
   /** Names this checkpoint; its images repeat it. */
   id: string;
@@ -72,7 +72,7 @@ export class CheckpointFiles {
 
   /** From now on it is the checkpoint, whole, and what was before is not: requires that its images are synced. */
   async writeManifest(manifest: Omit<Manifest, 'magic' | 'version'>): Promise<void> {
-    const text = JSON.stringify({ magic: MAGIC, version: CHECKPOINT_VERSION, ...manifest } satisfies Manifest);
+    const text = JSON.stringify({ magic: MANIFEST_MAGIC, version: CHECKPOINT_VERSION, ...manifest } satisfies Manifest);
     const file = await open(this.pathOf(`${MANIFEST}.tmp`), 'w', 0o644);
     try {
       await file.writeFile(`${sumOf(text)}\n${text}\n`);
@@ -98,3 +98,129 @@ export class CheckpointFiles {
 }
 
 const sumOf = (text: string): string => crc32(text).toString(16).padStart(8, '0');
+
+// The header of an image in a checkpoint, and how the image is cut into regions with a checksum each. Pure bytes; the
+// layout stands in docs/internals/checkpoints.md. Used by what writes and reads images, in the shard worker's
+// thread.
+
+/** Bytes of memory under one checksum. */
+export const REGION_BYTES = 2 ** 20;
+/** Room for the checksums of 4 GiB. */
+export const HEADER_BYTES = 32_768;
+const IMAGE_MAGIC = 0x53484649;
+const SUMS_AT = 64;
+const REGIONS_MAX = 4096;
+
+export interface ImageHeader {
+  /** Of the checkpoint, 16 bytes in hexadecimal. */
+  id: string;
+  shard: number;
+  arena: number;
+  /** The last change that the image has. */
+  number: number;
+  bytes: number;
+  /** Of each region. */
+  sums: readonly number[];
+}
+
+export function encodeHeader({ id, shard, arena, number, bytes, sums }: ImageHeader): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  [IMAGE_MAGIC, CHECKPOINT_VERSION, shard, arena, sums.length].forEach((word, i) =>
+    header.writeUInt32LE(word, 4 + 4 * i),
+  );
+  header.writeBigUInt64LE(BigInt(number), 24);
+  header.write(id, 32, 'hex');
+  header.writeBigUInt64LE(BigInt(bytes), 48);
+  sums.forEach((sum, i) => header.writeUInt32LE(sum, SUMS_AT + 4 * i));
+  header.writeUInt32LE(crc32(header.subarray(4)), 0);
+  return header;
+}
+
+/** Throws DamagedCheckpoint where it is not a header of this version. */
+function decodeHeader(header: Buffer): ImageHeader {
+  if (header.length !== HEADER_BYTES || header.readUInt32LE(0) !== crc32(header.subarray(4)))
+    throw new DamagedCheckpoint('image: wrong checksum of the header');
+  const [magic, version, shard, arena, regions] = [4, 8, 12, 16, 20].map((at) => header.readUInt32LE(at)) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  const bytes = Number(header.readBigUInt64LE(48));
+  if (
+    magic !== IMAGE_MAGIC ||
+    version !== CHECKPOINT_VERSION ||
+    regions > REGIONS_MAX ||
+    regions !== Math.ceil(bytes / REGION_BYTES)
+  )
+    throw new DamagedCheckpoint('image: another version');
+  const sums = Array.from({ length: regions }, (_, i) => header.readUInt32LE(SUMS_AT + 4 * i));
+  return { id: header.toString('hex', 32, 48), shard, arena, number: Number(header.readBigUInt64LE(24)), bytes, sums };
+}
+
+// An image of a checkpoint as a file: its header, and its regions, each compared with its checksum as it is read. Used
+// by what fills memory with it (workers/shard/checkpoint), in the shard worker's thread, and by `sheaf check`.
+
+export class ImageFile {
+  private constructor(
+    private readonly handle: number,
+    private readonly header: ImageHeader,
+  ) {}
+
+  /**
+   * Throws DamagedCheckpoint where it is not the image that the manifest names, or what opening and reading it fails
+   * with.
+   */
+  static open(path: string, manifest: Pick<Manifest, 'id' | 'shard' | 'number'>, entry: ImageEntry): ImageFile {
+    const handle = openSync(path, 'r');
+    try {
+      const header = decodeHeader(readWhole(handle, Buffer.alloc(HEADER_BYTES), 0));
+      if (!belongs(header, manifest, entry)) throw new DamagedCheckpoint(`${entry.file}: of another checkpoint`);
+      return new ImageFile(handle, header);
+    } catch (error) {
+      closeSync(handle);
+      throw error;
+    }
+  }
+
+  get regions(): number {
+    return this.header.sums.length;
+  }
+
+  /** How many bytes a region has: all have as many, but for the last. */
+  bytesOf(region: number): number {
+    return Math.min(REGION_BYTES, this.header.bytes - region * REGION_BYTES);
+  }
+
+  /** Fills `into`, which is as long as the region is. Throws DamagedCheckpoint, or what reading the file fails with. */
+  read(region: number, into: Buffer): void {
+    readWhole(this.handle, into, HEADER_BYTES + region * REGION_BYTES);
+    if (crc32(into) !== this.header.sums[region])
+      throw new DamagedCheckpoint(`image: wrong checksum of region ${region}`);
+  }
+
+  close(): void {
+    closeSync(this.handle);
+  }
+}
+
+const belongs = (
+  header: ImageHeader,
+  { id, shard, number }: Pick<Manifest, 'id' | 'shard' | 'number'>,
+  { arena, bytes }: ImageEntry,
+): boolean =>
+  header.id === id &&
+  header.shard === shard &&
+  header.number === number &&
+  header.arena === arena &&
+  header.bytes === bytes;
+
+function readWhole(handle: number, into: Buffer, from: number): Buffer {
+  for (let at = 0; at < into.length; ) {
+    const count = readSync(handle, into, at, into.length - at, from + at);
+    if (count === 0) throw new DamagedCheckpoint('image: cut short');
+    at += count;
+  }
+  return into;
+}

@@ -2,12 +2,11 @@
 // without loading anything. Changed in the transaction that changes the documents, so that no crash makes them wrong.
 // The counts of neighbouring ids share a record: those of ten thousand collections are read in a millisecond when a
 // shard is opened. Used by the other files of the shard's store, in the shard worker's thread.
-import type { CollectionId } from '../contract/ids.js';
+import type { CollectionId } from '../api/ids.js';
 import { collectionOfKey, collectionPrefix } from './keys.js';
 import { DamagedRecord } from './damage.js';
 import { decodeDocument, RECORD_VERSION, type DocumentRecord } from './records.js';
-import type { Table } from './tables.js';
-import { ALL, isWhole, removeAll } from './whole-table.js';
+import { ALL, type Table, isWhole, removeAll } from './table.js';
 
 export interface PartCounts {
   documents: number;

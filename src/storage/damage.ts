@@ -1,7 +1,8 @@
 // What is damaged on the disk: a record that does not fit its checksum or does not decode, or pages of LMDB itself that
 // make no sense. It is an error of its own kind: it is told by name, and never served. Thrown by the files of this
 // folder; workers make refusals of it.
-import type { CollectionId } from '../contract/ids.js';
+import { crc32 } from 'node:zlib';
+import type { CollectionId } from '../api/ids.js';
 import { collectionOfKey } from './keys.js';
 
 /** Where a damaged record stands. */
@@ -42,5 +43,51 @@ export class DamagedRecord extends Error {
   }
 }
 
-export const placeText = ({ environment, table, key }: RecordPlace): string =>
+const placeText = ({ environment, table, key }: RecordPlace): string =>
   `${environment}, ${table}, key ${key.toString('hex')}`;
+
+// The checksum behind every value in LMDB: CRC-32 over the table's name, the key and the value, little-endian, in the
+// last four bytes. So a bit that has flipped in a value shows when the value is read, and so does a value that stands
+// under another key or in another table than it was written to. Used by lmdb.ts for every value in and out, on the
+// thread that owns or reads the environment, and by the page walk (pages/).
+
+const CHECKSUM_BYTES = 4;
+
+export class Checksum {
+  private readonly seed: number;
+
+  constructor(
+    private readonly environment: string,
+    private readonly table: string,
+  ) {
+    this.seed = crc32(table);
+  }
+
+  /** The bytes to store for a value. */
+  seal(key: Buffer, value: Buffer): Buffer {
+    const sealed = Buffer.allocUnsafe(value.length + CHECKSUM_BYTES);
+    value.copy(sealed);
+    sealed.writeUInt32LE(this.of(key, value), value.length);
+    return sealed;
+  }
+
+  /** The value in stored bytes, as a view. Throws DamagedRecord. */
+  open(key: Buffer, sealed: Buffer): Buffer {
+    const value = this.valueIn(key, sealed);
+    if (value) return value;
+    const place = { environment: this.environment, table: this.table, key: Buffer.from(key) };
+    throw new DamagedRecord(`a record does not fit its checksum: ${placeText(place)}`, place);
+  }
+
+  /** undefined where it does not fit. */
+  valueIn(key: Buffer, sealed: Buffer): Buffer | undefined {
+    const end = sealed.length - CHECKSUM_BYTES;
+    if (end < 0) return undefined;
+    const value = sealed.subarray(0, end);
+    return sealed.readUInt32LE(end) === this.of(key, value) ? value : undefined;
+  }
+
+  private of(key: Buffer, value: Buffer): number {
+    return crc32(value, crc32(key, this.seed));
+  }
+}

@@ -6,29 +6,45 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
-  readdirSync,
   readFileSync,
+  readdirSync,
   realpathSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import { type Server, createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
 import typia, { type tags } from 'typia';
-import { SHARDS_MAX } from '../contract/limits.js';
+import { SHARDS_MAX } from '../api/limits.js';
+import { syncDirectory } from './disk.js';
+import './lmdb.js';
+
+// Names and places of what a data directory holds. Pure; asked by whatever opens it: the workers of the server,
+// the archive process, check and repair.
+
+export const CATALOG = 'catalog';
+export const QUERY_LOG = 'query-log';
+export const CHECKPOINTS = 'checkpoints';
+
+/** Of the environment of a shard, and of its folder of checkpoints. */
+export const shardName = (shard: number): string => `shard-${shard}`;
+export const shardNames = (shards: number): string[] => Array.from({ length: shards }, (_, shard) => shardName(shard));
+
+export const shardPath = (directory: string, shard: number): string => join(directory, shardName(shard));
+/** Of a shard. */
+export const checkpointPath = (directory: string, shard: number): string =>
+  join(directory, CHECKPOINTS, shardName(shard));
+
 // The front thread keeps node-lmdb loaded for as long as the process lives: the last worker to end would unload the
 // library first and collect what was made by it after: without this, test/service/query-log.test.ts crashed in every
 // third run.
-import './lmdb.js';
-import { CATALOG, shardNames } from './paths.js';
-import { syncDirectory } from './sync.js';
 
 const IDENTITY = 'sheaf.json';
 /** 2: checksums behind all values. */
-export const LAYOUT_VERSION = 2;
+const LAYOUT_VERSION = 2;
 
 interface Identity {
   magic: 'sheaf';

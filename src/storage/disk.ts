@@ -3,11 +3,11 @@
 // them for clean, and a later sync says nothing of them; so no commit after a failed one is believed in the same
 // environment. When the disk takes writes again, the owner ends itself, and the next one opens anew. Held by each
 // environment that is written to (lmdb.ts), on its owner's thread.
-import { closeSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
+import { AppError } from '../api/errors.js';
 import { AssertionFailed } from '../base/assert.js';
-import { AppError } from '../contract/errors.js';
 import { DamagedRecord } from './damage.js';
 
 /** Between two looks at a disk that has failed. */
@@ -146,4 +146,40 @@ function syncAndClose(handle: number): void {
   } finally {
     closeSync(handle);
   }
+}
+
+// Makes names in a directory durable: a new file survives a power cut only when its directory has been synced too.
+// Called where files or environments are made, on whatever thread makes them.
+
+export function syncDirectory(path: string): void {
+  const handle = openSync(path, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** False where one of them could not be. */
+export function areSynced(paths: readonly string[]): boolean {
+  try {
+    for (const path of paths) syncDirectory(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Makes a directory and what `fill` puts into it, under another name until that is synced: LMDB cannot open files whose
+ * first pages a power cut has torn.
+ */
+export function makeWhole(directory: string, fill: (path: string) => void): void {
+  const making = `${directory}.making`;
+  rmSync(making, { recursive: true, force: true });
+  mkdirSync(making, { recursive: true });
+  fill(making);
+  syncDirectory(making);
+  rmSync(directory, { recursive: true, force: true });
+  renameSync(making, directory);
 }

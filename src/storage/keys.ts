@@ -1,8 +1,8 @@
 // Keys of the LMDB tables. All numbers are big-endian, so that key order is number order and a collection is one range.
 // The table of all keys is in README.md beside this file.
 import { createHash } from 'node:crypto';
-import type { CollectionId, CollectionName, DocId, Ordinal, Tenant } from '../contract/ids.js';
-import { compareDocIds } from '../rank/merge.js';
+import type { CollectionId, CollectionName, DocId, Ordinal, Tenant } from '../api/ids.js';
+import { compareDocIds } from '../ranking/top-k.js';
 
 /** LMDB takes keys up to 511 bytes: a longer document id keeps this many bytes, then a separator and its SHA-256. */
 const DOCID_PREFIX_BYTES = 440;

@@ -2,12 +2,11 @@
 // should wait: so it is gone with one small commit, which moves its ordinals to the table `leaving`, and its chunks go
 // block by block in later ones. Nothing but this table knows them meanwhile; their ordinals are not given out before
 // they are free. Used by the transactions of a shard, in its owner's thread and in those that read along.
-import type { CollectionId, Ordinal } from '../contract/ids.js';
-import type { CollectionRef } from '../contract/resources.js';
+import type { CollectionId, Ordinal } from '../api/ids.js';
+import type { CollectionRef } from '../api/collections.js';
 import { chunkKey, collectionOfKey, collectionPrefix } from './keys.js';
 import { decode, encode, type DocumentRecord } from './records.js';
-import type { Table } from './tables.js';
-import { ALL } from './whole-table.js';
+import { ALL, type Table } from './table.js';
 
 /** A smaller document goes at once. */
 export const LEAVING_CHUNKS_MIN = 2048;

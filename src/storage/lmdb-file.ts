@@ -2,8 +2,172 @@
 // checked before it is followed. Gives the entries that can be read, and tells of each page that makes no sense, of
 // keys out of order, of pages used twice, and of entries that are missing. Used by `sheaf check` and `sheaf repair`
 // (src/store/check), on a directory that no server has open.
-import { parseBranch, parseLeaf, type Leaf } from './page-nodes.js';
-import { newestOf, PAGE_HEAD_BYTES, PageFile, TREE_BYTES, treeIn, type Meta, type Tree } from './page-file.js';
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+
+// LMDB's file as bytes: its meta pages, and the pages of its trees, read without the library, which trusts what it
+// reads and may crash where a page is damaged. The layout is that of LMDB 0.9.70 on 64-bit machines, little-endian
+// (struct MDB_meta, MDB_page, MDB_node of mdb.c). Read only. Used by page-walk.ts for `sheaf check` and `sheaf repair`,
+// and by cover-pages.ts.
+
+const PAGE_HEAD_BYTES = 16;
+const META_BYTES = 136;
+const MAGIC = 0xbeefc0de;
+const VERSIONS = [1, 999];
+const NO_PAGE = 0xffffffffffffffffn;
+
+/** A tree of pages: a table, or the list of free pages. */
+interface Tree {
+  depth: number;
+  entries: number;
+  /** undefined for an empty one. */
+  root: number | undefined;
+}
+
+interface Meta {
+  pageBytes: number;
+  txn: bigint;
+  lastPage: number;
+  free: Tree;
+  main: Tree;
+}
+
+class PageFile {
+  private readonly handle: number;
+  readonly bytes: number;
+
+  constructor(path: string) {
+    this.handle = openSync(path, 'r');
+    this.bytes = fstatSync(this.handle).size;
+  }
+
+  /** Both of them; undefined for one that makes no sense. */
+  metas(): (Meta | undefined)[] {
+    const first = this.read(0, PAGE_HEAD_BYTES + META_BYTES);
+    const meta = metaIn(first);
+    const pageBytes = meta?.pageBytes ?? 4096;
+    return [meta, metaIn(this.read(pageBytes, PAGE_HEAD_BYTES + META_BYTES))];
+  }
+
+  /** Pages in a row; shorter where the file ends. */
+  pages(number: number, count: number, pageBytes: number): Buffer {
+    return this.read(number * pageBytes, count * pageBytes);
+  }
+
+  close(): void {
+    closeSync(this.handle);
+  }
+
+  private read(at: number, length: number): Buffer {
+    const bytes = Buffer.alloc(length);
+    let done = 0;
+    for (let read = -1; done < length && read !== 0; done += read)
+      read = readSync(this.handle, bytes, done, length - done, at + done);
+    return bytes.subarray(0, done);
+  }
+}
+
+function metaIn(page: Buffer): Meta | undefined {
+  if (page.length < PAGE_HEAD_BYTES + META_BYTES) return undefined;
+  const body = page.subarray(PAGE_HEAD_BYTES);
+  const pageBytes = body.readUInt32LE(24);
+  if (body.readUInt32LE(0) !== MAGIC || !VERSIONS.includes(body.readUInt32LE(4))) return undefined;
+  if (pageBytes < 512 || pageBytes > 65536 || (pageBytes & (pageBytes - 1)) !== 0) return undefined;
+  return {
+    pageBytes,
+    free: treeIn(body.subarray(24)),
+    main: treeIn(body.subarray(72)),
+    lastPage: Number(body.readBigUInt64LE(120)),
+    txn: body.readBigUInt64LE(128),
+  };
+}
+
+const TREE_BYTES = 48;
+
+/** Of a `struct MDB_db`. */
+function treeIn(bytes: Buffer): Tree {
+  const root = bytes.readBigUInt64LE(40);
+  return {
+    depth: bytes.readUInt16LE(6),
+    entries: Number(bytes.readBigUInt64LE(32)),
+    root: root === NO_PAGE ? undefined : Number(root),
+  };
+}
+
+/** The one that the last whole commit wrote. */
+function newestOf(metas: readonly (Meta | undefined)[]): Meta | undefined {
+  return metas.filter((meta) => meta !== undefined).sort((a, b) => (a.txn < b.txn ? 1 : -1))[0];
+}
+
+// What stands in a page of LMDB's trees (struct MDB_node of mdb.c): of a branch the pages below it, of a leaf its
+// entries. Every offset is checked against the page. Pure. Used by page-walk.ts.
+
+const BRANCH = 1;
+const LEAF = 2;
+/** Dirty pages and pages to keep are marks in memory; on the disk they say nothing. */
+const KINDS = 0x0f;
+const BIG = 1;
+const NODE_HEAD_BYTES = 8;
+const KEY_BYTES_MAX = 511;
+
+interface Leaf {
+  key: Buffer;
+  value: Buffer;
+  /** Where the value stands, if not here. */
+  overflow?: number;
+  bytes: number;
+}
+
+/** The pages below, or what is wrong. */
+function parseBranch(page: Buffer): number[] | string {
+  const nodes = nodesOf(page, BRANCH);
+  if (typeof nodes === 'string') return nodes;
+  return nodes.map(
+    (at) => page.readUInt16LE(at) + page.readUInt16LE(at + 2) * 0x10000 + page.readUInt16LE(at + 4) * 0x100000000,
+  );
+}
+
+/** Its entries, or what is wrong. */
+function parseLeaf(page: Buffer): Leaf[] | string {
+  const nodes = nodesOf(page, LEAF);
+  if (typeof nodes === 'string') return nodes;
+  const leaves: Leaf[] = [];
+  for (const at of nodes) {
+    const bytes = page.readUInt16LE(at) + page.readUInt16LE(at + 2) * 0x10000;
+    const isBig = (page.readUInt16LE(at + 4) & BIG) !== 0;
+    const keyEnd = at + NODE_HEAD_BYTES + page.readUInt16LE(at + 6);
+    const end = keyEnd + (isBig ? 8 : bytes);
+    if (end > page.length) return 'has an entry that goes beyond it';
+    const key = page.subarray(at + NODE_HEAD_BYTES, keyEnd);
+    leaves.push(
+      isBig
+        ? { key, value: page.subarray(0, 0), overflow: Number(page.readBigUInt64LE(keyEnd)), bytes }
+        : { key, value: page.subarray(keyEnd, end), bytes },
+    );
+  }
+  return leaves;
+}
+
+/** Where the nodes of a page of that kind begin. */
+function nodesOf(page: Buffer, kind: number): number[] | string {
+  if ((page.readUInt16LE(10) & KINDS) !== kind) return kind === BRANCH ? 'is no branch' : 'is no leaf';
+  const lower = page.readUInt16LE(12);
+  const upper = page.readUInt16LE(14);
+  if (lower < PAGE_HEAD_BYTES || lower > upper || upper > page.length || (lower - PAGE_HEAD_BYTES) % 2 !== 0)
+    return 'has no sensible bounds';
+  const nodes: number[] = [];
+  for (let at = PAGE_HEAD_BYTES; at < lower; at += 2) {
+    const node = page.readUInt16LE(at);
+    if (node < upper || node + NODE_HEAD_BYTES > page.length) return 'has an offset that leads out of it';
+    if (
+      page.readUInt16LE(node + 6) > KEY_BYTES_MAX ||
+      node + NODE_HEAD_BYTES + page.readUInt16LE(node + 6) > page.length
+    )
+      return 'has a key that is too long';
+    nodes.push(node);
+  }
+  return nodes;
+}
 
 /** Of a tree of pages; LMDB goes no deeper. */
 const DEPTH_MAX = 32;
@@ -17,7 +181,7 @@ export interface WalkedEntry {
 }
 
 /** Something that is wrong with the file itself. */
-export interface PageDamage {
+interface PageDamage {
   damage: string;
 }
 
@@ -129,5 +293,23 @@ export class PageWalk {
     if (bytes.length < count * pageBytes) return 'is cut off';
     for (let page = number; page < number + count; page++) this.seen.add(page);
     return Number(bytes.readBigUInt64LE(0)) === number ? bytes : 'has the number of another';
+  }
+}
+
+// Makes LMDB's file as long as its pages are many. A file that was cut off would end the process (SIGBUS) where a page
+// behind its end is read; zeros there are damage that LMDB and the checksums notice. LMDB itself leaves out free pages
+// at the end, so a short file alone tells nothing. Called by lmdb.ts before an environment is opened.
+
+/** `bytesMax`: what no file comes to; a damaged count of pages is not believed. */
+export function coverPages(directory: string, bytesMax: number): void {
+  const path = join(directory, 'data.mdb');
+  if (!existsSync(path) || statSync(path).size === 0) return;
+  const file = new PageFile(path);
+  try {
+    const meta = newestOf(file.metas());
+    const bytes = meta ? (meta.lastPage + 1) * meta.pageBytes : 0;
+    if (bytes > file.bytes && bytes < bytesMax) truncateSync(path, bytes);
+  } finally {
+    file.close();
   }
 }

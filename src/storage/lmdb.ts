@@ -9,18 +9,51 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { assert } from '../base/assert.js';
-import { passing, type Latch } from '../base/latch.js';
-import type { StoreMeter } from '../contract/shared-meters.js';
-import { checkedTable } from './checked-table.js';
-import { Checksum } from './checksum.js';
-import { DiskState } from './disk-state.js';
-import { abort, commit, usedBytes } from './end-txn.js';
-import { coverPages } from './pages/cover-pages.js';
-import { BYTE_KEYS, openTable, type ByteTxn } from './raw-table.js';
-import { areSynced, makeWhole } from './sync.js';
-import type { Tables } from './tables.js';
-import { toldTable } from './told-table.js';
-import type { ByteCursor } from './walk.js';
+import type { StoreMeter } from '../base/meters.js';
+import { type Latch, passing } from '../base/read-gate.js';
+import { Checksum } from './damage.js';
+import { DiskState, areSynced, makeWhole } from './disk.js';
+import { coverPages } from './lmdb-file.js';
+import { BYTE_KEYS, type ByteCursor, type ByteTxn, type Tables, checkedTable, openTable, toldTable } from './table.js';
+
+// How a write transaction of LMDB ends: committed with sync, which is measured, or aborted. Called by lmdb.ts, on the
+// thread that owns the environment.
+
+interface Ending {
+  commit(): void;
+  abort(): void;
+}
+
+interface Measured {
+  info(): { lastPageNumber: number };
+  stat(): { pageSize: number };
+}
+
+/** Returns when it is on the disk. Throws what the library throws, and has counted that. */
+function commit(txn: Ending, env: Measured, meter: StoreMeter | undefined): void {
+  const startedAtMs = performance.now();
+  try {
+    txn.commit();
+  } catch (error) {
+    meter?.failed();
+    throw error;
+  }
+  meter?.committed(performance.now() - startedAtMs, usedBytes(env));
+}
+
+/** How far into the file pages have been used; those that fell free since are among them. */
+const usedBytes = (env: Measured): number => (env.info().lastPageNumber + 1) * env.stat().pageSize;
+
+/**
+ * A commit that failed has closed its transaction already; aborting it again throws, and there is nothing left to undo.
+ */
+function abort(txn: Ending): void {
+  try {
+    txn.abort();
+  } catch {
+    // Closed by the failed commit.
+  }
+}
 
 // node-lmdb is CommonJS without static exports: an import statement would only give its default.
 const lmdb = createRequire(import.meta.url)('node-lmdb') as typeof import('node-lmdb');

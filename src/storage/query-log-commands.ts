@@ -1,11 +1,9 @@
 // The messages between the front thread and the log worker: plain data. A logged search travels as the bytes of its
 // record, which the front thread makes and only a reader opens (store/query-records.ts). The worker reads no clock:
 // what is too old comes with each message.
-import type { CollectionId } from './ids.js';
-import type { ContentFilter } from './api/search.js';
-import type { RerankSettings } from './api/search.js';
-import type { FusionSettings } from './api/search.js';
-import type { SearchMode, SearchTiming } from './resources.js';
+import type { CollectionId } from '../api/ids.js';
+import type { ContentFilter, FusionSettings, RerankSettings } from '../api/search.js';
+import type { SearchMode, SearchTiming } from '../api/collections.js';
 
 /** One search, as it is stored. Its collection and its id are the key. */
 export interface LoggedQuery {

@@ -1,11 +1,11 @@
 // The record of a logged search, and the key it stands under: its bytes, and back. Pure. Encoded by the front thread
 // (service/query-log.ts), decoded by the log worker; the layout stands in README.md beside this file.
 import typia from 'typia';
-import type { CollectionId } from '../contract/ids.js';
-import type { LoggedQuery, LoggedRest } from '../contract/query-log.js';
-import { isDeeperThan } from '../base/levels.js';
-import { TIME_MAX_MS } from '../contract/limits.js';
-import type { SearchMode } from '../contract/resources.js';
+import type { CollectionId } from '../api/ids.js';
+import type { LoggedQuery, LoggedRest } from './query-log-commands.js';
+import { isDeeperThan } from '../base/json.js';
+import { TIME_MAX_MS } from '../api/limits.js';
+import type { SearchMode } from '../api/collections.js';
 import { collectionPrefix } from './keys.js';
 import { DamagedRecord } from './damage.js';
 import { decode, decodeVector, encode, encodeVector } from './records.js';

@@ -1,33 +1,183 @@
 // The query log in LMDB: the searches of each collection by time, where each one stands, and how much each collection
 // has. Owned by the log worker. An append and what it pushes out are one commit; anything larger goes in bounded steps.
-import type { Latch } from '../base/latch.js';
-import type { CollectionId } from '../contract/ids.js';
-import type { FoundQuery, LogBounds } from '../contract/query-log.js';
-import type { StoreMeter } from '../contract/shared-meters.js';
+import { createHash } from 'node:crypto';
+import type { CollectionId } from '../api/ids.js';
+import type { StoreMeter } from '../base/meters.js';
+import type { Latch } from '../base/read-gate.js';
 import { DamagedRecord } from './damage.js';
 import { collectionOfKey, collectionPrefix } from './keys.js';
 import { Environment } from './lmdb.js';
-import { adoptAll, takeHeld } from './query-log-adoption.js';
-import {
-  add,
-  isBeyond,
-  LOG_TABLES,
-  mendSizes,
-  PUSHED_OUT_MAX,
-  removeOldest,
-  setSize,
-  sizeOf,
-  type LogEntry,
-  type LogSize,
-} from './query-log-tables.js';
-import { decodeQuery, idOfQueryKey, queryIdBytes, queryIdOf, queryKey, timeOfQueryKey } from './query-records.js';
-import { ALL, isWhole } from './whole-table.js';
+import type { FoundQuery, LogBounds } from './query-log-commands.js';
+import { decodeQuery, idOfQueryKey, queryIdBytes, queryIdOf, queryKey, timeOfQueryKey } from './query-log-records.js';
+import { decode, encode } from './records.js';
+import { ALL, type Table, type Tables, isWhole } from './table.js';
+
+// What changes in the tables of the query log inside one transaction: an entry in, the oldest ones out, and the size of
+// a collection's log kept with them. Used by query-log-store.ts alone.
+
+export const LOG_TABLES = ['queries', 'places', 'sizes', 'held'] as const;
+/** Beyond what it brings itself, a commit pushes out at most so many entries of a collection. */
+const PUSHED_OUT_MAX = 64;
+type LogTables = Tables<(typeof LOG_TABLES)[number]>;
+
+export interface LogEntry {
+  collection: CollectionId;
+  id: Uint8Array;
+  record: Uint8Array;
+}
+
+interface LogSize {
+  entries: number;
+  /** Of the records. */
+  bytes: number;
+}
+
+/** False where an entry of this id is there already. */
+function add({ queries, places }: LogTables, { collection, id, record }: LogEntry): boolean {
+  const place = Buffer.from(id);
+  if (places.has(place)) return false;
+  places.put(place, collectionPrefix(collection));
+  queries.put(queryKey(collection, id), Buffer.from(record));
+  return true;
+}
+
+/**
+ * Removes up to `max` of the oldest entries, while they are beyond the bounds or from before `oldestMs`; how many went.
+ */
+function removeOldest(
+  { queries, places, sizes }: LogTables,
+  collection: CollectionId,
+  bounds: LogBounds,
+  oldestMs: number,
+  max: number,
+): number {
+  const left = sizeOf(sizes, collection);
+  const gone: Buffer[] = [];
+  for (const { key, value } of queries.inspect(collectionPrefix(collection))) {
+    if (gone.length === max || !(isBeyond(left, bounds) || timeOfQueryKey(key) < oldestMs)) break;
+    gone.push(key);
+    left.entries--;
+    // Of a damaged one the length is not known, and the sum is a bound, no more.
+    left.bytes -= Math.min(left.bytes, value?.length ?? 0);
+  }
+  for (const key of gone) {
+    queries.delete(key);
+    places.delete(idOfQueryKey(key));
+  }
+  if (gone.length > 0) setSize(sizes, collection, left);
+  return gone.length;
+}
+
+const isBeyond = ({ entries, bytes }: LogSize, { entriesMax, bytesMax }: LogBounds): boolean =>
+  entries > entriesMax || bytes > bytesMax;
+
+function sizeOf(sizes: Table, collection: CollectionId): LogSize {
+  const bytes = sizes.get(collectionPrefix(collection));
+  if (!bytes) return { entries: 0, bytes: 0 };
+  const [count, total] = decode(bytes, ['number', 'number'], 'size of a query log') as [number, number];
+  return { entries: count, bytes: total };
+}
+
+/** A collection without entries has no size: it is in no list. */
+export function setSize(sizes: Table, collection: CollectionId, { entries, bytes }: LogSize): void {
+  if (entries === 0) sizes.delete(collectionPrefix(collection));
+  else sizes.put(collectionPrefix(collection), encode([entries, bytes]));
+}
+
+/** Counts the logs again whose size is damaged. */
+function mendSizes({ queries, sizes }: LogTables): void {
+  const damaged = [...sizes.inspect(ALL)].filter(({ value }) => !value).map(({ key }) => key);
+  for (const key of damaged) {
+    const found = [...queries.inspect(key)];
+    sizes.delete(key);
+    setSize(sizes, collectionOfKey(key), {
+      entries: found.length,
+      bytes: found.reduce((sum, { value }) => sum + (value?.length ?? 0), 0),
+    });
+  }
+}
+
+// An entry of an archive finds its place in the query log. It keeps its id unless a collection of this server has it:
+// then it gets one that follows from both, so that the same archive restored twice gives the same entries. Until its
+// collection has the name it waits in a table of its own: what a crash interrupts goes on from there. Used by
+// query-log-store.ts, inside its transactions.
+
+type AdoptedLogTables = Tables<(typeof LOG_TABLES)[number]>;
+
+/** Of a UUIDv7, at the head of it. */
+const TIME_BYTES = 6;
+
+/** One that is damaged has no record. */
+interface HeldEntry {
+  id: Buffer;
+  record: Buffer | undefined;
+}
+
+/** Takes out up to `max` of what waits for a collection. */
+function takeHeld(held: Table, staged: LogEntry['collection'], max: number): HeldEntry[] {
+  const taken: HeldEntry[] = [];
+  for (const { key, value } of held.inspect(collectionPrefix(staged))) {
+    if (taken.length === max) break;
+    taken.push({ id: Buffer.from(idOfQueryKey(key)), record: value && Buffer.from(value) });
+  }
+  for (const { id } of taken) held.delete(queryKey(staged, id));
+  return taken;
+}
+
+/** `live`: the collections that keep what they have. */
+function adoptAll(
+  tables: AdoptedLogTables,
+  collection: LogEntry['collection'],
+  entries: readonly HeldEntry[],
+  live: ReadonlySet<number>,
+  bounds: LogBounds,
+): void {
+  const size = sizeOf(tables.sizes, collection);
+  for (const { id, record } of entries) {
+    if (!record || !adopt(tables, { collection, id, record }, live)) continue;
+    size.entries++;
+    size.bytes += record.length;
+  }
+  setSize(tables.sizes, collection, size);
+  removeOldest(tables, collection, bounds, 0, entries.length + PUSHED_OUT_MAX);
+}
+
+/** False where the entry is there already. */
+function adopt(tables: AdoptedLogTables, entry: LogEntry, live: ReadonlySet<number>): boolean {
+  const id = Buffer.from(entry.id);
+  const place = tables.places.get(id);
+  if (!place) return add(tables, entry);
+  const owner = collectionOfKey(place);
+  if (owner === entry.collection) return false;
+  if (live.has(owner)) return add(tables, { ...entry, id: otherId(entry) });
+  removeFrom(tables, owner, id);
+  return add(tables, entry);
+}
+
+/** What is left of a collection that is no more, before it is removed in the background. */
+function removeFrom({ queries, places, sizes }: AdoptedLogTables, owner: LogEntry['collection'], id: Buffer): void {
+  const key = queryKey(owner, id);
+  const record = queries.get(key);
+  places.delete(id);
+  if (!record) return;
+  queries.delete(key);
+  const { entries, bytes } = sizeOf(sizes, owner);
+  setSize(sizes, owner, { entries: entries - 1, bytes: bytes - record.length });
+}
+
+function otherId({ collection, id }: LogEntry): Buffer {
+  const digest = createHash('sha256').update(collectionPrefix(collection)).update(id).digest();
+  const other = Buffer.concat([Buffer.from(id).subarray(0, TIME_BYTES), digest.subarray(0, 16 - TIME_BYTES)]);
+  other[6] = 0x70 | ((other[6] as number) & 0x0f);
+  other[8] = 0x80 | ((other[8] as number) & 0x3f);
+  return other;
+}
 
 /** Entries that are released in one commit: about 5 ms. */
 const RELEASED_MAX = 500;
 const ABOVE_ALL_IDS = Buffer.alloc(17, 0xff);
 
-export interface Page {
+interface Page {
   /** Only entries older than this one. */
   before?: string;
   offset: number;

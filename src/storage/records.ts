@@ -1,16 +1,19 @@
 // The metadata a client sees on a chunk: the document's, overlaid by the chunk's own (offset, page, row). Both are
 // stored as JSON text; unless a key occurs in both they are joined as text, without being parsed. Pure.
+import { Packr, RESERVE_START_SPACE } from 'msgpackr';
+import type { DocId } from '../api/ids.js';
+import { DamagedRecord } from './damage.js';
 
 /** `documentJson` overlaid by `chunkJson`, as JSON text. Both are texts of JSON objects. */
 export function mergedMetaJson(documentJson: string, chunkJson: string): string {
   if (chunkJson === '{}') return documentJson;
   const chunk = JSON.parse(chunkJson) as Record<string, unknown>;
   const mayCollide = Object.keys(chunk).some((key) => documentJson.includes(JSON.stringify(key)));
-  if (mayCollide) return overlaid(documentJson, chunk) ?? joined(documentJson, chunkJson);
-  return joined(documentJson, chunkJson);
+  if (mayCollide) return overlaid(documentJson, chunk) ?? joinedJson(documentJson, chunkJson);
+  return joinedJson(documentJson, chunkJson);
 }
 
-const joined = (documentJson: string, chunkJson: string): string =>
+const joinedJson = (documentJson: string, chunkJson: string): string =>
   documentJson === '{}' ? chunkJson : `${documentJson.slice(0, -1)},${chunkJson.slice(1)}`;
 
 /**
@@ -24,4 +27,116 @@ function overlaid(documentJson: string, chunk: Record<string, unknown>): string 
     if (error instanceof RangeError) return undefined;
     throw error;
   }
+}
+
+// The records in LMDB and their bytes (msgpack arrays behind one version byte). A record that does not decode to its
+// shape is damage, an error of its own kind: it is told, never served.
+
+export const RECORD_VERSION = 1;
+
+/** One revision of a document, without its chunks. */
+export interface DocumentRecord {
+  docid: DocId;
+  version: number;
+  ingestedAtMs: number;
+  metadataJson: string;
+  /** Clamped to [-1, 1]; 0 for none. */
+  priority: number;
+  chunkCount: number;
+}
+
+/** The chunks of a document in order: their ordinals, and the path of each. */
+export interface MembersRecord {
+  ordinals: number[];
+  paths: string[];
+}
+
+export interface ChunkRecord {
+  docid: DocId;
+  path: string;
+  /** Position in the document. */
+  index: number;
+  metaJson: string;
+}
+
+const packr = new Packr({ useRecords: false });
+
+/** A record of these fields, behind its version byte. */
+export function encode(fields: unknown[]): Buffer {
+  const bytes = packr.pack(fields, RESERVE_START_SPACE + 1);
+  bytes[0] = RECORD_VERSION;
+  return bytes;
+}
+
+/**
+ * The fields of a record; throws DamagedRecord unless they are of these types (as `typeof` tells, or `array`). `what`
+ * names the record.
+ */
+export function decode(bytes: Buffer, types: readonly string[], what: string): unknown[] {
+  if (bytes[0] !== RECORD_VERSION) throw new DamagedRecord(`${what}: record version ${bytes[0]}`);
+  let fields: unknown;
+  try {
+    fields = packr.unpack(bytes.subarray(1));
+  } catch {
+    throw new DamagedRecord(`${what}: not msgpack`);
+  }
+  const fits =
+    Array.isArray(fields) && fields.length === types.length && types.every((type, i) => typeOf(fields[i]) === type);
+  if (!fits) throw new DamagedRecord(`${what}: wrong shape`);
+  return fields as unknown[];
+}
+
+const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
+
+export function encodeDocument(record: DocumentRecord): Buffer {
+  return encode([
+    record.docid,
+    record.version,
+    record.ingestedAtMs,
+    record.metadataJson,
+    record.priority,
+    record.chunkCount,
+  ]);
+}
+
+export function decodeDocument(bytes: Buffer): DocumentRecord {
+  const fields = decode(bytes, ['string', 'number', 'number', 'string', 'number', 'number'], 'document');
+  const [docid, version, ingestedAtMs, metadataJson, priority, chunkCount] = fields as [
+    DocId,
+    number,
+    number,
+    string,
+    number,
+    number,
+  ];
+  return { docid, version, ingestedAtMs, metadataJson, priority, chunkCount };
+}
+
+export const encodeMembers = (record: MembersRecord): Buffer => encode([record.ordinals, record.paths]);
+
+export function decodeMembers(bytes: Buffer): MembersRecord {
+  const [ordinals, paths] = decode(bytes, ['array', 'array'], 'members') as [number[], string[]];
+  return { ordinals, paths };
+}
+
+export const encodeChunk = (record: ChunkRecord): Buffer =>
+  encode([record.docid, record.path, record.index, record.metaJson]);
+
+export function decodeChunk(bytes: Buffer): ChunkRecord {
+  const [docid, path, index, metaJson] = decode(bytes, ['string', 'string', 'number', 'string'], 'chunk') as [
+    DocId,
+    string,
+    number,
+    string,
+  ];
+  return { docid, path, index, metaJson };
+}
+
+export const encodeVector = (vector: Float32Array): Buffer =>
+  Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
+
+/** A copy: LMDB's bytes are not aligned. */
+export function decodeVector(bytes: Buffer): Float32Array {
+  if (bytes.length === 0 || bytes.length % 4 !== 0) throw new DamagedRecord('vector: wrong length');
+  return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
 }

@@ -1,16 +1,16 @@
 // A shard's part of every collection in LMDB: documents, their members (chunk ordinals), chunks, texts, vectors; and
 // the log of changes. Owned by one shard worker. Everything about one document changes in one transaction.
-import type { Latch } from '../base/latch.js';
-import { AppError } from '../contract/errors.js';
-import type { CollectionId, DocId, Ordinal } from '../contract/ids.js';
-import type { CollectionRef } from '../contract/resources.js';
-import type { StoreMeter } from '../contract/shared-meters.js';
+import type { Latch } from '../base/read-gate.js';
+import { AppError } from '../api/errors.js';
+import type { CollectionId, DocId, Ordinal } from '../api/ids.js';
+import type { CollectionRef } from '../api/collections.js';
+import type { StoreMeter } from '../base/meters.js';
 import { ChangeLog, type PartChange } from './change-log.js';
 import { chunkKey, collectionPrefix, documentKey, vectorKey } from './keys.js';
 import { DamagedRecord } from './damage.js';
 import { Environment } from './lmdb.js';
-import { areCounted, clearCounts, countAll, CountChanges } from './part-counts.js';
-import { blockKey, firstBlocks, putBlocks, type LeavingBlock } from './leaving.js';
+import { areCounted, clearCounts, countAll, CountChanges } from './counts.js';
+import { blockKey, firstBlocks, putBlocks, type LeavingBlock } from './large-removal.js';
 import {
   decodeChunk,
   encodeChunk,
@@ -20,8 +20,8 @@ import {
   type ChunkRecord,
   type DocumentRecord,
 } from './records.js';
-import { SHARD_TABLES, ShardTxn } from './shard-txn.js';
-import type { Table } from './tables.js';
+import { SHARD_TABLES, ShardTxn } from './shard-reader.js';
+import type { Table } from './table.js';
 
 const BLOCKS_PER_COMMIT = 32;
 

@@ -2,7 +2,8 @@
 // lmdb.ts, which makes the cursors; each is closed when its walk ends, however it ends. The walk begins when the first
 // entry is asked for. LMDB goes from page to page without a look at them: keys that do not go on in their order are of
 // a damaged one, which would end a walk early and hide what is behind it.
-import { DamagedRecord } from './damage.js';
+import { type Checksum, DamagedRecord } from './damage.js';
+import type { DiskState } from './disk.js';
 
 /** As far as a walk needs it. */
 export interface ByteCursor {
@@ -15,14 +16,14 @@ export interface ByteCursor {
   close(): void;
 }
 
-export interface Entry {
+interface Entry {
   key: Buffer;
   value: Buffer;
 }
 
-export const entriesFrom = (open: CursorMaker, prefix: Buffer, from: Buffer): Generator<Entry> =>
+const entriesFrom = (open: CursorMaker, prefix: Buffer, from: Buffer): Generator<Entry> =>
   walk(open, prefix, (cursor) => firstFrom(cursor, from), 'goToNext', entryAt);
-export const keysFrom = (open: CursorMaker, prefix: Buffer): Generator<Buffer> =>
+const keysFrom = (open: CursorMaker, prefix: Buffer): Generator<Buffer> =>
   walk(
     open,
     prefix,
@@ -30,7 +31,7 @@ export const keysFrom = (open: CursorMaker, prefix: Buffer): Generator<Buffer> =
     'goToNext',
     (_, key) => key,
   );
-export const entriesBelow = (open: CursorMaker, prefix: Buffer, before: Buffer): Generator<Entry> =>
+const entriesBelow = (open: CursorMaker, prefix: Buffer, before: Buffer): Generator<Entry> =>
   walk(open, prefix, (cursor) => lastBelow(cursor, before), 'goToPrev', entryAt);
 
 type CursorMaker = () => ByteCursor;
@@ -75,4 +76,149 @@ function* walk<T>(
   } finally {
     cursor.close();
   }
+}
+
+// What a transaction gives its work: tables of byte keys and byte values. Types only.
+// Made by lmdb.ts; used by the stores of this folder.
+
+/** A table inside a transaction, with its bytes as they are stored. Keys are 1 to 511 bytes. */
+interface RawTable {
+  get(key: Buffer): Buffer | undefined;
+  has(key: Buffer): boolean;
+  put(key: Buffer, value: Buffer): void;
+  delete(key: Buffer): boolean;
+  /**
+   * Entries whose key starts with `prefix`, in key order, from `from` on where given. Nothing may be written meanwhile.
+   */
+  entries(prefix: Buffer, from?: Buffer): Generator<{ key: Buffer; value: Buffer }>;
+  /** Like `entries`, without reading the values. */
+  keys(prefix: Buffer): Generator<Buffer>;
+  /** Entries whose key starts with `prefix`, from the last one below `before` backwards. */
+  entriesBelow(prefix: Buffer, before: Buffer): Generator<{ key: Buffer; value: Buffer }>;
+}
+
+/** A table inside a transaction, behind checksums: what reads a value throws DamagedRecord where it does not fit. */
+export interface Table extends RawTable {
+  /** Like `entries`, without throwing: a damaged entry has no value. */
+  inspect(prefix: Buffer): Generator<{ key: Buffer; value: Buffer | undefined }>;
+}
+
+export type Tables<Names extends string> = Record<Names, Table>;
+
+// A table of a transaction as node-lmdb has it, bytes as they are stored. Made by lmdb.ts, which alone knows the
+// library and gives this file the transaction, the table's handle and a maker of cursors.
+
+/** Of tables and cursors, when they are made. */
+export const BYTE_KEYS = { keyIsBuffer: true } as const;
+
+/**
+ * As far as a table needs it. Without options: a key that is a buffer is taken for one, and to look for each option by
+ * its name was a third of what logging a search took (load/search-vectors.ts).
+ */
+export interface ByteTxn<Handle> {
+  getBinary(handle: Handle, key: Buffer): Buffer | null;
+  putBinary(handle: Handle, key: Buffer, value: Buffer): void;
+  del(handle: Handle, key: Buffer): void;
+}
+
+export function openTable<Handle>(txn: ByteTxn<Handle>, handle: Handle, openCursor: () => ByteCursor): RawTable {
+  return {
+    get: (key) => txn.getBinary(handle, key) ?? undefined,
+    has: (key) => txn.getBinary(handle, key) !== null,
+    put: (key, value) => txn.putBinary(handle, key, value),
+    delete: (key) => remove(txn, handle, key),
+    entries: (prefix, from = prefix) => entriesFrom(openCursor, prefix, from),
+    keys: (prefix) => keysFrom(openCursor, prefix),
+    entriesBelow: (prefix, before) => entriesBelow(openCursor, prefix, before),
+  };
+}
+
+/**
+ * Looked for first: where there is nothing the library throws, and an error takes a hundred times as long as the look.
+ */
+function remove<Handle>(txn: ByteTxn<Handle>, handle: Handle, key: Buffer): boolean {
+  if (txn.getBinary(handle, key) === null) return false;
+  txn.del(handle, key);
+  return true;
+}
+
+// A table that tells what it has failed with: pages of LMDB that make no sense are damage of the collection that was
+// asked for, not a fault of ours, whoever reads or writes, in whatever transaction. Made by lmdb.ts around each table
+// of a transaction, on the thread that has it.
+
+export function toldTable(raw: RawTable, disk: DiskState): RawTable {
+  return {
+    put: (key, value) => told(disk, () => raw.put(key, value)),
+    delete: (key) => told(disk, () => raw.delete(key)),
+    get: (key) => told(disk, () => raw.get(key)),
+    has: (key) => told(disk, () => raw.has(key)),
+    entries: (prefix, from) => toldEach(disk, raw.entries(prefix, from)),
+    keys: (prefix) => toldEach(disk, raw.keys(prefix)),
+    entriesBelow: (prefix, before) => toldEach(disk, raw.entriesBelow(prefix, before)),
+  };
+}
+
+function told<T>(disk: DiskState, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw disk.toldWithin(error);
+  }
+}
+
+/** Whatever those who take the entries throw goes by: it ends the walk, and is not thrown into it. */
+function* toldEach<T>(disk: DiskState, walk: Generator<T>): Generator<T> {
+  try {
+    yield* walk;
+  } catch (error) {
+    throw disk.toldWithin(error);
+  }
+}
+
+// A table whose values stand behind checksums: what is put is sealed, what is read is checked, and damage is thrown,
+// never answered. Made by lmdb.ts around each table of a transaction.
+
+export function checkedTable(raw: RawTable, checksum: Checksum): Table {
+  return {
+    has: raw.has,
+    delete: raw.delete,
+    keys: raw.keys,
+    get: (key) => {
+      const sealed = raw.get(key);
+      return sealed && checksum.open(key, sealed);
+    },
+    put: (key, value) => raw.put(key, checksum.seal(key, value)),
+    entries: (prefix, from) => opened(raw.entries(prefix, from), checksum),
+    entriesBelow: (prefix, before) => opened(raw.entriesBelow(prefix, before), checksum),
+    inspect: (prefix) => inspected(raw.entries(prefix), checksum),
+  };
+}
+
+function* opened(entries: Iterable<Entry>, checksum: Checksum): Generator<Entry> {
+  for (const { key, value } of entries) yield { key, value: checksum.open(key, value) };
+}
+
+function* inspected(
+  entries: Iterable<Entry>,
+  checksum: Checksum,
+): Generator<{ key: Buffer; value: Buffer | undefined }> {
+  for (const { key, value } of entries) yield { key, value: checksum.valueIn(key, value) };
+}
+
+// What is done with all of a table at once, whatever its keys are. Used by the stores of this folder and by `sheaf
+// check` and `sheaf repair`, inside a transaction of whoever owns the environment.
+
+/** The prefix of every key. */
+export const ALL = Buffer.alloc(0);
+
+/** The values that fit their checksums, in the order of their keys. */
+export function* wholeValues(table: Table): Generator<Buffer> {
+  for (const { value } of table.inspect(ALL)) if (value) yield value;
+}
+
+/** Whether all of its values fit their checksums. */
+export const isWhole = (table: Table): boolean => [...table.inspect(ALL)].every(({ value }) => value !== undefined);
+
+export function removeAll(table: Table): void {
+  for (const key of [...table.keys(ALL)]) table.delete(key);
 }

@@ -1,22 +1,24 @@
 // Tenants and keys made at run time, in the catalog's environment beside the collections: what concerns a tenant with
 // its collections or keys is one transaction. Owned by the worker of shard 0; the front thread works on a copy in
 // memory.
-import { AppError } from '../contract/errors.js';
-import type { Tenant } from '../contract/ids.js';
-import { TENANT_KEYS_MAX } from '../contract/limits.js';
-import type { StoredCollection } from '../contract/resources.js';
-import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from '../contract/tenants.js';
+import { AppError } from '../api/errors.js';
+import type { Tenant } from '../api/ids.js';
+import { TENANT_KEYS_MAX } from '../api/limits.js';
+import type { StoredCollection } from '../api/collections.js';
+import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from '../api/tenants.js';
 import {
+  type CatalogTable,
+  type CatalogTables,
+  besides,
   decodeCollection,
   decodeKey,
   decodeTenant,
   encodeCatalogRecord,
-  type CatalogTable,
+  removeStaged,
 } from './catalog-records.js';
-import { besides, removeStaged, type CatalogTables } from './catalog-tables.js';
 import { accessKeyKey, tenantKey, tenantPrefix } from './keys.js';
 import type { Environment } from './lmdb.js';
-import { wholeValues } from './whole-table.js';
+import { wholeValues } from './table.js';
 
 export class TenantStore {
   constructor(private readonly env: Environment<CatalogTable>) {}

@@ -1,7 +1,8 @@
 // Cuts a text into chunks: overlapping windows of characters, where a character is a Unicode code point. Pure.
 // Called by the batch worker for each document it prepares.
+import { hash } from 'node:crypto';
+import type { Chunking } from '../api/collections.js';
 import { assert } from '../base/assert.js';
-import type { Chunking } from '../contract/resources.js';
 
 export interface TextChunk {
   text: string;
@@ -53,3 +54,12 @@ const advanceByCodePoint: Advance = (text, unit, points) => {
   for (; points > 0 && unit < text.length; points--) unit += text.codePointAt(unit)! > 0xffff ? 2 : 1;
   return unit;
 };
+
+// Says of two texts in different threads whether they are the same, without carrying the texts: the strong hash of
+// each. Pure. Made by the batch workers of what comes and by the shard workers of what is stored; compared by
+// service/reused-vectors.ts.
+
+export const DIGEST_BYTES = 32;
+
+/** SHA-256 of the UTF-8 bytes: nobody can make two texts that have the same. */
+export const textDigest = (text: string | Uint8Array): Uint8Array => hash('sha256', text, 'buffer');

@@ -1,12 +1,84 @@
 // The passage of a chunk that fits a question best, with what of it was found: `highlight` of a search. Words of the
 // text are looked at as they are written, and compared as the ranking compares them (rank-terms.ts). Pure; called by
 // the shard workers for the hits.
-import type { Highlight } from '../contract/api/search.js';
-import type { Language } from '../contract/language.js';
-import { densest, passageAround, type Match, type Span } from './passage.js';
-import { MARK } from './rank-terms.js';
-import { termOfWord } from './ranked-words.js';
-import { tokensOf, UNSPACED } from './tokenize.js';
+import type { Language } from '../api/languages.js';
+import type { Highlight } from '../api/search.js';
+import { termOfWord } from './stemming.js';
+import { MARK } from './terms.js';
+import { UNSPACED, tokensOf } from './tokenize.js';
+
+// The best passage of a text: the one that has the most of what is looked for, each term counted once by its weight.
+// Positions are in characters (Unicode code points). Pure; called by highlight.ts.
+
+/** From `start` to before `end`. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+interface Match extends Span {
+  /** What it was found by. */
+  readonly term: string;
+}
+
+/** The matches in a row that fit into `room` and are worth most; among equals those that are more, then the first. */
+function densest(matches: readonly Match[], weightOf: (term: string) => number, room: number): readonly Match[] {
+  const counts = new Map<string, number>();
+  let [from, worth] = [0, 0];
+  let best = { from: 0, to: 0, worth: 0 };
+  matches.forEach((match, at) => {
+    if (count(counts, match.term, 1) === 1) worth += weightOf(match.term);
+    for (; from < at && match.end - (matches[from] as Match).start > room; from++) {
+      const { term } = matches[from] as Match;
+      if (count(counts, term, -1) === 0) worth -= weightOf(term);
+    }
+    const gain = worth - best.worth;
+    if (gain > ROUNDING || (gain > -ROUNDING && at + 1 - from > best.to - best.from))
+      best = { from, to: at + 1, worth };
+  });
+  return matches.slice(best.from, best.to);
+}
+
+/** Sums that differ by no more are the same sum. */
+const ROUNDING = 1e-9;
+
+function count(counts: Map<string, number>, term: string, by: number): number {
+  const sum = (counts.get(term) ?? 0) + by;
+  counts.set(term, sum);
+  return sum;
+}
+
+/**
+ * At most `room` characters with `core` in the middle, as far as words stay whole and white space stays out. `words`
+ * are those of the text.
+ */
+function passageAround(characters: readonly string[], words: readonly Span[], core: Span, room: number): Span {
+  const slack = Math.max(0, room - (core.end - core.start));
+  const earliest = Math.min(core.start - (slack >> 1), characters.length - room);
+  const start = earliest <= 0 ? 0 : (words.find((word) => word.start >= earliest)?.start ?? earliest);
+  const latest = Math.min(characters.length, start + room);
+  const end = latest === characters.length ? latest : endBy(characters, words, start, latest);
+  return trimmed(characters, { start, end });
+}
+
+/** Behind the last word that ends by `latest`, and the signs that stand at it. */
+function endBy(characters: readonly string[], words: readonly Span[], start: number, latest: number): number {
+  const next = words.findIndex((word) => word.end > latest);
+  const last = next < 0 ? words.at(-1) : words[next - 1];
+  if (!last || last.end <= start) return latest;
+  const until = Math.min(latest, words[next]?.start ?? latest);
+  let { end } = last;
+  while (end < until && !isSpace(characters[end])) end++;
+  return end;
+}
+
+function trimmed(characters: readonly string[], { start, end }: Span): Span {
+  while (start < end && isSpace(characters[start])) start++;
+  while (end > start && isSpace(characters[end - 1])) end--;
+  return { start, end };
+}
+
+const isSpace = (character: string | undefined): boolean => character !== undefined && /\s/u.test(character);
 
 const PASSAGE_CHARACTERS = 240;
 /** Signs that are words once they are taken apart: № ™ ㎏ ⓐ and their like. */

@@ -2,7 +2,7 @@
 // travels as msgpack bytes that the front thread never opens. Pure.
 import { Packr } from 'msgpackr';
 import { ownBytes, unshared } from '../base/bytes.js';
-import type { DocId } from './ids.js';
+import type { DocId } from '../api/ids.js';
 
 /** A document cut into chunks, ready to embed and to store. */
 export interface PreparedDocument {

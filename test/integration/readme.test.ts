@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { CONFIG_KEYS, envNameOf } from '../../src/config-keys.js';
-import { ERROR_CODES } from '../../src/contract/errors.js';
+import { CONFIG_KEYS, envNameOf } from '../../src/config/keys.js';
+import { ERROR_CODES } from '../../src/api/errors.js';
 import { runInProcess } from '../kit/cli.js';
 import { startTestServer } from '../kit/server.js';
 

@@ -1,6 +1,11 @@
 // Small files of the zip-based types, a PDF and a mail, made for tests.
 import { deflateSync } from 'node:zlib';
 import JSZip from 'jszip';
+import type { Chunking } from '../../src/api/collections.js';
+import { cut } from '../../src/extract/chunks.js';
+import { extract } from '../../src/extract/extract.js';
+import { kindOfFile } from '../../src/extract/file-kind.js';
+import type { CsvOptions } from '../../src/extract/messages.js';
 
 export async function zipOf(entries: Record<string, string | Uint8Array>): Promise<Uint8Array> {
   const zip = new JSZip();
@@ -140,3 +145,45 @@ function assembled(objects: (string | Buffer)[]): Buffer {
     ),
   ]);
 }
+
+// What a file becomes: its chunks as tests compare them, by the way the batch worker goes.
+
+interface ReadOptions {
+  csv?: Partial<CsvOptions>;
+  chunking?: Chunking;
+  textBytesMax?: number;
+}
+
+interface ReadChunk {
+  path: string;
+  text: string;
+  meta: Record<string, unknown>;
+}
+
+/** Rejects with AppError as an ingest of the file would. */
+export async function read(
+  name: string,
+  content: string | Uint8Array,
+  { csv, chunking, textBytesMax = 2 ** 24 }: ReadOptions = {},
+): Promise<ReadChunk[]> {
+  const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : Uint8Array.from(content);
+  const kind = kindOfFile(name, '', bytes.subarray(0, 8192));
+  if (kind === undefined) throw new Error(`${name} is of no type`);
+  const options = {
+    csv: { header: 'auto' as const, metaColumns: '', includeColumns: '', ...csv },
+    textBytesMax,
+    memoryBytesMax: 2 ** 27,
+  };
+  const chunks = cut(
+    await extract(bytes, kind, options),
+    chunking ?? { strategy: 'fixed', size: 1000, overlap: 200 },
+    {},
+  );
+  return chunks.map(({ path, text = '', metaJson }) => ({
+    path,
+    text,
+    meta: JSON.parse(metaJson) as Record<string, unknown>,
+  }));
+}
+
+export const texts = (chunks: ReadChunk[]): string[] => chunks.map(({ text }) => text);

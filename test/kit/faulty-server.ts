@@ -1,8 +1,7 @@
-// A server in a process of its own over the fault layer (load/kit/fault), which makes calls for its files fail as a
+// A server in a process of its own over the fault layer (load/fault), which makes calls for its files fail as a
 // kernel would; and what tests ask of it. Used by test/fault.
 import { join } from 'node:path';
-import { Faults } from '../../load/kit/fault/faults.js';
-import { compileShim, faultEnvironment } from '../../load/kit/fault/shim.js';
+import { Faults, compileShim, faultEnvironment } from '../../load/fault/fault-layer.js';
 import { spawnServe, untilReady, type ServeProcess } from './process.js';
 import { tempDirectory } from './temp.js';
 import { until } from './until.js';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PageWalk, type WalkedEntry } from '../../src/store/pages/page-walk.js';
+import { PageWalk, type WalkedEntry } from '../../src/storage/lmdb-file.js';
 
 /** The file of an environment, such as `shard-0`. */
 export const environmentFile = (dataDir: string, environment: string): string => join(dataDir, environment, 'data.mdb');

@@ -1,9 +1,13 @@
 // A batch pool of real workers, what it is sent in tests, and a file that holds one of its parsers up.
 import { after } from 'node:test';
-import { unpackDocument } from '../../../src/contract/prepared-document.js';
-import type { PrepareAnswer, PrepareRequest } from '../../../src/contract/prepare-messages.js';
-import { BatchPool } from '../../../src/pool/batch-pool.js';
-import { pdf } from './packages.js';
+import { createSharedShards } from '../../src/engine/memory/shared-memory.js';
+import type { PrepareAnswer, PrepareRequest } from '../../src/extract/messages.js';
+import { BatchPool } from '../../src/pool/batch-pool.js';
+import { Quarantine } from '../../src/pool/quarantine.js';
+import { ShardPool } from '../../src/pool/shard-pool.js';
+import { unpackDocument } from '../../src/text/prepared-document.js';
+import { pdf } from './extract.js';
+import { tempDirectory } from './temp.js';
 
 /** What was logged at level error: faults of ours. */
 export const faults: unknown[] = [];
@@ -46,3 +50,32 @@ export const textOf = (answer: PrepareAnswer): string | undefined => unpackDocum
  * the fastest machine too.
  */
 export const slow = (): Buffer => pdf(new Array<Buffer>(100).fill(Buffer.alloc(40 * 2 ** 20, 'q Q ')));
+
+// A pool of one shard with real workers; what opening the shard asks of them is replaced.
+
+interface TestPool {
+  pool: ShardPool;
+  /** How often a worker was found that the shard is to be opened by. */
+  openings: () => number;
+  told: string[];
+}
+
+/** One shard. What opens it, and what follows, are given how often that has been before. */
+export function createPool(
+  opened: (before: number) => Promise<void>,
+  open = async (_: number): Promise<void> => {},
+): TestPool {
+  const told: string[] = [];
+  const tell = (_: object, message: string): void => void told.push(message);
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: tell };
+  let [openings, before] = [0, 0];
+  const pool = new ShardPool({
+    shared: createSharedShards(1, tempDirectory(), { idleSeconds: 0 }),
+    quarantine: new Quarantine(() => undefined, log),
+    log,
+    open: () => open(openings++),
+    opened: () => opened(before++),
+    tenantOf: () => undefined,
+  });
+  return { pool, openings: () => openings, told };
+}

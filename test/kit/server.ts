@@ -1,8 +1,8 @@
 // A real server on a free port with a data directory of its own, in this process, so that a test can reach behind it.
 import { after } from 'node:test';
 import type { Log } from '../../src/base/log.js';
-import { readConfig } from '../../src/config.js';
-import { startServer, type RunningServer } from '../../src/server.js';
+import { readConfig } from '../../src/config/load.js';
+import { startServer, type RunningServer } from '../../src/cli/serve.js';
 import { tempDirectory } from './temp.js';
 import { until } from './until.js';
 

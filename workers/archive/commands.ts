@@ -1,19 +1,81 @@
 // Writes an archive of one collection, or of all, to standard output. First every record is read once: a collection
 // that is damaged is named before the first byte goes out, and what follows cannot fail of it, for it is read from the
 // same snapshots. Archive process only.
+import { once } from 'node:events';
+import { constants, setPriority } from 'node:os';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as turn } from 'node:timers/promises';
-import { ArchiveWriter } from '../../src/archive/archive-writer.js';
-import { folderOf, headingAt, MANIFEST, TENANTS, type DatasetManifest } from '../../src/archive/manifest.js';
+import type { LeftOut } from '../../src/api/archives.js';
+import { AppError } from '../../src/api/errors.js';
+import { type DocId, shardOf } from '../../src/api/ids.js';
+import { DatasetSnapshot, refOf, storedDocuments, writeCollection } from '../../src/archive/export.js';
+import {
+  type CollectionManifest,
+  type DatasetManifest,
+  MANIFEST,
+  TENANTS,
+  folderOf,
+  headingAt,
+  isDocumentsEntry,
+} from '../../src/archive/format.js';
+import type {
+  ArchiveNote,
+  ArchiveOrder,
+  ArchiveTask,
+  ArchivedMoment,
+  ArchivedSource,
+  DocumentBatch,
+  QueryBatch,
+  ReadTask,
+  WriteTask,
+} from '../../src/archive/messages.js';
+import type { ArchiveReader } from '../../src/archive/reader.js';
+import {
+  type ArchivedDocument,
+  SEGMENT_BYTES_MAX,
+  unpackDocuments,
+  unpackQueries,
+  vectorsOf,
+} from '../../src/archive/records.js';
+import { rulesOf } from '../../src/archive/verify.js';
+import { ArchiveWriter } from '../../src/archive/writer.js';
 import { assert } from '../../src/base/assert.js';
-import type { ArchivedMoment, ArchivedSource, WriteTask } from '../../src/contract/archive-messages.js';
-import type { LeftOut } from '../../src/contract/archived.js';
-import { AppError } from '../../src/contract/errors.js';
-import { DatasetSnapshot } from '../../src/store/dataset-snapshot.js';
-import { DamagedRecord } from '../../src/store/damage.js';
-import { nextOrder, tell, yieldCpu } from './line.js';
-import { storedDocuments } from './stored-documents.js';
-import { refOf, writeCollection } from './write-collection.js';
+import { DamagedRecord } from '../../src/storage/damage.js';
+import { joinDocuments, packDocument } from '../../src/text/prepared-document.js';
+
+// The line between an archive process and the server that started it: notes out, orders in. A server that is gone ends
+// the process, and with it the snapshots that would keep pages of the store from being used again. Archive process
+// only; the other end is src/pool/archive-pool.ts.
+
+/** Resolves when the note has left this process. */
+export function tell(note: ArchiveNote): Promise<void> {
+  return new Promise((resolve) => {
+    if (!process.connected) return resolve();
+    process.send?.(note, undefined, {}, () => resolve());
+  });
+}
+
+export async function nextOrder(): Promise<ArchiveOrder> {
+  const [order] = (await once(process, 'message')) as [ArchiveOrder];
+  return order;
+}
+
+export async function theTask(): Promise<ArchiveTask> {
+  const [task] = (await once(process, 'message')) as [ArchiveTask];
+  return task;
+}
+
+/** From here on the server goes first. Not while it waits for this process with writes held. */
+export function yieldCpu(): void {
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+}
+
+/** Tells a batch and waits until the server wants the next one. */
+async function hand(note: Extract<ArchiveNote, { told: 'documents' | 'queries' }>): Promise<void> {
+  const taken = nextOrder();
+  await tell(note);
+  await taken;
+}
 
 const DOCUMENTS_PER_TURN = 1024;
 
@@ -120,4 +182,73 @@ async function damageOf(snapshot: DatasetSnapshot, { collection }: ArchivedSourc
     if (error instanceof DamagedRecord) return error.message;
     throw error;
   }
+}
+
+// Hands a verified collection over to the server: its documents in batches by shard, or its logged searches. Waits
+// after each batch until the server wants more, so that neither side holds more than a few. Archive process only.
+
+/** Chunks of a batch, unless one document has more: what a shard writes in one commit. */
+const BATCH_CHUNKS = 512;
+
+export async function handOver(
+  reader: ArchiveReader,
+  { collection, entries }: CollectionManifest,
+  what: 'documents' | 'queries',
+  task: ReadTask,
+): Promise<void> {
+  const rules = rulesOf(collection, task);
+  for (const entry of entries) {
+    if (isDocumentsEntry(entry.name) !== (what === 'documents')) continue;
+    const segment = await reader.checked(entry, SEGMENT_BYTES_MAX);
+    if (what === 'documents')
+      for (const batch of batchesOf(unpackDocuments(segment, rules), task.shards))
+        await hand({ told: 'documents', batch });
+    else await hand({ told: 'queries', batch: queriesOf(segment) });
+  }
+  await tell({ told: 'handed' });
+}
+
+/** The documents of a segment by shard, in their order. */
+function* batchesOf(documents: readonly ArchivedDocument[], shards: number): Generator<DocumentBatch> {
+  const groups = Array.from({ length: shards }, (): ArchivedDocument[] => []);
+  const sizes = groups.map(() => 0);
+  for (const document of documents) {
+    const shard = shardOf(document.docid, shards);
+    const group = groups[shard] as ArchivedDocument[];
+    if (group.length > 0 && (sizes[shard] as number) + document.chunks.length > BATCH_CHUNKS) {
+      yield batchOf(shard, group.splice(0));
+      sizes[shard] = 0;
+    }
+    group.push(document);
+    sizes[shard] = (sizes[shard] as number) + document.chunks.length;
+  }
+  for (const [shard, group] of groups.entries()) if (group.length > 0) yield batchOf(shard, group);
+}
+
+function batchOf(shard: number, documents: readonly ArchivedDocument[]): DocumentBatch {
+  const packed = documents.map(({ docid, ingested_at_ms, metadata, priority, chunks }) =>
+    packDocument({
+      docid: docid as DocId,
+      ingestedAtMs: ingested_at_ms,
+      metadataJson: metadata,
+      priority,
+      chunks: chunks.map(({ path, meta, text }) => ({ path, metaJson: meta, ...(text !== undefined && { text }) })),
+    }),
+  );
+  return {
+    shard,
+    ...joinDocuments(packed),
+    chunks: documents.map(({ chunks }) => chunks.length),
+    vectors: vectorsOf(Buffer.concat(documents.map(({ vectors }) => vectors))),
+    versions: documents.map(({ version }) => version),
+  };
+}
+
+function queriesOf(segment: Buffer): QueryBatch {
+  const queries = unpackQueries(segment);
+  return {
+    ids: Buffer.concat(queries.map(({ id }) => id)),
+    lengths: Uint32Array.from(queries, ({ record }) => record.length),
+    records: Buffer.concat(queries.map(({ record }) => record)),
+  };
 }

@@ -2,16 +2,14 @@
 // not a thread, because LMDB lets other processes read along whatever becomes of the owners of its environments, and
 // because what an archive makes of memory and CPU is then its own. It yields the CPU to the server; it ends when the
 // server is gone.
-import { ArchiveFault, type ArchiveCode } from '../../src/archive/archive-fault.js';
-import { ArchiveReader } from '../../src/archive/archive-reader.js';
+import { ArchiveFault, type ArchiveCode } from '../../src/archive/format.js';
+import { ArchiveReader } from '../../src/archive/reader.js';
 import { assert, defined } from '../../src/base/assert.js';
-import { faultOf } from '../../src/base/faults.js';
-import type { ArchiveTask, ReadTask } from '../../src/contract/archive-messages.js';
-import { AppError } from '../../src/contract/errors.js';
-import { handOver } from './hand-over.js';
-import { nextOrder, tell, theTask, yieldCpu } from './line.js';
-import { verify } from './verify.js';
-import { writeArchive } from './write-archive.js';
+import { faultOf } from '../../src/base/thread.js';
+import type { ArchiveTask, ReadTask } from '../../src/archive/messages.js';
+import { AppError } from '../../src/api/errors.js';
+import { handOver, nextOrder, tell, theTask, writeArchive, yieldCpu } from './commands.js';
+import { verify } from '../../src/archive/verify.js';
 
 async function readArchive(task: ReadTask): Promise<void> {
   yieldCpu();

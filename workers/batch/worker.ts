@@ -3,22 +3,20 @@
 import { parentPort, threadId } from 'node:worker_threads';
 import { move, Piscina, workerData } from 'piscina';
 import { sharedIn } from '../../src/base/bytes.js';
-import { faultOf } from '../../src/base/faults.js';
-import { reportMemory } from '../../src/base/memory-report.js';
-import { yieldToSearches } from '../../src/base/thread-priority.js';
+import { faultOf, reportMemory, yieldToSearches } from '../../src/base/thread.js';
 import type {
+  BatchWorkerStart,
   LineSlice,
-  PreparedLines,
+  PrepareAnswer,
   PrepareLinesRequest,
+  PrepareRequest,
+  PreparedLines,
+  Reported,
   SplitBatchRequest,
-} from '../../src/contract/batch-messages.js';
-import { AppError } from '../../src/contract/errors.js';
+} from '../../src/extract/messages.js';
+import { AppError, type Outcome } from '../../src/api/errors.js';
 import type { LoadedNote } from '../../src/base/log.js';
-import type { Outcome } from '../../src/contract/errors.js';
-import type { BatchWorkerStart, PrepareAnswer, PrepareRequest, Reported } from '../../src/contract/prepare-messages.js';
-import { prepareDocument } from './prepare.js';
-import { prepareLines as prepareSlice } from './prepare-lines.js';
-import { sliceBatch } from './split-batch.js';
+import { prepareDocument, prepareLines as prepareSlice, sliceBatch } from './commands.js';
 
 yieldToSearches();
 parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);

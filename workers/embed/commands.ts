@@ -1,15 +1,15 @@
 // Embeds the chunks of prepared documents: those that have a text and no vector yet. A chunk whose text is longer than
 // the embedder reads is told so in its meta. Called by worker.ts; embed worker only.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { EmbedDocuments, EmbeddedDocuments } from '../../src/contract/embed-messages.js';
-import type { WireError } from '../../src/contract/errors.js';
+import type { EmbedDocuments, EmbeddedDocuments } from '../../src/embedding/messages.js';
+import type { WireError } from '../../src/api/errors.js';
 import {
   joinDocuments,
   packDocument,
   unpackDocuments,
   type PreparedDocument,
-} from '../../src/contract/prepared-document.js';
-import type { Embedded, Runner } from './runner.js';
+} from '../../src/text/prepared-document.js';
+import type { Embedded, Runner } from '../../src/embedding/runner.js';
 
 /**
  * Chunks whose length is looked at before other messages get a turn: some milliseconds where a model's tokens are

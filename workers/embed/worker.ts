@@ -3,21 +3,19 @@
 import { parentPort, threadId } from 'node:worker_threads';
 import { move, Piscina, workerData } from 'piscina';
 import { sharedIn } from '../../src/base/bytes.js';
-import { faultOf } from '../../src/base/faults.js';
-import { yieldToSearches } from '../../src/base/thread-priority.js';
+import { faultOf, yieldToSearches } from '../../src/base/thread.js';
 import type {
   EmbeddedDocuments,
   EmbedRequest,
   EmbedWorkerStart,
   QueryVectors,
   RerankScores,
-} from '../../src/contract/embed-messages.js';
-import { AppError } from '../../src/contract/errors.js';
+} from '../../src/embedding/messages.js';
+import { AppError, type Outcome } from '../../src/api/errors.js';
 import type { LogNote } from '../../src/base/log.js';
 import type { LoadedNote } from '../../src/base/log.js';
-import type { Outcome } from '../../src/contract/errors.js';
-import { embedDocuments } from './embed-documents.js';
-import { loadRunners } from './runners.js';
+import { embedDocuments } from './commands.js';
+import { loadRunners } from '../../src/embedding/load.js';
 
 type Answer = QueryVectors | EmbeddedDocuments | RerankScores;
 

@@ -1,14 +1,14 @@
 // The log worker: owns the LMDB environment of the query log. Asked by src/pool/log-pool.ts, one batch of commands at a
-// time, which it runs in order. A worker that takes over from a dead one opens the store anew (src/store/lmdb.ts says
+// time, which it runs in order. A worker that takes over from a dead one opens the store anew (src/storage/lmdb.ts says
 // why).
 import { parentPort, threadId, workerData } from 'node:worker_threads';
-import { endThread, faultOf } from '../../src/base/faults.js';
-import { Latch } from '../../src/base/latch.js';
-import type { LogAnswer, LogCommand, LogOp, LogWorkerStart } from '../../src/contract/query-log.js';
+import { endThread, faultOf } from '../../src/base/thread.js';
+import { Latch } from '../../src/base/read-gate.js';
+import type { LogAnswer, LogCommand, LogOp, LogWorkerStart } from '../../src/storage/query-log-commands.js';
 import type { LoadedNote } from '../../src/base/log.js';
-import type { Outcome } from '../../src/contract/errors.js';
-import { QUERY_LOG, SharedMeters } from '../../src/contract/shared-meters.js';
-import { QueryLogStore } from '../../src/store/query-log-store.js';
+import type { Outcome } from '../../src/api/errors.js';
+import { QUERY_LOG, SharedMeters } from '../../src/base/meters.js';
+import { QueryLogStore } from '../../src/storage/query-log.js';
 import { attempt, LogCommands } from './commands.js';
 
 const { directory, bounds, openings, meters, latches } = workerData as LogWorkerStart;

@@ -2,13 +2,13 @@
 // the shared memories and the stores of all shards. It owns nothing and writes nothing, so no search waits for a write,
 // and its death harms nobody but the searches that it had. Any number of these threads work side by side.
 import { parentPort, threadId, workerData } from 'node:worker_threads';
-import { endThread } from '../../src/base/faults.js';
+import { endThread } from '../../src/base/thread.js';
 import type { LoadedNote } from '../../src/base/log.js';
-import type { Outcome } from '../../src/contract/errors.js';
-import type { SearchAnswer, SearchTask, SearchWorkerStart } from '../../src/contract/search-messages.js';
-import { outcomeOf } from '../shard/refusal.js';
-import { search } from './search.js';
-import { ShardSet } from './shard-set.js';
+import type { Outcome } from '../../src/api/errors.js';
+import type { SearchAnswer, SearchTask, SearchWorkerStart } from '../../src/engine/search/params.js';
+import { outcomeOf } from '../../src/engine/errors.js';
+import { search } from '../../src/engine/search/search.js';
+import { ShardSet } from '../../src/engine/search/snapshot.js';
 
 const shards = new ShardSet(workerData as SearchWorkerStart);
 parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);

@@ -1,35 +1,130 @@
 // Dispatches the commands of a shard worker: reads run one by one, document writes next to each other share a commit.
 // Between batches it does background work in short slices. Shard worker only.
+import { join } from 'node:path';
+import type { Outcome } from '../../src/api/errors.js';
 import { defined } from '../../src/base/assert.js';
-import { collectionIn } from '../../src/contract/collection-in.js';
-import type {
-  ShardAnswer,
-  ShardCommand,
-  ShardCommands,
-  ShardOp,
-  ShardRequest,
-  ShardWorkerStart,
-} from '../../src/contract/messages.js';
-import type { Outcome } from '../../src/contract/errors.js';
-import type { CatalogStore } from '../../src/store/catalog-store.js';
-import { Background } from './background.js';
-import { catalogHandlers } from './catalog-handlers.js';
-import type { Checkpoints, Note } from './checkpoint/checkpoints.js';
-import type { Claim } from './claim.js';
-import { IdleParts } from './idle-parts.js';
-import { linking } from './linking.js';
-import { getChunk, getContent, getDocument, listChunks, listDocuments } from './listings.js';
-import { copyStaged, findTextless, listMissing } from './missing.js';
-import { openCatalog, openShard } from './open-shard.js';
-import { memoryUse, walksOf } from './part-state.js';
-import { prepare } from './prepare.js';
-import { outcomesOf, refsOf, singleWrites, type PartCommand, type WriteCommand } from './put-many.js';
-import { outcomeOf } from './refusal.js';
-import { sampleVectors } from './sample-vectors.js';
-import type { Shard } from './shard.js';
-import { listOrdinals, textVectors } from './text-vectors.js';
-import { countsOf, totals } from './totals.js';
-import { writeAll } from './write-all.js';
+import { CATALOG, SharedMeters, placeOfShard } from '../../src/base/meters.js';
+import { Latch } from '../../src/base/read-gate.js';
+import { discard, restore } from '../../src/engine/checkpoint/recovery.js';
+import { Checkpoints, type Note } from '../../src/engine/checkpoint/writer.js';
+import {
+  countsOf,
+  getChunk,
+  getContent,
+  getDocument,
+  listChunks,
+  listDocuments,
+  listOrdinals,
+  sampleVectors,
+  textVectors,
+  totals,
+} from '../../src/engine/documents.js';
+import { outcomeOf } from '../../src/engine/errors.js';
+import { Background } from '../../src/engine/maintenance.js';
+import { Kernel } from '../../src/engine/memory/arena.js';
+import type { Claim } from '../../src/engine/memory/ownership.js';
+import { IdleParts } from '../../src/engine/segments/eviction.js';
+import { linking, prepare } from '../../src/engine/segments/indexes.js';
+import { memoryUse, walksOf } from '../../src/engine/segments/segment.js';
+import { Shard } from '../../src/engine/shard.js';
+import {
+  type PartCommand,
+  type WriteCommand,
+  outcomesOf,
+  refsOf,
+  singleWrites,
+  writeAll,
+} from '../../src/engine/write/batch.js';
+import {
+  type ShardAnswer,
+  type ShardCommand,
+  type ShardCommands,
+  type ShardOp,
+  type ShardRequest,
+  type ShardWorkerStart,
+  collectionIn,
+} from '../../src/engine/write/commands.js';
+import { copyStaged, findTextless, listMissing } from '../../src/engine/write/shadow-collection.js';
+import type { CatalogCommands } from '../../src/storage/catalog-commands.js';
+import { CatalogStore } from '../../src/storage/catalog.js';
+import { CheckpointFiles } from '../../src/storage/checkpoint-files.js';
+import { checkpointPath, shardPath } from '../../src/storage/data-directory.js';
+import { ShardStore } from '../../src/storage/shard-store.js';
+
+// The commands of the catalog, which the worker of shard 0 takes: each is one call of its store.
+// Made by commands.ts. Shard worker only.
+
+type CatalogHandlers = { [O in keyof CatalogCommands]: (request: ShardRequest<O>) => CatalogCommands[O]['answer'] };
+
+/** `catalog`: opened when it is first asked for. */
+const catalogHandlers = (catalog: () => CatalogStore): CatalogHandlers => ({
+  loadCatalog: () => catalog().packed(),
+  createCollection: ({ collection, collectionsMax }) => catalog().create(collection, collectionsMax),
+  updateCollection: ({ collection, change }) => catalog().update(collection, change),
+  deleteCollection: ({ collection }) => (catalog().delete(collection), null),
+  loadStaged: () => catalog().staged.all(),
+  stageCollection: ({ staged }) => catalog().staged.stage(staged),
+  unstageCollection: ({ staged }) => (catalog().staged.unstage(staged), null),
+  switchCollection: (request) => catalog().staged.switchTo(request),
+  replaceDataset: ({ staged, tenants }) => catalog().dataset.replace(staged, tenants),
+  loadJobs: () => catalog().jobs.all(),
+  createJob: ({ staged, ...change }) => catalog().jobs.create(change, staged),
+  saveJob: (change) => (catalog().jobs.save(change), null),
+  loadTenants: () => catalog().tenants.all(),
+  createTenant: ({ tenant, key }) => (catalog().tenants.create(tenant, key), null),
+  updateTenant: ({ tenant, change }) => catalog().tenants.update(tenant, change),
+  deleteTenant: ({ tenant, force }) => catalog().tenants.delete(tenant, force),
+  createKey: ({ tenant, key }) => catalog().tenants.createKey(tenant, key),
+  revokeKey: ({ tenant, keyId, revokedAt }) => catalog().tenants.revokeKey(tenant, keyId, revokedAt),
+});
+
+// Opens a shard: its store, and kernels on its arenas, which it empties, fills from the checkpoint, and says what is to
+// be found in them. Called by commands.ts, in the shard worker's thread.
+
+interface OpenedShard {
+  shard: Shard;
+  /** undefined where none are to be written. */
+  checkpoints: Checkpoints | undefined;
+}
+
+/** A shard that is taken over begins without its checkpoint: what its owner died of may stand in it. */
+function openShard(
+  { kernel: module, kernelName, memories, arenaPagesMax, directory, meters, latches, checkpointMs }: ShardWorkerStart,
+  { shard: number, takeOver }: Claim,
+  { collections, isWhole }: ShardRequest<'open'>,
+  note: Note,
+): OpenedShard {
+  const kernels = defined(memories[number], 'arenas of the shard').map(
+    (memory) => new Kernel(module, memory, arenaPagesMax),
+  );
+  // Readers are out before the environment is closed that a dead owner had open.
+  for (const kernel of kernels) kernel.close();
+  const place = placeOfShard(number);
+  const shard = new Shard(
+    ShardStore.open(
+      shardPath(directory, number),
+      takeOver,
+      SharedMeters.over(meters).store(place),
+      Latch.at(latches, place),
+    ),
+    ...kernels,
+  );
+  const files = new CheckpointFiles(checkpointPath(directory, number));
+  const identity = { shard: number, kernel: kernelName };
+  const isOfUse = !takeOver && checkpointMs > 0;
+  shard.load(collections, isWhole, (kinds) =>
+    isOfUse ? restore(shard, files, identity, kinds, note) : discard(shard, files),
+  );
+  return {
+    shard,
+    checkpoints: checkpointMs > 0 ? new Checkpoints(shard, files, identity, checkpointMs, note) : undefined,
+  };
+}
+
+/** For the owner of shard 0. */
+function openCatalog({ directory, meters }: ShardWorkerStart, { takeOver }: Claim): CatalogStore {
+  return CatalogStore.open(join(directory, 'catalog'), takeOver, SharedMeters.over(meters).store(CATALOG));
+}
 
 type Answer = ShardAnswer<ShardOp>;
 type Handlers = {

@@ -2,13 +2,12 @@
 // (src/pool/shard-pool.ts). Owns the shard's LMDB environment and is the only writer of its shared memory; the worker
 // of shard 0 owns the catalog too. A fault of ours ends the worker: another takes over and rebuilds from LMDB.
 import { parentPort, threadId, workerData } from 'node:worker_threads';
-import { endThread } from '../../src/base/faults.js';
-import { yieldToSearches } from '../../src/base/thread-priority.js';
-import type { ShardAnswer, ShardCommand, ShardOp, ShardWorkerStart } from '../../src/contract/messages.js';
+import { endThread, yieldToSearches } from '../../src/base/thread.js';
+import type { ShardAnswer, ShardCommand, ShardOp, ShardWorkerStart } from '../../src/engine/write/commands.js';
 import type { LogNote } from '../../src/base/log.js';
 import type { LoadedNote } from '../../src/base/log.js';
-import type { Outcome } from '../../src/contract/errors.js';
-import { claimShard } from './claim.js';
+import type { Outcome } from '../../src/api/errors.js';
+import { claimShard } from '../../src/engine/memory/ownership.js';
 import { Commands } from './commands.js';
 
 yieldToSearches();

@@ -1,10 +1,10 @@
 // Has the threads of a server that was started with a folder for profiles (../server.ts) sampled while something is
 // done, and tells of each of its threads, sampled or not, how much processor time it had meanwhile. Used by the load
 // suite.
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { threadsCpuMs } from '../process-cpu.js';
+import { threadsCpuMs } from '../server-usage.js';
 import type { ThreadProfile } from './self-times.js';
 
 export interface ThreadUse {
@@ -70,4 +70,26 @@ const count = (folder: string, end: string): number => readdirSync(folder).filte
 
 async function until(holds: () => boolean): Promise<void> {
   for (let steps = 0; steps < ANSWER_STEPS_MAX && !holds(); steps++) await sleep(STEP_MS);
+}
+
+// How a server is started so that its threads can be sampled: with a module that each of them imports first.
+// Used by ../server.ts; told to begin and to end by profiled.ts.
+
+export interface Profiling {
+  /** Where its threads leave what they found. */
+  folder: string;
+  /** Begin with the process, without being told to. */
+  fromStart?: boolean;
+}
+
+const THREAD = new URL('./thread.js', import.meta.url);
+
+/** Arguments of Node; worker threads take them over. */
+export function samplerArguments(profiling: Profiling | undefined): string[] {
+  return profiling
+    ? [
+        '--import',
+        `${THREAD.href}?folder=${encodeURIComponent(profiling.folder)}${profiling.fromStart ? '&from_start' : ''}`,
+      ]
+    : [];
 }

@@ -3,24 +3,236 @@
 // npm run load -- peers [--tiny] [--install] [--only sheaf,chroma] [--vectors 20000] [--texts 6500] [--connections 32]
 // [--seconds 10]
 //   [--rounds 2] [--judged 200] [--fill-seconds 900] [--qdrant URL] [--weaviate URL] [--elasticsearch URL] [--out FOLDER] [--report FILE]
-import { createPrng } from '../../src/base/prng.js';
-import { withFolder } from '../kit/server.js';
-import { Field, type Contestant } from './peers/field.js';
-import { fillTexts, fillVectors, type Filled } from './peers/fill.js';
-import { meanOf, measure, measureBesideWrites, recallOf, type Measured } from './peers/measure.js';
-import { readPeersOptions, type PeersOptions } from './peers/options.js';
-import { candidates, installAll } from './peers/participants.js';
-import { BASE, fillReport, searchReport, type FillResult, type Result } from './peers/results.js';
-import { DIM, K, questions, rowSet, textsFor, type RowSet } from './peers/rows.js';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { createPrng } from '../../../src/base/prng.js';
+import { withFolder } from '../../kit/server.js';
+import type { Figure, WorkloadReport } from '../report.js';
+import { UsageError } from '../workload.js';
 import {
+  DIM,
+  type Filled,
+  K,
+  type Measured,
+  type RowSet,
+  type Workload,
   exactByText,
+  fillTexts,
+  fillVectors,
+  meanOf,
+  measure,
+  measureBesideWrites,
+  questions,
+  recallOf,
+  rowSet,
   searchedIn,
   takesTexts,
   textWorkload,
+  textsFor,
   vectorWorkloads,
-  type Workload,
-} from './peers/workloads.js';
-import type { WorkloadReport } from './report.js';
+} from './measure.js';
+import { type Contestant, Field, type Urls, candidates, installAll } from './participants.js';
+
+// The options of a comparison, as they are typed, and what stands for those that are not: in full, and in small. Read
+// by load/suite/peers/compare.ts.
+
+interface PeersOptions {
+  readonly vectors: number;
+  readonly texts: number;
+  readonly connections: number;
+  /** Of each measurement. */
+  readonly seconds: number;
+  /** In each, every database has its turn at every workload. */
+  readonly rounds: number;
+  /** Queries over which recall is taken. */
+  readonly judged: number;
+  /** A database that has not taken all rows by then is left out. */
+  readonly fillSeconds: number;
+  readonly install: boolean;
+  /** Names in lower case; all where there are none. */
+  readonly only: readonly string[];
+  readonly urls: Urls;
+}
+
+const FULL = {
+  vectors: 20_000,
+  texts: 6_500,
+  connections: 32,
+  seconds: 10,
+  rounds: 2,
+  judged: 200,
+  'fill-seconds': 900,
+};
+const TINY = { vectors: 500, texts: 60, connections: 32, seconds: 1, rounds: 1, judged: 20, 'fill-seconds': 15 };
+type NumberName = keyof typeof FULL;
+
+const TEXT = ['only', 'qdrant', 'weaviate', 'elasticsearch'] as const;
+
+/** Throws UsageError where an argument is another, or no whole number. */
+export function readPeersOptions(args: readonly string[]): PeersOptions {
+  const strings = [...(Object.keys(FULL) as NumberName[]), ...TEXT].map((name) => [name, { type: 'string' }] as const);
+  const given = parsed(args, {
+    ...Object.fromEntries(strings),
+    tiny: { type: 'boolean' },
+    install: { type: 'boolean' },
+  }) as Partial<Record<NumberName | (typeof TEXT)[number], string>> & { tiny?: boolean; install?: boolean };
+  const number = (name: NumberName): number => {
+    const value = given[name] === undefined ? (given.tiny ? TINY : FULL)[name] : Number(given[name]);
+    if (!Number.isInteger(value) || value < 1) throw new UsageError(`--${name} wants a whole number of at least 1`);
+    return value;
+  };
+  return {
+    vectors: number('vectors'),
+    texts: number('texts'),
+    connections: number('connections'),
+    seconds: number('seconds'),
+    rounds: number('rounds'),
+    judged: number('judged'),
+    fillSeconds: number('fill-seconds'),
+    install: given.install === true,
+    only: given.only?.toLowerCase().split(',') ?? [],
+    urls: {
+      ...(given.qdrant && { qdrant: given.qdrant }),
+      ...(given.weaviate && { weaviate: given.weaviate }),
+      ...(given.elasticsearch && { elasticsearch: given.elasticsearch }),
+    },
+  };
+}
+
+function parsed(args: readonly string[], options: NonNullable<ParseArgsConfig['options']>): object {
+  try {
+    return parseArgs({ args: [...args], options }).values;
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+// What a comparison found as reports of workloads: a table for people, figures for programs, a bar for each database.
+// Used by load/suite/peers/compare.ts.
+
+interface Result {
+  readonly measured: Measured;
+  /** Absent where it was not judged. */
+  readonly recall?: number;
+  /** Absent where nothing was written beside. */
+  readonly rowsPerSecond?: number;
+}
+
+type Words = Pick<Workload, 'name' | 'title' | 'about'>;
+/** Whom the others are compared with. */
+const BASE = 'Sheaf';
+const HEAD = [
+  'database',
+  'requests/s',
+  `${BASE} against it`,
+  'p50 ms',
+  'p99 ms',
+  'recall@10',
+  'CPU ms a request',
+  'memory MB',
+  'its own MB',
+];
+
+/** By name of the database, in order. */
+function searchReport({ name, title, about }: Words, results: ReadonlyMap<string, Result>): WorkloadReport {
+  const base = results.get(BASE)?.measured.requestsPerSecond;
+  const writes = [...results.values()].some(({ rowsPerSecond }) => rowsPerSecond !== undefined);
+  const rows = [...results].map(([database, result]) => [
+    database,
+    ...cellsOf(result, base),
+    ...(writes ? [whole(result.rowsPerSecond)] : []),
+  ]);
+  const points = [...results].map(([x, { measured }]) => ({ x, y: measured.requestsPerSecond }));
+  return {
+    name,
+    title,
+    about,
+    figures: [...results].flatMap(([database, result]) => figuresOf(database, result, base)),
+    tables: [{ title, columns: [...HEAD, ...(writes ? ['rows written/s'] : [])], rows }],
+    charts: [{ title, kind: 'bar', x: 'database', y: 'requests/s', series: [{ name: 'requests/s', points }] }],
+  };
+}
+
+function cellsOf({ measured, recall }: Result, base: number | undefined): string[] {
+  const { requestsPerSecond, p50Ms, p99Ms, cpuMsPerRequest, memory } = measured;
+  return [
+    whole(requestsPerSecond),
+    digits(base && base / requestsPerSecond),
+    digits(p50Ms),
+    digits(p99Ms),
+    digits(recall, 4),
+    digits(cpuMsPerRequest),
+    whole(memory?.resident),
+    whole(memory?.anonymous),
+  ];
+}
+
+function figuresOf(database: string, { measured, recall, rowsPerSecond }: Result, base: number | undefined): Figure[] {
+  const { requestsPerSecond, p50Ms, p99Ms, cpuMsPerRequest, memory } = measured;
+  const figure = (what: string, value: number | undefined, unit: string, better: Figure['better']): Figure[] =>
+    value === undefined ? [] : [{ name: `${database} ${what}`, value, unit, better }];
+  return [
+    ...figure('requests', requestsPerSecond, '1/s', 'higher'),
+    ...figure('p50', p50Ms, 'ms', 'lower'),
+    ...figure('p99', p99Ms, 'ms', 'lower'),
+    ...figure('recall@10', recall, '', 'higher'),
+    ...figure('CPU a request', cpuMsPerRequest, 'ms', 'lower'),
+    ...figure('memory', memory?.resident, 'MB', 'lower'),
+    ...figure('rows written', rowsPerSecond, '1/s', 'higher'),
+    ...(database === BASE || base === undefined
+      ? []
+      : [
+          { name: `${BASE} against ${database}`, value: base / requestsPerSecond, unit: '', better: 'higher' as const },
+        ]),
+  ];
+}
+
+const FILL_HEAD = ['database', 'version', 'what', 'rows/s', 'seconds until it rests', 'CPU ms a row'];
+
+interface FillResult {
+  readonly contestant: Contestant;
+  readonly what: 'vectors' | 'texts';
+  readonly filled: Filled;
+}
+
+function fillReport(results: readonly FillResult[]): WorkloadReport {
+  const title = 'Filling';
+  const rate = ({ rows, storedMs }: Filled): number => (rows / storedMs) * 1000;
+  return {
+    name: 'peers-fill',
+    title,
+    about:
+      'The same rows over HTTP, in batches of 200, four requests under way; then until the database has indexed them and does nothing any more.',
+    figures: results.map(({ contestant, what, filled }) => ({
+      name: `${contestant.name} ${what} filled`,
+      value: rate(filled),
+      unit: '1/s',
+      better: 'higher',
+    })),
+    tables: [
+      {
+        title,
+        columns: FILL_HEAD,
+        rows: results.map(({ contestant, what, filled }) => [
+          contestant.name,
+          contestant.version,
+          what,
+          whole(rate(filled)),
+          digits(filled.restedMs / 1000),
+          digits(filled.cpuMs && filled.cpuMs / filled.rows),
+        ]),
+      },
+    ],
+    charts: [],
+  };
+}
+
+const ABSENT = '';
+const whole = (value: number | undefined): string =>
+  value === undefined ? ABSENT : Math.round(value).toLocaleString('en-US');
+
+function digits(value: number | undefined, count = 3): string {
+  return value === undefined ? ABSENT : String(Number(value.toPrecision(count)));
+}
 
 const WRITE_BATCH = 50;
 const say = (line: string): void => console.log(line);

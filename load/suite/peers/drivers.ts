@@ -1,6 +1,6 @@
 // What a vector database has to be able to do to be compared: take rows, and be searched over HTTP. The files beside
-// this one say how each of them is spoken to; load/suite/peers.ts compares them.
-import type { CannonRequest } from '../../kit/hammer.js';
+// this one say how each of them is spoken to; load/suite/peers/compare.ts compares them.
+import type { CannonRequest } from '../../kit/closed-loop.js';
 
 /** Metadata by which searches are narrowed: one row in ten, and one in a hundred, has the value that is asked for. */
 export interface Groups {
@@ -51,7 +51,7 @@ export interface Driver {
   drop(): Promise<void>;
 }
 
-export interface TextDriver {
+interface TextDriver {
   create(): Promise<void>;
   /** Numbered from `from`. */
   put(texts: readonly string[], from: number): Promise<void>;
@@ -81,3 +81,173 @@ export async function send(url: string, { method, path, headers, body }: CannonR
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text.slice(0, 500)}`);
   return text;
 }
+
+// The interface that Sheaf and PaveDB share, as both are measured: rows are vectors of their own with the text among
+// the metadata, since a document is either a text or a vector; texts go to the default embedder. Used by
+// load/suite/peers/participants.ts.
+
+const VECTORS = '/v1/collections/load/peers-vectors';
+const TEXTS = '/v1/collections/load/peers-texts';
+
+interface Match {
+  text?: string;
+  meta: { docid: string; passage?: string };
+}
+
+interface PaveInterface {
+  readonly name: string;
+  readonly url: string;
+  /** Of a server with keys. */
+  readonly key?: string;
+  /** Whether its default embedder is the model that all of them have. */
+  readonly embeds: boolean;
+}
+
+export function paveInterface({ name, url, key, embeds }: PaveInterface): Driver {
+  const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
+  const ask = (path: string, body: unknown): CannonRequest => post(path, body, headers);
+  const batch = async (path: string, documents: readonly object[]): Promise<void> => {
+    const answer = await send(url, ask(`${path}/documents:batch`, { documents }));
+    const { failed } = JSON.parse(answer) as { failed: number };
+    if (failed > 0) throw new Error(`${name} refused ${failed} documents: ${answer.slice(0, 300)}`);
+  };
+  return {
+    name,
+    version: async () =>
+      (JSON.parse(await send(url, { method: 'GET', path: '/health', headers })) as { version: string }).version,
+    create: async (dim) =>
+      void (await send(url, ask(VECTORS, { embedder_type: 'identity', embedder_config: { dim } }))),
+    put: (rows) => batch(VECTORS, rows.map(documentOf)),
+    isIndexed: async () => true,
+    byVector: (v, k, filter?: Filter) =>
+      ask(`${VECTORS}/search`, { v, k, ...(filter && { filters: { [filter.field]: filter.value } }) }),
+    hits,
+    ...(embeds && { texts: textsBy(url, ask, batch) }),
+    drop: async () => {
+      for (const path of [VECTORS, ...(embeds ? [TEXTS] : [])]) await send(url, { method: 'DELETE', path, headers });
+    },
+  };
+}
+
+function textsBy(
+  url: string,
+  ask: (path: string, body: unknown) => CannonRequest,
+  batch: (path: string, documents: readonly object[]) => Promise<void>,
+): TextDriver {
+  return {
+    create: async () => void (await send(url, ask(TEXTS, {}))),
+    put: (texts, from) =>
+      batch(
+        TEXTS,
+        texts.map((text, i) => ({ docid: `T${from + i}`, text })),
+      ),
+    byText: (q, k, exact) => ask(`${TEXTS}/search`, { q, k, mode: 'vector', ...(exact && { exact }) }),
+    hits,
+  };
+}
+
+const documentOf = ({ row, vector, text, groups }: Row): object => ({
+  docid: `V${row}`,
+  vector,
+  metadata: { passage: text, ...groups },
+});
+
+const hits = (answer: string): Hit[] =>
+  (JSON.parse(answer) as { matches: Match[] }).matches.map(({ text, meta }) => ({
+    row: Number(meta.docid.slice(1)),
+    text: text ?? meta.passage ?? '',
+  }));
+
+// Chroma's server, by version 2 of its HTTP interface, in the tenant and database that it starts with. It embeds no
+// texts: its clients do. Used by load/suite/peers/participants.ts.
+
+const COLLECTIONS = '/api/v2/tenants/default_tenant/databases/default_database/collections';
+
+/** A list for each query of a request. */
+interface Answer {
+  ids: string[][];
+  documents: (string | null)[][];
+  metadatas: (Groups | null)[][];
+}
+
+export function chroma(url: string, collection: string): Driver {
+  let path = '';
+  return {
+    name: 'Chroma',
+    version: async () => JSON.parse(await send(url, { method: 'GET', path: '/api/v2/version' })) as string,
+    create: async () => {
+      const made = JSON.parse(
+        await send(url, post(COLLECTIONS, { name: collection, configuration: { hnsw: { space: 'cosine' } } })),
+      ) as { id: string };
+      path = `${COLLECTIONS}/${made.id}`;
+    },
+    put: async (rows, fresh) => void (await send(url, post(`${path}/${fresh ? 'add' : 'upsert'}`, recordsOf(rows)))),
+    isIndexed: async () => true,
+    byVector: (vector, k, filter?: Filter) =>
+      post(`${path}/query`, {
+        query_embeddings: [vector],
+        n_results: k,
+        include: ['documents', 'metadatas', 'distances'],
+        ...(filter && { where: { [filter.field]: filter.value } }),
+      }),
+    hits: chromaHits,
+    drop: async () => void (await send(url, { method: 'DELETE', path: `${COLLECTIONS}/${collection}` })),
+  };
+}
+
+function recordsOf(rows: readonly Row[]): object {
+  return {
+    ids: rows.map(({ row }) => String(row)),
+    embeddings: rows.map(({ vector }) => vector),
+    documents: rows.map(({ text }) => text),
+    metadatas: rows.map(({ groups }) => groups),
+  };
+}
+
+function chromaHits(answer: string): Hit[] {
+  const { ids, documents } = JSON.parse(answer) as Answer;
+  return ids[0]!.map((id, i) => ({ row: Number(id), text: documents[0]![i] ?? '' }));
+}
+
+// Qdrant, by its REST interface: points with a payload, both groups with a keyword index. Used by
+// load/suite/peers/participants.ts where a URL is given.
+
+interface Point {
+  id: number;
+  payload: Groups & { text: string };
+}
+
+export function qdrant(url: string, collection: string): Driver {
+  const path = `/collections/${collection}`;
+  const put = async (to: string, body: object): Promise<void> =>
+    void (await send(url, { ...post(to, body), method: 'PUT' }));
+  return {
+    name: 'Qdrant',
+    version: async () => (JSON.parse(await send(url, { method: 'GET', path: '/' })) as { version: string }).version,
+    create: async (dim) => {
+      await put(path, { vectors: { size: dim, distance: 'Cosine' } });
+      for (const field of ['tenth', 'hundredth'])
+        await put(`${path}/index?wait=true`, { field_name: field, field_schema: 'keyword' });
+    },
+    put: (rows) => put(`${path}/points?wait=true`, { points: rows.map(pointOf) }),
+    // Yellow: segments are being optimized, the building of graphs among it.
+    isIndexed: async () =>
+      (JSON.parse(await send(url, { method: 'GET', path })) as { result: { status: string } }).result.status ===
+      'green',
+    byVector: (vector, k, filter?: Filter) =>
+      post(`${path}/points/query`, {
+        query: vector,
+        limit: k,
+        with_payload: true,
+        ...(filter && { filter: { must: [{ key: filter.field, match: { value: filter.value } }] } }),
+      }),
+    hits: (answer): Hit[] =>
+      (JSON.parse(answer) as { result: { points: Point[] } }).result.points.map(({ id, payload }) => ({
+        row: id,
+        text: payload.text,
+      })),
+    drop: async () => void (await send(url, { method: 'DELETE', path })),
+  };
+}
+
+const pointOf = ({ row, vector, text, groups }: Row): object => ({ id: row, vector, payload: { text, ...groups } });

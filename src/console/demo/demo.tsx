@@ -1,8 +1,14 @@
 // Queries that show what each way of searching is good for, on the demo corpus.
 // Read by suggestions.tsx.
-import type { Settings } from '../plain/search-settings.js';
+import type { IngestBody } from '../../api/documents.js';
+import { type At, createCollection, ingestBatch } from '../api.js';
+import { loadCatalog } from '../collections/catalog.js';
+import { ErrorNote } from '../components.tsx';
+import { useAction } from '../hooks.js';
+import type { Settings } from '../search/settings.js';
+import { go } from '../state.js';
 
-export const DEMO_COLLECTION = 'demo';
+const DEMO_COLLECTION = 'demo';
 
 interface DemoQuery extends Partial<Settings> {
   readonly q: string;
@@ -12,7 +18,7 @@ interface DemoQuery extends Partial<Settings> {
 const SCIENCE = JSON.stringify([{ field: 'topic', operator: '=', value: 'sky' }]);
 const OLD = JSON.stringify([{ field: 'year', operator: '<', value: '1900' }]);
 
-export const DEMO_QUERIES: readonly DemoQuery[] = [
+const DEMO_QUERIES: readonly DemoQuery[] = [
   { q: 'a ship under the water', mode: 'vector', words: 'by meaning' },
   { q: 'bread without yeast from the shop', mode: 'hybrid', words: 'meaning and words together' },
   { q: 'why is the sea salty', mode: 'boost', words: 'a little more for exact words' },
@@ -20,3 +26,63 @@ export const DEMO_QUERIES: readonly DemoQuery[] = [
   { q: 'messages over long distances', filters: OLD, words: 'only before 1900' },
   { q: 'what happens to my data when the power fails', mode: 'hybrid', words: 'a question' },
 ];
+
+// Makes the demo collection and ingests the corpus, some short texts that were written for it.
+// Called by the empty state; the corpus is fetched when it is wanted.
+
+/** Small chunks, so that there are neighbours to look at. */
+const CHUNKING = { strategy: 'fixed', size: 240, overlap: 48 } as const;
+
+/** Rejects as calls do; a collection of that name with other settings is a conflict. */
+async function loadDemo(tenant: string): Promise<void> {
+  const at = { tenant, collection: DEMO_COLLECTION };
+  const [{ documents }] = await Promise.all([import('./corpus.json') as Promise<{ documents: IngestBody[] }>, createCollection(at, { chunking: CHUNKING })]);
+  const { failed, documents: results } = await ingestBatch(at, documents);
+  if (failed > 0) throw new Error(results.find(({ ok }) => !ok)?.error ?? 'Some of the documents were not taken.');
+  await loadCatalog(tenant);
+  go({ tenant, collection: DEMO_COLLECTION, view: 'search' });
+}
+
+// What to do on a server without collections: the demo corpus with one click, or a collection of one's own.
+// A part of the overview.
+
+export function FirstSteps({ tenant }: { tenant: string }) {
+  const { isBusy, error, run } = useAction();
+  return (
+    <section class="empty card">
+      <h2>Nothing here yet</h2>
+      <p>Begin with the demo: some forty short texts about the sea, the sky, kitchens, books, machines. It takes a second, and suggests queries.</p>
+      <p class="tools">
+        <button type="button" class="main" disabled={isBusy} onClick={() => run(() => loadDemo(tenant))}>
+          {isBusy ? 'Loading …' : 'Load the demo'}
+        </button>
+        <button type="button" onClick={() => document.querySelector<HTMLElement>('[data-new-collection]')?.click()}>
+          Make a collection
+        </button>
+      </p>
+      <ErrorNote error={error} />
+    </section>
+  );
+}
+
+// Queries to begin with: those of the demo corpus in its collection, a few words elsewhere.
+// Shown by the search view before anything is searched for.
+
+export function Suggestions({ at, onChoice }: { at: At; onChoice: (settings: Partial<Settings>) => void }) {
+  if (at.collection !== DEMO_COLLECTION) return <p class="empty">Type what you look for and press Enter. “/” brings you here from anywhere.</p>;
+  return (
+    <section class="empty" aria-label="Suggestions">
+      <h2>Try one of these</h2>
+      <ul class="suggestions">
+        {DEMO_QUERIES.map(({ words, ...settings }) => (
+          <li>
+            <button type="button" data-entry onClick={() => onChoice(settings)}>
+              {settings.q}
+            </button>
+            <span class="faint">{words}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,17 +1,107 @@
 // A document: its metadata, and its chunks one after the other, each with the text it has. Opened at a chunk, it shows
 // that one with its neighbours and marks the words that were searched for. A part of the documents view.
-import type { ChunkSummary } from '../../contract/resources.js';
-import { ErrorNote } from '../parts/error-note.tsx';
-import { useInSight } from '../parts/in-sight.js';
-import { useAction, useLoaded } from '../parts/loaded.js';
-import { usePages } from '../parts/pages.js';
-import { Term } from '../parts/term.tsx';
-import { counted, moment } from '../parts/words.js';
-import { deleteDocument, getDocument, listChunks, type At } from '../server/api.js';
-import { fileNameBeside, ownFields } from '../plain/own-fields.js';
-import { go, place, there } from '../state/place.js';
-import { ChunkCard } from './chunk-card.tsx';
-import { Neighbours } from './neighbours.tsx';
+import { useEffect, useRef } from 'preact/hooks';
+import type { ChunkSummary } from '../../api/collections.js';
+import { SheafError } from '../../client/errors.js';
+import { chunkPathOf } from '../address.js';
+import { type At, chunkText, deleteDocument, getDocument, listChunks } from '../api.js';
+import { ErrorNote, Marked, Term } from '../components.tsx';
+import { counted, fileNameBeside, moment, ownFields, wordsIn } from '../format.js';
+import { useAction, useInSight, useLoaded, usePages } from '../hooks.js';
+import { chunkLink, go, place, there } from '../state.js';
+
+// A chunk with its text, in which the words of a query are marked.
+// A part of a document.
+
+interface Props {
+  readonly at: At;
+  readonly rid: string;
+  readonly title: string;
+  /** '' marks nothing. */
+  readonly query: string;
+  readonly isChosen?: boolean;
+}
+
+const isVector = (error: unknown): boolean => error instanceof SheafError && error.code === 'chunk_content_not_found';
+
+function ChunkCard({ at, rid, title, query, isChosen }: Props) {
+  const { value, error } = useLoaded(`${at.tenant}/${at.collection}/${rid}`, (signal) => chunkText(at, rid, signal));
+  return (
+    <section
+      class={`chunk${isChosen ? ' chosen' : ''}`}
+      aria-label={`Chunk ${title}`}
+      aria-current={isChosen ? 'true' : undefined}
+    >
+      <h3>
+        <a data-entry href={chunkLink(rid, query)}>
+          {title}
+        </a>
+      </h3>
+      {error === undefined && (
+        <p class="text">{value === undefined ? '…' : <Marked text={value} ranges={wordsIn(value, query)} />}</p>
+      )}
+      {isVector(error) ? <p class="faint">A vector without a text.</p> : <ErrorNote error={error} />}
+    </section>
+  );
+}
+
+// A chunk between those before and after it in its document, and the way on in both directions.
+// A part of a document, where the address names a chunk.
+
+/** On each side. */
+const NEIGHBOURS = 2;
+/** What a user scrolls with. */
+const MOVES = ['wheel', 'touchmove', 'pointerdown', 'keydown'] as const;
+
+function Neighbours({ at, ids, rid }: { at: At; ids: readonly string[]; rid: string }) {
+  const here = ids.indexOf(rid);
+  const element = useRef<HTMLDivElement>(null);
+  useEffect(() => keptInSight(element.current as HTMLElement), []);
+  const { document: docid = '', q: query = '' } = place.value.params;
+  if (here < 0) return <p class="note bad">The document has no chunk {rid} any more: it was replaced.</p>;
+  return (
+    <div class="chunks" ref={element}>
+      <nav class="tools" aria-label="Chunks of the document">
+        <Step words="← before" rid={ids[here - 1]} query={query} />
+        <span>
+          {here + 1} of {ids.length}
+        </span>
+        <Step words="after →" rid={ids[here + 1]} query={query} />
+        <span class="grow" />
+        <a href={there({ view: 'documents', params: { document: docid } })}>All chunks</a>
+      </nav>
+      {ids.slice(Math.max(0, here - NEIGHBOURS), here + NEIGHBOURS + 1).map((each) => (
+        <ChunkCard key={each} at={at} rid={each} title={chunkPathOf(each)} query={query} isChosen={each === rid} />
+      ))}
+    </div>
+  );
+}
+
+/** The texts of the chunks come one by one, and move it, until the user does. Ends with what it returns. */
+function keptInSight(chunks: HTMLElement): () => void {
+  const watch = new ResizeObserver(() => chunks.querySelector('.chosen')?.scrollIntoView({ block: 'nearest' }));
+  watch.observe(chunks);
+  const end = (): void => {
+    watch.disconnect();
+    for (const move of MOVES) removeEventListener(move, end);
+  };
+  for (const move of MOVES) addEventListener(move, end, { passive: true });
+  return end;
+}
+
+function Step({ words, rid, query }: { words: string; rid: string | undefined; query: string }) {
+  if (rid === undefined)
+    return (
+      <span class="button" aria-disabled="true">
+        {words}
+      </span>
+    );
+  return (
+    <a class="button" href={chunkLink(rid, query)}>
+      {words}
+    </a>
+  );
+}
 
 const PAGE_CHUNKS = 30;
 

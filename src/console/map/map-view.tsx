@@ -1,11 +1,110 @@
 // Points on a canvas, with the chunk under the pointer, or chosen by the arrow keys, named below; a click or Enter
 // opens it. A part of the map.
 import type { RefObject } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { chunkLink } from '../state/place.js';
-import { isSystemDark, theme } from '../state/session.js';
-import { drawPoints, placesOf } from './draw.js';
-import { nearestTo, nextInDirection } from './pick.js';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { docidOf } from '../address.js';
+import { type At, sampleVectors, search } from '../api.js';
+import { ErrorNote } from '../components.tsx';
+import { counted } from '../format.js';
+import { useLoaded } from '../hooks.js';
+import { chunkLink, isSystemDark, theme } from '../state.js';
+import { principalPlane, vectorsOf } from './projection.js';
+
+// Draws the points of the map: a colour a document, hits of the query large and ringed.
+// Called by point-map.tsx whenever something has changed.
+
+interface Picture {
+  /** x, y of each in px. */
+  readonly places: Float32Array;
+  readonly ids: readonly string[];
+  readonly marked: ReadonlySet<string>;
+  readonly chosen: number | undefined;
+}
+
+const MARGIN_PX = 20;
+const HUES = 360;
+
+/** Points to px, so that all are seen and neither axis is stretched against the other. */
+function placesOf(points: Float32Array, width: number, height: number): Float32Array {
+  const xs = points.filter((_, i) => i % 2 === 0);
+  const ys = points.filter((_, i) => i % 2 === 1);
+  const [minX, maxX, minY, maxY] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  const scale = Math.min((width - 2 * MARGIN_PX) / (maxX - minX || 1), (height - 2 * MARGIN_PX) / (maxY - minY || 1));
+  const [left, top] = [(width - (maxX + minX) * scale) / 2, (height + (maxY + minY) * scale) / 2];
+  return points.map((value, i) => (i % 2 === 0 ? left + value * scale : top - value * scale));
+}
+
+function drawPoints(canvas: HTMLCanvasElement, { places, ids, marked, chosen }: Picture): void {
+  const ratio = devicePixelRatio;
+  canvas.width = canvas.clientWidth * ratio;
+  canvas.height = canvas.clientHeight * ratio;
+  const pen = canvas.getContext('2d') as CanvasRenderingContext2D;
+  pen.scale(ratio, ratio);
+  const ink = getComputedStyle(canvas).color;
+  const dot = (i: number, radius: number, isRinged: boolean): void => {
+    pen.beginPath();
+    pen.arc(places[i * 2] as number, places[i * 2 + 1] as number, radius, 0, 2 * Math.PI);
+    pen.fillStyle = `hsl(${hueOf(ids[i] as string)} 62% 52%)`;
+    pen.fill();
+    pen.strokeStyle = ink;
+    if (isRinged) pen.stroke();
+  };
+  pen.globalAlpha = marked.size > 0 ? 0.35 : 0.85;
+  for (const [i] of ids.entries()) dot(i, 4, false);
+  pen.globalAlpha = 1;
+  for (const [i, id] of ids.entries()) if (marked.has(id)) dot(i, 6, true);
+  if (chosen !== undefined && chosen < ids.length) dot(chosen, 8, true);
+}
+
+/** The same for all chunks of a document. */
+function hueOf(rid: string): number {
+  let sum = 7;
+  for (const character of docidOf(rid)) sum = (sum * 31 + character.charCodeAt(0)) % 65_521;
+  return (sum * 137) % HUES;
+}
+
+// Which point is meant: the one under the pointer, or the next one in the direction of an arrow key. Pure.
+// Called by point-map.tsx; places are x, y of each in px.
+
+/** Undefined where none is within `reach`. */
+function nearestTo(places: Float32Array, x: number, y: number, reach: number): number | undefined {
+  let best: number | undefined;
+  let least = reach;
+  for (let i = 0; i < places.length / 2; i++) {
+    const distance = Math.hypot((places[i * 2] as number) - x, (places[i * 2 + 1] as number) - y);
+    if (distance < least) [best, least] = [i, distance];
+  }
+  return best;
+}
+
+const DIRECTIONS: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
+
+/**
+ * The nearest within a right angle around the direction; without one chosen before, the first. Undefined for other
+ * keys, and at the rim.
+ */
+function nextInDirection(places: Float32Array, from: number | undefined, key: string): number | undefined {
+  const direction = DIRECTIONS[key];
+  if (!direction || places.length === 0) return undefined;
+  if (from === undefined) return 0;
+  let best: number | undefined;
+  let least = Infinity;
+  for (let i = 0; i < places.length / 2; i++) {
+    const [dx, dy] = [
+      (places[i * 2] as number) - (places[from * 2] as number),
+      (places[i * 2 + 1] as number) - (places[from * 2 + 1] as number),
+    ];
+    const along = dx * direction[0] + dy * direction[1];
+    const distance = Math.hypot(dx, dy);
+    if (i !== from && along > 0 && along >= distance * Math.SQRT1_2 && distance < least) [best, least] = [i, distance];
+  }
+  return best;
+}
 
 interface Props {
   /** x, y of each. */
@@ -17,7 +116,7 @@ interface Props {
 
 const REACH_PX = 24;
 
-export function PointMap(props: Props) {
+function PointMap(props: Props) {
   const { ids, query } = props;
   const [chosen, setChosen] = useState<number>();
   const { canvas, places } = useDrawn(props, chosen);
@@ -71,4 +170,62 @@ function useDrawn(
     return () => watch.disconnect();
   }, [points, marked, chosen, theme.value, isSystemDark.value]);
   return { canvas, places };
+}
+
+// The embedding map: a sample of the collection's vectors on the plane on which they differ most. Hits of a query can
+// be shown on it. A view.
+
+const SAMPLE = 500;
+/** Hits that are looked for in the sample. */
+const HITS_K = 20;
+
+export function MapView(at: At) {
+  const [query, setQuery] = useState('');
+  const { value, error, isLoading } = useLoaded(`${at.tenant}/${at.collection}`, (signal) =>
+    sampleVectors(at, SAMPLE, signal),
+  );
+  const hits = useLoaded(`${at.tenant}/${at.collection}/${query}`, async (signal) =>
+    query ? (await search(at, { q: query, k: HITS_K }, signal)).matches.map(({ id }) => id) : [],
+  );
+  const marked = useMemo(() => new Set(hits.value ?? []), [hits.value]);
+  const plane = useMemo(() => value && principalPlane(vectorsOf(value), value.dim), [value]);
+  const ids = value?.vectors.map(({ rid }) => rid) ?? [];
+  return (
+    <>
+      <QueryLine onQuery={setQuery} />
+      <ErrorNote error={error ?? hits.error} />
+      {isLoading && <p class="faint">Loading …</p>}
+      {value?.count === 0 && <p class="empty">There are no vectors to show yet: ingest some documents first.</p>}
+      {plane && ids.length > 0 && (
+        <>
+          <p class="faint">
+            {counted(ids.length, 'chunk')}, spread evenly over the collection. The axes show{' '}
+            {Math.round((plane.shares[0] + plane.shares[1]) * 100)} % of how they differ; chunks of one document have
+            one colour.
+          </p>
+          <PointMap points={plane.points} ids={ids} marked={marked} query={query} />
+        </>
+      )}
+    </>
+  );
+}
+
+function QueryLine({ onQuery }: { onQuery: (query: string) => void }) {
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    onQuery(String(new FormData(event.currentTarget as HTMLFormElement).get('q') ?? '').trim());
+  };
+  return (
+    <form class="tools" role="search" onSubmit={submit}>
+      <input
+        type="search"
+        name="q"
+        class="query"
+        data-query
+        placeholder="Show the hits of a query on the map"
+        aria-label="Query to show on the map"
+      />
+      <button type="submit">Show</button>
+    </form>
+  );
 }

@@ -1,7 +1,8 @@
 // The two directions in which vectors differ most (principal components), by power iteration, without ever making the
 // covariance matrix: for a picture, a thousand vectors of some hundred numbers take some tens of milliseconds. Pure.
+import type { VectorSample } from '../../api/search.js';
 
-export interface Plane {
+interface Plane {
   /** Places of the vectors on the two axes, one after the other: x, y. */
   readonly points: Float32Array;
   /** Share of the variance that each axis shows. */
@@ -73,4 +74,18 @@ function dot(rows: Float32Array, at: number, direction: Float64Array): number {
   let sum = 0;
   for (let j = 0; j < direction.length; j++) sum += (rows[at + j] as number) * (direction[j] as number);
   return sum;
+}
+
+// The sample of vectors as numbers: bytes out of base64, each times the scale of its vector.
+// Pure but for the browser's own decoder; called by the map.
+
+/** One after the other, of length 1 each where they have a direction: the map is one of cosines. */
+export function vectorsOf({ vectors, dim }: VectorSample): Float32Array {
+  const rows = new Float32Array(vectors.length * dim);
+  for (const [i, { components }] of vectors.entries()) {
+    const bytes = Int8Array.from(atob(components), (character) => character.charCodeAt(0));
+    const norm = Math.sqrt(bytes.reduce((sum, value) => sum + value * value, 0)) || 1;
+    for (let j = 0; j < dim; j++) rows[i * dim + j] = (bytes[j] as number) / norm;
+  }
+  return rows;
 }

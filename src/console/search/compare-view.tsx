@@ -1,20 +1,15 @@
 // One query searched in two ways, side by side: what both find, what has moved, and what it costs.
 // A view; both ways stand in the address, with `a.` and `b.` before their names.
-import type { SearchAnswer } from '../../contract/api/search.js';
+import type { SearchAnswer } from '../../api/search.js';
 import { queryHint } from '../collections/catalog.js';
-import { useDraft } from '../parts/draft.js';
-import { ErrorNote } from '../parts/error-note.tsx';
-import { useLoaded } from '../parts/loaded.js';
-import { useQueryFocus } from '../parts/query-focus.js';
-import { rankDiff, type Against } from '../plain/rank-diff.js';
-import { bodyOf, paramsOf, settingsOf, type Settings } from '../plain/search-settings.js';
-import { search, type At } from '../server/api.js';
-import type { Told } from '../server/call.js';
-import { go, place } from '../state/place.js';
-import { DiffSummary } from './diff-summary.tsx';
-import { HitList } from './hit-list.tsx';
+import { useDraft, useLoaded, useQueryFocus } from '../hooks.js';
+import { ErrorNote } from '../components.tsx';
+import { rankDiff, type Against } from './results.js';
+import { bodyOf, paramsOf, settingsOf, type Settings } from './settings.js';
+import { type At, type Told, search } from '../api.js';
+import { go, place } from '../state.js';
+import { DiffSummary, HitList, Waterfall } from './hits.tsx';
 import { SettingsForm } from './settings-form.tsx';
-import { Waterfall } from './waterfall.tsx';
 
 type Sides = readonly [Settings, Settings];
 

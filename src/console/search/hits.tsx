@@ -1,22 +1,63 @@
 // Hits in their order: the passage that fits with its words marked, what the score is made of, and the way to the chunk
 // among its neighbours. A part of the search view, of comparisons and of replays.
-import type { SearchHit } from '../../contract/api/search.js';
-import { Marked } from '../parts/marked.tsx';
-import { score as scoreWords } from '../parts/words.js';
-import { docidOf } from '../plain/chunk-ids.js';
-import { inUnits, wordsIn, wordsToMark } from '../plain/marks.js';
-import { fileNameBeside } from '../plain/own-fields.js';
-import { moveOf, type Against } from '../plain/rank-diff.js';
-import { chunkLink } from '../state/place.js';
-import { ScoreParts } from './score-parts.tsx';
+import type { SearchTiming } from '../../api/collections.js';
+import type { Explanation, SearchHit } from '../../api/search.js';
+import { docidOf } from '../address.js';
+import { Marked, Term } from '../components.tsx';
+import { fileNameBeside, inUnits, ms, ownFields, score, score as scoreWords, wordsIn, wordsToMark } from '../format.js';
+import { chunkLink } from '../state.js';
+import { type Against, barsOf, moveOf, rankDiff } from './results.js';
 
-interface Props {
+// What a hit's score is made of, and its metadata: opened where wanted.
+// A part of a hit.
+
+function ScoreParts({ hit: { match_reason: reason, meta, explain } }: { hit: SearchHit }) {
+  return (
+    <details class="parts">
+      <summary>
+        {ownFields(meta)
+          .slice(0, 6)
+          .map(([name, value]) => (
+            <span class="chip">
+              {name}: {typeof value === 'string' ? value : JSON.stringify(value)}
+            </span>
+          ))}
+        <span class="faint">{reason}</span>
+      </summary>
+      {explain && <Explained explain={explain} />}
+      <pre>{JSON.stringify(meta, undefined, 1)}</pre>
+    </details>
+  );
+}
+
+function Explained({ explain: { vector, lexical, boost, fusion, rerank, priority, fused } }: { explain: Explanation }) {
+  return (
+    <dl class="meta">
+      {vector && <Term name="by vector">{`cosine ${score(vector.cosine)}${ranked(vector.rank)}`}</Term>}
+      {lexical && <Term name="by words">{`BM25 ${score(lexical.bm25)}${ranked(lexical.rank)}`}</Term>}
+      {lexical?.terms.map(({ term, bm25 }) => (
+        <Term name={`“${term}”`}>{score(bm25)}</Term>
+      ))}
+      {boost && <Term name="exact words">{`${boost.matched} of ${boost.wanted}, +${score(boost.boost)}`}</Term>}
+      {fusion && (
+        <Term name="fusion">{`${fusion.method}, weights ${fusion.weights.vector} and ${fusion.weights.lexical}`}</Term>
+      )}
+      {rerank && <Term name={`reranked by ${rerank.instance}`}>{score(rerank.score)}</Term>}
+      {priority !== undefined && <Term name="priority">{String(priority)}</Term>}
+      <Term name="score of the mode">{score(fused)}</Term>
+    </dl>
+  );
+}
+
+const ranked = (rank: number | undefined): string => (rank === undefined ? '' : `, rank ${rank}`);
+
+interface HitListProps {
   readonly hits: readonly SearchHit[];
   readonly query: string;
   readonly against?: Against | undefined;
 }
 
-export function HitList({ hits, query, against }: Props) {
+export function HitList({ hits, query, against }: HitListProps) {
   return (
     <ol class="hits">
       {hits.map((hit, i) => (
@@ -80,5 +121,65 @@ function Passage({ hit: { highlight, text }, query }: { hit: SearchHit; query: s
     <p class="text">
       <Marked text={text} ranges={wordsIn(text, query)} />
     </p>
+  );
+}
+
+// Where the time of a search went: a bar for each phase, on one axis, with its milliseconds as text.
+// A part of the search view and of comparisons.
+
+interface WaterfallProps {
+  readonly timing: SearchTiming | undefined;
+  readonly serverMs: number;
+  readonly roundMs: number;
+}
+
+export function Waterfall({ timing, serverMs, roundMs }: WaterfallProps) {
+  const share = (value: number): string => `${(100 * value) / roundMs}%`;
+  return (
+    <table class="waterfall" aria-label="Time of the search">
+      <tbody>
+        {barsOf(timing, serverMs, roundMs).map(({ name, start, length, isPart }) => (
+          <tr class={isPart && 'part'}>
+            <th scope="row">{name}</th>
+            <td class="track">
+              <span
+                class={`time ${name.replace(/ /g, '-')}`}
+                style={{ marginLeft: share(start), width: share(length) }}
+              />
+            </td>
+            <td class="number">{ms(length)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+// How much two lists of hits have in common, in one line.
+// A part of comparisons and of replays.
+
+interface DiffSummaryProps {
+  readonly a: readonly string[];
+  readonly b: readonly string[];
+  readonly aMs: number | undefined;
+  readonly bMs: number | undefined;
+  /** What each list is called, such as `in A`. */
+  readonly places: readonly [string, string];
+}
+
+export function DiffSummary({ a, b, aMs, bMs, places }: DiffSummaryProps) {
+  const { overlap, shift } = rankDiff(a, b);
+  return (
+    <>
+      <dl class="figures" aria-label="Difference">
+        <Term name="in both">{`${Math.round(overlap * 100)} %`}</Term>
+        <Term name="mean move">{shift === null ? '–' : `${shift.toFixed(1)} ranks`}</Term>
+        <Term name="same first">{a.length > 0 && a[0] === b[0] ? 'yes' : 'no'}</Term>
+        <Term name="time">{`${aMs === undefined ? '–' : ms(aMs)} and ${bMs === undefined ? '–' : ms(bMs)}`}</Term>
+      </dl>
+      <p class="faint">
+        Beside each hit: its rank {places[0]} → {places[1]}.
+      </p>
+    </>
   );
 }

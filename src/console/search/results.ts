@@ -1,7 +1,8 @@
 // Two lists of hits beside each other: which both have, and how far each has moved.
 // Pure; for comparisons and replays.
+import type { SearchTiming } from '../../api/collections.js';
 
-export interface RankDiff {
+interface RankDiff {
   /** By id: the rank in the other list, from 1; absent where the other has it not. */
   readonly otherRank: ReadonlyMap<string, number>;
   /** Share of the ids of the longer list that both have; 1 of two empty ones. */
@@ -20,7 +21,7 @@ export interface Against {
   readonly isFirst: boolean;
 }
 
-export interface Move {
+interface Move {
   readonly kind: 'new' | 'same' | 'up' | 'down';
   readonly words: string;
   /** What a reader of the screen says. */
@@ -64,4 +65,43 @@ function ranksOf(ids: readonly string[]): Map<string, number> {
   const ranks = new Map<string, number>();
   for (const [i, id] of ids.entries()) if (!ranks.has(id)) ranks.set(id, i + 1);
   return ranks;
+}
+
+// The time of a search as bars on one axis: what the server was at, one after the other, and what the way there and
+// back took. Pure; drawn by search/waterfall.tsx.
+
+interface Bar {
+  readonly name: string;
+  /** ms from the beginning. */
+  readonly start: number;
+  readonly length: number;
+  /** Within the bar before it. */
+  readonly isPart?: true;
+}
+
+/** `serverMs` is the whole time there, `roundMs` that until the page had the answer. What no phase tells is `other`. */
+export function barsOf(timing: SearchTiming | undefined, serverMs: number, roundMs: number): Bar[] {
+  const bars: Bar[] = [];
+  let at = Math.max(0, (roundMs - serverMs) / 2);
+  const add = (
+    name: string,
+    length: number | undefined,
+    parts: readonly (readonly [string, number | undefined])[] = [],
+  ): void => {
+    if (length === undefined || length <= 0) return;
+    bars.push({ name, start: at, length });
+    for (const [part, ms] of parts)
+      if (ms) bars.push({ name: part, start: at, length: Math.min(ms, length), isPart: true });
+    at += length;
+  };
+  add('embed', timing?.embed_ms);
+  add('filter', timing?.filter_ms);
+  add('search', timing?.search_ms, [
+    ['by vector', timing?.vector_search_ms],
+    ['by words', timing?.lexical_search_ms],
+  ]);
+  add('rerank', timing?.rerank_ms);
+  add('hydrate', timing?.hydrate_ms);
+  add('other', serverMs - bars.filter(({ isPart }) => !isPart).reduce((sum, { length }) => sum + length, 0));
+  return [{ name: 'round trip', start: 0, length: roundMs }, ...bars];
 }

@@ -1,20 +1,16 @@
 // The playground: a query, how to search, the hits, and where the time went. What is searched stands in the address.
 // A view.
-import type { SearchAnswer } from '../../contract/api/search.js';
+import type { SearchAnswer } from '../../api/search.js';
 import { queryHint } from '../collections/catalog.js';
-import { useDraft } from '../parts/draft.js';
-import { ErrorNote } from '../parts/error-note.tsx';
-import { useLoaded } from '../parts/loaded.js';
-import { useQueryFocus } from '../parts/query-focus.js';
-import { counted, ms } from '../parts/words.js';
-import { bodyOf, paramsOf, settingsOf, type Settings } from '../plain/search-settings.js';
-import { search, type At } from '../server/api.js';
-import type { Told } from '../server/call.js';
-import { go, place, there } from '../state/place.js';
-import { Suggestions } from '../demo/suggestions.tsx';
-import { HitList } from './hit-list.tsx';
+import { useDraft, useLoaded, useQueryFocus } from '../hooks.js';
+import { ErrorNote } from '../components.tsx';
+import { counted, ms } from '../format.js';
+import { bodyOf, paramsOf, settingsOf, type Settings } from './settings.js';
+import { type At, type Told, search } from '../api.js';
+import { go, place, there } from '../state.js';
+import { Suggestions } from '../demo/demo.tsx';
+import { HitList, Waterfall } from './hits.tsx';
 import { SettingsForm } from './settings-form.tsx';
-import { Waterfall } from './waterfall.tsx';
 
 /** On a narrow page the hits come before what shapes them; the limit is that of views.css. */
 const isWide = matchMedia('(min-width: 60rem)').matches;

@@ -1,11 +1,102 @@
 // How to search: k, mode, weights, filters, breadth, reranking. Without the query, which stands above it.
 // A part of the search view, and twice of a comparison.
-import { EF_MAX, FUSION_K_DEFAULT, FUSION_K_MAX, K_MAX, RERANK_DEPTH_DEFAULT } from '../../contract/limits.js';
-import { Choice, Field, Tick } from '../parts/field.tsx';
-import type { Settings } from '../plain/search-settings.js';
-import { FilterRows } from './filter-rows.tsx';
+import { EF_MAX, FUSION_K_DEFAULT, FUSION_K_MAX, K_MAX, RERANK_DEPTH_DEFAULT } from '../../api/limits.js';
+import { Choice, Field, Tick } from '../components.tsx';
+import {
+  type FilterRow,
+  OPERATORS,
+  type Operator,
+  type Settings,
+  filtersOf,
+  parseRows,
+  takesValue,
+} from './settings.js';
 
-interface Props {
+// Conditions on metadata, a row each, and what they become.
+// A part of the search form.
+
+interface FilterRowsProps {
+  /** FilterRow[] as JSON. */
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+const EMPTY: FilterRow = { field: '', operator: '=', value: '' };
+
+function FilterRows({ value, onChange }: FilterRowsProps) {
+  const rows = parseRows(value);
+  const set = (next: readonly FilterRow[]) => onChange(next.length === 0 ? '' : JSON.stringify(next));
+  const filters = filtersOf(rows);
+  return (
+    <fieldset>
+      <legend>Metadata</legend>
+      {rows.map((row, i) => (
+        <Row
+          key={i}
+          row={row}
+          onChange={(changed) => set(rows.with(i, changed))}
+          onRemove={() => set(rows.toSpliced(i, 1))}
+        />
+      ))}
+      <button type="button" onClick={() => set([...rows, EMPTY])}>
+        Add a condition
+      </button>
+      {filters && <code class="told">{JSON.stringify(filters)}</code>}
+    </fieldset>
+  );
+}
+
+function Row({
+  row,
+  onChange,
+  onRemove,
+}: {
+  row: FilterRow;
+  onChange: (row: FilterRow) => void;
+  onRemove: () => void;
+}) {
+  const { field, operator, value } = row;
+  return (
+    <div class="condition">
+      <input
+        value={field}
+        placeholder="field"
+        aria-label="Field"
+        spellcheck={false}
+        onInput={({ currentTarget }) => onChange({ ...row, field: currentTarget.value })}
+      />
+      <select
+        value={operator}
+        aria-label="Operator"
+        onChange={({ currentTarget }) => onChange({ ...row, operator: currentTarget.value as Operator })}
+      >
+        {OPERATORS.map((each) => (
+          <option value={each} selected={each === operator}>
+            {each}
+          </option>
+        ))}
+      </select>
+      {takesValue(operator) && (
+        <input
+          value={value}
+          placeholder="value"
+          aria-label="Value"
+          onInput={({ currentTarget }) => onChange({ ...row, value: currentTarget.value })}
+        />
+      )}
+      <button
+        type="button"
+        class="plain"
+        aria-label={`Remove the condition on ${field || 'no field'}`}
+        onClick={onRemove}
+      >
+        ✕
+      </button>
+    </div>
+  );
+}
+
+interface SettingsFormProps {
   readonly settings: Settings;
   readonly onChange: (change: Partial<Settings>) => void;
 }
@@ -28,7 +119,7 @@ const CONTENT = [
   ['exact', 'is exactly'],
 ] as const;
 
-export function SettingsForm({ settings, onChange }: Props) {
+export function SettingsForm({ settings, onChange }: SettingsFormProps) {
   const { mode, k, filters, contentOp, contentValue } = settings;
   return (
     <div class="settings">
@@ -70,7 +161,7 @@ export function SettingsForm({ settings, onChange }: Props) {
   );
 }
 
-function Breadth({ settings: { ef, exact }, onChange }: Props) {
+function Breadth({ settings: { ef, exact }, onChange }: SettingsFormProps) {
   return (
     <fieldset>
       <legend>Breadth</legend>
@@ -94,7 +185,7 @@ function Breadth({ settings: { ef, exact }, onChange }: Props) {
   );
 }
 
-function Reranking({ settings: { reranker, depth }, onChange }: Props) {
+function Reranking({ settings: { reranker, depth }, onChange }: SettingsFormProps) {
   return (
     <fieldset>
       <legend>Reranking</legend>
@@ -121,7 +212,7 @@ function Reranking({ settings: { reranker, depth }, onChange }: Props) {
   );
 }
 
-function Fusion({ settings: { method, fusionK, vector, lexical }, onChange }: Props) {
+function Fusion({ settings: { method, fusionK, vector, lexical }, onChange }: SettingsFormProps) {
   return (
     <fieldset>
       <legend>Fusion</legend>

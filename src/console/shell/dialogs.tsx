@@ -1,9 +1,9 @@
 // Where the key is entered. It stays in the session of this tab, and goes with it.
 // Opened from the bar, by the keyboard, and when the server wants a key.
 import { useState } from 'preact/hooks';
-import { Dialog } from '../parts/dialog.tsx';
-import { Field } from '../parts/field.tsx';
-import { apiKey, closeKey, refusedKey, useKey } from '../state/session.js';
+import { Dialog, Field } from '../components.tsx';
+import { SHORTCUTS, showsHelp } from '../shortcuts.js';
+import { apiKey, closeKey, refusedKey, useKey } from '../state.js';
 
 export function KeyDialog() {
   const [key, setKey] = useState(apiKey.value);
@@ -51,5 +51,32 @@ function Why() {
         ? 'This server wants a key.'
         : 'The server does not take this key: it is another server’s, was revoked, or has expired.'}
     </p>
+  );
+}
+
+// The keys of the keyboard, and where to read on.
+// Opened by `?` and from the bar.
+
+export function Help() {
+  return (
+    <Dialog title="Keys of the keyboard" onClose={() => (showsHelp.value = false)}>
+      <table class="keys">
+        <tbody>
+          {SHORTCUTS.map(([keys, words]) => (
+            <tr>
+              <th scope="row">
+                {keys.split('  ').map((key) => (
+                  <kbd>{key}</kbd>
+                ))}
+              </th>
+              <td>{words}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p>
+        The interface behind all this: <a href="docs">the reference</a>.
+      </p>
+    </Dialog>
   );
 }

@@ -1,11 +1,24 @@
 // The bar at the top: whether the server is well, whose collections are shown, the key, light or dark, help.
 // A part of the shell.
 import { useEffect, useState } from 'preact/hooks';
-import { health, listTenants } from '../server/api.js';
-import { useLoaded } from '../parts/loaded.js';
-import { overviewOf, place } from '../state/place.js';
-import { apiKey, asksForKey, breaks, judgedKey, nextTheme, returns, theme, useTheme } from '../state/session.js';
-import { showsHelp } from '../state/shortcuts.js';
+import { VIEWS, type View } from '../address.js';
+import { health, listTenants } from '../api.js';
+import { isLive } from '../events.js';
+import { useLoaded } from '../hooks.js';
+import { showsHelp } from '../shortcuts.js';
+import {
+  apiKey,
+  asksForKey,
+  breaks,
+  judgedKey,
+  nextTheme,
+  overviewOf,
+  place,
+  returns,
+  theme,
+  there,
+  useTheme,
+} from '../state.js';
 
 const HEALTH_MS = 2000;
 /** One that has not answered by then does not. */
@@ -116,5 +129,40 @@ function TenantField() {
         ))}
       </datalist>
     </label>
+  );
+}
+
+// The views of a collection as links, under its name.
+// A part of the shell.
+
+const WORDS: Readonly<Record<View, string>> = {
+  documents: 'Documents',
+  search: 'Search',
+  compare: 'Compare',
+  queries: 'Query log',
+  reindex: 'Reindex',
+  map: 'Map',
+  settings: 'Settings',
+};
+
+export function Tabs({ collection, view }: { collection: string; view: View }) {
+  return (
+    <header class="place">
+      <h1>
+        {collection}
+        {isLive.value && (
+          <span class="live" title="What happens to the collection is shown as it happens">
+            live
+          </span>
+        )}
+      </h1>
+      <nav class="tabs" aria-label="Views of the collection">
+        {VIEWS.map((each) => (
+          <a href={there({ view: each })} aria-current={each === view ? 'page' : undefined}>
+            {WORDS[each]}
+          </a>
+        ))}
+      </nav>
+    </header>
   );
 }

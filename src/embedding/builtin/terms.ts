@@ -1,11 +1,114 @@
 // What the embedder needs to know of each piece of a text, remembered between texts, because natural text repeats few
 // terms often: of a term (what the text can be cut into without looking around) its token pieces and words, of a word
 // its weight and hashed slots. Both are records in one pool of cells. One owner: the embedder of one embed worker.
-import { createCellPool } from './cell-pool.js';
-import { hashWord } from './hash-word.js';
-import type { EmbedderTable } from './open-table.js';
-import { forEachTerm, plainWords } from './split-words.js';
-import { createPieceEncoder } from './word-pieces.js';
+import type { EmbedderTable } from './table.js';
+import { createPieceEncoder, forEachTerm, plainWords } from './word-pieces.js';
+
+// One growing array of int32 that small records are appended to, addressed by where they start. Records beside each
+// other in one array take a fraction of the memory, and of the cache misses, of objects. Owned by the terms of one
+// embedder.
+
+const CELLS_INITIAL = 1 << 16;
+
+interface CellPool {
+  /** The records. Valid until the next append, which may move them. */
+  cells(): Int32Array;
+  /** Appends a record and returns where it starts. */
+  append(record: readonly number[]): number;
+  /** Cells in use. */
+  length(): number;
+  clear(): void;
+}
+
+function createCellPool(): CellPool {
+  let cells = new Int32Array(CELLS_INITIAL);
+  let length = 0;
+
+  const grow = (lengthNeeded: number): void => {
+    let capacity = cells.length;
+    while (capacity < lengthNeeded) capacity *= 2;
+    const larger = new Int32Array(capacity);
+    larger.set(cells);
+    cells = larger;
+  };
+
+  return {
+    cells: () => cells,
+    append: (record) => {
+      const start = length;
+      length += record.length;
+      if (length > cells.length) grow(length);
+      cells.set(record, start);
+      return start;
+    },
+    length: () => length,
+    clear: () => {
+      cells = new Int32Array(CELLS_INITIAL);
+      length = 0;
+    },
+  };
+}
+
+// The hashed half's features: a word and its character 4-grams, each hashed to one of 256 buckets and a sign. It keeps
+// names, numbers, code and other languages findable. Source: Weinberger et al., "Feature hashing" (2009). Embed workers
+// only.
+
+export const BUCKETS = 256;
+const GRAM_CHARACTERS = 4;
+/** Marks a 4-gram, so that it never hashes as the word of the same letters. */
+const GRAM_MARK = '#'.charCodeAt(0);
+const CONTINUATION_BYTE = 0x80;
+
+/** A bucket and a sign in one number: `slot >> 1` is the bucket, an odd slot adds, an even one subtracts. */
+export type Slot = number;
+
+interface WordSlots {
+  readonly word: Slot;
+  /** One for each 4-gram of `^word$`, repeats kept. */
+  readonly grams: readonly Slot[];
+}
+
+export function hashWord(word: string): WordSlots {
+  const bytes = Buffer.from(`^${word}$`);
+  const starts = characterStarts(bytes);
+  const grams: Slot[] = [];
+  const marked = crcStep(-1, GRAM_MARK);
+  for (let first = 0; first + GRAM_CHARACTERS < starts.length; first++) {
+    grams.push(slotOf(crcOver(marked, bytes, starts[first]!, starts[first + GRAM_CHARACTERS]!)));
+  }
+  return { word: slotOf(crcOver(-1, bytes, 1, bytes.length - 1)), grams };
+}
+
+/** The byte offset at which each character of UTF-8 `bytes` starts, and the length at the end. */
+function characterStarts(bytes: Uint8Array): number[] {
+  const starts: number[] = [];
+  for (let at = 0; at < bytes.length; at++) {
+    if ((bytes[at]! & 0xc0) !== CONTINUATION_BYTE) starts.push(at);
+  }
+  starts.push(bytes.length);
+  return starts;
+}
+
+/** Takes the bits (h & 1) and (h >> 1) % 256 of the CRC-32 h that `state`, its complement, stands for. */
+function slotOf(state: number): Slot {
+  return ~state & (2 * BUCKETS - 1);
+}
+
+// CRC-32 (IEEE 802.3, reflected), as zlib computes it; zlib.crc32 itself came to Node only with 20.15.
+const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  return crc;
+});
+
+function crcStep(state: number, byte: number): number {
+  return (state >>> 8) ^ CRC_TABLE[(state ^ byte) & 0xff]!;
+}
+
+function crcOver(state: number, bytes: Uint8Array, start: number, end: number): number {
+  for (let at = start; at < end; at++) state = crcStep(state, bytes[at]!);
+  return state;
+}
 
 /** A term's record: these two counts, then so many piece ids, then so many starts of word records. */
 export const TERM = { pieces: 0, words: 1, lists: 2 } as const;

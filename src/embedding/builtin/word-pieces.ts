@@ -1,6 +1,91 @@
 // WordPiece: a word becomes the longest vocabulary entries that cover it from left to right, or [UNK] where none do.
 // Source: Schuster and Nakajima, "Japanese and Korean voice search" (2012), in the variant of BERT. Embed workers only.
-import { bertWords } from './split-words.js';
+
+// Where a word begins and ends, twice: as BERT (uncased) sees it for the token half, and as runs of letters, digits and
+// underscores for the hashed half. Pure; called on the embed workers by terms.ts, which remembers what it gives.
+//
+// Unicode classes are those of the running Node. The `tokenizers` library has older tables: of all code points, 927
+// that were added or reclassified since Unicode 8 fall differently there (checked one by one, with tokenizers 0.23.3
+// and Node 20).
+
+const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
+/** Control, format, private-use and unpaired surrogate characters, but for the three controls that count as spaces. */
+const DROPPED = /(?![\t\n\r])[\ufffd\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu;
+const SPACES = /[\s\p{Z}]/gu;
+/** The ideograph blocks BERT sets apart, so that each is a word; kana and hangul are not among them. */
+const IDEOGRAPHS =
+  /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2ceaf}\u{2f800}-\u{2fa1f}]/gu;
+const NON_ASCII = /[^\0-\x7f]/gu;
+const ACCENTS = /\p{Mn}/gu;
+/** One punctuation character (all ASCII symbols count as such), or a run free of punctuation and spaces. */
+const BERT_WORDS = /[!-/:-@[-`{-~\p{P}]|[^ !-/:-@[-`{-~\p{P}]+/gu;
+const PLAIN_WORDS = /[\p{L}\p{N}_]+/gu;
+
+const TAB = 0x09;
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const SPACE = 0x20;
+const UNDERSCORE = 0x5f;
+const TILDE = 0x7e;
+
+/** The words of `text` as BERT's normalizer and pre-tokenizer give them: lower case, no accents, punctuation apart. */
+export function bertWords(text: string): readonly string[] {
+  const normal = PRINTABLE_ASCII.test(text) ? text.toLowerCase() : normalize(text);
+  return normal.match(BERT_WORDS) ?? [];
+}
+
+/** Runs of letters, digits and underscores of the lower-cased `text`, accents kept. */
+export function plainWords(text: string): readonly string[] {
+  return text.toLowerCase().match(PLAIN_WORDS) ?? [];
+}
+
+function normalize(text: string): string {
+  const spaced = text.replace(DROPPED, '').replace(SPACES, ' ').replace(IDEOGRAPHS, ' $& ');
+  // Character by character, because normalizing a long run of combining marks at once takes time by its square.
+  const bare = spaced.replace(NON_ASCII, (character) => character.normalize('NFD')).replace(ACCENTS, '');
+  // BERT lower-cases characters one at a time and so knows no final sigma; toLowerCase on a string does.
+  return bare.replaceAll('Σ', 'σ').toLowerCase();
+}
+
+/**
+ * Cuts `text` where neither way of splitting looks across: at the common spaces, and within printable ASCII around each
+ * punctuation character. So bertWords (or plainWords) of the terms, one after the other, are those of the text.
+ */
+export function forEachTerm(text: string, visit: (term: string) => void): void {
+  let start = 0;
+  let isPlain = true;
+  for (let at = 0; at <= text.length; at++) {
+    const unit = at < text.length ? text.charCodeAt(at) : SPACE;
+    if (unit === SPACE || unit === LINE_FEED || unit === TAB || unit === CARRIAGE_RETURN) {
+      if (isPlain) forEachAsciiTerm(text, start, at, visit);
+      else visit(text.slice(start, at));
+      start = at + 1;
+      isPlain = true;
+    } else if (unit < SPACE || unit > TILDE) {
+      isPlain = false;
+    }
+  }
+}
+
+function forEachAsciiTerm(text: string, from: number, to: number, visit: (term: string) => void): void {
+  let start = from;
+  for (let at = from; at < to; at++) {
+    if (isAsciiWordUnit(text.charCodeAt(at))) continue;
+    if (at > start) visit(text.slice(start, at));
+    visit(text.charAt(at));
+    start = at + 1;
+  }
+  if (to > start) visit(text.slice(start, to));
+}
+
+function isAsciiWordUnit(unit: number): boolean {
+  return (
+    (unit >= 0x61 && unit <= 0x7a) ||
+    (unit >= 0x41 && unit <= 0x5a) ||
+    (unit >= 0x30 && unit <= 0x39) ||
+    unit === UNDERSCORE
+  );
+}
 
 const UNKNOWN = '[UNK]';
 const CONTINUATION = '##';
@@ -8,7 +93,7 @@ const CONTINUATION = '##';
 const WORD_CHARACTERS_MAX = 100;
 
 /** Text to the ids of its pieces, without [CLS] and [SEP]. A text that spells such a marker gets ordinary pieces. */
-export type PieceEncoder = (text: string) => readonly number[];
+type PieceEncoder = (text: string) => readonly number[];
 
 export function createPieceEncoder(vocabulary: readonly string[]): PieceEncoder {
   const heads = new Map<string, number>();

@@ -7,11 +7,47 @@
 // up.
 // 3. A cancelled message is out before the next run. 4. Of each message, only so many texts are tokenized ahead.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AppError } from '../../../src/contract/errors.js';
-import type { Embedded } from '../runner.js';
-import { nextRun } from './next-run.js';
-import type { Vectorize } from './text-vectors.js';
-import type { Encoding } from './tokenizer.js';
+import { AppError } from '../../api/errors.js';
+import type { OnnxModel } from '../embedder-spec.js';
+import type { Embedded, Runner } from '../runner.js';
+import { type Vectorize, createVectorize } from './pooling.js';
+import { openSession } from './session.js';
+import { type Encoding, loadTokenizer } from './tokenizer.js';
+
+// Which of the texts that wait are run next: as many as go together without much padding. Pure.
+// Called by batcher.ts; embed workers.
+
+/**
+ * Tokens of a run, padding included; a longer text runs alone. Larger ones gain nothing (load/embed-model) and hold
+ * others up.
+ */
+const RUN_TOKENS_MAX = 512;
+/**
+ * What a run costs beside its tokens, in tokens: a run of 8 tokens takes as long as 20 to 25 would without that
+ * (load/embed-model). So a text had better wait for a run of its own kind where joining would bring more padding than
+ * this.
+ */
+const PADDING_TOKENS_MAX = 16;
+
+/**
+ * The places of the texts to run, by their lengths in tokens. The one at `first` is among them, whatever the others
+ * are, so that none waits for ever; those nearest to its length join it, up to `tokensMax` with padding.
+ */
+export function nextRun(lengths: readonly number[], first: number, tokensMax: number): number[] {
+  const wanted = lengths[first] as number;
+  const others = lengths.map((_, place) => place).filter((place) => place !== first);
+  const distanceOf = (place: number): number => Math.abs((lengths[place] as number) - wanted);
+  const run = [first];
+  let width = wanted;
+  for (const place of others.sort((a, b) => distanceOf(a) - distanceOf(b))) {
+    const length = lengths[place] as number;
+    const padding = length > width ? (length - width) * run.length : width - length;
+    if (padding > PADDING_TOKENS_MAX || Math.max(width, length) * (run.length + 1) > tokensMax) continue;
+    width = Math.max(width, length);
+    run.push(place);
+  }
+  return run;
+}
 
 /** Enough to find texts of one length among, and some milliseconds of work. */
 const AHEAD_TEXTS = 32;
@@ -35,7 +71,7 @@ interface Ready {
   encoding: Encoding;
 }
 
-export interface BatcherOptions {
+interface BatcherOptions {
   dim: number;
   encode: (text: string) => Encoding;
   vectorize: Vectorize;
@@ -157,4 +193,51 @@ export class Batcher {
       );
     answer.failures.set(place, new AppError('embedder_unavailable', 'The model cannot embed this text.'));
   }
+}
+
+// Whether a text's vector depends on the others of its run. It does with graphs that are quantized dynamically: the
+// scale of their activations is taken over the whole batch, which moves vectors as far as the quantization itself
+// (cosine .99 with all-MiniLM-L6-v2 in int8). Run alone, a text gives the same bits always. Called by onnx-runner.ts;
+// embed workers.
+
+/** Of different length, so that one is padded. */
+const TEXTS = ['wing', 'The boundary layer of a wing, heated from within; in three parts.'];
+/**
+ * What rounding may change of a component of a vector of length 1, many times over; quantization changes more than ten
+ * times this.
+ */
+const ROUNDING = 1e-4;
+
+/** Rejects where the model does not run. */
+async function dependsOnCompany(vectorize: Vectorize, encode: (text: string) => Encoding): Promise<boolean> {
+  const [first, second] = TEXTS.map(encode) as [Encoding, Encoding];
+  const alone = [...(await vectorize([first])), ...(await vectorize([second]))];
+  const together = await vectorize([first, second]);
+  return together.some((value, i) => Math.abs(value - (alone[i] as number)) > ROUNDING);
+}
+
+// A model folder as a runner: tokenizer, graph and batcher put together, and whether texts may share its runs.
+// Called by runners.ts when a worker starts; embed workers.
+
+/** `threads`: those that one run of the model may use. Rejects where the model cannot be loaded. */
+export async function createOnnxRunner(
+  model: OnnxModel,
+  threads: number,
+  report: (fault: string) => void,
+): Promise<Runner> {
+  const { padId, encode } = loadTokenizer(model.directory, model.tokensMax);
+  const session = await openSession(model.directory, model.file, threads, padId);
+  const vectorize = createVectorize(session, model);
+  const runTokensMax = (await dependsOnCompany(vectorize, encode)) ? 0 : RUN_TOKENS_MAX;
+  const batcher = new Batcher({ dim: model.dim, encode, vectorize, runTokensMax, report });
+  const prefixes = { query: model.queryPrefix, passage: model.passagePrefix };
+  return {
+    dim: model.dim,
+    embed: (texts, purpose, isCancelled) =>
+      batcher.embed(
+        texts.map((text) => prefixes[purpose] + text),
+        isCancelled,
+      ),
+    isTruncated: (text) => encode(model.passagePrefix + text).isTruncated,
+  };
 }

@@ -1,22 +1,130 @@
 // Reads a model folder in the layout of sentence-transformers: which graph, how its tokens become a vector, how much it
 // reads, what stands before queries and passages. Files only, no model is run. Called by the configuration at start;
 // front thread.
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { OnnxModel, Pooling } from '../contract/embedder.js';
-import {
-  countOf,
-  isObject,
-  ModelFolderError,
-  readJson,
-  readObject,
-  textOf,
-  type Folder,
-  type JsonObject,
-} from './model-json.js';
-import { readModules } from './model-modules.js';
+import type { OnnxModel, OnnxReranker, Pooling } from '../embedder-spec.js';
 
-export { ModelFolderError } from './model-json.js';
+// The JSON files of a model folder, of which any may be absent. Errors are worded for the operator.
+// Used by model-folder.ts at start; front thread.
+
+/** The configured model folder cannot be served. The message names the place in the configuration and what is wrong. */
+export class ModelFolderError extends Error {
+  override readonly name = 'ModelFolderError';
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Where in the configuration the folder is named, for messages, and where it lies. */
+interface Folder {
+  at: string;
+  directory: string;
+}
+
+/** A whole file; undefined where it is absent. Throws ModelFolderError where it is no JSON. */
+function readJson({ at, directory }: Folder, file: string): unknown {
+  const path = join(directory, file);
+  if (!existsSync(path)) return undefined;
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as unknown;
+  } catch (error) {
+    const reason =
+      error instanceof SyntaxError ? 'is no JSON' : `cannot be read (${(error as NodeJS.ErrnoException).code})`;
+    throw new ModelFolderError(`${at}: ${path} ${reason}`);
+  }
+}
+
+/** A file that is an object; {} where it is absent. */
+function readObject(folder: Folder, file: string): JsonObject {
+  const value = readJson(folder, file) ?? {};
+  if (isObject(value)) return value;
+  throw new ModelFolderError(`${folder.at}: ${join(folder.directory, file)} should be a JSON object`);
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The first of the named values that is a whole number above 0. */
+function countOf(object: JsonObject, ...names: string[]): number | undefined {
+  return names
+    .map((name) => object[name])
+    .find((value): value is number => Number.isInteger(value) && (value as number) > 0);
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+// The modules of a model folder (modules.json): what a text goes through behind the network, and how long its vector is
+// then. Used by model-folder.ts at start; front thread.
+
+interface Module {
+  /** Without its package: `Pooling`. */
+  kind: string;
+  path: string;
+}
+
+const POOLING_FLAGS: Readonly<Record<string, Pooling>> = {
+  pooling_mode_mean_tokens: 'mean',
+  pooling_mode_cls_token: 'cls',
+  pooling_mode_max_tokens: 'max',
+  pooling_mode_mean_sqrt_len_tokens: 'mean_sqrt_len',
+  pooling_mode_lasttoken: 'last_token',
+};
+/** Dropout does nothing when a model is used; vectors are normalized anyway. */
+const PLAIN_MODULES = ['Transformer', 'Pooling', 'Normalize', 'Dropout'];
+
+/** `modelDim` is undefined where no file tells it. Throws ModelFolderError for a pooling that is not served. */
+function readModules(
+  folder: Folder,
+  config: JsonObject,
+  configured: Pooling | undefined,
+): Pick<OnnxModel, 'pooling' | 'ownVector'> & { modelDim: number | undefined } {
+  const modules = modulesOf(folder);
+  const poolingPath = modules.find(({ kind }) => kind === 'Pooling')?.path ?? '1_Pooling';
+  const poolingConfig = readObject(folder, join(poolingPath, 'config.json'));
+  const others = modules.filter(({ kind }) => !PLAIN_MODULES.includes(kind));
+  if (others.length > 0 && configured !== undefined) {
+    throw new ModelFolderError(
+      `${folder.at}: the model goes on with ${others.map(({ kind }) => kind).join(', ')} behind its pooling, which cannot be another then`,
+    );
+  }
+  const last = others.at(-1);
+  const lastDim = last && countOf(readObject(folder, join(last.path, 'config.json')), 'out_features');
+  return {
+    modelDim:
+      lastDim ??
+      countOf(poolingConfig, 'word_embedding_dimension', 'embedding_dimension') ??
+      countOf(config, 'hidden_size', 'd_model', 'n_embd', 'dim'),
+    // A graph does what lies behind the pooling, or nobody does: its own vector is wanted then.
+    ownVector: others.length > 0 ? 'always' : configured === undefined ? 'preferred' : 'never',
+    pooling: configured ?? poolingOf(folder, join(poolingPath, 'config.json'), poolingConfig),
+  };
+}
+
+function modulesOf(folder: Folder): Module[] {
+  const modules = readJson(folder, 'modules.json') ?? [];
+  if (!Array.isArray(modules))
+    throw new ModelFolderError(`${folder.at}: ${join(folder.directory, 'modules.json')} should be a JSON list`);
+  return modules
+    .filter(isObject)
+    .map(({ type, path }) => ({ kind: (textOf(type) ?? '').split('.').at(-1) as string, path: textOf(path) ?? '' }));
+}
+
+/** Mean where the folder does not say. */
+function poolingOf({ at, directory }: Folder, file: string, config: JsonObject): Pooling {
+  const wanted = Object.keys(config).filter((name) => name.startsWith('pooling_mode_') && config[name] === true);
+  const [flag = 'pooling_mode_mean_tokens', ...more] = wanted;
+  const pooling = POOLING_FLAGS[flag];
+  const place = join(directory, file);
+  if (more.length > 0)
+    throw new ModelFolderError(`${at}: ${place} wants ${wanted.join(' and ')}: one way of pooling is served at a time`);
+  if (!pooling)
+    throw new ModelFolderError(
+      `${at}: ${place} wants ${flag}, which is not served; there are ${Object.keys(POOLING_FLAGS).join(', ')}`,
+    );
+  if (config.include_prompt === false)
+    throw new ModelFolderError(`${at}: ${place} leaves prompts out of the pooling, which is not served`);
+  return pooling;
+}
 
 export interface ModelFolderOptions {
   /** The folder, relative to the working directory. */
@@ -57,7 +165,7 @@ export function readModelFolder(at: string, options: ModelFolderOptions): OnnxMo
   };
 }
 
-export function graphOf({ at, directory }: Folder, configured: string | undefined): string {
+function graphOf({ at, directory }: Folder, configured: string | undefined): string {
   const file = (configured === undefined ? GRAPHS : [configured]).find((name) => existsSync(join(directory, name)));
   if (file !== undefined) return file;
   if (configured !== undefined) throw new ModelFolderError(`${at}: ${directory} has no file ${configured}`);
@@ -69,7 +177,7 @@ export function graphOf({ at, directory }: Folder, configured: string | undefine
   throw new ModelFolderError(`${at}: ${directory} has no ONNX graph ${GRAPHS.join(' or ')}; ${remedy}`);
 }
 
-export function checkTokenizer(folder: Folder): void {
+function checkTokenizer(folder: Folder): void {
   const tokenizer = readJson(folder, 'tokenizer.json');
   const place = join(folder.directory, 'tokenizer.json');
   if (tokenizer === undefined)
@@ -84,7 +192,7 @@ export function checkTokenizer(folder: Folder): void {
 }
 
 /** Tokens that the model reads: as configured, else as it was trained, never more than it has positions for. */
-export function tokensMaxOf(folder: Folder, config: JsonObject, configured: number | undefined): number {
+function tokensMaxOf(folder: Folder, config: JsonObject, configured: number | undefined): number {
   const positions = positionsOf(config);
   if (configured !== undefined && configured > positions)
     throw new ModelFolderError(`${folder.at}: the model reads at most ${positions} tokens, not ${configured}`);
@@ -126,5 +234,27 @@ function prefixesOf(
   return {
     queryPrefix: queryPrefix ?? textOf(named.query) ?? usual,
     passagePrefix: passagePrefix ?? textOf(named.passage) ?? textOf(named.document) ?? usual,
+  };
+}
+
+// Reads a folder with a cross-encoder: which graph, how many tokens of a pair it reads. Files only, no model is run.
+// Called by the configuration at start; front thread.
+
+interface RerankerFolderOptions {
+  /** The folder, relative to the working directory. */
+  path: string;
+  /** The graph, relative to the folder. */
+  file: string | undefined;
+  maxTokens: number | undefined;
+}
+
+/** `at`: the place in the configuration, for messages. Throws ModelFolderError where the folder cannot be served. */
+export function readRerankerFolder(at: string, { path, file, maxTokens }: RerankerFolderOptions): OnnxReranker {
+  const folder: Folder = { at, directory: resolve(path) };
+  checkTokenizer(folder);
+  return {
+    directory: folder.directory,
+    file: graphOf(folder, file),
+    tokensMax: tokensMaxOf(folder, readObject(folder, 'config.json'), maxTokens),
   };
 }

@@ -1,12 +1,71 @@
 // The calls of one endpoint's `/embeddings`: what they ask for, and what they bring. Used by openai-runner.ts; embed
 // worker of role remote.
-import type { OpenAiEndpoint } from '../../../src/contract/embedder.js';
-import { CallError } from '../remote/call-error.js';
-import type { RemoteEndpoint } from '../remote/remote-endpoint.js';
-import type { Item } from './embed-job.js';
-import { readVectors } from './read-vectors.js';
+import { AppError } from '../../api/errors.js';
+import type { OpenAiEndpoint } from '../embedder-spec.js';
+import { CallError, type RemoteEndpoint } from '../remote/endpoint.js';
+import type { Item } from './text-queue.js';
 
-export interface Answered {
+// The vectors in an answer of `/embeddings`: lists of numbers, or float32 in base64, whichever came; in the order of
+// `index`. They are brought to length 1, which the distances of the index want and not every server does. Pure. Used by
+// openai-runner.ts.
+
+interface Entry {
+  index?: unknown;
+  embedding?: unknown;
+}
+
+/**
+ * A vector for each of `count` texts; undefined for one that has none that could be used (zeros, or not finite). Throws
+ * CallError.
+ */
+export function readVectors(answer: unknown, count: number, dim: number): (Float32Array | undefined)[] {
+  const entries = (answer as { data?: unknown } | null)?.data;
+  if (!Array.isArray(entries)) throw new CallError('broken', 'its answer has no list `data`');
+  if (entries.length !== count) throw new CallError('broken', `it gives ${entries.length} vectors for ${count} texts`);
+  const vectors = new Map<number, Float32Array | undefined>();
+  entries.forEach((entry: Entry | null, at) =>
+    vectors.set(placeOf(entry?.index ?? at, count), unit(numbersOf(entry?.embedding, dim))),
+  );
+  if (vectors.size !== count) throw new CallError('broken', 'it gives two vectors the same `index`');
+  return Array.from({ length: count }, (_, place) => vectors.get(place));
+}
+
+function placeOf(index: unknown, count: number): number {
+  if (Number.isInteger(index) && (index as number) >= 0 && (index as number) < count) return index as number;
+  throw new CallError('broken', 'it gives an `index` that no text has');
+}
+
+function numbersOf(embedding: unknown, dim: number): Float32Array {
+  const numbers =
+    typeof embedding === 'string'
+      ? decoded(embedding)
+      : Array.isArray(embedding)
+        ? Float32Array.from(embedding, asNumber)
+        : undefined;
+  if (!numbers) throw new CallError('broken', 'it gives an `embedding` that is neither a list nor base64');
+  if (numbers.length !== dim)
+    throw new CallError('broken', `its vectors have ${numbers.length} dimensions; \`dim\` of the instance is ${dim}`);
+  return numbers;
+}
+
+/** JSON has no NaN: servers write null. */
+const asNumber = (value: unknown): number => (typeof value === 'number' ? value : NaN);
+
+function decoded(base64: string): Float32Array {
+  const bytes = Buffer.from(base64, 'base64');
+  // Copied, because floats want alignment; what is no whole float is cut off, and then the length is not that of a
+  // vector.
+  return new Float32Array(Uint8Array.from(bytes).buffer, 0, Math.floor(bytes.length / 4));
+}
+
+function unit(vector: Float32Array): Float32Array | undefined {
+  let squares = 0;
+  for (const value of vector) squares += value * value;
+  const length = Math.sqrt(squares);
+  return length > 0 && Number.isFinite(length) ? vector.map((value) => value / length) : undefined;
+}
+
+interface Answered {
   item: Item;
   /** Absent: none that could be used. */
   vector: Float32Array | undefined;
@@ -16,7 +75,7 @@ export interface Answered {
  * `texts`: the endpoint takes another one. `encoding`: it is not asked for from now on. `everything`: no text is to
  * blame.
  */
-export type Blame = 'texts' | 'encoding' | 'everything';
+type Blame = 'texts' | 'encoding' | 'everything';
 
 /** A number in JSON, its comma and its spaces take so many bytes at most; base64 takes a quarter. */
 const NUMBER_BYTES_MAX = 40;
@@ -104,5 +163,101 @@ export class EmbeddingsCalls {
 
   private answerBytesMax(texts: number): number {
     return ENVELOPE_BYTES_MAX + texts * (ENTRY_BYTES_MAX + this.spec.dim * NUMBER_BYTES_MAX);
+  }
+}
+
+// Brings texts to the endpoint and each one's vector, or failure, to its job. A call that the endpoint refuses (status
+// 400, 413, 422) is sent again in halves down to the texts it does not take, so that the others succeed; first a text
+// that nobody can refuse tells whether texts are to blame at all. Used by openai-runner.ts; embed worker of role
+// remote.
+
+export interface TextDelivery {
+  calls: EmbeddingsCalls;
+  endpoint: RemoteEndpoint;
+  /** What is left of the item's job cannot be embedded now either. */
+  giveUp(item: Item, error: AppError): void;
+  /** So many texts went through in each half of a call that was refused as a whole. */
+  onTooMany(inputs: number): void;
+}
+
+/** For one refused call: k bad texts of n take up to 2k (log2(n / k) + 1), so 40 of 2,048 are found. */
+const CALLS_MAX = 600;
+
+/** Settles every item. Never rejects. */
+export async function deliver(delivery: TextDelivery, items: readonly Item[]): Promise<void> {
+  const way = delivery.calls.way;
+  try {
+    const refusal = await tried(delivery, items, true);
+    if (refusal) await afterRefusal(delivery, items, refusal, way);
+  } catch (error) {
+    fail(delivery, items, error);
+  }
+}
+
+/** The refusal, or undefined where every item is settled. Rejects where the endpoint is of no use. */
+async function tried(
+  { calls }: TextDelivery,
+  items: readonly Item[],
+  hasEntered: boolean,
+): Promise<CallError | undefined> {
+  try {
+    for (const { item, vector } of await calls.embed(items, hasEntered)) {
+      if (vector) item.job.settle(item.place, vector);
+      else item.job.fail(item.place, new AppError('text_not_embeddable'));
+    }
+    return undefined;
+  } catch (error) {
+    if (error instanceof CallError) return error;
+    throw error;
+  }
+}
+
+async function afterRefusal(
+  delivery: TextDelivery,
+  items: readonly Item[],
+  refusal: CallError,
+  way: string,
+): Promise<void> {
+  const { calls, endpoint } = delivery;
+  const blame = calls.way === way ? await calls.blame() : 'encoding';
+  if (blame === 'everything') throw endpoint.unavailable(refusal.message);
+  const left = { calls: CALLS_MAX };
+  if (blame === 'texts') await isolate(delivery, items, left);
+  else await attempt(delivery, items, left);
+}
+
+/** How many texts failed. Settles every item. */
+async function attempt(delivery: TextDelivery, items: readonly Item[], left: { calls: number }): Promise<number> {
+  try {
+    if (left.calls-- <= 0) throw delivery.endpoint.unavailable('it refuses too many texts of one call');
+    return (await tried(delivery, items, false)) ? await isolate(delivery, items, left) : 0;
+  } catch (error) {
+    fail(delivery, items, error);
+    return items.length;
+  }
+}
+
+async function isolate(delivery: TextDelivery, items: readonly Item[], left: { calls: number }): Promise<number> {
+  if (items.length === 1) {
+    const [{ job, place }] = items as [Item];
+    job.fail(place, new AppError('text_not_embeddable'));
+    return 1;
+  }
+  const half = Math.ceil(items.length / 2);
+  const failed = await Promise.all(
+    [items.slice(0, half), items.slice(half)].map((each) => attempt(delivery, each, left)),
+  );
+  const count = failed.reduce((sum, each) => sum + each, 0);
+  if (count === 0) delivery.onTooMany(half);
+  return count;
+}
+
+function fail({ giveUp }: TextDelivery, items: readonly Item[], error: unknown): void {
+  for (const item of items) {
+    if (!(error instanceof AppError)) item.job.break(error);
+    else {
+      item.job.fail(item.place, error);
+      giveUp(item, error);
+    }
   }
 }

@@ -2,16 +2,13 @@
 // calls, so many at a time as the endpoint takes; queries go before passages. Made by runners.ts; embed worker of role
 // remote.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { OpenAiEndpoint } from '../../../src/contract/embedder.js';
-import type { EndpointMeter } from '../../../src/contract/endpoint-meters.js';
-import type { AppError } from '../../../src/contract/errors.js';
-import { estimateTokens } from '../remote/estimate-tokens.js';
-import { RemoteEndpoint } from '../remote/remote-endpoint.js';
+import type { OpenAiEndpoint } from '../embedder-spec.js';
+import type { EndpointMeter } from '../../base/meters.js';
+import type { AppError } from '../../api/errors.js';
+import { RemoteEndpoint, estimateTokens } from '../remote/endpoint.js';
 import type { Embedded, Purpose, Runner, Warn } from '../runner.js';
-import { EmbedJob, type Item } from './embed-job.js';
-import { EmbeddingsCalls } from './embeddings-calls.js';
-import { deliver, type TextDelivery } from './text-delivery.js';
-import { WaitingTexts } from './waiting-texts.js';
+import { EmbedJob, type Item, WaitingTexts } from './text-queue.js';
+import { EmbeddingsCalls, type TextDelivery, deliver } from './calls.js';
 
 /** What the first text waits for others that come at the same time. */
 const JOIN_MS = 1;

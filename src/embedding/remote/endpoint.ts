@@ -2,13 +2,129 @@
 // and of rerank-endpoint/, one for each instance; embed worker of role remote. Waits are bounded: those of a search by
 // seconds, since somebody looks at a page meanwhile, those of an ingest by the minute that budgets are counted in.
 import { ExponentialBackoff, handleWhen, retry } from 'cockatiel';
-import type { RemoteEndpoint as EndpointSpec } from '../../../src/contract/embedder.js';
-import type { EndpointMeter } from '../../../src/contract/endpoint-meters.js';
-import { AppError } from '../../../src/contract/errors.js';
+import { AppError } from '../../api/errors.js';
+import { parseRetryAfterMs } from '../../base/http-headers.js';
+import type { EndpointMeter } from '../../base/meters.js';
+import type { RemoteEndpoint as EndpointSpec } from '../embedder-spec.js';
 import type { Purpose, Warn } from '../runner.js';
-import { CallError } from './call-error.js';
-import { CallGate } from './call-gate.js';
-import { postJson } from './post-json.js';
+import { CallGate } from './rate-limiter.js';
+
+// What can go wrong with a call of another machine, and what is to be done about it. Thrown by post-json.ts and by what
+// reads the answers; never leaves the worker: clients are told `embedder_unavailable` alone. Embed worker of role
+// remote.
+
+/**
+ * `transient`: the same call may succeed later. `refused`: the endpoint does not take this body; another one it may.
+ * `broken`: neither, until somebody changes its configuration or ours.
+ */
+type CallFault = 'transient' | 'refused' | 'broken';
+
+export class CallError extends Error {
+  override readonly name = 'CallError';
+
+  constructor(
+    readonly fault: CallFault,
+    message: string,
+    /** When the endpoint asked to be called again. */
+    readonly retryAfterMs = 0,
+  ) {
+    super(message);
+  }
+}
+
+const REFUSED: ReadonlySet<number> = new Set([400, 413, 422]);
+/** Beside all of 5xx. OpenAI's own clients try 408, 409 and 429 again; 425 says so by its name (RFC 8470). */
+const TRANSIENT: ReadonlySet<number> = new Set([408, 409, 425, 429]);
+
+function faultOfStatus(status: number): CallFault {
+  if (REFUSED.has(status)) return 'refused';
+  return status >= 500 || TRANSIENT.has(status) ? 'transient' : 'broken';
+}
+
+// One HTTP call: JSON there, JSON back, bounded in time and in bytes. Called by remote-endpoint.ts; embed worker of
+// role remote. Connections are kept alive by Node's fetch. A redirect is not followed: the key is meant for the URL
+// that was configured.
+
+export interface Post {
+  url: string;
+  /** '' for none. */
+  apiKey: string;
+  body: object;
+  timeoutMs: number;
+  answerBytesMax: number;
+  traceparent?: string | undefined;
+}
+
+const ERROR_BYTES_MAX = 4096;
+const EXCERPT_CHARACTERS = 200;
+
+/** Rejects with CallError; its message has no key in it, and no more than an excerpt of the answer. */
+export async function postJson({ url, apiKey, body, timeoutMs, answerBytesMax, traceparent }: Post): Promise<unknown> {
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json',
+    ...(apiKey && { authorization: `Bearer ${apiKey}` }),
+    ...(traceparent !== undefined && { traceparent }),
+  };
+  try {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const response = await fetch(url, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+      redirect: 'manual',
+      signal,
+    });
+    if (!response.ok) throw await refusalOf(response, apiKey);
+    const bytes = await read(response, answerBytesMax);
+    if (bytes.length > answerBytesMax)
+      throw new CallError('broken', `its answer has more than ${answerBytesMax} bytes`);
+    return JSON.parse(bytes.toString());
+  } catch (error) {
+    throw asCallError(error, timeoutMs);
+  }
+}
+
+/** The body, or so much of it as goes beyond `bytesMax` by a piece. */
+async function read(response: Response, bytesMax: number): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes > bytesMax) break;
+  }
+  return Buffer.concat(pieces);
+}
+
+async function refusalOf(response: Response, apiKey: string): Promise<CallError> {
+  const { status } = response;
+  const retryAfter = response.headers.get('retry-after');
+  // Those who refuse a key like to quote it.
+  const isOfKey = status === 401 || status === 403;
+  const text = isOfKey
+    ? '(the API key is missing, wrong, or not allowed this model)'
+    : excerptOf(await read(response, ERROR_BYTES_MAX).catch(() => Buffer.alloc(0)), apiKey);
+  if (isOfKey) await response.body?.cancel();
+  return new CallError(
+    faultOfStatus(status),
+    `status ${status} ${text}`,
+    retryAfter === null ? 0 : (parseRetryAfterMs(retryAfter, Date.now()) ?? 0),
+  );
+}
+
+function excerptOf(bytes: Buffer, apiKey: string): string {
+  const text = bytes.toString().replace(/\s+/g, ' ').trim();
+  return (apiKey ? text.replaceAll(apiKey, '…') : text).slice(0, EXCERPT_CHARACTERS);
+}
+
+function asCallError(error: unknown, timeoutMs: number): CallError {
+  if (error instanceof CallError) return error;
+  const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
+  if (name === 'TimeoutError') return new CallError('transient', `no answer within ${timeoutMs} ms`);
+  if (name === 'SyntaxError') return new CallError('broken', 'its answer is no JSON');
+  return new CallError('transient', `no connection: ${cause?.code ?? cause?.message ?? message}`);
+}
 
 /** One call, which may take several tries. */
 export interface Call<T> {
@@ -138,3 +254,18 @@ function countedTokens(answer: unknown): number | undefined {
   const tokens = (answer as { usage?: { total_tokens?: unknown } } | null)?.usage?.total_tokens;
   return typeof tokens === 'number' && tokens > 0 ? tokens : undefined;
 }
+
+// How many tokens a text will be counted as, before anybody has counted: for splitting calls and for budgets.
+// Pure. Used by the runners of openai/ and of rerank-endpoint/; embed worker of role remote.
+
+/**
+ * The tokenizers of such models need three bytes of UTF-8 for a token or more, in natural language of any script:
+ * English four to five, CJK three a character, Cyrillic four. Of text that is none (base64, long numbers) the estimate
+ * is too small: a call that becomes too large by it is refused by the endpoint and sent in halves.
+ */
+const BYTES_PER_TOKEN = 3;
+/** What marks the ends. */
+const SPECIAL_TOKENS = 2;
+
+export const estimateTokens = (text: string): number =>
+  Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN) + SPECIAL_TOKENS;

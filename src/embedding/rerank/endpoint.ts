@@ -1,13 +1,34 @@
 // The reranker of type `endpoint`: another machine's `/rerank`. Which of the two shapes it speaks is found by asking:
 // the first that it does not refuse. Where it takes fewer texts than a search has candidates they go in several calls,
 // which changes nothing: each is scored by itself. Made by runners.ts; embed worker of role remote.
-import type { RemoteEndpoint as EndpointSpec } from '../../../src/contract/embedder.js';
-import type { EndpointMeter } from '../../../src/contract/endpoint-meters.js';
-import { CallError } from '../remote/call-error.js';
-import { estimateTokens } from '../remote/estimate-tokens.js';
-import { RemoteEndpoint } from '../remote/remote-endpoint.js';
+import type { EndpointMeter } from '../../base/meters.js';
+import type { RemoteEndpoint as EndpointSpec } from '../embedder-spec.js';
+import { CallError, RemoteEndpoint, estimateTokens } from '../remote/endpoint.js';
 import type { Reranker, Warn } from '../runner.js';
-import { readScores, rerankBody, type RerankShape } from './rerank-shapes.js';
+
+// The two shapes of `/rerank`: Cohere's, which Jina, vLLM and LiteLLM speak too, and that of TEI. Answers are read by
+// what they hold. Pure. Used by endpoint-reranker.ts.
+
+type RerankShape = 'cohere' | 'tei';
+
+function rerankBody(shape: RerankShape, model: string, query: string, texts: readonly string[]): object {
+  if (shape === 'tei') return { query, texts, truncate: true };
+  return { model, query, documents: texts, top_n: texts.length };
+}
+
+/** A score for each of `count` texts. Throws CallError. */
+export function readScores(answer: unknown, count: number): Float32Array {
+  const entries = Array.isArray(answer) ? (answer as unknown[]) : (answer as { results?: unknown } | null)?.results;
+  if (!Array.isArray(entries)) throw new CallError('broken', 'its answer has no list `results`');
+  if (entries.length !== count) throw new CallError('broken', `it gives ${entries.length} scores for ${count} texts`);
+  const scores = new Float32Array(count).fill(NaN);
+  for (const entry of entries as ({ index?: unknown; relevance_score?: unknown; score?: unknown } | null)[]) {
+    const score = entry?.relevance_score ?? entry?.score;
+    if (typeof score === 'number' && typeof entry?.index === 'number') scores[entry.index] = score;
+  }
+  if (!scores.every(Number.isFinite)) throw new CallError('broken', 'it does not give each text a score');
+  return scores;
+}
 
 /** Fewer texts are not tried: then it is something else that the endpoint does not like. */
 const TEXTS_MIN = 8;

@@ -1,16 +1,201 @@
 // Fills the arenas of a shard from its checkpoint when it is opened. One that is damaged, of another server or of
 // before the log of changes is told by name and removed: all is loaded from the store then, as where there is none.
 // Called by open-shard.ts; shard worker only.
-import { type CheckpointFiles, DamagedCheckpoint, type Manifest } from '../../../src/store/checkpoint-files.js';
-import type { CollectionRef } from '../../../src/contract/resources.js';
-import type { PartChange } from '../../../src/store/change-log.js';
-import { DamagedRecord } from '../../../src/store/damage.js';
-import type { CollectionKinds } from '../collection-kinds.js';
-import type { Shard } from '../shard.js';
-import type { Note } from './checkpoints.js';
-import { readImage } from './image-reader.js';
-import { revive } from './revival.js';
-import type { Identity } from './writing.js';
+import type { CollectionRef } from '../../api/collections.js';
+import type { CollectionId, Ordinal } from '../../api/ids.js';
+import { defined } from '../../base/assert.js';
+import type { PartChange } from '../../storage/change-log.js';
+import {
+  type CheckpointFiles,
+  DamagedCheckpoint,
+  type ImageEntry,
+  ImageFile,
+  type Manifest,
+  REGION_BYTES,
+} from '../../storage/checkpoint-files.js';
+import { DamagedRecord } from '../../storage/damage.js';
+import { type ShardTxn, readDocument } from '../../storage/shard-reader.js';
+import type { ArenaImage } from '../memory/arena-image.js';
+import { arenaOf, rowOf } from '../memory/ownership.js';
+import type { PartTerms } from '../postings/builder.js';
+import { FieldTerms, resumeFields, resumeWords } from '../segments/indexes.js';
+import { PartLoad } from '../segments/loading.js';
+import type { PartTable } from '../segments/segment-table.js';
+import type { Part } from '../segments/segment.js';
+import type { CollectionKinds, Shard } from '../shard.js';
+import type { Identity, Note } from './writer.js';
+
+// Reads the image of an arena from its file straight into the shared memory, region by region, and checks each. What
+// throws has left the memory as garbage: it is formatted then. Called by restore.ts, in the shard worker's thread,
+// while the memory is closed to readers.
+
+/** Throws DamagedCheckpoint, or what reading the file fails with. */
+function readImage(image: ArenaImage, path: string, manifest: Manifest, entry: ImageEntry): void {
+  const file = ImageFile.open(path, manifest, entry);
+  try {
+    if (!image.reserve(entry.bytes)) throw new DamagedCheckpoint(`${entry.file}: larger than the memory`);
+    image.finish(readRegions(file, image), entry);
+  } finally {
+    file.close();
+  }
+}
+
+/** All but the first goes where it belongs; that one is answered, since the words of the process stand there. */
+function readRegions(file: ImageFile, image: ArenaImage): Buffer {
+  const first = Buffer.alloc(file.bytesOf(0));
+  for (let region = 0; region < file.regions; region++) {
+    file.read(region, region === 0 ? first : image.target(region * REGION_BYTES, file.bytesOf(region)));
+  }
+  return first;
+}
+
+// Parts that a checkpoint has brought back, on their way to what the store has now: the log of changes names the rows
+// that may differ, and of each of them the store decides. As a load from the store, it goes in slices, readers do not
+// find the parts before it is done, and nothing writes to them. Made by revival.ts, done by part-loads.ts; shard worker
+// only.
+
+/** What the indexes of terms have of a row as it was; undefined where that is not known, null for nothing. */
+interface OldSource {
+  readonly text: string | null | undefined;
+  readonly terms: readonly string[] | undefined;
+}
+
+class CatchUp extends PartLoad {
+  private readonly left: Iterator<[Ordinal, OldSource]>;
+  private next: [Ordinal, OldSource] | undefined;
+
+  /** `changed`: the rows that may differ, with what they were. */
+  constructor(
+    parts: PartTable,
+    ref: CollectionRef,
+    restored: readonly Part[],
+    changed: ReadonlyMap<Ordinal, OldSource>,
+  ) {
+    super(parts, ref);
+    for (const part of restored) this.made.set(part.arena, part);
+    this.left = changed.entries();
+    this.step();
+  }
+
+  /** After ArenaFull it goes on with the same row, which has been taken out then and not been put in. */
+  override proceed(txn: ShardTxn, untilMs: number): Part[] | undefined {
+    const terms = new FieldTerms(txn, this.ref.id);
+    while (this.next) {
+      const [ordinal, source] = this.next;
+      const part = this.partIn(arenaOf(ordinal));
+      takeOut(part, rowOf(ordinal), source);
+      putIn(txn, part, rowOf(ordinal), terms);
+      if (this.step() && performance.now() >= untilMs) return undefined;
+    }
+    return [...this.made.values()];
+  }
+
+  /** To the next row; false behind the last. */
+  private step(): boolean {
+    const { done, value } = this.left.next();
+    this.next = done ? undefined : value;
+    return !done;
+  }
+}
+
+function takeOut(part: Part, row: Ordinal, { text, terms }: OldSource): void {
+  if (!part.index.isLive(row)) return;
+  part.words = without(part.words, row, text);
+  part.fields = without(part.fields, row, terms);
+  part.index.remove(row);
+  part.priorities.set(row, 0);
+  part.ordinals.release(row);
+}
+
+/** Where it is not known what the index has of the row, it goes, and is made again when it is wanted. */
+function without<S>(
+  index: PartTerms<S> | undefined,
+  row: Ordinal,
+  source: S | null | undefined,
+): PartTerms<S> | undefined {
+  if (source === undefined) index?.drop();
+  else if (source !== null) index?.remove(row, source);
+  return source === undefined ? undefined : index;
+}
+
+function putIn(txn: ShardTxn, part: Part, row: Ordinal, terms: FieldTerms): void {
+  const { ref, index, priorities, words, fields } = part;
+  const vector = txn.vector(ref, part.stored(row));
+  if (!vector) return;
+  const chunk = defined(txn.findChunk(ref.id, part.stored(row)), `the chunk of vector ${ref.id}/${row}`);
+  const { priority } = readDocument(txn, ref.id, chunk.docid);
+  if (priority !== 0) priorities.reserve(row);
+  index.stage(row, vector);
+  index.publish(row);
+  part.ordinals.claim(row);
+  priorities.set(row, priority);
+  const text = words && txn.text(ref.id, part.stored(row))?.toString();
+  if (text !== undefined) words?.add(row, text);
+  fields?.add(row, terms.of(chunk));
+}
+
+// The parts of collections in arenas that a checkpoint has filled: those that are as they were are there at once, those
+// that the store has changed since are brought up to date as a load, those of collections that are gone go. Called by
+// restore.ts; shard worker only.
+
+type Changed = Map<Ordinal, OldSource>;
+
+/** `refs`: the collections whose parts are in the arenas. `changes`: all since. */
+function revive(
+  shard: Shard,
+  refs: readonly CollectionRef[],
+  kinds: CollectionKinds,
+  changes: readonly PartChange[],
+): void {
+  const changed = changedRows(changes);
+  for (const ref of refs) {
+    const present = { id: ref.id, ...(kinds.get(ref.id) ?? ref) };
+    const parts = shard.parts.restored(present);
+    for (const part of parts) resumeTerms(shard, part, present.language === ref.language);
+    if (
+      kinds.has(ref.id) &&
+      present.dim === ref.dim &&
+      present.generation === ref.generation &&
+      present.precision === ref.precision
+    )
+      bringBack(shard, present, parts, changed.get(ref.id));
+    else forget(shard, ref.id, parts);
+  }
+}
+
+/** Words are stems of a language: of another one they are no use. */
+function resumeTerms(shard: Shard, part: Part, isSameLanguage: boolean): void {
+  resumeWords(shard, part);
+  resumeFields(shard, part);
+  if (isSameLanguage) return;
+  part.words?.drop();
+  part.words = undefined;
+}
+
+function bringBack(shard: Shard, ref: CollectionRef, parts: readonly Part[], changed: Changed | undefined): void {
+  shard.parts.hide(ref.id);
+  if (changed) shard.loads.resume(new CatchUp(shard.parts, ref, parts, changed));
+  else shard.parts.enter(ref.id, parts);
+}
+
+function forget(shard: Shard, id: CollectionId, parts: readonly Part[]): void {
+  shard.parts.enter(id, parts);
+  shard.parts.delete(id);
+}
+
+/** By collection. What is told first of a row is what the checkpoint has of it. */
+function changedRows(changes: readonly PartChange[]): Map<CollectionId, Changed> {
+  const changed = new Map<CollectionId, Changed>();
+  for (const { id, removed, texts, terms, added } of changes) {
+    const rows = changed.get(id) ?? new Map<Ordinal, OldSource>();
+    changed.set(id, rows);
+    removed.forEach((ordinal, i) => {
+      if (!rows.has(ordinal)) rows.set(ordinal, { text: texts?.[i], terms: terms?.[i] });
+    });
+    for (const ordinal of added) if (!rows.has(ordinal)) rows.set(ordinal, { text: undefined, terms: undefined });
+  }
+  return changed;
+}
 
 interface Filled {
   manifest: Manifest;

@@ -3,12 +3,96 @@
 // what has changed since. Called by checkpoints.ts.
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { CheckpointFiles, Manifest } from '../../../src/store/checkpoint-files.js';
-import type { LogState } from '../../../src/store/change-log.js';
-import type { Part } from '../part.js';
+import { crc32 } from 'node:zlib';
+import type { LogNote } from '../../base/log.js';
+import type { LogState } from '../../storage/change-log.js';
+import {
+  type CheckpointFiles,
+  HEADER_BYTES,
+  type ImageHeader,
+  type Manifest,
+  REGION_BYTES,
+  encodeHeader,
+} from '../../storage/checkpoint-files.js';
+import type { ArenaImage } from '../memory/arena-image.js';
+import { GRAPH_MIN } from '../memory/layout.js';
+import type { Part } from '../segments/segment.js';
 import type { Shard } from '../shard.js';
-import { ImageWriter } from './image-writer.js';
+
+// Writes the image of an arena to a file while its owner goes on: a pass copies the memory region by region and writes
+// those that are not what the file has. Of which passes the whole is the memory at one moment, writing.ts knows. Shard
+// worker only.
+
+/** So much at a time goes to the disk: a single sync at the end would hold up the commits of the store. */
+const SYNC_BYTES = 32 * 2 ** 20;
+
+class ImageWriter {
+  /** Of the regions as the file has them. */
+  private sums: number[] = [];
+  private bytes = 0;
+  private unsyncedBytes = 0;
+  /** What is written is a copy: the memory changes meanwhile. */
+  private readonly buffer = Buffer.alloc(REGION_BYTES);
+
+  private constructor(
+    readonly image: ArenaImage,
+    private readonly file: FileHandle,
+  ) {}
+
+  static async create(image: ArenaImage, path: string): Promise<ImageWriter> {
+    return new ImageWriter(image, await open(path, 'w', 0o644));
+  }
+
+  /**
+   * Brings the file to what the memory is now, with a `pause` behind each region; one that others wait for syncs
+   * nothing on the way.
+   */
+  async pass(pause: () => Promise<unknown>, isAwaited: boolean): Promise<void> {
+    const bytes = this.image.bytes;
+    for (let at = 0; at < bytes; at += REGION_BYTES) {
+      await this.writeRegion(at, Math.min(REGION_BYTES, bytes - at));
+      if (!isAwaited && this.unsyncedBytes >= SYNC_BYTES) await this.sync();
+      await pause();
+    }
+    this.sums.length = Math.ceil(bytes / REGION_BYTES);
+    this.bytes = bytes;
+  }
+
+  /** Completes the file; its name is the caller's to sync. Answers the bytes of the image. */
+  async finish(header: Omit<ImageHeader, 'bytes' | 'sums'>): Promise<number> {
+    const { bytes, sums, file } = this;
+    await this.write(encodeHeader({ ...header, bytes, sums }), 0);
+    await file.truncate(HEADER_BYTES + bytes);
+    await file.sync();
+    return bytes;
+  }
+
+  async close(): Promise<void> {
+    await this.file.close();
+  }
+
+  private async writeRegion(at: number, count: number): Promise<void> {
+    const region = this.buffer.subarray(0, count);
+    this.image.copy(at, region);
+    const sum = crc32(region);
+    if (this.sums[at / REGION_BYTES] === sum && at + count <= this.bytes) return;
+    await this.write(region, HEADER_BYTES + at);
+    this.sums[at / REGION_BYTES] = sum;
+    this.unsyncedBytes += count;
+  }
+
+  private async sync(): Promise<void> {
+    this.unsyncedBytes = 0;
+    await this.file.datasync();
+  }
+
+  private async write(bytes: Buffer, at: number): Promise<void> {
+    for (let done = 0; done < bytes.length; )
+      done += (await this.file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
+  }
+}
 
 /**
  * Passes beside writers, and then those that hold them up: only a reader that grows its scratch lets one of these fail.
@@ -38,11 +122,11 @@ interface Moment {
   manifest: Omit<Manifest, 'magic' | 'version'>;
 }
 
-export const isWhole = (terms: Part['words'] | Part['fields']): boolean =>
+const isWhole = (terms: Part['words'] | Part['fields']): boolean =>
   !terms || terms.isLost || terms.complete !== undefined;
 
 /** Parts on their way into memory, and indexes of terms that are being made, are in no checkpoint. */
-export function isAtRest({ loads, parts, leaving }: Shard): boolean {
+function isAtRest({ loads, parts, leaving }: Shard): boolean {
   return (
     loads.areDone &&
     leaving.length === 0 &&
@@ -178,5 +262,111 @@ export class Writing {
 
   private fileOf(arena: number): string {
     return `arena-${arena}-${this.id.slice(0, 8)}.image`;
+  }
+}
+
+// When a shard writes a checkpoint: so often while something changes, sooner after much has changed, and at a clean
+// stop. One a shard, made by commands.ts; shard worker only. What a failed one leaves is the checkpoint of before,
+// which the log of changes goes on from.
+
+const CHECK_MS = 1000;
+/** Rows published since the last one that make the next one due at once: so many, and this share of all. */
+const MANY_ROWS_MIN = 20_000;
+const MANY_ROWS_SHARE = 1 / 2;
+/** At the soonest after so many times what the last one took. */
+const SPACING = 10;
+
+export type Note = (level: LogNote['level'], fields: Record<string, unknown>, message: string) => void;
+
+export class Checkpoints {
+  private readonly timer: NodeJS.Timeout;
+  private underWay: Promise<void> | undefined;
+  private isStopping = false;
+  private endedAtMs = performance.now();
+  private tookMs = 0;
+  private version = 0;
+  private publications: number;
+
+  /**
+   * `rowsMin`: the smallest part that makes a checkpoint worth its while; smaller ones are read from the store as fast.
+   */
+  constructor(
+    private readonly shard: Shard,
+    private readonly files: CheckpointFiles,
+    private readonly identity: Identity,
+    private readonly intervalMs: number,
+    private readonly note: Note,
+    private readonly rowsMin = GRAPH_MIN,
+  ) {
+    this.publications = this.publicationsNow;
+    this.timer = setInterval(() => this.check(), Math.min(CHECK_MS, intervalMs)).unref();
+  }
+
+  /** Writes what has changed since the last one, and no other after it. The memory is not to be changed any more. */
+  async finish(): Promise<void> {
+    this.isStopping = true;
+    clearInterval(this.timer);
+    await this.underWay;
+    this.shard.stillness.begin();
+    for (const part of this.shard.parts.all()) giveUpUnfinished(part);
+    if (this.isWorthwhile && isAtRest(this.shard)) await this.write(true);
+  }
+
+  private check(): void {
+    if (this.underWay || !this.isDue || !this.isWorthwhile || !isAtRest(this.shard)) return;
+    this.underWay = this.write(false).finally(() => (this.underWay = undefined));
+  }
+
+  private get isDue(): boolean {
+    const sinceMs = performance.now() - this.endedAtMs;
+    return sinceMs >= this.intervalMs || (sinceMs >= SPACING * this.tookMs && this.hasManyRows);
+  }
+
+  private get hasManyRows(): boolean {
+    const published = this.publicationsNow - this.publications;
+    return published >= MANY_ROWS_MIN && published >= MANY_ROWS_SHARE * this.liveRows;
+  }
+
+  private get isWorthwhile(): boolean {
+    return (
+      this.shard.stillness.version !== this.version &&
+      [...this.shard.parts.all()].some(({ index }) => index.liveCount >= this.rowsMin)
+    );
+  }
+
+  private get liveRows(): number {
+    return [...this.shard.parts.all()].reduce((sum, { index }) => sum + index.liveCount, 0);
+  }
+
+  private get publicationsNow(): number {
+    return this.shard.arenas.used().reduce((sum, kernel) => sum + kernel.image().publications, 0);
+  }
+
+  private async write(isAlone: boolean): Promise<void> {
+    const [startedAtMs, publications] = [performance.now(), this.publicationsNow];
+    const { shard } = this.identity;
+    try {
+      const written = await new Writing(this.shard, this.files, this.identity, () => this.isStopping && !isAlone).run(
+        isAlone,
+      );
+      this.tookMs = performance.now() - startedAtMs;
+      if (!written) return;
+      const { version, ...told } = written;
+      [this.version, this.publications] = [version, publications];
+      this.note('info', { shard, ...told, tookMs: Math.round(this.tookMs) }, 'checkpoint written');
+    } catch (error) {
+      this.note('warn', { shard, reason: (error as Error).message }, 'a checkpoint could not be written');
+    } finally {
+      this.endedAtMs = performance.now();
+    }
+  }
+}
+
+/** An index of terms that is still being made has nobody who would go on with it. */
+function giveUpUnfinished(part: Part): void {
+  for (const kind of ['words', 'fields'] as const) {
+    if (isWhole(part[kind])) continue;
+    part[kind]?.drop();
+    part[kind] = undefined;
   }
 }

@@ -1,6 +1,6 @@
 // What is done with bitmaps of ordinals. They may be of different lengths: ordinals behind the end are not set. Pure.
 // Used by those who make the bitmap of what a search may rank, and by the rankings.
-import type { Bitmap } from './words/word-answers.js';
+import type { Bitmap } from '../postings/text-index.js';
 
 export const emptyBitmap = (ordinals: number): Bitmap => new Uint32Array((ordinals + 31) >>> 5);
 

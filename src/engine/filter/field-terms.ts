@@ -1,11 +1,79 @@
 // The metadata of a chunk as terms: what a filter can ask about it (match-filter.ts), every field under every name that
 // reaches it. Pure. Called by the shard workers for each chunk that they index. That the terms say what the filters
 // mean is shown by test/rank/field-lookups.test.ts.
-import { FILTER_FIELD_CHARACTERS_MAX } from '../contract/limits.js';
-import { timeOf } from './compare-values.js';
-import { isLong, isWritable, numberValue, sectionOf, textValue, UNLISTED } from './field-encoding.js';
-import type { MetaLayers } from './match-filter.js';
-import { numberOfDecimal } from './scalar-set.js';
+import { hash } from 'node:crypto';
+import type { Comparison, FieldTest, Scalar } from '../../api/filter.js';
+import { FILTER_FIELD_CHARACTERS_MAX } from '../../api/limits.js';
+import { type MetaLayers, numberOfDecimal, timeOf } from './match.js';
+
+// How a part's metadata is written as terms of an index: `field \u0001 section value`, so that the byte order of the
+// terms of one section is the order of the values. Pure. Used by what makes the terms (field-terms.ts) and by what
+// looks for them (field-lookups.ts).
+
+/**
+ * Kinds of terms: b booleans, d strings that are decimal forms as numbers, e the field is there, i strings that are ISO
+ * times, l a string too long to stand here whole, n numbers, s all other strings, t ISO times as milliseconds, z null.
+ */
+type Section = 'b' | 'd' | 'e' | 'i' | 'l' | 'n' | 's' | 't' | 'z';
+
+const SEPARATOR = '\u0001';
+/** A chunk that has it has no other term: it has to be looked at itself. No field and section make it. */
+export const UNLISTED = `${SEPARATOR}U`;
+
+/** Longer strings stand with their beginning and a digest. */
+const TEXT_CHARACTERS_MAX = 200;
+const DIGEST_MARK = `${SEPARATOR}\u0003`;
+
+const sectionOf = (field: string, section: Section): string => escaped(field) + SEPARATOR + section;
+
+const isLong = (text: string): boolean => text.length > TEXT_CHARACTERS_MAX;
+
+/** No zero character is left, nor a separator that means nothing else; the order of code points stays. */
+function escaped(text: string): string {
+  return /[\0\u0001]/.test(text)
+    ? text.replace(/[\0\u0001]/g, (character) => (character === '\0' ? '\u0001\u0001' : '\u0001\u0002'))
+    : text;
+}
+
+/**
+ * A string as the value of a term. Of a long one the beginning is enough to order it among all that are not; the digest
+ * tells it from all others.
+ */
+function textValue(text: string): string {
+  if (!isLong(text)) return escaped(text);
+  const isInPair = (text.charCodeAt(TEXT_CHARACTERS_MAX - 1) & 0xfc00) === 0xd800;
+  const beginning = text.slice(0, TEXT_CHARACTERS_MAX + (isInPair ? 1 : 0));
+  return escaped(beginning) + DIGEST_MARK + hash('sha256', text).slice(0, 32);
+}
+
+/**
+ * Digits whose order is that of the numbers: the bits of the double, turned round for negative ones, less the zeros at
+ * the end.
+ */
+function numberValue(value: number): string {
+  const bytes = Buffer.allocUnsafe(8);
+  bytes.writeDoubleBE(value + 0); // -0 is 0.
+  const mask = (bytes[0] as number) >= 0x80 ? 0xff : 0;
+  for (let i = 0; i < 8; i++) bytes[i] = (bytes[i] as number) ^ mask;
+  bytes[0] = (bytes[0] as number) ^ (mask === 0 ? 0x80 : 0);
+  return bytes.toString('hex').replace(/0+$/, '');
+}
+
+/** A lone surrogate cannot be written as UTF-8: a term would stand for more than one text. */
+const isWritable = (text: string): boolean => !/\p{Surrogate}/u.test(text);
+
+/** The least term behind this one. */
+const behind = (term: string): string => term + SEPARATOR;
+
+/** The least text behind all that begin with `prefix`. Requires a character that is not the last of all. */
+function behindPrefix(prefix: string): string {
+  const characters = [...prefix];
+  for (;;) {
+    const last = characters.pop()?.codePointAt(0) as number;
+    // No code point of a text lies between these two.
+    if (last < 0x10ffff) return characters.join('') + String.fromCodePoint(last === 0xd7ff ? 0xe000 : last + 1);
+  }
+}
 
 /** A chunk with more is not listed: it is looked at itself whenever somebody filters. */
 const TERMS_MAX = 1024;
@@ -99,3 +167,104 @@ class Flattener {
     if (this.isListed) this.terms.add(term);
   }
 }
+
+// What to look for in an index of metadata (field-terms.ts) for one condition of a filter: the terms of the chunks that
+// fit. Pure. Called by the shard workers once a condition.
+
+/** Terms from one on to before another, in the order of their bytes. */
+interface TermRange {
+  readonly from: string;
+  readonly to: string;
+  /** Only those that have this behind `from`; at their end where so said. */
+  readonly piece?: string;
+  readonly atEnd?: boolean;
+}
+
+/** A chunk fits that has any of the terms. */
+export interface Lookup {
+  readonly terms: readonly string[];
+  readonly ranges: readonly TermRange[];
+  /** So does a chunk that does not have this one. */
+  readonly absent?: string;
+  /** A chunk with this one has to be looked at itself. */
+  readonly unsure?: string | undefined;
+}
+
+/** undefined where terms cannot tell. */
+export function lookupOf(field: string, test: FieldTest): Lookup | undefined {
+  if (!isWritable(field)) return undefined;
+  if (test.op === 'exists') return { terms: [sectionOf(field, 'e')], ranges: [] };
+  if (test.op === 'in') return equality(field, test.values);
+  const operand = test.op === 'compare' ? test.value : test.text;
+  if (typeof operand === 'number')
+    return { terms: [], ranges: [...numbers(field, 'n', test), ...numbers(field, 'd', test)] };
+  if (!isWritable(operand)) return undefined;
+  const unsure = sectionOf(field, 'l');
+  if (test.op === 'compare')
+    return { terms: [], ranges: comparison(field, test.by, operand), unsure: isLong(operand) ? unsure : undefined };
+  if (test.op === 'prefix')
+    return {
+      terms: [],
+      ranges: (['s', 'i'] as const).map((section) => beginning(sectionOf(field, section) + textValue(operand))),
+      unsure: isLong(operand) ? unsure : undefined,
+    };
+  // These three stand for others in terms, and could be found where they are not.
+  if (/[\0\u0001\u0002]/.test(operand)) return undefined;
+  return {
+    terms: [],
+    ranges: (['s', 'i'] as const).map((section) => ({
+      ...beginning(sectionOf(field, section)),
+      piece: operand,
+      atEnd: test.op === 'suffix',
+    })),
+    unsure,
+  };
+}
+
+/** As ScalarSet: numbers and booleans equal their texts, and null an absent field. */
+function equality(field: string, values: readonly Scalar[]): Lookup | undefined {
+  if (values.some((value) => typeof value === 'string' && !isWritable(value))) return undefined;
+  const terms = new Set(values.flatMap((value) => equalTerms(field, value)));
+  return { terms: [...terms], ranges: [], ...(values.includes(null) && { absent: sectionOf(field, 'e') }) };
+}
+
+function equalTerms(field: string, value: Scalar): string[] {
+  if (value === null) return [sectionOf(field, 'z')];
+  if (typeof value === 'boolean') return [sectionOf(field, 'b') + String(value), sectionOf(field, 's') + String(value)];
+  if (typeof value === 'number')
+    return [sectionOf(field, 'n') + numberValue(value), sectionOf(field, 'd') + numberValue(value)];
+  const number = numberOfDecimal(value);
+  const isBoolean = value === 'true' || value === 'false';
+  return [
+    sectionOf(field, timeOf(value) === undefined ? 's' : 'i') + textValue(value),
+    ...(number === undefined ? [] : [sectionOf(field, 'n') + numberValue(number)]),
+    ...(isBoolean ? [sectionOf(field, 'b') + value] : []),
+  ];
+}
+
+/** As createComparison: times with times and other texts as texts; numbers with decimal forms. */
+function comparison(field: string, by: Comparison, operand: string): TermRange[] {
+  const timeMs = timeOf(operand);
+  const number = numberOfDecimal(operand);
+  const texts = compared(sectionOf(field, 's'), textValue(operand), by);
+  if (timeMs !== undefined) return [texts, compared(sectionOf(field, 't'), numberValue(timeMs), by)];
+  return [
+    texts,
+    compared(sectionOf(field, 'i'), textValue(operand), by),
+    ...(number === undefined ? [] : [compared(sectionOf(field, 'n'), numberValue(number), by)]),
+  ];
+}
+
+function numbers(field: string, section: Section, test: FieldTest): TermRange[] {
+  return test.op === 'compare' && typeof test.value === 'number'
+    ? [compared(sectionOf(field, section), numberValue(test.value), test.by)]
+    : [];
+}
+
+function compared(section: string, value: string, by: Comparison): TermRange {
+  const term = section + value;
+  const edge = by === 'gte' || by === 'lt' ? term : behind(term);
+  return by === 'gt' || by === 'gte' ? { from: edge, to: behindPrefix(section) } : { from: section, to: edge };
+}
+
+const beginning = (prefix: string): TermRange => ({ from: prefix, to: behindPrefix(prefix) });

@@ -1,8 +1,116 @@
 // Evaluates a parsed filter on metadata. Compiled once a search into closures. Pure; called by the shard workers for
 // each chunk that a search considers.
-import { createComparison } from './compare-values.js';
-import type { FieldTest, Filter } from '../contract/filter.js';
-import { ScalarSet } from './scalar-set.js';
+import type { Comparison, FieldTest, Filter, Scalar } from '../../api/filter.js';
+
+// Equality of a metadata value with any of a filter's values: by value, with numbers and booleans equal to their text,
+// because columns of a CSV file are text. Pure.
+
+const DECIMAL = /^-?(0|[1-9]\d*)(\.\d+)?$/;
+
+/** The number that a text is the decimal form of; undefined for any other text. */
+export function numberOfDecimal(text: string): number | undefined {
+  if (!DECIMAL.test(text)) return undefined;
+  const value = Number(text);
+  // Beyond 2^53 different integers are the same number: there only the very digits count.
+  return Number.isInteger(value) && !Number.isSafeInteger(value) && String(value) !== text ? undefined : value;
+}
+
+class ScalarSet {
+  /** null stands for an absent field too. */
+  readonly hasNull: boolean;
+  private readonly strings: Set<string>;
+  private readonly numbers: Set<number>;
+  private readonly booleans: Set<boolean>;
+  /** Of the strings, those that are decimal forms. */
+  private readonly numbersAsText: Set<number>;
+
+  constructor(values: readonly Scalar[]) {
+    this.hasNull = values.includes(null);
+    this.strings = new Set(values.filter((value) => typeof value === 'string'));
+    this.numbers = new Set(values.filter((value) => typeof value === 'number'));
+    this.booleans = new Set(values.filter((value) => typeof value === 'boolean'));
+    this.numbersAsText = new Set([...this.strings].map(numberOfDecimal).filter((value) => value !== undefined));
+  }
+
+  has(value: unknown): boolean {
+    if (typeof value === 'string') return this.strings.has(value) || this.hasTextOf(value);
+    if (typeof value === 'number') return this.numbers.has(value) || this.numbersAsText.has(value);
+    if (typeof value === 'boolean') return this.booleans.has(value) || this.strings.has(String(value));
+    return value === null && this.hasNull;
+  }
+
+  private hasTextOf(text: string): boolean {
+    if (text === 'true' || text === 'false') return this.booleans.has(text === 'true');
+    const number = this.numbers.size > 0 ? numberOfDecimal(text) : undefined;
+    return number !== undefined && this.numbers.has(number);
+  }
+}
+
+// Order of a metadata value and the operand of $gt, $gte, $lt, $lte: as numbers, as times, or as strings. Pure.
+// Used by match-filter.ts.
+
+const ISO_TIME = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
+
+/**
+ * A test of single values. A number compares with numbers and decimal texts, an ISO time with ISO times, other strings
+ * with strings.
+ */
+function createComparison(by: Comparison, operand: number | string): (value: unknown) => boolean {
+  const orderOf = typeof operand === 'number' ? numberOrder(operand) : stringOrder(operand);
+  const fits = {
+    gt: (order: number) => order > 0,
+    gte: (order: number) => order >= 0,
+    lt: (order: number) => order < 0,
+    lte: (order: number) => order <= 0,
+  }[by];
+  // An order of NaN says that the two do not compare, and fits nothing.
+  return (value) => fits(orderOf(value));
+}
+
+const numberOrder =
+  (operand: number) =>
+  (value: unknown): number => {
+    if (typeof value === 'number') return compareNumbers(value, operand);
+    return typeof value === 'string' ? compareNumbers(numberOfDecimal(value) ?? NaN, operand) : NaN;
+  };
+
+/** Not their difference: a decimal form may be as large as Infinity. */
+const compareNumbers = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : a === b ? 0 : NaN);
+
+function stringOrder(operand: string): (value: unknown) => number {
+  const timeMs = timeOf(operand);
+  const number = numberOfDecimal(operand);
+  return (value) => {
+    if (typeof value === 'number') return number === undefined ? NaN : compareNumbers(value, number);
+    if (typeof value !== 'string') return NaN;
+    const valueMs = timeMs === undefined ? undefined : timeOf(value);
+    if (timeMs !== undefined && valueMs !== undefined) return valueMs - timeMs;
+    return compareTexts(value, operand);
+  };
+}
+
+/** By code points, as the bytes of UTF-8 are ordered, so that an index can have the same order. */
+function compareTexts(a: string, b: string): number {
+  const end = Math.min(a.length, b.length);
+  let at = 0;
+  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  return at < end ? codePointOrder(a.charCodeAt(at)) - codePointOrder(b.charCodeAt(at)) : a.length - b.length;
+}
+
+/** Moves the halves of the pairs that make the highest code points behind all other units. */
+const codePointOrder = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);
+
+/**
+ * Milliseconds of an ISO 8601 date or time; without a zone it is UTC, so that no answer depends on where the server
+ * stands.
+ */
+export function timeOf(text: string): number | undefined {
+  const match = ISO_TIME.exec(text);
+  if (!match) return undefined;
+  const zoned = match[1] === undefined || match[4] !== undefined ? text : `${text}Z`;
+  const timeMs = Date.parse(zoned.replace(' ', 'T'));
+  return Number.isNaN(timeMs) ? undefined : timeMs;
+}
 
 /** Metadata in layers: a key of an earlier one hides that of a later one. A hit's are chunk, then document. */
 export type MetaLayers = readonly Readonly<Record<string, unknown>>[];

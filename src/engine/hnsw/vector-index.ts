@@ -1,14 +1,206 @@
 // One collection's vectors in a shard's memory: rows by ordinal, exact and graph search by cosine. A thin door: checks
 // and copies here, the work in the kernel (assembly/). The owner's thread writes; any thread with a Kernel of its own
 // may search.
-import { assert } from '../../src/base/assert.js';
-import { BY_ROWS, filteredWayOf, walkOf, wayOf, type Way } from './breadth.js';
-import { Tending } from './codes/tending.js';
-import { firstHits, readHits, type Hits, type SearchOptions } from './hits.js';
-import { IndexState } from './index-state.js';
-import { countOf, type Instance } from './instance.js';
-import { NONE, ORDINALS_MAX, ROOT_REMOVALS, SCAN_CODES } from './layout.js';
-import { withTies } from './with-ties.js';
+import { assert } from '../../base/assert.js';
+import { withTies } from '../../ranking/top-k.js';
+import { type Instance, countOf } from '../memory/bindings.js';
+import {
+  CODES_LINES,
+  FILL_SHARE,
+  FINE_PLACE,
+  FIRST_ROWS,
+  LINE_BYTES,
+  NONE,
+  ORDINALS_MAX,
+  ROOT_CODES,
+  ROOT_CODES_NEXT,
+  ROOT_DIM,
+  ROOT_FILLING,
+  ROOT_GRAPH_MIN,
+  ROOT_LINES,
+  ROOT_LINKED,
+  ROOT_LIVE,
+  ROOT_REMOVALS,
+  ROOT_ROWS_END,
+  ROOT_ROW_BYTES,
+  ROOT_ROW_TABLE,
+  ROOT_SMALL_TABLE,
+  ROOT_UNFILLED,
+  ROOT_WATERMARK,
+  ROW_WORDS_BYTES,
+  SCAN_CODES,
+  SMALL_TABLE_BYTES,
+  TABLE_BYTES,
+} from '../memory/layout.js';
+import { Tending } from './recall-tuner.js';
+import {
+  BY_ROWS,
+  type Hits,
+  type SearchOptions,
+  type Way,
+  filteredWayOf,
+  firstHits,
+  readHits,
+  walkOf,
+  wayOf,
+} from './search-plan.js';
+
+// Where the blocks of an index's rows stand, and what they take: from the table that its root names, as
+// assembly/block-table.ts lays it out. Used by the base of VectorIndex, on any thread that may read the root, and by
+// tests of the graph.
+
+interface RowPlace {
+  /** Offset of the block's address in a table. */
+  readonly slot: number;
+  /** Rows of the block. */
+  readonly rows: number;
+  /** Which of them it is. */
+  readonly row: number;
+}
+
+/** Four blocks to each doubling, the first of four rows; from FINE_PLACE on thirty-two. */
+export function placeOf(ordinal: number): RowPlace {
+  const place = ordinal + FIRST_ROWS;
+  const isFine = place >= FINE_PLACE;
+  const shift = 29 - Math.clz32(place) - (isFine ? 3 : 0);
+  const before = isFine ? (shift - 7) * 32 : (shift - 2) * 4 - 4;
+  const rows = 1 << shift;
+  return { slot: 4 * (before + (place >>> shift)), rows, row: place & (rows - 1) };
+}
+
+/** Rows of the block whose address stands at an offset of a table. */
+export function blockRows(slot: number): number {
+  return 2 ** (slot < SMALL_TABLE_BYTES ? 2 + (slot >>> 4) : 7 + ((slot - SMALL_TABLE_BYTES) >>> 7));
+}
+
+/** Address of the block that holds a row; 0 where there is none. */
+function rowBlock(instance: Instance, root: number, { slot }: RowPlace): number {
+  return slot < tableBytes(instance, root) ? instance.word(instance.word(root + ROOT_ROW_TABLE) + slot) : 0;
+}
+
+/** Bytes of all blocks of rows. */
+function rowBlockBytes(instance: Instance, root: number): number {
+  const rowBytes = instance.word(root + ROOT_ROW_BYTES) + ROW_WORDS_BYTES;
+  const table = instance.word(root + ROOT_ROW_TABLE);
+  let bytes = 0;
+  for (let slot = 0; slot < tableBytes(instance, root); slot += 4)
+    if (instance.word(table + slot) !== 0) bytes += rowBytes * blockRows(slot);
+  return bytes;
+}
+
+function tableBytes(instance: Instance, root: number): number {
+  return instance.word(root + ROOT_ROW_TABLE) === root + ROOT_SMALL_TABLE ? SMALL_TABLE_BYTES : TABLE_BYTES;
+}
+
+// What the root and the rows of an index tell of it: how many there are, what waits, their versions and what memory
+// they take. The base of VectorIndex; reads shared memory alone, on any thread.
+
+class IndexState {
+  readonly dim: number;
+
+  /** `root` is the address of the index. */
+  constructor(
+    protected readonly instance: Instance,
+    readonly root: number,
+  ) {
+    this.dim = instance.word(root + ROOT_DIM);
+  }
+
+  get liveCount(): number {
+    return this.instance.word(this.root + ROOT_LIVE);
+  }
+
+  /** One more than the highest ordinal ever published. */
+  get end(): number {
+    return this.instance.word(this.root + ROOT_ROWS_END);
+  }
+
+  /**
+   * Odd while a publication takes rows out, and another number after it: a search between two equal even ones has
+   * looked at all rows that were there throughout, and at no document between its old rows and its new ones.
+   */
+  get removals(): number {
+    return this.instance.word(this.root + ROOT_REMOVALS);
+  }
+
+  /** Live rows that wait to be linked into the graph; searches scan them meanwhile. */
+  get pendingCount(): number {
+    const small =
+      this.liveCount < this.instance.word(this.root + ROOT_GRAPH_MIN) &&
+      this.instance.word(this.root + ROOT_WATERMARK) === 0;
+    return small ? 0 : this.liveCount - this.instance.word(this.root + ROOT_LINKED);
+  }
+
+  /**
+   * True while lists of the graph wait to be filled: all rows are linked, and enough of them since the last time
+   * (assembly/fill.ts).
+   */
+  get isFillDue(): boolean {
+    const [unfilled, filling, linked] = [ROOT_UNFILLED, ROOT_FILLING, ROOT_LINKED].map((at) =>
+      this.instance.word(this.root + at),
+    ) as [number, number, number];
+    return this.pendingCount === 0 && (filling !== 0 || FILL_SHARE * unfilled > linked);
+  }
+
+  get usedBytes(): number {
+    return this.instance.word(this.root + ROOT_LINES) * LINE_BYTES + this.codesBytes;
+  }
+
+  /** Of the vectors, with the words of each row. */
+  get rowsBytes(): number {
+    return rowBlockBytes(this.instance, this.root);
+  }
+
+  /** Of the codes in use, and of those being made. */
+  get codesBytes(): number {
+    const codes = [ROOT_CODES, ROOT_CODES_NEXT]
+      .map((at) => this.instance.word(this.root + at))
+      .filter((address) => address !== 0);
+    return codes.reduce((sum, address) => sum + this.instance.word(address + CODES_LINES) * LINE_BYTES, 0);
+  }
+
+  /**
+   * The version of a row: odd while it is live, never used twice for a live row in this memory; 0 for one that never
+   * was.
+   */
+  stampOf(ordinal: number): number {
+    const at = this.stampAt(ordinal);
+    return at === 0 ? 0 : this.instance.word(at);
+  }
+
+  isLive(ordinal: number): boolean {
+    return (this.stampOf(ordinal) & 1) === 1;
+  }
+
+  /** The rows that are live, in order: block by block, as there may be millions. */
+  *liveRows(): Generator<number, undefined> {
+    const wordsPerRow = ROW_WORDS_BYTES >> 2;
+    for (let first = 0; first < this.end; ) {
+      const { rows, row: before } = placeOf(first);
+      const count = rows - before;
+      const at = this.stampAt(first);
+      const words = at === 0 ? new Uint32Array() : this.instance.copyWords(at, count * wordsPerRow);
+      for (let row = first; row < Math.min(first + count, this.end); row++)
+        if (((words[(row - first) * wordsPerRow] ?? 0) & 1) === 1) yield row;
+      first += count;
+    }
+  }
+
+  /** The numbers of a row as a vector of unit length, but for rounding. Throws ArenaFull. */
+  rowOf(ordinal: number): Float32Array {
+    countOf(this.instance.calls.readRow(this.instance.scratch, this.root, ordinal));
+    return this.instance.copyFloats(this.instance.output, this.dim);
+  }
+
+  /** Address of a row's stamp, as assembly/rows.ts computes it; 0 where the row has no block. */
+  protected stampAt(ordinal: number): number {
+    const place = placeOf(ordinal);
+    const block = rowBlock(this.instance, this.root, place);
+    return block === 0
+      ? 0
+      : block + this.instance.word(this.root + ROOT_ROW_BYTES) * place.rows + ROW_WORDS_BYTES * place.row;
+  }
+}
 
 export class VectorIndex extends IndexState {
   private made: Tending | undefined;

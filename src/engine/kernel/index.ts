@@ -1,9 +1,9 @@
 // What the kernel exports; kernel.ts and vector-index.ts beside this folder are its only callers. Addresses and
 // ordinals are u32. Rules for all of it: no globals, no static data, no allocation but from the arena (README.md one
 // folder up).
-export { format } from './arena';
-export { endEpoch, haveLeft, reclaim } from './epochs';
-export { lockUnused, unlockUnused } from './unused';
+export { format } from './memory/arena';
+export { endEpoch, haveLeft, reclaim } from './memory/epochs';
+export { lockUnused, unlockUnused } from './memory/arena';
 export {
   createPriorities,
   dropPriorities,
@@ -11,28 +11,36 @@ export {
   priorityOf,
   reservePriority,
   setPriority,
-} from './priorities';
-export { addPart, deletePart, findPart } from './directory';
-export { createScratch, ensureInput, releaseScratch } from './scratch';
-export { restoreArena } from './restore';
-export { createIndex, dropIndex, publish, remove, stage } from './write';
-export { freeRows, hideRows } from './trim';
-export { linkSome } from './pending';
-export { fillSome } from './fill';
-export { countAllowed } from './allowed';
-export { readRow, scoresOf, search } from './search';
-export { addWords } from './words/add';
-export { freeze as freezeWords } from './words/freeze';
-export { mergeWords } from './words/merge';
-export { removeWords } from './words/remove';
-export { countWords, matchWords } from './words/count';
-export { rankWords } from './words/search';
-export { ensureAllowed } from './words/query';
-export { createWords, dropWords, wordsLines } from './words/words';
-export { findPhrase } from './words/phrase';
-export { findContaining, listPrefixed } from './words/prefix';
-export { findAny, findLive, findRange } from './words/sets';
-export { beginBasis, finishAxes, measureAxes, measuredAt, multiplyBasis, orthogonalize, writeAxes } from './codes/axes';
-export { finishCovariance, finishMean, sampleRows } from './codes/covariance';
-export { createCodes, dropCodes, dropNext, exchangeCodes, planCodes } from './codes/exchange';
-export { encodeRows } from './codes/encode';
+} from './memory/priorities';
+export { addPart, deletePart, findPart } from './memory/segment-directory';
+export { createScratch, ensureInput, releaseScratch } from './memory/scratch';
+export { restoreArena } from './memory/arena';
+export { createIndex, dropIndex, publish, remove, stage } from './hnsw/vector-index';
+export { freeRows, hideRows } from './hnsw/vector-index';
+export { linkSome } from './hnsw/graph-builder';
+export { fillSome } from './hnsw/graph-builder';
+export { countAllowed } from './hnsw/filtered-search';
+export { readRow, scoresOf, search } from './hnsw/search';
+export { addWords } from './postings/write';
+export { freeze as freezeWords } from './postings/write';
+export { mergeWords } from './postings/merge';
+export { removeWords } from './postings/write';
+export { countWords, matchWords } from './postings/rank';
+export { rankWords } from './postings/rank';
+export { ensureAllowed } from './postings/query';
+export { createWords, dropWords, wordsLines } from './postings/text-index';
+export { findPhrase } from './postings/phrase';
+export { findContaining, listPrefixed } from './postings/term-bitmaps';
+export { findAny, findLive, findRange } from './postings/term-bitmaps';
+export {
+  beginBasis,
+  finishAxes,
+  measureAxes,
+  measuredAt,
+  multiplyBasis,
+  orthogonalize,
+  writeAxes,
+} from './quantization/principal-components';
+export { finishCovariance, finishMean, sampleRows } from './quantization/principal-components';
+export { createCodes, dropCodes, dropNext, exchangeCodes, planCodes } from './quantization/quantizer';
+export { encodeRows } from './quantization/quantizer';

@@ -1,22 +1,29 @@
 // An arena as bytes: what a checkpoint copies of it, and how it comes back from them. Made by Kernel for the owner's
 // thread alone. What belongs to the process (the table of readers, epochs, the lock) is left as it is; what threads of
 // another one had of it is freed.
-import { assert } from '../../../src/base/assert.js';
-import type { Instance } from '../instance.js';
-import { ARENA_START, BINS, BINS_AT, FENCE_AT, LINE_BYTES, LOCK_AT, STAMP_AT, USED_AT } from '../layout.js';
+import { assert } from '../../base/assert.js';
+import type { Instance } from './bindings.js';
 import {
+  ARENA_START,
+  BINS,
+  BINS_AT,
   DIRECTORY_AT,
+  FENCE_AT,
   INCARNATION_AT,
+  LINE_BYTES,
   LOCKS_AT,
+  LOCK_AT,
+  READERS_AT,
+  READERS_MAX,
   READER_BYTES,
   READER_INCARNATION,
   READER_SCRATCH,
-  READERS_AT,
-  READERS_MAX,
   RETIRED_FIRST_AT,
   RETIRED_LAST_AT,
   RETIRED_LINES_AT,
-} from '../reader-layout.js';
+  STAMP_AT,
+  USED_AT,
+} from './layout.js';
 
 /** Words of a chunk's header, as assembly/chunks.ts has them. */
 const LINES_BEFORE = 4;

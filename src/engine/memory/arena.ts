@@ -1,17 +1,39 @@
 // The arena of a shard's memory as one thread sees it: emptied and opened by the owner, entered by readers, and what is
 // retired in it freed. The base of Kernel, which makes and finds indexes in it. The rules: README.md beside this file.
-import { giveBack } from '../../src/base/arena-memory.js';
-import { assert } from '../../src/base/assert.js';
-import { SHARD_PAGES_MAX } from '../../src/contract/limits.js';
-import { ArenaFull, Instance } from './instance.js';
-import { LINE_BYTES, MAGIC, MAGIC_AT, STAMP_AT, STATE_AT, USED_AT, VERSION, VERSION_AT } from './layout.js';
-import { PartDirectory } from './part-directory.js';
-import { DAMAGED_AT, RECLAIM_STEP, RETIRED_LINES_AT, SETTLED_AT } from './reader-layout.js';
-import { ReaderTable, type ReaderPlace } from './reader-table.js';
+import type { Precision } from '../../api/collections.js';
+import type { CollectionId } from '../../api/ids.js';
+import { SHARD_PAGES_MAX } from '../../api/limits.js';
+import { assert } from '../../base/assert.js';
+import { giveBack } from '../../base/huge-pages.js';
+import { VectorIndex } from '../hnsw/vector-index.js';
+import { WordIndex } from '../postings/text-index.js';
+import { PartDirectory } from '../segments/directory.js';
+import { PartView, Priorities } from '../segments/segment.js';
+import { ArenaImage } from './arena-image.js';
+import { ArenaFull, Instance, addressOf } from './bindings.js';
+import { type ReaderPlace, ReaderTable } from './epochs.js';
+import {
+  CODES_MIN,
+  DAMAGED_AT,
+  DIM_MAX,
+  GRAPH_MIN,
+  LINE_BYTES,
+  MAGIC,
+  MAGIC_AT,
+  RECLAIM_STEP,
+  RETIRED_LINES_AT,
+  ROOT_CODES_NEXT,
+  SETTLED_AT,
+  STAMP_AT,
+  STATE_AT,
+  USED_AT,
+  VERSION,
+  VERSION_AT,
+} from './layout.js';
 
 const PAGE_BYTES = 65_536;
 
-export class SharedArena {
+class SharedArena {
   /** The parts in this memory: the owner enters them, readers find them within `read`. */
   readonly directory: PartDirectory;
   protected readonly instance: Instance;
@@ -156,5 +178,166 @@ export class SharedArena {
     const ready =
       instance.word(MAGIC_AT) === MAGIC && instance.word(VERSION_AT) === VERSION && instance.word(STATE_AT) === 1;
     assert(ready, 'the memory of the shard is formatted');
+  }
+}
+
+// The kernel on one shard's shared memory: the making of indexes in its arena, and the finding of them. One per thread.
+// The owner of the shard formats the memory and writes; other threads join as readers and search within `read`. The
+// rules: README.md beside this file.
+
+export { ArenaFull } from './bindings.js';
+
+export interface IndexOptions {
+  /** With fewer live rows it is scanned. */
+  readonly graphMin?: number;
+  /** Live rows at which it gets codes. */
+  readonly codesMin?: number;
+  /** Of the numbers of a row. */
+  readonly precision?: Precision | undefined;
+}
+
+export class Kernel extends SharedArena {
+  /**
+   * What this thread can see of the part of a collection in this arena; undefined for one without documents here. Of no
+   * use after the `read` it was made in. `arena` is the number of this one.
+   */
+  view(id: CollectionId, arena = 0): PartView | undefined {
+    const roots = this.directory.get(id, Math.floor(Date.now() / 1000));
+    return roots && new PartView(this.instance, id, roots, arena);
+  }
+
+  /** What checkpoints copy of this arena, and fill it from. Owner only. */
+  image(): ArenaImage {
+    return new ArenaImage(this.instance);
+  }
+
+  /** The priorities of a part; it has none yet unless `root` says where. Owner only. */
+  createPriorities(root = 0): Priorities {
+    return new Priorities(this.instance, root);
+  }
+
+  /**
+   * The index with this root that a checkpoint has brought back, to be gone on with. Codes that were being made are
+   * made anew. Owner only.
+   */
+  resumeIndex(root: number): VectorIndex {
+    if (this.instance.word(root + ROOT_CODES_NEXT) !== 0) this.instance.calls.dropNext(root);
+    return new VectorIndex(this.instance, root, CODES_MIN);
+  }
+
+  /** Makes an empty index of `dim`-dimensional vectors. Throws ArenaFull. Owner only. */
+  createIndex(
+    dim: number,
+    { graphMin = GRAPH_MIN, codesMin = CODES_MIN, precision = 'int16' }: IndexOptions = {},
+  ): VectorIndex {
+    assert(Number.isInteger(dim) && dim >= 1 && dim <= DIM_MAX, `dimension ${dim}`);
+    this.assertFormatted();
+    return new VectorIndex(
+      this.instance,
+      addressOf(this.instance.calls.createIndex(dim, graphMin, precision === 'int8')),
+      codesMin,
+    );
+  }
+
+  /** The index with the `root` that another thread's Kernel made on the same memory. */
+  attach(root: number): VectorIndex {
+    this.assertFormatted();
+    return new VectorIndex(this.instance, root);
+  }
+
+  /** Makes an empty index of words. Throws ArenaFull. Owner only. */
+  createWords(): WordIndex {
+    this.assertFormatted();
+    return this.attachWords(addressOf(this.instance.calls.createWords()));
+  }
+
+  /** The index of words with the `root` that another thread's Kernel made on the same memory. */
+  attachWords(root: number): WordIndex {
+    this.assertFormatted();
+    return new WordIndex(this.instance, root);
+  }
+}
+
+// The arenas of one shard, as its owner has them: kernels on memories of which the first is the home. The others are
+// formatted when they are needed first; until then they are closed, which readers take for "nothing here". Used by the
+// shard worker alone.
+
+/** A row with its links and codes is 1.4 times the row alone, and a load is faster than linking. */
+const ROOMY_SHARE = 5 / 8;
+
+export class Arenas {
+  /** By number; of an arena that is not in use, nothing but `close` may be called. */
+  private readonly inUse = new Set<number>();
+
+  constructor(private readonly kernels: readonly Kernel[]) {}
+
+  get home(): Kernel {
+    return this.kernels[0] as Kernel;
+  }
+
+  /** Empties all; the home is in use from now on. Readers find nothing until `open`. */
+  format(): void {
+    this.close();
+    this.inUse.clear();
+    this.home.format();
+    this.inUse.add(0);
+  }
+
+  open(): void {
+    for (const kernel of this.used()) kernel.open();
+  }
+
+  /** The home first: whoever reads the others is inside of it. */
+  close(): void {
+    for (const kernel of this.kernels) kernel.close();
+  }
+
+  /** Formats it where it has not been in use. Throws ArenaFull where the system has no memory for it. */
+  at(arena: number): Kernel {
+    const kernel = this.kernels[arena];
+    assert(kernel, `arena ${arena}, of ${this.kernels.length}`);
+    if (!this.inUse.has(arena)) {
+      kernel.format();
+      kernel.open();
+      this.inUse.add(arena);
+    }
+    return kernel;
+  }
+
+  /**
+   * True while new documents leave enough for what comes after them: links, codes, words, and the scratch of searches.
+   */
+  isRoomy(arena: number): boolean {
+    return !this.inUse.has(arena) || this.at(arena).usedBytes() < ROOMY_SHARE * this.at(arena).bytesMax;
+  }
+
+  /** All arenas: those in use come first, the emptiest of them foremost. */
+  byRoom(): number[] {
+    const used = [...this.inUse].sort((a, b) => this.at(a).usedBytes() - this.at(b).usedBytes() || a - b);
+    return [...used, ...this.kernels.keys()].filter((arena, i, all) => all.indexOf(arena) === i);
+  }
+
+  /** Those in use. */
+  used(): Kernel[] {
+    return [...this.inUse].map((arena) => this.at(arena));
+  }
+
+  /** Of those in use. */
+  numbers(): Iterable<number> {
+    return this.inUse;
+  }
+
+  settle(): void {
+    for (const kernel of this.used()) kernel.settle();
+  }
+
+  /** Frees some of the memory that readers have left; true when there may be more. */
+  reclaim(): boolean {
+    return this.used().filter((kernel) => kernel.reclaim()).length > 0;
+  }
+
+  /** Gives some of the memory that is free back to the system; true when there may be more. */
+  giveBack(): boolean {
+    return this.used().filter((kernel) => kernel.giveBack()).length > 0;
   }
 }

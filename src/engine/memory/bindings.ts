@@ -1,11 +1,171 @@
 // An instance of the kernel's code on a shard's memory: its calls, its scratch, and the views through which this thread
 // reads and writes shared memory. One per thread; used by Kernel and VectorIndex.
-import type { ArenaCalls } from './arena-calls.js';
-import type { CodeCalls } from './codes/code-calls.js';
-import type { WordCalls } from './words/word-calls.js';
-import { FULL, HOLDER, NONE, SCRATCH_ANSWERS, SCRATCH_OUTPUT, SCRATCH_POOL_ENTRIES } from './layout.js';
-import { OWNER } from './reader-layout.js';
-import { MemoryViews } from './memory-views.js';
+import { FULL, HOLDER, NONE, OWNER, SCRATCH_ANSWERS, SCRATCH_OUTPUT, SCRATCH_POOL_ENTRIES } from './layout.js';
+
+// The kernel's calls on the arena, its readers, the directory of parts and their priorities, as instance.ts declares
+// those on vectors. Numbers are u32 unless said otherwise; counts may come back as FULL, addresses as 0. Used by Kernel
+// and what it hands out.
+interface ArenaCalls {
+  format(): void;
+  restoreArena(end: number): void;
+  createScratch(answers: number, poolEntries: number, holder: number): number;
+  releaseScratch(scratch: number): void;
+  reclaim(max: number): number;
+  lockUnused(): number;
+  unlockUnused(): void;
+  endEpoch(): number;
+  haveLeft(epoch: number): number;
+  findPart(id: number): number;
+  addPart(id: number): number;
+  deletePart(id: number): void;
+  createPriorities(): number;
+  dropPriorities(root: number): void;
+  reservePriority(root: number, ordinal: number): number;
+  setPriority(root: number, ordinal: number, priority: number): void;
+  priorityOf(root: number, ordinal: number): number;
+  findPrioritized(scratch: number, root: number): number;
+}
+
+// The kernel's calls on the codes of an index, as instance.ts declares those on vectors. Numbers are u32. All but
+// `dropCodes` are about the codes that are being made. Used by learning.ts.
+interface CodeCalls {
+  createCodes(root: number, learned: number, rowBytes: number): number;
+  sampleRows(root: number, from: number, count: number, step: number): void;
+  finishMean(root: number): void;
+  finishCovariance(root: number, from: number, end: number): void;
+  beginBasis(root: number, from: number, end: number): void;
+  multiplyBasis(root: number, from: number, end: number): void;
+  orthogonalize(root: number, from: number, end: number): void;
+  measureAxes(root: number, from: number, end: number): void;
+  measuredAt(root: number): number;
+  planCodes(root: number, plan: number, slots4: number, slots2: number, first4: number, first2: number): number;
+  writeAxes(root: number, from: number, end: number): void;
+  finishAxes(root: number): void;
+  encodeRows(scratch: number, root: number, from: number, end: number): number;
+  exchangeCodes(root: number): void;
+  dropNext(root: number): void;
+  dropCodes(root: number): void;
+}
+
+// The kernel's calls on an index of words, as instance.ts declares those on vectors. Numbers are u32 unless said
+// otherwise; counts may come back as FULL. Used by WordIndex.
+interface WordCalls {
+  createWords(): number;
+  dropWords(root: number): void;
+  addWords(scratch: number, root: number, ordinal: number, tokens: number, bytes: number): number;
+  removeWords(scratch: number, root: number, ordinal: number, terms: number): number;
+  freezeWords(scratch: number, root: number): number;
+  mergeWords(root: number, max: number, all: boolean): number;
+  countWords(scratch: number, root: number, terms: number): number;
+  matchWords(scratch: number, root: number, terms: number, ordinals: number, chunks: number): number;
+  rankWords(
+    scratch: number,
+    root: number,
+    terms: number,
+    k: number,
+    norm: number,
+    normPerToken: number,
+    allowed: number,
+  ): number;
+  /** The answers of these five are bitmaps in the output. */
+  findPhrase(scratch: number, root: number, terms: number, lastIsPrefix: boolean): number;
+  findContaining(scratch: number, root: number, atEnd: boolean): number;
+  findAny(scratch: number, root: number, terms: number): number;
+  findLive(scratch: number, root: number): number;
+  findRange(scratch: number, root: number, atEnd: boolean): number;
+  listPrefixed(scratch: number, root: number, max: number): number;
+  ensureAllowed(scratch: number, bytes: number): number;
+  wordsLines(root: number, part: number): number;
+}
+
+// The views through which a thread reads and writes a shard's shared memory: words, floats, bytes. They are renewed as
+// the memory grows, by this thread or another. The base of an Instance, and of what reads the memory without one.
+const PAGE_BYTES = 65_536;
+
+class MemoryViews {
+  private words = new Uint32Array(0);
+  private floats = new Float32Array(0);
+  private bytes = Buffer.alloc(0);
+
+  constructor(protected readonly memory: WebAssembly.Memory) {}
+
+  get reservedBytes(): number {
+    return this.memory.buffer.byteLength;
+  }
+
+  /** Writes a text as UTF-8 with a zero byte and answers the bytes. Requires room for three a character, and one. */
+  writeText(at: number, text: string): number {
+    const bytes = this.bytes.write(text, at, 'utf8');
+    this.bytes[at + bytes] = 0;
+    return bytes + 1;
+  }
+
+  readText(at: number, bytes: number): string {
+    this.reach(at + bytes);
+    return this.bytes.toString('utf8', at, at + bytes);
+  }
+
+  writeWords(at: number, words: Uint32Array): void {
+    this.reach(at + words.byteLength);
+    this.words.set(words, at >>> 2);
+  }
+
+  writeFloats(at: number, floats: Float32Array): void {
+    this.reach(at + floats.byteLength);
+    this.floats.set(floats, at >>> 2);
+  }
+
+  /** The word at a byte address. */
+  word(at: number): number {
+    this.reach(at + 4);
+    return Atomics.load(this.words, at >>> 2);
+  }
+
+  setWord(at: number, value: number): void {
+    this.reach(at + 4);
+    Atomics.store(this.words, at >>> 2, value);
+  }
+
+  copyWords(at: number, count: number): Uint32Array {
+    this.reach(at + 4 * count);
+    return this.words.slice(at >>> 2, (at >>> 2) + count);
+  }
+
+  copyFloats(at: number, count: number): Float32Array {
+    this.reach(at + 4 * count);
+    return this.floats.slice(at >>> 2, (at >>> 2) + count);
+  }
+
+  /** A view of bytes, of no use once the memory has grown. */
+  bytesAt(at: number, count: number): Buffer {
+    this.reach(at + count);
+    return this.bytes.subarray(at, at + count);
+  }
+
+  /** Sees to it that the memory has so many bytes; false where it cannot grow to them. */
+  growTo(bytes: number): boolean {
+    const pages = Math.ceil((bytes - this.memory.buffer.byteLength) / PAGE_BYTES);
+    try {
+      if (pages > 0) this.memory.grow(pages);
+      return true;
+    } catch (error) {
+      if (error instanceof RangeError) return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Views do not grow with the memory: renews them where they end before `end`. Growing by 0 makes this thread see what
+   * others added.
+   */
+  protected reach(end: number): void {
+    if (end <= this.words.byteLength) return;
+    this.memory.grow(0);
+    this.words = new Uint32Array(this.memory.buffer);
+    this.floats = new Float32Array(this.memory.buffer);
+    this.bytes = Buffer.from(this.memory.buffer);
+  }
+}
 
 /** The shard's memory cannot grow any further; the call that threw it changed nothing. */
 export class ArenaFull extends Error {
@@ -17,7 +177,7 @@ export class ArenaFull extends Error {
 }
 
 /** The functions of assembly/index.ts. Addresses come back as signed numbers and may be given as either. */
-export interface KernelCalls extends ArenaCalls, WordCalls, CodeCalls {
+interface KernelCalls extends ArenaCalls, WordCalls, CodeCalls {
   ensureInput(scratch: number, dim: number): number;
   createIndex(dim: number, graphMin: number, narrow: boolean): number;
   dropIndex(root: number): void;

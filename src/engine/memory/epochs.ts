@@ -2,8 +2,8 @@
 // thread takes a place and enters and leaves through it; the owner closes the memory with it. What the epochs are for:
 // assembly/epochs.ts.
 import { threadId } from 'node:worker_threads';
-import { assert } from '../../src/base/assert.js';
-import type { Instance } from './instance.js';
+import { assert } from '../../base/assert.js';
+import type { Instance } from './bindings.js';
 import {
   EPOCH_AT,
   INCARNATION_AT,
@@ -16,7 +16,7 @@ import {
   READERS_AT,
   READERS_END_AT,
   READERS_MAX,
-} from './reader-layout.js';
+} from './layout.js';
 
 /**
  * How long a new owner waits for readers: a search takes milliseconds, and the place of a dead thread is cleared

@@ -2,6 +2,7 @@
 // thread vacates the slot of a worker that has died; a new worker takes the first vacant one, waiting where there is
 // none yet. Layout of the slots (Int32): [owner thread id, how often the shard has been claimed] for each shard.
 import { threadId } from 'node:worker_threads';
+import type { Ordinal } from '../../api/ids.js';
 
 const SLOT_WORDS = 2;
 const RECHECK_MS = 50;
@@ -22,3 +23,53 @@ export function claimShard(owners: Int32Array): Claim {
     Atomics.wait(owners, 0, Atomics.load(owners, 0), RECHECK_MS);
   }
 }
+
+// The places of readers in the memory of a shard, as far as the front thread has to know them: it clears those of
+// threads that have died. The layout is that of src/engine/memory/layout.ts; a test holds the two against each other.
+
+export const READER_TABLE = {
+  at: 1024,
+  places: 64,
+  placeBytes: 64,
+  thread: 0,
+  epoch: 4,
+  lockAt: 76,
+  damagedAt: 640,
+} as const;
+
+/**
+ * Frees what a thread that is gone has held of a shard's memory: its place among the readers, and the allocator's lock.
+ * If it died within the allocator, the arena is marked as damaged: its owner ends, and the next one formats it.
+ */
+export function clearReader(memory: WebAssembly.Memory, threadId: number): void {
+  const { at, places, placeBytes, thread, epoch, lockAt, damagedAt } = READER_TABLE;
+  const words = new Int32Array(memory.buffer, 0, (at + places * placeBytes) >> 2);
+  const id = threadId + 1;
+  if (Atomics.load(words, lockAt >> 2) === id) {
+    Atomics.store(words, damagedAt >> 2, 1);
+    Atomics.store(words, lockAt >> 2, 0);
+  }
+  for (let place = at; place < at + places * placeBytes; place += placeBytes) {
+    if (Atomics.load(words, (place + thread) >> 2) !== id) continue;
+    Atomics.store(words, (place + epoch) >> 2, 0);
+    Atomics.store(words, (place + thread) >> 2, 0);
+  }
+}
+
+// The arenas of a shard, and how an ordinal names one. A WebAssembly memory ends at 4 GiB, so a shard has several, its
+// arenas. An ordinal as the store has it is the number of the arena and the row there; inside an arena, rows alone are
+// used. Pure; used by every thread.
+
+/**
+ * Of a shard. One that was never used costs 10 GiB of address space, 4 KiB and 0.1 ms; the first is the home, which
+ * knows the others.
+ */
+export const ARENAS = 8;
+const ROW_BITS = 28;
+const ROW_MASK = 2 ** ROW_BITS - 1;
+
+export const arenaOf = (stored: Ordinal): number => stored >>> ROW_BITS;
+
+export const rowOf = (stored: Ordinal): Ordinal => (stored & ROW_MASK) as Ordinal;
+
+export const storedOrdinal = (arena: number, row: Ordinal): Ordinal => (((arena << ROW_BITS) | row) >>> 0) as Ordinal;

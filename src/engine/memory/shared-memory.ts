@@ -2,15 +2,15 @@
 // stores are. Made once by compose-context.ts; a worker that takes over from a dead one gets the very same memories.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createArenaMemory } from '../base/arena-memory.js';
-import { Latch } from '../base/latch.js';
-import { SHARD_PAGES_INITIAL, SHARD_PAGES_MAX } from '../contract/limits.js';
-import type { SharedShards } from '../contract/messages.js';
-import { ARENAS } from '../contract/ordinals.js';
-import { placeOfShard, SharedMeters } from '../contract/shared-meters.js';
-import { SCHEMA_VERSION, SERVICE_VERSION } from '../contract/version.js';
+import { createArenaMemory } from '../../base/huge-pages.js';
+import { Latch } from '../../base/read-gate.js';
+import { SHARD_PAGES_INITIAL, SHARD_PAGES_MAX } from '../../api/limits.js';
+import type { SharedShards } from '../write/commands.js';
+import { ARENAS } from './ownership.js';
+import { placeOfShard, SharedMeters } from '../../base/meters.js';
+import { SCHEMA_VERSION, SERVICE_VERSION } from '../../api/common.js';
 
-const KERNEL = new URL('../../workers/shard/kernel.wasm', import.meta.url);
+const KERNEL = new URL('../kernel.wasm', import.meta.url);
 
 export interface SharedOptions {
   idleSeconds: number;

@@ -2,11 +2,11 @@
 // slices when the first search needs it, kept up by every write from then on, and gone with the part. Where memory has
 // no room for it, it is lost: dropped, and made anew by the next search that needs it; where a record that it is made
 // of is damaged it is lost for good. Shard worker only.
-import type { Ordinal } from '../../src/contract/ids.js';
-import { DamagedRecord } from '../../src/store/damage.js';
-import { ArenaFull } from './instance.js';
-import { LOST } from './reader-layout.js';
-import type { WordIndex } from './words/word-index.js';
+import type { Ordinal } from '../../api/ids.js';
+import { DamagedRecord } from '../../storage/damage.js';
+import { ArenaFull } from '../memory/bindings.js';
+import { LOST } from '../memory/layout.js';
+import type { WordIndex } from './text-index.js';
 
 /** What is indexed of each chunk from an ordinal on, in the order of ordinals. */
 export type Stored<S> = (from: Ordinal) => Iterable<{ ordinal: Ordinal; source: S }>;

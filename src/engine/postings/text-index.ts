@@ -1,16 +1,138 @@
 // One collection's words in a shard's memory: chunks by ordinal, BM25, counts; term-bitmaps.ts looks for phrases. A
 // thin door: checks and copies here, the work in the kernel (assembly/words/). The owner's thread writes; any thread
 // with a Kernel of its own may search.
-import { assert } from '../../../src/base/assert.js';
-import type { LexicalStatistics } from '../../../src/contract/ranking.js';
-import { bm25Of } from '../../../src/rank/bm25.js';
-import { CHUNK_TERMS_MAX } from '../../../src/text/rank-terms.js';
-import type { WrittenTerms } from '../../../src/text/term-writer.js';
-import { countOf } from '../instance.js';
-import { LINE_BYTES, ORDINALS_MAX } from '../layout.js';
-import { withTies } from '../with-ties.js';
-import { TermBitmaps } from './term-bitmaps.js';
-import { firstTerms, firstWords, PARTS, type Bitmap, type RankedWords, type WordBytes } from './word-answers.js';
+import { assert } from '../../base/assert.js';
+import { bm25Of } from '../../ranking/bm25.js';
+import type { LexicalStatistics } from '../../ranking/hits.js';
+import { withTies } from '../../ranking/top-k.js';
+import type { WrittenTerms } from '../../text/term-writer.js';
+import { CHUNK_TERMS_MAX } from '../../text/terms.js';
+import { type Instance, countOf } from '../memory/bindings.js';
+import { LINE_BYTES, ORDINALS_MAX } from '../memory/layout.js';
+
+// What an index of words answers: rankings, bitmaps of chunks, and where its memory goes. Types and small functions.
+// Used by WordIndex and whoever asks it.
+/** Best first, equal scores by ordinal. */
+export interface RankedWords {
+  readonly count: number;
+  readonly ordinals: Uint32Array;
+  /** BM25. Chunks that tie have the very same number, in any shard. */
+  readonly scores: Float64Array;
+}
+
+/** One bit an ordinal; those behind its end are not set. */
+export type Bitmap = Uint32Array;
+
+interface WordBytes {
+  readonly lengths: number;
+  readonly head: number;
+  readonly terms: number;
+  readonly blocks: number;
+  readonly postings: number;
+  readonly positions: number;
+  readonly live: number;
+}
+
+/** In the order of the kernel's numbers for them. */
+const PARTS: readonly (keyof WordBytes)[] = ['lengths', 'head', 'terms', 'blocks', 'postings', 'positions', 'live'];
+
+/** The first `count` of an answer. */
+function firstWords({ ordinals, scores }: RankedWords, count: number): RankedWords {
+  return { count, ordinals: ordinals.subarray(0, count), scores: scores.subarray(0, count) };
+}
+
+/** The first `max` of some terms, each once, in the order of their bytes. */
+function firstTerms(terms: readonly string[], max: number): string[] {
+  const inOrder = [...new Set(terms)].map((term) => Buffer.from(term)).sort(Buffer.compare);
+  return inOrder.slice(0, max).map((term) => term.toString());
+}
+
+// Puts questions and chunks where the kernel's calls on words take them from. Terms go as UTF-8, each with a zero byte.
+// One for each WordIndex, on its thread.
+
+class WordInput {
+  constructor(private readonly instance: Instance) {}
+
+  /** The tokens of a chunk; answers the bytes written. */
+  setTokens(tokens: readonly string[]): number {
+    const text = tokens.join('\0');
+    const at = this.instance.reserveInput(3 * text.length + 1);
+    return this.instance.writeText(at, text);
+  }
+
+  /** The tokens of a chunk as they are written. */
+  setWritten(bytes: Uint8Array): void {
+    this.instance.bytesAt(this.instance.reserveInput(bytes.length), bytes.length).set(bytes);
+  }
+
+  /** The terms of a question, behind their factors. */
+  setTerms(terms: readonly string[], factors?: Float32Array): void {
+    const text = terms.join('\0');
+    const at = this.instance.reserveInput(4 * terms.length + 3 * text.length + 1);
+    if (factors) this.instance.writeFloats(at, factors);
+    this.instance.writeText(at + 4 * terms.length, text);
+  }
+}
+
+// Which chunks of an index have which terms, as bitmaps: phrases, prefixes, parts of terms, sets and ranges of them.
+// The half of WordIndex that filters use; any thread with a Kernel of its own may ask.
+
+class TermBitmaps {
+  protected readonly input: WordInput;
+
+  /** `root` is the address of the index; another thread's Kernel attaches by it. */
+  constructor(
+    protected readonly instance: Instance,
+    readonly root: number,
+  ) {
+    this.input = new WordInput(instance);
+  }
+
+  /**
+   * The chunks in which the tokens, at least one, follow each other; of the last, with `lastIsPrefix`, perhaps only the
+   * beginning.
+   */
+  phrase(tokens: readonly string[], lastIsPrefix = false): Bitmap {
+    assert(tokens.length > 0, 'a phrase without a token');
+    this.input.setTerms(tokens);
+    return this.copyBitmap(
+      this.instance.calls.findPhrase(this.instance.scratch, this.root, tokens.length, lastIsPrefix),
+    );
+  }
+
+  /**
+   * The chunks that have a token with `piece` in it; with `atEnd`, one that ends with it. For those that begin with it:
+   * `phrase`.
+   */
+  containing(piece: string, atEnd = false): Bitmap {
+    this.input.setTerms([piece]);
+    return this.copyBitmap(this.instance.calls.findContaining(this.instance.scratch, this.root, atEnd));
+  }
+
+  /** The chunks that have any of the terms. */
+  any(terms: readonly string[]): Bitmap {
+    this.input.setTerms(terms);
+    return this.copyBitmap(this.instance.calls.findAny(this.instance.scratch, this.root, terms.length));
+  }
+
+  /**
+   * The chunks that have a term from `from` on to before `to`, in the order of bytes; with a `piece`, one that has it
+   * behind `from`, or ends with it.
+   */
+  range(from: string, to: string, piece = '', atEnd = false): Bitmap {
+    this.input.setTerms([from, to, piece]);
+    return this.copyBitmap(this.instance.calls.findRange(this.instance.scratch, this.root, atEnd));
+  }
+
+  /** All chunks. */
+  every(): Bitmap {
+    return this.copyBitmap(this.instance.calls.findLive(this.instance.scratch, this.root));
+  }
+
+  private copyBitmap(words: number): Bitmap {
+    return this.instance.copyWords(this.instance.output, countOf(words));
+  }
+}
 
 /** Postings between two looks at the clock: about a fifth of a millisecond. */
 const MERGE_STEP = 8192;

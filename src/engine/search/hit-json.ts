@@ -1,11 +1,10 @@
 // The `match_reason` of a hit: how its score was made, in the words that clients of this interface already parse. Pure.
 // Called by the shard workers when they hydrate hits.
-import type { Basis, Halves } from '../contract/ranking.js';
-import type { Narrowed } from '../contract/api/search.js';
-import type { FusionSettings } from '../contract/api/search.js';
-import { fieldReader, type MetaLayers } from './match-filter.js';
+import type { FusionSettings, Narrowed } from '../../api/search.js';
+import type { Basis, Halves, HitParts, ToldChunk } from '../../ranking/hits.js';
+import { type MetaLayers, fieldReader } from '../filter/match.js';
 
-export interface Priority {
+interface Priority {
   readonly key: string;
   readonly value: number;
   readonly before: number;
@@ -70,4 +69,28 @@ function stored(value: unknown): string {
 function priorityReason({ key, value, before, after }: Priority): string {
   const sign = value < 0 ? '-' : '+';
   return `priority: ${key} ${sign}${Math.abs(value).toFixed(2)}, ${before.toFixed(3)} -> ${after.toFixed(3)}`;
+}
+
+// The JSON text of a hit, joined from what the records hold as JSON already. Pure.
+// Called by the search workers when they hydrate hits, and by the front thread where a reranker gives another score.
+
+export function hitJson(
+  { head, id, text, metaJson, reason, explain, relevance, highlight }: HitParts,
+  score: number,
+): string {
+  const chunk = { idJson: JSON.stringify(id), ...(text !== undefined && { textJson: JSON.stringify(text) }), metaJson };
+  const more = `${explain ? `,"explain":${JSON.stringify({ ...explain, score })}` : ''}${relevance === undefined ? '' : `,"relevance":${relevance}`}${highlight ? `,"highlight":${JSON.stringify(highlight)}` : ''}`;
+  return joinHit(head, chunk, score, reason, more);
+}
+
+/** `head`: as in HitParts. `more`: fields at the end, each behind a comma. */
+export function joinHit(
+  head: string,
+  { idJson, textJson, metaJson }: Pick<ToldChunk, 'idJson' | 'textJson' | 'metaJson'>,
+  score: number,
+  reason: string,
+  more = '',
+): string {
+  const textField = textJson === undefined ? '' : `"text":${textJson},`;
+  return `${head}"id":${idJson},"score":${score},${textField}"meta":${metaJson},"match_reason":${JSON.stringify(reason)}${more}}`;
 }

@@ -1,15 +1,115 @@
 // The final order of a search: what each mode makes of the rankings, then the priority, then the k best. Equal scores
 // stand by document id and chunk order; where ranks are fused by vector rank, then by chunk id. Search workers only;
 // called by finish.ts.
-import { chunkIdOf } from '../../src/contract/ids.js';
-import type { Basis, ChunkPosition, Halves, Ranks } from '../../src/contract/ranking.js';
-import type { FusionSettings } from '../../src/contract/api/search.js';
-import { boostOf } from '../../src/rank/boost.js';
-import { fusedScore, fuseRankings } from '../../src/rank/fuse.js';
-import { compareDocIds, comparePositions } from '../../src/rank/merge.js';
-import { withPriority } from '../../src/rank/priority.js';
-import { locate, type Candidate } from './merge-shards.js';
-import type { ShardView } from './shard-view.js';
+import { type Ordinal, chunkIdOf } from '../../api/ids.js';
+import type { FusionSettings } from '../../api/search.js';
+import type { Basis, ChunkPosition, Halves, RankedList, Ranks } from '../../ranking/hits.js';
+import { boostOf, fuseRankings, fusedScore, withPriority } from '../../ranking/scores.js';
+import { type Place, compareDocIds, comparePositions, crossShardTies, mergeRanked } from '../../ranking/top-k.js';
+import type { PartView } from '../segments/segment.js';
+import type { ShardView } from './snapshot.js';
+
+// Puts hits of equal score in the order of the contract, by document id and chunk order, which the records know and the
+// thread remembers (hit-cache.ts). Search workers only; called for the rankings of a shard, and where those of all
+// shards are merged and scored.
+
+interface Row {
+  readonly ordinal: Ordinal;
+  readonly stamp: number;
+}
+
+interface Scored extends Row {
+  readonly score: number;
+}
+
+/** Behind every other. */
+const GONE: ChunkPosition = { docid: '\u{10ffff}', index: 0, path: '' };
+
+/**
+ * The k first of `scored`, which is sorted best first. Where chunks stand is asked of those alone that equal another,
+ * within the k or across their end.
+ */
+export function breakTies<S extends Scored>(view: ShardView, part: PartView, scored: readonly S[], k: number): S[] {
+  const ordered: S[] = [];
+  while (ordered.length < Math.min(k, scored.length)) {
+    const start = ordered.length;
+    let end = start + 1;
+    while (end < scored.length && scored[end]?.score === scored[start]?.score) end++;
+    if (end - start === 1) ordered.push(scored[start] as S);
+    else for (const hit of orderByPosition(view, part, scored.slice(start, end))) ordered.push(hit);
+  }
+  return ordered.slice(0, k);
+}
+
+function orderByPosition<S extends Scored>(view: ShardView, part: PartView, run: readonly S[]): S[] {
+  const placed = run.map((hit) => ({ hit, position: positionOf(view, part, hit) }));
+  return placed.sort((a, b) => comparePositions(a.position, b.position)).map(({ hit }) => hit);
+}
+
+/** Where a chunk stands. One that has gone meanwhile stands last, and its hit is left out later on (hydrate.ts). */
+function positionOf(view: ShardView, part: PartView, { ordinal, stamp }: Row): ChunkPosition {
+  const version = { memory: view.memory, collection: part.id, ordinal, stamp };
+  const kept = view.cache.positions.get(version);
+  if (kept) return kept;
+  const chunk = view.txn.findChunk(part.id, part.stored(ordinal));
+  if (!chunk) return GONE;
+  const position = { docid: chunk.docid, index: chunk.index, path: chunk.path };
+  if (part.index.stampOf(ordinal) === stamp) view.cache.positions.keep(version, position);
+  return position;
+}
+
+// One ranking out of those of all shards: best first, equal scores by document id and chunk order, so that the answer
+// does not depend on how many shards there are. Search workers only; called by whoever has the rankings of all shards
+// (finish.ts).
+
+/** A chunk as a shard has ranked it. */
+interface Candidate {
+  /** Place among the views of the search. */
+  readonly shard: number;
+  readonly ordinal: Ordinal;
+  readonly stamp: number;
+  readonly score: number;
+  /** NaN where no ranking knows it. */
+  readonly cosine: number;
+  /** BM25 of a vector candidate, where both scores were asked for. */
+  readonly words: number;
+  readonly priority: number;
+  /** Terms of the query it has; 0 where they were not counted. */
+  readonly matched: number;
+}
+
+/** The k best of `lists`, of which each is that of the view in its place. */
+export function mergeShards(views: readonly ShardView[], lists: readonly RankedList[], k: number): Candidate[] {
+  const scores = lists.map((list) => list.scores);
+  const places = mergeRanked(scores, k);
+  for (const [start, end] of crossShardTies(scores, places, k)) {
+    const tied = places.slice(start, end);
+    const order = tied.map((place) => ({ place, position: locate(views, candidateAt(lists, place)) }));
+    order.sort((a, b) => comparePositions(a.position, b.position));
+    places.splice(start, end - start, ...order.map(({ place }) => place));
+  }
+  return places.slice(0, k).map((place) => candidateAt(lists, place));
+}
+
+/** Where a chunk stands in its document. */
+function locate(views: readonly ShardView[], candidate: Candidate): ChunkPosition {
+  const view = views[candidate.shard];
+  return view?.part ? positionOf(view, view.part, candidate) : GONE;
+}
+
+function candidateAt(lists: readonly RankedList[], { shard, at }: Place): Candidate {
+  const { ordinals, stamps, scores, cosines, words, priorities, matched } = lists[shard] as RankedList;
+  return {
+    shard,
+    ordinal: ordinals[at] as Ordinal,
+    stamp: stamps[at] as number,
+    score: scores[at] as number,
+    cosine: cosines[at] as number,
+    words: words?.[at] ?? NaN,
+    priority: priorities?.[at] ?? 0,
+    matched: matched?.[at] ?? 0,
+  };
+}
 
 export interface ScoredHit {
   readonly candidate: Candidate;

@@ -1,13 +1,10 @@
 // What the front thread and the search workers say to each other: one search of one collection as a whole, and what
 // became of it. Plain data. Types only; part of the messages (messages.ts).
-import type { HighlightAsked, HitParts } from './hits.js';
-import type { SharedShards } from './messages.js';
-import type { CollectionRef } from './resources.js';
-import type { Narrowing, ShardHits } from './ranking.js';
-import type { QueryTerms } from '../text/rank-terms.js';
-import type { Narrowed } from './api/search.js';
-import type { FusionSettings } from './api/search.js';
-import type { SearchTiming } from './resources.js';
+import type { HighlightAsked, HitParts, Narrowing, ShardHits } from '../../ranking/hits.js';
+import type { SharedShards } from '../write/commands.js';
+import type { CollectionRef, SearchTiming } from '../../api/collections.js';
+import type { QueryTerms } from '../../text/terms.js';
+import type { FusionSettings, Narrowed } from '../../api/search.js';
 
 /**
  * Words to rank by. Mode boost: distinct tokens, to be counted in the vector candidates; hybrid: distinct terms

@@ -1,12 +1,150 @@
 // One shard's part of a search: what may be ranked at all, which rankings the mode wants, how long each took, and their
 // packing for whoever merges them with those of the other shards. Search workers only; called by search.ts.
-import type { RankedList, ShardHits, ShardSearch } from '../../src/contract/ranking.js';
-import type { PartView } from '../shard/part-view.js';
-import { cosinesOf, sampleCosines, wordScores } from './given-chunks.js';
-import { rankByVector, rankByWords, type Depth, type Scored } from './rankings.js';
-import { select } from './selection.js';
-import type { ShardView } from './shard-view.js';
-import { breakTies } from './ties.js';
+import type { Ordinal } from '../../api/ids.js';
+import type { CosineSample, HybridQuery, RankedList, ShardHits, ShardSearch } from '../../ranking/hits.js';
+import { withPriority } from '../../ranking/scores.js';
+import { BestFirst, hitsIn, mergeRanked, takeBest } from '../../ranking/top-k.js';
+import { bitmapOf, emptyBitmap, fullBitmap, intersect, ordinalsIn, setBit, subtract } from '../filter/bitmap.js';
+import { select } from '../filter/candidates.js';
+import type { Bitmap, WordIndex } from '../postings/text-index.js';
+import type { PartView } from '../segments/segment.js';
+import { breakTies } from './merge.js';
+import type { RankedShard } from './params.js';
+import type { ShardView } from './snapshot.js';
+
+// What given chunks of a part score by words and by vector, for searches that want both scores of every candidate, and
+// for what hits tell of themselves. Search workers only; called by rank-part.ts and hit-details.ts.
+
+/** Rows that tell how near chunks are to a query as a rule. */
+const SAMPLE_ROWS = 256;
+
+/** BM25 of each; 0 for a chunk that has none of the terms. */
+export function wordScores(
+  words: WordIndex,
+  { terms, statistics }: Omit<HybridQuery, 'mode'>,
+  ordinals: Uint32Array,
+): Float64Array {
+  if (ordinals.length === 0 || terms.length === 0) return new Float64Array(ordinals.length);
+  const ranked = words.rank(terms, statistics, ordinals.length, bitmapOf(ordinals, Math.max(...ordinals) + 1));
+  const scores = new Map(Array.from(ranked.ordinals, (ordinal, i) => [ordinal, ranked.scores[i] as number]));
+  return Float64Array.from(ordinals, (ordinal) => scores.get(ordinal) ?? 0);
+}
+
+/** NaN for a chunk that is not live. */
+export function cosinesOf(part: PartView, vector: Float32Array, ordinals: Uint32Array): Float32Array {
+  if (ordinals.length === 0) return new Float32Array(0);
+  return part.index.scoresOf(vector, ordinals);
+}
+
+/** Of about 256 rows, evenly spread over the part; of all of a small part. */
+function sampleCosines(part: PartView, vector: Float32Array): CosineSample {
+  const { end } = part.index;
+  const step = Math.max(1, Math.floor(end / SAMPLE_ROWS));
+  const rows = Uint32Array.from({ length: Math.ceil(end / step) }, (_, i) => i * step);
+  const cosines = cosinesOf(part, vector, rows).filter((cosine) => !Number.isNaN(cosine));
+  return { count: cosines.length, sum: cosines.reduce((sum, cosine) => sum + cosine, 0) };
+}
+
+// The two rankings of a part: by vector and by words, of the chunks that are allowed, with all that equal the k-th
+// (ties.ts cuts them). A priority changes the score of the vector ranking before the k best are chosen. Search workers
+// only; called by rank-part.ts.
+
+/** Where more of a part's chunks have a priority, all are scored: then that is less work than a search beside it. */
+const SCORED_SHARE_MAX = 0.25;
+
+interface Scored {
+  ordinal: Ordinal;
+  stamp: number;
+  score: number;
+  /** NaN in the lexical ranking. */
+  cosine: number;
+}
+
+interface Depth {
+  k: number;
+  /** Of all live chunks where it is absent. */
+  allowed?: Bitmap | undefined;
+  ef?: number | undefined;
+  exact?: boolean | undefined;
+  /** Of all chunks that are searched, those of the part. */
+  share?: number | undefined;
+}
+
+/** The k nearest chunks, by cosine or, with `prioritized`, by what their priorities make of it. */
+export function rankByVector(part: PartView, vector: Float32Array, depth: Depth, prioritized: boolean): Scored[] {
+  return prioritized && part.priorities.count > 0
+    ? nearestLifted(part, vector, depth)
+    : nearestByCosine(part, vector, depth);
+}
+
+/** With all that equal the k-th. */
+function nearestByCosine(part: PartView, vector: Float32Array, depth: Depth): Scored[] {
+  const { ordinals, stamps, scores } = part.index.searchWithTies(vector, depth.k, depth);
+  const found: Scored[] = [];
+  for (let i = 0; i < ordinals.length; i++) {
+    const cosine = scores[i] as number;
+    found.push({ ordinal: ordinals[i] as Ordinal, stamp: stamps[i] as number, cosine, score: cosine });
+  }
+  return found;
+}
+
+/**
+ * A chunk that is lifted may come from far below the k nearest: those with a priority are all scored, the others ranked
+ * as ever.
+ */
+function nearestLifted(
+  part: PartView,
+  vector: Float32Array,
+  { k, allowed = fullBitmap(part.index.end), ...breadth }: Depth,
+): Scored[] {
+  const isMany = part.priorities.count > SCORED_SHARE_MAX * part.index.liveCount;
+  const lifted = isMany ? allowed : intersect(allowed, part.priorities.bitmap());
+  const others = isMany ? [] : nearestByCosine(part, vector, { k, ...breadth, allowed: subtract(allowed, lifted) });
+  return [...others, ...bestOf(part, vector, k, Uint32Array.from(ordinalsIn(lifted)))].sort(
+    (a, b) => b.score - a.score,
+  );
+}
+
+/** Scores all of the rows that are live, and keeps the k best with all that equal the k-th. */
+function bestOf({ index, priorities }: PartView, vector: Float32Array, k: number, rows: Uint32Array): Scored[] {
+  const cosines = index.scoresOf(vector, rows);
+  const live = Uint32Array.from(rows.keys()).filter((i) => !Number.isNaN(cosines[i]));
+  const scores = Float64Array.from(live, (i) => withPriority(cosines[i] as number, priorities.of(rows[i] as Ordinal)));
+  return takeBest(new BestFirst(live, scores), k, () => true).map(({ item, score }) => {
+    const ordinal = rows[item] as Ordinal;
+    return { ordinal, stamp: index.stampOf(ordinal), score, cosine: cosines[item] as number };
+  });
+}
+
+/** The k best by BM25 of those that have any term of the query. */
+function rankByWords(
+  part: PartView,
+  words: WordIndex,
+  { terms, statistics }: HybridQuery,
+  { k, allowed }: Depth,
+): Scored[] {
+  const first = words.rankWithTies(terms, statistics, k, allowed);
+  // Of a document that leaves the words stay for a while: they are no hits, and take the place of none.
+  const { ordinals, scores } = first.ordinals.every((ordinal) => part.index.isLive(ordinal))
+    ? first
+    : words.rankWithTies(terms, statistics, k, liveIn(part, allowed));
+  return Array.from(
+    ordinals,
+    (ordinal, i): Scored => ({
+      ordinal: ordinal as Ordinal,
+      stamp: part.index.stampOf(ordinal),
+      score: scores[i] as number,
+      cosine: NaN,
+    }),
+  );
+}
+
+function liveIn({ index }: PartView, allowed = fullBitmap(index.end)): Bitmap {
+  const { end } = index;
+  const live = emptyBitmap(end);
+  for (let ordinal = 0; ordinal < end; ordinal++) if (index.isLive(ordinal)) setBit(live, ordinal);
+  return intersect(live, allowed);
+}
 
 const NONE_RANKED = pack([]);
 
@@ -118,4 +256,74 @@ function pack(scored: readonly Scored[], part?: PartView): RankedList {
   if (priorities && priorities.count > 0)
     list.priorities = Float64Array.from(scored, ({ ordinal }) => priorities.of(ordinal));
   return list;
+}
+
+// The rankings of all parts of a collection, one arena of a shard after the other. Each is searched for its share of
+// the best, since chunks are spread over shards by chance; one that has more of them, as when all of a document's
+// chunks are the best, is searched again as if it were alone. Search workers only; called by search.ts.
+
+/**
+ * Those of `views`, of all shards and in the same places. What is in `ranked` is not ranked again, unless its memory
+ * has been made anew.
+ */
+export function rankParts(
+  views: readonly ShardView[],
+  search: ShardSearch,
+  ranked: readonly RankedShard[] = [],
+): ShardHits[] {
+  const chunks = chunksIn(views);
+  const lists = views.map((view) => rankedBefore(views, view, ranked) ?? rankPart(view, search, chunks));
+  if (!isShared(views, search)) return lists;
+  const found = bestIn(lists, search.k);
+  return lists.map((list, i) =>
+    (found[i] as number) > hitsIn(search.k, list.chunks / chunks)
+      ? withVectorAnew(views[i] as ShardView, search, list)
+      : list,
+  );
+}
+
+/** Those of some shards; `views` are of all. */
+export function rankShards(views: readonly ShardView[], search: ShardSearch, shards: readonly number[]): RankedShard[] {
+  const chunks = chunksIn(views);
+  return views
+    .filter(({ shard }) => shards.includes(shard))
+    .map((view) => ({
+      shard: view.shard,
+      arena: view.arena,
+      incarnation: view.incarnation,
+      hits: rankPart(view, search, chunks),
+    }));
+}
+
+const chunksIn = (views: readonly ShardView[]): number =>
+  views.reduce((sum, { part }) => sum + (part?.index.liveCount ?? 0), 0);
+
+/** A shard is ranked again as a whole: documents move between its arenas. */
+function rankedBefore(
+  views: readonly ShardView[],
+  view: ShardView,
+  ranked: readonly RankedShard[],
+): ShardHits | undefined {
+  const find = (one: ShardView): ShardHits | undefined =>
+    ranked.find(
+      ({ shard, arena, incarnation }) => shard === one.shard && arena === one.arena && incarnation === one.incarnation,
+    )?.hits;
+  return views.every((one) => one.shard !== view.shard || find(one)) ? find(view) : undefined;
+}
+
+/**
+ * Whether the parts have been searched for shares: breadths that are asked for, and those of filters, are not divided.
+ */
+const isShared = ({ length }: readonly ShardView[], { vector, narrowing, ef, exact }: ShardSearch): boolean =>
+  length > 1 && vector !== undefined && narrowing === undefined && ef === undefined && !exact;
+
+/** How many of the k best by vector each list has. */
+function bestIn(lists: readonly ShardHits[], k: number): number[] {
+  const counts = lists.map(() => 0);
+  for (const { shard } of mergeRanked(
+    lists.map(({ vector }) => vector.scores),
+    k,
+  ))
+    counts[shard]!++;
+  return counts;
 }

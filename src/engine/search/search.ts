@@ -1,24 +1,207 @@
 // A search of one collection, as a whole or in parts: statistics of its words, the ranking of every shard, one answer.
 // A hit that has changed meanwhile makes it run again: an answer shows a document whole, old or new. Search workers
 // only; called by worker.ts.
-import { AppError } from '../../src/contract/errors.js';
-import { CANDIDATES_MIN, CANDIDATES_PER_K } from '../../src/contract/limits.js';
-import type { ShardHits, ShardSearch } from '../../src/contract/ranking.js';
-import type { SearchTiming } from '../../src/contract/resources.js';
+import type { SearchTiming } from '../../api/collections.js';
+import { AppError } from '../../api/errors.js';
+import { CANDIDATES_MIN, CANDIDATES_PER_K } from '../../api/limits.js';
+import { idfsOf, sumStatistics } from '../../ranking/bm25.js';
+import type {
+  CosineSample,
+  DetailsWanted,
+  LexicalStatistics,
+  RankedHit,
+  ShardHits,
+  ShardSearch,
+} from '../../ranking/hits.js';
+import { type ScoredHit, asVectorHits, mergeShards, rankBoosted, rankFused } from './merge.js';
 import type {
   CollectionSearch,
+  DetailsAsked,
   Found,
   RankedShard,
   SearchAnswer,
   SearchTask,
   Wanting,
-} from '../../src/contract/search-messages.js';
-import { finish, type Finished } from './finish.js';
-import { knownOf, type Known } from './known.js';
-import { rankParts, rankShards } from './rank-parts.js';
-import type { ShardSet } from './shard-set.js';
-import type { ShardView } from './shard-view.js';
-import { wantingOf } from './wanting.js';
+} from './params.js';
+import { hydrate } from './payload.js';
+import { rankParts, rankShards } from './rank.js';
+import type { ShardSet, ShardView } from './snapshot.js';
+
+// The end of a search, once every shard is ranked: one ranking of all, its final scores, and the k best as JSON. Search
+// workers only; called by search.ts.
+
+/**
+ * `hasChanged`: some hits have changed since they were ranked and are left out, or rows went that may have been looked
+ * for.
+ */
+interface Finished {
+  found: Found;
+  hasChanged: boolean;
+}
+
+/** `lists`: of the views in the same places. `timing` has what went before. */
+export function finish(
+  views: readonly ShardView[],
+  lists: readonly ShardHits[],
+  search: CollectionSearch,
+  depth: number,
+  details: DetailsWanted | undefined,
+  timing: SearchTiming,
+): Finished {
+  const startedAtMs = performance.now();
+  const hits = score(views, lists, search, depth).slice(0, search.k);
+  const scoredAtMs = performance.now();
+  timing.search_ms += scoredAtMs - startedAtMs;
+  const measured = details && withMean(details, lists);
+  const hydrated = hydrateAll(views, lists, search, hits, measured);
+  const found: Found = {
+    ids: [],
+    scores: [],
+    json: [],
+    ...(search.withParts && { parts: [] }),
+    timing,
+    chunks: lists.reduce((sum, { chunks }) => sum + chunks, 0),
+  };
+  hydrated.forEach((hit, i) => {
+    if (!hit) return;
+    found.ids.push(hit.id);
+    found.scores.push((hits[i] as ScoredHit).score);
+    found.json.push(hit.json);
+    if (hit.parts) found.parts?.push(hit.parts);
+  });
+  timing.hydrate_ms += performance.now() - scoredAtMs;
+  const hasLost = views.some((view, shard) => view.hasLost((lists[shard] as ShardHits).removals));
+  return { found, hasChanged: hasLost || found.ids.length < hits.length };
+}
+
+function score(
+  views: readonly ShardView[],
+  lists: readonly ShardHits[],
+  { lexical, fusion, boostWeight }: CollectionSearch,
+  depth: number,
+): ScoredHit[] {
+  const byVector = mergeShards(
+    views,
+    lists.map(({ vector }) => vector),
+    depth,
+  );
+  if (!lexical) return asVectorHits(byVector);
+  if (lexical.mode === 'boost') return rankBoosted(views, byVector, boostWeight, lexical.terms.length);
+  const byWords = mergeShards(
+    views,
+    lists.flatMap((list) => list.lexical ?? []),
+    depth,
+  );
+  return rankFused(views, fusion, byVector, byWords);
+}
+
+/** In the order of `hits`. */
+function hydrateAll(
+  views: readonly ShardView[],
+  lists: readonly ShardHits[],
+  search: CollectionSearch,
+  hits: readonly ScoredHit[],
+  details: DetailsWanted | undefined,
+): ReturnType<typeof hydrate> {
+  const answers: ReturnType<typeof hydrate> = new Array(hits.length);
+  views.forEach((view, shard) => {
+    const places = [...hits.keys()].filter((i) => hits[i]?.candidate.shard === shard);
+    if (places.length === 0) return;
+    const ofShard = places.map((i) => rankedHit(hits[i] as ScoredHit));
+    hydrate(search, { view, hits: ofShard, before: (lists[shard] as ShardHits).before }, details).forEach(
+      (hit, n) => (answers[places[n] as number] = hit),
+    );
+  });
+  return answers;
+}
+
+const rankedHit = ({ candidate: { ordinal, stamp }, score, basis }: ScoredHit): RankedHit => ({
+  ordinal,
+  stamp,
+  score,
+  basis,
+});
+
+/** With the cosines that the query has with any chunk, for a relevance. */
+function withMean(details: DetailsWanted, lists: readonly ShardHits[]): DetailsWanted {
+  if (!details.relevance?.vector) return details;
+  const samples = lists.flatMap(({ sample }) => sample ?? []);
+  const total = (of: (sample: CosineSample) => number): number => samples.reduce((sum, sample) => sum + of(sample), 0);
+  // As if one more chunk had nothing of the query: what is said of a collection of one is not that it is as near as
+  // any.
+  const mean = total(({ sum }) => sum) / (total(({ count }) => count) + 1);
+  return { ...details, relevance: { vector: { query: details.relevance.vector.query, mean } } };
+}
+
+// What a search knows before it ranks: the statistics of its words over all shards, and what its hits shall tell by
+// them. Search workers only; called by search.ts.
+
+interface Known {
+  /** Of the terms that are ranked by. */
+  statistics: LexicalStatistics;
+  details: DetailsWanted | undefined;
+}
+
+/** `views`: of all shards. */
+function knownOf(views: readonly ShardView[], { lexical, details, vector }: CollectionSearch): Known {
+  const { terms, counts } = (lexical?.mode === 'hybrid' ? lexical : details?.words) ?? { terms: [], counts: [] };
+  const statistics = sumStatistics(
+    terms.length > 0 ? views.flatMap(({ part }) => part?.words?.statistics(terms) ?? []) : [],
+    counts,
+  );
+  return { statistics, details: details && detailsWanted(details, statistics, vector) };
+}
+
+/**
+ * The words of the details are those that are ranked by, where any are. Rare terms are marked sooner, where it is known
+ * which are.
+ */
+function detailsWanted(
+  { explain, relevance, highlight, words }: DetailsAsked,
+  statistics: LexicalStatistics,
+  vector: Float32Array | undefined,
+): DetailsWanted {
+  return {
+    explain,
+    ...(words && { words: { terms: words.terms, statistics } }),
+    ...(relevance && { relevance: vector ? { vector: { query: vector, mean: 0 } } : {} }),
+    ...(highlight && {
+      highlight:
+        words && words.terms.length > 0 ? { ...highlight, terms: words.terms, weights: idfsOf(statistics) } : highlight,
+    }),
+  };
+}
+
+// What a search wants that is not there: a part in memory, an index of words or of metadata. Their owners bring or make
+// them when they are asked to, which the front thread does before it sends the search again. Search workers only;
+// called by search.ts.
+
+/**
+ * Where memory has no room for an index, filters read the records, but words cannot be ranked: its owner is asked to
+ * try again.
+ */
+export function wantingOf(
+  views: readonly ShardView[],
+  { lexical, narrowing, details }: Pick<CollectionSearch, 'narrowing' | 'details'> & { lexical?: object },
+): Wanting[] {
+  const ranksWords = lexical !== undefined || details?.words !== undefined;
+  const wanting = views.flatMap(({ shard, part }): Wanting[] => {
+    if (!part) return [];
+    if (part.isAway)
+      return [
+        { shard, words: ranksWords || narrowing?.content !== undefined, fields: (narrowing?.filters.length ?? 0) > 0 },
+      ];
+    if (part.index.liveCount === 0) return [];
+    const words = !part.words && (ranksWords || (narrowing?.content !== undefined && !part.isWithoutWords));
+    const fields = !part.fields && narrowing !== undefined && narrowing.filters.length > 0 && !part.isWithoutFields;
+    return words || fields ? [{ shard, words, fields }] : [];
+  });
+  if (wanting.length === 0) return wanting;
+  return [...new Set(wanting.map(({ shard }) => shard))].map((shard) => {
+    const own = wanting.filter((one) => one.shard === shard);
+    return { shard, words: own.some(({ words }) => words), fields: own.some(({ fields }) => fields) };
+  });
+}
 
 /**
  * Documents that are replaced without a pause make attempts fail one after the other; then what has changed is left

@@ -1,9 +1,9 @@
 // The directory of the parts in a shard's memory: where the indexes of a collection are. A thin door to
 // assembly/directory.ts. The owner's thread enters and removes parts; any thread looks them up, readers within
 // Kernel.read.
-import type { CollectionId } from '../../src/contract/ids.js';
-import { addressOf, type Instance } from './instance.js';
-import { ROOT_ARENAS, ROOT_FIELDS, ROOT_PRIORITIES, ROOT_USED_AT, ROOT_VECTORS, ROOT_WORDS } from './reader-layout.js';
+import type { CollectionId } from '../../api/ids.js';
+import { addressOf, type Instance } from '../memory/bindings.js';
+import { ROOT_ARENAS, ROOT_FIELDS, ROOT_PRIORITIES, ROOT_USED_AT, ROOT_VECTORS, ROOT_WORDS } from '../memory/layout.js';
 
 /**
  * Addresses of the roots of a part's indexes; 0 for one that is not there or not complete, LOST for one that memory has

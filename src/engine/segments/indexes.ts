@@ -1,13 +1,18 @@
 // The metadata of a part: indexed when the first search with metadata filters asks for it, like its words
 // (part-words.ts). Where memory has no room for it, filters look at every chunk instead. Shard worker only.
-import type { CollectionId, Ordinal } from '../../src/contract/ids.js';
-import { chunkFieldTerms, flattenLayer, type FlatFields } from '../../src/rank/field-terms.js';
-import type { ChunkRecord, DocumentRecord } from '../../src/store/records.js';
-import type { ShardTxn } from '../../src/store/shard-txn.js';
-import { readDocument } from './documents.js';
-import type { Part } from './part.js';
-import type { Stored, TermMaker } from './part-terms.js';
-import type { Shard } from './shard.js';
+import type { CollectionId, Ordinal } from '../../api/ids.js';
+import type { Language } from '../../api/languages.js';
+import type { ChunkRecord, DocumentRecord } from '../../storage/records.js';
+import { type ShardTxn, readDocument } from '../../storage/shard-reader.js';
+import { writerOf } from '../../text/term-writer.js';
+import { chunkTerms } from '../../text/terms.js';
+import { type FlatFields, chunkFieldTerms, flattenLayer } from '../filter/field-terms.js';
+import { ArenaFull } from '../memory/bindings.js';
+import type { Stored, TermMaker } from '../postings/builder.js';
+import type { WordIndex } from '../postings/text-index.js';
+import type { Shard } from '../shard.js';
+import type { ShardAnswer, ShardRequest } from '../write/commands.js';
+import type { Part } from './segment.js';
 
 type Json = Record<string, unknown>;
 
@@ -75,4 +80,86 @@ export class FieldTerms {
     }
     return chunkFieldTerms(JSON.parse(metaJson) as Json, this.last.flat);
   }
+}
+
+// The words of a part: made when the first search in mode boost or hybrid, or with a content filter, asks for them. A
+// small part is indexed at once, a large one in slices between other work, and searches wait for it. Shard worker only.
+
+/** How long the search that comes first may keep the shard to itself. */
+const PART_WORDS_FIRST_SLICE_MS = 10;
+
+/** Few texts are none for a writer. */
+export const makerOf = (language: Language): TermMaker<string> => ({
+  add: (index, ordinal, text) => {
+    const written = writerOf(language).write(text);
+    if (written) index.addWritten(ordinal, written);
+    else index.add(ordinal, chunkTerms(text, language));
+  },
+  termsOf: (text) => chunkTerms(text, language),
+});
+
+/**
+ * The complete index of words; undefined while it is being built: ask again. Throws ArenaFull where memory has no room
+ * for it, and DamagedRecord.
+ */
+function wordsOf(shard: Shard, part: Part): WordIndex | undefined {
+  part.words?.assertSound();
+  if (part.words?.isLost) part.words = undefined;
+  prepareWords(shard, part);
+  part.words?.assertSound();
+  if (part.words?.isLost) throw new ArenaFull();
+  return part.words?.complete;
+}
+
+/** Makes the index where there is none; false while it is being built. It may be lost, and is not tried again here. */
+export function prepareWords(shard: Shard, part: Part, firstSliceMs = PART_WORDS_FIRST_SLICE_MS): boolean {
+  if (!part.words) {
+    part.words = shard.createTerms(part, 'words', makerOf(part.ref.language));
+    buildWords(shard, part, performance.now() + firstSliceMs);
+  }
+  return part.words.isLost || part.words.complete !== undefined;
+}
+
+/** Goes on with the index that a checkpoint has brought back, if it has. */
+export function resumeWords(shard: Shard, part: Part): void {
+  part.words = shard.resumeTerms(part, 'words', makerOf(part.ref.language));
+}
+
+/** Goes on with the index that a search has asked for; true when there is nothing more to do. */
+export function buildWords(shard: Shard, part: Part, untilMs: number): boolean {
+  const { ref, words } = part;
+  if (!words || words.complete) return true;
+  return words.proceed(() =>
+    shard.store.read((txn) => words.build((from) => part.within(txn.texts(ref.id, part.stored(from))), untilMs)),
+  );
+}
+
+// Makes what a search wants of a part and did not find: its vectors in memory, the index of its words or of its
+// metadata. Asked for until it is there. Shard worker only; called by commands.ts.
+
+/**
+ * False while something is being loaded or indexed. Throws ArenaFull where memory has no room for vectors or words;
+ * metadata may be lost, and are then read.
+ */
+export function prepare(shard: Shard, { collection, words, fields }: ShardRequest<'prepare'>): ShardAnswer<'prepare'> {
+  if (!shard.loads.bring(collection)) return false;
+  const parts = shard.parts.of(collection.id);
+  const hasWords = !words || parts.map((part) => wordsOf(shard, part)).every((index) => index !== undefined);
+  const hasFields = !fields || parts.map((part) => prepareFields(shard, part)).every(Boolean);
+  return hasWords && hasFields;
+}
+
+// How far the graph of a part is: asked again and again by whoever wants searches not to scan it. It is linked in the
+// background, which every command wakes. Shard worker only; called by commands.ts.
+
+/** null while the part is being loaded. Throws ArenaFull where memory has no room for it. */
+export function linking(shard: Shard, { collection }: ShardRequest<'linking'>): ShardAnswer<'linking'> {
+  if (!shard.loads.bring(collection)) return null;
+  const state = { rows: 0, unlinked: 0, isTended: false };
+  for (const { index } of shard.parts.of(collection.id)) {
+    state.rows += index.liveCount;
+    state.unlinked += index.pendingCount;
+    state.isTended ||= index.isTended;
+  }
+  return state;
 }

@@ -1,12 +1,12 @@
 // Which parts of a shard are in memory, and which are away: those have documents in the store and nothing here but an
 // entry of the home arena's directory, which tells readers that their owner has to be asked. A collection may have a
 // part in each arena; they come and go together. Used by the shard worker alone.
-import type { CollectionId, Ordinal } from '../../src/contract/ids.js';
-import type { CollectionRef } from '../../src/contract/resources.js';
-import type { Arenas } from './arenas.js';
-import { Part } from './part.js';
-import type { PartRoots } from './part-directory.js';
-import { LOST } from './reader-layout.js';
+import type { CollectionId, Ordinal } from '../../api/ids.js';
+import type { CollectionRef } from '../../api/collections.js';
+import type { Arenas } from '../memory/arena.js';
+import { Part } from './segment.js';
+import type { PartRoots } from './directory.js';
+import { LOST } from '../memory/layout.js';
 
 /** The arenas last: see PartRoots. */
 const NOWHERE = { vectors: 0, words: 0, fields: 0, priorities: 0, arenas: 0 };

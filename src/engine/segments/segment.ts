@@ -1,14 +1,124 @@
 // One collection's part in an arena of this shard, as the worker holds it in memory: its vectors in shared memory, its
 // free ordinals, its priorities. All of it is a cache of the store and is rebuilt from there. Used by the shard worker
 // alone.
-import type { Ordinal } from '../../src/contract/ids.js';
-import type { CollectionRef } from '../../src/contract/resources.js';
-import { arenaOf, rowOf, storedOrdinal } from '../../src/contract/ordinals.js';
-import { GRAPH_MIN } from './layout.js';
-import { OrdinalPool } from './ordinal-pool.js';
-import type { PartTerms } from './part-terms.js';
-import type { Priorities } from './priorities.js';
-import type { VectorIndex } from './vector-index.js';
+import type { CollectionRef, MemoryUse, Walks } from '../../api/collections.js';
+import type { CollectionId, Ordinal } from '../../api/ids.js';
+import { VectorIndex } from '../hnsw/vector-index.js';
+import { type Instance, addressOf, countOf } from '../memory/bindings.js';
+import { GRAPH_MIN, LOST, PRIORITIES_COUNT } from '../memory/layout.js';
+import { arenaOf, rowOf, storedOrdinal } from '../memory/ownership.js';
+import type { PartTerms } from '../postings/builder.js';
+import { type Bitmap, WordIndex } from '../postings/text-index.js';
+import type { PartRoots } from './directory.js';
+
+// The free ordinals of a collection's part in one shard. Hands out the lowest free one, so that the same commands give
+// the same ordinals on any machine, and storage stays dense. Used by the shard worker alone.
+
+export class OrdinalPool {
+  /** One bit an ordinal; set = taken. */
+  private words = new Uint32Array(16);
+  private ordinalsEnd = 0;
+  /** No word before this one has a free bit. */
+  private firstFree = 0;
+
+  /** One more than the highest ordinal that is taken. */
+  get end(): number {
+    for (;;) {
+      const word = this.words[(this.ordinalsEnd - 1) >>> 5] ?? 0;
+      const below = word << (31 - ((this.ordinalsEnd - 1) & 31));
+      if (this.ordinalsEnd === 0 || below < 0) return this.ordinalsEnd;
+      const free = below === 0 ? ((this.ordinalsEnd - 1) & 31) + 1 : Math.clz32(below);
+      this.ordinalsEnd -= free;
+    }
+  }
+
+  /** Taken ordinals at or above `from`, from the highest down, up to `max`. */
+  highest(from: number, max: number): Ordinal[] {
+    const found: Ordinal[] = [];
+    for (let ordinal = this.end - 1; ordinal >= from && found.length < max; ordinal--) {
+      if ((((this.words[ordinal >>> 5] as number) >>> (ordinal & 31)) & 1) === 1) found.push(ordinal as Ordinal);
+    }
+    return found;
+  }
+
+  /** The lowest free ordinal, now taken. */
+  take(): Ordinal {
+    while (this.words[this.firstFree] === 0xffffffff) this.firstFree++;
+    const word = this.words[this.firstFree] ?? 0;
+    const bit = 31 - Math.clz32(~word & -~word);
+    const ordinal = this.firstFree * 32 + bit;
+    this.claim(ordinal as Ordinal);
+    return ordinal as Ordinal;
+  }
+
+  /** Marks an ordinal as taken: for those found in the store at start. */
+  claim(ordinal: Ordinal): void {
+    this.ordinalsEnd = Math.max(this.ordinalsEnd, ordinal + 1);
+    const at = ordinal >>> 5;
+    if (at >= this.words.length) this.grow(at + 1);
+    this.words[at] = (this.words[at] as number) | (1 << (ordinal & 31));
+  }
+
+  release(ordinal: Ordinal): void {
+    const at = ordinal >>> 5;
+    this.words[at] = (this.words[at] as number) & ~(1 << (ordinal & 31));
+    this.firstFree = Math.min(this.firstFree, at);
+  }
+
+  private grow(words: number): void {
+    const grown = new Uint32Array(Math.max(words, this.words.length * 2));
+    grown.set(this.words);
+    this.words = grown;
+  }
+}
+
+// The priorities of a part's chunks, in shared memory: of most parts there are none, and then they take no memory. A
+// thin door to assembly/priorities.ts. The owner's thread writes; any thread reads, through a PartView.
+
+export class Priorities {
+  /** `at` is the address of the column, 0 for none. */
+  constructor(
+    private readonly instance: Instance,
+    private at: number,
+  ) {}
+
+  get root(): number {
+    return this.at;
+  }
+
+  /** Chunks whose priority is not 0. */
+  get count(): number {
+    return this.at === 0 ? 0 : this.instance.word(this.at + PRIORITIES_COUNT);
+  }
+
+  /** 0 for a chunk that has none. */
+  of(ordinal: Ordinal): number {
+    return this.at === 0 ? 0 : this.instance.calls.priorityOf(this.at, ordinal);
+  }
+
+  /** The chunks whose priority is not 0. Throws ArenaFull. */
+  bitmap(): Bitmap {
+    if (this.at === 0) return new Uint32Array();
+    const words = countOf(this.instance.calls.findPrioritized(this.instance.scratch, this.at));
+    return this.instance.copyWords(this.instance.output, words);
+  }
+
+  /** Makes room for a priority, and the column where there is none. Throws ArenaFull. Owner only, as all below. */
+  reserve(ordinal: Ordinal): void {
+    this.at ||= addressOf(this.instance.calls.createPriorities());
+    countOf(this.instance.calls.reservePriority(this.at, ordinal));
+  }
+
+  /** Requires room, unless it is 0. */
+  set(ordinal: Ordinal, priority: number): void {
+    if (priority !== 0 || this.of(ordinal) !== 0) this.instance.calls.setPriority(this.at, ordinal, priority);
+  }
+
+  /** Gives the memory back. Requires that readers do not find it any more. */
+  drop(): void {
+    if (this.at !== 0) this.instance.calls.dropPriorities(this.at);
+  }
+}
 
 export class Part {
   readonly ordinals = new OrdinalPool();
@@ -64,4 +174,79 @@ export class Part {
     this.fields?.drop();
     this.priorities.drop();
   }
+}
+
+// What any thread can read of one collection's part in a shard: its vectors, its words and metadata where they are
+// indexed, its priorities. Made from the roots in shared memory, within Kernel.read for a reader, and of no use after
+// it.
+
+export class PartView {
+  readonly index: VectorIndex;
+  /** Complete, or undefined. */
+  readonly words: WordIndex | undefined;
+  readonly fields: WordIndex | undefined;
+  readonly priorities: Priorities;
+
+  constructor(
+    instance: Instance,
+    readonly id: CollectionId,
+    private readonly roots: PartRoots,
+    readonly arena: number,
+  ) {
+    const wordIndex = (root: number): WordIndex | undefined =>
+      root === 0 || root === LOST ? undefined : new WordIndex(instance, root);
+    this.index = new VectorIndex(instance, roots.vectors);
+    this.words = wordIndex(roots.words);
+    this.fields = wordIndex(roots.fields);
+    this.priorities = new Priorities(instance, roots.priorities);
+  }
+
+  /**
+   * It has documents, and is not in memory: its owner brings it when it is asked to. Nothing else may be asked of this
+   * view then.
+   */
+  get isAway(): boolean {
+    return this.roots.vectors === 0 && this.roots.arenas === 0;
+  }
+
+  /** Memory had no room for the index of words. */
+  get isWithoutWords(): boolean {
+    return this.roots.words === LOST;
+  }
+
+  /** Memory had no room for the index of metadata: searches read the records instead. */
+  get isWithoutFields(): boolean {
+    return this.roots.fields === LOST;
+  }
+
+  /** The ordinal of a row as the store has it. */
+  stored(row: Ordinal): Ordinal {
+    return storedOrdinal(this.arena, row);
+  }
+}
+
+// What the parts of a collection take of the shard's memory, by what it is for (a count of blocks, not a walk through
+// them; texts and metadata are on disk alone, so texts take none), and how they are searched now. Called by
+// commands.ts; shard worker only.
+
+/** In bytes. Of a collection that has nothing here: zeros. */
+export function memoryUse(parts: readonly Part[]): MemoryUse {
+  const use: MemoryUse = { vectors: 0, codes: 0, graph: 0, postings: 0, text: 0 };
+  for (const { index, words, fields } of parts) {
+    const { rowsBytes, codesBytes, usedBytes } = index;
+    use.vectors += rowsBytes;
+    use.codes += codesBytes;
+    use.graph += usedBytes - rowsBytes - codesBytes;
+    use.postings += (words?.bytes ?? 0) + (fields?.bytes ?? 0);
+  }
+  return use;
+}
+
+/** What searches for the `k` best do that name no breadth. `chunks`: of the collection in all shards. */
+export function walksOf(parts: readonly Part[], k: number, chunks: number): Walks {
+  const breadths = parts.map(({ index }) => index.breadthFor(k, Math.min(1, index.liveCount / Math.max(1, chunks))));
+  return {
+    breadth: Math.max(0, ...breadths),
+    isSettled: parts.every(({ index }) => !index.hasWork && !index.isFillDue),
+  };
 }

@@ -1,10 +1,13 @@
 // Several documents of a batch in one command: taken apart before the write, and their outcomes put together after it.
 // Shard worker only; called by commands.ts, which writes whatever stands next to each other in one commit.
-import type { ShardAnswer, ShardRequest, TwinWrite } from '../../src/contract/messages.js';
-import type { Outcome } from '../../src/contract/errors.js';
-import type { CollectionRef } from '../../src/contract/resources.js';
-import type { PackedDocuments } from '../../src/contract/prepared-document.js';
-import type { DocumentWrite, WriteAnswer } from './write.js';
+import type { CollectionRef } from '../../api/collections.js';
+import type { Outcome } from '../../api/errors.js';
+import { DamagedRecord } from '../../storage/damage.js';
+import type { PackedDocuments } from '../../text/prepared-document.js';
+import { outcomeOf } from '../errors.js';
+import type { Shard } from '../shard.js';
+import type { ShardAnswer, ShardRequest, TwinWrite } from './commands.js';
+import { type DocumentWrite, type WriteAnswer, applyWrites } from './write.js';
 
 /** A command that writes documents, as it comes. */
 export type WriteCommand =
@@ -88,4 +91,19 @@ const rowsIn = (vectors: Float32Array, { dim }: CollectionRef, [from, to]: Span)
 function rowsOf({ chunks }: PackedDocuments): Span[] {
   let row = 0;
   return chunks.map((count) => [row, (row += count)]);
+}
+
+// Applies the writes of a batch in one commit. Where a damaged record is met on the way, or the commit fails, none is
+// applied; then damage in one collection must not stop the others: each write is tried by itself. Shard worker only;
+// called by commands.ts.
+
+/** In the order of the writes. */
+export function writeAll(shard: Shard, writes: readonly DocumentWrite[]): Outcome<WriteAnswer>[] {
+  try {
+    return applyWrites(shard, writes);
+  } catch (error) {
+    if (error instanceof DamagedRecord && writes.length > 1) return writes.flatMap((write) => writeAll(shard, [write]));
+    const outcome = outcomeOf(error, writes[0]?.collection.id);
+    return writes.map(() => outcome);
+  }
 }

@@ -1,11 +1,11 @@
 // The messages between the front thread and the workers: plain data, nothing that a structured clone cannot carry.
 // A shard is changed by commands alone, and applying one reads no clock and no random number: the same commands in the
 // same order give the same shard on any machine.
-import type { CatalogCommands } from './catalog-commands.js';
-import type { Outcome } from './errors.js';
-import type { CollectionId, DocId } from './ids.js';
-import type { PackedDocuments } from './prepared-document.js';
-import type { CollectionGroup, CollectionRef, LinkingState, MemoryUse, Walks } from './resources.js';
+import type { CollectionGroup, CollectionRef, LinkingState, MemoryUse, Walks } from '../../api/collections.js';
+import type { Outcome } from '../../api/errors.js';
+import type { CollectionId, DocId } from '../../api/ids.js';
+import type { CatalogCommands } from '../../storage/catalog-commands.js';
+import type { PackedDocuments } from '../../text/prepared-document.js';
 
 /** Where a document goes beside its collection, in the same transaction. */
 export interface TwinWrite {
@@ -211,3 +211,13 @@ export interface SharedShards {
 
 /** Given to each shard worker when it starts. `owners`: one slot a shard, the thread that owns it, 0 for vacant. */
 export type ShardWorkerStart = SharedShards & { owners: SharedArrayBuffer };
+
+// The collection that a command of a shard is about: what it writes to, is refused for, or finds damaged.
+// Asked by the shard pool and by the shard worker. Pure.
+
+/** undefined for what is of the catalog, or of no collection. */
+export function collectionIn(command: ShardCommand): CollectionId | undefined {
+  if (!('collection' in command)) return undefined;
+  const { collection } = command;
+  return typeof collection === 'number' ? collection : 'id' in collection ? collection.id : undefined;
+}

@@ -1,17 +1,15 @@
 // What a staged collection lacks of the one it stands beside: pages of documents to be embedded anew, and copies with
 // their vectors where the space is the same. Both walk the source in the order of its keys, a bounded number of
 // documents at a time. Called by commands.ts; shard worker only.
-import { assert } from '../../src/base/assert.js';
-import type { CollectionId, Ordinal } from '../../src/contract/ids.js';
-import type { ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
-import type { Outcome } from '../../src/contract/errors.js';
-import type { CollectionRef } from '../../src/contract/resources.js';
-import { joinDocuments, packDocument, type PreparedDocument } from '../../src/contract/prepared-document.js';
-import { AppError } from '../../src/contract/errors.js';
-import type { DocumentRecord } from '../../src/store/records.js';
-import type { ShardTxn } from '../../src/store/shard-txn.js';
-import { isSameDocument } from './documents.js';
-import type { Shard } from './shard.js';
+import { assert } from '../../base/assert.js';
+import type { CollectionId, Ordinal } from '../../api/ids.js';
+import type { ShardAnswer, ShardRequest } from './commands.js';
+import { AppError, type Outcome } from '../../api/errors.js';
+import type { CollectionRef } from '../../api/collections.js';
+import { joinDocuments, packDocument, type PreparedDocument } from '../../text/prepared-document.js';
+import type { DocumentRecord } from '../../storage/records.js';
+import { type ShardTxn, isSameDocument } from '../../storage/shard-reader.js';
+import type { Shard } from '../shard.js';
 import { applyWrites, type DocumentWrite } from './write.js';
 
 /** A walk ends with the document that brings it to so many: some milliseconds. */

@@ -2,20 +2,235 @@
 // Rule: rows are staged (unseen) before the commit, published after it; old rows go after the new ones have come. A
 // batch that fails to commit leaves store and memory as they were. A document goes to the twins of its collection in
 // the same transaction. Reads no clock and no random number.
-import { assert } from '../../src/base/assert.js';
-import { AppError } from '../../src/contract/errors.js';
-import type { CollectionId, DocId, Ordinal } from '../../src/contract/ids.js';
-import type { ShardAnswer, ShardRequest } from '../../src/contract/messages.js';
-import type { Outcome } from '../../src/contract/errors.js';
-import type { CollectionRef } from '../../src/contract/resources.js';
-import { unshared } from '../../src/base/bytes.js';
-import { unpackDocument, type PreparedDocument } from '../../src/contract/prepared-document.js';
-import { LEAVING_CHUNKS_MIN } from '../../src/store/leaving.js';
-import type { ShardWriteTxn } from '../../src/store/shard-store.js';
-import { isSameDocument } from './documents.js';
-import { refusalOf } from './refusal.js';
-import { RowChanges } from './row-changes.js';
-import type { Shard } from './shard.js';
+import type { CollectionRef } from '../../api/collections.js';
+import { AppError, type Outcome } from '../../api/errors.js';
+import type { CollectionId, DocId, Ordinal } from '../../api/ids.js';
+import { assert, defined } from '../../base/assert.js';
+import { unshared } from '../../base/bytes.js';
+import { LEAVING_CHUNKS_MIN, type LeavingDocument } from '../../storage/large-removal.js';
+import { type ShardTxn, isSameDocument } from '../../storage/shard-reader.js';
+import type { ShardWriteTxn } from '../../storage/shard-store.js';
+import { type PreparedDocument, unpackDocument } from '../../text/prepared-document.js';
+import { refusalOf } from '../errors.js';
+import { arenaOf, rowOf } from '../memory/ownership.js';
+import { FieldTerms } from '../segments/indexes.js';
+import type { Part } from '../segments/segment.js';
+import { type Shard, place } from '../shard.js';
+import type { ShardAnswer, ShardRequest } from './commands.js';
+
+// What a batch of writes does to a part of shared memory once it is committed: rows that come and rows that go, with
+// the words, metadata and priorities of their chunks. All by the rows of the part. Filled by write.ts, in the shard
+// worker's thread.
+
+export interface Change {
+  /** Staged ordinals with their priority. */
+  added: Map<Ordinal, number>;
+  /** Published ordinals to take out. */
+  removed: Ordinal[];
+  /** The same of a document that leaves: searches do not find them, the rest of them goes later (leaving.ts). */
+  left: Ordinal[];
+  /** Texts of both, where the words of the part are indexed. */
+  texts: Map<Ordinal, string>;
+  /** Terms of the metadata of both, where that is indexed. */
+  fields: Map<Ordinal, readonly string[]>;
+  /** Staged in this batch and replaced in it again: never published. */
+  superseded: Ordinal[];
+}
+
+export const noChange = (): Change => ({
+  added: new Map(),
+  removed: [],
+  left: [],
+  texts: new Map(),
+  fields: new Map(),
+  superseded: [],
+});
+
+/** Before the commit, in its transaction: what a checkpoint of before does not have (checkpoint/catch-up.ts). */
+export function logChanges(txn: ShardWriteTxn, changes: Iterable<readonly [Part, Change]>): void {
+  for (const [part, { added, removed, left, texts, fields }] of changes) {
+    // What was indexed of them is not read for it: a checkpoint of before is worth less then.
+    if (left.length > 0)
+      txn.partChanges.push({
+        id: part.ref.id,
+        removed: left.map((row) => part.stored(row)),
+        texts: null,
+        terms: null,
+        added: [],
+      });
+    if (added.size + removed.length === 0) continue;
+    txn.partChanges.push({
+      id: part.ref.id,
+      removed: removed.map((row) => part.stored(row)),
+      texts: part.words ? removed.map((row) => texts.get(row) ?? null) : null,
+      terms: part.fields ? removed.map((row) => fields.get(row) ?? []) : null,
+      added: Array.from(added.keys(), (row) => part.stored(row)),
+    });
+  }
+}
+
+/** After the commit: the new rows of all parts come before any old one goes, so that no document is missing between. */
+export function publishChanges(changes: Iterable<readonly [Part, Change]>): void {
+  const all = [...changes];
+  markRemovals(all);
+  for (const [part, change] of all) add(part, change);
+  for (const [part, change] of all) remove(part, change);
+  markRemovals(all);
+  for (const [part, { removed, superseded }] of all)
+    for (const ordinal of [...removed, ...superseded]) part.ordinals.release(ordinal);
+}
+
+/** Before rows come for others that go, and after those have gone: a search beside it runs again. */
+function markRemovals(changes: readonly (readonly [Part, Change])[]): void {
+  for (const [part, { removed, left }] of changes)
+    if (removed.length + left.length > 0) part.index.beginOrEndRemovals();
+}
+
+function add(part: Part, { added, texts, fields }: Change): void {
+  for (const [ordinal, priority] of added) {
+    part.priorities.set(ordinal, priority);
+    part.index.publish(ordinal);
+    withSource(texts, ordinal, (text) => part.words?.add(ordinal, text));
+    withSource(fields, ordinal, (terms) => part.fields?.add(ordinal, terms));
+  }
+}
+
+function remove(part: Part, { removed, left, texts, fields }: Change): void {
+  for (const ordinal of left) {
+    part.index.remove(ordinal);
+    part.priorities.set(ordinal, 0);
+  }
+  for (const ordinal of removed) {
+    part.index.remove(ordinal);
+    withSource(texts, ordinal, (text) => part.words?.remove(ordinal, text));
+    withSource(fields, ordinal, (terms) => part.fields?.remove(ordinal, terms));
+    part.priorities.set(ordinal, 0);
+  }
+}
+
+function withSource<S>(sources: ReadonlyMap<Ordinal, S>, ordinal: Ordinal, change: (source: S) => void): void {
+  const source = sources.get(ordinal);
+  if (source !== undefined) change(source);
+}
+
+/** After a commit that failed: what was staged is free again. */
+export function discardChange(part: Part, { added, superseded }: Change): void {
+  for (const ordinal of [...added.keys(), ...superseded]) part.ordinals.release(ordinal);
+}
+
+// What a batch of writes does in shared memory: rows staged before the commit, unseen, published after it, or discarded
+// where it fails. Filled by write.ts, in the shard worker's thread.
+
+class RowChanges {
+  private readonly changes = new Map<Part, Change>();
+  private readonly leaving: LeavingDocument[] = [];
+
+  constructor(private readonly shard: Shard) {}
+
+  /** What is in memory of a collection stays there until the batch ends: what the batch brings later may want room. */
+  hold(id: CollectionId): void {
+    for (const part of this.shard.parts.of(id)) this.changeOf(part);
+  }
+
+  /**
+   * Puts vectors into free rows, unseen by searches; nothing has changed when it throws. Answers their ordinals as the
+   * store has them.
+   */
+  stage(ref: CollectionRef, vectors: Float32Array, priority: number): Ordinal[] {
+    return place(this.shard, ref, (part) => this.stageIn(part, vectors, priority));
+  }
+
+  /** Rows that are to go: published ones after the commit, those of this batch at once. */
+  takeOut(id: CollectionId, ordinals: readonly Ordinal[]): void {
+    for (const ordinal of ordinals) {
+      const { added, superseded, removed } = this.changeOf(this.partOf(id, ordinal));
+      const row = rowOf(ordinal);
+      (added.delete(row) ? superseded : removed).push(row);
+    }
+  }
+
+  /** Whether a document is one of this batch: it has not been published. */
+  isAdded(id: CollectionId, ordinal: Ordinal): boolean {
+    return this.changeOf(this.partOf(id, ordinal)).added.has(rowOf(ordinal));
+  }
+
+  /** Published rows of a document that leaves. */
+  leave(document: LeavingDocument): void {
+    const { ref, blocks } = document;
+    for (const { ordinals } of blocks)
+      for (const ordinal of ordinals) this.changeOf(this.partOf(ref.id, ordinal)).left.push(rowOf(ordinal));
+    this.leaving.push(document);
+  }
+
+  /**
+   * The indexes of words and metadata are changed at publication, when the records of removed chunks are gone from the
+   * store.
+   */
+  keepSources(txn: ShardTxn, id: CollectionId, ordinals: readonly Ordinal[]): void {
+    const terms = new FieldTerms(txn, id);
+    for (const ordinal of ordinals) {
+      const part = this.partOf(id, ordinal);
+      const { texts, fields } = this.changeOf(part);
+      const text = part.words && txn.text(id, ordinal)?.toString();
+      if (text !== undefined) texts.set(rowOf(ordinal), text);
+      if (part.fields) fields.set(rowOf(ordinal), terms.of(txn.chunk(id, ordinal)));
+    }
+  }
+
+  /** Before the commit, in its transaction. */
+  log(txn: ShardWriteTxn): void {
+    logChanges(txn, this.changes);
+  }
+
+  publish(): void {
+    publishChanges(this.changes);
+    this.shard.leaving.push(...this.leaving);
+    this.shard.settle();
+    this.end();
+  }
+
+  discard(): void {
+    for (const [part, change] of this.changes) discardChange(part, change);
+    this.end();
+  }
+
+  private stageIn(part: Part, vectors: Float32Array, priority: number): Ordinal[] {
+    const { dim } = part.ref;
+    const ordinals: Ordinal[] = [];
+    try {
+      for (let at = 0; at < vectors.length; at += dim) {
+        const ordinal = part.ordinals.take();
+        ordinals.push(ordinal);
+        part.index.stage(ordinal, vectors.subarray(at, at + dim));
+      }
+      if (priority !== 0) this.shard.parts.reservePriorities(part, ordinals);
+    } catch (error) {
+      for (const ordinal of ordinals) part.ordinals.release(ordinal);
+      throw error;
+    }
+    const { added } = this.changeOf(part);
+    for (const ordinal of ordinals) added.set(ordinal, priority);
+    return ordinals.map((ordinal) => part.stored(ordinal));
+  }
+
+  private end(): void {
+    for (const part of this.changes.keys()) {
+      part.isChanging = false;
+      this.shard.parts.wake(part);
+    }
+  }
+
+  private partOf(id: CollectionId, ordinal: Ordinal): Part {
+    return defined(this.shard.parts.find(id, arenaOf(ordinal)), `the part of chunk ${id}/${ordinal}`);
+  }
+
+  private changeOf(part: Part): Change {
+    let change = this.changes.get(part);
+    if (!change) this.changes.set(part, (change = noChange()));
+    part.isChanging = true;
+    return change;
+  }
+}
 
 /** One document of a `putStaged`. */
 interface StagedPut {

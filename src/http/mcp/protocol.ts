@@ -4,8 +4,8 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import { CallToolRequestSchema, ListToolsRequestSchema, type CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
-import { AppError } from '../../contract/errors.js';
-import { SERVICE_VERSION } from '../../contract/version.js';
+import { AppError } from '../../api/errors.js';
+import { SERVICE_VERSION } from '../../api/common.js';
 import type { RouteCalls } from './route-calls.js';
 import { TOOLS, type Tool } from './tools.js';
 

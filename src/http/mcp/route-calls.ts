@@ -1,11 +1,11 @@
 // Calls of the route table from within the server: what a tool does, it does through the route that a client would
 // call, with the same checks of key, scope and collection, and the same refusals. Made by endpoint.ts for each message;
 // front thread.
-import { AppError } from '../../contract/errors.js';
-import type { CollectionList } from '../../contract/api/collections.js';
-import type { CollectionName, Tenant } from '../../contract/ids.js';
-import type { Catalog } from '../../service/catalog.js';
-import { permitted } from '../../tenants/authenticate.js';
+import { AppError } from '../../api/errors.js';
+import type { CollectionList } from '../../api/collections.js';
+import type { CollectionName, Tenant } from '../../api/ids.js';
+import type { Catalog } from '../../service/collections/catalog.js';
+import { permitted } from '../../service/tenants/auth.js';
 import type { Body, Reply, Request, Route } from '../route.js';
 
 export interface Call {

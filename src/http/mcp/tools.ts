@@ -1,15 +1,125 @@
 // The tools that agents see, in the order in which they are told: name, words for the model, arguments, and what each
 // calls. Schemas and checks of the arguments come from the types. Used by protocol.ts; front thread.
-import typia from 'typia';
+import typia, { type tags } from 'typia';
+import type { CollectionList } from '../../api/collections.js';
+import type { Ingested, StoredDocument } from '../../api/documents.js';
+import { AppError } from '../../api/errors.js';
+import { parseChunkId } from '../../api/ids.js';
+import type { SearchAnswer, SearchHit } from '../../api/search.js';
 import { assert } from '../../base/assert.js';
-import type { CollectionList } from '../../contract/api/collections.js';
-import type { Ingested } from '../../contract/api/documents.js';
-import type { SearchAnswer, SearchHit } from '../../contract/api/search.js';
-import { shortened, type Schemas } from '../openapi/schema.js';
-import { fitting } from '../validation.js';
-import { readChunk } from './read-chunk.js';
+import { fitting } from '../json-body.js';
+import { type Schemas, shortened } from '../openapi/schemas.js';
 import type { RouteCalls } from './route-calls.js';
-import type { IngestArguments, ListArguments, ReadArguments, SearchArguments, ToolAnswer } from './tool-arguments.js';
+
+// What the tools of /mcp take and give. Types only: the schemas that agents read are made of them, comments included,
+// and the checks. Read by tools.ts and read-chunk.ts.
+
+interface Place {
+  /** Name of the collection. */
+  collection: string;
+  /** Needed only where the key is good for several tenants. */
+  tenant?: string;
+}
+
+interface SearchArguments extends Place {
+  /** What to look for: a question or words. */
+  query: string & tags.MinLength<1>;
+  /** How many hits; 5 where it is left out. */
+  k?: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<50>;
+  /**
+   * `vector`: by meaning; `hybrid`: by meaning and by words; `boost`: by meaning, words help. Left out: as the
+   * collection is set up.
+   */
+  mode?: 'vector' | 'boost' | 'hybrid';
+  /**
+   * Only chunks whose metadata fit: a field to a value, a list of values (any of them), or operators such as {"$gte":
+   * 2020}.
+   */
+  filters?: Record<string, unknown>;
+}
+
+interface ReadArguments extends Place {
+  /** As a search gives it, such as guide.md::chunk_3. */
+  chunk_id: string & tags.MinLength<1>;
+  /** How many chunks before it; 1 where it is left out. */
+  before?: number & tags.Type<'uint32'> & tags.Maximum<10>;
+  /** How many chunks after it; 1 where it is left out. */
+  after?: number & tags.Type<'uint32'> & tags.Maximum<10>;
+}
+
+interface ListArguments {
+  /** Needed only where the key is good for several tenants. */
+  tenant?: string;
+}
+
+interface IngestArguments extends Place {
+  /** The text of the document. */
+  text: string & tags.MinLength<1>;
+  /** Id of the document; one is made where it is left out. */
+  docid?: string;
+  /** Fields to filter searches by. */
+  metadata?: Record<string, unknown>;
+}
+
+interface ToolAnswer {
+  /** For the model. */
+  readonly text: string;
+  /** The same for programs. */
+  readonly structured: Record<string, unknown>;
+}
+
+// The tool read_chunk: a chunk with its neighbours, in the order of the document.
+// Called by tools.ts; front thread.
+
+const NEIGHBOURS_DEFAULT = 1;
+
+/** A type, not an interface: it is the parameters of a route. */
+type ChunkPlace = { tenant: string; collection: string };
+
+/** Throws 404 `collection_not_found`, `document_not_found` or `chunk_not_found`. */
+async function readChunk(
+  calls: RouteCalls,
+  { chunk_id: rid, collection, tenant, before = NEIGHBOURS_DEFAULT, after = NEIGHBOURS_DEFAULT }: ReadArguments,
+): Promise<ToolAnswer> {
+  const place = { tenant: calls.tenantOf(tenant), collection };
+  const docid = parseChunkId(rid)?.docid;
+  if (docid === undefined)
+    throw new AppError('chunk_not_found', 'That is no chunk id: one is like guide.md::chunk_3, as search gives it.');
+  const { chunk_ids: ids, metadata } = await documentOf(calls, place, docid);
+  const at = ids.indexOf(rid);
+  if (at < 0) throw new AppError('chunk_not_found');
+  const wanted = ids.slice(Math.max(0, at - before), at + after + 1);
+  const chunks = await Promise.all(
+    wanted.map(async (id) => ({ chunk_id: id, text: await contentOf(calls, place, id) })),
+  );
+  const head = `${docid}, chunk ${at + 1} of ${ids.length}, metadata ${JSON.stringify(metadata)}`;
+  const texts = chunks.map(
+    ({ chunk_id: id, text }) => `[${id}]${id === rid ? ' (asked for)' : ''}\n${text ?? '(a vector without text)'}`,
+  );
+  return {
+    text: [head, ...texts].join('\n\n'),
+    structured: { docid, position: at, chunk_count: ids.length, metadata, chunks },
+  };
+}
+
+async function documentOf(calls: RouteCalls, place: ChunkPlace, docid: string): Promise<StoredDocument> {
+  try {
+    return await calls.json<StoredDocument>('getDocument', { params: { ...place, docid } });
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'document_not_found')
+      await calls.checkExists(place.tenant, place.collection);
+    throw error;
+  }
+}
+
+async function contentOf(calls: RouteCalls, place: ChunkPlace, rid: string): Promise<string | null> {
+  try {
+    return await calls.text('getChunkContent', { params: { ...place, rid } });
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'chunk_content_not_found') return null;
+    throw error;
+  }
+}
 
 export interface Tool {
   readonly name: string;

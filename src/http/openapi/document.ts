@@ -1,18 +1,236 @@
 // The OpenAPI 3.1 document: one operation for each route of the table, from the route, the entry of its name in the
 // operations tables, and the types. Called once by the endpoint (endpoints/docs.ts), and by tests. Pure.
+import { STATUS_CODES } from 'node:http';
+import { SERVICE_VERSION } from '../../api/common.js';
+import { AppError, ERROR_CODES, type ErrorCode, invalidField } from '../../api/errors.js';
 import { assert } from '../../base/assert.js';
-import { SERVICE_VERSION } from '../../contract/version.js';
+import { type Answer, encodeError, encodeReply } from '../envelope.js';
 import type { Route } from '../route.js';
-import { parametersOf } from './codes.js';
-import { DESCRIPTION, SECURITY_SCHEMES, TAGS } from './introduction.js';
-import type { Operation, RequestBody } from './operation.js';
+import {
+  type Content,
+  type ForeignRefusal,
+  type Operation,
+  PATH_PARAMETERS,
+  type RequestBody,
+  type Tag,
+} from './operation.js';
 import { OPERATIONS } from './operations.js';
-import { PATH_PARAMETERS } from './parameters.js';
-import { errorExamples, HEADERS, responsesOf } from './responses.js';
-import { mapped } from './schema.js';
-import { componentSchemas } from './schemas.js';
+import { type Schema, componentSchemas, mapped, refTo } from './schemas.js';
 
-export interface OpenApiDocument {
+// Which error codes an operation can answer, and with which status: those of its table entry, and those that follow
+// from who may call it, what its body is and what stands in its path. Called by responses.ts. Pure.
+
+const ALWAYS: readonly ErrorCode[] = ['validation_error', 'request_too_large', 'internal_error', 'shutting_down'];
+
+const OF_PARAMETER: Readonly<Record<string, ErrorCode>> = {
+  tenant: 'invalid_tenant_name',
+  name: 'invalid_collection_name',
+  collection: 'invalid_collection_name',
+};
+
+const OF_ACCESS: Readonly<Record<Route['access'], readonly ErrorCode[]>> = {
+  public: [],
+  metrics: ['auth_invalid', 'admin_required', 'overloaded'],
+  admin: ['auth_invalid', 'admin_required', 'overloaded', 'not_ready'],
+  tenant: ['auth_invalid', 'auth_forbidden', 'overloaded', 'not_ready', 'shard_unavailable'],
+  any: ['auth_invalid', 'auth_forbidden', 'overloaded', 'not_ready', 'shard_unavailable'],
+};
+
+const COMPRESSED = ['unsupported_content_encoding', 'invalid_content_encoding'] as const;
+const OF_JSON: readonly ErrorCode[] = ['invalid_json', ...COMPRESSED];
+const OF_BODY: Readonly<Record<Route['body'], readonly ErrorCode[]>> = {
+  none: [],
+  json: OF_JSON,
+  search: OF_JSON,
+  message: OF_JSON,
+  lines: OF_JSON,
+  document: COMPRESSED,
+  archive: COMPRESSED,
+  any_archive: COMPRESSED,
+};
+
+/** The codes by status, both in rising order. */
+function codesByStatus(route: Route, operation: Operation): Map<number, ErrorCode[]> {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of [...codesOf(route, operation)].sort()) {
+    const status = statusOf(code, route);
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  return new Map([...byStatus].sort(([a], [b]) => a - b));
+}
+
+/** Where the specification lists no 400 for a route, it answers 422. */
+export function statusOf(code: ErrorCode, { statuses }: Pick<Route, 'statuses'>): number {
+  const { status } = ERROR_CODES[code];
+  return status === 400 && !statuses.includes(400) ? 422 : status;
+}
+
+function codesOf(route: Route, { codes = [] }: Operation): Set<ErrorCode> {
+  const parameters = parametersOf(route.path);
+  return new Set([
+    ...ALWAYS,
+    ...OF_ACCESS[route.access],
+    ...OF_BODY[route.body],
+    // A path with broken percent-encoding is no route's.
+    ...(parameters.length > 0 ? (['not_found'] as const) : []),
+    ...(route.statuses.includes(429) ? (['tenant_rate_limited'] as const) : []),
+    ...parameters.flatMap((name) => OF_PARAMETER[name] ?? []),
+    ...codes,
+  ]);
+}
+
+/** The names in a path template. */
+function parametersOf(path: string): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
+}
+
+// What the OpenAPI document says before its operations: conventions, keys, groups.
+// Used by document.ts. Constants.
+
+const DESCRIPTION = `A tenant owns collections; a collection holds documents; a document is cut into chunks; a search returns the chunks nearest
+to a text or a vector, each with its metadata and the reason of its rank.
+
+- **Names.** Slugs of tenants and collections have up to 128 of \`A-Z a-z 0-9 . _ -\`. Paths are split first and decoded after: a \`/\` in a document id is \`%2F\`.
+- **Successes** in JSON carry \`ok\`, \`latency_ms\` and \`request_id\`. \`X-Request-ID\` is taken from the request, or made, and is on every answer.
+- **Errors** are one envelope with a stable \`code\`. Each status below names its codes. A 422 has \`detail\`, an entry for each field that is wrong.
+- **Bodies** may come compressed (\`Content-Encoding: gzip\` or \`br\`, \`zstd\` where the server's Node has it); what they unpack to obeys the same limits. JSON has at most
+  256 KiB, a search 2 MiB more for its vector, a batch what is configured; the text of a search 64 KiB. Heads have at most 16 KiB (431 \`request_head_too_large\`).
+- **Query strings** have no other parameters than those below.
+- **Other sites.** A server without keys answers 403 \`auth_forbidden\` to pages of other sites and to host names that it was not told.
+- **Other paths** are 404 \`not_found\`, other methods 405 \`method_not_allowed\` with \`Allow\`. HEAD works where GET does.
+- **Retries** help for 429 and 503 with \`Retry-After\`: nothing has been done then.
+- **Optional fields** of request bodies may be \`null\`, which is as good as absent. Unknown fields are refused.`;
+
+const SECURITY_SCHEMES = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'A key, or a signed token where the server takes those.' },
+  apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'A key.' },
+} as const;
+
+const TAGS: readonly { readonly name: Tag; readonly description: string }[] = [
+  { name: 'Search', description: 'In a collection, or in the shared scope.' },
+  { name: 'Documents', description: 'Documents and their chunks.' },
+  { name: 'Collections', description: 'Documents with one embedding space and one chunking.' },
+  { name: 'Archives', description: 'Backups: all of a collection, or of everything, in a zip; and back.' },
+  {
+    name: 'Logged searches',
+    description: "What was searched, and what it found; searched again on today's documents.",
+  },
+  {
+    name: 'Reindex jobs',
+    description: 'Another embedding space for a collection, built beside the one that is searched.',
+  },
+  { name: 'Embedders', description: 'What turns texts into vectors.' },
+  { name: 'Agents', description: 'The Model Context Protocol.' },
+  { name: 'Tenants and keys', description: 'For the admin.' },
+  { name: 'Health', description: 'Open to everybody.' },
+  { name: 'Metrics', description: 'Counters and latencies.' },
+  { name: 'Documentation', description: 'This document, a page that shows it, and the console.' },
+];
+
+// The responses of an operation: a success with its body and example, and each status an error of it can have, with the
+// codes as examples. The examples are made by the envelope that makes the real bodies. Called by document.ts. Pure.
+
+const CLOSING = { latencyMs: 1.204, requestId: '0198c2f1-5d3a-7c1e-9b61-2f4a8d0c7e55' };
+
+const header = (description: string, schema: Schema): object => ({ description, schema });
+
+const HEADERS = {
+  'X-Request-ID': header("The request's own, where it is 1 to 128 visible ASCII characters; else one made here.", {
+    type: 'string',
+  }),
+  'Retry-After': header('Seconds after which the same request may succeed.', { type: 'integer', minimum: 0 }),
+  'WWW-Authenticate': header('The scheme that is wanted.', { type: 'string' }),
+  'X-RateLimit-Limit': header('Requests that may come at once. Absent where no limit is set.', {
+    type: 'integer',
+    minimum: 0,
+  }),
+  'X-RateLimit-Remaining': header('Requests that may come now.', { type: 'integer', minimum: 0 }),
+  'X-RateLimit-Reset': header('Seconds until all may come again.', { type: 'integer', minimum: 0 }),
+  ETag: header(
+    'Name of this very content; sent back as `If-None-Match`, it is answered 304 while nothing has changed.',
+    { type: 'string' },
+  ),
+} as const;
+type HeaderName = keyof typeof HEADERS;
+
+function responsesOf(route: Route, operation: Operation): Record<string, object> {
+  const errors = codesByStatus(route, operation);
+  const fine = route.statuses
+    .filter((status) => status < 400)
+    .map((status) => [status, success(route, operation, status)]);
+  const statuses = new Set([...errors.keys(), ...Object.keys(operation.foreignRefusals ?? {}).map(Number)]);
+  const refused = [...statuses]
+    .sort((a, b) => a - b)
+    .map((status) => [status, refusal(route, status, errors.get(status) ?? [], operation.foreignRefusals?.[status])]);
+  return Object.fromEntries([...fine, ...refused]) as Record<string, object>;
+}
+
+/** Examples of every error, by the name `errorExampleName` gives; for `components.examples`. */
+function errorExamples(routes: readonly (readonly [Route, Operation])[]): Record<string, object> {
+  const found = new Map<string, object>();
+  for (const [route, operation] of routes) {
+    for (const [status, codes] of codesByStatus(route, operation)) {
+      for (const code of codes) found.set(errorExampleName(code, status), { value: errorBody(code, route.statuses) });
+    }
+  }
+  return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** A code with status 400 has another body where it is answered 422. */
+const errorExampleName = (code: ErrorCode, status: number): string =>
+  status === 422 && code !== 'validation_error' ? `${code}_422` : code;
+
+function errorBody(code: ErrorCode, statuses: readonly number[]): unknown {
+  const error =
+    code === 'validation_error'
+      ? invalidField(['body', 'k'], 'Should be a whole number, at least 1, at most 1000.', 'out_of_range', 0)
+      : new AppError(code);
+  return parsed(encodeError(error, statuses, CLOSING));
+}
+
+const parsed = ({ body }: Answer): unknown => JSON.parse(new TextDecoder().decode(body));
+
+function success(route: Route, operation: Operation, status: number): object {
+  const headers = headersOf(route, route.statuses.includes(304) ? ['ETag'] : []);
+  if (status === 304 || operation.empty?.includes(status)) return { description: STATUS_CODES[status], headers };
+  const content = mapped(operation.answer, ({ schema, examples }: Content, mediaType) => ({
+    schema,
+    ...(Object.keys(examples).length > 0 && {
+      examples: mapped(examples, (value) => ({
+        value:
+          mediaType === 'application/json' ? parsed(encodeReply({ status, json: value as object }, CLOSING)) : value,
+      })),
+    }),
+  }));
+  return { description: operation.summary, headers, content };
+}
+
+function refusal(route: Route, status: number, codes: readonly ErrorCode[], foreign?: ForeignRefusal): object {
+  const extra: HeaderName[] =
+    status === 401 ? ['WWW-Authenticate'] : status === 429 || status === 503 ? ['Retry-After'] : [];
+  const own = codes.map((code) => [code, { $ref: `#/components/examples/${errorExampleName(code, status)}` }]);
+  const examples = Object.fromEntries([
+    ...own,
+    ...(foreign ? [['protocol', { value: foreign.example }]] : []),
+  ]) as object;
+  const schemas = [...(codes.length > 0 ? [refTo('ErrorEnvelope')] : []), ...(foreign ? [foreign.schema] : [])];
+  const reasons = [...codes.map((code) => `\`${code}\``), ...(foreign ? [foreign.description] : [])].join(', ');
+  return {
+    description: `${STATUS_CODES[status]}: ${reasons}.`,
+    headers: headersOf(route, extra),
+    content: { 'application/json': { schema: schemas.length === 1 ? schemas[0] : { anyOf: schemas }, examples } },
+  };
+}
+
+function headersOf(route: Route, extra: readonly HeaderName[]): object {
+  const limited: readonly HeaderName[] = route.statuses.includes(429)
+    ? ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
+    : [];
+  const names: readonly HeaderName[] = ['X-Request-ID', ...extra, ...limited];
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+interface OpenApiDocument {
   readonly openapi: string;
   readonly info: object;
   readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>;
@@ -75,7 +293,7 @@ function pathParameters(path: string): object[] {
   return parametersOf(path).map((name) => {
     assert(
       PATH_PARAMETERS[name] !== undefined,
-      `path parameter ${name} is not described in src/http/openapi/parameters.ts`,
+      `path parameter ${name} is not described in src/http/openapi/operation.ts`,
     );
     return { name, in: 'path', required: true, ...PATH_PARAMETERS[name] };
   });

@@ -1,18 +1,62 @@
 // The operations tables, by area, as one: the entry of each route by its operation's name. A test sees to it that no
 // route is without entry, and no entry without route. Read by document.ts.
-import type { Operation } from './operation.js';
-import { ARCHIVE_OPERATIONS } from './operations/archives.js';
-import { COLLECTION_OPERATIONS } from './operations/collections.js';
-import { DOCS_OPERATIONS } from './operations/docs.js';
-import { DOCUMENT_OPERATIONS } from './operations/documents.js';
-import { EMBEDDER_OPERATIONS } from './operations/embedders.js';
-import { HEALTH_OPERATIONS } from './operations/health.js';
-import { MCP_OPERATIONS } from './operations/mcp.js';
-import { METRICS_OPERATIONS } from './operations/metrics.js';
-import { QUERY_OPERATIONS } from './operations/queries.js';
-import { REINDEX_OPERATIONS } from './operations/reindex.js';
-import { SEARCH_OPERATIONS } from './operations/search.js';
-import { TENANT_OPERATIONS } from './operations/tenants.js';
+import { ARCHIVE_OPERATIONS } from '../routes/archives.js';
+import { COLLECTION_OPERATIONS } from '../routes/collections.js';
+import { DOCUMENT_OPERATIONS } from '../routes/documents.js';
+import { EMBEDDER_OPERATIONS } from '../routes/embedders.js';
+import { HEALTH_OPERATIONS, METRICS_OPERATIONS } from '../routes/health.js';
+import { MCP_OPERATIONS } from '../routes/mcp.js';
+import { QUERY_OPERATIONS } from '../routes/queries.js';
+import { REINDEX_OPERATIONS } from '../routes/reindex.js';
+import { SEARCH_OPERATIONS } from '../routes/search.js';
+import { TENANT_OPERATIONS } from '../routes/tenants.js';
+import { type Operation, otherContent } from './operation.js';
+
+// Entries of the documentation's own operations.
+// Read by ../operations.ts. Constants.
+
+const DOCS_OPERATIONS = {
+  openApi: {
+    tag: 'Documentation',
+    summary: 'This document: OpenAPI 3.1',
+    answer: {
+      'application/json': { schema: { type: 'object', required: ['openapi', 'info', 'paths'] }, examples: {} },
+    },
+  },
+  docs: {
+    tag: 'Documentation',
+    summary: 'A page that shows this document and can send its requests',
+    answer: otherContent('text/html'),
+  },
+  docsFile: {
+    tag: 'Documentation',
+    summary: 'A script, style or picture of that page',
+    answer: { ...otherContent('text/javascript'), ...otherContent('text/css'), ...otherContent('image/png') },
+  },
+  start: {
+    tag: 'Documentation',
+    summary: 'The bare address: leads browsers to the console',
+    answer: {},
+    empty: [302],
+    codes: ['not_found'],
+  },
+  console: {
+    tag: 'Documentation',
+    summary: 'The console: a page to look at collections, search them and see what goes on',
+    answer: otherContent('text/html'),
+  },
+  consoleFolder: {
+    tag: 'Documentation',
+    summary: 'The console by an address that ends with a slash: leads to the other one',
+    answer: {},
+    empty: [308],
+  },
+  consoleFile: {
+    tag: 'Documentation',
+    summary: 'A script or style of the console',
+    answer: { ...otherContent('text/javascript'), ...otherContent('text/css') },
+  },
+} satisfies Record<string, Operation>;
 
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
   ...HEALTH_OPERATIONS,

@@ -1,8 +1,327 @@
 // The component schemas of the OpenAPI document: typia's, in short forms, with the refinements, closed where a request
 // takes no other fields, and with the common fields where they answer. Called by document.ts once. Pure.
-import { TYPE_SCHEMAS } from './bodies.js';
-import { REFINEMENTS, TIME_FIELDS, WHOLE_FIELDS } from './refinements.js';
-import { mapped, reached, shortened, type Schema, type Schemas } from './schema.js';
+import typia from 'typia';
+import type { RestoredCollection, RestoredDataset } from '../../api/archives.js';
+import {
+  type CollectionDetail,
+  type CollectionList,
+  type CreateBody,
+  type CreatedCollection,
+  type DeletedCollection,
+  type MoveBody,
+  type MovedCollection,
+  SEARCH_MODES,
+  type UpdateBody,
+  type UpdatedCollection,
+} from '../../api/collections.js';
+import type { CommonFields, ErrorEnvelope } from '../../api/common.js';
+import type {
+  BatchAnswer,
+  BatchBody,
+  ChunkList,
+  DeletedDocument,
+  DocumentList,
+  IngestBody,
+  Ingested,
+  StoredChunk,
+  StoredDocument,
+} from '../../api/documents.js';
+import type { Health, Liveness, MetricsAnswer, MetricsReset, Readiness } from '../../api/health.js';
+import {
+  BATCH_ITEMS_MAX,
+  CHUNK_SIZE_MAX,
+  CHUNK_SIZE_MIN,
+  DIM_MAX,
+  DISPLAY_NAME_CHARACTERS_MAX,
+} from '../../api/limits.js';
+import type { QueryAnswer, QueryList, ReplayAnswer } from '../../api/queries.js';
+import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../../api/reindex.js';
+import type { RecallAnswer, RecallBody, SearchAnswer, SearchBody, VectorSample } from '../../api/search.js';
+import type {
+  CreateKeyBody,
+  CreateTenantBody,
+  CreatedKey,
+  CreatedTenant,
+  DeletedTenant,
+  EmbedderInventory,
+  KeyList,
+  RevokedKey,
+  TenantEmbedderInventory,
+  TenantList,
+  TenantProfile,
+  UpdateTenantBody,
+} from '../../api/tenants.js';
+
+// The types of all bodies, by the names they have in the OpenAPI document: a new endpoint adds its types here, a line
+// each. typia turns them into JSON schemas when the server is compiled. Read by schemas.ts and, for the types of the
+// examples, by operation.ts. Pure.
+
+/** JSON bodies of requests: none of them takes other fields than its own. */
+export interface Requests {
+  CreateBody: CreateBody;
+  UpdateBody: UpdateBody;
+  MoveBody: MoveBody;
+  IngestBody: IngestBody;
+  BatchBody: BatchBody;
+  SearchBody: SearchBody;
+  RecallBody: RecallBody;
+  ReindexBody: ReindexBody;
+  CreateTenantBody: CreateTenantBody;
+  UpdateTenantBody: UpdateTenantBody;
+  CreateKeyBody: CreateKeyBody;
+}
+
+/** JSON bodies of successes, without the common fields, which schemas.ts adds. */
+export interface Answers {
+  Health: Health;
+  Liveness: Liveness;
+  Readiness: Readiness;
+  MetricsAnswer: MetricsAnswer;
+  MetricsReset: MetricsReset;
+  CollectionList: CollectionList;
+  CreatedCollection: CreatedCollection;
+  CollectionDetail: CollectionDetail;
+  UpdatedCollection: UpdatedCollection;
+  MovedCollection: MovedCollection;
+  DeletedCollection: DeletedCollection;
+  RestoredCollection: RestoredCollection;
+  RestoredDataset: RestoredDataset;
+  DocumentList: DocumentList;
+  Ingested: Ingested;
+  StoredDocument: StoredDocument;
+  DeletedDocument: DeletedDocument;
+  ChunkList: ChunkList;
+  StoredChunk: StoredChunk;
+  BatchAnswer: BatchAnswer;
+  SearchAnswer: SearchAnswer;
+  RecallAnswer: RecallAnswer;
+  VectorSample: VectorSample;
+  QueryList: QueryList;
+  QueryAnswer: QueryAnswer;
+  ReplayAnswer: ReplayAnswer;
+  ReindexJob: ReindexJob;
+  ReindexJobList: ReindexJobList;
+  RolledBack: RolledBack;
+  TenantList: TenantList;
+  TenantProfile: TenantProfile;
+  CreatedTenant: CreatedTenant;
+  DeletedTenant: DeletedTenant;
+  KeyList: KeyList;
+  CreatedKey: CreatedKey;
+  RevokedKey: RevokedKey;
+  EmbedderInventory: EmbedderInventory;
+  TenantEmbedderInventory: TenantEmbedderInventory;
+}
+
+/** What every operation shares. */
+interface Shared {
+  CommonFields: CommonFields;
+  ErrorEnvelope: ErrorEnvelope;
+}
+
+/** As typia words them: each type above, and those they are made of, by name. */
+const TYPE_SCHEMAS = typia.json.schemas<[Requests, Answers, Shared], '3.1'>().components.schemas ?? {};
+
+// JSON schemas as plain objects, and their rewriting into the short forms people read: `type: [string, 'null']` for a
+// choice with null, `enum` for a choice of constants, aliases of numbers and strings in place. Used by schemas.ts.
+// Pure.
+
+/** A JSON schema of draft 2020-12, as OpenAPI 3.1 has them. */
+export interface Schema {
+  readonly [keyword: string]: unknown;
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly oneOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+}
+
+export type Schemas = Readonly<Record<string, Schema>>;
+
+const REF_START = '#/components/schemas/';
+
+export const refTo = (name: string): Schema => ({ $ref: REF_START + name });
+
+/** The schema, and all inside it, in short forms; `all` are those that its references mean. */
+export function shortened(schema: Schema, all: Schemas): Schema {
+  const target = schema.$ref === undefined ? undefined : all[schema.$ref.slice(REF_START.length)];
+  if (target !== undefined && isInlined(target)) return { ...shortened(target, all), ...described(schema) };
+  if (schema.oneOf !== undefined)
+    return choice(
+      schema.oneOf.map((part) => shortened(part, all)),
+      described(schema),
+    );
+  const { items, properties, ...rest } = schema;
+  // What describes a record is TypeScript's own words about records.
+  if (rest.additionalProperties !== undefined && Object.keys(properties ?? {}).length === 0) return { type: 'object' };
+  return {
+    ...rest,
+    ...(items && { items: shortened(items, all) }),
+    ...(properties && { properties: mapped(properties, (property) => shortened(property, all)) }),
+  };
+}
+
+/** The names of a schema's components, and of theirs. */
+function reached(names: readonly string[], all: Schemas): Set<string> {
+  const found = new Set<string>();
+  const pending = [...names];
+  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
+    if (found.has(name)) continue;
+    found.add(name);
+    for (const [, ref] of JSON.stringify(all[name] ?? {}).matchAll(/"#\/components\/schemas\/([^"]+)"/g))
+      pending.push(ref as string);
+  }
+  return found;
+}
+
+export function mapped<T, U>(
+  record: Readonly<Record<string, T>>,
+  change: (value: T, name: string) => U,
+): Record<string, U> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value, name)]));
+}
+
+/** Objects with fields keep their names; records, numbers, strings and choices stand where they are used. */
+const isInlined = ({ type, properties }: Schema): boolean =>
+  type !== 'object' || Object.keys(properties ?? {}).length === 0;
+
+const described = ({ description }: Schema): Schema => (description === undefined ? {} : { description });
+
+function choice(parts: readonly Schema[], rest: Schema): Schema {
+  const others = parts.filter(({ type }) => type !== 'null');
+  const nullable = others.length < parts.length;
+  const only = others.length === 1 ? others[0] : constants(others);
+  if (only?.type === undefined) return { oneOf: nullable ? [...others, { type: 'null' }] : others, ...rest };
+  if (!nullable) return { ...only, ...rest };
+  return { ...only, type: [only.type, 'null'].flat(), ...(only.enum && { enum: [...only.enum, null] }), ...rest };
+}
+
+/** One schema for a choice of constants or of bare types; undefined where it is neither. */
+function constants(parts: readonly Schema[]): Schema | undefined {
+  const isBare = parts.every((part) => part.type !== undefined && Object.keys(part).length === 1);
+  if (isBare) return { type: parts.flatMap(({ type }) => type ?? []) };
+  if (parts.some((part) => part.const === undefined)) return undefined;
+  return { type: typeof parts[0]?.const, enum: parts.map((part) => part.const) };
+}
+
+// What the server asks of bodies and promises of answers beyond what TypeScript's types can say: bounds, choices that
+// have an error code of their own, fields of which exactly one is wanted. Read by schemas.ts. Constants.
+
+/** Slugs of tenants and collections. */
+export const SLUG: Schema = { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' };
+/** 512 bytes of UTF-8 at most, which no keyword can say. */
+export const DOC_ID: Schema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 512,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
+};
+
+/** With something else than white space in it. */
+export const SEARCH_TEXT: Schema = { pattern: '\\S' };
+
+const DISPLAY_NAME: Schema = {
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$',
+  maxLength: DISPLAY_NAME_CHARACTERS_MAX,
+};
+const VECTOR: Schema = { minItems: 1, maxItems: DIM_MAX };
+
+/** Of two fields one is there and not null. */
+const exactlyOne = (a: string, b: string): Schema => ({
+  oneOf: [a, b].map((field) => ({ required: [field], properties: { [field]: { not: { type: 'null' } } } })),
+});
+
+/** Keywords added to a type, or to one of its fields (`Type.field`). */
+const REFINEMENTS: Readonly<Record<string, Schema>> = {
+  SearchBody: exactlyOne('q', 'v'),
+  'SearchBody.q': SEARCH_TEXT,
+  'SearchBody.v': { ...VECTOR, description: "A vector of the collection's dimensions: finite, not all zero." },
+  'SearchBody.k': { default: 5, description: 'How many hits at most.' },
+  'SearchBody.mode': {
+    enum: [...SEARCH_MODES, null],
+    description: "Omitted: the collection's. `boost` and `hybrid` want `q`.",
+  },
+  'Rerank.depth': { description: 'How many candidates are read, at least k. Omitted: 50, or k where that is more.' },
+  IngestBody: exactlyOne('text', 'vector'),
+  'IngestBody.docid': { maxLength: 512, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' },
+  'IngestBody.vector': { ...VECTOR, description: "A vector of the collection's dimensions: finite, not all zero." },
+  'BatchBody.documents': { minItems: 1, maxItems: BATCH_ITEMS_MAX },
+  'CreateBody.display_name': DISPLAY_NAME,
+  'CreateBody.search_mode': { enum: [...SEARCH_MODES, null], default: 'vector' },
+  'CreateBody.priority_key': { default: 'prio_boost' },
+  'ChunkingBody.size': { minimum: CHUNK_SIZE_MIN, maximum: CHUNK_SIZE_MAX },
+  'ChunkingBody.overlap': { maximum: CHUNK_SIZE_MAX / 4 },
+  'UpdateBody.display_name': DISPLAY_NAME,
+  'MoveBody.new_name': SLUG,
+  'CreateTenantBody.tenant': SLUG,
+  'CreateTenantBody.display_name': DISPLAY_NAME,
+  'UpdateTenantBody.display_name': DISPLAY_NAME,
+  'CreateKeyBody.label': { ...DISPLAY_NAME, default: 'primary' },
+  'CreateKeyBody.expires': { format: 'date-time' },
+};
+
+/** Numbers of answers that are whole and not negative. */
+const WHOLE_FIELDS: ReadonlySet<string> = new Set([
+  ...[
+    'count',
+    'chunks',
+    'chunks_deleted',
+    'chunk_count',
+    'doc_count',
+    'index',
+    'succeeded',
+    'failed',
+    'size',
+    'overlap',
+    'version',
+    'schema_version',
+  ],
+  ...[
+    'k',
+    'result_count',
+    'original_result_count',
+    'tenant_count',
+    'collection_count',
+    'search_latency_count',
+    'ingest_latency_count',
+    'hw_cores',
+  ],
+  ...[
+    'requests_total',
+    'search_total',
+    'matches_total',
+    'documents_indexed_total',
+    'documents_deleted_total',
+    'chunks_indexed_total',
+  ],
+  ...[
+    'collections_created_total',
+    'collections_deleted_total',
+    'errors_total',
+    'collections_deleted',
+    'total_chunks',
+    'completed_chunks',
+    'keep_previous_seconds',
+    'last_n',
+    'queries',
+    'dim',
+  ],
+]);
+
+/** Texts of answers that are ISO 8601 times. */
+const TIME_FIELDS: ReadonlySet<string> = new Set([
+  'created_at',
+  'executed_at',
+  'started_at',
+  'finished_at',
+  'updated_at',
+  'expires',
+  'ingested_at',
+  'revoked_at',
+]);
 
 /** The interfaces of bodies.ts that list types and are none themselves. */
 const LISTS = ['Requests', 'Answers'];

@@ -1,9 +1,96 @@
+// GET /ui and the files of that page: open to everybody; what the page asks for comes with the key that its user gives
+// it. Handlers on the front thread. The route table (routes.ts) names them.
+import { readFile, readdir } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { AppError } from '../../api/errors.js';
+import { type Handler, type Route, open, param } from '../route.js';
+import { type StaticFile, guarded, staticFile, staticReply } from '../static-file.js';
+
+// The files of the console, as scripts/console.mjs has built them into dist/src/console/page: a page, and scripts and styles
+// with a digest in their names, each beside a form that brotli has made smaller. Read once each and held, some 100 kB.
+// Called by endpoints/console.ts; front thread.
+
+const CONSOLE_PAGE = 'index.html';
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+};
+
+class ConsoleFiles {
+  private held: Promise<ReadonlyMap<string, StaticFile>> | undefined;
+
+  /** Undefined for a name that is none of them. */
+  async find(name: string): Promise<StaticFile | undefined> {
+    this.held ??= readAll(fileURLToPath(new URL('../../console/page', import.meta.url)));
+    // Files that could not be read are tried again by the next request.
+    this.held.catch(() => (this.held = undefined));
+    return (await this.held).get(name);
+  }
+}
+
+async function readAll(folder: string): Promise<Map<string, StaticFile>> {
+  const names = (await readdir(folder)).filter((name) => Object.hasOwn(TYPES, extname(name)));
+  const files = names.map(async (name): Promise<[string, StaticFile]> => {
+    const [bytes, brotli] = await Promise.all([readFile(join(folder, name)), readFile(join(folder, `${name}.br`))]);
+    return [name, staticFile(bytes, TYPES[extname(name)] as string, brotli)];
+  });
+  return new Map(await Promise.all(files));
+}
+
+/** Nothing from other hosts, no script and no style in the page itself. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const getConsole =
+  (files: ConsoleFiles): Handler =>
+  async (request) =>
+    staticReply(request, found(await files.find(CONSOLE_PAGE)), POLICY);
+
+/** Whoever opens the bare address in a browser is led to the console. For programs nothing is there. */
+const getStart: Handler = async (request) => {
+  if (!request.header('accept').includes('text/html')) throw new AppError('not_found');
+  return {
+    status: 302,
+    headers: { Location: 'ui', Vary: 'Accept', ...guarded(POLICY) },
+    contentType: 'text/plain; charset=utf-8',
+    bytes: new Uint8Array(),
+  };
+};
+
+/** Relative: a proxy may have put the server below a path of its own. */
+const getConsoleFolder: Handler = async ({ query }) => {
+  const asked = query.size === 0 ? '' : `?${query}`;
+  return {
+    status: 308,
+    headers: { Location: `../ui${asked}`, ...guarded(POLICY) },
+    contentType: 'text/plain; charset=utf-8',
+    bytes: new Uint8Array(),
+  };
+};
+
+/** What it has in it stands in its name: nobody need ask for it again. */
+const getConsoleFile =
+  (files: ConsoleFiles): Handler =>
+  async (request) => {
+    const name = param(request, 'file');
+    return staticReply(
+      request,
+      found(name === CONSOLE_PAGE ? undefined : await files.find(name)),
+      POLICY,
+      'public, max-age=31536000, immutable',
+    );
+  };
+
+function found(file: StaticFile | undefined): StaticFile {
+  if (file === undefined) throw new AppError('not_found');
+  return file;
+}
+
 // The console at /ui: open to everybody.
 // A part of the route table (routes.ts).
-import { ConsoleFiles } from '../console-files.js';
-import { getConsole, getConsoleFile, getConsoleFolder, getStart } from '../endpoints/console.js';
-import type { Route } from '../route.js';
-import { open } from './kit.js';
 
 export function consoleRoutes(): Route[] {
   const files = new ConsoleFiles();

@@ -1,13 +1,12 @@
 // The events of a collection as server-sent events (the format of the HTML standard, "Server-sent events").
 // A handler on the front thread; the stream ends when the client goes, falls behind, or the collection or the server
 // ends.
-import { AppError } from '../../contract/errors.js';
-import { EVENT_STREAMS_MAX, EVENT_STREAMS_OF_COLLECTION_MAX } from '../../contract/limits.js';
-import { logIdOf } from '../../contract/resources.js';
+import { AppError } from '../../api/errors.js';
+import { EVENT_STREAMS_MAX, EVENT_STREAMS_OF_COLLECTION_MAX } from '../../api/limits.js';
+import { logIdOf } from '../../api/collections.js';
 import type { Context } from '../../service/context.js';
-import type { EventReader } from '../../service/events.js';
-import type { Handler, Request } from '../route.js';
-import { collectionOf } from './path.js';
+import type { EventReader } from '../../service/events/event-hub.js';
+import { type Handler, type Request, collectionOf } from '../route.js';
 
 /** A comment now and then keeps what stands between from taking the connection for dead. */
 const HEARTBEAT_MS = 15_000;

@@ -1,21 +1,125 @@
+// Reindex jobs: start, look at, pause, resume, cancel; and going back to the space before.
+// Handlers on the front thread: body in, use case, reply out. The route table (routes/reindex.ts) names them.
+import typia from 'typia';
+import { logIdOf } from '../../api/collections.js';
+import { AppError, type ErrorCode } from '../../api/errors.js';
+import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../../api/reindex.js';
+import type { Context } from '../../service/context.js';
+import type { EventType } from '../../service/events/event-hub.js';
+import { asQueryId } from '../../service/query-log/query-log.js';
+import { toldJob } from '../../service/reindex/jobs.js';
+import { cancelJob, pauseJob, resumeJob, rollBack, startReindex } from '../../service/reindex/reindex.js';
+import type { StoredJob } from '../../storage/catalog-commands.js';
+import { fitting, parseJson } from '../json-body.js';
+import { type Operation, jsonAnswer, jsonRequest } from '../openapi/operation.js';
+import type { Schema } from '../openapi/schemas.js';
+import {
+  COLLECTION,
+  type Handler,
+  READ_ONE,
+  type Reply,
+  type Request,
+  type Route,
+  admin,
+  collectionOf,
+  get,
+  param,
+  post,
+  remove,
+} from '../route.js';
+import { getEvents } from './events.js';
+
+const validateBody = typia.createValidateEquals<ReindexBody>();
+
+type Change = (context: Context, job: StoredJob) => Promise<StoredJob>;
+
+const postReindex =
+  (context: Context, status: 200 | 202): Handler =>
+  async (request) => {
+    const [tenant, name] = collectionOf(request);
+    const wish = fitting(validateBody(parseJson(await request.body.bytes(), true) ?? {}), 'body');
+    return { status, json: toldJob(await startReindex(context, tenant, name, wish)) };
+  };
+
+const getJobs =
+  (context: Context): Handler =>
+  async (request) => {
+    const [tenant, name] = collectionOf(request);
+    return listed(context.reindexJobs.ofCollection(logIdOf(context.catalog.get(tenant, name))));
+  };
+
+const getJobsAsAdmin =
+  (context: Context): Handler =>
+  async () =>
+    listed(context.reindexJobs.all());
+
+const getJob =
+  (context: Context): Handler =>
+  async (request) => ({ status: 200, json: toldJob(ownJob(context, request)) });
+
+const getJobAsAdmin =
+  (context: Context): Handler =>
+  async (request) => ({ status: 200, json: toldJob(anyJob(context, request)) });
+
+const deleteJob =
+  (context: Context): Handler =>
+  async (request) => ({ status: 200, json: toldJob(await cancelJob(context, ownJob(context, request))) });
+
+const changed =
+  (change: Change) =>
+  (context: Context): Handler =>
+  async (request) => ({ status: 200, json: toldJob(await change(context, anyJob(context, request))) });
+
+const deleteJobAsAdmin = changed(cancelJob);
+const postPause = changed(pauseJob);
+const postResume = changed(resumeJob);
+
+const postRollback =
+  (context: Context): Handler =>
+  async (request) => {
+    const [tenant, name] = collectionOf(request);
+    const { embed_model, embedder_type, embedder_config, vector_space_key } = await rollBack(
+      context,
+      tenant,
+      name,
+      request.signal,
+    );
+    return {
+      status: 200,
+      json: {
+        tenant,
+        collection: name,
+        embed_model,
+        embedder_type,
+        embedder_config,
+        vector_space_key,
+      } satisfies RolledBack,
+    };
+  };
+
+function listed(jobs: readonly StoredJob[]): Reply {
+  return { status: 200, json: { jobs: jobs.map(toldJob), count: jobs.length } satisfies ReindexJobList };
+}
+
+/** Throws 404 `reindex_job_not_found`, also for an id that is none. */
+function anyJob({ reindexJobs }: Context, request: Request): StoredJob {
+  const id = asQueryId(param(request, 'job_id'));
+  const job = id === undefined ? undefined : reindexJobs.find(id);
+  if (!job) throw new AppError('reindex_job_not_found');
+  return job;
+}
+
+/** Jobs of other tenants or collections are not found either. */
+function ownJob(context: Context, request: Request): StoredJob {
+  const [tenant, name] = collectionOf(request);
+  const job = anyJob(context, request);
+  const collection = context.catalog.find(tenant, name);
+  if (!collection || logIdOf(collection) !== job.log_id) throw new AppError('reindex_job_not_found');
+  return job;
+}
+
 // The lines of the route table for reindex jobs, for going back, and for the events of a collection.
 // Called by ../routes.ts.
-import type { Context } from '../../service/context.js';
-import { getEvents } from '../endpoints/events.js';
-import {
-  deleteJob,
-  deleteJobAsAdmin,
-  getJob,
-  getJobAsAdmin,
-  getJobs,
-  getJobsAsAdmin,
-  postPause,
-  postReindex,
-  postResume,
-  postRollback,
-} from '../endpoints/reindex.js';
-import type { Route } from '../route.js';
-import { admin, COLLECTION, get, post, READ_ONE, remove } from './kit.js';
 
 const REINDEX = `${COLLECTION}/reindex`;
 const ADMIN_COLLECTION = '/v1/admin/collections/{tenant}/{name}';
@@ -66,3 +170,172 @@ export function reindexRoutes(context: Context): Route[] {
     get('collectionEvents', `${COLLECTION}/events`, READ_ONE, getEvents(context)),
   ];
 }
+
+// Entries of the reindex operations, of going back, and of the events of a collection.
+// Read by ../operations.ts. Constants.
+
+const tag = 'Reindex jobs' as const;
+
+const JOB: ReindexJob = {
+  job_id: '0198c2f5-3b1c-7c44-b0a1-5e2f7d9c8a10',
+  tenant: 'acme',
+  collection: 'docs',
+  status: 'running',
+  target: { embed_model: 'all-MiniLM-L6-v2', embedder_type: 'onnx', embedder_config: { dim: 384 } },
+  total_chunks: 468,
+  completed_chunks: 128,
+  created_at: '2026-01-05T10:02:11.902Z',
+  updated_at: '2026-01-05T10:02:13.480Z',
+  started_at: '2026-01-05T10:02:11.910Z',
+  finished_at: null,
+  gate: { min_overlap: 0.8, last_n: 100 },
+  keep_previous_seconds: 3600,
+  rate: 81.3,
+  eta_seconds: 4,
+};
+const PAUSED: ReindexJob = { ...JOB, status: 'paused' };
+const CANCELLED: ReindexJob = { ...JOB, status: 'cancelled', finished_at: '2026-01-05T10:02:14.001Z' };
+const ROLLED_BACK: RolledBack = {
+  tenant: 'acme',
+  collection: 'docs',
+  embed_model: 'static-minilm-512',
+  embedder_type: 'builtin',
+  embedder_config: {},
+  vector_space_key: 'builtin:static-minilm-512:dim=512',
+};
+
+const START_CODES: readonly ErrorCode[] = [
+  'collection_not_found',
+  'reindex_invalid',
+  'reindex_conflict',
+  'embedder_unavailable',
+  'storage_full',
+];
+const CHANGE_CODES: readonly ErrorCode[] = ['reindex_job_not_found', 'reindex_state_conflict', 'storage_full'];
+
+const start = {
+  tag,
+  description:
+    'Texts are embedded anew into a space beside the one that is searched, which takes over in one step when it has all; or, with `compact`, memory and graph are made anew. Documents written meanwhile are in both. Progress is durable: a job goes on after a restart.',
+  request: {
+    required: true,
+    content: jsonRequest('ReindexBody', {
+      model: {
+        embedder_type: 'onnx',
+        embed_model: 'all-MiniLM-L6-v2',
+        gate: { min_overlap: 0.8, last_n: 100 },
+        keep_previous_seconds: 3600,
+      },
+      compact: { compact: true },
+    }),
+  },
+  answer: jsonAnswer('ReindexJob', { ...JOB, status: 'queued', completed_chunks: 0, started_at: null }),
+  codes: START_CODES,
+};
+const list = { tag, answer: jsonAnswer('ReindexJobList', { jobs: [JOB], count: 1 }) };
+const cancel = {
+  tag,
+  description: 'What was built goes; the collection stays as it is.',
+  answer: jsonAnswer('ReindexJob', CANCELLED),
+  codes: CHANGE_CODES,
+};
+const ROLL_BACK_DOCS = {
+  tag,
+  description:
+    'While the space before the last reindex is kept (`keep_previous_seconds`). What was written since is in both.',
+  answer: jsonAnswer('RolledBack', ROLLED_BACK),
+  codes: ['collection_not_found', 'reindex_conflict', 'reindex_state_conflict', 'storage_full'] as readonly ErrorCode[],
+};
+/** One event, as the format of the HTML standard has it: `data` is JSON in a string. */
+const event = (type: EventType, contentSchema: Schema): Schema => ({
+  type: 'object',
+  required: ['id', 'event', 'data'],
+  properties: {
+    id: { type: 'string', pattern: '^\\d+$' },
+    event: { const: type },
+    data: { type: 'string', contentMediaType: 'application/json', contentSchema },
+  },
+});
+
+const COUNT: Schema = { type: 'integer', minimum: 0 };
+
+/** Events come one after the other; OpenAPI 3.1 has no words for that, so the schema is that of each. */
+const EVENT: Schema = {
+  description: 'Each event of the stream.',
+  oneOf: [
+    event('job', {
+      type: 'object',
+      required: ['job_id', 'tenant', 'collection', 'status', 'total_chunks', 'completed_chunks'],
+    }),
+    event('ingest', {
+      type: 'object',
+      required: ['documents', 'chunks', 'docids'],
+      properties: { documents: COUNT, chunks: COUNT, docids: { type: 'array', items: { type: 'string' } } },
+    }),
+    event('delete', {
+      type: 'object',
+      required: ['docid', 'chunks'],
+      properties: { docid: { type: 'string' }, chunks: COUNT },
+    }),
+    event('collection', {
+      type: 'object',
+      required: ['change', 'tenant', 'collection'],
+      properties: { change: { enum: ['settings', 'switched', 'deleted'] } },
+    }),
+    event('reset', { type: 'object' }),
+  ],
+};
+const INGESTED = { id: '1767606131902001', event: 'ingest', data: '{"documents":1,"chunks":4,"docids":["nemo"]}' };
+
+export const REINDEX_OPERATIONS = {
+  startReindex: { ...start, summary: 'Rebuild the vectors of a collection' },
+  startReindexAsAdmin: { ...start, summary: 'Rebuild the vectors of a collection of any tenant' },
+  listReindexJobs: {
+    ...list,
+    summary: 'The reindex jobs of a collection',
+    description: 'Newest first.',
+    codes: ['collection_not_found'],
+  },
+  listAllReindexJobs: { ...list, summary: 'The reindex jobs of all tenants', description: 'Newest first.' },
+  getReindexJob: {
+    tag,
+    summary: 'A reindex job of a collection',
+    answer: jsonAnswer('ReindexJob', JOB),
+    codes: ['reindex_job_not_found'],
+  },
+  getReindexJobAsAdmin: {
+    tag,
+    summary: 'A reindex job of any tenant',
+    answer: jsonAnswer('ReindexJob', JOB),
+    codes: ['reindex_job_not_found'],
+  },
+  cancelReindex: { ...cancel, summary: 'Cancel a reindex job' },
+  cancelReindexAsAdmin: { ...cancel, summary: 'Cancel a reindex job of any tenant' },
+  pauseReindex: {
+    tag,
+    summary: 'Pause a reindex job',
+    description: 'When the batch that is under way is on disk.',
+    answer: jsonAnswer('ReindexJob', PAUSED),
+    codes: CHANGE_CODES,
+  },
+  resumeReindex: {
+    tag,
+    summary: 'Resume a paused or failed reindex job',
+    description: 'From the batches that are on disk.',
+    answer: jsonAnswer('ReindexJob', { ...JOB, status: 'queued' }),
+    codes: [...CHANGE_CODES, 'reindex_conflict'],
+  },
+  rollBack: { ...ROLL_BACK_DOCS, summary: 'Go back to the space before the last reindex' },
+  rollBackAsAdmin: { ...ROLL_BACK_DOCS, summary: 'Go back to the space before the last reindex, in any tenant' },
+  collectionEvents: {
+    tag: 'Collections',
+    summary: 'Follow what happens to a collection',
+    description:
+      'Server-sent events `job` (the record of a reindex job), `ingest`, `delete` and `collection`. Ids grow; `Last-Event-ID` goes on behind one, with an event `reset` first where some events behind it are not kept any more. A reader that falls behind is cut off.',
+    query: [
+      { name: 'last_event_id', description: 'In place of the header `Last-Event-ID`.', schema: { type: 'string' } },
+    ],
+    answer: { 'text/event-stream': { schema: EVENT, examples: { ingest: INGESTED } } },
+    codes: ['collection_not_found'],
+  },
+} satisfies Record<string, Operation>;

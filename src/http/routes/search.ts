@@ -1,11 +1,276 @@
+// Search by GET and by POST. The hits come from the shards as ready JSON and are joined, never parsed again.
+// Handlers on the front thread. The route table (routes.ts) names them.
+import typia from 'typia';
+import type { SearchTiming } from '../../api/collections.js';
+import { type ErrorCode, invalidField } from '../../api/errors.js';
+import {
+  K_DEFAULT,
+  RECALL_K_DEFAULT,
+  RECALL_SAMPLE_DEFAULT,
+  RECALL_TIME_MAX_MS,
+  RERANK_DEPTH_DEFAULT,
+  VECTOR_SAMPLE_DEFAULT,
+} from '../../api/limits.js';
+import type {
+  Fusion,
+  RecallAnswer,
+  RecallBody,
+  Rerank,
+  RerankSettings,
+  SearchAnswer,
+  SearchBody,
+  SearchQuery,
+  VectorSample,
+  VectorSampleParameters,
+} from '../../api/search.js';
+import type { Context } from '../../service/context.js';
+import { withFaultCode } from '../../service/fault-code.js';
+import { type LoggedResult, type Searcher, loggedSearch, sharedSearch } from '../../service/query-log/logged-search.js';
+import { measureRecall } from '../../service/recall/recall.js';
+import { sampleVectors } from '../../service/recall/stored-vectors.js';
+import { checkQueryText } from '../../service/search/query.js';
+import type { SearchInput } from '../../service/search/search.js';
+import { accountOf } from '../../service/tenants/actor.js';
+import type { FoundQuery } from '../../storage/query-log-commands.js';
+import { SearchBodyReader, fitting, parseJson } from '../json-body.js';
+import {
+  INCLUDE_COMMON,
+  K,
+  MODE,
+  type Operation,
+  Q,
+  VECTOR_SAMPLE,
+  jsonAnswer,
+  jsonRequest,
+} from '../openapi/operation.js';
+import {
+  COLLECTION,
+  type Handler,
+  READ_ONE,
+  type Reply,
+  type Request,
+  type Route,
+  SEARCH,
+  collectionOf,
+  get,
+  numbersIn,
+  post,
+} from '../route.js';
+
+// The replies of searches and replays, joined from the hits, which come from the shards as ready JSON and are never
+// parsed again. Used by the handlers of searches and of the query log; pure.
+
+/** Who searches, for the log. */
+export const searcherOf = ({ actor, id }: Request): Searcher => ({ actor: actor.name, requestId: id });
+
+/** `startedAtMs`: of the search, by performance.now(). */
+function searchReply({ hits, mode, degraded, timing, queryId }: LoggedResult, startedAtMs: number): Reply {
+  const fields = { mode, degraded, query_id: queryId };
+  return {
+    status: 200,
+    jsonParts: [`{"matches":[${hits.join(',')}],${fieldsJson(fields, timing)}`],
+    phases: { startedAtMs, timing },
+  };
+}
+
+export function replayReply(original: FoundQuery, { hits, mode, degraded, timing, queryId }: LoggedResult): Reply {
+  const head = { original_query_id: original.id, original_result_count: original.resultIds.length };
+  const fields = { mode, degraded, original_latency_ms: original.latencyMs, replay_query_id: queryId };
+  return {
+    status: 200,
+    jsonParts: [`{${fieldsJson(head)},"matches":[${hits.join(',')}],${fieldsJson(fields, timing)}`],
+  };
+}
+
+/** An object of nothing that has fields of its own. */
+type Flat<T> = { readonly [Name in keyof T]: string | number | boolean | undefined };
+
+/** The fields as JSON, without braces; numbers with three decimals, undefined ones left out. */
+function fieldsJson<T extends Flat<T>>(fields: T, timing?: SearchTiming): string {
+  const own = membersJson(fields);
+  return timing ? `${own},"timing":{${membersJson(timing)}}` : own;
+}
+
+/** Field by field: an object of rounded values for JSON.stringify took three times as long. */
+function membersJson<T extends Flat<T>>(fields: T): string {
+  let json = '';
+  for (const name in fields) {
+    const value: string | number | boolean | undefined = fields[name];
+    if (value === undefined) continue;
+    json += `${json === '' ? '' : ','}"${name}":${typeof value === 'number' ? Math.round(value * 1000) / 1000 : JSON.stringify(value)}`;
+  }
+  return json;
+}
+
+const validateBody = typia.createValidateEquals<SearchBody>();
+const validateQuery = typia.createValidate<SearchQuery>();
+
+function postSearch(context: Context): Handler {
+  const bodies = new SearchBodyReader();
+  return async (request) => {
+    const [tenant, name] = collectionOf(request);
+    const input = await bodyInput(request, bodies);
+    return answer(() => loggedSearch(context, searcherOf(request), tenant, name, input));
+  };
+}
+
+const getSearch =
+  (context: Context): Handler =>
+  async (request) => {
+    const [tenant, name] = collectionOf(request);
+    const input = queryInput(request);
+    return answer(() => loggedSearch(context, searcherOf(request), tenant, name, input));
+  };
+
+function postSharedSearch(context: Context): Handler {
+  const bodies = new SearchBodyReader();
+  return async (request) => {
+    const input = await bodyInput(request, bodies);
+    return answer(() => sharedSearch(context, { ...input, account: accountOf(request.actor) }));
+  };
+}
+
+const getSharedSearch =
+  (context: Context): Handler =>
+  async (request) => {
+    const input = queryInput(request);
+    return answer(() => sharedSearch(context, { ...input, account: accountOf(request.actor) }));
+  };
+
+async function bodyInput(request: Request, bodies: SearchBodyReader): Promise<SearchInput> {
+  const { body, vector } = bodies.read(await request.body.bytes());
+  return inputOf(fitting(validateBody(body), 'body'), 'body', request, vector);
+}
+
+function queryInput(request: Request): SearchInput {
+  return inputOf(fitting(validateQuery(valuesOf(request.query)), 'query'), 'query', request);
+}
+
+/** `null` counts as absent. Field by field: a literal that spreads what is there takes many times as long. */
+function inputOf(body: SearchBody, where: string, request: Request, vector?: Float32Array): SearchInput {
+  const { q, mode, filters, content_filter: contentFilter, include_common: includeCommon, rerank, fusion } = body;
+  const {
+    actor: { filters: embeddedFilters },
+    departure: signal,
+    trace,
+  } = request;
+  const v = vector ?? body.v;
+  const k = body.k ?? K_DEFAULT;
+  if ((q == null) === (v == null)) throw invalidField([where], 'exactly one of q and v is wanted', 'value_error');
+  if (q != null) checkQueryText([where, 'q'], q);
+  if (q?.trim() === '') throw invalidField([where, 'q'], 'the search text is empty', 'too_short', q);
+  if (contentFilter != null) checkQueryText([where, 'content_filter', 'value'], contentFilter.value);
+  const input: SearchInput = { k, signal };
+  if (v != null) input.v = v;
+  if (q != null) input.q = q;
+  if (mode != null) input.mode = mode;
+  if (filters != null) input.filters = filters;
+  if (contentFilter != null) input.contentFilter = contentFilter;
+  if (includeCommon != null) input.includeCommon = includeCommon;
+  if (rerank != null) input.rerank = rerankOf(rerank, k);
+  if (fusion != null) input.fusion = checkedFusion(fusion);
+  if (embeddedFilters !== undefined) input.embeddedFilters = embeddedFilters;
+  if (trace) input.traceparent = trace.traceparent;
+  return withBreadth(withTelling(input, body), body);
+}
+
+function rerankOf({ instance, depth }: Rerank, k: number): RerankSettings {
+  if (depth != null && depth < k)
+    throw invalidField(
+      ['body', 'rerank', 'depth'],
+      `the depth should be at least k, which is ${k}`,
+      'greater_than_equal',
+      depth,
+    );
+  return { instance, depth: depth ?? Math.max(RERANK_DEPTH_DEFAULT, k) };
+}
+
+function checkedFusion(fusion: Fusion): Fusion {
+  const at = (...place: string[]): string[] => ['body', 'fusion', ...place];
+  if (fusion.method === 'score' && fusion.k != null)
+    throw invalidField(at('k'), 'k is of method rank', 'value_error', fusion.k);
+  if (fusion.weights && fusion.weights.vector + fusion.weights.lexical === 0)
+    throw invalidField(at('weights'), 'one of the weights should be more than 0', 'value_error');
+  return fusion;
+}
+
+function withBreadth(input: SearchInput, { ef, exact }: SearchBody): SearchInput {
+  if (ef != null && exact)
+    throw invalidField(
+      ['body', 'ef'],
+      'an exact search walks no graph: one of ef and exact is wanted',
+      'value_error',
+      ef,
+    );
+  if (ef != null) input.ef = ef;
+  if (exact) input.exact = exact;
+  return input;
+}
+
+function withTelling(input: SearchInput, { explain, relevance, highlight }: SearchBody): SearchInput {
+  if (explain || relevance || highlight)
+    input.telling = { explain: explain ?? false, relevance: relevance ?? false, highlight: highlight ?? false };
+  return input;
+}
+
+/** Numbers and booleans of a query string; what is neither is left as text for the validation to refuse. */
+function valuesOf(query: URLSearchParams): Record<string, unknown> {
+  const values = numbersIn(query, 'k');
+  const common = query.get('include_common')?.toLowerCase() ?? '';
+  if (['true', '1', 'yes', 'on'].includes(common)) values.include_common = true;
+  if (['false', '0', 'no', 'off'].includes(common)) values.include_common = false;
+  return values;
+}
+
+async function answer(search: () => Promise<LoggedResult>): Promise<Reply> {
+  const startedAtMs = performance.now();
+  return searchReply(await withFaultCode('search_failed', search), startedAtMs);
+}
+
+// How good the searches of a collection are: body in, use case, reply out.
+// A handler on the front thread. The route table (routes.ts) names it.
+
+const validateRecall = typia.createValidateEquals<RecallBody>();
+
+const postRecall =
+  (context: Context): Handler =>
+  async (request) => {
+    const [tenant, name] = collectionOf(request);
+    const { sample, k, ef, source } = fitting(
+      validateRecall(parseJson(await request.body.bytes(), true) ?? {}),
+      'body',
+    );
+    const wish = {
+      sample: sample ?? RECALL_SAMPLE_DEFAULT,
+      k: k ?? RECALL_K_DEFAULT,
+      ...(ef == null ? {} : { ef }),
+      ...(source == null ? {} : { source }),
+      signal: request.signal,
+    };
+    const collection = context.catalog.get(tenant, name);
+    const measured = await withFaultCode('search_failed', () => measureRecall(context, collection, wish));
+    const json: RecallAnswer = { tenant, collection: name, ...measured };
+    return { status: 200, json };
+  };
+
+// A sample of a collection's vectors: query string in, use case, reply out.
+// A handler on the front thread. The route table (routes.ts) names it.
+
+const validateSample = typia.createValidate<VectorSampleParameters>();
+
+const getVectorSample =
+  (context: Context): Handler =>
+  async (request) => {
+    const [tenant, name] = collectionOf(request);
+    const { sample = VECTOR_SAMPLE_DEFAULT } = fitting(validateSample(numbersIn(request.query, 'sample')), 'query');
+    const collection = context.catalog.get(tenant, name);
+    const vectors = await sampleVectors(context, collection, sample, request.signal);
+    const json: VectorSample = { tenant, collection: name, dim: collection.dim, vectors, count: vectors.length };
+    return { status: 200, json };
+  };
+
 // Search of a collection, and of the shared scope, which any key may search.
 // Named by the route table (routes.ts).
-import type { Context } from '../../service/context.js';
-import { postRecall } from '../endpoints/recall.js';
-import { getVectorSample } from '../endpoints/vector-sample.js';
-import { getSearch, getSharedSearch, postSearch, postSharedSearch } from '../endpoints/search.js';
-import type { Route } from '../route.js';
-import { COLLECTION, get, post, READ_ONE, SEARCH } from './kit.js';
 
 export function searchRoutes(context: Context): Route[] {
   return [
@@ -26,3 +291,145 @@ export function searchRoutes(context: Context): Route[] {
     },
   ];
 }
+
+// Entries of the search operations.
+// Read by ../operations.ts. Constants.
+
+export const SEARCH_ANSWER: SearchAnswer = {
+  matches: [
+    {
+      tenant: 'acme',
+      collection: 'docs',
+      id: 'nemo::chunk_0',
+      score: 0.438,
+      text: 'Captain Nemo commands the Nautilus.',
+      meta: { docid: 'nemo', ingested_at: '2026-01-05T09:30:00.000Z', lang: 'en', offset: 0 },
+      match_reason: 'vector: cosine 0.438',
+    },
+  ],
+  mode: 'vector',
+  query_id: '0198c2f1-6a07-7b52-8c11-90d3f3f5a1b2',
+  timing: { embed_ms: 0.31, filter_ms: 0, hydrate_ms: 0.42, search_ms: 0.87 },
+};
+
+const REQUESTS: Record<string, SearchBody> = {
+  text: { q: 'submarine captain', k: 3 },
+  filtered: {
+    q: 'submarine captain',
+    filters: { lang: 'en', year: { $gte: 1870 } },
+    content_filter: { op: 'phrase', value: 'captain nemo' },
+  },
+  fused: {
+    q: 'submarine captain',
+    mode: 'hybrid',
+    fusion: { method: 'score', weights: { vector: 0.6, lexical: 0.4 } },
+  },
+  told: { q: 'submarine captain', mode: 'hybrid', explain: true, relevance: true, highlight: true },
+  exact: { q: 'submarine captain', exact: true },
+  reranked: { q: 'submarine captain', k: 3, rerank: { instance: 'cross', depth: 50 } },
+};
+
+const CODES: readonly ErrorCode[] = [
+  'invalid_search_mode',
+  'search_mode_disabled',
+  'search_mode_requires_text',
+  'vectors_only',
+  'dim_mismatch',
+  'incompatible_embedder_config',
+  'embedder_unavailable',
+  'search_failed',
+];
+const RERANK_CODES: readonly ErrorCode[] = ['invalid_rerank', 'reranker_unavailable'];
+const CODES_OF_TEXT = CODES.filter((code) => code !== 'search_mode_requires_text' && code !== 'dim_mismatch');
+
+const FILTERS = `\`filters\` narrow by metadata, before the ranking: a value is equality, a list is any of, \`null\` is absent; an object is operators
+(\`$eq $ne $gt $gte $lt $lte $in $nin $exists $prefix\`); \`$and\`, \`$or\`, \`$not\` combine. \`content_filter\` narrows by the text of the chunk.`;
+const RERANK = `\`rerank\` retrieves \`depth\` candidates in the mode asked for (50, or k where that is more), and a configured reranker, which reads each beside \`q\`,
+orders them: \`score\` is then its score.`;
+const FUSION = `\`fusion\` says how mode hybrid makes one score of its halves, by their ranks (\`weight/(k+rank)\`) or by their scores (\`weight * cosine + weight * BM25 / best BM25\`);
+a half that weighs 0 is not searched. In another mode it is refused.`;
+const TOLD = `\`explain\` adds the parts of its score to each hit, \`relevance\` an estimate of how probable it is that it is relevant, \`highlight\` the best passage of
+its text and what matches in it.`;
+const BREADTH =
+  '`ef` is the breadth of the walk through the graph of each shard, `exact` compares with every vector instead.';
+const RULES = `A collection that does not exist has no hits. ${FILTERS} ${RERANK} ${FUSION} ${BREADTH} ${TOLD}`;
+
+const shared = {
+  tag: 'Search' as const,
+  description: 'Any valid key may search it. Empty while the shared scope is switched off. It is not logged.',
+};
+
+export const SEARCH_OPERATIONS = {
+  searchByQuery: {
+    tag: 'Search',
+    summary: 'Search a collection by query string',
+    description: 'Takes no filters; POST does. A collection that does not exist has no hits.',
+    query: [Q, K, MODE, INCLUDE_COMMON],
+    answer: jsonAnswer('SearchAnswer', SEARCH_ANSWER),
+    codes: CODES_OF_TEXT,
+  },
+  search: {
+    tag: 'Search',
+    summary: 'Search a collection by text or vector',
+    description: RULES,
+    request: {
+      required: true,
+      content: jsonRequest('SearchBody', { ...REQUESTS, vector: { v: [0.1, 0.7, -0.2], k: 10 } }),
+    },
+    answer: jsonAnswer('SearchAnswer', SEARCH_ANSWER),
+    codes: [...CODES, ...RERANK_CODES],
+  },
+  measureRecall: {
+    tag: 'Search',
+    summary: 'How much of the true nearest the searches of a collection find',
+    description: `Compares up to \`sample\` queries with exact search: those of the query log (their vectors, without filters), or stored vectors, which are then left
+out of what they find. A hit that scores as high as the last of the true k nearest counts. It takes ${RECALL_TIME_MAX_MS / 1000} s at most (\`cut\`), and gives way to searches.`,
+    request: {
+      required: false,
+      content: jsonRequest('RecallBody', { defaults: {}, stored: { sample: 500, k: 10, ef: 200, source: 'stored' } }),
+    },
+    answer: jsonAnswer('RecallAnswer', {
+      tenant: 'acme',
+      collection: 'docs',
+      recall: 0.991,
+      lowest: 0.8,
+      k: 10,
+      queries: 100,
+      source: 'log',
+      ef: 64,
+      settled: true,
+      qps: 3120,
+      exact_qps: 95,
+    }),
+    codes: ['collection_not_found', 'embedder_unavailable', 'search_failed'],
+  },
+  sampleVectors: {
+    tag: 'Search',
+    summary: 'A sample of the stored vectors, for plots',
+    description: `Spread evenly over the collection; the same ones as long as it does not change. Components are rounded to a byte: a component is its byte times \`scale\`.`,
+    query: [VECTOR_SAMPLE],
+    answer: jsonAnswer('VectorSample', {
+      tenant: 'acme',
+      collection: 'docs',
+      dim: 4,
+      vectors: [{ rid: 'nemo::chunk_0', scale: 0.0061, components: 'fwDxgQ==' }],
+      count: 1,
+    }),
+    codes: ['collection_not_found'],
+  },
+  searchSharedByQuery: {
+    ...shared,
+    summary: 'Search the shared scope by query string',
+    query: [Q, K, MODE],
+    answer: jsonAnswer('SearchAnswer', { ...SEARCH_ANSWER, query_id: undefined }),
+    codes: CODES_OF_TEXT,
+  },
+  searchShared: {
+    ...shared,
+    summary: 'Search the shared scope by text',
+    description: `${shared.description} A vector is refused: \`vector_query_not_allowed\`. ${FILTERS} ${RERANK} ${FUSION} ${BREADTH} ${TOLD}`,
+    request: { required: true, content: jsonRequest('SearchBody', REQUESTS) },
+    answer: jsonAnswer('SearchAnswer', { ...SEARCH_ANSWER, query_id: undefined }),
+    codes: [...CODES_OF_TEXT, ...RERANK_CODES, 'vector_query_not_allowed'],
+  },
+} satisfies Record<string, Operation>;

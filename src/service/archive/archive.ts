@@ -1,12 +1,12 @@
 // Use cases: an archive of a collection, and of everything, each as of one moment. Writes are held for as long as it
 // takes to open a snapshot of every store, some milliseconds, and go on while an archive process writes. Called by the
 // archive endpoints; front thread.
-import type { ArchivedMoment, ArchivedSource } from '../contract/archive-messages.js';
-import type { LeftOut } from '../contract/archived.js';
-import type { CollectionId, CollectionName, Tenant } from '../contract/ids.js';
-import { logIdOf, type Collection } from '../contract/resources.js';
-import type { BegunArchive } from '../pool/archive-pool.js';
-import type { Context } from './context.js';
+import type { ArchivedMoment, ArchivedSource } from '../../archive/messages.js';
+import type { LeftOut } from '../../api/archives.js';
+import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';
+import { logIdOf, type Collection } from '../../api/collections.js';
+import type { BegunArchive } from '../../pool/archive-pool.js';
+import type { Context } from '../context.js';
 
 /** Throws 404 `collection_not_found`, 500 `archive_failed` where a record of it is damaged. */
 export async function archiveCollection(

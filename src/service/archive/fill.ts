@@ -1,15 +1,16 @@
 // Fills a staged collection with what an archive has of it. A few batches are under way at a time, in the order of the
 // archive; in the end it has as many documents and chunks as the archive says, or there is an error. Called by the
 // restore use cases; front thread.
-import type { DocumentBatch, VerifiedCollection } from '../contract/archive-messages.js';
-import type { Collection } from '../contract/resources.js';
-import type { OpenedArchive } from '../pool/archive-pool.js';
-import { abandoned } from '../contract/errors.js';
-import { assertStored, WorkerFault } from '../pool/outcomes.js';
-import { refOf } from './catalog.js';
-import type { Context } from './context.js';
-import { countCollection } from './count-collections.js';
-import { untilLinked } from './reindex/until-linked.js';
+import { type Collection, logIdOf } from '../../api/collections.js';
+import { AppError, abandoned } from '../../api/errors.js';
+import type { CollectionId } from '../../api/ids.js';
+import type { DocumentBatch, VerifiedCollection } from '../../archive/messages.js';
+import type { OpenedArchive } from '../../pool/archive-pool.js';
+import { WorkerFault, assertStored } from '../../pool/worker-pool.js';
+import { refOf } from '../collections/catalog.js';
+import { countCollection } from '../collections/usage.js';
+import type { Context } from '../context.js';
+import { untilLinked } from '../reindex/copy.js';
 
 const BATCHES_UNDERWAY_MAX = 4;
 
@@ -73,4 +74,55 @@ async function checkCounts(context: Context, collection: Collection, { counts }:
     throw new WorkerFault(
       `a restored collection has ${documents} of ${counts.documents} documents and ${chunks} of ${counts.chunks} chunks`,
     );
+}
+
+// The logged searches of an archive: held, where no search sees them, while their collection is staged, and released to
+// its log once it has the name. What a crash interrupts goes on when the catalog is open again. Called by the restore
+// use cases and by open-shard.ts; front thread.
+
+/** Those of the collection at `place` of the archive. */
+export async function holdQueries(
+  { queryLog }: Context,
+  staged: CollectionId,
+  opened: OpenedArchive,
+  place: number,
+): Promise<void> {
+  for await (const entries of opened.queries(place)) await queryLog.ask('hold', { staged, entries });
+}
+
+/**
+ * They go away where the collection has no name. An id that another collection has by now is left to that. Never
+ * rejects, for the restore has been done: what could not be released now is at the next start.
+ */
+export async function releaseQueries(context: Context, staged: CollectionId): Promise<void> {
+  const { catalog, queryLog } = context;
+  const collection = catalog.findById(staged);
+  const release = {
+    staged,
+    to: collection ? logIdOf(collection) : null,
+    live: Uint32Array.from(catalog.all(), logIdOf),
+  };
+  await orTold(context, async () => {
+    while ((await queryLog.ask('release', release)) > 0);
+  });
+}
+
+/** Of all collections that nobody restores any more. Never rejects. */
+export async function releaseHeld(context: Context): Promise<void> {
+  const { catalog, staged, queryLog } = context;
+  // A collection whose record is damaged has a log all the same.
+  if (!catalog.isWhole) return;
+  await orTold(context, async () => {
+    for (const id of await queryLog.ask('held', {})) if (!staged.find(id)) await releaseQueries(context, id);
+  });
+}
+
+/** A server that stops needs no telling. */
+async function orTold({ log }: Context, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'shutting_down') return;
+    log.error({ reason: String(error) }, 'logged searches of a restored collection are released at the next start');
+  }
 }

@@ -1,19 +1,24 @@
 // The settings of a collection out of a create body: defaults, bounds, and whether they agree with one that exists.
 // Pure. Called by the create and search use cases, on the front thread.
-import { AppError } from '../contract/errors.js';
-import { CONTROL_CHARACTERS } from '../contract/ids.js';
+import { AppError } from '../../api/errors.js';
+import { CONTROL_CHARACTERS } from '../../api/ids.js';
 import {
   CHUNK_OVERLAP_DEFAULT,
   CHUNK_SIZE_MAX,
   CHUNK_SIZE_MIN,
   DISPLAY_NAME_CHARACTERS_MAX,
-} from '../contract/limits.js';
-import type { Language } from '../contract/language.js';
-import { PRECISION_DEFAULT, type Precision } from '../contract/precision.js';
-import type { Chunking, Collection, Space } from '../contract/resources.js';
-import { asksForEmbedder, type EmbedderChoice } from '../embedding/selection.js';
-import type { SearchSettings } from './context.js';
-import { defaultMode, servedMode } from './search-mode.js';
+} from '../../api/limits.js';
+import type { Language } from '../../api/languages.js';
+import {
+  type Chunking,
+  type Collection,
+  PRECISION_DEFAULT,
+  type Precision,
+  type Space,
+} from '../../api/collections.js';
+import { asksForEmbedder, type EmbedderChoice } from '../../embedding/spaces.js';
+import type { SearchSettings } from '../context.js';
+import { defaultMode, servedMode } from '../search/query.js';
 
 /** The create body; null and undefined are absent. */
 export interface CreateOptions extends EmbedderChoice {

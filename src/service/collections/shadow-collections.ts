@@ -1,9 +1,8 @@
 // The front thread's copy of what is staged beside collections; the worker of shard 0 has the original. A change is
 // committed there first and shown here after. Made by compose-context.ts; used by the use cases, on the front thread.
-import type { CollectionId } from '../contract/ids.js';
-import type { Collection } from '../contract/resources.js';
-import type { StoredJob } from '../contract/reindex.js';
-import type { StagedPurpose, StagedRecord } from '../contract/staged.js';
+import type { CollectionId } from '../../api/ids.js';
+import type { Collection } from '../../api/collections.js';
+import type { StagedPurpose, StagedRecord, StoredJob } from '../../storage/catalog-commands.js';
 import type { Catalog } from './catalog.js';
 
 /**

@@ -1,8 +1,9 @@
 // How much there is of everything: tenants, collections, documents, chunks. The catalog knows the first two; the shards
 // are asked for the sums of theirs, one message each, however many collections there are. For the metrics; front
 // thread.
-import type { ShardCounts } from '../contract/messages.js';
-import type { Context } from './context.js';
+import type { Collection, MemoryUse } from '../../api/collections.js';
+import type { ShardCounts } from '../../engine/write/commands.js';
+import type { Context } from '../context.js';
 
 export interface Inventory extends ShardCounts {
   tenants: number;
@@ -23,4 +24,27 @@ export async function takeInventory({ catalog, staged, shards, metrics }: Contex
     sum.chunks += chunks;
   }
   return sum;
+}
+
+// Documents and chunks of collections, summed over all shards.
+// Called by the detail endpoint; front thread.
+
+export async function countCollection({ shards }: Context, { id }: Collection): Promise<ShardCounts> {
+  const answers = await Promise.all(shards.askAll('counts', { collections: [id] }));
+  const total: ShardCounts = { documents: 0, chunks: 0 };
+  for (const [counts] of answers) {
+    total.documents += counts?.documents ?? 0;
+    total.chunks += counts?.chunks ?? 0;
+  }
+  return total;
+}
+
+// What a collection takes of the memory of all shards together.
+// Called by the detail endpoint; front thread.
+
+export async function collectionMemory({ shards }: Context, { id }: Collection): Promise<MemoryUse> {
+  const parts = await Promise.all(shards.askAll('memory', { collection: id }));
+  const total: MemoryUse = { vectors: 0, codes: 0, graph: 0, postings: 0, text: 0 };
+  for (const part of parts) for (const what of Object.keys(total) as (keyof MemoryUse)[]) total[what] += part[what];
+  return total;
 }

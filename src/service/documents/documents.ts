@@ -1,12 +1,11 @@
 // Use cases on documents and chunks that are there: get, delete. A missing collection has none of them.
 // Called by the document and chunk endpoints; front thread. Each asks the one shard that has the document.
-import { AppError } from '../contract/errors.js';
-import { asDocId, parseChunkId, type CollectionName, type Tenant } from '../contract/ids.js';
-import type { ShardAnswer } from '../contract/messages.js';
-import { shardOf } from '../contract/placement.js';
-import { logIdOf } from '../contract/resources.js';
-import { refOf } from './catalog.js';
-import type { Context } from './context.js';
+import { AppError } from '../../api/errors.js';
+import { type CollectionName, type Tenant, asDocId, parseChunkId, shardOf } from '../../api/ids.js';
+import type { ShardAnswer } from '../../engine/write/commands.js';
+import { logIdOf } from '../../api/collections.js';
+import { refOf } from '../collections/catalog.js';
+import type { Context } from '../context.js';
 
 /** As JSON text. Throws 404 `document_not_found`. */
 export async function getDocument(...place: Parameters<typeof findDocument>): Promise<string> {

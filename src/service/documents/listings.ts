@@ -3,12 +3,10 @@
 // listing begins behind a place and goes on by places, not by counting: what is written meanwhile shows or not, but
 // nothing shows twice.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CollectionSummary } from '../contract/api/collections.js';
-import type { CollectionName, Tenant } from '../contract/ids.js';
-import { shardOf } from '../contract/placement.js';
-import type { Collection } from '../contract/resources.js';
-import { compareDocumentKeys } from '../store/keys.js';
-import type { Context } from './context.js';
+import type { Collection, CollectionSummary } from '../../api/collections.js';
+import { type CollectionName, type Tenant, shardOf } from '../../api/ids.js';
+import { compareDocumentKeys } from '../../storage/keys.js';
+import type { Context } from '../context.js';
 
 /** Records as JSON texts, and the place of each: what to give as `after` to go on behind it. */
 export interface Page {

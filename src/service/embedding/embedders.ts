@@ -1,19 +1,173 @@
 // Every configured embedder instance: which there are for a tenant, which space a collection gets, and which instance
 // embeds a text. Made by compose-embedders.ts; used by the use cases on the front thread.
-import type { Leaving } from '../base/departure.js';
-import type { Log } from '../base/log.js';
-import type { EmbedderInventory } from '../contract/api/tenants.js';
-import type { EmbedderInstance } from '../contract/embedder.js';
-import type { DocumentTexts, EmbeddedDocuments, QueryText } from '../contract/embed-messages.js';
-import { AppError } from '../contract/errors.js';
-import type { Space } from '../contract/resources.js';
-import type { EmbedPool } from '../pool/embed-pool.js';
-import { route } from './routing.js';
-import { chooseSpace, defaultFor, selectSpace, visibleTo, type EmbedderChoice } from './selection.js';
-import { BUILTIN, IDENTITY_TYPE } from './spaces.js';
-import { WatchedInstance, type InstanceState } from './watched-instance.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CircuitState, ConsecutiveBreaker, ExponentialBackoff, circuitBreaker, handleWhen } from 'cockatiel';
+import type { Space } from '../../api/collections.js';
+import { AppError, abandoned } from '../../api/errors.js';
+import type { EmbedderInventory } from '../../api/tenants.js';
+import type { Log } from '../../base/log.js';
+import type { Leaving } from '../../base/signals.js';
+import type { EmbedderInstance } from '../../embedding/embedder-spec.js';
+import type { DocumentTexts, EmbeddedDocuments, QueryText } from '../../embedding/messages.js';
+import {
+  BUILTIN,
+  type EmbedderChoice,
+  IDENTITY_TYPE,
+  chooseSpace,
+  defaultFor,
+  selectSpace,
+  visibleTo,
+} from '../../embedding/spaces.js';
+import type { EmbedPool } from '../../pool/embed-pool.js';
 
-export interface EmbeddersOptions {
+// One embedder instance as the router sees it: how much it has under way, and whether it answers. A breaker opens after
+// failures in a row; from then on nothing but probes reaches the instance, ever more rarely, until one is answered. One
+// that has not answered since the start is probed the same way. While it answers nothing is asked for its own sake: a
+// call may cost money. Made by embedders.ts; front thread.
+
+/** Calls that failed one after the other, each of them tried several times where that helps. */
+const FAILURES_MAX = 5;
+const PROBE_DELAY_MS = { initialDelay: 100, maxDelay: 30_000 };
+
+type InstanceState = 'untried' | 'usable' | 'broken';
+
+export class WatchedInstance {
+  /** Bytes of text, more or less. */
+  underway = 0;
+  private hasAnswered = false;
+  private lastTold: boolean | undefined;
+  private probing: Promise<void> | undefined;
+  private isWatched = false;
+  private readonly stop = new AbortController();
+  // The probes keep the pace: whenever one comes, it is the test of an open breaker.
+  private readonly breaker = circuitBreaker(handleWhen(isFailure), {
+    breaker: new ConsecutiveBreaker(FAILURES_MAX),
+    halfOpenAfter: 0,
+  });
+
+  /** `ask` embeds a short text. */
+  constructor(
+    readonly instance: EmbedderInstance,
+    private readonly ask: (key: string) => Promise<unknown>,
+    private readonly log: Log,
+  ) {
+    this.breaker.onBreak(() => void this.watch());
+    void this.watch();
+  }
+
+  get state(): InstanceState {
+    if (this.isBroken) return 'broken';
+    return this.hasAnswered ? 'usable' : 'untried';
+  }
+
+  /** No call but a probe may be made. */
+  get isBroken(): boolean {
+    return this.breaker.state !== CircuitState.Closed;
+  }
+
+  /** Rejects as `work` does. What counts as a failure is below; where nobody waits any more nothing does. */
+  async call<T>(bytes: number, work: (key: string) => Promise<T>, signal?: Leaving): Promise<T> {
+    this.underway += bytes;
+    try {
+      const answer = await this.breaker.execute(() =>
+        work(this.instance.key).catch((error: unknown) => Promise.reject(signal?.aborted ? abandoned() : error)),
+      );
+      if (!signal?.aborted && !this.isBroken) this.tell(true);
+      return answer;
+    } finally {
+      this.underway -= bytes;
+    }
+  }
+
+  /**
+   * Asks whether it answers; those who want to know at the same time share the call. Rejects with
+   * `embedder_unavailable`, whatever went wrong.
+   */
+  probe(): Promise<void> {
+    const asked = (key: string): Promise<unknown> =>
+      this.ask(key).catch(() => Promise.reject(new AppError('embedder_unavailable')));
+    this.probing ??= this.call(0, asked)
+      .then(() => undefined)
+      .finally(() => (this.probing = undefined));
+    return this.probing;
+  }
+
+  close(): void {
+    this.stop.abort();
+  }
+
+  /** Probes until it is usable. */
+  private async watch(): Promise<void> {
+    if (this.isWatched) return;
+    this.isWatched = true;
+    const { signal } = this.stop;
+    for (let pause = new ExponentialBackoff(PROBE_DELAY_MS).next(); !signal.aborted; pause = pause.next(undefined)) {
+      await this.probe().catch(() => signal.aborted || this.tell(false));
+      if (this.state === 'usable') break;
+      await sleep(pause.duration, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+    this.isWatched = false;
+  }
+
+  /** Logs what has changed. */
+  private tell(answers: boolean): void {
+    if (answers) this.hasAnswered = true;
+    if (this.lastTold === answers) return;
+    const { key, space } = this.instance;
+    const fields = { embedder: key, space: space.vector_space_key };
+    if (answers) this.log[this.lastTold === undefined ? 'debug' : 'info'](fields, 'an embedder answers');
+    else this.log.warn(fields, 'an embedder does not answer; it is asked again from time to time');
+    this.lastTold = answers;
+  }
+}
+
+const isUnavailable = (error: unknown): error is AppError =>
+  error instanceof AppError && error.code === 'embedder_unavailable';
+
+/** One that says when to come back is busy, over its budget, or its worker is being replaced: it is not broken. */
+const isFailure = (error: unknown): boolean => isUnavailable(error) && error.options.retryAfterS === undefined;
+
+// Which of the instances of a space does a piece of work: the one with the least under way of those that answer; where
+// it fails, the next one, each of them once. Called by embedders.ts; front thread.
+
+interface Work<T> {
+  /** Bytes of text: what the load is counted in. */
+  bytes: number;
+  /** `isLast`: no other instance will be asked for it. */
+  run: (key: string, isLast: boolean) => Promise<T>;
+  signal: Leaving | undefined;
+}
+
+/** Rejects with `embedder_unavailable` where no instance could do it; with any other error as it comes. */
+export async function route<T>(pool: readonly WatchedInstance[], { bytes, run, signal }: Work<T>): Promise<T> {
+  let untried = pool.filter(({ isBroken }) => !isBroken);
+  let failure: unknown = new AppError('embedder_unavailable', undefined, { retryAfterS: 1 });
+  for (let next = leastLoaded(untried); next; next = leastLoaded(untried)) {
+    const chosen = next;
+    untried = untried.filter((instance) => instance !== chosen && !instance.isBroken);
+    const isLast = untried.length === 0;
+    try {
+      return await chosen.call(bytes, (key) => run(key, isLast), signal);
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      failure = error;
+      untried = untried.filter(({ isBroken }) => !isBroken);
+    }
+  }
+  throw failure;
+}
+
+/** One that has not answered yet is asked only where no other is left. The first of equals. */
+function leastLoaded(instances: readonly WatchedInstance[]): WatchedInstance | undefined {
+  const usable = instances.filter(({ state }) => state === 'usable');
+  const among = usable.length > 0 ? usable : instances;
+  return among.reduce<WatchedInstance | undefined>(
+    (least, instance) => (least && least.underway <= instance.underway ? least : instance),
+    undefined,
+  );
+}
+
+interface EmbeddersOptions {
   /** The built-in one among them. */
   instances: readonly EmbedderInstance[];
   /** Selector of what a collection gets that asks for nothing; '' for the built-in embedder. */

@@ -2,8 +2,8 @@
 // embeddings under way, which searches for the same text share. Owners never share: how long a search took would tell
 // one what another has asked. Asked by the search use case, on the front thread.
 import { LRUCache } from 'lru-cache';
-import type { Leaving } from '../base/departure.js';
-import { CACHED_QUERY_CHARACTERS_MAX } from '../contract/limits.js';
+import type { Leaving } from '../../base/signals.js';
+import { CACHED_QUERY_CHARACTERS_MAX } from '../../api/limits.js';
 
 export interface AskedText {
   /** Who asks: a tenant. */

@@ -8,12 +8,12 @@ import {
   isBrokenCircuitError,
   type CircuitBreakerPolicy,
 } from 'cockatiel';
-import type { Leaving } from '../base/departure.js';
-import type { RerankerInstance } from '../contract/embedder.js';
-import type { QueryText } from '../contract/embed-messages.js';
-import { AppError } from '../contract/errors.js';
-import type { EmbedPool } from '../pool/embed-pool.js';
-import { visibleTo } from './selection.js';
+import type { Leaving } from '../../base/signals.js';
+import type { RerankerInstance } from '../../embedding/embedder-spec.js';
+import type { QueryText } from '../../embedding/messages.js';
+import { AppError } from '../../api/errors.js';
+import type { EmbedPool } from '../../pool/embed-pool.js';
+import { visibleTo } from '../../embedding/spaces.js';
 
 const FAILURES_MAX = 5;
 const PAUSE_SECONDS = 5;

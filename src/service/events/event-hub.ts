@@ -2,7 +2,7 @@
 // cut off goes on where it was, and a bounded queue for each reader, who is let go when it falls behind. Ids grow,
 // across restarts too. One instance for each server, in the context; front thread. Collections go by the id of their
 // log, which outlasts a switch.
-import type { CollectionId } from '../contract/ids.js';
+import type { CollectionId } from '../../api/ids.js';
 
 export type EventType = 'job' | 'ingest' | 'delete' | 'collection' | 'reset';
 

@@ -1,7 +1,7 @@
 // Use case: is the server alive, and is it of use.
 // Called by the health endpoints, and by the serve command until the server is ready; front thread.
-import { AppError } from '../contract/errors.js';
-import type { Context } from './context.js';
+import { AppError } from '../../api/errors.js';
+import type { Context } from '../context.js';
 
 type Check = 'ok' | 'unavailable';
 export type Checks = Record<'storage' | 'embeddings' | 'shards', Check>;

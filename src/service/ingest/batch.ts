@@ -2,26 +2,69 @@
 // shards, with an outcome for each item. What goes wrong fails the items it concerns and no others. Slices overlap in
 // time, but their documents reach a shard in the order of the items, so the last of several with one id wins. Front
 // thread.
-import type { LineSlice, PreparedGroup, PreparedLines, PrepareLinesRequest } from '../contract/batch-messages.js';
-import { AppError } from '../contract/errors.js';
-import type { CollectionName, Tenant } from '../contract/ids.js';
-import type { Collection } from '../contract/resources.js';
-import { abandoned } from '../contract/errors.js';
-import { WorkerFault } from '../pool/outcomes.js';
-import type { Context } from './context.js';
-import { ensureCollection, plannedCollection } from './create-collection.js';
-import { embedAnew, embedGroup, nothingOf, withFailures, type EmbeddedGroup } from './embed-group.js';
-import { isPreparedFor, prepareSettings, tellIngested } from './ingest-document.js';
-import { inPhase } from './ingest-phases.js';
-import { outcomesOf, refused, type ItemOutcome } from './item-outcomes.js';
-import { putGroup, type SpaceGroup, type Stored } from './put-group.js';
+import type { Collection } from '../../api/collections.js';
+import { AppError, type Outcome, abandoned } from '../../api/errors.js';
+import type { CollectionName, DocId, Tenant } from '../../api/ids.js';
+import type {
+  LineSlice,
+  PrepareLinesRequest,
+  PreparedGroup,
+  PreparedItem,
+  PreparedLines,
+} from '../../extract/messages.js';
+import { WorkerFault } from '../../pool/worker-pool.js';
+import { ensureCollection, plannedCollection } from '../collections/collections.js';
+import type { Context } from '../context.js';
+import { isPreparedFor, prepareSettings, tellIngested } from './document.js';
+import { type EmbeddedGroup, embedAnew, embedGroup, nothingOf, withFailures } from './embed.js';
+import { type SpaceGroup, type Stored, inPhase, putGroup } from './put.js';
 
-export interface PreparedSlice extends Omit<PreparedLines, 'faults'> {
+// What became of the items of a batch: what preparing said of each, joined with what the shards said of each group.
+// Pure. Used by ingest-batch.ts on the front thread.
+
+/** What became of an item. */
+export type ItemOutcome =
+  | { ok: true; docid: DocId; chunks: number }
+  | { ok: false; docid?: DocId; code: string; error: string };
+
+/** Joins what preparing said of each item with what the shards said of each group. */
+function outcomesOf(
+  items: readonly PreparedItem[],
+  groups: readonly PreparedGroup[],
+  stored: readonly (Stored | AppError)[],
+): ItemOutcome[] {
+  const outcomes = items.map(
+    (item): ItemOutcome => ('error' in item ? refused(item.docid, item.error) : { ok: true, ...item }),
+  );
+  groups.forEach(({ places, docids }, g) => {
+    const answer = stored[g];
+    places.forEach((place, i) => {
+      const refusal = answer instanceof AppError ? answer.toWire() : refusalIn(answer?.[i]);
+      if (refusal) outcomes[place] = refused(docids[i], refusal);
+    });
+  });
+  return outcomes;
+}
+
+function refusalIn(outcome: Outcome<unknown> | undefined): { code: string; message: string } | undefined {
+  if (outcome && 'value' in outcome) return undefined;
+  return outcome && 'error' in outcome ? outcome.error : new AppError('ingest_failed').toWire();
+}
+
+/** The outcome of an item that was not stored. */
+const refused = (docid: DocId | undefined, { code, message }: { code: string; message: string }): ItemOutcome => ({
+  ok: false,
+  ...(docid === undefined ? {} : { docid }),
+  code,
+  error: message,
+});
+
+interface PreparedSlice extends Omit<PreparedLines, 'faults'> {
   planned: Omit<Collection, 'id'>;
 }
 
 /** The right to ask the shards, which goes from slice to slice. */
-export interface Turn {
+interface Turn {
   readonly before: Promise<void>;
   done(): void;
 }
@@ -197,3 +240,41 @@ export class BatchIngest {
 }
 
 const isChange = (error: unknown): boolean => error instanceof AppError && error.code === 'collection_changed';
+
+// Use case: ingest a JSON batch, `{"documents":[…]}`. All items are prepared before the first is stored: a body that is
+// no JSON is refused whole, and nothing of it is done. Called by the batch endpoint; front thread, which never parses
+// the body.
+
+/** Slices of one batch that are worked on at a time. */
+const SLICES_UNDERWAY_MAX = 4;
+
+/**
+ * The outcomes of the items, in order, as the slices have them. Throws AppError where the body is no batch. `signal`:
+ * as in BatchIngest.
+ */
+export async function ingestJsonBatch(
+  context: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  bytes: Uint8Array,
+  signal?: AbortSignal,
+): Promise<ItemOutcome[][]> {
+  const ingest = new BatchIngest(context, tenant, name, signal);
+  const slices = await context.batch.splitBatch({ bytes, itemsMax: context.batchLimits.itemsMax }, tenant, signal);
+  const prepared = await eachInTurn(slices, (slice) => ingest.prepare(slice, 'batch'));
+  return eachInTurn(prepared, (slice) => ingest.store(slice, ingest.takeTurn()));
+}
+
+/** What `work` answers for each item; started in order, a few at a time. */
+async function eachInTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = new Array(items.length);
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < items.length) {
+      const at = next++;
+      results[at] = await work(items[at] as T);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(SLICES_UNDERWAY_MAX, items.length) }, worker));
+  return results;
+}

@@ -1,19 +1,17 @@
 // Use case: ingest one document. Prepared by a batch worker, embedded by an embed worker, stored and published by the
 // owner of its shard; the answer comes when it is on disk and searchable. A failure anywhere leaves what was there
 // before.
-import { timed } from '../base/timed.js';
-import { AppError } from '../contract/errors.js';
-import type { CollectionName, DocId, Tenant } from '../contract/ids.js';
-import type { PrepareAnswer, PrepareRequest } from '../contract/prepare-messages.js';
-import { shardOf } from '../contract/placement.js';
-import { logIdOf, type Collection, type IngestTiming } from '../contract/resources.js';
-import { isSameChunking } from './collection-settings.js';
-import type { Context } from './context.js';
-import { ensureCollection, plannedCollection } from './create-collection.js';
-import { findDocument } from './documents.js';
-import { putDocument, type ReadyDocument } from './put-document.js';
-import { reusedVectors } from './reused-vectors.js';
-import { otherRows, textWanted, wantsTexts, type SpaceRows } from './twin-rows.js';
+import { timed } from '../../base/trace.js';
+import { AppError } from '../../api/errors.js';
+import { type CollectionName, type DocId, type Tenant, shardOf } from '../../api/ids.js';
+import type { PrepareAnswer, PrepareRequest } from '../../extract/messages.js';
+import { logIdOf, type Collection, type IngestTiming } from '../../api/collections.js';
+import { isSameChunking } from '../collections/settings.js';
+import type { Context } from '../context.js';
+import { ensureCollection, plannedCollection } from '../collections/collections.js';
+import { findDocument } from '../documents/documents.js';
+import { type ReadyDocument, type SpaceRows, otherRows, putDocument, textWanted, wantsTexts } from './put.js';
+import { reusedVectors } from './embed.js';
 
 /** Of the documents of one event. */
 const DOCIDS_TOLD_MAX = 100;

@@ -3,15 +3,8 @@
 // name. A file that comes again finds its own document by the name that is stored with it. Front thread: every upload
 // passes here, so that of two at once one is decided behind the other.
 import { createHash } from 'node:crypto';
-import {
-  asDocId,
-  baseNameOf,
-  docIdFromFilename,
-  type CollectionName,
-  type DocId,
-  type Tenant,
-} from '../contract/ids.js';
-import type { UploadedFile } from '../contract/prepare-messages.js';
+import { asDocId, baseNameOf, docIdFromFilename, type CollectionName, type DocId, type Tenant } from '../../api/ids.js';
+import type { UploadedFile } from '../../extract/messages.js';
 
 /** What a digest leaves of the longest id. */
 const DISTINCT_DOCID_STEM_MAX = 499;

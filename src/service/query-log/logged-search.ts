@@ -1,12 +1,14 @@
 // Use case: search a collection, and keep the search in the query log. The search writes nothing before it answers: the
 // log takes the entry in memory and writes it when the reply is out. Called by the search endpoints and by a replay;
 // front thread.
-import type { CollectionName, Tenant } from '../contract/ids.js';
-import type { LoggedQuery, LoggedRest } from '../contract/query-log.js';
-import { logIdOf } from '../contract/resources.js';
-import { fusionSettings } from '../rank/fusion-settings.js';
-import type { Context } from './context.js';
-import { searchCollection, searchShared, type SearchInput, type SearchResult } from './search.js';
+import { logIdOf } from '../../api/collections.js';
+import type { CollectionName, Tenant } from '../../api/ids.js';
+import { fusionSettings } from '../../api/search.js';
+import type { LoggedQuery, LoggedRest } from '../../storage/query-log-commands.js';
+import type { Context } from '../context.js';
+import { checkQueryText } from '../search/query.js';
+import { type SearchInput, type SearchResult, searchCollection, searchShared } from '../search/search.js';
+import type { LoggedSearch } from './queries.js';
 
 /** Who searches, for the log. */
 export interface Searcher {
@@ -98,4 +100,38 @@ function restOf(
     q !== undefined &&
     common.enabled && { common_tenant: common.tenant, common_collection: common.collection };
   return { ...rest, include_common: includeCommon, ...searched };
+}
+
+// Use case: repeat a logged search on the data of today, with its mode, filters, k and reranker; the common scope as it
+// is configured today. The repetition is a search of its own in the log. Called by the replay endpoints; front thread.
+
+/**
+ * Throws what a search throws. The filters of the original's key apply too: a replay shows no more than the original
+ * might.
+ */
+export async function replayQuery(
+  context: Context,
+  searcher: Searcher,
+  { query, collection }: LoggedSearch,
+): Promise<LoggedResult> {
+  checkQueryText(['query_text'], query.text);
+  return loggedSearch(context, { ...searcher, replayOf: query.id }, collection.tenant, collection.name, inputOf(query));
+}
+
+/** The search that a logged one was. */
+export function inputOf({ text, vector, k, mode, rest }: LoggedQuery): SearchInput {
+  return {
+    ...(vector ? { v: vector } : { q: text }),
+    k,
+    mode,
+    ...(rest.filters && { filters: rest.filters }),
+    ...(rest.embedded_filters && { embeddedFilters: rest.embedded_filters }),
+    ...(rest.content_filter && { contentFilter: rest.content_filter }),
+    ...(rest.rerank && { rerank: rest.rerank }),
+    ...(rest.fusion && { fusion: rest.fusion }),
+    ...(rest.ef !== undefined && { ef: rest.ef }),
+    ...(rest.exact && { exact: rest.exact }),
+    telling: { explain: rest.explain ?? false, relevance: rest.relevance ?? false, highlight: rest.highlight ?? false },
+    ...(rest.include_common !== undefined && { includeCommon: rest.include_common }),
+  };
 }

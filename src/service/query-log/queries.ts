@@ -1,12 +1,12 @@
 // Use cases on the query log: list a collection's searches, and find one, in a collection or in any tenant.
 // Called by the endpoints of the query log; front thread.
-import type { QueryEntry, QuerySummary } from '../contract/api/queries.js';
-import { AppError } from '../contract/errors.js';
-import type { CollectionName, Tenant } from '../contract/ids.js';
-import type { FoundQuery } from '../contract/query-log.js';
-import { logIdOf, type Collection } from '../contract/resources.js';
-import type { Context } from './context.js';
-import { asQueryId } from './query-ids.js';
+import type { QueryEntry, QuerySummary } from '../../api/queries.js';
+import { AppError } from '../../api/errors.js';
+import type { CollectionName, Tenant } from '../../api/ids.js';
+import type { FoundQuery } from '../../storage/query-log-commands.js';
+import { logIdOf, type Collection } from '../../api/collections.js';
+import type { Context } from '../context.js';
+import { asQueryId } from './query-log.js';
 
 /** A logged search with the collection it was made in, by its present name. */
 export interface LoggedSearch {

@@ -2,16 +2,16 @@
 // One after the other, with pauses while others search, for a bounded time: a measurement must not be felt. Called by
 // its endpoint; front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError } from '../contract/errors.js';
-import { RECALL_LOGGED_MIN, RECALL_TIME_MAX_MS, RECALLS_MAX } from '../contract/limits.js';
-import type { RecallAnswer } from '../contract/api/recall.js';
-import type { Collection, SearchTiming, Walks } from '../contract/resources.js';
-import type { CollectionSearch } from '../contract/search-messages.js';
-import { recalled, type Recalled } from '../rank/recall.js';
-import type { Context } from './context.js';
-import { countCollection } from './count-collections.js';
-import { loggedQuestions, loggedSearches, storedQuestions, type Question } from './recall-questions.js';
-import { searchOf, searchShards, type FoundHit } from './search-shards.js';
+import { AppError } from '../../api/errors.js';
+import { RECALL_LOGGED_MIN, RECALL_TIME_MAX_MS, RECALLS_MAX } from '../../api/limits.js';
+import type { RecallAnswer } from '../../api/search.js';
+import type { Collection, SearchTiming, Walks } from '../../api/collections.js';
+import type { CollectionSearch } from '../../engine/search/params.js';
+import { recalled, type Recalled } from '../../ranking/top-k.js';
+import type { Context } from '../context.js';
+import { countCollection } from '../collections/usage.js';
+import { loggedQuestions, loggedSearches, storedQuestions, type Question } from './stored-vectors.js';
+import { searchOf, searchShards, type FoundHit } from '../search/shards.js';
 
 export interface RecallWish {
   sample: number;

@@ -1,11 +1,11 @@
 // Checks now and then what a search has found: the search is kept, and when no other is under way it is made again, as
 // it was and exactly. What is found goes to the metrics. A check takes a thousandth of the time at most; under load
 // there is none. One instance for each server, in the context; front thread.
-import type { Log } from '../base/log.js';
-import { RECALL_K_MAX } from '../contract/limits.js';
-import type { Narrowing } from '../contract/ranking.js';
-import type { Collection } from '../contract/resources.js';
-import type { Recalled } from '../rank/recall.js';
+import type { Collection } from '../../api/collections.js';
+import { RECALL_K_MAX } from '../../api/limits.js';
+import type { Log } from '../../base/log.js';
+import type { Narrowing } from '../../ranking/hits.js';
+import type { Recalled } from '../../ranking/top-k.js';
 
 /** A search that named neither `ef` nor `exact`. */
 export interface SampledSearch {
@@ -74,5 +74,25 @@ export class RecallSampler {
   private rest(tookMs: number): void {
     this.timer = undefined;
     this.dueAtMs = performance.now() + Math.max(this.options.everyMs, SHARE * tookMs);
+  }
+}
+
+// How much of a kind of work is under way: searches that wait for their hits, measurements of recall. In the context;
+// front thread. Whoever would take time from them asks for the count first.
+
+export class UnderWay {
+  private now = 0;
+
+  get count(): number {
+    return this.now;
+  }
+
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.now++;
+    try {
+      return await work();
+    } finally {
+      this.now--;
+    }
   }
 }

@@ -1,15 +1,42 @@
 // What recall is measured with: the vectors of searches that were made, or of chunks that are stored. Both come one by
 // one, as they are wanted, so that a measurement that is cut short has not fetched the rest. Called by recall.ts; front
 // thread.
-import { createPrng } from '../base/prng.js';
-import { RECALL_LOG_ENTRIES_MAX, RECALL_PAGE_BYTES, RECALL_PAGE_VECTORS } from '../contract/limits.js';
-import type { LoggedQuery } from '../contract/query-log.js';
-import { logIdOf, type Collection } from '../contract/resources.js';
-import type { Context } from './context.js';
-import { askIndexed } from './ask-indexed.js';
-import { refOf } from './catalog.js';
-import { perShard } from './per-shard.js';
-import { queryVector } from './query-vector.js';
+import { type Collection, logIdOf } from '../../api/collections.js';
+import {
+  RECALL_LOG_ENTRIES_MAX,
+  RECALL_PAGE_BYTES,
+  RECALL_PAGE_VECTORS,
+  VECTOR_SAMPLE_COMPONENTS_MAX,
+} from '../../api/limits.js';
+import type { SampledVector } from '../../api/search.js';
+import { createPrng } from '../../base/prng.js';
+import type { LoggedQuery } from '../../storage/query-log-commands.js';
+import { refOf } from '../collections/catalog.js';
+import type { Context } from '../context.js';
+import { queryVector } from '../search/query.js';
+import { askIndexed } from '../search/shards.js';
+
+// Asks each shard about its items in one go, all shards side by side.
+// Used where recall is measured, on the front thread.
+
+/** The answers stand in the order of `items`; `ask` answers in the order of those it is given. */
+async function perShard<I extends { readonly shard: number }, A>(
+  items: readonly I[],
+  ask: (shard: number, items: I[]) => Promise<A[]>,
+): Promise<A[]> {
+  const byShard = new Map<number, number[]>();
+  items.forEach(({ shard }, i) => (byShard.get(shard) ?? byShard.set(shard, []).get(shard))?.push(i));
+  const answers = new Array<A>(items.length);
+  const asked = [...byShard].map(async ([shard, indices]) => {
+    const ofShard = await ask(
+      shard,
+      indices.map((i) => items[i] as I),
+    );
+    indices.forEach((i, n) => (answers[i] = ofShard[n] as A));
+  });
+  await Promise.all(asked);
+  return answers;
+}
 
 export interface Question {
   readonly vector: Float32Array;
@@ -102,4 +129,33 @@ function shuffled(places: Place[], seed: number): Place[] {
     [places[i], places[other]] = [places[other] as Place, places[i] as Place];
   }
   return places;
+}
+
+// Use case: some of a collection's vectors, spread evenly, to be drawn. Rounded to a byte a component: a picture shows
+// no more, and a page of a browser gets them in a quarter of the bytes. Called by its endpoint; front thread, a page of
+// vectors at a time.
+
+const BYTE_MAX = 127;
+
+/** Throws as storedQuestions does. */
+export async function sampleVectors(
+  context: Context,
+  collection: Collection,
+  sample: number,
+  signal: AbortSignal,
+): Promise<SampledVector[]> {
+  const countMax = Math.max(1, Math.min(sample, Math.floor(VECTOR_SAMPLE_COMPONENTS_MAX / collection.dim)));
+  const found: SampledVector[] = [];
+  for await (const { own: rid = '', vector } of storedQuestions(context, collection, countMax)) {
+    if (signal.aborted || found.length === countMax) break;
+    found.push({ rid, ...inBytes(vector) });
+  }
+  return found;
+}
+
+function inBytes(vector: Float32Array): Omit<SampledVector, 'rid'> {
+  const largest = vector.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
+  const scale = largest / BYTE_MAX;
+  const bytes = Int8Array.from(vector, (value) => Math.round(value / scale));
+  return { scale, components: Buffer.from(bytes.buffer).toString('base64') };
 }

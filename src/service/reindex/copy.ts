@@ -1,13 +1,13 @@
 // Fills a staged collection with what it lacks of the one it stands beside, page by page, all along the shards. What is
 // written meanwhile goes to both (twin-rows.ts), so a page is looked at again only in the next pass. Used by jobs and
 // by the way back; front thread.
-import { AppError } from '../../contract/errors.js';
-import type { Collection } from '../../contract/resources.js';
-import { abandoned } from '../../contract/errors.js';
-import { assertStored } from '../../pool/outcomes.js';
-import { refOf } from '../catalog.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Collection } from '../../api/collections.js';
+import { AppError, abandoned } from '../../api/errors.js';
+import { assertStored } from '../../pool/worker-pool.js';
+import { refOf } from '../collections/catalog.js';
 import type { Context } from '../context.js';
-import { retrying } from './retrying.js';
+import { retrying } from './job-record.js';
 
 /** Pages under way: the embedder has the next one while a shard writes. */
 const SHARDS_AT_A_TIME = 2;
@@ -30,7 +30,7 @@ export interface Page {
   missing: number;
 }
 
-export interface Pass {
+interface Pass {
   /** Where each shard begins: '' at its first document, null for nowhere. */
   from?: readonly (string | null)[];
   /** Awaited before the shard goes on. */
@@ -137,4 +137,46 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     signal.addEventListener('abort', leave, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
   });
+}
+
+// Waits until the graph of a space that has been filled is there, but for what is written meanwhile: before that,
+// searches of it scan. Called by run-job.ts before the gate, and by restores before the switch; front thread, where it
+// only asks shards.
+
+/** Of the rows: about what a search scans beside its walk without being slower for it. */
+const UNLINKED_SHARE_MAX = 0.01;
+const RECHECK_MS = 200;
+/** Where no row is linked in so long, memory has no room for links; the space is as good as it gets. */
+const STANDSTILL_MS = 300_000;
+
+type Filled = Pick<Copy, 'context' | 'twin' | 'signal' | 'check'>;
+
+/** `told`: how many rows wait, where any do, each time that it is another number. Throws what `check` throws. */
+export async function untilLinked(copy: Filled, told: (unlinked: number) => void): Promise<void> {
+  let last = 0;
+  let changedAtMs = performance.now();
+  for (;;) {
+    copy.check();
+    const { unlinked, isDone } = await stateOf(copy);
+    if (unlinked !== last) {
+      told(unlinked);
+      [last, changedAtMs] = [unlinked, performance.now()];
+    }
+    if (isDone) return;
+    if (performance.now() - changedAtMs > STANDSTILL_MS)
+      return copy.context.log.warn(
+        { collection: copy.twin.id, unlinked },
+        'the graph of a new space does not grow: it is searched as it is',
+      );
+    await sleep(RECHECK_MS, undefined, { signal: copy.signal }).catch(() => undefined);
+  }
+}
+
+/** Of all shards together. */
+async function stateOf({ context: { shards }, twin, signal }: Filled): Promise<{ unlinked: number; isDone: boolean }> {
+  const states = await retrying(() => Promise.all(shards.askAll('linking', { collection: refOf(twin) })), signal);
+  const sum = (of: 'rows' | 'unlinked'): number => states.reduce((total, state) => total + (state?.[of] ?? 0), 0);
+  const unlinked = sum('unlinked');
+  const isQuiet = states.every((state) => state !== null && !state.isTended);
+  return { unlinked, isDone: isQuiet && unlinked <= UNLINKED_SHARE_MAX * sum('rows') };
 }

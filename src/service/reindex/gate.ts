@@ -1,12 +1,12 @@
 // Whether a new space finds what searches find today: the latest logged searches by text are made on both, side by
 // side. Called by run-job.ts before the switch; front thread.
-import type { GateLatency, GateResult } from '../../contract/api/reindex.js';
-import type { LoggedQuery } from '../../contract/query-log.js';
-import { logIdOf, type Collection } from '../../contract/resources.js';
+import type { GateLatency, GateResult } from '../../api/reindex.js';
+import type { LoggedQuery } from '../../storage/query-log-commands.js';
+import { logIdOf, type Collection } from '../../api/collections.js';
 import type { Context } from '../context.js';
-import { inputOf } from '../replay-query.js';
-import { searchSpace } from '../search.js';
-import { retrying } from './retrying.js';
+import { inputOf } from '../query-log/logged-search.js';
+import { searchSpace } from '../search/search.js';
+import { retrying } from './job-record.js';
 
 /** Entries of the log that are looked at for each search by text that is wanted. */
 const LOOKED_AT_FACTOR = 4;

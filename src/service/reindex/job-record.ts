@@ -1,13 +1,78 @@
 // How a reindex job ends, other than well: stopped by a wish, failed, cancelled, or with its collection gone.
 // Used by the other files of this folder and where collections are deleted or restored over; front thread.
-import { AppError, type ErrorCode } from '../../contract/errors.js';
-import type { CollectionId } from '../../contract/ids.js';
-import type { StoredJob } from '../../contract/reindex.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError, type ErrorCode } from '../../api/errors.js';
+import type { CollectionId } from '../../api/ids.js';
+import type { JobChange, StoredJob } from '../../storage/catalog-commands.js';
+import { forgetStaged } from '../collections/catalog-changes.js';
 import type { Context } from '../context.js';
-import { forgetStaged } from '../stage-collection.js';
-import type { Run } from './jobs.js';
-import { saveJob, showJob } from './save-job.js';
-import { isLive } from './states.js';
+import { type Run, isLive, toldJob } from './jobs.js';
+
+// Tries again what fails because a worker or an endpoint is away for a moment: a job is not to fail of that. Used by
+// the other files of this folder, on the front thread.
+
+const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'shard_unavailable',
+  'embedder_unavailable',
+  'overloaded',
+  'not_ready',
+]);
+/** Twice as long each time: some 13 s altogether. */
+const FIRST_WAIT_MS = 100;
+const ATTEMPTS_MAX = 8;
+/** What asks for more patience than this has none to expect here. */
+const RETRY_AFTER_S_MAX = 30;
+
+/** Rejects with the last failure, or as soon as the signal is aborted. */
+export async function retrying<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === ATTEMPTS_MAX || signal?.aborted || !isPassing(error)) throw error;
+      await sleep(FIRST_WAIT_MS * 2 ** (attempt - 1), undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+const isPassing = (error: unknown): boolean =>
+  error instanceof AppError && PASSING.has(error.code) && (error.options.retryAfterS ?? 0) <= RETRY_AFTER_S_MAX;
+
+// Changes of a job's record: shown here at once, then committed by the worker of shard 0, the latest state where
+// several come together; and told to whoever follows the events of the collection. Used by the other files of this
+// folder; front thread.
+
+/** Resolves when it is on disk. Rejects where shard 0 stays away. */
+export async function saveJob(
+  context: Context,
+  id: string,
+  patch: Partial<StoredJob>,
+  others: Omit<JobChange, 'job'> = {},
+): Promise<StoredJob> {
+  const job = showJob(context, id, patch);
+  // Sent as it is then: of two that are on their way neither brings back what the other has changed.
+  await retrying(async () => context.shards.ask(0, 'saveJob', { job: context.reindexJobs.find(id) ?? job, ...others }));
+  return job;
+}
+
+/** As `saveJob`, without the commit: for what another transaction commits. */
+export function showJob(
+  { reindexJobs, catalog, events, nowMs }: Context,
+  id: string,
+  patch: Partial<StoredJob>,
+): StoredJob {
+  const before = reindexJobs.find(id) as StoredJob;
+  const { tenant, name } = catalog.findByLog(before.log_id) ?? { tenant: before.tenant, name: before.collection };
+  const job = reindexJobs.put({
+    ...before,
+    ...patch,
+    tenant,
+    collection: name,
+    updated_at: new Date(nowMs()).toISOString(),
+  });
+  events.publish(job.log_id, 'job', toldJob(job));
+  return job;
+}
 
 const GONE = new Set<ErrorCode>(['collection_not_found', 'collection_changed']);
 

@@ -1,18 +1,20 @@
 // Use case: start a reindex job. What can be refused is refused before anything is staged.
 // Called by the reindex endpoints; front thread.
-import type { ReindexBody } from '../../contract/api/reindex.js';
-import { AppError, invalidField } from '../../contract/errors.js';
-import type { CollectionName, Tenant } from '../../contract/ids.js';
-import type { StoredJob } from '../../contract/reindex.js';
-import { logIdOf, type Collection, type Space } from '../../contract/resources.js';
-import { asksForEmbedder } from '../../embedding/selection.js';
-import { IDENTITY_TYPE } from '../../embedding/spaces.js';
-import { changeCatalog } from '../change-catalog.js';
+import { type Collection, type Space, logIdOf } from '../../api/collections.js';
+import { AppError, invalidField } from '../../api/errors.js';
+import type { CollectionName, Tenant } from '../../api/ids.js';
+import type { ReindexBody } from '../../api/reindex.js';
+import { IDENTITY_TYPE, asksForEmbedder } from '../../embedding/spaces.js';
+import type { StoredJob } from '../../storage/catalog-commands.js';
+import { changeCatalog, forgetStaged, switchCollection } from '../collections/catalog-changes.js';
+import type { Staged } from '../collections/shadow-collections.js';
+import { countCollection } from '../collections/usage.js';
 import type { Context } from '../context.js';
-import { countCollection } from '../count-collections.js';
-import { QueryIds } from '../query-ids.js';
-import { beginRun } from './begin-runs.js';
-import { forgetStaged } from '../stage-collection.js';
+import { QueryIds } from '../query-log/query-log.js';
+import { type Copy, copyMissing, writesBefore } from './copy.js';
+import { cancelled, saveJob } from './job-record.js';
+import { changes } from './jobs.js';
+import { beginRun } from './run-job.js';
 
 const ids = new QueryIds();
 
@@ -137,4 +139,105 @@ async function createJob(context: Context, live: Collection, space: Space, job: 
   });
   await Promise.all(forgetting);
   return created;
+}
+
+// Use cases: pause, resume and cancel a reindex job. Asked again in the state that it leads to, each answers the record
+// as it is. Called by the reindex endpoints; front thread.
+
+/** It pauses when the page that is under way is on disk. Throws 409 `reindex_state_conflict`. */
+export async function pauseJob(context: Context, job: StoredJob): Promise<StoredJob> {
+  if (!changes('pause', job.status)) return job;
+  const run = context.reindexJobs.runs.get(job.job_id);
+  if (!run) return saveJob(context, job.job_id, { status: 'paused' });
+  const pausing = saveJob(context, job.job_id, { status: 'pausing' });
+  void run.stop('pause');
+  await pausing;
+  return latest(context, job);
+}
+
+/**
+ * Goes on from the persisted pages. Throws 409 `reindex_state_conflict`, and `reindex_conflict` where another job has
+ * begun since it failed.
+ */
+export async function resumeJob(context: Context, job: StoredJob): Promise<StoredJob> {
+  const { reindexJobs, staged } = context;
+  if (!changes('resume', job.status)) return job;
+  if (job.staged_id === null || !staged.find(job.staged_id))
+    throw new AppError('reindex_state_conflict', 'What the job had built is gone: start another one.');
+  const resume = async (): Promise<void> => {
+    // A run that has just failed or paused writes its end first.
+    await reindexJobs.runs.get(job.job_id)?.stop('pause');
+    await saveJob(context, job.job_id, { status: 'queued' });
+    beginRun(context, job);
+  };
+  await (job.status === 'failed' ? reindexJobs.claim(job.log_id, resume) : resume());
+  return latest(context, job);
+}
+
+/** Resolves when nothing but the record is left of it. Throws 409 `reindex_state_conflict`. */
+export async function cancelJob(context: Context, job: StoredJob): Promise<StoredJob> {
+  const run = context.reindexJobs.runs.get(job.job_id);
+  // A cancel that could not be written goes on when it is asked for again.
+  if (!changes('cancel', job.status) && job.status !== 'cancelling') return job;
+  if (run?.isSwitching) throw new AppError('reindex_state_conflict', 'The new space is taking over right now.');
+  const cancelling = saveJob(context, job.job_id, { status: 'cancelling' });
+  const ended = run?.stop('cancel');
+  await cancelling;
+  await ended;
+  // A run that was just pausing or failing has written that.
+  if (latest(context, job).status === 'cancelling') await cancelled(context, job.job_id);
+  return latest(context, job);
+}
+
+const latest = ({ reindexJobs }: Context, { job_id: id }: StoredJob): StoredJob => reindexJobs.find(id) as StoredJob;
+
+// Use case: go back to the space that a collection had before its last reindex, while it is kept. What was written
+// since is in both, or is copied now. Called by the rollback endpoints; front thread.
+
+/**
+ * The collection as it is then. Throws 404 `collection_not_found`, 409 `reindex_conflict` while a job works on it, 409
+ * `reindex_state_conflict` where nothing is kept, or what is kept cannot catch up.
+ */
+export function rollBack(
+  context: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  signal: AbortSignal,
+): Promise<Collection> {
+  const live = context.catalog.get(tenant, name);
+  return context.reindexJobs.claim(logIdOf(live), async () => {
+    const previous = keptOf(context, live);
+    const { staged } = context;
+    staged.setMode(previous.id, 'require');
+    try {
+      await catchUp({ context, source: live, twin: previous.collection, signal, check: () => signal.throwIfAborted() });
+      return await switchCollection(context, previous.id, { expect: live.id });
+    } finally {
+      if (staged.find(previous.id)) staged.setMode(previous.id, 'embed');
+    }
+  });
+}
+
+function keptOf({ staged, nowMs }: Context, live: Collection): Staged {
+  const [previous] = staged.beside(live.id, 'previous');
+  if (!previous || (previous.kept_until_ms ?? 0) <= nowMs())
+    throw new AppError('reindex_state_conflict', 'No previous space of the collection is kept.');
+  return previous;
+}
+
+async function catchUp(copy: Copy): Promise<void> {
+  try {
+    await writesBefore(copy);
+    while ((await copyMissing(copy)) > 0);
+  } catch (error) {
+    const isStale =
+      error instanceof AppError && (error.code === 'embedder_unavailable' || error.code === 'reindex_invalid');
+    if (isStale)
+      throw new AppError(
+        'reindex_state_conflict',
+        'The space that is kept lacks documents written since, and they cannot be embedded for it.',
+        { details: { reason: 'stale' } },
+      );
+    throw error;
+  }
 }

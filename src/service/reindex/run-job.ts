@@ -1,23 +1,42 @@
 // Works on one reindex job until it has succeeded, failed, or is stopped: copy, link, gate, switch. What it has done is
 // persisted with every page, and what it does again after a kill changes nothing. Begun by begin-runs.ts; front thread,
 // where it only asks workers.
-import { AppError } from '../../contract/errors.js';
-import type { StoredJob } from '../../contract/reindex.js';
+import { AppError } from '../../api/errors.js';
+import type { StoredJob } from '../../storage/catalog-commands.js';
+import { giveUpStaged, switchCollection } from '../collections/catalog-changes.js';
+import type { Staged } from '../collections/shadow-collections.js';
+import { countCollection } from '../collections/usage.js';
 import type { Context } from '../context.js';
-import { countCollection } from '../count-collections.js';
-import { switchCollection } from '../stage-collection.js';
-import { copyMissing, writesBefore, type Copy, type Page } from './copy.js';
-import { endRun } from './end-job.js';
+import { type Copy, type Page, copyMissing, untilLinked, writesBefore } from './copy.js';
 import { passGate } from './gate.js';
-import type { Run } from './jobs.js';
-import { Pace } from './pace.js';
-import { untilLinked } from './until-linked.js';
-import { retrying } from './retrying.js';
-import { saveJob, showJob } from './save-job.js';
+import { cancelled, endRun, retrying, saveJob, showJob } from './job-record.js';
+import { type Run, afterRestart, isLive } from './jobs.js';
+
+// How fast a job goes, and how long it will take at that pace. Pure but for the clock.
+// Used by run-job.ts.
+
+/** The pace of the last minute or so counts, not that of the beginning. */
+const WINDOW_MS = 60_000;
+
+class Pace {
+  private readonly marks: { atMs: number; done: number }[] = [{ atMs: performance.now(), done: 0 }];
+  private done = 0;
+
+  /** Chunks a second, and the seconds that `left` chunks will take. */
+  after(chunks: number, left: number): { rate: number; eta_seconds?: number } {
+    const nowMs = performance.now();
+    this.done += chunks;
+    this.marks.push({ atMs: nowMs, done: this.done });
+    while (this.marks.length > 2 && (this.marks[1] as { atMs: number }).atMs < nowMs - WINDOW_MS) this.marks.shift();
+    const [first] = this.marks as [{ atMs: number; done: number }];
+    const rate = (1000 * (this.done - first.done)) / Math.max(1, nowMs - first.atMs);
+    return { rate: Math.round(rate * 10) / 10, ...(rate > 0 && { eta_seconds: Math.round(left / rate) }) };
+  }
+}
 
 type Why = Parameters<Run['stop']>[0];
 
-export class JobRun implements Run {
+class JobRun implements Run {
   isSwitching = false;
   private why: Why | undefined;
   private readonly abort = new AbortController();
@@ -160,4 +179,60 @@ export class JobRun implements Run {
       if (context.catalog.findByLog(job.log_id)?.id !== twin.id) throw error;
     }
   }
+}
+
+// Spaces that had a collection's name before a switch go when their time is over, and when no search can be on them any
+// more. Called every few seconds from when the shards are open (begin-runs.ts); front thread.
+
+/** Longer than a search takes, one that waits for an index included. */
+const GRACE_MS = 30_000;
+
+async function sweepKept(context: Context): Promise<void> {
+  const { staged, nowMs, log } = context;
+  const isOver = ({ id, purpose, kept_until_ms: untilMs = 0, created_at: at }: Staged): boolean =>
+    purpose === 'previous' && Math.max(untilMs, Date.parse(at) + GRACE_MS) <= nowMs() && !staged.isRequired(id);
+  for (const { id } of [...staged.all()].filter(isOver)) {
+    await giveUpStaged(context, id).catch((error: unknown) =>
+      log.warn({ reason: String(error) }, 'a previous space could not be given up yet'),
+    );
+  }
+}
+
+// Begins the work on jobs: on a new or resumed one, and at the start of the server on those that its end has
+// interrupted. Called by the use cases of this folder and by open-shard.ts; front thread.
+
+const SWEEP_MS = 5000;
+
+export function beginRun(context: Context, { job_id: id }: StoredJob): void {
+  const { runs } = context.reindexJobs;
+  if (!runs.has(id)) runs.set(id, new JobRun(context, id));
+}
+
+/** Once all shards are open; nothing at any later time. */
+export async function resumeJobs(context: Context): Promise<void> {
+  const { reindexJobs, log } = context;
+  if (reindexJobs.hasResumed) return;
+  reindexJobs.hasResumed = true;
+  reindexJobs.every(
+    SWEEP_MS,
+    () =>
+      void sweepKept(context).catch((error: unknown) =>
+        log.error({ fault: String(error) }, 'kept spaces could not be looked through'),
+      ),
+  );
+  for (const job of reindexJobs.all().filter(({ status }) => isLive(status))) {
+    await resumeJob(context, job).catch((error: unknown) =>
+      log.error({ reason: String(error), job: job.job_id }, 'a reindex job could not be resumed'),
+    );
+  }
+}
+
+async function resumeJob(context: Context, job: StoredJob): Promise<void> {
+  if (job.status === 'cancelling') return cancelled(context, job.job_id);
+  if (job.staged_id === null || !context.staged.find(job.staged_id))
+    return endRun(context, job.job_id, undefined, new AppError('collection_not_found'));
+  const status = afterRestart(job.status);
+  if (status !== undefined) context.reindexJobs.put({ ...job, status });
+  if (status === 'paused') await saveJob(context, job.job_id, { status });
+  if ((status ?? job.status) === 'queued') beginRun(context, job);
 }

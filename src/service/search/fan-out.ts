@@ -1,7 +1,7 @@
 // Whether a search is worth more than one search worker: a long one, while others have nothing to do. Some rank a part
 // of the shards each, and one of them makes the answer. Asked by search-shards.ts before each search; front thread.
-import type { CollectionId } from '../contract/ids.js';
-import type { CollectionSearch } from '../contract/search-messages.js';
+import type { CollectionId } from '../../api/ids.js';
+import type { CollectionSearch } from '../../engine/search/params.js';
 
 /**
  * Estimates, still to be measured on a machine without other work, by `node dist/load/fan-out.js`, which shows both

@@ -1,15 +1,14 @@
 // The last step of a search that asks for it: a reranker reads the candidates beside the query, and its scores order
 // them. A chunk without text cannot be read, and keeps its place behind those that can. Called by search.ts; front
 // thread.
-import type { Leaving } from '../base/departure.js';
-import { AppError } from '../contract/errors.js';
-import type { HitParts } from '../contract/hits.js';
-import type { RerankSettings } from '../contract/api/search.js';
-import { hitJson } from '../rank/hit-json.js';
-import { rerankReason } from '../rank/match-reason.js';
-import { withPriority } from '../rank/priority.js';
-import type { Context } from './context.js';
-import type { FoundHit } from './search-shards.js';
+import type { Leaving } from '../../base/signals.js';
+import { AppError } from '../../api/errors.js';
+import type { HitParts } from '../../ranking/hits.js';
+import type { RerankSettings } from '../../api/search.js';
+import { hitJson, rerankReason } from '../../engine/search/hit-json.js';
+import { withPriority } from '../../ranking/scores.js';
+import type { Context } from '../context.js';
+import type { FoundHit } from './shards.js';
 
 /** What a search says that may want its hits reranked. */
 interface Wanted {

@@ -1,25 +1,63 @@
 // Use case: search a collection, with the common one beside it where that is asked for, or the common one alone.
 // Decides the mode and the filters, embeds the text once, searches each collection, and merges. Called by the search
 // endpoints and by the replay of logged queries; front thread.
-import { timed } from '../base/timed.js';
-import type { ContentFilter, Fusion, Telling } from '../contract/api/search.js';
-import { AppError, invalidField } from '../contract/errors.js';
-import type { CollectionName, Tenant } from '../contract/ids.js';
-import type { RerankSettings } from '../contract/api/search.js';
-import type { FusionSettings } from '../contract/api/search.js';
-import type { Collection, SearchMode, SearchTiming } from '../contract/resources.js';
-import type { CollectionSearch } from '../contract/search-messages.js';
-import { fusionSettings } from '../rank/fusion-settings.js';
-import { commonBeside, findCommonCollection } from './common-collection.js';
-import type { Context } from './context.js';
-import { detailsOf } from './hit-details.js';
-import { mergeHits } from './merge-hits.js';
-import type { Sought } from './query-vector.js';
-import { checkRerank, rerankHits } from './rerank-hits.js';
-import { searchMode } from './search-mode.js';
-import { rankingsOf, vectorOf, type EmbeddedQuery } from './search-rankings.js';
-import { narrowingOf, type NarrowedSearch } from './search-narrowing.js';
-import { searchOf, searchShards } from './search-shards.js';
+import type { Collection, SearchMode, SearchTiming } from '../../api/collections.js';
+import { AppError, invalidField } from '../../api/errors.js';
+import { type CollectionName, type Tenant, parseChunkId } from '../../api/ids.js';
+import {
+  type ContentFilter,
+  type Fusion,
+  type FusionSettings,
+  type RerankSettings,
+  type Telling,
+  fusionSettings,
+} from '../../api/search.js';
+import { timed } from '../../base/trace.js';
+import type { CollectionSearch } from '../../engine/search/params.js';
+import { compareDocIds } from '../../ranking/top-k.js';
+import { commonBeside, findCommonCollection } from '../collections/collections.js';
+import type { Context } from '../context.js';
+import {
+  type EmbeddedQuery,
+  type NarrowedSearch,
+  type Sought,
+  detailsOf,
+  narrowingOf,
+  rankingsOf,
+  searchMode,
+  vectorOf,
+} from './query.js';
+import { checkRerank, rerankHits } from './rerank.js';
+import { type FoundHit, searchOf, searchShards } from './shards.js';
+
+// One list out of the hits of a collection and of the common one beside it. Pure.
+// Called by the search use case, on the front thread.
+
+/**
+ * Best first over all collections, each in its own order; equal scores by document id, those of earlier collections
+ * first.
+ */
+function mergeHits(found: readonly FoundHit[][]): FoundHit[] {
+  const [first = [], ...others] = found;
+  return others.reduce(mergeTwo, first);
+}
+
+function mergeTwo(a: readonly FoundHit[], b: readonly FoundHit[]): FoundHit[] {
+  const merged: FoundHit[] = [];
+  let next = 0;
+  for (const hit of a) {
+    for (let other = b[next]; other && isBefore(other, hit); other = b[next]) {
+      merged.push(other);
+      next++;
+    }
+    merged.push(hit);
+  }
+  return [...merged, ...b.slice(next)];
+}
+
+const isBefore = (a: FoundHit, b: FoundHit): boolean =>
+  a.score > b.score || (a.score === b.score && compareDocIds(docidOf(a), docidOf(b)) < 0);
+const docidOf = ({ id }: FoundHit): string => parseChunkId(id)?.docid ?? id;
 
 export interface SearchInput extends Sought {
   k: number;

@@ -1,10 +1,11 @@
 // One search of one collection: sent to a search worker, which does the whole of it (workers/search), or a long one to
 // several. What a shard has not loaded or indexed yet its owner is asked for first. Called by the search use case;
 // front thread.
-import { assert } from '../base/assert.js';
-import type { Leaving } from '../base/departure.js';
-import type { HitParts } from '../contract/hits.js';
-import type { Collection, SearchTiming } from '../contract/resources.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Collection, SearchTiming } from '../../api/collections.js';
+import { AppError } from '../../api/errors.js';
+import { assert } from '../../base/assert.js';
+import type { Leaving } from '../../base/signals.js';
 import type {
   CollectionSearch,
   Found,
@@ -12,10 +13,32 @@ import type {
   SearchAnswer,
   SearchTask,
   Wanting,
-} from '../contract/search-messages.js';
-import { askIndexed } from './ask-indexed.js';
-import { refOf } from './catalog.js';
-import type { Context } from './context.js';
+} from '../../engine/search/params.js';
+import type { HitParts } from '../../ranking/hits.js';
+import { refOf } from '../collections/catalog.js';
+import type { Context } from '../context.js';
+
+// Asks what can be told only once the words or the metadata of a collection are indexed: again and again until it is.
+// Used by search-shards.ts, on the front thread.
+
+/** The first such search of a large collection waits for its index, up to this long. */
+const WAIT_MAX_MS = 20_000;
+const RECHECK_MS = 10;
+
+/**
+ * `ask` answers null while the index is being built. Throws 503 `shard_unavailable` when it is not complete in time; it
+ * goes on being built.
+ */
+export async function askIndexed<T>(ask: () => Promise<T | null>): Promise<T> {
+  const untilMs = performance.now() + WAIT_MAX_MS;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== null) return answer;
+    if (performance.now() > untilMs)
+      throw new AppError('shard_unavailable', 'The collection is still being indexed.', { retryAfterS: 5 });
+    await sleep(RECHECK_MS);
+  }
+}
 
 export interface FoundHit {
   /** Chunk id. */

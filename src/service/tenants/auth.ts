@@ -1,9 +1,144 @@
 // Who calls, and may they: from the headers of a request to an actor, or a refusal. Called by the HTTP server before a
 // body is read. Knows keys and, in mode jwt, tokens; says nothing of why one is no good.
-import { AppError } from '../contract/errors.js';
-import { seesCollection, type Access, type Actor, type Credentials, type Scope } from './actor.js';
-import { digestOf, type KeyRing } from './keys.js';
-import { looksLikeToken, type TokenVerifier } from './tokens.js';
+import { errors, jwtVerify } from 'jose';
+import typia from 'typia';
+import { AppError } from '../../api/errors.js';
+import { SCOPES } from '../../api/tenants.js';
+import type { TokenKeys } from '../../config/auth.js';
+import { type Access, type Actor, type Credentials, type Scope, seesCollection } from './actor.js';
+import { type KeyRing, digestOf } from './keys.js';
+
+// The claims of a verified token as an actor. Pure; called by tokens.ts.
+// A claim of the wrong shape makes the token no good: what was meant as a restriction is never dropped.
+
+/** The claims that mean something here; a token may have others. null counts as absent. */
+interface Claims {
+  sub?: string | null;
+  admin?: boolean | null;
+  /** Slugs; `"*"` for all. */
+  tenants?: string | string[] | null;
+  tenant?: string | null;
+  /** A list, or words with spaces between; words that are no scope of ours are passed over. Absent: all. */
+  scopes?: string | string[] | null;
+  collections?: string[] | null;
+  filters?: Record<string, unknown> | null;
+}
+
+const isClaims = typia.createIs<Claims>();
+const NAME_CHARACTERS_MAX = 256;
+
+/** Throws 401 `auth_invalid` for claims of the wrong shape. */
+function actorOfClaims(claims: object): Actor {
+  if (!isClaims(claims)) throw new AppError('auth_invalid');
+  const { collections, filters } = claims;
+  // Who sees a part of a tenant only is nobody's admin.
+  const admin = claims.admin === true && collections == null && filters == null;
+  const tenants = admin ? undefined : tenantsOf(claims);
+  const scopes =
+    claims.scopes == null
+      ? undefined
+      : wordsOf(claims.scopes).filter((word): word is Scope => SCOPES.some((scope) => scope === word));
+  return {
+    name: claims.sub?.slice(0, NAME_CHARACTERS_MAX) || nameOf(admin, tenants),
+    admin,
+    ...(admin && { unlimited: true }),
+    ...(tenants && { tenants }),
+    ...(scopes && { scopes }),
+    ...(collections && { collections }),
+    ...(filters && { filters }),
+  };
+}
+
+/** undefined for all. */
+function tenantsOf({ tenants, tenant }: Claims): string[] | undefined {
+  const named = [...(typeof tenants === 'string' ? [tenants] : (tenants ?? [])), ...(tenant == null ? [] : [tenant])];
+  return named.includes('*') ? undefined : named;
+}
+
+const wordsOf = (words: string | readonly string[]): readonly string[] =>
+  typeof words === 'string' ? words.split(' ') : words;
+
+function nameOf(admin: boolean, tenants: readonly string[] | undefined): string {
+  if (admin) return 'admin';
+  return tenants?.length === 1 ? `tenant:${tenants[0]}` : 'token';
+}
+
+// The tokens of mode `jwt`: verified by the jose library, their claims turned into an actor. A verified token is
+// remembered by its SHA-256 for a while, so that its next request is answered at once. Asked by authenticate.ts on the
+// front thread.
+
+export interface TokenVerifierOptions {
+  readonly keys: TokenKeys;
+  /** Wanted `iss` and `aud`; '' for any. */
+  readonly issuer: string;
+  readonly audience: string;
+  readonly nowMs: () => number;
+}
+
+/** How far the clocks of issuer and server may be apart. */
+const LEEWAY_S = 30;
+const REMEMBERED_MAX = 10_000;
+/** A key that is taken out of the JWKS file ends its tokens after this long at the latest. */
+const REMEMBERED_MS = 5 * 60_000;
+
+/** Three parts of base64url with points between: keys of ours never look like this. */
+export const looksLikeToken = (presented: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*$/.test(presented);
+
+export class TokenVerifier {
+  private readonly remembered = new Map<string, { actor: Actor; untilMs: number }>();
+
+  constructor(private readonly options: TokenVerifierOptions) {}
+
+  /**
+   * Whom the token with this digest speaks for; at once where it has been verified lately. Rejects with AppError 401
+   * `auth_invalid`, without a reason.
+   */
+  verify(token: string, digest: string): Actor | Promise<Actor> {
+    const known = this.remembered.get(digest);
+    if (known && known.untilMs > this.options.nowMs()) return known.actor;
+    this.remembered.delete(digest);
+    return this.verifyAnew(token, digest);
+  }
+
+  private async verifyAnew(token: string, digest: string): Promise<Actor> {
+    const { nowMs } = this.options;
+    const claims = await this.claimsOf(token);
+    const actor = actorOfClaims(claims);
+    const expiresAtMs = claims.exp === undefined ? Infinity : (claims.exp + LEEWAY_S) * 1000;
+    this.remember(digest, actor, Math.min(expiresAtMs, nowMs() + REMEMBERED_MS));
+    return actor;
+  }
+
+  private async claimsOf(token: string): Promise<Record<string, unknown> & { exp?: number }> {
+    const { keys, issuer, audience, nowMs } = this.options;
+    const wanted = { ...(issuer && { issuer }), ...(audience && { audience }) };
+    const verify = async (): Promise<Record<string, unknown>> => {
+      const { key, algorithms } = keys.current(nowMs());
+      const checks = {
+        algorithms: [...algorithms],
+        clockTolerance: LEEWAY_S,
+        currentDate: new Date(nowMs()),
+        ...wanted,
+      };
+      const verified = typeof key === 'function' ? jwtVerify(token, key, checks) : jwtVerify(token, key, checks);
+      return (await verified).payload;
+    };
+    try {
+      return await verify().catch((error: unknown) => {
+        if (error instanceof errors.JWKSNoMatchingKey && keys.reread(nowMs())) return verify();
+        throw error;
+      });
+    } catch {
+      throw new AppError('auth_invalid');
+    }
+  }
+
+  private remember(digest: string, actor: Actor, untilMs: number): void {
+    const [oldest] = this.remembered.keys();
+    if (this.remembered.size >= REMEMBERED_MAX && oldest !== undefined) this.remembered.delete(oldest);
+    this.remembered.set(digest, { actor, untilMs });
+  }
+}
 
 /** What authentication must know of a route. */
 export interface Guarded {
@@ -18,7 +153,7 @@ export interface Guarded {
  */
 export type Authenticate = (request: Credentials, route: Guarded) => Actor | Promise<Actor>;
 
-export interface Known {
+interface Known {
   readonly keys: KeyRing;
   /** Absent: tokens are no good here. */
   readonly tokens?: TokenVerifier;

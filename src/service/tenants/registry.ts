@@ -1,7 +1,7 @@
 // The front thread's copy of the tenants and keys that were made at run time; the worker of shard 0 has the original. A
 // change is committed there first and shown here after. Puts the keys on the key ring, and says what a tenant may use.
-import type { Tenant } from '../contract/ids.js';
-import type { KeyRecord, StoredTenants, TenantRecord } from '../contract/tenants.js';
+import type { Tenant } from '../../api/ids.js';
+import type { KeyRecord, StoredTenants, TenantRecord } from '../../api/tenants.js';
 import { actorOf, type KeyRing } from './keys.js';
 import { limitsUnder, type TenantLimits } from './limits.js';
 

@@ -1,9 +1,9 @@
 // Looks at one collection in one shard as a whole: documents against members, members against chunks, chunks against
 // vectors and texts. Damaged records take part as damaged, so that what is lost by them can be named. Reads only. Used
 // by check-shard.ts and repair-shard.ts.
-import type { CollectionId } from '../../contract/ids.js';
+import type { CollectionId } from '../../api/ids.js';
 import { collectionPrefix } from '../keys.js';
-import { decodeBlock } from '../leaving.js';
+import { decodeBlock } from '../large-removal.js';
 import {
   decodeChunk,
   decodeDocument,
@@ -12,8 +12,8 @@ import {
   type DocumentRecord,
   type MembersRecord,
 } from '../records.js';
-import type { SHARD_TABLES } from '../shard-txn.js';
-import type { Tables } from '../tables.js';
+import type { SHARD_TABLES } from '../shard-reader.js';
+import type { Tables } from '../table.js';
 
 export type ShardTables = Tables<(typeof SHARD_TABLES)[number]>;
 type ChunkTable = 'chunks' | 'texts' | 'vectors';

@@ -1,26 +1,134 @@
 // `sheaf repair`: mends what `sheaf check` finds, as far as there is anything to mend it from, and names what was taken
 // out because there is not. An environment whose pages are damaged is made anew from what can be read of it; the old
 // one is kept. Called by the command line, which prints.
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
-import type { CollectionId } from '../../contract/ids.js';
-import { CATALOG_TABLES } from '../catalog-records.js';
-import { openDataDirectory, type DataDirectory } from '../data-dir.js';
-import { raiseNextId } from '../catalog-tables.js';
-import { collectionOfKey } from '../keys.js';
-import { CATALOG, CHECKPOINTS, QUERY_LOG, shardNames } from '../paths.js';
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { CollectionId } from '../../api/ids.js';
+import { CATALOG_TABLES, raiseNextId } from '../catalog-records.js';
+import { countAll } from '../counts.js';
+import { Checksum } from '../damage.js';
+import {
+  CATALOG,
+  CHECKPOINTS,
+  type DataDirectory,
+  DataDirectoryError,
+  QUERY_LOG,
+  openDataDirectory,
+  shardNames,
+} from '../data-directory.js';
+import { syncDirectory } from '../disk.js';
+import { collectionOfKey, collectionPrefix } from '../keys.js';
+import { PageWalk, type WalkedEntry } from '../lmdb-file.js';
 import { Environment } from '../lmdb.js';
-import { LOG_TABLES, setSize } from '../query-log-tables.js';
-import { SHARD_TABLES } from '../shard-txn.js';
-import type { Tables } from '../tables.js';
-import { namesIn, printable } from './check-directory.js';
-import { checkCheckpoints } from './check-checkpoints.js';
-import { checkPages } from './check-pages.js';
-import { collectionsIn } from './check-shard.js';
-import type { Finding } from './findings.js';
-import { repairShard } from './repair-shard.js';
-import { salvage } from './salvage.js';
-import { ALL, removeAll } from '../whole-table.js';
+import { LOG_TABLES, setSize } from '../query-log.js';
+import { encodeMembers } from '../records.js';
+import { SHARD_TABLES } from '../shard-reader.js';
+import { ALL, type Tables, removeAll } from '../table.js';
+import {
+  type CollectionNames,
+  type Finding,
+  checkCheckpoints,
+  checkPages,
+  collectionsIn,
+  nameOf,
+  namesIn,
+  printable,
+} from './check.js';
+import { type CollectionState, type ShardTables, inspectCollection } from './inspect-collection.js';
+
+// Mends the records of a shard whose pages are whole: lists of chunks are made again from the chunks, counts from the
+// documents; a document of which anything else is missing is taken out whole and named. One transaction. Used by
+// repair-directory.ts.
+
+/** What was done. */
+function repairShard(environment: string, tables: ShardTables, names: CollectionNames): Finding[] {
+  const done: Finding[] = [];
+  for (const id of collectionsIn(tables)) {
+    if (!names.has(id)) continue;
+    const state = inspectCollection(tables, id);
+    const collection = nameOf(names, id);
+    for (const { key, docid, why, members } of state.broken) {
+      if (members) tables.members.put(key, encodeMembers(members));
+      else for (const table of ['documents', 'members'] as const) tables[table].delete(key);
+      done.push({
+        environment,
+        collection,
+        document: docid ?? key.toString('utf8', 4),
+        what: members ? `mended: ${why}` : `taken out: ${why}`,
+      });
+    }
+    done.push(...removeStray(environment, tables, state, collection));
+  }
+  for (const { key, value } of [...tables.leaving.inspect(ALL)]) if (!value) tables.leaving.delete(key);
+  countAll(tables);
+  // It goes on from a checkpoint, and these have gone.
+  removeAll(tables.changes);
+  return done;
+}
+
+function removeStray(
+  environment: string,
+  tables: ShardTables,
+  { id, stray }: CollectionState,
+  collection: string,
+): Finding[] {
+  return Object.entries(stray).flatMap(([table, keys]) => {
+    for (const key of keys)
+      if (key.compare(collectionPrefix(id), 0, 4, 0, 4) === 0) tables[table as keyof typeof stray].delete(key);
+    return keys.length > 0
+      ? [{ environment, collection, what: `taken out: ${keys.length} ${table} of no whole document` }]
+      : [];
+  });
+}
+
+// Makes an environment anew from what can be read of one whose pages are damaged: every entry that fits its checksum.
+// The old one is kept beside it under another name, for whoever wants to look. Used by repair-directory.ts.
+
+const ENTRIES_A_COMMIT = 2000;
+
+interface Salvaged {
+  entries: number;
+  /** Entries that did not fit their checksums. */
+  damaged: number;
+  keptAs: string;
+}
+
+function salvage<Names extends string>(directory: string, environment: string, names: readonly Names[]): Salvaged {
+  const made = `${directory}.new`;
+  rmSync(made, { recursive: true, force: true });
+  const fresh = Environment.open(made, names, false);
+  const checksums = new Map(names.map((name) => [name as string, new Checksum(environment, name)]));
+  const counted = { entries: 0, damaged: 0 };
+  let batch: (WalkedEntry & { value: Buffer })[] = [];
+  const store = (): void => {
+    fresh.write((tables) => batch.forEach(({ table, key, value }) => tables[table as Names].put(key, value)));
+    counted.entries += batch.length;
+    batch = [];
+  };
+  for (const found of PageWalk.over(join(directory, 'data.mdb'))) {
+    if ('damage' in found) continue;
+    const value = checksums.get(found.table)?.valueIn(found.key, found.sealed);
+    if (!value) counted.damaged++;
+    else if (batch.push({ ...found, key: Buffer.from(found.key), value: Buffer.from(value) }) === ENTRIES_A_COMMIT)
+      store();
+  }
+  store();
+  fresh.close();
+  return { ...counted, keptAs: exchange(directory, made, counted.entries) };
+}
+
+function exchange(directory: string, made: string, entries: number): string {
+  if (entries === 0) {
+    rmSync(made, { recursive: true });
+    throw new DataDirectoryError(`nothing can be read of ${directory}: it was left as it is`);
+  }
+  let keptAs = `${directory}.damaged`;
+  for (let n = 2; existsSync(keptAs); n++) keptAs = `${directory}.damaged-${n}`;
+  renameSync(directory, keptAs);
+  renameSync(made, directory);
+  syncDirectory(dirname(directory));
+  return keptAs;
+}
 
 /**
  * What was done, as it is done. Throws DataDirectoryError where there is no directory, a server has it, or nothing of

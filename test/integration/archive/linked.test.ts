@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { refOf } from '../../../src/service/catalog.js';
-import { asCollectionName, asTenant } from '../../../src/contract/ids.js';
-import { GRAPH_MIN } from '../../../workers/shard/layout.js';
+import { refOf } from '../../../src/service/collections/catalog.js';
+import { asCollectionName, asTenant } from '../../../src/api/ids.js';
+import { GRAPH_MIN } from '../../../src/engine/memory/layout.js';
 import { download, upload } from '../../kit/archives.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { leakComplaints } from '../../kit/conformance/check-reply.js';
-import { ENDPOINTS } from '../../kit/conformance/endpoints/all.js';
+import { ENDPOINTS } from '../../kit/conformance/statuses.js';
 import { SECRET, whileBroken } from '../../kit/conformance/faults.js';
 import { ADMIN_KEY, setStage, type Reply } from '../../kit/conformance/stage.js';
 import { fileForm } from '../../kit/server.js';

@@ -2,7 +2,7 @@
 // sentence.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { UUID_V7 } from '../../kit/conformance/shape.js';
+import { UUID_V7 } from '../../kit/conformance/shapes.js';
 import { fileForm, startTestServer, type Answer } from '../../kit/server.js';
 
 const { call } = await startTestServer({ SHEAF_LIMITS__METADATA_BYTES_MAX: '4096' });

@@ -1,7 +1,7 @@
 // What the prose of the specification and contract.md say of searches, a named test for each sentence.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { UUID_V7 } from '../../kit/conformance/shape.js';
+import { UUID_V7 } from '../../kit/conformance/shapes.js';
 import { startTestServer, type Answer } from '../../kit/server.js';
 
 const { call } = await startTestServer();

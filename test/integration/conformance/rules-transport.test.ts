@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { replyComplaints } from '../../kit/conformance/check-reply.js';
 import { nameOf } from '../../kit/conformance/endpoint.js';
-import { ENDPOINTS } from '../../kit/conformance/endpoints/all.js';
+import { ENDPOINTS } from '../../kit/conformance/statuses.js';
 import { holdRequests } from '../../kit/conformance/faults.js';
-import { UUID_V7 } from '../../kit/conformance/shape.js';
+import { UUID_V7 } from '../../kit/conformance/shapes.js';
 import { senderOf, setStage, until } from '../../kit/conformance/stage.js';
 import { startTestServer } from '../../kit/server.js';
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { nameOf } from '../../kit/conformance/endpoint.js';
-import { ENDPOINTS } from '../../kit/conformance/endpoints/all.js';
+import { ENDPOINTS } from '../../kit/conformance/statuses.js';
 
 const FILE = '../shared/spec.md';
 const skip = existsSync(FILE) ? false : `${FILE} is not here`;

@@ -3,11 +3,9 @@
 // the end.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ENDPOINTS } from '../../kit/conformance/endpoints/all.js';
-import { provoke, setStages } from '../../kit/conformance/cells.js';
+import { ENDPOINTS, Matrix, provoke, setStages, statusesOf } from '../../kit/conformance/statuses.js';
 import { replyComplaints } from '../../kit/conformance/check-reply.js';
 import { nameOf } from '../../kit/conformance/endpoint.js';
-import { Matrix, statusesOf } from '../../kit/conformance/matrix.js';
 
 const stages = await setStages();
 const matrix = new Matrix(ENDPOINTS);

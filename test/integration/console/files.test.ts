@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { brotliDecompressSync, gzipSync } from 'node:zlib';
 import { startTestServer } from '../../kit/server.js';
 
-const FOLDER = 'dist/src/ui/page';
+const FOLDER = 'dist/src/console/page';
 /** Of all files together, compressed. */
 const BYTES_MAX = 150_000;
 
@@ -97,7 +97,7 @@ test('all of it is less than 150 kB, even by gzip', () => {
 test('it compiles: the build leaves types unchecked', () => {
   const { status, stdout } = spawnSync(
     process.execPath,
-    ['node_modules/typescript/bin/tsc', '-p', 'src/ui', '--noEmit'],
+    ['node_modules/typescript/bin/tsc', '-p', 'src/console', '--noEmit'],
     { encoding: 'utf8' },
   );
   assert.equal(status, 0, stdout);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import type { MemoryUse } from '../../../src/contract/resources.js';
+import type { MemoryUse } from '../../../src/api/collections.js';
 import { startTestServer } from '../../kit/server.js';
 
 const DIM = 128;

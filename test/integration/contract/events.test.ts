@@ -2,8 +2,8 @@
 // that is too old.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EventHub } from '../../../src/service/events.js';
-import type { CollectionId } from '../../../src/contract/ids.js';
+import { EventHub } from '../../../src/service/events/event-hub.js';
+import type { CollectionId } from '../../../src/api/ids.js';
 import { SpecJudge, type Spec } from '../../kit/openapi.js';
 import { startTestServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileForm, startTestServer } from '../../kit/server.js';
-import { docx, paragraph, pdf, pdfText, xlsx } from '../../kit/batch/packages.js';
+import { docx, paragraph, pdf, pdfText, xlsx } from '../../kit/extract.js';
 
 const server = await startTestServer({ SHEAF_LIMITS__TEXT_BYTES_MAX: '16777216' });
 const { call } = server;

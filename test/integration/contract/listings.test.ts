@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { encodeCursor } from '../../../src/contract/cursor.js';
+import { encodeCursor } from '../../../src/http/listing.js';
 import { startTestServer } from '../../kit/server.js';
 
 const server = await startTestServer();

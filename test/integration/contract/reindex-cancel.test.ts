@@ -3,7 +3,7 @@
 // or refused in front of it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AppError } from '../../../src/contract/errors.js';
+import { AppError } from '../../../src/api/errors.js';
 import { BASE, ingest, jobUntil, startHeld, startPaused, startReindexServer, status } from '../../kit/reindex.js';
 import type { TestServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';

@@ -1,9 +1,9 @@
 // What a reindex job hands over at its switch: a space with its graph, and every write that was acknowledged around it.
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { refOf } from '../../../src/service/catalog.js';
-import type { LinkingState } from '../../../src/contract/resources.js';
-import { asCollectionName, asTenant, type CollectionName, type Tenant } from '../../../src/contract/ids.js';
+import { refOf } from '../../../src/service/collections/catalog.js';
+import type { LinkingState } from '../../../src/api/collections.js';
+import { asCollectionName, asTenant, type CollectionName, type Tenant } from '../../../src/api/ids.js';
 import { download, upload } from '../../kit/archives.js';
 import { BASE, found, ingest, jobUntil, start, startReindexServer, status, textOf } from '../../kit/reindex.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';

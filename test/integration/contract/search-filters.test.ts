@@ -2,11 +2,11 @@
 // input; and the filters embedded in a key, which nothing in a request can undo.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Departure } from '../../../src/base/departure.js';
-import type { CollectionName, Tenant } from '../../../src/contract/ids.js';
+import { Departure } from '../../../src/base/signals.js';
+import type { CollectionName, Tenant } from '../../../src/api/ids.js';
 import type { Actor, Request } from '../../../src/http/route.js';
 import { createRoutes } from '../../../src/http/routes.js';
-import { searchCollection } from '../../../src/service/search.js';
+import { searchCollection } from '../../../src/service/search/search.js';
 import { startTestServer } from '../../kit/server.js';
 
 const server = await startTestServer({ SHEAF_COMMON__ENABLED: 'true' });

@@ -3,10 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CollectionRef } from '../../../src/contract/resources.js';
-import type { DocId } from '../../../src/contract/ids.js';
-import { packDocument } from '../../../src/contract/prepared-document.js';
-import { shardOf } from '../../../src/contract/placement.js';
+import type { CollectionRef } from '../../../src/api/collections.js';
+import { type DocId, shardOf } from '../../../src/api/ids.js';
+import { packDocument } from '../../../src/text/prepared-document.js';
 import { ready, startTestServer, type Answer } from '../../kit/server.js';
 
 const SHARDS = 3;

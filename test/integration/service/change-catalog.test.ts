@@ -2,10 +2,9 @@
 // asked for them waits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asCollectionName, asTenant } from '../../../src/contract/ids.js';
-import { deleteCollection } from '../../../src/service/delete-collection.js';
-import { stageCollection, switchCollection } from '../../../src/service/stage-collection.js';
-import { relabelCollection, renameCollection } from '../../../src/service/update-collection.js';
+import { asCollectionName, asTenant } from '../../../src/api/ids.js';
+import { deleteCollection, relabelCollection, renameCollection } from '../../../src/service/collections/collections.js';
+import { stageCollection, switchCollection } from '../../../src/service/collections/catalog-changes.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 
 const TENANT = asTenant('acme');

@@ -2,10 +2,10 @@
 // languages.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CollectionName, Tenant } from '../../../src/contract/ids.js';
-import type { StoredCollection } from '../../../src/contract/resources.js';
-import { Catalog, refOf } from '../../../src/service/catalog.js';
-import { CatalogStore } from '../../../src/store/catalog-store.js';
+import type { CollectionName, Tenant } from '../../../src/api/ids.js';
+import type { StoredCollection } from '../../../src/api/collections.js';
+import { Catalog, refOf } from '../../../src/service/collections/catalog.js';
+import { CatalogStore } from '../../../src/storage/catalog.js';
 import { startTestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';
 

@@ -2,9 +2,9 @@
 // fast as it is worked off; a body that breaks off stops it, and what was acknowledged stays.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asCollectionName, asTenant } from '../../../src/contract/ids.js';
-import { ingestLines } from '../../../src/service/ingest-lines.js';
-import type { ItemOutcome } from '../../../src/service/item-outcomes.js';
+import { asCollectionName, asTenant } from '../../../src/api/ids.js';
+import { ingestLines } from '../../../src/service/ingest/ndjson.js';
+import type { ItemOutcome } from '../../../src/service/ingest/batch.js';
 import { startTestServer } from '../../kit/server.js';
 
 const server = await startTestServer({ SHEAF_LIMITS__JSON_BYTES_MAX: '100000' });

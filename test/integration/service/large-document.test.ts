@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { CollectionId } from '../../../src/contract/ids.js';
-import { checkDirectory } from '../../../src/store/check/check-directory.js';
-import { ShardReader } from '../../../src/store/shard-reader.js';
+import type { CollectionId } from '../../../src/api/ids.js';
+import { checkDirectory } from '../../../src/storage/check/check.js';
+import { ShardReader } from '../../../src/storage/shard-reader.js';
 import { ready, startTestServer, type TestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';
 import { until } from '../../kit/until.js';

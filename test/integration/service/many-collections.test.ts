@@ -2,8 +2,8 @@
 // there are, nor on which was used before. Shown by what is sent; the times are in load/many-collections.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ShardCommand } from '../../../src/contract/messages.js';
-import type { SearchTask } from '../../../src/contract/search-messages.js';
+import type { ShardCommand } from '../../../src/engine/write/commands.js';
+import type { SearchTask } from '../../../src/engine/search/params.js';
 import { startTestServer } from '../../kit/server.js';
 
 const COLLECTIONS = 100;

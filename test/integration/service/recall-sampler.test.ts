@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
-import type { CollectionId } from '../../../src/contract/ids.js';
-import type { Collection } from '../../../src/contract/resources.js';
-import { RecallMetrics } from '../../../src/service/metrics-recall.js';
-import { RecallSampler, type RecallSamplerOptions, type SampledSearch } from '../../../src/service/recall-sampler.js';
+import type { CollectionId } from '../../../src/api/ids.js';
+import type { Collection } from '../../../src/api/collections.js';
+import { RecallMetrics } from '../../../src/observability/metrics.js';
+import { RecallSampler, type RecallSamplerOptions, type SampledSearch } from '../../../src/service/recall/sampler.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
 

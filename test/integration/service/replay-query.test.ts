@@ -1,8 +1,8 @@
 // A replay shows no more than the original might: the filters of the original's key apply, whoever replays.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asCollectionName, asTenant } from '../../../src/contract/ids.js';
-import { loggedSearch } from '../../../src/service/logged-search.js';
+import { asCollectionName, asTenant } from '../../../src/api/ids.js';
+import { loggedSearch } from '../../../src/service/query-log/logged-search.js';
 import { startTestServer } from '../../kit/server.js';
 
 const { call, context } = await startTestServer();

@@ -3,11 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { asCollectionName, asTenant, type DocId } from '../../../src/contract/ids.js';
-import { shardOf } from '../../../src/contract/placement.js';
-import type { Collection } from '../../../src/contract/resources.js';
-import { reusedVectors } from '../../../src/service/reused-vectors.js';
-import { DIGEST_BYTES, textDigest } from '../../../src/text/text-digest.js';
+import { type DocId, asCollectionName, asTenant, shardOf } from '../../../src/api/ids.js';
+import type { Collection } from '../../../src/api/collections.js';
+import { reusedVectors } from '../../../src/service/ingest/embed.js';
+import { DIGEST_BYTES, textDigest } from '../../../src/text/chunking.js';
 import { startTestServer } from '../../kit/server.js';
 
 const server = await startTestServer();

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
-import { FanOut } from '../../../src/service/fan-out.js';
+import { FanOut } from '../../../src/service/search/fan-out.js';
 import { ready, startTestServer, type TestServer } from '../../kit/server.js';
 import { naiveSearch, type TwinChunk, type TwinFusion, type TwinQuery } from '../../kit/service/naive-search.js';
 

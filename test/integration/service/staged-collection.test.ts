@@ -2,15 +2,13 @@
 // versions go on; what nobody owns after a restart is removed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asCollectionName, asTenant, type DocId } from '../../../src/contract/ids.js';
-import { packDocument } from '../../../src/contract/prepared-document.js';
-import { shardOf } from '../../../src/contract/placement.js';
-import { refOf } from '../../../src/service/catalog.js';
+import { type DocId, asCollectionName, asTenant, shardOf } from '../../../src/api/ids.js';
+import { packDocument } from '../../../src/text/prepared-document.js';
+import { refOf } from '../../../src/service/collections/catalog.js';
 import type { Context } from '../../../src/service/context.js';
-import { deleteCollection } from '../../../src/service/delete-collection.js';
-import { giveUpStaged, stageCollection, switchCollection } from '../../../src/service/stage-collection.js';
-import type { Staged } from '../../../src/service/staged.js';
-import { renameCollection } from '../../../src/service/update-collection.js';
+import { deleteCollection, renameCollection } from '../../../src/service/collections/collections.js';
+import { giveUpStaged, stageCollection, switchCollection } from '../../../src/service/collections/catalog-changes.js';
+import type { Staged } from '../../../src/service/collections/shadow-collections.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readConfig } from '../../../src/config.js';
-import { startServer } from '../../../src/server.js';
+import { readConfig } from '../../../src/config/load.js';
+import { startServer } from '../../../src/cli/serve.js';
 import { holdStore } from '../../kit/held-store.js';
 import { startTestServer, type Answer, type TestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';

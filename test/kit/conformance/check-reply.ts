@@ -2,8 +2,7 @@
 // headers of refusals, and that nothing of the inside shows. Gives complaints, so that a test can show all of them at
 // once.
 import { isDeepStrictEqual } from 'node:util';
-import { ERROR, VALIDATION_ERROR } from './resources.js';
-import { misfits, UUID_V7, type Shape } from './shape.js';
+import { ERROR, type Shape, UUID_V7, VALIDATION_ERROR, misfits } from './shapes.js';
 import type { Reply } from './stage.js';
 
 /** The class that clients choose their exception by, by status. */

@@ -1,7 +1,7 @@
 // What the conformance tests know of an endpoint: its row in the specification, a request that succeeds, and requests
 // for the statuses that only this endpoint can provoke. The rows are in endpoints/; stage.ts carries the requests out.
-import type { ReindexStatus } from '../../../src/contract/api/reindex.js';
-import type { Shape } from './shape.js';
+import type { ReindexStatus } from '../../../src/api/reindex.js';
+import type { Shape } from './shapes.js';
 
 export interface Request {
   readonly path: string;
@@ -53,3 +53,16 @@ export interface Endpoint {
 }
 
 export const nameOf = ({ method, path }: Endpoint): string => `${method} ${path}`;
+
+// Path segments that provoke refusals, and the status lists that many rows of the specification share.
+
+/** No slug: a space. */
+export const NO_SLUG = 'no%20slug';
+/** No text at all: a byte that no UTF-8 has. */
+export const BAD_SEGMENT = '%FF';
+/** A UUIDv7 that nobody has made. */
+export const UNKNOWN_ID = '01900000-0000-7000-8000-000000000000';
+
+export const READ = [401, 403, 422, 429, 500];
+export const READ_ONE = [401, 403, 404, 422, 429, 500];
+export const SEARCH = [401, 403, 422, 429, 500, 503];

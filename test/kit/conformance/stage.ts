@@ -2,12 +2,11 @@
 // way in which conformance tests send a request: with a request id of their own or without, and with the elapsed time
 // kept.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ReindexStatus } from '../../../src/contract/api/reindex.js';
-import type { StoredJob } from '../../../src/contract/reindex.js';
+import type { ReindexStatus } from '../../../src/api/reindex.js';
+import type { StoredJob } from '../../../src/storage/catalog-commands.js';
 import { startTestServer, type TestServer } from '../server.js';
 import { until as soon } from '../until.js';
-import type { Request, Scene } from './endpoint.js';
-import { UNKNOWN_ID } from './endpoints/kit.js';
+import { type Request, type Scene, UNKNOWN_ID } from './endpoint.js';
 
 export const ADMIN_KEY = 'admin-key-of-the-conformance-tests';
 

@@ -2,12 +2,18 @@
 // one with keys and one without, both with a budget of one request, and one with tight limits. Used by
 // test/integration/conformance/statuses.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Endpoint, Request } from './endpoint.js';
+import { type Endpoint, type Request, nameOf } from './endpoint.js';
+import { ARCHIVE_ENDPOINTS } from './endpoints/archives.js';
+import { COLLECTION_ENDPOINTS } from './endpoints/collections.js';
+import { DOCUMENT_ENDPOINTS } from './endpoints/documents.js';
+import { OPERATOR_ENDPOINTS } from './endpoints/operator.js';
+import { REINDEX_ENDPOINTS } from './endpoints/reindex.js';
+import { SEARCH_ENDPOINTS } from './endpoints/search.js';
 import { holdRequests, whileBroken } from './faults.js';
-import { setStage, until, type Reply, type Stage } from './stage.js';
+import { type Reply, type Stage, setStage, until } from './stage.js';
 
 /** A stage that could not be set is the error: the cells that want it fail, the others do not. */
-export interface Stages {
+interface Stages {
   readonly open: Stage | Error;
   readonly keyed: Stage | Error;
   readonly tight: Stage | Error;
@@ -121,3 +127,52 @@ async function unready(stage: Stage): Promise<Reply> {
     await sleep(10);
   }
 }
+
+// The coverage of the specification as a table for people: endpoints down, statuses across.
+
+type Cell = 'made' | 'missed';
+
+export class Matrix {
+  private readonly cells = new Map<string, Cell>();
+
+  constructor(private readonly endpoints: readonly Endpoint[]) {}
+
+  note(endpoint: Endpoint, status: number, cell: Cell): void {
+    this.cells.set(`${nameOf(endpoint)} ${status}`, cell);
+  }
+
+  toString(): string {
+    const statuses = [...new Set(this.endpoints.flatMap(statusesOf))].sort((a, b) => a - b);
+    const width = Math.max(...this.endpoints.map((endpoint) => nameOf(endpoint).length));
+    const rows = this.endpoints.map(
+      (endpoint) =>
+        `${nameOf(endpoint).padEnd(width)}  ${statuses.map((status) => this.mark(endpoint, status)).join('  ')}`,
+    );
+    const listed = this.endpoints.flatMap(statusesOf).length;
+    const made = [...this.cells.values()].filter((cell) => cell === 'made').length;
+    const head = `${''.padEnd(width)}  ${statuses.join('  ')}`;
+    const foot = `${made} of ${listed} statuses of ${this.endpoints.length} endpoints made to happen`;
+    return [head, ...rows, foot].join('\n');
+  }
+
+  /** Empty where the specification does not list the status. */
+  private mark(endpoint: Endpoint, status: number): string {
+    if (!statusesOf(endpoint).includes(status)) return '   ';
+    const cell = this.cells.get(`${nameOf(endpoint)} ${status}`);
+    return cell === 'made' ? ' ✓ ' : cell === 'missed' ? ' ✗ ' : ' ? ';
+  }
+}
+
+/** The success first. */
+export const statusesOf = ({ success, others }: Endpoint): number[] => [success, ...others];
+
+// Every row of the specification's endpoint tables.
+
+export const ENDPOINTS: readonly Endpoint[] = [
+  ...OPERATOR_ENDPOINTS,
+  ...COLLECTION_ENDPOINTS,
+  ...ARCHIVE_ENDPOINTS,
+  ...DOCUMENT_ENDPOINTS,
+  ...SEARCH_ENDPOINTS,
+  ...REINDEX_ENDPOINTS,
+];

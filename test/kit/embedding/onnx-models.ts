@@ -1,11 +1,11 @@
 // Model folders for tests: those of ../shared/data, and copies of them in which single files are others.
 import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { readModelFolder, type ModelFolderOptions } from '../../../../src/embedding/model-folder.js';
-import { createPrng } from '../../../../src/base/prng.js';
-import { createOnnxRunner } from '../../../../workers/embed/onnx/onnx-runner.js';
-import type { Runner } from '../../../../workers/embed/runner.js';
-import { tempDirectory } from '../../temp.js';
+import { readModelFolder, type ModelFolderOptions } from '../../../src/embedding/onnx/model-folder.js';
+import { createPrng } from '../../../src/base/prng.js';
+import { createOnnxRunner } from '../../../src/embedding/onnx/embedder.js';
+import type { Runner } from '../../../src/embedding/runner.js';
+import { tempDirectory } from '../temp.js';
 
 const SHARED = '../shared/data';
 export const MINILM = `${SHARED}/model-minilm-l6`;

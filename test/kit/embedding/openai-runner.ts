@@ -1,10 +1,10 @@
 // A runner of type openai with a server of its own, for the tests of this folder.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import type { OpenAiEndpoint } from '../../../../src/contract/embedder.js';
-import { createOpenAiRunner } from '../../../../workers/embed/openai/openai-runner.js';
-import type { Runner } from '../../../../workers/embed/runner.js';
-import { startOpenAiServer, unitOf, type OpenAiServer, type OpenAiServerOptions } from '../../openai-server.js';
+import type { OpenAiEndpoint } from '../../../src/embedding/embedder-spec.js';
+import { createOpenAiRunner } from '../../../src/embedding/openai/embedder.js';
+import type { Runner } from '../../../src/embedding/runner.js';
+import { type OpenAiServer, type OpenAiServerOptions, startOpenAiServer, unitOf } from '../openai-server.js';
 
 export const DIM = 8;
 
@@ -26,7 +26,7 @@ export const ENDPOINT: OpenAiEndpoint = {
   passagePrefix: '',
 };
 
-export interface Bench {
+interface Bench {
   runner: Runner;
   server: OpenAiServer;
   warnings: Record<string, unknown>[];
@@ -66,4 +66,42 @@ export function held(): { fail: () => Promise<undefined>; release: () => void } 
 /** Resolves when the condition holds; the limit of the test file ends a wait in vain. */
 export async function wait(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2));
+}
+
+// The naive twin of WaitingTexts: the same rule, spelled out over plain lists of tokens.
+
+export interface NaiveJob {
+  name: number;
+  tokens: number[];
+}
+
+/** Names and places of the texts of the next call; takes them out of `jobs`, which it reorders. */
+export function naiveTake(
+  jobs: NaiveJob[],
+  offsets: Map<number, number>,
+  inputsMax: number,
+  tokensMax: number,
+): string[] {
+  const taken: string[] = [];
+  let tokens = 0;
+  for (;;) {
+    const job = jobs[0];
+    if (!job) return taken;
+    let ofJob = 0;
+    while (
+      job.tokens.length > 0 &&
+      ofJob < 32 &&
+      taken.length < inputsMax &&
+      (taken.length === 0 || tokens + (job.tokens[0] as number) <= tokensMax)
+    ) {
+      const place = offsets.get(job.name) ?? 0;
+      offsets.set(job.name, place + 1);
+      tokens += job.tokens.shift() as number;
+      taken.push(`${job.name}:${place}`);
+      ofJob++;
+    }
+    if (ofJob === 0) return taken;
+    jobs.shift();
+    if (job.tokens.length > 0) jobs.push(job);
+  }
 }

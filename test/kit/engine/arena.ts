@@ -1,12 +1,11 @@
 // What the kernel's tests share: a kernel on a memory of its own, seeds and seeded vectors.
 import { readFileSync } from 'node:fs';
 import type { Prng } from '../../../src/base/prng.js';
-import type { CollectionGroup } from '../../../src/contract/resources.js';
-import type { CollectionRef } from '../../../src/contract/resources.js';
-import { Kernel } from '../../../workers/shard/kernel.js';
+import type { CollectionGroup, CollectionRef } from '../../../src/api/collections.js';
+import { Kernel } from '../../../src/engine/memory/arena.js';
 
 export function readKernelBytes(): Buffer<ArrayBuffer> {
-  return readFileSync(new URL('../../../workers/shard/kernel.wasm', import.meta.url));
+  return readFileSync(new URL('../../../src/engine/kernel.wasm', import.meta.url));
 }
 
 /** A shard's memory of one page of 64 KiB that may grow to `pagesMax`. */

@@ -3,26 +3,27 @@
 import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { cosine } from '../../../../load/kit/cosine.js';
-import type { Prng } from '../../../../src/base/prng.js';
-import type { CollectionId, DocId, Ordinal } from '../../../../src/contract/ids.js';
-import type { CollectionRef } from '../../../../src/contract/resources.js';
-import { packDocument } from '../../../../src/contract/prepared-document.js';
-import { CheckpointFiles } from '../../../../src/store/checkpoint-files.js';
-import { ShardStore } from '../../../../src/store/shard-store.js';
-import { chunkTerms } from '../../../../src/text/rank-terms.js';
-import { discard, restore } from '../../../../workers/shard/checkpoint/restore.js';
-import { Writing, type Written } from '../../../../workers/shard/checkpoint/writing.js';
-import { compactSome } from '../../../../workers/shard/compaction.js';
-import { Kernel } from '../../../../workers/shard/kernel.js';
-import type { Part } from '../../../../workers/shard/part.js';
-import { FieldTerms, prepareFields } from '../../../../workers/shard/part-fields.js';
-import { prepareWords } from '../../../../workers/shard/part-words.js';
-import { Shard } from '../../../../workers/shard/shard.js';
-import { applyWrites, type DocumentWrite } from '../../../../workers/shard/write.js';
-import { tempDirectory } from '../../temp.js';
-import { createMemory, groupsOf, randomVector, readKernelBytes } from '../kernel-kit.js';
-import { ROUNDING_TOLERANCE } from '../naive-index.js';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { cosine } from '../../../load/kit/cosine.js';
+import type { CollectionRef } from '../../../src/api/collections.js';
+import type { CollectionId, DocId, Ordinal } from '../../../src/api/ids.js';
+import { type Prng, createPrng } from '../../../src/base/prng.js';
+import { discard, restore } from '../../../src/engine/checkpoint/recovery.js';
+import { Writing, type Written } from '../../../src/engine/checkpoint/writer.js';
+import { compactSome } from '../../../src/engine/compaction.js';
+import { Kernel } from '../../../src/engine/memory/arena.js';
+import { FieldTerms, prepareFields, prepareWords } from '../../../src/engine/segments/indexes.js';
+import type { Part } from '../../../src/engine/segments/segment.js';
+import { Shard } from '../../../src/engine/shard.js';
+import { type DocumentWrite, applyWrites } from '../../../src/engine/write/write.js';
+import { CheckpointFiles } from '../../../src/storage/checkpoint-files.js';
+import { ShardStore } from '../../../src/storage/shard-store.js';
+import { packDocument } from '../../../src/text/prepared-document.js';
+import { chunkTerms } from '../../../src/text/terms.js';
+import { tempDirectory } from '../temp.js';
+import { createMemory, groupsOf, randomVector, readKernelBytes } from './arena.js';
+import { inspectGraph } from './graph.js';
+import { ROUNDING_TOLERANCE } from './naive-vector-index.js';
 
 const ARENAS = 2;
 export const IDENTITY = { shard: 0, kernel: 'the kernel' };
@@ -277,4 +278,62 @@ function count(counts: Map<string, number>, terms: readonly string[]): void {
 
 function assertSame(row: Float32Array, vector: Float32Array, label: string): void {
   assert.ok(cosine(row, vector) > 1 - 1e-4, label);
+}
+
+// Random writes, background work, checkpoints and restarts of a shard, compared with the store and a naive twin after
+// each.
+
+export const LARGE = refOf(1, 40);
+export const SMALL = refOf(2, 8);
+
+/** `LARGE` has a graph, codes and indexes of terms. */
+export function fill(world: World, documents: number): void {
+  for (let from = 0; from < documents; from += 200)
+    world.write(Array.from({ length: 200 }, (_, i) => world.put(LARGE, `D${from + i}`)));
+  world.write([world.put(SMALL, 'A'), world.put(SMALL, 'B')]);
+  world.work(Infinity);
+  world.indexTerms(LARGE);
+}
+
+export async function writeAndRestart(seed: number): Promise<void> {
+  const prng = createPrng(seed);
+  // The second arena is in use where the first is small.
+  const world = new World(prng, [LARGE, SMALL], seed % 2 === 0 ? 44 : 4096);
+  fill(world, 1800);
+  for (let round = 0; round < 10; round++) {
+    const label = `round ${round}`;
+    for (let step = prng.int(4); step > 0; step--) {
+      world.churn(LARGE, 1 + prng.int(60), 2000);
+      world.churn(SMALL, 1 + prng.int(5), 12);
+      world.work(prng.int(20));
+    }
+    if (prng.int(4) === 0) world.indexTerms(prng.int(2) === 0 ? LARGE : SMALL);
+    if (prng.int(3) > 0) await beside(world, round);
+    for (let step = prng.int(4); step > 0; step--)
+      world.churn(prng.int(2) === 0 ? LARGE : SMALL, 1 + prng.int(40), 2000);
+    world.restart();
+    assert.deepEqual(world.notes, [], label);
+    world.check(label);
+    world.work(prng.int(40));
+  }
+  assert.equal(world.shard.arenas.used().length, seed % 2 === 0 ? 2 : 1);
+  world.work(Infinity);
+  world.check('in the end');
+  for (const part of world.shard.parts.of(LARGE.id)) {
+    const { badLinks, unreachable } = inspectGraph(world.memories[part.arena] as WebAssembly.Memory, part.index.root);
+    assert.deepEqual([badLinks, unreachable], [0, 0]);
+  }
+}
+
+/** A checkpoint while writes and background work go on. */
+async function beside(world: World, round: number): Promise<void> {
+  let isWriting = true as boolean;
+  const written = world.checkpoint(round % 5 === 4).finally(() => (isWriting = false));
+  while (isWriting && round % 5 !== 4) {
+    await nextTurn();
+    if (world.shard.stillness.whenOver) continue;
+    if (world.prng.int(3) === 0) world.churn(world.prng.int(2) === 0 ? LARGE : SMALL, 1 + world.prng.int(5), 2000);
+    else world.work(1);
+  }
+  assert.ok(await written, 'a checkpoint comes about');
 }

@@ -3,9 +3,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { cosine } from '../../../load/kit/cosine.js';
 import { createPrng } from '../../../src/base/prng.js';
-import { Kernel } from '../../../workers/shard/kernel.js';
-import type { Hits } from '../../../workers/shard/hits.js';
-import { randomVector } from './kernel-kit.js';
+import { Kernel } from '../../../src/engine/memory/arena.js';
+import type { Hits } from '../../../src/engine/hnsw/search-plan.js';
+import { randomVector } from './arena.js';
 
 export interface ReaderStart {
   module: WebAssembly.Module;

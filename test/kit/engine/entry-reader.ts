@@ -2,7 +2,7 @@
 // thread takes the entry point of their graph out of it again and again.
 import { parentPort, workerData } from 'node:worker_threads';
 import { createPrng } from '../../../src/base/prng.js';
-import { Kernel } from '../../../workers/shard/kernel.js';
+import { Kernel } from '../../../src/engine/memory/arena.js';
 
 export interface EntryReaderStart {
   module: WebAssembly.Module;

@@ -1,20 +1,26 @@
 // Reads an index's graph straight out of shared memory, by the layout and nothing else: what holds of it, whatever the
-// kernel thinks. For tests of the graph's invariants (workers/shard/README.md).
-import { FIRST_ROWS, NODE_WORDS_BYTES } from '../../../workers/shard/block-layout.js';
+// kernel thinks. For tests of the graph's invariants (docs/internals/memory-layout.md).
+import assert from 'node:assert/strict';
+import type { Hits } from '../../../src/engine/hnsw/search-plan.js';
+import { type VectorIndex, placeOf } from '../../../src/engine/hnsw/vector-index.js';
 import {
+  FIRST_ROWS,
   LEVEL_BITS,
   LEVEL_MAX,
   LINKS_0,
   LINKS_UP,
+  NODE_WORDS_BYTES,
   NONE,
   ROOT_ENTRY,
   ROOT_GRAPH,
   ROOT_NODE_TABLE,
   ROOT_ROWS_END,
-} from '../../../workers/shard/layout.js';
-import { placeOf } from '../../../workers/shard/row-blocks.js';
+} from '../../../src/engine/memory/layout.js';
+import type { Bitmap } from '../../../src/engine/postings/text-index.js';
+import { createKernel, createMemory } from './arena.js';
+import { NaiveIndex, assertSound, recallOf } from './naive-vector-index.js';
 
-export interface GraphReport {
+interface GraphReport {
   /** Nodes of level 0, way-points included. */
   readonly nodes: number;
   readonly copies: number;
@@ -120,4 +126,59 @@ function reach(nodes: ReadonlyMap<number, Node>, entry: number): number {
   const seen = new Set(nodes.has(entry) ? [entry] : []);
   for (const ordinal of seen) for (const next of nodes.get(ordinal)?.links ?? []) seen.add(next);
   return seen.size;
+}
+
+// What the tests of the graph share: an index beside its naive twin, built from clustered vectors, and its recall.
+
+export const DIM = 32;
+export const ROWS = 3000;
+
+export interface Pair {
+  memory: WebAssembly.Memory;
+  index: VectorIndex;
+  twin: NaiveIndex;
+}
+
+export function createPair(): Pair {
+  const memory = createMemory();
+  return { memory, index: createKernel(memory).createIndex(DIM, { graphMin: 100 }), twin: new NaiveIndex() };
+}
+
+export function linkAll(index: VectorIndex): void {
+  while (index.linkSome(64) > 0);
+}
+
+export function build(next: () => Float32Array): Pair {
+  const pair = createPair();
+  for (let ordinal = 0; ordinal < ROWS; ordinal++) put(pair, ordinal, next());
+  linkAll(pair.index);
+  return pair;
+}
+
+export function put({ index, twin }: Pair, ordinal: number, vector: Float32Array): void {
+  index.put(ordinal, vector);
+  twin.put(ordinal, vector);
+}
+
+/** Mean recall@10 over a hundred queries, each answer checked for soundness. */
+export function recall({ index, twin }: Pair, next: () => Float32Array, ef: number, label: string): number {
+  let sum = 0;
+  for (let i = 0; i < 100; i++) {
+    const query = next();
+    const hits = index.search(query, 10, { ef });
+    assertSound(index, twin, query, 10, hits, label);
+    sum += recallOf(twin, query, 10, hits);
+  }
+  return sum / 100;
+}
+
+export function assertRecall(pair: Pair, next: () => Float32Array, label: string): void {
+  const share = recall(pair, next, 64, label);
+  assert(share >= 0.95, `${label}: recall@10 ${share}`);
+}
+
+/** The 10 nearest of the rows admitted as a walk of breadth `ef` finds them, with nothing behind it. */
+export function walkWithin(index: VectorIndex, query: Float32Array, ef: number, allowed: Bitmap): Hits {
+  const end = index['instance'].setBitmap(allowed);
+  return index.searchBy(query, 10, { ef, rerank: ef }, end);
 }

@@ -1,6 +1,6 @@
 // The naive twin of codes: principal axes by Jacobi rotations in double precision. And what the tests of codes share:
 // vectors whose spread falls from axis to axis, as texts' does, and what the codes in memory say of themselves.
-import { createPrng } from '../../../../src/base/prng.js';
+import { createPrng } from '../../../src/base/prng.js';
 import {
   CODES_AXES_2,
   CODES_AXES_4,
@@ -9,10 +9,10 @@ import {
   CODES_ROW_BYTES,
   CODES_STEPS,
   CODES_VARIANCE,
-} from '../../../../workers/shard/codes/layout.js';
-import { ROOT_CODES } from '../../../../workers/shard/layout.js';
-import type { VectorIndex } from '../../../../workers/shard/vector-index.js';
-import { randomVector } from '../kernel-kit.js';
+  ROOT_CODES,
+} from '../../../src/engine/memory/layout.js';
+import type { VectorIndex } from '../../../src/engine/hnsw/vector-index.js';
+import { randomVector } from './arena.js';
 
 /** The variances along the principal axes of the rows, largest first (cyclic Jacobi). */
 export function principalVariances(rows: readonly (readonly number[])[]): number[] {

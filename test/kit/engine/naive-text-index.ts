@@ -1,12 +1,11 @@
 // The naive twin of the index of words: a map from ordinal to tokens, everything counted and scored anew for each
-// question. The arithmetic of a score is that of the contract in src/rank/bm25.ts, step by step in float32.
+// question. The arithmetic of a score is that of the contract in src/ranking/bm25.ts, step by step in float32.
 import assert from 'node:assert/strict';
-import { createPrng, type Prng } from '../../../../src/base/prng.js';
-import type { LexicalStatistics } from '../../../../src/contract/ranking.js';
-import { bm25Of } from '../../../../src/rank/bm25.js';
-import type { Bitmap, RankedWords } from '../../../../workers/shard/words/word-answers.js';
-import type { WordIndex } from '../../../../workers/shard/words/word-index.js';
-import { createKernel } from '../kernel-kit.js';
+import { createPrng, type Prng } from '../../../src/base/prng.js';
+import type { LexicalStatistics } from '../../../src/ranking/hits.js';
+import { bm25Of } from '../../../src/ranking/bm25.js';
+import type { Bitmap, RankedWords, WordIndex } from '../../../src/engine/postings/text-index.js';
+import { createKernel } from './arena.js';
 
 export class NaiveWords {
   readonly chunks = new Map<number, readonly string[]>();

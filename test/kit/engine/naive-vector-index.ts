@@ -1,9 +1,9 @@
 // The naive twin of the kernel's index: a map from ordinal to a row of 16-bit or 8-bit numbers, made as the kernel
 // makes them and scored one by one. Tests hold the kernel against it.
 import assert from 'node:assert/strict';
-import type { Hits } from '../../../workers/shard/hits.js';
-import type { Bitmap } from '../../../workers/shard/words/word-answers.js';
-import type { VectorIndex } from '../../../workers/shard/vector-index.js';
+import type { Hits } from '../../../src/engine/hnsw/search-plan.js';
+import type { Bitmap } from '../../../src/engine/postings/text-index.js';
+import type { VectorIndex } from '../../../src/engine/hnsw/vector-index.js';
 
 /** Products are exact, and scores float32: of cosines the error stays below this. */
 export const SCORE_TOLERANCE = 1e-6;

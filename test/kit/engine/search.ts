@@ -1,15 +1,15 @@
 // What the tests of the search workers share: views of a shard that this very thread owns, and searches of it with what
 // they want indexed.
-import { ShardReader } from '../../../src/store/shard-reader.js';
-import type { CollectionRef } from '../../../src/contract/resources.js';
-import type { ShardHits, ShardSearch } from '../../../src/contract/ranking.js';
-import type { Kernel } from '../../../workers/shard/kernel.js';
-import { prepare } from '../../../workers/shard/prepare.js';
-import type { Shard } from '../../../workers/shard/shard.js';
-import { HitCache } from '../../../workers/search/hit-cache.js';
-import { rankPart } from '../../../workers/search/rank-part.js';
-import { ShardView } from '../../../workers/search/shard-view.js';
-import { wantingOf } from '../../../workers/search/wanting.js';
+import { ShardReader } from '../../../src/storage/shard-reader.js';
+import type { CollectionRef } from '../../../src/api/collections.js';
+import type { ShardHits, ShardSearch } from '../../../src/ranking/hits.js';
+import type { Kernel } from '../../../src/engine/memory/arena.js';
+import { prepare } from '../../../src/engine/segments/indexes.js';
+import type { Shard } from '../../../src/engine/shard.js';
+import { HitCache } from '../../../src/engine/search/payload-cache.js';
+import { rankPart } from '../../../src/engine/search/rank.js';
+import { ShardView } from '../../../src/engine/search/snapshot.js';
+import { wantingOf } from '../../../src/engine/search/search.js';
 
 export interface OwnedShard {
   shard: Shard;

@@ -1,7 +1,7 @@
 // A server with routes made for the tests of this folder, on a free port. It keeps what it logged, and stops with the
 // test.
 import type { TestContext } from 'node:test';
-import { AppError } from '../../../src/contract/errors.js';
+import { AppError } from '../../../src/api/errors.js';
 import type { HttpLimits, HttpServerOptions, RequestEvent } from '../../../src/http/options.js';
 import type { Reply, Request, Route } from '../../../src/http/route.js';
 import { createHttpServer, type HttpServer } from '../../../src/http/server.js';

@@ -1,7 +1,7 @@
 // A stand-in for Elasticsearch, by its documented REST interface, as far as a comparison needs it: what has been
 // indexed is found after a refresh.
 import type { TestContext } from 'node:test';
-import { FakeRows, Refused, shaped, startFakeDatabase, type FakeRoute, type StoredRow } from './fake-database.js';
+import { FakeRows, Refused, shaped, startFakeDatabase, type FakeRoute, type StoredRow } from './fake-qdrant.js';
 
 interface Index {
   readonly rows: FakeRows;

@@ -1,7 +1,7 @@
 // A stand-in for Weaviate, by its documented REST and GraphQL interfaces, as far as a comparison needs them. GraphQL is
 // read by one pattern: a query in another form is refused, as an error in an answer of 200.
 import type { TestContext } from 'node:test';
-import { FakeRows, Refused, shaped, startFakeDatabase, type FakeRoute } from './fake-database.js';
+import { FakeRows, Refused, shaped, startFakeDatabase, type FakeRoute } from './fake-qdrant.js';
 
 interface Class {
   readonly rows: FakeRows;

@@ -30,12 +30,12 @@ const SOURCES: Record<string, string> = {
   'src/contract/boat.ts': 'export interface Boat { name: string }',
   'src/client/client.ts': "export type { Boat } from '../contract/boat.js'; export const one = (): number => 1;",
   'src/base/assembly/json-floats.ts': 'export function one(): i32 { return 1; }',
-  'src/ui/main.tsx': "document.title = 'boats';",
-  'src/ui/style/style.css': 'body { color: black }',
-  'src/ui/index.html': '<!-- preload --><script src="SCRIPT"></script><link href="STYLE">',
-  'src/ui/tsconfig.json': '{}',
+  'src/console/main.tsx': "document.title = 'boats';",
+  'src/console/style/style.css': 'body { color: black }',
+  'src/console/index.html': '<!-- preload --><script src="SCRIPT"></script><link href="STYLE">',
+  'src/console/tsconfig.json': '{}',
   'workers/shard/worker.ts': "import { one } from '../../src/client/client.js'; console.log(one());",
-  'workers/shard/assembly/index.ts': 'export function one(): i32 { return 1; }',
+  'src/engine/kernel/index.ts': 'export function one(): i32 { return 1; }',
   'test/unit/boat.test.ts': "import { isBoat } from '../../src/boat.js'; console.log(isBoat({}));",
 };
 

@@ -2,7 +2,7 @@
 // schema refuses. `node dist/load/random-requests.js --requests 100000 --seed S` is the long one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fire } from '../../../load/kit/random/fire.js';
+import { fire } from '../../../load/fuzz/run.js';
 import { startTestServer } from '../../kit/server.js';
 
 const REQUESTS = 1500;

@@ -2,7 +2,7 @@
 // undocumented status or content type, no body that its schema refuses.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pythonWith, runPython } from '../../kit/conformance/python.js';
+import { pythonWith, runPython } from '../../kit/python.js';
 import { startTestServer } from '../../kit/server.js';
 
 const REQUIREMENT = 'schemathesis>=4.20,<5';

@@ -2,8 +2,8 @@
 // is busy, answers that are late. In a real Chromium, which holds the answers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ReindexJob } from '../../../src/contract/api/reindex.js';
-import { withAnswers, withEvent } from '../../../src/ui/plain/jobs.js';
+import type { ReindexJob } from '../../../src/api/reindex.js';
+import { withAnswers, withEvent } from '../../../src/console/updates.js';
 import { CHROMIUM } from '../../kit/chromium.js';
 import { openConsole } from '../../kit/console-page.js';
 import { startTestServer } from '../../kit/server.js';

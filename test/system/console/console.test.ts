@@ -13,7 +13,8 @@ const server = await startTestServer();
 const DEMO = '/v1/collections/default/demo';
 await server.call('POST', DEMO, { chunking: { strategy: 'fixed', size: 240 } });
 assert.equal(
-  (await server.call('POST', `${DEMO}/documents:batch`, readFileSync('src/ui/demo/corpus.json', 'utf8'))).json.failed,
+  (await server.call('POST', `${DEMO}/documents:batch`, readFileSync('src/console/demo/corpus.json', 'utf8'))).json
+    .failed,
   0,
 );
 

@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { CONFIG_KEYS, envNameOf } from '../../../src/config-keys.js';
+import { CONFIG_KEYS, envNameOf } from '../../../src/config/keys.js';
 import { dashboardQueries, DEPLOY, metricsIn, PROMTOOL } from '../../kit/prometheus.js';
 import { startTestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';

@@ -2,7 +2,7 @@
 // could not be, no reader or owner that fails, whichever of them are killed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runStress } from '../../../../load/kit/stress/run.js';
+import { runStress } from '../../../load/stress/run.js';
 
 for (const seed of [1, 2]) {
   test(`readers beside a writer that is killed and taken over, seed ${seed}`, async () => {

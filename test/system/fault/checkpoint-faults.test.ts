@@ -1,5 +1,5 @@
 // The disk fails while checkpoints are written and read, and bits flip in their files: they are a cache, so nothing is
-// lost, nothing wrong is served, and whoever asks is told. Over the fault layer (load/kit/fault), and by `sheaf check`
+// lost, nothing wrong is served, and whoever asks is told. Over the fault layer (load/fault), and by `sheaf check`
 // of a stopped server.
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync, rmSync, truncateSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { check, repair } from '../../../src/cli/check.js';
-import type { Faults } from '../../../load/kit/fault/faults.js';
+import type { Faults } from '../../../load/fault/fault-layer.js';
 import { ask, DOCS, killed, skip, startOverFaults, type Run } from '../../kit/faulty-server.js';
 import { flipByte } from '../../kit/flip.js';
 import { startTestServer } from '../../kit/server.js';

@@ -1,10 +1,10 @@
 // The disk fails under a running server: full, errors of writes and of syncs, short reads, read-only. Over the fault
-// layer (load/kit/fault), which makes the calls fail as a kernel would. Nothing that was acknowledged is lost, nothing
+// layer (load/fault), which makes the calls fail as a kernel would. Nothing that was acknowledged is lost, nothing
 // that was not synced is acknowledged, reads go on, and it heals by itself. Uploads and restores: restore-faults.
 // Checkpoints: checkpoint-faults. A real remount: read-only-remount.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Fault, FaultKind } from '../../../load/kit/fault/faults.js';
+import type { Fault, FaultKind } from '../../../load/fault/fault-layer.js';
 import {
   DOCS,
   docids,

@@ -8,18 +8,16 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPrng } from '../../../src/base/prng.js';
-import { DiskFile } from '../../../load/kit/fault/disk-file.js';
-import { readJournal } from '../../../load/kit/fault/journal.js';
-import { Disk } from '../../../load/kit/fault/power-cut.js';
-import { compileShim, faultEnvironment } from '../../../load/kit/fault/shim.js';
-import { Checksum } from '../../../src/store/checksum.js';
-import { PageWalk } from '../../../src/store/pages/page-walk.js';
+import { Disk, DiskFile, readJournal } from '../../../load/fault/power-cut.js';
+import { compileShim, faultEnvironment } from '../../../load/fault/fault-layer.js';
+import { Checksum } from '../../../src/storage/damage.js';
+import { PageWalk } from '../../../src/storage/lmdb-file.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const shim = compileShim();
 const skip = shim === undefined ? 'there is no C compiler' : false;
 const CUTS = 30;
-const lmdb = new URL('../../../src/store/lmdb.js', import.meta.url).href;
+const lmdb = new URL('../../../src/storage/lmdb.js', import.meta.url).href;
 
 /** Commits one number after the other, with some bulk, and tells each when it is committed. */
 const WRITER = `

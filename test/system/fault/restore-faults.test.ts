@@ -1,11 +1,11 @@
 // The disk fails while an archive is uploaded, read or restored: it is refused with a code, nothing is changed, nothing
 // is left behind, reads go on, and the same restore succeeds when the disk is well again. Over the fault layer
-// (load/kit/fault).
+// (load/fault).
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Fault, FaultKind } from '../../../load/kit/fault/faults.js';
+import type { Fault, FaultKind } from '../../../load/fault/fault-layer.js';
 import {
   ask,
   DOCS,

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { request, Agent } from 'node:https';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { checkTlsFiles, TlsError } from '../../../src/http/tls.js';
+import { checkTlsFiles, TlsError } from '../../../src/config/tls.js';
 import { spawnServe, untilReady } from '../../kit/process.js';
 import { tempDirectory } from '../../kit/temp.js';
 import { measure, route, startProbe } from '../../kit/http/probe-server.js';

@@ -8,9 +8,8 @@ import { test } from 'node:test';
 import { profiled } from '../../../load/kit/profile/profiled.js';
 import { selfTimes } from '../../../load/kit/profile/self-times.js';
 import { startServer } from '../../../load/kit/server.js';
-import { limitOf, LIMITS_TITLE, usersOf } from '../../../load/suite/limits/limit.js';
-import { timesOf, type Observed } from '../../../load/suite/limits/observed.js';
-import { readReport } from '../../../load/suite/write-report.js';
+import { LIMITS_TITLE, type Observed, limitOf, timesOf, usersOf } from '../../../load/suite/limits.js';
+import { readReport } from '../../../load/suite/render.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 /** Ten seconds on two cores. */

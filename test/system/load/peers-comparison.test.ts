@@ -1,7 +1,7 @@
 // The comparison of databases itself, in small: each of its loads against the real Sheaf and a stand-in.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runPeers } from '../../../load/suite/peers.js';
+import { runPeers } from '../../../load/suite/peers/compare.js';
 import { startFakeQdrant } from '../../kit/peers/fake-qdrant.js';
 
 test('a comparison in small: Sheaf and a database elsewhere', { timeout: 300_000 }, async (t) => {

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { pythonWith, runPython } from '../../kit/conformance/python.js';
+import { pythonWith, runPython } from '../../kit/python.js';
 import { startTestServer } from '../../kit/server.js';
 
 const PYTHON = 'langchain-mcp-adapters==0.3.2';

@@ -1,8 +1,8 @@
 // The batch pool against a file that hangs: it is ended and refused, others never notice. Real workers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pdf, pdfText } from '../../kit/batch/packages.js';
-import { faults, file, json, open, slow, textOf } from '../../kit/batch/pool-bench.js';
+import { pdf, pdfText } from '../../kit/extract.js';
+import { faults, file, json, open, slow, textOf } from '../../kit/pools.js';
 
 test('a parser that hangs is ended after the limit; what waits behind it is done, JSON does not wait at all', async () => {
   // Those behind it have to start a thread and be read within that, on the slowest machine too.

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { OPEN_AGAIN_MS } from '../../../src/pool/shard-seat.js';
-import { createPool } from '../../kit/shard/test-pool.js';
+import { OPEN_AGAIN_MS } from '../../../src/pool/shard-pool.js';
+import { createPool } from '../../kit/pools.js';
 import { until } from '../../kit/until.js';
 
 test('the successor of a worker that died while its shard was opened is not ended for it', async () => {

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { pythonWith, runPython } from '../../kit/conformance/python.js';
+import { pythonWith, runPython } from '../../kit/python.js';
 import { startTestServer } from '../../kit/server.js';
 
 const TIMEOUT_MS = 480_000;

@@ -21,7 +21,7 @@ test('a fresh clone is installed and built, with dev dependencies even in produc
   assert.equal(status, 0, out);
   assert.deepEqual(out.trim().split('\n'), ['set-up: installing packages (npm ci)', 'set-up: building']);
   assert.match(project.npmCalls().join(), /^ci (?=.*--include=dev)(?=.*--ignore-scripts)/);
-  for (const path of ['dist/src/main.js', 'dist/workers/shard/kernel.wasm']) assert.ok(project.has(path), path);
+  for (const path of ['dist/src/main.js', 'dist/src/engine/kernel.wasm']) assert.ok(project.has(path), path);
   assert.equal((await project.run(['dist/src/main.js', 'Nautilus'])).out, 'true\n');
 });
 
@@ -111,7 +111,7 @@ test('a change builds what it touches, and nothing else', async () => {
     'dist/src/client/client.js',
     'dist/src/client/client.d.ts',
     'dist/workers/shard/worker.js',
-    'dist/workers/shard/kernel.wasm',
+    'dist/src/engine/kernel.wasm',
     'dist/src/base/json-floats.wasm',
     'dist/src/ui/page/index.html',
     'dist/test/unit/boat.test.js',
@@ -137,11 +137,13 @@ test('a change builds what it touches, and nothing else', async () => {
   assert.deepEqual(await changedBy('test/unit/boat.test.ts', "console.log('a boat');"), [
     'dist/test/unit/boat.test.js',
   ]);
-  assert.deepEqual(await changedBy('workers/shard/assembly/index.ts', 'export function two(): i32 { return 2; }'), [
-    'dist/workers/shard/kernel.wasm',
+  assert.deepEqual(await changedBy('src/engine/kernel/index.ts', 'export function two(): i32 { return 2; }'), [
+    'dist/src/engine/kernel.wasm',
     'dist/src/base/json-floats.wasm',
   ]);
-  assert.deepEqual(await changedBy('src/ui/main.tsx', "document.title = 'ships';"), ['dist/src/ui/page/index.html']);
+  assert.deepEqual(await changedBy('src/console/main.tsx', "document.title = 'ships';"), [
+    'dist/src/ui/page/index.html',
+  ]);
 });
 
 test('a type that a validator checks is checked anew when it changes, in another file too', async () => {
@@ -178,7 +180,7 @@ test('output of a deleted source goes, new files and assets come', async () => {
     ),
     [false, false, true, true],
   );
-  const notShipped = ['workers/embed/README.md', 'workers/shard/assembly', 'src/ui/tsconfig.json'];
+  const notShipped = ['workers/embed/README.md', 'workers/shard/assembly', 'src/console/tsconfig.json'];
   assert.deepEqual(
     notShipped.filter((path) => project.has(`dist/${path}`)),
     [],

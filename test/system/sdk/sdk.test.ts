@@ -1,7 +1,7 @@
 // The public Python client of the existing server of this interface drives this one, every method of it, unchanged.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pythonWith, runPython } from '../../kit/conformance/python.js';
+import { pythonWith, runPython } from '../../kit/python.js';
 import { ADMIN_KEY } from '../../kit/conformance/stage.js';
 import { startOpenAiServer } from '../../kit/openai-server.js';
 import { startTestServer } from '../../kit/server.js';

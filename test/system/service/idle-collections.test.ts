@@ -3,9 +3,9 @@
 // shards' memories hold; the figures are in load/idle-collections.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CollectionName, Tenant } from '../../../src/contract/ids.js';
-import type { SharedShards } from '../../../src/contract/messages.js';
-import { Kernel } from '../../../workers/shard/kernel.js';
+import type { CollectionName, Tenant } from '../../../src/api/ids.js';
+import type { SharedShards } from '../../../src/engine/write/commands.js';
+import { Kernel } from '../../../src/engine/memory/arena.js';
 import { ready, startTestServer, type TestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';
 import { until } from '../../kit/until.js';

@@ -1,5 +1,5 @@
 // A worker thread that is killed in the middle of a write transaction leaves an environment that its successor can
-// open, with every commit it was told of. This is the node-lmdb 0.10.1 behaviour that src/store/lmdb.ts works around.
+// open, with every commit it was told of. This is the node-lmdb 0.10.1 behaviour that src/storage/lmdb.ts works around.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { tempDirectory } from '../../kit/temp.js';
 import { until } from '../../kit/until.js';
 
 const KILLS = 15;
-const lmdb = new URL('../../../src/store/lmdb.js', import.meta.url).href;
+const lmdb = new URL('../../../src/storage/lmdb.js', import.meta.url).href;
 const writer = `
   const { parentPort, workerData } = require('node:worker_threads');
   import(${JSON.stringify(lmdb)}).then(({ Environment }) => {

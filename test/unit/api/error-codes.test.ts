@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ERROR_CODES } from '../../../src/contract/errors.js';
+import { ERROR_CODES } from '../../../src/api/errors.js';
 
 /** The table itself, and the documentation made from it. */
 const TELLS = /^src\/(contract\/errors\.ts$|http\/openapi\/)/;

@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { ArchiveWriter } from '../../../src/archive/archive-writer.js';
+import { ArchiveWriter } from '../../../src/archive/writer.js';
 
 const MB = 2 ** 20;
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { FileReader } from '../../../src/archive/file-reader.js';
+import { FileReader } from '../../../src/archive/reader.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const BYTES = 200_000;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { createArenaMemory } from '../../../src/base/arena-memory.js';
+import { createArenaMemory } from '../../../src/base/huge-pages.js';
 
 const SMAPS = '/proc/self/smaps';
 const isBuilt = existsSync(new URL('../../../src/base/native/arena-pages.node', import.meta.url));

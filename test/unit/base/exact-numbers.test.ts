@@ -1,7 +1,7 @@
 // Which numbers of a JSON text are told again as they were written: by hand, and against whole numbers of any length.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { changedNumber, withLongNumbersQuoted } from '../../../src/base/exact-numbers.js';
+import { changedNumber, withLongNumbersQuoted } from '../../../src/base/json.js';
 import { createPrng } from '../../../src/base/prng.js';
 
 const kept = [

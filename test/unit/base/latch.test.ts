@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { Latch } from '../../../src/base/latch.js';
+import { Latch } from '../../../src/base/read-gate.js';
 
 const HOLDS = 40;
 const DONE = 0;
@@ -13,7 +13,7 @@ const AT_WORK = 1;
 /** Does work again and again, or `stuck` in it. */
 const WORKER = `
   const { parentPort, workerData: { memory, told, stuck } } = require('node:worker_threads');
-  import(${JSON.stringify(new URL('../../../src/base/latch.js', import.meta.url).href)}).then(({ Latch }) => {
+  import(${JSON.stringify(new URL('../../../src/base/read-gate.js', import.meta.url).href)}).then(({ Latch }) => {
     const latch = Latch.at(memory, 1);
     latch.reset();
     const cells = new Int32Array(told);

@@ -1,7 +1,7 @@
 // Percentiles of the latest latencies, against a sorted list.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LatencyWindow } from '../../../src/base/latency-window.js';
+import { LatencyWindow } from '../../../src/base/histogram.js';
 import { createPrng } from '../../../src/base/prng.js';
 
 test('without a latency there is no percentile', () => {

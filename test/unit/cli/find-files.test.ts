@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { findFiles, type FindOptions } from '../../../src/cli/find-files.js';
+import { findFiles, type FindOptions } from '../../../src/cli/files.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const ALL: FindOptions = { accepts: () => true, skipFolders: new Set(['.git', 'node_modules']) };

@@ -1,7 +1,7 @@
 // File patterns, each beside what it takes and what it does not.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compileGlob } from '../../../src/cli/glob.js';
+import { compileGlob } from '../../../src/cli/files.js';
 
 const CASES: [pattern: string, takes: string[], leaves: string[]][] = [
   ['**', ['a', 'a.md', 'a/b/c.md'], []],

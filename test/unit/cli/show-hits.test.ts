@@ -1,8 +1,8 @@
 // How hits look on a terminal.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { showHits, snippet } from '../../../src/cli/show-hits.js';
-import type { SearchHit } from '../../../src/contract/api/search.js';
+import { showHits, snippet } from '../../../src/cli/search.js';
+import type { SearchHit } from '../../../src/api/search.js';
 
 const hit = (fields: Partial<SearchHit>): SearchHit => ({
   tenant: 't',

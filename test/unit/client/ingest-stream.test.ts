@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import { test, type TestContext } from 'node:test';
 import { SheafClient } from '../../../src/client/client.js';
-import type { BatchItemResult, IngestBody } from '../../../src/contract/api/documents.js';
+import type { BatchItemResult, IngestBody } from '../../../src/api/documents.js';
 import { until } from '../../kit/until.js';
 
 const SUMMARY = { ok: true, count: 0, succeeded: 0, failed: 0, latency_ms: 1, request_id: 'r' };

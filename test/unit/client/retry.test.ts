@@ -1,7 +1,7 @@
 // The waits between retries.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isRefusal, retryWaitMs, WAIT_MAX_MS } from '../../../src/client/retry.js';
+import { isRefusal, retryWaitMs, WAIT_MAX_MS } from '../../../src/client/transport.js';
 
 test('only 429 and 503 are refusals', () => {
   assert.deepEqual([200, 400, 404, 409, 429, 500, 502, 503, 504].filter(isRefusal), [429, 503]);

@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { CONFIG_KEYS, envNameOf } from '../../../src/config-keys.js';
-import { readConfig } from '../../../src/config.js';
+import { CONFIG_KEYS, envNameOf } from '../../../src/config/keys.js';
+import { readConfig } from '../../../src/config/load.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'sheaf-config-'));
 after(() => rmSync(directory, { recursive: true }));

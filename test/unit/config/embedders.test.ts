@@ -4,8 +4,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
-import { readConfig } from '../../../src/config.js';
-import type { EmbedderInstance, OnnxModel, OpenAiEndpoint } from '../../../src/contract/embedder.js';
+import { readConfig } from '../../../src/config/load.js';
+import type { EmbedderInstance, OnnxModel, OpenAiEndpoint } from '../../../src/embedding/embedder-spec.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const directory = tempDirectory();

@@ -4,10 +4,9 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ENDPOINT_FIELDS, readEndpoint } from '../../../src/config-endpoint.js';
-import { checkedMapping, type Field } from '../../../src/config-mapping.js';
-import { readConfig } from '../../../src/config.js';
-import type { RemoteEndpoint } from '../../../src/contract/embedder.js';
+import { ENDPOINT_FIELDS, type Field, checkedMapping, readEndpoint } from '../../../src/config/embedders.js';
+import { readConfig } from '../../../src/config/load.js';
+import type { RemoteEndpoint } from '../../../src/embedding/embedder-spec.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const AT = 'embedder.instances[0]';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { readRerankers } from '../../../src/config-rerankers.js';
+import { readRerankers } from '../../../src/config/embedders.js';
 import { CROSS_ENCODER } from '../../kit/cross-encoder/naive-scores.js';
 import { tempDirectory } from '../../kit/temp.js';
 

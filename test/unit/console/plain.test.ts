@@ -3,16 +3,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { hrefOf, parsePlace, type Place } from '../../../src/ui/plain/address.js';
-import { filtersOf, parseRows, type FilterRow } from '../../../src/ui/plain/filters.js';
-import { docidOf, chunkPathOf } from '../../../src/ui/plain/chunk-ids.js';
-import { keptOf } from '../../../src/ui/plain/kept.js';
-import { ownDim, vectorOf } from '../../../src/ui/plain/own-vectors.js';
-import { inUnits, piecesOf, wordsIn, wordsToMark } from '../../../src/ui/plain/marks.js';
-import { barsOf } from '../../../src/ui/plain/phases.js';
-import { moveOf, rankDiff } from '../../../src/ui/plain/rank-diff.js';
-import { bodyOf, paramsOf, SETTINGS_DEFAULT, settingsOf } from '../../../src/ui/plain/search-settings.js';
-import { EventLines } from '../../../src/ui/server/event-lines.js';
+import { type Place, chunkPathOf, docidOf, hrefOf, parsePlace } from '../../../src/console/address.js';
+import {
+  type FilterRow,
+  SETTINGS_DEFAULT,
+  bodyOf,
+  filtersOf,
+  paramsOf,
+  parseRows,
+  settingsOf,
+} from '../../../src/console/search/settings.js';
+import { EventLines, keptOf } from '../../../src/console/updates.js';
+import { inUnits, ownDim, piecesOf, vectorOf, wordsIn, wordsToMark } from '../../../src/console/format.js';
+import { barsOf, moveOf, rankDiff } from '../../../src/console/search/results.js';
 
 test('words of a query are found whatever their case and marks, and only whole', () => {
   const text = 'Das Café am See; cafés, CAFE.';

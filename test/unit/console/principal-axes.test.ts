@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { principalPlane } from '../../../src/ui/plain/principal-axes.js';
+import { principalPlane } from '../../../src/console/map/projection.js';
 
 const SEED = 11;
 

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { dot } from '../../../../load/kit/cosine.js';
-import { createPrng } from '../../../../src/base/prng.js';
-import { BUILTIN_DIM, loadBuiltinEmbedder } from '../../../../workers/embed/builtin/builtin-embedder.js';
-import { openEmbedderTable } from '../../../../workers/embed/builtin/open-table.js';
-import { createNaiveEmbedder } from '../../../kit/embed/naive-embedder.js';
+import { dot } from '../../../load/kit/cosine.js';
+import { createPrng } from '../../../src/base/prng.js';
+import { BUILTIN_DIM, loadBuiltinEmbedder } from '../../../src/embedding/builtin/embedder.js';
+import { openEmbedderTable } from '../../../src/embedding/builtin/table.js';
+import { createNaiveEmbedder } from '../../kit/embedding/builtin.js';
 
 const REFERENCE = '../shared/data/builtin-embedder';
 const embedder = loadBuiltinEmbedder();
@@ -51,7 +51,7 @@ test('agrees with all reference vectors', { skip: !existsSync(REFERENCE) && `${R
 });
 
 test('agrees with its naive twin on random text', () => {
-  const naive = createNaiveEmbedder(openEmbedderTable(readFileSync('workers/embed/builtin/embedder.bin')));
+  const naive = createNaiveEmbedder(openEmbedderTable(readFileSync('src/embedding/builtin/embedder.bin')));
   const words = ['wing', 'Wing', 'supersonic', 'q7z', 'x²', 'naïve', '数据', 'カナ', 'ΟΔΟΣ', '👩'];
   const parts = [...words, '_', '-', '.', ',', '”', ' ', ' ', ' ', '\n', '\u0301', '\0'];
   const seed = 3;

@@ -2,7 +2,7 @@
 // nobody waits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createBuiltinRunner } from '../../../../workers/embed/builtin/builtin-runner.js';
+import { createBuiltinRunner } from '../../../src/embedding/builtin/embedder.js';
 
 const runner = createBuiltinRunner();
 const texts = Array.from({ length: 500 }, (_, i) => `the ${i}th text of many `.repeat(20));

@@ -2,12 +2,12 @@
 // is marked, and whose failure it is.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EmbedDocuments } from '../../../../src/contract/embed-messages.js';
-import { AppError } from '../../../../src/contract/errors.js';
-import type { DocId } from '../../../../src/contract/ids.js';
-import { packDocument, unpackDocuments, type PreparedDocument } from '../../../../src/contract/prepared-document.js';
-import { embedDocuments } from '../../../../workers/embed/embed-documents.js';
-import type { Runner } from '../../../../workers/embed/runner.js';
+import type { EmbedDocuments } from '../../../src/embedding/messages.js';
+import { AppError } from '../../../src/api/errors.js';
+import type { DocId } from '../../../src/api/ids.js';
+import { packDocument, unpackDocuments, type PreparedDocument } from '../../../src/text/prepared-document.js';
+import { embedDocuments } from '../../../workers/embed/commands.js';
+import type { Runner } from '../../../src/embedding/runner.js';
 
 const LONG = 10;
 

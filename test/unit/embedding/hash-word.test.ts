@@ -1,7 +1,7 @@
 // Slots against CRC-32 values computed by zlib.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hashWord } from '../../../../workers/embed/builtin/hash-word.js';
+import { hashWord } from '../../../src/embedding/builtin/terms.js';
 
 /** What Python's zlib.crc32 gives for these, in UTF-8. */
 const CRCS = {

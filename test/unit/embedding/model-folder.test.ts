@@ -1,9 +1,13 @@
 // Reading a model folder: what its files say, what configuration overrides, and each way a folder can be broken.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ModelFolderError, readModelFolder, type ModelFolderOptions } from '../../../src/embedding/model-folder.js';
-import type { OnnxModel } from '../../../src/contract/embedder.js';
-import { folderWith, MINILM, unlessThere } from '../../kit/embed/onnx/models.js';
+import {
+  ModelFolderError,
+  readModelFolder,
+  type ModelFolderOptions,
+} from '../../../src/embedding/onnx/model-folder.js';
+import type { OnnxModel } from '../../../src/embedding/embedder-spec.js';
+import { folderWith, MINILM, unlessThere } from '../../kit/embedding/onnx-models.js';
 
 const PLAIN = {
   'onnx/model.onnx': 'graph',

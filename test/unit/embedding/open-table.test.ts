@@ -2,11 +2,16 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { loadBuiltinEmbedder } from '../../../../workers/embed/builtin/builtin-embedder.js';
-import { CHECKED_START, EmbedderFileError, HEADER_BYTES, OFFSETS } from '../../../../workers/embed/builtin/format.js';
-import type { EmbedderFileFault } from '../../../../workers/embed/builtin/format.js';
-import { openEmbedderTable } from '../../../../workers/embed/builtin/open-table.js';
-import { packTables, TINY, writeTinyTables } from '../../../kit/embed/tiny-table.js';
+import { loadBuiltinEmbedder } from '../../../src/embedding/builtin/embedder.js';
+import {
+  CHECKED_START,
+  EmbedderFileError,
+  type EmbedderFileFault,
+  HEADER_BYTES,
+  OFFSETS,
+  openEmbedderTable,
+} from '../../../src/embedding/builtin/table.js';
+import { packTables, TINY, writeTinyTables } from '../../kit/embedding/builtin.js';
 
 const whole = packTables(writeTinyTables());
 

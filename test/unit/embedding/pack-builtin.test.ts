@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { openEmbedderTable } from '../../../../workers/embed/builtin/open-table.js';
-import { packTables, TINY, writeTinyTables } from '../../../kit/embed/tiny-table.js';
+import { openEmbedderTable } from '../../../src/embedding/builtin/table.js';
+import { packTables, TINY, writeTinyTables } from '../../kit/embedding/builtin.js';
 
 const PUBLISHED = '../shared/data/builtin-embedder';
 
@@ -19,6 +19,6 @@ test('a table whose parts differ in length is refused', () => {
 test('the file in the tree is the published tables, packed', {
   skip: !existsSync(PUBLISHED) && `${PUBLISHED} is absent`,
 }, () => {
-  const committed = readFileSync('workers/embed/builtin/embedder.bin');
+  const committed = readFileSync('src/embedding/builtin/embedder.bin');
   assert.ok(packTables(PUBLISHED).equals(committed));
 });

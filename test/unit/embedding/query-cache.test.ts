@@ -2,10 +2,10 @@
 // a time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Leaving } from '../../../src/base/departure.js';
+import type { Leaving } from '../../../src/base/signals.js';
 import { createPrng } from '../../../src/base/prng.js';
-import { CACHED_QUERY_CHARACTERS_MAX } from '../../../src/contract/limits.js';
-import { entryBytes, QueryCache, type AskedText, type Embed } from '../../../src/embedding/query-cache.js';
+import { CACHED_QUERY_CHARACTERS_MAX } from '../../../src/api/limits.js';
+import { entryBytes, QueryCache, type AskedText, type Embed } from '../../../src/service/embedding/query-cache.js';
 
 const asked = (text: string, owner = 'acme', space = 'onnx:m:dim=4'): AskedText => ({ owner, space, text });
 const vectorOf = (n: number, dim = 4): Float32Array => new Float32Array(dim).fill(n);

@@ -1,8 +1,8 @@
 // The rerankers on the front thread: a real pool and a local endpoint, before which the clock is set forward.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RerankerSpec } from '../../../src/contract/embedder.js';
-import { Rerankers } from '../../../src/embedding/rerankers.js';
+import type { RerankerSpec } from '../../../src/embedding/embedder-spec.js';
+import { Rerankers } from '../../../src/service/embedding/rerankers.js';
 import { EmbedPool } from '../../../src/pool/embed-pool.js';
 import { startOpenAiServer, scoreOf } from '../../kit/openai-server.js';
 

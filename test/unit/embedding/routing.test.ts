@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Log } from '../../../src/base/log.js';
 import { createPrng } from '../../../src/base/prng.js';
-import { AppError } from '../../../src/contract/errors.js';
-import { route } from '../../../src/embedding/routing.js';
+import { AppError } from '../../../src/api/errors.js';
+import { WatchedInstance, route } from '../../../src/service/embedding/embedders.js';
 import { BUILTIN } from '../../../src/embedding/spaces.js';
-import { WatchedInstance } from '../../../src/embedding/watched-instance.js';
 
 const log: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const down = (): AppError => new AppError('embedder_unavailable');

@@ -1,15 +1,16 @@
 // Which space a collection gets: selectors, detailed fields, options, and what a tenant cannot see.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EmbedderInstance } from '../../../src/contract/embedder.js';
+import type { EmbedderInstance } from '../../../src/embedding/embedder-spec.js';
 import {
+  BUILTIN,
+  type EmbedderChoice,
   asksForEmbedder,
   chooseSpace,
   defaultFor,
+  spaceOf,
   visibleTo,
-  type EmbedderChoice,
-} from '../../../src/embedding/selection.js';
-import { BUILTIN, spaceOf } from '../../../src/embedding/spaces.js';
+} from '../../../src/embedding/spaces.js';
 
 function instance(
   key: string,

@@ -1,8 +1,8 @@
 // Word splitting on odd Unicode: the expectations are what tokenizers 0.23.3 (BERT) and Python's \w+ give.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../../src/base/prng.js';
-import { bertWords, forEachTerm, plainWords } from '../../../../workers/embed/builtin/split-words.js';
+import { createPrng } from '../../../src/base/prng.js';
+import { bertWords, forEachTerm, plainWords } from '../../../src/embedding/builtin/word-pieces.js';
 
 interface Case {
   readonly name: string;

@@ -1,9 +1,8 @@
 // What is remembered of terms: the same before and after forgetting, within its bound, in a pool that grows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTerms, TERM, WORD } from '../../../../workers/embed/builtin/terms.js';
-import type { Terms } from '../../../../workers/embed/builtin/terms.js';
-import { TINY } from '../../../kit/embed/tiny-table.js';
+import { TERM, type Terms, WORD, createTerms } from '../../../src/embedding/builtin/terms.js';
+import { TINY } from '../../kit/embedding/builtin.js';
 
 const BYTES_MAX = 100_000;
 

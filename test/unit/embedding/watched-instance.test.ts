@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Log } from '../../../src/base/log.js';
-import { AppError } from '../../../src/contract/errors.js';
+import { AppError } from '../../../src/api/errors.js';
 import { BUILTIN } from '../../../src/embedding/spaces.js';
-import { WatchedInstance } from '../../../src/embedding/watched-instance.js';
+import { WatchedInstance } from '../../../src/service/embedding/embedders.js';
 
 /** What the instance stands for: an embedder that answers, or does not. */
 interface Embedder {

@@ -1,7 +1,7 @@
 // WordPiece on a small vocabulary, where each rule can be seen.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPieceEncoder } from '../../../../workers/embed/builtin/word-pieces.js';
+import { createPieceEncoder } from '../../../src/embedding/builtin/word-pieces.js';
 
 const vocabulary = [
   '[PAD]',

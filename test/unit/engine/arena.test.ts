@@ -1,14 +1,14 @@
 // The arena: growth past its first page, memory given back, and what a full one leaves standing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AssertionFailed } from '../../../../src/base/assert.js';
-import { createPrng } from '../../../../src/base/prng.js';
-import { Instance } from '../../../../workers/shard/instance.js';
-import { ArenaFull, Kernel } from '../../../../workers/shard/kernel.js';
-import { SCRATCH_INPUT } from '../../../../workers/shard/layout.js';
-import type { VectorIndex } from '../../../../workers/shard/vector-index.js';
-import { createKernel, createMemory, randomVector, readKernelBytes } from '../../../kit/shard/kernel-kit.js';
-import { assertExact, assertSound, NaiveIndex } from '../../../kit/shard/naive-index.js';
+import { AssertionFailed } from '../../../src/base/assert.js';
+import { createPrng } from '../../../src/base/prng.js';
+import { Instance } from '../../../src/engine/memory/bindings.js';
+import { ArenaFull, Kernel } from '../../../src/engine/memory/arena.js';
+import { SCRATCH_INPUT } from '../../../src/engine/memory/layout.js';
+import type { VectorIndex } from '../../../src/engine/hnsw/vector-index.js';
+import { createKernel, createMemory, randomVector, readKernelBytes } from '../../kit/engine/arena.js';
+import { assertExact, assertSound, NaiveIndex } from '../../kit/engine/naive-vector-index.js';
 
 const DIM = 64;
 /** 2 MiB: room for the scratch and some thousand rows. */

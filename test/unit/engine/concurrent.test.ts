@@ -5,10 +5,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { createPrng } from '../../../../src/base/prng.js';
-import { Kernel } from '../../../../workers/shard/kernel.js';
-import { vectorOfPut, type ReaderReport, type ReaderStart } from '../../../kit/shard/concurrent-reader.js';
-import { createMemory, readKernelBytes } from '../../../kit/shard/kernel-kit.js';
+import { createPrng } from '../../../src/base/prng.js';
+import { Kernel } from '../../../src/engine/memory/arena.js';
+import { vectorOfPut, type ReaderReport, type ReaderStart } from '../../kit/engine/concurrent-reader.js';
+import { createMemory, readKernelBytes } from '../../kit/engine/arena.js';
 
 const DIM = 24;
 const ORDINALS = 1500;
@@ -29,7 +29,7 @@ test(`a reader beside a writer, seed ${SEED}`, async () => {
 
   const stop = new Int32Array(new SharedArrayBuffer(4));
   const start: ReaderStart = { module, memory, root: index.root, stop, k: K, ordinals: ORDINALS, seed: SEED };
-  const worker = new Worker(new URL('../../../kit/shard/concurrent-reader.js', import.meta.url), { workerData: start });
+  const worker = new Worker(new URL('../../kit/engine/concurrent-reader.js', import.meta.url), { workerData: start });
   await once(worker, 'message');
   const prng = createPrng(SEED);
   for (let i = 0; i < 30_000; i++) {

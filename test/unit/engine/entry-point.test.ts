@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { createPrng } from '../../../../src/base/prng.js';
-import { Kernel } from '../../../../workers/shard/kernel.js';
-import { QUEUE_ROWS, ROOT_ENTRY } from '../../../../workers/shard/layout.js';
-import type { EntryReaderReport, EntryReaderStart } from '../../../kit/shard/entry-reader.js';
-import { linkAll } from '../../../kit/shard/graph-kit.js';
-import { createMemory, randomVector, readKernelBytes } from '../../../kit/shard/kernel-kit.js';
+import { createPrng } from '../../../src/base/prng.js';
+import { Kernel } from '../../../src/engine/memory/arena.js';
+import { QUEUE_ROWS, ROOT_ENTRY } from '../../../src/engine/memory/layout.js';
+import type { EntryReaderReport, EntryReaderStart } from '../../kit/engine/entry-reader.js';
+import { linkAll } from '../../kit/engine/graph.js';
+import { createMemory, randomVector, readKernelBytes } from '../../kit/engine/arena.js';
 
 const DIM = 8;
 const ROWS = 12_000;
@@ -32,7 +32,7 @@ test(`a reader beside a writer who takes the entry point out, seed ${SEED}`, asy
 
   const stop = new Int32Array(new SharedArrayBuffer(4));
   const workerData: EntryReaderStart = { module, memory, root: index.root, stop, rows: ROWS, vectors, seed: SEED };
-  const worker = new Worker(new URL('../../../kit/shard/entry-reader.js', import.meta.url), { workerData });
+  const worker = new Worker(new URL('../../kit/engine/entry-reader.js', import.meta.url), { workerData });
   await once(worker, 'message');
   // The rows that are put again wait in the queue, so that ten are found without any walk.
   for (let round = 0; round < QUEUE_ROWS / 2; round++) {

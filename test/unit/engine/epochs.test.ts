@@ -3,23 +3,23 @@
 import assert from 'node:assert/strict';
 import { threadId } from 'node:worker_threads';
 import { test } from 'node:test';
-import { createPrng } from '../../../../src/base/prng.js';
-import type { CollectionId } from '../../../../src/contract/ids.js';
-import { clearReader, READER_TABLE } from '../../../../src/contract/reader-table.js';
-import { Kernel } from '../../../../workers/shard/kernel.js';
-import { LOCK_AT } from '../../../../workers/shard/layout.js';
+import { createPrng } from '../../../src/base/prng.js';
+import type { CollectionId } from '../../../src/api/ids.js';
+import { clearReader, READER_TABLE } from '../../../src/engine/memory/ownership.js';
+import { Kernel } from '../../../src/engine/memory/arena.js';
 import {
   DAMAGED_AT,
+  LOCK_AT,
   LOST,
   OPEN_AT,
   OWNER,
+  READERS_AT,
+  READERS_MAX,
   READER_BYTES,
   READER_EPOCH,
   READER_THREAD,
-  READERS_AT,
-  READERS_MAX,
-} from '../../../../workers/shard/reader-layout.js';
-import { createKernel, createMemory, randomVector, readKernelBytes } from '../../../kit/shard/kernel-kit.js';
+} from '../../../src/engine/memory/layout.js';
+import { createKernel, createMemory, randomVector, readKernelBytes } from '../../kit/engine/arena.js';
 
 const module = new WebAssembly.Module(readKernelBytes());
 

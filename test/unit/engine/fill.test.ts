@@ -2,11 +2,20 @@
 // changes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../../src/base/prng.js';
-import { LINKS_0 } from '../../../../workers/shard/layout.js';
-import { inspectGraph } from '../../../kit/shard/graph-inspector.js';
-import { assertRecall, build, DIM, linkAll, put, recall, ROWS, type Pair } from '../../../kit/shard/graph-kit.js';
-import { clusteredVectors } from '../../../kit/shard/kernel-kit.js';
+import { createPrng } from '../../../src/base/prng.js';
+import { LINKS_0 } from '../../../src/engine/memory/layout.js';
+import {
+  DIM,
+  type Pair,
+  ROWS,
+  assertRecall,
+  build,
+  inspectGraph,
+  linkAll,
+  put,
+  recall,
+} from '../../kit/engine/graph.js';
+import { clusteredVectors } from '../../kit/engine/arena.js';
 
 const SLICE = 50;
 

@@ -2,11 +2,11 @@
 // keeps one region near the query or far from it, among copies, removed rows and rows that wait for their link.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng, type Prng } from '../../../../src/base/prng.js';
-import type { Bitmap } from '../../../../workers/shard/words/word-answers.js';
-import { build, DIM, linkAll, put, ROWS, walkWithin, type Pair } from '../../../kit/shard/graph-kit.js';
-import { clusteredVectors, randomBitmap } from '../../../kit/shard/kernel-kit.js';
-import { assertSound, recallOf } from '../../../kit/shard/naive-index.js';
+import { createPrng, type Prng } from '../../../src/base/prng.js';
+import type { Bitmap } from '../../../src/engine/postings/text-index.js';
+import { build, DIM, linkAll, put, ROWS, walkWithin, type Pair } from '../../kit/engine/graph.js';
+import { clusteredVectors, randomBitmap } from '../../kit/engine/arena.js';
+import { assertSound, recallOf } from '../../kit/engine/naive-vector-index.js';
 
 const EF = 128;
 const QUERIES = 60;

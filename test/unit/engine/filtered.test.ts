@@ -2,12 +2,12 @@
 // rows replaced, removed, staged, waiting for their link, and one vector in many rows.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createPrng, type Prng } from '../../../../src/base/prng.js';
-import { PRECISIONS } from '../../../../src/contract/precision.js';
-import type { Hits } from '../../../../workers/shard/hits.js';
-import type { VectorIndex } from '../../../../workers/shard/vector-index.js';
-import { createKernel, randomBitmap, randomVector, SEEDS } from '../../../kit/shard/kernel-kit.js';
-import { assertExact, assertSound, NaiveIndex, SCORE_TOLERANCE } from '../../../kit/shard/naive-index.js';
+import { createPrng, type Prng } from '../../../src/base/prng.js';
+import { PRECISIONS } from '../../../src/api/collections.js';
+import type { Hits } from '../../../src/engine/hnsw/search-plan.js';
+import type { VectorIndex } from '../../../src/engine/hnsw/vector-index.js';
+import { createKernel, randomBitmap, randomVector, SEEDS } from '../../kit/engine/arena.js';
+import { assertExact, assertSound, NaiveIndex, SCORE_TOLERANCE } from '../../kit/engine/naive-vector-index.js';
 
 const ORDINALS = 300;
 const SHARES = [0, 0.01, 0.05, 0.3, 0.7, 1];

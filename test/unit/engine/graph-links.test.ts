@@ -2,11 +2,10 @@
 // them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../../src/base/prng.js';
-import { inspectGraph } from '../../../kit/shard/graph-inspector.js';
-import { assertRecall, build, createPair, DIM, linkAll, put, ROWS } from '../../../kit/shard/graph-kit.js';
-import { clusteredVectors, randomVector } from '../../../kit/shard/kernel-kit.js';
-import { assertSound } from '../../../kit/shard/naive-index.js';
+import { createPrng } from '../../../src/base/prng.js';
+import { DIM, ROWS, assertRecall, build, createPair, inspectGraph, linkAll, put } from '../../kit/engine/graph.js';
+import { clusteredVectors, randomVector } from '../../kit/engine/arena.js';
+import { assertSound } from '../../kit/engine/naive-vector-index.js';
 
 for (const spread of [1e-4, 1e-3, 0.01, 0.7]) {
   test(`links are mutual and lead to every node, whatever is written, around centres at a distance of ${spread}`, () => {

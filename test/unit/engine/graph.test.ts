@@ -1,10 +1,10 @@
 // The graph: recall under churn, removed rows, the relink queue, the same graph from the same operations.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../../src/base/prng.js';
-import { assertRecall, build, DIM, linkAll, put, recall, ROWS } from '../../../kit/shard/graph-kit.js';
-import { clusteredVectors, createKernel, SEEDS } from '../../../kit/shard/kernel-kit.js';
-import { assertSound } from '../../../kit/shard/naive-index.js';
+import { createPrng } from '../../../src/base/prng.js';
+import { assertRecall, build, DIM, linkAll, put, recall, ROWS } from '../../kit/engine/graph.js';
+import { clusteredVectors, createKernel, SEEDS } from '../../kit/engine/arena.js';
+import { assertSound } from '../../kit/engine/naive-vector-index.js';
 
 for (const seed of SEEDS.slice(0, 2)) {
   test(`recall@10 stays above 0.95 while rows are replaced, removed and put again, seed ${seed}`, () => {

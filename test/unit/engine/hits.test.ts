@@ -1,8 +1,8 @@
 // The details of an answer: order of equals, range of scores, stamps, copies.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../../src/base/prng.js';
-import { createKernel, randomVector } from '../../../kit/shard/kernel-kit.js';
+import { createPrng } from '../../../src/base/prng.js';
+import { createKernel, randomVector } from '../../kit/engine/arena.js';
 
 test('equal scores are ordered by ordinal, scanned or walked', () => {
   const index = createKernel().createIndex(2, { graphMin: 1 });

@@ -3,10 +3,10 @@
 // not see.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Instance } from '../../../../workers/shard/instance.js';
-import { FENCE, GRAPH_MIN } from '../../../../workers/shard/layout.js';
-import { VectorIndex } from '../../../../workers/shard/vector-index.js';
-import { createMemory, readKernelBytes } from '../../../kit/shard/kernel-kit.js';
+import { Instance } from '../../../src/engine/memory/bindings.js';
+import { FENCE, GRAPH_MIN } from '../../../src/engine/memory/layout.js';
+import { VectorIndex } from '../../../src/engine/hnsw/vector-index.js';
+import { createMemory, readKernelBytes } from '../../kit/engine/arena.js';
 
 const SECTION_GLOBAL = 6;
 const SECTION_START = 8;

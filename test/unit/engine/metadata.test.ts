@@ -1,7 +1,7 @@
 // Chunk metadata over document metadata.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mergedMetaJson } from '../../../../workers/shard/metadata.js';
+import { mergedMetaJson } from '../../../src/storage/records.js';
 
 test('joins as text where no key occurs twice', () => {
   assert.equal(mergedMetaJson('{"docid":"A","n":1e0}', '{"offset":5}'), '{"docid":"A","n":1e0,"offset":5}');

@@ -1,9 +1,9 @@
 // Free ordinals against a naive twin that searches from zero.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../../src/base/prng.js';
-import type { Ordinal } from '../../../../src/contract/ids.js';
-import { OrdinalPool } from '../../../../workers/shard/ordinal-pool.js';
+import { createPrng } from '../../../src/base/prng.js';
+import type { Ordinal } from '../../../src/api/ids.js';
+import { OrdinalPool } from '../../../src/engine/segments/segment.js';
 
 test('always hands out the lowest free ordinal', () => {
   const seed = 7;

@@ -2,21 +2,21 @@
 // full: against a naive twin that holds everything. Real stores and kernels; time is given where slices end by it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cosine } from '../../../../load/kit/cosine.js';
-import { createPrng, type Prng } from '../../../../src/base/prng.js';
-import type { CollectionId, DocId, Ordinal } from '../../../../src/contract/ids.js';
-import type { ShardCounts, ShardRequest } from '../../../../src/contract/messages.js';
-import type { CollectionRef } from '../../../../src/contract/resources.js';
-import { packDocument } from '../../../../src/contract/prepared-document.js';
-import { withPriority } from '../../../../src/rank/priority.js';
-import { DamagedRecord } from '../../../../src/store/damage.js';
-import { ShardStore } from '../../../../src/store/shard-store.js';
-import { Shard } from '../../../../workers/shard/shard.js';
-import { countsOf, totals } from '../../../../workers/shard/totals.js';
-import { applyWrites, type DocumentWrite } from '../../../../workers/shard/write.js';
-import { tempDirectory } from '../../../kit/temp.js';
-import { ranked, type OwnedShard } from '../../../kit/search/search-kit.js';
-import { createKernel, createMemory, groupsOf, randomVector, SEEDS } from '../../../kit/shard/kernel-kit.js';
+import { cosine } from '../../../load/kit/cosine.js';
+import { createPrng, type Prng } from '../../../src/base/prng.js';
+import type { CollectionId, DocId, Ordinal } from '../../../src/api/ids.js';
+import type { ShardCounts, ShardRequest } from '../../../src/engine/write/commands.js';
+import type { CollectionRef } from '../../../src/api/collections.js';
+import { packDocument } from '../../../src/text/prepared-document.js';
+import { withPriority } from '../../../src/ranking/scores.js';
+import { DamagedRecord } from '../../../src/storage/damage.js';
+import { ShardStore } from '../../../src/storage/shard-store.js';
+import { Shard } from '../../../src/engine/shard.js';
+import { countsOf, totals } from '../../../src/engine/documents.js';
+import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
+import { tempDirectory } from '../../kit/temp.js';
+import { ranked, type OwnedShard } from '../../kit/engine/search.js';
+import { createKernel, createMemory, groupsOf, randomVector, SEEDS } from '../../kit/engine/arena.js';
 
 const DIM = 8;
 const COLLECTIONS = 5;

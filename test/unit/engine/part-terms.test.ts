@@ -2,12 +2,12 @@
 // not wrong, where memory has no room for it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng, type Prng } from '../../../../src/base/prng.js';
-import type { Ordinal } from '../../../../src/contract/ids.js';
-import { chunkTerms } from '../../../../src/text/rank-terms.js';
-import { PartTerms, type Stored } from '../../../../workers/shard/part-terms.js';
-import { makerOf } from '../../../../workers/shard/part-words.js';
-import { createKernel, createMemory } from '../../../kit/shard/kernel-kit.js';
+import { createPrng, type Prng } from '../../../src/base/prng.js';
+import type { Ordinal } from '../../../src/api/ids.js';
+import { chunkTerms } from '../../../src/text/terms.js';
+import { PartTerms, type Stored } from '../../../src/engine/postings/builder.js';
+import { makerOf } from '../../../src/engine/segments/indexes.js';
+import { createKernel, createMemory } from '../../kit/engine/arena.js';
 
 const WORDS = ['alpha', 'beta', 'gamma', 'delta', 'épée', '東京', 'zeta'];
 const MAKER = makerOf('none');

@@ -2,12 +2,12 @@
 // part's indexes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../../src/base/prng.js';
-import type { CollectionId, Ordinal } from '../../../../src/contract/ids.js';
-import { Kernel } from '../../../../workers/shard/kernel.js';
-import { LOST } from '../../../../workers/shard/reader-layout.js';
-import { bitmapOf, ordinalsIn } from '../../../../workers/shard/bitmaps.js';
-import { createMemory, createKernel, readKernelBytes, SEEDS } from '../../../kit/shard/kernel-kit.js';
+import { createPrng } from '../../../src/base/prng.js';
+import type { CollectionId, Ordinal } from '../../../src/api/ids.js';
+import { Kernel } from '../../../src/engine/memory/arena.js';
+import { LOST } from '../../../src/engine/memory/layout.js';
+import { bitmapOf, ordinalsIn } from '../../../src/engine/filter/bitmap.js';
+import { createMemory, createKernel, readKernelBytes, SEEDS } from '../../kit/engine/arena.js';
 
 const ID = 7 as CollectionId;
 

@@ -2,16 +2,22 @@
 // table, against the naive twin: beside a reader, with priorities, and into a memory that ends.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../../src/base/prng.js';
-import type { Ordinal } from '../../../../src/contract/ids.js';
-import { ArenaFull } from '../../../../workers/shard/instance.js';
-import { Kernel } from '../../../../workers/shard/kernel.js';
-import { FINE_PLACE, FIRST_ROWS, SMALL_TABLE_BYTES, TABLE_BYTES } from '../../../../workers/shard/block-layout.js';
-import { LINKS_0, ORDINALS_MAX } from '../../../../workers/shard/layout.js';
-import { blockRows, placeOf } from '../../../../workers/shard/row-blocks.js';
-import { inspectGraph, levelOf } from '../../../kit/shard/graph-inspector.js';
-import { createKernel, createMemory, randomVector, readKernelBytes, SEEDS } from '../../../kit/shard/kernel-kit.js';
-import { assertExact, assertSound, NaiveIndex } from '../../../kit/shard/naive-index.js';
+import { createPrng } from '../../../src/base/prng.js';
+import type { Ordinal } from '../../../src/api/ids.js';
+import { ArenaFull } from '../../../src/engine/memory/bindings.js';
+import { Kernel } from '../../../src/engine/memory/arena.js';
+import {
+  FINE_PLACE,
+  FIRST_ROWS,
+  LINKS_0,
+  ORDINALS_MAX,
+  SMALL_TABLE_BYTES,
+  TABLE_BYTES,
+} from '../../../src/engine/memory/layout.js';
+import { blockRows, placeOf } from '../../../src/engine/hnsw/vector-index.js';
+import { inspectGraph, levelOf } from '../../kit/engine/graph.js';
+import { createKernel, createMemory, randomVector, readKernelBytes, SEEDS } from '../../kit/engine/arena.js';
+import { assertExact, assertSound, NaiveIndex } from '../../kit/engine/naive-vector-index.js';
 
 const DIM = 8;
 /** Rows of a small table. */

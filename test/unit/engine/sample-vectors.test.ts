@@ -2,17 +2,17 @@
 // deleted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { defined } from '../../../../src/base/assert.js';
-import { createPrng } from '../../../../src/base/prng.js';
-import type { CollectionId, DocId } from '../../../../src/contract/ids.js';
-import type { CollectionRef } from '../../../../src/contract/resources.js';
-import { packDocument } from '../../../../src/contract/prepared-document.js';
-import { ShardStore } from '../../../../src/store/shard-store.js';
-import { sampleVectors } from '../../../../workers/shard/sample-vectors.js';
-import { Shard } from '../../../../workers/shard/shard.js';
-import { applyWrites, type DocumentWrite } from '../../../../workers/shard/write.js';
-import { tempDirectory } from '../../../kit/temp.js';
-import { createKernel, SEEDS } from '../../../kit/shard/kernel-kit.js';
+import { defined } from '../../../src/base/assert.js';
+import { createPrng } from '../../../src/base/prng.js';
+import type { CollectionId, DocId } from '../../../src/api/ids.js';
+import type { CollectionRef } from '../../../src/api/collections.js';
+import { packDocument } from '../../../src/text/prepared-document.js';
+import { ShardStore } from '../../../src/storage/shard-store.js';
+import { sampleVectors } from '../../../src/engine/documents.js';
+import { Shard } from '../../../src/engine/shard.js';
+import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
+import { tempDirectory } from '../../kit/temp.js';
+import { createKernel, SEEDS } from '../../kit/engine/arena.js';
 
 const ref: CollectionRef = { id: 1 as CollectionId, generation: 1, dim: 3, language: 'none', precision: 'int16' };
 

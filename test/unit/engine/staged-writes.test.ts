@@ -2,17 +2,17 @@
 // for both, and a copy of what was there before that never writes over anything newer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../../src/base/prng.js';
-import type { CollectionId, DocId } from '../../../../src/contract/ids.js';
-import type { TwinWrite } from '../../../../src/contract/messages.js';
-import type { CollectionRef } from '../../../../src/contract/resources.js';
-import { packDocument, unpackDocuments } from '../../../../src/contract/prepared-document.js';
-import { ShardStore } from '../../../../src/store/shard-store.js';
-import { copyStaged, listMissing } from '../../../../workers/shard/missing.js';
-import { Shard } from '../../../../workers/shard/shard.js';
-import { applyWrites, type DocumentWrite } from '../../../../workers/shard/write.js';
-import { tempDirectory } from '../../../kit/temp.js';
-import { createKernel, SEEDS } from '../../../kit/shard/kernel-kit.js';
+import { createPrng } from '../../../src/base/prng.js';
+import type { CollectionId, DocId } from '../../../src/api/ids.js';
+import type { TwinWrite } from '../../../src/engine/write/commands.js';
+import type { CollectionRef } from '../../../src/api/collections.js';
+import { packDocument, unpackDocuments } from '../../../src/text/prepared-document.js';
+import { ShardStore } from '../../../src/storage/shard-store.js';
+import { copyStaged, listMissing } from '../../../src/engine/write/shadow-collection.js';
+import { Shard } from '../../../src/engine/shard.js';
+import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
+import { tempDirectory } from '../../kit/temp.js';
+import { createKernel, SEEDS } from '../../kit/engine/arena.js';
 
 const refOf = (id: number, dim: number): CollectionRef => ({
   id: id as CollectionId,

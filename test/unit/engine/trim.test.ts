@@ -2,12 +2,12 @@
 // for others. Against the naive twin, with a graph and codes, and with the links as they stand in memory.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../../src/base/prng.js';
-import { Kernel } from '../../../../workers/shard/kernel.js';
-import type { VectorIndex } from '../../../../workers/shard/vector-index.js';
-import { inspectGraph } from '../../../kit/shard/graph-inspector.js';
-import { createKernel, createMemory, randomVector, readKernelBytes, SEEDS } from '../../../kit/shard/kernel-kit.js';
-import { assertExact, assertSound, NaiveIndex } from '../../../kit/shard/naive-index.js';
+import { createPrng } from '../../../src/base/prng.js';
+import { Kernel } from '../../../src/engine/memory/arena.js';
+import type { VectorIndex } from '../../../src/engine/hnsw/vector-index.js';
+import { inspectGraph } from '../../kit/engine/graph.js';
+import { createKernel, createMemory, randomVector, readKernelBytes, SEEDS } from '../../kit/engine/arena.js';
+import { assertExact, assertSound, NaiveIndex } from '../../kit/engine/naive-vector-index.js';
 
 const DIM = 16;
 const ROWS = 1200;

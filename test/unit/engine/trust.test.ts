@@ -2,11 +2,11 @@
 // from them, filters that keep the question's own surroundings out, and the time before recall has been checked.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng, type Prng } from '../../../../src/base/prng.js';
-import { ROOT_CHECKED, SCAN_CODES } from '../../../../workers/shard/layout.js';
-import type { VectorIndex } from '../../../../workers/shard/vector-index.js';
-import { createKernel, createMemory, randomVector } from '../../../kit/shard/kernel-kit.js';
-import { unit } from '../../../kit/shard/codes/naive-codes.js';
+import { createPrng, type Prng } from '../../../src/base/prng.js';
+import { ROOT_CHECKED, SCAN_CODES } from '../../../src/engine/memory/layout.js';
+import type { VectorIndex } from '../../../src/engine/hnsw/vector-index.js';
+import { createKernel, createMemory, randomVector } from '../../kit/engine/arena.js';
+import { unit } from '../../kit/engine/naive-quantization.js';
 
 const ROWS = 6000;
 const DIM = 96;

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { createArenaMemory } from '../../../../src/base/arena-memory.js';
-import { createPrng } from '../../../../src/base/prng.js';
-import { Kernel } from '../../../../workers/shard/kernel.js';
-import type { VectorIndex } from '../../../../workers/shard/vector-index.js';
-import { randomVector, readKernelBytes } from '../../../kit/shard/kernel-kit.js';
-import { assertExact, NaiveIndex } from '../../../kit/shard/naive-index.js';
+import { createArenaMemory } from '../../../src/base/huge-pages.js';
+import { createPrng } from '../../../src/base/prng.js';
+import { Kernel } from '../../../src/engine/memory/arena.js';
+import type { VectorIndex } from '../../../src/engine/hnsw/vector-index.js';
+import { randomVector, readKernelBytes } from '../../kit/engine/arena.js';
+import { assertExact, NaiveIndex } from '../../kit/engine/naive-vector-index.js';
 
 const DIM = 64;
-const isBuilt = existsSync(new URL('../../../../src/base/native/arena-pages.node', import.meta.url));
+const isBuilt = existsSync(new URL('../../../src/base/native/arena-pages.node', import.meta.url));
 const skip = (!isBuilt && 'the addon was not built') || (!existsSync('/proc/self/status') && 'there is no /proc');
 
 test('free memory goes back to the system, and what is not free stays as it is', { skip }, () => {

@@ -1,12 +1,12 @@
 // The kernel's index against its naive twin on seeded random sequences of operations, with and without a graph.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createPrng, type Prng } from '../../../../src/base/prng.js';
-import { PRECISIONS, type Precision } from '../../../../src/contract/precision.js';
-import type { Kernel } from '../../../../workers/shard/kernel.js';
-import type { VectorIndex } from '../../../../workers/shard/vector-index.js';
-import { createKernel, randomVector, SEEDS } from '../../../kit/shard/kernel-kit.js';
-import { assertExact, assertSound, NaiveIndex } from '../../../kit/shard/naive-index.js';
+import { createPrng, type Prng } from '../../../src/base/prng.js';
+import { PRECISIONS, type Precision } from '../../../src/api/collections.js';
+import type { Kernel } from '../../../src/engine/memory/arena.js';
+import type { VectorIndex } from '../../../src/engine/hnsw/vector-index.js';
+import { createKernel, randomVector, SEEDS } from '../../kit/engine/arena.js';
+import { assertExact, assertSound, NaiveIndex } from '../../kit/engine/naive-vector-index.js';
 
 const ORDINALS = 300;
 

@@ -2,17 +2,17 @@
 // nothing changed in memory or on disk when the commit fails.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AppError } from '../../../../src/contract/errors.js';
-import type { CollectionId, DocId, Ordinal } from '../../../../src/contract/ids.js';
-import { packDocument } from '../../../../src/contract/prepared-document.js';
-import { ShardStore } from '../../../../src/store/shard-store.js';
-import type { Kernel } from '../../../../workers/shard/kernel.js';
-import { Shard } from '../../../../workers/shard/shard.js';
-import { countsOf } from '../../../../workers/shard/totals.js';
-import { applyWrites, type DocumentWrite } from '../../../../workers/shard/write.js';
-import { tempDirectory } from '../../../kit/temp.js';
-import { ranked } from '../../../kit/search/search-kit.js';
-import { createKernel, groupsOf } from '../../../kit/shard/kernel-kit.js';
+import { AppError } from '../../../src/api/errors.js';
+import type { CollectionId, DocId, Ordinal } from '../../../src/api/ids.js';
+import { packDocument } from '../../../src/text/prepared-document.js';
+import { ShardStore } from '../../../src/storage/shard-store.js';
+import type { Kernel } from '../../../src/engine/memory/arena.js';
+import { Shard } from '../../../src/engine/shard.js';
+import { countsOf } from '../../../src/engine/documents.js';
+import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
+import { tempDirectory } from '../../kit/temp.js';
+import { ranked } from '../../kit/engine/search.js';
+import { createKernel, groupsOf } from '../../kit/engine/arena.js';
 
 const DIM = 4;
 const ref = { id: 1 as CollectionId, generation: 1, dim: DIM, language: 'none' as const, precision: 'int16' as const };

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { parse } from 'csv-parse/sync';
-import { AppError } from '../../../../src/contract/errors.js';
-import { unpackDocument, type PreparedChunk } from '../../../../src/contract/prepared-document.js';
-import { BatchPool } from '../../../../src/pool/batch-pool.js';
+import { AppError } from '../../../src/api/errors.js';
+import { unpackDocument, type PreparedChunk } from '../../../src/text/prepared-document.js';
+import { BatchPool } from '../../../src/pool/batch-pool.js';
 
 const FILES = '../shared/data/files';
 const skip = existsSync(FILES) ? false : `${FILES} is not there`;

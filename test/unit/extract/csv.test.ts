@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { read, texts } from '../../../../kit/batch/read.js';
+import { read, texts } from '../../kit/extract.js';
 
 const CITIES = 'name,country,population\nOslo,Norway,709037\nBergen,Norway,291940\n';
 

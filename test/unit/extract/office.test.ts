@@ -1,8 +1,7 @@
 // DOCX, PPTX, XLSX, ODT and EPUB: text with its provenance, what is left out, and archives that mean harm.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { docx, epub, odt, paragraph, pptx, xlsx, zipOf } from '../../../../kit/batch/packages.js';
-import { read, texts } from '../../../../kit/batch/read.js';
+import { docx, epub, odt, paragraph, pptx, read, texts, xlsx, zipOf } from '../../kit/extract.js';
 
 test('DOCX: paragraphs, lists and tables; headings travel with the chunks', async () => {
   const heading = '<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>Chapter</w:t></w:r></w:p>';

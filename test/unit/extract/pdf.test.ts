@@ -1,8 +1,7 @@
 // PDF: pages as units, encrypted and broken files, and pages that would unpack without end.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pdf, pdfText } from '../../../../kit/batch/packages.js';
-import { read } from '../../../../kit/batch/read.js';
+import { pdf, pdfText, read } from '../../kit/extract.js';
 
 test('a page is a chunk, counted from 0; a blank one makes none; a long one is split', async () => {
   const long = Array.from(

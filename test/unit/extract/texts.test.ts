@@ -1,7 +1,7 @@
 // Markdown, HTML, JSON, JSONL and mail: what is kept, what is left out, and the headings above each chunk.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { read, texts } from '../../../../kit/batch/read.js';
+import { read, texts } from '../../kit/extract.js';
 
 test('Markdown stays as it is; each chunk knows its heading, and code is none', async () => {
   const text = `intro\n\n# One #\n\n${'a'.repeat(30)}\n\n\`\`\`sh\n# no heading\n\`\`\`\n\nTwo\n===\n\n${'😀'.repeat(20)}\n\nThree\n-----\nend`;

@@ -2,12 +2,10 @@
 // if anywhere.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { toldChange } from '../../../load/kit/torture/change.js';
-import { evidenceOf } from '../../../load/kit/torture/evidence.js';
-import type { Left } from '../../../load/kit/torture/read-left.js';
-import { Trail } from '../../../load/kit/torture/trail.js';
-import { Slot, type Documents } from '../../../load/kit/torture/world.js';
-import type { CollectionId } from '../../../src/contract/ids.js';
+import { toldChange } from '../../../load/torture/writer.js';
+import { type Left, evidenceOf } from '../../../load/torture/evidence.js';
+import { type Documents, Slot, Trail } from '../../../load/torture/model.js';
+import type { CollectionId } from '../../../src/api/ids.js';
 
 const at = (revision: number, version: number): { revision: number; version: number } => ({ revision, version });
 const OLD: Documents = new Map([

@@ -2,9 +2,17 @@
 // program that cannot complain proves nothing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judge, settle, type Found } from '../../../load/kit/torture/found.js';
-import { newReindexing, replaced, type KnownJob } from '../../../load/kit/torture/reindexing.js';
-import { Slot, type Documents, type State } from '../../../load/kit/torture/world.js';
+import {
+  type Documents,
+  type Found,
+  type KnownJob,
+  Slot,
+  type State,
+  judge,
+  newReindexing,
+  replaced,
+  settle,
+} from '../../../load/torture/model.js';
 
 const DOCUMENTS: Documents = new Map([
   ['d1', { revision: 1, version: 1 }],

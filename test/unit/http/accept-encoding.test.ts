@@ -1,7 +1,7 @@
 // Which coding a client gets for what it says it takes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { codingFor } from '../../../src/http/accept-encoding.js';
+import { codingFor } from '../../../src/http/compression.js';
 
 const CASES: [string, string | undefined][] = [
   ['', undefined],

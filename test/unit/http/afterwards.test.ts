@@ -1,7 +1,7 @@
 // Tests of what becomes of a connection after a reply, case by case.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { afterwardsOf, type Announced } from '../../../src/http/afterwards.js';
+import { afterwardsOf, type Announced } from '../../../src/http/connection-policy.js';
 
 const KIB_64 = 64 * 1024;
 

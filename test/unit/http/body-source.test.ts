@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AppError } from '../../../src/contract/errors.js';
+import { AppError } from '../../../src/api/errors.js';
 import { BodySource } from '../../../src/http/body-source.js';
-import { ReceiveBlocks } from '../../../src/http/receive-blocks.js';
-import type { WireResponse } from '../../../src/http/wire.js';
+import { ReceiveBlocks } from '../../../src/http/admission.js';
+import type { WireResponse } from '../../../src/http/uws.js';
 
 const PIECE = 600_000;
 

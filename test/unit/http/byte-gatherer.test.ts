@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { ByteGatherer } from '../../../src/http/byte-gatherer.js';
+import { ByteGatherer } from '../../../src/http/form.js';
 
 test('gathers what concatenation gathers, whatever was announced', async () => {
   const seed = Math.trunc(Math.random() * 2 ** 31);

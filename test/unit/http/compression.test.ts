@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brotliDecompressSync, constants, createGunzip, gunzipSync } from 'node:zlib';
-import { AppError } from '../../../src/contract/errors.js';
+import { AppError } from '../../../src/api/errors.js';
 import type { Reply } from '../../../src/http/route.js';
 import { eventually, gate, ok, route, startProbe } from '../../kit/http/probe-server.js';
 import { jsonOf, type RawClient, type RawReply } from '../../kit/http/raw-client.js';

@@ -2,9 +2,9 @@
 // those who have to come back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AppError, ERROR_CODES, type ErrorCode } from '../../../src/contract/errors.js';
+import { AppError, ERROR_CODES, type ErrorCode } from '../../../src/api/errors.js';
 import type { HttpServerOptions } from '../../../src/http/options.js';
-import type { Permit } from '../../../src/tenants/actor.js';
+import type { Permit } from '../../../src/service/tenants/actor.js';
 import { eventually, gate, measure, ok, route, startProbe } from '../../kit/http/probe-server.js';
 import { jsonOf } from '../../kit/http/raw-client.js';
 

@@ -1,7 +1,7 @@
 // Tests of the bodies that go out: the success envelope, ready JSON parts, the error envelope and the 422 list.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AppError, invalidField } from '../../../src/contract/errors.js';
+import { AppError, invalidField } from '../../../src/api/errors.js';
 import { encodeError, encodeReply, type Answer } from '../../../src/http/envelope.js';
 
 const CLOSING = { latencyMs: 1.23456, requestId: 'r"1\\' };

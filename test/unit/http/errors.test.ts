@@ -1,7 +1,7 @@
 // Tests over sockets: refusals, faults, and the order in which a request is checked before its body is read.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AppError, invalidField } from '../../../src/contract/errors.js';
+import { AppError, invalidField } from '../../../src/api/errors.js';
 import { gate, GOOD_KEY, measure, ok, route, startProbe } from '../../kit/http/probe-server.js';
 import { jsonOf } from '../../kit/http/raw-client.js';
 

@@ -1,7 +1,7 @@
 // Tests of the router alone: what it splits, decodes, prefers and refuses.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AppError } from '../../../src/contract/errors.js';
+import { AppError } from '../../../src/api/errors.js';
 import { createRouter } from '../../../src/http/router.js';
 import { ok, route } from '../../kit/http/probe-server.js';
 

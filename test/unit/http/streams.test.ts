@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { AppError } from '../../../src/contract/errors.js';
+import { AppError } from '../../../src/api/errors.js';
 import type { Request, Reply } from '../../../src/http/route.js';
 import { eventually, gate, GOOD_KEY, ok, route, startProbe } from '../../kit/http/probe-server.js';
 import { jsonOf } from '../../kit/http/raw-client.js';

@@ -1,7 +1,7 @@
 // The clock of bodies that stand still or trickle.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TrickleClock } from '../../../src/http/trickle-clock.js';
+import { TrickleClock } from '../../../src/http/body-source.js';
 
 test('only waiting counts, and only until enough has come', () => {
   const clock = new TrickleClock();

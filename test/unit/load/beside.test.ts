@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { measureBesideWrites } from '../../../load/suite/peers/measure.js';
-import type { Contestant } from '../../../load/suite/peers/field.js';
+import type { Contestant } from '../../../load/suite/peers/participants.js';
 
 const server = createServer((_, response) => void response.end('{}')).listen(0, '127.0.0.1');
 await new Promise((resolve) => server.once('listening', resolve));

@@ -4,12 +4,9 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
-import type { Filled } from '../../../load/suite/fill.js';
-import { closedLoop, scheduled } from '../../../load/suite/loops.js';
-import { sourceOf } from '../../../load/suite/sources.js';
-import { phasesOf } from '../../../load/suite/spent.js';
-import { Target } from '../../../load/suite/target.js';
-import { trafficOf, type Asked } from '../../../load/suite/traffic.js';
+import { type Filled, sourceOf } from '../../../load/suite/fill.js';
+import { type Asked, closedLoop, scheduled, trafficOf } from '../../../load/suite/loops.js';
+import { Target, phasesOf } from '../../../load/suite/target.js';
 
 const fill = { name: 'docs', of: 'vectors', documents: 50, dim: 4 } as const;
 const FILLED: Filled = {

@@ -1,7 +1,7 @@
 // The checker of load/random-requests.ts: it finds what is planted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fire } from '../../../load/kit/random/fire.js';
+import { fire } from '../../../load/fuzz/run.js';
 import { startFakeServer } from '../../kit/fake-server.js';
 
 test('a server that breaks its own document is found out', async (t) => {

@@ -3,13 +3,11 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { compareReports, comparisonTable } from '../../../load/suite/compare.js';
-import { latencyChart, told } from '../../../load/suite/parts.js';
-import type { Figure, LoadReport } from '../../../load/suite/report.js';
-import { reportOf as runReport } from '../../../load/suite/run-suite.js';
-import { joinedReports, readReport, writeReport } from '../../../load/suite/write-report.js';
-import { latenciesOf } from '../../../load/kit/latencies.js';
-import { chartOf } from '../../../load/kit/recall-chart.js';
+import { compareReports, comparisonTable, joinedReports, readReport, writeReport } from '../../../load/suite/render.js';
+import { type Figure, type LoadReport, latencyChart, told } from '../../../load/suite/report.js';
+import { reportOf as runReport } from '../../../load/suite/run.js';
+import { latenciesOf } from '../../../load/kit/closed-loop.js';
+import { chartOf } from '../../../load/kit/charts.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const figure = (name: string, value: number, better: Figure['better'] = 'higher'): Figure => ({

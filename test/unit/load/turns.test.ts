@@ -1,7 +1,7 @@
 // What turns say: how much more a request costs a server than another, between bounds.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { moreThan, type Cost } from '../../../load/kit/turns.js';
+import { moreThan, type Cost } from '../../../load/kit/interleaved-runs.js';
 import { createPrng } from '../../../src/base/prng.js';
 
 const costs = (values: readonly number[]): Cost[] => values.map((us) => ({ frontUs: us, allUs: 2 * us }));

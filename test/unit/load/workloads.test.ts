@@ -1,9 +1,7 @@
 // Workload files: the suite's own fit their form, and what is wrong with one is said in words that lead to the place.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fitted } from '../../../load/suite/fit.js';
-import { ownWorkloads, parseWorkload, readWorkload } from '../../../load/suite/read-workload.js';
-import { UsageError } from '../../../load/suite/usage-error.js';
+import { UsageError, fitted, ownWorkloads, parseWorkload, readWorkload } from '../../../load/suite/workload.js';
 
 const GOOD = `
 name: mine

@@ -1,8 +1,8 @@
 // An archive process that is stopped while somebody reads what it writes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AppError } from '../../../src/contract/errors.js';
-import { ArchiveProcess } from '../../../src/pool/archive-process.js';
+import { AppError } from '../../../src/api/errors.js';
+import { ArchiveProcess } from '../../../src/pool/archive-pool.js';
 
 const LOG = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 

@@ -2,9 +2,9 @@
 // workers. A file that hangs is in test/system.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PrepareRequest } from '../../../src/contract/prepare-messages.js';
-import { docx } from '../../kit/batch/packages.js';
-import { faults, file, json, open, settings, slow, textOf } from '../../kit/batch/pool-bench.js';
+import type { PrepareRequest } from '../../../src/extract/messages.js';
+import { docx } from '../../kit/extract.js';
+import { faults, file, json, open, settings, slow, textOf } from '../../kit/pools.js';
 
 /** Millions of empty lists: a few bytes each in the file, many in memory. */
 const hoard = (): Buffer => Buffer.from(`[${'[],'.repeat(4_000_000)}[]]`);

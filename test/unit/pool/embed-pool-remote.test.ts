@@ -1,9 +1,9 @@
 // The pool over an endpoint: real threads, a local server that speaks OpenAI's protocol.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { RerankerSpec } from '../../../src/contract/embedder.js';
-import type { DocId } from '../../../src/contract/ids.js';
-import { packDocument, unpackDocuments } from '../../../src/contract/prepared-document.js';
+import type { RerankerSpec } from '../../../src/embedding/embedder-spec.js';
+import type { DocId } from '../../../src/api/ids.js';
+import { packDocument, unpackDocuments } from '../../../src/text/prepared-document.js';
 import { EmbedPool } from '../../../src/pool/embed-pool.js';
 import {
   scoreOf,
@@ -12,7 +12,7 @@ import {
   type OpenAiServer,
   type OpenAiServerOptions,
 } from '../../kit/openai-server.js';
-import { DIM, ENDPOINT, wait } from '../../kit/embed/openai/runner-bench.js';
+import { DIM, ENDPOINT, wait } from '../../kit/embedding/openai-runner.js';
 
 interface Bench {
   pool: EmbedPool;

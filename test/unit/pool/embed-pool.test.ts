@@ -5,12 +5,12 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cosine } from '../../../load/kit/cosine.js';
 import type { Log } from '../../../src/base/log.js';
-import type { EmbedderSpec } from '../../../src/contract/embedder.js';
-import type { DocId } from '../../../src/contract/ids.js';
-import { packDocument, unpackDocuments } from '../../../src/contract/prepared-document.js';
-import { readModelFolder, type ModelFolderOptions } from '../../../src/embedding/model-folder.js';
+import type { EmbedderSpec } from '../../../src/embedding/embedder-spec.js';
+import type { DocId } from '../../../src/api/ids.js';
+import { packDocument, unpackDocuments } from '../../../src/text/prepared-document.js';
+import { readModelFolder, type ModelFolderOptions } from '../../../src/embedding/onnx/model-folder.js';
 import { EmbedPool } from '../../../src/pool/embed-pool.js';
-import { MINILM, modelWith, randomTexts, unlessThere, WORD_VECTORS } from '../../kit/embed/onnx/models.js';
+import { MINILM, modelWith, randomTexts, unlessThere, WORD_VECTORS } from '../../kit/embedding/onnx-models.js';
 
 const BUILTIN: EmbedderSpec = { key: 'builtin', type: 'builtin' };
 const onnx = (key: string, options: ModelFolderOptions): EmbedderSpec => ({

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { FairQueue } from '../../../src/pool/fair-queue.js';
+import { FairQueue } from '../../../src/pool/request-queue.js';
 
 function drained<T>(queue: FairQueue<T>): T[] {
   const items: T[] = [];

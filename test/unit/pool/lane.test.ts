@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { setMaxListeners } from 'node:events';
 import { test } from 'node:test';
-import { Lane, type Ask } from '../../../src/pool/lane.js';
-import { LaneMeter } from '../../../src/pool/pool-meters.js';
+import { Lane, type Ask } from '../../../src/pool/request-queue.js';
+import { LaneMeter } from '../../../src/pool/pool-metrics.js';
 
 function recorder(): {
   sent: number[][];

@@ -2,8 +2,7 @@
 // workers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LateThreads } from '../../../src/pool/late-threads.js';
-import { workerOptions } from '../../../src/pool/worker-options.js';
+import { LateThreads, workerOptions } from '../../../src/pool/worker-pool.js';
 
 const open = (begun: () => void = () => {}): LateThreads =>
   new LateThreads(workerOptions('batch/worker.js', 2, { textBytesMax: 1000, memoryBytesMax: 2 ** 28 }), begun);

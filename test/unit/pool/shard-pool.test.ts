@@ -3,8 +3,8 @@
 // Real workers; what opening asks of them is replaced.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CollectionId } from '../../../src/contract/ids.js';
-import { createPool } from '../../kit/shard/test-pool.js';
+import type { CollectionId } from '../../../src/api/ids.js';
+import { createPool } from '../../kit/pools.js';
 import { until } from '../../kit/until.js';
 
 test('what fails once a shard takes commands is tried again, by another worker', async () => {

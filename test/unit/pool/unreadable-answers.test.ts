@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Piscina } from 'piscina';
-import { LoadedThreads } from '../../../src/pool/loaded-threads.js';
+import { LoadedThreads } from '../../../src/pool/worker-pool.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const WORKER = `

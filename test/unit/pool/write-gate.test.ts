@@ -1,8 +1,8 @@
 // Writes of one collection pass in the order in which they came, whatever is held meanwhile: a job counts on it
-// (src/service/reindex/README.md, 3).
+// (docs/internals/reindex.md, 3).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CollectionId } from '../../../src/contract/ids.js';
+import type { CollectionId } from '../../../src/api/ids.js';
 import { WriteGate } from '../../../src/pool/write-gate.js';
 
 const HERE = 1 as CollectionId;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { BestFirst, takeBest } from '../../../src/rank/best-first.js';
+import { BestFirst, takeBest } from '../../../src/ranking/top-k.js';
 
 test('takes what sorting and filtering would, for random scores with many equal ones', () => {
   const seed = 77;

@@ -2,11 +2,15 @@
 // a field.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FieldTest, Scalar } from '../../../src/contract/filter.js';
-import { UNLISTED } from '../../../src/rank/field-encoding.js';
-import { lookupOf, type Lookup } from '../../../src/rank/field-lookups.js';
-import { chunkFieldTerms, flattenLayer } from '../../../src/rank/field-terms.js';
-import { compileFilter } from '../../../src/rank/match-filter.js';
+import type { FieldTest, Scalar } from '../../../src/api/filter.js';
+import {
+  type Lookup,
+  UNLISTED,
+  chunkFieldTerms,
+  flattenLayer,
+  lookupOf,
+} from '../../../src/engine/filter/field-terms.js';
+import { compileFilter } from '../../../src/engine/filter/match.js';
 
 type Json = Record<string, unknown>;
 

@@ -1,10 +1,10 @@
 // Metadata filters: what they mean, and what is refused.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AppError } from '../../../src/contract/errors.js';
-import { fieldsOf } from '../../../src/rank/filter-fields.js';
-import { compileFilter } from '../../../src/rank/match-filter.js';
-import { parseFilter } from '../../../src/rank/parse-filter.js';
+import { AppError } from '../../../src/api/errors.js';
+import { fieldsOf } from '../../../src/service/search/query.js';
+import { compileFilter } from '../../../src/engine/filter/match.js';
+import { parseFilter } from '../../../src/api/filter.js';
 
 type Raw = Record<string, unknown>;
 

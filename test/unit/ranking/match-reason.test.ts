@@ -1,9 +1,9 @@
 // The match_reason, as the contract words it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Basis } from '../../../src/contract/ranking.js';
-import type { FusionSettings } from '../../../src/contract/api/search.js';
-import { matchReason, rerankReason } from '../../../src/rank/match-reason.js';
+import type { Basis } from '../../../src/ranking/hits.js';
+import type { FusionSettings } from '../../../src/api/search.js';
+import { matchReason, rerankReason } from '../../../src/engine/search/hit-json.js';
 
 const PLAIN = { key: 'prio_boost', value: 0, before: 0, after: 0 };
 const NO_META = (): never => assert.fail('metadata is not wanted');

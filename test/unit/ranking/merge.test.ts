@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { compareDocIds, crossShardTies, mergeRanked } from '../../../src/rank/merge.js';
+import { compareDocIds, crossShardTies, mergeRanked } from '../../../src/ranking/top-k.js';
 
 test('merges like sorting everything, for random lists with many equal scores', () => {
   const seed = 20261121;

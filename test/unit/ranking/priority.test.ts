@@ -1,7 +1,7 @@
 // The priority rule as the contract words it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { priorityOf, withPriority } from '../../../src/rank/priority.js';
+import { priorityOf, withPriority } from '../../../src/ranking/scores.js';
 
 test('numbers and numeric strings count and are clamped; anything else is no priority', () => {
   const cases: [unknown, number][] = [

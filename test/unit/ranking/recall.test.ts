@@ -1,7 +1,7 @@
 // Recall of one search, by hand.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { recalled } from '../../../src/rank/recall.js';
+import { recalled } from '../../../src/ranking/top-k.js';
 
 const hits = (text: string): { id: string; score: number }[] =>
   text

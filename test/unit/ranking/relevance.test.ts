@@ -1,7 +1,7 @@
 // The estimate of relevance: between 0 and 1, higher for higher scores, indifferent to where a model puts its cosines.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nearnessOf, relevanceOf } from '../../../src/rank/relevance.js';
+import { nearnessOf, relevanceOf } from '../../../src/ranking/scores.js';
 
 const STEPS = Array.from({ length: 41 }, (_, i) => -1 + i / 20);
 

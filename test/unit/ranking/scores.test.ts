@@ -1,10 +1,9 @@
 // BM25, the boost and the fusion: their formulas, at points worked out by hand, and their edges.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bm25Of, greatestBm25, sumStatistics } from '../../../src/rank/bm25.js';
-import { boostOf } from '../../../src/rank/boost.js';
-import { fusedScore, fuseRankings } from '../../../src/rank/fuse.js';
-import { fusionSettings } from '../../../src/rank/fusion-settings.js';
+import { bm25Of, greatestBm25, sumStatistics } from '../../../src/ranking/bm25.js';
+import { boostOf, fuseRankings, fusedScore } from '../../../src/ranking/scores.js';
+import { fusionSettings } from '../../../src/api/search.js';
 
 test('a BM25 weight by hand', () => {
   // 10 chunks of 5 tokens on average, 2 of them with the term; a chunk of 10 tokens that has it 3 times.

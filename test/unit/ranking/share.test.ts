@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { hitsIn } from '../../../src/rank/share.js';
+import { hitsIn } from '../../../src/ranking/top-k.js';
 
 test('a part has at most what there is, and all of it where it is the whole', () => {
   for (const k of [1, 2, 10, 100]) {

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
-import type { PreparedGroup } from '../../../src/contract/batch-messages.js';
-import type { WireError } from '../../../src/contract/errors.js';
-import type { DocId } from '../../../src/contract/ids.js';
-import { nothingOf, withFailures, withoutFailed } from '../../../src/service/embed-group.js';
-import type { Stored } from '../../../src/service/put-group.js';
+import type { PreparedGroup } from '../../../src/extract/messages.js';
+import type { WireError } from '../../../src/api/errors.js';
+import type { DocId } from '../../../src/api/ids.js';
+import { nothingOf, withFailures, withoutFailed } from '../../../src/service/ingest/embed.js';
+import type { Stored } from '../../../src/service/ingest/put.js';
 
 interface Member {
   place: number;

@@ -1,8 +1,8 @@
 // Faults of ours get the code of their use case; refusals and other errors pass.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AppError } from '../../../src/contract/errors.js';
-import { WorkerFault } from '../../../src/pool/outcomes.js';
+import { AppError } from '../../../src/api/errors.js';
+import { WorkerFault } from '../../../src/pool/worker-pool.js';
 import { withFaultCode } from '../../../src/service/fault-code.js';
 
 const failing = (error: Error): Promise<never> => withFaultCode('search_failed', () => Promise.reject(error));

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { LineSlicer } from '../../../src/service/line-slicer.js';
-import { textsOfLines } from '../../../src/text/lines.js';
+import { LineSlicer } from '../../../src/service/ingest/ndjson.js';
+import { textsOfLines } from '../../../src/extract/batch-body.js';
 
 const LIMIT = 40;
 

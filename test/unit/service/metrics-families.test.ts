@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { createPrng } from '../../../src/base/prng.js';
-import { CounterFamily, HistogramFamily } from '../../../src/service/metrics-families.js';
+import { CounterFamily, HistogramFamily } from '../../../src/observability/prometheus.js';
 
 const BOUNDS = [0.001, 0.01, 0.1, 1];
 const lines = async (registry: Registry): Promise<string[]> => (await registry.metrics()).split('\n').sort();

@@ -1,7 +1,7 @@
 // Query ids grow with every search, whatever the clock does.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asQueryId, QueryIds } from '../../../src/service/query-ids.js';
+import { asQueryId, QueryIds } from '../../../src/service/query-log/query-log.js';
 
 test('ids are in the order they were made, within a millisecond and with the clock set back', () => {
   const ids = new QueryIds();

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Log } from '../../../src/base/log.js';
-import type { CollectionId } from '../../../src/contract/ids.js';
-import type { LoggedQuery } from '../../../src/contract/query-log.js';
+import type { CollectionId } from '../../../src/api/ids.js';
+import type { LoggedQuery } from '../../../src/storage/query-log-commands.js';
 // As in the server: keeps node-lmdb loaded when a worker ends.
-import '../../../src/store/data-dir.js';
+import '../../../src/storage/data-directory.js';
 import { LogPool } from '../../../src/pool/log-pool.js';
-import { QueryLog } from '../../../src/service/query-log.js';
+import { QueryLog } from '../../../src/service/query-log/query-log.js';
 import { holdStore } from '../../kit/held-store.js';
 import { tempDirectory } from '../../kit/temp.js';
 

@@ -2,12 +2,11 @@
 // grow.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CollectionId, Ordinal } from '../../../src/contract/ids.js';
-import type { PartChange } from '../../../src/store/change-log.js';
-import { CHANGES_BYTES_MAX } from '../../../src/store/change-log.js';
-import { Environment } from '../../../src/store/lmdb.js';
-import { ShardStore } from '../../../src/store/shard-store.js';
-import { SHARD_TABLES } from '../../../src/store/shard-txn.js';
+import type { CollectionId, Ordinal } from '../../../src/api/ids.js';
+import { CHANGES_BYTES_MAX, type PartChange } from '../../../src/storage/change-log.js';
+import { Environment } from '../../../src/storage/lmdb.js';
+import { ShardStore } from '../../../src/storage/shard-store.js';
+import { SHARD_TABLES } from '../../../src/storage/shard-reader.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const change = (ordinal: number, text: string | null = null): PartChange => ({

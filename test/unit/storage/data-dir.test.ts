@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openDataDirectory } from '../../../src/store/data-dir.js';
+import { openDataDirectory } from '../../../src/storage/data-directory.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 test('the number of shards is fixed when the directory is made', async () => {
@@ -20,7 +20,7 @@ test('the number of shards is fixed when the directory is made', async () => {
 
 test('a directory that another process holds is refused, and free once that process is killed', async () => {
   const path = tempDirectory();
-  const module = new URL('../../../src/store/data-dir.js', import.meta.url).href;
+  const module = new URL('../../../src/storage/data-directory.js', import.meta.url).href;
   const script = `import(${JSON.stringify(module)}).then((m) => m.openDataDirectory(${JSON.stringify(path)}, 1)).then(() => { console.log('held'); setInterval(() => {}, 1000); })`;
   const holder = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(holder.stdout, 'data');

@@ -5,13 +5,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import type { CollectionId, DocId, Ordinal } from '../../../src/contract/ids.js';
-import type { CollectionRef } from '../../../src/contract/resources.js';
-import { Environment } from '../../../src/store/lmdb.js';
-import type { PartCounts } from '../../../src/store/part-counts.js';
-import { ShardStore, ShardWriteTxn, type StoredDocument } from '../../../src/store/shard-store.js';
-import { DamagedRecord } from '../../../src/store/damage.js';
-import { SHARD_TABLES } from '../../../src/store/shard-txn.js';
+import type { CollectionId, DocId, Ordinal } from '../../../src/api/ids.js';
+import type { CollectionRef } from '../../../src/api/collections.js';
+import { Environment } from '../../../src/storage/lmdb.js';
+import type { PartCounts } from '../../../src/storage/counts.js';
+import { ShardStore, ShardWriteTxn, type StoredDocument } from '../../../src/storage/shard-store.js';
+import { DamagedRecord } from '../../../src/storage/damage.js';
+import { SHARD_TABLES } from '../../../src/storage/shard-reader.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 /** Some share a record of counts, some do not. */
@@ -100,7 +100,7 @@ test('after random transactions, some of them aborted, and after reopening', () 
 
 /** Writes until it is killed; says when it has done so once more. */
 const writer = (directory: string, seed: number): string => `
-  const { ShardStore } = await import(${JSON.stringify(new URL('../../../src/store/shard-store.js', import.meta.url).href)});
+  const { ShardStore } = await import(${JSON.stringify(new URL('../../../src/storage/shard-store.js', import.meta.url).href)});
   const { createPrng } = await import(${JSON.stringify(new URL('../../../src/base/prng.js', import.meta.url).href)});
   const IDS = ${JSON.stringify(IDS)};
   const ref = ${ref.toString()};

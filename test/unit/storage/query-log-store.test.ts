@@ -1,11 +1,10 @@
 // The log's store: newest first, one entry an id, bounds by count, bytes and age in bounded steps.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CollectionId } from '../../../src/contract/ids.js';
-import { QueryLogStore } from '../../../src/store/query-log-store.js';
-import type { LogEntry } from '../../../src/store/query-log-tables.js';
-import { encodeQuery, queryIdBytes } from '../../../src/store/query-records.js';
-import { QueryIds } from '../../../src/service/query-ids.js';
+import type { CollectionId } from '../../../src/api/ids.js';
+import { type LogEntry, QueryLogStore } from '../../../src/storage/query-log.js';
+import { encodeQuery, queryIdBytes } from '../../../src/storage/query-log-records.js';
+import { QueryIds } from '../../../src/service/query-log/query-log.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const A = 7 as CollectionId;

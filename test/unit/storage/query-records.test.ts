@@ -1,8 +1,8 @@
 // Records of logged searches survive their bytes, and damaged bytes are told as damage.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CollectionId } from '../../../src/contract/ids.js';
-import type { LoggedQuery } from '../../../src/contract/query-log.js';
+import type { CollectionId } from '../../../src/api/ids.js';
+import type { LoggedQuery } from '../../../src/storage/query-log-commands.js';
 import {
   decodeQuery,
   encodeQuery,
@@ -11,9 +11,9 @@ import {
   queryIdOf,
   queryKey,
   timeOfQueryKey,
-} from '../../../src/store/query-records.js';
-import { DamagedRecord } from '../../../src/store/damage.js';
-import { encode } from '../../../src/store/records.js';
+} from '../../../src/storage/query-log-records.js';
+import { DamagedRecord } from '../../../src/storage/damage.js';
+import { encode } from '../../../src/storage/records.js';
 
 const query: LoggedQuery = {
   text: "O'Brien -- x; y",

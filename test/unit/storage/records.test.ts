@@ -1,8 +1,8 @@
 // Records survive their bytes, and damaged bytes are told as damage.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DocId } from '../../../src/contract/ids.js';
-import { DamagedRecord } from '../../../src/store/damage.js';
+import type { DocId } from '../../../src/api/ids.js';
+import { DamagedRecord } from '../../../src/storage/damage.js';
 import {
   decodeChunk,
   decodeDocument,
@@ -12,7 +12,7 @@ import {
   encodeDocument,
   encodeMembers,
   encodeVector,
-} from '../../../src/store/records.js';
+} from '../../../src/storage/records.js';
 
 const document = {
   docid: 'Ünïcode/1' as DocId,

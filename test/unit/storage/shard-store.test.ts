@@ -1,9 +1,9 @@
 // A shard's records in real LMDB: what a transaction writes is there after reopening, what it aborts is not.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CollectionId, DocId, Ordinal } from '../../../src/contract/ids.js';
-import { DamagedRecord } from '../../../src/store/damage.js';
-import { ShardStore, type StoredDocument } from '../../../src/store/shard-store.js';
+import type { CollectionId, DocId, Ordinal } from '../../../src/api/ids.js';
+import { DamagedRecord } from '../../../src/storage/damage.js';
+import { ShardStore, type StoredDocument } from '../../../src/storage/shard-store.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const ref = (id: number) => ({

@@ -2,10 +2,10 @@
 // the old space or the new one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CollectionId, CollectionName, Tenant } from '../../../src/contract/ids.js';
-import type { Collection, StoredCollection } from '../../../src/contract/resources.js';
-import type { StagedPurpose, StagedRecord } from '../../../src/contract/staged.js';
-import { CatalogStore } from '../../../src/store/catalog-store.js';
+import type { CollectionId, CollectionName, Tenant } from '../../../src/api/ids.js';
+import type { Collection, StoredCollection } from '../../../src/api/collections.js';
+import type { StagedPurpose, StagedRecord } from '../../../src/storage/catalog-commands.js';
+import { CatalogStore } from '../../../src/storage/catalog.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const [TENANT, NAME] = ['t' as Tenant, 'docs' as CollectionName];

@@ -1,14 +1,14 @@
 // Tenants and keys in real LMDB: what concerns a tenant with its collections and keys is one transaction.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CollectionName, Tenant } from '../../../src/contract/ids.js';
-import { TENANT_KEYS_MAX } from '../../../src/contract/limits.js';
-import type { Collection } from '../../../src/contract/resources.js';
-import type { KeyRecord, TenantRecord } from '../../../src/contract/tenants.js';
-import { CATALOG_TABLES, encodeCatalogRecord } from '../../../src/store/catalog-records.js';
-import { CatalogStore } from '../../../src/store/catalog-store.js';
-import { accessKeyKey, tenantKey } from '../../../src/store/keys.js';
-import { Environment } from '../../../src/store/lmdb.js';
+import type { CollectionName, Tenant } from '../../../src/api/ids.js';
+import { TENANT_KEYS_MAX } from '../../../src/api/limits.js';
+import type { Collection } from '../../../src/api/collections.js';
+import type { KeyRecord, TenantRecord } from '../../../src/api/tenants.js';
+import { CATALOG_TABLES, encodeCatalogRecord } from '../../../src/storage/catalog-records.js';
+import { CatalogStore } from '../../../src/storage/catalog.js';
+import { accessKeyKey, tenantKey } from '../../../src/storage/keys.js';
+import { Environment } from '../../../src/storage/lmdb.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const INHERITED = {

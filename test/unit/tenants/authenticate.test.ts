@@ -5,10 +5,10 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { AppError } from '../../../src/contract/errors.js';
-import type { Access, Actor, Credentials } from '../../../src/tenants/actor.js';
-import { authenticateBy, type Guarded } from '../../../src/tenants/authenticate.js';
-import { keptAdminKey, KeyRing } from '../../../src/tenants/keys.js';
+import type { AppError } from '../../../src/api/errors.js';
+import type { Access, Actor, Credentials } from '../../../src/service/tenants/actor.js';
+import { authenticateBy, type Guarded } from '../../../src/service/tenants/auth.js';
+import { keptAdminKey, KeyRing } from '../../../src/service/tenants/keys.js';
 
 const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
 const ring = new KeyRing('root', [

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import type { CollectionId } from '../../../src/contract/ids.js';
-import { ChunkLedger } from '../../../src/tenants/chunk-ledger.js';
+import type { CollectionId } from '../../../src/api/ids.js';
+import { ChunkLedger } from '../../../src/service/tenants/limits.js';
 
 const ID = 1 as CollectionId;
 

@@ -2,10 +2,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { AppError } from '../../../src/contract/errors.js';
-import type { Actor } from '../../../src/tenants/actor.js';
-import { TenantLimiter } from '../../../src/tenants/limiter.js';
-import { configuredLimits, limitsUnder, toldLimits, type TenantLimits } from '../../../src/tenants/limits.js';
+import { AppError } from '../../../src/api/errors.js';
+import type { Actor } from '../../../src/service/tenants/actor.js';
+import {
+  TenantLimiter,
+  type TenantLimits,
+  configuredLimits,
+  limitsUnder,
+  toldLimits,
+} from '../../../src/service/tenants/limits.js';
 import { TokenBucket } from '../../../src/base/token-bucket.js';
 
 const OPEN: TenantLimits = {

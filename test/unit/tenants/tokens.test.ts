@@ -5,10 +5,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { SignJWT, UnsecuredJWT, type JWTPayload } from 'jose';
-import type { Actor } from '../../../src/tenants/actor.js';
-import { digestOf } from '../../../src/tenants/keys.js';
-import { openTokenKeys, type TokenKeySource } from '../../../src/tenants/token-keys.js';
-import { looksLikeToken, TokenVerifier, type TokenVerifierOptions } from '../../../src/tenants/tokens.js';
+import type { Actor } from '../../../src/service/tenants/actor.js';
+import { digestOf } from '../../../src/service/tenants/keys.js';
+import { openTokenKeys, type TokenKeySource } from '../../../src/config/auth.js';
+import { looksLikeToken, TokenVerifier, type TokenVerifierOptions } from '../../../src/service/tenants/auth.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const directory = tempDirectory();

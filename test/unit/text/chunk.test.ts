@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
-import type { Chunking } from '../../../src/contract/resources.js';
-import { chunkText, type TextChunk } from '../../../src/text/chunk.js';
+import type { Chunking } from '../../../src/api/collections.js';
+import { chunkText, type TextChunk } from '../../../src/text/chunking.js';
 
 const fixed = (size: number, overlap: number): Chunking => ({ strategy: 'fixed', size, overlap });
 

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
-import { piecesOf, type ContentPiece } from '../../../src/text/content-pieces.js';
-import { createContentTest } from '../../../src/text/match-content.js';
+import { type ContentPiece, createContentTest, piecesOf } from '../../../src/text/content-filter.js';
 import { foldCase, plainOf, tokensOf } from '../../../src/text/tokenize.js';
 
 /**

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import type { Language } from '../../../src/contract/language.js';
+import type { Language } from '../../../src/api/languages.js';
 import { highlightOf } from '../../../src/text/highlight.js';
-import { chunkTerms, questionTerms } from '../../../src/text/rank-terms.js';
+import { chunkTerms, questionTerms } from '../../../src/text/terms.js';
 
 /**
  * The highlight, once it is sure that it is one: a passage as it stands in the text, with matches inside it and in

@@ -1,7 +1,7 @@
 // Which type a file is taken for: proof, then extension, then declared type, then looks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { kindOfFile } from '../../../src/text/kind.js';
+import { kindOfFile } from '../../../src/extract/file-kind.js';
 
 const kind = (name: string, type: string, head: string | Uint8Array): string | undefined =>
   kindOfFile(name, type, Buffer.from(head as string));

@@ -1,8 +1,8 @@
 // Content filters on chunk texts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ContentOp } from '../../../src/contract/api/search.js';
-import { createContentTest } from '../../../src/text/match-content.js';
+import type { ContentOp } from '../../../src/api/search.js';
+import { createContentTest } from '../../../src/text/content-filter.js';
 
 const text = 'Captain Nemo, of the Nautilus: “Café Zürich” opens.\nThe end';
 const cases: [ContentOp, string, boolean][] = [

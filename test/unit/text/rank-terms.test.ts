@@ -2,7 +2,7 @@
 // terms are written with an asterisk here.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chunkTerms, questionTerms } from '../../../src/text/rank-terms.js';
+import { chunkTerms, questionTerms } from '../../../src/text/terms.js';
 import { tokensOf } from '../../../src/text/tokenize.js';
 
 const shown = (terms: readonly string[]): string => terms.map((term) => term.replace('\u0001', '*')).join(' ');

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { LANGUAGES, type Language } from '../../../src/contract/language.js';
-import { CHUNK_TERMS_MAX, chunkTerms, questionTerms } from '../../../src/text/rank-terms.js';
-import { STEM_MARK, termOfWord } from '../../../src/text/ranked-words.js';
-import { loadLanguage } from '../../../src/text/stemmers.js';
+import { LANGUAGES, type Language } from '../../../src/api/languages.js';
+import { CHUNK_TERMS_MAX, chunkTerms, questionTerms } from '../../../src/text/terms.js';
+import { STEM_MARK, loadLanguage, termOfWord } from '../../../src/text/stemming.js';
 import { tokensOf } from '../../../src/text/tokenize.js';
 
 const finds = (question: string, text: string, language: Language): boolean => {

@@ -1,7 +1,7 @@
 // What counts as binary.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { looksBinary, SNIFF_BYTES_MAX } from '../../../src/text/sniff.js';
+import { looksBinary, SNIFF_BYTES_MAX } from '../../../src/extract/file-kind.js';
 
 test('a NUL byte in the head means binary', () => {
   assert.equal(looksBinary(Buffer.from('PK\x03\x04\0\0')), true);

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
-import { sliceItems, textsOfLines } from '../../../src/text/lines.js';
-import { splitBatch } from '../../../src/text/split-batch.js';
+import { sliceItems, splitBatch, textsOfLines } from '../../../src/extract/batch-body.js';
 
 type Read = { documents: unknown[]; others: object } | 'bad';
 

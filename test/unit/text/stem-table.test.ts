@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { StemTable } from '../../../src/text/stem-table.js';
+import { StemTable } from '../../../src/text/term-writer.js';
 
 function stemIn(table: StemTable, entry: number): string {
   const to = Buffer.alloc(table.stemBytes(entry));

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
-import type { Language } from '../../../src/contract/language.js';
-import { CHUNK_TERMS_MAX, chunkTerms } from '../../../src/text/rank-terms.js';
+import type { Language } from '../../../src/api/languages.js';
+import { CHUNK_TERMS_MAX, chunkTerms } from '../../../src/text/terms.js';
 import { TermWriter } from '../../../src/text/term-writer.js';
 
 const PIECES = [

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { LANGUAGES, type Language } from '../../../src/contract/language.js';
-import { chunkTerms, questionTerms } from '../../../src/text/rank-terms.js';
+import { LANGUAGES, type Language } from '../../../src/api/languages.js';
+import { chunkTerms, questionTerms } from '../../../src/text/terms.js';
 import { tokensOf } from '../../../src/text/tokenize.js';
 
 interface Pinned {

@@ -2,8 +2,11 @@
 // scratch of the thread. Removed ones are way-points: they are expanded, but only live ones count towards ef (Malkov &
 // Yashunin 2016, as hnswlib does). A key is score 32 | ordinal 30 | live 1 | expanded 1; scores alone are compared,
 // equal ones stay in the order of their coming.
-import { SCRATCH_POOL } from '../layout';
-import { areaAt, ensureArea } from './scratch';
+import { ROOT_ROW_BYTES, SCRATCH_POOL, SCRATCH_VISITED } from '../../memory/layout';
+import { batched, putInBatch, touch } from '../memory/row-blocks';
+import { areaAt, ensureArea } from '../memory/scratch';
+import { keyOf, offer } from '../memory/top-k';
+import { cosine, queryIn } from '../quantization/distance';
 
 export const NEAR_LIVE: i64 = 2;
 export const EXPANDED: i64 = 1;
@@ -59,4 +62,62 @@ export function insertNear(pool: usize, size: u32, key: i64): u32 {
   }
   store<i64>(at, key);
   return <u32>((at - pool) >> 3);
+}
+
+// What a walk found, scored again by rows: the best live candidates go to the best of the search or of the insertion,
+// by the scores that answers have. Used by searches on any thread and by insertions of the owner.
+
+/** Rows that are touched together: a third of them fill the first cache. */
+const TOUCHED_ROWS: u32 = 16;
+
+/**
+ * Puts the next candidates from `place` on into BATCH, live ones alone where `liveOnly`, up to `max`, and touches their
+ * rows; answers place << 8 | how many.
+ */
+export function takeNear(scratch: usize, root: usize, place: u32, size: u32, max: u32, liveOnly: bool): u32 {
+  let count: u32 = 0;
+  for (; place < size && count < min(max, TOUCHED_ROWS); place++) {
+    const key = nearAt(scratch, place);
+    if (liveOnly && !(key & NEAR_LIVE)) continue;
+    putInBatch(scratch, count++, nearOrdinal(key));
+  }
+  touch(scratch, root, count, load<u32>(root, ROOT_ROW_BYTES));
+  return (place << 8) | count;
+}
+
+/** Offers the `max` best candidates by the scores of their rows. */
+export function offerNear(scratch: usize, root: usize, size: u32, max: u32, liveOnly: bool): void {
+  for (let place: u32 = 0, left = max; place < size && left > 0; ) {
+    const taken = takeNear(scratch, root, place, size, left, liveOnly);
+    place = taken >> 8;
+    const count = taken & 255;
+    left -= count;
+    for (let i: u32 = 0; i < count; i++)
+      offer(scratch, keyOf(cosine(root, queryIn(scratch), batched(scratch, i)), batched(scratch, i)));
+  }
+}
+
+// Which rows a walk has met: one bit a row, cleared for each walk. At 60,000 rows that is 7.5 kB, which stays in the
+// first cache; clearing it costs less than a hop. (An array of epochs would need no clearing, but 8 to 16 times the
+// memory.)
+
+/** @inline */
+function bytesFor(rows: u32): usize {
+  return (<usize>rows >> 3) + 8;
+}
+
+export function ensureVisited(scratch: usize, rows: u32): bool {
+  return ensureArea(scratch, SCRATCH_VISITED, bytesFor(rows));
+}
+
+export function clearVisited(scratch: usize, rows: u32): void {
+  memory.fill(areaAt(scratch, SCRATCH_VISITED), 0, bytesFor(rows));
+}
+
+/** Marks the row; 1 when it had not been met, else 0: a number, so that a caller can count without a branch. @inline */
+export function visit(scratch: usize, ordinal: u32): u32 {
+  const byte = areaAt(scratch, SCRATCH_VISITED) + (<usize>ordinal >> 3);
+  const before: u32 = load<u8>(byte);
+  store<u8>(byte, before | (1 << (ordinal & 7)));
+  return ((before >> (ordinal & 7)) & 1) ^ 1;
 }

@@ -2,10 +2,10 @@
 // graph; the others are its copies, live rows in a chain that hangs on it, doubly linked by ordinals + 1, 0 for none.
 // Without this, a vector that stands in a tenth of the rows fills the lists of its neighbours with itself and cuts
 // others off. The owner writes; any thread may follow a chain.
-import { ROOT_ROW_BYTES, WIDE_SCALE } from '../layout';
-import { ordinalOf, scoreOf } from './keys';
-import { BEFORE, COPY, isNarrow, nodeWordsAt, rowWordsAt, vectorAt } from './rows';
-import { wideDot } from './wide';
+import { ROOT_ROW_BYTES, WIDE_SCALE } from '../../memory/layout';
+import { ordinalOf, scoreOf } from '../memory/top-k';
+import { BEFORE, COPY, isNarrow, nodeWordsAt, rowWordsAt, vectorAt } from '../memory/row-blocks';
+import { wideDot } from '../quantization/distance';
 
 /**
  * The square of the distance of two rows of 16-bit numbers of which one is a copy of the other: rounding hides what

@@ -3,25 +3,87 @@
 // thin). A bounded number of the others are bridges: scored and expanded, never answered. Without them the walk ends at
 // the first gap. Used by walk.ts on any thread.
 import {
+  ALLOWED_END,
   BATCH,
   BATCH_ROWS,
   BRIDGES_LEFT,
   BRIDGES_MAX,
   COPIES_ASKED,
   NONE,
+  ROOT_LIVE,
+  ROOT_ROWS_END,
+  SCRATCH_ALLOWED,
   SCRATCH_POOL,
   SEEDS,
   TWO_HOP_MIN,
-} from '../layout';
-import { allowedBits, countAllowed, filterEnd, isAllowed } from './allowed';
-import { putInBatch } from './batch';
-import { copyAfter, isCopy, NO_COPY } from './copies';
-import { isLinked } from './graph';
-import { linkIn, widthOf } from './links';
-import { nearAt, NEAR_LIVE, nearOrdinal } from './near';
-import { isLive, listAt } from './rows';
-import { areaAt } from './scratch';
-import { visit } from './visited';
+} from '../../memory/layout';
+import { hasRow, isLive, listAt, putInBatch } from '../memory/row-blocks';
+import { areaAt } from '../memory/scratch';
+import { NEAR_LIVE, nearAt, nearOrdinal, visit } from './candidates';
+import { NO_COPY, copyAfter, isCopy } from './duplicate-vectors';
+import { isLinked, linkIn, widthOf } from './graph';
+
+// The filter of a search: a bitmap of the ordinals it may answer, one bit an ordinal, in the scratch of the thread that
+// searches. The caller wrote it there (ensureAllowed of words/query.ts). Any thread.
+
+/** `end` is the number of ordinals in the bitmap, a multiple of 32; NONE for a search without a filter. @inline */
+export function setFilter(scratch: usize, end: u32): void {
+  store<u32>(scratch, end, ALLOWED_END);
+}
+
+/** @inline */
+export function isFiltered(scratch: usize): bool {
+  return load<u32>(scratch, ALLOWED_END) != NONE;
+}
+
+/** True without a filter. @inline */
+export function isAllowed(scratch: usize, ordinal: u32): bool {
+  const end = load<u32>(scratch, ALLOWED_END);
+  if (end == NONE) return true;
+  return (
+    ordinal < end &&
+    ((load<u8>(areaAt(scratch, SCRATCH_ALLOWED) + (<usize>ordinal >> 3)) >> (<u8>ordinal & 7)) & 1) != 0
+  );
+}
+
+/** The bits of 32 ordinals from 32 * `word` on, without those at or above `end`. Requires a filter. @inline */
+export function allowedBits(scratch: usize, word: u32, end: u32): u32 {
+  const bits = load<u32>(areaAt(scratch, SCRATCH_ALLOWED) + ((<usize>word) << 2));
+  const left = end - (word << 5);
+  return left >= 32 ? bits : bits & ((1 << left) - 1);
+}
+
+/** Where the filter ends for rows below `rowsEnd`. @inline */
+export function filterEnd(scratch: usize, rowsEnd: u32): u32 {
+  return min(rowsEnd, load<u32>(scratch, ALLOWED_END));
+}
+
+/** Ordinals below `end` in a bitmap of at least as many. */
+export function countAllowed(scratch: usize, end: u32): u32 {
+  let count: u32 = 0;
+  for (let word: u32 = 0; word << 5 < end; word++) count += popcnt(allowedBits(scratch, word, end));
+  return count;
+}
+
+/** Rows that there are to be found. */
+export function reachable(scratch: usize, root: usize): u32 {
+  return isFiltered(scratch)
+    ? countLiveAllowed(scratch, root, atomic.load<u32>(root, ROOT_ROWS_END))
+    : atomic.load<u32>(root, ROOT_LIVE);
+}
+
+/** Live rows that the filter admits. */
+function countLiveAllowed(scratch: usize, root: usize, rowsEnd: u32): u32 {
+  const end = filterEnd(scratch, rowsEnd);
+  let count: u32 = 0;
+  for (let word: u32 = 0; word << 5 < end; word++) {
+    for (let bits = allowedBits(scratch, word, end); bits; bits &= bits - 1) {
+      const ordinal = (word << 5) + ctz(bits);
+      count += <u32>(hasRow(root, ordinal) && isLive(root, ordinal));
+    }
+  }
+  return count;
+}
 
 /**
  * True for a node whose row the filter admits, or one of its copies; and where there are many, whatever they are.

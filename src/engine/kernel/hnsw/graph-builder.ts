@@ -1,36 +1,166 @@
 // Links a row into the graph (HNSW, Malkov & Yashunin 2016, algorithm 1). Owner's thread only; searches go on
 // meanwhile: the node's own lists are complete before any other node leads to it.
-import { ROOT_UNFILLED } from '../fill-layout';
 import {
+  CANDIDATES,
   CHOSEN,
   EF_CONSTRUCTION,
+  FILLED_LINKS,
+  FILL_EF,
+  FILL_PATIENCE,
+  LINKS_0,
   LINKS_UP,
   NONE,
+  QUEUE_ROWS,
   RESCORED,
+  ROOT_FILLING,
   ROOT_GRAPH,
   ROOT_LINKED,
+  ROOT_QUEUE,
+  ROOT_QUEUE_HEAD,
+  ROOT_QUEUE_TAIL,
   ROOT_ROWS_END,
+  ROOT_UNFILLED,
+  ROOT_WATERMARK,
   SCRATCH_BEST,
-} from '../layout';
-import { clearBest, sortBest } from './best';
-import { addLink } from './connect';
-import { clearCopies, findOriginal, hang, NO_COPY } from './copies';
-import { setOperand } from './distance';
-import { levelOf, setEntry } from './graph';
-import { beginGuide } from './guide';
-import { ordinalOf } from './keys';
-import { clearList, linkIn, setLink, widthOf } from './links';
-import { ensureNear, nearAt, NEAR_LIVE } from './near';
-import { ensureQuery, queryIn } from './query';
-import { ensureNode, listAt, MARK, nodeWordsAt } from './rows';
-import { offerNear } from './rescore';
-import { areaAt } from './scratch';
-import { choose } from './select';
-import { clearVisited, ensureVisited } from './visited';
-import { descend, entryOf, walk } from './walk';
+} from '../../memory/layout';
+import { MARK, addBlock, ensureNode, hasRow, isLive, listAt, nodeWordsAt } from '../memory/row-blocks';
+import { areaAt } from '../memory/scratch';
+import { clearBest, keyOf, ordinalOf, scoreOf, sortBest } from '../memory/top-k';
+import { cosine, ensureQuery, operandIn, queryIn, setOperand } from '../quantization/distance';
+import { beginGuide } from '../quantization/distance-estimator';
+import { NEAR_LIVE, clearVisited, ensureNear, ensureVisited, nearAt, offerNear } from './candidates';
+import { NO_COPY, clearCopies, findOriginal, hang, isCopy } from './duplicate-vectors';
+import {
+  clearList,
+  countLinks,
+  isLinked,
+  join,
+  levelOf,
+  linkIn,
+  pendingCount,
+  resetGraph,
+  setEntry,
+  setLink,
+  unlinkOne,
+  widthOf,
+} from './graph';
+import { descend, entryOf, walk } from './graph-search';
+
+// The choice of neighbours: near ones that are not near each other (Malkov & Yashunin 2016, algorithm 4, in the form of
+// hnswlib's getNeighborsByHeuristic2). Owner's thread only.
+
+/**
+ * Chooses up to `max` of `count` keys (sorted, best first; their scores are cosines to one row) into CHOSEN and answers
+ * how many. A key is passed over when a chosen row is nearer to it than that one row is.
+ */
+function choose(scratch: usize, root: usize, keys: usize, count: u32, max: u32): u32 {
+  let chosen: u32 = 0;
+  for (let i: u32 = 0; i < count && chosen < max; i++) {
+    const key = load<u64>(keys + ((<usize>i) << 3));
+    if (isCovered(scratch, root, key, chosen)) continue;
+    store<u64>(scratch + ((<usize>chosen) << 3), key, CHOSEN);
+    chosen++;
+  }
+  return chosen;
+}
+
+/** @inline */
+function isCovered(scratch: usize, root: usize, key: u64, chosen: u32): bool {
+  const vector = setOperand(root, ordinalOf(key), operandIn(scratch, root));
+  for (let i: u32 = 0; i < chosen; i++) {
+    const other = ordinalOf(load<u64>(scratch + ((<usize>i) << 3), CHOSEN));
+    if (cosine(root, vector, other) > scoreOf(key)) return true;
+  }
+  return false;
+}
+
+/** Sorts `count` keys in place, best first. For short lists. */
+function sortKeys(keys: usize, count: u32): void {
+  for (let i: u32 = 1; i < count; i++) {
+    const key = load<u64>(keys + ((<usize>i) << 3));
+    let place = i;
+    for (; place > 0 && load<u64>(keys + ((<usize>(place - 1)) << 3)) < key; place--) {
+      store<u64>(keys + ((<usize>place) << 3), load<u64>(keys + ((<usize>(place - 1)) << 3)));
+    }
+    store<u64>(keys + ((<usize>place) << 3), key);
+  }
+}
+
+// Makes links between two nodes of a level. A full list is chosen anew, and who is dropped from it drops it too, so
+// links stay symmetric. Owner's thread only.
+
+/**
+ * Adds `added` to the list of `ordinal`. Requires that the list of `added` has `ordinal` already; it loses it if this
+ * list is full of better ones.
+ */
+function addLink(scratch: usize, root: usize, ordinal: u32, level: u32, added: u32): void {
+  const list = listAt(root, ordinal, level);
+  const width = widthOf(level);
+  const count = countLinks(list, width);
+  if (count < width) setLink(list, count, added);
+  else chooseAnew(scratch, root, ordinal, level, added);
+}
+
+function chooseAnew(scratch: usize, root: usize, ordinal: u32, level: u32, added: u32): void {
+  const list = listAt(root, ordinal, level);
+  const width = widthOf(level);
+  const vector = setOperand(root, ordinal, operandIn(scratch, root));
+  const keys = scratch + CANDIDATES;
+  for (let i: u32 = 0; i <= width; i++) {
+    const other = i < width ? linkIn(list, i) : added;
+    store<u64>(keys + ((<usize>i) << 3), keyOf(cosine(root, vector, other), other));
+  }
+  sortKeys(keys, width + 1);
+  const chosen = choose(scratch, root, keys, width + 1, width);
+  const dropped = keepLinks(scratch, list, width, chosen);
+  for (let i: u32 = 0; i < dropped; i++) {
+    const candidate = ordinalOf(load<u64>(keys + ((<usize>i) << 3)));
+    unlinkOne(root, candidate, level, ordinal);
+    if (linkIn(listAt(root, candidate, level), 0) == NONE) rehang(scratch, root, candidate, level, chosen);
+  }
+}
+
+/**
+ * Writes a list of those chosen and of the nearest of the others, until it is full but for a quarter: full ones find
+ * more (fill.ts), and room for a quarter delays the next choice. Puts those that are dropped first among the candidates
+ * and answers how many. Both arrays are in the same order, so one pass will do.
+ */
+function keepLinks(scratch: usize, list: usize, width: u32, chosen: u32): u32 {
+  const keys = scratch + CANDIDATES;
+  const most = width - (width >> 2);
+  let others = max(most, chosen) - chosen;
+  let kept: u32 = 0,
+    next: u32 = 0;
+  for (let i: u32 = 0; i <= width; i++) {
+    const key = load<u64>(keys + ((<usize>i) << 3));
+    const isChosen = next < chosen && ordinalOf(key) == chosenAt(scratch, next);
+    if (isChosen) next++;
+    else if (others > 0) others--;
+    else {
+      store<u64>(keys + ((<usize>(i - kept)) << 3), key);
+      continue;
+    }
+    setLink(list, kept++, ordinalOf(key));
+  }
+  for (let slot = kept; slot < width; slot++) setLink(list, slot, NONE);
+  return width + 1 - kept;
+}
+
+/**
+ * Links a node that has lost its last link, one in some thousands, to a chosen one with room: else nothing would lead
+ * to it.
+ */
+function rehang(scratch: usize, root: usize, ordinal: u32, level: u32, chosen: u32): void {
+  for (let i: u32 = 0; i < chosen; i++) if (join(root, level, ordinal, chosenAt(scratch, i))) return;
+}
+
+/** @inline */
+function chosenAt(scratch: usize, place: u32): u32 {
+  return ordinalOf(load<u64>(scratch + ((<usize>place) << 3), CHOSEN));
+}
 
 /** Links a live row that is not in the graph. False, and nothing changed, when memory is full. */
-export function link(scratch: usize, root: usize, ordinal: u32): bool {
+function link(scratch: usize, root: usize, ordinal: u32): bool {
   if (!prepare(scratch, root, ordinal)) return false;
   const entry = entryOf(root);
   if (entry == NONE) setEntry(root, ordinal, levelOf(ordinal));
@@ -120,5 +250,101 @@ function publishLinks(scratch: usize, root: usize, ordinal: u32, level: u32): vo
   for (let i = <i32>widthOf(level) - 1; i >= 0; i--) {
     const other = linkIn(list, i);
     if (other != NONE) addLink(scratch, root, other, level, ordinal);
+  }
+}
+
+// Rows that are not in the graph yet: those at or above the watermark, and the relink queue of rows put again below it.
+// Both are scanned by every search, so an answer is always over all rows. Owner's thread only; searches read the words.
+
+/** The queue's entry with a running number. @inline */
+export function queued(root: usize, number: u32): u32 {
+  return atomic.load<u32>(<usize>load<u32>(root, ROOT_QUEUE) + ((<usize>(number & (QUEUE_ROWS - 1))) << 2));
+}
+
+/**
+ * Sees to it that a row about to be published below the watermark is scanned. A full queue is worked off by one; where
+ * memory is full and that fails, the graph is given up, which needs none.
+ */
+export function enqueue(scratch: usize, root: usize, ordinal: u32): void {
+  if (ordinal >= load<u32>(root, ROOT_WATERMARK)) return;
+  const tail = load<u32>(root, ROOT_QUEUE_TAIL);
+  const full = tail - load<u32>(root, ROOT_QUEUE_HEAD) == QUEUE_ROWS;
+  if (full && !linkQueued(scratch, root)) {
+    resetGraph(root);
+    return;
+  }
+  atomic.store<u32>(<usize>load<u32>(root, ROOT_QUEUE) + ((<usize>(tail & (QUEUE_ROWS - 1))) << 2), ordinal);
+  atomic.store<u32>(root, tail + 1, ROOT_QUEUE_TAIL);
+}
+
+/** Links up to `max` rows, queued ones first. Answers how many live rows still wait; 0 also when memory is full. */
+export function linkSome(scratch: usize, root: usize, max: u32): u32 {
+  if (pendingCount(root) == 0 || !ensureQueue(root)) return 0;
+  let left = max;
+  for (; left > 0 && load<u32>(root, ROOT_QUEUE_HEAD) != load<u32>(root, ROOT_QUEUE_TAIL); left--) {
+    if (!linkQueued(scratch, root)) return 0;
+  }
+  for (; left > 0 && load<u32>(root, ROOT_WATERMARK) < load<u32>(root, ROOT_ROWS_END); left--) {
+    const ordinal = load<u32>(root, ROOT_WATERMARK);
+    if (!linkIfLive(scratch, root, ordinal)) return 0;
+    atomic.store<u32>(root, ordinal + 1, ROOT_WATERMARK);
+  }
+  return pendingCount(root);
+}
+
+function linkQueued(scratch: usize, root: usize): bool {
+  const head = load<u32>(root, ROOT_QUEUE_HEAD);
+  if (!linkIfLive(scratch, root, queued(root, head))) return false;
+  atomic.store<u32>(root, head + 1, ROOT_QUEUE_HEAD);
+  return true;
+}
+
+/** A row in the queue may have been removed since, or stand in it twice. */
+function linkIfLive(scratch: usize, root: usize, ordinal: u32): bool {
+  return !hasRow(root, ordinal) || !isLive(root, ordinal) || isLinked(root, ordinal) || link(scratch, root, ordinal);
+}
+
+function ensureQueue(root: usize): bool {
+  if (load<u32>(root, ROOT_QUEUE)) return true;
+  const queue = addBlock(root, QUEUE_ROWS << 2);
+  if (!queue) return false;
+  memory.fill(queue, 0, QUEUE_ROWS << 2);
+  atomic.store<u32>(root, <u32>queue, ROOT_QUEUE);
+  return true;
+}
+
+// Fills the lists of level 0. The rule of choice (select.ts) leaves two fifths of their slots free; with links to the
+// nearest nodes in them a walk finds as much in fewer hops. Done where no row waits for links, a slice at a time, again
+// when a third of the nodes is new: a node that is linked makes the full lists it comes to be chosen anew (connect.ts),
+// which empties them again. Owner's thread only.
+
+/**
+ * Fills the lists of up to `most` rows. Called where it is due (index-state.ts); what memory has no room for is left
+ * out.
+ */
+export function fillSome(scratch: usize, root: usize, most: u32): void {
+  const filling = load<u32>(root, ROOT_FILLING);
+  if (filling == 0) store<u32>(root, 0, ROOT_UNFILLED);
+  const rowsEnd = load<u32>(root, ROOT_ROWS_END);
+  let next = max<u32>(filling, 1) - 1;
+  const hasRoom = ensureQuery(scratch, root) && ensureVisited(scratch, rowsEnd) && ensureNear(scratch, FILL_EF);
+  for (let left = most; hasRoom && left > 0 && next < rowsEnd; left--, next++) fill(scratch, root, next, rowsEnd);
+  store<u32>(root, hasRoom && next < rowsEnd ? next + 1 : 0, ROOT_FILLING);
+}
+
+function fill(scratch: usize, root: usize, ordinal: u32, rowsEnd: u32): void {
+  if (!isLinked(root, ordinal) || isCopy(root, ordinal) || !isLive(root, ordinal)) return;
+  const list = listAt(root, ordinal, 0);
+  if (countLinks(list, LINKS_0) >= <u32>FILLED_LINKS) return;
+  setOperand(root, ordinal, queryIn(scratch));
+  beginGuide(scratch, root, false);
+  clearVisited(scratch, rowsEnd);
+  const found = walk(scratch, root, ordinal, 0, FILL_EF, rowsEnd, false, LINKS_0, FILL_PATIENCE);
+  clearBest(scratch, FILL_EF);
+  offerNear(scratch, root, found, FILL_EF, true);
+  const near = sortBest(scratch);
+  for (let i: u32 = 0; i < near && countLinks(list, LINKS_0) < <u32>LINKS_0; i++) {
+    const other = ordinalOf(load<u64>(areaAt(scratch, SCRATCH_BEST) + ((<usize>i) << 3)));
+    if (other != ordinal) join(root, 0, ordinal, other);
   }
 }

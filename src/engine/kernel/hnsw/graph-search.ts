@@ -12,15 +12,13 @@ import {
   SCRATCH_POOL,
   SCRATCH_VISITED,
   TOUCHED,
-} from '../layout';
-import { batched, putInBatch } from './batch';
-import { batchedScore, scoreBatch } from './guide';
-import { linkIn, widthOf } from './links';
-import { EXPANDED, insertNear, nearKey, NEAR_LIVE, nearMax, nearOrdinal, nearScore } from './near';
-import { COPY, listAt, rowWordsAt } from './rows';
-import { areaAt } from './scratch';
-import { collectAllowed, collectSeeds, isAnswer } from './two-hop';
-import { visit } from './visited';
+} from '../../memory/layout';
+import { COPY, batched, listAt, putInBatch, rowWordsAt } from '../memory/row-blocks';
+import { batchedScore, scoreBatch } from '../quantization/distance-estimator';
+import { linkIn, widthOf } from './graph';
+import { EXPANDED, NEAR_LIVE, insertNear, nearKey, nearMax, nearOrdinal, nearScore, visit } from './candidates';
+import { areaAt } from '../memory/scratch';
+import { collectAllowed, collectSeeds, isAnswer } from './filtered-search';
 
 /** The entry point word: level << 28 | ordinal, or NONE. One word, so that both always agree. @inline */
 export function entryOf(root: usize): u32 {

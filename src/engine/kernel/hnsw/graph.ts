@@ -1,12 +1,14 @@
 // The state of an index's graph: which nodes are in it, its entry point, its generation. Owner's thread only.
 // Forgetting the graph is a few stores: nodes carry the number of the graph they belong to (README.md, rule 16).
-import { FIRST_ROWS } from '../block-layout';
-import { ROOT_FILLING, ROOT_UNFILLED } from '../fill-layout';
 import {
+  FIRST_ROWS,
   LEVEL_BITS,
   LEVEL_MAX,
+  LINKS_0,
+  LINKS_UP,
   NONE,
   ROOT_ENTRY,
+  ROOT_FILLING,
   ROOT_GRAPH,
   ROOT_GRAPH_MIN,
   ROOT_LINKED,
@@ -15,10 +17,11 @@ import {
   ROOT_QUEUE_TAIL,
   ROOT_ROWS_END,
   ROOT_TOMBSTONES,
+  ROOT_UNFILLED,
   ROOT_WATERMARK,
-} from '../layout';
-import { isCopy } from './copies';
-import { hasNode, MARK, nodeWordsAt } from './rows';
+} from '../../memory/layout';
+import { MARK, hasNode, listAt, nodeWordsAt } from '../memory/row-blocks';
+import { isCopy } from './duplicate-vectors';
 
 /**
  * The level of a node is a function of its ordinal, so the same operations give the same graph: of 16 neighbours in
@@ -87,4 +90,71 @@ export function moveEntry(root: usize, leaving: u32): void {
   }
   if (best == NONE) atomic.store<u32>(root, NONE, ROOT_ENTRY);
   else setEntry(root, best, levelOf(best));
+}
+
+// Neighbour lists: fixed width, ids first, NONE behind the last. Links are symmetric: x in the list of y on a level
+// exactly when y in that of x, so that a row can be taken out of the graph without a trace. The owner writes; any
+// thread may read: every slot holds NONE or the id of a complete node at all times, and a list that is being rewritten
+// is a mix of its old and new neighbours.
+
+/** @inline */
+export function widthOf(level: u32): u32 {
+  return level == 0 ? LINKS_0 : LINKS_UP;
+}
+
+/** The neighbour in a slot, or NONE. @inline */
+export function linkIn(list: usize, slot: u32): u32 {
+  return atomic.load<u32>(list + ((<usize>slot) << 2));
+}
+
+/** @inline */
+export function setLink(list: usize, slot: u32, ordinal: u32): void {
+  atomic.store<u32>(list + ((<usize>slot) << 2), ordinal);
+}
+
+/** Number of neighbours in a list of `width`. */
+export function countLinks(list: usize, width: u32): u32 {
+  let count: u32 = 0;
+  while (count < width && linkIn(list, count) != NONE) count++;
+  return count;
+}
+
+function hasLink(list: usize, width: u32, ordinal: u32): bool {
+  for (let slot: u32 = 0; slot < width; slot++) if (linkIn(list, slot) == ordinal) return true;
+  return false;
+}
+
+/** Links two nodes of a level, if there is room in both lists or they are linked already. */
+export function join(root: usize, level: u32, a: u32, b: u32): bool {
+  const width = widthOf(level);
+  const listA = listAt(root, a, level);
+  const listB = listAt(root, b, level);
+  if (hasLink(listA, width, b)) return true;
+  const countA = countLinks(listA, width);
+  const countB = countLinks(listB, width);
+  if (countA == width || countB == width) return false;
+  setLink(listA, countA, b);
+  setLink(listB, countB, a);
+  return true;
+}
+
+export function clearList(list: usize, width: u32): void {
+  for (let slot: u32 = 0; slot < width; slot++) setLink(list, slot, NONE);
+}
+
+/** Puts `heir` in the slot of `gone`. */
+export function replaceLink(list: usize, width: u32, gone: u32, heir: u32): void {
+  for (let slot: u32 = 0; slot < width; slot++) if (linkIn(list, slot) == gone) setLink(list, slot, heir);
+}
+
+/** Takes `gone` out of the list of `ordinal`, if it is in it: the last neighbour moves into its slot. */
+export function unlinkOne(root: usize, ordinal: u32, level: u32, gone: u32): void {
+  const list = listAt(root, ordinal, level);
+  const count = countLinks(list, widthOf(level));
+  for (let slot: u32 = 0; slot < count; slot++) {
+    if (linkIn(list, slot) != gone) continue;
+    setLink(list, slot, linkIn(list, count - 1));
+    setLink(list, count - 1, NONE);
+    return;
+  }
 }

@@ -1,16 +1,27 @@
 // Exact scoring, row by row in memory order: of small indexes, of rows not in the graph yet, and of rows whose scores
 // are asked for. Any thread.
-import { ROOT_QUEUE_HEAD, ROOT_QUEUE_TAIL, ROOT_ROWS_END, ROOT_ROW_BYTES, SCRATCH_OUTPUT } from '../layout';
-import { allowedBits, filterEnd, isAllowed, isFiltered } from './allowed';
-import { batched, putInBatch, touch } from './batch';
-import { offer } from './best';
-import { rowsToBlockEnd } from './block-table';
-import { cosine } from './distance';
-import { keyOf } from './keys';
-import { queued } from './pending';
-import { hasRow, isLive } from './rows';
-import { areaAt } from './scratch';
-import { visit } from './visited';
+import {
+  CODES_AXES_2,
+  CODES_AXES_4,
+  CODES_ROW_BLOCKS,
+  CODES_ROW_BYTES,
+  GUIDE_CODES,
+  ROOT_QUEUE_HEAD,
+  ROOT_QUEUE_TAIL,
+  ROOT_ROWS_END,
+  ROOT_ROW_BYTES,
+  SCRATCH_OUTPUT,
+  SCRATCH_POOL,
+} from '../../memory/layout';
+import { batched, hasRow, isLive, putInBatch, rowsToBlockEnd, shiftOf, slotOf, touch } from '../memory/row-blocks';
+import { areaAt } from '../memory/scratch';
+import { keyOf, offer } from '../memory/top-k';
+import { cosine, foldedIn } from '../quantization/distance';
+import { batchedScore, fourScores, scoreBatch } from '../quantization/distance-estimator';
+import { codeAt } from '../quantization/quantized-vectors';
+import { insertNear, nearKey, nearScore, visit } from './candidates';
+import { allowedBits, filterEnd, isAllowed, isFiltered } from './filtered-search';
+import { queued } from './graph-builder';
 
 /** Rows of a filtered scan that are touched together. */
 const TOUCHED_ROWS: u32 = 32;
@@ -18,25 +29,25 @@ const TOUCHED_ROWS: u32 = 32;
 /** Offers every live row of [from, end) that the filter admits to the best. */
 export function scanRange(scratch: usize, root: usize, query: usize, from: u32, end: u32): void {
   if (isFiltered(scratch)) {
-    scanAllowed(scratch, root, query, from, filterEnd(scratch, end));
+    offerAllowed(scratch, root, query, from, filterEnd(scratch, end));
     return;
   }
   for (let ordinal = from; ordinal < end; ) {
     const blockEnd = min(end, ordinal + rowsToBlockEnd(ordinal));
-    if (hasRow(root, ordinal)) scanBlock(scratch, root, query, ordinal, blockEnd);
+    if (hasRow(root, ordinal)) offerBlock(scratch, root, query, ordinal, blockEnd);
     ordinal = blockEnd;
   }
 }
 
 /** Offers the live rows of a range within one block. */
-function scanBlock(scratch: usize, root: usize, query: usize, from: u32, end: u32): void {
+function offerBlock(scratch: usize, root: usize, query: usize, from: u32, end: u32): void {
   for (let ordinal = from; ordinal < end; ordinal++) {
     if (isLive(root, ordinal)) offer(scratch, keyOf(cosine(root, query, ordinal), ordinal));
   }
 }
 
 /** As much work as there are bits; the rows stand apart, so they are touched together before they are scored. */
-function scanAllowed(scratch: usize, root: usize, query: usize, from: u32, end: u32): void {
+function offerAllowed(scratch: usize, root: usize, query: usize, from: u32, end: u32): void {
   const first = from >> 5;
   let count: u32 = 0;
   for (let word = first; word << 5 < end; word++) {
@@ -45,14 +56,14 @@ function scanAllowed(scratch: usize, root: usize, query: usize, from: u32, end: 
       const ordinal = (word << 5) + ctz(left);
       if (!hasRow(root, ordinal) || !isLive(root, ordinal)) continue;
       putInBatch(scratch, count++, ordinal);
-      if (count == TOUCHED_ROWS) count = scoreBatch(scratch, root, query, count);
+      if (count == TOUCHED_ROWS) count = offerBatch(scratch, root, query, count);
     }
   }
-  scoreBatch(scratch, root, query, count);
+  offerBatch(scratch, root, query, count);
 }
 
 /** Offers the `count` rows in BATCH to the best; 0 are left in it then. */
-function scoreBatch(scratch: usize, root: usize, query: usize, count: u32): u32 {
+function offerBatch(scratch: usize, root: usize, query: usize, count: u32): u32 {
   touch(scratch, root, count, load<u32>(root, ROOT_ROW_BYTES));
   for (let i: u32 = 0; i < count; i++) {
     const ordinal = batched(scratch, i);
@@ -94,4 +105,97 @@ export function scoreSome(scratch: usize, root: usize, query: usize, ordinals: u
 function scoreOne(root: usize, query: usize, ordinal: u32): f32 {
   const live = hasRow(root, ordinal) && isLive(root, ordinal);
   return live ? cosine(root, query, ordinal) : NaN;
+}
+
+// A scan of the codes of all rows: an eighth of the work of one of the rows, and what follows a walk that found nothing
+// near (search.ts). Codes stand side by side in their blocks, so four are scored at a time; under a filter those that it
+// admits, in batches. Any thread.
+
+/** Codes of a filtered scan that are touched together. */
+const TOUCHED_CODES: u32 = 32;
+
+/**
+ * Fills the candidates with the `most` live rows below `end` whose codes score best, and that the filter admits;
+ * answers how many there are. Requires a guide by codes, and room for the candidates.
+ */
+export function scanCodes(scratch: usize, root: usize, end: u32, most: u32): u32 {
+  const codes: usize = load<u32>(scratch, GUIDE_CODES);
+  if (isFiltered(scratch)) return scanAllowed(scratch, root, codes, filterEnd(scratch, end), most);
+  let size: u32 = 0;
+  for (let ordinal: u32 = 0; ordinal < end; ) {
+    const blockEnd = min(end, ordinal + rowsToBlockEnd(ordinal));
+    if (hasRow(root, ordinal) && hasCode(codes, ordinal))
+      size = scanBlock(scratch, root, codes, ordinal, blockEnd, most, size);
+    ordinal = blockEnd;
+  }
+  return size;
+}
+
+/** @inline */
+function hasCode(codes: usize, ordinal: u32): bool {
+  return load<u32>(codes + slotOf(ordinal, shiftOf(ordinal)), CODES_ROW_BLOCKS) != 0;
+}
+
+/** Scans the rows [from, end) of one block; answers how many candidates there are then. */
+function scanBlock(scratch: usize, root: usize, codes: usize, from: u32, end: u32, most: u32, before: u32): u32 {
+  const pool = areaAt(scratch, SCRATCH_POOL);
+  const folded = foldedIn(scratch, root);
+  const bytes4: usize = load<u32>(codes, CODES_AXES_4) >> 1;
+  const bytes2: usize = load<u32>(codes, CODES_AXES_2) >> 2;
+  const rowBytes: usize = load<u32>(codes, CODES_ROW_BYTES);
+  const last = codeAt(codes, from) + <usize>(end - 1 - from) * rowBytes;
+  const scoresAt = pool + ((<usize>most + 2) << 3);
+  let size = before;
+  let bar = barOf(pool, size, most);
+  let a = codeAt(codes, from);
+  for (let ordinal = from; ordinal < end; ordinal += 4, a += 4 * rowBytes) {
+    const b = min(a + rowBytes, last);
+    const c = min(b + rowBytes, last);
+    const d = min(c + rowBytes, last);
+    const scores = fourScores(a, b, c, d, folded, bytes4, bytes2);
+    if (!v128.any_true(i32x4.gt_s(scores, i32x4.splat(bar)))) continue;
+    v128.store(scoresAt, scores);
+    for (let i: u32 = 0; i < min<u32>(4, end - ordinal); i++)
+      size = enter(pool, root, size, most, load<i32>(scoresAt + ((<usize>i) << 2)), ordinal + i);
+    bar = barOf(pool, size, most);
+  }
+  return size;
+}
+
+function scanAllowed(scratch: usize, root: usize, codes: usize, end: u32, most: u32): u32 {
+  let size: u32 = 0;
+  let count: u32 = 0;
+  for (let word: u32 = 0; word << 5 < end; word++) {
+    for (let bits = allowedBits(scratch, word, end); bits; bits &= bits - 1) {
+      const ordinal = (word << 5) + ctz(bits);
+      if (!hasRow(root, ordinal) || !hasCode(codes, ordinal)) continue;
+      putInBatch(scratch, count++, ordinal);
+      if (count < TOUCHED_CODES) continue;
+      size = enterBatch(scratch, root, count, most, size);
+      count = 0;
+    }
+  }
+  return count > 0 ? enterBatch(scratch, root, count, most, size) : size;
+}
+
+/** Scores the first `count` of BATCH. */
+function enterBatch(scratch: usize, root: usize, count: u32, most: u32, before: u32): u32 {
+  const pool = areaAt(scratch, SCRATCH_POOL);
+  scoreBatch(scratch, root, count);
+  let size = before;
+  for (let i: u32 = 0; i < count; i++)
+    size = enter(pool, root, size, most, batchedScore(scratch, i), batched(scratch, i));
+  return size;
+}
+
+/** What a score has to pass. @inline */
+function barOf(pool: usize, size: u32, most: u32): i32 {
+  return size < most ? i32.MIN_VALUE : nearScore(load<i64>(pool + ((<usize>(size - 1)) << 3)));
+}
+
+/** Puts a live row among the candidates, if it is one of the `most` best; answers how many there are. @inline */
+function enter(pool: usize, root: usize, size: u32, most: u32, score: i32, ordinal: u32): u32 {
+  if (score <= barOf(pool, size, most) || !isLive(root, ordinal)) return size;
+  insertNear(pool, min(size, most - 1), nearKey(score, ordinal, true));
+  return min(size + 1, most);
 }

@@ -19,26 +19,27 @@ import {
   SCRATCH_BEST,
   SCRATCH_OUTPUT,
   STAMP_AT,
-} from '../layout';
-import { isAllowed, isFiltered, reachable, setFilter } from './allowed';
-import { batched } from './batch';
-import { bestBound, clearBest, countFrom, isBestFull, offer, sortBest } from './best';
-import { scanCodes } from './code-scan';
-import { floatBytes, toFloats } from './codes/floats';
-import { copyAfter, COPY_REACH, NO_COPY } from './copies';
-import { cosine } from './distance';
-import { fence } from './fence';
-import { beginGuide } from './guide';
-import { keyOf, ordinalOf, scoreOf } from './keys';
-import { ensureNear, nearAt, nearScore } from './near';
-import { ensureQuery, operandIn, prepareQuery } from './query';
-import { takeNear } from './rescore';
-import { isLive, rowWordsAt } from './rows';
-import { scanQueue, scanRange, scoreSome } from './scan';
-import { areaAt, ensureAnswers, ensureArea } from './scratch';
-import { clearVisited, ensureVisited, visit } from './visited';
-import { keepAllowed } from './two-hop';
-import { descend, entryOf, patienceOf, walk } from './walk';
+} from '../../memory/layout';
+import { isAllowed, isFiltered, keepAllowed, reachable, setFilter } from './filtered-search';
+import { batched, isLive, rowWordsAt } from '../memory/row-blocks';
+import {
+  bestBound,
+  clearBest,
+  countFrom,
+  isBestFull,
+  keyOf,
+  offer,
+  ordinalOf,
+  scoreOf,
+  sortBest,
+} from '../memory/top-k';
+import { scanCodes, scanQueue, scanRange, scoreSome } from './scan';
+import { cosine, ensureQuery, floatBytes, operandIn, prepareQuery, toFloats } from '../quantization/distance';
+import { copyAfter, COPY_REACH, NO_COPY } from './duplicate-vectors';
+import { areaAt, ensureAnswers, ensureArea, fence } from '../memory/scratch';
+import { beginGuide } from '../quantization/distance-estimator';
+import { clearVisited, ensureNear, ensureVisited, nearAt, nearScore, takeNear, visit } from './candidates';
+import { descend, entryOf, patienceOf, walk } from './graph-search';
 
 /** A search beside a busy writer may lose hits while it runs; it is then done again, this often at most. */
 const ATTEMPTS_MAX = 4;

@@ -1,11 +1,18 @@
 // The writes to an index: rows are staged unseen, published, removed; whole indexes are made and dropped. Owner's
 // thread only. The order of the stores is what lets other threads search meanwhile (README.md, rules 8 to 10).
 import {
+  BATCH,
+  CODES_LINES,
+  CODES_ROW_BLOCKS,
   EF_MIN,
   FULL,
+  LINKS_0,
   NONE,
   OK,
+  ORDINALS_MAX,
   ROOT_BYTES,
+  ROOT_CODES,
+  ROOT_CODES_NEXT,
   ROOT_DIM,
   ROOT_EF,
   ROOT_ENTRY,
@@ -21,26 +28,141 @@ import {
   ROOT_ROW_TABLE,
   ROOT_SMALL_TABLE,
   ROOT_TOMBSTONES,
+  ROOT_WATERMARK,
   ROOT_WIDE_BYTES,
   ROW_NUMBERS,
+  SCRATCH_BEST,
   SCRATCH_INPUT,
   STAMP_AT,
-} from '../layout';
-import { allocate, linesOf } from './arena';
-import { dropTable } from './block-table';
-import { encodeRow, ensureCodes } from './codes/encode';
-import { dropCodes, dropNext } from './codes/exchange';
-import { isCopy, unhang } from './copies';
-import { writeRow } from './distance';
-import { retire } from './epochs';
-import { fence } from './fence';
-import { isLinked, resetGraph } from './graph';
-import { enqueue } from './pending';
-import { unlink } from './remove';
-import { ensureQuery } from './query';
-import { ensureRow, MARK, nodeWordsAt, rowWordsAt } from './rows';
-import { areaAt } from './scratch';
-import { ensureVisited } from './visited';
+} from '../../memory/layout';
+import { allocate, linesOf } from '../memory/arena';
+import { retire } from '../memory/epochs';
+import {
+  MARK,
+  dropTable,
+  ensureRow,
+  hasRow,
+  hasSlot,
+  isLive,
+  listAt,
+  nodeWordsAt,
+  rowWordsAt,
+  rowsToBlockEnd,
+  shiftOf,
+  slotOf,
+} from '../memory/row-blocks';
+import { areaAt, fence } from '../memory/scratch';
+import { clearBest, keyOf, offer, ordinalOf, sortBest } from '../memory/top-k';
+import { cosine, ensureQuery, operandIn, setOperand, writeRow } from '../quantization/distance';
+import { dropCodes, dropNext, encodeRow, ensureCodes } from '../quantization/quantizer';
+import { ensureVisited } from './candidates';
+import { NO_COPY, copyAfter, isCopy, setBefore, unhang } from './duplicate-vectors';
+import {
+  clearList,
+  countLinks,
+  isLinked,
+  join,
+  levelOf,
+  linkIn,
+  moveEntry,
+  replaceLink,
+  resetGraph,
+  setEntry,
+  setLink,
+  unlinkOne,
+  widthOf,
+} from './graph';
+import { enqueue } from './graph-builder';
+import { entryOf } from './graph-search';
+
+// Takes a node out of the graph before its row is written anew (a removed row alone stays as a way-point). Its
+// neighbours are connected with each other to mend the hole (after Vespa's mutual_reconnect). Owner's thread only.
+
+const PAIRS_MAX: u32 = (LINKS_0 * (LINKS_0 - 1)) >> 1;
+
+/**
+ * Takes a removed node out, before its row is written anew. Its first copy takes its place. Requires that the row is in
+ * the graph and no copy.
+ */
+function unlink(scratch: usize, root: usize, ordinal: u32): void {
+  const isEntry = (entryOf(root) & 0x0fffffff) == ordinal;
+  // Before its lists are emptied, which lead a search that begins at it nowhere: to find another takes longer than many
+  // a search.
+  if (isEntry) moveEntry(root, ordinal);
+  const heir = copyAfter(root, ordinal);
+  const heirLevels: u32 = heir == NO_COPY ? 0 : levelOf(heir) + 1;
+  if (heir != NO_COPY) setBefore(root, heir, NO_COPY);
+  const level = levelOf(ordinal);
+  for (let at: u32 = 0; at <= level; at++) {
+    if (at < heirLevels) succeed(root, ordinal, heir, at);
+    else takeOut(scratch, root, ordinal, at);
+    clearList(listAt(root, ordinal, at), widthOf(at));
+  }
+  store<u32>(nodeWordsAt(root, ordinal), 0, MARK);
+  store<u32>(root, load<u32>(root, ROOT_TOMBSTONES) - 1, ROOT_TOMBSTONES);
+  if (isEntry && heir != NO_COPY) offerEntry(root, heir, min(heirLevels - 1, level));
+}
+
+/** Makes a node the entry point where there is none of its level. */
+function offerEntry(root: usize, ordinal: u32, level: u32): void {
+  const entry = entryOf(root);
+  if (entry == NONE || level > entry >> 28) setEntry(root, ordinal, level);
+}
+
+/**
+ * Puts a copy in the place of the node on a level: the same vector, the same neighbours. A search meets one or the
+ * other.
+ */
+function succeed(root: usize, ordinal: u32, heir: u32, level: u32): void {
+  const list = listAt(root, ordinal, level);
+  const heirList = listAt(root, heir, level);
+  const count = countLinks(list, widthOf(level));
+  for (let slot: u32 = 0; slot < count; slot++) setLink(heirList, slot, linkIn(list, slot));
+  for (let slot: u32 = 0; slot < count; slot++)
+    replaceLink(listAt(root, linkIn(list, slot), level), widthOf(level), ordinal, heir);
+}
+
+/** Takes the node out of its neighbours' lists of a level and mends the hole. */
+function takeOut(scratch: usize, root: usize, ordinal: u32, level: u32): void {
+  const list = listAt(root, ordinal, level);
+  const count = countLinks(list, widthOf(level));
+  for (let slot: u32 = 0; slot < count; slot++) unlinkOne(root, linkIn(list, slot), level, ordinal);
+  mend(scratch, root, list, level, count);
+}
+
+/**
+ * Links the `count` nodes of `list` by a tree of nearest pairs (Kruskal 1956), so that whoever reached one node through
+ * the one that goes still reaches it. Each has just lost a link; where one needs more room than it has, a pair further
+ * on serves.
+ */
+function mend(scratch: usize, root: usize, list: usize, level: u32, count: u32): void {
+  const pairs = rankPairs(scratch, root, list, count);
+  for (let slot: u32 = 0; slot < count; slot++) store<u32>(scratch + ((<usize>slot) << 2), 1 << slot, BATCH);
+  for (let i: u32 = 0; i < pairs; i++) {
+    const pair = ordinalOf(load<u64>(areaAt(scratch, SCRATCH_BEST) + ((<usize>i) << 3)));
+    const treeA = load<u32>(scratch + ((<usize>(pair >> 8)) << 2), BATCH);
+    const treeB = load<u32>(scratch + ((<usize>(pair & 255)) << 2), BATCH);
+    if (treeA == treeB || !join(root, level, linkIn(list, pair >> 8), linkIn(list, pair & 255))) continue;
+    for (let slot: u32 = 0; slot < count; slot++) {
+      if ((treeA | treeB) & (1 << slot)) store<u32>(scratch + ((<usize>slot) << 2), treeA | treeB, BATCH);
+    }
+  }
+}
+
+/**
+ * Puts all pairs of slots of `list` (slot << 8 | slot, in place of ordinals) into BEST, nearest first, and answers
+ * their number.
+ */
+function rankPairs(scratch: usize, root: usize, list: usize, count: u32): u32 {
+  clearBest(scratch, PAIRS_MAX);
+  for (let a: u32 = 1; a < count; a++) {
+    const vector = setOperand(root, linkIn(list, a), operandIn(scratch, root));
+    for (let b: u32 = 0; b < a; b++) {
+      offer(scratch, keyOf(cosine(root, vector, linkIn(list, b)), (a << 8) | b));
+    }
+  }
+  return sortBest(scratch);
+}
 
 /** Makes an empty index of rows of 16-bit or, `narrow`, 8-bit numbers; answers its root, or 0 when memory is full. */
 export function createIndex(dim: u32, graphMin: u32, narrow: bool): usize {
@@ -121,4 +243,67 @@ export function remove(root: usize, ordinal: u32): void {
   }
   store<u32>(root, load<u32>(root, ROOT_TOMBSTONES) + 1, ROOT_TOMBSTONES);
   if (load<u32>(root, ROOT_TOMBSTONES) > load<u32>(root, ROOT_LIVE)) resetGraph(root);
+}
+
+// Gives back the memory of rows at the end of an index that are all free: first they are hidden, so that no search that
+// begins finds a way to them, and when the readers of before have left, the blocks go. Owner's thread only;
+// compaction.ts says when.
+
+/**
+ * Lowers the end of the rows to `end`, past rows that are not live: up to `max` of their nodes are taken out of the
+ * graph. Answers the end that it has come to. FULL when memory is full; what has been done until then is whole.
+ */
+export function hideRows(scratch: usize, root: usize, end: u32, max: u32): i32 {
+  if (!ensureQuery(scratch, root)) return FULL;
+  let last = load<u32>(root, ROOT_ROWS_END);
+  for (let left = max; last > end && left > 0; last--) {
+    const ordinal = last - 1;
+    if (hasRow(root, ordinal)) {
+      if (isLive(root, ordinal)) break;
+      if (isLinked(root, ordinal)) {
+        unlink(scratch, root, ordinal);
+        left--;
+      }
+    }
+  }
+  // The watermark never lies above the end: rows that come again are linked in their order, not through the queue.
+  if (load<u32>(root, ROOT_WATERMARK) > last) atomic.store<u32>(root, last, ROOT_WATERMARK);
+  atomic.store<u32>(root, last, ROOT_ROWS_END);
+  return last;
+}
+
+/**
+ * Retires all blocks of rows at or above `from`. Requires that these are hidden, that none is staged, and that no
+ * reader is left from before.
+ */
+export function freeRows(root: usize, from: u32): void {
+  let ordinal = firstOfBlock(from);
+  while (ordinal < <u32>ORDINALS_MAX) {
+    const slot = slotOf(ordinal, shiftOf(ordinal));
+    if (hasSlot(root + ROOT_ROW_TABLE, root + ROOT_SMALL_TABLE, ordinal))
+      take(root, <usize>load<u32>(root, ROOT_ROW_TABLE) + slot, ROOT_LINES);
+    if (hasSlot(root + ROOT_NODE_TABLE, 0, ordinal))
+      take(root, <usize>load<u32>(root, ROOT_NODE_TABLE) + slot, ROOT_LINES);
+    takeCodes(load<u32>(root, ROOT_CODES), slot);
+    takeCodes(load<u32>(root, ROOT_CODES_NEXT), slot);
+    ordinal += rowsToBlockEnd(ordinal);
+  }
+}
+
+/** The first ordinal at or above `from` that begins a block. */
+function firstOfBlock(from: u32): u32 {
+  return from == 0 || rowsToBlockEnd(from) == (<u32>1) << shiftOf(from) ? from : from + rowsToBlockEnd(from);
+}
+
+function takeCodes(codes: usize, slot: usize): void {
+  if (codes) take(codes, codes + CODES_ROW_BLOCKS + slot, CODES_LINES);
+}
+
+/** Retires the block whose address stands at `entry`, if there is one; the word at `lines` of `owner` counts it. */
+function take(owner: usize, entry: usize, lines: usize): void {
+  const block: usize = load<u32>(entry);
+  if (!block) return;
+  store<u32>(owner + lines, load<u32>(owner + lines) - linesOf(block));
+  atomic.store<u32>(entry, 0);
+  retire(block);
 }

@@ -5,35 +5,48 @@ import {
   ARENA_START,
   BINS,
   BINS_AT,
+  DAMAGED_AT,
+  DIRECTORY_AT,
+  EPOCH_AT,
   FENCE_AT,
   GROW_PAGES_MIN,
+  INCARNATION_AT,
   LINE_BYTES,
   LOCK_AT,
   MAGIC,
   MAGIC_AT,
-  STAMP_AT,
-  STATE_AT,
-  USED_AT,
-  VERSION,
-  VERSION_AT,
-} from '../layout';
-import {
-  DAMAGED_AT,
-  DIRECTORY_AT,
-  EPOCH_AT,
-  INCARNATION_AT,
   OPEN_AT,
   OWNER,
   RECLAIM_STEP,
   RETIRED_FIRST_AT,
   RETIRED_LAST_AT,
   RETIRED_LINES_AT,
-} from '../reader-layout';
-import { addFree, at, find, giveBack, IN_USE, LINES, LINES_BEFORE, removeFree, take } from './chunks';
-import { freeRetired } from './epochs';
-import { lock, unlock } from './lock';
+  STAMP_AT,
+  STATE_AT,
+  USED_AT,
+  VERSION,
+  VERSION_AT,
+} from '../../memory/layout';
+import {
+  GIVEN_TO,
+  IN_USE,
+  LINES,
+  LINES_BEFORE,
+  NEXT,
+  addFree,
+  at,
+  binAt,
+  binOf,
+  find,
+  giveBack,
+  lock,
+  removeFree,
+  take,
+  unlock,
+} from './chunks';
+import { freeRetired, retire } from './epochs';
 
-export const LINES_PER_PAGE: u32 = 1024;
+const LINES_PER_PAGE: u32 = 1024;
 
 /**
  * Empties the arena. Requires that no other thread is at work in this memory. The counters of stamps and epochs go on.
@@ -106,7 +119,7 @@ export function releaseFor(holder: u32, address: usize): void {
 }
 
 /** Gives back the lines of an allocated block behind its first `bytes`. */
-export function shrink(address: usize, bytes: usize): void {
+function shrink(address: usize, bytes: usize): void {
   const chunk = <u32>(address / LINE_BYTES) - 1;
   const kept = <u32>((bytes + LINE_BYTES - 1) / LINE_BYTES) + 1;
   if (!lock(OWNER)) return;
@@ -133,7 +146,7 @@ export function linesOf(address: usize): u32 {
 }
 
 /** The fence is a chunk of one line that is always in use, so no chunk needs to know whether it is the last. */
-export function setFence(line: u32): void {
+function setFence(line: u32): void {
   store<u32>(at(line), 1, LINES);
   store<u32>(at(line), 1, IN_USE);
   store<u32>(FENCE_AT, line);
@@ -159,4 +172,125 @@ function grow(lines: u32): bool {
   }
   addFree(chunk, newFence - chunk);
   return true;
+}
+
+// Free memory whose pages the system may have back: whole pages of WebAssembly within free chunks, some at a time, each
+// once until the chunk changes that it lies in. From `lockUnused` to `unlockUnused` nobody allocates, so nobody uses
+// what is given back meanwhile. Owner's thread only.
+
+/** 2 MiB, as a huge page has. */
+const PAGES_MAX: u32 = 32;
+
+/**
+ * Locks the allocator and answers the first of some free pages << 8 | their number; 0, and nothing is locked, where
+ * there are none.
+ */
+export function lockUnused(): u32 {
+  if (!lock(OWNER)) return 0;
+  for (let bin = binOf(LINES_PER_PAGE); bin < <u32>BINS; bin++) {
+    for (let chunk = load<u32>(binAt(bin)); chunk; chunk = load<u32>(at(chunk), NEXT)) {
+      const pages = takePages(chunk);
+      if (pages) return pages;
+    }
+  }
+  unlock();
+  return 0;
+}
+
+export function unlockUnused(): void {
+  unlock();
+}
+
+/** The next whole pages of a free chunk, its header left out; 0 behind the last ones. */
+function takePages(chunk: u32): u32 {
+  const from = max(chunk + 1, load<u32>(at(chunk), GIVEN_TO));
+  const first = (from + LINES_PER_PAGE - 1) / LINES_PER_PAGE;
+  const end = min((chunk + load<u32>(at(chunk), LINES)) / LINES_PER_PAGE, first + PAGES_MAX);
+  if (end <= first) return 0;
+  store<u32>(at(chunk), end * LINES_PER_PAGE, GIVEN_TO);
+  return (first << 8) | (end - first);
+}
+
+// Makes an arena of what has been read back into its memory from a checkpoint (../checkpoint/README.md): the memory may
+// be larger than it was, and nobody reads what had been retired. Owner's thread only, while no reader is inside.
+
+/**
+ * `end` is the line behind the last chunk in use: of a free chunk, or of the fence. Requires that the words of the
+ * header are those of the image.
+ */
+export function restoreArena(end: u32): void {
+  if (end != load<u32>(FENCE_AT)) removeFree(end);
+  const fence = <u32>memory.size() * LINES_PER_PAGE - 1;
+  setFence(fence);
+  if (fence > end) addFree(end, fence - end);
+  freeAllRetired();
+}
+
+function freeAllRetired(): void {
+  for (let chunk = load<u32>(RETIRED_FIRST_AT); chunk; ) {
+    const next = load<u32>(at(chunk), NEXT);
+    giveBack(chunk);
+    chunk = next;
+  }
+  store<u32>(RETIRED_FIRST_AT, 0);
+  store<u32>(RETIRED_LAST_AT, 0);
+  store<u32>(RETIRED_LINES_AT, 0);
+}
+
+// A piece of the arena that grows with what is put into it: address, bytes it has room for, bytes in use. Three words
+// of a larger block; every variable part of the index of words is one. Used by the owner's thread, and by each thread
+// in its scratch.
+
+@unmanaged
+export class Area {
+  at: u32;
+  bytes: u32;
+  used: u32;
+}
+
+/**
+ * Room for `more` bytes behind those in use, which are kept, also for who still reads them. False, and nothing changed,
+ * when memory is full.
+ */
+export function reserve(area: Area, more: usize): bool {
+  const needed = <usize>area.used + more;
+  if (needed <= <usize>area.bytes) return true;
+  let bytes = max(needed, <usize>area.bytes + (<usize>area.bytes >> 1));
+  let at = allocate(bytes);
+  if (!at) {
+    bytes = needed;
+    at = allocate(bytes);
+  }
+  if (!at) return false;
+  memory.copy(at, area.at, area.used);
+  const old: usize = area.at;
+  atomic.store<u32>(changetype<usize>(area), <u32>at);
+  area.bytes = <u32>bytes;
+  retire(old);
+  return true;
+}
+
+/** Gives back an area that readers may be reading: its address stays, for them. */
+export function retireArea(area: Area): void {
+  retire(area.at);
+}
+
+/** Gives back an area that no other thread has seen. */
+export function releaseArea(area: Area): void {
+  release(area.at);
+  area.at = 0;
+  area.bytes = 0;
+  area.used = 0;
+}
+
+/** Gives back what is not in use. */
+export function trimArea(area: Area): void {
+  if (!area.at) return;
+  if (!area.used) return releaseArea(area);
+  shrink(area.at, area.used);
+  area.bytes = area.used;
+}
+
+export function areaLines(area: Area): u32 {
+  return area.at ? linesOf(area.at) : 0;
 }

@@ -1,6 +1,6 @@
 // Chunks of the arena: runs of lines with a header line in front that knows its neighbours' sizes (boundary tags), and
 // the free ones in bins by size, as doubly linked lists. Used by arena.ts, epochs.ts and unused.ts, under the lock.
-import { BINS, BINS_AT, LINE_BYTES, USED_AT } from '../layout';
+import { BINS, BINS_AT, DAMAGED_AT, LINE_BYTES, LOCKS_AT, LOCK_AT, OPEN_AT, OWNER, USED_AT } from '../../memory/layout';
 
 // The first line of a chunk is its header; these words are counted in lines.
 export const LINES: usize = 0;
@@ -97,4 +97,32 @@ export function removeFree(chunk: u32): void {
   if (next) store<u32>(at(next), previous, PREVIOUS);
   if (previous) store<u32>(at(previous), next, NEXT);
   else store<u32>(binAt(binOf(load<u32>(at(chunk), LINES))), next);
+}
+
+// The lock of a shard's arena: a word that names its holder. The owner and the readers (for their scratch) take it for
+// moments. A reader killed within it leaves the arena half changed: whoever clears its place says so and frees the lock
+// (src/engine/memory/ownership.ts), and from then on nobody gets memory until the arena is formatted.
+
+const SPINS_MAX = 1 << 30;
+
+/**
+ * False when the arena is damaged, or for a reader when it is closed: an owner killed within the lock never frees it,
+ * and the next one waits for all readers to leave. A holder that was killed and that nobody clears lets others trap
+ * after seconds.
+ */
+export function lock(holder: u32): bool {
+  for (let spins = 0; atomic.cmpxchg<u32>(LOCK_AT, 0, holder) != 0; spins++) {
+    if (holder != OWNER && !atomic.load<u32>(OPEN_AT)) return false;
+    if (spins == SPINS_MAX) unreachable();
+  }
+  // Whoever copies the memory sees by it that the allocator has been at work (checkpoint/arena-image.ts).
+  atomic.store<u32>(LOCKS_AT, load<u32>(LOCKS_AT) + 1);
+  if (!atomic.load<u32>(DAMAGED_AT)) return true;
+  unlock();
+  return false;
+}
+
+/** @inline */
+export function unlock(): void {
+  atomic.store<u32>(LOCK_AT, 0);
 }

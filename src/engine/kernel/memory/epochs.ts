@@ -7,20 +7,19 @@
 // (E). A, B, C and E are sequentially consistent. If the reader found a way to the block, it read that before C; so A
 // is before C and E, and E sees an epoch read before A, which is at most that of D: the block stays. If E sees nobody,
 // or a later epoch, the reader entered after C and finds no way to it.
-import { LINE_BYTES } from '../layout';
 import {
   EPOCH_AT,
+  LINE_BYTES,
   OWNER,
-  READER_BYTES,
-  READER_EPOCH,
   READERS_AT,
   READERS_END_AT,
+  READER_BYTES,
+  READER_EPOCH,
   RETIRED_FIRST_AT,
   RETIRED_LAST_AT,
   RETIRED_LINES_AT,
-} from '../reader-layout';
-import { at, EPOCH, giveBack, LINES, NEXT } from './chunks';
-import { lock, unlock } from './lock';
+} from '../../memory/layout';
+import { EPOCH, LINES, NEXT, at, giveBack, lock, unlock } from './chunks';
 
 /** Gives a block back once no reader can see it; 0 is ignored. Requires that nothing leads to it any more. */
 export function retire(address: usize): void {

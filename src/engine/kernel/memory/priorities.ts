@@ -1,17 +1,19 @@
 // The priorities of a part's chunks that have one: a column of float64 by ordinal, in blocks that never move, of the
 // sizes that blocks of rows have. The owner writes a priority before its row is published and clears it after the row
 // is gone; any thread reads.
-import { TABLE_BYTES } from '../block-layout';
-import { FULL, OK, SCRATCH_OUTPUT } from '../layout';
 import {
+  FULL,
+  OK,
   PRIORITIES_BYTES,
   PRIORITIES_COUNT,
   PRIORITIES_END,
   PRIORITIES_SMALL_TABLE,
   PRIORITIES_TABLE,
-} from '../reader-layout';
+  SCRATCH_OUTPUT,
+  TABLE_BYTES,
+} from '../../memory/layout';
 import { allocate } from './arena';
-import { blockOf, dropTable, enterBlock, enterTable, hasSlot, placeOf, shiftOf } from './block-table';
+import { blockOf, dropTable, enterBlock, enterTable, hasSlot, placeOf, shiftOf } from './row-blocks';
 import { retire } from './epochs';
 import { areaAt, ensureArea } from './scratch';
 

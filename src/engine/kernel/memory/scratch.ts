@@ -2,6 +2,7 @@
 // arena because shared memory is all a kernel has; its address goes with every call, as instances must not have
 // globals.
 import {
+  FENCE,
   HOLDER,
   SCRATCH_AREAS,
   SCRATCH_BEST,
@@ -9,7 +10,7 @@ import {
   SCRATCH_INPUT,
   SCRATCH_OUTPUT,
   SCRATCH_POOL,
-} from '../layout';
+} from '../../memory/layout';
 import { allocateFor, releaseFor } from './arena';
 
 /**
@@ -68,4 +69,17 @@ export function ensureInput(scratch: usize, dim: u32): usize {
 /** @inline */
 export function areaAt(scratch: usize, area: usize): usize {
   return load<u32>(scratch + area);
+}
+
+// What keeps reads and writes of rows, which are not atomic, on their side of a look at a stamp or a change of it, on
+// processors that reorder more than x86 does (README.md, rule 11). A read-modify-write of the thread's own scratch, for
+// what the compiler makes of `atomic.fence` does not validate. Any thread.
+
+/**
+ * What this thread read before it, it has read before any atomic load behind it; what it writes behind it, nobody sees
+ * before any atomic store ahead of it.
+ * @inline
+ */
+export function fence(scratch: usize): void {
+  atomic.add<u32>(scratch, 1, FENCE);
 }

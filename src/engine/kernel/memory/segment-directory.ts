@@ -1,7 +1,6 @@
 // The directory of a shard's parts: a hash table by collection id (open addressing, linear probing) of the roots of
 // their indexes. The owner writes. Any thread inside an epoch reads it without a lock: an entry's id is stored after
 // its roots and its place never gets another id; growing publishes a new table by one store and retires the old one.
-import { NONE } from '../layout';
 import {
   DIRECTORY_AT,
   DIRECTORY_ENTRIES,
@@ -11,8 +10,9 @@ import {
   ENTRY_BYTES,
   ENTRY_ID,
   ENTRY_ROOTS,
+  NONE,
   PART_ROOTS,
-} from '../reader-layout';
+} from '../../memory/layout';
 import { allocate } from './arena';
 import { retire } from './epochs';
 

@@ -1,20 +1,151 @@
 // Merges segments in steps: terms in order, and of each the postings of all inputs by rising ordinals, without those of
 // dead chunks. Searches go on with the inputs until the new segment takes their places at once. The owner's thread
 // only.
-import { FULL } from '../../layout';
-import { allocate } from '../arena';
-import { reserve } from './area';
-import { openCursor } from './cursor';
-import { createSegment, exchangeList, trimSegment } from './lists';
-import { joinLive } from './live';
-import { copyRun } from './merge-copy';
-import { cursorOf, Input, inputAt, INPUTS_MAX, Merge, MERGE_BYTES, releaseMerge, writerOf } from './merge-state';
-import { areaOf, compareTerm, keyAt, longAt, Segment, termCount } from './segment';
-import { tailLength } from './terms';
-import { chooseInputs } from './tiers';
-import { headIn, Words } from './words';
-import { beginTerm, endTerm, openWriter } from './writer';
-import { POSITIONS } from './writer-state';
+import { FULL } from '../../memory/layout';
+import { allocate, reserve } from '../memory/arena';
+import {
+  Cursor,
+  atEnd,
+  bitsOf,
+  blockOf,
+  countAt,
+  countOf,
+  nextBlock,
+  openCursor,
+  ordinalAt,
+  readRun,
+  unpackOrdinals,
+} from './posting-list';
+import { Segment, areaOf, compareTerm, isLive, joinLive, keyAt, longAt, tailLength, termCount } from './run';
+import { POSITIONS, Writer, addPosition, addPosting, beginTerm, endTerm, openWriter } from './run-writer';
+import {
+  INPUTS_MAX,
+  Input,
+  MERGE_BYTES,
+  Merge,
+  Words,
+  createSegment,
+  cursorOf,
+  exchangeList,
+  headIn,
+  inputAt,
+  releaseMerge,
+  segmentAt,
+  segmentCount,
+  trimSegment,
+  writerOf,
+} from './text-index';
+
+// Copies the postings of one term from the inputs of a merge, by rising ordinals, without those of dead chunks. It may
+// stop after any posting. The owner's thread only.
+
+/** Copies postings of the input that has the lowest ordinal, until another has; answers how many, or FULL. */
+function copyRun(merge: usize, budget: i32): i32 {
+  const state = changetype<Merge>(merge);
+  let input: Input | null = null;
+  let lowest: u32 = 0xffffffff;
+  let limit: u32 = 0xffffffff;
+  for (let i: u32 = 0; i < state.inputs; i++) {
+    const other = inputAt(merge, i);
+    if (!other.isActive) continue;
+    const ordinal = nextOrdinal(cursorOf(other));
+    if (!input || ordinal < lowest) {
+      limit = lowest;
+      lowest = ordinal;
+      input = other;
+    } else limit = min(limit, ordinal);
+  }
+  if (!input) return 0;
+  return copyBelow(merge, input, limit, budget);
+}
+
+/** An ordinal that two inputs have is live in one of them at most. */
+function copyBelow(merge: usize, input: Input, limit: u32, budget: i32): i32 {
+  const state = changetype<Merge>(merge);
+  const cursor = cursorOf(input);
+  let copied: i32 = 0;
+  while (copied++ < budget) {
+    const ordinal = nextOrdinal(cursor);
+    if (ordinal > limit) return copied;
+    if (!copyPosting(writerOf(merge), cursor, ordinal)) return FULL;
+    state.frontier = ordinal + 1;
+    if (++cursor.i == countOf(cursor)) {
+      nextBlock(cursor);
+      cursor.position = 0;
+    }
+    if (!atEnd(cursor)) continue;
+    input.isActive = 0;
+    state.active--;
+    return copied;
+  }
+  return copied;
+}
+
+/** @inline */
+function nextOrdinal(cursor: Cursor): u32 {
+  unpackOrdinals(cursor);
+  return ordinalAt(cursor, cursor.i);
+}
+
+function copyPosting(writer: Writer, cursor: Cursor, ordinal: u32): bool {
+  const count = countAt(cursor, cursor.i);
+  const position = cursor.position;
+  cursor.position += count;
+  if (!isLive(cursor.segment, ordinal)) return true;
+  if (!addPosting(writer, ordinal, count)) return false;
+  const block = blockOf(cursor, cursor.block);
+  const from = <usize>changetype<Segment>(cursor.segment).positions + block.positions;
+  for (let i = position; i < position + count; i++) addPosition(writer, readRun(from, i, block.positionBits));
+  return true;
+}
+
+// Which segments are merged next. Segments of like size make a tier; four of them become one of the next tier, so a
+// posting is rewritten once for each fourfold growth, and few segments stand beside each other (O'Neil et al., "The
+// log-structured merge-tree", 1996). A segment of which more than half is dead is written anew alone. Pure but for the
+// choice it notes.
+
+const TIER_SEGMENTS: u32 = 4;
+
+/**
+ * Notes the inputs of the next merge, and answers how many; 0 when all is well. With `all`, every segment is wanted in
+ * one.
+ */
+function chooseInputs(words: Words, merge: usize, all: bool, max: u32): u32 {
+  if (all && segmentCount(words.list) > 1) return choose(words, merge, ANY_TIER, max);
+  for (let i: u32 = 0; i < segmentCount(words.list); i++) {
+    const segment = changetype<Segment>(segmentAt(words.list, i));
+    if (segment.live << 1 >= segment.chunks) continue;
+    inputAt(merge, 0).segment = <u32>segmentAt(words.list, i);
+    return 1;
+  }
+  for (let tier: u32 = 0; tier < 32; tier++) {
+    if (sizeOf(words, tier) >= TIER_SEGMENTS) return choose(words, merge, tier, max);
+  }
+  return 0;
+}
+
+const ANY_TIER: u32 = 0xffffffff;
+
+/** Bytes of postings and positions, by doublings of doublings. */
+function tierOf(segment: usize): u32 {
+  const s = changetype<Segment>(segment);
+  return bitsOf((s.postingsUsed >> 1) + (s.positionsUsed >> 1)) >> 1;
+}
+
+function sizeOf(words: Words, tier: u32): u32 {
+  let size: u32 = 0;
+  for (let i: u32 = 0; i < segmentCount(words.list); i++) if (tierOf(segmentAt(words.list, i)) == tier) size++;
+  return size;
+}
+
+function choose(words: Words, merge: usize, tier: u32, max: u32): u32 {
+  let chosen: u32 = 0;
+  for (let i: u32 = 0; i < segmentCount(words.list) && chosen < max; i++) {
+    const segment = segmentAt(words.list, i);
+    if (tier == ANY_TIER || tierOf(segment) == tier) inputAt(merge, chosen++).segment = <u32>segment;
+  }
+  return chosen;
+}
 
 /**
  * Goes on with the merge under way, or begins one where tiers want it; with `all`, until one segment is left. Works off

@@ -1,17 +1,161 @@
 // Chunks in which tokens follow each other, the last one perhaps only begun: places of the rarest token are gathered
 // and then sifted by each of the others. Answers a bitmap. Any thread.
-import { FULL, SCRATCH_ALLOWED } from '../../layout';
-import { areaAt, ensureArea } from '../scratch';
-import { bitmapWords, openBitmap, setBit, setTerm } from './bitmap';
-import { atEnd, Cursor, openCursor } from './cursor';
-import { Head } from './head';
-import { isLive } from './live';
-import { phraseInHead } from './phrase-head';
-import { gather, PLACES_MAX, sift, stands } from './places';
-import { startsWith } from './prefix';
-import { cursorAt, openQuery, Query, refAt, tailLengthOf, tailOf } from './query';
-import { findTerm, lowerTerm, termAt, termCount } from './segment';
-import { segmentAt, segmentCount } from './words';
+import { FULL, NONE, SCRATCH_ALLOWED } from '../../memory/layout';
+import { areaAt, ensureArea } from '../memory/scratch';
+import { Head, Slot, entryAt, headTermAt, headTermCount, newestOf, slotAt } from './mutable-run';
+import {
+  Cursor,
+  atEnd,
+  blockOf,
+  countOf,
+  countsAt,
+  nextBlock,
+  openCursor,
+  ordinalAt,
+  readRun,
+  seek,
+  unpackOne,
+  unpackOrdinals,
+  weightsOf,
+} from './posting-list';
+import { Query, cursorAt, openQuery, refAt, tailLengthOf, tailOf } from './query';
+import { findInHead } from './rank';
+import { Segment, findTerm, isLive, lowerTerm, termAt, termCount } from './run';
+import { bitmapWords, headStartsWith, openBitmap, setBit, setHeadTerm, setTerm, startsWith } from './term-bitmaps';
+import { segmentAt, segmentCount } from './text-index';
+
+// Phrases in the head: its tokens stand in their order, so at every place of the rarest one its neighbours are looked
+// at. Called by phrase.ts. Any thread.
+
+/**
+ * Sets the bits of the head's chunks that have the phrase: `whole` terms, and the beginning of one where the question
+ * has one more.
+ */
+function phraseInHead(query: Query, head: Head, whole: u32, bitmap: usize): void {
+  if (!whole) return prefixInHead(query, head, bitmap);
+  let rarest: u32 = 0;
+  let fewest: u32 = NONE;
+  for (let i: u32 = 0; i < whole; i++) {
+    const ref = refAt(query, i);
+    ref.head = findInHead(head, ref);
+    if (ref.head == NONE) return;
+    if (headTermAt(head, ref.head).tokens >= fewest) continue;
+    fewest = headTermAt(head, ref.head).tokens;
+    rarest = i;
+  }
+  for (
+    let token = newestOf(headTermAt(head, refAt(query, rarest).head));
+    token;
+    token = entryAt(head, token - 1).before
+  ) {
+    const number = entryAt(head, token - 1).slot;
+    if (number >= query.slots) continue;
+    const slot = slotAt(head, number);
+    const ordinal = slot.ordinal;
+    if (ordinal != NONE && token - 1 >= slot.first + rarest && standsAt(query, head, whole, token - 1 - rarest, slot))
+      setBit(bitmap, ordinal);
+  }
+}
+
+function prefixInHead(query: Query, head: Head, bitmap: usize): void {
+  for (let i: u32 = 0; i < headTermCount(head); i++) {
+    if (headStartsWith(head, headTermAt(head, i), refAt(query, 0))) setHeadTerm(bitmap, query, headTermAt(head, i));
+  }
+}
+
+/** Whether the phrase stands at a token of the chunk. */
+function standsAt(query: Query, head: Head, whole: u32, token: u32, slot: Slot): bool {
+  if (token + query.terms > slot.first + slot.length) return false;
+  for (let i: u32 = 0; i < whole; i++) if (entryAt(head, token + i).term != refAt(query, i).head) return false;
+  if (whole == query.terms) return true;
+  return headStartsWith(head, headTermAt(head, entryAt(head, token + whole).term), refAt(query, whole));
+}
+
+// Places where a phrase may begin: a chunk's ordinal and a position in it, as one number, in rising order. Gathered
+// from the postings of one token and sifted by those of others. Used by phrase.ts.
+
+/** Room for the positions of any one chunk, and of many. */
+const PLACES_MAX: u32 = 131072;
+
+/** Takes places from the cursor on, for a token that stands `offset` behind the beginning; answers how many. */
+function gather(cursor: Cursor, offset: u32, places: usize): u32 {
+  let found: u32 = 0;
+  while (!atEnd(cursor)) {
+    unpackOrdinals(cursor);
+    unpackStarts(cursor);
+    const ordinal = ordinalAt(cursor, cursor.i);
+    const start = startOf(cursor, cursor.i);
+    const end = startOf(cursor, cursor.i + 1);
+    if (found + end - start > PLACES_MAX) return found;
+    if (isLive(cursor.segment, ordinal)) found = addPlaces(cursor, ordinal, start, end, offset, places, found);
+    if (++cursor.i == countOf(cursor)) nextBlock(cursor);
+  }
+  return found;
+}
+
+function addPlaces(cursor: Cursor, ordinal: u32, start: u32, end: u32, offset: u32, places: usize, found: u32): u32 {
+  for (let i = start; i < end; i++) {
+    const position = positionAt(cursor, i);
+    if (position < offset) continue;
+    store<u64>(places + ((<usize>found) << 3), ((<u64>ordinal) << 32) | (position - offset));
+    found++;
+  }
+  return found;
+}
+
+/** Keeps the places that have the cursor's token `offset` behind them; answers how many. */
+function sift(cursor: Cursor, offset: u32, places: usize, count: u32): u32 {
+  let kept: u32 = 0;
+  for (let i: u32 = 0; i < count && !atEnd(cursor); i++) {
+    const place = load<u64>(places + ((<usize>i) << 3));
+    if (!stands(cursor, <u32>(place >> 32), <u32>place + offset)) continue;
+    store<u64>(places + ((<usize>kept) << 3), place);
+    kept++;
+  }
+  return kept;
+}
+
+/** Whether the cursor's token stands at a position of a chunk. Asked in rising order of chunks. */
+function stands(cursor: Cursor, ordinal: u32, position: u32): bool {
+  seek(cursor, ordinal);
+  if (atEnd(cursor) || ordinalAt(cursor, cursor.i) != ordinal) return false;
+  unpackStarts(cursor);
+  let low = startOf(cursor, cursor.i);
+  let high = startOf(cursor, cursor.i + 1);
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const found = positionAt(cursor, middle);
+    if (found == position) return true;
+    if (found < position) low = middle + 1;
+    else high = middle;
+  }
+  return false;
+}
+
+/** Where the positions of each posting of the block begin, in the place of weights. */
+function unpackStarts(cursor: Cursor): void {
+  if (cursor.weighed == cursor.block + 1) return;
+  const block = blockOf(cursor, cursor.block);
+  const counts = countsAt(cursor, block);
+  let sum: u32 = 0;
+  for (let i: u32 = 0; i < countOf(cursor); i++) {
+    store<u32>(weightsOf(cursor) + ((<usize>i) << 2), sum);
+    sum += unpackOne(counts, i, block.countBits) + 1;
+  }
+  store<u32>(weightsOf(cursor) + ((<usize>countOf(cursor)) << 2), sum);
+  cursor.weighed = cursor.block + 1;
+}
+
+/** @inline */
+function startOf(cursor: Cursor, i: u32): u32 {
+  return load<u32>(weightsOf(cursor) + ((<usize>i) << 2));
+}
+
+/** @inline */
+function positionAt(cursor: Cursor, i: u32): u32 {
+  const block = blockOf(cursor, cursor.block);
+  return readRun(<usize>changetype<Segment>(cursor.segment).positions + block.positions, i, block.positionBits);
+}
 
 /**
  * Writes the bitmap to the output, and answers its words, or FULL. The terms need not be distinct; there is at least

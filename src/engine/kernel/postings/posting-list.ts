@@ -1,7 +1,7 @@
 // Walks the postings of one term in one segment, by rising ordinals: block by block, each unpacked only where it is
 // looked into. A fixed number of words and two buffers in the scratch of a search or in a merge; used by one of them at
 // a time.
-import { Block, BLOCK, Segment, termAt } from './segment';
+import { BLOCK, Block, Segment, termAt } from './run';
 
 @unmanaged
 export class Cursor {
@@ -115,4 +115,152 @@ export function lowerOrdinal(cursor: Cursor, ordinal: u32): u32 {
     size -= half;
   }
   return low + u32(ordinalAt(cursor, low) < ordinal);
+}
+
+// Numbers of few bits. Vertical: number i stands in lane i mod 4 of a row of 128-bit words, so four are unpacked at
+// once and any one can be read alone (Lemire & Boytsov, "Decoding billions of integers per second", 2015). Horizontal:
+// one after the other. Pure.
+
+/** Bits that the number takes. @inline */
+export function bitsOf(value: u32): u32 {
+  return 32 - clz(value);
+}
+
+/** Bytes of `count` numbers of `bits`, packed vertically. @inline */
+export function packedBytes(count: u32, bits: u32): u32 {
+  return ((((count + 3) >> 2) * bits + 31) >> 5) << 4;
+}
+
+/** Packs numbers at `from`, a multiple of four of them. */
+export function pack(to: usize, from: usize, count: u32, bits: u32): void {
+  memory.fill(to, 0, packedBytes(count, bits));
+  if (!bits) return;
+  for (let i: u32 = 0, bit: u32 = 0; i < count; i += 4, bit += bits) {
+    const numbers = v128.load(from + ((<usize>i) << 2));
+    const word = to + ((<usize>(bit >> 5)) << 4);
+    const shift = bit & 31;
+    v128.store(word, v128.or(v128.load(word), i32x4.shl(numbers, shift)));
+    if (shift + bits > 32) v128.store(word + 16, i32x4.shr_u(numbers, 32 - shift));
+  }
+}
+
+/** The four numbers from the `group`-th on. @inline */
+export function unpackFour(from: usize, group: u32, bits: u32, mask: v128): v128 {
+  const bit = group * bits;
+  const word = from + ((<usize>(bit >> 5)) << 4);
+  const shift = bit & 31;
+  let numbers = i32x4.shr_u(v128.load(word), shift);
+  if (shift + bits > 32) numbers = v128.or(numbers, i32x4.shl(v128.load(word + 16), 32 - shift));
+  return v128.and(numbers, mask);
+}
+
+/** @inline */
+export function maskOf(bits: u32): u32 {
+  return bits == 32 ? 0xffffffff : (1 << bits) - 1;
+}
+
+/** One number of those packed vertically. */
+export function unpackOne(from: usize, index: u32, bits: u32): u32 {
+  if (!bits) return 0;
+  const bit = (index >> 2) * bits;
+  const word = from + ((<usize>(bit >> 5)) << 4) + ((<usize>(index & 3)) << 2);
+  const shift = bit & 31;
+  let number = load<u32>(word) >> shift;
+  if (shift + bits > 32) number |= load<u32>(word, 16) << (32 - shift);
+  return number & maskOf(bits);
+}
+
+/** Bytes of `count` numbers of `bits`, packed horizontally, and room to read eight at the last. @inline */
+export function runBytes(count: u32, bits: u32): u32 {
+  return ((count * bits + 7) >> 3) + 8;
+}
+
+export function packRun(to: usize, from: usize, count: u32, bits: u32): void {
+  memory.fill(to, 0, runBytes(count, bits));
+  for (let i: u32 = 0, bit: u32 = 0; i < count; i++, bit += bits) {
+    const at = to + (bit >> 3);
+    store<u64>(at, load<u64>(at) | ((<u64>load<u32>(from + ((<usize>i) << 2))) << (bit & 7)));
+  }
+}
+
+/** @inline */
+export function readRun(from: usize, index: u32, bits: u32): u32 {
+  const bit = index * bits;
+  return <u32>(load<u64>(from + (bit >> 3)) >> (bit & 7)) & maskOf(bits);
+}
+
+// What stands in the block a cursor looks at: ordinals, as gaps or as a bitmap, and behind them the counts. Ordinals
+// are unpacked all at once, four at a time; a count is read where it stands. Any thread, each with cursors of its own.
+
+/** Goes on to the first posting at or behind `ordinal`, unpacking its block. */
+export function seek(cursor: Cursor, ordinal: u32): void {
+  seekBlock(cursor, ordinal);
+  if (atEnd(cursor)) return;
+  unpackOrdinals(cursor);
+  cursor.i = lowerOrdinal(cursor, ordinal);
+}
+
+/** Unpacks the ordinals of the block looked at; behind the last it is repeated, so that four can always be read. */
+export function unpackOrdinals(cursor: Cursor): void {
+  if (cursor.unpacked == cursor.block + 1) return;
+  const block = blockOf(cursor, cursor.block);
+  const from = <usize>changetype<Segment>(cursor.segment).postings + block.postings;
+  const base = baseOf(cursor, cursor.block);
+  const count = countOf(cursor);
+  if (block.isBitmap) unpackBitmap(cursor, from, base);
+  else if (count > 1) unpackGaps(cursor, from, base, count, block.ordinalBits);
+  v128.store(ordinalsOf(cursor) + ((<usize>count) << 2), i32x4.splat(block.last));
+  if (count == 1) store<u32>(ordinalsOf(cursor), block.last);
+  cursor.unpacked = cursor.block + 1;
+}
+
+function unpackGaps(cursor: Cursor, from: usize, base: u32, count: u32, bits: u32): void {
+  const to = ordinalsOf(cursor);
+  const mask = i32x4.splat(maskOf(bits));
+  const zero = i32x4.splat(0);
+  const one = i32x4.splat(1);
+  let last = i32x4.splat(base);
+  for (let group: u32 = 0; group < (count + 3) >> 2; group++) {
+    let gaps = i32x4.add(bits ? unpackFour(from, group, bits, mask) : zero, one);
+    gaps = i32x4.add(gaps, v128.shuffle<i32>(zero, gaps, 3, 4, 5, 6));
+    gaps = i32x4.add(gaps, v128.shuffle<i32>(zero, gaps, 2, 3, 4, 5));
+    const ordinals = i32x4.add(gaps, last);
+    v128.store(to + ((<usize>group) << 4), ordinals);
+    last = v128.shuffle<i32>(ordinals, ordinals, 3, 3, 3, 3);
+  }
+}
+
+function unpackBitmap(cursor: Cursor, from: usize, base: u32): void {
+  let to = ordinalsOf(cursor);
+  const end = to + (BLOCK << 2);
+  for (let first = base + 1; to < end; from += 8, first += 64) {
+    for (let word = load<u64>(from); word; word &= word - 1) {
+      store<u32>(to, first + <u32>ctz(word));
+      to += 4;
+    }
+  }
+}
+
+/** Address of the counts of a block: behind its ordinals. */
+export function countsAt(cursor: Cursor, block: Block): usize {
+  const from = <usize>changetype<Segment>(cursor.segment).postings + block.postings;
+  if (block.isBitmap) return from + bitmapBytes(block.last - baseOf(cursor, cursor.block));
+  const count = countOf(cursor);
+  return count > 1 ? from + packedBytes(count, block.ordinalBits) : from;
+}
+
+/** @inline */
+export function bitmapBytes(span: u32): u32 {
+  return ((span + 63) >> 6) << 3;
+}
+
+/** How often the term occurs at the i-th posting of the block. */
+export function countAt(cursor: Cursor, i: u32): u32 {
+  const block = blockOf(cursor, cursor.block);
+  return block.countBits ? unpackOne(countsAt(cursor, block), i, block.countBits) + 1 : 1;
+}
+
+/** Address of the bitmap of the block looked at. @inline */
+export function bitmapAt(cursor: Cursor): usize {
+  return <usize>changetype<Segment>(cursor.segment).postings + blockOf(cursor, cursor.block).postings;
 }

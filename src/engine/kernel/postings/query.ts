@@ -1,12 +1,12 @@
 // A question to the words as the kernel holds it while it answers: the terms, the constants of BM25, and the room for
 // window and cursors. It stands in the scratch of the thread that asks (scratch.ts). The input is n factors (f32), then
 // n terms, each with a zero byte.
-import { SCRATCH_ALLOWED, SCRATCH_INPUT, SCRATCH_WORDS } from '../../layout';
-import { areaAt, ensureArea } from '../scratch';
-import { Cursor, CURSOR_BYTES } from './cursor';
-import { Head } from './head';
-import { keyOf, lengthTo0, tailLength } from './terms';
-import { headIn, Words } from './words';
+import { SCRATCH_ALLOWED, SCRATCH_INPUT, SCRATCH_WORDS } from '../../memory/layout';
+import { areaAt, ensureArea } from '../memory/scratch';
+import { Cursor, CURSOR_BYTES } from './posting-list';
+import { Head } from './mutable-run';
+import { keyOf, lengthTo0, tailLength } from './run';
+import { headIn, Words } from './text-index';
 
 @unmanaged
 export class Query {

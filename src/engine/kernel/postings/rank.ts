@@ -2,16 +2,135 @@
 // Lucene's block-max MaxScore). Terms whose bounds together cannot lift a chunk among the best are not walked, only
 // looked up for chunks that others have found. The answer is that of scoring everything: keys order by score, then by
 // ordinal. Any thread.
-import { atEnd, Cursor, openCursor, ordinalAt, seekBlock } from './cursor';
-import { cursorAt, Query, refAt, tailLengthOf, tailOf, WINDOW } from './query';
-import { windowBoundOf } from './score';
-import { BLOCK, findTerm, Segment, termAt } from './segment';
-import { seek } from './unpack';
-import { boundOf } from './weigh';
-import { addWindow, keyFor, ordered, raiseFloor, takeWindow } from './window';
+import { FULL, NONE, SCRATCH_ALLOWED, SCRATCH_BEST, SCRATCH_OUTPUT } from '../../memory/layout';
+import { areaAt, ensureAnswers, ensureArea } from '../memory/scratch';
+import { bestBound, clearBest, isBestFull, offer, sortBest } from '../memory/top-k';
+import { blockBoundOf, boundOf, weigh, weighBlock, weightIn, windowBoundOf } from './bm25';
+import {
+  Entry,
+  Head,
+  Slot,
+  entryAt,
+  findSlot,
+  headTermAt,
+  newestOf,
+  numberAt,
+  placeOf,
+  slotAt,
+  tableOf,
+} from './mutable-run';
+import {
+  Cursor,
+  atEnd,
+  baseOf,
+  blockOf,
+  countOf,
+  lowerOrdinal,
+  nextBlock,
+  openCursor,
+  ordinalAt,
+  ordinalsOf,
+  seek,
+  seekBlock,
+  unpackOrdinals,
+  weightsOf,
+} from './posting-list';
+import { Query, TermRef, WINDOW, cursorAt, isAllowed, openQuery, refAt, tailLengthOf, tailOf } from './query';
+import { BLOCK, Segment, findTerm, hashOf, isLive, termAt } from './run';
+import { segmentAt, segmentCount } from './text-index';
+import { segmentWith } from './write';
+
+// A window of ordinals: the sums of the weights of the terms that are walked, a mark for each chunk that has one, and
+// what is done with those that may be among the best. Used by rank.ts and rank-head.ts, within one question. Any
+// thread.
+
+/** A chunk's place among all: higher is better; of equal scores the lower ordinal. @inline */
+function keyFor(score: u32, ordinal: u32): u64 {
+  return ((<u64>score) << 32) | <u64>~ordinal;
+}
+
+/** @inline */
+function raiseFloor(scratch: usize, query: Query): void {
+  if (isBestFull(scratch)) query.floor = max(query.floor, bestBound(scratch));
+}
+
+/** @inline */
+function ordered(query: Query, j: u32): Cursor {
+  return changetype<Cursor>(<usize>load<u32>(<usize>query.order + ((<usize>j) << 2)));
+}
+
+/** What terms before the j-th in order can add together. @inline */
+function sumBefore(query: Query, j: u32): u32 {
+  return load<u32>(<usize>query.sums + ((<usize>j) << 2));
+}
+
+/** Adds a term's weights to the sums of the window and marks the chunks that have it. */
+function addWindow(query: Query, cursor: Cursor, from: u32, end: u32): void {
+  while (!atEnd(cursor) && baseOf(cursor, cursor.block) + 1 < end) {
+    unpackOrdinals(cursor);
+    weighBlock(query, cursor);
+    const isLast = blockOf(cursor, cursor.block).last >= end;
+    const begin = baseOf(cursor, cursor.block) + 1 < from ? lowerOrdinal(cursor, from) : 0;
+    const stop = isLast ? lowerOrdinal(cursor, end) : countOf(cursor);
+    addPostings(query, cursor, begin, stop, from);
+    if (isLast) return;
+    nextBlock(cursor);
+  }
+}
+
+/** @inline */
+function addPostings(query: Query, cursor: Cursor, begin: u32, stop: u32, from: u32): void {
+  const window = <usize>query.window;
+  const marks = <usize>query.marks;
+  let at = ordinalsOf(cursor) + ((<usize>begin) << 2);
+  let weight = weightsOf(cursor) + ((<usize>begin) << 2);
+  for (const end = ordinalsOf(cursor) + ((<usize>stop) << 2); at < end; at += 4, weight += 4) {
+    const slot = <usize>(load<u32>(at) - from);
+    const sum = window + (slot << 2);
+    store<u32>(sum, load<u32>(sum) + load<u32>(weight));
+    const mark = marks + ((slot >> 6) << 3);
+    store<u64>(mark, load<u64>(mark) | ((<u64>1) << (slot & 63)));
+  }
+}
+
+/** Offers the chunks of the window that may be among the best, and clears it. */
+function takeWindow(scratch: usize, query: Query, idle: u32, from: u32, end: u32): void {
+  const rest = sumBefore(query, idle);
+  for (let slot: u32 = 0; slot < end - from; slot += 64) {
+    const at = <usize>query.marks + (slot >> 3);
+    let mark = load<u64>(at);
+    if (!mark) continue;
+    store<u64>(at, 0);
+    for (; mark; mark &= mark - 1) {
+      const place = slot + <u32>ctz(mark);
+      const sum = <usize>query.window + ((<usize>place) << 2);
+      const score = load<u32>(sum);
+      store<u32>(sum, 0);
+      if (keyFor(score + rest, from + place) > query.floor) consider(scratch, query, idle, from + place, score);
+    }
+  }
+}
+
+/** Completes a chunk's score with the terms that were not walked, as long as it may be among the best. */
+function consider(scratch: usize, query: Query, idle: u32, ordinal: u32, partial: u32): void {
+  if (!isLive(query.segment, ordinal) || !isAllowed(query, ordinal)) return;
+  let score = partial;
+  for (let j = idle; j > 0; j--) {
+    const cursor = ordered(query, j - 1);
+    if (keyFor(score + sumBefore(query, j), ordinal) <= query.floor) return;
+    seekBlock(cursor, ordinal);
+    if (atEnd(cursor) || baseOf(cursor, cursor.block) + 1 > ordinal) continue;
+    if (keyFor(score + sumBefore(query, j - 1) + blockBoundOf(query, cursor), ordinal) <= query.floor) return;
+    score += weightIn(query, cursor, ordinal);
+  }
+  const key = keyFor(score, ordinal);
+  if (key <= query.floor) return;
+  offer(scratch, key);
+  raiseFloor(scratch, query);
+}
 
 /** Ranks the chunks of one segment into the best. */
-export function rankSegment(scratch: usize, query: Query, segment: usize): void {
+function rankSegment(scratch: usize, query: Query, segment: usize): void {
   query.segment = <u32>segment;
   const terms = openCursors(query, segment);
   const end = changetype<Segment>(segment).end;
@@ -116,4 +235,192 @@ function nextOrdinal(scratch: usize, query: Query, terms: u32, from: u32, end: u
     next = min(next, ordinalAt(cursor, cursor.i));
   }
   return next;
+}
+
+// Ranks the chunks of the head: the chains of those terms that can matter are walked, newest chunk first, and the
+// others are counted in the tokens of the chunks found. Called after the segments, when the floor is high. Any thread.
+
+function rankHead(scratch: usize, query: Query, head: Head): void {
+  raiseFloor(scratch, query);
+  let rest: u32 = 0;
+  for (let i: u32 = 0; i < query.terms; i++) {
+    const ref = refAt(query, i);
+    ref.head = findInHead(head, ref);
+    const bound = ref.head == NONE ? 0 : boundInHead(query, head, ref);
+    const isIdle = keyFor(rest + bound, 0) <= query.floor;
+    if (isIdle) rest += bound;
+    else if (bound) walkChain(query, head, ref);
+    ref.isIdle = isIdle;
+  }
+  for (let first: u32 = 0; first < query.slots; first += 64) takeSlots(scratch, query, head, first, rest);
+}
+
+/** Number of a term in the head, or NONE. */
+export function findInHead(head: Head, ref: TermRef): u32 {
+  const table = tableOf(head);
+  return table ? numberAt(placeOf(head, table, hashOf(ref.at, ref.length), ref.at, ref.length)) - 1 : NONE;
+}
+
+/** @inline */
+function boundInHead(query: Query, head: Head, ref: TermRef): u32 {
+  return weigh(query, ref.factor, headTermAt(head, ref.head).most, head.shortest);
+}
+
+/** Adds the weights of a term to the sums of the slots. Tokens of one chunk follow each other in the chain. */
+function walkChain(query: Query, head: Head, ref: TermRef): void {
+  let token = newestOf(headTermAt(head, ref.head));
+  while (token) {
+    const slot = entryAt(head, token - 1).slot;
+    let count: u32 = 0;
+    for (; token && entryAt(head, token - 1).slot == slot; token = entryAt(head, token - 1).before) count++;
+    if (slot >= query.slots) continue;
+    const sum = <usize>query.window + ((<usize>slot) << 2);
+    store<u32>(sum, load<u32>(sum) + weigh(query, ref.factor, count, slotAt(head, slot).length));
+    const mark = <usize>query.marks + ((<usize>(slot >> 6)) << 3);
+    store<u64>(mark, load<u64>(mark) | ((<u64>1) << (slot & 63)));
+  }
+}
+
+function takeSlots(scratch: usize, query: Query, head: Head, first: u32, rest: u32): void {
+  const at = <usize>query.marks + (first >> 3);
+  for (let mark = load<u64>(at); mark; mark &= mark - 1) {
+    const number = first + <u32>ctz(mark);
+    const slot = slotAt(head, number);
+    const ordinal = slot.ordinal;
+    let score = load<u32>(<usize>query.window + ((<usize>number) << 2));
+    if (ordinal == NONE || keyFor(score + rest, ordinal) <= query.floor || !isAllowed(query, ordinal)) continue;
+    score += restOf(query, head, slot);
+    if (keyFor(score, ordinal) <= query.floor) continue;
+    offer(scratch, keyFor(score, ordinal));
+    raiseFloor(scratch, query);
+  }
+}
+
+/** Weights of the terms that were not walked. */
+function restOf(query: Query, head: Head, slot: Slot): u32 {
+  let score: u32 = 0;
+  for (let i: u32 = 0; i < query.terms; i++) {
+    const ref = refAt(query, i);
+    if (!ref.isIdle || ref.head == NONE) continue;
+    const count = countInSlot(head, slot, ref.head);
+    if (count) score += weigh(query, ref.factor, count, slot.length);
+  }
+  return score;
+}
+
+/** How often a chunk of the head has a term. */
+function countInSlot(head: Head, slot: Slot, term: u32): u32 {
+  let count: u32 = 0;
+  let at = changetype<usize>(entryAt(head, slot.first));
+  for (const end = at + <usize>slot.length * offsetof<Entry>(); at < end; at += offsetof<Entry>())
+    count += load<u32>(at) == term ? 1 : 0;
+  return count;
+}
+
+// Counts: in how many live chunks each term of a question occurs, exactly, and how many of the terms each of some given
+// chunks has. Any thread.
+
+/** Writes the frequency of each term to the output. Answers how many, or FULL. */
+export function countWords(scratch: usize, root: usize, terms: u32): i32 {
+  const query = openQuery(scratch, root, terms, 0);
+  if (!query || !ensureArea(scratch, SCRATCH_OUTPUT, (<usize>terms) << 2)) return FULL;
+  for (let i: u32 = 0; i < terms; i++)
+    store<u32>(areaAt(scratch, SCRATCH_OUTPUT) + ((<usize>i) << 2), frequencyOf(query, i));
+  return terms;
+}
+
+function frequencyOf(query: Query, i: u32): u32 {
+  const ref = refAt(query, i);
+  let frequency: u32 = 0;
+  if (query.head) {
+    const head = changetype<Head>(query.head);
+    const number = findInHead(head, ref);
+    if (number != NONE) frequency += headTermAt(head, number).chunks;
+  }
+  for (let j: u32 = 0; j < segmentCount(query.list); j++) {
+    const segment = segmentAt(query.list, j);
+    const term = findTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
+    if (term >= 0) frequency += termAt(segment, term).count - termAt(segment, term).dead;
+  }
+  return frequency;
+}
+
+/**
+ * Puts in the place of each of `chunks` ordinals, in the area of bitmaps, how many of the terms it has. FULL when
+ * memory is full.
+ */
+export function matchWords(scratch: usize, root: usize, terms: u32, ordinals: usize, chunks: u32): i32 {
+  const query = openQuery(scratch, root, terms, 1);
+  if (!query) return FULL;
+  if (query.head)
+    for (let i: u32 = 0; i < terms; i++)
+      refAt(query, i).head = findInHead(changetype<Head>(query.head), refAt(query, i));
+  for (let i: u32 = 0; i < chunks; i++) {
+    const at = ordinals + ((<usize>i) << 2);
+    store<u32>(at, matchedIn(query, load<u32>(at)));
+  }
+  return chunks;
+}
+
+function matchedIn(query: Query, ordinal: u32): u32 {
+  const segment = segmentWith(query.list, ordinal);
+  const head = changetype<Head>(query.head);
+  const slot = !segment && query.head ? findSlot(head, query.slots, ordinal) : NONE;
+  let matched: u32 = 0;
+  for (let i: u32 = 0; i < query.terms; i++) {
+    const ref = refAt(query, i);
+    if (segment) {
+      const term = findTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
+      if (term >= 0 && hasOrdinal(cursorAt(query, 0), segment, term, ordinal)) matched++;
+    } else if (slot != NONE && ref.head != NONE && countInSlot(head, slotAt(head, slot), ref.head)) matched++;
+  }
+  return matched;
+}
+
+function hasOrdinal(cursor: Cursor, segment: usize, term: u32, ordinal: u32): bool {
+  openCursor(cursor, segment, term);
+  seek(cursor, ordinal);
+  return !atEnd(cursor) && ordinalAt(cursor, cursor.i) == ordinal;
+}
+
+// The ranking of all chunks of an index by a question: segments in the order of their ordinals, so that equal scores
+// are settled early, then the head. Any thread.
+
+/**
+ * Writes ordinals and scores of the k best chunks to the output, k words each, and answers how many. `allowed` is the
+ * number of ordinals in the bitmap of those that may be answered, NONE for all. FULL when memory is full.
+ */
+export function rankWords(
+  scratch: usize,
+  root: usize,
+  terms: u32,
+  k: u32,
+  norm: f32,
+  normPerToken: f32,
+  allowed: u32,
+): i32 {
+  const query = openQuery(scratch, root, terms, terms);
+  if (!query || !ensureAnswers(scratch, k)) return FULL;
+  query.norm = norm;
+  query.normPerToken = normPerToken;
+  if (allowed != NONE) {
+    query.allowed = <u32>areaAt(scratch, SCRATCH_ALLOWED);
+    query.allowedEnd = allowed;
+  }
+  clearBest(scratch, k);
+  for (let i: u32 = 0; i < segmentCount(query.list); i++) rankSegment(scratch, query, segmentAt(query.list, i));
+  if (query.head) rankHead(scratch, query, changetype<Head>(query.head));
+  const count = sortBest(scratch);
+  writeAnswer(scratch, k, count);
+  return count;
+}
+
+function writeAnswer(scratch: usize, k: u32, count: u32): void {
+  const best = areaAt(scratch, SCRATCH_BEST);
+  const output = areaAt(scratch, SCRATCH_OUTPUT);
+  for (let i: u32 = 0; i < count; i++) {
+    const key = load<u64>(best + ((<usize>i) << 3));
+    store<u32>(output + ((<usize>i) << 2), ~(<u32>key));
+    store<u32>(output + ((<usize>(k + i)) << 2), <u32>(key >> 32));
+  }
 }

@@ -1,11 +1,83 @@
 // A frozen segment: terms in order, their postings in blocks of 128, and one bit for every chunk that is live.
 // Immutable but for these bits and the terms' counts of dead postings. One block of the arena, with an area for each of
 // its arrays.
-import { linesOf } from '../arena';
-import { retire } from '../epochs';
-import { Area, areaLines, retireArea } from './area';
-import { Impact } from './impact';
-import { compareBytes } from './terms';
+import { Area, areaLines, linesOf, retireArea } from '../memory/arena';
+import { retire } from '../memory/epochs';
+
+// What bounds the weights of many postings at any mean length: it stands with every block and every term, and is joined
+// as they are written. Pure.
+
+/**
+ * Lengths of the postings with a count of at least 1, 2 and 3, the least of each, and the greatest count: a bound at
+ * any mean length.
+ */
+export type Impact = u64;
+export const NO_IMPACT: Impact = 0x0000_ffff_ffff_ffff;
+/** Lengths and counts of this and more. */
+export const SATURATED: u32 = 0xffff;
+
+export function impactOf(count: u32, length: u32): Impact {
+  const least: u64 = min(length, SATURATED);
+  const none: u64 = SATURATED;
+  const greatest: u64 = min(count, SATURATED);
+  return least | ((count >= 2 ? least : none) << 16) | ((count >= 3 ? least : none) << 32) | (greatest << 48);
+}
+
+export function joinImpacts(a: Impact, b: Impact): Impact {
+  const lengths = i16x8.min_u(i64x2(<i64>a, 0), i64x2(<i64>b, 0));
+  const greatest = max(a >> 48, b >> 48);
+  return (<u64>i64x2.extract_lane(lengths, 0) & 0x0000_ffff_ffff_ffff) | (greatest << 48);
+}
+
+// Terms as bytes (UTF-8 without a zero byte): their keys, order and hash. The key of a term is its first eight bytes as
+// one number, the first byte highest, so that most comparisons are of two numbers; the tail is what comes behind. Pure.
+
+/**
+ * The order of terms is that of their bytes. Terms of up to eight bytes have no tail: a key alone tells them apart.
+ * @inline
+ */
+export function keyOf(at: usize, length: u32): u64 {
+  if (length >= 8) return bswap<u64>(load<u64>(at));
+  // Reads past the term stay inside the memory: its last line belongs to the arena's fence.
+  return length ? bswap<u64>(load<u64>(at) & (<u64>-1 >> (64 - ((<u64>length) << 3)))) : 0;
+}
+
+/** @inline */
+export function tailLength(length: u32): u32 {
+  return length > 8 ? length - 8 : 0;
+}
+
+/** Below 0, 0 or above: the order of two runs of bytes. */
+export function compareBytes(a: usize, aLength: u32, b: usize, bLength: u32): i32 {
+  const common = min(aLength, bLength);
+  for (let i: u32 = 0; i < common; i++) {
+    const difference = <i32>load<u8>(a + i) - <i32>load<u8>(b + i);
+    if (difference) return difference;
+  }
+  return <i32>aLength - <i32>bLength;
+}
+
+export function equalBytes(a: usize, b: usize, length: u32): bool {
+  let i: u32 = 0;
+  for (; i + 8 <= length; i += 8) if (load<u64>(a + i) != load<u64>(b + i)) return false;
+  for (; i < length; i++) if (load<u8>(a + i) != load<u8>(b + i)) return false;
+  return true;
+}
+
+/** FNV-1a with a last mix, never 0. */
+export function hashOf(at: usize, length: u32): u32 {
+  let hash: u32 = 0x811c9dc5;
+  for (let i: u32 = 0; i < length; i++) hash = (hash ^ load<u8>(at + i)) * 0x01000193;
+  hash ^= hash >> 15;
+  return hash ? hash : 1;
+}
+
+/** Bytes up to the next zero byte. @inline */
+export function lengthTo0(at: usize): u32 {
+  let end = at;
+  while (load<u8>(end)) end++;
+  return <u32>(end - at);
+}
 
 @unmanaged
 export class Segment {
@@ -150,4 +222,42 @@ export function segmentLines(segment: usize, part: u32): u32 {
     );
   if (part == 1) return areaLines(areaOf(segment, 2));
   return areaLines(areaOf(segment, part + 2));
+}
+
+// Which chunks of a segment are live: a bit for each ordinal from the segment's first on, rounded down to 64. A chunk
+// is live in one segment, or in the head, or nowhere. Set and cleared by the owner, read by any thread.
+
+export function setLive(segment: usize, ordinal: u32): void {
+  const s = changetype<Segment>(segment);
+  const bit = ordinal - (s.first & ~63);
+  const byte = <usize>s.bits + (bit >> 3);
+  store<u8>(byte, load<u8>(byte) | <u8>((<u32>1) << (bit & 7)));
+  s.live++;
+  s.chunks++;
+}
+
+/** @inline */
+export function isLive(segment: usize, ordinal: u32): bool {
+  const s = changetype<Segment>(segment);
+  if (ordinal < s.first || ordinal >= s.end) return false;
+  const bit = ordinal - (s.first & ~63);
+  return ((load<u8>(<usize>s.bits + (bit >> 3)) >> (bit & 7)) & 1) != 0;
+}
+
+/** Takes over the live chunks of another segment, which this one's ordinals include; no chunk is live in both. */
+export function joinLive(segment: usize, other: usize): void {
+  const to = changetype<Segment>(segment);
+  const from = changetype<Segment>(other);
+  let word = <usize>to.bits + (((from.first & ~63) - (to.first & ~63)) >> 3);
+  for (let at: usize = from.bits; at < <usize>from.bits + from.bitsUsed; at += 8, word += 8)
+    store<u64>(word, load<u64>(word) | load<u64>(at));
+  to.live += from.live;
+}
+
+export function clearLive(segment: usize, ordinal: u32): void {
+  const s = changetype<Segment>(segment);
+  const bit = ordinal - (s.first & ~63);
+  const byte = <usize>s.bits + (bit >> 3);
+  store<u8>(byte, load<u8>(byte) & ~(<u8>((<u32>1) << (bit & 7))));
+  s.live--;
 }

@@ -1,13 +1,93 @@
 // Terms by a part of theirs: those that begin with it, which stand together in a segment, and those that hold it
 // anywhere or at their end, for which all terms are looked at: there are few beside the chunks. Any thread.
-import { FULL, NONE, SCRATCH_OUTPUT } from '../../layout';
-import { areaAt, ensureArea } from '../scratch';
-import { bitmapWords, openBitmap, setBit, setTerm } from './bitmap';
-import { bytesOf, entryAt, Head, HeadTerm, headTermAt, headTermCount, newestOf, slotAt } from './head';
-import { cursorAt, openQuery, Query, refAt, tailLengthOf, tailOf, TermRef } from './query';
-import { bytesAt, keyAt, longAt, lowerTerm, termAt, termCount, termLength } from './segment';
-import { equalBytes } from './terms';
-import { segmentAt, segmentCount } from './words';
+import { FULL, NONE, SCRATCH_OUTPUT } from '../../memory/layout';
+import { areaAt, ensureArea } from '../memory/scratch';
+import { Head, HeadTerm, bytesOf, entryAt, headTermAt, headTermCount, newestOf, slotAt } from './mutable-run';
+import {
+  Cursor,
+  atEnd,
+  baseOf,
+  bitmapAt,
+  bitmapBytes,
+  blockOf,
+  countOf,
+  nextBlock,
+  openCursor,
+  ordinalAt,
+  unpackOrdinals,
+} from './posting-list';
+import { Query, TermRef, cursorAt, openQuery, refAt, tailLengthOf, tailOf } from './query';
+import { findInHead } from './rank';
+import {
+  Segment,
+  bytesAt,
+  compareBytes,
+  equalBytes,
+  findTerm,
+  isLive,
+  keyAt,
+  longAt,
+  lowerTerm,
+  termAt,
+  termCount,
+  termLength,
+} from './run';
+import { segmentAt, segmentCount } from './text-index';
+
+// A bitmap of ordinals as an answer, one bit an ordinal: made in the output of a scratch by whoever looks for chunks
+// without ranking them. Any thread.
+
+/** Words of a bitmap for all ordinals that a question meets. */
+export function bitmapWords(query: Query): u32 {
+  return (query.end + 31) >> 5;
+}
+
+/** An empty bitmap as the output; its address, or 0 when memory is full. */
+export function openBitmap(scratch: usize, query: Query): usize {
+  const bytes = (<usize>(bitmapWords(query) + 2)) << 2;
+  if (!ensureArea(scratch, SCRATCH_OUTPUT, bytes)) return 0;
+  const at = areaAt(scratch, SCRATCH_OUTPUT);
+  memory.fill(at, 0, bytes);
+  return at;
+}
+
+/** @inline */
+export function setBit(bitmap: usize, ordinal: u32): void {
+  const word = bitmap + ((<usize>(ordinal >> 5)) << 2);
+  store<u32>(word, load<u32>(word) | (1 << (ordinal & 31)));
+}
+
+/** Sets the bits of all live chunks that have the term. */
+export function setTerm(bitmap: usize, cursor: Cursor, segment: usize, term: u32): void {
+  const isWhole = termAt(segment, term).dead == 0;
+  for (openCursor(cursor, segment, term); !atEnd(cursor); nextBlock(cursor)) {
+    if (isWhole && blockOf(cursor, cursor.block).isBitmap) {
+      joinBits(bitmap, cursor);
+      continue;
+    }
+    unpackOrdinals(cursor);
+    for (let i: u32 = 0; i < countOf(cursor); i++) {
+      const ordinal = ordinalAt(cursor, i);
+      if (isWhole || isLive(segment, ordinal)) setBit(bitmap, ordinal);
+    }
+  }
+}
+
+/** Takes over a block that is a bitmap itself, from its own first ordinal on. */
+function joinBits(bitmap: usize, cursor: Cursor): void {
+  const base = baseOf(cursor, cursor.block);
+  const from = bitmapAt(cursor);
+  const bytes = bitmapBytes(blockOf(cursor, cursor.block).last - base);
+  const shift = <u64>((base + 1) & 63);
+  let to = bitmap + (((base + 1) & ~63) >> 3);
+  for (let at = from; at < from + bytes; at += 8, to += 8) {
+    const bits = load<u64>(at);
+    store<u64>(to, load<u64>(to) | (bits << shift));
+    const above = shift ? bits >> (64 - shift) : 0;
+    // Behind the last chunk there may be no room, nor anything to write.
+    if (above) store<u64>(to, load<u64>(to, 8) | above, 8);
+  }
+}
 
 /** Whether a term begins with the bytes of the question's. */
 export function startsWith(segment: usize, term: u32, ref: TermRef): bool {
@@ -62,7 +142,7 @@ function containingInHead(query: Query, ref: TermRef, atEnd: bool, bitmap: usize
 }
 
 /** Whole characters match whole characters: in UTF-8 no character is part of another. */
-export function holds(at: usize, length: u32, ref: TermRef, atEnd: bool): bool {
+function holds(at: usize, length: u32, ref: TermRef, atEnd: bool): bool {
   if (length < ref.length) return false;
   const last = length - ref.length;
   for (let i = atEnd ? last : 0; i <= last; i++) if (equalBytes(at + i, ref.at, ref.length)) return true;
@@ -114,4 +194,95 @@ function list(to: usize, at: usize, room: usize, bytes: usize, length: u32): usi
     store<u8>(to + at + length, 0);
   }
   return length + 1;
+}
+
+// Chunks by sets of terms: those that have any of the terms named, those that have one of a range, in the order of
+// bytes, and all there are. Each answers a bitmap. Any thread.
+
+/** A bitmap of the chunks that have any of the terms. Answers its words, or FULL. */
+export function findAny(scratch: usize, root: usize, terms: u32): i32 {
+  const query = openQuery(scratch, root, terms, 1);
+  const bitmap = query ? openBitmap(scratch, query) : 0;
+  if (!query || !bitmap) return FULL;
+  for (let i: u32 = 0; i < segmentCount(query.list); i++) anyInSegment(query, segmentAt(query.list, i), bitmap);
+  if (query.head) anyInHead(query, changetype<Head>(query.head), bitmap);
+  return bitmapWords(query);
+}
+
+function anyInSegment(query: Query, segment: usize, bitmap: usize): void {
+  for (let i: u32 = 0; i < query.terms; i++) {
+    const ref = refAt(query, i);
+    const term = findTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
+    if (term >= 0) setTerm(bitmap, cursorAt(query, 0), segment, term);
+  }
+}
+
+function anyInHead(query: Query, head: Head, bitmap: usize): void {
+  for (let i: u32 = 0; i < query.terms; i++) {
+    const term = findInHead(head, refAt(query, i));
+    if (term != NONE) setHeadTerm(bitmap, query, headTermAt(head, term));
+  }
+}
+
+/**
+ * A bitmap of the chunks that have a term from the first of the question on to before the second. Where the third is
+ * not empty, only terms count that hold it behind the bytes of the first; with `atEnd`, at their end. Answers its
+ * words, or FULL.
+ */
+export function findRange(scratch: usize, root: usize, atEnd: bool): i32 {
+  const query = openQuery(scratch, root, 3, 1);
+  const bitmap = query ? openBitmap(scratch, query) : 0;
+  if (!query || !bitmap) return FULL;
+  for (let i: u32 = 0; i < segmentCount(query.list); i++) {
+    const segment = segmentAt(query.list, i);
+    const end = lowerIn(segment, refAt(query, 1));
+    for (let term = lowerIn(segment, refAt(query, 0)); term < end; term++) {
+      if (holdsPiece(query, bytesAt(segment, term, query.window), termLength(segment, term), atEnd))
+        setTerm(bitmap, cursorAt(query, 0), segment, term);
+    }
+  }
+  if (query.head) rangeInHead(query, changetype<Head>(query.head), atEnd, bitmap);
+  return bitmapWords(query);
+}
+
+/** @inline */
+function lowerIn(segment: usize, ref: TermRef): u32 {
+  return lowerTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
+}
+
+function rangeInHead(query: Query, head: Head, atEnd: bool, bitmap: usize): void {
+  for (let i: u32 = 0; i < headTermCount(head); i++) {
+    const term = headTermAt(head, i);
+    if (!term.chunks || order(head, term, refAt(query, 0)) < 0 || order(head, term, refAt(query, 1)) >= 0) continue;
+    if (holdsPiece(query, bytesOf(head, term), term.length, atEnd)) setHeadTerm(bitmap, query, term);
+  }
+}
+
+/** @inline */
+function order(head: Head, term: HeadTerm, ref: TermRef): i32 {
+  return compareBytes(bytesOf(head, term), term.length, ref.at, ref.length);
+}
+
+function holdsPiece(query: Query, at: usize, length: u32, atEnd: bool): bool {
+  const piece = refAt(query, 2);
+  const before = refAt(query, 0).length;
+  return !piece.length || (length >= before && holds(at + before, length - before, piece, atEnd));
+}
+
+/** A bitmap of all chunks. Answers its words, or FULL. */
+export function findLive(scratch: usize, root: usize): i32 {
+  const query = openQuery(scratch, root, 0, 0);
+  const bitmap = query ? openBitmap(scratch, query) : 0;
+  if (!query || !bitmap) return FULL;
+  for (let i: u32 = 0; i < segmentCount(query.list); i++) {
+    const segment = changetype<Segment>(segmentAt(query.list, i));
+    let to = bitmap + ((segment.first & ~63) >> 3);
+    for (let at: usize = segment.bits; at < <usize>segment.bits + segment.bitsUsed; at += 8, to += 8)
+      store<u64>(to, load<u64>(to) | load<u64>(at));
+  }
+  for (let slot: u32 = 0; slot < query.slots; slot++) {
+    const ordinal = slotAt(changetype<Head>(query.head), slot).ordinal;
+    if (ordinal != NONE) setBit(bitmap, ordinal);
+  }
+  return bitmapWords(query);
 }

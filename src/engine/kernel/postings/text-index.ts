@@ -1,12 +1,73 @@
 // The root of one collection's words: counts, the length of every chunk, the head and the list of frozen segments.
 // The owner writes it; what other threads read changes by one atomic store. How the parts work together: README.md
 // above.
-import { allocate, linesOf } from '../arena';
-import { retire } from '../epochs';
-import { Area, areaLines, reserve, retireArea } from './area';
-import { headLines, retireHead } from './head';
-import { releaseMerge } from './merge-state';
-import { retireSegment, segmentLines } from './segment';
+import {
+  Area,
+  allocate,
+  areaLines,
+  linesOf,
+  release,
+  releaseArea,
+  reserve,
+  retireArea,
+  trimArea,
+} from '../memory/arena';
+import { retire } from '../memory/epochs';
+import { createHead, headLines, retireHead } from './mutable-run';
+import { CURSOR_BYTES, Cursor } from './posting-list';
+import { Segment, areaOf, retireSegment, segmentLines } from './run';
+import { WRITER_BYTES, Writer, positionsArea } from './run-writer';
+
+// A merge under way, in memory so that it can stop after any posting and go on later: its inputs with a cursor each,
+// and the segment being written. The owner's thread only.
+
+@unmanaged
+export class Merge {
+  inputs: u32;
+  /** Inputs that have the term being written; 0 between terms. */
+  active: u32;
+  /** Postings of the term below this ordinal have been written or left out. */
+  frontier: u32;
+}
+
+@unmanaged
+export class Input {
+  segment: u32;
+  /** Its next term. */
+  term: u32;
+  /** 1 while its postings of the term being written are not used up. */
+  isActive: u32;
+  spare: u32;
+}
+
+export const INPUTS_MAX: u32 = 8;
+const WRITER: usize = 64;
+const INPUTS: usize = WRITER + WRITER_BYTES;
+const INPUT_BYTES: usize = offsetof<Input>() + CURSOR_BYTES;
+export const MERGE_BYTES: usize = INPUTS + <usize>INPUTS_MAX * INPUT_BYTES;
+
+/** @inline */
+export function writerOf(merge: usize): Writer {
+  return changetype<Writer>(merge + WRITER);
+}
+
+/** @inline */
+export function inputAt(merge: usize, i: u32): Input {
+  return changetype<Input>(merge + INPUTS + <usize>i * INPUT_BYTES);
+}
+
+/** @inline */
+export function cursorOf(input: Input): Cursor {
+  return changetype<Cursor>(changetype<usize>(input) + offsetof<Input>());
+}
+
+/** Also gives back the segment being written, where it still belongs to the merge. */
+export function releaseMerge(merge: usize): void {
+  const writer = writerOf(merge);
+  releaseArea(positionsArea(writer));
+  if (writer.segment) retireSegment(writer.segment);
+  release(merge);
+}
 
 @unmanaged
 export class Words {
@@ -73,7 +134,7 @@ export function setLength(words: Words, ordinal: u32, tokens: u32): void {
 }
 
 /** Bytes before the segments of a list. */
-export const LIST_HEAD: usize = 8;
+const LIST_HEAD: usize = 8;
 
 /** The head that takes the adds, or 0. @inline */
 export function headIn(list: usize): usize {
@@ -102,4 +163,85 @@ export function wordsLines(root: usize, part: u32): u32 {
   let lines: u32 = 0;
   for (let i: u32 = 0; i < segmentCount(words.list); i++) lines += segmentLines(segmentAt(words.list, i), part - 2);
   return lines;
+}
+
+// The list of an index's head and segments, exchanged as a whole: a reader has the old one or the new one, and in
+// either each chunk stands once. Also the making of a segment and its last steps. The owner's thread only.
+
+/** An empty segment for ordinals from `first` to before `end`, with none of them live; 0 when memory is full. */
+export function createSegment(first: u32, end: u32): usize {
+  const address = allocate(offsetof<Segment>());
+  if (!address) return 0;
+  memory.fill(address, 0, offsetof<Segment>());
+  const segment = changetype<Segment>(address);
+  segment.first = first;
+  segment.end = end;
+  const bits = areaOf(address, 6);
+  const bytes = ((<usize>(end - (first & ~63)) + 63) >> 6) << 3;
+  if (!reserve(bits, bytes)) {
+    retireSegment(address);
+    return 0;
+  }
+  memory.fill(bits.at, 0, bytes);
+  bits.used = <u32>bytes;
+  return address;
+}
+
+/** An empty head for the next chunk. False, and nothing changed, when memory is full. */
+export function publishHead(words: Words): bool {
+  const head = createHead();
+  if (!head) return false;
+  if (exchangeList(words, head, 0)) return true;
+  retireHead(head);
+  return false;
+}
+
+/**
+ * Publishes the list with `head` (0 for none), and with `added` (0 for none) in the place of the segments marked as
+ * gone. False, and nothing changed, when memory is full.
+ */
+export function exchangeList(words: Words, head: usize, added: usize): bool {
+  const old = <usize>words.list;
+  const list = allocate(LIST_HEAD + ((<usize>segmentCount(old) + 1) << 2));
+  if (!list) return false;
+  let to = list + LIST_HEAD;
+  let waiting = added;
+  for (let i: u32 = 0; i < segmentCount(old); i++) {
+    const segment = segmentAt(old, i);
+    if (isGone(segment)) continue;
+    if (waiting && changetype<Segment>(segment).first > changetype<Segment>(waiting).first) {
+      to = put(to, waiting);
+      waiting = 0;
+    }
+    to = put(to, segment);
+  }
+  if (waiting) to = put(to, waiting);
+  store<u32>(list, <u32>head);
+  store<u32>(list, <u32>((to - list - LIST_HEAD) >> 2), 4);
+  atomic.store<u32>(changetype<usize>(words) + offsetof<Words>('list'), <u32>list);
+  if (headIn(old) && headIn(old) != head) retireHead(headIn(old));
+  retireList(old);
+  return true;
+}
+
+/** @inline */
+function put(to: usize, segment: usize): usize {
+  store<u32>(to, <u32>segment);
+  return to + 4;
+}
+
+/** @inline */
+function isGone(segment: usize): bool {
+  return changetype<Segment>(segment).isGone != 0;
+}
+
+/** The old list, with the segments that are in no list any more. */
+function retireList(list: usize): void {
+  for (let i: u32 = 0; i < segmentCount(list); i++) if (isGone(segmentAt(list, i))) retireSegment(segmentAt(list, i));
+  retire(list);
+}
+
+/** Gives back what a segment that is complete does not need, before any other thread has seen it. */
+export function trimSegment(segment: usize): void {
+  for (let i: usize = 0; i < 6; i++) trimArea(areaOf(segment, i));
 }

@@ -1,27 +1,241 @@
 // Adds a chunk to the head, and takes one out. Everything that can want memory comes before the first change.
 // The owner's thread only.
-import { FULL, NONE, OK, SCRATCH_INPUT } from '../../layout';
-import { areaAt } from '../scratch';
-import { reserve } from './area';
-import { freeze } from './freeze';
+import { FULL, NONE, OK, SCRATCH_INPUT, SCRATCH_WORDS } from '../../memory/layout';
+import { releaseArea, reserve } from '../memory/arena';
+import { areaAt, ensureArea } from '../memory/scratch';
 import {
   Entry,
-  entryAt,
   Head,
-  headArea,
   HeadTerm,
+  SLOTS_MAX,
+  Slot,
+  TOKENS_MAX,
+  bytesOf,
+  entryAt,
+  findSlot,
+  growTable,
+  headArea,
   headTermAt,
   headTermCount,
-  Slot,
+  numberAt,
+  placeOf,
   slotAt,
-  SLOTS_MAX,
   tokenCount,
-  TOKENS_MAX,
-} from './head';
-import { growTable, numberAt, placeOf } from './head-table';
-import { publishHead } from './lists';
-import { hashOf, lengthTo0 } from './terms';
-import { ensureLengths, headIn, setLength, Words } from './words';
+} from './mutable-run';
+import { Query, TermRef, openQuery, refAt, tailLengthOf, tailOf } from './query';
+import {
+  clearLive,
+  compareBytes,
+  findTerm,
+  hashOf,
+  isLive,
+  keyOf,
+  lengthTo0,
+  retireSegment,
+  setLive,
+  tailLength,
+  termAt,
+  termCount,
+} from './run';
+import {
+  WRITER_BYTES,
+  Writer,
+  addPosition,
+  addPosting,
+  beginTerm,
+  endTerm,
+  openWriter,
+  positionsArea,
+} from './run-writer';
+import {
+  Merge,
+  Words,
+  createSegment,
+  ensureLengths,
+  exchangeList,
+  headIn,
+  inputAt,
+  lengthOf,
+  publishHead,
+  segmentAt,
+  segmentCount,
+  setLength,
+  trimSegment,
+  writerOf,
+} from './text-index';
+
+// Sorts records of sixteen bytes in place: a key, compared first, and what it stands for. A heap sort: no input is
+// slow, and nothing is allocated (Williams 1964). Used by freeze, in the owner's thread.
+
+/** `head` tells apart terms with equal keys; without it keys are distinct. */
+function sortRecords(at: usize, count: u32, head: Head | null): void {
+  for (let i = count >> 1; i > 0; i--) sinkRecord(at, i - 1, count, head);
+  for (let end = count; end > 1; end--) {
+    const top = v128.load(at);
+    const last = at + ((<usize>(end - 1)) << 4);
+    v128.store(at, v128.load(last));
+    v128.store(last, top);
+    sinkRecord(at, 0, end - 1, head);
+  }
+}
+
+function sinkRecord(at: usize, from: u32, count: u32, head: Head | null): void {
+  let place = from;
+  const record = v128.load(at + ((<usize>place) << 4));
+  for (let child: u32 = 2 * place + 1; child < count; child = 2 * place + 1) {
+    let below = at + ((<usize>child) << 4);
+    if (
+      child + 1 < count &&
+      isBefore(load<u64>(below), load<u64>(below, 8), load<u64>(below, 16), load<u64>(below, 24), head)
+    ) {
+      child++;
+      below += 16;
+    }
+    if (
+      !isBefore(
+        v128.extract_lane<u64>(record, 0),
+        v128.extract_lane<u64>(record, 1),
+        load<u64>(below),
+        load<u64>(below, 8),
+        head,
+      )
+    )
+      break;
+    v128.store(at + ((<usize>place) << 4), v128.load(below));
+    place = child;
+  }
+  v128.store(at + ((<usize>place) << 4), record);
+}
+
+/** @inline */
+function isBefore(key: u64, value: u64, otherKey: u64, otherValue: u64, head: Head | null): bool {
+  if (key != otherKey || !head) return key < otherKey;
+  return compareTails(head, <u32>value, <u32>otherValue) < 0;
+}
+
+function compareTails(head: Head, a: u32, b: u32): i32 {
+  const one = headTermAt(head, a);
+  const other = headTermAt(head, b);
+  return compareBytes(
+    bytesOf(head, one) + 8,
+    tailLength(one.length),
+    bytesOf(head, other) + 8,
+    tailLength(other.length),
+  );
+}
+
+// Turns the head into a segment: its terms sorted, the tokens of each brought into the order of ordinals and positions,
+// and packed. The owner's thread only. Dead chunks are left out.
+
+/** Makes a segment of the head, which begins anew. FULL, and nothing changed, when memory is full. */
+export function freeze(scratch: usize, root: usize): i32 {
+  const words = changetype<Words>(root);
+  if (!headIn(words.list)) return OK;
+  const head = changetype<Head>(headIn(words.list));
+  const segment = head.live ? segmentOf(scratch, words, head) : 0;
+  if (head.live && !segment) return FULL;
+  if (exchangeList(words, 0, segment)) return OK;
+  if (segment) retireSegment(segment);
+  return FULL;
+}
+
+/** The head's live chunks as a segment; 0 when memory is full. */
+function segmentOf(scratch: usize, words: Words, head: Head): usize {
+  const terms = headTermCount(head);
+  if (!ensureArea(scratch, SCRATCH_WORDS, WRITER_BYTES + ((<usize>(terms + mostTokens(head))) << 4))) return 0;
+  const segment = emptySegment(head);
+  if (!segment) return 0;
+  const at = areaAt(scratch, SCRATCH_WORDS);
+  const writer = changetype<Writer>(at);
+  openWriter(writer, segment, words.lengths);
+  const sorted = at + WRITER_BYTES;
+  sortTerms(head, sorted, terms);
+  const isWritten = writeTerms(writer, head, sorted, terms);
+  releaseArea(positionsArea(writer));
+  if (!isWritten) {
+    retireSegment(segment);
+    return 0;
+  }
+  trimSegment(segment);
+  return segment;
+}
+
+function mostTokens(head: Head): u32 {
+  let most: u32 = 0;
+  for (let term: u32 = 0; term < headTermCount(head); term++) most = max(most, headTermAt(head, term).tokens);
+  return most;
+}
+
+function emptySegment(head: Head): usize {
+  let first: u32 = NONE;
+  let end: u32 = 0;
+  for (let slot: u32 = 0; slot < head.slots; slot++) {
+    const ordinal = slotAt(head, slot).ordinal;
+    if (ordinal == NONE) continue;
+    first = min(first, ordinal);
+    end = max(end, ordinal + 1);
+  }
+  const segment = createSegment(first, end);
+  if (!segment) return 0;
+  for (let slot: u32 = 0; slot < head.slots; slot++) {
+    const ordinal = slotAt(head, slot).ordinal;
+    if (ordinal != NONE) setLive(segment, ordinal);
+  }
+  return segment;
+}
+
+function sortTerms(head: Head, at: usize, terms: u32): void {
+  for (let i: u32 = 0; i < terms; i++) {
+    const term = headTermAt(head, i);
+    store<u64>(at + ((<usize>i) << 4), keyOf(bytesOf(head, term), term.length));
+    store<u64>(at + ((<usize>i) << 4), i, 8);
+  }
+  sortRecords(at, terms, head);
+}
+
+function writeTerms(writer: Writer, head: Head, sorted: usize, terms: u32): bool {
+  const records = sorted + ((<usize>terms) << 4);
+  for (let i: u32 = 0; i < terms; i++) {
+    const record = sorted + ((<usize>i) << 4);
+    const term = headTermAt(head, <u32>load<u64>(record, 8));
+    if (!term.chunks) continue;
+    const count = collect(head, term, records);
+    if (!beginTerm(writer, load<u64>(record), bytesOf(head, term), term.length)) return false;
+    if (!writePostings(writer, records, count) || !endTerm(writer)) return false;
+  }
+  return true;
+}
+
+/** The live tokens of a term by ordinal and position; answers how many. The chain leads from the newest back. */
+function collect(head: Head, term: HeadTerm, records: usize): u32 {
+  const end = records + ((<usize>term.tokens) << 4);
+  let at = end;
+  let isSorted = true;
+  for (let token = term.last; token; token = entryAt(head, token - 1).before) {
+    const slot = slotAt(head, entryAt(head, token - 1).slot);
+    if (slot.ordinal == NONE) continue;
+    const key = ((<u64>slot.ordinal) << 32) | (token - 1 - slot.first);
+    if (at < end && load<u64>(at) < key) isSorted = false;
+    at -= 16;
+    store<u64>(at, key);
+  }
+  const count = <u32>((end - at) >> 4);
+  if (at > records) memory.copy(records, at, (<usize>count) << 4);
+  if (!isSorted) sortRecords(records, count, null);
+  return count;
+}
+
+function writePostings(writer: Writer, records: usize, count: u32): bool {
+  const end = records + ((<usize>count) << 4);
+  for (let at = records; at < end; ) {
+    const ordinal = load<u32>(at, 4);
+    let next = at;
+    while (next < end && load<u32>(next, 4) == ordinal) next += 16;
+    if (!addPosting(writer, ordinal, <u32>((next - at) >> 4))) return false;
+    for (; at < next; at += 16) addPosition(writer, load<u32>(at));
+  }
+  return true;
+}
 
 /**
  * Adds a chunk that is not there, with the tokens of the input, `bytes` of them. FULL, and nothing to be seen changed,
@@ -116,7 +330,7 @@ function termOf(head: Head, at: usize, length: u32): u32 {
 }
 
 /** Takes a chunk out of the head: its slot is dead, and its terms are in one chunk less. */
-export function removeFromHead(head: Head, number: u32): void {
+function removeFromHead(head: Head, number: u32): void {
   const slot = slotAt(head, number);
   slot.ordinal = NONE;
   head.live--;
@@ -125,4 +339,72 @@ export function removeFromHead(head: Head, number: u32): void {
     // The first of its term in the chunk stands for all.
     if (entry.before <= slot.first) headTermAt(head, entry.term).chunks--;
   }
+}
+
+// Takes a chunk out: its bit is cleared, and its terms' counts of dead postings go up, so frequencies stay exact; the
+// postings go with the next merge. The owner's thread only; nothing here wants memory but the question's own room.
+
+/**
+ * Removes a chunk, given its distinct terms. Answers how many of them it had, -2 where it is not there, or FULL with
+ * nothing changed.
+ */
+export function removeWords(scratch: usize, root: usize, ordinal: u32, terms: u32): i32 {
+  const words = changetype<Words>(root);
+  const query = openQuery(scratch, root, terms, 0);
+  if (!query) return FULL;
+  const segment = segmentWith(words.list, ordinal);
+  let found = terms;
+  if (segment) {
+    found = countDead(query, words, segment, ordinal);
+    clearLive(segment, ordinal);
+  } else {
+    const head = changetype<Head>(query.head);
+    const slot = query.head ? findSlot(head, query.slots, ordinal) : NONE;
+    if (slot == NONE) return NOT_THERE;
+    removeFromHead(head, slot);
+  }
+  words.tokens -= lengthOf(words, ordinal);
+  setLength(words, ordinal, 0);
+  atomic.store<u32>(root + offsetof<Words>('chunks'), words.chunks - 1);
+  return found;
+}
+
+const NOT_THERE: i32 = -2;
+
+/** The segment in which the chunk is live, or 0: at most one. */
+export function segmentWith(list: usize, ordinal: u32): usize {
+  for (let i: u32 = 0; i < segmentCount(list); i++) if (isLive(segmentAt(list, i), ordinal)) return segmentAt(list, i);
+  return 0;
+}
+
+function countDead(query: Query, words: Words, segment: usize, ordinal: u32): u32 {
+  const merge = words.merge && isInput(words.merge, segment) ? words.merge : 0;
+  let found: u32 = 0;
+  for (let i: u32 = 0; i < query.terms; i++) {
+    const ref = refAt(query, i);
+    const term = findTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
+    if (term < 0) continue;
+    termAt(segment, term).dead++;
+    if (merge) countDeadInMerge(merge, ref, ordinal);
+    found++;
+  }
+  return found;
+}
+
+function isInput(merge: usize, segment: usize): bool {
+  for (let i: u32 = 0; i < changetype<Merge>(merge).inputs; i++)
+    if (<usize>inputAt(merge, i).segment == segment) return true;
+  return false;
+}
+
+/**
+ * The segment being written has the posting only if the merge has passed it; one that it has not reached is left out.
+ */
+function countDeadInMerge(merge: usize, ref: TermRef, ordinal: u32): void {
+  const state = changetype<Merge>(merge);
+  const segment = <usize>writerOf(merge).segment;
+  const term = findTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
+  if (term < 0) return;
+  const isCurrent = state.active > 0 && <u32>term == termCount(segment) - 1;
+  if (!isCurrent || ordinal < state.frontier) termAt(segment, term).dead++;
 }

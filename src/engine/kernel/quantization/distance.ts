@@ -2,9 +2,101 @@
 // 8-bit ones; what they are compared with, a query or another row, stands in the scratch as 16-bit ones. Products are
 // exact and lengths are those of the whole numbers, so a score is the same number wherever it is asked for, and that of
 // a vector with itself is 1. Any thread.
-import { NARROW_MAX, ROOT_DIM, ROOT_ROW_BYTES, ROOT_WIDE_BYTES, WIDE_SCALE } from '../layout';
-import { isNarrow, rowWordsAt, SCALE, vectorAt } from './rows';
-import { narrowDot, wideDot } from './wide';
+import {
+  FOLDED_BYTES_MAX,
+  LINE_BYTES,
+  NARROW_MAX,
+  ROOT_DIM,
+  ROOT_ROW_BYTES,
+  ROOT_WIDE_BYTES,
+  SCRATCH_INPUT,
+  SCRATCH_QUERY,
+  WIDE_SCALE,
+} from '../../memory/layout';
+import { SCALE, isNarrow, rowWordsAt, vectorAt } from '../memory/row-blocks';
+import { areaAt, ensureArea } from '../memory/scratch';
+
+// Dot products of rows of 16-bit and of 8-bit numbers: exact integers, the same in whatever order they are added up.
+// Used for scores (distance.ts) and for the axes of codes (codes/). Any thread.
+
+/** Dot product of two rows of 16-bit numbers of `bytes`, a multiple of 64; WIDE_SCALE squared stands for 1. @inline */
+export function wideDot(a: usize, b: usize, bytes: usize): i32 {
+  let s0 = i32x4.splat(0);
+  let s1 = i32x4.splat(0);
+  let s2 = i32x4.splat(0);
+  let s3 = i32x4.splat(0);
+  for (const end = a + bytes; a < end; a += 64, b += 64) {
+    s0 = i32x4.add(s0, i32x4.dot_i16x8_s(v128.load(a), v128.load(b)));
+    s1 = i32x4.add(s1, i32x4.dot_i16x8_s(v128.load(a, 16), v128.load(b, 16)));
+    s2 = i32x4.add(s2, i32x4.dot_i16x8_s(v128.load(a, 32), v128.load(b, 32)));
+    s3 = i32x4.add(s3, i32x4.dot_i16x8_s(v128.load(a, 48), v128.load(b, 48)));
+  }
+  return sumOf(i32x4.add(i32x4.add(s0, s1), i32x4.add(s2, s3)));
+}
+
+/** Dot product of a row of 8-bit numbers and one of 16-bit numbers of `bytes`, a multiple of 64. @inline */
+function narrowDot(narrow: usize, wide: usize, bytes: usize): i32 {
+  let s0 = i32x4.splat(0);
+  let s1 = i32x4.splat(0);
+  for (const end = wide + bytes; wide < end; wide += 32, narrow += 16) {
+    s0 = i32x4.add(s0, i32x4.dot_i16x8_s(v128.load8x8_s(narrow), v128.load(wide)));
+    s1 = i32x4.add(s1, i32x4.dot_i16x8_s(v128.load8x8_s(narrow, 8), v128.load(wide, 16)));
+  }
+  return sumOf(i32x4.add(s0, s1));
+}
+
+/**
+ * The products of four axes, one behind another, with one row, all of 16-bit numbers and of `bytes`, a multiple of 32:
+ * it is loaded once for all.
+ * @inline
+ */
+export function fourAxisDots(axis: usize, row: usize, bytes: usize): v128 {
+  let axis2 = axis + bytes;
+  let axis3 = axis2 + bytes;
+  let axis4 = axis3 + bytes;
+  let s0 = i32x4.splat(0);
+  let s1 = i32x4.splat(0);
+  let s2 = i32x4.splat(0);
+  let s3 = i32x4.splat(0);
+  for (const end = row + bytes; row < end; row += 32, axis += 32, axis2 += 32, axis3 += 32, axis4 += 32) {
+    const numbers = v128.load(row);
+    const more = v128.load(row, 16);
+    s0 = i32x4.add(
+      s0,
+      i32x4.add(i32x4.dot_i16x8_s(v128.load(axis), numbers), i32x4.dot_i16x8_s(v128.load(axis, 16), more)),
+    );
+    s1 = i32x4.add(
+      s1,
+      i32x4.add(i32x4.dot_i16x8_s(v128.load(axis2), numbers), i32x4.dot_i16x8_s(v128.load(axis2, 16), more)),
+    );
+    s2 = i32x4.add(
+      s2,
+      i32x4.add(i32x4.dot_i16x8_s(v128.load(axis3), numbers), i32x4.dot_i16x8_s(v128.load(axis3, 16), more)),
+    );
+    s3 = i32x4.add(
+      s3,
+      i32x4.add(i32x4.dot_i16x8_s(v128.load(axis4), numbers), i32x4.dot_i16x8_s(v128.load(axis4, 16), more)),
+    );
+  }
+  return i32x4.add(pairSums(s0, s1, s2, s3, true), pairSums(s0, s1, s2, s3, false));
+}
+
+/** Of each of four sums, in lanes, two of its lanes added up. @inline */
+export function pairSums(s0: v128, s1: v128, s2: v128, s3: v128, low: bool): v128 {
+  const a = low ? i32x4.shuffle(s0, s1, 0, 4, 1, 5) : i32x4.shuffle(s0, s1, 2, 6, 3, 7);
+  const b = low ? i32x4.shuffle(s2, s3, 0, 4, 1, 5) : i32x4.shuffle(s2, s3, 2, 6, 3, 7);
+  return i32x4.add(i64x2.shuffle(a, b, 0, 2), i64x2.shuffle(a, b, 1, 3));
+}
+
+/** @inline */
+function sumOf(lanes: v128): i32 {
+  return (
+    i32x4.extract_lane(lanes, 0) +
+    i32x4.extract_lane(lanes, 1) +
+    i32x4.extract_lane(lanes, 2) +
+    i32x4.extract_lane(lanes, 3)
+  );
+}
 
 /** In front of the 16-bit numbers of a query or an operand: one by its length. */
 const SCALE_BEFORE: usize = 16;
@@ -35,7 +127,7 @@ export function setOperand(root: usize, ordinal: u32, target: usize): usize {
 }
 
 /** Writes `dim` floats as a query: scaled to unit length, times WIDE_SCALE. A zero vector stays zero. */
-export function setQuery(floats: usize, root: usize, target: usize): void {
+function setQuery(floats: usize, root: usize, target: usize): void {
   store<f32>(target - SCALE_BEFORE, widen(floats, target, load<u32>(root, ROOT_DIM), load<u32>(root, ROOT_WIDE_BYTES)));
 }
 
@@ -126,4 +218,86 @@ function narrow(floats: usize, target: usize, dim: u32, bytes: usize): f32 {
 /** @inline */
 function inverse(squares: f64): f32 {
   return squares > 0 ? <f32>(<f64>1 / sqrt<f64>(squares)) : 0;
+}
+
+// Arithmetic on rows of floats, padded with zeros: what axes are learned with, on the thread of the owner. And the way
+// from a row of the index to such a row, on any thread.
+
+/** Bytes of a row of floats of an index. @inline */
+export function floatBytes(root: usize): usize {
+  return (<usize>load<u32>(root, ROOT_WIDE_BYTES)) << 1;
+}
+
+/**
+ * Dot product of two rows; `bytes` is a multiple of 64. Four accumulators hide the latency of the additions.
+ * @inline
+ */
+export function dot(a: usize, b: usize, bytes: usize): f32 {
+  let s0 = f32x4.splat(0);
+  let s1 = f32x4.splat(0);
+  let s2 = f32x4.splat(0);
+  let s3 = f32x4.splat(0);
+  for (const end = a + bytes; a < end; a += 64, b += 64) {
+    s0 = f32x4.add(s0, f32x4.mul(v128.load(a), v128.load(b)));
+    s1 = f32x4.add(s1, f32x4.mul(v128.load(a, 16), v128.load(b, 16)));
+    s2 = f32x4.add(s2, f32x4.mul(v128.load(a, 32), v128.load(b, 32)));
+    s3 = f32x4.add(s3, f32x4.mul(v128.load(a, 48), v128.load(b, 48)));
+  }
+  const sum = f32x4.add(f32x4.add(s0, s1), f32x4.add(s2, s3));
+  return (
+    f32x4.extract_lane(sum, 0) + f32x4.extract_lane(sum, 1) + (f32x4.extract_lane(sum, 2) + f32x4.extract_lane(sum, 3))
+  );
+}
+
+/** Adds `factor` times a row to another. @inline */
+export function addScaled(target: usize, factor: f32, source: usize, bytes: usize): void {
+  const factors = f32x4.splat(factor);
+  for (let at: usize = 0; at < bytes; at += 16)
+    v128.store(target + at, f32x4.add(v128.load(target + at), f32x4.mul(factors, v128.load(source + at))));
+}
+
+/** Writes a row of the index as floats of unit length; `room` is for an operand, with room for its scale in front. */
+export function toFloats(root: usize, ordinal: u32, target: usize, room: usize): void {
+  const bytes: usize = load<u32>(root, ROOT_WIDE_BYTES);
+  const wide = setOperand(root, ordinal, room);
+  const unit = f32x4.splat(scaleOf(wide));
+  for (let at: usize = 0; at < bytes; at += 16) {
+    const numbers = v128.load(wide + at);
+    v128.store(target + (at << 1), f32x4.mul(f32x4.convert_i32x4_s(i32x4.extend_low_i16x8_s(numbers)), unit));
+    v128.store(target + (at << 1), f32x4.mul(f32x4.convert_i32x4_s(i32x4.extend_high_i16x8_s(numbers)), unit), 16);
+  }
+}
+
+// What a search or an insertion looks for, in the scratch of its thread: a vector of 16-bit numbers, beside it room for
+// another that is compared with rows on the way, and room for what codes are scored by. Any thread.
+
+/** Makes room for all three. False when memory is full. */
+export function ensureQuery(scratch: usize, root: usize): bool {
+  return ensureArea(
+    scratch,
+    SCRATCH_QUERY,
+    (<usize>load<u32>(root, ROOT_WIDE_BYTES) + LINE_BYTES) * 2 + FOLDED_BYTES_MAX,
+  );
+}
+
+/** A line in front has room for its scale, as that of the operand. @inline */
+export function queryIn(scratch: usize): usize {
+  return areaAt(scratch, SCRATCH_QUERY) + LINE_BYTES;
+}
+
+/** @inline */
+export function operandIn(scratch: usize, root: usize): usize {
+  return queryIn(scratch) + <usize>load<u32>(root, ROOT_WIDE_BYTES) + LINE_BYTES;
+}
+
+/** @inline */
+export function foldedIn(scratch: usize, root: usize): usize {
+  return operandIn(scratch, root) + <usize>load<u32>(root, ROOT_WIDE_BYTES);
+}
+
+/** Scales the input area to unit length; answers the address of the query, or 0 when memory is full. */
+export function prepareQuery(scratch: usize, root: usize): usize {
+  if (!ensureQuery(scratch, root)) return 0;
+  setQuery(areaAt(scratch, SCRATCH_INPUT), root, queryIn(scratch));
+  return queryIn(scratch);
 }

@@ -1,6 +1,5 @@
 // The codes of an index: a root block of their own, and blocks of codes beside the rows of the index, found in the same
 // way. The walk reads them alone. Only the owner makes and fills them; a block never moves.
-import { FIRST_ROWS } from '../../block-layout';
 import {
   CODES_AXES,
   CODES_AXES_2,
@@ -12,9 +11,10 @@ import {
   CODES_ROW_BYTES,
   CODES_STEPS,
   CODES_WIDE_BYTES,
-} from '../../codes/layout';
-import { allocate, linesOf } from '../arena';
-import { placeOf, shiftOf, slotOf } from '../block-table';
+  FIRST_ROWS,
+} from '../../memory/layout';
+import { allocate, linesOf } from '../memory/arena';
+import { placeOf, shiftOf, slotOf } from '../memory/row-blocks';
 
 /** That of the place of ordinal 0: the exponent of 16 as a float, and none of its doubling. */
 const FIRST_THIRTY_SECOND: usize = (1023 + 4) << 5;

@@ -4,10 +4,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
-import type { ToldChunk } from '../../../../src/contract/hits.js';
-import type { CollectionId, Ordinal } from '../../../../src/contract/ids.js';
-import { HitCache } from '../../../../workers/search/hit-cache.js';
-import type { RowVersion } from '../../../../workers/search/row-cache.js';
+import type { ToldChunk } from '../../../../src/ranking/hits.js';
+import type { CollectionId, Ordinal } from '../../../../src/api/ids.js';
+import { HitCache, type RowVersion } from '../../../../src/engine/search/payload-cache.js';
 import { startTestServer, type TestServer } from '../../../kit/server.js';
 import { tempDirectory } from '../../../kit/temp.js';
 

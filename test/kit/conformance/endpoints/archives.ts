@@ -1,8 +1,7 @@
 // Archive rows of the specification: everything for the admin, a collection for the admin and for its tenant.
 import { fileForm } from '../../server.js';
-import { ANSWERS } from '../answers.js';
-import type { Compose, Endpoint, Scene } from '../endpoint.js';
-import { BAD_SEGMENT, NO_SLUG } from './kit.js';
+import { ANSWERS } from '../shapes.js';
+import { BAD_SEGMENT, type Compose, type Endpoint, NO_SLUG, type Scene } from '../endpoint.js';
 
 const DATASET = '/v1/admin/archive';
 const ADMIN = '/v1/admin/collections';

@@ -1,7 +1,6 @@
 // Rows of "Collections in a tenant".
-import { ANSWERS } from '../answers.js';
-import type { Compose, Endpoint } from '../endpoint.js';
-import { BAD_SEGMENT, NO_SLUG, READ, READ_ONE } from './kit.js';
+import { ANSWERS } from '../shapes.js';
+import { BAD_SEGMENT, type Compose, type Endpoint, NO_SLUG, READ, READ_ONE } from '../endpoint.js';
 
 const ONE = '/v1/collections/{tenant}/{name}';
 let created = 0;

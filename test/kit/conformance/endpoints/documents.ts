@@ -1,7 +1,6 @@
 // Rows of "Documents and chunks".
-import { ANSWERS } from '../answers.js';
-import type { Compose, Endpoint } from '../endpoint.js';
-import { NO_SLUG, READ, READ_ONE } from './kit.js';
+import { ANSWERS } from '../shapes.js';
+import { type Compose, type Endpoint, NO_SLUG, READ, READ_ONE } from '../endpoint.js';
 
 const DOCUMENTS = '/v1/collections/{tenant}/{collection}/documents';
 const CHUNKS = '/v1/collections/{tenant}/{collection}/chunks';

@@ -1,7 +1,6 @@
 // Health, metrics, admin and embedder rows of the specification.
-import { ANSWERS, METRICS } from '../answers.js';
-import type { Endpoint } from '../endpoint.js';
-import { BAD_SEGMENT, NO_SLUG, UNKNOWN_ID } from './kit.js';
+import { ANSWERS, METRICS } from '../shapes.js';
+import { BAD_SEGMENT, type Endpoint, NO_SLUG, UNKNOWN_ID } from '../endpoint.js';
 
 const open = (path: string, others: readonly number[], answer: Endpoint['answer']): Endpoint => ({
   method: 'GET',

@@ -1,8 +1,7 @@
 // Rows of reindex jobs, in tenant and admin form. The only embedder here is the built-in one: jobs that succeed are
 // compactions.
-import { ANSWERS } from '../answers.js';
-import type { Compose, Endpoint } from '../endpoint.js';
-import { BAD_SEGMENT, NO_SLUG, READ_ONE, UNKNOWN_ID } from './kit.js';
+import { ANSWERS } from '../shapes.js';
+import { BAD_SEGMENT, type Compose, type Endpoint, NO_SLUG, READ_ONE, UNKNOWN_ID } from '../endpoint.js';
 
 const SAME_SPACE = { embedder_type: 'builtin' };
 const ADMIN_JOB = '/v1/admin/reindex/{job_id}';

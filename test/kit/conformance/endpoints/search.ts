@@ -1,7 +1,6 @@
 // Rows of "Search" and "Logged searches".
-import { ANSWERS } from '../answers.js';
-import type { Compose, Endpoint } from '../endpoint.js';
-import { NO_SLUG, READ, READ_ONE, SEARCH, UNKNOWN_ID } from './kit.js';
+import { ANSWERS } from '../shapes.js';
+import { type Compose, type Endpoint, NO_SLUG, READ, READ_ONE, SEARCH, UNKNOWN_ID } from '../endpoint.js';
 
 const ONE = '/v1/collections/{tenant}/{name}';
 

@@ -3,10 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createPrng } from '../../../../../src/base/prng.js';
-import { Batcher } from '../../../../../workers/embed/onnx/batcher.js';
-import { nextRun } from '../../../../../workers/embed/onnx/next-run.js';
-import type { Encoding } from '../../../../../workers/embed/onnx/tokenizer.js';
+import { createPrng } from '../../../../src/base/prng.js';
+import { Batcher, nextRun } from '../../../../src/embedding/onnx/embedder.js';
+import type { Encoding } from '../../../../src/embedding/onnx/tokenizer.js';
 
 const never = (): boolean => false;
 /** A text is its tokens, one character each. */

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { createPrng } from '../../../../../src/base/prng.js';
-import { openCrossEncoder, runsOf } from '../../../../../workers/embed/onnx/cross-encoder.js';
-import { CROSS_ENCODER, KNOWN_WORDS, naiveScore } from '../../../../kit/cross-encoder/naive-scores.js';
+import { createPrng } from '../../../../src/base/prng.js';
+import { openCrossEncoder, runsOf } from '../../../../src/embedding/rerank/cross-encoder.js';
+import { CROSS_ENCODER, KNOWN_WORDS, naiveScore } from '../../../kit/cross-encoder/naive-scores.js';
 
 const SEED = 20_261_130;
 const prng = createPrng(SEED);

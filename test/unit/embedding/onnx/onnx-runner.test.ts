@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { cosine, dot } from '../../../../../load/kit/cosine.js';
-import type { Pooling } from '../../../../../src/contract/embedder.js';
+import { cosine, dot } from '../../../../load/kit/cosine.js';
+import type { Pooling } from '../../../../src/embedding/embedder-spec.js';
 import {
   folderWith,
   MINILM,
@@ -14,7 +14,7 @@ import {
   SMOKE,
   unlessThere,
   WORD_VECTORS,
-} from '../../../../kit/embed/onnx/models.js';
+} from '../../../kit/embedding/onnx-models.js';
 
 const REFERENCE = '../shared/data/minilm-reference-100';
 

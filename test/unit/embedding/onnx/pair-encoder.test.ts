@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Tokenizer } from '@huggingface/tokenizers';
-import { createPrng } from '../../../../../src/base/prng.js';
+import { createPrng } from '../../../../src/base/prng.js';
 import {
   createPairEncoder,
   fittingLengths,
   pairFrameOf,
   type PairEncoder,
-} from '../../../../../workers/embed/onnx/pair-encoder.js';
-import { CROSS_ENCODER } from '../../../../kit/cross-encoder/naive-scores.js';
+} from '../../../../src/embedding/rerank/cross-encoder.js';
+import { CROSS_ENCODER } from '../../../kit/cross-encoder/naive-scores.js';
 
 const json = JSON.parse(readFileSync(`${CROSS_ENCODER.directory}/tokenizer.json`, 'utf8')) as {
   post_processor: unknown;

@@ -2,8 +2,8 @@
 // vectors.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Pooling } from '../../../../../src/contract/embedder.js';
-import { POOLS, writeUnit } from '../../../../../workers/embed/onnx/pooling.js';
+import type { Pooling } from '../../../../src/embedding/embedder-spec.js';
+import { POOLS, writeUnit } from '../../../../src/embedding/onnx/pooling.js';
 
 const TOKENS = Float32Array.from([1, -2, 3, -4, 5, -9, 100, 100]);
 

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { loadTokenizer } from '../../../../../workers/embed/onnx/tokenizer.js';
-import { folderWith, MINILM, modelWith, unlessThere } from '../../../../kit/embed/onnx/models.js';
+import { loadTokenizer } from '../../../../src/embedding/onnx/tokenizer.js';
+import { folderWith, MINILM, modelWith, unlessThere } from '../../../kit/embedding/onnx-models.js';
 
-const MADE = 'test/kit/embed/onnx/tokenizers';
+const MADE = 'test/kit/embedding/tokenizers';
 const expected = JSON.parse(readFileSync(`${MADE}/expected.json`, 'utf8')) as { texts: string[] } & Record<
   'bpe' | 'unigram' | 'word-piece',
   number[][]

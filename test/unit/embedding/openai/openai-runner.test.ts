@@ -2,9 +2,9 @@
 // how calls are split, shared and tried again.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { estimateTokens } from '../../../../../workers/embed/remote/estimate-tokens.js';
-import type { EmbeddingsRequest } from '../../../../kit/openai-server.js';
-import { assertVectors, DIM, held, open, wait } from '../../../../kit/embed/openai/runner-bench.js';
+import { estimateTokens } from '../../../../src/embedding/remote/endpoint.js';
+import type { EmbeddingsRequest } from '../../../kit/openai-server.js';
+import { assertVectors, DIM, held, open, wait } from '../../../kit/embedding/openai-runner.js';
 
 const never = (): boolean => false;
 const texts = (count: number, prefix = 'text'): string[] => Array.from({ length: count }, (_, i) => `${prefix} ${i}`);

@@ -1,8 +1,8 @@
 // Every way an answer of `/embeddings` may come, and may be wrong.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CallError } from '../../../../../workers/embed/remote/call-error.js';
-import { readVectors } from '../../../../../workers/embed/openai/read-vectors.js';
+import { CallError } from '../../../../src/embedding/remote/endpoint.js';
+import { readVectors } from '../../../../src/embedding/openai/calls.js';
 
 const base64 = (...values: number[]): string => Buffer.from(Float32Array.from(values).buffer).toString('base64');
 const rounded = (vectors: (Float32Array | undefined)[]): (number[] | undefined)[] =>

@@ -1,9 +1,9 @@
 // Calls that the endpoint refuses: the texts that are to blame fail, and no others.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../../../src/base/prng.js';
-import type { EmbeddingsRequest } from '../../../../kit/openai-server.js';
-import { assertVectors, DIM, open } from '../../../../kit/embed/openai/runner-bench.js';
+import { createPrng } from '../../../../src/base/prng.js';
+import type { EmbeddingsRequest } from '../../../kit/openai-server.js';
+import { assertVectors, DIM, open } from '../../../kit/embedding/openai-runner.js';
 
 const never = (): boolean => false;
 const codesOf = (failures: ReadonlyMap<number, { code: string }> | undefined): [number, string][] =>

@@ -1,11 +1,10 @@
 // What a call takes of the texts that wait: bounded, fair between jobs, nothing twice and nothing forgotten.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../../../src/base/prng.js';
-import { AppError } from '../../../../../src/contract/errors.js';
-import { EmbedJob } from '../../../../../workers/embed/openai/embed-job.js';
-import { WaitingTexts } from '../../../../../workers/embed/openai/waiting-texts.js';
-import { naiveTake, type NaiveJob } from '../../../../kit/embed/openai/naive-waiting.js';
+import { createPrng } from '../../../../src/base/prng.js';
+import { AppError } from '../../../../src/api/errors.js';
+import { EmbedJob, WaitingTexts } from '../../../../src/embedding/openai/text-queue.js';
+import { naiveTake, type NaiveJob } from '../../../kit/embedding/openai-runner.js';
 
 const jobOf = (tokens: readonly number[], isCancelled = (): boolean => false, nowMs = 0): EmbedJob =>
   new EmbedJob({

@@ -1,10 +1,10 @@
 // Which call may begin when: places, budgets and rests, on a clock of the test's own.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { AppError } from '../../../../../src/contract/errors.js';
-import { EndpointMeter } from '../../../../../src/contract/endpoint-meters.js';
-import { CallGate } from '../../../../../workers/embed/remote/call-gate.js';
-import type { Purpose } from '../../../../../workers/embed/runner.js';
+import type { AppError } from '../../../../src/api/errors.js';
+import { EndpointMeter } from '../../../../src/base/meters.js';
+import { CallGate } from '../../../../src/embedding/remote/rate-limiter.js';
+import type { Purpose } from '../../../../src/embedding/runner.js';
 
 interface Bench {
   gate: CallGate;

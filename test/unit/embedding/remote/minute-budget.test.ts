@@ -1,8 +1,8 @@
 // Budgets by the minute hold in every minute, whatever is spent when, and nearly all of them can be used.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../../../src/base/prng.js';
-import { MinuteBudget } from '../../../../../workers/embed/remote/minute-budget.js';
+import { createPrng } from '../../../../src/base/prng.js';
+import { MinuteBudget } from '../../../../src/embedding/remote/rate-limiter.js';
 
 interface Spend {
   ms: number;

@@ -1,9 +1,8 @@
 // One call over real HTTP: what each answer means, and that no key and no more than so many bytes come through.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { CallError } from '../../../../../workers/embed/remote/call-error.js';
-import { postJson, type Post } from '../../../../../workers/embed/remote/post-json.js';
-import { closedPort, startFakeServer, type Outcome } from '../../../../kit/fake-server.js';
+import { CallError, type Post, postJson } from '../../../../src/embedding/remote/endpoint.js';
+import { closedPort, startFakeServer, type Outcome } from '../../../kit/fake-server.js';
 
 const KEY = 'sk-very-secret';
 

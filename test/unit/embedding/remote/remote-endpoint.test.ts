@@ -1,10 +1,10 @@
 // Calls with their retries and budgets, over real HTTP, on a clock that the test sets.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { RemoteEndpoint, type Call } from '../../../../../workers/embed/remote/remote-endpoint.js';
-import type { Purpose } from '../../../../../workers/embed/runner.js';
-import { startFakeServer, type FakeRequest, type Outcome } from '../../../../kit/fake-server.js';
-import { ENDPOINT } from '../../../../kit/embed/openai/runner-bench.js';
+import { RemoteEndpoint, type Call } from '../../../../src/embedding/remote/endpoint.js';
+import type { Purpose } from '../../../../src/embedding/runner.js';
+import { startFakeServer, type FakeRequest, type Outcome } from '../../../kit/fake-server.js';
+import { ENDPOINT } from '../../../kit/embedding/openai-runner.js';
 
 interface Bench {
   endpoint: RemoteEndpoint;

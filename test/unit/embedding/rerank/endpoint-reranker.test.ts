@@ -1,16 +1,10 @@
 // The rerank endpoint in both shapes, against a server that speaks them.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { createEndpointReranker } from '../../../../../workers/embed/rerank-endpoint/endpoint-reranker.js';
-import { readScores } from '../../../../../workers/embed/rerank-endpoint/rerank-shapes.js';
-import type { Reranker } from '../../../../../workers/embed/runner.js';
-import {
-  scoreOf,
-  startOpenAiServer,
-  type OpenAiServer,
-  type OpenAiServerOptions,
-} from '../../../../kit/openai-server.js';
-import { ENDPOINT } from '../../../../kit/embed/openai/runner-bench.js';
+import { createEndpointReranker, readScores } from '../../../../src/embedding/rerank/endpoint.js';
+import type { Reranker } from '../../../../src/embedding/runner.js';
+import { scoreOf, startOpenAiServer, type OpenAiServer, type OpenAiServerOptions } from '../../../kit/openai-server.js';
+import { ENDPOINT } from '../../../kit/embedding/openai-runner.js';
 
 const QUERY = 'how do red foxes hunt';
 const TEXTS = Array.from(

@@ -3,13 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createPrng } from '../../../../../src/base/prng.js';
-import type { CollectionRef } from '../../../../../src/contract/resources.js';
-import { Kernel } from '../../../../../workers/shard/kernel.js';
-import { readKernelBytes as kernelBytes, SEEDS } from '../../../../kit/shard/kernel-kit.js';
-import { Writing } from '../../../../../workers/shard/checkpoint/writing.js';
-import { fill, LARGE, SMALL, writeAndRestart } from '../../../../kit/shard/checkpoint/random-restarts.js';
-import { IDENTITY, refOf, World } from '../../../../kit/shard/checkpoint/world.js';
+import { createPrng } from '../../../../src/base/prng.js';
+import type { CollectionRef } from '../../../../src/api/collections.js';
+import { Kernel } from '../../../../src/engine/memory/arena.js';
+import { readKernelBytes as kernelBytes, SEEDS } from '../../../kit/engine/arena.js';
+import { Writing } from '../../../../src/engine/checkpoint/writer.js';
+import { IDENTITY, LARGE, SMALL, World, fill, refOf, writeAndRestart } from '../../../kit/engine/checkpoint-world.js';
 
 /** What the memory takes when everything in it is dropped. */
 function bytesLeft(world: World): number {

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createPrng } from '../../../../../src/base/prng.js';
-import { Checkpoints } from '../../../../../workers/shard/checkpoint/checkpoints.js';
-import { prepareWords } from '../../../../../workers/shard/part-words.js';
-import { IDENTITY, refOf, World } from '../../../../kit/shard/checkpoint/world.js';
+import { createPrng } from '../../../../src/base/prng.js';
+import { Checkpoints } from '../../../../src/engine/checkpoint/writer.js';
+import { prepareWords } from '../../../../src/engine/segments/indexes.js';
+import { IDENTITY, refOf, World } from '../../../kit/engine/checkpoint-world.js';
 
 const REF = refOf(1, 8);
 const SELDOM_MS = 3_600_000;

@@ -14,10 +14,10 @@ import {
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
-import { createPrng } from '../../../../../src/base/prng.js';
-import { HEADER_BYTES, REGION_BYTES } from '../../../../../src/store/image-header.js';
-import { tempDirectory } from '../../../../kit/temp.js';
-import { IDENTITY, refOf, World } from '../../../../kit/shard/checkpoint/world.js';
+import { createPrng } from '../../../../src/base/prng.js';
+import { HEADER_BYTES, REGION_BYTES } from '../../../../src/storage/checkpoint-files.js';
+import { tempDirectory } from '../../../kit/temp.js';
+import { IDENTITY, refOf, World } from '../../../kit/engine/checkpoint-world.js';
 
 const REF = refOf(1, 256);
 const DOCUMENTS = 600;

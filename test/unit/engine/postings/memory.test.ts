@@ -2,10 +2,10 @@
 // would expect.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../../../src/base/prng.js';
-import { ArenaFull, type Kernel } from '../../../../../workers/shard/kernel.js';
-import { createKernel, createMemory } from '../../../../kit/shard/kernel-kit.js';
-import { createVocabulary, NaiveWords, ordinalsOf, pairs, Twins } from '../../../../kit/shard/words/naive-words.js';
+import { createPrng } from '../../../../src/base/prng.js';
+import { ArenaFull, type Kernel } from '../../../../src/engine/memory/arena.js';
+import { createKernel, createMemory } from '../../../kit/engine/arena.js';
+import { createVocabulary, NaiveWords, ordinalsOf, pairs, Twins } from '../../../kit/engine/naive-text-index.js';
 
 /** 3 MiB: room for the scratch and for some thousand chunks. */
 const PAGES_FEW = 48;

@@ -2,9 +2,9 @@
 // under way.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Prng } from '../../../../../src/base/prng.js';
-import { createKernel, SEEDS } from '../../../../kit/shard/kernel-kit.js';
-import { ordinalsOf, writtenAtRandom, type Twins } from '../../../../kit/shard/words/naive-words.js';
+import type { Prng } from '../../../../src/base/prng.js';
+import { createKernel, SEEDS } from '../../../kit/engine/arena.js';
+import { ordinalsOf, writtenAtRandom, type Twins } from '../../../kit/engine/naive-text-index.js';
 
 /** Some tokens that follow each other in some chunk, the last one cut short where `lastIsPrefix`. */
 function drawPhrase(prng: Prng, chunks: readonly (readonly string[])[], lastIsPrefix: boolean): string[] {

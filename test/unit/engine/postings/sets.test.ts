@@ -2,9 +2,9 @@
 // under way.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Prng } from '../../../../../src/base/prng.js';
-import { createKernel, SEEDS } from '../../../../kit/shard/kernel-kit.js';
-import { ordinalsOf, writtenAtRandom, type Twins } from '../../../../kit/shard/words/naive-words.js';
+import type { Prng } from '../../../../src/base/prng.js';
+import { createKernel, SEEDS } from '../../../kit/engine/arena.js';
+import { ordinalsOf, writtenAtRandom, type Twins } from '../../../kit/engine/naive-text-index.js';
 
 const before = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
 

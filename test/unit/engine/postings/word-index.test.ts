@@ -2,9 +2,9 @@
 // freezes and merges.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng, type Prng } from '../../../../../src/base/prng.js';
-import { createKernel, SEEDS } from '../../../../kit/shard/kernel-kit.js';
-import { createVocabulary, Twins } from '../../../../kit/shard/words/naive-words.js';
+import { createPrng, type Prng } from '../../../../src/base/prng.js';
+import { createKernel, SEEDS } from '../../../kit/engine/arena.js';
+import { createVocabulary, Twins } from '../../../kit/engine/naive-text-index.js';
 
 const distinct = (word: () => string, count: number): string[] => [...new Set(Array.from({ length: count }, word))];
 

@@ -2,14 +2,14 @@
 // made again, copies and removed rows, memory.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../../../src/base/prng.js';
-import { PRECISIONS } from '../../../../../src/contract/precision.js';
-import type { IndexOptions, Kernel } from '../../../../../workers/shard/kernel.js';
-import type { VectorIndex } from '../../../../../workers/shard/vector-index.js';
-import { linkAll } from '../../../../kit/shard/graph-kit.js';
-import { clusteredVectors, createKernel, createMemory, SEEDS } from '../../../../kit/shard/kernel-kit.js';
-import { assertSound, NaiveIndex } from '../../../../kit/shard/naive-index.js';
-import { falling, principalVariances, readCodes, recallOf, unit } from '../../../../kit/shard/codes/naive-codes.js';
+import { createPrng } from '../../../../src/base/prng.js';
+import { PRECISIONS } from '../../../../src/api/collections.js';
+import type { IndexOptions, Kernel } from '../../../../src/engine/memory/arena.js';
+import type { VectorIndex } from '../../../../src/engine/hnsw/vector-index.js';
+import { linkAll } from '../../../kit/engine/graph.js';
+import { clusteredVectors, createKernel, createMemory, SEEDS } from '../../../kit/engine/arena.js';
+import { assertSound, NaiveIndex } from '../../../kit/engine/naive-vector-index.js';
+import { falling, principalVariances, readCodes, recallOf, unit } from '../../../kit/engine/naive-quantization.js';
 
 const ROWS = 2000;
 

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { readRows } from '../../../../../load/npy.js';
-import { PRECISIONS } from '../../../../../src/contract/precision.js';
-import { createKernel } from '../../../../kit/shard/kernel-kit.js';
-import { recallOf } from '../../../../kit/shard/codes/naive-codes.js';
+import { readRows } from '../../../../load/kit/vector-sets.js';
+import { PRECISIONS } from '../../../../src/api/collections.js';
+import { createKernel } from '../../../kit/engine/arena.js';
+import { recallOf } from '../../../kit/engine/naive-quantization.js';
 
 const DATA = '../shared/data';
 const ROWS = 4500;

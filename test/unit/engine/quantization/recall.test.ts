@@ -2,10 +2,10 @@
 // of its vectors, since recall is checked and walks become broader, codes longer, or rows lead.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../../../src/base/prng.js';
-import { EF_MIN, ROOT_EF } from '../../../../../workers/shard/layout.js';
-import { createKernel, createMemory, randomVector } from '../../../../kit/shard/kernel-kit.js';
-import { falling, readCodes, recallOf } from '../../../../kit/shard/codes/naive-codes.js';
+import { createPrng } from '../../../../src/base/prng.js';
+import { EF_MIN, ROOT_EF } from '../../../../src/engine/memory/layout.js';
+import { createKernel, createMemory, randomVector } from '../../../kit/engine/arena.js';
+import { falling, readCodes, recallOf } from '../../../kit/engine/naive-quantization.js';
 
 /** Learns, links and checks; answers the breadth of walks, the axes of codes, and the recall of some of the rows. */
 function build(rows: readonly Float32Array[], dim: number): { ef: number; bytes: number; recall: number } {

@@ -1,8 +1,8 @@
 // How the bits of a code are given to axes: all of them, more to those that count for more, the mean among them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng } from '../../../../../src/base/prng.js';
-import { planSlots, type Measured, type SlotPlan } from '../../../../../workers/shard/codes/slots.js';
+import { createPrng } from '../../../../src/base/prng.js';
+import { planSlots, type Measured, type SlotPlan } from '../../../../src/engine/quantization/training.js';
 
 const evenly = (count: number, variance = 0.01): Measured[] =>
   Array.from({ length: count }, () => ({ variance, mean: 0 }));

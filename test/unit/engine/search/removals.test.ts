@@ -2,17 +2,17 @@
 // rows it need not.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CollectionId, DocId } from '../../../../src/contract/ids.js';
-import { packDocument } from '../../../../src/contract/prepared-document.js';
-import type { CollectionSearch } from '../../../../src/contract/search-messages.js';
-import { ShardStore } from '../../../../src/store/shard-store.js';
-import { finish } from '../../../../workers/search/finish.js';
-import { rankPart, withVectorAnew } from '../../../../workers/search/rank-part.js';
-import { Shard } from '../../../../workers/shard/shard.js';
-import { applyWrites, type DocumentWrite } from '../../../../workers/shard/write.js';
+import type { CollectionId, DocId } from '../../../../src/api/ids.js';
+import { packDocument } from '../../../../src/text/prepared-document.js';
+import type { CollectionSearch } from '../../../../src/engine/search/params.js';
+import { ShardStore } from '../../../../src/storage/shard-store.js';
+import { finish } from '../../../../src/engine/search/search.js';
+import { rankPart, withVectorAnew } from '../../../../src/engine/search/rank.js';
+import { Shard } from '../../../../src/engine/shard.js';
+import { applyWrites, type DocumentWrite } from '../../../../src/engine/write/write.js';
 import { tempDirectory } from '../../../kit/temp.js';
-import { createKernel } from '../../../kit/shard/kernel-kit.js';
-import { viewed } from '../../../kit/search/search-kit.js';
+import { createKernel } from '../../../kit/engine/arena.js';
+import { viewed } from '../../../kit/engine/search.js';
 
 const ref = { id: 1 as CollectionId, generation: 1, dim: 2, language: 'none' as const, precision: 'int16' as const };
 const search: CollectionSearch = {

@@ -4,22 +4,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../../src/base/prng.js';
-import type { ContentFilter } from '../../../../src/contract/api/search.js';
-import type { Filter } from '../../../../src/contract/filter.js';
-import { chunkIdOf, type CollectionId, type DocId, type Ordinal } from '../../../../src/contract/ids.js';
-import { packDocument } from '../../../../src/contract/prepared-document.js';
-import type { Narrowing } from '../../../../src/contract/ranking.js';
-import { compileFilter } from '../../../../src/rank/match-filter.js';
-import { ShardStore } from '../../../../src/store/shard-store.js';
-import { createContentTest } from '../../../../src/text/match-content.js';
-import type { Kernel } from '../../../../workers/shard/kernel.js';
-import { buildFields, prepareFields } from '../../../../workers/shard/part-fields.js';
-import { buildWords, prepareWords } from '../../../../workers/shard/part-words.js';
-import { Shard } from '../../../../workers/shard/shard.js';
-import { applyWrites } from '../../../../workers/shard/write.js';
+import type { ContentFilter } from '../../../../src/api/search.js';
+import type { Filter } from '../../../../src/api/filter.js';
+import { chunkIdOf, type CollectionId, type DocId, type Ordinal } from '../../../../src/api/ids.js';
+import { packDocument } from '../../../../src/text/prepared-document.js';
+import type { Narrowing } from '../../../../src/ranking/hits.js';
+import { compileFilter } from '../../../../src/engine/filter/match.js';
+import { ShardStore } from '../../../../src/storage/shard-store.js';
+import { createContentTest } from '../../../../src/text/content-filter.js';
+import type { Kernel } from '../../../../src/engine/memory/arena.js';
+import { buildFields, buildWords, prepareFields, prepareWords } from '../../../../src/engine/segments/indexes.js';
+import { Shard } from '../../../../src/engine/shard.js';
+import { applyWrites } from '../../../../src/engine/write/write.js';
 import { tempDirectory } from '../../../kit/temp.js';
-import { createKernel, createMemory, groupsOf } from '../../../kit/shard/kernel-kit.js';
-import { ranked } from '../../../kit/search/search-kit.js';
+import { createKernel, createMemory, groupsOf } from '../../../kit/engine/arena.js';
+import { ranked } from '../../../kit/engine/search.js';
 
 type Json = Record<string, unknown>;
 

@@ -2,12 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { statusOf } from '../../../../src/http/openapi/codes.js';
-import { openApiDocument } from '../../../../src/http/openapi/document.js';
+import { openApiDocument, statusOf } from '../../../../src/http/openapi/document.js';
 import { OPERATIONS } from '../../../../src/http/openapi/operations.js';
 import { createRoutes } from '../../../../src/http/routes.js';
 import type { Context } from '../../../../src/service/context.js';
-import type { ErrorCode } from '../../../../src/contract/errors.js';
+import type { ErrorCode } from '../../../../src/api/errors.js';
 import { pointerOf, SpecJudge, type Spec } from '../../../kit/openapi.js';
 
 /** Stands for whatever the table asks of its context while it is made; no request comes. */
