@@ -26,9 +26,9 @@ const COMPILERS = ['assemblyscript', 'esbuild', 'typescript', 'typia'];
 const SOURCES: Record<string, string> = {
   'src/main.ts': "import { isBoat } from './boat.js'; console.log(isBoat({ name: process.argv[2] }));",
   'src/boat.ts':
-    "import typia from 'typia'; import type { Boat } from './contract/boat.js'; export const isBoat = typia.createIs<Boat>();",
-  'src/contract/boat.ts': 'export interface Boat { name: string }',
-  'src/client/client.ts': "export type { Boat } from '../contract/boat.js'; export const one = (): number => 1;",
+    "import typia from 'typia'; import type { Boat } from './api/boat.js'; export const isBoat = typia.createIs<Boat>();",
+  'src/api/boat.ts': 'export interface Boat { name: string }',
+  'src/client/client.ts': "export type { Boat } from '../api/boat.js'; export const one = (): number => 1;",
   'src/base/assembly/json-floats.ts': 'export function one(): i32 { return 1; }',
   'src/console/main.tsx': "document.title = 'boats';",
   'src/console/style/style.css': 'body { color: black }',

@@ -100,14 +100,14 @@ test('samples: the idle ones apart, the kernel as one, the others by function an
     node(1, '(idle)', ''),
     node(2, 'wasm-function[4]', 'wasm://wasm/1'),
     node(3, 'wasm-function[5]', 'wasm://wasm/1'),
-    node(4, 'joinHit', 'file:///x/dist/src/rank/hit-json-ABCDEF12.js'),
+    node(4, 'joinHit', 'file:///x/dist/src/engine/search/hit-json-ABCDEF12.js'),
     node(5, '', 'file:///x/node_modules/p/a.js'),
     node(6, 'postMessage', ''),
     node(7, '(program)', ''),
   ];
   const within = [
     ['kernel (WebAssembly)', 3],
-    ['joinHit (src/rank/hit-json)', 1],
+    ['joinHit (src/engine/search/hit-json)', 1],
     ['a function (p/a)', 1],
     ['postMessage (native)', 1],
     ['native code', 1],

@@ -113,7 +113,7 @@ test('a change builds what it touches, and nothing else', async () => {
     'dist/workers/shard/worker.js',
     'dist/src/engine/kernel.wasm',
     'dist/src/base/json-floats.wasm',
-    'dist/src/ui/page/index.html',
+    'dist/src/console/page/index.html',
     'dist/test/unit/boat.test.js',
   ];
   const changedBy = async (path: string, text: string): Promise<string[]> => {
@@ -142,17 +142,17 @@ test('a change builds what it touches, and nothing else', async () => {
     'dist/src/base/json-floats.wasm',
   ]);
   assert.deepEqual(await changedBy('src/console/main.tsx', "document.title = 'ships';"), [
-    'dist/src/ui/page/index.html',
+    'dist/src/console/page/index.html',
   ]);
 });
 
 test('a type that a validator checks is checked anew when it changes, in another file too', async () => {
   const project = await readyProject();
   assert.equal((await project.run(['dist/src/main.js', 'Nautilus'])).out, 'true\n');
-  project.write('src/contract/boat.ts', 'export interface Boat { name: number }');
+  project.write('src/api/boat.ts', 'export interface Boat { name: number }');
   assert.equal((await project.setUp()).status, 0);
   assert.equal((await project.run(['dist/src/main.js', 'Nautilus'])).out, 'false\n');
-  assert.match(project.read('dist/src/contract/boat.d.ts'), /name: number/);
+  assert.match(project.read('dist/src/api/boat.d.ts'), /name: number/);
 });
 
 test('a file may come to use typia, and cease to', async () => {
@@ -180,7 +180,7 @@ test('output of a deleted source goes, new files and assets come', async () => {
     ),
     [false, false, true, true],
   );
-  const notShipped = ['workers/embed/README.md', 'workers/shard/assembly', 'src/console/tsconfig.json'];
+  const notShipped = ['workers/embed/README.md', 'src/engine/kernel', 'src/console/tsconfig.json'];
   assert.deepEqual(
     notShipped.filter((path) => project.has(`dist/${path}`)),
     [],
