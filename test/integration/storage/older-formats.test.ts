@@ -1,0 +1,89 @@
+// What older builds wrote opens and serves: data directories with their checkpoints, query logs, keys and archives.
+// test/kit/data/make-fixture.mjs makes the fixtures; a fixture stays for as long as its format is promised to be read.
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import JSZip from 'jszip';
+import { ready, startTestServer, type TestServer } from '../../kit/server.js';
+import { tempDirectory } from '../../kit/temp.js';
+
+const FOLDER = 'test/kit/data';
+
+interface Expected {
+  adminKey: string;
+  /** Of tenant acme, with the scope `search`. */
+  key: string;
+  rows: number;
+  answers: { collection: string; body: Record<string, unknown>; ids: string[]; scores: number[] }[];
+}
+
+async function unpacked(name: string): Promise<{ folder: string; expected: Expected; archive: Uint8Array }> {
+  const folder = tempDirectory();
+  const zip = await JSZip.loadAsync(readFileSync(join(FOLDER, name)));
+  for (const file of Object.values(zip.files).filter(({ dir }) => !dir)) {
+    mkdirSync(dirname(join(folder, file.name)), { recursive: true });
+    writeFileSync(join(folder, file.name), await file.async('nodebuffer'));
+  }
+  const expected = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as Expected;
+  return { folder, expected, archive: readFileSync(join(folder, 'archive.zip')) };
+}
+
+const as = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
+
+async function assertServes(server: TestServer, { answers, key, adminKey, rows }: Expected): Promise<void> {
+  for (const { collection, body, ids, scores } of answers) {
+    const { status, json } = await server.call('POST', `/v1/collections/acme/${collection}/search`, body, as(key));
+    assert.equal(status, 200, JSON.stringify(json));
+    const found = json.matches as { id: string; score: number }[];
+    assert.deepEqual(
+      found.map(({ id }) => id),
+      ids,
+      JSON.stringify(body),
+    );
+    for (const [i, { score }] of found.entries()) assert.ok(Math.abs(score - scores[i]!) < 1e-5, JSON.stringify(body));
+  }
+  const { json: texts } = await server.call('GET', '/v1/collections/acme/texts/detail', undefined, as(adminKey));
+  const { json: vectors } = await server.call('GET', '/v1/collections/acme/vectors/detail', undefined, as(adminKey));
+  assert.deepEqual([texts.doc_count, vectors.doc_count], [58, rows]);
+}
+
+for (const name of readdirSync(FOLDER).filter((name) => name.startsWith('sheaf-'))) {
+  test(`${name}: a data directory with its checkpoint, keys and query log`, async () => {
+    const { folder, expected } = await unpacked(name);
+    const admin = as(expected.adminKey);
+    const server = await startTestServer({
+      SHEAF_DATA_DIR: join(folder, 'data'),
+      SHEAF_AUTH__MODE: 'static',
+      SHEAF_AUTH__ADMIN_KEY: expected.adminKey,
+    });
+    await ready(server);
+    let logged = 0;
+    for (const collection of ['texts', 'vectors']) {
+      const { json } = await server.call('GET', `/v1/collections/acme/${collection}/queries`, undefined, admin);
+      logged += json.queries.length;
+    }
+    assert.equal(logged, expected.answers.length);
+    await assertServes(server, expected);
+    const document = { docid: 'new', text: 'A lighthouse keeper writes.' };
+    const { json } = await server.call('POST', '/v1/collections/acme/texts/documents', document, admin);
+    assert.equal(json.chunks, 1, JSON.stringify(json));
+    assert.deepEqual(server.faults, []);
+  });
+
+  test(`${name}: an archive of everything`, async () => {
+    const { expected, archive } = await unpacked(name);
+    const server = await startTestServer({
+      SHEAF_AUTH__MODE: 'static',
+      SHEAF_AUTH__ADMIN_KEY: expected.adminKey,
+    });
+    await ready(server);
+    const body = new FormData();
+    body.append('file', new Blob([archive as Uint8Array<ArrayBuffer>]), 'archive.zip');
+    const url = `${server.url}/v1/admin/archive`;
+    const reply = await fetch(url, { method: 'PUT', headers: as(expected.adminKey), body });
+    assert.equal(reply.status, 200, await reply.text());
+    await assertServes(server, expected);
+    assert.deepEqual(server.faults, []);
+  });
+}
