@@ -3,7 +3,8 @@
 // (src/engine/memory/shared-memory.ts) and by measurements; what is free of it the shard worker gives back.
 import { createRequire } from 'node:module';
 
-const PAGE_BYTES = 65_536;
+/** A page of WebAssembly. */
+export const PAGE_BYTES = 65_536;
 
 interface Addon {
   adviseHugePages(view: Uint8Array, bytes: number): boolean;

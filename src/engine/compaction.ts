@@ -9,7 +9,7 @@ import { DamagedRecord } from '../storage/damage.js';
 import type { LeavingBlock, LeavingDocument } from '../storage/large-removal.js';
 import type { ShardTxn } from '../storage/shard-reader.js';
 import type { ShardWriteTxn } from '../storage/shard-store.js';
-import { ArenaFull } from './memory/arena.js';
+import { ArenaFull } from './memory/bindings.js';
 import { arenaOf, rowOf } from './memory/ownership.js';
 import { FieldTerms } from './segments/indexes.js';
 import type { Part } from './segments/segment.js';

@@ -6,7 +6,7 @@ import { faultOf } from '../base/thread.js';
 import { AppError, type Outcome } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
 import { DamagedRecord } from '../storage/damage.js';
-import { ArenaFull } from './memory/arena.js';
+import { ArenaFull } from './memory/bindings.js';
 
 /** The refusal in an error; undefined for a fault of ours. */
 export function refusalOf(error: unknown): AppError | undefined {

@@ -16,8 +16,8 @@ import {
   REGION_BYTES,
   encodeHeader,
 } from '../../storage/checkpoint-files.js';
+import { GRAPH_MIN } from '../hnsw/vector-index.js';
 import type { ArenaImage } from '../memory/arena-image.js';
-import { GRAPH_MIN } from '../memory/layout.js';
 import type { Part } from '../segments/segment.js';
 import type { Shard } from '../shard.js';
 

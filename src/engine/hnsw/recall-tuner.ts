@@ -5,15 +5,9 @@
 // goes on where an index comes back from a checkpoint.
 import type { Instance } from '../memory/bindings.js';
 import {
-  BROAD,
-  CODES_RECALL_MIN,
-  DOUBTFUL_MAX,
   EF_MIN,
   JUDGED as K,
-  LEARN_ROWS_MAX,
-  LOST_MAX,
   NONE,
-  RECALL_MIN,
   ROOT_CHECKED,
   ROOT_CHECK_AT,
   ROOT_CODES,
@@ -25,12 +19,9 @@ import {
   ROOT_SHAPE,
   ROOT_TRUSTED,
   SCAN_CODES,
-  TRUSTED_RECALL,
-  TRUSTED_RECALL_BROAD,
-  UNLINKED_SHARE_MAX,
 } from '../memory/layout.js';
 import { type CodeShape, learn, shapesFor } from '../quantization/training.js';
-import { CODES_SCANNED, type Hits, type SearchOptions, type Way, scanFor, walkOf } from './search-plan.js';
+import { BROAD, CODES_SCANNED, type Hits, type SearchOptions, type Way, scanFor, walkOf } from './search-plan.js';
 
 // What recall the searches of an index have: a sample of questions is answered by scans of the rows, then by the ways
 // that searches go, and where the answers of walks get worse, as the nearest get farther, is where they are no longer
@@ -177,6 +168,26 @@ const findingOf = (shares: readonly number[]): Finding => ({
 const meanOf = (shares: readonly number[]): number =>
   shares.length > 0 ? shares.reduce((sum, share) => sum + share, 0) / shares.length : 1;
 
+/** Axes are learned again at each doubling of the rows until there are this many. */
+const LEARN_ROWS_MAX = 100_000;
+/**
+ * Recall@10 that is enough, of the questions of a check whose walks are trusted: real ones are easier
+ * (docs/internals/quantization.md). The share of these of which less than half may be found, and the share of all that
+ * may be doubtful.
+ */
+const RECALL_MIN = 0.97;
+const LOST_MAX = 0.01;
+const DOUBTFUL_MAX = 0.5;
+/**
+ * Where questions lie as far as those of which walks find this, walks are trusted, and broad ones: real questions are
+ * easier, and a scan of the codes costs several broad walks.
+ */
+const TRUSTED_RECALL = 0.94;
+const TRUSTED_RECALL_BROAD = 0.85;
+/** Recall@10 of scans of the codes that is enough, of all questions; and half of each has to be found. */
+const CODES_RECALL_MIN = 0.98;
+/** A check waits until no more of the rows wait for their links. */
+const UNLINKED_SHARE_MAX = 0.1;
 /**
  * Breadths of a search's walk, from that of an index that has not been checked; those by rows go further, as nothing
  * comes after.

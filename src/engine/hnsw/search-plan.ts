@@ -4,10 +4,6 @@
 import { hitsIn } from '../../ranking/top-k.js';
 import type { Instance } from '../memory/bindings.js';
 import {
-  BROAD,
-  RERANK_MIN,
-  RERANK_PER_HIT,
-  RERANK_SHARE,
   ROOT_CHECKED,
   ROOT_CODES,
   ROOT_DIM,
@@ -40,6 +36,15 @@ export const BY_ROWS: Way = { ef: 0, rerank: 0 };
  * and 8 of them recall stays that of one (load/partitions.ts).
  */
 const SHARED_MIN = 16;
+/**
+ * Of the candidates of a walk of breadth ef this share, and these more, are scored by their rows, and at least this
+ * many for each hit.
+ */
+const RERANK_SHARE = 0.75;
+const RERANK_MIN = 8;
+const RERANK_PER_HIT = 2;
+/** A walk that cannot be trusted is followed by one as many times as broad. */
+export const BROAD = 4;
 /** A walk takes at most so many nanoseconds for each one of ef, a scan so many for a row and for each of its numbers. */
 const WALK_NS = 2000;
 const ROW_NS = 8;

@@ -1,12 +1,10 @@
-// One collection's vectors in a shard's memory: rows by ordinal, exact and graph search by cosine. A thin door: checks
-// and copies here, the work in the kernel (assembly/). The owner's thread writes; any thread with a Kernel of its own
-// may search.
+// The vectors of a segment: rows by ordinal, exact and graph search by cosine. Checks and copies stand here, the work in
+// the kernel. The owner's thread writes; any thread with a kernel of its own may search and read.
 import { assert } from '../../base/assert.js';
 import { withTies } from '../../ranking/top-k.js';
 import { type Instance, countOf } from '../memory/bindings.js';
 import {
   CODES_LINES,
-  FILL_SHARE,
   FINE_PLACE,
   FIRST_ROWS,
   LINE_BYTES,
@@ -45,9 +43,11 @@ import {
   wayOf,
 } from './search-plan.js';
 
-// Where the blocks of an index's rows stand, and what they take: from the table that its root names, as
-// assembly/block-table.ts lays it out. Used by the base of VectorIndex, on any thread that may read the root, and by
-// tests of the graph.
+/** Indexes of fewer live rows have no graph, and those of fewer have no codes. */
+export const GRAPH_MIN = 4096;
+export const CODES_MIN = 4096;
+/** Lists are filled when of so many nodes more than one has been linked since the last time. */
+const FILL_SHARE = 3;
 
 interface RowPlace {
   /** Offset of the block's address in a table. */
@@ -92,16 +92,18 @@ function tableBytes(instance: Instance, root: number): number {
   return instance.word(root + ROOT_ROW_TABLE) === root + ROOT_SMALL_TABLE ? SMALL_TABLE_BYTES : TABLE_BYTES;
 }
 
-// What the root and the rows of an index tell of it: how many there are, what waits, their versions and what memory
-// they take. The base of VectorIndex; reads shared memory alone, on any thread.
-
-class IndexState {
+export class VectorIndex {
   readonly dim: number;
+  private made: Tending | undefined;
 
-  /** `root` is the address of the index. */
+  /**
+   * `root` is the address of the index; another thread's Kernel attaches by it. The owner makes codes at `codesMin`
+   * live rows.
+   */
   constructor(
-    protected readonly instance: Instance,
+    private readonly instance: Instance,
     readonly root: number,
+    private readonly codesMin = Infinity,
   ) {
     this.dim = instance.word(root + ROOT_DIM);
   }
@@ -133,7 +135,7 @@ class IndexState {
 
   /**
    * True while lists of the graph wait to be filled: all rows are linked, and enough of them since the last time
-   * (assembly/fill.ts).
+   * (kernel/hnsw/graph-builder.ts).
    */
   get isFillDue(): boolean {
     const [unfilled, filling, linked] = [ROOT_UNFILLED, ROOT_FILLING, ROOT_LINKED].map((at) =>
@@ -190,31 +192,6 @@ class IndexState {
   rowOf(ordinal: number): Float32Array {
     countOf(this.instance.calls.readRow(this.instance.scratch, this.root, ordinal));
     return this.instance.copyFloats(this.instance.output, this.dim);
-  }
-
-  /** Address of a row's stamp, as assembly/rows.ts computes it; 0 where the row has no block. */
-  protected stampAt(ordinal: number): number {
-    const place = placeOf(ordinal);
-    const block = rowBlock(this.instance, this.root, place);
-    return block === 0
-      ? 0
-      : block + this.instance.word(this.root + ROOT_ROW_BYTES) * place.rows + ROW_WORDS_BYTES * place.row;
-  }
-}
-
-export class VectorIndex extends IndexState {
-  private made: Tending | undefined;
-
-  /**
-   * `root` is the address of the index; another thread's Kernel attaches by it. The owner makes codes at `codesMin`
-   * live rows.
-   */
-  constructor(
-    instance: Instance,
-    root: number,
-    private readonly codesMin = Infinity,
-  ) {
-    super(instance, root);
   }
 
   /**
@@ -353,5 +330,14 @@ export class VectorIndex extends IndexState {
   breadthFor(k: number, share = 1): number {
     const { ef } = wayOf(this.instance, this.root, k, share);
     return ef === SCAN_CODES ? 0 : ef;
+  }
+
+  /** Address of a row's stamp; 0 where the row has no block. */
+  private stampAt(ordinal: number): number {
+    const place = placeOf(ordinal);
+    const block = rowBlock(this.instance, this.root, place);
+    return block === 0
+      ? 0
+      : block + this.instance.word(this.root + ROOT_ROW_BYTES) * place.rows + ROW_WORDS_BYTES * place.row;
   }
 }

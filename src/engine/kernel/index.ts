@@ -28,7 +28,7 @@ export { removeWords } from './postings/write';
 export { countWords, matchWords } from './postings/rank';
 export { rankWords } from './postings/rank';
 export { ensureAllowed } from './postings/query';
-export { createWords, dropWords, wordsLines } from './postings/text-index';
+export { chunksIn, createWords, dropWords, tokensIn, wordsLines } from './postings/text-index';
 export { findPhrase } from './postings/phrase';
 export { findContaining, listPrefixed } from './postings/term-bitmaps';
 export { findAny, findLive, findRange } from './postings/term-bitmaps';

@@ -7,6 +7,8 @@ import {
   ARENA_START,
   BINS,
   BINS_AT,
+  CHUNK_IN_USE,
+  CHUNK_LINES_BEFORE,
   DIRECTORY_AT,
   FENCE_AT,
   INCARNATION_AT,
@@ -25,9 +27,6 @@ import {
   USED_AT,
 } from './layout.js';
 
-/** Words of a chunk's header, as assembly/chunks.ts has them. */
-const LINES_BEFORE = 4;
-const IN_USE = 8;
 /** Words of the arena's header that come back, beside the bins and the stamp. */
 const KEPT_WORDS = [USED_AT, FENCE_AT, DIRECTORY_AT, RETIRED_FIRST_AT, RETIRED_LAST_AT, RETIRED_LINES_AT];
 
@@ -45,8 +44,8 @@ export class ArenaImage {
   plan(): ArenaPlan {
     const { instance } = this;
     const fence = instance.word(FENCE_AT);
-    const last = fence - instance.word(fence * LINE_BYTES + LINES_BEFORE);
-    return { end: instance.word(last * LINE_BYTES + IN_USE) === 0 ? last : fence, scratch: instance.heldScratch };
+    const last = fence - instance.word(fence * LINE_BYTES + CHUNK_LINES_BEFORE);
+    return { end: instance.word(last * LINE_BYTES + CHUNK_IN_USE) === 0 ? last : fence, scratch: instance.heldScratch };
   }
 
   /** Up to the last chunk in use, and the header of what comes behind it. */

@@ -1,11 +1,12 @@
-// The arena of a shard's memory as one thread sees it: emptied and opened by the owner, entered by readers, and what is
-// retired in it freed. The base of Kernel, which makes and finds indexes in it. The rules: README.md beside this file.
+// An arena of a shard's memory as one thread sees it, and the arenas of a shard as its owner has them. The owner formats
+// an arena, writes and frees in it; other threads join as readers and search within `read`. The rules:
+// docs/internals/memory-layout.md.
 import type { Precision } from '../../api/collections.js';
 import type { CollectionId } from '../../api/ids.js';
-import { SHARD_PAGES_MAX } from '../../api/limits.js';
+import { DIM_MAX, SHARD_PAGES_MAX } from '../../api/limits.js';
 import { assert } from '../../base/assert.js';
-import { giveBack } from '../../base/huge-pages.js';
-import { VectorIndex } from '../hnsw/vector-index.js';
+import { PAGE_BYTES, giveBack } from '../../base/huge-pages.js';
+import { CODES_MIN, GRAPH_MIN, VectorIndex } from '../hnsw/vector-index.js';
 import { WordIndex } from '../postings/text-index.js';
 import { PartDirectory } from '../segments/directory.js';
 import { PartView, Priorities } from '../segments/segment.js';
@@ -13,10 +14,8 @@ import { ArenaImage } from './arena-image.js';
 import { ArenaFull, Instance, addressOf } from './bindings.js';
 import { type ReaderPlace, ReaderTable } from './epochs.js';
 import {
-  CODES_MIN,
   DAMAGED_AT,
-  DIM_MAX,
-  GRAPH_MIN,
+  LAYOUT_VERSION,
   LINE_BYTES,
   MAGIC,
   MAGIC_AT,
@@ -27,16 +26,22 @@ import {
   STAMP_AT,
   STATE_AT,
   USED_AT,
-  VERSION,
   VERSION_AT,
 } from './layout.js';
 
-const PAGE_BYTES = 65_536;
+export interface IndexOptions {
+  /** With fewer live rows it is scanned. */
+  readonly graphMin?: number;
+  /** Live rows at which it gets codes. */
+  readonly codesMin?: number;
+  /** Of the numbers of a row. */
+  readonly precision?: Precision | undefined;
+}
 
-class SharedArena {
+export class Kernel {
   /** The parts in this memory: the owner enters them, readers find them within `read`. */
   readonly directory: PartDirectory;
-  protected readonly instance: Instance;
+  private readonly instance: Instance;
   private readonly table: ReaderTable;
   /** Of a reader. */
   private place: ReaderPlace | undefined;
@@ -105,7 +110,7 @@ class SharedArena {
       place.provideScratch(this.instance, incarnation);
       return work(incarnation);
     } catch (error) {
-      // Who closes the memory lets nobody wait for the allocator any more (assembly/lock.ts).
+      // Who closes the memory lets nobody wait for the allocator any more (kernel/memory/chunks.ts).
       if (error instanceof ArenaFull && !this.table.isOpen) return undefined;
       throw error;
     } finally {
@@ -173,30 +178,6 @@ class SharedArena {
     return this.instance.reservedBytes;
   }
 
-  protected assertFormatted(): void {
-    const { instance } = this;
-    const ready =
-      instance.word(MAGIC_AT) === MAGIC && instance.word(VERSION_AT) === VERSION && instance.word(STATE_AT) === 1;
-    assert(ready, 'the memory of the shard is formatted');
-  }
-}
-
-// The kernel on one shard's shared memory: the making of indexes in its arena, and the finding of them. One per thread.
-// The owner of the shard formats the memory and writes; other threads join as readers and search within `read`. The
-// rules: README.md beside this file.
-
-export { ArenaFull } from './bindings.js';
-
-export interface IndexOptions {
-  /** With fewer live rows it is scanned. */
-  readonly graphMin?: number;
-  /** Live rows at which it gets codes. */
-  readonly codesMin?: number;
-  /** Of the numbers of a row. */
-  readonly precision?: Precision | undefined;
-}
-
-export class Kernel extends SharedArena {
   /**
    * What this thread can see of the part of a collection in this arena; undefined for one without documents here. Of no
    * use after the `read` it was made in. `arena` is the number of this one.
@@ -256,11 +237,19 @@ export class Kernel extends SharedArena {
     this.assertFormatted();
     return new WordIndex(this.instance, root);
   }
+
+  private assertFormatted(): void {
+    const { instance } = this;
+    const ready =
+      instance.word(MAGIC_AT) === MAGIC &&
+      instance.word(VERSION_AT) === LAYOUT_VERSION &&
+      instance.word(STATE_AT) === 1;
+    assert(ready, 'the memory of the shard is formatted');
+  }
 }
 
-// The arenas of one shard, as its owner has them: kernels on memories of which the first is the home. The others are
-// formatted when they are needed first; until then they are closed, which readers take for "nothing here". Used by the
-// shard worker alone.
+// The arenas of one shard: the first is the home. The others are formatted when they are needed first; until then they
+// are closed, which readers take for "nothing here". Owner only.
 
 /** A row with its links and codes is 1.4 times the row alone, and a load is faster than linking. */
 const ROOMY_SHARE = 5 / 8;

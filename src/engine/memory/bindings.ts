@@ -1,11 +1,21 @@
-// An instance of the kernel's code on a shard's memory: its calls, its scratch, and the views through which this thread
-// reads and writes shared memory. One per thread; used by Kernel and VectorIndex.
-import { FULL, HOLDER, NONE, OWNER, SCRATCH_ANSWERS, SCRATCH_OUTPUT, SCRATCH_POOL_ENTRIES } from './layout.js';
+// An instance of the kernel on the memory of an arena: the functions it exports, its scratch, and the views through
+// which this thread reads and writes shared memory. Each thread has its own.
+import { PAGE_BYTES } from '../../base/huge-pages.js';
+import { FULL, HOLDER, NONE, OWNER, SCRATCH_OUTPUT } from './layout.js';
 
-// The kernel's calls on the arena, its readers, the directory of parts and their priorities, as instance.ts declares
-// those on vectors. Numbers are u32 unless said otherwise; counts may come back as FULL, addresses as 0. Used by Kernel
-// and what it hands out.
-interface ArenaCalls {
+/**
+ * A scratch is made with room for this many answers, so that a search does not fail where memory is full; pages never
+ * used cost nothing.
+ */
+const SCRATCH_ANSWERS = 10_001;
+const SCRATCH_POOL_ENTRIES = 40_200;
+
+/**
+ * The functions of kernel/index.ts. Numbers are u32 unless said otherwise. Addresses come back as signed numbers, and may
+ * be given as either; 0 for one means that memory is full. Counts may come back as FULL.
+ */
+interface KernelCalls {
+  // The arena, its readers, the directory of segments and their priorities.
   format(): void;
   restoreArena(end: number): void;
   createScratch(answers: number, poolEntries: number, holder: number): number;
@@ -24,11 +34,34 @@ interface ArenaCalls {
   setPriority(root: number, ordinal: number, priority: number): void;
   priorityOf(root: number, ordinal: number): number;
   findPrioritized(scratch: number, root: number): number;
-}
 
-// The kernel's calls on the codes of an index, as instance.ts declares those on vectors. Numbers are u32. All but
-// `dropCodes` are about the codes that are being made. Used by learning.ts.
-interface CodeCalls {
+  // An index of vectors.
+  ensureInput(scratch: number, dim: number): number;
+  createIndex(dim: number, graphMin: number, narrow: boolean): number;
+  dropIndex(root: number): void;
+  stage(scratch: number, root: number, ordinal: number): number;
+  publish(scratch: number, root: number, ordinal: number): void;
+  remove(root: number, ordinal: number): void;
+  hideRows(scratch: number, root: number, end: number, max: number): number;
+  freeRows(root: number, from: number): void;
+  linkSome(scratch: number, root: number, max: number): number;
+  fillSome(scratch: number, root: number, max: number): void;
+  search(
+    scratch: number,
+    root: number,
+    k: number,
+    ef: number,
+    rerank: number,
+    allowed: number,
+    through: boolean,
+    broad: number,
+    last: number,
+  ): number;
+  countAllowed(scratch: number, end: number): number;
+  readRow(scratch: number, root: number, ordinal: number): number;
+  scoresOf(scratch: number, root: number, ordinals: number, count: number): number;
+
+  // Its quantized vectors. All but `dropCodes` are about those that are being made.
   createCodes(root: number, learned: number, rowBytes: number): number;
   sampleRows(root: number, from: number, count: number, step: number): void;
   finishMean(root: number): void;
@@ -45,11 +78,8 @@ interface CodeCalls {
   exchangeCodes(root: number): void;
   dropNext(root: number): void;
   dropCodes(root: number): void;
-}
 
-// The kernel's calls on an index of words, as instance.ts declares those on vectors. Numbers are u32 unless said
-// otherwise; counts may come back as FULL. Used by WordIndex.
-interface WordCalls {
+  // A text index.
   createWords(): number;
   dropWords(root: number): void;
   addWords(scratch: number, root: number, ordinal: number, tokens: number, bytes: number): number;
@@ -75,19 +105,97 @@ interface WordCalls {
   findRange(scratch: number, root: number, atEnd: boolean): number;
   listPrefixed(scratch: number, root: number, max: number): number;
   ensureAllowed(scratch: number, bytes: number): number;
+  chunksIn(root: number): number;
+  tokensIn(root: number): number;
   wordsLines(root: number, part: number): number;
 }
 
-// The views through which a thread reads and writes a shard's shared memory: words, floats, bytes. They are renewed as
-// the memory grows, by this thread or another. The base of an Instance, and of what reads the memory without one.
-const PAGE_BYTES = 65_536;
+/** The shard's memory cannot grow any further; the call that threw it changed nothing. */
+export class ArenaFull extends Error {
+  override readonly name = 'ArenaFull';
 
-class MemoryViews {
+  constructor() {
+    super('the memory of the shard is full');
+  }
+}
+
+export class Instance {
+  readonly calls: KernelCalls;
+  // Views of the whole memory, renewed as it grows, by this thread or another.
   private words = new Uint32Array(0);
   private floats = new Float32Array(0);
   private bytes = Buffer.alloc(0);
+  private scratchAt = 0;
+  /** How the allocator's lock knows this thread. */
+  private holder = OWNER;
 
-  constructor(protected readonly memory: WebAssembly.Memory) {}
+  constructor(
+    module: WebAssembly.Module,
+    private readonly memory: WebAssembly.Memory,
+  ) {
+    this.calls = new WebAssembly.Instance(module, { env: { memory } }).exports as unknown as KernelCalls;
+  }
+
+  /** The working memory of this instance, made at first use. Throws ArenaFull. */
+  get scratch(): number {
+    return (this.scratchAt ||= addressOf(this.calls.createScratch(SCRATCH_ANSWERS, SCRATCH_POOL_ENTRIES, this.holder)));
+  }
+
+  /** The same where it has been made, else 0. */
+  get heldScratch(): number {
+    return this.scratchAt;
+  }
+
+  /** After a format the scratch is part of the free memory again. */
+  forgetScratch(): void {
+    this.scratchAt = 0;
+  }
+
+  /** From now on this thread is a reader. */
+  becomeReader(holder: number): void {
+    this.holder = holder;
+    this.scratchAt = 0;
+  }
+
+  /** Takes over what a reader that is gone has left. */
+  adoptScratch(scratch: number): void {
+    this.setWord(scratch + HOLDER, this.holder);
+    this.scratchAt = scratch;
+  }
+
+  /** Puts a vector where the calls stage, search and scores take it from. Throws ArenaFull. */
+  setInput(vector: Float32Array): void {
+    const at = addressOf(this.calls.ensureInput(this.scratch, vector.length));
+    this.writeFloats(at, vector);
+  }
+
+  /** Room for `bytes` where the calls take their input from; its address. Throws ArenaFull. */
+  reserveInput(bytes: number): number {
+    const at = addressOf(this.calls.ensureInput(this.scratch, (bytes + 3) >>> 2));
+    this.reach(at + bytes);
+    return at;
+  }
+
+  /**
+   * Puts ordinals, or a bitmap of them, where the calls that take some find them; answers their address. Throws
+   * ArenaFull.
+   */
+  setOrdinals(ordinals: Uint32Array): number {
+    const at = addressOf(this.calls.ensureAllowed(this.scratch, ordinals.byteLength + 8));
+    this.writeWords(at, ordinals);
+    return at;
+  }
+
+  /** The same of a bitmap, if there is one; answers how many ordinals it has, or NONE. */
+  setBitmap(bitmap: Uint32Array | undefined): number {
+    if (bitmap) this.setOrdinals(bitmap);
+    return bitmap ? 32 * bitmap.length : NONE;
+  }
+
+  /** Address of what search and scores answer. */
+  get output(): number {
+    return this.word(this.scratch + SCRATCH_OUTPUT);
+  }
 
   get reservedBytes(): number {
     return this.memory.buffer.byteLength;
@@ -158,122 +266,12 @@ class MemoryViews {
    * Views do not grow with the memory: renews them where they end before `end`. Growing by 0 makes this thread see what
    * others added.
    */
-  protected reach(end: number): void {
+  private reach(end: number): void {
     if (end <= this.words.byteLength) return;
     this.memory.grow(0);
     this.words = new Uint32Array(this.memory.buffer);
     this.floats = new Float32Array(this.memory.buffer);
     this.bytes = Buffer.from(this.memory.buffer);
-  }
-}
-
-/** The shard's memory cannot grow any further; the call that threw it changed nothing. */
-export class ArenaFull extends Error {
-  override readonly name = 'ArenaFull';
-
-  constructor() {
-    super('the memory of the shard is full');
-  }
-}
-
-/** The functions of assembly/index.ts. Addresses come back as signed numbers and may be given as either. */
-interface KernelCalls extends ArenaCalls, WordCalls, CodeCalls {
-  ensureInput(scratch: number, dim: number): number;
-  createIndex(dim: number, graphMin: number, narrow: boolean): number;
-  dropIndex(root: number): void;
-  stage(scratch: number, root: number, ordinal: number): number;
-  publish(scratch: number, root: number, ordinal: number): void;
-  remove(root: number, ordinal: number): void;
-  hideRows(scratch: number, root: number, end: number, max: number): number;
-  freeRows(root: number, from: number): void;
-  linkSome(scratch: number, root: number, max: number): number;
-  fillSome(scratch: number, root: number, max: number): void;
-  search(
-    scratch: number,
-    root: number,
-    k: number,
-    ef: number,
-    rerank: number,
-    allowed: number,
-    through: boolean,
-    broad: number,
-    last: number,
-  ): number;
-  countAllowed(scratch: number, end: number): number;
-  readRow(scratch: number, root: number, ordinal: number): number;
-  scoresOf(scratch: number, root: number, ordinals: number, count: number): number;
-}
-
-export class Instance extends MemoryViews {
-  readonly calls: KernelCalls;
-  private scratchAt = 0;
-  /** How the allocator's lock knows this thread. */
-  private holder = OWNER;
-
-  constructor(module: WebAssembly.Module, memory: WebAssembly.Memory) {
-    super(memory);
-    this.calls = new WebAssembly.Instance(module, { env: { memory } }).exports as unknown as KernelCalls;
-  }
-
-  /** The working memory of this instance, made at first use. Throws ArenaFull. */
-  get scratch(): number {
-    return (this.scratchAt ||= addressOf(this.calls.createScratch(SCRATCH_ANSWERS, SCRATCH_POOL_ENTRIES, this.holder)));
-  }
-
-  /** The same where it has been made, else 0. */
-  get heldScratch(): number {
-    return this.scratchAt;
-  }
-
-  /** After a format the scratch is part of the free memory again. */
-  forgetScratch(): void {
-    this.scratchAt = 0;
-  }
-
-  /** From now on this thread is a reader. */
-  becomeReader(holder: number): void {
-    this.holder = holder;
-    this.scratchAt = 0;
-  }
-
-  /** Takes over what a reader that is gone has left. */
-  adoptScratch(scratch: number): void {
-    this.setWord(scratch + HOLDER, this.holder);
-    this.scratchAt = scratch;
-  }
-
-  /** Puts a vector where the calls stage, search and scores take it from. Throws ArenaFull. */
-  setInput(vector: Float32Array): void {
-    const at = addressOf(this.calls.ensureInput(this.scratch, vector.length));
-    this.writeFloats(at, vector);
-  }
-
-  /** Room for `bytes` where the calls take their input from; its address. Throws ArenaFull. */
-  reserveInput(bytes: number): number {
-    const at = addressOf(this.calls.ensureInput(this.scratch, (bytes + 3) >>> 2));
-    this.reach(at + bytes);
-    return at;
-  }
-
-  /**
-   * Puts ordinals, or a bitmap of them, where the calls that take some find them; answers their address. Throws
-   * ArenaFull.
-   */
-  setOrdinals(ordinals: Uint32Array): number {
-    const at = addressOf(this.calls.ensureAllowed(this.scratch, ordinals.byteLength + 8));
-    this.writeWords(at, ordinals);
-    return at;
-  }
-
-  /** The same of a bitmap, if there is one; answers how many ordinals it has, or NONE. */
-  setBitmap(bitmap: Uint32Array | undefined): number {
-    if (bitmap) this.setOrdinals(bitmap);
-    return bitmap ? 32 * bitmap.length : NONE;
-  }
-
-  /** Address of what search and scores answer. */
-  get output(): number {
-    return this.word(this.scratch + SCRATCH_OUTPUT);
   }
 }
 

@@ -3,6 +3,7 @@
 // none yet. Layout of the slots (Int32): [owner thread id, how often the shard has been claimed] for each shard.
 import { threadId } from 'node:worker_threads';
 import type { Ordinal } from '../../api/ids.js';
+import { DAMAGED_AT, LOCK_AT, READERS_AT, READERS_MAX, READER_BYTES, READER_EPOCH, READER_THREAD } from './layout.js';
 
 const SLOT_WORDS = 2;
 const RECHECK_MS = 50;
@@ -24,35 +25,22 @@ export function claimShard(owners: Int32Array): Claim {
   }
 }
 
-// The places of readers in the memory of a shard, as far as the front thread has to know them: it clears those of
-// threads that have died. The layout is that of src/engine/memory/layout.ts; a test holds the two against each other.
-
-export const READER_TABLE = {
-  at: 1024,
-  places: 64,
-  placeBytes: 64,
-  thread: 0,
-  epoch: 4,
-  lockAt: 76,
-  damagedAt: 640,
-} as const;
-
 /**
  * Frees what a thread that is gone has held of a shard's memory: its place among the readers, and the allocator's lock.
  * If it died within the allocator, the arena is marked as damaged: its owner ends, and the next one formats it.
  */
 export function clearReader(memory: WebAssembly.Memory, threadId: number): void {
-  const { at, places, placeBytes, thread, epoch, lockAt, damagedAt } = READER_TABLE;
-  const words = new Int32Array(memory.buffer, 0, (at + places * placeBytes) >> 2);
+  const end = READERS_AT + READERS_MAX * READER_BYTES;
+  const words = new Int32Array(memory.buffer, 0, end >> 2);
   const id = threadId + 1;
-  if (Atomics.load(words, lockAt >> 2) === id) {
-    Atomics.store(words, damagedAt >> 2, 1);
-    Atomics.store(words, lockAt >> 2, 0);
+  if (Atomics.load(words, LOCK_AT >> 2) === id) {
+    Atomics.store(words, DAMAGED_AT >> 2, 1);
+    Atomics.store(words, LOCK_AT >> 2, 0);
   }
-  for (let place = at; place < at + places * placeBytes; place += placeBytes) {
-    if (Atomics.load(words, (place + thread) >> 2) !== id) continue;
-    Atomics.store(words, (place + epoch) >> 2, 0);
-    Atomics.store(words, (place + thread) >> 2, 0);
+  for (let place = READERS_AT; place < end; place += READER_BYTES) {
+    if (Atomics.load(words, (place + READER_THREAD) >> 2) !== id) continue;
+    Atomics.store(words, (place + READER_EPOCH) >> 2, 0);
+    Atomics.store(words, (place + READER_THREAD) >> 2, 0);
   }
 }
 

@@ -8,7 +8,18 @@ import { withTies } from '../../ranking/top-k.js';
 import type { WrittenTerms } from '../../text/term-writer.js';
 import { CHUNK_TERMS_MAX } from '../../text/terms.js';
 import { type Instance, countOf } from '../memory/bindings.js';
-import { LINE_BYTES, ORDINALS_MAX } from '../memory/layout.js';
+import {
+  LINE_BYTES,
+  NOT_THERE,
+  ORDINALS_MAX,
+  TEXT_BLOCKS,
+  TEXT_HEAD,
+  TEXT_LENGTHS,
+  TEXT_LIVE,
+  TEXT_POSITIONS,
+  TEXT_POSTINGS,
+  TEXT_TERMS,
+} from '../memory/layout.js';
 
 // What an index of words answers: rankings, bitmaps of chunks, and where its memory goes. Types and small functions.
 // Used by WordIndex and whoever asks it.
@@ -33,8 +44,16 @@ interface WordBytes {
   readonly live: number;
 }
 
-/** In the order of the kernel's numbers for them. */
-const PARTS: readonly (keyof WordBytes)[] = ['lengths', 'head', 'terms', 'blocks', 'postings', 'positions', 'live'];
+/** The kernel's number of each. */
+const MEMORY_PARTS: Readonly<Record<keyof WordBytes, number>> = {
+  lengths: TEXT_LENGTHS,
+  head: TEXT_HEAD,
+  terms: TEXT_TERMS,
+  blocks: TEXT_BLOCKS,
+  postings: TEXT_POSTINGS,
+  positions: TEXT_POSITIONS,
+  live: TEXT_LIVE,
+};
 
 /** The first `count` of an answer. */
 function firstWords({ ordinals, scores }: RankedWords, count: number): RankedWords {
@@ -47,123 +66,36 @@ function firstTerms(terms: readonly string[], max: number): string[] {
   return inOrder.slice(0, max).map((term) => term.toString());
 }
 
-// Puts questions and chunks where the kernel's calls on words take them from. Terms go as UTF-8, each with a zero byte.
-// One for each WordIndex, on its thread.
-
-class WordInput {
-  constructor(private readonly instance: Instance) {}
-
-  /** The tokens of a chunk; answers the bytes written. */
-  setTokens(tokens: readonly string[]): number {
-    const text = tokens.join('\0');
-    const at = this.instance.reserveInput(3 * text.length + 1);
-    return this.instance.writeText(at, text);
-  }
-
-  /** The tokens of a chunk as they are written. */
-  setWritten(bytes: Uint8Array): void {
-    this.instance.bytesAt(this.instance.reserveInput(bytes.length), bytes.length).set(bytes);
-  }
-
-  /** The terms of a question, behind their factors. */
-  setTerms(terms: readonly string[], factors?: Float32Array): void {
-    const text = terms.join('\0');
-    const at = this.instance.reserveInput(4 * terms.length + 3 * text.length + 1);
-    if (factors) this.instance.writeFloats(at, factors);
-    this.instance.writeText(at + 4 * terms.length, text);
-  }
-}
-
-// Which chunks of an index have which terms, as bitmaps: phrases, prefixes, parts of terms, sets and ranges of them.
-// The half of WordIndex that filters use; any thread with a Kernel of its own may ask.
-
-class TermBitmaps {
-  protected readonly input: WordInput;
-
-  /** `root` is the address of the index; another thread's Kernel attaches by it. */
-  constructor(
-    protected readonly instance: Instance,
-    readonly root: number,
-  ) {
-    this.input = new WordInput(instance);
-  }
-
-  /**
-   * The chunks in which the tokens, at least one, follow each other; of the last, with `lastIsPrefix`, perhaps only the
-   * beginning.
-   */
-  phrase(tokens: readonly string[], lastIsPrefix = false): Bitmap {
-    assert(tokens.length > 0, 'a phrase without a token');
-    this.input.setTerms(tokens);
-    return this.copyBitmap(
-      this.instance.calls.findPhrase(this.instance.scratch, this.root, tokens.length, lastIsPrefix),
-    );
-  }
-
-  /**
-   * The chunks that have a token with `piece` in it; with `atEnd`, one that ends with it. For those that begin with it:
-   * `phrase`.
-   */
-  containing(piece: string, atEnd = false): Bitmap {
-    this.input.setTerms([piece]);
-    return this.copyBitmap(this.instance.calls.findContaining(this.instance.scratch, this.root, atEnd));
-  }
-
-  /** The chunks that have any of the terms. */
-  any(terms: readonly string[]): Bitmap {
-    this.input.setTerms(terms);
-    return this.copyBitmap(this.instance.calls.findAny(this.instance.scratch, this.root, terms.length));
-  }
-
-  /**
-   * The chunks that have a term from `from` on to before `to`, in the order of bytes; with a `piece`, one that has it
-   * behind `from`, or ends with it.
-   */
-  range(from: string, to: string, piece = '', atEnd = false): Bitmap {
-    this.input.setTerms([from, to, piece]);
-    return this.copyBitmap(this.instance.calls.findRange(this.instance.scratch, this.root, atEnd));
-  }
-
-  /** All chunks. */
-  every(): Bitmap {
-    return this.copyBitmap(this.instance.calls.findLive(this.instance.scratch, this.root));
-  }
-
-  private copyBitmap(words: number): Bitmap {
-    return this.instance.copyWords(this.instance.output, countOf(words));
-  }
-}
-
 /** Postings between two looks at the clock: about a fifth of a millisecond. */
 const MERGE_STEP = 8192;
-const ROOT_TOKENS = 0;
-const ROOT_CHUNKS = 8;
-const NOT_THERE = -2;
 
-export class WordIndex extends TermBitmaps {
+export class WordIndex {
+  /** `root` is the address of the index; another thread's Kernel attaches by it. */
+  constructor(
+    private readonly instance: Instance,
+    readonly root: number,
+  ) {}
+
   get chunks(): number {
-    return this.instance.word(this.root + ROOT_CHUNKS);
+    return this.instance.calls.chunksIn(this.root) >>> 0;
   }
 
-  /** Two words, written as one: where the upper one has moved meanwhile, both are read again. */
   get tokens(): number {
-    const upper = this.instance.word(this.root + ROOT_TOKENS + 4);
-    const tokens = this.instance.word(this.root + ROOT_TOKENS) + upper * 2 ** 32;
-    return this.instance.word(this.root + ROOT_TOKENS + 4) === upper ? tokens : this.tokens;
+    return this.instance.calls.tokensIn(this.root);
   }
 
   /** Adds a chunk that is not in the index. Tokens hold no zero character. Throws ArenaFull with nothing changed. */
   add(ordinal: number, tokens: readonly string[]): void {
     assertOrdinal(ordinal);
     assert(tokens.length <= CHUNK_TERMS_MAX, `a chunk of ${tokens.length} tokens`);
-    const bytes = this.input.setTokens(tokens);
+    const bytes = this.setTokens(tokens);
     countOf(this.instance.calls.addWords(this.instance.scratch, this.root, ordinal, tokens.length, bytes));
   }
 
   /** As add, with tokens that are written already. */
   addWritten(ordinal: number, { bytes, count }: WrittenTerms): void {
     assertOrdinal(ordinal);
-    this.input.setWritten(bytes);
+    this.setWritten(bytes);
     countOf(this.instance.calls.addWords(this.instance.scratch, this.root, ordinal, count, bytes.length));
   }
 
@@ -173,7 +105,7 @@ export class WordIndex extends TermBitmaps {
    */
   remove(ordinal: number, tokens: readonly string[], mayBeAbsent = false): void {
     const terms = [...new Set(tokens)];
-    this.input.setTerms(terms);
+    this.setTerms(terms);
     const found = countOf(this.instance.calls.removeWords(this.instance.scratch, this.root, ordinal, terms.length));
     if (mayBeAbsent && found === NOT_THERE) return;
     assert(found !== NOT_THERE, `removing the words of ${ordinal}, which is not there`);
@@ -181,7 +113,7 @@ export class WordIndex extends TermBitmaps {
   }
 
   statistics(terms: readonly string[]): LexicalStatistics {
-    this.input.setTerms(terms);
+    this.setTerms(terms);
     const count = countOf(this.instance.calls.countWords(this.instance.scratch, this.root, terms.length));
     return {
       chunks: this.chunks,
@@ -198,7 +130,7 @@ export class WordIndex extends TermBitmaps {
     assert(Number.isInteger(k) && k >= 1, `k ${k}`);
     const { factors, norm, normPerToken, scale } = bm25Of(statistics);
     const { calls, scratch } = this.instance;
-    this.input.setTerms(terms, factors);
+    this.setTerms(terms, factors);
     const end = this.instance.setBitmap(allowed);
     const count = countOf(calls.rankWords(scratch, this.root, terms.length, k, norm, normPerToken, end));
     const scores = Float64Array.from(
@@ -215,7 +147,7 @@ export class WordIndex extends TermBitmaps {
 
   /** How many of the distinct terms each chunk has. */
   matched(ordinals: Uint32Array, terms: readonly string[]): Uint32Array {
-    this.input.setTerms(terms);
+    this.setTerms(terms);
     const at = this.instance.setOrdinals(ordinals);
     countOf(this.instance.calls.matchWords(this.instance.scratch, this.root, terms.length, at, ordinals.length));
     return this.instance.copyWords(at, ordinals.length);
@@ -223,7 +155,7 @@ export class WordIndex extends TermBitmaps {
 
   /** The first `max` terms that begin with `prefix`, in the order of their bytes. */
   prefixTerms(prefix: string, max: number): string[] {
-    this.input.setTerms([prefix]);
+    this.setTerms([prefix]);
     const bytes = countOf(this.instance.calls.listPrefixed(this.instance.scratch, this.root, max));
     return bytes === 0 ? [] : firstTerms(this.instance.readText(this.instance.output, bytes - 1).split('\0'), max);
   }
@@ -250,13 +182,83 @@ export class WordIndex extends TermBitmaps {
 
   /** Memory by what it holds. A merge under way is not counted. */
   bytes(): WordBytes {
-    const entries = PARTS.map((part, i) => [part, this.instance.calls.wordsLines(this.root, i) * LINE_BYTES]);
+    const entries = Object.entries(MEMORY_PARTS).map(([name, part]) => [
+      name,
+      this.instance.calls.wordsLines(this.root, part) * LINE_BYTES,
+    ]);
     return Object.fromEntries(entries) as unknown as WordBytes;
   }
 
   /** Gives the memory back. The index must not be used after it, on any thread. */
   drop(): void {
     this.instance.calls.dropWords(this.root);
+  }
+
+  /**
+   * The chunks in which the tokens, at least one, follow each other; of the last, with `lastIsPrefix`, perhaps only the
+   * beginning.
+   */
+  phrase(tokens: readonly string[], lastIsPrefix = false): Bitmap {
+    assert(tokens.length > 0, 'a phrase without a token');
+    this.setTerms(tokens);
+    return this.copyBitmap(
+      this.instance.calls.findPhrase(this.instance.scratch, this.root, tokens.length, lastIsPrefix),
+    );
+  }
+
+  /**
+   * The chunks that have a token with `piece` in it; with `atEnd`, one that ends with it. For those that begin with it:
+   * `phrase`.
+   */
+  containing(piece: string, atEnd = false): Bitmap {
+    this.setTerms([piece]);
+    return this.copyBitmap(this.instance.calls.findContaining(this.instance.scratch, this.root, atEnd));
+  }
+
+  /** The chunks that have any of the terms. */
+  any(terms: readonly string[]): Bitmap {
+    this.setTerms(terms);
+    return this.copyBitmap(this.instance.calls.findAny(this.instance.scratch, this.root, terms.length));
+  }
+
+  /**
+   * The chunks that have a term from `from` on to before `to`, in the order of bytes; with a `piece`, one that has it
+   * behind `from`, or ends with it.
+   */
+  range(from: string, to: string, piece = '', atEnd = false): Bitmap {
+    this.setTerms([from, to, piece]);
+    return this.copyBitmap(this.instance.calls.findRange(this.instance.scratch, this.root, atEnd));
+  }
+
+  /** All chunks. */
+  every(): Bitmap {
+    return this.copyBitmap(this.instance.calls.findLive(this.instance.scratch, this.root));
+  }
+
+  // Terms go to the kernel as UTF-8, each with a zero byte.
+
+  /** The tokens of a chunk; answers the bytes written. */
+  private setTokens(tokens: readonly string[]): number {
+    const text = tokens.join('\0');
+    const at = this.instance.reserveInput(3 * text.length + 1);
+    return this.instance.writeText(at, text);
+  }
+
+  /** The tokens of a chunk as they are written. */
+  private setWritten(bytes: Uint8Array): void {
+    this.instance.bytesAt(this.instance.reserveInput(bytes.length), bytes.length).set(bytes);
+  }
+
+  /** The terms of a question, behind their factors. */
+  private setTerms(terms: readonly string[], factors?: Float32Array): void {
+    const text = terms.join('\0');
+    const at = this.instance.reserveInput(4 * terms.length + 3 * text.length + 1);
+    if (factors) this.instance.writeFloats(at, factors);
+    this.instance.writeText(at + 4 * terms.length, text);
+  }
+
+  private copyBitmap(words: number): Bitmap {
+    return this.instance.copyWords(this.instance.output, countOf(words));
   }
 }
 

@@ -2,7 +2,7 @@
 // slice of work for each `next()`, so that the owner can do other things between; rows that are written meanwhile are
 // encoded by both. Owner's thread; used by tending.ts.
 import type { Instance } from '../memory/bindings.js';
-import { LEARN_ROUNDS, NONE, ROOT_DIM, ROOT_ROWS_END, SAMPLE_ROWS, SLICE_PRODUCTS } from '../memory/layout.js';
+import { NONE, PLAN_AXIS, PLAN_BYTES, PLAN_PARENT, PLAN_STEP, ROOT_DIM, ROOT_ROWS_END } from '../memory/layout.js';
 
 // How long the codes of an index are: by its dimensions and by how much its recall asks for. Pure; used by tending.ts.
 export interface CodeShape {
@@ -134,6 +134,12 @@ function gainOf({ variance, mean }: Measured, bits: number): number {
   return variance ** VARIANCE_POWER * (1 + (mean * mean) / variance) * (ERRORS.get(bits)! - next);
 }
 
+/** Rows the covariance is taken of, and rounds of orthogonal iteration. */
+const SAMPLE_ROWS = 10_000;
+const LEARN_ROUNDS = 12;
+/** Multiplications in a slice of learning: well below a millisecond. */
+const SLICE_PRODUCTS = 2_400_000;
+
 /**
  * Answers true once the codes are in use, false where memory is full: then the codes are as before. Requires two live
  * rows.
@@ -166,9 +172,14 @@ function plan(instance: Instance, root: number, { axes, bytes }: CodeShape): num
     bytes,
   );
   const slots = [...slots4, ...slots2];
-  const words = new Uint32Array(slots.flatMap(({ axis, parent }) => [axis, parent ?? NONE, 0]));
+  const words = new Uint32Array((slots.length * PLAN_BYTES) >> 2);
   const floats = new Float32Array(words.buffer);
-  slots.forEach(({ step }, slot) => (floats[3 * slot + 2] = step));
+  slots.forEach(({ axis, parent, step }, slot) => {
+    const at = slot * PLAN_BYTES;
+    words[(at + PLAN_AXIS) >> 2] = axis;
+    words[(at + PLAN_PARENT) >> 2] = parent ?? NONE;
+    floats[(at + PLAN_STEP) >> 2] = step;
+  });
   const input = instance.reserveInput(words.byteLength);
   instance.writeWords(input, words);
   const [first4, first2] = [slots4, slots2].map((some) => some.filter(({ parent }) => parent === undefined).length);

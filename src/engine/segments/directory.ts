@@ -3,7 +3,14 @@
 // Kernel.read.
 import type { CollectionId } from '../../api/ids.js';
 import { addressOf, type Instance } from '../memory/bindings.js';
-import { ROOT_ARENAS, ROOT_FIELDS, ROOT_PRIORITIES, ROOT_USED_AT, ROOT_VECTORS, ROOT_WORDS } from '../memory/layout.js';
+import {
+  SEGMENT_ARENAS,
+  SEGMENT_FIELDS,
+  SEGMENT_PRIORITIES,
+  SEGMENT_TEXT,
+  SEGMENT_USED_AT,
+  SEGMENT_VECTORS,
+} from '../memory/layout.js';
 
 /**
  * Addresses of the roots of a part's indexes; 0 for one that is not there or not complete, LOST for one that memory has
@@ -23,12 +30,12 @@ export interface PartRoots {
 
 export type PartPlace = Pick<PartRoots, 'vectors' | 'arenas'>;
 
-const WORD_OF: Readonly<Record<keyof PartRoots, number>> = {
-  vectors: ROOT_VECTORS,
-  words: ROOT_WORDS,
-  fields: ROOT_FIELDS,
-  priorities: ROOT_PRIORITIES,
-  arenas: ROOT_ARENAS,
+const FIELD_OF: Readonly<Record<keyof PartRoots, number>> = {
+  vectors: SEGMENT_VECTORS,
+  words: SEGMENT_TEXT,
+  fields: SEGMENT_FIELDS,
+  priorities: SEGMENT_PRIORITIES,
+  arenas: SEGMENT_ARENAS,
 };
 
 export class PartDirectory {
@@ -38,9 +45,9 @@ export class PartDirectory {
   get(id: CollectionId, second?: number): PartRoots | undefined {
     const at = this.instance.calls.findPart(id) >>> 0;
     if (at === 0) return undefined;
-    if (second !== undefined && this.instance.word(at + 4 * ROOT_USED_AT) !== second)
-      this.instance.setWord(at + 4 * ROOT_USED_AT, second);
-    const root = (name: keyof PartRoots): number => this.instance.word(at + 4 * WORD_OF[name]);
+    if (second !== undefined && this.instance.word(at + SEGMENT_USED_AT) !== second)
+      this.instance.setWord(at + SEGMENT_USED_AT, second);
+    const root = (name: keyof PartRoots): number => this.instance.word(at + FIELD_OF[name]);
     return {
       vectors: root('vectors'),
       words: root('words'),
@@ -58,13 +65,13 @@ export class PartDirectory {
     const at = this.instance.calls.findPart(id) >>> 0;
     return at === 0
       ? undefined
-      : { vectors: this.instance.word(at + 4 * ROOT_VECTORS), arenas: this.instance.word(at + 4 * ROOT_ARENAS) };
+      : { vectors: this.instance.word(at + SEGMENT_VECTORS), arenas: this.instance.word(at + SEGMENT_ARENAS) };
   }
 
   /** The second at which the part was used last. */
   usedAt(id: CollectionId): number {
     const at = this.instance.calls.findPart(id) >>> 0;
-    return at === 0 ? 0 : this.instance.word(at + 4 * ROOT_USED_AT);
+    return at === 0 ? 0 : this.instance.word(at + SEGMENT_USED_AT);
   }
 
   /**
@@ -74,7 +81,7 @@ export class PartDirectory {
   set(id: CollectionId, roots: Partial<PartRoots>): void {
     const at = addressOf(this.instance.calls.addPart(id));
     for (const [name, root] of Object.entries(roots))
-      this.instance.setWord(at + 4 * WORD_OF[name as keyof PartRoots], root);
+      this.instance.setWord(at + FIELD_OF[name as keyof PartRoots], root);
   }
 
   /** From now on nobody finds it. What its roots lead to is dropped after this. */

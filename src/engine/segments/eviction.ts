@@ -1,7 +1,8 @@
 // Room in an arena of a shard where it is full: the small parts that were used longest ago leave it. They come back
 // from the store in a millisecond or two when they are needed. Shard worker only; asked by whatever takes memory.
 import type { CollectionId } from '../../api/ids.js';
-import { ArenaFull, type Arenas, type Kernel } from '../memory/arena.js';
+import { type Arenas, type Kernel } from '../memory/arena.js';
+import { ArenaFull } from '../memory/bindings.js';
 import { type PartTable, nowSeconds } from './segment-table.js';
 import type { Part } from './segment.js';
 

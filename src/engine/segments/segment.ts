@@ -3,9 +3,9 @@
 // alone.
 import type { CollectionRef, MemoryUse, Walks } from '../../api/collections.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
-import { VectorIndex } from '../hnsw/vector-index.js';
+import { VectorIndex, GRAPH_MIN } from '../hnsw/vector-index.js';
 import { type Instance, addressOf, countOf } from '../memory/bindings.js';
-import { GRAPH_MIN, LOST, PRIORITIES_COUNT } from '../memory/layout.js';
+import { LOST, PRIORITIES_COUNT } from '../memory/layout.js';
 import { arenaOf, rowOf, storedOrdinal } from '../memory/ownership.js';
 import type { PartTerms } from '../postings/builder.js';
 import { type Bitmap, WordIndex } from '../postings/text-index.js';

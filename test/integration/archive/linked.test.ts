@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
 import { refOf } from '../../../src/service/collections/catalog.js';
 import { asCollectionName, asTenant } from '../../../src/api/ids.js';
-import { GRAPH_MIN } from '../../../src/engine/memory/layout.js';
+import { GRAPH_MIN } from '../../../src/engine/hnsw/vector-index.js';
 import { download, upload } from '../../kit/archives.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 

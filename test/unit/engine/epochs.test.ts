@@ -5,20 +5,9 @@ import { threadId } from 'node:worker_threads';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
 import type { CollectionId } from '../../../src/api/ids.js';
-import { clearReader, READER_TABLE } from '../../../src/engine/memory/ownership.js';
+import { clearReader } from '../../../src/engine/memory/ownership.js';
 import { Kernel } from '../../../src/engine/memory/arena.js';
-import {
-  DAMAGED_AT,
-  LOCK_AT,
-  LOST,
-  OPEN_AT,
-  OWNER,
-  READERS_AT,
-  READERS_MAX,
-  READER_BYTES,
-  READER_EPOCH,
-  READER_THREAD,
-} from '../../../src/engine/memory/layout.js';
+import { LOCK_AT, LOST, OPEN_AT, OWNER, READERS_AT, READER_EPOCH } from '../../../src/engine/memory/layout.js';
 import { createKernel, createMemory, randomVector, readKernelBytes } from '../../kit/engine/arena.js';
 
 const module = new WebAssembly.Module(readKernelBytes());
@@ -37,18 +26,6 @@ function fill(owner: Kernel): ReturnType<Kernel['createIndex']> {
   for (let ordinal = 0; ordinal < 500; ordinal++) index.put(ordinal, randomVector(prng, 16));
   return index;
 }
-
-test('the front thread knows the table of readers as it is', () => {
-  assert.deepEqual(READER_TABLE, {
-    at: READERS_AT,
-    places: READERS_MAX,
-    placeBytes: READER_BYTES,
-    thread: READER_THREAD,
-    epoch: READER_EPOCH,
-    lockAt: LOCK_AT,
-    damagedAt: DAMAGED_AT,
-  });
-});
 
 test('a reader enters while the memory is open, and each format is another incarnation', () => {
   const { owner, reader } = createPair();

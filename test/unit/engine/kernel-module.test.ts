@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Instance } from '../../../src/engine/memory/bindings.js';
-import { FENCE, GRAPH_MIN } from '../../../src/engine/memory/layout.js';
-import { VectorIndex } from '../../../src/engine/hnsw/vector-index.js';
+import { FENCE } from '../../../src/engine/memory/layout.js';
+import { VectorIndex, GRAPH_MIN } from '../../../src/engine/hnsw/vector-index.js';
 import { createMemory, readKernelBytes } from '../../kit/engine/arena.js';
 
 const SECTION_GLOBAL = 6;

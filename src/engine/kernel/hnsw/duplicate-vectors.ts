@@ -2,9 +2,9 @@
 // graph; the others are its copies, live rows in a chain that hangs on it, doubly linked by ordinals + 1, 0 for none.
 // Without this, a vector that stands in a tenth of the rows fills the lists of its neighbours with itself and cuts
 // others off. The owner writes; any thread may follow a chain.
-import { ROOT_ROW_BYTES, WIDE_SCALE } from '../../memory/layout';
+import { NODE_DUPLICATE, NONE, ROOT_ROW_BYTES, ROW_DUPLICATE, WIDE_SCALE } from '../../memory/layout';
 import { ordinalOf, scoreOf } from '../memory/top-k';
-import { BEFORE, COPY, isNarrow, nodeWordsAt, rowWordsAt, vectorAt } from '../memory/row-blocks';
+import { isNarrow, nodeWordsAt, rowWordsAt, vectorAt } from '../memory/row-blocks';
 import { wideDot } from '../quantization/distance';
 
 /**
@@ -22,26 +22,25 @@ const COMPARED: u32 = 8;
  * copy itself.
  */
 export const COPY_REACH: f32 = 1.5e-3;
-export const NO_COPY: u32 = 0xffffffff;
 
-/** The next row in the chain, or NO_COPY. @inline */
+/** The next row in the chain, or NONE. @inline */
 export function copyAfter(root: usize, ordinal: u32): u32 {
-  return atomic.load<u32>(rowWordsAt(root, ordinal), COPY) - 1;
+  return atomic.load<u32>(rowWordsAt(root, ordinal), ROW_DUPLICATE) - 1;
 }
 
 /** @inline */
 export function isCopy(root: usize, ordinal: u32): bool {
-  return load<u32>(nodeWordsAt(root, ordinal), BEFORE) != 0;
+  return load<u32>(nodeWordsAt(root, ordinal), NODE_DUPLICATE) != 0;
 }
 
-/** The node among `count` sorted keys that `ordinal` is a copy of, or NO_COPY. */
+/** The node among `count` sorted keys that `ordinal` is a copy of, or NONE. */
 export function findOriginal(root: usize, ordinal: u32, keys: usize, count: u32): u32 {
   for (let place: u32 = 0; place < min(count, COMPARED); place++) {
     const key = load<u64>(keys + ((<usize>place) << 3));
     if (scoreOf(key) < <f32>1 - COPY_REACH) break;
     if (isSame(root, ordinal, ordinalOf(key))) return ordinalOf(key);
   }
-  return NO_COPY;
+  return NONE;
 }
 
 /** Rows of 8-bit numbers are the same when every number is. */
@@ -64,28 +63,28 @@ export function hang(root: usize, ordinal: u32, original: u32): void {
   const next = copyAfter(root, original);
   setNext(root, ordinal, next);
   setBefore(root, ordinal, original);
-  if (next != NO_COPY) setBefore(root, next, ordinal);
+  if (next != NONE) setBefore(root, next, ordinal);
   setNext(root, original, ordinal);
 }
 
 /** Takes a copy out of its chain. */
 export function unhang(root: usize, ordinal: u32): void {
-  const before = load<u32>(nodeWordsAt(root, ordinal), BEFORE) - 1;
+  const before = load<u32>(nodeWordsAt(root, ordinal), NODE_DUPLICATE) - 1;
   const next = copyAfter(root, ordinal);
   setNext(root, before, next);
-  if (next != NO_COPY) setBefore(root, next, before);
+  if (next != NONE) setBefore(root, next, before);
 }
 
 /** Makes a row the head of its own chain, which is empty. */
 export function clearCopies(root: usize, ordinal: u32): void {
-  setNext(root, ordinal, NO_COPY);
-  setBefore(root, ordinal, NO_COPY);
+  setNext(root, ordinal, NONE);
+  setBefore(root, ordinal, NONE);
 }
 
 export function setBefore(root: usize, ordinal: u32, before: u32): void {
-  store<u32>(nodeWordsAt(root, ordinal), before + 1, BEFORE);
+  store<u32>(nodeWordsAt(root, ordinal), before + 1, NODE_DUPLICATE);
 }
 
 function setNext(root: usize, ordinal: u32, next: u32): void {
-  atomic.store<u32>(rowWordsAt(root, ordinal), next + 1, COPY);
+  atomic.store<u32>(rowWordsAt(root, ordinal), next + 1, ROW_DUPLICATE);
 }

@@ -4,14 +4,12 @@ import {
   CANDIDATES,
   CHOSEN,
   EF_CONSTRUCTION,
-  FILLED_LINKS,
-  FILL_EF,
-  FILL_PATIENCE,
+  ENTRY_LEVEL_SHIFT,
   LINKS_0,
   LINKS_UP,
+  NODE_MARK,
   NONE,
   QUEUE_ROWS,
-  RESCORED,
   ROOT_FILLING,
   ROOT_GRAPH,
   ROOT_LINKED,
@@ -23,16 +21,17 @@ import {
   ROOT_WATERMARK,
   SCRATCH_BEST,
 } from '../../memory/layout';
-import { MARK, addBlock, ensureNode, hasRow, isLive, listAt, nodeWordsAt } from '../memory/row-blocks';
+import { addBlock, ensureNode, hasRow, isLive, listAt, nodeWordsAt } from '../memory/row-blocks';
 import { areaAt } from '../memory/scratch';
 import { clearBest, keyOf, ordinalOf, scoreOf, sortBest } from '../memory/top-k';
 import { cosine, ensureQuery, operandIn, queryIn, setOperand } from '../quantization/distance';
 import { beginGuide } from '../quantization/distance-estimator';
 import { NEAR_LIVE, clearVisited, ensureNear, ensureVisited, nearAt, offerNear } from './candidates';
-import { NO_COPY, clearCopies, findOriginal, hang, isCopy } from './duplicate-vectors';
+import { clearCopies, findOriginal, hang, isCopy } from './duplicate-vectors';
 import {
   clearList,
   countLinks,
+  entryOf,
   isLinked,
   join,
   levelOf,
@@ -44,7 +43,7 @@ import {
   unlinkOne,
   widthOf,
 } from './graph';
-import { descend, entryOf, walk } from './graph-search';
+import { descend, walk } from './graph-search';
 
 // The choice of neighbours: near ones that are not near each other (Malkov & Yashunin 2016, algorithm 4, in the form of
 // hnswlib's getNeighborsByHeuristic2). Owner's thread only.
@@ -165,7 +164,7 @@ function link(scratch: usize, root: usize, ordinal: u32): bool {
   const entry = entryOf(root);
   if (entry == NONE) setEntry(root, ordinal, levelOf(ordinal));
   else linkFrom(scratch, root, ordinal, entry);
-  store<u32>(nodeWordsAt(root, ordinal), load<u32>(root, ROOT_GRAPH), MARK);
+  store<u32>(nodeWordsAt(root, ordinal), load<u32>(root, ROOT_GRAPH), NODE_MARK);
   store<u32>(root, load<u32>(root, ROOT_LINKED) + 1, ROOT_LINKED);
   store<u32>(root, load<u32>(root, ROOT_UNFILLED) + 1, ROOT_UNFILLED);
   return true;
@@ -173,16 +172,16 @@ function link(scratch: usize, root: usize, ordinal: u32): bool {
 
 function linkFrom(scratch: usize, root: usize, ordinal: u32, entry: u32): void {
   const level = levelOf(ordinal);
-  const top = min(level, entry >> 28);
+  const top = min(level, entry >> ENTRY_LEVEL_SHIFT);
   const candidates = chooseLists(scratch, root, ordinal, top, entry);
   const original = findOriginal(root, ordinal, areaAt(scratch, SCRATCH_BEST), candidates);
-  if (original != NO_COPY) {
+  if (original != NONE) {
     clearLists(root, ordinal);
     hang(root, ordinal, original);
     return;
   }
   for (let at: u32 = 0; at <= top; at++) publishLinks(scratch, root, ordinal, at);
-  if (level > entry >> 28) setEntry(root, ordinal, level);
+  if (level > entry >> ENTRY_LEVEL_SHIFT) setEntry(root, ordinal, level);
 }
 
 /** Makes the room a node needs and empties its lists. All that can fail happens here. */
@@ -228,6 +227,9 @@ function chooseLists(scratch: usize, root: usize, ordinal: u32, top: u32, entry:
   }
   return candidates;
 }
+
+/** Of what an insertion's walk found the best are scored by their rows, and neighbours chosen of them. */
+const RESCORED = 80;
 
 /**
  * Sorts the best of `found` candidates by the scores of their rows, and answers their number. Where few are live,
@@ -317,6 +319,15 @@ function ensureQueue(root: usize): bool {
 // nearest nodes in them a walk finds as much in fewer hops. Done where no row waits for links, a slice at a time, again
 // when a third of the nodes is new: a node that is linked makes the full lists it comes to be chosen anew (connect.ts),
 // which empties them again. Owner's thread only.
+
+/** Nodes of fewer links than this are filled, */
+const FILLED_LINKS = 28;
+/**
+ * with nodes that a walk of this breadth from their own finds, until so many hops bring none that is among the nearest
+ * of a full list.
+ */
+const FILL_EF = 48;
+const FILL_PATIENCE = 8;
 
 /**
  * Fills the lists of up to `most` rows. Called where it is due (index-state.ts); what memory has no room for is left

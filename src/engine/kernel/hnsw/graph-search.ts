@@ -3,38 +3,34 @@
 // neighbours not met yet and scores them together. Used by searches on any thread and by insertions of the owner.
 import {
   BATCH,
+  ENTRY_LEVEL_SHIFT,
+  ENTRY_ORDINAL_MASK,
   LINE_BYTES,
   NONE,
-  PATIENCE_LESS,
-  PATIENCE_MIN,
-  ROOT_ENTRY,
   ROOT_TOMBSTONES,
+  ROW_DUPLICATE,
+  ROW_STAMP,
   SCRATCH_POOL,
   SCRATCH_VISITED,
   TOUCHED,
 } from '../../memory/layout';
-import { COPY, batched, listAt, putInBatch, rowWordsAt } from '../memory/row-blocks';
+import { batched, listAt, putInBatch, rowWordsAt } from '../memory/row-blocks';
 import { batchedScore, scoreBatch } from '../quantization/distance-estimator';
 import { linkIn, widthOf } from './graph';
 import { EXPANDED, NEAR_LIVE, insertNear, nearKey, nearMax, nearOrdinal, nearScore, visit } from './candidates';
 import { areaAt } from '../memory/scratch';
 import { collectAllowed, collectSeeds, isAnswer } from './filtered-search';
 
-/** The entry point word: level << 28 | ordinal, or NONE. One word, so that both always agree. @inline */
-export function entryOf(root: usize): u32 {
-  return atomic.load<u32>(root, ROOT_ENTRY);
-}
-
 /**
  * Goes down from the entry point to `level`, on each level above to the node that is nearest. Answers a node of
  * `level`.
  */
 export function descend(scratch: usize, root: usize, entry: u32, level: u32): u32 {
-  let best = entry & 0x0fffffff;
+  let best = entry & ENTRY_ORDINAL_MASK;
   putInBatch(scratch, 0, best);
   scoreBatch(scratch, root, 1);
   let bestScore = batchedScore(scratch, 0);
-  for (let at = entry >> 28; at > level; at--) {
+  for (let at = entry >> ENTRY_LEVEL_SHIFT; at > level; at--) {
     for (let from = NONE; from != best; ) {
       from = best;
       const count = gather(scratch, listAt(root, best, at), widthOf(at));
@@ -121,9 +117,12 @@ export function walk(
   return size;
 }
 
+const PATIENCE_LESS = 8;
+const PATIENCE_MIN = 8;
+
 /**
- * Hops without one of the k best that end a search's walk: fewer for narrow ones, which have found most of them when
- * they reach the first.
+ * Hops without one of the k best that end a search's walk, five eighths of ef without a few: fewer for narrow ones,
+ * which have found most of them when they reach the first.
  * @inline
  */
 export function patienceOf(ef: u32): u32 {
@@ -140,7 +139,7 @@ function begin(scratch: usize, root: usize, start: u32, rowsEnd: u32, filtered: 
 function isFound(scratch: usize, root: usize, ordinal: u32, filtered: bool): bool {
   if (filtered) return isAnswer(scratch, root, ordinal);
   const words = rowWordsAt(root, ordinal);
-  return (atomic.load<u32>(words) & 1) != 0 || atomic.load<u32>(words, COPY) != 0;
+  return (atomic.load<u32>(words, ROW_STAMP) & 1) != 0 || atomic.load<u32>(words, ROW_DUPLICATE) != 0;
 }
 
 /**

@@ -1,11 +1,13 @@
 // The state of an index's graph: which nodes are in it, its entry point, its generation. Owner's thread only.
 // Forgetting the graph is a few stores: nodes carry the number of the graph they belong to (README.md, rule 16).
 import {
+  ENTRY_LEVEL_SHIFT,
   FIRST_ROWS,
   LEVEL_BITS,
   LEVEL_MAX,
   LINKS_0,
   LINKS_UP,
+  NODE_MARK,
   NONE,
   ROOT_ENTRY,
   ROOT_FILLING,
@@ -20,7 +22,7 @@ import {
   ROOT_UNFILLED,
   ROOT_WATERMARK,
 } from '../../memory/layout';
-import { MARK, hasNode, listAt, nodeWordsAt } from '../memory/row-blocks';
+import { hasNode, listAt, nodeWordsAt } from '../memory/row-blocks';
 import { isCopy } from './duplicate-vectors';
 
 /**
@@ -47,7 +49,7 @@ function nibbleOf(group: u32): u32 {
 
 /** @inline */
 export function isLinked(root: usize, ordinal: u32): bool {
-  return hasNode(root, ordinal) && load<u32>(nodeWordsAt(root, ordinal), MARK) == load<u32>(root, ROOT_GRAPH);
+  return hasNode(root, ordinal) && load<u32>(nodeWordsAt(root, ordinal), NODE_MARK) == load<u32>(root, ROOT_GRAPH);
 }
 
 /** Live rows that wait to be linked; none while the index is too small for a graph. */
@@ -72,9 +74,14 @@ export function resetGraph(root: usize): void {
   store<u32>(root, 0, ROOT_TOMBSTONES);
 }
 
+/** The entry point: its level and its ordinal in one word, or NONE. @inline */
+export function entryOf(root: usize): u32 {
+  return atomic.load<u32>(root, ROOT_ENTRY);
+}
+
 /** @inline */
 export function setEntry(root: usize, ordinal: u32, level: u32): void {
-  atomic.store<u32>(root, (level << 28) | ordinal, ROOT_ENTRY);
+  atomic.store<u32>(root, (level << ENTRY_LEVEL_SHIFT) | ordinal, ROOT_ENTRY);
 }
 
 /**

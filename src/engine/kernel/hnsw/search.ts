@@ -13,6 +13,7 @@ import {
   ROOT_TRUSTED,
   ROOT_TRUSTED_BROAD,
   ROOT_WATERMARK,
+  ROW_STAMP,
   SCAN_CODES,
   SCAN_RERANK,
   SCAN_ROWS,
@@ -35,11 +36,12 @@ import {
 } from '../memory/top-k';
 import { scanCodes, scanQueue, scanRange, scoreSome } from './scan';
 import { cosine, ensureQuery, floatBytes, operandIn, prepareQuery, toFloats } from '../quantization/distance';
-import { copyAfter, COPY_REACH, NO_COPY } from './duplicate-vectors';
+import { copyAfter, COPY_REACH } from './duplicate-vectors';
 import { areaAt, ensureAnswers, ensureArea, fence } from '../memory/scratch';
 import { beginGuide } from '../quantization/distance-estimator';
 import { clearVisited, ensureNear, ensureVisited, nearAt, nearScore, takeNear, visit } from './candidates';
-import { descend, entryOf, patienceOf, walk } from './graph-search';
+import { entryOf } from './graph';
+import { descend, patienceOf, walk } from './graph-search';
 
 /** A search beside a busy writer may lose hits while it runs; it is then done again, this often at most. */
 const ATTEMPTS_MAX = 4;
@@ -233,8 +235,8 @@ function offerNode(scratch: usize, root: usize, query: usize, watermark: u32, no
   const score = cosine(root, query, node);
   if (node < watermark && isAllowed(scratch, node) && isLive(root, node)) offer(scratch, keyOf(score, node));
   let copy = copyAfter(root, node);
-  if (copy == NO_COPY || (isBestFull(scratch) && score < scoreOf(bestBound(scratch)) - COPY_REACH)) return;
-  for (; copy != NO_COPY; copy = copyAfter(root, copy)) {
+  if (copy == NONE || (isBestFull(scratch) && score < scoreOf(bestBound(scratch)) - COPY_REACH)) return;
+  for (; copy != NONE; copy = copyAfter(root, copy)) {
     if (copy < watermark && isAllowed(scratch, copy) && visit(scratch, copy))
       offer(scratch, keyOf(cosine(root, query, copy), copy));
   }
@@ -247,7 +249,7 @@ function writeHits(scratch: usize, root: usize, k: u32): u32 {
   let count: u32 = 0;
   for (let i: u32 = 0; i < found && count < k; i++) {
     const key = load<u64>(best + ((<usize>i) << 3));
-    const stamp = atomic.load<u32>(rowWordsAt(root, ordinalOf(key)));
+    const stamp = atomic.load<u32>(rowWordsAt(root, ordinalOf(key)), ROW_STAMP);
     if (stamp & 1) writeHit(areaAt(scratch, SCRATCH_OUTPUT), k, count++, ordinalOf(key), stamp, scoreOf(key));
   }
   return count;
@@ -265,7 +267,7 @@ function recheckHits(scratch: usize, root: usize, query: usize, k: u32, found: u
     const score = load<f32>(output + ((<usize>(2 * k + i)) << 2));
     const scoreNow = cosine(root, query, ordinal);
     fence(scratch);
-    if (scoreNow == score && atomic.load<u32>(rowWordsAt(root, ordinal)) == stamp)
+    if (scoreNow == score && atomic.load<u32>(rowWordsAt(root, ordinal), ROW_STAMP) == stamp)
       writeHit(output, k, count++, ordinal, stamp, score);
   }
   return count;

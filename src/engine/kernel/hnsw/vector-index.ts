@@ -5,8 +5,11 @@ import {
   CODES_LINES,
   CODES_ROW_BLOCKS,
   EF_MIN,
+  ENTRY_LEVEL_SHIFT,
+  ENTRY_ORDINAL_MASK,
   FULL,
   LINKS_0,
+  NODE_MARK,
   NONE,
   OK,
   ORDINALS_MAX,
@@ -30,7 +33,7 @@ import {
   ROOT_TOMBSTONES,
   ROOT_WATERMARK,
   ROOT_WIDE_BYTES,
-  ROW_NUMBERS,
+  ROW_STAMP,
   SCRATCH_BEST,
   SCRATCH_INPUT,
   STAMP_AT,
@@ -38,7 +41,6 @@ import {
 import { allocate, linesOf } from '../memory/arena';
 import { retire } from '../memory/epochs';
 import {
-  MARK,
   dropTable,
   ensureRow,
   hasRow,
@@ -46,6 +48,7 @@ import {
   isLive,
   listAt,
   nodeWordsAt,
+  retireCounted,
   rowWordsAt,
   rowsToBlockEnd,
   shiftOf,
@@ -56,10 +59,11 @@ import { clearBest, keyOf, offer, ordinalOf, sortBest } from '../memory/top-k';
 import { cosine, ensureQuery, operandIn, setOperand, writeRow } from '../quantization/distance';
 import { dropCodes, dropNext, encodeRow, ensureCodes } from '../quantization/quantizer';
 import { ensureVisited } from './candidates';
-import { NO_COPY, copyAfter, isCopy, setBefore, unhang } from './duplicate-vectors';
+import { copyAfter, isCopy, setBefore, unhang } from './duplicate-vectors';
 import {
   clearList,
   countLinks,
+  entryOf,
   isLinked,
   join,
   levelOf,
@@ -73,7 +77,6 @@ import {
   widthOf,
 } from './graph';
 import { enqueue } from './graph-builder';
-import { entryOf } from './graph-search';
 
 // Takes a node out of the graph before its row is written anew (a removed row alone stays as a way-point). Its
 // neighbours are connected with each other to mend the hole (after Vespa's mutual_reconnect). Owner's thread only.
@@ -85,28 +88,28 @@ const PAIRS_MAX: u32 = (LINKS_0 * (LINKS_0 - 1)) >> 1;
  * the graph and no copy.
  */
 function unlink(scratch: usize, root: usize, ordinal: u32): void {
-  const isEntry = (entryOf(root) & 0x0fffffff) == ordinal;
+  const isEntry = (entryOf(root) & ENTRY_ORDINAL_MASK) == ordinal;
   // Before its lists are emptied, which lead a search that begins at it nowhere: to find another takes longer than many
   // a search.
   if (isEntry) moveEntry(root, ordinal);
   const heir = copyAfter(root, ordinal);
-  const heirLevels: u32 = heir == NO_COPY ? 0 : levelOf(heir) + 1;
-  if (heir != NO_COPY) setBefore(root, heir, NO_COPY);
+  const heirLevels: u32 = heir == NONE ? 0 : levelOf(heir) + 1;
+  if (heir != NONE) setBefore(root, heir, NONE);
   const level = levelOf(ordinal);
   for (let at: u32 = 0; at <= level; at++) {
     if (at < heirLevels) succeed(root, ordinal, heir, at);
     else takeOut(scratch, root, ordinal, at);
     clearList(listAt(root, ordinal, at), widthOf(at));
   }
-  store<u32>(nodeWordsAt(root, ordinal), 0, MARK);
+  store<u32>(nodeWordsAt(root, ordinal), 0, NODE_MARK);
   store<u32>(root, load<u32>(root, ROOT_TOMBSTONES) - 1, ROOT_TOMBSTONES);
-  if (isEntry && heir != NO_COPY) offerEntry(root, heir, min(heirLevels - 1, level));
+  if (isEntry && heir != NONE) offerEntry(root, heir, min(heirLevels - 1, level));
 }
 
 /** Makes a node the entry point where there is none of its level. */
 function offerEntry(root: usize, ordinal: u32, level: u32): void {
   const entry = entryOf(root);
-  if (entry == NONE || level > entry >> 28) setEntry(root, ordinal, level);
+  if (entry == NONE || level > entry >> ENTRY_LEVEL_SHIFT) setEntry(root, ordinal, level);
 }
 
 /**
@@ -163,6 +166,9 @@ function rankPairs(scratch: usize, root: usize, list: usize, count: u32): u32 {
   }
   return sortBest(scratch);
 }
+
+/** Rows are padded with zeros to this many numbers: one round of the dot product's accumulators. */
+const ROW_NUMBERS = 32;
 
 /** Makes an empty index of rows of 16-bit or, `narrow`, 8-bit numbers; answers its root, or 0 when memory is full. */
 export function createIndex(dim: u32, graphMin: u32, narrow: bool): usize {
@@ -221,7 +227,7 @@ export function publish(scratch: usize, root: usize, ordinal: u32): void {
   enqueue(scratch, root, ordinal);
   if (ordinal >= load<u32>(root, ROOT_ROWS_END)) atomic.store<u32>(root, ordinal + 1, ROOT_ROWS_END);
   const stamp = atomic.add<u32>(STAMP_AT, 2) + 2;
-  atomic.store<u32>(rowWordsAt(root, ordinal), stamp);
+  atomic.store<u32>(rowWordsAt(root, ordinal), stamp, ROW_STAMP);
   // LIVE never exceeds the rows that a search can find: it goes up after a stamp and down before one.
   atomic.store<u32>(root, load<u32>(root, ROOT_LIVE) + 1, ROOT_LIVE);
 }
@@ -232,13 +238,13 @@ export function publish(scratch: usize, root: usize, ordinal: u32): void {
  */
 export function remove(root: usize, ordinal: u32): void {
   atomic.store<u32>(root, load<u32>(root, ROOT_LIVE) - 1, ROOT_LIVE);
-  const stamp = rowWordsAt(root, ordinal);
-  atomic.store<u32>(stamp, load<u32>(stamp) + 1);
+  const words = rowWordsAt(root, ordinal);
+  atomic.store<u32>(words, load<u32>(words, ROW_STAMP) + 1, ROW_STAMP);
   if (!isLinked(root, ordinal)) return;
   store<u32>(root, load<u32>(root, ROOT_LINKED) - 1, ROOT_LINKED);
   if (isCopy(root, ordinal)) {
     unhang(root, ordinal);
-    store<u32>(nodeWordsAt(root, ordinal), 0, MARK);
+    store<u32>(nodeWordsAt(root, ordinal), 0, NODE_MARK);
     return;
   }
   store<u32>(root, load<u32>(root, ROOT_TOMBSTONES) + 1, ROOT_TOMBSTONES);
@@ -281,9 +287,9 @@ export function freeRows(root: usize, from: u32): void {
   while (ordinal < <u32>ORDINALS_MAX) {
     const slot = slotOf(ordinal, shiftOf(ordinal));
     if (hasSlot(root + ROOT_ROW_TABLE, root + ROOT_SMALL_TABLE, ordinal))
-      take(root, <usize>load<u32>(root, ROOT_ROW_TABLE) + slot, ROOT_LINES);
+      retireCounted(root, ROOT_LINES, <usize>load<u32>(root, ROOT_ROW_TABLE) + slot);
     if (hasSlot(root + ROOT_NODE_TABLE, 0, ordinal))
-      take(root, <usize>load<u32>(root, ROOT_NODE_TABLE) + slot, ROOT_LINES);
+      retireCounted(root, ROOT_LINES, <usize>load<u32>(root, ROOT_NODE_TABLE) + slot);
     takeCodes(load<u32>(root, ROOT_CODES), slot);
     takeCodes(load<u32>(root, ROOT_CODES_NEXT), slot);
     ordinal += rowsToBlockEnd(ordinal);
@@ -296,14 +302,5 @@ function firstOfBlock(from: u32): u32 {
 }
 
 function takeCodes(codes: usize, slot: usize): void {
-  if (codes) take(codes, codes + CODES_ROW_BLOCKS + slot, CODES_LINES);
-}
-
-/** Retires the block whose address stands at `entry`, if there is one; the word at `lines` of `owner` counts it. */
-function take(owner: usize, entry: usize, lines: usize): void {
-  const block: usize = load<u32>(entry);
-  if (!block) return;
-  store<u32>(owner + lines, load<u32>(owner + lines) - linesOf(block));
-  atomic.store<u32>(entry, 0);
-  retire(block);
+  if (codes) retireCounted(codes, CODES_LINES, codes + CODES_ROW_BLOCKS + slot);
 }

@@ -5,12 +5,17 @@ import {
   ARENA_START,
   BINS,
   BINS_AT,
+  CHUNK_GIVEN_TO,
+  CHUNK_IN_USE,
+  CHUNK_LINES,
+  CHUNK_LINES_BEFORE,
+  CHUNK_NEXT,
   DAMAGED_AT,
   DIRECTORY_AT,
   EPOCH_AT,
   FENCE_AT,
-  GROW_PAGES_MIN,
   INCARNATION_AT,
+  LAYOUT_VERSION,
   LINE_BYTES,
   LOCK_AT,
   MAGIC,
@@ -24,29 +29,13 @@ import {
   STAMP_AT,
   STATE_AT,
   USED_AT,
-  VERSION,
   VERSION_AT,
 } from '../../memory/layout';
-import {
-  GIVEN_TO,
-  IN_USE,
-  LINES,
-  LINES_BEFORE,
-  NEXT,
-  addFree,
-  at,
-  binAt,
-  binOf,
-  find,
-  giveBack,
-  lock,
-  removeFree,
-  take,
-  unlock,
-} from './chunks';
+import { addFree, at, binAt, binOf, find, giveBack, lock, removeFree, take, unlock } from './chunks';
 import { freeRetired, retire } from './epochs';
 
 const LINES_PER_PAGE: u32 = 1024;
+const GROW_PAGES_MIN = 16;
 
 /**
  * Empties the arena. Requires that no other thread is at work in this memory. The counters of stamps and epochs go on.
@@ -63,13 +52,13 @@ export function format(): void {
   store<u32>(INCARNATION_AT, load<u32>(INCARNATION_AT) + 1);
   clearState();
   store<u32>(MAGIC_AT, MAGIC);
-  store<u32>(VERSION_AT, VERSION);
+  store<u32>(VERSION_AT, LAYOUT_VERSION);
   store<u32>(LOCK_AT, 0);
   store<u32>(USED_AT, 0);
   memory.fill(BINS_AT, 0, BINS << 2);
   const first: u32 = ARENA_START / LINE_BYTES;
   const fence = <u32>memory.size() * LINES_PER_PAGE - 1;
-  store<u32>(at(first), 0, LINES_BEFORE);
+  store<u32>(at(first), 0, CHUNK_LINES_BEFORE);
   setFence(fence);
   addFree(first, fence - first);
   atomic.store<u32>(STATE_AT, 1);
@@ -123,17 +112,17 @@ function shrink(address: usize, bytes: usize): void {
   const chunk = <u32>(address / LINE_BYTES) - 1;
   const kept = <u32>((bytes + LINE_BYTES - 1) / LINE_BYTES) + 1;
   if (!lock(OWNER)) return;
-  let rest = load<u32>(at(chunk), LINES) - kept;
+  let rest = load<u32>(at(chunk), CHUNK_LINES) - kept;
   const after = chunk + kept + rest;
-  const isNextFree = !load<u32>(at(after), IN_USE);
+  const isNextFree = !load<u32>(at(after), CHUNK_IN_USE);
   // A rest of one line would be a header without a body.
   if (rest >= 2 || (rest == 1 && isNextFree)) {
     store<u32>(USED_AT, load<u32>(USED_AT) - rest);
-    store<u32>(at(chunk), kept, LINES);
-    store<u32>(at(chunk + kept), kept, LINES_BEFORE);
+    store<u32>(at(chunk), kept, CHUNK_LINES);
+    store<u32>(at(chunk + kept), kept, CHUNK_LINES_BEFORE);
     if (isNextFree) {
       removeFree(after);
-      rest += load<u32>(at(after), LINES);
+      rest += load<u32>(at(after), CHUNK_LINES);
     }
     addFree(chunk + kept, rest);
   }
@@ -142,13 +131,13 @@ function shrink(address: usize, bytes: usize): void {
 
 /** Lines that an allocated block takes, header included. */
 export function linesOf(address: usize): u32 {
-  return load<u32>(address - LINE_BYTES, LINES);
+  return load<u32>(address - LINE_BYTES, CHUNK_LINES);
 }
 
 /** The fence is a chunk of one line that is always in use, so no chunk needs to know whether it is the last. */
 function setFence(line: u32): void {
-  store<u32>(at(line), 1, LINES);
-  store<u32>(at(line), 1, IN_USE);
+  store<u32>(at(line), 1, CHUNK_LINES);
+  store<u32>(at(line), 1, CHUNK_IN_USE);
   store<u32>(FENCE_AT, line);
 }
 
@@ -157,8 +146,8 @@ function setFence(line: u32): void {
  */
 function grow(lines: u32): bool {
   const fence = load<u32>(FENCE_AT);
-  const linesBefore = load<u32>(at(fence), LINES_BEFORE);
-  const lastFree = !load<u32>(at(fence - linesBefore), IN_USE);
+  const linesBefore = load<u32>(at(fence), CHUNK_LINES_BEFORE);
+  const lastFree = !load<u32>(at(fence - linesBefore), CHUNK_IN_USE);
   const missing = lastFree ? lines - linesBefore : lines;
   const needed = (missing + LINES_PER_PAGE - 1) / LINES_PER_PAGE;
   const pages = max(needed, max(<u32>GROW_PAGES_MIN, <u32>memory.size() >> 3));
@@ -188,7 +177,7 @@ const PAGES_MAX: u32 = 32;
 export function lockUnused(): u32 {
   if (!lock(OWNER)) return 0;
   for (let bin = binOf(LINES_PER_PAGE); bin < <u32>BINS; bin++) {
-    for (let chunk = load<u32>(binAt(bin)); chunk; chunk = load<u32>(at(chunk), NEXT)) {
+    for (let chunk = load<u32>(binAt(bin)); chunk; chunk = load<u32>(at(chunk), CHUNK_NEXT)) {
       const pages = takePages(chunk);
       if (pages) return pages;
     }
@@ -203,11 +192,11 @@ export function unlockUnused(): void {
 
 /** The next whole pages of a free chunk, its header left out; 0 behind the last ones. */
 function takePages(chunk: u32): u32 {
-  const from = max(chunk + 1, load<u32>(at(chunk), GIVEN_TO));
+  const from = max(chunk + 1, load<u32>(at(chunk), CHUNK_GIVEN_TO));
   const first = (from + LINES_PER_PAGE - 1) / LINES_PER_PAGE;
-  const end = min((chunk + load<u32>(at(chunk), LINES)) / LINES_PER_PAGE, first + PAGES_MAX);
+  const end = min((chunk + load<u32>(at(chunk), CHUNK_LINES)) / LINES_PER_PAGE, first + PAGES_MAX);
   if (end <= first) return 0;
-  store<u32>(at(chunk), end * LINES_PER_PAGE, GIVEN_TO);
+  store<u32>(at(chunk), end * LINES_PER_PAGE, CHUNK_GIVEN_TO);
   return (first << 8) | (end - first);
 }
 
@@ -228,7 +217,7 @@ export function restoreArena(end: u32): void {
 
 function freeAllRetired(): void {
   for (let chunk = load<u32>(RETIRED_FIRST_AT); chunk; ) {
-    const next = load<u32>(at(chunk), NEXT);
+    const next = load<u32>(at(chunk), CHUNK_NEXT);
     giveBack(chunk);
     chunk = next;
   }

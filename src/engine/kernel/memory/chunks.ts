@@ -1,17 +1,22 @@
 // Chunks of the arena: runs of lines with a header line in front that knows its neighbours' sizes (boundary tags), and
 // the free ones in bins by size, as doubly linked lists. Used by arena.ts, epochs.ts and unused.ts, under the lock.
-import { BINS, BINS_AT, DAMAGED_AT, LINE_BYTES, LOCKS_AT, LOCK_AT, OPEN_AT, OWNER, USED_AT } from '../../memory/layout';
-
-// The first line of a chunk is its header; these words are counted in lines.
-export const LINES: usize = 0;
-export const LINES_BEFORE: usize = 4;
-export const IN_USE: usize = 8;
-/** Of a free chunk: its neighbours in the bin. Of a retired one: the next, and the epoch it was retired in. */
-export const NEXT: usize = 12;
-const PREVIOUS: usize = 16;
-export const EPOCH: usize = 20;
-/** Of a free one: the line up to which the system has its pages back (unused.ts). */
-export const GIVEN_TO: usize = 24;
+import {
+  BINS,
+  BINS_AT,
+  CHUNK_GIVEN_TO,
+  CHUNK_IN_USE,
+  CHUNK_LINES,
+  CHUNK_LINES_BEFORE,
+  CHUNK_NEXT,
+  CHUNK_PREVIOUS,
+  DAMAGED_AT,
+  LINE_BYTES,
+  LOCKS_AT,
+  LOCK_AT,
+  OPEN_AT,
+  OWNER,
+  USED_AT,
+} from '../../memory/layout';
 
 /** @inline */
 export function at(line: u32): usize {
@@ -36,8 +41,8 @@ export function binAt(bin: u32): usize {
  */
 export function find(lines: u32): u32 {
   const own = binOf(lines);
-  for (let chunk = load<u32>(binAt(own)); chunk; chunk = load<u32>(at(chunk), NEXT)) {
-    if (load<u32>(at(chunk), LINES) >= lines) return chunk;
+  for (let chunk = load<u32>(binAt(own)); chunk; chunk = load<u32>(at(chunk), CHUNK_NEXT)) {
+    if (load<u32>(at(chunk), CHUNK_LINES) >= lines) return chunk;
   }
   for (let bin = own + 1; bin < <u32>BINS; bin++) {
     const chunk = load<u32>(binAt(bin));
@@ -49,27 +54,27 @@ export function find(lines: u32): u32 {
 /** Puts the first `lines` of a free chunk to use and leaves the rest free. */
 export function take(chunk: u32, lines: u32): void {
   removeFree(chunk);
-  const rest = load<u32>(at(chunk), LINES) - lines;
+  const rest = load<u32>(at(chunk), CHUNK_LINES) - lines;
   // A rest of one line would be a header without a body.
   if (rest < 2) lines += rest;
-  store<u32>(at(chunk), lines, LINES);
-  store<u32>(at(chunk), 1, IN_USE);
-  store<u32>(at(chunk + lines), lines, LINES_BEFORE);
+  store<u32>(at(chunk), lines, CHUNK_LINES);
+  store<u32>(at(chunk), 1, CHUNK_IN_USE);
+  store<u32>(at(chunk + lines), lines, CHUNK_LINES_BEFORE);
   if (rest >= 2) addFree(chunk + lines, rest);
   store<u32>(USED_AT, load<u32>(USED_AT) + lines);
 }
 
 /** Frees a chunk that is in use, and merges it with free neighbours. */
 export function giveBack(chunk: u32): void {
-  let lines = load<u32>(at(chunk), LINES);
+  let lines = load<u32>(at(chunk), CHUNK_LINES);
   store<u32>(USED_AT, load<u32>(USED_AT) - lines);
   const after = chunk + lines;
-  if (!load<u32>(at(after), IN_USE)) {
+  if (!load<u32>(at(after), CHUNK_IN_USE)) {
     removeFree(after);
-    lines += load<u32>(at(after), LINES);
+    lines += load<u32>(at(after), CHUNK_LINES);
   }
-  const linesBefore = load<u32>(at(chunk), LINES_BEFORE);
-  if (linesBefore && !load<u32>(at(chunk - linesBefore), IN_USE)) {
+  const linesBefore = load<u32>(at(chunk), CHUNK_LINES_BEFORE);
+  if (linesBefore && !load<u32>(at(chunk - linesBefore), CHUNK_IN_USE)) {
     chunk -= linesBefore;
     removeFree(chunk);
     lines += linesBefore;
@@ -81,22 +86,22 @@ export function giveBack(chunk: u32): void {
 export function addFree(chunk: u32, lines: u32): void {
   const bin = binAt(binOf(lines));
   const next = load<u32>(bin);
-  store<u32>(at(chunk), lines, LINES);
-  store<u32>(at(chunk), 0, IN_USE);
-  store<u32>(at(chunk), 0, GIVEN_TO);
-  store<u32>(at(chunk), next, NEXT);
-  store<u32>(at(chunk), 0, PREVIOUS);
-  if (next) store<u32>(at(next), chunk, PREVIOUS);
+  store<u32>(at(chunk), lines, CHUNK_LINES);
+  store<u32>(at(chunk), 0, CHUNK_IN_USE);
+  store<u32>(at(chunk), 0, CHUNK_GIVEN_TO);
+  store<u32>(at(chunk), next, CHUNK_NEXT);
+  store<u32>(at(chunk), 0, CHUNK_PREVIOUS);
+  if (next) store<u32>(at(next), chunk, CHUNK_PREVIOUS);
   store<u32>(bin, chunk);
-  store<u32>(at(chunk + lines), lines, LINES_BEFORE);
+  store<u32>(at(chunk + lines), lines, CHUNK_LINES_BEFORE);
 }
 
 export function removeFree(chunk: u32): void {
-  const next = load<u32>(at(chunk), NEXT);
-  const previous = load<u32>(at(chunk), PREVIOUS);
-  if (next) store<u32>(at(next), previous, PREVIOUS);
-  if (previous) store<u32>(at(previous), next, NEXT);
-  else store<u32>(binAt(binOf(load<u32>(at(chunk), LINES))), next);
+  const next = load<u32>(at(chunk), CHUNK_NEXT);
+  const previous = load<u32>(at(chunk), CHUNK_PREVIOUS);
+  if (next) store<u32>(at(next), previous, CHUNK_PREVIOUS);
+  if (previous) store<u32>(at(previous), next, CHUNK_NEXT);
+  else store<u32>(binAt(binOf(load<u32>(at(chunk), CHUNK_LINES))), next);
 }
 
 // The lock of a shard's arena: a word that names its holder. The owner and the readers (for their scratch) take it for

@@ -8,6 +8,9 @@
 // is before C and E, and E sees an epoch read before A, which is at most that of D: the block stays. If E sees nobody,
 // or a later epoch, the reader entered after C and finds no way to it.
 import {
+  CHUNK_EPOCH,
+  CHUNK_LINES,
+  CHUNK_NEXT,
   EPOCH_AT,
   LINE_BYTES,
   OWNER,
@@ -19,7 +22,7 @@ import {
   RETIRED_LAST_AT,
   RETIRED_LINES_AT,
 } from '../../memory/layout';
-import { EPOCH, LINES, NEXT, at, giveBack, lock, unlock } from './chunks';
+import { at, giveBack, lock, unlock } from './chunks';
 
 /** Gives a block back once no reader can see it; 0 is ignored. Requires that nothing leads to it any more. */
 export function retire(address: usize): void {
@@ -48,11 +51,11 @@ export function freeRetired(max: u32): u32 {
   if (!first) return 0;
   const oldest = oldestInside(nextEpoch());
   let freed: u32 = 0;
-  for (let chunk = first; chunk && freed < max && isBefore(load<u32>(at(chunk), EPOCH), oldest); freed++) {
-    const next = load<u32>(at(chunk), NEXT);
+  for (let chunk = first; chunk && freed < max && isBefore(load<u32>(at(chunk), CHUNK_EPOCH), oldest); freed++) {
+    const next = load<u32>(at(chunk), CHUNK_NEXT);
     store<u32>(RETIRED_FIRST_AT, next);
     if (!next) store<u32>(RETIRED_LAST_AT, 0);
-    store<u32>(RETIRED_LINES_AT, load<u32>(RETIRED_LINES_AT) - load<u32>(at(chunk), LINES));
+    store<u32>(RETIRED_LINES_AT, load<u32>(RETIRED_LINES_AT) - load<u32>(at(chunk), CHUNK_LINES));
     giveBack(chunk);
     chunk = next;
   }
@@ -77,19 +80,19 @@ export function haveLeft(epoch: u32): bool {
 }
 
 function addRetired(chunk: u32, epoch: u32): void {
-  store<u32>(at(chunk), 0, NEXT);
-  store<u32>(at(chunk), epoch, EPOCH);
+  store<u32>(at(chunk), 0, CHUNK_NEXT);
+  store<u32>(at(chunk), epoch, CHUNK_EPOCH);
   const last = load<u32>(RETIRED_LAST_AT);
-  if (last) store<u32>(at(last), chunk, NEXT);
+  if (last) store<u32>(at(last), chunk, CHUNK_NEXT);
   else store<u32>(RETIRED_FIRST_AT, chunk);
   store<u32>(RETIRED_LAST_AT, chunk);
-  store<u32>(RETIRED_LINES_AT, load<u32>(RETIRED_LINES_AT) + load<u32>(at(chunk), LINES));
+  store<u32>(RETIRED_LINES_AT, load<u32>(RETIRED_LINES_AT) + load<u32>(at(chunk), CHUNK_LINES));
 }
 
 /** An epoch in which nothing has been retired. */
 function nextEpoch(): u32 {
   const epoch = atomic.load<u32>(EPOCH_AT);
-  if (load<u32>(at(load<u32>(RETIRED_LAST_AT)), EPOCH) != epoch) return epoch;
+  if (load<u32>(at(load<u32>(RETIRED_LAST_AT)), CHUNK_EPOCH) != epoch) return epoch;
   atomic.store<u32>(EPOCH_AT, epoch + 2);
   return epoch + 2;
 }

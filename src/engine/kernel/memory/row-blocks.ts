@@ -17,6 +17,7 @@ import {
   ROOT_ROW_TABLE,
   ROOT_SMALL_TABLE,
   ROOT_WIDE_BYTES,
+  ROW_STAMP,
   ROW_WORDS_BYTES,
   SMALL_TABLE_BYTES,
   TABLE_BYTES,
@@ -107,12 +108,6 @@ export function dropTable(at: usize, small: usize): void {
 /** Bytes of the level-0 list of a node, and of one upper level. */
 const LIST_0_BYTES: usize = LINKS_0 << 2;
 const LIST_UP_BYTES: usize = LINKS_UP << 2;
-/** Beside a row's stamp: the next copy of its vector (copies.ts), and one by the length of its numbers. */
-export const COPY: usize = 4;
-export const SCALE: usize = 8;
-/** Words of a node: the graph it is in, the row before it in a chain of copies. */
-export const MARK: usize = 0;
-export const BEFORE: usize = 4;
 const BLOCK_BYTES_MAX: u64 = 0xffff0000;
 
 /** The block of a row, or of a node, that is there. @inline */
@@ -148,7 +143,7 @@ export function isNarrow(root: usize): bool {
 
 /** An odd stamp is a live row. @inline */
 export function isLive(root: usize, ordinal: u32): bool {
-  return (atomic.load<u32>(rowWordsAt(root, ordinal)) & 1) != 0;
+  return (atomic.load<u32>(rowWordsAt(root, ordinal), ROW_STAMP) & 1) != 0;
 }
 
 /** Address of the node's words, which stand before the lists of its block. @inline */
@@ -223,13 +218,28 @@ function ensureTable(root: usize, at: usize, small: usize, ordinal: u32): bool {
   return table != 0;
 }
 
-/**
- * Allocates and counts a block of the index; 0 when memory is full. A block of long rows can pass 32 bits, hence u64.
- */
+/** Allocates and counts a block of the index; 0 when memory is full. */
 export function addBlock(root: usize, bytes: u64): usize {
+  return allocateCounted(root, ROOT_LINES, bytes);
+}
+
+/**
+ * Allocates a block of an owner whose word at `lines` counts the lines of all of them; 0 when memory is full. A block
+ * of long rows can pass 32 bits, hence u64.
+ */
+export function allocateCounted(owner: usize, lines: usize, bytes: u64): usize {
   const block = bytes < BLOCK_BYTES_MAX ? allocate(<usize>bytes) : 0;
-  if (block) store<u32>(root, load<u32>(root, ROOT_LINES) + linesOf(block), ROOT_LINES);
+  if (block) store<u32>(owner + lines, load<u32>(owner + lines) + linesOf(block));
   return block;
+}
+
+/** Retires such a block, whose address stands at `entry`, if there is one. */
+export function retireCounted(owner: usize, lines: usize, entry: usize): void {
+  const block: usize = load<u32>(entry);
+  if (!block) return;
+  store<u32>(owner + lines, load<u32>(owner + lines) - linesOf(block));
+  atomic.store<u32>(entry, 0);
+  retire(block);
 }
 
 // The rows that are about to be scored together: their ordinals, in the scratch of the thread, and the loads that bring

@@ -2,6 +2,7 @@
 // arena because shared memory is all a kernel has; its address goes with every call, as instances must not have
 // globals.
 import {
+  AREA_CAPACITY,
   FENCE,
   HOLDER,
   SCRATCH_AREAS,
@@ -38,7 +39,7 @@ export function releaseScratch(scratch: usize): void {
  * grows. False, and nothing changed, when memory is full.
  */
 export function ensureArea(scratch: usize, area: usize, bytes: usize): bool {
-  const capacity: usize = load<u32>(scratch + area, 4);
+  const capacity: usize = load<u32>(scratch + area, AREA_CAPACITY);
   if (bytes <= capacity) return true;
   const holder = load<u32>(scratch, HOLDER);
   let room = max(bytes, capacity + (capacity >> 1));
@@ -51,7 +52,7 @@ export function ensureArea(scratch: usize, area: usize, bytes: usize): bool {
   const old = load<u32>(scratch + area);
   // In this order a thread that is killed here leaves a scratch that another can take over.
   store<u32>(scratch + area, <u32>address);
-  store<u32>(scratch + area, <u32>room, 4);
+  store<u32>(scratch + area, <u32>room, AREA_CAPACITY);
   releaseFor(holder, old);
   return true;
 }

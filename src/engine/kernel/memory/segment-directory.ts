@@ -11,7 +11,7 @@ import {
   ENTRY_ID,
   ENTRY_ROOTS,
   NONE,
-  PART_ROOTS,
+  SEGMENT_ROOTS_BYTES,
 } from '../../memory/layout';
 import { allocate } from './arena';
 import { retire } from './epochs';
@@ -104,5 +104,5 @@ function createTable(size: u32): usize {
 
 function copyEntry(table: usize, entry: usize): void {
   const id = load<u32>(entry, ENTRY_ID);
-  if (id && id != NONE) memory.copy(freeEntry(table, id), entry, <usize>(ENTRY_ROOTS + (PART_ROOTS << 2)));
+  if (id && id != NONE) memory.copy(freeEntry(table, id), entry, <usize>(ENTRY_ROOTS + SEGMENT_ROOTS_BYTES));
 }

@@ -1,5 +1,6 @@
 // Weights and bounds of the postings a cursor stands on. A bound never lies below a weight it stands for, whatever the
 // mean length has become since the postings were written. Used by the ranking of a segment.
+import { NONE } from '../../memory/layout';
 import {
   Cursor,
   baseOf,
@@ -116,7 +117,7 @@ export function weightIn(query: Query, cursor: Cursor, ordinal: u32): u32 {
   let i: u32;
   if (block.isBitmap) {
     i = rankInBitmap(cursor, ordinal);
-    if (i == NOT_THERE) return 0;
+    if (i == NONE) return 0;
   } else {
     unpackOrdinals(cursor);
     i = lowerOrdinal(cursor, ordinal);
@@ -125,16 +126,14 @@ export function weightIn(query: Query, cursor: Cursor, ordinal: u32): u32 {
   return weigh(query, cursor.factor, countAt(cursor, i), load<u16>(<usize>query.lengths + ((<usize>ordinal) << 1)));
 }
 
-const NOT_THERE: u32 = 0xffffffff;
-
-/** Index of the posting of `ordinal` in a block that stands as a bitmap, or NOT_THERE. */
+/** Index of the posting of `ordinal` in a block that stands as a bitmap, or NONE. */
 function rankInBitmap(cursor: Cursor, ordinal: u32): u32 {
   const bit = ordinal - baseOf(cursor, cursor.block) - 1;
   let at = bitmapAt(cursor);
   const end = at + ((<usize>(bit >> 6)) << 3);
   const word = load<u64>(end);
   const mask = (<u64>1) << (bit & 63);
-  if (!(word & mask)) return NOT_THERE;
+  if (!(word & mask)) return NONE;
   let rank = <u32>popcnt(word & (mask - 1));
   for (; at < end; at += 8) rank += <u32>popcnt(load<u64>(at));
   return rank;

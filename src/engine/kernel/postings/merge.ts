@@ -1,7 +1,7 @@
 // Merges segments in steps: terms in order, and of each the postings of all inputs by rising ordinals, without those of
 // dead chunks. Searches go on with the inputs until the new segment takes their places at once. The owner's thread
 // only.
-import { FULL } from '../../memory/layout';
+import { FULL, NONE } from '../../memory/layout';
 import { allocate, reserve } from '../memory/arena';
 import {
   Cursor,
@@ -16,8 +16,8 @@ import {
   readRun,
   unpackOrdinals,
 } from './posting-list';
-import { Segment, areaOf, compareTerm, isLive, joinLive, keyAt, longAt, tailLength, termCount } from './run';
-import { POSITIONS, Writer, addPosition, addPosting, beginTerm, endTerm, openWriter } from './run-writer';
+import { POSITIONS, Segment, areaOf, compareTerm, isLive, joinLive, keyAt, longAt, tailLength, termCount } from './run';
+import { Writer, addPosition, addPosting, beginTerm, endTerm, openWriter } from './run-writer';
 import {
   INPUTS_MAX,
   Input,
@@ -43,8 +43,8 @@ import {
 function copyRun(merge: usize, budget: i32): i32 {
   const state = changetype<Merge>(merge);
   let input: Input | null = null;
-  let lowest: u32 = 0xffffffff;
-  let limit: u32 = 0xffffffff;
+  let lowest: u32 = NONE;
+  let limit: u32 = NONE;
   for (let i: u32 = 0; i < state.inputs; i++) {
     const other = inputAt(merge, i);
     if (!other.isActive) continue;
@@ -124,7 +124,7 @@ function chooseInputs(words: Words, merge: usize, all: bool, max: u32): u32 {
   return 0;
 }
 
-const ANY_TIER: u32 = 0xffffffff;
+const ANY_TIER: u32 = NONE;
 
 /** Bytes of postings and positions, by doublings of doublings. */
 function tierOf(segment: usize): u32 {
@@ -177,7 +177,7 @@ function start(words: Words, all: bool): i32 {
   memory.fill(merge, 0, MERGE_BYTES);
   const state = changetype<Merge>(merge);
   state.inputs = chooseInputs(words, merge, all, INPUTS_MAX);
-  let first: u32 = 0xffffffff;
+  let first: u32 = NONE;
   let end: u32 = 0;
   for (let i: u32 = 0; i < state.inputs; i++) {
     const segment = changetype<Segment>(inputAt(merge, i).segment);

@@ -3,6 +3,7 @@
 // segment. Written by the owner; other threads see the slots that SLOTS counted when they began, and skip the newer
 // tokens of a chain. An area that grows leaves its old place to them: whoever knows the number of an element before it
 // loads the area's address finds it there.
+import { NONE } from '../../memory/layout';
 import { Area, allocate, areaLines, linesOf, retireArea } from '../memory/arena';
 import { retire } from '../memory/epochs';
 import { equalBytes } from './run';
@@ -32,6 +33,11 @@ export class Head {
   tableUsed: u32;
 }
 
+/** The areas of a head, by number; the last is the table of hashes. */
+export const ENTRIES: usize = 0;
+export const SLOTS: usize = 1;
+export const HEAD_TERMS: usize = 2;
+export const HEAD_BYTES: usize = 3;
 const AREAS: usize = 5;
 
 /** A token: the term, its slot, and one more than the number of the token before it with the same term. */
@@ -89,7 +95,6 @@ export function headLines(head: usize): u32 {
   return lines;
 }
 
-/** 0 entries, 1 slots, 2 terms, 3 their bytes, 4 the table of hashes. */
 export function headArea(head: usize, index: usize): Area {
   return changetype<Area>(head + offsetof<Head>('entries') + index * offsetof<Area>());
 }
@@ -132,7 +137,7 @@ export function bytesOf(head: Head, term: HeadTerm): usize {
 /** The slot of a live chunk among the first `slots`, or NONE. */
 export function findSlot(head: Head, slots: u32, ordinal: u32): u32 {
   for (let slot = slots; slot > 0; slot--) if (slotAt(head, slot - 1).ordinal == ordinal) return slot - 1;
-  return 0xffffffff;
+  return NONE;
 }
 
 // The table of hashes of a head: open addressing by linear probing, from the bytes of a term to its number. The owner

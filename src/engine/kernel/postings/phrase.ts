@@ -190,7 +190,7 @@ function firstWith(query: Query, segment: usize, i: u32): u32 {
 
 function phraseInSegment(query: Query, places: usize, segment: usize, whole: u32, bitmap: usize): void {
   let rarest: u32 = 0;
-  let fewest: u32 = 0xffffffff;
+  let fewest: u32 = NONE;
   for (let i: u32 = 0; i < whole; i++) {
     const ref = refAt(query, i);
     const term = findTerm(segment, ref.key, tailOf(ref), tailLengthOf(ref));
@@ -236,7 +236,7 @@ function confirm(
   bitmap: usize,
 ): void {
   openCursor(cursor, segment, term);
-  let known: u32 = 0xffffffff;
+  let known: u32 = NONE;
   for (let i: u32 = 0; i < count && !atEnd(cursor); i++) {
     const ordinal = load<u32>(places + ((<usize>i) << 3), 4);
     if (ordinal == known || !isLive(segment, ordinal)) continue;

@@ -5,10 +5,16 @@ import { Area, reserve } from '../memory/arena';
 import { bitmapBytes, bitsOf, pack, packRun, packedBytes, runBytes } from './posting-list';
 import {
   BLOCK,
+  BLOCKS,
   Block,
   Impact,
+  KEYS,
   NO_IMPACT,
+  POSITIONS,
+  POSTINGS,
   Segment,
+  TAILS,
+  TERMS,
   Term,
   areaOf,
   impactOf,
@@ -42,14 +48,6 @@ export class Writer {
 const ORDINALS: usize = 64;
 const COUNTS: usize = ORDINALS + 4 * 132;
 export const WRITER_BYTES: usize = COUNTS + 4 * 132;
-
-// Areas of a segment, by number.
-const KEYS: usize = 0;
-const TERMS: usize = 1;
-const BLOCKS: usize = 2;
-const TAILS: usize = 3;
-const POSTINGS: usize = 4;
-export const POSITIONS: usize = 5;
 
 /** @inline */
 export function positionsArea(writer: Writer): Area {

@@ -1,6 +1,7 @@
 // A frozen segment: terms in order, their postings in blocks of 128, and one bit for every chunk that is live.
 // Immutable but for these bits and the terms' counts of dead postings. One block of the arena, with an area for each of
 // its arrays.
+import { TEXT_BLOCKS, TEXT_POSITIONS, TEXT_POSTINGS, TEXT_TERMS } from '../../memory/layout';
 import { Area, areaLines, linesOf, retireArea } from '../memory/arena';
 import { retire } from '../memory/epochs';
 
@@ -113,6 +114,14 @@ export class Segment {
   bitsUsed: u32;
 }
 
+/** The areas of a run, by number. */
+export const KEYS: usize = 0;
+export const TERMS: usize = 1;
+export const BLOCKS: usize = 2;
+export const TAILS: usize = 3;
+export const POSTINGS: usize = 4;
+export const POSITIONS: usize = 5;
+export const LIVE_BITS: usize = 6;
 const AREAS: usize = 7;
 
 @unmanaged
@@ -214,14 +223,15 @@ export function retireSegment(segment: usize): void {
   retire(segment);
 }
 
-/** Lines of one part: 0 terms, 1 blocks, 2 postings, 3 positions, 4 live bits. */
+/** Lines of a part of the memory, TEXT_TERMS to TEXT_LIVE; the segment itself goes with its terms. */
 export function segmentLines(segment: usize, part: u32): u32 {
-  if (part == 0)
-    return (
-      linesOf(segment) + areaLines(areaOf(segment, 0)) + areaLines(areaOf(segment, 1)) + areaLines(areaOf(segment, 3))
-    );
-  if (part == 1) return areaLines(areaOf(segment, 2));
-  return areaLines(areaOf(segment, part + 2));
+  if (part == TEXT_TERMS) {
+    const areas = areaLines(areaOf(segment, KEYS)) + areaLines(areaOf(segment, TERMS));
+    return linesOf(segment) + areas + areaLines(areaOf(segment, TAILS));
+  }
+  if (part == TEXT_BLOCKS) return areaLines(areaOf(segment, BLOCKS));
+  if (part == TEXT_POSTINGS) return areaLines(areaOf(segment, POSTINGS));
+  return areaLines(areaOf(segment, part == TEXT_POSITIONS ? POSITIONS : LIVE_BITS));
 }
 
 // Which chunks of a segment are live: a bit for each ordinal from the segment's first on, rounded down to 64. A chunk

@@ -1,6 +1,7 @@
 // The root of one collection's words: counts, the length of every chunk, the head and the list of frozen segments.
 // The owner writes it; what other threads read changes by one atomic store. How the parts work together: README.md
 // above.
+import { TEXT_HEAD, TEXT_LENGTHS } from '../../memory/layout';
 import {
   Area,
   allocate,
@@ -15,7 +16,7 @@ import {
 import { retire } from '../memory/epochs';
 import { createHead, headLines, retireHead } from './mutable-run';
 import { CURSOR_BYTES, Cursor } from './posting-list';
-import { Segment, areaOf, retireSegment, segmentLines } from './run';
+import { LIVE_BITS, Segment, areaOf, retireSegment, segmentLines } from './run';
 import { WRITER_BYTES, Writer, positionsArea } from './run-writer';
 
 // A merge under way, in memory so that it can stop after any posting and go on later: its inputs with a cursor each,
@@ -95,6 +96,16 @@ export function createWords(): usize {
   return root;
 }
 
+/** Chunks in the index. Any thread. */
+export function chunksIn(root: usize): u32 {
+  return atomic.load<u32>(root + offsetof<Words>('chunks'));
+}
+
+/** Their tokens. Any thread. */
+export function tokensIn(root: usize): f64 {
+  return <f64>atomic.load<u64>(root + offsetof<Words>('tokens'));
+}
+
 /** Requires that nothing leads to it any more; readers may still be at work in it. */
 export function dropWords(root: usize): void {
   const words = changetype<Words>(root);
@@ -151,17 +162,15 @@ export function segmentAt(list: usize, i: u32): usize {
   return load<u32>(list + ((<usize>i) << 2), LIST_HEAD);
 }
 
-/**
- * A part of the memory, in lines: 0 root, lengths and list, 1 head, 2 and up a part of the segments, -1 the merge under
- * way is in none.
- */
+/** Lines of a part of the memory, TEXT_LENGTHS to TEXT_LIVE. A merge under way is counted in none. */
 export function wordsLines(root: usize, part: u32): u32 {
   const words = changetype<Words>(root);
-  if (part == 0) return linesOf(root) + areaLines(lengthsArea(words)) + (words.list ? linesOf(words.list) : 0);
+  if (part == TEXT_LENGTHS)
+    return linesOf(root) + areaLines(lengthsArea(words)) + (words.list ? linesOf(words.list) : 0);
   const head = headIn(words.list);
-  if (part == 1) return head ? headLines(head) : 0;
+  if (part == TEXT_HEAD) return head ? headLines(head) : 0;
   let lines: u32 = 0;
-  for (let i: u32 = 0; i < segmentCount(words.list); i++) lines += segmentLines(segmentAt(words.list, i), part - 2);
+  for (let i: u32 = 0; i < segmentCount(words.list); i++) lines += segmentLines(segmentAt(words.list, i), part);
   return lines;
 }
 
@@ -176,7 +185,7 @@ export function createSegment(first: u32, end: u32): usize {
   const segment = changetype<Segment>(address);
   segment.first = first;
   segment.end = end;
-  const bits = areaOf(address, 6);
+  const bits = areaOf(address, LIVE_BITS);
   const bytes = ((<usize>(end - (first & ~63)) + 63) >> 6) << 3;
   if (!reserve(bits, bytes)) {
     retireSegment(address);
@@ -243,5 +252,5 @@ function retireList(list: usize): void {
 
 /** Gives back what a segment that is complete does not need, before any other thread has seen it. */
 export function trimSegment(segment: usize): void {
-  for (let i: usize = 0; i < 6; i++) trimArea(areaOf(segment, i));
+  for (let i: usize = 0; i < LIVE_BITS; i++) trimArea(areaOf(segment, i));
 }

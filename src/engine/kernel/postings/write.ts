@@ -1,12 +1,16 @@
 // Adds a chunk to the head, and takes one out. Everything that can want memory comes before the first change.
 // The owner's thread only.
-import { FULL, NONE, OK, SCRATCH_INPUT, SCRATCH_WORDS } from '../../memory/layout';
+import { FULL, NONE, NOT_THERE, OK, SCRATCH_INPUT, SCRATCH_WORDS } from '../../memory/layout';
 import { releaseArea, reserve } from '../memory/arena';
 import { areaAt, ensureArea } from '../memory/scratch';
 import {
+  ENTRIES,
   Entry,
+  HEAD_BYTES,
+  HEAD_TERMS,
   Head,
   HeadTerm,
+  SLOTS,
   SLOTS_MAX,
   Slot,
   TOKENS_MAX,
@@ -266,10 +270,10 @@ function isHeadFull(head: Head, tokens: u32): bool {
 function makeRoom(address: usize, tokens: u32, bytes: u32): bool {
   const head = changetype<Head>(address);
   return (
-    reserve(headArea(address, 0), <usize>tokens * offsetof<Entry>()) &&
-    reserve(headArea(address, 1), offsetof<Slot>()) &&
-    reserve(headArea(address, 2), <usize>tokens * offsetof<HeadTerm>()) &&
-    reserve(headArea(address, 3), bytes) &&
+    reserve(headArea(address, ENTRIES), <usize>tokens * offsetof<Entry>()) &&
+    reserve(headArea(address, SLOTS), offsetof<Slot>()) &&
+    reserve(headArea(address, HEAD_TERMS), <usize>tokens * offsetof<HeadTerm>()) &&
+    reserve(headArea(address, HEAD_BYTES), bytes) &&
     growTable(head, headTermCount(head) + tokens)
   );
 }
@@ -345,7 +349,7 @@ function removeFromHead(head: Head, number: u32): void {
 // postings go with the next merge. The owner's thread only; nothing here wants memory but the question's own room.
 
 /**
- * Removes a chunk, given its distinct terms. Answers how many of them it had, -2 where it is not there, or FULL with
+ * Removes a chunk, given its distinct terms. Answers how many of them it had, NOT_THERE where the index has no such chunk, or FULL with
  * nothing changed.
  */
 export function removeWords(scratch: usize, root: usize, ordinal: u32, terms: u32): i32 {
@@ -368,8 +372,6 @@ export function removeWords(scratch: usize, root: usize, ordinal: u32, terms: u3
   atomic.store<u32>(root + offsetof<Words>('chunks'), words.chunks - 1);
   return found;
 }
-
-const NOT_THERE: i32 = -2;
 
 /** The segment in which the chunk is live, or 0: at most one. */
 export function segmentWith(list: usize, ordinal: u32): usize {

@@ -9,7 +9,6 @@ import {
   CODES_PARENTS,
   CODES_ROW_BYTES,
   CODES_WIDE_BYTES,
-  FOLDED_MAX,
   GUIDE_CODES,
   GUIDE_SCALE,
   LINE_BYTES,
@@ -25,6 +24,9 @@ import { axesOf, axisAt, codeAt, parentAt, stepAt, unitAt } from './quantized-ve
 // A query for the walk, folded: where it lies along each axis, times the step of the axis, as 16-bit
 // numbers, of which score.ts tells more. What is the same for all rows (mean, middle of the steps) is left out. Any
 // thread.
+
+/** The folded query's largest number; it and 16 times another fit 16 bits. */
+const FOLDED_MAX = 1927;
 
 /** Folds a query of 16-bit numbers; answers what a cosine of 1 scores. */
 function foldQuery(codes: usize, wide: usize, folded: usize): f32 {

@@ -3,17 +3,16 @@
 // exact and lengths are those of the whole numbers, so a score is the same number wherever it is asked for, and that of
 // a vector with itself is 1. Any thread.
 import {
-  FOLDED_BYTES_MAX,
   LINE_BYTES,
-  NARROW_MAX,
   ROOT_DIM,
   ROOT_ROW_BYTES,
   ROOT_WIDE_BYTES,
+  ROW_SCALE,
   SCRATCH_INPUT,
   SCRATCH_QUERY,
   WIDE_SCALE,
 } from '../../memory/layout';
-import { SCALE, isNarrow, rowWordsAt, vectorAt } from '../memory/row-blocks';
+import { isNarrow, rowWordsAt, vectorAt } from '../memory/row-blocks';
 import { areaAt, ensureArea } from '../memory/scratch';
 
 // Dot products of rows of 16-bit and of 8-bit numbers: exact integers, the same in whatever order they are added up.
@@ -106,7 +105,7 @@ export function cosine(root: usize, wide: usize, ordinal: u32): f32 {
   const vector = vectorAt(root, ordinal);
   const bytes: usize = load<u32>(root, ROOT_WIDE_BYTES);
   const product = isNarrow(root) ? narrowDot(vector, wide, bytes) : wideDot(vector, wide, bytes);
-  const scale = <f64>load<f32>(wide - SCALE_BEFORE) * <f64>load<f32>(rowWordsAt(root, ordinal), SCALE);
+  const scale = <f64>load<f32>(wide - SCALE_BEFORE) * <f64>load<f32>(rowWordsAt(root, ordinal), ROW_SCALE);
   return max<f32>(-1, min<f32>(1, <f32>(<f64>product * scale)));
 }
 
@@ -119,7 +118,7 @@ export function scaleOf(wide: usize): f32 {
 export function setOperand(root: usize, ordinal: u32, target: usize): usize {
   const vector = vectorAt(root, ordinal);
   const bytes: usize = load<u32>(root, ROOT_WIDE_BYTES);
-  store<f32>(target - SCALE_BEFORE, load<f32>(rowWordsAt(root, ordinal), SCALE));
+  store<f32>(target - SCALE_BEFORE, load<f32>(rowWordsAt(root, ordinal), ROW_SCALE));
   if (isNarrow(root))
     for (let at: usize = 0; at < bytes; at += 16) v128.store(target + at, v128.load8x8_s(vector + (at >> 1)));
   else memory.copy(target, vector, bytes);
@@ -139,7 +138,7 @@ export function writeRow(floats: usize, root: usize, ordinal: u32): void {
   store<f32>(
     rowWordsAt(root, ordinal),
     isNarrow(root) ? narrow(floats, vector, dim, bytes) : widen(floats, vector, dim, bytes),
-    SCALE,
+    ROW_SCALE,
   );
 }
 
@@ -197,8 +196,10 @@ export function scaleToWide(floats: usize, target: usize, count: u32, bytes: usi
   memory.fill(target + ((<usize>count) << 1), 0, bytes - ((<usize>count) << 1));
 }
 
+const NARROW_MAX = 127;
+
 /**
- * Writes `dim` floats as 8-bit numbers, the largest 127, zeros behind them up to `bytes`, and answers one by their
+ * Writes `dim` floats as 8-bit numbers, the largest NARROW_MAX, zeros behind them up to `bytes`, and answers one by their
  * length.
  */
 function narrow(floats: usize, target: usize, dim: u32, bytes: usize): f32 {
@@ -270,6 +271,9 @@ export function toFloats(root: usize, ordinal: u32, target: usize, room: usize):
 
 // What a search or an insertion looks for, in the scratch of its thread: a vector of 16-bit numbers, beside it room for
 // another that is compared with rows on the way, and room for what codes are scored by. Any thread.
+
+/** What a query folded along the slots of codes takes, 512 at most: 16-bit numbers, and floats on the way. */
+const FOLDED_BYTES_MAX = 6 * 512;
 
 /** Makes room for all three. False when memory is full. */
 export function ensureQuery(scratch: usize, root: usize): bool {

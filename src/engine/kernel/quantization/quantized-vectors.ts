@@ -13,12 +13,10 @@ import {
   CODES_WIDE_BYTES,
   FIRST_ROWS,
 } from '../../memory/layout';
-import { allocate, linesOf } from '../memory/arena';
-import { placeOf, shiftOf, slotOf } from '../memory/row-blocks';
+import { allocateCounted, placeOf, shiftOf, slotOf } from '../memory/row-blocks';
 
 /** That of the place of ordinal 0: the exponent of 16 as a float, and none of its doubling. */
 const FIRST_THIRTY_SECOND: usize = (1023 + 4) << 5;
-const BLOCK_BYTES_MAX: u64 = 0xffff0000;
 
 /** @inline */
 export function axesOf(codes: usize): u32 {
@@ -91,9 +89,7 @@ export function ensureCode(codes: usize, ordinal: u32): bool {
 
 /** Allocates and counts a block; 0 when memory is full. A code that is not written yet is some code. */
 export function addCodesBlock(codes: usize, bytes: u64): usize {
-  const block = bytes < BLOCK_BYTES_MAX ? allocate(<usize>bytes) : 0;
-  if (!block) return 0;
-  memory.fill(block, 0, <usize>bytes);
-  store<u32>(codes, load<u32>(codes, CODES_LINES) + linesOf(block), CODES_LINES);
+  const block = allocateCounted(codes, CODES_LINES, bytes);
+  if (block) memory.fill(block, 0, <usize>bytes);
   return block;
 }

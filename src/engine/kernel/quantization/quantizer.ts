@@ -18,6 +18,10 @@ import {
   CODES_WIDE_BYTES,
   CODES_WORK,
   NONE,
+  PLAN_AXIS,
+  PLAN_BYTES,
+  PLAN_PARENT,
+  PLAN_STEP,
   ROOT_CODES,
   ROOT_CODES_NEXT,
   ROOT_DIM,
@@ -65,10 +69,9 @@ export function createCodes(root: usize, learned: u32, rowBytes: u32): bool {
 }
 
 /**
- * Gives the codes their slots, of 4 bits and of 2 bits, the first of each kind being the first of their axis. Three
- * words each stand at `plan`: the number of the axis among those learned, the slot that it refines or NONE, and as a
- * float its step in standard deviations; the first and the last stand in the place of unit and step until writeAxes.
- * False when memory is full.
+ * Gives the codes their slots, of 4 bits and of 2 bits, the first of each kind being the first of their axis. The plan
+ * of each slot stands at `plan`; its axis and its step stand in the place of unit and step until writeAxes. False when
+ * memory is full.
  */
 export function planCodes(root: usize, plan: usize, slots4: u32, slots2: u32, first4: u32, first2: u32): bool {
   const codes: usize = load<u32>(root, ROOT_CODES_NEXT);
@@ -81,10 +84,10 @@ export function planCodes(root: usize, plan: usize, slots4: u32, slots2: u32, fi
   store<u32>(codes, <u32>addCodesBlock(codes, <u64>16 * slots), CODES_STEPS);
   store<u32>(codes, <u32>addCodesBlock(codes, <u64>4 * slots), CODES_PARENTS);
   if (!load<u32>(codes, CODES_AXES) || !load<u32>(codes, CODES_STEPS) || !load<u32>(codes, CODES_PARENTS)) return false;
-  for (let slot: u32 = 0; slot < slots; slot++, plan += 12) {
-    store<u32>(unitAt(codes, slot), load<u32>(plan));
-    store<u32>(parentAt(codes, slot), load<u32>(plan, 4));
-    store<f32>(stepAt(codes, slot), load<f32>(plan, 8));
+  for (let slot: u32 = 0; slot < slots; slot++, plan += PLAN_BYTES) {
+    store<u32>(unitAt(codes, slot), load<u32>(plan, PLAN_AXIS));
+    store<u32>(parentAt(codes, slot), load<u32>(plan, PLAN_PARENT));
+    store<f32>(stepAt(codes, slot), load<f32>(plan, PLAN_STEP));
   }
   return true;
 }

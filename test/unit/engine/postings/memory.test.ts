@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
-import { ArenaFull, type Kernel } from '../../../../src/engine/memory/arena.js';
+import { type Kernel } from '../../../../src/engine/memory/arena.js';
+import { ArenaFull } from '../../../../src/engine/memory/bindings.js';
 import { createKernel, createMemory } from '../../../kit/engine/arena.js';
 import { createVocabulary, NaiveWords, ordinalsOf, pairs, Twins } from '../../../kit/engine/naive-text-index.js';
 

@@ -1,0 +1,289 @@
+// The records of src/engine/memory/layout.ts: the size of every field stands here, so that no two of a record overlap,
+// none reaches beyond its end, and its free bytes are those that its comment names.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import * as layout from '../../../src/engine/memory/layout.js';
+
+/** A record of the layout, by the name of its section there. */
+interface LayoutRecord {
+  readonly bytes: number;
+  /** Constants that are offsets of a word. */
+  readonly words: readonly string[];
+  /** Offsets of larger fields, with the bytes of each. */
+  readonly arrays?: Readonly<Record<string, number>>;
+  /** Constants of the section that are no offsets within the record. */
+  readonly others?: readonly string[];
+}
+
+const {
+  BATCH_ROWS,
+  BINS,
+  CODES_BYTES,
+  DIRECTORY_ENTRIES,
+  ENTRY_BYTES,
+  LINE_BYTES,
+  LINKS_0,
+  NODE_WORDS_BYTES,
+  PLAN_BYTES,
+  PRIORITIES_BYTES,
+  READERS_AT,
+  READER_BYTES,
+  ROOT_BYTES,
+  ROW_WORDS_BYTES,
+  SCRATCH_BYTES,
+  SEGMENT_ROOTS_BYTES,
+  SMALL_TABLE_BYTES,
+  TABLE_BYTES,
+} = layout;
+const KEY_BYTES = 8;
+const AREA_BYTES = 8;
+
+const RECORDS: Readonly<Record<string, LayoutRecord>> = {
+  'Arena header': {
+    bytes: READERS_AT,
+    words: [
+      'MAGIC_AT',
+      'VERSION_AT',
+      'STATE_AT',
+      'LOCK_AT',
+      'STAMP_AT',
+      'USED_AT',
+      'FENCE_AT',
+      'LOCKS_AT',
+      'EPOCH_AT',
+      'OPEN_AT',
+      'INCARNATION_AT',
+      'READERS_END_AT',
+      'DIRECTORY_AT',
+      'SETTLED_AT',
+      'DAMAGED_AT',
+      'RETIRED_FIRST_AT',
+      'RETIRED_LAST_AT',
+      'RETIRED_LINES_AT',
+    ],
+    arrays: { BINS_AT: 4 * BINS },
+    others: ['BINS', 'OWNER', 'RECLAIM_STEP'],
+  },
+  Reader: {
+    bytes: READER_BYTES,
+    words: ['READER_THREAD', 'READER_EPOCH', 'READER_SCRATCH', 'READER_INCARNATION'],
+    others: ['READER_BYTES', 'READERS_AT', 'READERS_MAX', 'ARENA_START'],
+  },
+  'Chunk header': {
+    bytes: LINE_BYTES,
+    words: [
+      'CHUNK_LINES',
+      'CHUNK_LINES_BEFORE',
+      'CHUNK_IN_USE',
+      'CHUNK_NEXT',
+      'CHUNK_PREVIOUS',
+      'CHUNK_EPOCH',
+      'CHUNK_GIVEN_TO',
+    ],
+  },
+  'Segment directory': {
+    bytes: DIRECTORY_ENTRIES,
+    words: ['DIRECTORY_SIZE', 'DIRECTORY_USED', 'DIRECTORY_LIVE'],
+    others: ['DIRECTORY_ENTRIES'],
+  },
+  'Directory entry': {
+    bytes: ENTRY_BYTES,
+    words: ['ENTRY_ID'],
+    arrays: { ENTRY_ROOTS: SEGMENT_ROOTS_BYTES },
+    others: ['ENTRY_BYTES'],
+  },
+  'Segment roots': {
+    bytes: SEGMENT_ROOTS_BYTES,
+    words: [
+      'SEGMENT_VECTORS',
+      'SEGMENT_TEXT',
+      'SEGMENT_FIELDS',
+      'SEGMENT_PRIORITIES',
+      'SEGMENT_USED_AT',
+      'SEGMENT_ARENAS',
+    ],
+    others: ['SEGMENT_ROOTS_BYTES', 'LOST'],
+  },
+  'Index root': {
+    bytes: ROOT_BYTES,
+    words: [
+      'ROOT_DIM',
+      'ROOT_ROW_BYTES',
+      'ROOT_GRAPH_MIN',
+      'ROOT_ROWS_END',
+      'ROOT_LIVE',
+      'ROOT_LINKED',
+      'ROOT_TOMBSTONES',
+      'ROOT_GRAPH',
+      'ROOT_WATERMARK',
+      'ROOT_ENTRY',
+      'ROOT_QUEUE',
+      'ROOT_QUEUE_HEAD',
+      'ROOT_QUEUE_TAIL',
+      'ROOT_LINES',
+      'ROOT_WIDE_BYTES',
+      'ROOT_CODES',
+      'ROOT_CODES_NEXT',
+      'ROOT_EF',
+      'ROOT_REMOVALS',
+      'ROOT_SHAPE',
+      'ROOT_LEARN_AT',
+      'ROOT_CHECK_AT',
+      'ROOT_ROW_TABLE',
+      'ROOT_NODE_TABLE',
+      'ROOT_UNFILLED',
+      'ROOT_FILLING',
+      'ROOT_TRUSTED',
+      'ROOT_TRUSTED_BROAD',
+      'ROOT_CHECKED',
+    ],
+    arrays: { ROOT_SMALL_TABLE: SMALL_TABLE_BYTES },
+    others: ['ROOT_BYTES', 'ENTRY_LEVEL_SHIFT', 'ENTRY_ORDINAL_MASK', 'QUEUE_ROWS'],
+  },
+  'Row words': {
+    bytes: ROW_WORDS_BYTES,
+    words: ['ROW_STAMP', 'ROW_DUPLICATE', 'ROW_SCALE'],
+    others: ['ROW_WORDS_BYTES'],
+  },
+  'Node words': { bytes: NODE_WORDS_BYTES, words: ['NODE_MARK', 'NODE_DUPLICATE'], others: ['NODE_WORDS_BYTES'] },
+  'Codes root': {
+    bytes: CODES_BYTES,
+    words: [
+      'CODES_DIM',
+      'CODES_AXES_4',
+      'CODES_AXES_2',
+      'CODES_ROW_BYTES',
+      'CODES_WIDE_BYTES',
+      'CODES_AXES',
+      'CODES_STEPS',
+      'CODES_VARIANCE',
+      'CODES_WORK',
+      'CODES_SAMPLED',
+      'CODES_LINES',
+      'CODES_LEARNED',
+      'CODES_PARENTS',
+      'CODES_FIRST_4',
+      'CODES_FIRST_2',
+    ],
+    arrays: { CODES_ROW_BLOCKS: TABLE_BYTES, CODES_ORIGINS: 4 * 32 * (29 - 4) },
+    others: ['CODES_BYTES'],
+  },
+  'Slot plan': { bytes: PLAN_BYTES, words: ['PLAN_AXIS', 'PLAN_PARENT', 'PLAN_STEP'], others: ['PLAN_BYTES'] },
+  'Priorities root': {
+    bytes: PRIORITIES_BYTES,
+    words: ['PRIORITIES_COUNT', 'PRIORITIES_END', 'PRIORITIES_TABLE'],
+    arrays: { PRIORITIES_SMALL_TABLE: SMALL_TABLE_BYTES },
+    others: ['PRIORITIES_BYTES'],
+  },
+  Scratch: {
+    bytes: SCRATCH_BYTES,
+    words: [
+      'GUIDE_CODES',
+      'BEST_SIZE',
+      'BEST_MAX',
+      'TOUCHED',
+      'ALLOWED_END',
+      'BRIDGES_LEFT',
+      'HOLDER',
+      'FENCE',
+      'GUIDE_SCALE',
+    ],
+    arrays: {
+      SCRATCH_INPUT: AREA_BYTES,
+      SCRATCH_QUERY: AREA_BYTES,
+      SCRATCH_VISITED: AREA_BYTES,
+      SCRATCH_POOL: AREA_BYTES,
+      SCRATCH_BEST: AREA_BYTES,
+      SCRATCH_OUTPUT: AREA_BYTES,
+      SCRATCH_WORDS: AREA_BYTES,
+      SCRATCH_ALLOWED: AREA_BYTES,
+      BATCH: 4 * BATCH_ROWS,
+      CANDIDATES: KEY_BYTES * (LINKS_0 + 1),
+      CHOSEN: KEY_BYTES * LINKS_0,
+      SCORES: 4 * BATCH_ROWS,
+    },
+    others: ['SCRATCH_BYTES', 'SCRATCH_AREAS', 'AREA_CAPACITY', 'BATCH_ROWS'],
+  },
+};
+
+interface Section {
+  /** The constants that stand in it. */
+  readonly names: readonly string[];
+  /** The free bytes that its comment names; undefined for a section that is no record. */
+  readonly free: string | undefined;
+}
+
+const SOURCE = readFileSync(new URL('../../../../src/engine/memory/layout.ts', import.meta.url), 'utf8');
+
+/** The sections of the source, by their names. */
+function sectionsOf(source: string): Map<string, Section> {
+  const [, ...sections] = source.split(/^\/\/ ## /m);
+  return new Map(
+    sections.map((text) => [
+      text.slice(0, text.indexOf('\n')),
+      {
+        names: Array.from(text.matchAll(/^export const (\w+)/gm), ([, name]) => name as string),
+        free: /^\/\/ Free: (.*)\.$/m.exec(text)?.[1],
+      },
+    ]),
+  );
+}
+
+/** What is wrong with a record whose fields stand at `offsets`, in the section that describes it. */
+function faultsOf(
+  { bytes, words, arrays = {}, others = [] }: LayoutRecord,
+  offsets: Readonly<Record<string, number>>,
+  section: Section | undefined,
+): string[] {
+  const sizes = { ...Object.fromEntries(words.map((name) => [name, 4])), ...arrays };
+  const fields = Object.entries(sizes)
+    .map(([name, size]) => ({ name, size, at: offsets[name] ?? NaN }))
+    .sort((a, b) => a.at - b.at);
+  const faults: string[] = [];
+  const free: string[] = [];
+  let end = 0;
+  for (const { name, at, size } of [...fields, { name: 'its end', at: bytes, size: 0 }]) {
+    if (!(at >= end)) faults.push(`${name} at ${at}, where the field before ends at ${end}`);
+    if (at % Math.min(size || 4, 4) !== 0) faults.push(`${name} at ${at} is not aligned`);
+    if (at > end) free.push(`${end}-${at - 1}`);
+    end = Math.max(end, at + size);
+  }
+  if (section?.free !== (free.join(', ') || 'none')) faults.push(`free are ${free.join(', ')}, not ${section?.free}`);
+  const known = [...fields.map(({ name }) => name), ...others].sort();
+  if (String(known) !== String([...(section?.names ?? [])].sort())) faults.push(`its constants are not ${known}`);
+  return faults;
+}
+
+test('no two fields of a record overlap, and its free bytes are those that its comment names', () => {
+  const sections = sectionsOf(SOURCE);
+  for (const [name, record] of Object.entries(RECORDS))
+    assert.deepEqual(faultsOf(record, { ...layout }, sections.get(name)), [], name);
+  const described = [...sections].filter(([, { free }]) => free !== undefined).map(([name]) => name);
+  assert.deepEqual(described.sort(), Object.keys(RECORDS).sort());
+});
+
+test('a field in the place of another, behind the end, or that nobody described is found', () => {
+  const record: LayoutRecord = { bytes: 16, words: ['A', 'B'], arrays: { TABLE: 8 }, others: ['SIZE'] };
+  const section: Section = { names: ['A', 'B', 'SIZE', 'TABLE'], free: 'none' };
+  const offsets = { A: 0, B: 4, TABLE: 8 };
+  assert.deepEqual(faultsOf(record, offsets, section), []);
+  assert.match(faultsOf(record, { ...offsets, B: 0 }, section).join(), /A|B at 0, where the field before ends at 4/);
+  assert.match(faultsOf(record, { ...offsets, TABLE: 6 }, section).join(), /TABLE at 6, where/);
+  assert.match(faultsOf(record, { ...offsets, TABLE: 12 }, section).join(), /its end at 16, where .* ends at 20/);
+  assert.match(faultsOf(record, { ...offsets, A: NaN }, section).join(), /A at NaN/);
+  assert.match(faultsOf({ ...record, bytes: 20 }, offsets, section).join(), /free are 16-19, not none/);
+  assert.match(faultsOf(record, offsets, { ...section, names: [...section.names, 'NEW'] }).join(), /constants are not/);
+  const planted = SOURCE.replace('export const ROOT_CHECKED = 116;', 'export const ROOT_CHECKED = 112;');
+  const moved = { ...layout, ROOT_CHECKED: 112 };
+  assert.notEqual(planted, SOURCE);
+  assert.match(
+    faultsOf(RECORDS['Index root'] as LayoutRecord, moved, sectionsOf(planted).get('Index root')).join(),
+    /ROOT_(CHECKED|TRUSTED_BROAD) at 112, where the field before ends at 116/,
+  );
+});
+
+test('the table of readers stands between the header and what the arena gives out', () => {
+  assert.equal(READERS_AT + layout.READERS_MAX * READER_BYTES, layout.ARENA_START);
+  assert.equal(layout.ARENA_START % LINE_BYTES, 0);
+});
