@@ -20,7 +20,7 @@ const seed = number('seed', 1);
 /** It ends with the restart after this time at the latest. */
 const untilMs = performance.now() + 60_000 * number('minutes', 24 * 60);
 const SHARDS = 2;
-const SETTINGS = { SHEAF_SERVER__PORT: '0', SHEAF_STORAGE__PARTITIONS: String(SHARDS), SHEAF_SEARCH__THREADS: '1' };
+const SETTINGS = { SHEAF_SERVER__PORT: '0', SHEAF_STORAGE__PARTITIONS: String(SHARDS), SHEAF_THREADS: '1' };
 const tally = emptyTally();
 const slots = createSlots(3, 4);
 const prng = createPrng(seed);

@@ -15,10 +15,7 @@ import { createSlots } from './torture/model.js';
 
 const SETTINGS = {
   SHEAF_STORAGE__PARTITIONS: String(SHARDS),
-  SHEAF_SEARCH__THREADS: '1',
-  SHEAF_THREADS__EMBED: '1',
-  SHEAF_THREADS__EMBED_QUERIES: '1',
-  SHEAF_THREADS__BATCH: '1',
+  SHEAF_THREADS: '1',
 };
 
 const { tiny, number, flag } = readArguments('cycles', 'minutes', 'seed', 'power-cut?');

@@ -47,9 +47,6 @@ export const TIME_MAX_MS = 253_402_300_799_999;
 
 /** How deep lists and objects may stand in each other: far below what a stack can take. */
 export const METADATA_LEVELS_MAX = 100;
-export const METADATA_BYTES_MAX = 64 * 1024;
-/** Of a JSON batch, and of a line of NDJSON: a worker parses them. */
-export const JSON_BYTES_MAX = 32 * 1024 * 1024;
 /**
  * Bounds of the JSON that the front thread parses itself, while nobody else is answered: every body but those of
  * ingest; `node dist/load/hostile-bodies.js` has how long that takes. Names and values are those of all objects and
@@ -64,11 +61,6 @@ export const VECTOR_JSON_BYTES_MAX = 32 * DIM_MAX;
 export const MESSAGE_SHAPE = { bytesMax: 1024 * 1024, namesMax: 2048, valuesMax: 12_288, levelsMax: 128 } as const;
 /** UTF-8 of the text of a search, and of the value of a content filter. */
 export const QUERY_TEXT_BYTES_MAX = 64 * 1024;
-export const HELD_BYTES_MAX = 1024 * 1024 * 1024;
-export const FILE_BYTES_MAX = 512 * 1024 * 1024;
-/** Of a tenant's; the admin's are not bounded. */
-export const ARCHIVE_BYTES_MAX = 8 * 1024 * 1024 * 1024;
-export const TEXT_BYTES_MAX = 256 * 1024 * 1024;
 export const BATCH_ITEMS_MAX = 10_000;
 /** Path, query and headers of a request; the HTTP library is told to take a little more. */
 export const HEAD_BYTES_MAX = 16 * 1024;

@@ -6,8 +6,8 @@ import { createServer } from 'node:net';
 import { availableParallelism, freemem, totalmem } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { SheafClient } from '../client/client.js';
-import { ConfigError } from '../config/auth.js';
 import type { Config } from '../config/config.js';
+import { ConfigError } from '../config/kinds.js';
 import { readConfig } from '../config/load.js';
 import { whyForeign } from '../storage/data-directory.js';
 import { EXIT } from './command-line.js';
@@ -314,9 +314,9 @@ export async function doctor(
   { json, style }: { json: boolean; style: Style },
   { stdout }: Output,
 ): Promise<number> {
-  const [config, configFinding] = configOf(env);
+  const { config, findings: configFindings } = configOf(env);
   const findings = [
-    configFinding,
+    ...configFindings,
     ...(await runtimeFindings()),
     ...limitFindings(),
     ...memoryFindings(),
@@ -342,20 +342,16 @@ function told({ name, state, found, remedy }: Finding, { good, strong, bad }: St
   return `${mark}  ${name.padEnd(15)}  ${found}${remedy === undefined ? '' : `\n      ${' '.repeat(15)}  ${remedy}`}`;
 }
 
-function configOf(env: Record<string, string | undefined>): [Config | undefined, Finding] {
+/** A finding for the whole, and one for each key that is retired. */
+function configOf(env: Record<string, string | undefined>): { config?: Config; findings: Finding[] } {
   const name = 'configuration';
+  const retired: Finding[] = [];
   try {
-    const config = readConfig(env);
-    return [
-      config,
-      {
-        name,
-        state: 'ok',
-        found: `${env['SHEAF_CONFIG'] ?? 'sheaf.yaml, where there is one,'} and the environment; auth.mode ${config.auth.mode}, ${config.partitions} shards`,
-      },
-    ];
+    const config = readConfig(env, (warning) => retired.push({ name, state: 'warn', found: warning }));
+    const found = `${env['SHEAF_CONFIG'] ?? 'sheaf.yaml, where there is one,'} and the environment; auth.mode ${config.auth.mode}, ${config.partitions} shards`;
+    return { config, findings: [{ name, state: 'ok', found }, ...retired] };
   } catch (error) {
-    if (!(error instanceof ConfigError) && (error as Error).name !== 'TlsError') throw error;
-    return [undefined, { name, state: 'fail', found: (error as Error).message, remedy: 'sheaf init shows every key.' }];
+    if (!(error instanceof ConfigError)) throw error;
+    return { findings: [{ name, state: 'fail', found: error.message, remedy: 'sheaf init shows every key.' }] };
   }
 }

@@ -2,7 +2,7 @@
 // Called by machine-commands.ts.
 import { writeFile } from 'node:fs/promises';
 import { configExample, readConfig } from '../config/load.js';
-import { ConfigError } from '../config/auth.js';
+import { ConfigError } from '../config/kinds.js';
 import { UsageError } from './errors.js';
 import { line, type Output } from './output.js';
 import { writtenWhole } from './files.js';
@@ -14,10 +14,14 @@ export interface InitOptions {
 }
 
 /** Throws UsageError for settings that do not go, and what writtenWhole throws. */
-export async function init(file: string, { settings, replace }: InitOptions, { stdout }: Output): Promise<void> {
+export async function init(
+  file: string,
+  { settings, replace }: InitOptions,
+  { stdout, stderr }: Output,
+): Promise<void> {
   await writtenWhole(file, replace, async (draft) => {
     await writeFile(draft, configExample(settings), { mode: 0o600, flag: 'wx', flush: true });
-    readConfig({ SHEAF_CONFIG: draft });
+    readConfig({ SHEAF_CONFIG: draft }, (warning) => line(stderr, `sheaf: ${warning}`));
   }).catch((error: unknown) => {
     throw error instanceof ConfigError ? new UsageError(`${error.message}.`) : error;
   });

@@ -6,10 +6,9 @@ import { JSON_BODY_SHAPE, MESSAGE_SHAPE, SEARCH_BODY_SHAPE, VECTOR_JSON_BYTES_MA
 import type { EmbedderInventory } from '../api/tenants.js';
 import type { Log } from '../base/log.js';
 import type { Tracer } from '../base/trace.js';
-import { ConfigError } from '../config/auth.js';
 import type { Config } from '../config/config.js';
+import { ConfigError } from '../config/kinds.js';
 import { readConfig } from '../config/load.js';
-import { TlsError } from '../config/tls.js';
 import { createRoutes } from '../http/routes.js';
 import { type HttpServer, ListenError, createHttpServer } from '../http/server.js';
 import { type Uws, UwsError, loadUws } from '../http/uws.js';
@@ -40,7 +39,7 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
   const directory = await openDataDirectory(config.dataDir, config.partitions);
   const context = createContext(config, log, directory.path, directory.shards);
   const tracer = config.tracing.enabled
-    ? (await import('../observability/tracing.js')).createTracer(config.tracing, log)
+    ? (await import('../observability/tracing.js')).createTracer(config.tracing, config.tuning, log)
     : undefined;
   const http = createDoorway(uws, config, context, tracer, log, directory.path);
   watchRequests(context, http);
@@ -74,6 +73,8 @@ function createDoorway(
     ...createDoor(config, context.tenants, log),
     limits: {
       ...limits,
+      heldBytesMax: config.tuning.heldBytesMax,
+      bodyTimeoutMs: config.tuning.bodyTimeoutMs,
       jsonBytesMax: bounded(JSON_BODY_SHAPE.bytesMax),
       searchBytesMax: bounded(SEARCH_BODY_SHAPE.bytesMax + VECTOR_JSON_BYTES_MAX),
       messageBytesMax: bounded(MESSAGE_SHAPE.bytesMax),
@@ -105,13 +106,16 @@ const LOG_THREADS = 1;
 export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => void): Promise<number> {
   const startedAtMs = performance.now();
   try {
-    const config = readConfig(env);
+    const warnings: string[] = [];
+    const config = readConfig(env, (warning) => warnings.push(warning));
     const [limit, wanted] = [descriptorLimit(), descriptorsOf(config)];
     if (limit < wanted) {
       print(tooFew(limit, wanted));
       return 1;
     }
-    const server = await startServer(config, createLogger(config.log.level));
+    const log = createLogger(config.log.level);
+    for (const warning of warnings) log.warn({}, warning);
+    const server = await startServer(config, log);
     const stopped = untilSignal(server);
     const hasStarted = await Promise.race([untilReady(server), stopped.then(() => false)]);
     if (hasStarted) print(banner(server, config, performance.now() - startedAtMs).join('\n'));
@@ -124,8 +128,8 @@ export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => voi
   }
 }
 
-function descriptorsOf({ partitions, search, threads: { embed, batch } }: Config): number {
-  return serveDescriptors(partitions, search.threads + embed.queries + embed.documents + batch + LOG_THREADS);
+function descriptorsOf({ partitions, threads: { search, embed, batch } }: Config): number {
+  return serveDescriptors(partitions, search + embed.queries + embed.documents + batch + LOG_THREADS);
 }
 
 function isOperatorError(error: unknown): error is Error {
@@ -133,7 +137,6 @@ function isOperatorError(error: unknown): error is Error {
     error instanceof ConfigError ||
     error instanceof DataDirectoryError ||
     error instanceof ListenError ||
-    error instanceof TlsError ||
     error instanceof UwsError
   );
 }

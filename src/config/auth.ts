@@ -1,17 +1,23 @@
-// Checks what the configuration says of keys and tokens (`auth.keys`, `auth.jwt`), and holds the error that every wrong
-// configuration is. Called by config.ts at start.
+// What the configuration says of keys and tokens (`auth.keys`, `auth.jwt`): the keys of tenants, checked, and the keys
+// that tokens are verified with. Front thread.
 import { type KeyObject, createPublicKey, createSecretKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type JSONWebKeySet, type LocalJWKSet, createLocalJWKSet } from 'jose';
 import { parseFilter } from '../api/filter.js';
 import { SCOPES } from '../api/tenants.js';
 import { type KeyConfig, digestOfConfigured } from '../service/tenants/keys.js';
-import type { Config } from './config.js';
-
-// With what tokens are verified: a shared secret (HS256), a public key in PEM (RS256 or EdDSA, by its kind), or the
-// keys of a JWKS file by `kid`. Each allows only the algorithms that fit it: a token cannot choose to be checked in
-// another way. Opened by server.ts at start; the file is read again when a token names a key that is not in it. Front
-// thread.
+import {
+  ConfigError,
+  type Kind,
+  checkedMapping,
+  choices,
+  filledText,
+  given,
+  optional,
+  secret,
+  text,
+  texts,
+} from './kinds.js';
 
 /** Exactly one is given; the others are ''. */
 export interface TokenKeySource {
@@ -20,11 +26,11 @@ export interface TokenKeySource {
   readonly jwksFile: string;
 }
 
-/** A secret or key file that is no good, worded for the operator. */
-class TokenKeyError extends Error {
-  override readonly name = 'TokenKeyError';
-}
-
+/**
+ * With what tokens are verified: a shared secret (HS256), a public key in PEM (RS256 or EdDSA, by its kind), or the keys
+ * of a JWKS file by `kid`. Each allows only the algorithms that fit it: a token cannot choose to be checked in another
+ * way.
+ */
 export interface TokenKeys {
   current(nowMs: number): { key: KeyObject | LocalJWKSet; algorithms: readonly string[] };
   /** Reads the keys again, unless that was done just now; whether it was done. */
@@ -38,25 +44,28 @@ const REREAD_MS_MIN = 10_000;
 /** So that a key which is taken out of the file goes, too. */
 const REREAD_MS_MAX = 5 * 60_000;
 
-/** Throws TokenKeyError. `onBadFile` is told when a JWKS file is no good any more; the keys it had go on being used. */
+/**
+ * Throws ConfigError for a secret or a file that is no good. `onBadFile` is told when a JWKS file is no good any more;
+ * the keys it had go on being used.
+ */
 export function openTokenKeys(
-  { secret, publicKeyFile, jwksFile }: TokenKeySource,
+  { secret: shared, publicKeyFile, jwksFile }: TokenKeySource,
   nowMs: number,
   onBadFile: (error: Error) => void,
 ): TokenKeys {
   if (jwksFile !== '') return new JwksFile(jwksFile, nowMs, onBadFile);
-  const only = secret === '' ? publicKey(publicKeyFile) : secretKey(secret);
+  const only = shared === '' ? publicKey(publicKeyFile) : secretKey(shared);
   return { current: () => only, reread: () => false };
 }
 
-function secretKey(secret: string): ReturnType<TokenKeys['current']> {
-  if (Buffer.byteLength(secret) < SECRET_BYTES_MIN)
-    throw new TokenKeyError(`auth.jwt.secret should have at least ${SECRET_BYTES_MIN} bytes`);
-  return { key: createSecretKey(secret, 'utf8'), algorithms: ['HS256'] };
+function secretKey(shared: string): ReturnType<TokenKeys['current']> {
+  if (Buffer.byteLength(shared) < SECRET_BYTES_MIN)
+    throw new ConfigError(`auth.jwt.secret should have at least ${SECRET_BYTES_MIN} bytes`);
+  return { key: createSecretKey(shared, 'utf8'), algorithms: ['HS256'] };
 }
 
 function publicKey(file: string): ReturnType<TokenKeys['current']> {
-  const wrong = (what: string): TokenKeyError => new TokenKeyError(`auth.jwt.public_key_file: ${file} ${what}`);
+  const wrong = (what: string): ConfigError => new ConfigError(`auth.jwt.public_key_file: ${file} ${what}`);
   const key = attempt(
     () => createPublicKey(readFileSync(file)),
     () => wrong('is no readable PEM file of a public key'),
@@ -97,7 +106,7 @@ class JwksFile implements TokenKeys {
   }
 
   private read(): LocalJWKSet {
-    const wrong = (): TokenKeyError => new TokenKeyError(`auth.jwt.jwks_file: ${this.file} is no readable JWKS file`);
+    const wrong = (): ConfigError => new ConfigError(`auth.jwt.jwks_file: ${this.file} is no readable JWKS file`);
     return attempt(() => createLocalJWKSet(JSON.parse(readFileSync(this.file, 'utf8')) as JSONWebKeySet), wrong);
   }
 }
@@ -110,15 +119,15 @@ function attempt<T>(work: () => T, otherwise: () => Error): T {
   }
 }
 
-/** A wrong configuration, worded for the operator. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-}
+/** The keys of tenants out of `auth.keys`. Throws ConfigError with the place of what is wrong, and shows no key. */
+export const tenantKeys: Kind<KeyConfig[]> = {
+  wanted: 'a list of keys',
+  isSecret: true,
+  read: (value, at) => (Array.isArray(value) ? checkedKeys(at, value) : undefined),
+};
 
-/** The keys of tenants out of `auth.keys`, each checked. Throws ConfigError with the place of what is wrong. */
-export function checkedKeys(path: string, value: unknown): KeyConfig[] {
-  if (!Array.isArray(value)) throw new ConfigError(`${path} should be a list of keys`);
-  const keys = value.map((entry: unknown, i) => checkedKey(`${path}[${i}]`, entry));
+function checkedKeys(path: string, entries: readonly unknown[]): KeyConfig[] {
+  const keys = entries.map((entry, i) => checkedKey(`${path}[${i}]`, entry));
   const digests = keys.map(digestOfConfigured);
   digests.forEach((digest, i) => {
     if (digests.indexOf(digest) !== i)
@@ -127,65 +136,49 @@ export function checkedKeys(path: string, value: unknown): KeyConfig[] {
   return keys;
 }
 
-const isListOf = (value: unknown, fits: (item: unknown) => boolean): boolean =>
-  Array.isArray(value) && value.length > 0 && value.every(fits);
-const isText = (value: unknown): boolean => typeof value === 'string';
-
-function isFilter(value: unknown): boolean {
-  try {
-    parseFilter(value as Record<string, unknown>, { stringOperators: false, safeNumbers: true });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Every field of a key: whether a value fits, and what would. */
-const KEY_FIELDS: Readonly<Record<string, { fits: (value: unknown) => boolean; wanted: string }>> = {
-  ...Object.fromEntries(
-    ['name', 'tenant', 'key', 'key_sha256', 'expires'].map((field) => [
-      field,
-      { fits: isText, wanted: 'text (in YAML: in quotes)' },
-    ]),
-  ),
-  scopes: {
-    fits: (value) => isListOf(value, (item) => SCOPES.some((scope) => scope === item)),
-    wanted: `a list out of ${SCOPES.join(', ')}`,
+const filters: Kind<Record<string, unknown>> = {
+  wanted: 'a mapping of metadata filters',
+  read: (value) => {
+    try {
+      parseFilter(value as Record<string, unknown>, { stringOperators: false, safeNumbers: true });
+      return value as Record<string, unknown>;
+    } catch {
+      return undefined;
+    }
   },
-  collections: { fits: (value) => isListOf(value, isText), wanted: 'a list of collection names' },
-  filters: { fits: isFilter, wanted: 'a mapping of metadata filters' },
+};
+
+const KEY_FIELDS = {
+  name: filledText,
+  tenant: filledText,
+  key: optional(secret),
+  key_sha256: optional(secret),
+  expires: optional(text),
+  scopes: optional(choices(...SCOPES)),
+  collections: optional({ ...texts, wanted: 'a list of collection names' }),
+  filters: optional(filters),
 };
 
 function checkedKey(at: string, entry: unknown): KeyConfig {
   if (typeof entry !== 'object' || entry === null)
     throw new ConfigError(`${at} should be {name, tenant, key | key_sha256, expires}`);
-  const key = entry as Record<string, unknown>;
-  for (const [field, value] of Object.entries(key)) {
-    const known = Object.hasOwn(KEY_FIELDS, field) ? KEY_FIELDS[field] : undefined;
-    if (!known) throw new ConfigError(`${at}.${field}: there is no such field`);
-    if (!known.fits(value)) throw new ConfigError(`${at}.${field} should be ${known.wanted}`);
-  }
-  for (const field of ['name', 'tenant']) if (!key[field]) throw new ConfigError(`${at}.${field} is missing`);
+  const key = checkedMapping(at, entry as Record<string, unknown>, KEY_FIELDS);
   if (!key.key === !key.key_sha256) throw new ConfigError(`${at} wants exactly one of key and key_sha256`);
-  if (key.key_sha256 && !/^[0-9a-fA-F]{64}$/.test(key.key_sha256 as string))
+  if (key.key_sha256 && !/^[0-9a-fA-F]{64}$/.test(key.key_sha256))
     throw new ConfigError(`${at}.key_sha256 should be 64 hexadecimal digits`);
-  if (key.expires && Number.isNaN(Date.parse(key.expires as string)))
+  if (key.expires && Number.isNaN(Date.parse(key.expires)))
     throw new ConfigError(`${at}.expires should be an ISO 8601 time`);
-  return key as unknown as KeyConfig;
+  return given(key);
 }
 
 /** Mode jwt wants exactly one source of token keys, and one that is good; the other modes none. Throws ConfigError. */
-export function checkJwt({ mode, jwt }: Config['auth']): void {
-  const given = [jwt.secret, jwt.publicKeyFile, jwt.jwksFile].filter((source) => source !== '').length;
-  if (mode === 'jwt' && given !== 1)
+export function checkJwt({ mode, jwt }: { mode: string; jwt: TokenKeySource }): void {
+  const sources = [jwt.secret, jwt.publicKeyFile, jwt.jwksFile].filter((source) => source !== '').length;
+  if (mode === 'jwt' && sources !== 1)
     throw new ConfigError(
       'auth.mode is jwt: give exactly one of auth.jwt.secret, auth.jwt.public_key_file and auth.jwt.jwks_file',
     );
-  if (mode !== 'jwt' && given > 0)
+  if (mode !== 'jwt' && sources > 0)
     throw new ConfigError(`auth.jwt is given, but auth.mode is ${mode}: set auth.mode to jwt`);
-  try {
-    if (mode === 'jwt') openTokenKeys(jwt, 0, () => undefined);
-  } catch (error) {
-    throw new ConfigError((error as Error).message);
-  }
+  if (mode === 'jwt') openTokenKeys(jwt, 0, () => undefined);
 }

@@ -1,47 +1,49 @@
-// Every configuration key: type, bounds, default, meaning. This one list gives the checks at start (config.ts) and the
-// table in README.md (test/config.test.ts compares them). Read once, by main.
+// Every configuration key: where its value stands in Config, kind, default, meaning. From this one list come the checks
+// at start, the types, the table in README.md (scripts/readme-tables.mjs) and what `sheaf init` writes. Below it are the
+// keys of earlier releases.
 import { availableParallelism } from 'node:os';
 import { LANGUAGE_DEFAULT, LANGUAGES } from '../api/languages.js';
 import {
-  ARCHIVE_BYTES_MAX,
   BATCH_ITEMS_MAX,
   CHUNK_OVERLAP_DEFAULT,
   CHUNK_SIZE_DEFAULT,
   CHUNK_SIZE_MAX,
   CHUNK_SIZE_MIN,
-  FILE_BYTES_MAX,
   FUSION_K_DEFAULT,
   FUSION_K_MAX,
   FUSION_WEIGHT_MAX,
-  HELD_BYTES_MAX,
-  JSON_BYTES_MAX,
-  METADATA_BYTES_MAX,
   SHARDS_MAX,
-  TEXT_BYTES_MAX,
 } from '../api/limits.js';
+import { tenantKeys } from './auth.js';
+import {
+  type Kind,
+  addresses,
+  choice,
+  choices,
+  flag,
+  integer,
+  mappings,
+  mebibytes,
+  number,
+  seconds,
+  secret,
+  text,
+} from './kinds.js';
 
-export type KeyType =
-  | { kind: 'string' }
-  | { kind: 'boolean' }
-  | { kind: 'integer' | 'number'; min: number; max: number }
-  | { kind: 'choices'; of: readonly string[] }
-  | { kind: 'choice'; of: readonly string[] }
-  | { kind: 'texts'; form: RegExp; wanted: string }
-  | { kind: 'keys' }
-  | { kind: 'mappings' };
-
-export interface ConfigKey {
-  path: string;
-  type: KeyType;
-  fallback: unknown;
-  /** How the fallback is told in the table, where it depends on the machine. */
-  fallbackText?: string;
-  meaning: string;
+export interface ConfigKey<T = unknown> {
+  readonly path: string;
+  readonly kind: Kind<T>;
+  /** As an operator would write it. */
+  readonly fallback: unknown;
+  readonly meaning: string;
+  /** Replaces the fallback in the table, where it is empty or depends on the machine. */
+  readonly fallbackText?: string | undefined;
 }
 
-const text: KeyType = { kind: 'string' };
-const integer = (min: number, max: number): KeyType => ({ kind: 'integer', min, max });
-const fusionWeight: KeyType = { kind: 'number', min: 0, max: FUSION_WEIGHT_MAX };
+const key = <T>(path: string, kind: Kind<T>, fallback: unknown, meaning: string, fallbackText?: string) =>
+  ({ path, kind, fallback, meaning, fallbackText }) satisfies ConfigKey<T> as ConfigKey<T>;
+
+const MIB = 2 ** 20;
 const cores = availableParallelism();
 /**
  * Each search walks the graphs of all shards: of 1, 2, 4 and 8 it does 1, .59, .37 and .24 as many a second
@@ -50,478 +52,447 @@ const cores = availableParallelism();
  */
 const shards = cores < 4 ? 1 : Math.min(Math.max(2, Math.round(cores / 4)), SHARDS_MAX);
 
-export const CONFIG_KEYS: readonly ConfigKey[] = [
-  { path: 'data_dir', type: text, fallback: './data', meaning: 'Where everything is stored. One server at a time.' },
-  {
-    path: 'server.host',
-    type: text,
-    fallback: '127.0.0.1',
-    meaning: 'Address to listen on. Another than loopback wants `auth.mode: static` or `jwt`.',
-  },
-  { path: 'server.port', type: integer(0, 65_535), fallback: 8080, meaning: 'Port to listen on; 0 takes a free one.' },
-  {
-    path: 'server.allowed_hosts',
-    type: { kind: 'texts', form: /^[\w.-]+(:\d{1,5})?$/, wanted: 'a list of host names, such as search.example.com' },
-    fallback: [],
-    fallbackText: 'none',
-    meaning:
+const SETTINGS = {
+  dataDir: key('data_dir', text, './data', 'Where everything is stored. One server at a time.'),
+  host: key(
+    'server.host',
+    text,
+    '127.0.0.1',
+    'Address to listen on. Another than loopback wants `auth.mode: static` or `jwt`.',
+  ),
+  port: key('server.port', integer(0, 65_535), 8080, 'Port to listen on; 0 takes a free one.'),
+  allowedSites: {
+    hosts: key(
+      'server.allowed_hosts',
+      addresses('a list of host names, such as search.example.com', /^[\w.-]+(:\d{1,5})?$/, (host) =>
+        host.toLowerCase(),
+      ),
+      [],
       'Of `auth.mode: none`: host names, with or without a port, that requests may name beside localhost and IP addresses; those of a reverse proxy that passes them on, for one.',
-  },
-  {
-    path: 'server.allowed_origins',
-    type: {
-      kind: 'texts',
-      form: /^https?:\/\/[^/?#@]+$/,
-      wanted: 'a list of origins, such as https://search.example.com',
-    },
-    fallback: [],
-    fallbackText: 'none',
-    meaning:
+      'none',
+    ),
+    origins: key(
+      'server.allowed_origins',
+      addresses(
+        'a list of origins, such as https://search.example.com',
+        /^https?:\/\/[^/?#@]+$/,
+        (origin) => new URL(origin).origin,
+      ),
+      [],
       'Origins whose pages may call a server of `auth.mode: none`, and `/mcp` in any mode, beside those of its own host and of this machine.',
+      'none',
+    ),
   },
-  {
-    path: 'server.tls.cert',
-    type: text,
-    fallback: '',
-    fallbackText: 'plain HTTP',
-    meaning: 'PEM file of the certificate chain, for HTTPS; wants `server.tls.key`.',
+  tls: {
+    certFile: key(
+      'server.tls.cert',
+      text,
+      '',
+      'PEM file of the certificate chain, for HTTPS; wants `server.tls.key`.',
+      'plain HTTP',
+    ),
+    keyFile: key('server.tls.key', text, '', 'PEM file of its private key.', 'plain HTTP'),
   },
-  {
-    path: 'server.tls.key',
-    type: text,
-    fallback: '',
-    fallbackText: 'plain HTTP',
-    meaning: 'PEM file of its private key.',
-  },
-  {
-    path: 'storage.partitions',
-    type: integer(1, SHARDS_MAX),
-    fallback: shards,
-    fallbackText: 'a quarter of the cores, 2 to 16; below four cores 1',
-    meaning:
-      'Shards of a new data directory; an existing one keeps its number. More of them write and build faster and search slower.',
-  },
-  {
-    path: 'collections.idle_seconds',
-    type: integer(0, 31_536_000),
-    fallback: 300,
-    meaning:
-      'A small collection that is not used for so long leaves the memory, and comes back when it is; 0 is never.',
-  },
-  {
-    path: 'checkpoints.enabled',
-    type: { kind: 'boolean' },
-    fallback: true,
-    meaning:
+  partitions: key(
+    'storage.partitions',
+    integer(1, SHARDS_MAX),
+    shards,
+    'Shards of a new data directory; an existing one keeps its number. More of them write and build faster and search slower.',
+    'a quarter of the cores, 2 to 16; below four cores 1',
+  ),
+  idleSeconds: key(
+    'collections.idle_seconds',
+    integer(0, 31_536_000),
+    300,
+    'A small collection that is not used for so long leaves the memory, and comes back when it is; 0 is never.',
+  ),
+  checkpoints: {
+    enabled: key(
+      'checkpoints.enabled',
+      flag,
+      true,
       'Whether what is in memory is kept in files too, so that a restart reads it back; without, large collections are indexed anew.',
+    ),
+    intervalMs: key(
+      'checkpoints.interval_seconds',
+      seconds(1, 31_536_000),
+      300,
+      'How often that is written while something changes; after many changes and at a stop it is as well.',
+    ),
   },
-  {
-    path: 'checkpoints.interval_seconds',
-    type: integer(1, 31_536_000),
-    fallback: 300,
-    meaning: 'How often that is written while something changes; after many changes and at a stop it is as well.',
-  },
-  {
-    path: 'auth.mode',
-    type: { kind: 'choice', of: ['none', 'static', 'jwt'] },
-    fallback: 'none',
-    meaning:
+  auth: {
+    mode: key(
+      'auth.mode',
+      choice('none', 'static', 'jwt'),
+      'none',
       '`none`: everybody may do everything, on loopback only. `static`: keys. `jwt`: signed tokens, and keys too.',
-  },
-  {
-    path: 'auth.admin_key',
-    type: text,
-    fallback: '',
-    fallbackText: 'made at first start',
-    meaning:
+    ),
+    adminKey: key(
+      'auth.admin_key',
+      secret,
+      '',
       'The admin key of the modes `static` and `jwt`. Without one it is made and kept in `data_dir/admin.key` (mode 0600).',
-  },
-  {
-    path: 'auth.keys',
-    type: { kind: 'keys' },
-    fallback: [],
-    fallbackText: 'none',
-    meaning:
+      'made at first start',
+    ),
+    keys: key(
+      'auth.keys',
+      tenantKeys,
+      [],
       'Tenant keys: a list of `{name, tenant, key}`, or `key_sha256` in place of `key`; where wanted with `expires` (an ISO 8601 time), `scopes` (of `search`, `ingest`, `manage`), `collections`, and `filters` that hold for every search.',
+      'none',
+    ),
+    jwt: {
+      secret: key(
+        'auth.jwt.secret',
+        secret,
+        '',
+        'Secret of HS256 tokens, at least 32 bytes; exactly one of this and the two files.',
+        'none',
+      ),
+      publicKeyFile: key(
+        'auth.jwt.public_key_file',
+        text,
+        '',
+        'PEM file of the public key of RS256 or EdDSA tokens.',
+        'none',
+      ),
+      jwksFile: key('auth.jwt.jwks_file', text, '', 'JWKS file with the public keys, chosen by `kid`.', 'none'),
+      issuer: key('auth.jwt.issuer', text, '', 'Wanted `iss` of a token.', 'any'),
+      audience: key('auth.jwt.audience', text, '', 'Wanted `aud` of a token.', 'any'),
+    },
   },
-  {
-    path: 'auth.jwt.secret',
-    type: text,
-    fallback: '',
-    fallbackText: 'none',
-    meaning: 'Secret of HS256 tokens, at least 32 bytes; exactly one of this and the two files.',
+  chunking: {
+    strategy: key('chunking.strategy', choice('fixed', 'none'), 'fixed', 'Chunking of collections that name none.'),
+    size: key(
+      'chunking.size',
+      integer(CHUNK_SIZE_MIN, CHUNK_SIZE_MAX),
+      CHUNK_SIZE_DEFAULT,
+      'Characters a chunk, for `fixed`.',
+    ),
+    overlap: key(
+      'chunking.overlap',
+      integer(0, CHUNK_SIZE_MAX / 4),
+      CHUNK_OVERLAP_DEFAULT,
+      'Characters shared with the chunk before; at most a quarter of the size.',
+    ),
   },
-  {
-    path: 'auth.jwt.public_key_file',
-    type: text,
-    fallback: '',
-    fallbackText: 'none',
-    meaning: 'PEM file of the public key of RS256 or EdDSA tokens.',
-  },
-  {
-    path: 'auth.jwt.jwks_file',
-    type: text,
-    fallback: '',
-    fallbackText: 'none',
-    meaning: 'JWKS file with the public keys, chosen by `kid`.',
-  },
-  { path: 'auth.jwt.issuer', type: text, fallback: '', fallbackText: 'any', meaning: 'Wanted `iss` of a token.' },
-  { path: 'auth.jwt.audience', type: text, fallback: '', fallbackText: 'any', meaning: 'Wanted `aud` of a token.' },
-  {
-    path: 'chunking.strategy',
-    type: { kind: 'choice', of: ['fixed', 'none'] },
-    fallback: 'fixed',
-    meaning: 'Chunking of collections that name none.',
-  },
-  {
-    path: 'chunking.size',
-    type: integer(CHUNK_SIZE_MIN, CHUNK_SIZE_MAX),
-    fallback: CHUNK_SIZE_DEFAULT,
-    meaning: 'Characters a chunk, for `fixed`.',
-  },
-  {
-    path: 'chunking.overlap',
-    type: integer(0, CHUNK_SIZE_MAX / 4),
-    fallback: CHUNK_OVERLAP_DEFAULT,
-    meaning: 'Characters shared with the chunk before; at most a quarter of the size.',
-  },
-  {
-    path: 'limits.json_bytes_max',
-    type: integer(1024, 2 ** 30),
-    fallback: JSON_BYTES_MAX,
-    meaning:
+  limits: {
+    batchBytesMax: key(
+      'limits.json_bytes_max',
+      integer(1024, 2 ** 30),
+      32 * MIB,
       'Largest JSON batch, and largest line of NDJSON. Other JSON than that of ingest has at most 256 KiB, a search 2 MiB more for its vector, an MCP message 1 MiB, or this where it is less.',
+    ),
+    fileBytesMax: key('limits.file_bytes_max', integer(1024, 2 ** 31), 512 * MIB, 'Largest ingest body: file or JSON.'),
+    archiveBytesMax: key(
+      'limits.archive_bytes_max',
+      integer(1024, 2 ** 50),
+      8192 * MIB,
+      'Largest archive that a tenant may restore. The admin may restore any.',
+    ),
+    metadataBytesMax: key(
+      'limits.metadata_bytes_max',
+      integer(64, 2 ** 24),
+      64 * 1024,
+      'Largest metadata of a document, as JSON.',
+    ),
+    batchItemsMax: key(
+      'limits.batch_items_max',
+      integer(1, 1_000_000),
+      BATCH_ITEMS_MAX,
+      'Documents of one JSON batch. NDJSON has no bound.',
+    ),
+    parseTimeoutMs: key(
+      'limits.parse_timeout_seconds',
+      seconds(1, 3600),
+      60,
+      'A parser that takes longer is ended, and the file is `file_unreadable`.',
+    ),
+    inFlightMax: key(
+      'limits.in_flight_max',
+      integer(1, 1_000_000),
+      1024,
+      'Requests worked on at a time; beyond: 503 `overloaded`.',
+    ),
+    requestTimeoutMs: key(
+      'limits.request_timeout_seconds',
+      seconds(1, 86_400),
+      300,
+      'A request that is not answered after this long gets 503 `overloaded`.',
+    ),
+    drainTimeoutMs: key(
+      'limits.drain_timeout_seconds',
+      seconds(1, 3600),
+      30,
+      'How long a stop waits for requests under way.',
+    ),
   },
-  {
-    path: 'limits.file_bytes_max',
-    type: integer(1024, 2 ** 31),
-    fallback: FILE_BYTES_MAX,
-    meaning: 'Largest ingest body: file or JSON.',
+  /** What each tenant may use, where it has no quota of its own. 0 is no limit. */
+  tenantLimits: {
+    requestsPerSecond: key(
+      'limits.tenant.requests_per_second',
+      number(0, 1e6),
+      0,
+      'Requests a tenant may make a second; beyond: 429 `tenant_rate_limited`.',
+      '0: no limit',
+    ),
+    burst: key(
+      'limits.tenant.burst',
+      integer(0, 1_000_000),
+      0,
+      'How many of them may come at once.',
+      '0: twice the rate',
+    ),
+    inFlightMax: key(
+      'limits.tenant.max_in_flight',
+      integer(0, 1_000_000),
+      42,
+      'Requests of a tenant worked on at a time; beyond: 429 `tenant_rate_limited`. 0 is no limit.',
+      '42; without keys no limit',
+    ),
+    collectionsMax: key(
+      'limits.tenant.max_collections',
+      integer(0, 1e9),
+      0,
+      'Collections a tenant may have; beyond: 429 `collection_limit_reached`.',
+      '0: no limit',
+    ),
+    chunksPerCollectionMax: key(
+      'limits.tenant.max_chunks_per_collection',
+      integer(0, 2 ** 32 - 1),
+      0,
+      'Chunks a collection may have; beyond: 429 `chunk_limit_reached`.',
+      '0: no limit',
+    ),
   },
-  {
-    path: 'limits.archive_bytes_max',
-    type: integer(1024, 2 ** 50),
-    fallback: ARCHIVE_BYTES_MAX,
-    meaning: 'Largest archive that a tenant may restore. The admin may restore any.',
+  queryLog: {
+    enabled: key('query_log.enabled', flag, true, 'Whether searches are logged; without, answers have no `query_id`.'),
+    entriesMax: key(
+      'query_log.max_entries',
+      integer(1, 1e9),
+      10_000,
+      'Entries kept for each collection; the oldest go first.',
+    ),
+    ageDaysMax: key('query_log.max_age_days', integer(1, 36_500), 30, 'Entries older than this go.'),
   },
-  {
-    path: 'limits.metadata_bytes_max',
-    type: integer(64, 2 ** 24),
-    fallback: METADATA_BYTES_MAX,
-    meaning: 'Largest metadata of a document, as JSON.',
+  common: {
+    enabled: key(
+      'common.enabled',
+      flag,
+      false,
+      'Whether there is a common collection: for `/v1/search` and `include_common`.',
+    ),
+    tenant: key('common.tenant', text, 'global', 'Tenant of the common collection.'),
+    collection: key('common.collection', text, 'common', 'Name of the common collection; made at start.'),
   },
-  {
-    path: 'limits.batch_items_max',
-    type: integer(1, 1_000_000),
-    fallback: BATCH_ITEMS_MAX,
-    meaning: 'Documents of one JSON batch. NDJSON has no bound.',
-  },
-  {
-    path: 'limits.text_bytes_max',
-    type: integer(1024, 2 ** 31),
-    fallback: TEXT_BYTES_MAX,
-    meaning: 'Text taken out of one file, and what a compressed file may unpack to.',
-  },
-  {
-    path: 'limits.parse_timeout_seconds',
-    type: integer(1, 3600),
-    fallback: 60,
-    meaning: 'A parser that takes longer is ended, and the file is `file_unreadable`.',
-  },
-  {
-    path: 'limits.parse_memory_mb',
-    type: integer(64, 65_536),
-    fallback: 1024,
-    meaning: 'Memory that reading one file may take; one that needs more is `file_unreadable`.',
-  },
-  {
-    path: 'limits.in_flight_max',
-    type: integer(1, 1_000_000),
-    fallback: 1024,
-    meaning: 'Requests worked on at a time; beyond: 503 `overloaded`.',
-  },
-  {
-    path: 'limits.held_bytes_max',
-    type: integer(1024, 2 ** 40),
-    fallback: HELD_BYTES_MAX,
-    meaning: 'Bytes of bodies in memory, of all requests together; beyond: 503 `overloaded`.',
-  },
-  {
-    path: 'limits.body_timeout_seconds',
-    type: integer(1, 12),
-    fallback: 10,
-    meaning:
-      'A body of which less than 1 KiB comes in so long loses its connection. (The HTTP library cuts it after 12 itself.)',
-  },
-  {
-    path: 'limits.request_timeout_seconds',
-    type: integer(1, 86_400),
-    fallback: 300,
-    meaning: 'A request that is not answered after this long gets 503 `overloaded`.',
-  },
-  {
-    path: 'limits.drain_timeout_seconds',
-    type: integer(1, 3600),
-    fallback: 30,
-    meaning: 'How long a stop waits for requests under way.',
-  },
-  {
-    path: 'limits.tenant.requests_per_second',
-    type: { kind: 'number', min: 0, max: 1e6 },
-    fallback: 0,
-    fallbackText: '0: no limit',
-    meaning: 'Requests a tenant may make a second; beyond: 429 `tenant_rate_limited`.',
-  },
-  {
-    path: 'limits.tenant.burst',
-    type: integer(0, 1_000_000),
-    fallback: 0,
-    fallbackText: '0: twice the rate',
-    meaning: 'How many of them may come at once.',
-  },
-  {
-    path: 'limits.tenant.max_in_flight',
-    type: integer(0, 1_000_000),
-    fallback: 42,
-    fallbackText: '42; without keys no limit',
-    meaning: 'Requests of a tenant worked on at a time; beyond: 429 `tenant_rate_limited`. 0 is no limit.',
-  },
-  {
-    path: 'limits.tenant.max_collections',
-    type: integer(0, 1e9),
-    fallback: 0,
-    fallbackText: '0: no limit',
-    meaning: 'Collections a tenant may have; beyond: 429 `collection_limit_reached`.',
-  },
-  {
-    path: 'limits.tenant.max_chunks_per_collection',
-    type: integer(0, 2 ** 32 - 1),
-    fallback: 0,
-    fallbackText: '0: no limit',
-    meaning: 'Chunks a collection may have; beyond: 429 `chunk_limit_reached`.',
-  },
-  {
-    path: 'query_log.enabled',
-    type: { kind: 'boolean' },
-    fallback: true,
-    meaning: 'Whether searches are logged; without, answers have no `query_id`.',
-  },
-  {
-    path: 'query_log.max_entries',
-    type: integer(1, 1e9),
-    fallback: 10_000,
-    meaning: 'Entries kept for each collection; the oldest go first.',
-  },
-  { path: 'query_log.max_age_days', type: integer(1, 36_500), fallback: 30, meaning: 'Entries older than this go.' },
-  {
-    path: 'common.enabled',
-    type: { kind: 'boolean' },
-    fallback: false,
-    meaning: 'Whether there is a common collection: for `/v1/search` and `include_common`.',
-  },
-  { path: 'common.tenant', type: text, fallback: 'global', meaning: 'Tenant of the common collection.' },
-  {
-    path: 'common.collection',
-    type: text,
-    fallback: 'common',
-    meaning: 'Name of the common collection; made at start.',
-  },
-  {
-    path: 'search.modes',
-    type: { kind: 'choices', of: ['vector', 'boost', 'hybrid'] },
-    fallback: ['vector', 'boost', 'hybrid'],
-    fallbackText: 'all three',
-    meaning: 'Search modes served.',
-  },
-  {
-    path: 'search.boost_weight',
-    type: { kind: 'number', min: 0, max: 10 },
-    fallback: 0.1,
-    meaning: 'What a chunk gains in mode boost that has every word of the query.',
-  },
-  {
-    path: 'search.string_operators',
-    type: { kind: 'boolean' },
-    fallback: false,
-    meaning: 'Whether filter strings such as `!x`, `x*`, `>5` are operators, as in PaveDB.',
-  },
-  {
-    path: 'search.degrade',
-    type: { kind: 'boolean' },
-    fallback: false,
-    meaning:
+  search: {
+    modes: key(
+      'search.modes',
+      choices('vector', 'boost', 'hybrid'),
+      ['vector', 'boost', 'hybrid'],
+      'Search modes served.',
+      'all three',
+    ),
+    boostWeight: key(
+      'search.boost_weight',
+      number(0, 10),
+      0.1,
+      'What a chunk gains in mode boost that has every word of the query.',
+    ),
+    stringOperators: key(
+      'search.string_operators',
+      flag,
+      false,
+      'Whether filter strings such as `!x`, `x*`, `>5` are operators, as in PaveDB.',
+    ),
+    /** Whether modes boost and hybrid answer by words alone while the embedder does not answer. */
+    degrade: key(
+      'search.degrade',
+      flag,
+      false,
       'Whether searches in mode boost and hybrid answer by words alone, told by `degraded` in the answer, while the embedder does not answer; else 503 `embedder_unavailable`.',
-  },
-  {
-    path: 'search.fusion.method',
-    type: { kind: 'choice', of: ['rank', 'score'] },
-    fallback: 'rank',
-    meaning:
-      'How mode hybrid fuses its halves where a search does not say: `rank` by weight/(k+rank), `score` by weight × cosine and weight × BM25 over the best BM25.',
-  },
-  {
-    path: 'search.fusion.k',
-    type: integer(0, FUSION_K_MAX),
-    fallback: FUSION_K_DEFAULT,
-    meaning: 'k of method `rank`.',
-  },
-  {
-    path: 'search.fusion.vector_weight',
-    type: fusionWeight,
-    fallback: 1,
-    fallbackText: '`1`; of method `score` `0.6`',
-    meaning: 'What the vectors weigh; a half that weighs 0 is not searched.',
-  },
-  {
-    path: 'search.fusion.lexical_weight',
-    type: fusionWeight,
-    fallback: 1,
-    fallbackText: '`1`; of method `score` `0.4`',
-    meaning: 'What the words weigh.',
-  },
-  {
-    path: 'search.language',
-    type: { kind: 'choice', of: LANGUAGES },
-    fallback: LANGUAGE_DEFAULT,
-    meaning:
+    ),
+    /** Of mode hybrid, where a search does not say. */
+    fusion: {
+      method: key(
+        'search.fusion.method',
+        choice('rank', 'score'),
+        'rank',
+        'How mode hybrid fuses its halves where a search does not say: `rank` by weight/(k+rank), `score` by weight × cosine and weight × BM25 over the best BM25.',
+      ),
+      k: key('search.fusion.k', integer(0, FUSION_K_MAX), FUSION_K_DEFAULT, 'k of method `rank`.'),
+      vectorWeight: key(
+        'search.fusion.vector_weight',
+        number(0, FUSION_WEIGHT_MAX),
+        1,
+        'What the vectors weigh; a half that weighs 0 is not searched.',
+        '`1`; of method `score` `0.6`',
+      ),
+      lexicalWeight: key(
+        'search.fusion.lexical_weight',
+        number(0, FUSION_WEIGHT_MAX),
+        1,
+        'What the words weigh.',
+        '`1`; of method `score` `0.4`',
+      ),
+    },
+    language: key(
+      'search.language',
+      choice(...LANGUAGES),
+      LANGUAGE_DEFAULT,
       'Language of collections that name none: mode hybrid ranks words by its stems, without its stop words; `none` ranks them as they stand. See [Concepts](#concepts).',
+    ),
   },
-  {
-    path: 'search.threads',
-    type: integer(1, 48),
-    fallback: Math.min(48, cores),
-    fallbackText: 'the cores',
-    meaning: 'Search workers: each searches all shards, whatever these are writing.',
-  },
-  {
-    path: 'search.hit_cache_mb',
-    type: integer(0, 4096),
-    fallback: 32,
-    meaning:
-      'Memory of each search worker for what hits have told of their chunks, in megabytes: of those that are found again the records are not read again. 0 is none.',
-  },
-  {
-    path: 'search.recall_sample_seconds',
-    type: { kind: 'number', min: 0, max: 86_400 },
-    fallback: 60,
-    meaning:
-      'So often at most a search is made again exactly, when no other is under way, for the metric `sheaf_recall_at_k`; 0 is never.',
-  },
-  {
-    path: 'embedder.default',
-    type: text,
-    fallback: '',
-    fallbackText: 'the model folder, else `builtin`',
-    meaning:
+  embedder: {
+    default: key(
+      'embedder.default',
+      text,
+      '',
       'Selector of the embedder that collections get which name none: an instance key, a type, `type:model` or a vector-space key.',
+      'the model folder, else `builtin`',
+    ),
+    model: key(
+      'embedder.model',
+      text,
+      '',
+      'A model folder in the layout of sentence-transformers; it becomes the instance `model`, and the default.',
+      'none',
+    ),
+    instances: key(
+      'embedder.instances',
+      mappings,
+      [],
+      'Embedder instances beside the built-in one, a list of mappings: see [Embedders](#embedders).',
+      'none',
+    ),
+    cacheBytesMax: key(
+      'embedder.query_cache_mb',
+      mebibytes(0, 1_048_576),
+      64,
+      'Memory for the vectors of query texts that have been asked for before; 0 is none.',
+    ),
   },
-  {
-    path: 'embedder.model',
-    type: text,
-    fallback: '',
-    fallbackText: 'none',
-    meaning: 'A model folder in the layout of sentence-transformers; it becomes the instance `model`, and the default.',
-  },
-  {
-    path: 'embedder.instances',
-    type: { kind: 'mappings' },
-    fallback: [],
-    fallbackText: 'none',
-    meaning: 'Embedder instances beside the built-in one, a list of mappings: see [Embedders](#embedders).',
-  },
-  {
-    path: 'embedder.query_cache_mb',
-    type: integer(0, 1_048_576),
-    fallback: 64,
-    meaning: 'Memory for the vectors of query texts that have been asked for before; 0 is none.',
-  },
-  {
-    path: 'rerank.instances',
-    type: { kind: 'mappings' },
-    fallback: [],
-    fallbackText: 'none',
-    meaning: 'Rerankers for `rerank` of a search: see [Rerank](#rerank).',
-  },
-  {
-    path: 'threads.embed',
-    type: integer(1, 256),
-    fallback: Math.min(4, cores),
-    fallbackText: 'the cores, at most 4; without an ONNX model a quarter of them',
-    meaning: 'Embed workers for documents, at a lower priority of the operating system. Each holds every local model.',
-  },
-  {
-    path: 'threads.embed_queries',
-    type: integer(1, 256),
-    fallback: Math.min(2, cores),
-    fallbackText: '2; without an ONNX model a quarter of the cores',
-    meaning: 'Embed workers for the texts of searches. Each holds every local model.',
-  },
-  {
-    path: 'threads.batch',
-    type: integer(1, 256),
-    fallback: Math.max(1, Math.floor(cores / 4)),
-    fallbackText: 'a quarter of the cores, at least 1',
-    meaning: 'Batch workers: so many for JSON and plain text, and as many for files that want a parser.',
-  },
-  {
-    path: 'log.level',
-    type: { kind: 'choice', of: ['debug', 'info', 'warn', 'error', 'silent'] },
-    fallback: 'info',
-    meaning: 'What is logged, as JSON lines on standard error. `debug` has a line a request.',
-  },
-  {
-    path: 'log.request_share',
-    type: { kind: 'number', min: 0, max: 1 },
-    fallback: 0,
-    meaning:
+  rerankers: key(
+    'rerank.instances',
+    mappings,
+    [],
+    'Rerankers for `rerank` of a search: see [Rerank](#rerank).',
+    'none',
+  ),
+  threads: key(
+    'threads',
+    integer(1, 256),
+    cores,
+    'How many cores the server plans for. There are as many search workers (at most 48), each of which searches all shards; a quarter as many batch workers for JSON and plain text, and again for files with a parser; a quarter as many embed workers for documents, and again for the texts of searches. With an ONNX model there are as many embed workers as cores, at most 4 for documents and 2 for searches; each holds every local model.',
+    'the cores',
+  ),
+  log: {
+    level: key(
+      'log.level',
+      choice('debug', 'info', 'warn', 'error', 'silent'),
+      'info',
+      'What is logged, as JSON lines on standard error. `debug` has a line a request.',
+    ),
+    requestShare: key(
+      'log.request_share',
+      number(0, 1),
+      0,
       'Share of the requests that have a line of level `info`: 0 for none, 1 for all. See [Observability](#observability).',
-  },
-  {
-    path: 'log.slow_ms',
-    type: { kind: 'number', min: 0, max: 86_400_000 },
-    fallback: 1000,
-    meaning:
+    ),
+    slowMs: key(
+      'log.slow_ms',
+      number(0, 86_400_000),
+      1000,
       'A request that takes longer always has a line, of level `warn`, with its phases; long ones by nature (archives, event streams) have none. 0 is never.',
+    ),
   },
-  {
-    path: 'metrics.tenant_labels',
-    type: integer(0, 1000),
-    fallback: 0,
-    meaning:
+  metrics: {
+    tenantLabels: key(
+      'metrics.tenant_labels',
+      integer(0, 1000),
+      0,
       'How many tenants have a label of their own in `sheaf_tenant_requests_total`; others count together. 0: no metric names a tenant.',
+    ),
   },
-  {
-    path: 'tracing.enabled',
-    type: { kind: 'boolean' },
-    fallback: false,
-    meaning: 'Whether requests are traced by OpenTelemetry. Without, its SDK is not even loaded.',
+  tracing: {
+    enabled: key(
+      'tracing.enabled',
+      flag,
+      false,
+      'Whether requests are traced by OpenTelemetry. Without, its SDK is not even loaded.',
+    ),
+    endpoint: key(
+      'tracing.endpoint',
+      text,
+      'http://127.0.0.1:4318/v1/traces',
+      'Where spans go, by OTLP over HTTP as JSON.',
+    ),
+    serviceName: key('tracing.service_name', text, 'sheaf', '`service.name` of the spans.'),
+    sampleShare: key(
+      'tracing.sample_share',
+      number(0, 1),
+      0.1,
+      'Share of the requests that are traced, of those whose `traceparent` does not decide it.',
+    ),
   },
-  {
-    path: 'tracing.endpoint',
-    type: text,
-    fallback: 'http://127.0.0.1:4318/v1/traces',
-    meaning: 'Where spans go, by OTLP over HTTP as JSON.',
-  },
-  { path: 'tracing.service_name', type: text, fallback: 'sheaf', meaning: '`service.name` of the spans.' },
-  {
-    path: 'tracing.sample_share',
-    type: { kind: 'number', min: 0, max: 1 },
-    fallback: 0.1,
-    meaning: 'Share of the requests that are traced, of those whose `traceparent` does not decide it.',
-  },
-  {
-    path: 'tracing.queue_max',
-    type: integer(16, 1_000_000),
-    fallback: 4096,
-    meaning: 'Spans that wait to be sent; beyond that they are dropped.',
-  },
-  {
-    path: 'tracing.timeout_seconds',
-    type: integer(1, 300),
-    fallback: 10,
-    meaning: 'How long a batch of spans may take to be sent.',
-  },
+};
+
+interface KeyTree {
+  readonly [name: string]: ConfigKey | KeyTree;
+}
+type ValuesOf<T> = T extends ConfigKey<infer V> ? V : { [N in keyof T]: ValuesOf<T[N]> };
+/** The values of all keys, in the groups of SETTINGS. */
+export type Settings = ValuesOf<typeof SETTINGS>;
+
+const isKey = (node: ConfigKey | KeyTree): node is ConfigKey => typeof node.path === 'string';
+
+const keysIn = (tree: KeyTree): ConfigKey[] =>
+  Object.values(tree).flatMap((node) => (isKey(node) ? [node] : keysIn(node)));
+
+export const CONFIG_KEYS: readonly ConfigKey[] = keysIn(SETTINGS);
+
+/** `valueOf` gives the checked value of a key. */
+export function settingsOf(valueOf: (key: ConfigKey) => unknown): Settings {
+  const valuesIn = (tree: KeyTree): Record<string, unknown> =>
+    Object.fromEntries(
+      Object.entries(tree).map(([name, node]) => [name, isKey(node) ? valueOf(node) : valuesIn(node)]),
+    );
+  return valuesIn(SETTINGS) as Settings;
+}
+
+/** A key of an earlier release, which a configuration may still have. */
+export interface RetiredKey {
+  readonly path: string;
+  /** Absent: its value is not even looked at. Otherwise it still counts, in place of what follows from another key. */
+  readonly kind?: Kind<number>;
+  /** What to do, or what holds now. */
+  readonly instead: string;
+}
+
+/** The release from which these keys are unknown ones. */
+export const RETIRED_UNTIL = '0.11.0';
+
+export const RETIRED_KEYS: readonly RetiredKey[] = [
+  { path: 'search.threads', kind: integer(1, 48), instead: 'threads' },
+  { path: 'threads.embed', kind: integer(1, 256), instead: 'threads' },
+  { path: 'threads.embed_queries', kind: integer(1, 256), instead: 'threads' },
+  { path: 'threads.batch', kind: integer(1, 256), instead: 'threads' },
+  { path: 'search.hit_cache_mb', instead: 'each search worker has 32 MiB' },
+  { path: 'search.recall_sample_seconds', instead: 'a search is sampled every minute, while no other is under way' },
+  { path: 'limits.text_bytes_max', instead: 'it is 256 MiB, or half of limits.file_bytes_max where that is more' },
+  { path: 'limits.parse_memory_mb', instead: 'it is 1024' },
+  { path: 'limits.held_bytes_max', instead: 'it is 1 GiB' },
+  { path: 'limits.body_timeout_seconds', instead: 'it is 10' },
+  { path: 'tracing.queue_max', instead: 'it is 4096' },
+  { path: 'tracing.timeout_seconds', instead: 'it is 10' },
 ];
 
-/** The environment variable of a key: `server.port` is SHEAF_SERVER__PORT. */
+/** The environment variable of a key: that of `server.port` is SHEAF_SERVER__PORT. */
 export const envNameOf = (path: string): string => `SHEAF_${path.toUpperCase().replaceAll('.', '__')}`;
+
+export function retirementOf({ path, kind, instead }: RetiredKey): string {
+  const name = `${path} (${envNameOf(path)})`;
+  return kind
+    ? `${name} is going with release ${RETIRED_UNTIL}: give ${instead} in its place`
+    : `${name} has no effect any more: ${instead}; remove it`;
+}

@@ -1,53 +1,71 @@
-// Reads the configuration: sheaf.yaml, then SHEAF_ environment variables over it. Every key is checked; a wrong one
-// ends the start with a line that names it. Called by main once.
+// Reads the configuration: sheaf.yaml, then SHEAF_ environment variables over it. Every key is checked; a wrong one ends
+// the start with a line that names it. Writes the file of `sheaf init`, too.
 import { existsSync, readFileSync } from 'node:fs';
 import { parse as parseYaml } from 'yaml';
 import { isSlug } from '../api/ids.js';
-import { ConfigError, checkJwt, checkedKeys } from './auth.js';
-import { type Config, assemble } from './config.js';
-import { checkDefault, readEmbedders, readRerankers } from './embedders.js';
-import { CONFIG_KEYS, type ConfigKey, type KeyType, envNameOf } from './keys.js';
+import { checkJwt } from './auth.js';
+import { type Config, deriveConfig } from './config.js';
+import { checkDefault } from './embedders.js';
+import {
+  CONFIG_KEYS,
+  type ConfigKey,
+  RETIRED_KEYS,
+  type RetiredKey,
+  envNameOf,
+  retirementOf,
+  settingsOf,
+} from './keys.js';
+import { ConfigError, checkedValue } from './kinds.js';
 import { checkTlsFiles } from './tls.js';
 
 /** Variables with the prefix that are no configuration key: for the command line. */
 const OTHER_VARIABLES: ReadonlySet<string> = new Set(['SHEAF_CONFIG', 'SHEAF_API_KEY', 'SHEAF_URL']);
 
-/** Reads `SHEAF_CONFIG`, else ./sheaf.yaml where it exists, and the environment. Throws ConfigError and TlsError. */
-export function readConfig(env: NodeJS.ProcessEnv): Config {
+type AnyKey = ConfigKey | RetiredKey;
+const KEYS: ReadonlyMap<string, AnyKey> = new Map([...CONFIG_KEYS, ...RETIRED_KEYS].map((key) => [key.path, key]));
+const KEYS_BY_VARIABLE: ReadonlyMap<string, AnyKey> = new Map(
+  Array.from(KEYS.values(), (key) => [envNameOf(key.path), key]),
+);
+const isRetired = (key: AnyKey): key is RetiredKey => 'instead' in key;
+
+/**
+ * Reads `SHEAF_CONFIG`, else ./sheaf.yaml where it exists, and the environment. `warn` gets a line for each retired key
+ * that is given. Throws ConfigError.
+ */
+export function readConfig(env: NodeJS.ProcessEnv, warn: (message: string) => void = () => undefined): Config {
   const file = env.SHEAF_CONFIG ?? 'sheaf.yaml';
   if (env.SHEAF_CONFIG !== undefined && !existsSync(file))
     throw new ConfigError(`SHEAF_CONFIG: there is no file ${file}`);
-  const given = existsSync(file) ? readFile(file) : new Map<string, unknown>();
-  for (const [path, value] of readEnv(env)) given.set(path, value);
-  const value = (path: string): unknown => given.get(path) ?? keyOf(path).fallback;
-  for (const [path, raw] of given) given.set(path, checked(keyOf(path), raw));
-  given.set(
-    'embedder.instances',
-    readEmbedders(value('embedder.model') as string, value('embedder.instances') as Record<string, unknown>[], env),
+  const given = new Map<string, unknown>([...(existsSync(file) ? readFile(file) : []), ...readEnv(env)]);
+  const retired = new Map<string, number>();
+  for (const key of RETIRED_KEYS) {
+    if (!given.has(key.path)) continue;
+    warn(retirementOf(key));
+    if (key.kind) retired.set(key.path, valueOf(key.path, key.kind, given.get(key.path)));
+  }
+  const settings = settingsOf(({ path, kind, fallback }) =>
+    valueOf(path, kind, given.has(path) ? given.get(path) : fallback),
   );
-  given.set(
-    'rerank.instances',
-    readRerankers('rerank.instances', value('rerank.instances') as Record<string, unknown>[], env),
-  );
-  return checkedTogether(assemble(value, (path) => given.has(path)));
+  const has = (path: string): boolean => given.has(path);
+  return checkedTogether(deriveConfig(settings, { has, retired: (path) => retired.get(path) }, env));
 }
 
-function keyOf(path: string): ConfigKey {
-  const key = CONFIG_KEYS.find((candidate) => candidate.path === path);
-  if (!key) throw new ConfigError(`there is no configuration key ${path}; README.md lists them`);
-  return key;
-}
+const valueOf = <T>(path: string, kind: ConfigKey<T>['kind'], value: unknown): T =>
+  checkedValue(kind, value, path, `${path} (${envNameOf(path)})`);
 
-function readFile(file: string): Map<string, unknown> {
+function readFile(file: string): [string, unknown][] {
   let tree: unknown;
   try {
     tree = parseYaml(readFileSync(file, 'utf8'));
   } catch (error) {
     throw new ConfigError(`${file} is not YAML: ${(error as Error).message.split('\n')[0]}`);
   }
-  if (tree === null || tree === undefined) return new Map();
+  if (tree === null || tree === undefined) return [];
   if (typeof tree !== 'object' || Array.isArray(tree)) throw new ConfigError(`${file} should be a mapping of keys`);
-  return new Map(flatten(tree as Record<string, unknown>, ''));
+  const values = [...flatten(tree as Record<string, unknown>, '')];
+  const unknown = values.find(([path]) => !KEYS.has(path));
+  if (unknown) throw new ConfigError(`there is no configuration key ${unknown[0]}; README.md lists them`);
+  return values;
 }
 
 function* flatten(tree: Record<string, unknown>, prefix: string): Generator<[string, unknown]> {
@@ -59,66 +77,23 @@ function* flatten(tree: Record<string, unknown>, prefix: string): Generator<[str
 }
 
 function* readEnv(env: NodeJS.ProcessEnv): Generator<[string, unknown]> {
-  for (const [name, text] of Object.entries(env)) {
-    if (!name.startsWith('SHEAF_') || OTHER_VARIABLES.has(name) || text === undefined) continue;
-    const key = CONFIG_KEYS.find(({ path }) => envNameOf(path) === name);
+  for (const [name, given] of Object.entries(env)) {
+    if (!name.startsWith('SHEAF_') || OTHER_VARIABLES.has(name) || given === undefined) continue;
+    const key = KEYS_BY_VARIABLE.get(name);
     if (!key) throw new ConfigError(`${name} names no configuration key; README.md lists them`);
-    yield [key.path, fromText(key, text)];
+    yield [key.path, fromText(key, given)];
   }
 }
 
-/** Strings stay as they are, secrets that look like numbers too. */
-function fromText(key: ConfigKey, text: string): unknown {
-  if (key.type.kind === 'string' || key.type.kind === 'choice') return text;
+/** Texts stay as they are, secrets that look like numbers too. */
+function fromText({ path, kind }: AnyKey, given: string): unknown {
+  if (!kind || kind.isText) return given;
   try {
-    return parseYaml(text);
+    return parseYaml(given);
   } catch {
-    throw new ConfigError(`${envNameOf(key.path)} is neither a number nor YAML: ${text}`);
+    throw new ConfigError(`${envNameOf(path)} is neither a number nor YAML: ${given}`);
   }
 }
-
-function checked({ path, type }: ConfigKey, value: unknown): unknown {
-  const wrong = (wanted: string): ConfigError =>
-    new ConfigError(`${path} (${envNameOf(path)}) should be ${wanted}, not ${JSON.stringify(value)}`);
-  if (type.kind === 'string' && typeof value !== 'string') throw wrong('text (in YAML: in quotes)');
-  if (type.kind === 'choice' && !type.of.includes(value as string)) throw wrong(`one of ${type.of.join(', ')}`);
-  if (type.kind === 'boolean' && typeof value !== 'boolean') throw wrong('true or false');
-  if (type.kind === 'choices' && !isListOf(value, type.of)) throw wrong(`a list out of ${type.of.join(', ')}`);
-  if (type.kind === 'number' && !(typeof value === 'number' && value >= type.min && value <= type.max))
-    throw wrong(`a number from ${type.min} to ${type.max}`);
-  if (type.kind === 'integer' && !inRange(value, type)) throw wrong(`a whole number from ${type.min} to ${type.max}`);
-  if (type.kind === 'texts') return checkedTexts(type, value, wrong);
-  if (type.kind === 'mappings' && !isMappings(value)) throw wrong('a list of mappings');
-  if (type.kind === 'keys') return checkedKeys(path, value);
-  return value;
-}
-
-/** Text is a list with commas between. */
-function checkedTexts(
-  { form, wanted }: Extract<KeyType, { kind: 'texts' }>,
-  value: unknown,
-  wrong: (wanted: string) => ConfigError,
-): string[] {
-  const texts: unknown = typeof value === 'string' ? value.split(/[\s,]+/).filter((text) => text !== '') : value;
-  if (
-    !Array.isArray(texts) ||
-    !texts.every(
-      (text) =>
-        typeof text === 'string' && form.test(text) && URL.canParse(text.includes('://') ? text : `http://${text}`),
-    )
-  )
-    throw wrong(wanted);
-  return texts as string[];
-}
-
-const inRange = (value: unknown, { min, max }: Extract<KeyType, { min: number }>): boolean =>
-  Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
-
-const isListOf = (value: unknown, of: readonly string[]): boolean =>
-  Array.isArray(value) && value.length > 0 && value.every((item) => of.includes(item as string));
-
-const isMappings = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null && !Array.isArray(item));
 
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
@@ -147,45 +122,50 @@ function checkedTogether(config: Config): Config {
   return config;
 }
 
-// The configuration file that `sheaf init` writes: every key with its default, commented out, below what it means. Made
-// from the one list of keys, as the checks and the README's table are. Called by src/cli/init.ts. Pure.
-
 const COLUMNS = 110;
 const HEAD = `# The configuration of Sheaf. Each key stands here with its default: take the # away to change it. A variable of the
 # environment comes before the file: SHEAF_ and the key in capitals, with __ for each dot, such as SHEAF_SERVER__PORT.
 `;
 
 /**
- * `settings`: `key=value`, with the value as YAML; those keys are not commented out. Throws ConfigError for a key that
- * is none.
+ * The file that `sheaf init` writes: every key with its default, commented out, below what it means. `settings` are
+ * `key=value`, with the value as YAML; those keys are not commented out. Throws ConfigError for a key that is none.
  */
 export function configExample(settings: readonly string[]): string {
   const given = new Map(settings.map(settingOf));
-  return `${HEAD}${CONFIG_KEYS.map((key) => entryOf(key, given)).join('')}`;
+  const retired = RETIRED_KEYS.filter(({ path }) => given.has(path));
+  return `${HEAD}${[...CONFIG_KEYS, ...retired].map((key) => entryOf(key, given)).join('')}`;
 }
 
 function settingOf(setting: string): [string, unknown] {
   const at = setting.indexOf('=');
   const path = setting.slice(0, Math.max(0, at)).trim();
-  const key = CONFIG_KEYS.find((candidate) => candidate.path === path);
+  const key = KEYS.get(path);
   if (!key)
     throw new ConfigError(
       `--set ${setting} names no configuration key: give it as KEY=VALUE, such as server.port=9000`,
     );
-  const text = setting.slice(at + 1);
-  return [path, key.type.kind === 'string' || key.type.kind === 'choice' ? text : parseYaml(text)];
+  const value = setting.slice(at + 1);
+  return [path, key.kind?.isText ? value : parseYaml(value)];
 }
 
-function entryOf({ path, fallback, fallbackText, meaning }: ConfigKey, given: ReadonlyMap<string, unknown>): string {
-  const told = fallbackText === undefined ? meaning : `${meaning} Default: ${fallbackText}.`;
-  const line = `${path}: ${JSON.stringify(given.has(path) ? given.get(path) : fallback)}`;
-  return `\n${wrapped(`${told.replace(/\[([^\]]+)\]\(#[^)]*\)/g, '"$1" in the README')} (${envNameOf(path)})`)}${given.has(path) ? '' : '# '}${line}\n`;
+function entryOf(key: AnyKey, given: ReadonlyMap<string, unknown>): string {
+  const { path } = key;
+  const value = given.has(path) || isRetired(key) ? given.get(path) : key.fallback;
+  return `\n${wrapped(commentOf(key))}${given.has(path) ? '' : '# '}${path}: ${JSON.stringify(value)}\n`;
 }
 
-function wrapped(text: string): string {
+function commentOf(key: AnyKey): string {
+  if (isRetired(key)) return retirementOf(key);
+  const { path, meaning, fallbackText } = key;
+  const whole = fallbackText === undefined ? meaning : `${meaning} Default: ${fallbackText}.`;
+  return `${whole.replace(/\[([^\]]+)\]\(#[^)]*\)/g, '"$1" in the README')} (${envNameOf(path)})`;
+}
+
+function wrapped(comment: string): string {
   let lines = '';
   let current = '#';
-  for (const word of text.split(' ')) {
+  for (const word of comment.split(' ')) {
     if (current.length + word.length >= COLUMNS) {
       lines += `${current}\n`;
       current = '#';

@@ -1,7 +1,7 @@
-// The certificate and key of an HTTPS server, checked before anything starts: the library only says that it failed.
-// Called by src/config/load.ts at start.
+// The certificate and key of an HTTPS server, checked before anything starts: the HTTP library only says that it failed.
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
+import { ConfigError } from './kinds.js';
 
 export interface TlsFiles {
   /** PEM: the certificate, then those that lead to its root. */
@@ -10,13 +10,8 @@ export interface TlsFiles {
   readonly keyFile: string;
 }
 
-/** The files do not do for HTTPS, worded for the operator. */
-export class TlsError extends Error {
-  override readonly name = 'TlsError';
-}
-
 /**
- * Throws TlsError where a file is not given, cannot be read or holds the wrong thing, or the two do not belong
+ * Throws ConfigError where a file is not given, cannot be read or holds the wrong thing, or the two do not belong
  * together.
  */
 export function checkTlsFiles({ certFile, keyFile }: TlsFiles): void {
@@ -28,12 +23,14 @@ export function checkTlsFiles({ certFile, keyFile }: TlsFiles): void {
 }
 
 function read(name: string, file: string): Buffer {
-  if (file === '') throw new TlsError(`${name} is not given: HTTPS wants server.tls.cert and server.tls.key`);
+  if (file === '') throw new ConfigError(`${name} is not given: HTTPS wants server.tls.cert and server.tls.key`);
   try {
     return readFileSync(file);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new TlsError(`${name}: ${code === 'ENOENT' ? 'there is no file' : 'cannot read'} ${file}`, { cause: error });
+    throw new ConfigError(`${name}: ${code === 'ENOENT' ? 'there is no file' : 'cannot read'} ${file}`, {
+      cause: error,
+    });
   }
 }
 
@@ -41,6 +38,6 @@ function attempt(options: { cert?: Buffer; key?: Buffer }, message: string): voi
   try {
     createSecureContext(options);
   } catch (error) {
-    throw new TlsError(message, { cause: error });
+    throw new ConfigError(message, { cause: error });
   }
 }

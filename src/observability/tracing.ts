@@ -30,7 +30,7 @@ import {
   type TracedRequest,
   type Tracer,
 } from '../base/trace.js';
-import type { TracingConfig } from '../config/config.js';
+import type { Config } from '../config/config.js';
 import { SERVICE_VERSION } from '../api/common.js';
 
 const BATCH_MAX = 512;
@@ -47,18 +47,22 @@ const INTO = {
   set: (headers: Record<string, string>, name: string, value: string): void => void (headers[name] = value),
 };
 
-export function createTracer(config: TracingConfig, log: Log): Tracer {
-  const exporter = telling(new OTLPTraceExporter({ url: config.endpoint, timeoutMillis: config.timeoutMs }), log);
+export function createTracer(
+  { endpoint, serviceName, sampleShare }: Config['tracing'],
+  { spansWaitingMax, spansTimeoutMs }: Config['tuning'],
+  log: Log,
+): Tracer {
+  const exporter = telling(new OTLPTraceExporter({ url: endpoint, timeoutMillis: spansTimeoutMs }), log);
   const batches = {
     exporter,
-    maxQueueSize: config.queueMax,
-    maxExportBatchSize: Math.min(BATCH_MAX, config.queueMax),
+    maxQueueSize: spansWaitingMax,
+    maxExportBatchSize: Math.min(BATCH_MAX, spansWaitingMax),
     scheduledDelayMillis: SEND_EVERY_MS,
-    exportTimeoutMillis: config.timeoutMs,
+    exportTimeoutMillis: spansTimeoutMs,
   };
   const provider = new TracerProvider({
-    resource: resourceFromAttributes({ 'service.name': config.serviceName, 'service.version': SERVICE_VERSION }),
-    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(config.sampleShare) }),
+    resource: resourceFromAttributes({ 'service.name': serviceName, 'service.version': SERVICE_VERSION }),
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sampleShare) }),
     spanProcessors: [new BatchSpanProcessor(batches)],
   });
   const tracer = provider.getTracer('sheaf');

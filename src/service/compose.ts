@@ -121,7 +121,7 @@ export function createContext(config: Config, log: Log, path: string, shardCount
     shards: createShards({ shared, quarantine, log, meters: poolMeters }, () => context),
     ...createSearches(config, { shared, quarantine, log, meters: poolMeters }, () => context),
     ...createEmbedders(config, log, (call) => metrics.embedders.called(call), poolMeters),
-    batch: new BatchPool(config.threads.batch, config.parsing, log, poolMeters),
+    batch: createBatchPool(config, log, poolMeters),
     archives: new ArchivePool(path, shared.latches, log),
     queryLog: createQueryLog(config, { log, path, pools: poolMeters, shared }, catalog, staged),
     ...createRecall(config, log, () => context),
@@ -134,6 +134,11 @@ export function createContext(config: Config, log: Log, path: string, shardCount
     ...settingsOf(config),
   };
   return context;
+}
+
+function createBatchPool({ threads, limits, tuning }: Config, log: Log, meters: PoolMeters): BatchPool {
+  const { textBytesMax, parseMemoryMb: memoryMb } = tuning;
+  return new BatchPool(threads.batch, { timeoutMs: limits.parseTimeoutMs, memoryMb, textBytesMax }, log, meters);
 }
 
 /** What the front thread alone keeps. */
@@ -201,7 +206,7 @@ function createShards(common: PoolCommons, context: () => Context): ShardPool {
 
 /** An owner looks after its memory when it is asked anything. */
 function createSearches(
-  { search: { threads, hitCacheBytes } }: Config,
+  { threads: { search: threads }, tuning: { hitCacheBytes } }: Config,
   common: PoolCommons,
   context: () => Context,
 ): Pick<Context, 'searches' | 'fanOut'> {
@@ -211,13 +216,13 @@ function createSearches(
 
 /** The context it works in comes to be after it. */
 function createRecall(
-  { search: { recallSampleS } }: Config,
+  { tuning: { recallSampleMs } }: Config,
   log: Log,
   context: () => Context,
 ): Pick<Context, 'recallSampler' | 'recallsUnderWay' | 'searchesUnderWay'> {
   const searchesUnderWay = new UnderWay();
   const recallSampler = new RecallSampler({
-    everyMs: 1000 * recallSampleS,
+    everyMs: recallSampleMs,
     compare: (collection, search) => compare(context(), collection, search),
     isBusy: () => searchesUnderWay.count > 0,
     sampled: ({ id, precision }, recalled) => context().metrics.recall.checked(id, precision, recalled),

@@ -36,7 +36,7 @@ export function spawnOverFaults({
   const server = spawnServe({
     SHEAF_DATA_DIR: dataDir,
     SHEAF_STORAGE__PARTITIONS: '2',
-    SHEAF_SEARCH__THREADS: '1',
+    SHEAF_THREADS: '1',
     ...settings,
     ...layer,
   });

@@ -1,6 +1,7 @@
 // A real server on a free port with a data directory of its own, in this process, so that a test can reach behind it.
 import { after } from 'node:test';
 import type { Log } from '../../src/base/log.js';
+import type { Config } from '../../src/config/config.js';
 import { readConfig } from '../../src/config/load.js';
 import { startServer, type RunningServer } from '../../src/cli/serve.js';
 import { tempDirectory } from './temp.js';
@@ -16,10 +17,7 @@ for (const output of [process.stdout, process.stderr]) output.setMaxListeners(0)
  */
 const THREADS = {
   SHEAF_STORAGE__PARTITIONS: '3',
-  SHEAF_SEARCH__THREADS: '1',
-  SHEAF_THREADS__EMBED: '1',
-  SHEAF_THREADS__EMBED_QUERIES: '1',
-  SHEAF_THREADS__BATCH: '1',
+  SHEAF_THREADS: '1',
 };
 
 export interface TestServer extends RunningServer {
@@ -39,7 +37,10 @@ export interface Answer {
 }
 
 /** Starts a server and waits until it is ready. It is stopped when the test file ends. */
-export async function startTestServer(env: Record<string, string> = {}): Promise<TestServer> {
+export async function startTestServer(
+  env: Record<string, string> = {},
+  tuning: Partial<Config['tuning']> = {},
+): Promise<TestServer> {
   const faults: string[] = [];
   const log: Log = {
     debug: () => {},
@@ -54,6 +55,7 @@ export async function startTestServer(env: Record<string, string> = {}): Promise
     ...env,
     SHEAF_DATA_DIR: dataDir,
   });
+  Object.assign(config.tuning, tuning);
   const server = await startServer(config, log);
   const url = `http://127.0.0.1:${server.port}`;
   let stopped: Promise<void> | undefined;

@@ -38,6 +38,23 @@ test('prints where it serves, where the data lies, which embedder it uses and a 
   assert.equal(await server.ended, 0);
 });
 
+test('a retired key is a line of the log at start, and the server runs', async () => {
+  const settings = { SHEAF_SEARCH__HIT_CACHE_MB: 'none', SHEAF_THREADS__BATCH: '1' };
+  const server = spawnServe({ SHEAF_DATA_DIR: tempDirectory(), ...settings });
+  await untilReady(server);
+  const warnings = server
+    .output()
+    .split('\n')
+    .filter((line) => line.includes('"level":40'))
+    .map((line) => (JSON.parse(line) as { msg: string }).msg);
+  assert.deepEqual(
+    warnings.map((message) => /\((SHEAF_\w+)\) (?:is going|has no effect)/.exec(message)?.[1]).sort(),
+    Object.keys(settings),
+  );
+  server.child.kill('SIGTERM');
+  assert.equal(await server.ended, 0);
+});
+
 test('SIGTERM lets a request under way finish, then ends with 0; what it stored is there at the next start', async () => {
   const dataDir = tempDirectory();
   const first = spawnServe({ SHEAF_DATA_DIR: dataDir });

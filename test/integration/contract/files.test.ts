@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { fileForm, startTestServer } from '../../kit/server.js';
 import { docx, paragraph, pdf, pdfText, xlsx } from '../../kit/extract.js';
 
-const server = await startTestServer({ SHEAF_LIMITS__TEXT_BYTES_MAX: '16777216' });
+const server = await startTestServer({}, { textBytesMax: 16 * 2 ** 20 });
 const { call } = server;
 const base = '/v1/collections/acme/files';
 const documents = `${base}/documents`;

@@ -46,17 +46,23 @@ interface Traced extends TestServer {
   spans(): Promise<OtlpSpan[]>;
 }
 
-async function startTraced(t: TestContext, env: Record<string, string> = {}, status = 200): Promise<Traced> {
+async function startTraced(
+  t: TestContext,
+  env: Record<string, string> = {},
+  status = 200,
+  tuning: Parameters<typeof startTestServer>[1] = {},
+): Promise<Traced> {
   const collector = await startFakeServer(t, () => ({ status, json: {} }));
   const endpoint = await startOpenAiServer(t, { dim: 4 });
-  const server = await startTestServer({
+  const settings = {
     SHEAF_TRACING__ENABLED: 'true',
     SHEAF_TRACING__ENDPOINT: `${collector.url}/v1/traces`,
     SHEAF_TRACING__SAMPLE_SHARE: '1',
     SHEAF_EMBEDDER__DEFAULT: 'far',
     SHEAF_EMBEDDER__INSTANCES: `[{key: far, type: openai, url: "${endpoint.url}", model: m, dim: 4}]`,
     ...env,
-  });
+  };
+  const server = await startTestServer(settings, tuning);
   return { ...server, collector, endpoint, spans: async () => (await server.stop(), spansIn(collector)) };
 }
 
@@ -164,7 +170,7 @@ test('who decides what is traced: the caller, else the share', async (t) => {
 });
 
 test('a collector that is broken harms nobody, and keeps no stop waiting', async (t) => {
-  const server = await startTraced(t, { SHEAF_TRACING__QUEUE_MAX: '16', SHEAF_TRACING__TIMEOUT_SECONDS: '1' }, 500);
+  const server = await startTraced(t, {}, 500, { spansWaitingMax: 16, spansTimeoutMs: 1000 });
   for (let n = 0; n < 50; n++)
     assert.equal((await server.call('GET', '/health', undefined, traceparent('01'))).status, 200);
   await server.stop();

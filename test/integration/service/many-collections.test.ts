@@ -7,7 +7,7 @@ import type { SearchTask } from '../../../src/engine/search/params.js';
 import { startTestServer } from '../../kit/server.js';
 
 const COLLECTIONS = 100;
-const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '2', SHEAF_SEARCH__RECALL_SAMPLE_SECONDS: '0' });
+const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '2' }, { recallSampleMs: 0 });
 const { call, context } = server;
 const at = (i: number): string => `/v1/collections/tenant${i % 7}/c${i}`;
 

@@ -30,7 +30,7 @@ async function metricsOf({ call }: TestServer, wanted: RegExp): Promise<string> 
 }
 
 test('a search is checked, and Prometheus has what it found', async () => {
-  const server = await startTestServer({ SHEAF_SEARCH__RECALL_SAMPLE_SECONDS: '0.001' });
+  const server = await startTestServer({}, { recallSampleMs: 1 });
   for (const docid of ['A', 'B', 'C'])
     await server.call('POST', '/v1/collections/acme/docs/documents', {
       docid,

@@ -32,7 +32,7 @@ const WORDS = [
 const DOCUMENTS = 120;
 
 const servers = await Promise.all(
-  ['1', '3', '3'].map((shards) => startTestServer({ SHEAF_STORAGE__PARTITIONS: shards, SHEAF_SEARCH__THREADS: '3' })),
+  ['1', '3', '3'].map((shards) => startTestServer({ SHEAF_STORAGE__PARTITIONS: shards, SHEAF_THREADS: '3' })),
 );
 // Of the last one every search is fanned out.
 (servers[2]!.context as { fanOut: FanOut }).fanOut = new FanOut(-1);

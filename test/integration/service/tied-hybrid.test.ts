@@ -32,7 +32,7 @@ const documents = Array.from({ length: 40 }, (_, n) => ({
 }));
 
 async function filled(partitions: string): Promise<TestServer> {
-  const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: partitions, SHEAF_SEARCH__THREADS: '2' });
+  const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: partitions, SHEAF_THREADS: '2' });
   for (const [path, key] of [
     [PATH, 'prio_boost'],
     [`${PATH}-plain`, 'no_priority'],

@@ -33,16 +33,15 @@ function naive(documents: ReadonlyMap<string, Document>, k: number): [string, nu
 }
 
 for (const [partitions, megabytes] of [
-  ['1', '32'],
-  ['3', '1'],
-  ['3', '0'],
+  ['1', 32],
+  ['3', 1],
+  ['3', 0],
 ] as const) {
   test(`${partitions} shards, ${megabytes} MB to remember by`, async () => {
-    const { call, faults } = await startTestServer({
-      SHEAF_STORAGE__PARTITIONS: partitions,
-      SHEAF_SEARCH__HIT_CACHE_MB: megabytes,
-      SHEAF_SEARCH__THREADS: '2',
-    });
+    const { call, faults } = await startTestServer(
+      { SHEAF_STORAGE__PARTITIONS: partitions, SHEAF_THREADS: '2' },
+      { hitCacheBytes: megabytes * 2 ** 20 },
+    );
     const documents = new Map<string, Document>();
     assert.equal((await call('POST', PATH, { chunking: { strategy: 'fixed', size: CHUNK, overlap: 0 } })).status, 201);
     for (let round = 0; round < ROUNDS; round++) {

@@ -51,6 +51,7 @@ test('init sets what is asked for, keeps a file that is there, and refuses what 
     [['set.yaml'], /set\.yaml is there already.*--force/],
     [['a.yaml', '--set', 'server.ports=1'], /names no configuration key/],
     [['a.yaml', '--set', 'server.port=many'], /server\.port .* should be a whole number/],
+    [['retired.yaml', '--set', 'search.threads=3'], /^sheaf: search\.threads .* give threads/m, 0],
     [['none/a.yaml'], /cannot be written: no such file or folder\.\n$/],
     [['/sys/a.yaml'], /a\.yaml cannot be written: no permission\.\n$/, 1],
   ];
@@ -58,6 +59,7 @@ test('init sets what is asked for, keeps a file that is there, and refuses what 
     const { code, err } = sheaf(['init', ...args]);
     assert.deepEqual([code, message.test(err)], [expected, true], err);
   }
+  assert.equal(readConfig({ SHEAF_CONFIG: join(folder, 'retired.yaml') }).threads.search, 3);
   assert.equal(sheaf(['init', 'set.yaml', '--force']).code, 0);
 });
 
@@ -89,6 +91,16 @@ test('doctor names what it finds, and fails where a server could not run', () =>
   const wrong = sheaf(['doctor'], { SHEAF_SERVER__PORT: 'many' });
   assert.deepEqual([wrong.code, /^fail {2}configuration .*SHEAF_SERVER__PORT/m.test(wrong.out)], [1, true], wrong.out);
   assert.deepEqual(sheaf(['doctor'], { SHEAF_DATA_DIR: '/proc/sheaf', SHEAF_SERVER__PORT: '0' }).code, 1);
+  const retired = sheaf(['doctor'], {
+    SHEAF_DATA_DIR: tempDirectory(),
+    SHEAF_SERVER__PORT: '0',
+    SHEAF_TRACING__QUEUE_MAX: '',
+  });
+  assert.deepEqual(
+    [retired.code, /^warn {2}configuration .*tracing\.queue_max .*has no effect any more/m.test(retired.out)],
+    [0, true],
+    retired.out,
+  );
   const foreign = sheaf(['doctor'], { SHEAF_DATA_DIR: '/', SHEAF_SERVER__PORT: '0' });
   assert.deepEqual([foreign.code, /^fail {2}data directory .*not empty/m.test(foreign.out)], [1, true], foreign.out);
 });

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileForm, startTestServer } from '../../kit/server.js';
 
-const { call, faults } = await startTestServer({ SHEAF_LIMITS__TEXT_BYTES_MAX: '16777216' });
+const { call, faults } = await startTestServer({}, { textBytesMax: 16 * 2 ** 20 });
 const base = '/v1/collections/acme/files';
 const CITIES = '../shared/data/files/csv/world-cities.csv';
 

@@ -22,8 +22,6 @@ test('embedder.model is the default; a matryoshka and an int8 instance beside it
   const { call } = await startTestServer({
     SHEAF_EMBEDDER__MODEL: MODEL,
     SHEAF_EMBEDDER__INSTANCES: JSON.stringify([cut, int8]),
-    SHEAF_THREADS__EMBED: '1',
-    SHEAF_THREADS__EMBED_QUERIES: '1',
   });
   const { json: inventory } = await call('GET', '/v1/embedders/acme');
   assert.deepEqual(inventory.default, {

@@ -13,12 +13,12 @@ const docs = '/v1/collections/acme/docs';
 
 async function startServer(t: TestContext): Promise<TestServer> {
   const endpoint = await startOpenAiServer(t, { dim: 8 });
-  const server = await startTestServer({
+  const settings = {
     SHEAF_AUTH__MODE: 'static',
     SHEAF_AUTH__ADMIN_KEY: KEY,
-    SHEAF_SEARCH__RECALL_SAMPLE_SECONDS: '0.1',
     SHEAF_EMBEDDER__INSTANCES: `[{key: far, type: openai, url: "${endpoint.url}", model: m, dim: 8}]`,
-  });
+  };
+  const server = await startTestServer(settings, { recallSampleMs: 100 });
   const headers = { authorization: `Bearer ${KEY}` };
   return { ...server, call: (method, path, body) => server.call(method, path, body, headers) };
 }

@@ -16,7 +16,7 @@ import { entriesOf, environmentFile, flipValue } from '../../kit/flip.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 import { tempDirectory } from '../../kit/temp.js';
 
-const SETTINGS = { SHEAF_STORAGE__PARTITIONS: '1', SHEAF_SEARCH__THREADS: '1' };
+const SETTINGS = { SHEAF_STORAGE__PARTITIONS: '1' };
 const DOCUMENTS = 8;
 const original = await makeDirectory();
 

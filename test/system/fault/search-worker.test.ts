@@ -7,7 +7,7 @@ import { ready, startTestServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
 
 const SHARDS = 2;
-const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: String(SHARDS), SHEAF_SEARCH__THREADS: '3' });
+const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: String(SHARDS), SHEAF_THREADS: '3' });
 const { call } = server;
 
 /** Chunks of a document in its version. */

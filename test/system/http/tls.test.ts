@@ -7,7 +7,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { request, Agent } from 'node:https';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { checkTlsFiles, TlsError } from '../../../src/config/tls.js';
+import { ConfigError } from '../../../src/config/kinds.js';
+import { checkTlsFiles } from '../../../src/config/tls.js';
 import { spawnServe, untilReady } from '../../kit/process.js';
 import { tempDirectory } from '../../kit/temp.js';
 import { measure, route, startProbe } from '../../kit/http/probe-server.js';
@@ -122,7 +123,7 @@ test('wrong files are told to the operator, each by its name', { skip }, async (
   for (const [files, message] of cases)
     assert.throws(
       () => checkTlsFiles(files),
-      (error: unknown) => error instanceof TlsError && message.test(error.message),
+      (error: unknown) => error instanceof ConfigError && message.test(error.message),
     );
 });
 

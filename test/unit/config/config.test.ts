@@ -4,17 +4,22 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { CONFIG_KEYS, envNameOf } from '../../../src/config/keys.js';
+import type { Config } from '../../../src/config/config.js';
+import { CONFIG_KEYS, RETIRED_KEYS, RETIRED_UNTIL, envNameOf } from '../../../src/config/keys.js';
 import { readConfig } from '../../../src/config/load.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'sheaf-config-'));
 after(() => rmSync(directory, { recursive: true }));
 
-function withFile(yaml: string, env: Record<string, string> = {}): ReturnType<typeof readConfig> {
+function warned(yaml: string, env: Record<string, string> = {}): { config: Config; warnings: string[] } {
   const file = join(directory, 'sheaf.yaml');
   writeFileSync(file, yaml);
-  return readConfig({ SHEAF_CONFIG: file, ...env });
+  const warnings: string[] = [];
+  const config = readConfig({ SHEAF_CONFIG: file, ...env }, (warning) => warnings.push(warning));
+  return { config, warnings };
 }
+
+const withFile = (yaml: string, env?: Record<string, string>): Config => warned(yaml, env).config;
 
 test('nothing given: loopback, port 8080, ./data', () => {
   const { host, port, dataDir, auth } = withFile('');
@@ -127,6 +132,58 @@ for (const [what, yaml, env, message] of MISTAKES) {
 
 test('a configuration file that is named must exist', () => {
   assert.throws(() => readConfig({ SHEAF_CONFIG: join(directory, 'none.yaml') }), { name: 'ConfigError' });
+});
+
+/** With 3 for each key that still counts, and a value that no key takes for the others. */
+const retiredValueOf = ({ kind }: (typeof RETIRED_KEYS)[number]): unknown => (kind ? 3 : '[');
+
+for (const key of RETIRED_KEYS) {
+  const { path, instead } = key;
+  test(`${path} is retired: it is taken with a warning, from a file and from the environment`, () => {
+    const value = retiredValueOf(key);
+    const inFile = warned(`${path.replace(/\.(?=[^.]*$)/, ':\n  ')}: ${JSON.stringify(value)}\n`);
+    const inEnv = warned('', { [envNameOf(path)]: String(value) });
+    const inBoth = warned(`${path}: ${JSON.stringify(value)}\n`, { [envNameOf(path)]: String(value) });
+    for (const { config, warnings } of [inFile, inEnv, inBoth]) {
+      assert.equal(warnings.length, 1);
+      for (const part of [path, envNameOf(path), instead]) assert.ok(warnings[0]?.includes(part), warnings[0]);
+      if (!key.kind) assert.deepEqual(config, withFile(''));
+    }
+  });
+}
+
+test('the retired keys of threads still count, one by one, and before `threads`', () => {
+  const threads = (yaml: string, env: Record<string, string> = {}): unknown => {
+    const { search, batch, embed } = withFile(yaml, env).threads;
+    return [search, batch, embed.documents, embed.queries];
+  };
+  assert.deepEqual(threads('threads: 8\n'), [8, 2, 2, 2]);
+  assert.deepEqual(threads('', { SHEAF_THREADS: '1' }), [1, 1, 1, 1]);
+  assert.deepEqual(threads('threads: 100\n'), [48, 25, 25, 25]);
+  const old = 'search:\n  threads: 3\nthreads:\n  embed: 4\n  embed_queries: 5\n  batch: 6\n';
+  assert.deepEqual(threads(old), [3, 6, 4, 5]);
+  assert.deepEqual(threads(old, { SHEAF_THREADS: '8', SHEAF_THREADS__BATCH: '7' }), [3, 7, 4, 5]);
+  assert.deepEqual(threads('threads: 8\n', { SHEAF_THREADS__EMBED: '3' }), [8, 2, 3, 2]);
+  assert.throws(() => threads('threads:\n  embed: many\n'), { name: 'ConfigError', message: /threads\.embed/ });
+});
+
+test('the text of a file has half the bound of a file, where that is more than 256 MiB', () => {
+  const textBytesMax = (yaml: string): number => withFile(yaml).tuning.textBytesMax;
+  assert.equal(textBytesMax(''), 2 ** 28);
+  assert.equal(textBytesMax('limits:\n  file_bytes_max: 2048\n'), 2 ** 28);
+  assert.equal(textBytesMax('limits:\n  file_bytes_max: 1073741824\n'), 2 ** 29);
+});
+
+test('retired keys are no keys any more, and go with the release that is named', () => {
+  const paths = new Set(CONFIG_KEYS.map(({ path }) => path));
+  assert.deepEqual(
+    RETIRED_KEYS.filter(({ path }) => paths.has(path)),
+    [],
+  );
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [untilMajor = 0, untilMinor = 0] = RETIRED_UNTIL.split('.').map(Number);
+  assert.ok(major < untilMajor || (major === untilMajor && minor < untilMinor), `${version}: take RETIRED_KEYS out`);
 });
 
 test('the README has every key with its variable and default', () => {

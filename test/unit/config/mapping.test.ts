@@ -4,19 +4,20 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ENDPOINT_FIELDS, type Field, checkedMapping, readEndpoint } from '../../../src/config/embedders.js';
+import { ENDPOINT_FIELDS, endpointOf } from '../../../src/config/embedders.js';
+import { checkedMapping, choice, filledText, flag, integer, optional, or, texts } from '../../../src/config/kinds.js';
 import { readConfig } from '../../../src/config/load.js';
 import type { RemoteEndpoint } from '../../../src/embedding/embedder-spec.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const AT = 'embedder.instances[0]';
 const FIELDS = {
-  key: { kind: 'text' },
-  type: { kind: 'text', of: ['onnx', 'openai'], fallback: 'onnx' },
-  dim: { kind: 'integer', min: 1, max: 4096, fallback: undefined },
-  send: { kind: 'boolean', fallback: false },
-  tenants: { kind: 'texts', fallback: undefined },
-} as const satisfies Record<string, Field>;
+  key: filledText,
+  type: or(choice('onnx', 'openai'), 'onnx'),
+  dim: optional(integer(1, 4096)),
+  send: or(flag, false),
+  tenants: optional(texts),
+};
 
 test('a mapping gets its fallbacks; null is absent', () => {
   assert.deepEqual(checkedMapping(AT, { key: 'a', dim: null }, FIELDS), {
@@ -65,7 +66,7 @@ for (const [what, mapping, message] of WRONG_FIELDS) {
 
 const URL_GIVEN = { url: 'https://api.example.com/v1', model: 'm' };
 const endpoint = (mapping: Record<string, unknown>, env: Record<string, string> = {}): RemoteEndpoint =>
-  readEndpoint(AT, mapping, {}, env).endpoint;
+  endpointOf(AT, checkedMapping(AT, mapping, ENDPOINT_FIELDS), env);
 
 test('an endpoint needs a URL and a model; the rest has values', () => {
   const values = {
@@ -84,14 +85,14 @@ test('an endpoint needs a URL and a model; the rest has values', () => {
 });
 
 test('other fields come beside those of the endpoint', () => {
-  const { values } = readEndpoint(AT, { ...URL_GIVEN, dim: 3 }, { dim: FIELDS.dim }, {});
+  const values = checkedMapping(AT, { ...URL_GIVEN, dim: 3 }, { dim: FIELDS.dim, ...ENDPOINT_FIELDS });
   assert.deepEqual([values.dim, values.retries], [3, 3]);
   assert.throws(() => endpoint({ ...URL_GIVEN, dim: 3 }), /\.dim: there is no such field/);
 });
 
 test('each number of an endpoint has its bounds', () => {
   for (const [name, field] of Object.entries(ENDPOINT_FIELDS)) {
-    if (field.kind !== 'integer') continue;
+    if (!('min' in field)) continue;
     for (const value of [field.min, field.max]) assert.ok(endpoint({ ...URL_GIVEN, [name]: value }));
     for (const value of [field.min - 1, field.max + 1]) {
       assert.throws(() => endpoint({ ...URL_GIVEN, [name]: value }), {

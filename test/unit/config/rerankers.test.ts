@@ -12,7 +12,7 @@ const directory = resolve(path);
 const read = (
   mappings: Record<string, unknown>[],
   env: Record<string, string> = {},
-): ReturnType<typeof readRerankers> => readRerankers('rerank.instances', mappings, env);
+): ReturnType<typeof readRerankers> => readRerankers(mappings, env);
 
 test('a folder: its graph is found, and no more tokens are read than it takes', () => {
   const [found] = read([{ key: 'cross', type: 'onnx', path, tenants: ['acme'] }]);
@@ -81,11 +81,15 @@ const MISTAKES: [string, Record<string, unknown>[], RegExp][] = [
     /rerank\.instances\[0\]\.type should be one of onnx, endpoint/,
   ],
   ['no key', [{ type: 'onnx', path }], /rerank\.instances\[0\]\.key is missing/],
-  ['a key that is no slug', [{ key: 'a b', type: 'onnx', path }], /rerank\.instances\[0\]\.key should be of up to 128/],
+  [
+    'a key that is no slug',
+    [{ key: 'a b', type: 'onnx', path }],
+    /rerank\.instances\[0\]\.key should be a slug: up to 128/,
+  ],
   [
     'a tenant that is no slug',
     [{ key: 'a', type: 'onnx', path, tenants: ['acme', '/'] }],
-    /rerank\.instances\[0\]\.tenants should be of .*"\/"/,
+    /rerank\.instances\[0\]\.tenants should be tenant slugs, which "\/" is not/,
   ],
   [
     'an unknown field',

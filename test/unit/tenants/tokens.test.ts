@@ -194,7 +194,7 @@ test('keys that are no good end the start', () => {
     [{ publicKeyFile: fileOf('curve.pem', pem(curve)) }, /neither an RSA nor an Ed25519 key/],
     [{ jwksFile: fileOf('odd.json', '{"keys":1}') }, /no readable JWKS/],
   ];
-  for (const [source, message] of wrong) assert.throws(() => openKeys(source), { name: 'TokenKeyError', message });
+  for (const [source, message] of wrong) assert.throws(() => openKeys(source), { name: 'ConfigError', message });
 });
 
 test('keys of ours do not look like tokens', async () => {

@@ -85,12 +85,9 @@ async function check(
 
 for (const megabytes of [0, 1]) {
   test(`hits tell what was written last, with ${megabytes} MB for what they told before`, async () => {
-    const env = {
-      SHEAF_DATA_DIR: tempDirectory(),
-      SHEAF_SEARCH__HIT_CACHE_MB: String(megabytes),
-      SHEAF_SEARCH__THREADS: '1',
-    };
-    let server = await startTestServer(env);
+    const env = { SHEAF_DATA_DIR: tempDirectory() };
+    const tuning = { hitCacheBytes: megabytes * 2 ** 20 };
+    let server = await startTestServer(env, tuning);
     const prng = createPrng(5);
     const documents = new Map<string, Document>();
     for (let round = 0; round < ROUNDS; round++) {
@@ -109,7 +106,7 @@ for (const megabytes of [0, 1]) {
       for (let again = 0; again < 2; again++) await check(server, documents, prng);
       if (round === ROUNDS / 2) {
         await server.stop();
-        server = await startTestServer(env);
+        server = await startTestServer(env, tuning);
       }
     }
   });
