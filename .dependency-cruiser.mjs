@@ -141,9 +141,12 @@ export default {
     },
     {
       name: 'workers-alone',
-      comment: 'a worker sees its own folder and some of src',
+      comment: 'a worker sees its own folder, what all workers share and some of src',
       from: { path: '^workers/([^/]+)/' },
-      to: { path: '^(src|workers|test|load|scripts)/', pathNot: ['^workers/$1/', below(WORKERS_SEE)] },
+      to: {
+        path: '^(src|workers|test|load|scripts)/',
+        pathNot: ['^workers/($1/|[^/]+\\.ts$)', below(WORKERS_SEE)],
+      },
     },
     ...libraries,
     {

@@ -6,7 +6,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { LaneMeter } from '../src/pool/pool-metrics.js';
+import { QueueMetrics } from '../src/pool/pool-metrics.js';
 import { Metrics } from '../src/observability/metrics.js';
 import { printTable, readArguments, whole } from './kit/command.js';
 import { hammer, type CannonRequest } from './kit/closed-loop.js';
@@ -56,7 +56,7 @@ const fill = (url: string): Promise<void> =>
  */
 function countingUs(): number {
   const metrics = new Metrics();
-  const lanes = ['queries', 'searches', 'commands'].map((name) => new LaneMeter('search', name));
+  const lanes = ['queries', 'searches', 'commands'].map((name) => new QueueMetrics('search', name));
   const timing = {
     embed_ms: 0.2,
     filter_ms: 0.01,

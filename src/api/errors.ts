@@ -187,6 +187,8 @@ export function errorTypeOf(code: ErrorCode): ErrorType | undefined {
 /** What became of a command: its answer, a refusal for the client, or a fault of ours for the log. */
 export type Outcome<T> = { value: T } | { error: WireError } | { fault: string };
 
-/** What an ask is rejected with whose asker has gone. */
+export const shardUnavailable = (): AppError => new AppError('shard_unavailable', undefined, { retryAfterS: 1 });
+
+/** A request rejects with it where its client has gone. */
 export const abandoned = (): AppError =>
   new AppError('internal_error', 'The client does not wait for an answer any more.');

@@ -1,8 +1,27 @@
-// What the isolate of a thread takes, told to another while a task runs: its heap and what its objects hold outside of
-// it, and nothing of other threads. A number in shared memory, for whoever watches does not wait for an answer.
+// What a worker thread says of itself, and does for itself: that it has loaded, what is to be logged, the memory it
+// takes, its priority, its end. The front thread uses createMemoryReport and reportedBytes alone.
 import { readlinkSync } from 'node:fs';
 import { platform, setPriority } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
+import { parentPort, threadId } from 'node:worker_threads';
+import type { LoadedNote, LogNote } from './log.js';
+
+/** The last thing that a worker does while it loads: a thread that loads must not be ended (src/pool/worker-pool.ts). */
+export function noteLoaded(): void {
+  parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
+}
+
+/** Logs by the front thread's log. */
+export function noteForLog(level: LogNote['level'], fields: LogNote['fields'], message: string): void {
+  parentPort?.postMessage({ level, fields, message } satisfies LogNote);
+}
+
+/** Whether another thread of this process has had the store at `place` before. To be called once by each. */
+export const takesOver = (starts: SharedArrayBuffer, place: number): boolean =>
+  Atomics.add(new Int32Array(starts), place, 1) > 0;
+
+// The memory of a thread's isolate while a task runs: its heap and what its objects hold outside of it, and nothing of
+// other threads. It is a number in shared memory: whoever watches does not wait for an answer.
 
 const EVERY_MS = 50;
 const BYTES_PER_UNIT = 1024;
@@ -30,21 +49,18 @@ function ownBytes(): number {
   return heap + outside;
 }
 
-// The priority of this thread at the operating system. On Linux it is a property of each thread, and the threads it
-// starts inherit it; elsewhere it would be that of the whole process, and stays as it is. Called by the workers that
-// prepare and embed documents and by those that own shards, when they start.
-
 /** A tenth of what a thread of normal priority gets, where both want the same core (`man 7 sched`). */
 const NICENESS = 10;
 
+/**
+ * Lowers the priority of this thread at the operating system. On Linux it is a property of each thread, and the threads
+ * it starts inherit it; elsewhere it would be that of the whole process, and stays as it is.
+ */
 export function yieldToSearches(): void {
   if (platform() !== 'linux') return;
   const thread = Number(readlinkSync('/proc/thread-self').split('/').pop());
   setPriority(thread, NICENESS);
 }
-
-// A fault as text, and the end of a thread by one.
-// Called by the workers where their commands fail, on their own threads.
 
 /** For the log: the stack, where there is one. */
 export const faultOf = (error: unknown): string =>

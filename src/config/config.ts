@@ -1,7 +1,6 @@
 // The configuration as the rest of the server takes it: the values of the keys, and what follows from several of them.
 import { type FusionSettings, fusionSettings } from '../api/search.js';
-import type { EmbedderInstance, RerankerInstance } from '../embedding/embedder-spec.js';
-import type { EmbedThreads } from '../pool/embed-pool.js';
+import type { EmbedThreads, EmbedderInstance, RerankerInstance } from '../embedding/embedder-spec.js';
 import { MODEL_KEY, readEmbedders, readRerankers } from './embedders.js';
 import type { Settings } from './keys.js';
 import type { TlsFiles } from './tls.js';
@@ -25,7 +24,7 @@ const TUNING = {
   /** Text taken out of one file, and what a compressed file may unpack to. */
   textBytesMax: 256 * MIB,
   /** Memory that reading one file may take. */
-  parseMemoryMb: 1024,
+  parseMemoryBytesMax: 1024 * MIB,
   /** Spans that wait to be sent; beyond that they are dropped. */
   spansWaitingMax: 4096,
   /** How long a batch of spans may take to be sent. */

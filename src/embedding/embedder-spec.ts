@@ -1,5 +1,5 @@
-// Embedders and rerankers as the server runs them: plain data, checked when the configuration was read, given to the
-// workers at their start. Types only. Read by src/embedding, src/pool/embed-pool.ts and workers/embed.
+// Embedders and rerankers as the server runs them: plain data, checked when the configuration is read, given to the
+// workers at their start. Types only.
 import type { Space } from '../api/collections.js';
 
 /** How the vectors of a text's tokens become one. */
@@ -91,4 +91,13 @@ export interface RerankerInstance {
   /** Tenants that may use it; absent: all. */
   tenants?: readonly string[];
   spec: RerankerSpec;
+}
+
+/** How the machine is shared out among the threads that embed. */
+export interface EmbedThreads {
+  queries: number;
+  documents: number;
+  /** Threads that one run of a model may use, for a query and for documents. */
+  queryModel: number;
+  documentModel: number;
 }

@@ -2,10 +2,10 @@
 // it. Part of the metrics (metrics-report.ts); front thread.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, type Registry, collectDefaultMetrics } from 'prom-client';
-import type { LaneMeter, PoolMeters } from '../pool/pool-metrics.js';
+import type { PoolMetrics, QueueMetrics } from '../pool/pool-metrics.js';
 import { type CountedBuckets, lookedUpHistogram } from './prometheus.js';
 
-export function lookUpQueues(registry: Registry, meters: PoolMeters): void {
+export function lookUpQueues(registry: Registry, pools: PoolMetrics): void {
   const labelNames = ['pool', 'lane'] as const;
   new Gauge({
     name: 'sheaf_queue_waiting',
@@ -13,7 +13,7 @@ export function lookUpQueues(registry: Registry, meters: PoolMeters): void {
     labelNames,
     registers: [registry],
     collect() {
-      for (const { pool, lane, waiting } of meters.lanes()) this.set({ pool, lane }, waiting);
+      for (const { pool, name, waiting } of pools.queues()) this.set({ pool, lane: name }, waiting);
     },
   });
   lookedUpHistogram(
@@ -23,7 +23,7 @@ export function lookUpQueues(registry: Registry, meters: PoolMeters): void {
       help: 'How long requests waited before they were sent to a worker.',
       labelNames,
     },
-    () => Array.from(meters.lanes(), (meter) => counted(meter, 'waits')),
+    () => Array.from(pools.queues(), (queue) => counted(queue, 'waits')),
   );
   lookedUpHistogram(
     registry,
@@ -32,17 +32,17 @@ export function lookUpQueues(registry: Registry, meters: PoolMeters): void {
       help: 'Requests that travelled to a worker in one message: the size of its batch.',
       labelNames,
     },
-    () => Array.from(meters.lanes(), (meter) => counted(meter, 'messages')),
+    () => Array.from(pools.queues(), (queue) => counted(queue, 'messages')),
   );
-  lookUpThreads(registry, meters);
+  lookUpThreads(registry, pools);
 }
 
-function counted(meter: LaneMeter, what: 'waits' | 'messages'): CountedBuckets {
-  const { bounds, counts, sum } = meter[what];
-  return { labels: { pool: meter.pool, lane: meter.lane }, bounds, counts, sum };
+function counted(queue: QueueMetrics, what: 'waits' | 'messages'): CountedBuckets {
+  const { bounds, counts, sum } = queue[what];
+  return { labels: { pool: queue.pool, lane: queue.name }, bounds, counts, sum };
 }
 
-function lookUpThreads(registry: Registry, meters: PoolMeters): void {
+function lookUpThreads(registry: Registry, pools: PoolMetrics): void {
   const common = { labelNames: ['pool'] as const, registers: [registry] };
   new Gauge({
     ...common,
@@ -50,7 +50,7 @@ function lookUpThreads(registry: Registry, meters: PoolMeters): void {
     help: 'Threads of the pool.',
     collect() {
       this.reset();
-      for (const { pool, threads } of meters.uses()) this.inc({ pool }, threads);
+      for (const { pool, threads } of pools.uses()) this.inc({ pool }, threads);
     },
   });
   new Counter({
@@ -59,7 +59,7 @@ function lookUpThreads(registry: Registry, meters: PoolMeters): void {
     help: 'Time that the threads of the pool have worked, added up; of threads that died nothing is left.',
     collect() {
       this.reset();
-      for (const { pool, busyMs } of meters.uses()) this.inc({ pool }, busyMs / 1000);
+      for (const { pool, busyMs } of pools.uses()) this.inc({ pool }, busyMs / 1000);
     },
   });
 }

@@ -1,12 +1,12 @@
-// The embed workers, in threads of their own, so that an embedding never delays a search in a shard. Queries and
-// documents have workers apart, those of documents at a lower priority of the operating system: queries go ahead,
-// whatever a model run takes. Front thread.
+// The embed workers: threads that run embedders and rerankers, in a group for each role (queries, documents, remote),
+// and the queues in front of them: one for the queries, the documents and the pairs of each model. Queries of one turn
+// of the event loop travel together; tenants are served in turn. Front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, type Outcome, abandoned } from '../api/errors.js';
-import type { Log, LogNote } from '../base/log.js';
+import type { Log } from '../base/log.js';
 import { type EndpointCounts, EndpointMeter } from '../base/meters.js';
 import type { Leaving } from '../base/signals.js';
-import type { EmbedderSpec, RerankerSpec } from '../embedding/embedder-spec.js';
+import type { EmbedThreads, EmbedderSpec, RerankerSpec } from '../embedding/embedder-spec.js';
 import type {
   DocumentTexts,
   EmbedAnswer,
@@ -20,14 +20,10 @@ import type {
   RerankScores,
   RerankTexts,
 } from '../embedding/messages.js';
-import type { LaneMeter, PoolMeters } from './pool-metrics.js';
-import { type Ask, Lane } from './request-queue.js';
-import { LateThreads, logNote, settled, workerOptions } from './worker-pool.js';
+import type { PoolMetrics, QueueMetrics } from './pool-metrics.js';
+import { type PendingRequest, REQUESTS_WAITING_MAX, RequestQueue } from './request-queue.js';
+import { WorkerPool, taskValue } from './worker-pool.js';
 
-// How much of what travels to an embed worker in one message, and how many messages are under way: few, since what
-// waits at a worker is first come, first served. Used by embed-crew.ts on the front thread.
-
-const WAITING_MAX = 8192;
 /**
  * Bytes of documents that a tenant may have embedded before the next one is served: some milliseconds of work for the
  * built-in embedder.
@@ -37,15 +33,16 @@ const DOCUMENTS_QUANTUM_BYTES = 64 * 1024;
 interface Traffic {
   /** Queries in a message. */
   queriesMax: number;
-  /** Messages under way at each worker, of queries and of documents. */
+  /** Messages in flight at each worker, of queries and of documents. */
   queryMessagesMax: number;
   documentMessagesMax: number;
 }
 
 /**
- * A model takes milliseconds for a query, and joins the texts of the messages that have reached it; an endpoint answers
- * when it does: its worker joins the texts of all messages, and a text that the endpoint refuses fails its own message
- * alone.
+ * How much travels in one message, and how many are in flight: few, since what waits at a worker is first come, first
+ * served. A model takes milliseconds for a query, and joins the texts of the messages that have reached it. An endpoint
+ * answers when it does: its worker joins the texts of all messages, and a text that the endpoint refuses fails its own
+ * message alone.
  */
 const TRAFFIC: Readonly<Record<EmbedderSpec['type'], Traffic>> = {
   builtin: { queriesMax: 32, queryMessagesMax: 2, documentMessagesMax: 2 },
@@ -54,79 +51,97 @@ const TRAFFIC: Readonly<Record<EmbedderSpec['type'], Traffic>> = {
 };
 const RERANK_MESSAGES_MAX: Readonly<Record<RerankerSpec['type'], number>> = { onnx: 2, endpoint: 64 };
 
-/** Documents to embed, and the word that tells the worker when nobody waits for them any more. */
-interface DocumentsAsk extends DocumentTexts {
+type PairsRequest = Omit<RerankTexts, 'kind'>;
+
+/** Documents to embed, and the signal that nobody waits for them any more. */
+interface DocumentsRequest extends DocumentTexts {
   embedder: string;
   signal: AbortSignal | undefined;
 }
 
 type Run = <R extends EmbedRequest>(request: R, moved: ArrayBuffer[]) => Promise<EmbedAnswer<R>>;
 
-function queriesLane(
+function queriesQueue(
   { key, type }: EmbedderSpec,
   threads: number,
   run: Run,
-  meter?: LaneMeter,
-): Lane<QueryText, Float32Array> {
+  metrics?: QueueMetrics,
+): RequestQueue<QueryText, Float32Array> {
   const { queriesMax, queryMessagesMax } = TRAFFIC[type];
-  return new Lane(
-    { requestsMax: queriesMax, messagesMax: threads * queryMessagesMax, waitingMax: WAITING_MAX, meter },
-    (batch) =>
-      settle(batch, async () => {
-        const traceparent = batch.find(({ request }) => request.traceparent !== undefined)?.request.traceparent;
-        const { vectors } = await run(
-          {
-            kind: 'queries',
-            embedder: key,
-            texts: batch.map(({ request }) => request.text),
-            ...(traceparent !== undefined && { traceparent }),
-          },
-          [],
-        );
-        const dim = vectors.length / batch.length;
-        // Copies: a view would travel on, and be kept, with the vectors of the whole message behind it.
-        batch.forEach(({ resolve }, i) => resolve(vectors.slice(i * dim, (i + 1) * dim)));
-      }),
+  return new RequestQueue(
+    {
+      requestsMax: queriesMax,
+      messagesInFlightMax: threads * queryMessagesMax,
+      waitingMax: REQUESTS_WAITING_MAX,
+      metrics,
+    },
+    (batch) => embedQueries(key, batch, run),
   );
 }
 
-function documentsLane(
+function documentsQueue(
   { type }: EmbedderSpec,
   threads: number,
   run: Run,
-  meter?: LaneMeter,
-): Lane<DocumentsAsk, EmbeddedDocuments> {
-  const options = {
-    requestsMax: 1,
-    messagesMax: threads * TRAFFIC[type].documentMessagesMax,
-    waitingMax: WAITING_MAX,
-    costOf: ({ documents }: DocumentsAsk) => documents.byteLength,
-    quantum: DOCUMENTS_QUANTUM_BYTES,
-    meter,
-  };
-  return new Lane(options, (batch) =>
-    settle(batch, async () => {
-      for (const { request, resolve } of batch) resolve(await embedDocuments(request, run));
-    }),
+  metrics?: QueueMetrics,
+): RequestQueue<DocumentsRequest, EmbeddedDocuments> {
+  return new RequestQueue(
+    {
+      requestsMax: 1,
+      messagesInFlightMax: threads * TRAFFIC[type].documentMessagesMax,
+      waitingMax: REQUESTS_WAITING_MAX,
+      costOf: ({ documents }) => documents.byteLength,
+      quantum: DOCUMENTS_QUANTUM_BYTES,
+      metrics,
+    },
+    ([pending]) => alone(pending, (request) => embedDocuments(request, run)),
   );
 }
 
-function rerankLane(
+function rerankQueue(
   { type }: RerankerSpec,
   threads: number,
   run: Run,
-  meter?: LaneMeter,
-): Lane<Omit<RerankTexts, 'kind'>, Float32Array> {
-  return new Lane(
-    { requestsMax: 1, messagesMax: threads * RERANK_MESSAGES_MAX[type], waitingMax: WAITING_MAX, meter },
-    (batch) =>
-      settle(batch, async () => {
-        for (const { request, resolve } of batch) resolve((await run({ kind: 'rerank', ...request }, [])).scores);
-      }),
+  metrics?: QueueMetrics,
+): RequestQueue<PairsRequest, Float32Array> {
+  return new RequestQueue(
+    {
+      requestsMax: 1,
+      messagesInFlightMax: threads * RERANK_MESSAGES_MAX[type],
+      waitingMax: REQUESTS_WAITING_MAX,
+      metrics,
+    },
+    ([pending]) => alone(pending, async (request) => (await run({ kind: 'rerank', ...request }, [])).scores),
   );
 }
 
-async function embedDocuments({ signal, ...request }: DocumentsAsk, run: Run): Promise<EmbeddedDocuments> {
+/** The one request of a message. */
+function alone<Q, A>(pending: PendingRequest<Q, A> | undefined, work: (request: Q) => Promise<A>): Promise<void> {
+  const { request, resolve, reject } = pending as PendingRequest<Q, A>;
+  return work(request).then(resolve, reject);
+}
+
+async function embedQueries(
+  embedder: string,
+  batch: readonly PendingRequest<QueryText, Float32Array>[],
+  run: Run,
+): Promise<void> {
+  const traceparent = batch.find(({ request }) => request.traceparent !== undefined)?.request.traceparent;
+  const texts = batch.map(({ request }) => request.text);
+  try {
+    const { vectors } = await run(
+      { kind: 'queries', embedder, texts, ...(traceparent !== undefined && { traceparent }) },
+      [],
+    );
+    const dim = vectors.length / batch.length;
+    // Copies: a view would travel on, and be kept, with the vectors of the whole message behind it.
+    batch.forEach(({ resolve }, i) => resolve(vectors.slice(i * dim, (i + 1) * dim)));
+  } catch (error) {
+    for (const { reject } of batch) reject(error);
+  }
+}
+
+async function embedDocuments({ signal, ...request }: DocumentsRequest, run: Run): Promise<EmbeddedDocuments> {
   const cancelled = new Int32Array(new SharedArrayBuffer(4));
   const cancel = (): void => void Atomics.store(cancelled, 0, 1);
   signal?.addEventListener('abort', cancel, { once: true });
@@ -144,24 +159,14 @@ async function embedDocuments({ signal, ...request }: DocumentsAsk, run: Run): P
 const buffersOf = ({ documents, vectors, given }: DocumentTexts): ArrayBuffer[] =>
   [documents, vectors, given].flatMap((view) => (view?.buffer instanceof ArrayBuffer ? [view.buffer] : []));
 
-async function settle<Q, A>(batch: Ask<Q, A>[], work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    for (const { reject } of batch) reject(error);
-  }
-}
-
-// What is told of each call of an embedder or a reranker, for the metrics: a call is one message to an embed worker and
-// its answer. Used by embed-crew.ts, on the front thread.
-
+/** A call of an embedder or a reranker, for the metrics: one message to an embed worker and its answer. */
 export interface EmbedCall {
   /** Of the embedder, or of the reranker. */
   key: string;
   kind: EmbedRequest['kind'];
   /** How many texts it embedded or scored; 0 where it failed. */
   texts: number;
-  /** Until the answer, what it waited for at the worker included. */
+  /** Until the answer, with what it waited for at the worker. */
   ms: number;
   /** As a whole, or for any of its documents. */
   failed: boolean;
@@ -169,41 +174,37 @@ export interface EmbedCall {
 
 export type EmbedObserver = (call: EmbedCall) => void;
 
-/** Tells of a call that begins now, when it is over. */
+/** Reports a call that begins now, when it is over. */
 function observed<R extends EmbedRequest>(request: R, answer: Promise<EmbedAnswer<R>>, observe: EmbedObserver): void {
   const startedAtMs = performance.now();
   const key = request.kind === 'rerank' ? request.reranker : request.embedder;
-  const tell = (texts: number, failed: boolean): void =>
+  const report = (texts: number, failed: boolean): void =>
     observe({ key, kind: request.kind, texts, ms: performance.now() - startedAtMs, failed });
   void answer.then(
     (made) =>
-      tell(
+      report(
         'documents' in made ? made.texts : (request as Exclude<EmbedRequest, { kind: 'documents' }>).texts.length,
         'failures' in made,
       ),
-    () => tell(0, true),
+    () => report(0, true),
   );
 }
-
-// The embed threads of one role, and what waits for them: a lane for the queries, the documents and the pairs of each
-// model. Queries of one turn of the event loop travel together; tenants are served in turn. Used by embed-pool.ts on
-// the front thread.
 
 /** A run takes a second at most; one that hangs does not keep the server from stopping. */
 const RUNS_END_WITHIN_MS = 10_000;
 
-/** The lanes of one model. */
-interface ModelLanes {
-  queries: Lane<QueryText, Float32Array>;
-  documents: Lane<DocumentsAsk, EmbeddedDocuments>;
+interface ModelQueues {
+  queries: RequestQueue<QueryText, Float32Array>;
+  documents: RequestQueue<DocumentsRequest, EmbeddedDocuments>;
 }
 
-class EmbedCrew {
-  private readonly threads: LateThreads;
-  private readonly models = new Map<string, ModelLanes>();
-  private readonly rerankers = new Map<string, Lane<Omit<RerankTexts, 'kind'>, Float32Array>>();
+/** The threads of one role, and what waits for them. */
+class EmbedWorkers {
+  private readonly workers: WorkerPool;
+  private readonly models = new Map<string, ModelQueues>();
+  private readonly rerankers = new Map<string, RequestQueue<PairsRequest, Float32Array>>();
   /** Answers that are awaited, and the words that cut those of documents short. */
-  private readonly underway = new Set<Promise<unknown>>();
+  private readonly inFlight = new Set<Promise<unknown>>();
   private readonly cancelWords = new Set<Int32Array>();
   private closing = false;
 
@@ -212,84 +213,79 @@ class EmbedCrew {
     private readonly start: EmbedWorkerStart,
     private readonly log: Log,
     private readonly observe: EmbedObserver,
-    meters?: PoolMeters,
+    metrics?: PoolMetrics,
   ) {
-    this.threads = new LateThreads(workerOptions('embed/worker.js', threads, start), (piscina) => {
-      piscina.on('error', (error: Error) => log.error({ fault: error.stack }, 'an embed worker died'));
-      piscina.on('message', (note: Partial<LogNote>) => logNote(log, note));
+    this.workers = new WorkerPool({
+      program: new URL('../../workers/embed/worker.js', import.meta.url),
+      name: 'an embed worker',
+      threads,
+      workerData: start,
+      log,
+      // Readiness asks whether an embedder answers a query.
+      isLazy: start.role === 'documents',
     });
-    // Readiness asks whether an embedder answers a query.
-    if (start.role !== 'documents') this.threads.begin();
-    meters?.watch('embed', this.threads);
+    metrics?.watch('embed', this.workers);
     const run = <R extends EmbedRequest>(request: R, moved: ArrayBuffer[]): Promise<EmbedAnswer<R>> =>
       this.run(request, moved);
     for (const spec of start.embedders)
       this.models.set(spec.key, {
-        queries: queriesLane(spec, threads, run, meters?.lane('embed', 'queries')),
-        documents: documentsLane(spec, threads, run, meters?.lane('embed', 'documents')),
+        queries: queriesQueue(spec, threads, run, metrics?.queue('embed', 'queries')),
+        documents: documentsQueue(spec, threads, run, metrics?.queue('embed', 'documents')),
       });
     for (const spec of start.rerankers)
-      this.rerankers.set(spec.key, rerankLane(spec, threads, run, meters?.lane('embed', 'rerank')));
+      this.rerankers.set(spec.key, rerankQueue(spec, threads, run, metrics?.queue('embed', 'rerank')));
   }
 
-  lanesOf(embedder: string): ModelLanes | undefined {
+  queuesOf(embedder: string): ModelQueues | undefined {
     return this.models.get(embedder);
   }
 
-  rerankLaneOf(reranker: string): Lane<Omit<RerankTexts, 'kind'>, Float32Array> | undefined {
+  rerankQueueOf(reranker: string): RequestQueue<PairsRequest, Float32Array> | undefined {
     return this.rerankers.get(reranker);
   }
 
   /** Ends the threads, as a crash would: for tests. */
   async kill(): Promise<void> {
-    await this.threads.kill();
+    await this.workers.kill();
   }
 
   /**
-   * What waits and what is under way is refused. A thread is ended between two runs of a model: one that is ended
+   * What waits and what is in flight is refused. A thread is ended between two runs of a model: one that is ended
    * within a run takes the whole process with it, for the runtime throws where nobody catches.
    */
   async close(): Promise<void> {
     this.closing = true;
     for (const word of this.cancelWords) Atomics.store(word, 0, 1);
     if (this.start.role !== 'remote')
-      await Promise.race([Promise.allSettled(this.underway), sleep(RUNS_END_WITHIN_MS, undefined, { ref: false })]);
-    await this.threads.end();
+      await Promise.race([Promise.allSettled(this.inFlight), sleep(RUNS_END_WITHIN_MS, undefined, { ref: false })]);
+    await this.workers.end();
   }
 
   private async run<R extends EmbedRequest>(request: R, transferList: ArrayBuffer[]): Promise<EmbedAnswer<R>> {
     if (this.closing) throw new AppError('shutting_down');
     const answer = this.ask(request, transferList);
     observed(request, answer, this.observe);
-    this.underway.add(answer);
+    this.inFlight.add(answer);
     if (request.kind === 'documents') this.cancelWords.add(request.cancelled);
     try {
       return await answer;
     } finally {
-      this.underway.delete(answer);
+      this.inFlight.delete(answer);
       if (request.kind === 'documents') this.cancelWords.delete(request.cancelled);
     }
   }
 
   private async ask<R extends EmbedRequest>(request: R, transferList: ArrayBuffer[]): Promise<EmbedAnswer<R>> {
-    const task = this.threads.run(request, { transferList }) as Promise<
+    const task = this.workers.run(request, { transferList }) as Promise<
       Outcome<QueryVectors | EmbeddedDocuments | RerankScores>
     >;
     const refused = (error: unknown): Promise<never> =>
       Promise.reject(this.closing ? new AppError('shutting_down') : error);
-    const answer = await settled(task.catch(refused), 'embedder_unavailable', this.log);
+    const answer = await taskValue(task.catch(refused), 'embedder_unavailable', this.log);
     // What was cut short holds no vectors.
     if (this.closing) throw new AppError('shutting_down');
     return answer as EmbedAnswer<R>;
   }
-}
-
-export interface EmbedThreads {
-  queries: number;
-  documents: number;
-  /** Threads that one run of a model may use, for a query and for documents. */
-  queryModel: number;
-  documentModel: number;
 }
 
 interface EmbedPoolOptions {
@@ -299,42 +295,42 @@ interface EmbedPoolOptions {
   log: Log;
   /** Told of each call when it is over. */
   observe?: EmbedObserver;
-  meters?: PoolMeters;
+  metrics?: PoolMetrics;
 }
 
 export class EmbedPool {
   private remote: { keys: string[]; counts: SharedArrayBuffer } | undefined;
-  private readonly crews: Readonly<Record<EmbedRole, EmbedCrew | undefined>>;
+  private readonly workers: Readonly<Record<EmbedRole, EmbedWorkers | undefined>>;
 
-  constructor({ threads, embedders, rerankers, log, observe = () => undefined, meters }: EmbedPoolOptions) {
-    const crew = (role: EmbedRole, count: number, modelThreads: number): EmbedCrew | undefined => {
+  constructor({ threads, embedders, rerankers, log, observe = () => undefined, metrics }: EmbedPoolOptions) {
+    const workersOf = (role: EmbedRole, count: number, modelThreads: number): EmbedWorkers | undefined => {
       const isLocal = role !== 'remote';
       const own = embedders.filter(({ type }) => (type !== 'openai') === isLocal);
       const ownRerankers = rerankers.filter(({ type }) => role !== 'documents' && (type === 'onnx') === isLocal);
       if (own.length + ownRerankers.length === 0) return undefined;
       const counts = EndpointMeter.create(own.length + ownRerankers.length);
       if (role === 'remote') this.remote = { keys: [...own, ...ownRerankers].map(({ key }) => key), counts };
-      return new EmbedCrew(
+      return new EmbedWorkers(
         count,
         { role, embedders: own, rerankers: ownRerankers, modelThreads, meters: counts },
         log,
         observe,
-        meters,
+        metrics,
       );
     };
-    this.crews = {
-      queries: crew('queries', threads.queries, threads.queryModel),
-      documents: crew('documents', threads.documents, threads.documentModel),
-      remote: crew('remote', 1, 1),
+    this.workers = {
+      queries: workersOf('queries', threads.queries, threads.queryModel),
+      documents: workersOf('documents', threads.documents, threads.documentModel),
+      remote: workersOf('remote', 1, 1),
     };
   }
 
   /**
    * The vector of a query text. Rejects with AppError `embedder_unavailable` when the embedder does not answer or its
-   * worker died, `overloaded` when too many wait. One whose signal is aborted while it waits leaves the line.
+   * worker died, `overloaded` when too many wait. One whose signal is aborted while it waits leaves the queue.
    */
   embedQuery(embedder: string, query: QueryText, tenant?: string, signal?: Leaving): Promise<Float32Array> {
-    return this.lanes(embedder, 'queries').queries.ask(query, tenant, signal);
+    return this.queuesOf(embedder, 'queries').queries.ask(query, tenant, signal);
   }
 
   /**
@@ -346,15 +342,15 @@ export class EmbedPool {
     tenant?: string,
     signal?: AbortSignal,
   ): Promise<EmbeddedDocuments> {
-    return this.lanes(embedder, 'documents').documents.ask({ ...texts, embedder, signal }, tenant, signal);
+    return this.queuesOf(embedder, 'documents').documents.ask({ ...texts, embedder, signal }, tenant, signal);
   }
 
   /** A score for each text, of how well it answers the query. Rejects as embedQuery does. */
-  rerank(request: Omit<RerankTexts, 'kind'>, tenant?: string, signal?: Leaving): Promise<Float32Array> {
-    const lane =
-      this.crews.queries?.rerankLaneOf(request.reranker) ?? this.crews.remote?.rerankLaneOf(request.reranker);
-    if (!lane) throw new Error(`there is no reranker ${request.reranker}`);
-    return lane.ask(request, tenant, signal);
+  rerank(request: PairsRequest, tenant?: string, signal?: Leaving): Promise<Float32Array> {
+    const queue =
+      this.workers.queries?.rerankQueueOf(request.reranker) ?? this.workers.remote?.rerankQueueOf(request.reranker);
+    if (!queue) throw new Error(`there is no reranker ${request.reranker}`);
+    return queue.ask(request, tenant, signal);
   }
 
   /** What the calls of each endpoint have come to. */
@@ -365,16 +361,16 @@ export class EmbedPool {
 
   /** Ends the threads, as a crash would: for tests. */
   async kill(): Promise<void> {
-    await Promise.all(Object.values(this.crews).map(async (crew) => crew?.kill()));
+    await Promise.all(Object.values(this.workers).map(async (workers) => workers?.kill()));
   }
 
   async close(): Promise<void> {
-    await Promise.all(Object.values(this.crews).map(async (crew) => crew?.close()));
+    await Promise.all(Object.values(this.workers).map(async (workers) => workers?.close()));
   }
 
-  private lanes(embedder: string, role: 'queries' | 'documents'): NonNullable<ReturnType<EmbedCrew['lanesOf']>> {
-    const lanes = this.crews[role]?.lanesOf(embedder) ?? this.crews.remote?.lanesOf(embedder);
-    if (!lanes) throw new Error(`there is no embedder ${embedder}`);
-    return lanes;
+  private queuesOf(embedder: string, role: 'queries' | 'documents'): ModelQueues {
+    const queues = this.workers[role]?.queuesOf(embedder) ?? this.workers.remote?.queuesOf(embedder);
+    if (!queues) throw new Error(`there is no embedder ${embedder}`);
+    return queues;
   }
 }

@@ -1,6 +1,6 @@
-// What the pools tell of themselves: how many requests wait in each kind of lane and for how long, how many travel in a
-// message, and how busy the threads are. Filled by the lanes and pools as they work, read when the metrics are scraped.
-// One for each server; front thread.
+// What the pools count of themselves: how many requests wait in each kind of queue and for how long, how many travel in
+// a message, and how busy the threads are. Queues count while they work; a scrape of the metrics reads it. One for each
+// server; front thread.
 import type { Worker } from 'node:worker_threads';
 import { Buckets } from '../base/histogram.js';
 
@@ -12,15 +12,16 @@ const WAIT_SECONDS = [
 ];
 const MESSAGE_REQUESTS = [1, 2, 4, 8, 16, 32, 64, 128, 1024];
 
-/** Of all lanes of a kind: those of every shard, or of every model, count together. */
-export class LaneMeter {
+/** Of all queues of a kind: those of every shard, or of every model, count together. */
+export class QueueMetrics {
   waiting = 0;
   readonly waits = new Buckets(WAIT_SECONDS);
   readonly messages = new Buckets(MESSAGE_REQUESTS);
 
   constructor(
     readonly pool: PoolName,
-    readonly lane: string,
+    /** The kind of queue: the label `lane` of the metrics. */
+    readonly name: string,
   ) {}
 
   /** A message leaves with requests that came at `sinceMs`. */
@@ -31,11 +32,6 @@ export class LaneMeter {
   }
 }
 
-/** A pool, as far as it is metered: the threads that it has now. */
-interface Threads {
-  readonly threads: Worker[];
-}
-
 export interface PoolUse {
   pool: PoolName;
   threads: number;
@@ -43,28 +39,29 @@ export interface PoolUse {
   busyMs: number;
 }
 
-export class PoolMeters {
-  private readonly byNames = new Map<string, LaneMeter>();
-  private readonly pools: { pool: PoolName; held: Threads }[] = [];
+export class PoolMetrics {
+  private readonly byName = new Map<string, QueueMetrics>();
+  private readonly pools: { pool: PoolName; workers: { readonly threads: Worker[] } }[] = [];
 
-  lane(pool: PoolName, lane: string): LaneMeter {
-    const known = this.byNames.get(`${pool} ${lane}`);
-    const meter = known ?? new LaneMeter(pool, lane);
-    if (!known) this.byNames.set(`${pool} ${lane}`, meter);
-    return meter;
+  /** Queues of one name count together. */
+  queue(pool: PoolName, name: string): QueueMetrics {
+    const known = this.byName.get(`${pool} ${name}`);
+    const metrics = known ?? new QueueMetrics(pool, name);
+    if (!known) this.byName.set(`${pool} ${name}`, metrics);
+    return metrics;
   }
 
-  watch(pool: PoolName, held: Threads): void {
-    this.pools.push({ pool, held });
+  watch(pool: PoolName, workers: { readonly threads: Worker[] }): void {
+    this.pools.push({ pool, workers });
   }
 
-  lanes(): Iterable<LaneMeter> {
-    return this.byNames.values();
+  queues(): Iterable<QueueMetrics> {
+    return this.byName.values();
   }
 
-  /** Pools that have several crews of threads have one for each. */
+  /** An entry for each group of threads that a pool has. */
   uses(): PoolUse[] {
-    return this.pools.map(({ pool, held: { threads } }) => ({
+    return this.pools.map(({ pool, workers: { threads } }) => ({
       pool,
       threads: threads.length,
       busyMs: threads.reduce((sum, thread) => sum + busyMs(thread), 0),

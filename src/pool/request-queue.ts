@@ -1,17 +1,20 @@
-// Gathers what is asked during one turn of the event loop into one message. A lane allows a few messages under way at a
-// time: what comes meanwhile waits here, in one line a tenant (fair-queue.ts), and travels in the next ones, which is
-// how concurrent writes come to share a commit. A queue at the worker would be first come, first served: there it is
-// kept short. Front thread.
+// The queue in front of a worker pool. What is asked during one turn of the event loop travels in one message; while as
+// many messages are in flight as may be, requests wait here, in one line for each tenant, and travel in the next ones:
+// so concurrent writes come to share a commit. A queue at the worker is first come, first served; it is kept short.
+// Front thread.
 import { AppError, abandoned } from '../api/errors.js';
 import type { Leaving } from '../base/signals.js';
-import type { LaneMeter } from './pool-metrics.js';
+import type { QueueMetrics } from './pool-metrics.js';
 
-// What waits for a worker, in one line for each tenant: they are served in turn, by the cost of what they ask, so that
-// a tenant with a long line delays itself and nobody else. Pure; used by lane.ts on the front thread.
+/**
+ * Requests that wait for a shard, a search or an embedder; beyond that the server sheds load. It is more than all
+ * requests of the default `limits.in_flight_max` can ask for at a time.
+ */
+export const REQUESTS_WAITING_MAX = 8192;
 
 interface Waiting<T> {
   readonly item: T;
-  /** In units of the lane: requests, chunks, bytes. At least 0. */
+  /** In units of the queue: requests, chunks, bytes. At least 0. */
   readonly cost: number;
 }
 
@@ -23,6 +26,7 @@ interface Line<T> {
 }
 
 /**
+ * A line for each key, served in turn by the cost of what waits, so that a tenant with a long line delays nobody else.
  * Deficit round robin (Shreedhar and Varghese, 1995): a line whose turn comes is served while its credit covers the
  * cost of its head; else it gains one quantum and goes to the end. With equal costs that is one of each in turn. Within
  * a line: first come, first served. A line that is alone needs no credit; one that empties loses what it had.
@@ -102,20 +106,19 @@ export class FairQueue<T> {
   }
 }
 
-export interface Ask<Q, A> {
+export interface PendingRequest<Q, A> {
   request: Q;
   resolve: (answer: A) => void;
   reject: (error: unknown) => void;
   sinceMs: number;
-  /** From now on it no longer leaves the line when its signal is aborted. */
-  stay?: () => void;
+  /** It leaves the queue no more when its signal is aborted. */
+  stopListening?: () => void;
 }
 
-export interface LaneOptions<Q> {
-  /** At most this many requests in a message; it may depend on how many wait, and on the messages under way. */
-  requestsMax: number | ((waiting: number, underway: number) => number);
-  /** How many messages may be under way. */
-  messagesMax: number;
+export interface RequestQueueOptions<Q> {
+  /** Requests in a message, at most; it may depend on how many wait, and on the messages in flight. */
+  requestsMax: number | ((waiting: number, inFlight: number) => number);
+  messagesInFlightMax: number;
   /** What a request costs a worker, in any unit; 1 where absent. */
   costOf?: (request: Q) => number;
   /** A message takes no further request once it has come to this cost. Absent: no bound. */
@@ -123,23 +126,22 @@ export interface LaneOptions<Q> {
   /** The cost that a tenant may spend before the next one is served; 1 where absent. */
   quantum?: number;
   /**
-   * So many may wait, half of them of one tenant; beyond that an ask is refused with 503 `overloaded`. Absent: no
-   * bound.
+   * Requests that may wait, half of them of one tenant; beyond that a request is refused with 503 `overloaded`. Absent:
+   * no bound.
    */
   waitingMax?: number;
-  /** Told of what waits and what is sent. */
-  meter?: LaneMeter | undefined;
+  metrics?: QueueMetrics | undefined;
 }
 
-export class Lane<Q, A> {
-  private readonly waiting: FairQueue<Ask<Q, A>>;
-  private scheduled = false;
-  private underway = 0;
+export class RequestQueue<Q, A> {
+  private readonly waiting: FairQueue<PendingRequest<Q, A>>;
+  private isScheduled = false;
+  private inFlight = 0;
 
-  /** `send` settles every ask of the batch itself, and resolves when it has. It never rejects. */
+  /** `send` settles every request of the batch itself, and resolves when it has. It never rejects. */
   constructor(
-    private readonly options: LaneOptions<Q>,
-    private readonly send: (batch: Ask<Q, A>[]) => Promise<void>,
+    private readonly options: RequestQueueOptions<Q>,
+    private readonly send: (batch: PendingRequest<Q, A>[]) => Promise<void>,
   ) {
     this.waiting = new FairQueue(options.quantum ?? 1);
   }
@@ -149,10 +151,10 @@ export class Lane<Q, A> {
   }
 
   /**
-   * `tenant`: whose line it waits in. Asks of one tenant are sent in the order they were made. One whose signal is
+   * `tenant`: whose line it waits in. Requests of one tenant are sent in the order they were made. One whose signal is
    * aborted while it waits leaves at once: it is rejected, never sent, and counts for nothing. `answered` is called
-   * with the answer when it comes, before those of asks that were sent after it; whoever awaits the promise may come
-   * later than these.
+   * with the answer when it comes, before those of requests that were sent after it; whoever awaits the promise may
+   * come later than these.
    */
   ask(request: Q, tenant = '', signal?: Leaving, answered?: (answer: A) => void): Promise<A> {
     if (signal?.aborted) return Promise.reject(abandoned());
@@ -161,9 +163,14 @@ export class Lane<Q, A> {
     if (isFull) return Promise.reject(new AppError('overloaded', undefined, { retryAfterS: 1 }));
     return new Promise((resolve, reject) => {
       const settle = (answer: A): void => (answered?.(answer), resolve(answer));
-      const ask: Ask<Q, A> = { request, resolve: answered ? settle : resolve, reject, sinceMs: performance.now() };
-      if (signal) this.leaveWhenAborted(ask, tenant, signal);
-      this.waiting.push(tenant, ask, costOf?.(request) ?? 1);
+      const pending: PendingRequest<Q, A> = {
+        request,
+        resolve: answered ? settle : resolve,
+        reject,
+        sinceMs: performance.now(),
+      };
+      if (signal) this.leaveWhenAborted(pending, tenant, signal);
+      this.waiting.push(tenant, pending, costOf?.(request) ?? 1);
       this.count(1);
       this.schedule();
     });
@@ -171,59 +178,59 @@ export class Lane<Q, A> {
 
   /** Rejects all that has not been sent yet. */
   fail(error: unknown): void {
-    for (const { reject, stay } of this.waiting.drain()) {
+    for (const { reject, stopListening } of this.waiting.drain()) {
       this.count(-1);
-      stay?.();
+      stopListening?.();
       reject(error);
     }
   }
 
-  private leaveWhenAborted(ask: Ask<Q, A>, tenant: string, signal: Leaving): void {
+  private leaveWhenAborted(pending: PendingRequest<Q, A>, tenant: string, signal: Leaving): void {
     const leave = (): void => {
-      if (this.waiting.remove(tenant, ask)) this.count(-1);
-      ask.reject(abandoned());
+      if (this.waiting.remove(tenant, pending)) this.count(-1);
+      pending.reject(abandoned());
     };
     signal.addEventListener('abort', leave, { once: true });
-    ask.stay = () => signal.removeEventListener('abort', leave);
+    pending.stopListening = () => signal.removeEventListener('abort', leave);
   }
 
   private schedule(): void {
-    if (this.scheduled || this.waiting.size === 0 || this.underway >= this.options.messagesMax) return;
-    this.scheduled = true;
+    if (this.isScheduled || this.waiting.size === 0 || this.inFlight >= this.options.messagesInFlightMax) return;
+    this.isScheduled = true;
     setImmediate(() => this.flush());
   }
 
   private flush(): void {
-    this.scheduled = false;
-    while (this.waiting.size > 0 && this.underway < this.options.messagesMax) {
-      const message = this.nextMessage();
-      this.count(-message.length);
-      this.options.meter?.sent(message.map(({ sinceMs }) => sinceMs));
-      this.underway++;
-      void this.send(message).then(() => {
-        this.underway--;
+    this.isScheduled = false;
+    while (this.waiting.size > 0 && this.inFlight < this.options.messagesInFlightMax) {
+      const batch = this.nextBatch();
+      this.count(-batch.length);
+      this.options.metrics?.sent(batch.map(({ sinceMs }) => sinceMs));
+      this.inFlight++;
+      void this.send(batch).then(() => {
+        this.inFlight--;
         this.schedule();
       });
     }
   }
 
   private count(change: number): void {
-    if (this.options.meter) this.options.meter.waiting += change;
+    if (this.options.metrics) this.options.metrics.waiting += change;
   }
 
   private requestsMax(): number {
     const { requestsMax } = this.options;
-    return typeof requestsMax === 'number' ? requestsMax : requestsMax(this.waiting.size, this.underway);
+    return typeof requestsMax === 'number' ? requestsMax : requestsMax(this.waiting.size, this.inFlight);
   }
 
-  private nextMessage(): Ask<Q, A>[] {
+  private nextBatch(): PendingRequest<Q, A>[] {
     const { costMax = Infinity } = this.options;
     const requestsMax = this.requestsMax();
-    const batch: Ask<Q, A>[] = [];
+    const batch: PendingRequest<Q, A>[] = [];
     for (let cost = 0; batch.length < requestsMax && cost < costMax; ) {
       const next = this.waiting.shift();
       if (!next) break;
-      next.item.stay?.();
+      next.item.stopListening?.();
       batch.push(next.item);
       cost += next.cost;
     }

@@ -1,26 +1,22 @@
-// The search workers: threads that each search all shards, and of which any takes any search. What is asked in one turn
-// of the event loop travels in one message a thread, to the least busy first; tenants are served in turn. Made by
-// compose-context.ts; front thread.
-import { Piscina } from 'piscina';
-import type { Leaving } from '../base/signals.js';
+// The search workers: threads that each search all shards; any of them takes any search. What is asked in one turn of
+// the event loop travels in one message a thread, to the least busy first; tenants are served in turn. Front thread.
+import { type Outcome, shardUnavailable } from '../api/errors.js';
 import type { Log } from '../base/log.js';
-import { AppError, type Outcome } from '../api/errors.js';
-import type { SharedShards } from '../engine/write/commands.js';
+import type { Leaving } from '../base/signals.js';
 import { clearReader } from '../engine/memory/ownership.js';
 import type { SearchAnswer, SearchTask, SearchWorkerStart } from '../engine/search/params.js';
-import { Lane, type Ask } from './request-queue.js';
-import { LoadedThreads, settleAll, workerOptions } from './worker-pool.js';
-import type { PoolMeters } from './pool-metrics.js';
+import type { SharedShards } from '../engine/write/commands.js';
+import type { PoolMetrics } from './pool-metrics.js';
 import type { Quarantine } from './quarantine.js';
+import { type PendingRequest, REQUESTS_WAITING_MAX, RequestQueue } from './request-queue.js';
+import { WorkerPool, settleAll } from './worker-pool.js';
 
-/** Beyond that the server sheds: more than all requests of the default `limits.in_flight_max` can ask for at a time. */
-const WAITING_MAX = 8192;
 /** What waits at a thread is first come, first served; so little does. */
 const SEARCHES_MAX = 8;
 /** While a thread works on one message, the next is there. */
 const MESSAGES_PER_THREAD = 2;
 
-export interface SearchPoolOptions {
+interface SearchPoolOptions {
   threads: number;
   shared: SharedShards;
   /** A thread; 0 for none. */
@@ -32,38 +28,34 @@ export interface SearchPoolOptions {
    */
   died: () => void;
   quarantine: Quarantine;
-  meters?: PoolMeters;
+  metrics?: PoolMetrics;
 }
 
 export class SearchPool {
   readonly threads: number;
-  private readonly piscina: Piscina;
-  private readonly loaded: LoadedThreads;
-  private readonly lane: Lane<SearchTask, SearchAnswer>;
-  /** Threads that may have a place among the readers of each memory. */
-  private readonly known = new Set<number>();
-  private underway = 0;
+  private readonly workers: WorkerPool;
+  private readonly queue: RequestQueue<SearchTask, SearchAnswer>;
+  private inFlight = 0;
   private closing = false;
 
   constructor(private readonly options: SearchPoolOptions) {
-    const { threads, shared, hitCacheBytes, log, meters } = options;
+    const { threads, shared, hitCacheBytes, log, metrics } = options;
     this.threads = threads;
-    const start: SearchWorkerStart = { ...shared, hitCacheBytes };
-    this.piscina = new Piscina(workerOptions('search/worker.js', threads, start));
-    this.loaded = new LoadedThreads(this.piscina);
-    meters?.watch('search', this.piscina);
-    this.piscina.on('workerCreate', ({ id }: { id: number }) => this.known.add(id));
-    this.piscina.on('workerDestroy', () => this.clearDead());
-    this.piscina.on(
-      'error',
-      (error: Error) => (log.error({ fault: error.stack }, 'a search worker died'), this.clearDead()),
-    );
-    this.lane = new Lane(
+    this.workers = new WorkerPool({
+      program: new URL('../../workers/search/worker.js', import.meta.url),
+      name: 'a search worker',
+      threads,
+      workerData: { ...shared, hitCacheBytes } satisfies SearchWorkerStart,
+      log,
+      exited: (threadId) => this.clear(threadId),
+    });
+    metrics?.watch('search', this.workers);
+    this.queue = new RequestQueue(
       {
-        requestsMax: (waiting, underway) => shareOf(waiting, underway, threads),
-        messagesMax: MESSAGES_PER_THREAD * threads,
-        waitingMax: WAITING_MAX,
-        meter: meters?.lane('search', 'searches'),
+        requestsMax: (waiting, inFlight) => shareOf(waiting, inFlight, threads),
+        messagesInFlightMax: MESSAGES_PER_THREAD * threads,
+        waitingMax: REQUESTS_WAITING_MAX,
+        metrics: metrics?.queue('search', 'searches'),
       },
       (batch) => this.send(batch),
     );
@@ -71,57 +63,49 @@ export class SearchPool {
 
   /** Threads that have nothing to do, nor will when all that waits is sent. */
   get idle(): number {
-    return Math.max(0, this.threads - this.underway - this.lane.waitingCount);
+    return Math.max(0, this.threads - this.inFlight - this.queue.waitingCount);
   }
 
   /**
-   * Rejects with AppError (`shard_unavailable`, `overloaded`, a refusal) or WorkerFault. One whose signal is aborted
-   * while it waits leaves the line.
+   * Rejects with AppError (`shard_unavailable`, `overloaded`, a client error) or WorkerFault. One whose signal is
+   * aborted while it waits leaves the queue.
    */
   async ask(task: SearchTask, tenant: string, signal?: Leaving): Promise<SearchAnswer> {
-    if (this.closing) throw unavailable();
-    return this.options.quarantine.watch(task.search.collection.id, () => this.lane.ask(task, tenant, signal));
+    if (this.closing) throw shardUnavailable();
+    return this.options.quarantine.watch(task.search.collection.id, () => this.queue.ask(task, tenant, signal));
   }
 
   /** Ends the threads, as a crash would: for tests. */
   async kill(): Promise<void> {
-    await this.loaded.whenAll();
-    await Promise.all(this.piscina.threads.map((thread) => thread.terminate()));
+    await this.workers.kill();
   }
 
-  /** What waits is refused, what is under way is answered. After it no thread reads any shard. */
+  /** What waits is refused, what is in flight is answered. After it no thread reads any shard. */
   async close(): Promise<void> {
     this.closing = true;
-    this.lane.fail(unavailable());
-    await this.loaded.end();
-    this.clearDead();
+    this.queue.fail(shardUnavailable());
+    await this.workers.end();
   }
 
-  private async send(batch: Ask<SearchTask, SearchAnswer>[], isRepeated = false): Promise<void> {
-    this.underway++;
+  private async send(batch: PendingRequest<SearchTask, SearchAnswer>[], isRepeated = false): Promise<void> {
+    this.inFlight++;
     try {
-      const outcomes = (await this.piscina.run(batch.map(({ request }) => request))) as Outcome<SearchAnswer>[];
-      settleAll(batch, outcomes, this.options.log);
+      const results = (await this.workers.run(batch.map(({ request }) => request))) as Outcome<SearchAnswer>[];
+      settleAll(batch, results, this.options.log);
     } catch (error) {
       this.options.log.warn({ reason: (error as Error).message }, 'a search worker died with searches under way');
-      this.clearDead();
       // A search changes nothing: another thread may do it.
       if (!isRepeated && !this.closing) await this.send(batch, true);
-      else for (const { reject } of batch) reject(unavailable());
+      else for (const { reject } of batch) reject(shardUnavailable());
     } finally {
-      this.underway--;
+      this.inFlight--;
     }
   }
 
-  /** Frees what threads that are gone have held of the shards' memories. */
-  private clearDead(): void {
-    const alive = new Set(this.piscina.threads.map(({ threadId }) => threadId));
-    for (const id of this.known) {
-      if (alive.has(id)) continue;
-      this.known.delete(id);
-      for (const memory of this.options.shared.memories.flat()) clearReader(memory, id);
-      if (!this.closing) this.options.died();
-    }
+  /** Frees what a thread that has ended has held of the shards' memories. */
+  private clear(threadId: number): void {
+    for (const memory of this.options.shared.memories.flat()) clearReader(memory, threadId);
+    if (!this.closing) this.options.died();
   }
 }
 
@@ -129,9 +113,7 @@ export class SearchPool {
  * How many of the searches that wait go in the next message: those of a turn are spread over the threads that have
  * nothing to do.
  */
-function shareOf(waiting: number, underway: number, threads: number): number {
-  const free = underway < threads ? threads - underway : MESSAGES_PER_THREAD * threads - underway;
+function shareOf(waiting: number, inFlight: number, threads: number): number {
+  const free = inFlight < threads ? threads - inFlight : MESSAGES_PER_THREAD * threads - inFlight;
   return Math.min(SEARCHES_MAX, Math.ceil(waiting / Math.max(1, free)));
 }
-
-const unavailable = (): AppError => new AppError('shard_unavailable', undefined, { retryAfterS: 1 });

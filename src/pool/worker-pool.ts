@@ -1,159 +1,169 @@
-// Threads under Piscina that start with their first task, or when their owner says so: a start of the server spends
-// nothing on what nobody has asked for. All of them start together, and from then on they are replaced when they die.
-// Used by the pools whose work readiness does not wait for; front thread.
+// Worker threads under Piscina: the one place where threads are started, watched and ended, and where their results
+// become values and errors of this thread. A pool keeps its number of threads: Piscina starts a successor for each that
+// dies. Front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { MessagePort, Worker } from 'node:worker_threads';
+import type { MessagePort, ResourceLimits, Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { AppError, type ErrorCode, type Outcome } from '../api/errors.js';
-import { assert } from '../base/assert.js';
 import type { LoadedNote, Log, LogNote } from '../base/log.js';
-import type { Ask } from './request-queue.js';
-
-// Answers of workers that this thread cannot read: a structured clone that is nested too deep for the stack here, for
-// one. The port then tells of an error in place of the message, and Piscina listens for none: whoever asked would wait
-// for ever. The message says no more than whose it was, so its thread is ended, and what it had under way is met as any
-// death of a worker. No answer of ours is nested so deep; this is for the one that is. Front thread.
-
-interface WorkerInfo {
-  readonly worker: Worker;
-  readonly port: MessagePort;
-}
-
-function endThreadsOfUnreadableAnswers(piscina: Piscina): void {
-  piscina.on('workerCreate', (created: Record<symbol, WorkerInfo>) => {
-    // Piscina keeps the port under a symbol of its own.
-    const symbol = Object.getOwnPropertySymbols(created).find(({ description }) =>
-      description?.endsWith('kWorkerData'),
-    );
-    const info = symbol && created[symbol];
-    info?.port.on('messageerror', () => void info.worker.terminate());
-  });
-}
-
-// Which threads of a pool have loaded their program. A thread that is ended while it loads takes the whole process with
-// it: Node 20 asserts that a module which `require` links is linked, and the end of the thread leaves it half linked.
-// So a pool is ended when its threads have loaded. Each worker tells of itself, as the last thing it does while it
-// loads. Front thread.
+import type { PendingRequest } from './request-queue.js';
 
 const RECHECK_MS = 5;
-/** Loading takes a second at most; a thread that hangs does not keep the server from stopping. */
-const WAIT_MAX_MS = 10_000;
+/** A thread loads within a second; one that hangs must not keep the server from stopping. */
+const LOAD_MS_MAX = 10_000;
 
-export class LoadedThreads {
-  private readonly ids = new Set<number>();
-
-  constructor(private readonly piscina: Piscina) {
-    endThreadsOfUnreadableAnswers(piscina);
-    piscina.on('message', (message: Partial<LoadedNote>) => {
-      if (message.loaded !== undefined) this.ids.add(message.loaded);
-    });
-  }
-
-  /** Resolves when every thread that the pool has now has loaded. */
-  async whenAll(): Promise<void> {
-    const untilMs = performance.now() + WAIT_MAX_MS;
-    while (
-      performance.now() < untilMs &&
-      this.piscina.threads.some(({ threadId }) => threadId > 0 && !this.ids.has(threadId))
-    )
-      await sleep(RECHECK_MS);
-  }
-
-  /** Ends the threads. */
-  async end(): Promise<void> {
-    await this.whenAll();
-    await this.piscina.destroy();
-  }
+interface WorkerPoolOptions {
+  /** The module that each thread runs: one of workers/. */
+  program: URL;
+  /** The pool's threads as the log names them, such as `a shard worker`. */
+  name: string;
+  threads: number;
+  /** Each thread gets a copy when it starts; shared memory in it is shared. */
+  workerData: object;
+  log: Log;
+  /** The threads start with the first task, so that a start of the server spends nothing on them. Absent: at once. */
+  isLazy?: boolean;
+  /** Absent: a thread takes whatever is sent; who sends keeps the queue at the thread short. */
+  tasksPerThread?: number;
+  resourceLimits?: ResourceLimits;
+  /**
+   * Piscina sends tasks to a thread. The first threads count as ready when they start: what they are sent waits until
+   * they have loaded. Their successors have loaded.
+   */
+  created?: () => void;
+  /** Piscina sends no task to a thread any more, and starts its successor. Called before its tasks are rejected. */
+  destroyed?: () => void;
+  /** A thread has ended: nothing runs in it any more. */
+  exited?: (threadId: number) => void;
 }
 
-// How worker threads are run under Piscina: always as many as there are, each taking whatever is sent to it, with
-// timers and I/O going on while it is idle. Used by the pools that share work out themselves; front thread.
-
-type PiscinaOptions = NonNullable<ConstructorParameters<typeof Piscina>[0]>;
-
-/** `file`: below workers. `workerData`: given to each when it starts. */
-export function workerOptions(file: string, threads: number, workerData: object): PiscinaOptions {
-  return {
-    filename: fileURLToPath(new URL(`../../workers/${file}`, import.meta.url)),
-    name: 'run',
-    minThreads: threads,
-    maxThreads: threads,
-    concurrentTasksPerWorker: 1_000_000,
-    atomics: 'async',
-    recordTiming: false,
-    workerData,
-  };
-}
-
-export class LateThreads {
-  private begun: { piscina: Piscina; loaded: LoadedThreads } | undefined;
+export class WorkerPool {
+  private piscina: Piscina | undefined;
+  /** Thread ids of those that have loaded their program. */
+  private readonly loaded = new Set<number>();
   private hasEnded = false;
 
-  /** `watch`: given the threads when they have begun. */
-  constructor(
-    private readonly options: PiscinaOptions,
-    private readonly watch: (piscina: Piscina) => void,
-  ) {}
+  constructor(private readonly options: WorkerPoolOptions) {
+    if (!options.isLazy) this.started();
+  }
 
-  /** None before they have begun. */
+  /** The threads that there are now: none of a lazy pool that was not asked yet. */
   get threads(): Worker[] {
-    return this.begun?.piscina.threads ?? [];
+    return this.piscina?.threads ?? [];
   }
 
-  begin(): Piscina {
-    assert(!this.hasEnded, 'threads that have ended are asked for nothing');
-    if (!this.begun) {
-      const piscina = new Piscina(this.options);
-      this.begun = { piscina, loaded: new LoadedThreads(piscina) };
-      this.watch(piscina);
+  /** Rejects where the thread dies under the task, and once the pool has ended. */
+  run(...task: Parameters<Piscina['run']>): Promise<unknown> {
+    if (this.hasEnded) return Promise.reject(new Error('a pool that has ended runs nothing'));
+    return this.started().run(...task);
+  }
+
+  /** Resolves when all threads have loaded their program; to false where one has not after ten seconds. */
+  async whenLoaded(): Promise<boolean> {
+    const untilMs = performance.now() + LOAD_MS_MAX;
+    while (this.threads.some(({ threadId }) => threadId > 0 && !this.loaded.has(threadId))) {
+      if (performance.now() > untilMs) return false;
+      await sleep(RECHECK_MS);
     }
-    return this.begun.piscina;
+    return true;
   }
 
-  /** Rejects once they have ended, as where a thread dies: whoever asks has that to meet anyway. */
-  async run(...task: Parameters<Piscina['run']>): Promise<unknown> {
-    return this.begin().run(...task);
-  }
-
-  /** Ends them, as a crash would: for tests. */
+  /** Ends the threads, as a crash would. They have successors. */
   async kill(): Promise<void> {
-    await this.begun?.loaded.whenAll();
+    await this.whenLoaded();
     await Promise.all(this.threads.map((thread) => thread.terminate()));
   }
 
+  /**
+   * Ends the threads for good, once they have loaded: the end of a thread that loads takes the whole process with it,
+   * for Node 20 asserts that a module which `require` links is linked, and the end leaves it half linked.
+   */
   async end(): Promise<void> {
     this.hasEnded = true;
-    await this.begun?.loaded.end();
+    await this.whenLoaded();
+    await this.piscina?.destroy();
+  }
+
+  /** Handlers are attached in the turn that makes the threads: Piscina tells of the first ones in its next microtask. */
+  private started(): Piscina {
+    return (this.piscina ??= this.start());
+  }
+
+  private start(): Piscina {
+    const { program, name, threads, workerData, log, tasksPerThread = 1_000_000, resourceLimits } = this.options;
+    const piscina = new Piscina({
+      filename: fileURLToPath(program),
+      name: 'run',
+      minThreads: threads,
+      maxThreads: threads,
+      concurrentTasksPerWorker: tasksPerThread,
+      // Timers and I/O of a thread go on while it has no task.
+      atomics: 'async',
+      recordTiming: false,
+      workerData,
+      ...(resourceLimits && { resourceLimits }),
+    });
+    piscina.on('workerCreate', (created: object) => {
+      this.watch(created);
+      this.options.created?.();
+    });
+    piscina.on('workerDestroy', () => this.options.destroyed?.());
+    piscina.on('error', (error: Error) => log.error({ fault: error.stack }, `${name} died`));
+    piscina.on('message', ({ loaded, level, fields = {}, message = '' }: Partial<LoadedNote & LogNote>) => {
+      if (loaded !== undefined) this.loaded.add(loaded);
+      if (level) log[level](fields, message);
+    });
+    return piscina;
+  }
+
+  /**
+   * An answer that this thread cannot read, such as one nested too deep for the stack here, comes as an error of the
+   * port. Piscina does not listen for it: whoever asked would wait for ever. The error does not name its task, so it
+   * ends the thread, and the tasks are rejected as with any death.
+   */
+  private watch(created: object): void {
+    const { worker, port } = threadOf(created);
+    const { threadId } = worker;
+    port.on('messageerror', () => void worker.terminate());
+    worker.once('exit', () => {
+      this.loaded.delete(threadId);
+      this.options.exited?.(threadId);
+    });
   }
 }
 
-// Turns what comes back from a worker into values and errors of this thread: the one place where errors cross threads.
-// Used by the three pools, on the front thread.
+/** Piscina keeps a thread and the port to it under a symbol of its own. */
+function threadOf(created: object): { worker: Worker; port: MessagePort } {
+  const symbol = Object.getOwnPropertySymbols(created).find(({ description }) => description?.endsWith('kWorkerData'));
+  return (created as Record<symbol, { worker: Worker; port: MessagePort }>)[symbol as symbol] as {
+    worker: Worker;
+    port: MessagePort;
+  };
+}
 
-/** A fault of ours in a worker. It has been logged; a client is told `internal_error`. */
+/** An internal error in a worker. It has been logged; a client is told `internal_error`. */
 export class WorkerFault extends Error {
   override readonly name = 'WorkerFault';
 }
 
-/** Logs what a worker wants logged; a message of another kind is let alone. */
-export function logNote(log: Log, { level, fields, message }: Partial<LogNote>): void {
-  if (level) log[level](fields ?? {}, message ?? '');
-}
-
-/** The value of an outcome. Throws AppError for a refusal, WorkerFault for a fault. */
-function valueOf<T>(outcome: Outcome<T>, log: Log): T {
-  if ('value' in outcome) return outcome.value;
-  if ('error' in outcome) throw AppError.fromWire(outcome.error);
-  log.error({ fault: outcome.fault }, 'a worker failed a command');
+/** The value of a result. Throws AppError for a client error, WorkerFault for an internal one. */
+function valueOf<T>(result: Outcome<T>, log: Log): T {
+  if ('value' in result) return result.value;
+  if ('error' in result) throw AppError.fromWire(result.error);
+  log.error({ fault: result.fault }, 'a worker failed a command');
   throw new WorkerFault('a worker failed a command');
 }
 
-/** Answers each ask of a batch with its outcome; they stand in the same order. */
-export function settleAll<Q, A>(batch: readonly Ask<Q, A>[], outcomes: readonly Outcome<A>[], log: Log): void {
+/** Settles each request of a batch by its result; they stand in the same order. */
+export function settleAll<Q, A>(
+  batch: readonly PendingRequest<Q, A>[],
+  results: readonly Outcome<A>[],
+  log: Log,
+): void {
   batch.forEach(({ resolve, reject }, i) => {
     try {
-      resolve(valueOf(outcomes[i] as Outcome<A>, log));
+      resolve(valueOf(results[i] as Outcome<A>, log));
     } catch (error) {
       reject(error);
     }
@@ -161,25 +171,25 @@ export function settleAll<Q, A>(batch: readonly Ask<Q, A>[], outcomes: readonly 
 }
 
 /**
- * The value of a task's outcome. A task whose worker died under it is refused with `whenDead`, to be tried again; one
- * that is refused already stays so.
+ * The value of a task's result. A task whose worker died under it rejects with `whenDead`, to be tried again; one that
+ * rejects with an AppError already stays so.
  */
-export async function settled<T>(task: Promise<Outcome<T>>, whenDead: ErrorCode, log: Log): Promise<T> {
-  let outcome: Outcome<T>;
+export async function taskValue<T>(task: Promise<Outcome<T>>, whenDead: ErrorCode, log: Log): Promise<T> {
+  let result: Outcome<T>;
   try {
-    outcome = await task;
+    result = await task;
   } catch (error) {
     if (error instanceof AppError) throw error;
     log.warn({ reason: (error as Error).message }, 'a worker died with a task under way');
     throw new AppError(whenDead, undefined, { retryAfterS: 1 });
   }
-  return valueOf(outcome, log);
+  return valueOf(result, log);
 }
 
-/** Throws AppError, or WorkerFault, of the first that was not done: for whoever wants all of them or none. */
-export function assertStored(outcomes: readonly Outcome<unknown>[]): void {
-  for (const outcome of outcomes) {
-    if ('error' in outcome) throw AppError.fromWire(outcome.error);
-    if ('fault' in outcome) throw new WorkerFault(outcome.fault);
+/** Throws AppError, or WorkerFault, of the first that was not done: for callers that want all of them or none. */
+export function assertStored(results: readonly Outcome<unknown>[]): void {
+  for (const result of results) {
+    if ('error' in result) throw AppError.fromWire(result.error);
+    if ('fault' in result) throw new WorkerFault(result.fault);
   }
 }

@@ -17,7 +17,7 @@ import { ArchivePool } from '../pool/archive-pool.js';
 import { BatchPool } from '../pool/batch-pool.js';
 import { type EmbedObserver, EmbedPool } from '../pool/embed-pool.js';
 import { LogPool } from '../pool/log-pool.js';
-import { PoolMeters } from '../pool/pool-metrics.js';
+import { PoolMetrics } from '../pool/pool-metrics.js';
 import { Quarantine } from '../pool/quarantine.js';
 import { SearchPool } from '../pool/search-pool.js';
 import { ShardPool } from '../pool/shard-pool.js';
@@ -47,7 +47,7 @@ function createEmbedders(
   { embedder, rerankers, threads }: Config,
   log: Log,
   observe: EmbedObserver,
-  meters: PoolMeters,
+  metrics: PoolMetrics,
 ): Pick<Context, 'embed' | 'embedders' | 'rerankers' | 'queryCache'> {
   const { instances, default: defaultSelector, cacheBytesMax } = embedder;
   const embed = new EmbedPool({
@@ -56,7 +56,7 @@ function createEmbedders(
     rerankers: rerankers.map(({ spec }) => spec),
     log,
     observe,
-    meters,
+    metrics,
   });
   const embedders = new Embedders({ instances, defaultSelector, pool: embed, log });
   return { embed, embedders, rerankers: new Rerankers(rerankers, embed), queryCache: new QueryCache(cacheBytesMax) };
@@ -102,7 +102,7 @@ interface PoolCommons {
   shared: SharedShards;
   quarantine: Quarantine;
   log: Log;
-  meters: PoolMeters;
+  metrics: PoolMetrics;
 }
 
 /** `path`: the data directory, which has `shardCount` shards. */
@@ -110,7 +110,7 @@ export function createContext(config: Config, log: Log, path: string, shardCount
   const catalog = new Catalog(config.search.language);
   const staged = new StagedCollections(catalog);
   const metrics = new Metrics(config.metrics.tenantLabels);
-  const poolMeters = new PoolMeters();
+  const poolMetrics = new PoolMetrics();
   const shared = createSharedShards(shardCount, path, config);
   const quarantine = createQuarantine(catalog, log);
   const context: Context = {
@@ -118,15 +118,15 @@ export function createContext(config: Config, log: Log, path: string, shardCount
     staged,
     ...createRecords(config, path),
     quarantine,
-    shards: createShards({ shared, quarantine, log, meters: poolMeters }, () => context),
-    ...createSearches(config, { shared, quarantine, log, meters: poolMeters }, () => context),
-    ...createEmbedders(config, log, (call) => metrics.embedders.called(call), poolMeters),
-    batch: createBatchPool(config, log, poolMeters),
+    shards: createShards({ shared, quarantine, log, metrics: poolMetrics }, () => context),
+    ...createSearches(config, { shared, quarantine, log, metrics: poolMetrics }, () => context),
+    ...createEmbedders(config, log, (call) => metrics.embedders.called(call), poolMetrics),
+    batch: createBatchPool(config, log, poolMetrics),
     archives: new ArchivePool(path, shared.latches, log),
-    queryLog: createQueryLog(config, { log, path, pools: poolMeters, shared }, catalog, staged),
+    queryLog: createQueryLog(config, { log, path, metrics: poolMetrics, shared }, catalog, staged),
     ...createRecall(config, log, () => context),
     metrics,
-    poolMeters,
+    poolMetrics,
     sharedMeters: SharedMeters.over(shared.meters),
     memories: shared.memories,
     log,
@@ -136,9 +136,9 @@ export function createContext(config: Config, log: Log, path: string, shardCount
   return context;
 }
 
-function createBatchPool({ threads, limits, tuning }: Config, log: Log, meters: PoolMeters): BatchPool {
-  const { textBytesMax, parseMemoryMb: memoryMb } = tuning;
-  return new BatchPool(threads.batch, { timeoutMs: limits.parseTimeoutMs, memoryMb, textBytesMax }, log, meters);
+function createBatchPool({ threads, limits, tuning }: Config, log: Log, metrics: PoolMetrics): BatchPool {
+  const { textBytesMax, parseMemoryBytesMax: memoryBytesMax } = tuning;
+  return new BatchPool(threads.batch, { timeoutMs: limits.parseTimeoutMs, memoryBytesMax, textBytesMax }, log, metrics);
 }
 
 /** What the front thread alone keeps. */
@@ -234,11 +234,18 @@ function createRecall(
 /** It is tidied from when the catalog tells which collections there are. */
 function createQueryLog(
   { queryLog: { enabled, entriesMax, ageDaysMax } }: Config,
-  { log, path, pools, shared }: { log: Log; path: string; pools: PoolMeters; shared: SharedShards },
+  { log, path, metrics, shared }: { log: Log; path: string; metrics: PoolMetrics; shared: SharedShards },
   catalog: Catalog,
   staged: StagedCollections,
 ): QueryLog {
-  const pool = new LogPool(join(path, 'query-log'), { entriesMax, bytesMax: QUERY_LOG_BYTES_MAX }, log, pools, shared);
+  const pool = new LogPool({
+    directory: join(path, 'query-log'),
+    bounds: { entriesMax, bytesMax: QUERY_LOG_BYTES_MAX },
+    meters: shared.meters,
+    latches: shared.latches,
+    log,
+    metrics,
+  });
   const queryLog = new QueryLog({
     pool,
     enabled,

@@ -11,7 +11,7 @@ import type { Rerankers } from './embedding/rerankers.js';
 import type { ArchivePool } from '../pool/archive-pool.js';
 import type { BatchPool } from '../pool/batch-pool.js';
 import type { EmbedPool } from '../pool/embed-pool.js';
-import type { PoolMeters } from '../pool/pool-metrics.js';
+import type { PoolMetrics } from '../pool/pool-metrics.js';
 import type { Quarantine } from '../pool/quarantine.js';
 import type { SearchPool } from '../pool/search-pool.js';
 import type { ShardPool } from '../pool/shard-pool.js';
@@ -51,7 +51,7 @@ export interface Context {
   readonly recallsUnderWay: UnderWay;
   readonly recallSampler: RecallSampler;
   readonly metrics: Metrics;
-  readonly poolMeters: PoolMeters;
+  readonly poolMetrics: PoolMetrics;
   /** What the workers count. */
   readonly sharedMeters: SharedMeters;
   /** Of each shard its arenas. */

@@ -105,8 +105,8 @@ export interface LogBounds {
 export interface LogWorkerStart {
   directory: string;
   bounds: LogBounds;
-  /** One word: how many workers have had the store. */
-  openings: SharedArrayBuffer;
+  /** One word: how often the store was opened in this process. */
+  starts: SharedArrayBuffer;
   /** As in SharedShards. */
   meters: SharedArrayBuffer;
   latches: SharedArrayBuffer;

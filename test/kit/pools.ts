@@ -21,8 +21,8 @@ export const settings = {
 };
 
 /** One of one thread of each kind, which is closed when the test file ends. */
-export function open(limits: { timeoutMs?: number; memoryMb?: number }): BatchPool {
-  const pool = new BatchPool(1, { timeoutMs: 60_000, memoryMb: 512, textBytesMax: 2 ** 28, ...limits }, log);
+export function open(limits: { timeoutMs?: number; memoryBytesMax?: number }): BatchPool {
+  const pool = new BatchPool(1, { timeoutMs: 60_000, memoryBytesMax: 2 ** 29, textBytesMax: 2 ** 28, ...limits }, log);
   after(() => pool.close());
   return pool;
 }
@@ -51,26 +51,27 @@ export const textOf = (answer: PrepareAnswer): string | undefined => unpackDocum
  */
 export const slow = (): Buffer => pdf(new Array<Buffer>(100).fill(Buffer.alloc(40 * 2 ** 20, 'q Q ')));
 
-// A pool of one shard with real workers; what opening the shard asks of them is replaced.
+// A shard pool with real workers; what opening a shard asks of them is replaced.
 
 interface TestPool {
   pool: ShardPool;
-  /** How often a worker was found that the shard is to be opened by. */
+  /** How often a shard got a worker that is to open it. */
   openings: () => number;
   told: string[];
 }
 
-/** One shard. What opens it, and what follows, are given how often that has been before. */
+/** What opens a shard, and what follows, are given how often that has been before. */
 export function createPool(
   opened: (before: number) => Promise<void>,
   open = async (_: number): Promise<void> => {},
+  shards = 1,
 ): TestPool {
   const told: string[] = [];
   const tell = (_: object, message: string): void => void told.push(message);
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: tell };
   let [openings, before] = [0, 0];
   const pool = new ShardPool({
-    shared: createSharedShards(1, tempDirectory(), { idleSeconds: 0 }),
+    shared: createSharedShards(shards, tempDirectory(), { idleSeconds: 0 }),
     quarantine: new Quarantine(() => undefined, log),
     log,
     open: () => open(openings++),

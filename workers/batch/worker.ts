@@ -1,9 +1,9 @@
-// A batch worker: work that takes longer than the front thread may, one task at a time. Asked by
-// src/pool/batch-pool.ts. Errors go back as data: refusals for the client, faults for the log.
-import { parentPort, threadId } from 'node:worker_threads';
-import { move, Piscina, workerData } from 'piscina';
+// A batch worker parses, extracts and chunks: work that takes longer than the front thread may, one task at a time.
+// Asked by src/pool/batch-pool.ts.
+import { workerData } from 'node:worker_threads';
+import type { Outcome } from '../../src/api/errors.js';
 import { sharedIn } from '../../src/base/bytes.js';
-import { faultOf, reportMemory, yieldToSearches } from '../../src/base/thread.js';
+import { noteLoaded, reportMemory, yieldToSearches } from '../../src/base/thread.js';
 import type {
   BatchWorkerStart,
   LineSlice,
@@ -14,19 +14,18 @@ import type {
   Reported,
   SplitBatchRequest,
 } from '../../src/extract/messages.js';
-import { AppError, type Outcome } from '../../src/api/errors.js';
-import type { LoadedNote } from '../../src/base/log.js';
+import { resultOf } from '../result.js';
 import { prepareDocument, prepareLines as prepareSlice, sliceBatch } from './commands.js';
 
 yieldToSearches();
-parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
+noteLoaded();
 
 export function prepare({ report, ...request }: PrepareRequest & Reported): Promise<Outcome<PrepareAnswer>> {
-  return outcomeOf(report, () => prepareDocument(request, workerData as BatchWorkerStart), sharedIn);
+  return reported(report, () => prepareDocument(request, workerData as BatchWorkerStart), sharedIn);
 }
 
 export function splitBatch({ report, ...request }: SplitBatchRequest & Reported): Promise<Outcome<LineSlice[]>> {
-  return outcomeOf(
+  return reported(
     report,
     () => sliceBatch(request),
     (slices) => slices.map(({ bytes }) => bytes.buffer as ArrayBuffer),
@@ -34,30 +33,22 @@ export function splitBatch({ report, ...request }: SplitBatchRequest & Reported)
 }
 
 export function prepareLines({ report, ...request }: PrepareLinesRequest & Reported): Promise<Outcome<PreparedLines>> {
-  return outcomeOf(
+  return reported(
     report,
     () => prepareSlice(request),
     ({ groups }) => groups.flatMap((group) => sharedIn(group)),
   );
 }
 
-/** `movedIn`: the buffers of an answer that are moved to the front thread instead of copied. */
-async function outcomeOf<T>(
+/** The pool sees the memory that the task takes while it runs. */
+async function reported<T>(
   report: SharedArrayBuffer,
   work: () => T | Promise<T>,
   movedIn: (answer: T) => ArrayBuffer[],
 ): Promise<Outcome<T>> {
   const stop = reportMemory(report);
   try {
-    const answer = await work();
-    const buffers = movedIn(answer);
-    return move({
-      [Piscina.transferableSymbol]: buffers,
-      [Piscina.valueSymbol]: { value: answer },
-    } as never) as unknown as Outcome<T>;
-  } catch (error) {
-    if (error instanceof AppError) return { error: error.toWire() };
-    return { fault: faultOf(error) };
+    return await resultOf(work, movedIn);
   } finally {
     stop();
   }

@@ -1,15 +1,48 @@
-// Embeds the chunks of prepared documents: those that have a text and no vector yet. A chunk whose text is longer than
-// the embedder reads is told so in its meta. Called by worker.ts; embed worker only.
+// Runs the requests of an embed worker: the texts of searches, the chunks of prepared documents that have a text and no
+// vector yet, and pairs of texts. A chunk whose text is longer than the embedder reads is told so in its meta. Embed
+// worker only.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { EmbedDocuments, EmbeddedDocuments } from '../../src/embedding/messages.js';
 import type { WireError } from '../../src/api/errors.js';
+import type { Runners } from '../../src/embedding/load.js';
+import type {
+  EmbedDocuments,
+  EmbedRequest,
+  EmbeddedDocuments,
+  QueryVectors,
+  RerankScores,
+} from '../../src/embedding/messages.js';
+import type { Embedded, Runner } from '../../src/embedding/runner.js';
 import {
+  type PreparedDocument,
   joinDocuments,
   packDocument,
   unpackDocuments,
-  type PreparedDocument,
 } from '../../src/text/prepared-document.js';
-import type { Embedded, Runner } from '../../src/embedding/runner.js';
+
+export type Answer = QueryVectors | EmbeddedDocuments | RerankScores;
+
+export async function answer({ embedders, rerankers }: Runners, request: EmbedRequest): Promise<Answer> {
+  switch (request.kind) {
+    case 'queries': {
+      const embedder = known(embedders, request.embedder);
+      const { vectors, failures } = await embedder.embed(request.texts, 'query', () => false, request.traceparent);
+      for (const failure of failures?.values() ?? []) throw failure;
+      return { vectors };
+    }
+    case 'documents':
+      return embedDocuments(known(embedders, request.embedder), request);
+    case 'rerank': {
+      const reranker = known(rerankers, request.reranker);
+      return { scores: await reranker.score(request.query, request.texts, request.traceparent) };
+    }
+  }
+}
+
+function known<T>(runners: ReadonlyMap<string, T>, key: string): T {
+  const runner = runners.get(key);
+  if (!runner) throw new Error(`this worker does not run ${key}`);
+  return runner;
+}
 
 /**
  * Chunks whose length is looked at before other messages get a turn: some milliseconds where a model's tokens are

@@ -1,21 +1,20 @@
-// The log worker: owns the LMDB environment of the query log. Asked by src/pool/log-pool.ts, one batch of commands at a
-// time, which it runs in order. A worker that takes over from a dead one opens the store anew (src/storage/lmdb.ts says
-// why).
-import { parentPort, threadId, workerData } from 'node:worker_threads';
-import { endThread, faultOf } from '../../src/base/thread.js';
-import { Latch } from '../../src/base/read-gate.js';
-import type { LogAnswer, LogCommand, LogOp, LogWorkerStart } from '../../src/storage/query-log-commands.js';
-import type { LoadedNote } from '../../src/base/log.js';
+// The log worker owns the LMDB environment of the query log. It runs the batches of commands that the front thread sends
+// (src/pool/log-pool.ts), one at a time and in order. A worker that takes over from a dead one opens the store anew
+// (src/storage/lmdb.ts says why).
+import { workerData } from 'node:worker_threads';
 import type { Outcome } from '../../src/api/errors.js';
 import { QUERY_LOG, SharedMeters } from '../../src/base/meters.js';
+import { Latch } from '../../src/base/read-gate.js';
+import { endThread, faultOf, noteForLog, noteLoaded, takesOver } from '../../src/base/thread.js';
+import type { LogAnswer, LogCommand, LogOp, LogWorkerStart } from '../../src/storage/query-log-commands.js';
 import { QueryLogStore } from '../../src/storage/query-log.js';
 import { attempt, LogCommands } from './commands.js';
 
-const { directory, bounds, openings, meters, latches } = workerData as LogWorkerStart;
+const { directory, bounds, starts, meters, latches } = workerData as LogWorkerStart;
 let commands: LogCommands | undefined;
-parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
+noteLoaded();
 
-/** The outcomes stand in the order of the commands. A broken assertion ends this thread, and the batch with it. */
+/** The results stand in the order of the commands. A broken assertion ends this thread, and the batch with it. */
 export function run(batch: LogCommand[]): Outcome<LogAnswer<LogOp>>[] | Promise<never> {
   try {
     const opened = attempt(() => ((commands ??= open()), null));
@@ -27,12 +26,13 @@ export function run(batch: LogCommand[]): Outcome<LogAnswer<LogOp>>[] | Promise<
 
 /** With the first that is asked, and again where it fails: a thread that fails while it loads is not replaced. */
 function open(): LogCommands {
-  const isTakeOver = Atomics.add(new Int32Array(openings), 0, 1) > 0;
   const store = QueryLogStore.open(
     directory,
-    isTakeOver,
+    takesOver(starts, 0),
     SharedMeters.over(meters).store(QUERY_LOG),
     Latch.at(latches, QUERY_LOG),
   );
-  return new LogCommands(store, bounds, (error) => parentPort?.postMessage({ fault: faultOf(error) }));
+  return new LogCommands(store, bounds, (error) =>
+    noteForLog('error', { fault: faultOf(error) }, 'the log worker failed in the background'),
+  );
 }

@@ -22,7 +22,6 @@ import {
 import { outcomeOf } from '../../src/engine/errors.js';
 import { Background } from '../../src/engine/maintenance.js';
 import { Kernel } from '../../src/engine/memory/arena.js';
-import type { Claim } from '../../src/engine/memory/ownership.js';
 import { IdleParts } from '../../src/engine/segments/eviction.js';
 import { linking, prepare } from '../../src/engine/segments/indexes.js';
 import { memoryUse, walksOf } from '../../src/engine/segments/segment.js';
@@ -87,10 +86,23 @@ interface OpenedShard {
   checkpoints: Checkpoints | undefined;
 }
 
-/** A shard that is taken over begins without its checkpoint: what its owner died of may stand in it. */
+/**
+ * `takeOver`: another thread has had the shard. Then it begins without its checkpoint: what its owner died of may stand
+ * in it.
+ */
 function openShard(
-  { kernel: module, kernelName, memories, arenaPagesMax, directory, meters, latches, checkpointMs }: ShardWorkerStart,
-  { shard: number, takeOver }: Claim,
+  {
+    shard: number,
+    kernel: module,
+    kernelName,
+    memories,
+    arenaPagesMax,
+    directory,
+    meters,
+    latches,
+    checkpointMs,
+  }: ShardWorkerStart,
+  takeOver: boolean,
   { collections, isWhole }: ShardRequest<'open'>,
   note: Note,
 ): OpenedShard {
@@ -122,7 +134,7 @@ function openShard(
 }
 
 /** For the owner of shard 0. */
-function openCatalog({ directory, meters }: ShardWorkerStart, { takeOver }: Claim): CatalogStore {
+function openCatalog({ directory, meters }: ShardWorkerStart, takeOver: boolean): CatalogStore {
   return CatalogStore.open(join(directory, 'catalog'), takeOver, SharedMeters.over(meters).store(CATALOG));
 }
 
@@ -155,7 +167,7 @@ export class Commands {
 
   constructor(
     private readonly start: ShardWorkerStart,
-    private readonly claim: Claim,
+    private readonly takeOver: boolean,
     private readonly note: Note,
   ) {}
 
@@ -241,7 +253,7 @@ export class Commands {
   };
 
   private open(request: ShardRequest<'open'>): void {
-    ({ shard: this.shard, checkpoints: this.checkpoints } = openShard(this.start, this.claim, request, this.note));
+    ({ shard: this.shard, checkpoints: this.checkpoints } = openShard(this.start, this.takeOver, request, this.note));
     this.background.begin(this.shard);
     this.idle = new IdleParts(this.shard.parts, this.start.idleSeconds, () => this.wakeBackground());
   }
@@ -251,7 +263,7 @@ export class Commands {
   }
 
   private openedCatalog(): CatalogStore {
-    return (this.catalog ??= openCatalog(this.start, this.claim));
+    return (this.catalog ??= openCatalog(this.start, this.takeOver));
   }
 }
 

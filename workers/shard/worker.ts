@@ -1,35 +1,21 @@
-// A shard worker: claims a shard when it starts, then runs the batches of commands that the front thread sends it
-// (src/pool/shard-pool.ts). Owns the shard's LMDB environment and is the only writer of its shared memory; the worker
-// of shard 0 owns the catalog too. A fault of ours ends the worker: another takes over and rebuilds from LMDB.
-import { parentPort, threadId, workerData } from 'node:worker_threads';
-import { endThread, yieldToSearches } from '../../src/base/thread.js';
-import type { ShardAnswer, ShardCommand, ShardOp, ShardWorkerStart } from '../../src/engine/write/commands.js';
-import type { LogNote } from '../../src/base/log.js';
-import type { LoadedNote } from '../../src/base/log.js';
+// A shard worker owns one shard: it is the only one that opens the shard's LMDB environment and writes its shared memory;
+// the worker of shard 0 owns the catalog too. It runs the batches of commands that the front thread sends
+// (src/pool/shard-pool.ts). An internal error ends it: its successor rebuilds the shard from LMDB.
+import { workerData } from 'node:worker_threads';
 import type { Outcome } from '../../src/api/errors.js';
-import { claimShard } from '../../src/engine/memory/ownership.js';
+import { endThread, noteForLog, noteLoaded, takesOver, yieldToSearches } from '../../src/base/thread.js';
+import type { ShardAnswer, ShardCommand, ShardOp, ShardWorkerStart } from '../../src/engine/write/commands.js';
 import { Commands } from './commands.js';
 
 yieldToSearches();
 const start = workerData as ShardWorkerStart;
-const claim = claimShard(new Int32Array(start.owners));
-const commands = new Commands(start, claim, (level, fields, message) =>
-  parentPort?.postMessage({ level, fields, message } satisfies LogNote),
-);
-// The front thread looks at the slots when it hears anything.
-parentPort?.postMessage({ loaded: threadId } satisfies LoadedNote);
+const commands = new Commands(start, takesOver(start.starts, start.shard), noteForLog);
+noteLoaded();
 
-/**
- * Runs one batch; the outcomes stand in the order of its commands. A broken assertion ends this thread, and the batch
- * with it.
- */
-export async function run(batch: {
-  shard: number;
-  commands: ShardCommand[];
-}): Promise<Outcome<ShardAnswer<ShardOp>>[]> {
-  if (batch.shard !== claim.shard) throw new Error(`a batch for shard ${batch.shard} at the owner of ${claim.shard}`);
+/** Runs one batch; the results stand in the order of its commands. A broken assertion ends this thread. */
+export async function run(batch: readonly ShardCommand[]): Promise<Outcome<ShardAnswer<ShardOp>>[]> {
   try {
-    return await commands.run(batch.commands);
+    return await commands.run(batch);
   } catch (error) {
     return endThread(error);
   }

@@ -1,29 +1,7 @@
-// How a shard worker finds its shard: a slot a shard in shared memory, holding the thread that owns it. The front
-// thread vacates the slot of a worker that has died; a new worker takes the first vacant one, waiting where there is
-// none yet. Layout of the slots (Int32): [owner thread id, how often the shard has been claimed] for each shard.
-import { threadId } from 'node:worker_threads';
+// What a thread holds of a shard's memory, and how it is freed when the thread has died. And the arenas of a shard: how
+// an ordinal names one. Any thread.
 import type { Ordinal } from '../../api/ids.js';
 import { DAMAGED_AT, LOCK_AT, READERS_AT, READERS_MAX, READER_BYTES, READER_EPOCH, READER_THREAD } from './layout.js';
-
-const SLOT_WORDS = 2;
-const RECHECK_MS = 50;
-
-export interface Claim {
-  shard: number;
-  /** True when another worker had the shard before, in this process. */
-  takeOver: boolean;
-}
-
-/** Takes a vacant shard. Blocks this thread (never the front thread) until one is vacant. */
-export function claimShard(owners: Int32Array): Claim {
-  for (;;) {
-    for (let slot = 0; slot < owners.length; slot += SLOT_WORDS) {
-      if (Atomics.compareExchange(owners, slot, 0, threadId) !== 0) continue;
-      return { shard: slot / SLOT_WORDS, takeOver: Atomics.add(owners, slot + 1, 1) > 0 };
-    }
-    Atomics.wait(owners, 0, Atomics.load(owners, 0), RECHECK_MS);
-  }
-}
 
 /**
  * Frees what a thread that is gone has held of a shard's memory: its place among the readers, and the allocator's lock.
@@ -44,9 +22,8 @@ export function clearReader(memory: WebAssembly.Memory, threadId: number): void 
   }
 }
 
-// The arenas of a shard, and how an ordinal names one. A WebAssembly memory ends at 4 GiB, so a shard has several, its
-// arenas. An ordinal as the store has it is the number of the arena and the row there; inside an arena, rows alone are
-// used. Pure; used by every thread.
+// A WebAssembly memory ends at 4 GiB, so a shard has several, its arenas. An ordinal as the store has it is the number
+// of the arena and the row there; inside an arena, rows alone are used.
 
 /**
  * Of a shard. One that was never used costs 10 GiB of address space, 4 KiB and 0.1 ms; the first is the home, which

@@ -209,8 +209,8 @@ export interface SharedShards {
   checkpointMs: number;
 }
 
-/** Given to each shard worker when it starts. `owners`: one slot a shard, the thread that owns it, 0 for vacant. */
-export type ShardWorkerStart = SharedShards & { owners: SharedArrayBuffer };
+/** Given to a shard worker when it starts. `starts`: of each shard, how many workers have had it in this process. */
+export type ShardWorkerStart = SharedShards & { shard: number; starts: SharedArrayBuffer };
 
 // The collection that a command of a shard is about: what it writes to, is refused for, or finds damaged.
 // Asked by the shard pool and by the shard worker. Pure.

@@ -177,7 +177,7 @@ export function createPrometheusReport(context: Context): () => Promise<string> 
   lookUpInstances(registry, embedders);
   lookUpEndpoints(registry, embed);
   lookUpJobs(registry, reindexJobs);
-  lookUpQueues(registry, context.poolMeters);
+  lookUpQueues(registry, context.poolMetrics);
   lookUpStores(registry, context);
   const build = new Gauge({
     name: 'sheaf_build_info',

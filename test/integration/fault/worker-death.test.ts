@@ -64,6 +64,21 @@ test('a broken assertion ends the worker, not the process, and the shard comes b
   assert.equal((await call('GET', `${base}/search?q=document+number&k=100`)).json.matches.length, 30);
 });
 
+test('shards whose workers die in one tick come back as themselves', async () => {
+  const paths = Array.from({ length: 30 }, (_, i) => `${base}/documents/D${i}`);
+  await Promise.all([1, 2].map((shard) => server.context.shards.kill(shard)));
+  await ready(server);
+  const answers = await Promise.all(paths.map((path) => call('GET', path)));
+  assert.ok(answers.every(({ status }) => status === 200));
+  const stored = await Promise.all(server.context.shards.askAll('totals', { without: [] }));
+  const expected = [0, 0, 0];
+  for (let i = 0; i < 30; i++) expected[shardOf(`D${i}`, SHARDS)] = (expected[shardOf(`D${i}`, SHARDS)] ?? 0) + 1;
+  assert.deepEqual(
+    stored.map(({ documents }) => documents),
+    expected,
+  );
+});
+
 test('shard 0, which has the catalog, may die too', async () => {
   await server.context.shards.kill(0);
   const refused = await call('POST', '/v1/collections/acme/later');

@@ -11,17 +11,14 @@ const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '2' }, { recal
 const { call, context } = server;
 const at = (i: number): string => `/v1/collections/tenant${i % 7}/c${i}`;
 
-type Run = (task: { commands?: ShardCommand[] } | SearchTask[], ...rest: unknown[]) => unknown;
-
 /** Notes what is asked in every message to a shard worker and to a search worker, and sends it. */
 function tapped(): string[][] {
   const messages: string[][] = [];
-  for (const pool of [context.shards, context.searches]) {
-    const { piscina } = pool as unknown as { piscina: { run: Run } };
-    const run = piscina.run.bind(piscina);
-    piscina.run = (task, ...rest) => {
-      messages.push(Array.isArray(task) ? task.map(({ part }) => part) : (task.commands ?? []).map(({ op }) => op));
-      return run(task, ...rest);
+  for (const workers of [...context.shards['shards'].map(({ worker }) => worker), context.searches['workers']]) {
+    const run = workers.run.bind(workers);
+    workers.run = (requests: (ShardCommand | SearchTask)[], ...rest) => {
+      messages.push(requests.map((request) => ('op' in request ? request.op : request.part)));
+      return run(requests, ...rest);
     };
   }
   return messages;

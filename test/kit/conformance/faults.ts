@@ -12,7 +12,7 @@ export const SECRET = 'MDB_CORRUPTED: /var/lib/secret-path/data.mdb';
 /** What timers call, whose faults belong to no request. */
 const BY_TIMER = ['flush', 'sweep'];
 /** Parts of the server that only note what happened: a request does not depend on them. */
-const BESIDE = ['log', 'metrics', 'poolMeters', 'sharedMeters', 'memories'];
+const BESIDE = ['log', 'metrics', 'poolMetrics', 'sharedMeters', 'memories'];
 
 /**
  * Runs `work` while every part that the use cases ask (catalog, shards, embedder, …) fails as if its disk did, and a

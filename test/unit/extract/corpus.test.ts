@@ -27,7 +27,7 @@ let opened: BatchPool | undefined;
 after(() => opened?.close());
 
 function pool(): BatchPool {
-  return (opened ??= new BatchPool(2, { timeoutMs: 60_000, memoryMb: 1024, textBytesMax: 64 * 2 ** 20 }, log));
+  return (opened ??= new BatchPool(2, { timeoutMs: 60_000, memoryBytesMax: 2 ** 30, textBytesMax: 64 * 2 ** 20 }, log));
 }
 
 const outcomes = new Map<string, Promise<PreparedChunk[] | string>>();

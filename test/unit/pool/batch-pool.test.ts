@@ -10,7 +10,7 @@ import { faults, file, json, open, settings, slow, textOf } from '../../kit/pool
 const hoard = (): Buffer => Buffer.from(`[${'[],'.repeat(4_000_000)}[]]`);
 
 test('a file that takes more memory than it may is ended; what waits is done by the successor of its thread', async () => {
-  const pool = open({ memoryMb: 256 });
+  const pool = open({ memoryBytesMax: 2 ** 28 });
   const died = assert.rejects(pool.prepare(file('hoard.docx', await docx('<w:p/>'.repeat(3_000_000)))), {
     code: 'file_unreadable',
     message: /memory/,
@@ -21,7 +21,7 @@ test('a file that takes more memory than it may is ended; what waits is done by 
 });
 
 test('a file is not ended for what others take while it is read', async () => {
-  const pool = open({ timeoutMs: 8000, memoryMb: 16 });
+  const pool = open({ timeoutMs: 8000, memoryBytesMax: 2 ** 24 });
   const reading = assert.rejects(pool.prepare(file('slow.pdf', slow())), {
     code: 'file_unreadable',
     message: /longer/,
@@ -37,7 +37,7 @@ test('a file is not ended for what others take while it is read', async () => {
 });
 
 test('JSON that would take more memory or have more values than it may is refused before it is parsed', async () => {
-  const pool = open({ memoryMb: 64 });
+  const pool = open({ memoryBytesMax: 2 ** 26 });
   await assert.rejects(pool.prepare(file('hoard.json', hoard())), { code: 'file_unreadable', message: /memory/ });
   const body: PrepareRequest = {
     ...settings,

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionId } from '../../../src/api/ids.js';
+import { takesOver } from '../../../src/base/thread.js';
 import { createPool } from '../../kit/pools.js';
 import { until } from '../../kit/until.js';
 
@@ -19,7 +20,9 @@ test('what fails once a shard takes commands is tried again, by another worker',
 test('a worker that breaks while nothing is asked of it has a successor', async () => {
   const { pool, openings, told } = createPool(() => Promise.resolve());
   await until(() => pool.readyCount === 1, 'the shard is not opened');
-  pool['piscina'].threads[0]?.postMessage(null);
+  const worker = pool['shards'][0]?.worker;
+  await worker?.whenLoaded();
+  worker?.threads[0]?.postMessage(null);
   await until(() => openings() === 2 && pool.readyCount === 1, 'the shard is not opened again');
   assert.deepEqual(told, ['a shard worker died']);
   await pool.close();
@@ -46,4 +49,26 @@ test('a write that has waited at the gate is refused where the shard is not open
   await until(() => pool.readyCount === 1, 'the successor does not open the shard');
   assert.deepEqual([openings(), told], [2, []]);
   await pool.close();
+});
+
+test('workers that die in one tick have successors for their own shards, who know that they take over', async () => {
+  const { pool, openings } = createPool(() => Promise.resolve(), undefined, 3);
+  await until(() => pool.readyCount === 3, 'the shards are not opened');
+  const workers = pool['shards'].map(({ worker }) => worker);
+  await Promise.all(workers.map((worker) => worker.whenLoaded()));
+  const { starts } = workers[0]?.['options'].workerData as { starts: SharedArrayBuffer };
+  assert.deepEqual([...new Int32Array(starts)], [1, 1, 1], 'the first workers of all shards');
+  await Promise.all([pool.kill(0), pool.kill(2)]);
+  assert.equal(pool.openCount, 1);
+  await until(() => openings() === 5 && pool.readyCount === 3, 'the shards are not opened again');
+  assert.deepEqual([...new Int32Array(starts)], [2, 1, 2]);
+  await pool.close();
+});
+
+test('whoever comes first takes nothing over; whoever comes later does', () => {
+  const starts = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
+  assert.deepEqual(
+    [1, 1, 0, 1].map((place) => takesOver(starts, place)),
+    [false, true, false, true],
+  );
 });

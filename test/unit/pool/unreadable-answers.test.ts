@@ -4,34 +4,35 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Piscina } from 'piscina';
-import { LoadedThreads } from '../../../src/pool/worker-pool.js';
+import { pathToFileURL } from 'node:url';
+import { WorkerPool } from '../../../src/pool/worker-pool.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const WORKER = `
-export const deep = (levels) => {
+import { parentPort, threadId } from 'node:worker_threads';
+export const run = (levels) => {
   let value = 0;
   for (let i = 0; i < levels; i++) value = [value];
   return value;
 };
+parentPort.postMessage({ loaded: threadId });
 `;
 
 test('an answer nested deeper than this thread can read', async () => {
-  const filename = join(tempDirectory(), 'worker.mjs');
-  writeFileSync(filename, WORKER);
-  // Its stack takes what this thread's does not.
-  const resourceLimits = { stackSizeMb: 7 };
-  const piscina = new Piscina({
-    filename,
-    name: 'deep',
-    minThreads: 1,
-    maxThreads: 1,
-    atomics: 'async',
-    resourceLimits,
+  const program = join(tempDirectory(), 'worker.mjs');
+  writeFileSync(program, WORKER);
+  const pool = new WorkerPool({
+    program: pathToFileURL(program),
+    name: 'a worker of the test',
+    threads: 1,
+    workerData: {},
+    log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+    tasksPerThread: 1,
+    // Its stack takes what this thread's does not.
+    resourceLimits: { stackSizeMb: 7 },
   });
-  new LoadedThreads(piscina);
-  assert.deepEqual(await piscina.run(2), [[0]]);
-  await assert.rejects(piscina.run(6000));
-  assert.deepEqual(await piscina.run(1), [0]);
-  await piscina.destroy();
+  assert.deepEqual(await pool.run(2), [[0]]);
+  await assert.rejects(pool.run(6000));
+  assert.deepEqual(await pool.run(1), [0]);
+  await pool.end();
 });

@@ -7,6 +7,7 @@ import type { CollectionId } from '../../../src/api/ids.js';
 import type { LoggedQuery } from '../../../src/storage/query-log-commands.js';
 // As in the server: keeps node-lmdb loaded when a worker ends.
 import '../../../src/storage/data-directory.js';
+import { sharedByStores } from '../../../src/engine/memory/shared-memory.js';
 import { LogPool } from '../../../src/pool/log-pool.js';
 import { QueryLog } from '../../../src/service/query-log/query-log.js';
 import { holdStore } from '../../kit/held-store.js';
@@ -32,7 +33,12 @@ function open(
   const tell = (_: object, message: string): void => void told.push(message);
   const log: Log = { debug: () => {}, info: () => {}, warn: tell, error: tell };
   const clock = { nowMs: Date.parse('2026-01-01T00:00:00Z') };
-  const pool = new LogPool(directory, { entriesMax: bounds.entriesMax ?? 1e6, bytesMax: 1e9 }, log);
+  const pool = new LogPool({
+    directory,
+    bounds: { entriesMax: bounds.entriesMax ?? 1e6, bytesMax: 1e9 },
+    ...sharedByStores(0),
+    log,
+  });
   const queryLog = new QueryLog({
     pool,
     enabled: true,

@@ -1,18 +1,18 @@
-// Lanes: what is asked in one turn travels together; a bounded lane gathers while a message is under way.
+// Request queues: what is asked in one turn travels together; a bounded queue gathers while a message is in flight.
 import assert from 'node:assert/strict';
 import { setMaxListeners } from 'node:events';
 import { test } from 'node:test';
-import { Lane, type Ask } from '../../../src/pool/request-queue.js';
-import { LaneMeter } from '../../../src/pool/pool-metrics.js';
+import { type PendingRequest, RequestQueue } from '../../../src/pool/request-queue.js';
+import { QueueMetrics } from '../../../src/pool/pool-metrics.js';
 
 function recorder(): {
   sent: number[][];
   release: (() => void)[];
-  send: (batch: Ask<number, number>[]) => Promise<void>;
+  send: (batch: PendingRequest<number, number>[]) => Promise<void>;
 } {
   const sent: number[][] = [];
   const release: (() => void)[] = [];
-  const send = (batch: Ask<number, number>[]): Promise<void> => {
+  const send = (batch: PendingRequest<number, number>[]): Promise<void> => {
     sent.push(batch.map(({ request }) => request));
     return new Promise((resolve) => {
       release.push(() => {
@@ -28,8 +28,8 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 test('requests of one turn travel in one message, and each gets its answer', async () => {
   const { sent, release, send } = recorder();
-  const lane = new Lane({ requestsMax: 10, messagesMax: Infinity }, send);
-  const answers = Promise.all([1, 2, 3].map((n) => lane.ask(n)));
+  const queue = new RequestQueue({ requestsMax: 10, messagesInFlightMax: Infinity }, send);
+  const answers = Promise.all([1, 2, 3].map((n) => queue.ask(n)));
   await turn();
   assert.deepEqual(sent, [[1, 2, 3]]);
   release.forEach((free) => free());
@@ -38,20 +38,20 @@ test('requests of one turn travel in one message, and each gets its answer', asy
 
 test('more than a message holds go in several', async () => {
   const { sent, send } = recorder();
-  const lane = new Lane({ requestsMax: 2, messagesMax: Infinity }, send);
-  for (const n of [1, 2, 3, 4, 5]) void lane.ask(n);
+  const queue = new RequestQueue({ requestsMax: 2, messagesInFlightMax: Infinity }, send);
+  for (const n of [1, 2, 3, 4, 5]) void queue.ask(n);
   await turn();
   assert.deepEqual(sent, [[1, 2], [3, 4], [5]]);
 });
 
-test('a lane with one message at a time gathers what comes meanwhile', async () => {
+test('a queue with one message at a time gathers what comes meanwhile', async () => {
   const { sent, release, send } = recorder();
-  const lane = new Lane({ requestsMax: 10, messagesMax: 1 }, send);
-  void lane.ask(1);
+  const queue = new RequestQueue({ requestsMax: 10, messagesInFlightMax: 1 }, send);
+  void queue.ask(1);
   await turn();
-  for (const n of [2, 3]) void lane.ask(n);
+  for (const n of [2, 3]) void queue.ask(n);
   await turn();
-  void lane.ask(4);
+  void queue.ask(4);
   await turn();
   assert.deepEqual(sent, [[1]]);
   release[0]?.();
@@ -62,19 +62,19 @@ test('a lane with one message at a time gathers what comes meanwhile', async () 
 
 test('what waits can be refused at once', async () => {
   const { send } = recorder();
-  const lane = new Lane({ requestsMax: 1, messagesMax: 1 }, send);
-  const waiting = lane.ask(1);
-  lane.fail(new Error('gone'));
+  const queue = new RequestQueue({ requestsMax: 1, messagesInFlightMax: 1 }, send);
+  const waiting = queue.ask(1);
+  queue.fail(new Error('gone'));
   await assert.rejects(waiting, /gone/);
 });
 
 test('with a held worker, a thousand asks of one tenant and then one of another: that one is in the next message', async () => {
   const { sent, release, send } = recorder();
-  const lane = new Lane({ requestsMax: 16, messagesMax: 2 }, send);
-  for (let n = 0; n < 1000; n++) void lane.ask(n, 'noisy');
+  const queue = new RequestQueue({ requestsMax: 16, messagesInFlightMax: 2 }, send);
+  for (let n = 0; n < 1000; n++) void queue.ask(n, 'noisy');
   await turn();
   assert.equal(sent.length, 2, 'the worker is held, and the rest waits here');
-  void lane.ask(-1, 'quiet');
+  void queue.ask(-1, 'quiet');
   release[0]?.();
   await turn();
   await turn();
@@ -84,22 +84,25 @@ test('with a held worker, a thousand asks of one tenant and then one of another:
 
 test('a message ends with the request that brings it to its cost', async () => {
   const { sent, send } = recorder();
-  const lane = new Lane({ requestsMax: 10, messagesMax: Infinity, costOf: (n: number) => n, costMax: 5 }, send);
-  for (const n of [1, 3, 2, 9, 1]) void lane.ask(n);
+  const queue = new RequestQueue(
+    { requestsMax: 10, messagesInFlightMax: Infinity, costOf: (n: number) => n, costMax: 5 },
+    send,
+  );
+  for (const n of [1, 3, 2, 9, 1]) void queue.ask(n);
   await turn();
   assert.deepEqual(sent, [[1, 3, 2], [9], [1]]);
 });
 
 test('more than may wait is refused at once, with a time to try again; one tenant alone cannot take all places', async () => {
   const { sent, release, send } = recorder();
-  const lane = new Lane({ requestsMax: 1, messagesMax: 1, waitingMax: 4 }, send);
-  const answers = [lane.ask(1, 'a')];
+  const queue = new RequestQueue({ requestsMax: 1, messagesInFlightMax: 1, waitingMax: 4 }, send);
+  const answers = [queue.ask(1, 'a')];
   await turn();
-  answers.push(lane.ask(2, 'a'), lane.ask(3, 'a'));
+  answers.push(queue.ask(2, 'a'), queue.ask(3, 'a'));
   const refusal = { code: 'overloaded', options: { retryAfterS: 1 } };
-  await assert.rejects(lane.ask(4, 'a'), refusal);
-  answers.push(lane.ask(5, 'b'), lane.ask(6, 'c'));
-  await assert.rejects(lane.ask(7, 'd'), refusal);
+  await assert.rejects(queue.ask(4, 'a'), refusal);
+  answers.push(queue.ask(5, 'b'), queue.ask(6, 'c'));
+  await assert.rejects(queue.ask(7, 'd'), refusal);
   for (let n = 0; n < 5; n++) {
     release[n]?.();
     await turn();
@@ -111,16 +114,16 @@ test('more than may wait is refused at once, with a time to try again; one tenan
 
 test('an ask that is aborted while it waits leaves at once, is never sent, and makes room', async () => {
   const { sent, release, send } = recorder();
-  const lane = new Lane({ requestsMax: 1, messagesMax: 1, waitingMax: 4 }, send);
-  const answers = [lane.ask(1)];
+  const queue = new RequestQueue({ requestsMax: 1, messagesInFlightMax: 1, waitingMax: 4 }, send);
+  const answers = [queue.ask(1)];
   await turn();
   const gone = new AbortController();
-  const given = [lane.ask(2, '', gone.signal), lane.ask(3, '', gone.signal)];
-  await assert.rejects(lane.ask(4), { code: 'overloaded' });
+  const given = [queue.ask(2, '', gone.signal), queue.ask(3, '', gone.signal)];
+  await assert.rejects(queue.ask(4), { code: 'overloaded' });
   gone.abort('gone');
   for (const ask of given) await assert.rejects(ask, { code: 'internal_error', message: /does not wait/ });
-  answers.push(lane.ask(5));
-  await assert.rejects(lane.ask(6, '', gone.signal), /does not wait/, 'aborted before it is asked');
+  answers.push(queue.ask(5));
+  await assert.rejects(queue.ask(6, '', gone.signal), /does not wait/, 'aborted before it is asked');
   for (const n of [0, 1]) {
     release[n]?.();
     await turn();
@@ -137,9 +140,9 @@ test('an ask that is aborted while it waits leaves at once, is never sent, and m
 
 test('an ask that has been sent gets its answer, whatever becomes of its signal', async () => {
   const { release, send } = recorder();
-  const lane = new Lane({ requestsMax: 1, messagesMax: 1 }, send);
+  const queue = new RequestQueue({ requestsMax: 1, messagesInFlightMax: 1 }, send);
   const controller = new AbortController();
-  const answer = lane.ask(1, '', controller.signal);
+  const answer = queue.ask(1, '', controller.signal);
   await turn();
   controller.abort('gone');
   release[0]?.();
@@ -148,14 +151,14 @@ test('an ask that has been sent gets its answer, whatever becomes of its signal'
 
 test('a tenant pays nothing for what it has given up', async () => {
   const { sent, release, send } = recorder();
-  const lane = new Lane({ requestsMax: 1, messagesMax: 1, costOf: () => 10, quantum: 1 }, send);
-  void lane.ask(0, 'other');
+  const queue = new RequestQueue({ requestsMax: 1, messagesInFlightMax: 1, costOf: () => 10, quantum: 1 }, send);
+  void queue.ask(0, 'other');
   await turn();
   const gone = new AbortController();
   setMaxListeners(0, gone.signal);
-  for (let n = 1; n <= 100; n++) lane.ask(n, 'a', gone.signal).catch(() => {});
-  void lane.ask(101, 'a');
-  for (const n of [201, 202]) void lane.ask(n, 'b');
+  for (let n = 1; n <= 100; n++) queue.ask(n, 'a', gone.signal).catch(() => {});
+  void queue.ask(101, 'a');
+  for (const n of [201, 202]) void queue.ask(n, 'b');
   gone.abort('gone');
   for (let n = 0; n < 3; n++) {
     release[n]?.();
@@ -167,12 +170,16 @@ test('a tenant pays nothing for what it has given up', async () => {
 
 test('its meter has what waits, and the wait and the size of each message, whatever becomes of an ask', async () => {
   const { release, send } = recorder();
-  const meter = new LaneMeter('shard', 'reads');
-  const lane = new Lane({ requestsMax: 2, messagesMax: 1, meter }, send);
+  const meter = new QueueMetrics('shard', 'reads');
+  const queue = new RequestQueue({ requestsMax: 2, messagesInFlightMax: 1, metrics: meter }, send);
   const gone = new AbortController();
-  const asks = [lane.ask(1), lane.ask(2, '', gone.signal), lane.ask(3), lane.ask(4, '', gone.signal), lane.ask(5)].map(
-    (ask) => ask.catch(() => 0),
-  );
+  const asks = [
+    queue.ask(1),
+    queue.ask(2, '', gone.signal),
+    queue.ask(3),
+    queue.ask(4, '', gone.signal),
+    queue.ask(5),
+  ].map((ask) => ask.catch(() => 0));
   assert.equal(meter.waiting, 5);
   await turn();
   assert.deepEqual([meter.waiting, [...meter.messages.counts].slice(0, 2)], [3, [0, 1]]);
@@ -185,9 +192,9 @@ test('its meter has what waits, and the wait and the size of each message, whate
     [meter.waiting, meter.messages.sum, meter.waits.counts.reduce((sum, count) => sum + count, 0)],
     [0, 4, 4],
   );
-  const late = lane.ask(6).catch(() => 0);
+  const late = queue.ask(6).catch(() => 0);
   assert.equal(meter.waiting, 1);
-  lane.fail(new Error('gone'));
+  queue.fail(new Error('gone'));
   assert.equal(meter.waiting, 0);
   release[1]?.();
   assert.deepEqual(await Promise.all([...asks, late]), [10, 20, 30, 0, 50, 0]);

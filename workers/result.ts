@@ -1,0 +1,21 @@
+// The result of a task as a worker sends it to the front thread: the value with its buffers moved instead of copied, an
+// error for the client, or an internal error for the log.
+import { Piscina, move } from 'piscina';
+import { AppError, type Outcome } from '../src/api/errors.js';
+import { faultOf } from '../src/base/thread.js';
+
+/** `movedIn`: the buffers of a value that are moved. */
+export async function resultOf<T>(
+  work: () => T | Promise<T>,
+  movedIn: (value: T) => ArrayBuffer[],
+): Promise<Outcome<T>> {
+  try {
+    const value = await work();
+    return move({
+      [Piscina.transferableSymbol]: movedIn(value),
+      [Piscina.valueSymbol]: { value },
+    } as never) as unknown as Outcome<T>;
+  } catch (error) {
+    return error instanceof AppError ? { error: error.toWire() } : { fault: faultOf(error) };
+  }
+}
