@@ -107,7 +107,7 @@ export default {
       from: { path: below(['pool']) },
       to: {
         path: below(['engine']),
-        pathNot: ['^src/engine/memory/(layout|ownership|shared-memory)\\.ts$', '^src/engine/write/commands\\.ts$'],
+        pathNot: ['^src/engine/memory/(layout|ownership)\\.ts$', '^src/engine/write/commands\\.ts$'],
         dependencyTypesNot: TYPES,
       },
     },
