@@ -1,8 +1,7 @@
 // The same searches against whichever vector databases are there, in one go: filled with the same rows over HTTP, asked
-// by the same requests on the same connections, in turns, one running at a time. Called by commands.ts.
+// by the same requests on the same connections, in turns, one running at a time.
 // npm run load -- peers [--tiny] [--install] [--only sheaf,chroma] [--vectors 20000] [--texts 6500] [--connections 32]
-// [--seconds 10]
-//   [--rounds 2] [--judged 200] [--fill-seconds 900] [--qdrant URL] [--weaviate URL] [--elasticsearch URL] [--out FOLDER] [--report FILE]
+// [--seconds 10] [--rounds 2] [--judged 200] [--fill-seconds 900] [--out FOLDER] [--report FILE]
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { createPrng } from '../../../src/base/prng.js';
 import { withFolder } from '../../kit/server.js';
@@ -30,7 +29,7 @@ import {
   textsFor,
   vectorWorkloads,
 } from './measure.js';
-import { type Contestant, Field, type Urls, candidates, installAll } from './participants.js';
+import { type Candidate, type Contestant, Field, candidates, installAll } from './participants.js';
 
 // The options of a comparison, as they are typed, and what stands for those that are not: in full, and in small. Read
 // by load/suite/peers/compare.ts.
@@ -50,7 +49,6 @@ interface PeersOptions {
   readonly install: boolean;
   /** Names in lower case; all where there are none. */
   readonly only: readonly string[];
-  readonly urls: Urls;
 }
 
 const FULL = {
@@ -65,16 +63,14 @@ const FULL = {
 const TINY = { vectors: 500, texts: 60, connections: 32, seconds: 1, rounds: 1, judged: 20, 'fill-seconds': 15 };
 type NumberName = keyof typeof FULL;
 
-const TEXT = ['only', 'qdrant', 'weaviate', 'elasticsearch'] as const;
-
 /** Throws UsageError where an argument is another, or no whole number. */
 export function readPeersOptions(args: readonly string[]): PeersOptions {
-  const strings = [...(Object.keys(FULL) as NumberName[]), ...TEXT].map((name) => [name, { type: 'string' }] as const);
+  const strings = [...(Object.keys(FULL) as NumberName[]), 'only'].map((name) => [name, { type: 'string' }] as const);
   const given = parsed(args, {
     ...Object.fromEntries(strings),
     tiny: { type: 'boolean' },
     install: { type: 'boolean' },
-  }) as Partial<Record<NumberName | (typeof TEXT)[number], string>> & { tiny?: boolean; install?: boolean };
+  }) as Partial<Record<NumberName | 'only', string>> & { tiny?: boolean; install?: boolean };
   const number = (name: NumberName): number => {
     const value = given[name] === undefined ? (given.tiny ? TINY : FULL)[name] : Number(given[name]);
     if (!Number.isInteger(value) || value < 1) throw new UsageError(`--${name} wants a whole number of at least 1`);
@@ -90,11 +86,6 @@ export function readPeersOptions(args: readonly string[]): PeersOptions {
     fillSeconds: number('fill-seconds'),
     install: given.install === true,
     only: given.only?.toLowerCase().split(',') ?? [],
-    urls: {
-      ...(given.qdrant && { qdrant: given.qdrant }),
-      ...(given.weaviate && { weaviate: given.weaviate }),
-      ...(given.elasticsearch && { elasticsearch: given.elasticsearch }),
-    },
   };
 }
 
@@ -241,12 +232,13 @@ const say = (line: string): void => console.log(line);
  * A report of filling and one of each workload. Who is not there, or fails, is named on standard output. Throws
  * UsageError for arguments that it does not have.
  */
-export async function runPeers(args: readonly string[]): Promise<WorkloadReport[]> {
+export async function runPeers(
+  args: readonly string[],
+  present: readonly Candidate[] = candidates(),
+): Promise<WorkloadReport[]> {
   const options = readPeersOptions(args);
   if (options.install) installAll(say);
-  const all = candidates(options.urls).filter(
-    ({ name }) => options.only.length === 0 || options.only.includes(name.toLowerCase()),
-  );
+  const all = present.filter(({ name }) => options.only.length === 0 || options.only.includes(name.toLowerCase()));
   return withFolder(async (folder) => {
     const field = new Field(say);
     try {

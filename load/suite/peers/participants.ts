@@ -1,6 +1,5 @@
-// Who takes part in a comparison: Sheaf, what is installed from PyPI, and what runs at a given URL. Each is started on
-// an empty folder, or attached to, and told from the others by name. Used by load/suite/peers/compare.ts and by the tests of
-// the drivers.
+// Who takes part in a comparison: Sheaf and what is installed from PyPI. Each is started on an empty folder and told from
+// the others by name.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -9,9 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuMs } from '../../kit/server-usage.js';
 import { dieTogether, freePort, startServer } from '../../kit/server.js';
 import { modelSettings } from '../../kit/text-sets.js';
-import { type Driver, chroma, paveInterface, qdrant } from './drivers.js';
-import { elasticsearch } from './elasticsearch.js';
-import { weaviate } from './weaviate.js';
+import { type Driver, chroma, paveInterface } from './drivers.js';
 
 // A server that this process has started, with whatever it has started in turn: what it costs, and how it is held still
 // while another is measured. Linux's /proc tells. Used by load/suite/peers/.
@@ -222,34 +219,9 @@ export interface Candidate {
   readonly absent?: string;
 }
 
-export type Urls = Readonly<Partial<Record<'qdrant' | 'weaviate' | 'elasticsearch', string>>>;
-
 /** Sheaf is the first. What is not there says so in `absent`. */
-export function candidates(urls: Urls): Candidate[] {
-  const collection = `sheaf_peers_${process.pid}`;
-  const elsewhere = [
-    byUrl('Qdrant', urls.qdrant, (url) => qdrant(url, collection)),
-    byUrl('Weaviate', urls.weaviate, (url) => weaviate(url, `S${collection.slice(1)}`)),
-    byUrl('Elasticsearch', urls.elasticsearch, (url) => elasticsearch(url, collection)),
-  ];
-  return [
-    { name: 'Sheaf', start: startSheaf },
-    python('Chroma', startChroma),
-    python('PaveDB', startPaveDb),
-    ...elsewhere,
-  ];
-}
-
-function byUrl(name: string, given: string | undefined, driverAt: (url: string) => Driver): Candidate {
-  const url = given?.replace(/\/+$/, '');
-  if (url === undefined)
-    return {
-      name,
-      absent: `runs elsewhere: --${name.toLowerCase()} URL`,
-      start: () => Promise.reject(new Error('There is no URL.')),
-    };
-  const driver = driverAt(url);
-  return { name, start: async () => ({ driver, url, stop: () => driver.drop() }) };
+export function candidates(): Candidate[] {
+  return [{ name: 'Sheaf', start: startSheaf }, python('Chroma', startChroma), python('PaveDB', startPaveDb)];
 }
 
 /** Installs what comes from PyPI and is not there. */

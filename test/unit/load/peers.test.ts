@@ -1,8 +1,8 @@
-// Each driver of a comparison against its database: the real server where it can be had (Sheaf always; Chroma and
-// PaveDB where they are installed, else skipped by name), else a stand-in that is strict about the documented protocol.
+// Each driver of a comparison against its database (Sheaf always; Chroma and PaveDB where they are installed, else
+// skipped by name), and the field of those who take part, with a stand-in.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, test, type TestContext } from 'node:test';
+import { after, test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
 import { UsageError } from '../../../load/suite/workload.js';
 import { type Candidate, Field, type Participant, candidates } from '../../../load/suite/peers/participants.js';
@@ -10,9 +10,7 @@ import { HUNDREDTH, type RowSet, TENTH, nearest, recallOf } from '../../../load/
 import { readPeersOptions } from '../../../load/suite/peers/compare.js';
 import { send, type Driver, type Filter, type Row } from '../../../load/suite/peers/drivers.js';
 import { tempDirectory } from '../../kit/temp.js';
-import { startFakeElasticsearch } from '../../kit/peers/fake-elasticsearch.js';
-import { startFakeQdrant } from '../../kit/peers/fake-qdrant.js';
-import { startFakeWeaviate } from '../../kit/peers/fake-weaviate.js';
+import { standIn } from '../../kit/stand-in-database.js';
 
 const DIM = 16;
 const ROWS = 250;
@@ -77,9 +75,7 @@ async function exerciseTexts({ driver, url }: Participant): Promise<void> {
   ]);
 }
 
-const real = candidates({}).filter(({ name }) => ['Sheaf', 'Chroma', 'PaveDB'].includes(name));
-
-for (const { name, absent, start } of real) {
+for (const { name, absent, start } of candidates()) {
   test(`${name}, the real one`, { skip: absent ?? false, timeout: 300_000 }, async () => {
     const participant = await start(join(tempDirectory(), name));
     after(() => participant.stop());
@@ -94,35 +90,20 @@ for (const { name, absent, start } of real) {
   });
 }
 
-const ELSEWHERE: [string, (t: TestContext) => Promise<string>][] = [
-  ['Qdrant', startFakeQdrant],
-  ['Weaviate', startFakeWeaviate],
-  ['Elasticsearch', startFakeElasticsearch],
-];
-
-for (const [name, startFake] of ELSEWHERE) {
-  test(`${name}, a stand-in that speaks its protocol`, async (t) => {
-    const url = await startFake(t);
-    const candidate = candidates({ [name.toLowerCase()]: `${url}/` }).find((one) => one.name === name) as Candidate;
-    assert.equal(candidate.absent, undefined);
-    const { driver, stop } = await candidate.start('');
-    await exercise(driver, url);
-    await stop();
-    await assert.rejects(async () => driver.hits(await send(url, driver.byVector(set.queries[0]!, K))));
-  });
-}
+test('the stand-in is exercised as the others are', async (t) => {
+  const { driver, url, stop } = await standIn(t).start('');
+  await exercise(driver, url);
+  await stop();
+  await assert.rejects(async () => driver.hits(await send(url, driver.byVector(set.queries[0]!, K))));
+});
 
 test('who is not there is named, and who answers wrongly is left out', async (t) => {
   const said: string[] = [];
   const field = new Field((line) => said.push(line));
-  const url = await startFakeQdrant(t);
   const broken: Candidate = { name: 'Broken', start: () => Promise.reject(new Error('it does not start')) };
-  const present = candidates({ qdrant: url });
-  await field.enter(
-    [broken, ...present.filter(({ name }) => name === 'Qdrant' || name === 'Weaviate')],
-    tempDirectory(),
-  );
-  assert.deepEqual(said, ['skipped: Broken (it does not start)', 'skipped: Weaviate (runs elsewhere: --weaviate URL)']);
+  const absent: Candidate = { ...broken, name: 'Absent', absent: 'it is not installed' };
+  await field.enter([broken, standIn(t), absent], tempDirectory());
+  assert.deepEqual(said, ['skipped: Broken (it does not start)', 'skipped: Absent (it is not installed)']);
   const recalls = await field.each('recall', async (contestant) => {
     await contestant.driver.create(DIM);
     await contestant.driver.put(set.rows, true);
@@ -133,7 +114,7 @@ test('who is not there is named, and who answers wrongly is left out', async (t)
       textOf: (row) => `text ${row}`,
     });
   });
-  assert.equal(recalls.get('Qdrant'), (K - 1) / K);
+  assert.equal(recalls.get('StandIn'), (K - 1) / K);
   await field.each('texts', (contestant) =>
     recallOf(contestant, {
       requests: [contestant.driver.byVector(set.queries[0]!, K)],
@@ -142,7 +123,7 @@ test('who is not there is named, and who answers wrongly is left out', async (t)
       textOf: () => 'another',
     }),
   );
-  assert.match(said.at(-1)!, /^left out: Qdrant, texts: row \d+ came with the text/);
+  assert.match(said.at(-1)!, /^left out: StandIn, texts: row \d+ came with the text/);
   assert.equal(field.present.length, 0);
 });
 
