@@ -28,7 +28,7 @@ const SEES = {
     'pool',
     'observability',
   ],
-  http: ['base', 'api', 'extract', 'observability', 'service'],
+  http: ['base', 'api', 'config', 'extract', 'observability', 'service'],
   client: ['base', 'api'],
   console: ['base', 'api', 'client'],
 };
@@ -129,7 +129,7 @@ export default {
       from: { path: below(['console']) },
       to: {
         path: below(['api']),
-        pathNot: '^src/api/(limits|languages)\\.ts$',
+        pathNot: '^src/api/(limits|choices)\\.ts$',
         dependencyTypesNot: TYPES,
       },
     },

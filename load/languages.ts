@@ -3,7 +3,7 @@
 // And what terms cost. node dist/load/languages.js [--pages DIR] [--tiny]
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import type { Language } from '../src/api/languages.js';
+import type { Language } from '../src/api/choices.js';
 import { loadLanguage } from '../src/text/stemming.js';
 import { type QueryTerms, chunkTerms, countedTerms } from '../src/text/terms.js';
 import { tokensOf } from '../src/text/tokenize.js';

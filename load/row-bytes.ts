@@ -3,7 +3,7 @@
 // the number of rows alone, not on the machine.
 import { readFileSync } from 'node:fs';
 import { createArenaMemory } from '../src/base/huge-pages.js';
-import type { Precision } from '../src/api/collections.js';
+import type { Precision } from '../src/api/choices.js';
 import {
   CODES_AXES_2,
   CODES_AXES_4,

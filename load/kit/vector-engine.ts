@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import type { Precision } from '../../src/api/collections.js';
+import type { Precision } from '../../src/api/choices.js';
 import { createArenaMemory } from '../../src/base/huge-pages.js';
 import type { VectorIndex } from '../../src/engine/hnsw/vector-index.js';
 import { Kernel } from '../../src/engine/memory/arena.js';

@@ -5,9 +5,13 @@
 import { cpSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type StoredCollection, logIdOf } from '../../src/api/collections.js';
+import {
+  logIdOf,
+  type StagedRecord,
+  type StoredCollection,
+  type StoredJob,
+} from '../../src/storage/catalog-commands.js';
 import type { CollectionId } from '../../src/api/ids.js';
-import type { StagedRecord, StoredJob } from '../../src/storage/catalog-commands.js';
 import { decodeCollection, decodeJob, decodeStaged } from '../../src/storage/catalog-records.js';
 import { checkDirectory, checkPages, findingLine } from '../../src/storage/check/check.js';
 import { collectionOfKey } from '../../src/storage/keys.js';

@@ -1,24 +1,9 @@
-// The records of the interface as the specification words them, and the catalog's record of a collection.
-// No state; shared by the front thread, the workers and the client.
+// Collections: the catalog's record of one, what workers must know of it, and the bodies of the collection endpoints.
+// Documents, chunks and timings as the specification words them. Types only.
 import type { tags } from 'typia';
 import type { Whole } from './common.js';
 import type { CollectionId, CollectionName, Tenant } from './ids.js';
-import type { Language } from './languages.js';
-
-// In how many bits the vectors of a collection stand in memory; the store always has the numbers as they came.
-// Read by the create endpoint, the catalog's record and the shard workers. Constants.
-
-/** `int16`: about 1 KB for a vector of 384 numbers. `int8`: about 0.6 KB, its cosines within about .005. */
-export const PRECISIONS = ['int16', 'int8'] as const;
-
-export type Precision = (typeof PRECISIONS)[number];
-
-/** Of a collection that names none, and of records from the time before there was a choice. */
-export const PRECISION_DEFAULT: Precision = 'int16';
-
-export const SEARCH_MODES = ['vector', 'boost', 'hybrid'] as const;
-
-export type SearchMode = (typeof SEARCH_MODES)[number];
+import type { Language, Precision, SearchMode } from './choices.js';
 
 export interface Chunking {
   strategy: 'fixed' | 'none';
@@ -61,15 +46,6 @@ export interface Collection extends Space {
   log_id?: CollectionId;
 }
 
-/**
- * A collection as the store has it: one from the time before languages names none, and has the instance's; one from
- * before precisions has the default.
- */
-export type StoredCollection = Omit<Collection, 'language' | 'precision'> &
-  Partial<Pick<Collection, 'language' | 'precision'>>;
-
-export const logIdOf = ({ id, log_id: logId }: Pick<Collection, 'id' | 'log_id'>): CollectionId => logId ?? id;
-
 /** Of searches that name no breadth, in one shard. */
 export interface Walks {
   /** Of the broadest; 0 where nothing of the collection is in memory, or it is all scanned. */
@@ -99,12 +75,6 @@ export interface MemoryUse {
   /** 0: texts are on disk alone. */
   text: number;
 }
-
-/** A collection as a caller found it: by its name, and the id that the name stood for. */
-export type CollectionKey = Pick<Collection, 'tenant' | 'name' | 'id'>;
-
-/** What can be changed of a collection. */
-export type CollectionChange = Partial<Pick<Collection, 'name' | 'display_name'>>;
 
 export interface DocumentSummary {
   docid: string;

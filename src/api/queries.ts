@@ -2,7 +2,8 @@
 // Read by the handlers, the OpenAPI document and the client.
 import type { tags } from 'typia';
 import type { QUERIES_PAGE_MAX } from './limits.js';
-import type { SearchMode, SearchTiming } from './collections.js';
+import type { SearchTiming } from './collections.js';
+import type { SearchMode } from './choices.js';
 import type { Whole } from './common.js';
 import type { ContentFilter, Fusion, Rerank, SearchHit } from './search.js';
 

@@ -1,17 +1,16 @@
 // Bodies of the search endpoints. Types only.
 // Read by the handlers, the OpenAPI document and the client.
 import type { tags } from 'typia';
-import type { SearchMode, SearchTiming } from './collections.js';
-import {
-  type EF_MAX,
-  FUSION_K_DEFAULT,
-  type FUSION_K_MAX,
-  FUSION_WEIGHTS_DEFAULT,
-  type FUSION_WEIGHT_MAX,
-  type K_MAX,
-  type RECALL_K_MAX,
-  type RECALL_SAMPLE_MAX,
-  type VECTOR_SAMPLE_MAX,
+import type { SearchTiming } from './collections.js';
+import type { SearchMode } from './choices.js';
+import type {
+  EF_MAX,
+  FUSION_K_MAX,
+  FUSION_WEIGHT_MAX,
+  K_MAX,
+  RECALL_K_MAX,
+  RECALL_SAMPLE_MAX,
+  VECTOR_SAMPLE_MAX,
 } from './limits.js';
 
 export type K = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof K_MAX>;
@@ -159,7 +158,7 @@ export interface SearchAnswer {
 }
 
 /** What each half of mode hybrid counts for: one of 0 is not searched. */
-interface FusionWeights {
+export interface FusionWeights {
   vector: number;
   lexical: number;
 }
@@ -250,21 +249,4 @@ export interface VectorSample {
   dim: number;
   vectors: SampledVector[];
   count: number;
-}
-
-// How a search in mode hybrid fuses its halves: what it says itself, for what it leaves out what the instance says,
-// where that is of the same method, else the defaults. Pure. Called at start for the instance, and by the search use
-// case.
-
-interface FusionWish {
-  readonly method: 'rank' | 'score';
-  readonly k?: number | null | undefined;
-  readonly weights?: Readonly<FusionWeights> | null | undefined;
-}
-
-export function fusionSettings({ method, k, weights }: FusionWish, instance?: FusionSettings): FusionSettings {
-  const same = instance?.method === method ? instance : undefined;
-  const weighed = { ...(weights ?? same?.weights ?? FUSION_WEIGHTS_DEFAULT[method]) };
-  if (method === 'score') return { method, weights: weighed };
-  return { method, k: k ?? (same?.method === 'rank' ? same.k : FUSION_K_DEFAULT), weights: weighed };
 }

@@ -1,18 +1,11 @@
 // Bodies of the tenant, key and embedder endpoints. Types only.
 // Read by the handlers, the OpenAPI document and the client.
 import type { tags } from 'typia';
+import type { Scope } from './choices.js';
 import type { Tenant } from './ids.js';
 
 // The records of tenants and keys that are made at run time, as the catalog stores them and the front thread keeps
 // them. No state; shared by the store, shard 0's worker, the front thread and the command line.
-
-/**
- * What a key or token may be used for. `search`: search, and read documents; `ingest`: write and delete documents;
- * `manage`: make, change, archive and delete collections, and read and replay the searches of everybody.
- */
-export const SCOPES = ['search', 'ingest', 'manage'] as const;
-
-export type Scope = (typeof SCOPES)[number];
 
 /** What a tenant may use: 0 is none, -1 unlimited, null what the configuration says. */
 export interface TenantQuotas {

@@ -7,7 +7,8 @@ import type { ArchiveCounts, ArchivedSettings, CollectionPlace } from '../api/ar
 import { parseFilter } from '../api/filter.js';
 import { type Tenant, isSlug } from '../api/ids.js';
 import { KEY_FILTERS_BYTES_MAX, METADATA_LEVELS_MAX } from '../api/limits.js';
-import type { QuotaBody, Scope, StoredTenants } from '../api/tenants.js';
+import type { QuotaBody, StoredTenants } from '../api/tenants.js';
+import type { Scope } from '../api/choices.js';
 import { isDeeperThan } from '../base/json.js';
 import {
   ArchiveFault,

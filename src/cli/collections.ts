@@ -1,8 +1,8 @@
 // `sheaf collections`: what there is, and making, renaming and deleting it.
 // Called by collection-commands.ts.
 import { type Command, Option } from 'commander';
-import { type CreateBody, PRECISIONS, type Precision, SEARCH_MODES } from '../api/collections.js';
-import { LANGUAGES, type Language } from '../api/languages.js';
+import type { CreateBody } from '../api/collections.js';
+import { type Language, LANGUAGES, type Precision, PRECISIONS, SEARCH_MODES } from '../api/choices.js';
 import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DIM_MAX } from '../api/limits.js';
 import {
   type CommandLine,

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { v7 as uuidv7 } from 'uuid';
 import type { ArchiveCounts, ArchivedSettings } from '../api/archives.js';
-import type { CollectionDetail, CreateBody, SearchMode } from '../api/collections.js';
+import type { CollectionDetail, CreateBody } from '../api/collections.js';
+import type { SearchMode } from '../api/choices.js';
 import { parseChunkId } from '../api/ids.js';
 import {
   ArchiveFault,

@@ -1,7 +1,8 @@
 // `sheaf keys`: keys of a tenant. The key itself goes to standard output alone, so that a script can take it. Called by
 // key-commands.ts.
 import { type Command, Option } from 'commander';
-import { type CreateKeyBody, type CreatedKey, SCOPES, type Scope, type TenantKey } from '../api/tenants.js';
+import type { CreateKeyBody, CreatedKey, TenantKey } from '../api/tenants.js';
+import { SCOPES, type Scope } from '../api/choices.js';
 import type { Answered } from '../client/client.js';
 import { SheafError } from '../client/errors.js';
 import {

@@ -1,7 +1,7 @@
 // The commands that search, with their options: search, bench.
 // Called by program.ts, which runs them.
 import { Option } from 'commander';
-import { SEARCH_MODES } from '../api/collections.js';
+import { SEARCH_MODES } from '../api/choices.js';
 import { EF_MAX, K_MAX } from '../api/limits.js';
 import type { ContentFilter, Highlight, SearchBody, SearchHit } from '../api/search.js';
 import { type BenchOptions, bench } from './bench.js';

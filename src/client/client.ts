@@ -371,6 +371,7 @@ export type { Answered, PageOptions } from './transport.js';
 export type { DocumentSource } from './ingest-stream.js';
 export type { CallOptions, TransportOptions } from './transport.js';
 export type * from '../api/archives.js';
+export type * from '../api/choices.js';
 export type * from '../api/collections.js';
 export type * from '../api/documents.js';
 export type * from '../api/health.js';

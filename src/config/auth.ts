@@ -4,7 +4,7 @@ import { type KeyObject, createPublicKey, createSecretKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type JSONWebKeySet, type LocalJWKSet, createLocalJWKSet } from 'jose';
 import { parseFilter } from '../api/filter.js';
-import { SCOPES } from '../api/tenants.js';
+import { SCOPES } from '../api/choices.js';
 import { type KeyConfig, digestOfConfigured } from '../service/tenants/keys.js';
 import {
   ConfigError,

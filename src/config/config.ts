@@ -1,5 +1,6 @@
 // The configuration as the rest of the server takes it: the values of the keys, and what follows from several of them.
-import { type FusionSettings, fusionSettings } from '../api/search.js';
+import type { FusionSettings } from '../api/search.js';
+import { fusionSettings } from '../ranking/scores.js';
 import type { EmbedThreads, EmbedderInstance, RerankerInstance } from '../embedding/embedder-spec.js';
 import { MODEL_KEY, readEmbedders, readRerankers } from './embedders.js';
 import type { Settings } from './keys.js';

@@ -2,7 +2,7 @@
 // at start, the types, the table in README.md (scripts/readme-tables.mjs) and what `sheaf init` writes. Below it are the
 // keys of earlier releases.
 import { availableParallelism } from 'node:os';
-import { LANGUAGE_DEFAULT, LANGUAGES } from '../api/languages.js';
+import { LANGUAGE_DEFAULT, LANGUAGES } from '../api/choices.js';
 import {
   BATCH_ITEMS_MAX,
   CHUNK_OVERLAP_DEFAULT,

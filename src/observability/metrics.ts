@@ -2,7 +2,8 @@
 // Prometheus reads them when it scrapes. One instance for each server, in the context; front thread. No label names a
 // tenant.
 import { Counter, Gauge, Registry } from 'prom-client';
-import { type IngestTiming, PRECISIONS, type Precision, type SearchTiming } from '../api/collections.js';
+import type { IngestTiming, SearchTiming } from '../api/collections.js';
+import { PRECISIONS, type Precision } from '../api/choices.js';
 import type { CollectionId } from '../api/ids.js';
 import { LatencyWindow } from '../base/histogram.js';
 import { PHASES, PHASES_WITHIN_SEARCH } from '../base/trace.js';

@@ -2,7 +2,7 @@
 // Part of the messages (messages.ts); also read by the pure files of rank/.
 import type { Filter } from '../api/filter.js';
 import type { Ordinal } from '../api/ids.js';
-import type { Language } from '../api/languages.js';
+import type { Language } from '../api/choices.js';
 import type { ContentFilter, Explanation, FusionSettings, Highlight } from '../api/search.js';
 
 /** What a chunk must fit to be ranked at all: every filter, and the content filter on its text. */

@@ -2,7 +2,8 @@
 // of the cosine and of BM25 over the best BM25 of the ranking. Neither depends on how many candidates there are. Pure.
 // Called on the front thread once both rankings are merged over all shards, and by the shard workers for what hits
 // tell.
-import type { FusionSettings } from '../api/search.js';
+import { FUSION_K_DEFAULT, FUSION_WEIGHTS_DEFAULT } from '../api/limits.js';
+import type { FusionSettings, FusionWeights } from '../api/search.js';
 import type { Basis, Halves, Ranks } from './hits.js';
 
 export function fusedScore(fusion: FusionSettings, { vectorRank, lexicalRank, cosine = 0, share = 0 }: Halves): number {
@@ -19,6 +20,23 @@ export function fuseRankings<K>(vector: readonly K[], lexical: readonly K[]): Ma
   const ranks = new Map<K, Ranks>(vector.map((key, i) => [key, { vectorRank: i + 1 }]));
   lexical.forEach((key, i) => ranks.set(key, { ...ranks.get(key), lexicalRank: i + 1 }));
   return ranks;
+}
+
+interface FusionWish {
+  readonly method: 'rank' | 'score';
+  readonly k?: number | null | undefined;
+  readonly weights?: Readonly<FusionWeights> | null | undefined;
+}
+
+/**
+ * How a search in mode hybrid fuses its halves: what it says itself, then what the instance says where that is of the
+ * same method, then the defaults.
+ */
+export function fusionSettings({ method, k, weights }: FusionWish, instance?: FusionSettings): FusionSettings {
+  const same = instance?.method === method ? instance : undefined;
+  const weighed = { ...(weights ?? same?.weights ?? FUSION_WEIGHTS_DEFAULT[method]) };
+  if (method === 'score') return { method, weights: weighed };
+  return { method, k: k ?? (same?.method === 'rank' ? same.k : FUSION_K_DEFAULT), weights: weighed };
 }
 
 // The score of a hit before its priority, out of what it was found by. Pure.

@@ -1,7 +1,8 @@
 // Composes what the use cases work with: catalog, tenants, pools, query log, settings. No logic of its own.
 // Called by server.ts at start; front thread.
 import { join } from 'node:path';
-import { type Collection, logIdOf } from '../api/collections.js';
+import type { Collection } from '../api/collections.js';
+import { logIdOf } from '../storage/catalog-commands.js';
 import type { CollectionId } from '../api/ids.js';
 import { QUERY_LOG_BYTES_MAX, QUERY_LOG_WAITING_BYTES_MAX } from '../api/limits.js';
 import type { Log } from '../base/log.js';

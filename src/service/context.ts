@@ -1,9 +1,9 @@
 // What every use case works with; made once by main.
 // Types only: the use cases take it as their first argument.
 import type { Log } from '../base/log.js';
-import type { Language } from '../api/languages.js';
+import type { Language, SearchMode } from '../api/choices.js';
 import type { FusionSettings } from '../api/search.js';
-import type { Chunking, SearchMode } from '../api/collections.js';
+import type { Chunking } from '../api/collections.js';
 import type { SharedMeters } from '../base/meters.js';
 import type { Embedders } from './embedding/embedders.js';
 import type { QueryCache } from './embedding/query-cache.js';

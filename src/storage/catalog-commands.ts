@@ -1,9 +1,25 @@
 // The commands of the catalog, which the worker of shard 0 takes beside those of its shard: collections, what is staged
-// beside them, tenants and keys. Types only; part of messages.ts.
-import type { Collection, CollectionChange, CollectionKey, StoredCollection } from '../api/collections.js';
+// beside them, tenants and keys.
+import type { Collection } from '../api/collections.js';
 import type { CollectionId, Tenant } from '../api/ids.js';
 import type { ReindexJob } from '../api/reindex.js';
 import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from '../api/tenants.js';
+
+/**
+ * A collection as the store has it: one from the time before languages names none, and has the instance's; one from
+ * before precisions has the default.
+ */
+export type StoredCollection = Omit<Collection, 'language' | 'precision'> &
+  Partial<Pick<Collection, 'language' | 'precision'>>;
+
+/** The id that its query log is kept under. */
+export const logIdOf = ({ id, log_id: logId }: Pick<Collection, 'id' | 'log_id'>): CollectionId => logId ?? id;
+
+/** A collection as a caller found it: by its name, and the id that the name stood for. */
+export type CollectionKey = Pick<Collection, 'tenant' | 'name' | 'id'>;
+
+/** What can be changed of a collection. */
+export type CollectionChange = Partial<Pick<Collection, 'name' | 'display_name'>>;
 
 // A reindex job as the catalog has it: what clients see of it, and how far it has come. Types only.
 // Shared by the store and the front thread.

@@ -3,11 +3,17 @@
 // environment.
 import { Packr } from 'msgpackr';
 import typia from 'typia';
-import type { CollectionKey, StoredCollection } from '../api/collections.js';
+import type {
+  CollectionKey,
+  NewStaged,
+  PackedRecords,
+  StagedRecord,
+  StoredCollection,
+  StoredJob,
+} from './catalog-commands.js';
 import { AppError } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
 import type { KeyRecord, TenantRecord } from '../api/tenants.js';
-import type { NewStaged, PackedRecords, StagedRecord, StoredJob } from './catalog-commands.js';
 import { DamagedRecord } from './damage.js';
 import { catalogKey, collectionPrefix, settingKey } from './keys.js';
 import { RECORD_VERSION } from './records.js';

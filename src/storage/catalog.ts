@@ -1,20 +1,23 @@
 // The catalog in LMDB: every collection of every tenant, and the counter that gives each its storage id.
 // Owned by the worker of shard 0; the front thread works on a copy in memory.
-import { type CollectionChange, type CollectionKey, type StoredCollection, logIdOf } from '../api/collections.js';
+import {
+  type CollectionChange,
+  type CollectionKey,
+  type JobChange,
+  logIdOf,
+  type NewStaged,
+  type PackedRecords,
+  type ReplacedDataset,
+  type StagedRecord,
+  type StoredCollection,
+  type StoredJob,
+  type Switched,
+  type SwitchRequest,
+} from './catalog-commands.js';
 import { AppError } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
 import type { StoredTenants } from '../api/tenants.js';
 import type { StoreMeter } from '../base/meters.js';
-import type {
-  JobChange,
-  NewStaged,
-  PackedRecords,
-  ReplacedDataset,
-  StagedRecord,
-  StoredJob,
-  SwitchRequest,
-  Switched,
-} from './catalog-commands.js';
 import {
   CATALOG_TABLES,
   type CatalogTable,

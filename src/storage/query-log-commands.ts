@@ -3,7 +3,8 @@
 // what is too old comes with each message.
 import type { CollectionId } from '../api/ids.js';
 import type { ContentFilter, FusionSettings, RerankSettings } from '../api/search.js';
-import type { SearchMode, SearchTiming } from '../api/collections.js';
+import type { SearchTiming } from '../api/collections.js';
+import type { SearchMode } from '../api/choices.js';
 
 /** One search, as it is stored. Its collection and its id are the key. */
 export interface LoggedQuery {

@@ -5,7 +5,7 @@ import type { CollectionId } from '../api/ids.js';
 import type { LoggedQuery, LoggedRest } from './query-log-commands.js';
 import { isDeeperThan } from '../base/json.js';
 import { TIME_MAX_MS } from '../api/limits.js';
-import type { SearchMode } from '../api/collections.js';
+import type { SearchMode } from '../api/choices.js';
 import { collectionPrefix } from './keys.js';
 import { DamagedRecord } from './damage.js';
 import { decode, decodeVector, encode, encodeVector } from './records.js';

@@ -4,7 +4,7 @@
 import { AppError } from '../api/errors.js';
 import type { Tenant } from '../api/ids.js';
 import { TENANT_KEYS_MAX } from '../api/limits.js';
-import type { StoredCollection } from '../api/collections.js';
+import type { StoredCollection } from './catalog-commands.js';
 import type { KeyRecord, StoredTenants, TenantChange, TenantRecord } from '../api/tenants.js';
 import {
   type CatalogTable,

@@ -3,7 +3,7 @@
 // what marks the words found.
 import { createRequire } from 'node:module';
 import { stem as stemEnglish } from 'porter2';
-import type { Language } from '../api/languages.js';
+import type { Language } from '../api/choices.js';
 import { UNSPACED, tokensOf } from './tokenize.js';
 
 // The Snowball stemmer and the stop words of each language, from libraries, loaded when a language is first asked for:

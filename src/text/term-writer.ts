@@ -2,7 +2,7 @@
 // (rank-terms.ts), and in its order, but made in one pass over the characters without a string for each: indexing the
 // words of a collection is mostly this. Texts of scripts that do not set words apart, or are beyond the basic plane,
 // are left to chunkTerms. One for each language and thread.
-import type { Language } from '../api/languages.js';
+import type { Language } from '../api/choices.js';
 import { stemOfWord } from './stemming.js';
 import { CHUNK_TERMS_MAX, MARK } from './terms.js';
 import { UNSPACED, plainOf } from './tokenize.js';

@@ -2,7 +2,7 @@
 // `v1.2.3`, `foo-bar`), and pairs of neighbouring characters in scripts that do not set words apart, where a single
 // character says little. Filters and boost use the words alone (tokenize.ts). One pure function for chunks and one for
 // questions; called by the index of words' users.
-import type { Language } from '../api/languages.js';
+import type { Language } from '../api/choices.js';
 import { appendStems, STEM_MARK, termsOfWords } from './stemming.js';
 import { plainOf, UNSPACED, wordsOf } from './tokenize.js';
 

@@ -2,7 +2,7 @@
 // one's own. A dialog of the list of collections.
 import { useState } from 'preact/hooks';
 import type { CreateBody } from '../../api/collections.js';
-import { LANGUAGES } from '../../api/languages.js';
+import { LANGUAGES } from '../../api/choices.js';
 import { CHUNK_SIZE_MAX, CHUNK_SIZE_MIN, DIM_MAX } from '../../api/limits.js';
 import { Choice, Dialog, ErrorNote, Field } from '../components.tsx';
 import { useAction } from '../hooks.js';

@@ -1,7 +1,7 @@
 // An arena of a shard's memory as one thread sees it, and the arenas of a shard as its owner has them. The owner formats
 // an arena, writes and frees in it; other threads join as readers and search within `read`. The rules:
 // docs/internals/memory-layout.md.
-import type { Precision } from '../../api/collections.js';
+import type { Precision } from '../../api/choices.js';
 import type { CollectionId } from '../../api/ids.js';
 import { DIM_MAX, SHARD_PAGES_MAX } from '../../api/limits.js';
 import { assert } from '../../base/assert.js';

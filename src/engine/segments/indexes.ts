@@ -1,7 +1,7 @@
 // The metadata of a part: indexed when the first search with metadata filters asks for it, like its words
 // (part-words.ts). Where memory has no room for it, filters look at every chunk instead. Shard worker only.
 import type { CollectionId, Ordinal } from '../../api/ids.js';
-import type { Language } from '../../api/languages.js';
+import type { Language } from '../../api/choices.js';
 import type { ChunkRecord, DocumentRecord } from '../../storage/records.js';
 import { type ShardTxn, readDocument } from '../../storage/shard-reader.js';
 import { writerOf } from '../../text/term-writer.js';

@@ -1,6 +1,6 @@
 // What stands in the operations tables: everything of an operation's documentation that cannot be read off its route
 // and its types. Words for the files of operations/; rendered by document.ts.
-import { SEARCH_MODES } from '../../api/collections.js';
+import { SEARCH_MODES } from '../../api/choices.js';
 import type { ErrorCode } from '../../api/errors.js';
 import {
   K_DEFAULT,

@@ -2,18 +2,18 @@
 // takes no other fields, and with the common fields where they answer. Called by document.ts once. Pure.
 import typia from 'typia';
 import type { RestoredCollection, RestoredDataset } from '../../api/archives.js';
-import {
-  type CollectionDetail,
-  type CollectionList,
-  type CreateBody,
-  type CreatedCollection,
-  type DeletedCollection,
-  type MoveBody,
-  type MovedCollection,
-  SEARCH_MODES,
-  type UpdateBody,
-  type UpdatedCollection,
+import type {
+  CollectionDetail,
+  CollectionList,
+  CreateBody,
+  CreatedCollection,
+  DeletedCollection,
+  MoveBody,
+  MovedCollection,
+  UpdateBody,
+  UpdatedCollection,
 } from '../../api/collections.js';
+import { SEARCH_MODES } from '../../api/choices.js';
 import type { CommonFields, ErrorEnvelope } from '../../api/common.js';
 import type {
   BatchAnswer,

@@ -3,7 +3,7 @@
 // ends.
 import { AppError } from '../../api/errors.js';
 import { EVENT_STREAMS_MAX, EVENT_STREAMS_OF_COLLECTION_MAX } from '../../api/limits.js';
-import { logIdOf } from '../../api/collections.js';
+import { logIdOf } from '../../storage/catalog-commands.js';
 import type { Context } from '../../service/context.js';
 import type { EventReader } from '../../service/events/event-hub.js';
 import { type Handler, type Request, collectionOf } from '../route.js';

@@ -1,7 +1,7 @@
 // Reindex jobs: start, look at, pause, resume, cancel; and going back to the space before.
 // Handlers on the front thread: body in, use case, reply out. The route table (routes/reindex.ts) names them.
 import typia from 'typia';
-import { logIdOf } from '../../api/collections.js';
+import { logIdOf, type StoredJob } from '../../storage/catalog-commands.js';
 import { AppError, type ErrorCode } from '../../api/errors.js';
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../../api/reindex.js';
 import type { Context } from '../../service/context.js';
@@ -9,7 +9,6 @@ import type { EventType } from '../../service/events/event-hub.js';
 import { asQueryId } from '../../service/query-log/query-log.js';
 import { toldJob } from '../../service/reindex/jobs.js';
 import { cancelJob, pauseJob, resumeJob, rollBack, startReindex } from '../../service/reindex/reindex.js';
-import type { StoredJob } from '../../storage/catalog-commands.js';
 import { fitting, parseJson } from '../json-body.js';
 import { type Operation, jsonAnswer, jsonRequest } from '../openapi/operation.js';
 import type { Schema } from '../openapi/schemas.js';

@@ -4,7 +4,8 @@
 import type { ArchivedMoment, ArchivedSource } from '../../archive/messages.js';
 import type { LeftOut } from '../../api/archives.js';
 import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';
-import { logIdOf, type Collection } from '../../api/collections.js';
+import type { Collection } from '../../api/collections.js';
+import { logIdOf } from '../../storage/catalog-commands.js';
 import type { BegunArchive } from '../../pool/archive-pool.js';
 import type { Context } from '../context.js';
 

@@ -1,7 +1,8 @@
 // Fills a staged collection with what an archive has of it. A few batches are under way at a time, in the order of the
 // archive; in the end it has as many documents and chunks as the archive says, or there is an error. Called by the
 // restore use cases; front thread.
-import { type Collection, logIdOf } from '../../api/collections.js';
+import type { Collection } from '../../api/collections.js';
+import { logIdOf } from '../../storage/catalog-commands.js';
 import { AppError, abandoned } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
 import type { DocumentBatch, VerifiedCollection } from '../../archive/messages.js';

@@ -3,7 +3,8 @@
 // transaction. Whatever happens before that leaves everything as it was. Called by the archive endpoints and the
 // restore of a dataset; front thread.
 import type { ArchivedSettings, CollectionPlace } from '../../api/archives.js';
-import { type Collection, type Space, logIdOf } from '../../api/collections.js';
+import type { Collection, Space } from '../../api/collections.js';
+import { logIdOf } from '../../storage/catalog-commands.js';
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../../api/common.js';
 import { AppError } from '../../api/errors.js';
 import { type CollectionId, type CollectionName, type Tenant, asCollectionName, asTenant } from '../../api/ids.js';

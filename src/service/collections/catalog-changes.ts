@@ -1,10 +1,10 @@
 // Use cases: stage a collection beside those that have names, give it up, and switch a name to it. Whoever fills one
 // does it by `putStaged` of the shards under its id. Called by reindex jobs and by restores; front thread.
-import { type Collection, logIdOf } from '../../api/collections.js';
+import type { Collection } from '../../api/collections.js';
+import { logIdOf, type NewStaged, type StoredJob } from '../../storage/catalog-commands.js';
 import { AppError } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
 import type { ShardAnswer, ShardCommands, ShardOp } from '../../engine/write/commands.js';
-import type { NewStaged, StoredJob } from '../../storage/catalog-commands.js';
 import type { Context } from '../context.js';
 import type { Staged } from './shadow-collections.js';
 

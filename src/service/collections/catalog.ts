@@ -1,16 +1,10 @@
 // The front thread's copy of the catalog, in memory; the worker of shard 0 has the original. A change is committed
 // there first and shown here after. Made by main; used by every use case.
-import {
-  type Collection,
-  type CollectionKey,
-  type CollectionRef,
-  PRECISION_DEFAULT,
-  type StoredCollection,
-  logIdOf,
-} from '../../api/collections.js';
+import type { Collection, CollectionRef } from '../../api/collections.js';
+import { type CollectionKey, type StoredCollection, logIdOf } from '../../storage/catalog-commands.js';
+import { type Language, PRECISION_DEFAULT } from '../../api/choices.js';
 import { AppError } from '../../api/errors.js';
 import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';
-import type { Language } from '../../api/languages.js';
 
 // The shape in which the front thread keeps a collection. A record comes from the store as an object with its
 // properties in a table of its own, and with texts of its own: here all have one layout, and one copy of what many have

@@ -1,12 +1,12 @@
 // Use case: create a collection, or find that it is there with the same settings.
 // Called by the create endpoint and by ingest, which creates what is missing; front thread.
+import type { Collection } from '../../api/collections.js';
 import {
-  type Collection,
   type CollectionChange,
   type CollectionKey,
   type StoredCollection,
   logIdOf,
-} from '../../api/collections.js';
+} from '../../storage/catalog-commands.js';
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../../api/common.js';
 import { AppError } from '../../api/errors.js';
 import { type CollectionName, type Tenant, asCollectionName, asTenant } from '../../api/ids.js';

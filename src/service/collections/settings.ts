@@ -8,14 +8,8 @@ import {
   CHUNK_SIZE_MIN,
   DISPLAY_NAME_CHARACTERS_MAX,
 } from '../../api/limits.js';
-import type { Language } from '../../api/languages.js';
-import {
-  type Chunking,
-  type Collection,
-  PRECISION_DEFAULT,
-  type Precision,
-  type Space,
-} from '../../api/collections.js';
+import { type Language, type Precision, PRECISION_DEFAULT } from '../../api/choices.js';
+import type { Chunking, Collection, Space } from '../../api/collections.js';
 import { asksForEmbedder, type EmbedderChoice } from '../../embedding/spaces.js';
 import type { SearchSettings } from '../context.js';
 import { defaultMode, servedMode } from '../search/query.js';

@@ -3,7 +3,7 @@
 import { AppError } from '../../api/errors.js';
 import { type CollectionName, type Tenant, asDocId, parseChunkId, shardOf } from '../../api/ids.js';
 import type { ShardAnswer } from '../../engine/write/commands.js';
-import { logIdOf } from '../../api/collections.js';
+import { logIdOf } from '../../storage/catalog-commands.js';
 import { refOf } from '../collections/catalog.js';
 import type { Context } from '../context.js';
 

@@ -1,7 +1,8 @@
 // The rows of a document in other spaces than its collection's: a document that is written while another space is
 // built, or kept for the way back, goes to both in one transaction, so it is embedded for both before. Called by
 // everything that ingests; front thread.
-import { type Collection, type IngestTiming, logIdOf } from '../../api/collections.js';
+import type { Collection, IngestTiming } from '../../api/collections.js';
+import { logIdOf } from '../../storage/catalog-commands.js';
 import { AppError, type Outcome } from '../../api/errors.js';
 import { type DocId, shardOf } from '../../api/ids.js';
 import { timed } from '../../base/trace.js';

@@ -1,9 +1,9 @@
 // Use case: search a collection, and keep the search in the query log. The search writes nothing before it answers: the
 // log takes the entry in memory and writes it when the reply is out. Called by the search endpoints and by a replay;
 // front thread.
-import { logIdOf } from '../../api/collections.js';
+import { logIdOf } from '../../storage/catalog-commands.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
-import { fusionSettings } from '../../api/search.js';
+import { fusionSettings } from '../../ranking/scores.js';
 import type { LoggedQuery, LoggedRest } from '../../storage/query-log-commands.js';
 import type { Context } from '../context.js';
 import { checkQueryText } from '../search/query.js';

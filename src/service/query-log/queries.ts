@@ -4,7 +4,8 @@ import type { QueryEntry, QuerySummary } from '../../api/queries.js';
 import { AppError } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
 import type { FoundQuery } from '../../storage/query-log-commands.js';
-import { logIdOf, type Collection } from '../../api/collections.js';
+import type { Collection } from '../../api/collections.js';
+import { logIdOf } from '../../storage/catalog-commands.js';
 import type { Context } from '../context.js';
 import { asQueryId } from './query-log.js';
 

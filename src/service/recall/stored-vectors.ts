@@ -1,7 +1,8 @@
 // What recall is measured with: the vectors of searches that were made, or of chunks that are stored. Both come one by
 // one, as they are wanted, so that a measurement that is cut short has not fetched the rest. Called by recall.ts; front
 // thread.
-import { type Collection, logIdOf } from '../../api/collections.js';
+import type { Collection } from '../../api/collections.js';
+import { logIdOf } from '../../storage/catalog-commands.js';
 import {
   RECALL_LOG_ENTRIES_MAX,
   RECALL_PAGE_BYTES,

@@ -2,7 +2,8 @@
 // side. Called by run-job.ts before the switch; front thread.
 import type { GateLatency, GateResult } from '../../api/reindex.js';
 import type { LoggedQuery } from '../../storage/query-log-commands.js';
-import { logIdOf, type Collection } from '../../api/collections.js';
+import type { Collection } from '../../api/collections.js';
+import { logIdOf } from '../../storage/catalog-commands.js';
 import type { Context } from '../context.js';
 import { inputOf } from '../query-log/logged-search.js';
 import { searchSpace } from '../search/search.js';

@@ -1,11 +1,11 @@
 // Use case: start a reindex job. What can be refused is refused before anything is staged.
 // Called by the reindex endpoints; front thread.
-import { type Collection, type Space, logIdOf } from '../../api/collections.js';
+import type { Collection, Space } from '../../api/collections.js';
+import { logIdOf, type StoredJob } from '../../storage/catalog-commands.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
 import type { ReindexBody } from '../../api/reindex.js';
 import { IDENTITY_TYPE, asksForEmbedder } from '../../embedding/spaces.js';
-import type { StoredJob } from '../../storage/catalog-commands.js';
 import { changeCatalog, forgetStaged, switchCollection } from '../collections/catalog-changes.js';
 import type { Staged } from '../collections/shadow-collections.js';
 import { countCollection } from '../collections/usage.js';

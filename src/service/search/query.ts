@@ -1,9 +1,9 @@
 // The vector of a search: the one that came with it, or that of its text, from the cache or the embedder; none where
 // the embedder does not answer and the words may rank alone. Called by the search use case, on the front thread.
-import type { Collection, SearchMode } from '../../api/collections.js';
+import type { Collection } from '../../api/collections.js';
+import type { Language, SearchMode } from '../../api/choices.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import { type Filter, parseFilter } from '../../api/filter.js';
-import type { Language } from '../../api/languages.js';
 import { QUERY_CHARACTERS_MAX, QUERY_TEXT_BYTES_MAX, QUERY_TOKENS_MAX } from '../../api/limits.js';
 import { toVector } from '../../api/numbers.js';
 import type { ContentFilter, FusionSettings, Narrowed, Telling } from '../../api/search.js';

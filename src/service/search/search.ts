@@ -1,17 +1,12 @@
 // Use case: search a collection, with the common one beside it where that is asked for, or the common one alone.
 // Decides the mode and the filters, embeds the text once, searches each collection, and merges. Called by the search
 // endpoints and by the replay of logged queries; front thread.
-import type { Collection, SearchMode, SearchTiming } from '../../api/collections.js';
+import type { Collection, SearchTiming } from '../../api/collections.js';
+import type { SearchMode } from '../../api/choices.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import { type CollectionName, type Tenant, parseChunkId } from '../../api/ids.js';
-import {
-  type ContentFilter,
-  type Fusion,
-  type FusionSettings,
-  type RerankSettings,
-  type Telling,
-  fusionSettings,
-} from '../../api/search.js';
+import type { ContentFilter, Fusion, FusionSettings, RerankSettings, Telling } from '../../api/search.js';
+import { fusionSettings } from '../../ranking/scores.js';
 import { timed } from '../../base/trace.js';
 import type { CollectionSearch } from '../../engine/search/params.js';
 import { compareDocIds } from '../../ranking/top-k.js';

@@ -1,6 +1,6 @@
 // Who calls, and what for: the words between authentication, the route table and the use cases.
 // Types, and one question that the endpoints ask.
-import type { Scope } from '../../api/tenants.js';
+import type { Scope } from '../../api/choices.js';
 
 export type { Scope };
 

@@ -3,7 +3,7 @@
 import { errors, jwtVerify } from 'jose';
 import typia from 'typia';
 import { AppError } from '../../api/errors.js';
-import { SCOPES } from '../../api/tenants.js';
+import { SCOPES } from '../../api/choices.js';
 import type { TokenKeys } from '../../config/auth.js';
 import { type Access, type Actor, type Credentials, type Scope, seesCollection } from './actor.js';
 import { type KeyRing, digestOf } from './keys.js';

@@ -1,7 +1,7 @@
 // What a key of each scope may do, endpoint by endpoint: asked over a real socket, and no endpoint is left out.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SCOPES, type Scope } from '../../../src/api/tenants.js';
+import { SCOPES, type Scope } from '../../../src/api/choices.js';
 import { createRoutes } from '../../../src/http/routes.js';
 import { startTestServer } from '../../kit/server.js';
 

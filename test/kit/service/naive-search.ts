@@ -1,6 +1,6 @@
 // The naive twin of search: scores every chunk it is told of, by the words of the contract. It has its own fusion and
 // order; BM25 is that of the naive index of words, cosines are given to it. Used by search-twin.test.ts.
-import { LANGUAGE_DEFAULT } from '../../../src/api/languages.js';
+import { LANGUAGE_DEFAULT } from '../../../src/api/choices.js';
 import { chunkTerms, questionTerms } from '../../../src/text/terms.js';
 import { tokensOf } from '../../../src/text/tokenize.js';
 import { NaiveWords } from '../engine/naive-text-index.js';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
-import { PRECISIONS } from '../../../src/api/collections.js';
+import { PRECISIONS } from '../../../src/api/choices.js';
 import type { Hits } from '../../../src/engine/hnsw/search-plan.js';
 import type { VectorIndex } from '../../../src/engine/hnsw/vector-index.js';
 import { createKernel, randomBitmap, randomVector, SEEDS } from '../../kit/engine/arena.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
-import { PRECISIONS, type Precision } from '../../../src/api/collections.js';
+import { PRECISIONS, type Precision } from '../../../src/api/choices.js';
 import type { Kernel } from '../../../src/engine/memory/arena.js';
 import type { VectorIndex } from '../../../src/engine/hnsw/vector-index.js';
 import { createKernel, randomVector, SEEDS } from '../../kit/engine/arena.js';

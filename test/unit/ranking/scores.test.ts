@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bm25Of, greatestBm25, sumStatistics } from '../../../src/ranking/bm25.js';
-import { boostOf, fuseRankings, fusedScore } from '../../../src/ranking/scores.js';
-import { fusionSettings } from '../../../src/api/search.js';
+import { boostOf, fusedScore, fuseRankings, fusionSettings } from '../../../src/ranking/scores.js';
 
 test('a BM25 weight by hand', () => {
   // 10 chunks of 5 tokens on average, 2 of them with the term; a chunk of 10 tokens that has it 3 times.

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionId, CollectionName, Tenant } from '../../../src/api/ids.js';
-import type { Collection, StoredCollection } from '../../../src/api/collections.js';
-import type { StagedPurpose, StagedRecord } from '../../../src/storage/catalog-commands.js';
+import type { Collection } from '../../../src/api/collections.js';
+import type { StagedPurpose, StagedRecord, StoredCollection } from '../../../src/storage/catalog-commands.js';
 import { CatalogStore } from '../../../src/storage/catalog.js';
 import { tempDirectory } from '../../kit/temp.js';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import type { Language } from '../../../src/api/languages.js';
+import type { Language } from '../../../src/api/choices.js';
 import { highlightOf } from '../../../src/text/highlight.js';
 import { chunkTerms, questionTerms } from '../../../src/text/terms.js';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
-import { LANGUAGES, type Language } from '../../../src/api/languages.js';
+import { LANGUAGES, type Language } from '../../../src/api/choices.js';
 import { CHUNK_TERMS_MAX, chunkTerms, questionTerms } from '../../../src/text/terms.js';
 import { STEM_MARK, loadLanguage, termOfWord } from '../../../src/text/stemming.js';
 import { tokensOf } from '../../../src/text/tokenize.js';

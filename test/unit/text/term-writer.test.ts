@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
-import type { Language } from '../../../src/api/languages.js';
+import type { Language } from '../../../src/api/choices.js';
 import { CHUNK_TERMS_MAX, chunkTerms } from '../../../src/text/terms.js';
 import { TermWriter } from '../../../src/text/term-writer.js';
 

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { LANGUAGES, type Language } from '../../../src/api/languages.js';
+import { LANGUAGES, type Language } from '../../../src/api/choices.js';
 import { chunkTerms, questionTerms } from '../../../src/text/terms.js';
 import { tokensOf } from '../../../src/text/tokenize.js';
 

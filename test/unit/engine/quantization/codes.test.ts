@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
-import { PRECISIONS } from '../../../../src/api/collections.js';
+import { PRECISIONS } from '../../../../src/api/choices.js';
 import type { IndexOptions, Kernel } from '../../../../src/engine/memory/arena.js';
 import type { VectorIndex } from '../../../../src/engine/hnsw/vector-index.js';
 import { linkAll } from '../../../kit/engine/graph.js';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { readRows } from '../../../../load/kit/vector-sets.js';
-import { PRECISIONS } from '../../../../src/api/collections.js';
+import { PRECISIONS } from '../../../../src/api/choices.js';
 import { createKernel } from '../../../kit/engine/arena.js';
 import { recallOf } from '../../../kit/engine/naive-quantization.js';
 
