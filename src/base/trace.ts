@@ -1,6 +1,6 @@
-// What the parts of the server need of tracing: one trace a request, told of its phases when it is over, and named to
-// the machines that are called for it. The tracer itself (src/observability/tracing.ts) is there only where tracing is configured.
-// Types and names; the terms are those of W3C Trace Context.
+// The event of a finished request, the phases of its work, and the interface of tracing: a trace for each request, which
+// takes the event when the request is over and is named to the machines that are called for it. A tracer exists only
+// where tracing is configured; the terms are those of W3C Trace Context.
 
 /** As they follow each other, in a search and in an ingest. */
 export const PHASES = ['prepare', 'embed', 'filter', 'search', 'hydrate', 'rerank', 'store'] as const;
@@ -18,16 +18,36 @@ export interface Phases {
   readonly timing: { readonly [P in PhaseName as `${P}_ms`]?: number | undefined };
 }
 
-/** What a trace is told of its request. */
-export interface TracedRequest {
+/**
+ * How a request ended: with a reply handed over in full, with the client gone before that, cut off for a stalled body,
+ * or by a failure after the reply had begun.
+ */
+export type RequestOutcome = 'answered' | 'aborted' | 'body_timeout' | 'failed';
+
+/** One finished request, for the log, the metrics and its trace. */
+export interface RequestEvent {
   readonly id: string;
+  /** OTHER stands for every method that is not in use: clients may invent as many as they like. */
   readonly method: string;
+  /** Path template of the route; '' where none was found. */
   readonly route: string;
+  /** 0 when the client was gone before a reply was made. */
   readonly status: number;
+  readonly latencyMs: number;
+  /** Name of who called; '' before authentication. */
+  readonly actor: string;
+  /** Of the path; '' where it has none, or who called is not known. */
   readonly tenant: string;
-  readonly code?: string | undefined;
-  readonly outcome: string;
-  readonly phases?: Phases | undefined;
+  /** Bytes of the reply's body. */
+  readonly bytes: number;
+  readonly outcome: RequestOutcome;
+  /** Takes its time by nature: an archive, or a streamed reply. */
+  readonly isLong: boolean;
+  /** Of an error. */
+  readonly code?: string;
+  /** Of a search or an ingest that succeeded. */
+  readonly phases?: Phases;
+  readonly traceId?: string;
 }
 
 export interface RequestTrace {
@@ -36,7 +56,7 @@ export interface RequestTrace {
   /** Header for calls of other machines. */
   readonly traceparent: string;
   /** Once, when the request is over. */
-  end(request: TracedRequest): void;
+  end(event: RequestEvent): void;
 }
 
 export interface Tracer {
@@ -45,9 +65,6 @@ export interface Tracer {
   /** Sends what waits. Never rejects. */
   close(): Promise<void>;
 }
-
-// Measures how long the phases of some work take, each by its name. Pure but for the clock.
-// Used by the use cases of searches and ingests, on the front thread.
 
 /** Adds the milliseconds of `work` to its phase, whether it succeeds or not. */
 export async function timed<P extends string, T>(

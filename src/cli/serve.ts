@@ -6,16 +6,22 @@ import { JSON_BODY_SHAPE, MESSAGE_SHAPE, SEARCH_BODY_SHAPE, VECTOR_JSON_BYTES_MA
 import type { EmbedderInventory } from '../api/tenants.js';
 import type { Log } from '../base/log.js';
 import type { Tracer } from '../base/trace.js';
+import { openTokenKeys } from '../config/auth.js';
 import type { Config } from '../config/config.js';
 import { ConfigError } from '../config/kinds.js';
 import { readConfig } from '../config/load.js';
+import type { HttpServerOptions } from '../http/options.js';
 import { createRoutes } from '../http/routes.js';
 import { type HttpServer, ListenError, createHttpServer } from '../http/server.js';
+import { siteGuard } from '../http/site-guard.js';
 import { type Uws, UwsError, loadUws } from '../http/uws.js';
 import { createLogger, createRecorder } from '../observability/log.js';
-import { closeContext, createContext, createDoor } from '../service/compose.js';
+import { closeContext, createContext } from '../service/compose.js';
 import type { Context } from '../service/context.js';
 import { isReady } from '../service/health/health.js';
+import { TokenVerifier, allowEverybody, authenticateBy } from '../service/tenants/auth.js';
+import { TenantLimiter } from '../service/tenants/limits.js';
+import type { TenantRegistry } from '../service/tenants/registry.js';
 import { DataDirectoryError, openDataDirectory } from '../storage/data-directory.js';
 import { descriptorLimit, serveDescriptors, tooFew } from './open-files.js';
 
@@ -70,7 +76,7 @@ function createDoorway(
   const bounded = (bytesMax: number): number => Math.min(bytesMax, batchBytesMax);
   return createHttpServer(uws, {
     routes: createRoutes(context, config.allowedSites),
-    ...createDoor(config, context.tenants, log),
+    ...createAccess(config, context.tenants, log),
     limits: {
       ...limits,
       heldBytesMax: config.tuning.heldBytesMax,
@@ -83,11 +89,37 @@ function createDoorway(
       temporaryDirectory: join(dataDir, 'sheaf-tmp'),
     },
     tls: config.tls,
-    log: createRecorder(context, config.log, log),
+    log: createRecorder(context.metrics, config.log, log),
     tracer,
     onFault: (error, requestId) =>
       log.error({ requestId, fault: error instanceof Error ? error.stack : String(error) }, 'a request failed'),
   });
+}
+
+/** Who may call, and how often. */
+function createAccess(
+  config: Config,
+  tenants: TenantRegistry,
+  log: Log,
+): Pick<HttpServerOptions, 'authenticate' | 'admit' | 'guardSite'> {
+  const limiter = new TenantLimiter(
+    (tenant) => tenants.limitsOf(tenant),
+    () => performance.now(),
+  );
+  const known = { keys: tenants.ring, hasLoaded: () => tenants.loaded, nowMs: Date.now, ...createTokens(config, log) };
+  return {
+    authenticate: config.auth.mode === 'none' ? allowEverybody : authenticateBy(known),
+    admit: (actor, tenant) => limiter.admit(actor, tenant),
+    guardSite: config.auth.mode === 'none' ? siteGuard(config.allowedSites) : undefined,
+  };
+}
+
+function createTokens({ auth: { mode, jwt } }: Config, log: Log): { tokens?: TokenVerifier } {
+  if (mode !== 'jwt') return {};
+  const keys = openTokenKeys(jwt, Date.now(), (error) =>
+    log.warn({ reason: error.message }, 'the token keys could not be read again; the old ones are used'),
+  );
+  return { tokens: new TokenVerifier({ keys, issuer: jwt.issuer, audience: jwt.audience, nowMs: Date.now }) };
 }
 
 function watchRequests({ metrics }: Context, http: HttpServer): void {

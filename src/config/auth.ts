@@ -1,11 +1,10 @@
 // What the configuration says of keys and tokens (`auth.keys`, `auth.jwt`): the keys of tenants, checked, and the keys
 // that tokens are verified with. Front thread.
-import { type KeyObject, createPublicKey, createSecretKey } from 'node:crypto';
+import { type KeyObject, createPublicKey, createSecretKey, hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type JSONWebKeySet, type LocalJWKSet, createLocalJWKSet } from 'jose';
 import { parseFilter } from '../api/filter.js';
-import { SCOPES } from '../api/choices.js';
-import { type KeyConfig, digestOfConfigured } from '../service/tenants/keys.js';
+import { SCOPES, type Scope } from '../api/choices.js';
 import {
   ConfigError,
   type Kind,
@@ -118,6 +117,26 @@ function attempt<T>(work: () => T, otherwise: () => Error): T {
     throw otherwise();
   }
 }
+
+/** A tenant key as it is configured; exactly one of `key` and `key_sha256`. */
+export interface KeyConfig {
+  name: string;
+  tenant: string;
+  key?: string;
+  key_sha256?: string;
+  /** ISO 8601. */
+  expires?: string;
+  /** Absent: all; so too for collections. */
+  scopes?: Scope[];
+  collections?: string[];
+  filters?: Record<string, unknown>;
+}
+
+/** SHA-256 in hexadecimal. 0.2 µs for a key; with an object of createHash between 2 (Node 20, loop of 100,000). */
+export const digestOf = (key: string): string => hash('sha256', key, 'hex');
+
+export const digestOfConfigured = ({ key, key_sha256 }: KeyConfig): string =>
+  key_sha256 ? key_sha256.toLowerCase() : digestOf(key ?? '');
 
 /** The keys of tenants out of `auth.keys`. Throws ConfigError with the place of what is wrong, and shows no key. */
 export const tenantKeys: Kind<KeyConfig[]> = {

@@ -46,6 +46,9 @@ export interface Config
   tuning: typeof TUNING;
 }
 
+/** What a tenant may use: in the configuration 0 is no limit; once it is settled, Infinity is none, and 0 nothing at all. */
+export type TenantLimits = Readonly<Settings['tenantLimits']>;
+
 /** What an operator has given. */
 export interface Given {
   has(path: string): boolean;

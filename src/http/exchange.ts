@@ -5,11 +5,11 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { AppError } from '../api/errors.js';
+import type { RequestEvent, RequestOutcome } from '../base/trace.js';
 import { overloaded } from './admission.js';
 import { isCompressible, negotiated } from './compression.js';
 import { type Afterwards, afterwardsOf } from './connection-policy.js';
 import { type Answer, type PieceBlocks, beginStreamed, encodeError, encodeReply, isStreamed } from './envelope.js';
-import type { Outcome, RequestEvent } from './options.js';
 import { type Manner, ReplyStream, writeLastReply, writeReply } from './reply.js';
 import { type Head, type Reception, Visit } from './request-context.js';
 import type { WireResponse } from './uws.js';
@@ -23,7 +23,7 @@ function requestEvent(
   head: Head,
   sent: Answer | undefined,
   streamedBytes: number | undefined,
-  outcome: Outcome,
+  outcome: RequestOutcome,
 ): RequestEvent {
   const { id, route, actor, trace } = visit;
   return {
@@ -98,7 +98,7 @@ export class Exchange {
   private state: 'open' | 'replying' | 'over' = 'open';
   private sent: Answer | undefined;
   private stream: ReplyStream | undefined;
-  private cutOff: Outcome | undefined;
+  private cutOff: RequestOutcome | undefined;
 
   constructor(
     private readonly floor: Floor,
@@ -228,13 +228,13 @@ export class Exchange {
   }
 
   /** Drops the connection, by which `abort` is called. */
-  private cut(outcome: Outcome): void {
+  private cut(outcome: RequestOutcome): void {
     if (this.state === 'over') return;
     this.cutOff = outcome;
     this.response.close();
   }
 
-  private finish(outcome: Outcome): void {
+  private finish(outcome: RequestOutcome): void {
     this.state = 'over';
     this.visit.aborted = true;
     const event = requestEvent(this.visit, this.head, this.sent, this.stream?.writtenBytes, outcome);

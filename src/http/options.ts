@@ -1,12 +1,11 @@
-// What the composer gives the HTTP server, and what the server tells back: limits, authentication, one event a request.
-// Types only.
-import type { Phases, Tracer } from '../base/trace.js';
+// What the composer gives the HTTP server, and what the server tells back: limits, authentication, and where to
+// send the event of each request. Types only.
+import type { RequestEvent, Tracer } from '../base/trace.js';
 import type { Permit } from '../service/tenants/actor.js';
 import type { Authenticate } from '../service/tenants/auth.js';
 import type { BodyLimits } from './body.js';
-import type { Actor, Method, Route } from './route.js';
+import type { Actor, Route } from './route.js';
 import type { SiteGuard } from './site-guard.js';
-import type { TlsFiles } from '../config/tls.js';
 
 export interface HttpLimits extends BodyLimits {
   /** Requests under way in the whole server; those of public routes do not count. */
@@ -22,38 +21,6 @@ export interface HttpLimits extends BodyLimits {
   readonly requestTimeoutMs?: number;
 }
 
-/**
- * How a request ended: with a reply handed over in full, with the client gone before that, cut off for a stalled body,
- * or by a failure after the reply had begun.
- */
-export type Outcome = 'answered' | 'aborted' | 'body_timeout' | 'failed';
-
-/** One finished request, for the log and the metrics. */
-export interface RequestEvent {
-  readonly id: string;
-  /** OTHER stands for every method that is not in use: clients may invent as many as they like. */
-  readonly method: Method | 'HEAD' | 'OPTIONS' | 'OTHER';
-  /** Path template of the route; '' where none was found. */
-  readonly route: string;
-  /** 0 when the client was gone before a reply was made. */
-  readonly status: number;
-  readonly latencyMs: number;
-  /** Name of who called; '' before authentication. */
-  readonly actor: string;
-  /** Of the path; '' where it has none, or who called is not known. */
-  readonly tenant: string;
-  /** Bytes of the reply's body. */
-  readonly bytes: number;
-  readonly outcome: Outcome;
-  /** Takes its time by nature: an archive, or a streamed reply. */
-  readonly isLong: boolean;
-  /** Of an error. */
-  readonly code?: string;
-  /** Of a search or an ingest that succeeded. */
-  readonly phases?: Phases;
-  readonly traceId?: string;
-}
-
 export interface HttpServerOptions {
   readonly routes: readonly Route[];
   /** Finds who calls and whether they may; throws AppError (401, 403). Asked for public routes too. */
@@ -66,8 +33,8 @@ export interface HttpServerOptions {
    */
   readonly admit?: (actor: Actor, tenant: string | undefined) => Permit;
   readonly limits: HttpLimits;
-  /** For HTTPS; the files have been checked. Absent: plain HTTP. */
-  readonly tls?: TlsFiles | undefined;
+  /** Paths of PEM files for HTTPS, which have been checked. Absent: plain HTTP. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly log: (event: RequestEvent) => void;
   /** Absent: nothing is traced. */
   readonly tracer?: Tracer | undefined;

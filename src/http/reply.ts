@@ -1,11 +1,12 @@
 // A reply of unknown length on its way: blocks of its source, written as the socket takes them, while the body may
 // still be coming. Made by exchange.ts once the first block is there; front thread.
 import { STATUS_CODES } from 'node:http';
+import type { RequestOutcome } from '../base/trace.js';
 import { type Room, overloaded } from './admission.js';
 import type { BodySource } from './body-source.js';
 import type { Afterwards } from './connection-policy.js';
 import type { Answer, PieceBlocks } from './envelope.js';
-import type { HttpLimits, Outcome } from './options.js';
+import type { HttpLimits } from './options.js';
 import type { WireResponse } from './uws.js';
 
 // Writes a finished reply to the socket, with back-pressure for those that do not fit into it. Called by exchange.ts on
@@ -270,7 +271,7 @@ export class ReplyStream {
   }
 
   /** Why the stream is to be cut off now; undefined while it goes on. To be asked every now and then. */
-  verdict(nowMs: number): Outcome | undefined {
+  verdict(nowMs: number): RequestOutcome | undefined {
     const silentMs = nowMs - Math.max(this.writer.roomAtMs, this.body?.latestAtMs ?? 0);
     if ((this.body?.stalledMs(nowMs) ?? 0) > this.limits.bodyTimeoutMs) return 'body_timeout';
     if (this.writer.isFull) {

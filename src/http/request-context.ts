@@ -12,7 +12,7 @@ import type { BodySource } from './body-source.js';
 import { type IncomingBody, openBody } from './body.js';
 import type { Announced } from './connection-policy.js';
 import type { Closing } from './envelope.js';
-import type { HttpServerOptions, RequestEvent } from './options.js';
+import type { HttpServerOptions } from './options.js';
 import type { Actor, Body, Reply, Request, Route } from './route.js';
 import type { Router } from './router.js';
 import { checkParameters } from './routes.js';
@@ -21,7 +21,7 @@ import type { WireRequest, WireResponse } from './uws.js';
 // The head of a request, copied out of the library's buffers while they are valid. Made by server.ts for each request.
 // Front thread.
 
-const LOGGED_METHODS: ReadonlyMap<string, RequestEvent['method']> = new Map(
+const LOGGED_METHODS: ReadonlyMap<string, string> = new Map(
   (['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const).map((method) => [
     method.toLowerCase(),
     method,
@@ -65,7 +65,7 @@ export class Head {
   }
 
   /** The method as the log names it: clients may invent as many others as they like. */
-  get loggedMethod(): RequestEvent['method'] {
+  get loggedMethod(): string {
     return LOGGED_METHODS.get(this.method) ?? 'OTHER';
   }
 

@@ -1,11 +1,10 @@
-// What becomes of a request that is over: it is counted, and has a line in the log where it was slow, where its turn
-// has come, or where everything is logged. Lines have no text of searches and no key. Called by server.ts; front
-// thread.
+// The log: pino, JSON lines on standard error, known by this file alone; and the lines of finished requests. A request
+// has one where it was slow, where its turn has come, or where everything is logged; no line holds the text of a search
+// or a key. Front thread.
 import { pino } from 'pino';
 import type { Log } from '../base/log.js';
+import type { RequestEvent } from '../base/trace.js';
 import type { Config } from '../config/config.js';
-import type { RequestEvent } from '../http/options.js';
-import type { Context } from '../service/context.js';
 
 /** Every so many-th request by share: no random number decides, so that a share of 0.1 is a tenth of any thousand. */
 function createSampler(share: number): () => boolean {
@@ -18,8 +17,9 @@ function createSampler(share: number): () => boolean {
   };
 }
 
+/** What takes each request that is over: it is counted, and logged where it has a line. */
 export function createRecorder(
-  { metrics }: Context,
+  metrics: { finished(event: RequestEvent): void },
   { level, requestShare, slowMs }: Config['log'],
   log: Log,
 ): (event: RequestEvent) => void {
@@ -69,9 +69,7 @@ function lineOf({
 
 const rounded = (ms: number): number => Math.round(ms * 1000) / 1000;
 
-// The logger: pino, JSON lines on standard error. Made by main once; everything else sees base/log's interface.
-// The only file that knows pino; the level is `log.level` of the configuration.
-
+/** `level`: `log.level` of the configuration. */
 export function createLogger(level: string): Log {
   return pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },

@@ -1,20 +1,14 @@
-// What the server counts: requests, searches, ingests, and what they did. Plain numbers on the way of a request;
-// Prometheus reads them when it scrapes. One instance for each server, in the context; front thread. No label names a
-// tenant.
+// What the server counts: requests, searches, ingests, calls of embedders, recall. The values are plain numbers on the way
+// of a request, and Prometheus reads them when it scrapes. No label names a tenant, but those of TenantMetrics. Front
+// thread.
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { IngestTiming, SearchTiming } from '../api/collections.js';
 import { PRECISIONS, type Precision } from '../api/choices.js';
 import type { CollectionId } from '../api/ids.js';
 import { LatencyWindow } from '../base/histogram.js';
-import { PHASES, PHASES_WITHIN_SEARCH } from '../base/trace.js';
-import type { ShardAnswer } from '../engine/write/commands.js';
-import type { EmbedCall, EmbedPool } from '../pool/embed-pool.js';
-import type { Recalled } from '../ranking/top-k.js';
-import type { Embedders } from '../service/embedding/embedders.js';
+import { PHASES, PHASES_WITHIN_SEARCH, type RequestEvent } from '../base/trace.js';
+import type { EmbedCall } from '../pool/embed-pool.js';
 import { CounterFamily, HistogramFamily, lookedUp } from './prometheus.js';
-
-// What is counted of requests and searches: the counters by name, and what they are told of each that is over.
-// Used by metrics.ts; front thread.
 
 const COUNTERS = {
   requests: ['sheaf_requests_total', 'Requests that are over.'],
@@ -38,20 +32,6 @@ const COUNTERS = {
 
 type Counts = Record<keyof typeof COUNTERS, number>;
 
-/** A request that is over, as the HTTP server tells of it. */
-interface FinishedRequest {
-  readonly method: string;
-  /** Path template; '' where no route was found. */
-  readonly route: string;
-  /** 0 when the client was gone before a reply was made. */
-  readonly status: number;
-  readonly latencyMs: number;
-  /** Of an error. */
-  readonly code?: string | undefined;
-  /** Of the path; '' where it has none, or who called is not known. */
-  readonly tenant: string;
-}
-
 /** A search that has its hits. */
 interface FinishedSearch {
   readonly timing: SearchTiming;
@@ -59,67 +39,11 @@ interface FinishedSearch {
   readonly degraded?: true;
 }
 
-// What is counted of the calls of embedders and rerankers, by instance: the operator has configured how many there are.
-// Part of the metrics (metrics.ts); front thread.
-
 /** Half a millisecond to a minute: from the built-in embedder to an endpoint that is tried again. */
 const CALL_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const TEXTS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096];
 
-/** Whether each instance answers, looked up when it is scraped. */
-export function lookUpInstances(registry: Registry, embedders: Embedders): void {
-  const help =
-    'Whether the instance answers: 0 while its breaker is open, and before it has answered for the first time.';
-  new Gauge({
-    name: 'sheaf_embedder_usable',
-    help,
-    labelNames: ['embedder'],
-    registers: [registry],
-    collect() {
-      for (const { key, state } of embedders.states()) this.set({ embedder: key }, state === 'usable' ? 1 : 0);
-    },
-  });
-}
-
-/** What the endpoints of instances were called for, as the thread that calls them counts it. */
-export function lookUpEndpoints(registry: Registry, pool: EmbedPool): void {
-  const labelNames = ['embedder'] as const;
-  const told = [
-    [
-      Counter,
-      'sheaf_endpoint_calls_total',
-      'Calls of the endpoint of an embedder or reranker, each try by itself.',
-      'calls',
-    ],
-    [
-      Counter,
-      'sheaf_endpoint_tokens_total',
-      'Tokens spent there, as it counts them, else as they are estimated.',
-      'tokens',
-    ],
-    [
-      Counter,
-      'sheaf_endpoint_refused_total',
-      'Calls that were given up, because its budgets left no room for them in time.',
-      'refused',
-    ],
-    [Counter, 'sheaf_endpoint_rests_total', 'Times it asked to be left alone for a while.', 'rests'],
-    [Gauge, 'sheaf_endpoint_waiting', 'Calls that wait for a place or for the budgets.', 'waiting'],
-  ] as const;
-  for (const [Kind, name, help, cell] of told) {
-    new Kind({
-      name,
-      help,
-      labelNames,
-      registers: [registry],
-      collect() {
-        this.reset();
-        for (const { key, ...counts } of pool.endpoints()) this.inc({ embedder: key }, counts[cell]);
-      },
-    });
-  }
-}
-
+/** Calls of embedders and rerankers, by instance: the operator has configured how many there are. */
 class EmbedderMetrics {
   private readonly seconds: HistogramFamily;
   private readonly texts: HistogramFamily;
@@ -158,10 +82,6 @@ class EmbedderMetrics {
   }
 }
 
-// Recall of the searches that were checked (recall-sampler.ts), as Prometheus reads it: over all collections of a
-// precision, and of the worst of them. Of a collection the latest checks count most. No label names a tenant. Front
-// thread.
-
 /** Collections that are remembered: those checked last. */
 const COLLECTIONS_MAX = 256;
 /** With so many checks the older ones count half. */
@@ -169,11 +89,21 @@ const CHECKS_MAX = 64;
 /** A collection with fewer neighbours looked for says nothing of the worst. */
 const WANTED_MIN = 50;
 
-interface Window extends Recalled {
+/** Of the true nearest, how many were found. */
+interface Recall {
+  readonly found: number;
+  readonly wanted: number;
+}
+
+interface Window extends Recall {
   readonly precision: Precision;
   readonly checks: number;
 }
 
+/**
+ * Recall of the searches that were checked: over all collections of a precision, and of the worst of them. Of a
+ * collection the latest checks count most.
+ */
 export class RecallMetrics {
   private readonly windows = new Map<CollectionId, Window>();
   private readonly checks: Counter<'precision'>;
@@ -198,7 +128,7 @@ export class RecallMetrics {
     );
   }
 
-  checked(id: CollectionId, precision: Precision, recalled: Recalled): void {
+  checked(id: CollectionId, precision: Precision, recalled: Recall): void {
     this.checks.inc({ precision });
     const before = this.windows.get(id) ?? { found: 0, wanted: 0, checks: 0 };
     const weight = before.checks >= CHECKS_MAX ? 0.5 : 1;
@@ -237,20 +167,20 @@ export class RecallMetrics {
   }
 }
 
-const share = ({ found, wanted }: Recalled): number => found / wanted;
-const added = (windows: readonly Recalled[]): Recalled =>
+const share = ({ found, wanted }: Recall): number => found / wanted;
+const added = (windows: readonly Recall[]): Recall =>
   windows.reduce((sum, { found, wanted }) => ({ found: sum.found + found, wanted: sum.wanted + wanted }), {
     found: 0,
     wanted: 0,
   });
 
-// What single tenants ask for, where the operator wants labels that name them: those that come first have one each, all
-// others share one, so that no number of tenants makes the metrics grow beyond bounds. Part of the metrics
-// (metrics.ts); front thread.
-
 /** No tenant is called so: it is no slug. */
 const OTHERS = '(others)';
 
+/**
+ * Requests of single tenants, where the operator wants labels that name them: those that come first have one each, all
+ * others share one, so that no number of tenants makes the metrics grow beyond bounds.
+ */
 class TenantMetrics {
   private readonly named = new Set<string>();
   private readonly requests: CounterFamily | undefined;
@@ -290,8 +220,6 @@ export class Metrics {
   readonly ingestLatency = new LatencyWindow();
   readonly embedders = new EmbedderMetrics(this.registry);
   readonly recall = new RecallMetrics(this.registry);
-  /** What each shard had when it was last asked. */
-  readonly shardTotals = new Map<number, ShardAnswer<'totals'>>();
   private readonly counted = {} as Counts;
   private readonly resettable: { reset(): void }[] = [
     this.searchLatency,
@@ -346,7 +274,7 @@ export class Metrics {
   }
 
   /** A request is over. */
-  finished(request: FinishedRequest): void {
+  finished(request: Pick<RequestEvent, 'method' | 'route' | 'status' | 'latencyMs' | 'code' | 'tenant'>): void {
     const { method, route, status, latencyMs, code } = request;
     this.counted.requests++;
     if (status >= 400) this.counted.errors++;

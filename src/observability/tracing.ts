@@ -26,8 +26,8 @@ import {
   PHASES,
   PHASES_WITHIN_SEARCH,
   type Phases,
+  type RequestEvent,
   type RequestTrace,
-  type TracedRequest,
   type Tracer,
 } from '../base/trace.js';
 import type { Config } from '../config/config.js';
@@ -120,7 +120,7 @@ function tell(
   tracer: OtelTracer,
   own: Context,
   span: Span,
-  { id, method, route, status, tenant, code, outcome, phases }: TracedRequest,
+  { id, method, route, status, tenant, code, outcome, phases }: RequestEvent,
 ): void {
   const attributes: Attributes = {
     'http.request.method': method,

@@ -7,12 +7,9 @@ import type { CollectionId } from '../api/ids.js';
 import { QUERY_LOG_BYTES_MAX, QUERY_LOG_WAITING_BYTES_MAX } from '../api/limits.js';
 import type { Log } from '../base/log.js';
 import { SharedMeters } from '../base/meters.js';
-import { openTokenKeys } from '../config/auth.js';
 import type { Config } from '../config/config.js';
 import { createSharedShards } from '../engine/memory/shared-memory.js';
 import type { SharedShards } from '../engine/write/commands.js';
-import type { HttpServerOptions } from '../http/options.js';
-import { siteGuard } from '../http/site-guard.js';
 import { Metrics } from '../observability/metrics.js';
 import { ArchivePool } from '../pool/archive-pool.js';
 import { BatchPool } from '../pool/batch-pool.js';
@@ -36,9 +33,8 @@ import { compare } from './recall/recall.js';
 import { RecallSampler, UnderWay } from './recall/sampler.js';
 import { ReindexJobs } from './reindex/jobs.js';
 import { FanOut } from './search/fan-out.js';
-import { TokenVerifier, allowEverybody, authenticateBy } from './tenants/auth.js';
 import { KeyRing, keptAdminKey } from './tenants/keys.js';
-import { ChunkLedger, TenantLimiter, configuredLimits } from './tenants/limits.js';
+import { ChunkLedger, configuredLimits } from './tenants/limits.js';
 import { TenantRegistry } from './tenants/registry.js';
 
 // Composes what embeds: the instances of the configuration, the threads that run them, and who chooses among them.
@@ -63,39 +59,10 @@ function createEmbedders(
   return { embed, embedders, rerankers: new Rerankers(rerankers, embed), queryCache: new QueryCache(cacheBytesMax) };
 }
 
-// Composes what tells tenants apart: keys, tokens, run-time tenants, limits, authentication. No logic of its own.
-// Called by server.ts at start; front thread.
-
 /** In mode none there is no admin key, and nobody asks for one. */
 function createRegistry({ auth, tenantLimits }: Config, dataDir: string): TenantRegistry {
   const adminKey = auth.mode === 'none' ? '' : auth.adminKey || keptAdminKey(dataDir);
   return new TenantRegistry(new KeyRing(adminKey, auth.keys), configuredLimits(tenantLimits));
-}
-
-/** Who gets in, and how often. */
-export function createDoor(
-  config: Config,
-  tenants: TenantRegistry,
-  log: Log,
-): Pick<HttpServerOptions, 'authenticate' | 'admit' | 'guardSite'> {
-  const limiter = new TenantLimiter(
-    (tenant) => tenants.limitsOf(tenant),
-    () => performance.now(),
-  );
-  const known = { keys: tenants.ring, hasLoaded: () => tenants.loaded, nowMs: Date.now, ...createTokens(config, log) };
-  return {
-    authenticate: config.auth.mode === 'none' ? allowEverybody : authenticateBy(known),
-    admit: (actor, tenant) => limiter.admit(actor, tenant),
-    guardSite: config.auth.mode === 'none' ? siteGuard(config.allowedSites) : undefined,
-  };
-}
-
-function createTokens({ auth: { mode, jwt } }: Config, log: Log): { tokens?: TokenVerifier } {
-  if (mode !== 'jwt') return {};
-  const keys = openTokenKeys(jwt, Date.now(), (error) =>
-    log.warn({ reason: error.message }, 'the token keys could not be read again; the old ones are used'),
-  );
-  return { tokens: new TokenVerifier({ keys, issuer: jwt.issuer, audience: jwt.audience, nowMs: Date.now }) };
 }
 
 /** What the pools have in common that work on the shards. */
@@ -127,6 +94,7 @@ export function createContext(config: Config, log: Log, path: string, shardCount
     queryLog: createQueryLog(config, { log, path, metrics: poolMetrics, shared }, catalog, staged),
     ...createRecall(config, log, () => context),
     metrics,
+    shardTotals: new Map(),
     poolMetrics,
     sharedMeters: SharedMeters.over(shared.meters),
     memories: shared.memories,

@@ -5,6 +5,7 @@ import type { Language, SearchMode } from '../api/choices.js';
 import type { FusionSettings } from '../api/search.js';
 import type { Chunking } from '../api/collections.js';
 import type { SharedMeters } from '../base/meters.js';
+import type { ShardAnswer } from '../engine/write/commands.js';
 import type { Embedders } from './embedding/embedders.js';
 import type { QueryCache } from './embedding/query-cache.js';
 import type { Rerankers } from './embedding/rerankers.js';
@@ -51,6 +52,8 @@ export interface Context {
   readonly recallsUnderWay: UnderWay;
   readonly recallSampler: RecallSampler;
   readonly metrics: Metrics;
+  /** What each shard had when it was last asked. */
+  readonly shardTotals: Map<number, ShardAnswer<'totals'>>;
   readonly poolMetrics: PoolMetrics;
   /** What the workers count. */
   readonly sharedMeters: SharedMeters;

@@ -10,16 +10,19 @@ export interface Inventory extends ShardCounts {
   collections: number;
 }
 
+/** What each shard had when it was last asked. */
+export type ShardTotals = Context['shardTotals'];
+
 /** A shard that is away counts with what it had when it was last asked. */
-export async function takeInventory({ catalog, staged, shards, metrics }: Context): Promise<Inventory> {
+export async function takeInventory({ catalog, staged, shards, shardTotals }: Context): Promise<Inventory> {
   const answers = await Promise.allSettled(
     shards.askAll('totals', { without: Array.from(staged.all(), ({ id }) => id) }),
   );
   answers.forEach((answer, shard) => {
-    if (answer.status === 'fulfilled') metrics.shardTotals.set(shard, answer.value);
+    if (answer.status === 'fulfilled') shardTotals.set(shard, answer.value);
   });
   const sum = { ...catalog.size(), documents: 0, chunks: 0 };
-  for (const { documents, chunks } of metrics.shardTotals.values()) {
+  for (const { documents, chunks } of shardTotals.values()) {
     sum.documents += documents;
     sum.chunks += chunks;
   }

@@ -15,18 +15,71 @@ import {
   placeOfShard,
 } from '../../base/meters.js';
 import { lookUpProcess, lookUpQueues } from '../../observability/gauges.js';
-import { lookUpEndpoints, lookUpInstances } from '../../observability/metrics.js';
 import { lookedUp, lookedUpHistogram } from '../../observability/prometheus.js';
+import type { EmbedPool } from '../../pool/embed-pool.js';
 import { shardName } from '../../storage/data-directory.js';
 import { MAP_BYTES } from '../../storage/lmdb.js';
-import { type Inventory, takeInventory } from '../collections/usage.js';
+import { type Inventory, type ShardTotals, takeInventory } from '../collections/usage.js';
 import type { Context } from '../context.js';
+import type { Embedders } from '../embedding/embedders.js';
 import type { QueryCache } from '../embedding/query-cache.js';
 import { LIVE, type ReindexJobs } from '../reindex/jobs.js';
 
-// The reindex jobs by their state, and how those ended that have.
-// Part of the metrics (metrics-report.ts); front thread.
+/** Whether each instance answers, looked up when it is scraped. */
+function lookUpInstances(registry: Registry, embedders: Pick<Embedders, 'states'>): void {
+  const help =
+    'Whether the instance answers: 0 while its breaker is open, and before it has answered for the first time.';
+  new Gauge({
+    name: 'sheaf_embedder_usable',
+    help,
+    labelNames: ['embedder'],
+    registers: [registry],
+    collect() {
+      for (const { key, state } of embedders.states()) this.set({ embedder: key }, state === 'usable' ? 1 : 0);
+    },
+  });
+}
 
+/** What the endpoints of instances were called for, as the thread that calls them counts it. */
+function lookUpEndpoints(registry: Registry, pool: Pick<EmbedPool, 'endpoints'>): void {
+  const labelNames = ['embedder'] as const;
+  const told = [
+    [
+      Counter,
+      'sheaf_endpoint_calls_total',
+      'Calls of the endpoint of an embedder or reranker, each try by itself.',
+      'calls',
+    ],
+    [
+      Counter,
+      'sheaf_endpoint_tokens_total',
+      'Tokens spent there, as it counts them, else as they are estimated.',
+      'tokens',
+    ],
+    [
+      Counter,
+      'sheaf_endpoint_refused_total',
+      'Calls that were given up, because its budgets left no room for them in time.',
+      'refused',
+    ],
+    [Counter, 'sheaf_endpoint_rests_total', 'Times it asked to be left alone for a while.', 'rests'],
+    [Gauge, 'sheaf_endpoint_waiting', 'Calls that wait for a place or for the budgets.', 'waiting'],
+  ] as const;
+  for (const [Kind, name, help, cell] of told) {
+    new Kind({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const { key, ...counts } of pool.endpoints()) this.inc({ embedder: key }, counts[cell]);
+      },
+    });
+  }
+}
+
+/** The reindex jobs by their state, and how those ended that have. */
 function lookUpJobs(registry: Registry, jobs: ReindexJobs): void {
   const common = { labelNames: ['status'] as const, registers: [registry] };
   new Gauge({
@@ -57,7 +110,7 @@ function lookUpJobs(registry: Registry, jobs: ReindexJobs): void {
 
 function lookUpStores(
   registry: Registry,
-  { sharedMeters, shards, metrics, queryCache, queryLog, memories }: Context,
+  { sharedMeters, shards, shardTotals, queryCache, queryLog, memories }: Context,
 ): void {
   const read = (): [string, Commits][] => storesOf(sharedMeters, shards.size);
   const common = { labelNames: ['store'] as const, registers: [registry] };
@@ -94,7 +147,7 @@ function lookUpStores(
     },
   });
   lookedUp(registry, Gauge, 'sheaf_store_map_bytes', 'Where the map of each store ends.', () => MAP_BYTES);
-  lookUpShards(registry, metrics.shardTotals);
+  lookUpShards(registry, shardTotals);
   lookUpMemory(registry, {
     shard_arenas: () => bytesOf(memories),
     query_cache: () => queryCache.bytes,
@@ -125,7 +178,7 @@ function storesOf(meters: SharedMeters, shards: number): [string, Commits][] {
 }
 
 /** As of when the shards were last asked. */
-function lookUpShards(registry: Registry, totals: Context['metrics']['shardTotals']): void {
+function lookUpShards(registry: Registry, totals: ShardTotals): void {
   const told = [
     ['sheaf_shard_documents', 'Documents of the shard.', 'documents'],
     ['sheaf_shard_chunks', 'Chunks of the shard.', 'chunks'],

@@ -4,9 +4,9 @@ import { errors, jwtVerify } from 'jose';
 import typia from 'typia';
 import { AppError } from '../../api/errors.js';
 import { SCOPES } from '../../api/choices.js';
-import type { TokenKeys } from '../../config/auth.js';
+import { type TokenKeys, digestOf } from '../../config/auth.js';
 import { type Access, type Actor, type Credentials, type Scope, seesCollection } from './actor.js';
-import { type KeyRing, digestOf } from './keys.js';
+import type { KeyRing } from './keys.js';
 
 // The claims of a verified token as an actor. Pure; called by tokens.ts.
 // A claim of the wrong shape makes the token no good: what was meant as a restriction is never dropped.

@@ -4,21 +4,8 @@
 import * as crypto from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Actor, Scope } from './actor.js';
-
-/** A tenant key as it is configured; exactly one of `key` and `key_sha256`. */
-export interface KeyConfig {
-  name: string;
-  tenant: string;
-  key?: string;
-  key_sha256?: string;
-  /** ISO 8601. */
-  expires?: string;
-  /** Absent: all; so too for collections. */
-  scopes?: Scope[];
-  collections?: string[];
-  filters?: Record<string, unknown>;
-}
+import { type KeyConfig, digestOf, digestOfConfigured } from '../../config/auth.js';
+import type { Actor } from './actor.js';
 
 interface Holder {
   readonly digest: Buffer;
@@ -70,12 +57,6 @@ export function actorOf({
     ...(filters && { filters }),
   };
 }
-
-/** SHA-256 in hexadecimal. 0.2 µs for a key; with an object of createHash between 2 (Node 20, loop of 100,000). */
-export const digestOf = (key: string): string => crypto.hash('sha256', key, 'hex');
-
-export const digestOfConfigured = ({ key, key_sha256 }: KeyConfig): string =>
-  key_sha256 ? key_sha256.toLowerCase() : digestOf(key ?? '');
 
 /** A new key: 256 random bits behind a prefix by which scanners for leaked secrets know it. */
 export const newKey = (): string => `sheaf_${crypto.randomBytes(32).toString('base64url')}`;

@@ -6,19 +6,8 @@ import { AppError } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
 import type { TenantQuotas } from '../../api/tenants.js';
 import { type BucketRate, TokenBucket } from '../../base/token-bucket.js';
+import type { TenantLimits } from '../../config/config.js';
 import { type Actor, type Permit, accountOf } from './actor.js';
-
-// What a tenant may use: the limits of the configuration, overridden by the quotas of a tenant that was made at run
-// time. Pure; used by registry.ts.
-
-/** Infinity is no limit, 0 none at all. */
-export interface TenantLimits {
-  readonly requestsPerSecond: number;
-  readonly burst: number;
-  readonly inFlightMax: number;
-  readonly collectionsMax: number;
-  readonly chunksPerCollectionMax: number;
-}
 
 /** The limits as they are configured, where 0 is no limit; a burst of 0 is twice the rate. */
 export function configuredLimits(configured: TenantLimits): TenantLimits {

@@ -2,8 +2,9 @@
 // change is committed there first and shown here after. Puts the keys on the key ring, and says what a tenant may use.
 import type { Tenant } from '../../api/ids.js';
 import type { KeyRecord, StoredTenants, TenantRecord } from '../../api/tenants.js';
-import { actorOf, type KeyRing } from './keys.js';
-import { limitsUnder, type TenantLimits } from './limits.js';
+import type { TenantLimits } from '../../config/config.js';
+import { type KeyRing, actorOf } from './keys.js';
+import { limitsUnder } from './limits.js';
 
 interface Entry {
   record: TenantRecord;

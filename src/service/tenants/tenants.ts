@@ -16,11 +16,12 @@ import type {
   TenantQuotas,
   TenantRecord,
 } from '../../api/tenants.js';
+import { digestOf } from '../../config/auth.js';
 import { changeCatalog } from '../collections/catalog-changes.js';
 import { forgetCollection } from '../collections/collections.js';
 import { displayName } from '../collections/settings.js';
 import type { Context } from '../context.js';
-import { digestOf, newKey } from './keys.js';
+import { newKey } from './keys.js';
 import { toldLimits } from './limits.js';
 
 // A tenant as it is when nothing has been said about it: every quota inherited. Pure but for the clock of the context.

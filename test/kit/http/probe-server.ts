@@ -2,7 +2,8 @@
 // test.
 import type { TestContext } from 'node:test';
 import { AppError } from '../../../src/api/errors.js';
-import type { HttpLimits, HttpServerOptions, RequestEvent } from '../../../src/http/options.js';
+import type { RequestEvent } from '../../../src/base/trace.js';
+import type { HttpLimits, HttpServerOptions } from '../../../src/http/options.js';
 import type { Reply, Request, Route } from '../../../src/http/route.js';
 import { createHttpServer, type HttpServer } from '../../../src/http/server.js';
 import { loadUws } from '../../../src/http/uws.js';

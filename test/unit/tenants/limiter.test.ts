@@ -4,13 +4,8 @@ import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
 import { AppError } from '../../../src/api/errors.js';
 import type { Actor } from '../../../src/service/tenants/actor.js';
-import {
-  TenantLimiter,
-  type TenantLimits,
-  configuredLimits,
-  limitsUnder,
-  toldLimits,
-} from '../../../src/service/tenants/limits.js';
+import type { TenantLimits } from '../../../src/config/config.js';
+import { TenantLimiter, configuredLimits, limitsUnder, toldLimits } from '../../../src/service/tenants/limits.js';
 import { TokenBucket } from '../../../src/base/token-bucket.js';
 
 const OPEN: TenantLimits = {

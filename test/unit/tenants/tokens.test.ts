@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { SignJWT, UnsecuredJWT, type JWTPayload } from 'jose';
 import type { Actor } from '../../../src/service/tenants/actor.js';
-import { digestOf } from '../../../src/service/tenants/keys.js';
-import { openTokenKeys, type TokenKeySource } from '../../../src/config/auth.js';
+import { digestOf, openTokenKeys, type TokenKeySource } from '../../../src/config/auth.js';
 import { looksLikeToken, TokenVerifier, type TokenVerifierOptions } from '../../../src/service/tenants/auth.js';
 import { tempDirectory } from '../../kit/temp.js';
 
