@@ -27,9 +27,9 @@ async function startDatabase(t: TestContext): Promise<string> {
   const { url } = await startFakeServer(t, ({ method, path, body }) => {
     const given = (): unknown => JSON.parse(body.toString());
     if (method === 'GET' && path === '/') return { json: { version: '1.0' } };
-    if (method === 'PUT' && path === '/rows') return { json: { created: (rows = new Map()) } };
+    if (method === 'PUT') return (rows = new Map()), {};
     if (!rows) return { status: 404, json: { error: 'there are no rows' } };
-    if (method === 'DELETE') return { json: { dropped: (rows = undefined) === undefined } };
+    if (method === 'DELETE') return (rows = undefined), {};
     if (path === '/search') return { json: { hits: nearest([...rows.values()], given() as Search) } };
     for (const row of given() as Row[]) rows.set(row.row, row);
     return { json: { stored: rows.size } };

@@ -3,7 +3,7 @@
 import type { CannonRequest } from '../../kit/closed-loop.js';
 
 /** Metadata by which searches are narrowed: one row in ten, and one in a hundred, has the value that is asked for. */
-export interface Groups {
+interface Groups {
   readonly tenth: string;
   readonly hundredth: string;
 }
