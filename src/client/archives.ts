@@ -1,7 +1,7 @@
-// Archives: `client.archives`. A download is a stream, an upload is read from its file as the server takes it; either
-// may take as long as it takes. Made by client.ts; an endpoint a method.
+// Archives, as `client.archives`. A download is a stream, an upload is read from its file as the server takes it; either
+// may take as long as it takes.
 import type { RestoredCollection, RestoredDataset } from '../api/archives.js';
-import { type Answered, type CallOptions, type Calls, collectionPath, reached } from './transport.js';
+import { type Answered, type CallOptions, type Transport, collectionPath } from './transport.js';
 
 export interface ArchiveOptions extends CallOptions {
   /** Asks by the admin's routes, which take archives of any size. */
@@ -28,7 +28,7 @@ export interface Download {
 }
 
 export class ArchiveCalls {
-  constructor(private readonly calls: Calls) {}
+  constructor(private readonly transport: Transport) {}
 
   /** An archive of a collection. */
   dumpCollection(tenant: string, name: string, { asAdmin, ...call }: ArchiveOptions = {}): Promise<Download> {
@@ -42,7 +42,7 @@ export class ArchiveCalls {
     archive: Blob,
     { asAdmin, replace, from, dryRun, ...call }: RestoreOptions = {},
   ): Promise<Answered<RestoredCollection>> {
-    return this.calls.upload({
+    return this.transport.upload({
       method: replace ? 'PUT' : 'POST',
       path: archivePath(tenant, name, asAdmin),
       query: { from, dry_run: dryRun },
@@ -61,27 +61,26 @@ export class ArchiveCalls {
     archive: Blob,
     { dryRun, ...call }: Pick<RestoreOptions, 'dryRun' | keyof CallOptions> = {},
   ): Promise<Answered<RestoredDataset>> {
-    return this.calls.upload({ method: 'PUT', path: DATASET, query: { dry_run: dryRun }, file: archive, ...call });
+    return this.transport.upload({ method: 'PUT', path: DATASET, query: { dry_run: dryRun }, file: archive, ...call });
   }
 
   private async download(path: string[], call: CallOptions = {}): Promise<Download> {
-    const { transport } = this.calls;
-    const { headers, body } = await transport.open({ method: 'GET', path, ...call });
+    const { headers, body } = await this.transport.open({ method: 'GET', path, ...call });
     const leftOut = headers.get('x-service-skipped-collections')?.split(', ') ?? [];
-    return { bytes: body ? watched(body, transport.base, call.signal) : new ReadableStream(), leftOut };
+    return { bytes: body ? watched(body, this.transport, call.signal) : new ReadableStream(), leftOut };
   }
 }
 
 /** The same bytes; a connection that breaks is the client's error, and not one of the platform's. */
 function watched(
   body: ReadableStream<Uint8Array>,
-  base: string,
+  transport: Transport,
   signal: AbortSignal | undefined,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const { done, value } = await reached(base, signal, reader.read());
+      const { done, value } = await transport.reached(signal, reader.read());
       if (done) controller.close();
       else controller.enqueue(value);
     },

@@ -1,6 +1,5 @@
-// A typed client of the server's interface, one method an endpoint: what `sheaf/client` exports. Used by the command
-// line, the load programs and other people's programs. Every method rejects with SheafError (the server refused or
-// failed), SheafUnreachable (no answer), or an AbortError once its signal is aborted.
+// A typed client of the server's interface, one method an endpoint: what `sheaf/client` exports. Every method rejects with
+// SheafError (the server refused or failed), SheafUnreachable (no answer), or an AbortError once its signal is aborted.
 import type {
   ChunkSummary,
   CollectionDetail,
@@ -49,90 +48,25 @@ import { type DocumentSource, ingestStream } from './ingest-stream.js';
 import {
   type Answered,
   type CallOptions,
-  Calls,
   type PageOptions,
+  Transport,
   type TransportOptions,
   collectionPath,
 } from './transport.js';
 
-// The part of the client that wants the admin key: `client.admin`.
-// Made by client.ts; an endpoint a method.
-
-interface DeleteTenantOptions extends CallOptions {
-  /** Whether its collections go with it; without it a tenant that has some is not deleted. */
-  force?: boolean;
-}
-
-class AdminCalls {
-  constructor(private readonly calls: Calls) {}
-
-  listTenants(call?: CallOptions): Promise<Answered<TenantList>> {
-    return this.calls.get(adminPath('tenants'), call);
-  }
-
-  /** The answer has the tenant's first key, which is shown this once. */
-  createTenant(body: CreateTenantBody, call?: CallOptions): Promise<Answered<CreatedTenant>> {
-    return this.calls.post(adminPath('tenants'), body, call);
-  }
-
-  getTenant(tenant: string, call?: CallOptions): Promise<Answered<TenantProfile>> {
-    return this.calls.get(adminPath('tenants', tenant), call);
-  }
-
-  /** What is absent stays as it is. */
-  updateTenant(tenant: string, body: UpdateTenantBody, call?: CallOptions): Promise<Answered<TenantProfile>> {
-    return this.calls.patch(adminPath('tenants', tenant), body, call);
-  }
-
-  deleteTenant(tenant: string, { force, ...call }: DeleteTenantOptions = {}): Promise<Answered<DeletedTenant>> {
-    return this.calls.json({ method: 'DELETE', path: adminPath('tenants', tenant), query: { force }, ...call });
-  }
-
-  listKeys(tenant: string, call?: CallOptions): Promise<Answered<KeyList>> {
-    return this.calls.get(adminPath('tenants', tenant, 'keys'), call);
-  }
-
-  /** The answer has the key, which is shown this once. */
-  createKey(tenant: string, body: CreateKeyBody = {}, call?: CallOptions): Promise<Answered<CreatedKey>> {
-    return this.calls.post(adminPath('tenants', tenant, 'keys'), body, call);
-  }
-
-  revokeKey(tenant: string, keyId: string, call?: CallOptions): Promise<Answered<RevokedKey>> {
-    return this.calls.delete(adminPath('tenants', tenant, 'keys', keyId), call);
-  }
-
-  moveCollection(
-    tenant: string,
-    name: string,
-    newName: string,
-    call?: CallOptions,
-  ): Promise<Answered<MovedCollection>> {
-    return this.calls.post(adminPath('collections', tenant, name, 'move'), { new_name: newName }, call);
-  }
-
-  /** A logged search of any tenant. */
-  getQuery(queryId: string, call?: CallOptions): Promise<Answered<QueryAnswer>> {
-    return this.calls.get(adminPath('queries', queryId), call);
-  }
-
-  replayQuery(queryId: string, call?: CallOptions): Promise<Answered<ReplayAnswer>> {
-    return this.calls.post(adminPath('queries', queryId, 'replay'), undefined, call);
-  }
-
-  listEmbedders(call?: CallOptions): Promise<Answered<EmbedderInventory>> {
-    return this.calls.get(adminPath('embedders'), call);
-  }
-
-  /** Sets the request counters to zero. */
-  resetMetrics(call?: CallOptions): Promise<Answered<MetricsReset>> {
-    return this.calls.delete(adminPath('metrics'), call);
-  }
-}
-
-const adminPath = (...rest: string[]): string[] => ['v1', 'admin', ...rest];
-
-// The part of the client that is about documents and their chunks. SheafClient (client.ts) extends it.
-// An endpoint a method, and iterators over the listings.
+export { SheafConflict, SheafError, SheafNotFound, SheafUnavailable, SheafUnreachable } from './errors.js';
+export type { ArchiveOptions, Download, RestoreOptions } from './archives.js';
+export type { DocumentSource } from './ingest-stream.js';
+export type { Answered, CallOptions, PageOptions, TransportOptions } from './transport.js';
+export type * from '../api/archives.js';
+export type * from '../api/choices.js';
+export type * from '../api/collections.js';
+export type * from '../api/documents.js';
+export type * from '../api/health.js';
+export type * from '../api/queries.js';
+export type * from '../api/reindex.js';
+export type * from '../api/search.js';
+export type * from '../api/tenants.js';
 
 /** A file to ingest. */
 export interface IngestFile extends Pick<IngestBody, 'docid' | 'metadata'> {
@@ -152,8 +86,91 @@ export interface CsvOptions {
   includeColumns?: readonly (string | number)[];
 }
 
-class DocumentCalls {
-  constructor(protected readonly calls: Calls) {}
+export class SheafClient {
+  readonly queries: QueryCalls;
+  readonly admin: AdminCalls;
+  readonly archives: ArchiveCalls;
+  readonly reindex: ReindexCalls;
+  private readonly transport: Transport;
+
+  /** Throws TypeError when `options.url` is no http address, or `options.key` no key. Opens no connection. */
+  constructor(options: TransportOptions) {
+    this.transport = new Transport(options);
+    this.queries = new QueryCalls(this.transport);
+    this.admin = new AdminCalls(this.transport);
+    this.archives = new ArchiveCalls(this.transport);
+    this.reindex = new ReindexCalls(this.transport);
+  }
+
+  health(call?: CallOptions): Promise<Answered<Health>> {
+    return this.transport.get(['health'], { retriesMax: 0, ...call });
+  }
+
+  live(call?: CallOptions): Promise<Answered<Liveness>> {
+    return this.transport.get(['health', 'live'], { retriesMax: 0, ...call });
+  }
+
+  /** Rejects with status 503 until storage and embeddings are usable. */
+  ready(call?: CallOptions): Promise<Answered<Readiness>> {
+    return this.transport.get(['health', 'ready'], { retriesMax: 0, ...call });
+  }
+
+  metrics(call?: CallOptions): Promise<Answered<MetricsAnswer>> {
+    return this.transport.get(['health', 'metrics'], call);
+  }
+
+  /** In Prometheus exposition text. */
+  metricsText(call?: CallOptions): Promise<string> {
+    return this.transport.text({ method: 'GET', path: ['metrics'], ...call });
+  }
+
+  createCollection(
+    tenant: string,
+    name: string,
+    options?: CreateBody,
+    call?: CallOptions,
+  ): Promise<Answered<CreatedCollection>> {
+    return this.transport.post(collectionPath(tenant, name), options, call);
+  }
+
+  /** All collections by name, or a page of them. */
+  listCollections(tenant: string, options?: PageOptions): Promise<Answered<CollectionList>> {
+    return this.transport.page(['v1', 'collections', tenant], options);
+  }
+
+  eachCollection(tenant: string, options?: PageOptions): AsyncGenerator<CollectionSummary, void> {
+    return this.transport.each(
+      (page) => this.listCollections(tenant, page),
+      ({ collections }) => collections,
+      options,
+    );
+  }
+
+  collectionDetail(tenant: string, name: string, call?: CallOptions): Promise<Answered<CollectionDetail>> {
+    return this.transport.get(collectionPath(tenant, name, 'detail'), call);
+  }
+
+  updateCollection(
+    tenant: string,
+    name: string,
+    body: UpdateBody,
+    call?: CallOptions,
+  ): Promise<Answered<UpdatedCollection>> {
+    return this.transport.patch(collectionPath(tenant, name), body, call);
+  }
+
+  moveCollection(
+    tenant: string,
+    name: string,
+    newName: string,
+    call?: CallOptions,
+  ): Promise<Answered<MovedCollection>> {
+    return this.transport.post(collectionPath(tenant, name, 'move'), { new_name: newName }, call);
+  }
+
+  deleteCollection(tenant: string, name: string, call?: CallOptions): Promise<Answered<DeletedCollection>> {
+    return this.transport.delete(collectionPath(tenant, name), call);
+  }
 
   ingestText(
     tenant: string,
@@ -161,7 +178,7 @@ class DocumentCalls {
     body: IngestBody & { text: string },
     call?: CallOptions,
   ): Promise<Answered<Ingested>> {
-    return this.calls.post(documentsPath(tenant, collection), body, call);
+    return this.transport.post(documentsPath(tenant, collection), body, call);
   }
 
   ingestVector(
@@ -170,7 +187,7 @@ class DocumentCalls {
     body: IngestBody & { vector: number[] },
     call?: CallOptions,
   ): Promise<Answered<Ingested>> {
-    return this.calls.post(documentsPath(tenant, collection), body, call);
+    return this.transport.post(documentsPath(tenant, collection), body, call);
   }
 
   /** Sends a file as multipart form data; the content is streamed, not held, where its Blob comes from a file. */
@@ -185,7 +202,7 @@ class DocumentCalls {
       csv_meta_cols: metaColumns?.join(','),
       csv_include_cols: includeColumns?.join(','),
     };
-    return this.calls.json({ method: 'POST', path: documentsPath(tenant, collection), query, body, ...call });
+    return this.transport.json({ method: 'POST', path: documentsPath(tenant, collection), query, body, ...call });
   }
 
   /** A result for each document, in order; one that fails does not make the call fail. */
@@ -195,7 +212,7 @@ class DocumentCalls {
     documents: readonly IngestBody[],
     call?: CallOptions,
   ): Promise<Answered<BatchAnswer>> {
-    return this.calls.post(collectionPath(tenant, collection, 'documents:batch'), { documents }, call);
+    return this.transport.post(collectionPath(tenant, collection, 'documents:batch'), { documents }, call);
   }
 
   /** Any number of documents, as their source gives them; results come back meanwhile. Sent once, without retries. */
@@ -205,17 +222,17 @@ class DocumentCalls {
     documents: DocumentSource,
     call?: CallOptions,
   ): AsyncGenerator<BatchItemResult, BatchSummary> {
-    return ingestStream(this.calls.transport, collectionPath(tenant, collection, 'documents:batch'), documents, call);
+    return ingestStream(this.transport, collectionPath(tenant, collection, 'documents:batch'), documents, call);
   }
 
   /** All documents by id, or a page of them. */
   listDocuments(tenant: string, collection: string, options?: PageOptions): Promise<Answered<DocumentList>> {
-    return this.calls.page(documentsPath(tenant, collection), options);
+    return this.transport.page(documentsPath(tenant, collection), options);
   }
 
   /** All documents by id, page by page. */
   eachDocument(tenant: string, collection: string, options?: PageOptions): AsyncGenerator<DocumentSummary, void> {
-    return this.calls.each(
+    return this.transport.each(
       (page) => this.listDocuments(tenant, collection, page),
       ({ documents }) => documents,
       options,
@@ -228,7 +245,7 @@ class DocumentCalls {
     docid: string,
     call?: CallOptions,
   ): Promise<Answered<StoredDocument>> {
-    return this.calls.get(documentsPath(tenant, collection, docid), call);
+    return this.transport.get(documentsPath(tenant, collection, docid), call);
   }
 
   deleteDocument(
@@ -237,12 +254,12 @@ class DocumentCalls {
     docid: string,
     call?: CallOptions,
   ): Promise<Answered<DeletedDocument>> {
-    return this.calls.delete(documentsPath(tenant, collection, docid), call);
+    return this.transport.delete(documentsPath(tenant, collection, docid), call);
   }
 
   /** Chunks in document order. */
   listChunks(tenant: string, collection: string, docid: string, options?: PageOptions): Promise<Answered<ChunkList>> {
-    return this.calls.page(documentsPath(tenant, collection, docid, 'chunks'), options);
+    return this.transport.page(documentsPath(tenant, collection, docid, 'chunks'), options);
   }
 
   eachChunk(
@@ -251,7 +268,7 @@ class DocumentCalls {
     docid: string,
     options?: PageOptions,
   ): AsyncGenerator<ChunkSummary, void> {
-    return this.calls.each(
+    return this.transport.each(
       (page) => this.listChunks(tenant, collection, docid, page),
       ({ chunks }) => chunks,
       options,
@@ -259,215 +276,20 @@ class DocumentCalls {
   }
 
   getChunk(tenant: string, collection: string, rid: string, call?: CallOptions): Promise<Answered<StoredChunk>> {
-    return this.calls.get(collectionPath(tenant, collection, 'chunks', rid), call);
+    return this.transport.get(collectionPath(tenant, collection, 'chunks', rid), call);
   }
 
   /** The text of a chunk; 404 `chunk_content_not_found` for one that came as a vector. */
   chunkContent(tenant: string, collection: string, rid: string, call?: CallOptions): Promise<string> {
-    return this.calls.text({
+    return this.transport.text({
       method: 'GET',
       path: collectionPath(tenant, collection, 'chunks', rid, 'content'),
       ...call,
     });
   }
-}
-
-const documentsPath = (tenant: string, collection: string, ...rest: string[]): string[] =>
-  collectionPath(tenant, collection, 'documents', ...rest);
-
-// The part of the client that is about logged searches: `client.queries`.
-// Made by client.ts; an endpoint a method.
-
-interface QueryPageOptions extends PageOptions {
-  /** How many of the latest are left out. */
-  offset?: number;
-}
-
-/** Entries that the iterator asks for at a time: what the server gives at most. */
-const PAGE_LENGTH = 500;
-
-class QueryCalls {
-  constructor(private readonly calls: Calls) {}
-
-  /** The latest first; 50 of them where there is no `limit`. */
-  list(
-    tenant: string,
-    collection: string,
-    { limit, offset, cursor, ...call }: QueryPageOptions = {},
-  ): Promise<Answered<QueryList>> {
-    return this.calls.json({
-      method: 'GET',
-      path: collectionPath(tenant, collection, 'queries'),
-      query: { limit, offset, cursor },
-      ...call,
-    });
-  }
-
-  /** All of them, the latest first, page by page. */
-  each(tenant: string, collection: string, options?: PageOptions): AsyncGenerator<QuerySummary, void> {
-    return this.calls.each(
-      (page) => this.list(tenant, collection, page),
-      ({ queries }) => queries,
-      { limit: PAGE_LENGTH, ...options },
-    );
-  }
-
-  get(tenant: string, collection: string, queryId: string, call?: CallOptions): Promise<Answered<QueryAnswer>> {
-    return this.calls.get(collectionPath(tenant, collection, 'queries', queryId), call);
-  }
-
-  /** Searches again, on the documents of now; a new entry is logged. */
-  replay(tenant: string, collection: string, queryId: string, call?: CallOptions): Promise<Answered<ReplayAnswer>> {
-    return this.calls.post(collectionPath(tenant, collection, 'queries', queryId, 'replay'), undefined, call);
-  }
-}
-
-// The part of the client that is about reindex jobs, and going back: `client.reindex`.
-// Made by client.ts; an endpoint a method. Pausing, resuming and the list of all want the admin key.
-
-class ReindexCalls {
-  constructor(private readonly calls: Calls) {}
-
-  /** Answers when the job is there, not when it is done. */
-  start(tenant: string, collection: string, body: ReindexBody, call?: CallOptions): Promise<Answered<ReindexJob>> {
-    return this.calls.post(collectionPath(tenant, collection, 'reindex'), body, call);
-  }
-
-  /** Newest first. */
-  list(tenant: string, collection: string, call?: CallOptions): Promise<Answered<ReindexJobList>> {
-    return this.calls.get(collectionPath(tenant, collection, 'reindex'), call);
-  }
-
-  /** Of all tenants and collections, those that are gone too. Wants the admin key. */
-  listAll(call?: CallOptions): Promise<Answered<ReindexJobList>> {
-    return this.calls.get(['v1', 'admin', 'reindex'], call);
-  }
-
-  get(tenant: string, collection: string, jobId: string, call?: CallOptions): Promise<Answered<ReindexJob>> {
-    return this.calls.get(collectionPath(tenant, collection, 'reindex', jobId), call);
-  }
-
-  cancel(tenant: string, collection: string, jobId: string, call?: CallOptions): Promise<Answered<ReindexJob>> {
-    return this.calls.delete(collectionPath(tenant, collection, 'reindex', jobId), call);
-  }
-
-  pause(jobId: string, call?: CallOptions): Promise<Answered<ReindexJob>> {
-    return this.calls.post(['v1', 'admin', 'reindex', jobId, 'pause'], undefined, call);
-  }
-
-  resume(jobId: string, call?: CallOptions): Promise<Answered<ReindexJob>> {
-    return this.calls.post(['v1', 'admin', 'reindex', jobId, 'resume'], undefined, call);
-  }
-
-  /** Back to the space before, while it is kept. */
-  rollBack(tenant: string, collection: string, call?: CallOptions): Promise<Answered<RolledBack>> {
-    return this.calls.post(collectionPath(tenant, collection, 'rollback'), undefined, call);
-  }
-}
-
-export { SheafConflict, SheafError, SheafNotFound, SheafUnavailable, SheafUnreachable } from './errors.js';
-export type { ArchiveOptions, Download, RestoreOptions } from './archives.js';
-export type { Answered, PageOptions } from './transport.js';
-export type { DocumentSource } from './ingest-stream.js';
-export type { CallOptions, TransportOptions } from './transport.js';
-export type * from '../api/archives.js';
-export type * from '../api/choices.js';
-export type * from '../api/collections.js';
-export type * from '../api/documents.js';
-export type * from '../api/health.js';
-export type * from '../api/queries.js';
-export type * from '../api/search.js';
-export type * from '../api/reindex.js';
-export type * from '../api/search.js';
-export type * from '../api/tenants.js';
-
-export class SheafClient extends DocumentCalls {
-  readonly queries: QueryCalls;
-  readonly admin: AdminCalls;
-  readonly archives: ArchiveCalls;
-  readonly reindex: ReindexCalls;
-
-  /** Throws TypeError when `options.url` is no http address, or `options.key` no key. Opens no connection. */
-  constructor(options: TransportOptions) {
-    super(new Calls(options));
-    this.queries = new QueryCalls(this.calls);
-    this.admin = new AdminCalls(this.calls);
-    this.archives = new ArchiveCalls(this.calls);
-    this.reindex = new ReindexCalls(this.calls);
-  }
-
-  health(call?: CallOptions): Promise<Answered<Health>> {
-    return this.calls.get(['health'], { retriesMax: 0, ...call });
-  }
-
-  live(call?: CallOptions): Promise<Answered<Liveness>> {
-    return this.calls.get(['health', 'live'], { retriesMax: 0, ...call });
-  }
-
-  /** Rejects with status 503 until storage and embeddings are usable. */
-  ready(call?: CallOptions): Promise<Answered<Readiness>> {
-    return this.calls.get(['health', 'ready'], { retriesMax: 0, ...call });
-  }
-
-  metrics(call?: CallOptions): Promise<Answered<MetricsAnswer>> {
-    return this.calls.get(['health', 'metrics'], call);
-  }
-
-  /** In Prometheus exposition text. */
-  metricsText(call?: CallOptions): Promise<string> {
-    return this.calls.text({ method: 'GET', path: ['metrics'], ...call });
-  }
-
-  createCollection(
-    tenant: string,
-    name: string,
-    options?: CreateBody,
-    call?: CallOptions,
-  ): Promise<Answered<CreatedCollection>> {
-    return this.calls.post(collectionPath(tenant, name), options, call);
-  }
-
-  /** All collections by name, or a page of them. */
-  listCollections(tenant: string, options?: PageOptions): Promise<Answered<CollectionList>> {
-    return this.calls.page(['v1', 'collections', tenant], options);
-  }
-
-  eachCollection(tenant: string, options?: PageOptions): AsyncGenerator<CollectionSummary, void> {
-    return this.calls.each(
-      (page) => this.listCollections(tenant, page),
-      ({ collections }) => collections,
-      options,
-    );
-  }
-
-  collectionDetail(tenant: string, name: string, call?: CallOptions): Promise<Answered<CollectionDetail>> {
-    return this.calls.get(collectionPath(tenant, name, 'detail'), call);
-  }
-
-  updateCollection(
-    tenant: string,
-    name: string,
-    body: UpdateBody,
-    call?: CallOptions,
-  ): Promise<Answered<UpdatedCollection>> {
-    return this.calls.patch(collectionPath(tenant, name), body, call);
-  }
-
-  moveCollection(
-    tenant: string,
-    name: string,
-    newName: string,
-    call?: CallOptions,
-  ): Promise<Answered<MovedCollection>> {
-    return this.calls.post(collectionPath(tenant, name, 'move'), { new_name: newName }, call);
-  }
-
-  deleteCollection(tenant: string, name: string, call?: CallOptions): Promise<Answered<DeletedCollection>> {
-    return this.calls.delete(collectionPath(tenant, name), call);
-  }
 
   search(tenant: string, collection: string, body: SearchBody, call?: CallOptions): Promise<Answered<SearchAnswer>> {
-    return this.calls.post(collectionPath(tenant, collection, 'search'), body, call);
+    return this.transport.post(collectionPath(tenant, collection, 'search'), body, call);
   }
 
   /** By query string, which a cache can keep. */
@@ -477,7 +299,7 @@ export class SheafClient extends DocumentCalls {
     query: SearchQuery,
     call?: CallOptions,
   ): Promise<Answered<SearchAnswer>> {
-    return this.calls.json({
+    return this.transport.json({
       method: 'GET',
       path: collectionPath(tenant, collection, 'search'),
       query: { ...query },
@@ -487,19 +309,182 @@ export class SheafClient extends DocumentCalls {
 
   /** Empty while the server's shared scope is switched off. */
   searchShared(body: SearchBody & { q: string }, call?: CallOptions): Promise<Answered<SearchAnswer>> {
-    return this.calls.post(['v1', 'search'], body, call);
+    return this.transport.post(['v1', 'search'], body, call);
   }
 
   searchSharedByQuery(query: SearchQuery, call?: CallOptions): Promise<Answered<SearchAnswer>> {
-    return this.calls.json({ method: 'GET', path: ['v1', 'search'], query: { ...query }, ...call });
+    return this.transport.json({ method: 'GET', path: ['v1', 'search'], query: { ...query }, ...call });
   }
 
   /** Compares searches of the collection with exact ones; takes up to ten seconds. */
   recall(tenant: string, collection: string, body?: RecallBody, call?: CallOptions): Promise<Answered<RecallAnswer>> {
-    return this.calls.post(collectionPath(tenant, collection, 'recall'), body, call);
+    return this.transport.post(collectionPath(tenant, collection, 'recall'), body, call);
   }
 
   listEmbedders(tenant: string, call?: CallOptions): Promise<Answered<TenantEmbedderInventory>> {
-    return this.calls.get(['v1', 'embedders', tenant], call);
+    return this.transport.get(['v1', 'embedders', tenant], call);
   }
 }
+
+const documentsPath = (tenant: string, collection: string, ...rest: string[]): string[] =>
+  collectionPath(tenant, collection, 'documents', ...rest);
+
+interface QueryPageOptions extends PageOptions {
+  /** How many of the latest are left out. */
+  offset?: number;
+}
+
+/** Entries that the iterator asks for at a time: what the server gives at most. */
+const QUERIES_PAGE_LENGTH = 500;
+
+/** Logged searches, as `client.queries`. */
+class QueryCalls {
+  constructor(private readonly transport: Transport) {}
+
+  /** The latest first; 50 of them where there is no `limit`. */
+  list(
+    tenant: string,
+    collection: string,
+    { limit, offset, cursor, ...call }: QueryPageOptions = {},
+  ): Promise<Answered<QueryList>> {
+    return this.transport.json({
+      method: 'GET',
+      path: collectionPath(tenant, collection, 'queries'),
+      query: { limit, offset, cursor },
+      ...call,
+    });
+  }
+
+  /** All of them, the latest first, page by page. */
+  each(tenant: string, collection: string, options?: PageOptions): AsyncGenerator<QuerySummary, void> {
+    return this.transport.each(
+      (page) => this.list(tenant, collection, page),
+      ({ queries }) => queries,
+      { limit: QUERIES_PAGE_LENGTH, ...options },
+    );
+  }
+
+  get(tenant: string, collection: string, queryId: string, call?: CallOptions): Promise<Answered<QueryAnswer>> {
+    return this.transport.get(collectionPath(tenant, collection, 'queries', queryId), call);
+  }
+
+  /** Searches again, on the documents of now; a new entry is logged. */
+  replay(tenant: string, collection: string, queryId: string, call?: CallOptions): Promise<Answered<ReplayAnswer>> {
+    return this.transport.post(collectionPath(tenant, collection, 'queries', queryId, 'replay'), undefined, call);
+  }
+}
+
+/** Reindex jobs, and going back, as `client.reindex`. Pausing, resuming and the list of all want the admin key. */
+class ReindexCalls {
+  constructor(private readonly transport: Transport) {}
+
+  /** Answers when the job is there, not when it is done. */
+  start(tenant: string, collection: string, body: ReindexBody, call?: CallOptions): Promise<Answered<ReindexJob>> {
+    return this.transport.post(collectionPath(tenant, collection, 'reindex'), body, call);
+  }
+
+  /** Newest first. */
+  list(tenant: string, collection: string, call?: CallOptions): Promise<Answered<ReindexJobList>> {
+    return this.transport.get(collectionPath(tenant, collection, 'reindex'), call);
+  }
+
+  /** Of all tenants and collections, those that are gone too. Wants the admin key. */
+  listAll(call?: CallOptions): Promise<Answered<ReindexJobList>> {
+    return this.transport.get(['v1', 'admin', 'reindex'], call);
+  }
+
+  get(tenant: string, collection: string, jobId: string, call?: CallOptions): Promise<Answered<ReindexJob>> {
+    return this.transport.get(collectionPath(tenant, collection, 'reindex', jobId), call);
+  }
+
+  cancel(tenant: string, collection: string, jobId: string, call?: CallOptions): Promise<Answered<ReindexJob>> {
+    return this.transport.delete(collectionPath(tenant, collection, 'reindex', jobId), call);
+  }
+
+  pause(jobId: string, call?: CallOptions): Promise<Answered<ReindexJob>> {
+    return this.transport.post(['v1', 'admin', 'reindex', jobId, 'pause'], undefined, call);
+  }
+
+  resume(jobId: string, call?: CallOptions): Promise<Answered<ReindexJob>> {
+    return this.transport.post(['v1', 'admin', 'reindex', jobId, 'resume'], undefined, call);
+  }
+
+  /** Back to the space before, while it is kept. */
+  rollBack(tenant: string, collection: string, call?: CallOptions): Promise<Answered<RolledBack>> {
+    return this.transport.post(collectionPath(tenant, collection, 'rollback'), undefined, call);
+  }
+}
+
+interface DeleteTenantOptions extends CallOptions {
+  /** Whether its collections go with it; without it a tenant that has some is not deleted. */
+  force?: boolean;
+}
+
+/** What wants the admin key, as `client.admin`. */
+class AdminCalls {
+  constructor(private readonly transport: Transport) {}
+
+  listTenants(call?: CallOptions): Promise<Answered<TenantList>> {
+    return this.transport.get(adminPath('tenants'), call);
+  }
+
+  /** The answer has the tenant's first key, which is shown this once. */
+  createTenant(body: CreateTenantBody, call?: CallOptions): Promise<Answered<CreatedTenant>> {
+    return this.transport.post(adminPath('tenants'), body, call);
+  }
+
+  getTenant(tenant: string, call?: CallOptions): Promise<Answered<TenantProfile>> {
+    return this.transport.get(adminPath('tenants', tenant), call);
+  }
+
+  /** What is absent stays as it is. */
+  updateTenant(tenant: string, body: UpdateTenantBody, call?: CallOptions): Promise<Answered<TenantProfile>> {
+    return this.transport.patch(adminPath('tenants', tenant), body, call);
+  }
+
+  deleteTenant(tenant: string, { force, ...call }: DeleteTenantOptions = {}): Promise<Answered<DeletedTenant>> {
+    return this.transport.json({ method: 'DELETE', path: adminPath('tenants', tenant), query: { force }, ...call });
+  }
+
+  listKeys(tenant: string, call?: CallOptions): Promise<Answered<KeyList>> {
+    return this.transport.get(adminPath('tenants', tenant, 'keys'), call);
+  }
+
+  /** The answer has the key, which is shown this once. */
+  createKey(tenant: string, body: CreateKeyBody = {}, call?: CallOptions): Promise<Answered<CreatedKey>> {
+    return this.transport.post(adminPath('tenants', tenant, 'keys'), body, call);
+  }
+
+  revokeKey(tenant: string, keyId: string, call?: CallOptions): Promise<Answered<RevokedKey>> {
+    return this.transport.delete(adminPath('tenants', tenant, 'keys', keyId), call);
+  }
+
+  moveCollection(
+    tenant: string,
+    name: string,
+    newName: string,
+    call?: CallOptions,
+  ): Promise<Answered<MovedCollection>> {
+    return this.transport.post(adminPath('collections', tenant, name, 'move'), { new_name: newName }, call);
+  }
+
+  /** A logged search of any tenant. */
+  getQuery(queryId: string, call?: CallOptions): Promise<Answered<QueryAnswer>> {
+    return this.transport.get(adminPath('queries', queryId), call);
+  }
+
+  replayQuery(queryId: string, call?: CallOptions): Promise<Answered<ReplayAnswer>> {
+    return this.transport.post(adminPath('queries', queryId, 'replay'), undefined, call);
+  }
+
+  listEmbedders(call?: CallOptions): Promise<Answered<EmbedderInventory>> {
+    return this.transport.get(adminPath('embedders'), call);
+  }
+
+  /** Sets the request counters to zero. */
+  resetMetrics(call?: CallOptions): Promise<Answered<MetricsReset>> {
+    return this.transport.delete(adminPath('metrics'), call);
+  }
+}
+
+const adminPath = (...rest: string[]): string[] => ['v1', 'admin', ...rest];

@@ -1,5 +1,4 @@
-// What a call of the client can fail with: an answer that refuses, or no answer. Thrown by transport.ts and calls.ts,
-// caught by the command line and by other programs.
+// What a call of the client can fail with: an answer that refuses, or no answer.
 import type { ErrorEnvelope } from '../api/common.js';
 import type { ErrorType, ValidationDetail } from '../api/errors.js';
 import { parseRetryAfterMs } from '../base/http-headers.js';
@@ -73,9 +72,6 @@ function classOf(type: ErrorType | undefined): typeof SheafError {
   return type === 'unavailable' ? SheafUnavailable : SheafError;
 }
 
-// An answer that refuses, as the error it becomes. Called by transport.ts, and by the console for its own calls.
-// Pure.
-
 /** What is wanted of a Response; an XMLHttpRequest can give it too. */
 interface Refusal {
   readonly status: number;
@@ -83,7 +79,10 @@ interface Refusal {
   readonly headers: { get(name: string): string | null };
 }
 
-/** `http_error` for a body that is no envelope; the request id is that of the header then. */
+/**
+ * The error that an answer becomes which refuses. Its code is `http_error` for a body that is no envelope; the request id
+ * is that of the header then.
+ */
 export function errorOf(response: Refusal, text: string): SheafError {
   const {
     code = 'http_error',

@@ -1,13 +1,11 @@
 // Batch ingest as NDJSON: documents go out as their source gives them, results come back while the rest is still being
-// sent. Neither the body nor the answer is ever held whole. Called by documents.ts.
+// sent. Neither the body nor the answer is ever held whole.
 import type { BatchItemResult, BatchSummary, IngestBody } from '../api/documents.js';
 import { SheafError, SheafUnreachable } from './errors.js';
-import { type CallOptions, type Transport, reasonOf } from './transport.js';
+import { type CallOptions, type Transport, causeOf } from './transport.js';
 
-// A time limit on silence: of a stream it is not the whole that must end in time, but each wait for the other side.
-// Used by ingest-stream.ts and lines.ts.
-
-class QuietTimer {
+/** A time limit on silence: it is not the whole of a stream that must end in time, but each wait for the other side. */
+class IdleTimeout {
   private readonly controller = new AbortController();
   private timer: NodeJS.Timeout | undefined;
   private pauses = 0;
@@ -47,15 +45,15 @@ class QuietTimer {
   }
 }
 
-// The lines of an answer as they come. Holds one line at a time.
-// Called by ingest-stream.ts.
-
-/** Without their ends; empty ones are left out. Each piece that comes starts the timer anew. */
-async function* linesOf(response: Response, timer: QuietTimer): AsyncGenerator<string, void> {
+/**
+ * The lines of an answer as they come, without their ends; empty ones are left out. Each piece that comes starts the
+ * timeout anew.
+ */
+async function* linesOf(response: Response, idle: IdleTimeout): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    timer.restart();
+    idle.restart();
     const lines = (rest + decoder.decode(piece, { stream: true })).split('\n');
     rest = lines.pop() ?? '';
     yield* lines.filter((line) => line !== '');
@@ -81,10 +79,10 @@ export async function* ingestStream(
   documents: DocumentSource,
   call: CallOptions = {},
 ): AsyncGenerator<BatchItemResult, BatchSummary> {
-  const timer = new QuietTimer(transport.timeoutMs);
+  const idle = new IdleTimeout(transport.timeoutMs);
   const ends = new AbortController();
-  const source = new LineSource(documents, timer, () => ends.abort());
-  const signal = AbortSignal.any([timer.signal, ends.signal, ...(call.signal ? [call.signal] : [])]);
+  const source = new LineSource(documents, idle, () => ends.abort());
+  const signal = AbortSignal.any([idle.signal, ends.signal, ...(call.signal ? [call.signal] : [])]);
   try {
     const response = await transport.stream({
       path,
@@ -92,20 +90,21 @@ export async function* ingestStream(
       body: source.stream(),
       signal,
     });
-    for await (const line of linesOf(response, timer)) {
+    for await (const line of linesOf(response, idle)) {
       const result = JSON.parse(line) as BatchItemResult | BatchSummary;
       if (!('index' in result)) return result;
-      timer.pause();
+      idle.pause();
       yield result;
-      timer.resume();
+      idle.resume();
     }
     throw new Error('the results broke off');
   } catch (error) {
     if (source.failure !== undefined) throw source.failure.error;
     call.signal?.throwIfAborted();
-    throw error instanceof SheafError ? error : new SheafUnreachable(transport.base, reasonOf(error), { cause: error });
+    if (error instanceof SheafError || error instanceof SheafUnreachable) throw error;
+    throw new SheafUnreachable(transport.base, causeOf(error), { cause: error });
   } finally {
-    timer.end();
+    idle.end();
     ends.abort();
     source.close();
   }
@@ -121,7 +120,7 @@ class LineSource {
 
   constructor(
     documents: DocumentSource,
-    private readonly timer: QuietTimer,
+    private readonly idle: IdleTimeout,
     private readonly failed: () => void,
   ) {
     this.documents =
@@ -143,7 +142,7 @@ class LineSource {
     const turn = new Promise<typeof LATER>((resolve) => setImmediate(resolve, LATER));
     let piece = '';
     let line: string | undefined | typeof LATER;
-    this.timer.pause();
+    this.idle.pause();
     do {
       this.pending ??= this.next();
       line = await (piece === '' ? this.pending : Promise.race([this.pending, turn]));
@@ -151,7 +150,7 @@ class LineSource {
       this.pending = undefined;
       piece += line ?? '';
     } while (line !== undefined && piece.length < PIECE_CHARACTERS);
-    this.timer.resume();
+    this.idle.resume();
     if (piece !== '') controller.enqueue(new TextEncoder().encode(piece));
     if (line === undefined) controller.close();
     await turn;

@@ -1,5 +1,5 @@
-// One HTTP exchange with the server: address, key, time limit, retries of refusals, errors as classes. Over fetch.
-// Used by calls.ts; holds no state but its options, so it may be shared.
+// The exchanges of a client with its server: address, key, time limits, retries of refusals, errors as classes. Over
+// fetch, but for archives. A transport holds no state but its options, so calls may share it.
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request as overHttp } from 'node:http';
 import { request as overHttps } from 'node:https';
@@ -11,9 +11,6 @@ import type { ErrorCode } from '../api/errors.js';
 import { parseRetryAfterMs } from '../base/http-headers.js';
 import { SheafError, SheafUnreachable, errorOf } from './errors.js';
 import { type Query, encodePath, encodeQuery, parseBase } from './url.js';
-
-// When to send a refused request again, and how long to wait before. Called by transport.ts, which does the waiting.
-// Pure.
 
 const RETRIES_MAX = 5;
 /** No single wait is longer, whatever the server asks for. */
@@ -46,9 +43,6 @@ export function retryWaitMs(attempt: number, retryAfter: string | null, nowMs: n
   return Math.min(WAIT_MAX_MS, Math.round(waitMs * (1 + random / 4)));
 }
 
-// Sends a file as a form, over node:http: fetch gives up when an answer takes five minutes to begin, and a restore may
-// take longer. The file is read as the server takes it. Called by transport.ts.
-
 interface Upload {
   url: string;
   method: 'POST' | 'PUT';
@@ -63,7 +57,10 @@ const HEAD = Buffer.from(
 );
 const TAIL = Buffer.from(`\r\n--${BOUNDARY}--\r\n`);
 
-/** The answer, whole. A server that refuses need not take the whole file. */
+/**
+ * The answer, whole. Over node:http, as fetch gives up when an answer takes five minutes to begin, and a restore may take
+ * longer. The file is read as the server takes it; a server that refuses need not take the whole of it.
+ */
 async function upload({ url, method, headers, file, signal }: Upload): Promise<Response> {
   const length = HEAD.length + file.size + TAIL.length;
   const request = (url.startsWith('https:') ? overHttps : overHttp)(url, {
@@ -142,130 +139,6 @@ interface StreamedExchange {
   signal: AbortSignal;
 }
 
-export interface Transport {
-  readonly base: string;
-  readonly timeoutMs: number;
-  /** The body of a successful answer. */
-  text(exchange: Exchange): Promise<string>;
-  /** A successful answer of which the body is still to come. */
-  open(exchange: Exchange): Promise<Response>;
-  /** The body of a successful answer. */
-  upload(exchange: UploadExchange): Promise<string>;
-  /** A successful answer whose body is still to come. Rejects with what fetch rejects with. */
-  stream(exchange: StreamedExchange): Promise<Response>;
-}
-
-/** Throws TypeError when `url` is no http or https address, or `key` can stand in no header. */
-function createTransport({ url, key, retriesMax = RETRIES_MAX, timeoutMs = 300_000 }: TransportOptions): Transport {
-  const base = parseBase(url);
-  if (key && !/^[\x20-\x7e]+$/.test(key)) throw new TypeError('The key has characters that no key has.');
-  const headers: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {};
-  return {
-    base,
-    timeoutMs,
-    async text(exchange) {
-      const target = base + encodePath(exchange.path) + encodeQuery(exchange.query);
-      for (let attempt = 0; ; attempt++) {
-        const { response, text } = await send(base, target, exchange, headers, timeoutMs);
-        if (response.ok) return text;
-        const error = errorOf(response, text);
-        if (!isWorthRetry(response.status, error.code) || attempt >= (exchange.retriesMax ?? retriesMax)) throw error;
-        const waitMs = retryWaitMs(attempt, response.headers.get('retry-after'), Date.now(), Math.random());
-        await sleep(waitMs, undefined, { signal: exchange.signal });
-      }
-    },
-    open: (exchange) => openAnswer(base, exchange, headers),
-    upload: (exchange) => sendFile(base, exchange, headers),
-    stream: (exchange) => sendStream(base, exchange, headers),
-  };
-}
-
-async function send(
-  base: string,
-  target: string,
-  { method, body, signal }: Exchange,
-  headers: Record<string, string>,
-  timeoutMs: number,
-) {
-  const json = body !== undefined && !(body instanceof FormData);
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const request = {
-    method,
-    headers: json ? { ...headers, 'content-type': 'application/json' } : headers,
-    body: json ? JSON.stringify(body) : body,
-    signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-  };
-  const response = await reached(base, signal, fetch(target, request));
-  return { response, text: await reached(base, signal, response.text()) };
-}
-
-async function sendStream(
-  base: string,
-  { path, contentType, body, signal }: StreamedExchange,
-  headers: Record<string, string>,
-): Promise<Response> {
-  // fetch wants to be told that the answer may begin before the request has ended; its types do not know the word yet.
-  const request: RequestInit & { duplex: 'half' } = {
-    method: 'POST',
-    headers: { ...headers, 'content-type': contentType },
-    body,
-    signal,
-    duplex: 'half',
-  };
-  const response = await fetch(base + encodePath(path), request);
-  if (!response.ok) throw errorOf(response, await response.text());
-  return response;
-}
-
-async function openAnswer(
-  base: string,
-  { method, path, query, signal }: Exchange,
-  headers: Record<string, string>,
-): Promise<Response> {
-  const response = await reached(
-    base,
-    signal,
-    fetch(base + encodePath(path) + encodeQuery(query), { method, headers, ...(signal && { signal }) }),
-  );
-  if (!response.ok) throw errorOf(response, await reached(base, signal, response.text()));
-  return response;
-}
-
-async function sendFile(
-  base: string,
-  { method, path, query, file, signal }: UploadExchange,
-  headers: Record<string, string>,
-): Promise<string> {
-  const response = await reached(
-    base,
-    signal,
-    upload({ url: base + encodePath(path) + encodeQuery(query), method, headers, file, signal }),
-  );
-  const text = await response.text();
-  if (!response.ok) throw errorOf(response, text);
-  return text;
-}
-
-/** What it resolves with; SheafUnreachable in place of what it rejects with, unless the caller has ended it. */
-export async function reached<T>(base: string, signal: AbortSignal | undefined, answered: Promise<T>): Promise<T> {
-  try {
-    return await answered;
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw new SheafUnreachable(base, reasonOf(error), { cause: error });
-  }
-}
-
-/** fetch says "fetch failed"; the cause beneath names the socket's error. */
-export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const cause = error.cause as { code?: string; message?: string } | undefined;
-  return cause?.code ?? (cause?.message || error.message);
-}
-
-// What the methods of the client are made of: a JSON answer, a text, and a listing page by page. Used by client.ts and
-// the areas beside it.
-
 /** An answer with the fields that all have. */
 export type Answered<T> = T & CommonFields;
 
@@ -279,15 +152,33 @@ export interface PageOptions extends CallOptions {
 /** Entries that are asked for at a time by the iterators. */
 const PAGE_LENGTH = 1000;
 
-export class Calls {
-  readonly transport: Transport;
+export class Transport {
+  readonly base: string;
+  readonly timeoutMs: number;
+  private readonly headers: Record<string, string>;
+  private readonly retriesMax: number;
 
-  constructor(options: TransportOptions) {
-    this.transport = createTransport(options);
+  /** Throws TypeError when `url` is no http or https address, or `key` can stand in no header. */
+  constructor({ url, key, retriesMax = RETRIES_MAX, timeoutMs = 300_000 }: TransportOptions) {
+    this.base = parseBase(url);
+    if (key && !/^[\x20-\x7e]+$/.test(key)) throw new TypeError('The key has characters that no key has.');
+    this.headers = key ? { authorization: `Bearer ${key}` } : {};
+    this.retriesMax = retriesMax;
+    this.timeoutMs = timeoutMs;
   }
 
-  text(exchange: Exchange): Promise<string> {
-    return this.transport.text(exchange);
+  /** The body of a successful answer. */
+  async text(exchange: Exchange): Promise<string> {
+    const { retriesMax = this.retriesMax, signal } = exchange;
+    for (let attempt = 0; ; attempt++) {
+      const response = await this.send(exchange);
+      const text = await this.reached(signal, response.text());
+      if (response.ok) return text;
+      const error = errorOf(response, text);
+      if (!isWorthRetry(response.status, error.code) || attempt >= retriesMax) throw error;
+      const waitMs = retryWaitMs(attempt, response.headers.get('retry-after'), Date.now(), Math.random());
+      await sleep(waitMs, undefined, { signal });
+    }
   }
 
   async json<T>(exchange: Exchange): Promise<Answered<T>> {
@@ -310,10 +201,6 @@ export class Calls {
     return this.json({ method: 'DELETE', path, ...call });
   }
 
-  async upload<T>(exchange: UploadExchange): Promise<Answered<T>> {
-    return parsed<T>(await this.transport.upload(exchange));
-  }
-
   page<T>(path: readonly string[], { limit, cursor, ...call }: PageOptions = {}): Promise<Answered<T>> {
     return this.json({ method: 'GET', path, query: { limit, cursor }, ...call });
   }
@@ -331,6 +218,74 @@ export class Calls {
       cursor = page.next_cursor;
     } while (cursor !== undefined);
   }
+
+  /** A successful answer whose body is still to come. It may take any time. */
+  open({ method, path, query, signal }: Exchange): Promise<Response> {
+    const request = { method, headers: this.headers, ...(signal && { signal }) };
+    return this.accepted(signal, fetch(this.target(path, query), request));
+  }
+
+  /** Sends a file as a form. */
+  async upload<T>({ method, path, query, file, signal }: UploadExchange): Promise<Answered<T>> {
+    const request = { url: this.target(path, query), method, headers: this.headers, file, signal };
+    return parsed<T>(await (await this.accepted(signal, upload(request))).text());
+  }
+
+  /** A successful answer to a stream, whose body is still to come. */
+  stream({ path, contentType, body, signal }: StreamedExchange): Promise<Response> {
+    // fetch wants to be told that the answer may begin before the request has ended; its types do not know the word.
+    const request: RequestInit & { duplex: 'half' } = {
+      method: 'POST',
+      headers: { ...this.headers, 'content-type': contentType },
+      body,
+      signal,
+      duplex: 'half',
+    };
+    return this.accepted(signal, fetch(this.target(path), request));
+  }
+
+  /**
+   * What `answered` resolves with. Rejects with SheafUnreachable in place of what it rejects with, unless the caller has
+   * ended it.
+   */
+  async reached<T>(signal: AbortSignal | undefined, answered: Promise<T>): Promise<T> {
+    try {
+      return await answered;
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw new SheafUnreachable(this.base, causeOf(error), { cause: error });
+    }
+  }
+
+  private send({ method, path, query, body, signal }: Exchange): Promise<Response> {
+    const isJson = body !== undefined && !(body instanceof FormData);
+    const timeout = AbortSignal.timeout(this.timeoutMs);
+    const request = {
+      method,
+      headers: isJson ? { ...this.headers, 'content-type': 'application/json' } : this.headers,
+      body: isJson ? JSON.stringify(body) : body,
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+    };
+    return this.reached(signal, fetch(this.target(path, query), request));
+  }
+
+  /** The answer, where it is a success. */
+  private async accepted(signal: AbortSignal | undefined, answer: Promise<Response>): Promise<Response> {
+    const response = await this.reached(signal, answer);
+    if (!response.ok) throw errorOf(response, await this.reached(signal, response.text()));
+    return response;
+  }
+
+  private target(path: readonly string[], query?: Query): string {
+    return this.base + encodePath(path) + encodeQuery(query);
+  }
+}
+
+/** fetch says "fetch failed"; the cause beneath names the socket's error. */
+export function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause as { code?: string; message?: string } | undefined;
+  return cause?.code ?? (cause?.message || error.message);
 }
 
 function parsed<T>(text: string): Answered<T> {

@@ -1,5 +1,4 @@
-// Addresses of the server's resources: the base a client was given, path segments, query strings.
-// Called by transport.ts. Pure.
+// Addresses of the server's resources: the base a client was given, path segments, query strings. Pure.
 
 /** Undefined and null are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
