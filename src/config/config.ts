@@ -9,7 +9,7 @@ import type { TlsFiles } from './tls.js';
 const MIB = 2 ** 20;
 /** Threads of one run of a query: beyond a few, a short text gains nothing. */
 const MODEL_THREADS_MAX = 4;
-/** A larger file may have more text, by so much less. */
+/** Of the largest file, as much may be text where that is more than TUNING says. */
 const TEXT_SHARE = 1 / 2;
 
 /** What no operator can choose better than the server; tests do. */
