@@ -16,8 +16,9 @@ export type CollectionId = Branded<number, 'collection id'>;
  */
 export type Ordinal = Branded<number, 'ordinal'>;
 
-const SLUG = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+/** Of tenants and collections. */
+export const SLUG = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+export const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f]/;
 export const DOCID_BYTES_MAX = 512;
 
 function slug<T>(value: string, code: ErrorCode, what: string): T {
@@ -33,7 +34,8 @@ export const asCollectionName = (value: string): CollectionName =>
 /** Checks a document id: 1 to 512 bytes of well-formed UTF-8 without control characters, else 400 `invalid_docid`. */
 export function asDocId(value: string): DocId {
   const bytes = Buffer.byteLength(value);
-  if (bytes >= 1 && bytes <= DOCID_BYTES_MAX && !CONTROL.test(value) && isWellFormed(value)) return value as DocId;
+  if (bytes >= 1 && bytes <= DOCID_BYTES_MAX && !CONTROL_CHARACTERS.test(value) && isWellFormed(value))
+    return value as DocId;
   throw new AppError('invalid_docid');
 }
 
@@ -73,8 +75,6 @@ export function parseChunkId(rid: string): { docid: string; chunkPath: string } 
   const at = rid.lastIndexOf('::');
   return at < 0 ? undefined : { docid: rid.slice(0, at), chunkPath: rid.slice(at + 2) };
 }
-
-export { CONTROL as CONTROL_CHARACTERS };
 
 // Which shard a document belongs to. Fixed for ever: data directories depend on it. Pure.
 // The front thread asks it for every write and every read of one document.

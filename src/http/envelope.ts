@@ -1,9 +1,9 @@
 // Turns what a handler answered or threw into the body that goes out: the success envelope, the error envelope, and the
 // list of field errors of a 422. Called by exchange.ts on the front thread; pure. Tells nothing of a fault of ours.
-import { type AppError, ERROR_CODES, type ValidationDetail, errorTypeOf } from '../api/errors.js';
+import { type AppError, ERROR_CODES, type ErrorCode, type ValidationDetail, errorTypeOf } from '../api/errors.js';
 import { assert } from '../base/assert.js';
 import type { Phases } from '../base/trace.js';
-import type { Reply } from './route.js';
+import type { Reply, Route } from './route.js';
 
 // The pieces of a streamed reply put together in blocks worth a write: what comes at once, up to 64 KiB. Made by
 // streamed-answer.ts, drained by reply-stream.ts, on the front thread. It pulls while somebody waits for a block, and
@@ -137,10 +137,14 @@ export function encodeReply(reply: WholeReply, closing: Closing): Answer {
 type StreamedReply = Extract<Reply, { jsonStream: unknown } | { stream: unknown }>;
 type WholeReply = Exclude<Reply, StreamedReply>;
 
-/** Encodes an error for a route that lists `statuses`: where 400 is not among them, a 400 becomes 422. */
-export function encodeError(error: AppError, statuses: readonly number[], closing: Closing): Answer {
-  const listed = ERROR_CODES[error.code].status;
-  const status = listed === 400 && !statuses.includes(400) ? 422 : listed;
+/** The status of an error on a route: where the specification lists no 400, it is 422. */
+export function statusOf(code: ErrorCode, { keeps400 }: Pick<Route, 'keeps400'>): number {
+  const { status } = ERROR_CODES[code];
+  return status === 400 && !keeps400 ? 422 : status;
+}
+
+export function encodeError(error: AppError, route: Pick<Route, 'keeps400'>, closing: Closing): Answer {
+  const status = statusOf(error.code, route);
   return {
     status,
     code: error.code,

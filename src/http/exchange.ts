@@ -173,7 +173,7 @@ export class Exchange {
     this.tellFault(error);
     return encodeError(
       error instanceof AppError ? error : new AppError('internal_error'),
-      this.visit.route.statuses,
+      this.visit.route,
       this.visit.closing(),
     );
   }

@@ -28,7 +28,7 @@ export interface HttpServerOptions {
   /** Throws 403 for pages of other sites. Absent: the keys keep them out. */
   readonly guardSite?: SiteGuard | undefined;
   /**
-   * Takes a place for a request on a limited route (429 among its statuses). `tenant` is the one of the path; undefined
+   * Takes a place for a request on a limited route. `tenant` is the one of the path; undefined
    * where the path has none. Throws 429 `tenant_rate_limited`. Absent: no limits.
    */
   readonly admit?: (actor: Actor, tenant: string | undefined) => Permit;

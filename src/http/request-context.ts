@@ -123,7 +123,8 @@ const UNMATCHED: Route = {
   method: 'GET',
   path: '',
   access: 'public',
-  statuses: [400],
+  keeps400: true,
+  isLimited: false,
   body: 'none',
   handle: tooEarly,
 };
@@ -139,7 +140,6 @@ export interface Reception {
   readonly admission: Admission;
 }
 
-const TOO_MANY_REQUESTS = 429;
 /** Without a reason each abortion would make an exception. */
 const GONE = 'there is nobody left to answer';
 
@@ -275,8 +275,7 @@ export class Visit implements Request {
   private admit(): void {
     const { options, admission } = this.reception;
     const { route } = this;
-    if (options.admit !== undefined && route.statuses.includes(TOO_MANY_REQUESTS))
-      this.permit = options.admit(this.actor, this.params.tenant);
+    if (options.admit !== undefined && route.isLimited) this.permit = options.admit(this.actor, this.params.tenant);
     if (route.access === 'public') return;
     admission.enter();
     this.isAdmitted = true;

@@ -1,42 +1,27 @@
-// The words between the route table and the HTTP server: what a route declares, what a handler is given, what it
-// answers. Types only. The table itself is routes.ts; the server (server.ts) knows no endpoint.
+// What the HTTP server knows of a route, what a handler is given, and what it answers. The server itself knows none of
+// the routes of the table (routes.ts).
 import { invalidField } from '../api/errors.js';
 import { type CollectionName, type Tenant, asCollectionName, asTenant } from '../api/ids.js';
+import type { RouteDefinition } from '../api/route.js';
 import type { Departure } from '../base/signals.js';
 import type { Phases } from '../base/trace.js';
-import type { Access, Actor, Scope } from '../service/tenants/actor.js';
+import type { Actor } from '../service/tenants/actor.js';
 
 export type { Actor };
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
-export interface Route {
-  /** Name of the operation, unique: the key of its entry in the OpenAPI document. */
-  readonly operation: string;
-  readonly method: Method;
-  /** Template: `/v1/collections/{tenant}/{name}/search`. A segment is a literal or one parameter; literals win. */
-  readonly path: string;
-  readonly access: Access;
-  /** What a key or token must be good for, beside its tenant; undefined where any will do. */
-  readonly scope?: Scope;
-  /**
-   * Every status the specification lists for it; an error of status 400 becomes 422 where 400 is not among them. With
-   * 429 among them the route is rate limited.
-   */
-  readonly statuses: readonly number[];
-  /**
-   * `none`: up to 64 KiB are read and ignored; `json`, `search` and `message` (of MCP): read whole and parsed by the
-   * front thread, limits `jsonBytesMax`, `searchBytesMax`, `messageBytesMax`; `document`: limit `documentBytesMax`;
-   * `lines`: JSON up to `batchBytesMax`, or NDJSON streamed without a limit of its own; `archive`: a form whose file
-   * goes to the disk, limit `archiveBytesMax`; `any_archive`: the same without a limit.
-   */
-  readonly body: 'none' | 'json' | 'search' | 'message' | 'document' | 'lines' | 'archive' | 'any_archive';
-  /** Those of the query string; undefined where any may be given. */
-  readonly parameters?: ReadonlySet<string>;
-  /** May take as long as it takes, though nothing is answered meanwhile. */
-  readonly isLong?: true;
+/** What the server must know of a route: its definition without what is said of bodies, and what answers it. */
+export interface Route
+  extends Pick<
+    RouteDefinition,
+    'operation' | 'method' | 'path' | 'access' | 'scope' | 'keeps400' | 'isLimited' | 'body' | 'isLong'
+  > {
+  /** Those that the query string may have; undefined where it may have any. */
+  readonly parameters?: ReadonlySet<string> | undefined;
   readonly handle: Handler;
 }
+
+/** A route of the table: its whole definition, and what answers it. */
+export interface DefinedRoute extends RouteDefinition, Pick<Route, 'parameters' | 'handle'> {}
 
 export type Handler = (request: Request) => Promise<Reply>;
 
@@ -119,34 +104,35 @@ export type Reply = ReplyHead &
     | { readonly stream: AsyncIterable<string | Uint8Array>; readonly contentType: string }
   );
 
-// Shorthands for the lines of the route table, and the status lists that many lines share (from the specification).
-// Used by the other files of this folder.
+// Shorthands for the routes of areas that have no definitions yet.
 
 export const READ = [200, 401, 403, 422, 429, 500];
 export const READ_ONE = [200, 401, 403, 404, 422, 429, 500];
 export const SEARCH = [200, 401, 403, 422, 429, 500, 503];
 
-export const COLLECTION = '/v1/collections/{tenant}/{name}';
+export interface ListedRoute extends Omit<Route, 'isLimited'> {
+  readonly statuses: readonly number[];
+}
 
-export function open(operation: string, path: string, statuses: readonly number[], handle: Handler): Route {
+export function open(operation: string, path: string, statuses: readonly number[], handle: Handler): ListedRoute {
   return { operation, method: 'GET', path, access: 'public', statuses, body: 'none', handle };
 }
 
 /** A read; keys without the scope `search` have none. */
-export function get(operation: string, path: string, statuses: readonly number[], handle: Handler): Route {
+export function get(operation: string, path: string, statuses: readonly number[], handle: Handler): ListedRoute {
   return { operation, method: 'GET', path, access: 'tenant', scope: 'search', statuses, body: 'none', handle };
 }
 
-export function remove(operation: string, path: string, statuses: readonly number[], handle: Handler): Route {
+export function remove(operation: string, path: string, statuses: readonly number[], handle: Handler): ListedRoute {
   return { operation, method: 'DELETE', path, access: 'tenant', statuses, body: 'none', handle };
 }
 
-export function post(operation: string, path: string, statuses: readonly number[], handle: Handler): Route {
+export function post(operation: string, path: string, statuses: readonly number[], handle: Handler): ListedRoute {
   return { operation, method: 'POST', path, access: 'tenant', statuses, body: 'json', handle };
 }
 
 /** For the admin alone. Scopes are of tenants' routes. */
-export function admin({ scope: _scope, ...route }: Route): Route {
+export function admin({ scope: _scope, ...route }: ListedRoute): ListedRoute {
   return { ...route, access: 'admin' };
 }
 

@@ -15,7 +15,7 @@ export interface Router {
    * The route for `method` (lower case; `head` finds the GET route) and the raw path, which is split first and decoded
    * after, so that `%2F` stays inside its segment. Where two templates fit, the one with a literal further left wins.
    * Throws 404 `not_found`, 405 `method_not_allowed` with `Allow`, and for broken percent-encoding 422 where the route
-   * it would be lists that, else 404.
+   * that it would be checks its query string, else 404.
    */
   match(method: string, path: string): Match;
 }
@@ -41,7 +41,7 @@ export function createRouter(routes: readonly Route[]): Router {
       const segments = segmentsOf(path);
       const values: string[] = [];
       const ending = find(root, segments, 0, method === 'head' ? 'get' : method, values);
-      if (segments.some(isBroken)) throw brokenPath(ending?.route.statuses ?? []);
+      if (segments.some(isBroken)) throw brokenPath(ending?.route);
       if (ending === undefined) throw refusalFor(root, segments);
       const params: Record<string, string> = {};
       for (let at = 0; at < values.length; at += 1) params[ending.names[at] as string] = values[at] as string;
@@ -94,8 +94,8 @@ function decoded(segment: string): string | undefined {
   }
 }
 
-function brokenPath(statuses: readonly number[]): AppError {
-  if (statuses.includes(422)) return invalidField(['path'], 'broken percent-encoding', 'url_parsing');
+function brokenPath(route: Route | undefined): AppError {
+  if (route?.parameters !== undefined) return invalidField(['path'], 'broken percent-encoding', 'url_parsing');
   return new AppError('not_found', 'The path has broken percent-encoding.');
 }
 

@@ -2,37 +2,26 @@
 // handler. It drives routing, authentication, limits, error statuses and the OpenAPI document; the statuses are the
 // specification's.
 import { AppError, type ValidationDetail } from '../api/errors.js';
+import type { RouteDefinition } from '../api/route.js';
 import type { Context } from '../service/context.js';
 import { OPERATIONS } from './openapi/operations.js';
-import type { Route } from './route.js';
+import type { DefinedRoute, ListedRoute, Route } from './route.js';
 import { archiveRoutes } from './routes/archives.js';
 import { collectionRoutes } from './routes/collections.js';
 import { consoleRoutes } from './routes/console.js';
-import { withDocs } from './routes/docs.js';
+import { docsRoutes } from './routes/docs.js';
 import { batchRoutes, documentRoutes } from './routes/documents.js';
 import { embedderRoutes } from './routes/embedders.js';
 import { healthRoutes, metricsRoutes } from './routes/health.js';
-import { withMcp } from './routes/mcp.js';
+import { mcpRoutes } from './routes/mcp.js';
 import { queryRoutes } from './routes/queries.js';
 import { reindexRoutes } from './routes/reindex.js';
 import { searchRoutes } from './routes/search.js';
 import { tenantRoutes } from './routes/tenants.js';
 import type { AllowedSites } from './site-guard.js';
 
-// Refuses parameters of a query string that an operation does not have, as unknown fields of bodies are: one that is
-// misspelt, or that only a body can have, would otherwise be passed over, and more found than was asked for. Which there
-// are stands in the operation's entry of the OpenAPI document. Pages, and routes that
-// answer no 422, take any. The table is marked by routes.ts, a
-// request checked by visit.ts.
-
 const NAME_CHARACTERS_MAX = 100;
 const DETAILS_MAX = 20;
-
-/** The same route, with the parameters that it has. */
-function withKnownParameters(route: Route): Route {
-  if (route.access === 'public' || !route.statuses.includes(422)) return route;
-  return { ...route, parameters: new Set(OPERATIONS[route.operation]?.query?.map(({ name }) => name)) };
-}
 
 /** Throws a 422 that names the parameters that the route does not have. */
 export function checkParameters({ parameters }: Route, query: URLSearchParams): void {
@@ -51,7 +40,7 @@ function refusalOf(names: readonly string[]): AppError {
 }
 
 /** `allowed`: of which sites the pages may call. */
-export function createRoutes(context: Context, allowed: AllowedSites = { hosts: [], origins: [] }): Route[] {
+export function createRoutes(context: Context, allowed: AllowedSites = { hosts: [], origins: [] }): DefinedRoute[] {
   const own = [
     ...healthRoutes(context),
     ...metricsRoutes(context),
@@ -65,6 +54,32 @@ export function createRoutes(context: Context, allowed: AllowedSites = { hosts: 
     ...queryRoutes(context),
     ...reindexRoutes(context),
     ...consoleRoutes(),
+  ].map(defined);
+  const all = [
+    ...own,
+    ...mcpRoutes(own, context, allowed).map(defined),
+    ...docsRoutes((): readonly RouteDefinition[] => all).map(defined),
   ];
-  return withDocs(withMcp(own, context, allowed)).map(withKnownParameters);
+  return all;
 }
+
+/** A route of an area that has no definitions yet. */
+function defined({ statuses, ...route }: ListedRoute): DefinedRoute {
+  const ignoresQuery = route.access === 'public' || !statuses.includes(422);
+  const operation = OPERATIONS[route.operation];
+  if (operation === undefined) throw new Error(`operation ${route.operation} has no entry`);
+  return withParameters({
+    ...operation,
+    ...route,
+    isLimited: statuses.includes(429),
+    ...(statuses.includes(400) && { keeps400: true }),
+    ignoresQuery,
+    successes: statuses.filter((status) => status < 400),
+  });
+}
+
+/** The same route, with the parameters that its query string may have. */
+const withParameters = (route: DefinedRoute): DefinedRoute => ({
+  ...route,
+  ...(!route.ignoresQuery && { parameters: new Set(route.query?.map(({ name }) => name)) }),
+});

@@ -5,10 +5,11 @@ import type { CollectionList } from '../../api/collections.js';
 import type { Ingested, StoredDocument } from '../../api/documents.js';
 import { AppError } from '../../api/errors.js';
 import { parseChunkId } from '../../api/ids.js';
+import type { Schemas } from '../../api/route.js';
 import type { SearchAnswer, SearchHit } from '../../api/search.js';
 import { assert } from '../../base/assert.js';
 import { fitting } from '../json-body.js';
-import { type Schemas, shortened } from '../openapi/schemas.js';
+import { shortened } from '../openapi/schemas.js';
 import type { RouteCalls } from './route-calls.js';
 
 // What the tools of /mcp take and give. Types only: the schemas that agents read are made of them, comments included,

@@ -1,21 +1,12 @@
-// The OpenAPI 3.1 document: one operation for each route of the table, from the route, the entry of its name in the
-// operations tables, and the types. Called once by the endpoint (endpoints/docs.ts), and by tests. Pure.
+// The OpenAPI 3.1 document: one operation for each route of the table, from its definition. Pure.
 import { STATUS_CODES } from 'node:http';
 import { SERVICE_VERSION } from '../../api/common.js';
-import { AppError, ERROR_CODES, type ErrorCode, invalidField } from '../../api/errors.js';
+import { AppError, type ErrorCode, invalidField } from '../../api/errors.js';
+import { PATH_PARAMETERS } from '../../api/parameters.js';
+import type { Access, BodyKind, Content, ForeignRefusal, RouteDefinition, Schema, Tag } from '../../api/route.js';
 import { assert } from '../../base/assert.js';
-import { type Answer, encodeError, encodeReply } from '../envelope.js';
-import type { Route } from '../route.js';
-import {
-  type Content,
-  type ForeignRefusal,
-  type Operation,
-  PATH_PARAMETERS,
-  type RequestBody,
-  type Tag,
-} from './operation.js';
-import { OPERATIONS } from './operations.js';
-import { type Schema, componentSchemas, mapped, refTo } from './schemas.js';
+import { type Answer, encodeError, encodeReply, statusOf } from '../envelope.js';
+import { componentSchemas, mapped, refTo } from './schemas.js';
 
 // Which error codes an operation can answer, and with which status: those of its table entry, and those that follow
 // from who may call it, what its body is and what stands in its path. Called by responses.ts. Pure.
@@ -28,7 +19,7 @@ const OF_PARAMETER: Readonly<Record<string, ErrorCode>> = {
   collection: 'invalid_collection_name',
 };
 
-const OF_ACCESS: Readonly<Record<Route['access'], readonly ErrorCode[]>> = {
+const OF_ACCESS: Readonly<Record<Access, readonly ErrorCode[]>> = {
   public: [],
   metrics: ['auth_invalid', 'admin_required', 'overloaded'],
   admin: ['auth_invalid', 'admin_required', 'overloaded', 'not_ready'],
@@ -38,7 +29,7 @@ const OF_ACCESS: Readonly<Record<Route['access'], readonly ErrorCode[]>> = {
 
 const COMPRESSED = ['unsupported_content_encoding', 'invalid_content_encoding'] as const;
 const OF_JSON: readonly ErrorCode[] = ['invalid_json', ...COMPRESSED];
-const OF_BODY: Readonly<Record<Route['body'], readonly ErrorCode[]>> = {
+const OF_BODY: Readonly<Record<BodyKind, readonly ErrorCode[]>> = {
   none: [],
   json: OF_JSON,
   search: OF_JSON,
@@ -50,22 +41,16 @@ const OF_BODY: Readonly<Record<Route['body'], readonly ErrorCode[]>> = {
 };
 
 /** The codes by status, both in rising order. */
-function codesByStatus(route: Route, operation: Operation): Map<number, ErrorCode[]> {
+function codesByStatus(route: RouteDefinition): Map<number, ErrorCode[]> {
   const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of [...codesOf(route, operation)].sort()) {
+  for (const code of [...codesOf(route)].sort()) {
     const status = statusOf(code, route);
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
   return new Map([...byStatus].sort(([a], [b]) => a - b));
 }
 
-/** Where the specification lists no 400 for a route, it answers 422. */
-export function statusOf(code: ErrorCode, { statuses }: Pick<Route, 'statuses'>): number {
-  const { status } = ERROR_CODES[code];
-  return status === 400 && !statuses.includes(400) ? 422 : status;
-}
-
-function codesOf(route: Route, { codes = [] }: Operation): Set<ErrorCode> {
+function codesOf(route: RouteDefinition): Set<ErrorCode> {
   const parameters = parametersOf(route.path);
   return new Set([
     ...ALWAYS,
@@ -73,9 +58,9 @@ function codesOf(route: Route, { codes = [] }: Operation): Set<ErrorCode> {
     ...OF_BODY[route.body],
     // A path with broken percent-encoding is no route's.
     ...(parameters.length > 0 ? (['not_found'] as const) : []),
-    ...(route.statuses.includes(429) ? (['tenant_rate_limited'] as const) : []),
+    ...(route.isLimited ? (['tenant_rate_limited'] as const) : []),
     ...parameters.flatMap((name) => OF_PARAMETER[name] ?? []),
-    ...codes,
+    ...(route.codes ?? []),
   ]);
 }
 
@@ -153,24 +138,22 @@ const HEADERS = {
 } as const;
 type HeaderName = keyof typeof HEADERS;
 
-function responsesOf(route: Route, operation: Operation): Record<string, object> {
-  const errors = codesByStatus(route, operation);
-  const fine = route.statuses
-    .filter((status) => status < 400)
-    .map((status) => [status, success(route, operation, status)]);
-  const statuses = new Set([...errors.keys(), ...Object.keys(operation.foreignRefusals ?? {}).map(Number)]);
+function responsesOf(route: RouteDefinition): Record<string, object> {
+  const errors = codesByStatus(route);
+  const fine = route.successes.map((status) => [status, success(route, status)]);
+  const statuses = new Set([...errors.keys(), ...Object.keys(route.foreignRefusals ?? {}).map(Number)]);
   const refused = [...statuses]
     .sort((a, b) => a - b)
-    .map((status) => [status, refusal(route, status, errors.get(status) ?? [], operation.foreignRefusals?.[status])]);
+    .map((status) => [status, refusal(route, status, errors.get(status) ?? [], route.foreignRefusals?.[status])]);
   return Object.fromEntries([...fine, ...refused]) as Record<string, object>;
 }
 
 /** Examples of every error, by the name `errorExampleName` gives; for `components.examples`. */
-function errorExamples(routes: readonly (readonly [Route, Operation])[]): Record<string, object> {
+function errorExamples(routes: readonly RouteDefinition[]): Record<string, object> {
   const found = new Map<string, object>();
-  for (const [route, operation] of routes) {
-    for (const [status, codes] of codesByStatus(route, operation)) {
-      for (const code of codes) found.set(errorExampleName(code, status), { value: errorBody(code, route.statuses) });
+  for (const route of routes) {
+    for (const [status, codes] of codesByStatus(route)) {
+      for (const code of codes) found.set(errorExampleName(code, status), { value: errorBody(code, route) });
     }
   }
   return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -180,20 +163,20 @@ function errorExamples(routes: readonly (readonly [Route, Operation])[]): Record
 const errorExampleName = (code: ErrorCode, status: number): string =>
   status === 422 && code !== 'validation_error' ? `${code}_422` : code;
 
-function errorBody(code: ErrorCode, statuses: readonly number[]): unknown {
+function errorBody(code: ErrorCode, route: RouteDefinition): unknown {
   const error =
     code === 'validation_error'
       ? invalidField(['body', 'k'], 'Should be a whole number, at least 1, at most 1000.', 'out_of_range', 0)
       : new AppError(code);
-  return parsed(encodeError(error, statuses, CLOSING));
+  return parsed(encodeError(error, route, CLOSING));
 }
 
 const parsed = ({ body }: Answer): unknown => JSON.parse(new TextDecoder().decode(body));
 
-function success(route: Route, operation: Operation, status: number): object {
-  const headers = headersOf(route, route.statuses.includes(304) ? ['ETag'] : []);
-  if (status === 304 || operation.empty?.includes(status)) return { description: STATUS_CODES[status], headers };
-  const content = mapped(operation.answer, ({ schema, examples }: Content, mediaType) => ({
+function success(route: RouteDefinition, status: number): object {
+  const headers = headersOf(route, route.successes.includes(304) ? ['ETag'] : []);
+  if (status === 304 || route.empty?.includes(status)) return { description: STATUS_CODES[status], headers };
+  const content = mapped(route.answer, ({ schema, examples }: Content, mediaType) => ({
     schema,
     ...(Object.keys(examples).length > 0 && {
       examples: mapped(examples, (value) => ({
@@ -202,10 +185,15 @@ function success(route: Route, operation: Operation, status: number): object {
       })),
     }),
   }));
-  return { description: operation.summary, headers, content };
+  return { description: route.summary, headers, content };
 }
 
-function refusal(route: Route, status: number, codes: readonly ErrorCode[], foreign?: ForeignRefusal): object {
+function refusal(
+  route: RouteDefinition,
+  status: number,
+  codes: readonly ErrorCode[],
+  foreign?: ForeignRefusal,
+): object {
   const extra: HeaderName[] =
     status === 401 ? ['WWW-Authenticate'] : status === 429 || status === 503 ? ['Retry-After'] : [];
   const own = codes.map((code) => [code, { $ref: `#/components/examples/${errorExampleName(code, status)}` }]);
@@ -222,8 +210,8 @@ function refusal(route: Route, status: number, codes: readonly ErrorCode[], fore
   };
 }
 
-function headersOf(route: Route, extra: readonly HeaderName[]): object {
-  const limited: readonly HeaderName[] = route.statuses.includes(429)
+function headersOf(route: RouteDefinition, extra: readonly HeaderName[]): object {
+  const limited: readonly HeaderName[] = route.isLimited
     ? ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
     : [];
   const names: readonly HeaderName[] = ['X-Request-ID', ...extra, ...limited];
@@ -237,12 +225,9 @@ interface OpenApiDocument {
   readonly components: Readonly<Record<string, Readonly<Record<string, object>>>>;
 }
 
-/** Each route needs an entry in the tables; one without is a fault. */
-export function openApiDocument(routes: readonly Route[]): OpenApiDocument {
-  const entries = routes.map((route) => [route, entryOf(route)] as const);
+export function openApiDocument(routes: readonly RouteDefinition[]): OpenApiDocument {
   const paths: Record<string, Record<string, object>> = {};
-  for (const [route, entry] of entries)
-    (paths[route.path] ??= {})[route.method.toLowerCase()] = operationObject(route, entry);
+  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operationObject(route);
   return {
     openapi: '3.1.0',
     info: {
@@ -257,49 +242,40 @@ export function openApiDocument(routes: readonly Route[]): OpenApiDocument {
     security: Object.keys(SECURITY_SCHEMES).map((name) => ({ [name]: [] })),
     paths,
     components: {
-      schemas: componentSchemas(),
+      schemas: componentSchemas(routes),
       headers: HEADERS,
-      examples: errorExamples(entries),
+      examples: errorExamples(routes),
       securitySchemes: SECURITY_SCHEMES,
     },
   } as OpenApiDocument;
 }
 
-function entryOf({ operation }: Route): Operation {
-  const entry = OPERATIONS[operation];
-  assert(entry !== undefined, `operation ${operation} has no entry in src/http/openapi/operations`);
-  return entry;
-}
-
-function operationObject(route: Route, entry: Operation): object {
+function operationObject(route: RouteDefinition): object {
   const parameters = [
     ...pathParameters(route.path),
-    ...(entry.query ?? []).map((parameter) => ({ in: 'query', ...parameter })),
+    ...(route.query ?? []).map((parameter) => ({ in: 'query', ...parameter })),
   ];
-  const description = [entry.description, scopeNote(route)].filter(Boolean).join('\n\n');
+  const description = [route.description, scopeNote(route)].filter(Boolean).join('\n\n');
   return {
     operationId: route.operation,
-    tags: [entry.tag],
-    summary: entry.summary,
+    tags: [route.tag],
+    summary: route.summary,
     ...(description && { description }),
     ...(parameters.length > 0 && { parameters }),
-    ...(entry.request && { requestBody: requestBody(entry.request) }),
-    responses: responsesOf(route, entry),
+    ...(route.request && { requestBody: requestBody(route.request) }),
+    responses: responsesOf(route),
     ...(route.access === 'public' && { security: [] }),
   };
 }
 
 function pathParameters(path: string): object[] {
   return parametersOf(path).map((name) => {
-    assert(
-      PATH_PARAMETERS[name] !== undefined,
-      `path parameter ${name} is not described in src/http/openapi/operation.ts`,
-    );
+    assert(PATH_PARAMETERS[name] !== undefined, `path parameter ${name} is not described in src/api/parameters.ts`);
     return { name, in: 'path', required: true, ...PATH_PARAMETERS[name] };
   });
 }
 
-function requestBody({ required, content }: RequestBody): object {
+function requestBody({ required, content }: NonNullable<RouteDefinition['request']>): object {
   return {
     required,
     content: mapped(content, ({ schema, examples }) => ({
@@ -309,7 +285,7 @@ function requestBody({ required, content }: RequestBody): object {
   };
 }
 
-function scopeNote({ access, scope }: Route): string {
+function scopeNote({ access, scope }: RouteDefinition): string {
   if (access === 'admin' || access === 'metrics') return 'Wants the admin key.';
   return scope === undefined ? '' : `Wants scope \`${scope}\`, where a key has scopes.`;
 }

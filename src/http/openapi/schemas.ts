@@ -34,8 +34,10 @@ import {
   DIM_MAX,
   DISPLAY_NAME_CHARACTERS_MAX,
 } from '../../api/limits.js';
+import { PLAIN_CHARACTER, SLUG_TEXT } from '../../api/parameters.js';
 import type { QueryAnswer, QueryList, ReplayAnswer } from '../../api/queries.js';
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../../api/reindex.js';
+import type { Content, Contents, RouteDefinition, Schema, Schemas } from '../../api/route.js';
 import type { RecallAnswer, RecallBody, SearchAnswer, SearchBody, VectorSample } from '../../api/search.js';
 import type {
   CreateKeyBody,
@@ -126,21 +128,6 @@ const TYPE_SCHEMAS = typia.json.schemas<[Requests, Answers, Shared], '3.1'>().co
 // choice with null, `enum` for a choice of constants, aliases of numbers and strings in place. Used by schemas.ts.
 // Pure.
 
-/** A JSON schema of draft 2020-12, as OpenAPI 3.1 has them. */
-export interface Schema {
-  readonly [keyword: string]: unknown;
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly oneOf?: readonly Schema[];
-  readonly items?: Schema;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-}
-
-export type Schemas = Readonly<Record<string, Schema>>;
-
 const REF_START = '#/components/schemas/';
 
 export const refTo = (name: string): Schema => ({ $ref: REF_START + name });
@@ -210,21 +197,11 @@ function constants(parts: readonly Schema[]): Schema | undefined {
 // What the server asks of bodies and promises of answers beyond what TypeScript's types can say: bounds, choices that
 // have an error code of their own, fields of which exactly one is wanted. Read by schemas.ts. Constants.
 
-/** Slugs of tenants and collections. */
-export const SLUG: Schema = { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' };
-/** 512 bytes of UTF-8 at most, which no keyword can say. */
-export const DOC_ID: Schema = {
-  type: 'string',
-  minLength: 1,
-  maxLength: 512,
-  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
-};
-
 /** With something else than white space in it. */
 export const SEARCH_TEXT: Schema = { pattern: '\\S' };
 
 const DISPLAY_NAME: Schema = {
-  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$',
+  pattern: `^${PLAIN_CHARACTER}*${PLAIN_CHARACTER.replace('[^', '[^\\s')}${PLAIN_CHARACTER}*$`,
   maxLength: DISPLAY_NAME_CHARACTERS_MAX,
 };
 const VECTOR: Schema = { minItems: 1, maxItems: DIM_MAX };
@@ -246,7 +223,7 @@ const REFINEMENTS: Readonly<Record<string, Schema>> = {
   },
   'Rerank.depth': { description: 'How many candidates are read, at least k. Omitted: 50, or k where that is more.' },
   IngestBody: exactlyOne('text', 'vector'),
-  'IngestBody.docid': { maxLength: 512, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' },
+  'IngestBody.docid': { maxLength: 512, pattern: `^${PLAIN_CHARACTER}*$` },
   'IngestBody.vector': { ...VECTOR, description: "A vector of the collection's dimensions: finite, not all zero." },
   'BatchBody.documents': { minItems: 1, maxItems: BATCH_ITEMS_MAX },
   'CreateBody.display_name': DISPLAY_NAME,
@@ -255,8 +232,8 @@ const REFINEMENTS: Readonly<Record<string, Schema>> = {
   'ChunkingBody.size': { minimum: CHUNK_SIZE_MIN, maximum: CHUNK_SIZE_MAX },
   'ChunkingBody.overlap': { maximum: CHUNK_SIZE_MAX / 4 },
   'UpdateBody.display_name': DISPLAY_NAME,
-  'MoveBody.new_name': SLUG,
-  'CreateTenantBody.tenant': SLUG,
+  'MoveBody.new_name': SLUG_TEXT,
+  'CreateTenantBody.tenant': SLUG_TEXT,
   'CreateTenantBody.display_name': DISPLAY_NAME,
   'UpdateTenantBody.display_name': DISPLAY_NAME,
   'CreateKeyBody.label': { ...DISPLAY_NAME, default: 'primary' },
@@ -323,15 +300,20 @@ const TIME_FIELDS: ReadonlySet<string> = new Set([
   'revoked_at',
 ]);
 
-/** The interfaces of bodies.ts that list types and are none themselves. */
-const LISTS = ['Requests', 'Answers'];
-
-export function componentSchemas(): Schemas {
-  const raw = TYPE_SCHEMAS as unknown as Schemas;
-  const requests = reached(namesIn(raw.Requests), raw);
-  const answers = new Set(namesIn(raw.Answers));
+/** Schemas of the types of all bodies, and of those that they are made of. */
+export function componentSchemas(definitions: readonly RouteDefinition[]): Schemas {
+  const requested = definitions.flatMap(({ request }) => jsonOf(request?.content));
+  const answered = definitions.flatMap(({ answer }) => jsonOf(answer));
+  const raw: Schemas = Object.assign(
+    {},
+    TYPE_SCHEMAS as unknown as Schemas,
+    ...[...requested, ...answered].map(({ components }) => components),
+  );
+  const [requestNames, answerNames] = [requested.flatMap(namesIn), answered.flatMap(namesIn)];
+  const requests = reached(requestNames, raw);
+  const answers = new Set(answerNames);
   const short = mapped(raw, (schema) => shortened(schema, raw));
-  const wanted = reached([...LISTS.flatMap((list) => namesIn(raw[list])), 'ErrorEnvelope'], short);
+  const wanted = reached([...requestNames, ...answerNames, 'ErrorEnvelope'], short);
   const found: Record<string, Schema> = {};
   for (const name of [...wanted].sort()) {
     const refined = withRefinements(name, short[name] as Schema, requests.has(name));
@@ -341,7 +323,13 @@ export function componentSchemas(): Schemas {
   return found;
 }
 
-const namesIn = (list: Schema | undefined): string[] => Object.keys(list?.properties ?? {});
+function jsonOf(contents: Contents | undefined): Content[] {
+  const content = contents?.['application/json'];
+  return content === undefined ? [] : [content];
+}
+
+/** The name of the component that the schema of a body is; none where it stands there itself. */
+const namesIn = ({ schema: { $ref } }: Content): string[] => ($ref === undefined ? [] : [$ref.slice(REF_START.length)]);
 
 function withRefinements(name: string, schema: Schema, isRequest: boolean): Schema {
   const { required = [], properties = {}, ...rest } = schema;

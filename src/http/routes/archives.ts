@@ -15,12 +15,12 @@ import { archiveCollection, archiveDataset } from '../../service/archive/archive
 import { type RestoreWish, checkPresence, restoreCollection, restoreDataset } from '../../service/archive/restore.js';
 import type { Context } from '../../service/context.js';
 import { type Operation, type Parameter, jsonAnswer } from '../openapi/operation.js';
+import { COLLECTION } from '../../api/route.js';
 import {
-  COLLECTION,
   type Handler,
   type Reply,
   type Request,
-  type Route,
+  type ListedRoute,
   admin,
   collectionOf,
   flag,
@@ -153,7 +153,7 @@ const DATASET = '/v1/admin/archive';
 const ADMIN = '/v1/admin/collections/{tenant}/{name}/archive';
 const OWN = `${COLLECTION}/archive`;
 
-export function archiveRoutes(context: Context): Route[] {
+export function archiveRoutes(context: Context): ListedRoute[] {
   const [create, replace] = [restoreArchive(context, 'create', false), restoreArchive(context, 'replace', false)];
   const [createOwn, replaceOwn] = [restoreArchive(context, 'create', true), restoreArchive(context, 'replace', true)];
   return [
@@ -173,19 +173,19 @@ export function archiveRoutes(context: Context): Route[] {
   ];
 }
 
-const put = (operation: string, path: string, statuses: readonly number[], handle: Handler): Route => ({
+const put = (operation: string, path: string, statuses: readonly number[], handle: Handler): ListedRoute => ({
   ...post(operation, path, statuses, handle),
   method: 'PUT',
 });
 
-const own = (route: Route): Route => ({
+const own = (route: ListedRoute): ListedRoute => ({
   ...route,
   body: route.method === 'GET' ? 'none' : 'archive',
   scope: 'manage',
   isLong: true,
 });
 
-const restricted = (route: Route): Route => ({
+const restricted = (route: ListedRoute): ListedRoute => ({
   ...admin(route),
   body: route.method === 'GET' ? 'none' : 'any_archive',
   isLong: true,

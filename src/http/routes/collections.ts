@@ -19,12 +19,12 @@ import { tenantNames } from '../../service/tenants/tenants.js';
 import { fitting, parseJson } from '../json-body.js';
 import { listingReply } from '../listing.js';
 import { type Operation, PAGE, jsonAnswer, jsonRequest } from '../openapi/operation.js';
+import { COLLECTION } from '../../api/route.js';
 import {
-  COLLECTION,
   type Handler,
   READ,
   READ_ONE,
-  type Route,
+  type ListedRoute,
   admin,
   collectionOf,
   get,
@@ -150,7 +150,7 @@ const moveCollection =
 // The lines of the route table for collections, and the admin's list of tenants.
 // Called by ../routes.ts.
 
-export function collectionRoutes(context: Context): Route[] {
+export function collectionRoutes(context: Context): ListedRoute[] {
   return [
     admin(get('listTenants', '/v1/admin/tenants', [200, 401, 403, 500], listTenants(context))),
     admin(

@@ -4,7 +4,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../api/errors.js';
-import { type Handler, type Route, open, param } from '../route.js';
+import { type Handler, type ListedRoute, open, param } from '../route.js';
 import { type StaticFile, guarded, staticFile, staticReply } from '../static-file.js';
 
 // The files of the console, as scripts/console.mjs has built them into dist/src/console/page: a page, and scripts and styles
@@ -92,7 +92,7 @@ function found(file: StaticFile | undefined): StaticFile {
 // The console at /ui: open to everybody.
 // A part of the route table (routes.ts).
 
-export function consoleRoutes(): Route[] {
+export function consoleRoutes(): ListedRoute[] {
   const files = new ConsoleFiles();
   return [
     open('start', '/', [302, 404], getStart),

@@ -5,8 +5,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../api/errors.js';
+import type { RouteDefinition } from '../../api/route.js';
 import { openApiDocument } from '../openapi/document.js';
-import { type Handler, type Route, open, param } from '../route.js';
+import { type Handler, type ListedRoute, open, param } from '../route.js';
 import { type StaticFile, staticFile, staticReply } from '../static-file.js';
 
 const PAGE = 'index.html';
@@ -59,7 +60,7 @@ const swaggerUiFolder = (): string =>
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-function getOpenApi(routes: () => readonly Route[]): Handler {
+function getOpenApi(routes: () => readonly RouteDefinition[]): Handler {
   let made: StaticFile | undefined;
   return async (request) => {
     made ??= staticFile(Buffer.from(JSON.stringify(openApiDocument(routes()))), 'application/json');
@@ -83,19 +84,12 @@ const getPageFile =
 // The OpenAPI document and the page that shows it: open to everybody.
 // A part of the route table (routes.ts).
 
-/** The routes, and those that document them all. */
-export function withDocs(routes: readonly Route[]): Route[] {
+/** Those that document all routes, themselves among them. */
+export function docsRoutes(all: () => readonly RouteDefinition[]): ListedRoute[] {
   const page = new ReferencePage();
-  const all: Route[] = [
-    ...routes,
-    open(
-      'openApi',
-      '/openapi.json',
-      [200, 304],
-      getOpenApi(() => all),
-    ),
+  return [
+    open('openApi', '/openapi.json', [200, 304], getOpenApi(all)),
     open('docs', '/docs', [200, 304], getPage(page)),
     open('docsFile', '/docs/{file}', [200, 304, 404], getPageFile(page)),
   ];
-  return all;
 }

@@ -14,7 +14,7 @@ import { ingestDocument } from '../../service/ingest/document.js';
 import { ingestLines } from '../../service/ingest/ndjson.js';
 import { listingReply } from '../listing.js';
 import { CSV, type Operation, PAGE, jsonAnswer, jsonRequest, otherContent } from '../openapi/operation.js';
-import type { Schema } from '../openapi/schemas.js';
+import type { Schema } from '../../api/route.js';
 import {
   type Body,
   type Handler,
@@ -22,7 +22,7 @@ import {
   READ_ONE,
   type Reply,
   type Request,
-  type Route,
+  type ListedRoute,
   collectionOf,
   get,
   param,
@@ -133,7 +133,7 @@ const getContent =
 const DOCUMENTS = '/v1/collections/{tenant}/{collection}/documents';
 const CHUNKS = '/v1/collections/{tenant}/{collection}/chunks';
 
-export function documentRoutes(context: Context): Route[] {
+export function documentRoutes(context: Context): ListedRoute[] {
   return [
     get('listDocuments', DOCUMENTS, READ, getDocuments(context)),
     {
@@ -395,7 +395,7 @@ async function* resultLines(
 
 const BATCH = '/v1/collections/{tenant}/{collection}/documents:batch';
 
-export function batchRoutes(context: Context): Route[] {
+export function batchRoutes(context: Context): ListedRoute[] {
   return [
     {
       ...post('ingestBatch', BATCH, [201, 400, 401, 403, 413, 422, 429, 500, 503], postBatch(context)),

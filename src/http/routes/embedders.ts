@@ -3,7 +3,7 @@
 import type { EmbedderInventory, TenantEmbedderInventory } from '../../api/tenants.js';
 import type { Context } from '../../service/context.js';
 import { type Operation, jsonAnswer } from '../openapi/operation.js';
-import { type Handler, READ, type Route, admin, get, tenantOf } from '../route.js';
+import { type Handler, READ, type ListedRoute, admin, get, tenantOf } from '../route.js';
 
 const getEmbedders =
   ({ embedders }: Context): Handler =>
@@ -20,7 +20,7 @@ const getTenantEmbedders =
 // The inventory of embedder instances: for a tenant, and for the admin.
 // Called by routes.ts at start.
 
-export function embedderRoutes(context: Context): Route[] {
+export function embedderRoutes(context: Context): ListedRoute[] {
   return [
     admin(get('listEmbeddersAsAdmin', '/v1/admin/embedders', [200, 401, 403, 500], getEmbedders(context))),
     get('listEmbedders', '/v1/embedders/{tenant}', READ, getTenantEmbedders(context)),

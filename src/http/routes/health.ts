@@ -6,7 +6,7 @@ import type { Context } from '../../service/context.js';
 import { health, readiness } from '../../service/health/health.js';
 import { createPrometheusReport, metricsJson } from '../../service/health/metrics-report.js';
 import { type Operation, jsonAnswer, otherContent } from '../openapi/operation.js';
-import { type Handler, type Route, admin, open, remove } from '../route.js';
+import { type Handler, type ListedRoute, admin, open, remove } from '../route.js';
 
 const getMetricsJson =
   (context: Context): Handler =>
@@ -32,7 +32,7 @@ const resetMetrics =
 // Metrics: the admin key opens them, where there are keys.
 // Called by routes.ts at start.
 
-export function metricsRoutes(context: Context): Route[] {
+export function metricsRoutes(context: Context): ListedRoute[] {
   return [
     { ...open('metricsJson', '/health/metrics', [200, 401, 403, 500], getMetricsJson(context)), access: 'metrics' },
     { ...open('metrics', '/metrics', [200, 401, 403, 500], getMetrics(context)), access: 'metrics' },
@@ -113,7 +113,7 @@ const getReady =
 // The lines of the route table for health, which is open to everybody.
 // Called by ../routes.ts.
 
-export function healthRoutes(context: Context): Route[] {
+export function healthRoutes(context: Context): ListedRoute[] {
   return [
     open('health', '/health', [200], getHealth(context)),
     open('liveness', '/health/live', [200], getLive),

@@ -9,8 +9,8 @@ import type { Context } from '../../service/context.js';
 import { parseJson } from '../json-body.js';
 import { RouteCalls } from '../mcp/route-calls.js';
 import type { Operation } from '../openapi/operation.js';
-import type { Schema } from '../openapi/schemas.js';
-import { type Handler, type Reply, type Request, type Route, post } from '../route.js';
+import type { Schema } from '../../api/route.js';
+import { type Handler, type ListedRoute, type Reply, type Request, type Route, post } from '../route.js';
 import { type AllowedSites, originCheck } from '../site-guard.js';
 
 /** Headers that the SDK looks at, beside `Accept`. */
@@ -157,8 +157,8 @@ Tools are calls of the other operations: \`tools/list\` tells those that the key
 /** The server's own. The protocol refuses by itself what is no message of it (openapi/operations/mcp.ts). */
 const STATUSES = [200, 202, 400, 401, 403, 413, 422, 429, 500, 503];
 
-/** The routes, and the one by which agents call them. GET and DELETE are 405 there: there are no sessions. */
-export function withMcp(routes: readonly Route[], { catalog }: Context, allowed: AllowedSites): Route[] {
+/** The route by which agents call the others. GET and DELETE are 405 there: there are no sessions. */
+export function mcpRoutes(routes: readonly Route[], { catalog }: Context, allowed: AllowedSites): ListedRoute[] {
   const handler = postMcp(routes, catalog, allowed);
-  return [...routes, { ...post('mcp', '/mcp', STATUSES, handler), body: 'message', access: 'any' }];
+  return [{ ...post('mcp', '/mcp', STATUSES, handler), body: 'message', access: 'any' }];
 }

@@ -17,14 +17,14 @@ import { replayQuery } from '../../service/query-log/logged-search.js';
 import { type LoggedSearch, entryOf, getAnyQuery, getQuery, listQueries } from '../../service/query-log/queries.js';
 import { fitting } from '../json-body.js';
 import { type Operation, QUERIES_PAGE, jsonAnswer } from '../openapi/operation.js';
+import { COLLECTION } from '../../api/route.js';
 import {
-  COLLECTION,
   type Handler,
   READ,
   READ_ONE,
   type Reply,
   type Request,
-  type Route,
+  type ListedRoute,
   admin,
   collectionOf,
   get,
@@ -86,7 +86,7 @@ const QUERY = `${QUERIES}/{query_id}`;
 const ADMIN_QUERY = '/v1/admin/queries/{query_id}';
 const REPLAY = [200, 401, 403, 404, 422, 429, 500, 503];
 
-export function queryRoutes(context: Context): Route[] {
+export function queryRoutes(context: Context): ListedRoute[] {
   return [
     // Everybody's searches stand there: who may search may not read what others search.
     { ...get('listQueries', QUERIES, READ, getQueries(context)), scope: 'manage' },

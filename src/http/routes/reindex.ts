@@ -11,14 +11,14 @@ import { toldJob } from '../../service/reindex/jobs.js';
 import { cancelJob, pauseJob, resumeJob, rollBack, startReindex } from '../../service/reindex/reindex.js';
 import { fitting, parseJson } from '../json-body.js';
 import { type Operation, jsonAnswer, jsonRequest } from '../openapi/operation.js';
-import type { Schema } from '../openapi/schemas.js';
+import type { Schema } from '../../api/route.js';
+import { COLLECTION } from '../../api/route.js';
 import {
-  COLLECTION,
   type Handler,
   READ_ONE,
   type Reply,
   type Request,
-  type Route,
+  type ListedRoute,
   admin,
   collectionOf,
   get,
@@ -127,7 +127,7 @@ const ADMIN_JOB = `${ADMIN_JOBS}/{job_id}`;
 const CHANGE_JOB = [200, 401, 403, 404, 409, 422, 500];
 const ROLL_BACK = [200, 401, 403, 404, 409, 422, 500, 503];
 
-export function reindexRoutes(context: Context): Route[] {
+export function reindexRoutes(context: Context): ListedRoute[] {
   return [
     admin(
       post(

@@ -43,13 +43,13 @@ import {
   jsonAnswer,
   jsonRequest,
 } from '../openapi/operation.js';
+import { COLLECTION } from '../../api/route.js';
 import {
-  COLLECTION,
   type Handler,
   READ_ONE,
   type Reply,
   type Request,
-  type Route,
+  type ListedRoute,
   SEARCH,
   collectionOf,
   get,
@@ -272,7 +272,7 @@ const getVectorSample =
 // Search of a collection, and of the shared scope, which any key may search.
 // Named by the route table (routes.ts).
 
-export function searchRoutes(context: Context): Route[] {
+export function searchRoutes(context: Context): ListedRoute[] {
   return [
     get('searchByQuery', `${COLLECTION}/search`, SEARCH, getSearch(context)),
     {

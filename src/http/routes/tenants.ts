@@ -28,7 +28,7 @@ import {
 } from '../../service/tenants/tenants.js';
 import { fitting, parseJson } from '../json-body.js';
 import { type Operation, jsonAnswer, jsonRequest } from '../openapi/operation.js';
-import { type Handler, type Route, admin, flag, get, param, post, remove, tenantOf } from '../route.js';
+import { type Handler, type ListedRoute, admin, flag, get, param, post, remove, tenantOf } from '../route.js';
 
 const validateCreate = typia.createValidateEquals<CreateTenantBody>();
 const validateUpdate = typia.createValidateEquals<UpdateTenantBody>();
@@ -122,7 +122,7 @@ const TENANTS = '/v1/admin/tenants';
 const TENANT = `${TENANTS}/{tenant}`;
 const KEYS = `${TENANT}/keys`;
 
-export function tenantRoutes(context: Context): Route[] {
+export function tenantRoutes(context: Context): ListedRoute[] {
   return [
     admin(post('createTenant', TENANTS, [201, 400, 401, 403, 409, 422, 500, 503], postTenant(context))),
     admin(get('getTenant', TENANT, [200, 400, 401, 403, 404, 500], getTenant(context))),

@@ -9,7 +9,10 @@ import { eventually, gate, measure, ok, route, startProbe } from '../../kit/http
 import { jsonOf } from '../../kit/http/raw-client.js';
 
 const SIZE = 100_000_000;
-const upload = route('POST', '/v1/{tenant}/upload', measure, { access: 'tenant', statuses: [200, 401, 429] });
+const upload = route('POST', '/v1/{tenant}/upload', measure, {
+  access: 'tenant',
+  isLimited: true,
+});
 const CHUNKED = { 'Transfer-Encoding': 'chunked' };
 
 /** Refuses keys other than `good`, when the gate opens. */
@@ -123,11 +126,10 @@ function limiter(places: number) {
 test('a permit is taken on limited routes, told on every response, and given back once', async (t) => {
   const wait = gate();
   const { seen, admit } = limiter(1);
-  const statuses = [200, 429];
   const routes = [
     upload,
-    route('GET', '/v1/{tenant}/slow', async () => wait.opened.then(ok), { statuses }),
-    route('GET', '/fails', () => Promise.reject(new Error('secret')), { statuses }),
+    route('GET', '/v1/{tenant}/slow', async () => wait.opened.then(ok), { isLimited: true }),
+    route('GET', '/fails', () => Promise.reject(new Error('secret')), { isLimited: true }),
     route(
       'GET',
       '/stream',
@@ -138,7 +140,7 @@ test('a permit is taken on limited routes, told on every response, and given bac
           yield 'x'.repeat(200_000);
         })(),
       }),
-      { statuses },
+      { isLimited: true },
     ),
     route('GET', '/free', ok),
   ];
@@ -181,7 +183,7 @@ test('a client that goes away keeps its permit until its handler is done', async
   const { seen, admit } = limiter(2);
   const probe = await startProbe(
     t,
-    [route('GET', '/slow', async () => wait.opened.then(ok), { statuses: [200, 429] })],
+    [route('GET', '/slow', async () => wait.opened.then(ok), { isLimited: true })],
     {},
     { admit },
   );

@@ -1,0 +1,47 @@
+// The parameters that several routes share: those of paths, by name, and those of query strings. Constants.
+import { CONTROL_CHARACTERS, DOCID_BYTES_MAX, SLUG } from './ids.js';
+import { PAGE_MAX } from './limits.js';
+import type { Parameter, Schema } from './route.js';
+
+interface PathParameter {
+  readonly description: string;
+  readonly schema: Schema;
+  readonly example: string;
+}
+
+/** Slugs of tenants and collections. */
+export const SLUG_TEXT: Schema = { type: 'string', pattern: SLUG.source };
+/** Pattern of one character that is no control character. */
+export const PLAIN_CHARACTER = `[^${CONTROL_CHARACTERS.source.slice(1)}`;
+/** 512 bytes of UTF-8 at most, which no keyword can say. */
+const DOC_ID: Schema = { type: 'string', minLength: 1, maxLength: DOCID_BYTES_MAX, pattern: `^${PLAIN_CHARACTER}+$` };
+const ANY_ID: Schema = { type: 'string', minLength: 1 };
+
+/** Every name that stands in the path of a route. */
+export const PATH_PARAMETERS: Readonly<Record<string, PathParameter>> = {
+  tenant: { description: 'Slug of the tenant.', schema: SLUG_TEXT, example: 'acme' },
+  name: { description: 'Slug of the collection.', schema: SLUG_TEXT, example: 'docs' },
+  collection: { description: 'Slug of the collection.', schema: SLUG_TEXT, example: 'docs' },
+  docid: { description: 'Document id, percent-encoded: a `/` in it is `%2F`.', schema: DOC_ID, example: 'nemo' },
+  rid: { description: 'Chunk id, percent-encoded.', schema: ANY_ID, example: 'nemo::chunk_0' },
+  query_id: { description: 'Id of a logged search.', schema: ANY_ID, example: '0198c2f1-6a07-7b52-8c11-90d3f3f5a1b2' },
+  job_id: { description: 'Id of a reindex job.', schema: ANY_ID, example: '0198c2f5-3b1c-7c44-b0a1-5e2f7d9c8a10' },
+  key_id: { description: 'Id of a key.', schema: ANY_ID, example: '0198c2f1-7e44-7d10-a3f2-5b1c0e9d8a77' },
+  file: { description: 'Name of a file of the page.', schema: ANY_ID, example: 'swagger-ui.css' },
+};
+
+export const CURSOR: Parameter = {
+  name: 'cursor',
+  description: 'Where the page begins: `next_cursor` of the page before.',
+  schema: { type: 'string', minLength: 1 },
+};
+
+/** Of listings that are whole without them. */
+export const PAGE: readonly Parameter[] = [
+  {
+    name: 'limit',
+    description: 'How many entries at most. Omitted: all.',
+    schema: { type: 'integer', minimum: 1, maximum: PAGE_MAX },
+  },
+  CURSOR,
+];
