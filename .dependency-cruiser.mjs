@@ -51,7 +51,7 @@ const LIBRARIES = {
   '@fastify/busboy': '^src/http/form\\.ts$',
   piscina: '^(src/pool|workers)/',
   'node-lmdb': '^src/storage/lmdb\\.ts$',
-  'prom-client': '^src/(observability|service/health)/',
+  'prom-client': '^src/observability/gauges\\.ts$',
   'onnxruntime-node': '^src/embedding/onnx/',
   '@huggingface/tokenizers': '^src/embedding/onnx/',
   cockatiel: '^src/(embedding/remote|service/embedding)/',

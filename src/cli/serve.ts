@@ -123,12 +123,12 @@ function createTokens({ auth: { mode, jwt } }: Config, log: Log): { tokens?: Tok
 }
 
 function watchRequests({ metrics }: Context, http: HttpServer): void {
-  metrics.watch(
+  metrics.registry.gauge(
     'sheaf_requests_under_way',
     'Requests whose reply is not out yet, or whose work goes on.',
     () => http.underWay,
   );
-  metrics.watch('sheaf_request_bodies_bytes', 'Bytes of bodies in memory.', () => http.heldBytes);
+  metrics.registry.gauge('sheaf_request_bodies_bytes', 'Bytes of bodies in memory.', () => http.heldBytes);
 }
 
 const READY_RECHECK_MS = 20;

@@ -1,14 +1,13 @@
 // What the server counts: requests, searches, ingests, calls of embedders, recall. The values are plain numbers on the way
 // of a request, and Prometheus reads them when it scrapes. No label names a tenant, but those of TenantMetrics. Front
 // thread.
-import { Counter, Gauge, Registry } from 'prom-client';
 import type { IngestTiming, SearchTiming } from '../api/collections.js';
 import { PRECISIONS, type Precision } from '../api/choices.js';
 import type { CollectionId } from '../api/ids.js';
 import { LatencyWindow } from '../base/histogram.js';
 import { PHASES, PHASES_WITHIN_SEARCH, type RequestEvent } from '../base/trace.js';
 import type { EmbedCall } from '../pool/embed-pool.js';
-import { CounterFamily, HistogramFamily, lookedUp } from './prometheus.js';
+import { Counter, Histogram, Registry } from './prometheus.js';
 
 const COUNTERS = {
   requests: ['sheaf_requests_total', 'Requests that are over.'],
@@ -45,29 +44,32 @@ const TEXTS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096];
 
 /** Calls of embedders and rerankers, by instance: the operator has configured how many there are. */
 class EmbedderMetrics {
-  private readonly seconds: HistogramFamily;
-  private readonly texts: HistogramFamily;
-  private readonly failures: CounterFamily;
+  private readonly seconds: Histogram;
+  private readonly texts: Histogram;
+  private readonly failures: Counter;
 
   constructor(registry: Registry) {
     const labelNames = ['embedder', 'kind'];
-    this.seconds = new HistogramFamily(registry, {
+    this.seconds = new Histogram(
+      registry,
+      'sheaf_embedder_call_seconds',
+      'Time of the calls of embedders (queries, documents) and rerankers (rerank), failed ones too.',
       labelNames,
-      name: 'sheaf_embedder_call_seconds',
-      help: 'Time of the calls of embedders (queries, documents) and rerankers (rerank), failed ones too.',
-      bounds: CALL_SECONDS,
-    });
-    this.texts = new HistogramFamily(registry, {
+      CALL_SECONDS,
+    );
+    this.texts = new Histogram(
+      registry,
+      'sheaf_embedder_call_texts',
+      'Texts that a call which succeeded embedded or scored.',
       labelNames,
-      name: 'sheaf_embedder_call_texts',
-      help: 'Texts that a call which succeeded embedded or scored.',
-      bounds: TEXTS,
-    });
-    this.failures = new CounterFamily(registry, {
+      TEXTS,
+    );
+    this.failures = new Counter(
+      registry,
+      'sheaf_embedder_failures_total',
+      'Calls that failed, as a whole or for any of their documents.',
       labelNames,
-      name: 'sheaf_embedder_failures_total',
-      help: 'Calls that failed, as a whole or for any of their documents.',
-    });
+    );
   }
 
   /** A call is over. */
@@ -106,17 +108,15 @@ interface Window extends Recall {
  */
 export class RecallMetrics {
   private readonly windows = new Map<CollectionId, Window>();
-  private readonly checks: Counter<'precision'>;
+  private readonly checks: Counter;
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    const labelNames = ['precision'] as const;
-    this.checks = new Counter({
-      name: 'sheaf_recall_checks_total',
-      help: 'Searches that were made again exactly, to see what they had found.',
-      labelNames,
-      registers,
-    });
+    this.checks = new Counter(
+      registry,
+      'sheaf_recall_checks_total',
+      'Searches that were made again exactly, to see what they had found.',
+      ['precision'],
+    );
     this.gauge(
       registry,
       'sheaf_recall_at_k',
@@ -129,7 +129,7 @@ export class RecallMetrics {
   }
 
   checked(id: CollectionId, precision: Precision, recalled: Recall): void {
-    this.checks.inc({ precision });
+    this.checks.inc(precision);
     const before = this.windows.get(id) ?? { found: 0, wanted: 0, checks: 0 };
     const weight = before.checks >= CHECKS_MAX ? 0.5 : 1;
     this.windows.delete(id);
@@ -151,18 +151,11 @@ export class RecallMetrics {
   /** Has no value for a precision that nothing was checked of. */
   private gauge(registry: Registry, name: string, help: string, read: (windows: Window[]) => number): void {
     const { windows } = this;
-    new Gauge({
-      name,
-      help,
-      labelNames: ['precision'],
-      registers: [registry],
-      collect() {
-        this.reset();
-        for (const precision of PRECISIONS) {
-          const value = read([...windows.values()].filter((window) => window.precision === precision));
-          if (Number.isFinite(value)) this.set({ precision }, value);
-        }
-      },
+    registry.gauges(name, help, ['precision'], function* () {
+      for (const precision of PRECISIONS) {
+        const value = read([...windows.values()].filter((window) => window.precision === precision));
+        if (Number.isFinite(value)) yield [[precision], value];
+      }
     });
   }
 }
@@ -183,7 +176,7 @@ const OTHERS = '(others)';
  */
 class TenantMetrics {
   private readonly named = new Set<string>();
-  private readonly requests: CounterFamily | undefined;
+  private readonly requests: Counter | undefined;
 
   /** `namedMax`: 0 for no metric at all. */
   constructor(
@@ -191,11 +184,12 @@ class TenantMetrics {
     private readonly namedMax: number,
   ) {
     if (namedMax === 0) return;
-    this.requests = new CounterFamily(registry, {
-      name: 'sheaf_tenant_requests_total',
-      help: 'Requests by the tenant of their path and by status; tenants beyond `metrics.tenant_labels` count together.',
-      labelNames: ['tenant', 'status'],
-    });
+    this.requests = new Counter(
+      registry,
+      'sheaf_tenant_requests_total',
+      'Requests by the tenant of their path and by status; tenants beyond `metrics.tenant_labels` count together.',
+      ['tenant', 'status'],
+    );
   }
 
   /** `tenant`: '' where the request has none. */
@@ -228,18 +222,20 @@ export class Metrics {
     this.recall,
   ];
   private readonly answers = this.kept(
-    new CounterFamily(this.registry, {
-      name: 'sheaf_http_requests_total',
-      help: 'Requests by route and status; status 0: the client had gone.',
-      labelNames: ['method', 'route', 'status'],
-    }),
+    new Counter(
+      this.registry,
+      'sheaf_http_requests_total',
+      'Requests by route and status; status 0: the client had gone.',
+      ['method', 'route', 'status'],
+    ),
   );
   private readonly refusals = this.kept(
-    new CounterFamily(this.registry, {
-      name: 'sheaf_refusals_total',
-      help: 'Requests that were answered with an error, by its code: limits and quotas among them.',
-      labelNames: ['code'],
-    }),
+    new Counter(
+      this.registry,
+      'sheaf_refusals_total',
+      'Requests that were answered with an error, by its code: limits and quotas among them.',
+      ['code'],
+    ),
   );
   private readonly durations = this.histogram(
     'sheaf_http_request_duration_seconds',
@@ -265,7 +261,7 @@ export class Metrics {
     const { counted } = this;
     for (const [key, [name, help]] of Object.entries(COUNTERS) as [keyof Counts, readonly [string, string]][]) {
       counted[key] = 0;
-      lookedUp(this.registry, Counter, name, help, () => counted[key]);
+      this.registry.counter(name, help, () => counted[key]);
     }
   }
 
@@ -329,13 +325,8 @@ export class Metrics {
     for (const metric of this.resettable) metric.reset();
   }
 
-  /** A gauge of what somebody else knows, read when it is scraped. */
-  watch(name: string, help: string, read: () => number): void {
-    lookedUp(this.registry, Gauge, name, help, read);
-  }
-
-  private histogram(name: string, help: string, ...labelNames: string[]): HistogramFamily {
-    return this.kept(new HistogramFamily(this.registry, { name, help, labelNames, bounds: REQUEST_SECONDS }));
+  private histogram(name: string, help: string, ...labelNames: string[]): Histogram {
+    return this.kept(new Histogram(this.registry, name, help, labelNames, REQUEST_SECONDS));
   }
 
   private kept<T extends { reset(): void }>(made: T): T {
@@ -344,7 +335,7 @@ export class Metrics {
   }
 }
 
-function addPhases(phases: HistogramFamily, timing: SearchTiming | IngestTiming): void {
+function addPhases(phases: Histogram, timing: SearchTiming | IngestTiming): void {
   for (const phase in timing)
     phases.add((timing[phase as keyof typeof timing] as number) / 1000, PHASE_NAMES.get(phase) ?? phase);
 }

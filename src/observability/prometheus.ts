@@ -1,178 +1,167 @@
-// Counters and histograms whose values are plain numbers until they are scraped: the library resolves labels and
-// buckets anew for each value, which took more of a search than the search of a small collection (node
-// dist/load/observability.js). One child for each combination of labels, made when it is first met: whoever counts
-// keeps the labels bounded. Used by the other files of metrics; front thread.
-import { Counter, Gauge, Histogram, type Metric, type Registry } from 'prom-client';
+// The metrics in the text format of Prometheus (version 0.0.4). Values are plain numbers until a scrape reads them, and
+// what stands before a value is made once. prom-client finds each value by a hash of its labels and makes the text of
+// each label anew at each scrape: counting took more of a search than the search of a small collection
+// (node dist/load/observability.js). It is used for what Node tells of its process, in gauges.ts. Front thread.
+import { assert } from '../base/assert.js';
 import { Buckets } from '../base/histogram.js';
 
-// Metrics that are not counted by the library but looked up: what is read at a scrape is what is written, without the
-// library's own copy of it, which it finds by a hash of the labels (node dist/load/observability.js). Used by the other
-// files of metrics, on the front thread.
+export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-interface FamilyOptions {
-  name: string;
-  help: string;
-  labelNames?: readonly string[];
-}
+/** The values of the labels of a line, in the order of their names, and the number. */
+type Sample = readonly [labels: readonly string[], value: number];
 
-/** As the library takes it: name, labels and value are put one behind the other. */
-interface Line {
-  /** That of the family where it is not given. */
-  readonly metricName?: string;
-  /** The library keeps the text of them for as long as the object is there. */
-  readonly sharedLabels: Readonly<Record<string, string>>;
-  readonly value: number;
-}
-
-type Kind = typeof Counter | typeof Gauge | typeof Histogram;
-
-/** Their names would not outlive a minifier. */
-const TYPES: ReadonlyMap<Kind, string> = new Map<Kind, string>([
-  [Counter, 'counter'],
-  [Gauge, 'gauge'],
-  [Histogram, 'histogram'],
-]);
-
-const NO_LABELS = {};
-
-/** A metric whose value is read when it is scraped, and costs nothing before. */
-export function lookedUp(registry: Registry, kind: Kind, name: string, help: string, read: () => number): void {
-  lookedUpLines(registry, kind, { name, help }, () => [{ sharedLabels: NO_LABELS, value: read() }]);
-}
-
-/** One of any number of lines. */
-function lookedUpLines(
-  registry: Registry,
-  kind: Kind,
-  { name, help, labelNames = [] }: FamilyOptions,
-  read: () => readonly Line[],
-): void {
-  const made = new kind({ name, help, labelNames, registers: [] });
-  const get = async (): Promise<object> => ({ name, help, type: TYPES.get(kind), aggregator: 'sum', values: read() });
-  registry.registerMetric(Object.assign(made, { get, getForPromString: get }) as unknown as Metric);
-}
-
-// Histograms whose buckets are counted elsewhere, as the metrics library writes them. Its own way makes the text of
-// each bucket's labels anew at each scrape, which was the most of what a scrape took (node dist/load/observability.js):
-// here the lines of a child are made once but for their values, and given to it as one. Used by the other files of
-// metrics; front thread.
-
-type Labels = Readonly<Record<string, string>>;
-
+/** A histogram for some labels. */
 export interface CountedBuckets {
-  readonly labels: Labels;
+  readonly labels: readonly string[];
   readonly bounds: readonly number[];
-  /** Not added up; one more than bounds. */
+  /** Of each bucket by itself; one more than bounds. */
   readonly counts: ArrayLike<number>;
   readonly sum: number;
 }
 
-/** Registers a histogram that is read from `read` at each scrape. A child has the same bounds each time. */
-export function lookedUpHistogram(
-  registry: Registry,
-  options: FamilyOptions,
-  read: () => Iterable<CountedBuckets>,
-): void {
-  const known = new Map<string, ChildLines>();
-  const lineOf = (child: CountedBuckets): Line => {
-    const key = Object.values(child.labels).join('\0');
-    const lines = known.get(key) ?? new ChildLines(options.name, child);
-    known.set(key, lines);
-    return lines.of(child);
-  };
-  lookedUpLines(registry, Histogram, options, () => Array.from(read(), lineOf));
-}
+/** Metrics by name, each with HELP, TYPE and its lines as of the moment of a scrape. */
+export class Registry {
+  private readonly families = new Map<string, () => string>();
 
-class ChildLines {
-  /** Of each bucket, and of the sum: what stands before its value, with the end of the line before. */
-  private readonly starts: readonly string[];
-  private readonly last: string;
-
-  constructor(name: string, { labels, bounds }: CountedBuckets) {
-    const own = Object.entries(labels).map(([label, value]) => `${label}="${escaped(value)}"`);
-    const buckets = [...bounds, '+Inf'].map((le) => `${name}_bucket{${[`le="${le}"`, ...own].join()}} `);
-    const all = own.length === 0 ? '' : `{${own.join()}}`;
-    this.starts = [...buckets, `${name}_sum${all} `].map((start, i) => (i === 0 ? start : `\n${start}`));
-    this.last = `\n${name}_count${all}`;
+  /** The text of each metric, which is made when it is asked for. */
+  *texts(): Generator<string> {
+    for (const text of this.families.values()) yield text();
   }
 
-  /** All of them as one, whose name is what stands before the last value. */
-  of({ counts, sum }: CountedBuckets): Line {
-    let text = '';
-    let total = 0;
-    for (let i = 0; i < counts.length; i++) text += `${this.starts[i]}${(total += counts[i] as number)}`;
-    return {
-      metricName: `${text}${this.starts[counts.length]}${sum}${this.last}`,
-      sharedLabels: NO_LABELS,
-      value: total,
+  gauge(name: string, help: string, read: () => number): void {
+    this.add('gauge', name, help, () => [`${name} ${numberText(read())}`]);
+  }
+
+  counter(name: string, help: string, read: () => number): void {
+    this.add('counter', name, help, () => [`${name} ${numberText(read())}`]);
+  }
+
+  gauges(name: string, help: string, labelNames: readonly string[], read: () => Iterable<Sample>): void {
+    this.add('gauge', name, help, () => linesOf(name, labelNames, read()));
+  }
+
+  counters(name: string, help: string, labelNames: readonly string[], read: () => Iterable<Sample>): void {
+    this.add('counter', name, help, () => linesOf(name, labelNames, read()));
+  }
+
+  /** A child has the same bounds at each scrape. */
+  histograms(name: string, help: string, labelNames: readonly string[], read: () => Iterable<CountedBuckets>): void {
+    const known = new Map<string, HistogramText>();
+    const textOf = (child: CountedBuckets): string => {
+      const key = child.labels.join('\0');
+      const text = known.get(key) ?? new HistogramText(name, labelPairs(labelNames, child.labels), child.bounds);
+      known.set(key, text);
+      return text.of(child);
     };
+    this.add('histogram', name, help, () => Array.from(read(), textOf));
+  }
+
+  add(type: 'counter' | 'gauge' | 'histogram', name: string, help: string, lines: () => Iterable<string>): void {
+    assert(!this.families.has(name), `there is one metric of the name ${name}`);
+    const head = `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}`;
+    this.families.set(name, () => [head, ...lines()].join('\n'));
   }
 }
 
-const escaped = (value: string): string =>
-  value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
-
-const labelsOf = (names: readonly string[], values: readonly string[]): Labels =>
-  Object.fromEntries(names.map((name, i) => [name, values[i] as string]));
-
-export class CounterFamily {
-  private readonly children = new Map<string, { sharedLabels: Labels; value: number }>();
-  private readonly names: readonly string[];
-
-  constructor(registry: Registry, options: FamilyOptions) {
-    this.names = options.labelNames ?? [];
-    lookedUpLines(registry, Counter, options, () => [...this.children.values()]);
-  }
-
-  inc(...values: readonly string[]): void {
-    this.add(1, ...values);
-  }
-
-  /** 0 makes the child: one that is not there has no rate when it is counted for the first time. */
-  add(count: number, ...values: readonly string[]): void {
-    const key = values.length === 1 ? (values[0] as string) : values.join('\0');
-    const known = this.children.get(key);
-    if (known) known.value += count;
-    else this.children.set(key, { sharedLabels: labelsOf(this.names, values), value: count });
-  }
-
-  reset(): void {
-    this.children.clear();
-  }
-}
-
-export class HistogramFamily {
-  private readonly children = new Map<string, { labels: Labels; buckets: Buckets }>();
-  private readonly names: readonly string[];
+/** A counter with labels. Each combination is there from when it is met first: whoever counts keeps them bounded. */
+export class Counter {
+  private readonly children = new Map<string, { start: string; value: number }>();
 
   constructor(
     registry: Registry,
-    private readonly options: FamilyOptions & { bounds: readonly number[] },
+    private readonly name: string,
+    help: string,
+    private readonly labelNames: readonly string[],
   ) {
-    const { children } = this;
-    this.names = options.labelNames ?? [];
-    lookedUpHistogram(registry, options, function* () {
-      for (const { labels, buckets } of children.values())
-        yield { labels, bounds: buckets.bounds, counts: buckets.counts, sum: buckets.sum };
-    });
-    if (this.names.length === 0) this.child();
+    const line = ({ start, value }: { start: string; value: number }): string => start + numberText(value);
+    registry.add('counter', name, help, () => Array.from(this.children.values(), line));
   }
 
-  add(value: number, ...values: readonly string[]): void {
-    this.child(...values).add(value);
+  inc(...labels: readonly string[]): void {
+    this.add(1, ...labels);
   }
 
-  child(...values: readonly string[]): Buckets {
-    const key = values.length === 1 ? (values[0] as string) : values.join('\0');
+  /** 0 makes the child: one that is not there has no rate when it is counted for the first time. */
+  add(count: number, ...labels: readonly string[]): void {
+    const key = keyOf(labels);
     const known = this.children.get(key);
-    if (known) return known.buckets;
-    const buckets = new Buckets(this.options.bounds);
-    this.children.set(key, { labels: labelsOf(this.names, values), buckets });
-    return buckets;
+    if (known) known.value += count;
+    else this.children.set(key, { start: `${this.name}${braced(labelPairs(this.labelNames, labels))} `, value: count });
   }
 
   reset(): void {
     this.children.clear();
-    if (this.names.length === 0) this.child();
   }
 }
+
+/** A histogram. Without labels it is there before anything is counted. */
+export class Histogram {
+  private readonly children = new Map<string, { labels: readonly string[]; buckets: Buckets }>();
+
+  constructor(
+    registry: Registry,
+    name: string,
+    help: string,
+    private readonly labelNames: readonly string[],
+    private readonly bounds: readonly number[],
+  ) {
+    const { children } = this;
+    registry.histograms(name, help, labelNames, function* () {
+      for (const { labels, buckets } of children.values())
+        yield { labels, bounds, counts: buckets.counts, sum: buckets.sum };
+    });
+    this.reset();
+  }
+
+  add(value: number, ...labels: readonly string[]): void {
+    this.child(...labels).add(value);
+  }
+
+  reset(): void {
+    this.children.clear();
+    if (this.labelNames.length === 0) this.child();
+  }
+
+  private child(...labels: readonly string[]): Buckets {
+    const key = keyOf(labels);
+    const known = this.children.get(key);
+    if (known) return known.buckets;
+    const buckets = new Buckets(this.bounds);
+    this.children.set(key, { labels, buckets });
+    return buckets;
+  }
+}
+
+/** The lines of a histogram's child, made once but for their numbers. */
+class HistogramText {
+  /** What stands before the number of each bucket, of the sum and of the count, with the end of the line before. */
+  private readonly starts: readonly string[];
+
+  constructor(name: string, labels: readonly string[], bounds: readonly number[]) {
+    const buckets = [...bounds, '+Inf'].map((le) => `${name}_bucket${braced([`le="${le}"`, ...labels])} `);
+    const all = [...buckets, `${name}_sum${braced(labels)} `, `${name}_count${braced(labels)} `];
+    this.starts = all.map((start, i) => (i === 0 ? start : `\n${start}`));
+  }
+
+  of({ counts, sum }: CountedBuckets): string {
+    let text = '';
+    let total = 0;
+    for (let i = 0; i < counts.length; i++) text += `${this.starts[i]}${(total += counts[i] as number)}`;
+    return `${text}${this.starts[counts.length]}${sum}${this.starts[counts.length + 1]}${total}`;
+  }
+}
+
+const linesOf = (name: string, labelNames: readonly string[], samples: Iterable<Sample>): string[] =>
+  Array.from(samples, ([labels, value]) => `${name}${braced(labelPairs(labelNames, labels))} ${numberText(value)}`);
+
+const labelPairs = (names: readonly string[], values: readonly string[]): string[] =>
+  names.map((name, i) => `${name}="${escaped(values[i] as string).replaceAll('"', '\\"')}"`);
+
+const braced = (pairs: readonly string[]): string => (pairs.length === 0 ? '' : `{${pairs.join(',')}}`);
+
+const keyOf = (labels: readonly string[]): string => (labels.length === 1 ? (labels[0] as string) : labels.join('\0'));
+
+const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+
+const numberText = (value: number): string =>
+  Number.isFinite(value) || Number.isNaN(value) ? String(value) : value < 0 ? '-Inf' : '+Inf';

@@ -2,6 +2,7 @@
 // Handlers on the front thread. The route table (routes.ts) names them.
 import { SERVICE_VERSION } from '../../api/common.js';
 import type { MetricsReset } from '../../api/health.js';
+import { CONTENT_TYPE as PROMETHEUS_TYPE } from '../../observability/prometheus.js';
 import type { Context } from '../../service/context.js';
 import { health, readiness } from '../../service/health/health.js';
 import { createPrometheusReport, metricsJson } from '../../service/health/metrics-report.js';
@@ -17,7 +18,7 @@ function getMetrics(context: Context): Handler {
   return async () => ({
     status: 200,
     bytes: Buffer.from(await report()),
-    contentType: context.metrics.registry.contentType,
+    contentType: PROMETHEUS_TYPE,
   });
 }
 

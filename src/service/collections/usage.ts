@@ -10,9 +10,6 @@ export interface Inventory extends ShardCounts {
   collections: number;
 }
 
-/** What each shard had when it was last asked. */
-export type ShardTotals = Context['shardTotals'];
-
 /** A shard that is away counts with what it had when it was last asked. */
 export async function takeInventory({ catalog, staged, shards, shardTotals }: Context): Promise<Inventory> {
   const answers = await Promise.allSettled(

@@ -1,8 +1,7 @@
 // The metrics as they are read: Prometheus text, and the JSON object with the names that clients of this interface
-// know. Called by the metrics endpoints; front thread.
+// know. Here are the gauges of what other parts of the server know, which a scrape asks them for. Front thread.
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Counter, Gauge, Registry } from 'prom-client';
 import { SERVICE_VERSION } from '../../api/common.js';
 import type { MetricsAnswer } from '../../api/health.js';
 import type { LatencyWindow } from '../../base/histogram.js';
@@ -10,163 +9,201 @@ import {
   CATALOG,
   COMMIT_SECONDS,
   type Commits,
+  type EndpointCounts,
   QUERY_LOG,
   type SharedMeters,
   placeOfShard,
 } from '../../base/meters.js';
-import { lookUpProcess, lookUpQueues } from '../../observability/gauges.js';
-import { lookedUp, lookedUpHistogram } from '../../observability/prometheus.js';
-import type { EmbedPool } from '../../pool/embed-pool.js';
+import { processMetrics, registerLag, registerPools } from '../../observability/gauges.js';
+import { Registry } from '../../observability/prometheus.js';
 import { shardName } from '../../storage/data-directory.js';
 import { MAP_BYTES } from '../../storage/lmdb.js';
-import { type Inventory, type ShardTotals, takeInventory } from '../collections/usage.js';
+import { type Inventory, takeInventory } from '../collections/usage.js';
 import type { Context } from '../context.js';
-import type { Embedders } from '../embedding/embedders.js';
-import type { QueryCache } from '../embedding/query-cache.js';
-import { LIVE, type ReindexJobs } from '../reindex/jobs.js';
+import { LIVE } from '../reindex/jobs.js';
 
-/** Whether each instance answers, looked up when it is scraped. */
-function lookUpInstances(registry: Registry, embedders: Pick<Embedders, 'states'>): void {
-  const help =
-    'Whether the instance answers: 0 while its breaker is open, and before it has answered for the first time.';
-  new Gauge({
-    name: 'sheaf_embedder_usable',
-    help,
-    labelNames: ['embedder'],
-    registers: [registry],
-    collect() {
-      for (const { key, state } of embedders.states()) this.set({ embedder: key }, state === 'usable' ? 1 : 0);
-    },
-  });
-}
+/** How long a scrape may hold the thread at a time, but for what one metric takes. */
+const TURN_MS_MAX = 0.5;
 
-/** What the endpoints of instances were called for, as the thread that calls them counts it. */
-function lookUpEndpoints(registry: Registry, pool: Pick<EmbedPool, 'endpoints'>): void {
-  const labelNames = ['embedder'] as const;
-  const told = [
-    [
-      Counter,
-      'sheaf_endpoint_calls_total',
-      'Calls of the endpoint of an embedder or reranker, each try by itself.',
-      'calls',
-    ],
-    [
-      Counter,
-      'sheaf_endpoint_tokens_total',
-      'Tokens spent there, as it counts them, else as they are estimated.',
-      'tokens',
-    ],
-    [
-      Counter,
-      'sheaf_endpoint_refused_total',
-      'Calls that were given up, because its budgets left no room for them in time.',
-      'refused',
-    ],
-    [Counter, 'sheaf_endpoint_rests_total', 'Times it asked to be left alone for a while.', 'rests'],
-    [Gauge, 'sheaf_endpoint_waiting', 'Calls that wait for a place or for the budgets.', 'waiting'],
-  ] as const;
-  for (const [Kind, name, help, cell] of told) {
-    new Kind({
-      name,
-      help,
-      labelNames,
-      registers: [registry],
-      collect() {
-        this.reset();
-        for (const { key, ...counts } of pool.endpoints()) this.inc({ embedder: key }, counts[cell]);
-      },
-    });
+/**
+ * What is counted, and what is looked up when it is scraped: gauges, the query log's counters, and the process itself.
+ */
+export function createPrometheusReport(context: Context): () => Promise<string> {
+  const registry = new Registry();
+  let inventory: Inventory = { tenants: 0, collections: 0, documents: 0, chunks: 0 };
+  registerInventory(registry, () => inventory);
+  registerState(registry, context);
+  registerQueryCache(registry, context);
+  registerEmbedders(registry, context);
+  registerJobs(registry, context);
+  registerPools(registry, context.poolMetrics);
+  registerStores(registry, context);
+  registerShards(registry, context);
+  registerMemory(registry, context);
+  registerPayloadCache(registry, context);
+  registry.gauges('sheaf_build_info', 'Version of the server and of Node; always 1.', ['version', 'node'], () => [
+    [[SERVICE_VERSION, process.version], 1],
+  ]);
+  registerLag(registry);
+  const processTexts = processMetrics();
+  async function* texts(): AsyncGenerator<string> {
+    yield* context.metrics.registry.texts();
+    yield* registry.texts();
+    yield* processTexts();
   }
+  return async () => {
+    inventory = await takeInventory(context);
+    return joined(texts());
+  };
 }
 
-/** The reindex jobs by their state, and how those ended that have. */
-function lookUpJobs(registry: Registry, jobs: ReindexJobs): void {
-  const common = { labelNames: ['status'] as const, registers: [registry] };
-  new Gauge({
-    ...common,
-    name: 'sheaf_jobs',
-    help: 'Reindex jobs that have not ended.',
-    collect() {
-      this.reset();
-      for (const status of LIVE) this.set({ status }, 0);
-      for (const { status } of jobs.live()) this.inc({ status });
-    },
-  });
-  new Counter({
-    ...common,
-    name: 'sheaf_jobs_ended_total',
-    help: 'Reindex jobs that have ended since the server started.',
-    collect() {
-      this.reset();
-      for (const [status, count] of jobs.ended) this.inc({ status }, count);
-    },
-  });
+/** One metric after the other: what waits for the thread has its turn in between. */
+async function joined(texts: AsyncIterable<string>): Promise<string> {
+  const all: string[] = [];
+  let sinceMs = performance.now();
+  for await (const text of texts) {
+    all.push(text);
+    if (performance.now() - sinceMs < TURN_MS_MAX) continue;
+    await nextTurn();
+    sinceMs = performance.now();
+  }
+  return `${all.join('\n\n')}\n`;
 }
 
-// The stores on disk and the memory of the shards: commits with their sync, how much of each LMDB map is used, what
-// each shard holds, and what the caches of the search workers had. Workers count in shared memory
-// (contract/shared-meters.ts); what the shards hold they are asked for with the inventory. Part of the metrics
-// (metrics-report.ts); front thread.
+function registerInventory(registry: Registry, inventory: () => Inventory): void {
+  registry.gauge('sheaf_tenants', 'Tenants that have collections.', () => inventory().tenants);
+  registry.gauge('sheaf_collections', 'Collections.', () => inventory().collections);
+  registry.gauge('sheaf_documents', 'Documents.', () => inventory().documents);
+  registry.gauge('sheaf_chunks', 'Chunks.', () => inventory().chunks);
+}
 
-function lookUpStores(
-  registry: Registry,
-  { sharedMeters, shards, shardTotals, queryCache, queryLog, memories }: Context,
-): void {
+function registerState(registry: Registry, { quarantine, queryLog, searchesUnderWay, shards }: Context): void {
+  registry.gauge(
+    'sheaf_collections_damaged',
+    'Collections of which damaged records were met, and which are not served.',
+    () => quarantine.size,
+  );
+  registry.gauge('sheaf_shards', 'Shards.', () => shards.size);
+  registry.gauge('sheaf_shards_open', 'Shards that answer.', () => shards.openCount);
+  registry.gauge('sheaf_searches_under_way', 'Searches that wait for their hits.', () => searchesUnderWay.count);
+  registry.gauge(
+    'sheaf_query_log_waiting_bytes',
+    'Logged searches on their way to the disk.',
+    () => queryLog.waitingBytes,
+  );
+  registry.counter(
+    'sheaf_query_log_appended_total',
+    'Searches written to the query log.',
+    () => queryLog.counts.appended,
+  );
+  registry.counter(
+    'sheaf_query_log_dropped_total',
+    'Searches that went unlogged: the log was behind, or could not be written.',
+    () => queryLog.counts.dropped,
+  );
+}
+
+function registerQueryCache(registry: Registry, { queryCache }: Context): void {
+  registry.counter(
+    'sheaf_query_cache_hits_total',
+    'Texts searched for whose vector was there already, or under way.',
+    () => queryCache.counts.hits,
+  );
+  registry.counter(
+    'sheaf_query_cache_misses_total',
+    'Texts searched for that had to be embedded, of those that may be kept.',
+    () => queryCache.counts.misses,
+  );
+  registry.counter(
+    'sheaf_query_cache_evictions_total',
+    'Vectors that went for newer ones.',
+    () => queryCache.counts.evictions,
+  );
+  registry.gauge('sheaf_query_cache_entries', 'Vectors of texts that are kept.', () => queryCache.entries);
+  registry.gauge('sheaf_query_cache_bytes', 'Memory they take.', () => queryCache.bytes);
+}
+
+/** Whether each instance answers, and what endpoints were called for, as the thread that calls them counts it. */
+function registerEmbedders(registry: Registry, { embed, embedders }: Context): void {
+  const labels = ['embedder'];
+  registry.gauges(
+    'sheaf_embedder_usable',
+    'Whether the instance answers: 0 while its breaker is open, and before it has answered for the first time.',
+    labels,
+    () => Array.from(embedders.states(), ({ key, state }) => [[key], state === 'usable' ? 1 : 0]),
+  );
+  const counted = (of: keyof EndpointCounts) => (): [string[], number][] =>
+    embed.endpoints().map(({ key, ...counts }) => [[key], counts[of]]);
+  registry.counters(
+    'sheaf_endpoint_calls_total',
+    'Calls of the endpoint of an embedder or reranker, each try by itself.',
+    labels,
+    counted('calls'),
+  );
+  registry.counters(
+    'sheaf_endpoint_tokens_total',
+    'Tokens spent there, as it counts them, else as they are estimated.',
+    labels,
+    counted('tokens'),
+  );
+  registry.counters(
+    'sheaf_endpoint_refused_total',
+    'Calls that were given up, because its budgets left no room for them in time.',
+    labels,
+    counted('refused'),
+  );
+  registry.counters(
+    'sheaf_endpoint_rests_total',
+    'Times it asked to be left alone for a while.',
+    labels,
+    counted('rests'),
+  );
+  registry.gauges(
+    'sheaf_endpoint_waiting',
+    'Calls that wait for a place or for the budgets.',
+    labels,
+    counted('waiting'),
+  );
+}
+
+function registerJobs(registry: Registry, { reindexJobs }: Context): void {
+  registry.gauges('sheaf_jobs', 'Reindex jobs that have not ended.', ['status'], () => {
+    const counts = new Map<string, number>(Array.from(LIVE, (status) => [status, 0]));
+    for (const { status } of reindexJobs.live()) counts.set(status, (counts.get(status) ?? 0) + 1);
+    return Array.from(counts, ([status, count]) => [[status], count]);
+  });
+  registry.counters(
+    'sheaf_jobs_ended_total',
+    'Reindex jobs that have ended since the server started.',
+    ['status'],
+    () => Array.from(reindexJobs.ended, ([status, count]) => [[status], count]),
+  );
+}
+
+/** Commits with their sync, and how much of each LMDB map is used: the workers count in shared memory. */
+function registerStores(registry: Registry, { sharedMeters, shards }: Context): void {
+  const labels = ['store'];
   const read = (): [string, Commits][] => storesOf(sharedMeters, shards.size);
-  const common = { labelNames: ['store'] as const, registers: [registry] };
-  lookedUpHistogram(
-    registry,
-    {
-      name: 'sheaf_store_commit_seconds',
-      help: 'Time of commits, with the sync to the disk that ends each.',
-      labelNames: common.labelNames,
-    },
+  registry.histograms(
+    'sheaf_store_commit_seconds',
+    'Time of commits, with the sync to the disk that ends each.',
+    labels,
     () =>
-      read().map(([store, { counts, seconds }]) => ({
-        labels: { store },
-        bounds: COMMIT_SECONDS,
-        counts,
-        sum: seconds,
-      })),
+      read().map(([store, { counts, seconds }]) => ({ labels: [store], bounds: COMMIT_SECONDS, counts, sum: seconds })),
   );
-  new Counter({
-    ...common,
-    name: 'sheaf_store_commit_failures_total',
-    help: 'Commits that failed: nothing of them was acknowledged.',
-    collect() {
-      this.reset();
-      for (const [store, { failures }] of read()) this.inc({ store }, failures);
-    },
-  });
-  new Gauge({
-    ...common,
-    name: 'sheaf_store_used_bytes',
-    help: 'Pages of the map of a store that have been used; freed ones are used again.',
-    collect() {
-      for (const [store, { usedBytes }] of read()) this.set({ store }, usedBytes);
-    },
-  });
-  lookedUp(registry, Gauge, 'sheaf_store_map_bytes', 'Where the map of each store ends.', () => MAP_BYTES);
-  lookUpShards(registry, shardTotals);
-  lookUpMemory(registry, {
-    shard_arenas: () => bytesOf(memories),
-    query_cache: () => queryCache.bytes,
-    query_log_waiting: () => queryLog.waitingBytes,
-  });
-  lookedUp(
-    registry,
-    Counter,
-    'sheaf_hit_cache_hits_total',
-    'Hits whose chunks the search workers had in memory.',
-    () => sharedMeters.hitCache.hits,
+  registry.counters(
+    'sheaf_store_commit_failures_total',
+    'Commits that failed: nothing of them was acknowledged.',
+    labels,
+    () => read().map(([store, { failures }]) => [[store], failures]),
   );
-  lookedUp(
-    registry,
-    Counter,
-    'sheaf_hit_cache_misses_total',
-    'Hits whose records were read.',
-    () => sharedMeters.hitCache.misses,
+  registry.gauges(
+    'sheaf_store_used_bytes',
+    'Pages of the map of a store that have been used; freed ones are used again.',
+    labels,
+    () => read().map(([store, { usedBytes }]) => [[store], usedBytes]),
   );
+  registry.gauge('sheaf_store_map_bytes', 'Where the map of each store ends.', () => MAP_BYTES);
 }
 
 function storesOf(meters: SharedMeters, shards: number): [string, Commits][] {
@@ -177,161 +214,37 @@ function storesOf(meters: SharedMeters, shards: number): [string, Commits][] {
   return [['catalog', meters.store(CATALOG).read()], ['query-log', meters.store(QUERY_LOG).read()], ...ofShards];
 }
 
-/** As of when the shards were last asked. */
-function lookUpShards(registry: Registry, totals: ShardTotals): void {
-  const told = [
-    ['sheaf_shard_documents', 'Documents of the shard.', 'documents'],
-    ['sheaf_shard_chunks', 'Chunks of the shard.', 'chunks'],
-    ['sheaf_shard_memory_used_bytes', 'Memory of the shard that vectors, graphs and postings take.', 'memoryBytes'],
-  ] as const;
-  for (const [name, help, field] of told) {
-    new Gauge({
-      name,
-      help,
-      labelNames: ['shard'],
-      registers: [registry],
-      collect() {
-        for (const [shard, had] of totals) this.set({ shard: String(shard) }, had[field]);
-      },
-    });
-  }
+/** As of when the shards were last asked, with the inventory. */
+function registerShards(registry: Registry, { shardTotals }: Context): void {
+  const gauge = (name: string, help: string, of: 'documents' | 'chunks' | 'memoryBytes'): void =>
+    registry.gauges(name, help, ['shard'], () =>
+      Array.from(shardTotals, ([shard, totals]) => [[String(shard)], totals[of]]),
+    );
+  gauge('sheaf_shard_documents', 'Documents of the shard.', 'documents');
+  gauge('sheaf_shard_chunks', 'Chunks of the shard.', 'chunks');
+  gauge('sheaf_shard_memory_used_bytes', 'Memory of the shard that vectors, graphs and postings take.', 'memoryBytes');
 }
 
-function lookUpMemory(registry: Registry, components: Readonly<Record<string, () => number>>): void {
-  const help =
-    'Memory by what it is for: arenas of the shards as far as they have grown, vectors of query texts, logged searches on their way to the disk. The heap is nodejs_heap_size_used_bytes.';
-  new Gauge({
-    name: 'sheaf_memory_bytes',
-    help,
-    labelNames: ['component'],
-    registers: [registry],
-    collect() {
-      for (const component in components) this.set({ component }, components[component]?.() ?? 0);
-    },
-  });
-}
-
-const bytesOf = (memories: readonly (readonly WebAssembly.Memory[])[]): number =>
-  memories.flat().reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
-
-/** How long a scrape may hold the thread at a time, but for what one family takes. */
-const TURN_MS_MAX = 0.5;
-
-/**
- * What is counted, and what is looked up when it is scraped: gauges, the query log's counters, and the process itself.
- */
-export function createPrometheusReport(context: Context): () => Promise<string> {
-  const { embed, embedders, metrics, queryCache, reindexJobs } = context;
-  const registry = new Registry();
-  let inventory: Inventory = { tenants: 0, collections: 0, documents: 0, chunks: 0 };
-  lookUpInventory(registry, () => inventory);
-  lookUpState(registry, context);
-  lookUpCache(registry, queryCache);
-  lookUpInstances(registry, embedders);
-  lookUpEndpoints(registry, embed);
-  lookUpJobs(registry, reindexJobs);
-  lookUpQueues(registry, context.poolMetrics);
-  lookUpStores(registry, context);
-  const build = new Gauge({
-    name: 'sheaf_build_info',
-    help: 'Version of the server and of Node; always 1.',
-    labelNames: ['version', 'node'],
-    registers: [registry],
-  });
-  build.set({ version: SERVICE_VERSION, node: process.version }, 1);
-  lookUpProcess(registry);
-  return async () => {
-    inventory = await takeInventory(context);
-    return textOf([metrics.registry, registry]);
-  };
-}
-
-/** One family after the other: what waits for the thread has its turn in between. */
-async function textOf(registries: readonly Registry[]): Promise<string> {
-  const families: string[] = [];
-  let sinceMs = performance.now();
-  for (const registry of registries) {
-    for (const { name } of registry.getMetricsAsArray()) {
-      families.push(await registry.getSingleMetricAsString(name));
-      if (performance.now() - sinceMs < TURN_MS_MAX) continue;
-      await nextTurn();
-      sinceMs = performance.now();
-    }
-  }
-  return `${families.join('\n\n')}\n`;
-}
-
-function lookUpInventory(registry: Registry, inventory: () => Inventory): void {
-  lookedUp(registry, Gauge, 'sheaf_tenants', 'Tenants that have collections.', () => inventory().tenants);
-  lookedUp(registry, Gauge, 'sheaf_collections', 'Collections.', () => inventory().collections);
-  lookedUp(registry, Gauge, 'sheaf_documents', 'Documents.', () => inventory().documents);
-  lookedUp(registry, Gauge, 'sheaf_chunks', 'Chunks.', () => inventory().chunks);
-}
-
-function lookUpState(registry: Registry, { quarantine, queryLog, searchesUnderWay, shards }: Context): void {
-  lookedUp(
-    registry,
-    Gauge,
-    'sheaf_collections_damaged',
-    'Collections of which damaged records were met, and which are not served.',
-    () => quarantine.size,
-  );
-  lookedUp(registry, Gauge, 'sheaf_shards', 'Shards.', () => shards.size);
-  lookedUp(registry, Gauge, 'sheaf_shards_open', 'Shards that answer.', () => shards.openCount);
-  lookedUp(
-    registry,
-    Gauge,
-    'sheaf_searches_under_way',
-    'Searches that wait for their hits.',
-    () => searchesUnderWay.count,
-  );
-  lookedUp(
-    registry,
-    Gauge,
-    'sheaf_query_log_waiting_bytes',
-    'Logged searches on their way to the disk.',
-    () => queryLog.waitingBytes,
-  );
-  lookedUp(
-    registry,
-    Counter,
-    'sheaf_query_log_appended_total',
-    'Searches written to the query log.',
-    () => queryLog.counts.appended,
-  );
-  lookedUp(
-    registry,
-    Counter,
-    'sheaf_query_log_dropped_total',
-    'Searches that went unlogged: the log was behind, or could not be written.',
-    () => queryLog.counts.dropped,
+function registerMemory(registry: Registry, { memories, queryCache, queryLog }: Context): void {
+  registry.gauges(
+    'sheaf_memory_bytes',
+    'Memory by what it is for: arenas of the shards as far as they have grown, vectors of query texts, logged searches on their way to the disk. The heap is nodejs_heap_size_used_bytes.',
+    ['component'],
+    () => [
+      [['shard_arenas'], memories.flat().reduce((sum, { buffer }) => sum + buffer.byteLength, 0)],
+      [['query_cache'], queryCache.bytes],
+      [['query_log_waiting'], queryLog.waitingBytes],
+    ],
   );
 }
 
-function lookUpCache(registry: Registry, cache: QueryCache): void {
-  lookedUp(
-    registry,
-    Counter,
-    'sheaf_query_cache_hits_total',
-    'Texts searched for whose vector was there already, or under way.',
-    () => cache.counts.hits,
+function registerPayloadCache(registry: Registry, { sharedMeters }: Context): void {
+  registry.counter(
+    'sheaf_hit_cache_hits_total',
+    'Hits whose chunks the search workers had in memory.',
+    () => sharedMeters.hitCache.hits,
   );
-  lookedUp(
-    registry,
-    Counter,
-    'sheaf_query_cache_misses_total',
-    'Texts searched for that had to be embedded, of those that may be kept.',
-    () => cache.counts.misses,
-  );
-  lookedUp(
-    registry,
-    Counter,
-    'sheaf_query_cache_evictions_total',
-    'Vectors that went for newer ones.',
-    () => cache.counts.evictions,
-  );
-  lookedUp(registry, Gauge, 'sheaf_query_cache_entries', 'Vectors of texts that are kept.', () => cache.entries);
-  lookedUp(registry, Gauge, 'sheaf_query_cache_bytes', 'Memory they take.', () => cache.bytes);
+  registry.counter('sheaf_hit_cache_misses_total', 'Hits whose records were read.', () => sharedMeters.hitCache.misses);
 }
 
 /** Latency percentiles are those of the latest 2,048 searches and ingests. */

@@ -65,8 +65,9 @@ function breakEncoder(): { restore(): void } {
   return mock.method(JSON, 'stringify', encodeErrors).mock;
 }
 
-async function underWay({ context }: TestServer): Promise<number | undefined> {
-  return (await context.metrics.registry.getSingleMetric('sheaf_requests_under_way')?.get())?.values[0]?.value;
+function underWay({ context }: TestServer): number {
+  const texts = [...context.metrics.registry.texts()].join('\n');
+  return Number(/^sheaf_requests_under_way (\d+)$/m.exec(texts)?.[1]);
 }
 
 /** Opens requests whose bodies do not come, so that they stay under way; the sockets to destroy. */
@@ -76,7 +77,7 @@ export async function holdRequests(
   headers: Record<string, string> = {},
 ): Promise<Socket[]> {
   // One that was still under way would take a place away.
-  await until(async () => (await underWay(server)) === 0, 'other requests are under way');
+  await until(() => underWay(server) === 0, 'other requests are under way');
   const lines = Object.entries({
     host: 'localhost',
     'content-type': 'application/json',
@@ -93,6 +94,6 @@ export async function holdRequests(
     }),
   );
   // Whoever asks before their heads have arrived would have the place himself, and they would be refused.
-  await until(async () => (await underWay(server)) === count, 'the requests do not arrive');
+  await until(() => underWay(server) === count, 'the requests do not arrive');
   return sockets;
 }
