@@ -23,15 +23,11 @@ import {
 import { type CodeShape, learn, shapesFor } from '../quantization/training.js';
 import { BROAD, CODES_SCANNED, type Hits, type SearchOptions, type Way, scanFor, walkOf } from './search-plan.js';
 
-// What recall the searches of an index have: a sample of questions is answered by scans of the rows, then by the ways
-// that searches go, and where the answers of walks get worse, as the nearest get farther, is where they are no longer
-// trusted. A slice of work for each `next()`, so that the owner can do other things between. Owner's thread; used by
-// tending.ts.
-//
-// Questions are made of rows. Real ones lie farther from their nearest than rows do, and how much farther differs from
-// user to user; but at the same distance of the tenth nearest a walk finds of all kinds of them about the same. So the
-// sample has questions at all distances: rows moved towards another row, and rows moved in a direction in which rows
-// differ. At the same distance walks find less of the former and more of the latter than of real ones.
+// Questions of a check are made of rows. Real ones lie farther from their nearest than rows do, and how much farther
+// differs from user to user; but at the same distance of the tenth nearest a walk finds of all kinds of them about the
+// same. So the sample has questions at all distances: rows moved towards another row, and rows moved in a direction in
+// which rows differ. At the same distance walks find less of the former and more of the latter than of real ones. Walks
+// are trusted from the score on above which none of the sample is lost, and what they find is enough.
 
 /** What is checked: the index, as far as it is needed. */
 interface Checked {
@@ -57,14 +53,39 @@ interface Finding {
   readonly lost: number;
 }
 
-interface WalkFinding extends Finding {
+interface WalkFinding {
   /** Where the score of the K-th that a walk finds is below it, the walk is not trusted. */
   readonly trusted: number;
-  /** The share of all questions of which that is so; `mean` and `lost` are of the others. */
+  /** The share of all questions of which that is so. */
   readonly doubtful: number;
+  /** The mean share that is found of the others' nearest. */
+  readonly mean: number;
 }
 
+/** A question that a walk has answered: the score of its K-th hit, and the share of the nearest among its hits. */
+interface Answered {
+  readonly score: number;
+  readonly share: number;
+}
+
+/** What is asked of walks that are trusted. */
+interface Demand {
+  /** Recall@10 of questions with scores side by side: real ones are easier. */
+  readonly recall: number;
+  /** Walks that lose a larger share of all questions may lose others at better scores. */
+  readonly manyLost: number;
+  /** The share of all questions that may be lost where few are. */
+  readonly spared: number;
+}
+const TRUSTED: Demand = { recall: 0.94, manyLost: 0.04, spared: 0.002 };
+/** Of broad ones: a scan of the codes costs several broad walks. */
+const TRUSTED_BROAD: Demand = { recall: 0.85, manyLost: 0.015, spared: 0.005 };
+/** Questions that are answered by scans of the rows: scans of the codes are judged by them. */
 const QUESTIONS = 320;
+/** Questions that walks are judged by: many, as few are lost; one for so many rows, and fewer where rows are scanned. */
+const WALKED = 1000;
+const ROWS_PER_WALKED = 8;
+const NUMBERS_SCANNED = 256 * WALKED;
 /** A question is at least so much of a row. */
 const ROW_SHARE_MIN = 0.35;
 /** Turns of the golden section: shares that are spread evenly however many there are. */
@@ -73,26 +94,57 @@ const GOLDEN = 0.618_033_988_749_895;
 const SLICE_ROWS = 8192;
 /** Scores of the same rows are the same; others as near as this are as good. */
 const TIE = 1e-6;
-/** So many questions with scores side by side tell what a walk finds there. */
+/** So many questions with scores side by side, and this share of all, tell what a walk finds there. */
 const WINDOW = 40;
+const WINDOW_SHARE = 0.125;
+/** Of so few questions, the lowest scores of the sample, nothing can be said. */
+const SPARSE_SHARE = 0.02;
+/**
+ * Where walks lose many, other questions than those of the sample will be lost at better scores than the best of these:
+ * better by as much as it is above the tenth of them, and by so many of all questions.
+ */
+const TAIL = 10;
+const TAIL_SHARE = 0.02;
+/** A question of which less is found is lost. */
+const LOST_BELOW = 0.5;
 
-/** The sample, spread over all rows. */
+/** The sample that scans of the rows answer, spread over all rows. */
 function* askQuestions(index: Checked): Generator<undefined, Question[]> {
   const questions: Question[] = [];
-  const step = Math.max(1, Math.floor(index.end / QUESTIONS));
-  for (let ordinal = step >>> 1, i = 0; ordinal < index.end; ordinal += step, i++) {
-    const [row, one, other] = [ordinal, ordinal + 7 * step, ordinal + 19 * step].map((at) => liveFrom(index, at));
+  for (const query of queriesOf(index, QUESTIONS, 0)) {
+    const scores = yield* scan(index, query);
+    if (scores.length > 0) questions.push({ query, kth: scores[Math.min(K, scores.length) - 1]! });
+  }
+  return questions;
+}
+
+/** Further ones for walks, answered by scans of the codes where these can be relied upon. */
+function* askMore(index: Checked, byCodes: boolean): Generator<undefined, Question[]> {
+  const questions: Question[] = [];
+  const dim = index.rowOf(0).length;
+  const all = Math.min(WALKED, Math.floor(index.end / ROWS_PER_WALKED), byCodes ? WALKED : NUMBERS_SCANNED / dim);
+  for (const query of queriesOf(index, Math.floor(all) - QUESTIONS, QUESTIONS)) {
+    const scores = byCodes ? index.searchBy(query, K, scanFor(K)).scores : yield* scan(index, query);
+    if (scores.length > 0) questions.push({ query, kth: scores[Math.min(K, scores.length) - 1]! });
+    yield;
+  }
+  return questions;
+}
+
+/** Questions of both kinds; those behind the `first` lie between the ones before them. */
+function* queriesOf(index: Checked, count: number, first: number): Generator<Float32Array> {
+  const step = Math.max(1, Math.floor(index.end / Math.max(1, count)));
+  const span = Math.max(1, Math.floor(index.end / QUESTIONS));
+  for (let ordinal = step >>> (first > 0 ? 2 : 1), i = first; ordinal < index.end && count > 0; ordinal += step, i++) {
+    const [row, one, other] = [ordinal, ordinal + 7 * span, ordinal + 19 * span].map((at) => liveFrom(index, at));
     if (!row || !one || !other) break;
     const share = ROW_SHARE_MIN + (1 - ROW_SHARE_MIN) * ((i * GOLDEN) % 1);
     const query =
       i % 2 === 0
         ? row.map((value, at) => share * value + (1 - share) * one[at]!)
         : row.map((value, at) => share * value + ((1 - share) * (one[at]! - other[at]!)) / Math.SQRT2);
-    if (!query.some((value) => value !== 0)) continue;
-    const scores = yield* scan(index, query);
-    if (scores.length > 0) questions.push({ query, kth: scores[Math.min(K, scores.length) - 1]! });
+    if (query.some((value) => value !== 0)) yield query;
   }
-  return questions;
 }
 
 /** The first live row from an ordinal on, around the end; undefined where none is near. */
@@ -127,33 +179,50 @@ function* checkCodes(index: Checked, questions: readonly Question[]): Generator<
   return findingOf(shares);
 }
 
-/** What walks of breadth `ef` find, and from which score on they can be trusted to find `enough` of the nearest. */
+/** What walks of breadth `ef` find, and from which score on they can be trusted. */
 function* checkWalks(
   index: Checked,
   questions: readonly Question[],
   ef: number,
-  enough: number,
+  demand: Demand,
 ): Generator<undefined, WalkFinding> {
-  const found: { readonly score: number; readonly share: number }[] = [];
+  const found: Answered[] = [];
   for (const question of questions) {
     const hits = index.searchBy(question.query, K, walkOf(ef, K));
     found.push({ score: hits.scores.at(-1) ?? -1, share: shareOf(hits, question) });
     yield;
   }
   found.sort((a, b) => b.score - a.score);
-  let trusted = 0;
-  for (let end = 1; end <= found.length; end++) {
-    const window = found.slice(Math.max(0, end - WINDOW), end).map(({ share }) => share);
-    if (window.length >= WINDOW && meanOf(window) < enough) break;
-    trusted = end;
-  }
-  // A window that is not good enough began to be so within: none of it counts.
-  if (trusted < found.length) trusted = Math.max(0, trusted - (WINDOW >> 1));
+  const least = aboveLost(found, demand);
+  const trusted = found.slice(0, foundEnough(found, demand.recall)).filter(({ score }) => score > least);
   return {
-    ...findingOf(found.slice(0, trusted).map(({ share }) => share)),
-    trusted: found[trusted - 1]?.score ?? 2,
-    doubtful: found.length > 0 ? 1 - trusted / found.length : 0,
+    trusted: trusted.at(-1)?.score ?? 2,
+    doubtful: found.length > 0 ? 1 - trusted.length / found.length : 0,
+    mean: meanOf(trusted.map(({ share }) => share)),
   };
+}
+
+/** Of how many questions, from the best score down, walks find enough of what is asked for. */
+function foundEnough(found: readonly Answered[], recall: number): number {
+  const most = Math.max(0, found.length - Math.round(SPARSE_SHARE * found.length));
+  const window = Math.max(WINDOW, Math.round(WINDOW_SHARE * found.length));
+  for (let end = window; end <= found.length; end++) {
+    // A window that is not good enough began to be so within: half of it does not count.
+    if (meanOf(found.slice(end - window, end).map(({ share }) => share)) < recall)
+      return Math.min(most, Math.max(0, end - 1 - (window >> 1)));
+  }
+  return most;
+}
+
+/** The score above which no question is lost, of those asked and of others like them. */
+function aboveLost(found: readonly Answered[], { manyLost, spared }: Demand): number {
+  const lost = found.filter(({ share }) => share < LOST_BELOW);
+  const isMany = lost.length > manyLost * found.length;
+  const best = lost[isMany ? 0 : Math.round(spared * found.length)];
+  if (!best || !isMany) return best?.score ?? -Infinity;
+  const tail = best.score - lost[Math.min(TAIL, lost.length) - 1]!.score;
+  const place = found.indexOf(best) - Math.round(TAIL_SHARE * found.length);
+  return Math.max(best.score + tail, place >= 0 ? found[place]!.score : Infinity);
 }
 
 const shareOf = ({ scores }: Hits, { kth }: Question): number =>
@@ -161,7 +230,7 @@ const shareOf = ({ scores }: Hits, { kth }: Question): number =>
 
 const findingOf = (shares: readonly number[]): Finding => ({
   mean: meanOf(shares),
-  lost: shares.filter((share) => share < 0.5).length / Math.max(1, shares.length),
+  lost: shares.filter((share) => share < LOST_BELOW).length / Math.max(1, shares.length),
 });
 
 /** 1 without any. */
@@ -172,18 +241,10 @@ const meanOf = (shares: readonly number[]): number =>
 const LEARN_ROWS_MAX = 100_000;
 /**
  * Recall@10 that is enough, of the questions of a check whose walks are trusted: real ones are easier
- * (docs/internals/quantization.md). The share of these of which less than half may be found, and the share of all that
- * may be doubtful.
+ * (docs/internals/quantization.md). The share of all that may be doubtful.
  */
 const RECALL_MIN = 0.97;
-const LOST_MAX = 0.01;
 const DOUBTFUL_MAX = 0.5;
-/**
- * Where questions lie as far as those of which walks find this, walks are trusted, and broad ones: real questions are
- * easier, and a scan of the codes costs several broad walks.
- */
-const TRUSTED_RECALL = 0.94;
-const TRUSTED_RECALL_BROAD = 0.85;
 /** Recall@10 of scans of the codes that is enough, of all questions; and half of each has to be found. */
 const CODES_RECALL_MIN = 0.98;
 /** A check waits until no more of the rows wait for their links. */
@@ -200,6 +261,8 @@ const NEVER_TRUSTED = 2;
 interface Tended extends Checked {
   readonly pendingCount: number;
 }
+
+const isGood = ({ mean, doubtful }: WalkFinding): boolean => doubtful <= DOUBTFUL_MAX && mean >= RECALL_MIN;
 
 export class Tending {
   private work: Generator<undefined, unknown> | undefined;
@@ -291,11 +354,14 @@ export class Tending {
       const { mean, lost } = yield* checkCodes(this.index, questions);
       if (mean < CODES_RECALL_MIN || lost > 0) return this.tryNextShape();
     }
+    questions.push(...(yield* askMore(this.index, !byRows)));
     for (const ef of byRows ? EFS_BY_ROWS : EFS) {
-      const { mean, lost, trusted, doubtful } = yield* checkWalks(this.index, questions, ef, TRUSTED_RECALL);
-      if (doubtful > DOUBTFUL_MAX || mean < RECALL_MIN || lost > LOST_MAX) continue;
-      const broad = yield* checkWalks(this.index, questions, BROAD * ef, TRUSTED_RECALL_BROAD);
-      return this.settle(live, ef, trusted, broad.trusted);
+      // Most breadths that will not do are seen by the first of the questions.
+      if (!isGood(yield* checkWalks(this.index, questions.slice(0, QUESTIONS), ef, TRUSTED))) continue;
+      const finding = yield* checkWalks(this.index, questions, ef, TRUSTED);
+      if (!isGood(finding)) continue;
+      const broad = yield* checkWalks(this.index, questions, BROAD * ef, TRUSTED_BROAD);
+      return this.settle(live, ef, finding.trusted, broad.trusted);
     }
     if (byRows) this.settle(live, EFS_BY_ROWS.at(-1)!);
     else if (live <= CODES_SCANNED) this.settle(live, SCAN_CODES);
