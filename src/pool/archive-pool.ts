@@ -1,6 +1,5 @@
 // Archive processes: one for each archive that is written or read, started when it is wanted, a few at a time; others
-// wait in line. What a process tells is answered here as data, its faults are logged. Front thread; made by
-// compose-context.ts, asked by the archive use cases.
+// wait in line. Notes of a process are answered here as data, its internal errors are logged. Front thread.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -22,10 +21,6 @@ import { Latch } from '../base/read-gate.js';
 import { Signal } from '../base/signals.js';
 import { WorkerFault } from './worker-pool.js';
 
-// One archive process, as the front thread talks with it: a task is given, notes are waited for in their order, bytes
-// come by its standard output. It is ended by closing the line to it, which it watches, so that it can leave its
-// snapshots. Made by archive-pool.ts.
-
 /** Of its heap: segments of a few megabytes, unless a single document is larger. */
 const HEAP_MB = 1024;
 /** A process that does not end by itself in so long is killed. */
@@ -34,6 +29,10 @@ const END_MS = 5000;
 type Told = ArchiveNote['told'];
 type Note<T extends Told> = Extract<ArchiveNote, { told: T }>;
 
+/**
+ * One archive process: a task is given, notes are waited for in their order, bytes come by its standard output. It ends
+ * when its channel is closed, which it watches, so that it can leave its snapshots.
+ */
 export class ArchiveProcess {
   private readonly child: ChildProcess;
   private readonly notes: ArchiveNote[] = [];
@@ -54,7 +53,7 @@ export class ArchiveProcess {
     });
     this.child.on('message', (note) => this.heard(note as ArchiveNote));
     this.child.on('error', (error) => this.heard({ told: 'failed', fault: String(error) }));
-    // What it has told comes before the end of the line.
+    // Its notes come before the end of the channel.
     this.ended = Promise.all([once(this.child, 'exit'), once(this.child, 'disconnect')]).finally(() => {
       this.hasEnded = true;
       this.changed.send();

@@ -1,6 +1,6 @@
-// Collections of which a damaged record has been met: nothing of their documents is asked for any more, so that nothing
-// wrong is answered and nothing is built upon it; the others go on. Told once by name. A restart forgets it, and finds
-// what is still damaged again. Used by the pools; made by compose-context.ts; front thread.
+// Collections of which a damaged record has been met. The pools ask for nothing of their documents any more, so that
+// nothing wrong is answered and nothing is built upon it; other collections go on. Each is logged once by name. A restart
+// forgets them, and finds again what is still damaged. Front thread.
 import type { Log } from '../base/log.js';
 import { type ShardCommand, type ShardOp, collectionIn } from '../engine/write/commands.js';
 import { AppError, type Outcome } from '../api/errors.js';
@@ -50,14 +50,14 @@ export class Quarantine {
   }
 
   /**
-   * Asks for something of a collection, unless it is in quarantine: then, and where the answer tells of damage, rejects
+   * Asks for something of a collection, unless it is in quarantine: then, and where the answer names damage, rejects
    * with `collection_damaged`.
    */
   async watch<T>(collection: CollectionId | undefined, ask: () => Promise<T>): Promise<T> {
     if (collection !== undefined && this.collections.has(collection)) throw new AppError('collection_damaged');
     try {
       const answer = await ask();
-      // Other lists than those of outcomes have fields of the same name: a failed job tells its error.
+      // Lists of other things than results have a field of this name too, such as a failed job's error.
       if (collection !== undefined && Array.isArray(answer))
         for (const outcome of answer as (Outcome<unknown> | null)[])
           if (typeof outcome === 'object' && outcome && 'error' in outcome) this.note(AppError.fromWire(outcome.error));

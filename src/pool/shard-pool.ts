@@ -140,7 +140,7 @@ export class ShardPool {
       );
     };
     return (await this.options.quarantine.watch(guardedIn(command), () =>
-      WRITE_OPS.has(op) ? this.gate.pass(collectionIn(command), send) : send(),
+      WRITE_OPS.has(op) ? this.gate.shared(collectionIn(command), send) : send(),
     )) as ShardAnswer<O>;
   }
 

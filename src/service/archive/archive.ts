@@ -67,7 +67,7 @@ async function write(
   await logged();
   const hold = async (take: (moment: ArchivedMoment) => Promise<void>): Promise<void> => {
     const held = wanted();
-    const isTaken = await shards.gate.hold(held, async () => {
+    const isTaken = await shards.gate.exclusive(held, async () => {
       await logged();
       const moment = await momentNow();
       if (wanted() !== held) return false;

@@ -73,7 +73,7 @@ export async function writesBefore({ context: { shards }, source, twin, signal }
   };
   await Promise.all(
     Array.from({ length: shards.size }, (_, shard) =>
-      retrying(() => shards.gate.pass(source.id, () => shards.ask(shard, 'putStaged', nothing)), signal),
+      retrying(() => shards.gate.shared(source.id, () => shards.ask(shard, 'putStaged', nothing)), signal),
     ),
   );
 }

@@ -82,7 +82,7 @@ test('a write that an archive holds at the gate while a job begins and ends is i
   await ingest(server, 3);
   const { id } = context.catalog.get(asTenant('acme'), asCollectionName('docs'));
   let release = (): void => {};
-  const holding = context.shards.gate.hold(id, () => new Promise<void>((resolve) => (release = resolve)));
+  const holding = context.shards.gate.exclusive(id, () => new Promise<void>((resolve) => (release = resolve)));
   const writing = call('POST', `${BASE}/documents`, { docid: 'd1', text: textOf(1, 2) });
   // It has come to the gate by then, and knows of no job.
   await new Promise((resolve) => setTimeout(resolve, 300));

@@ -38,7 +38,7 @@ test('a write that has waited at the gate is refused where the shard is not open
   await until(() => pool.readyCount === 1, 'the shard is not opened');
   const collection = 1 as CollectionId;
   let write: Promise<unknown> | undefined;
-  await pool.gate.hold('all', async () => {
+  await pool.gate.exclusive('all', async () => {
     write = pool.ask(0, 'dropCollection', { collection });
     write.catch(() => {});
     await pool.kill(0);

@@ -19,12 +19,12 @@ test('a write that waited for one holder does not fall behind one that came whil
   const gate = new WriteGate();
   const passed: string[] = [];
   const pass = (name: string, place: CollectionId | undefined = HERE): Promise<void> =>
-    gate.pass(place, async () => void passed.push(name));
+    gate.shared(place, async () => void passed.push(name));
   const [one, all] = [door(), door()];
-  const holding = gate.hold(HERE, () => one.opened);
+  const holding = gate.exclusive(HERE, () => one.opened);
   const first = pass('first');
   await pass('elsewhere', THERE);
-  const holdingAll = gate.hold('all', () => all.opened);
+  const holdingAll = gate.exclusive('all', () => all.opened);
   const others = [pass('second'), pass('third', THERE)];
   one.open();
   await holding;
@@ -41,16 +41,16 @@ test('who holds has waited for the writes that passed before, and none passes ti
   const gate = new WriteGate();
   const [write, hold] = [door(), door()];
   const told: string[] = [];
-  const writing = gate.pass(HERE, () => write.opened.then(() => void told.push('written')));
-  const holding = gate.hold(HERE, () => hold.opened.then(() => void told.push('held')));
-  const behind = gate.pass(HERE, async () => void told.push('behind'));
-  const again = gate.hold(HERE, async () => void told.push('held again'));
+  const writing = gate.shared(HERE, () => write.opened.then(() => void told.push('written')));
+  const holding = gate.exclusive(HERE, () => hold.opened.then(() => void told.push('held')));
+  const behind = gate.shared(HERE, async () => void told.push('behind'));
+  const again = gate.exclusive(HERE, async () => void told.push('held again'));
   write.open();
   await writing;
   hold.open();
   await Promise.all([holding, behind, again]);
   assert.deepEqual(told.slice(0, 2), ['written', 'held']);
   assert.deepEqual(told.slice(2).sort(), ['behind', 'held again']);
-  await gate.pass(HERE, async () => void told.push('last'));
+  await gate.shared(HERE, async () => void told.push('last'));
   assert.equal(told.at(-1), 'last');
 });
