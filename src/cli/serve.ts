@@ -16,7 +16,7 @@ import { type HttpServer, ListenError, createHttpServer } from '../http/server.j
 import { siteGuard } from '../http/site-guard.js';
 import { type Uws, UwsError, loadUws } from '../http/uws.js';
 import { createLogger, createRecorder } from '../observability/log.js';
-import { closeContext, createContext } from '../service/compose.js';
+import { closeContext, createContext, servicesOf } from '../service/compose.js';
 import type { Context } from '../service/context.js';
 import { isReady } from '../service/health/health.js';
 import { TokenVerifier, allowEverybody, authenticateBy } from '../service/tenants/auth.js';
@@ -75,7 +75,10 @@ function createDoorway(
   const { fileBytesMax: documentBytesMax, batchBytesMax, ...limits } = config.limits;
   const bounded = (bytesMax: number): number => Math.min(bytesMax, batchBytesMax);
   return createHttpServer(uws, {
-    routes: createRoutes(context, config.allowedSites),
+    routes: createRoutes(servicesOf(context), {
+      allowed: config.allowedSites,
+      archiveBytesMax: config.limits.archiveBytesMax,
+    }),
     ...createAccess(config, context.tenants, log),
     limits: {
       ...limits,

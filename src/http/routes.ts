@@ -3,7 +3,7 @@
 // specification's.
 import { AppError, type ValidationDetail } from '../api/errors.js';
 import type { RouteDefinition } from '../api/route.js';
-import type { Context } from '../service/context.js';
+import type { Services } from '../service/services.js';
 import { OPERATIONS } from './openapi/operations.js';
 import type { DefinedRoute, ListedRoute, Route } from './route.js';
 import { archiveRoutes } from './routes/archives.js';
@@ -39,25 +39,32 @@ function refusalOf(names: readonly string[]): AppError {
   return new AppError('validation_error', `There is no such parameter: ${told.join(', ')}.`, { detail });
 }
 
-/** `allowed`: of which sites the pages may call. */
-export function createRoutes(context: Context, allowed: AllowedSites = { hosts: [], origins: [] }): DefinedRoute[] {
+interface RouteOptions {
+  /** Sites whose pages may call. */
+  readonly allowed: AllowedSites;
+  readonly archiveBytesMax: number;
+}
+
+const OPTIONS_DEFAULT: RouteOptions = { allowed: { hosts: [], origins: [] }, archiveBytesMax: Infinity };
+
+export function createRoutes(services: Services, { allowed, archiveBytesMax } = OPTIONS_DEFAULT): DefinedRoute[] {
   const own = [
-    ...healthRoutes(context),
-    ...metricsRoutes(context),
-    ...tenantRoutes(context),
-    ...embedderRoutes(context),
-    ...collectionRoutes(context),
-    ...archiveRoutes(context),
-    ...documentRoutes(context),
-    ...batchRoutes(context),
-    ...searchRoutes(context),
-    ...queryRoutes(context),
-    ...reindexRoutes(context),
+    ...healthRoutes(services.health),
+    ...metricsRoutes(services.metrics),
+    ...tenantRoutes(services.tenants),
+    ...embedderRoutes(services.embedders),
+    ...collectionRoutes(services),
+    ...archiveRoutes(services.archive, archiveBytesMax),
+    ...documentRoutes(services),
+    ...batchRoutes(services.ingest),
+    ...searchRoutes(services),
+    ...queryRoutes(services.queries),
+    ...reindexRoutes(services),
     ...consoleRoutes(),
   ].map(defined);
   const all = [
     ...own,
-    ...mcpRoutes(own, context, allowed).map(defined),
+    ...mcpRoutes(own, services.documents.catalog, allowed).map(defined),
     ...docsRoutes((): readonly RouteDefinition[] => all).map(defined),
   ];
   return all;

@@ -31,6 +31,7 @@ import { afterOpening, openShard } from './open-shard.js';
 import { QueryLog } from './query-log/query-log.js';
 import { compare } from './recall/recall.js';
 import { RecallSampler, UnderWay } from './recall/sampler.js';
+import type { Services } from './services.js';
 import { ReindexJobs } from './reindex/jobs.js';
 import { FanOut } from './search/fan-out.js';
 import { KeyRing, keptAdminKey } from './tenants/keys.js';
@@ -150,9 +151,9 @@ function settingsOf({
   limits,
   search,
   common,
-}: Config): Pick<Context, 'chunking' | 'metadataBytesMax' | 'archiveBytesMax' | 'batchLimits' | 'search' | 'common'> {
-  const { metadataBytesMax, archiveBytesMax, batchItemsMax: itemsMax, batchBytesMax: lineBytesMax } = limits;
-  return { chunking, metadataBytesMax, archiveBytesMax, batchLimits: { itemsMax, lineBytesMax }, search, common };
+}: Config): Pick<Context, 'chunking' | 'metadataBytesMax' | 'batchLimits' | 'search' | 'common'> {
+  const { metadataBytesMax, batchItemsMax: itemsMax, batchBytesMax: lineBytesMax } = limits;
+  return { chunking, metadataBytesMax, batchLimits: { itemsMax, lineBytesMax }, search, common };
 }
 
 function createQuarantine(catalog: Catalog, log: Log): Quarantine {
@@ -230,3 +231,19 @@ function createQueryLog(
   void catalog.whenLoaded.then(() => queryLog.start(catalog.isWhole ? Array.from(logged(), logIdOf) : undefined));
   return queryLog;
 }
+
+export const servicesOf = (context: Context): Services => ({
+  search: context,
+  queries: context,
+  recall: context,
+  ingest: context,
+  documents: context,
+  collections: context,
+  reindex: context,
+  archive: context,
+  tenants: context,
+  events: context,
+  health: context,
+  metrics: context,
+  embedders: context.embedders,
+});

@@ -63,7 +63,6 @@ export interface Context {
   readonly nowMs: () => number;
   readonly chunking: Required<Chunking>;
   readonly metadataBytesMax: number;
-  readonly archiveBytesMax: number;
   readonly batchLimits: { readonly itemsMax: number; readonly lineBytesMax: number };
   readonly search: SearchSettings;
   readonly common: CommonSettings;

@@ -9,11 +9,9 @@ import type {
 } from '../../api/archives.js';
 import { AppError, type ErrorCode, invalidField } from '../../api/errors.js';
 import { isSlug } from '../../api/ids.js';
-import type { VerifiedArchive } from '../../archive/messages.js';
-import type { BegunArchive } from '../../pool/archive-pool.js';
 import { archiveCollection, archiveDataset } from '../../service/archive/archive.js';
 import { type RestoreWish, checkPresence, restoreCollection, restoreDataset } from '../../service/archive/restore.js';
-import type { Context } from '../../service/context.js';
+import type { Services } from '../../service/services.js';
 import { type Operation, type Parameter, jsonAnswer } from '../openapi/operation.js';
 import { COLLECTION } from '../../api/route.js';
 import {
@@ -34,7 +32,7 @@ const HEADER_CHARACTERS_MAX = 8000;
 const UNPACKED_PER_BYTE = 4;
 
 const getDatasetArchive =
-  (context: Context): Handler =>
+  (context: Services['archive']): Handler =>
   async ({ signal }) => {
     const archive = await archiveDataset(context, signal);
     return zipReply(
@@ -45,7 +43,7 @@ const getDatasetArchive =
   };
 
 const putDatasetArchive =
-  (context: Context): Handler =>
+  (context: Services['archive']): Handler =>
   async (request) => {
     const isDryRun = flag(request, 'dry_run');
     const archive = await restoreDataset(context, await uploaded(request, 'archive_invalid'), isDryRun, request.signal);
@@ -61,15 +59,15 @@ const putDatasetArchive =
   };
 
 const getCollectionArchive =
-  (context: Context): Handler =>
+  (context: Services['archive']): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
     return zipReply(`${tenant}-${name}`, await archiveCollection(context, tenant, name, request.signal), {});
   };
 
-/** `isBounded`: where the caller may not restore as much as he likes. */
+/** `unpackedBytesMax`: where the caller may not restore as much as it likes. */
 const restoreArchive =
-  (context: Context, mode: RestoreWish['mode'], isBounded: boolean): Handler =>
+  (context: Services['archive'], mode: RestoreWish['mode'], unpackedBytesMax = Number.MAX_SAFE_INTEGER): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
     const isDryRun = flag(request, 'dry_run');
@@ -77,7 +75,6 @@ const restoreArchive =
     // Before a large body is read for nothing.
     checkPresence(context, { tenant, name, mode });
     const path = await uploaded(request, 'collection_archive_invalid');
-    const unpackedBytesMax = isBounded ? UNPACKED_PER_BYTE * context.archiveBytesMax : Number.MAX_SAFE_INTEGER;
     const counts = await restoreCollection(context, path, {
       tenant,
       name,
@@ -108,7 +105,11 @@ function sourceOf({ query }: Request, own: string): CollectionPlace | undefined 
   );
 }
 
-function zipReply(name: string, { bytes }: BegunArchive, headers: Record<string, string>): Reply {
+function zipReply(
+  name: string,
+  { bytes }: { readonly bytes: AsyncIterable<Uint8Array> },
+  headers: Record<string, string>,
+): Reply {
   return {
     status: 200,
     stream: bytes,
@@ -136,7 +137,11 @@ function listed(leftOut: readonly LeftOut[]): string {
     : `${names.slice(0, names.lastIndexOf(',', HEADER_CHARACTERS_MAX))}, ...`;
 }
 
-function summed({ collections }: VerifiedArchive): RestoredDataset['counts'] {
+function summed({
+  collections,
+}: {
+  readonly collections: readonly { readonly counts: ArchiveCounts }[];
+}): RestoredDataset['counts'] {
   const sum = (what: keyof ArchiveCounts): number => collections.reduce((total, { counts }) => total + counts[what], 0);
   return {
     collections: collections.length,
@@ -153,9 +158,12 @@ const DATASET = '/v1/admin/archive';
 const ADMIN = '/v1/admin/collections/{tenant}/{name}/archive';
 const OWN = `${COLLECTION}/archive`;
 
-export function archiveRoutes(context: Context): ListedRoute[] {
-  const [create, replace] = [restoreArchive(context, 'create', false), restoreArchive(context, 'replace', false)];
-  const [createOwn, replaceOwn] = [restoreArchive(context, 'create', true), restoreArchive(context, 'replace', true)];
+/** `archiveBytesMax`: of an archive that a tenant restores. */
+export function archiveRoutes(context: Services['archive'], archiveBytesMax: number): ListedRoute[] {
+  const unpackedBytesMax = UNPACKED_PER_BYTE * archiveBytesMax;
+  const [create, replace] = [restoreArchive(context, 'create'), restoreArchive(context, 'replace')];
+  const createOwn = restoreArchive(context, 'create', unpackedBytesMax);
+  const replaceOwn = restoreArchive(context, 'replace', unpackedBytesMax);
   return [
     // The specification lists 404 too; there is no occasion for it, for an empty dataset has an archive.
     restricted(get('dumpArchive', DATASET, [200, 401, 403, 500], getDatasetArchive(context))),

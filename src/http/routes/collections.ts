@@ -1,7 +1,7 @@
 // Collections: list, create, detail, update, rename, delete; and the list of tenants.
 // Handlers on the front thread: body in, use case, reply out. The route table (routes.ts) names them.
 import typia from 'typia';
-import type { Collection, CreateBody, MoveBody, UpdateBody } from '../../api/collections.js';
+import type { CreateBody, MoveBody, UpdateBody } from '../../api/collections.js';
 import { SERVICE_VERSION } from '../../api/common.js';
 import { AppError, type ErrorCode } from '../../api/errors.js';
 import { asCollectionName } from '../../api/ids.js';
@@ -11,9 +11,9 @@ import {
   relabelCollection,
   renameCollection,
 } from '../../service/collections/collections.js';
-import { collectionMemory, countCollection } from '../../service/collections/usage.js';
-import type { Context } from '../../service/context.js';
+import { describeCollection } from '../../service/collections/usage.js';
 import { listCollections } from '../../service/documents/listings.js';
+import type { Services } from '../../service/services.js';
 import { seesCollection } from '../../service/tenants/actor.js';
 import { tenantNames } from '../../service/tenants/tenants.js';
 import { fitting, parseJson } from '../json-body.js';
@@ -38,7 +38,7 @@ const validateMove = typia.createValidateEquals<MoveBody>();
 const validateCreate = typia.createValidateEquals<CreateBody>();
 
 const listTenants =
-  (context: Context): Handler =>
+  (context: Services['tenants']): Handler =>
   async () => {
     const tenants = tenantNames(context);
     return { status: 200, json: { tenants, count: tenants.length } };
@@ -46,7 +46,7 @@ const listTenants =
 
 /** Those that the caller's key sees. */
 const getCollections =
-  (context: Context): Handler =>
+  (context: Services['documents']): Handler =>
   async (request) => {
     const tenant = tenantOf(request);
     const isVisible = (name: string): boolean => seesCollection(request.actor, name);
@@ -58,7 +58,7 @@ const getCollections =
   };
 
 const postCollection =
-  (context: Context): Handler =>
+  (context: Services['collections']): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
     const body = parseJson(await request.body.bytes(), true);
@@ -94,34 +94,11 @@ const postCollection =
   };
 
 const getCollectionDetail =
-  (context: Context): Handler =>
-  async (request) => {
-    const [tenant, name] = collectionOf(request);
-    const collection = context.catalog.get(tenant, name);
-    const [{ documents, chunks }, memory] = await Promise.all([
-      countCollection(context, collection),
-      collectionMemory(context, collection),
-    ]);
-    return {
-      status: 200,
-      json: {
-        ...detailOf(collection),
-        doc_count: documents,
-        chunk_count: chunks,
-        memory,
-        ...(context.quarantine.has(collection.id) && { damaged: true }),
-      },
-    };
-  };
-
-/** The catalog's record without what is only ours. */
-function detailOf(collection: Collection): Record<string, unknown> {
-  const { id: _id, dim: _dim, generation: _generation, log_id: _logId, ...detail } = collection;
-  return detail;
-}
+  (context: Services['collections']): Handler =>
+  async (request) => ({ status: 200, json: await describeCollection(context, ...collectionOf(request)) });
 
 const removeCollection =
-  (context: Context): Handler =>
+  (context: Services['collections']): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
     await deleteCollection(context, tenant, name);
@@ -129,7 +106,7 @@ const removeCollection =
   };
 
 const patchCollection =
-  (context: Context): Handler =>
+  (context: Services['collections']): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
     const { display_name: label } = fitting(validateUpdate(parseJson(await request.body.bytes())), 'body');
@@ -137,7 +114,7 @@ const patchCollection =
   };
 
 const moveCollection =
-  (context: Context): Handler =>
+  (context: Services['collections']): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
     const { new_name: wanted } = fitting(validateMove(parseJson(await request.body.bytes())), 'body');
@@ -150,9 +127,13 @@ const moveCollection =
 // The lines of the route table for collections, and the admin's list of tenants.
 // Called by ../routes.ts.
 
-export function collectionRoutes(context: Context): ListedRoute[] {
+export function collectionRoutes({
+  collections: context,
+  documents,
+  tenants,
+}: Pick<Services, 'collections' | 'documents' | 'tenants'>): ListedRoute[] {
   return [
-    admin(get('listTenants', '/v1/admin/tenants', [200, 401, 403, 500], listTenants(context))),
+    admin(get('listTenants', '/v1/admin/tenants', [200, 401, 403, 500], listTenants(tenants))),
     admin(
       post(
         'moveCollectionAsAdmin',
@@ -161,7 +142,7 @@ export function collectionRoutes(context: Context): ListedRoute[] {
         moveCollection(context),
       ),
     ),
-    get('listCollections', '/v1/collections/{tenant}', READ, getCollections(context)),
+    get('listCollections', '/v1/collections/{tenant}', READ, getCollections(documents)),
     {
       ...post('createCollection', COLLECTION, [201, 400, 401, 403, 422, 429, 500, 503], postCollection(context)),
       scope: 'manage',

@@ -5,13 +5,13 @@ import { AppError, type ErrorCode, invalidField } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
 import { mediaTypeOf } from '../../base/http-headers.js';
 import type { CsvOptions, PrepareRequest } from '../../extract/messages.js';
-import type { Context } from '../../service/context.js';
 import { deleteDocument, getChunk, getChunkContent, getDocument } from '../../service/documents/documents.js';
 import { type Page, type Span, listChunks, listDocuments } from '../../service/documents/listings.js';
 import { withFaultCode } from '../../service/fault-code.js';
 import { type ItemOutcome, ingestJsonBatch } from '../../service/ingest/batch.js';
 import { ingestDocument } from '../../service/ingest/document.js';
 import { ingestLines } from '../../service/ingest/ndjson.js';
+import type { Services } from '../../service/services.js';
 import { listingReply } from '../listing.js';
 import { CSV, type Operation, PAGE, jsonAnswer, jsonRequest, otherContent } from '../openapi/operation.js';
 import type { Schema } from '../../api/route.js';
@@ -31,7 +31,7 @@ import {
 } from '../route.js';
 
 const postDocument =
-  (context: Context): Handler =>
+  (context: Services['ingest']): Handler =>
   async (request) => {
     const [tenant, collection] = collectionOf(request);
     const csv = csvOptions(request.query);
@@ -67,7 +67,7 @@ function csvOptions(query: URLSearchParams): CsvOptions {
 }
 
 const getDocuments =
-  (context: Context): Handler =>
+  (context: Services['documents']): Handler =>
   async (request) => {
     const [tenant, collection] = collectionOf(request);
     const pages = (span: Span): AsyncGenerator<Page> => listDocuments(context, tenant, collection, span);
@@ -75,7 +75,7 @@ const getDocuments =
   };
 
 const getOneDocument =
-  (context: Context): Handler =>
+  (context: Services['documents']): Handler =>
   async (request) => {
     const [tenant, collection] = collectionOf(request);
     const document = await getDocument(context, tenant, collection, param(request, 'docid'));
@@ -89,7 +89,7 @@ const recordReply = (head: object, record: string): Reply => ({
 });
 
 const removeDocument =
-  (context: Context): Handler =>
+  (context: Services['documents']): Handler =>
   async (request) => {
     const [tenant, collection] = collectionOf(request);
     const docid = param(request, 'docid');
@@ -98,7 +98,7 @@ const removeDocument =
   };
 
 const getDocumentChunks =
-  (context: Context): Handler =>
+  (context: Services['documents']): Handler =>
   async (request) => {
     const [tenant, collection] = collectionOf(request);
     const docid = param(request, 'docid');
@@ -112,7 +112,7 @@ const getDocumentChunks =
   };
 
 const getOneChunk =
-  (context: Context): Handler =>
+  (context: Services['documents']): Handler =>
   async (request) => {
     const [tenant, collection] = collectionOf(request);
     const chunk = await getChunk(context, tenant, collection, param(request, 'rid'));
@@ -120,7 +120,7 @@ const getOneChunk =
   };
 
 const getContent =
-  (context: Context): Handler =>
+  (context: Services['documents']): Handler =>
   async (request) => {
     const [tenant, collection] = collectionOf(request);
     const text = await getChunkContent(context, tenant, collection, param(request, 'rid'));
@@ -133,19 +133,19 @@ const getContent =
 const DOCUMENTS = '/v1/collections/{tenant}/{collection}/documents';
 const CHUNKS = '/v1/collections/{tenant}/{collection}/chunks';
 
-export function documentRoutes(context: Context): ListedRoute[] {
+export function documentRoutes({ documents, ingest }: Pick<Services, 'documents' | 'ingest'>): ListedRoute[] {
   return [
-    get('listDocuments', DOCUMENTS, READ, getDocuments(context)),
+    get('listDocuments', DOCUMENTS, READ, getDocuments(documents)),
     {
-      ...post('ingestDocument', DOCUMENTS, [201, 400, 401, 403, 413, 422, 429, 500, 503], postDocument(context)),
+      ...post('ingestDocument', DOCUMENTS, [201, 400, 401, 403, 413, 422, 429, 500, 503], postDocument(ingest)),
       body: 'document',
       scope: 'ingest',
     },
-    get('getDocument', `${DOCUMENTS}/{docid}`, READ_ONE, getOneDocument(context)),
-    { ...remove('deleteDocument', `${DOCUMENTS}/{docid}`, READ, removeDocument(context)), scope: 'ingest' },
-    get('listChunks', `${DOCUMENTS}/{docid}/chunks`, READ, getDocumentChunks(context)),
-    get('getChunk', `${CHUNKS}/{rid}`, READ_ONE, getOneChunk(context)),
-    get('getChunkContent', `${CHUNKS}/{rid}/content`, READ_ONE, getContent(context)),
+    get('getDocument', `${DOCUMENTS}/{docid}`, READ_ONE, getOneDocument(documents)),
+    { ...remove('deleteDocument', `${DOCUMENTS}/{docid}`, READ, removeDocument(documents)), scope: 'ingest' },
+    get('listChunks', `${DOCUMENTS}/{docid}/chunks`, READ, getDocumentChunks(documents)),
+    get('getChunk', `${CHUNKS}/{rid}`, READ_ONE, getOneChunk(documents)),
+    get('getChunkContent', `${CHUNKS}/{rid}/content`, READ_ONE, getContent(documents)),
   ];
 }
 
@@ -332,7 +332,7 @@ As \`application/x-ndjson\`, an item a line, there is no bound on their number: 
 const NDJSON = 'application/x-ndjson';
 
 const postBatch =
-  (context: Context): Handler =>
+  (context: Services['ingest']): Handler =>
   async (request) => {
     const [tenant, collection] = collectionOf(request);
     const type = mediaTypeOf(request.body.contentType);
@@ -395,7 +395,7 @@ async function* resultLines(
 
 const BATCH = '/v1/collections/{tenant}/{collection}/documents:batch';
 
-export function batchRoutes(context: Context): ListedRoute[] {
+export function batchRoutes(context: Services['ingest']): ListedRoute[] {
   return [
     {
       ...post('ingestBatch', BATCH, [201, 400, 401, 403, 413, 422, 429, 500, 503], postBatch(context)),

@@ -1,16 +1,16 @@
 // The embedder inventory: for the admin all of it, for a tenant what it may use.
 // Handlers on the front thread. The route table (routes.ts) names them.
 import type { EmbedderInventory, TenantEmbedderInventory } from '../../api/tenants.js';
-import type { Context } from '../../service/context.js';
+import type { Services } from '../../service/services.js';
 import { type Operation, jsonAnswer } from '../openapi/operation.js';
 import { type Handler, READ, type ListedRoute, admin, get, tenantOf } from '../route.js';
 
 const getEmbedders =
-  ({ embedders }: Context): Handler =>
+  (embedders: Services['embedders']): Handler =>
   async () => ({ status: 200, json: embedders.inventory() });
 
 const getTenantEmbedders =
-  ({ embedders }: Context): Handler =>
+  (embedders: Services['embedders']): Handler =>
   async (request) => {
     const tenant = tenantOf(request);
     const json: TenantEmbedderInventory = { tenant, ...embedders.inventory(tenant) };
@@ -20,10 +20,10 @@ const getTenantEmbedders =
 // The inventory of embedder instances: for a tenant, and for the admin.
 // Called by routes.ts at start.
 
-export function embedderRoutes(context: Context): ListedRoute[] {
+export function embedderRoutes(embedders: Services['embedders']): ListedRoute[] {
   return [
-    admin(get('listEmbeddersAsAdmin', '/v1/admin/embedders', [200, 401, 403, 500], getEmbedders(context))),
-    get('listEmbedders', '/v1/embedders/{tenant}', READ, getTenantEmbedders(context)),
+    admin(get('listEmbeddersAsAdmin', '/v1/admin/embedders', [200, 401, 403, 500], getEmbedders(embedders))),
+    get('listEmbedders', '/v1/embedders/{tenant}', READ, getTenantEmbedders(embedders)),
   ];
 }
 

@@ -3,17 +3,17 @@
 import { SERVICE_VERSION } from '../../api/common.js';
 import type { MetricsReset } from '../../api/health.js';
 import { CONTENT_TYPE as PROMETHEUS_TYPE } from '../../observability/prometheus.js';
-import type { Context } from '../../service/context.js';
 import { health, readiness } from '../../service/health/health.js';
-import { createPrometheusReport, metricsJson } from '../../service/health/metrics-report.js';
+import { createPrometheusReport, metricsJson, resetMetrics } from '../../service/health/metrics-report.js';
+import type { Services } from '../../service/services.js';
 import { type Operation, jsonAnswer, otherContent } from '../openapi/operation.js';
 import { type Handler, type ListedRoute, admin, open, remove } from '../route.js';
 
 const getMetricsJson =
-  (context: Context): Handler =>
+  (context: Services['metrics']): Handler =>
   async () => ({ status: 200, json: await metricsJson(context) });
 
-function getMetrics(context: Context): Handler {
+function getMetrics(context: Services['metrics']): Handler {
   const report = createPrometheusReport(context);
   return async () => ({
     status: 200,
@@ -22,22 +22,21 @@ function getMetrics(context: Context): Handler {
   });
 }
 
-const resetMetrics =
-  ({ metrics, nowMs }: Context): Handler =>
+const postReset =
+  (context: Services['metrics']): Handler =>
   async () => {
-    metrics.reset();
-    const json: MetricsReset = { reset_at: nowMs() / 1000 };
+    const json: MetricsReset = { reset_at: resetMetrics(context) / 1000 };
     return { status: 200, json };
   };
 
 // Metrics: the admin key opens them, where there are keys.
 // Called by routes.ts at start.
 
-export function metricsRoutes(context: Context): ListedRoute[] {
+export function metricsRoutes(context: Services['metrics']): ListedRoute[] {
   return [
     { ...open('metricsJson', '/health/metrics', [200, 401, 403, 500], getMetricsJson(context)), access: 'metrics' },
     { ...open('metrics', '/metrics', [200, 401, 403, 500], getMetrics(context)), access: 'metrics' },
-    admin(remove('resetMetrics', '/v1/admin/metrics', [200, 401, 403], resetMetrics(context))),
+    admin(remove('resetMetrics', '/v1/admin/metrics', [200, 401, 403], postReset(context))),
   ];
 }
 
@@ -102,19 +101,19 @@ export const METRICS_OPERATIONS = {
 const version = SERVICE_VERSION;
 
 const getHealth =
-  (context: Context): Handler =>
+  (context: Services['health']): Handler =>
   async () => ({ status: 200, json: { status: health(context), version } });
 
 const getLive: Handler = async () => ({ status: 200, json: { status: 'live', version } });
 
 const getReady =
-  (context: Context): Handler =>
+  (context: Services['health']): Handler =>
   async () => ({ status: 200, json: { version, checks: readiness(context) } });
 
 // The lines of the route table for health, which is open to everybody.
 // Called by ../routes.ts.
 
-export function healthRoutes(context: Context): ListedRoute[] {
+export function healthRoutes(context: Services['health']): ListedRoute[] {
   return [
     open('health', '/health', [200], getHealth(context)),
     open('liveness', '/health/live', [200], getLive),

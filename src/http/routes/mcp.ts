@@ -5,7 +5,6 @@
 import { AppError, invalidField } from '../../api/errors.js';
 import { MESSAGE_SHAPE } from '../../api/limits.js';
 import type { Catalog } from '../../service/collections/catalog.js';
-import type { Context } from '../../service/context.js';
 import { parseJson } from '../json-body.js';
 import { RouteCalls } from '../mcp/route-calls.js';
 import type { Operation } from '../openapi/operation.js';
@@ -158,7 +157,11 @@ Tools are calls of the other operations: \`tools/list\` tells those that the key
 const STATUSES = [200, 202, 400, 401, 403, 413, 422, 429, 500, 503];
 
 /** The route by which agents call the others. GET and DELETE are 405 there: there are no sessions. */
-export function mcpRoutes(routes: readonly Route[], { catalog }: Context, allowed: AllowedSites): ListedRoute[] {
+export function mcpRoutes(
+  routes: readonly Route[],
+  catalog: Pick<Catalog, 'find'>,
+  allowed: AllowedSites,
+): ListedRoute[] {
   const handler = postMcp(routes, catalog, allowed);
   return [{ ...post('mcp', '/mcp', STATUSES, handler), body: 'message', access: 'any' }];
 }

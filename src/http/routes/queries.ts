@@ -11,10 +11,10 @@ import type {
   QuerySummary,
   ReplayAnswer,
 } from '../../api/queries.js';
-import type { Context } from '../../service/context.js';
 import { withFaultCode } from '../../service/fault-code.js';
 import { replayQuery } from '../../service/query-log/logged-search.js';
 import { type LoggedSearch, entryOf, getAnyQuery, getQuery, listQueries } from '../../service/query-log/queries.js';
+import type { Services } from '../../service/services.js';
 import { fitting } from '../json-body.js';
 import { type Operation, QUERIES_PAGE, jsonAnswer } from '../openapi/operation.js';
 import { COLLECTION } from '../../api/route.js';
@@ -37,7 +37,7 @@ import { SEARCH_ANSWER, replayReply, searcherOf } from './search.js';
 const validatePage = typia.createValidate<QueryListParameters>();
 
 const getQueries =
-  (context: Context): Handler =>
+  (context: Services['queries']): Handler =>
   async (request) => {
     const [tenant, collection] = collectionOf(request);
     const { limit, offset = 0, cursor } = fitting(validatePage(numbersIn(request.query, 'limit', 'offset')), 'query');
@@ -49,12 +49,12 @@ const getQueries =
   };
 
 const getOneQuery =
-  (context: Context): Handler =>
+  (context: Services['queries']): Handler =>
   async (request) =>
     queryReply(await getQuery(context, ...collectionOf(request), param(request, 'query_id')));
 
 const getOneQueryAsAdmin =
-  (context: Context): Handler =>
+  (context: Services['queries']): Handler =>
   async (request) =>
     queryReply(await getAnyQuery(context, param(request, 'query_id')));
 
@@ -64,18 +64,18 @@ function queryReply(found: LoggedSearch): Reply {
 }
 
 const postReplay =
-  (context: Context): Handler =>
+  (context: Services['queries']): Handler =>
   async (request) =>
     replay(context, request, await getQuery(context, ...collectionOf(request), param(request, 'query_id')));
 
 const postReplayAsAdmin =
-  (context: Context): Handler =>
+  (context: Services['queries']): Handler =>
   async (request) =>
     replay(context, request, await getAnyQuery(context, param(request, 'query_id')));
 
-async function replay(context: Context, request: Request, found: LoggedSearch): Promise<Reply> {
+async function replay(context: Services['queries'], request: Request, found: LoggedSearch): Promise<Reply> {
   const result = await withFaultCode('search_failed', () => replayQuery(context, searcherOf(request), found));
-  return replayReply(found.query, result);
+  return replayReply(found, result);
 }
 
 // The query log: of a collection, and of any tenant for the admin.
@@ -86,7 +86,7 @@ const QUERY = `${QUERIES}/{query_id}`;
 const ADMIN_QUERY = '/v1/admin/queries/{query_id}';
 const REPLAY = [200, 401, 403, 404, 422, 429, 500, 503];
 
-export function queryRoutes(context: Context): ListedRoute[] {
+export function queryRoutes(context: Services['queries']): ListedRoute[] {
   return [
     // Everybody's searches stand there: who may search may not read what others search.
     { ...get('listQueries', QUERIES, READ, getQueries(context)), scope: 'manage' },

@@ -1,14 +1,22 @@
 // Reindex jobs: start, look at, pause, resume, cancel; and going back to the space before.
 // Handlers on the front thread: body in, use case, reply out. The route table (routes/reindex.ts) names them.
 import typia from 'typia';
-import { logIdOf, type StoredJob } from '../../storage/catalog-commands.js';
-import { AppError, type ErrorCode } from '../../api/errors.js';
+import type { ErrorCode } from '../../api/errors.js';
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../../api/reindex.js';
-import type { Context } from '../../service/context.js';
 import type { EventType } from '../../service/events/event-hub.js';
-import { asQueryId } from '../../service/query-log/query-log.js';
 import { toldJob } from '../../service/reindex/jobs.js';
-import { cancelJob, pauseJob, resumeJob, rollBack, startReindex } from '../../service/reindex/reindex.js';
+import {
+  allJobs,
+  cancelJob,
+  jobById,
+  jobOf,
+  jobsOf,
+  pauseJob,
+  resumeJob,
+  rollBack,
+  startReindex,
+} from '../../service/reindex/reindex.js';
+import type { Services } from '../../service/services.js';
 import { fitting, parseJson } from '../json-body.js';
 import { type Operation, jsonAnswer, jsonRequest } from '../openapi/operation.js';
 import type { Schema } from '../../api/route.js';
@@ -30,10 +38,10 @@ import { getEvents } from './events.js';
 
 const validateBody = typia.createValidateEquals<ReindexBody>();
 
-type Change = (context: Context, job: StoredJob) => Promise<StoredJob>;
+type Job = ReturnType<typeof jobById>;
 
 const postReindex =
-  (context: Context, status: 200 | 202): Handler =>
+  (context: Services['reindex'], status: 200 | 202): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
     const wish = fitting(validateBody(parseJson(await request.body.bytes(), true) ?? {}), 'body');
@@ -41,32 +49,32 @@ const postReindex =
   };
 
 const getJobs =
-  (context: Context): Handler =>
+  (context: Services['reindex']): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
-    return listed(context.reindexJobs.ofCollection(logIdOf(context.catalog.get(tenant, name))));
+    return listed(jobsOf(context, tenant, name));
   };
 
 const getJobsAsAdmin =
-  (context: Context): Handler =>
+  (context: Services['reindex']): Handler =>
   async () =>
-    listed(context.reindexJobs.all());
+    listed(allJobs(context));
 
 const getJob =
-  (context: Context): Handler =>
+  (context: Services['reindex']): Handler =>
   async (request) => ({ status: 200, json: toldJob(ownJob(context, request)) });
 
 const getJobAsAdmin =
-  (context: Context): Handler =>
+  (context: Services['reindex']): Handler =>
   async (request) => ({ status: 200, json: toldJob(anyJob(context, request)) });
 
 const deleteJob =
-  (context: Context): Handler =>
+  (context: Services['reindex']): Handler =>
   async (request) => ({ status: 200, json: toldJob(await cancelJob(context, ownJob(context, request))) });
 
 const changed =
-  (change: Change) =>
-  (context: Context): Handler =>
+  (change: typeof pauseJob) =>
+  (context: Services['reindex']): Handler =>
   async (request) => ({ status: 200, json: toldJob(await change(context, anyJob(context, request))) });
 
 const deleteJobAsAdmin = changed(cancelJob);
@@ -74,7 +82,7 @@ const postPause = changed(pauseJob);
 const postResume = changed(resumeJob);
 
 const postRollback =
-  (context: Context): Handler =>
+  (context: Services['reindex']): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
     const { embed_model, embedder_type, embedder_config, vector_space_key } = await rollBack(
@@ -96,26 +104,14 @@ const postRollback =
     };
   };
 
-function listed(jobs: readonly StoredJob[]): Reply {
+function listed(jobs: readonly Job[]): Reply {
   return { status: 200, json: { jobs: jobs.map(toldJob), count: jobs.length } satisfies ReindexJobList };
 }
 
-/** Throws 404 `reindex_job_not_found`, also for an id that is none. */
-function anyJob({ reindexJobs }: Context, request: Request): StoredJob {
-  const id = asQueryId(param(request, 'job_id'));
-  const job = id === undefined ? undefined : reindexJobs.find(id);
-  if (!job) throw new AppError('reindex_job_not_found');
-  return job;
-}
+const anyJob = (context: Services['reindex'], request: Request): Job => jobById(context, param(request, 'job_id'));
 
-/** Jobs of other tenants or collections are not found either. */
-function ownJob(context: Context, request: Request): StoredJob {
-  const [tenant, name] = collectionOf(request);
-  const job = anyJob(context, request);
-  const collection = context.catalog.find(tenant, name);
-  if (!collection || logIdOf(collection) !== job.log_id) throw new AppError('reindex_job_not_found');
-  return job;
-}
+const ownJob = (context: Services['reindex'], request: Request): Job =>
+  jobOf(context, ...collectionOf(request), param(request, 'job_id'));
 
 // The lines of the route table for reindex jobs, for going back, and for the events of a collection.
 // Called by ../routes.ts.
@@ -127,7 +123,7 @@ const ADMIN_JOB = `${ADMIN_JOBS}/{job_id}`;
 const CHANGE_JOB = [200, 401, 403, 404, 409, 422, 500];
 const ROLL_BACK = [200, 401, 403, 404, 409, 422, 500, 503];
 
-export function reindexRoutes(context: Context): ListedRoute[] {
+export function reindexRoutes({ reindex: context, events }: Pick<Services, 'reindex' | 'events'>): ListedRoute[] {
   return [
     admin(
       post(
@@ -166,7 +162,7 @@ export function reindexRoutes(context: Context): ListedRoute[] {
       body: 'none',
       scope: 'manage',
     },
-    get('collectionEvents', `${COLLECTION}/events`, READ_ONE, getEvents(context)),
+    get('collectionEvents', `${COLLECTION}/events`, READ_ONE, getEvents(events)),
   ];
 }
 

@@ -23,15 +23,15 @@ import type {
   VectorSample,
   VectorSampleParameters,
 } from '../../api/search.js';
-import type { Context } from '../../service/context.js';
 import { withFaultCode } from '../../service/fault-code.js';
 import { type LoggedResult, type Searcher, loggedSearch, sharedSearch } from '../../service/query-log/logged-search.js';
+import type { LoggedSearch } from '../../service/query-log/queries.js';
 import { measureRecall } from '../../service/recall/recall.js';
 import { sampleVectors } from '../../service/recall/stored-vectors.js';
 import { checkQueryText } from '../../service/search/query.js';
 import type { SearchInput } from '../../service/search/search.js';
+import type { Services } from '../../service/services.js';
 import { accountOf } from '../../service/tenants/actor.js';
-import type { FoundQuery } from '../../storage/query-log-commands.js';
 import { SearchBodyReader, fitting, parseJson } from '../json-body.js';
 import {
   INCLUDE_COMMON,
@@ -73,7 +73,10 @@ function searchReply({ hits, mode, degraded, timing, queryId }: LoggedResult, st
   };
 }
 
-export function replayReply(original: FoundQuery, { hits, mode, degraded, timing, queryId }: LoggedResult): Reply {
+export function replayReply(
+  { query: original }: LoggedSearch,
+  { hits, mode, degraded, timing, queryId }: LoggedResult,
+): Reply {
   const head = { original_query_id: original.id, original_result_count: original.resultIds.length };
   const fields = { mode, degraded, original_latency_ms: original.latencyMs, replay_query_id: queryId };
   return {
@@ -105,7 +108,7 @@ function membersJson<T extends Flat<T>>(fields: T): string {
 const validateBody = typia.createValidateEquals<SearchBody>();
 const validateQuery = typia.createValidate<SearchQuery>();
 
-function postSearch(context: Context): Handler {
+function postSearch(context: Services['search']): Handler {
   const bodies = new SearchBodyReader();
   return async (request) => {
     const [tenant, name] = collectionOf(request);
@@ -115,14 +118,14 @@ function postSearch(context: Context): Handler {
 }
 
 const getSearch =
-  (context: Context): Handler =>
+  (context: Services['search']): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
     const input = queryInput(request);
     return answer(() => loggedSearch(context, searcherOf(request), tenant, name, input));
   };
 
-function postSharedSearch(context: Context): Handler {
+function postSharedSearch(context: Services['search']): Handler {
   const bodies = new SearchBodyReader();
   return async (request) => {
     const input = await bodyInput(request, bodies);
@@ -131,7 +134,7 @@ function postSharedSearch(context: Context): Handler {
 }
 
 const getSharedSearch =
-  (context: Context): Handler =>
+  (context: Services['search']): Handler =>
   async (request) => {
     const input = queryInput(request);
     return answer(() => sharedSearch(context, { ...input, account: accountOf(request.actor) }));
@@ -233,7 +236,7 @@ async function answer(search: () => Promise<LoggedResult>): Promise<Reply> {
 const validateRecall = typia.createValidateEquals<RecallBody>();
 
 const postRecall =
-  (context: Context): Handler =>
+  (context: Services['recall']): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
     const { sample, k, ef, source } = fitting(
@@ -247,8 +250,7 @@ const postRecall =
       ...(source == null ? {} : { source }),
       signal: request.signal,
     };
-    const collection = context.catalog.get(tenant, name);
-    const measured = await withFaultCode('search_failed', () => measureRecall(context, collection, wish));
+    const measured = await withFaultCode('search_failed', () => measureRecall(context, tenant, name, wish));
     const json: RecallAnswer = { tenant, collection: name, ...measured };
     return { status: 200, json };
   };
@@ -259,32 +261,31 @@ const postRecall =
 const validateSample = typia.createValidate<VectorSampleParameters>();
 
 const getVectorSample =
-  (context: Context): Handler =>
+  (context: Services['recall']): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
     const { sample = VECTOR_SAMPLE_DEFAULT } = fitting(validateSample(numbersIn(request.query, 'sample')), 'query');
-    const collection = context.catalog.get(tenant, name);
-    const vectors = await sampleVectors(context, collection, sample, request.signal);
-    const json: VectorSample = { tenant, collection: name, dim: collection.dim, vectors, count: vectors.length };
+    const { dim, vectors } = await sampleVectors(context, tenant, name, sample, request.signal);
+    const json: VectorSample = { tenant, collection: name, dim, vectors, count: vectors.length };
     return { status: 200, json };
   };
 
 // Search of a collection, and of the shared scope, which any key may search.
 // Named by the route table (routes.ts).
 
-export function searchRoutes(context: Context): ListedRoute[] {
+export function searchRoutes({ search, recall }: Pick<Services, 'search' | 'recall'>): ListedRoute[] {
   return [
-    get('searchByQuery', `${COLLECTION}/search`, SEARCH, getSearch(context)),
+    get('searchByQuery', `${COLLECTION}/search`, SEARCH, getSearch(search)),
     {
-      ...post('search', `${COLLECTION}/search`, SEARCH, postSearch(context)),
+      ...post('search', `${COLLECTION}/search`, SEARCH, postSearch(search)),
       body: 'search',
       scope: 'search',
     },
-    { ...post('measureRecall', `${COLLECTION}/recall`, [...SEARCH, 404], postRecall(context)), scope: 'search' },
-    get('sampleVectors', `${COLLECTION}/vectors`, [...READ_ONE, 503], getVectorSample(context)),
-    { ...get('searchSharedByQuery', '/v1/search', SEARCH, getSharedSearch(context)), access: 'any' },
+    { ...post('measureRecall', `${COLLECTION}/recall`, [...SEARCH, 404], postRecall(recall)), scope: 'search' },
+    get('sampleVectors', `${COLLECTION}/vectors`, [...READ_ONE, 503], getVectorSample(recall)),
+    { ...get('searchSharedByQuery', '/v1/search', SEARCH, getSharedSearch(search)), access: 'any' },
     {
-      ...post('searchShared', '/v1/search', [...SEARCH, 400], postSharedSearch(context)),
+      ...post('searchShared', '/v1/search', [...SEARCH, 400], postSharedSearch(search)),
       body: 'search',
       access: 'any',
       scope: 'search',

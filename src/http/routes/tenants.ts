@@ -16,7 +16,6 @@ import type {
   TenantProfile,
   UpdateTenantBody,
 } from '../../api/tenants.js';
-import type { Context } from '../../service/context.js';
 import {
   createKey,
   createTenant,
@@ -26,6 +25,7 @@ import {
   tenantProfile,
   updateTenant,
 } from '../../service/tenants/tenants.js';
+import type { Services } from '../../service/services.js';
 import { fitting, parseJson } from '../json-body.js';
 import { type Operation, jsonAnswer, jsonRequest } from '../openapi/operation.js';
 import { type Handler, type ListedRoute, admin, flag, get, param, post, remove, tenantOf } from '../route.js';
@@ -35,7 +35,7 @@ const validateUpdate = typia.createValidateEquals<UpdateTenantBody>();
 const validateKey = typia.createValidateEquals<CreateKeyBody>();
 
 const postTenant =
-  (context: Context): Handler =>
+  (context: Services['tenants']): Handler =>
   async (request) => {
     const { tenant, ...options } = fitting(validateCreate(parseJson(await request.body.bytes())), 'body');
     const { profile, key, plaintext } = await createTenant(context, asTenant(tenant), optionsOf(options));
@@ -46,11 +46,11 @@ const postTenant =
   };
 
 const getTenant =
-  (context: Context): Handler =>
+  (context: Services['tenants']): Handler =>
   async (request) => ({ status: 200, json: tenantProfile(context, tenantOf(request)) });
 
 const patchTenant =
-  (context: Context): Handler =>
+  (context: Services['tenants']): Handler =>
   async (request) => {
     const tenant = tenantOf(request);
     const change = fitting(validateUpdate(parseJson(await request.body.bytes())), 'body');
@@ -58,7 +58,7 @@ const patchTenant =
   };
 
 const removeTenant =
-  (context: Context): Handler =>
+  (context: Services['tenants']): Handler =>
   async (request) => {
     const tenant = tenantOf(request);
     const collections = await deleteTenant(context, tenant, flag(request, 'force'));
@@ -66,7 +66,7 @@ const removeTenant =
   };
 
 const getKeys =
-  (context: Context): Handler =>
+  (context: Services['tenants']): Handler =>
   async (request) => {
     const tenant = tenantOf(request);
     const keys = listKeys(context, tenant).map(publicKey);
@@ -74,7 +74,7 @@ const getKeys =
   };
 
 const postKey =
-  (context: Context): Handler =>
+  (context: Services['tenants']): Handler =>
   async (request) => {
     const tenant = tenantOf(request);
     const body = fitting(validateKey(parseJson(await request.body.bytes(), true)), 'body');
@@ -83,7 +83,7 @@ const postKey =
   };
 
 const removeKey =
-  (context: Context): Handler =>
+  (context: Services['tenants']): Handler =>
   async (request) => {
     const tenant = tenantOf(request);
     return {
@@ -122,7 +122,7 @@ const TENANTS = '/v1/admin/tenants';
 const TENANT = `${TENANTS}/{tenant}`;
 const KEYS = `${TENANT}/keys`;
 
-export function tenantRoutes(context: Context): ListedRoute[] {
+export function tenantRoutes(context: Services['tenants']): ListedRoute[] {
   return [
     admin(post('createTenant', TENANTS, [201, 400, 401, 403, 409, 422, 500, 503], postTenant(context))),
     admin(get('getTenant', TENANT, [200, 400, 401, 403, 404, 500], getTenant(context))),

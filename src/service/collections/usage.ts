@@ -1,7 +1,8 @@
 // How much there is of everything: tenants, collections, documents, chunks. The catalog knows the first two; the shards
 // are asked for the sums of theirs, one message each, however many collections there are. For the metrics; front
 // thread.
-import type { Collection, MemoryUse } from '../../api/collections.js';
+import type { Collection, CollectionDetail, MemoryUse } from '../../api/collections.js';
+import type { CollectionName, Tenant } from '../../api/ids.js';
 import type { ShardCounts } from '../../engine/write/commands.js';
 import type { Context } from '../context.js';
 
@@ -42,9 +43,28 @@ export async function countCollection({ shards }: Context, { id }: Collection): 
 // What a collection takes of the memory of all shards together.
 // Called by the detail endpoint; front thread.
 
-export async function collectionMemory({ shards }: Context, { id }: Collection): Promise<MemoryUse> {
+async function collectionMemory({ shards }: Context, { id }: Collection): Promise<MemoryUse> {
   const parts = await Promise.all(shards.askAll('memory', { collection: id }));
   const total: MemoryUse = { vectors: 0, codes: 0, graph: 0, postings: 0, text: 0 };
   for (const part of parts) for (const what of Object.keys(total) as (keyof MemoryUse)[]) total[what] += part[what];
   return total;
+}
+
+/**
+ * The catalog's record without what is only the server's, and what there is of the collection. Throws 404
+ * `collection_not_found`.
+ */
+export async function describeCollection(
+  context: Context,
+  tenant: Tenant,
+  name: CollectionName,
+): Promise<CollectionDetail> {
+  const collection = context.catalog.get(tenant, name);
+  const [{ documents, chunks }, memory] = await Promise.all([
+    countCollection(context, collection),
+    collectionMemory(context, collection),
+  ]);
+  const { id, dim: _dim, generation: _generation, log_id: _logId, ...detail } = collection;
+  const isDamaged = context.quarantine.has(id);
+  return { ...detail, doc_count: documents, chunk_count: chunks, memory, ...(isDamaged && { damaged: true }) };
 }

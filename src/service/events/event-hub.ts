@@ -1,8 +1,16 @@
 // What happens to collections, for those who follow it: the latest events of each in a ring, so that a reader who was
 // cut off goes on where it was, and a bounded queue for each reader, who is let go when it falls behind. Ids grow,
-// across restarts too. One instance for each server, in the context; front thread. Collections go by the id of their
-// log, which outlasts a switch.
-import type { CollectionId } from '../../api/ids.js';
+// across restarts too. Collections go by the id of their log, which outlasts a switch. Front thread.
+import { AppError } from '../../api/errors.js';
+import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';
+import { EVENT_STREAMS_MAX, EVENT_STREAMS_OF_COLLECTION_MAX } from '../../api/limits.js';
+import { logIdOf } from '../../storage/catalog-commands.js';
+import type { Catalog } from '../collections/catalog.js';
+
+export interface EventsContext {
+  readonly catalog: Pick<Catalog, 'get'>;
+  readonly events: EventHub;
+}
 
 export type EventType = 'job' | 'ingest' | 'delete' | 'collection' | 'reset';
 
@@ -130,4 +138,21 @@ export class EventReader {
     clearTimeout(timer);
     this.wake = undefined;
   }
+}
+
+/**
+ * The events of a collection from now on; behind the event `lastId`, where it is given. What is no id is taken for one
+ * that is too old. Throws 404 `collection_not_found`, and 429 `tenant_rate_limited` where as many follow as may.
+ */
+export function followEvents(
+  { catalog, events }: EventsContext,
+  tenant: Tenant,
+  name: CollectionName,
+  lastId: string,
+): EventReader {
+  const logId = logIdOf(catalog.get(tenant, name));
+  if (events.readersOf(logId) >= EVENT_STREAMS_OF_COLLECTION_MAX || events.readerCount >= EVENT_STREAMS_MAX)
+    throw new AppError('tenant_rate_limited', 'As many follow the events as may.', { retryAfterS: 10 });
+  if (lastId === '') return events.read(logId, undefined);
+  return events.read(logId, /^\d{1,16}$/.test(lastId) ? Number(lastId) : 0);
 }

@@ -247,6 +247,12 @@ function registerPayloadCache(registry: Registry, { sharedMeters }: Context): vo
   registry.counter('sheaf_hit_cache_misses_total', 'Hits whose records were read.', () => sharedMeters.hitCache.misses);
 }
 
+/** Everything that counts events starts again at 0. The time at which it does, in milliseconds. */
+export function resetMetrics({ metrics, nowMs }: Context): number {
+  metrics.reset();
+  return nowMs();
+}
+
 /** Latency percentiles are those of the latest 2,048 searches and ingests. */
 export async function metricsJson(context: Context): Promise<MetricsAnswer> {
   const { counts, searchLatency, ingestLatency, startedAtMs } = context.metrics;

@@ -3,6 +3,7 @@
 // its endpoint; front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../../api/errors.js';
+import type { CollectionName, Tenant } from '../../api/ids.js';
 import { RECALL_LOGGED_MIN, RECALL_TIME_MAX_MS, RECALLS_MAX } from '../../api/limits.js';
 import type { RecallAnswer } from '../../api/search.js';
 import type { Collection, SearchTiming, Walks } from '../../api/collections.js';
@@ -35,11 +36,17 @@ const RETRY_AFTER_S = 5;
 type Breadth = { readonly ef?: number } | { readonly exact: true };
 
 /**
- * Throws as a search does where a logged text cannot be embedded, unless stored vectors would do; `overloaded` while
- * others measure.
+ * Throws 404 `collection_not_found`; as a search does where a logged text cannot be embedded, unless stored vectors
+ * would do; `overloaded` while others measure.
  */
-export async function measureRecall(context: Context, collection: Collection, wish: RecallWish): Promise<Measured> {
+export async function measureRecall(
+  context: Context,
+  tenant: Tenant,
+  name: CollectionName,
+  wish: RecallWish,
+): Promise<Measured> {
   const { recallsUnderWay } = context;
+  const collection = context.catalog.get(tenant, name);
   if (recallsUnderWay.count >= RECALLS_MAX)
     throw new AppError('overloaded', 'Recall is being measured already.', { retryAfterS: RETRY_AFTER_S });
   return recallsUnderWay.during(() => measure(context, collection, wish));

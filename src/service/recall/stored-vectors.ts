@@ -9,6 +9,7 @@ import {
   RECALL_PAGE_VECTORS,
   VECTOR_SAMPLE_COMPONENTS_MAX,
 } from '../../api/limits.js';
+import type { CollectionName, Tenant } from '../../api/ids.js';
 import type { SampledVector } from '../../api/search.js';
 import { createPrng } from '../../base/prng.js';
 import type { LoggedQuery } from '../../storage/query-log-commands.js';
@@ -138,20 +139,22 @@ function shuffled(places: Place[], seed: number): Place[] {
 
 const BYTE_MAX = 127;
 
-/** Throws as storedQuestions does. */
+/** Throws 404 `collection_not_found`, and as storedQuestions does. */
 export async function sampleVectors(
   context: Context,
-  collection: Collection,
+  tenant: Tenant,
+  name: CollectionName,
   sample: number,
   signal: AbortSignal,
-): Promise<SampledVector[]> {
+): Promise<{ dim: number; vectors: SampledVector[] }> {
+  const collection = context.catalog.get(tenant, name);
   const countMax = Math.max(1, Math.min(sample, Math.floor(VECTOR_SAMPLE_COMPONENTS_MAX / collection.dim)));
   const found: SampledVector[] = [];
   for await (const { own: rid = '', vector } of storedQuestions(context, collection, countMax)) {
     if (signal.aborted || found.length === countMax) break;
     found.push({ rid, ...inBytes(vector) });
   }
-  return found;
+  return { dim: collection.dim, vectors: found };
 }
 
 function inBytes(vector: Float32Array): Omit<SampledVector, 'rid'> {

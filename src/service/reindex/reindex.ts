@@ -10,7 +10,7 @@ import { changeCatalog, forgetStaged, switchCollection } from '../collections/ca
 import type { Staged } from '../collections/shadow-collections.js';
 import { countCollection } from '../collections/usage.js';
 import type { Context } from '../context.js';
-import { QueryIds } from '../query-log/query-log.js';
+import { QueryIds, asQueryId } from '../query-log/query-log.js';
 import { type Copy, copyMissing, writesBefore } from './copy.js';
 import { cancelled, saveJob } from './job-record.js';
 import { changes } from './jobs.js';
@@ -139,6 +139,29 @@ async function createJob(context: Context, live: Collection, space: Space, job: 
   });
   await Promise.all(forgetting);
   return created;
+}
+
+/** Newest first. */
+export const allJobs = ({ reindexJobs }: Context): StoredJob[] => reindexJobs.all();
+
+/** Newest first. Throws 404 `collection_not_found`. */
+export const jobsOf = ({ catalog, reindexJobs }: Context, tenant: Tenant, name: CollectionName): StoredJob[] =>
+  reindexJobs.ofCollection(logIdOf(catalog.get(tenant, name)));
+
+/** Throws 404 `reindex_job_not_found`, also for an id that is none. */
+export function jobById({ reindexJobs }: Context, id: string): StoredJob {
+  const known = asQueryId(id);
+  const job = known === undefined ? undefined : reindexJobs.find(known);
+  if (!job) throw new AppError('reindex_job_not_found');
+  return job;
+}
+
+/** As jobById; jobs of other tenants or collections are not found either. */
+export function jobOf(context: Context, tenant: Tenant, name: CollectionName, id: string): StoredJob {
+  const job = jobById(context, id);
+  const collection = context.catalog.find(tenant, name);
+  if (!collection || logIdOf(collection) !== job.log_id) throw new AppError('reindex_job_not_found');
+  return job;
 }
 
 // Use cases: pause, resume and cancel a reindex job. Asked again in the state that it leads to, each answers the record

@@ -6,6 +6,7 @@ import { Departure } from '../../../src/base/signals.js';
 import type { CollectionName, Tenant } from '../../../src/api/ids.js';
 import type { Actor, Request } from '../../../src/http/route.js';
 import { createRoutes } from '../../../src/http/routes.js';
+import { servicesOf } from '../../../src/service/compose.js';
 import { searchCollection } from '../../../src/service/search/search.js';
 import { startTestServer } from '../../kit/server.js';
 
@@ -177,7 +178,7 @@ test('the filters of a key hold for every search route, in both forms, and are n
     searchSharedByQuery: ['C_EN'],
     searchShared: ['C_EN'],
   };
-  const routes = createRoutes(server.context).filter(({ operation }) => operation in expected);
+  const routes = createRoutes(servicesOf(server.context)).filter(({ operation }) => operation in expected);
   assert.equal(routes.length, 4);
   for (const route of routes) {
     const body = {

@@ -5,7 +5,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { statusOf } from '../../../../src/http/envelope.js';
 import { openApiDocument } from '../../../../src/http/openapi/document.js';
 import { createRoutes } from '../../../../src/http/routes.js';
-import type { Context } from '../../../../src/service/context.js';
+import type { Services } from '../../../../src/service/services.js';
 import type { ErrorCode } from '../../../../src/api/errors.js';
 import { pointerOf, SpecJudge, type Spec } from '../../../kit/openapi.js';
 
@@ -14,7 +14,7 @@ const anything: unknown = new Proxy(() => undefined, {
   get: (_, key) => (key === Symbol.toPrimitive ? () => '' : anything),
   apply: () => anything,
 });
-const routes = createRoutes(anything as Context);
+const routes = createRoutes(anything as Services);
 const document = openApiDocument(routes);
 const judge = new SpecJudge(document as unknown as Spec);
 
