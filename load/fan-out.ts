@@ -10,7 +10,8 @@ import type { CollectionName, Tenant } from '../src/api/ids.js';
 import { startServer } from '../src/cli/serve.js';
 import { FanOut } from '../src/service/search/fan-out.js';
 import type { Context } from '../src/service/context.js';
-import { searchCollection, type SearchInput } from '../src/service/search/search.js';
+import type { SearchInput } from '../src/service/search/query.js';
+import { searchCollection } from '../src/service/search/search.js';
 import { printTable, readArguments, whole } from './kit/command.js';
 import { createVectorCollection, ingestVectors, vectorItems, vectorQueries } from './kit/fill.js';
 

@@ -9,7 +9,7 @@ import { createPrng } from '../src/base/prng.js';
 import type { CollectionId, DocId } from '../src/api/ids.js';
 import type { CollectionRef } from '../src/api/collections.js';
 import { packDocument } from '../src/text/prepared-document.js';
-import type { Narrowing } from '../src/ranking/hits.js';
+import type { CollectionSearch, Narrowing } from '../src/engine/search/params.js';
 import { parseFilter } from '../src/api/filter.js';
 import { ShardReader } from '../src/storage/shard-reader.js';
 import { ShardStore } from '../src/storage/shard-store.js';
@@ -39,6 +39,17 @@ const set = tiny ? clustered(rows, 64, 1) : (windows(rows) ?? clustered(rows, 38
 const texts = (tiny ? undefined : readWordWindows(rows)?.windows) ?? ['one two three', 'four five six'];
 const dim = set.rows[0]?.length ?? 0;
 const ref: CollectionRef = { id: 1 as CollectionId, generation: 1, dim, language: 'none', precision: 'int16' };
+const PLAIN: CollectionSearch = {
+  collection: ref,
+  head: '{',
+  priorityKey: '',
+  k: K,
+  depth: K,
+  params: {},
+  narrowed: { fields: [] },
+  fusion: { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } },
+  boostWeight: 0,
+};
 const prng = createPrng(1);
 
 /** A document's metadata: a field that one in so many documents has, and what metadata usually are. */
@@ -141,8 +152,9 @@ function viewed<T>(work: (view: ShardView) => T): T | undefined {
 }
 
 function measure(narrowing: Narrowing | undefined): string[] {
+  const search: CollectionSearch = { ...PLAIN, ...(narrowing && { narrowing }) };
   const ask = (vector: Float32Array): number =>
-    viewed((view) => rankPart(view, { vector, k: K, ...(narrowing && { narrowing }) }).filterMs) ?? NaN;
+    viewed((view) => rankPart(view, { ...search, vector }, { chunks: 0, tokens: 0, frequencies: [] }).filterMs) ?? NaN;
   const queries = set.queries.slice(0, tiny ? 5 : QUERIES);
   ask(queries[0] as Float32Array);
   const startedAt = cpuMs();

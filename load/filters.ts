@@ -103,8 +103,8 @@ function recallOf(index: VectorIndex, cases: readonly FilterCase[]): number {
   let [found, wanted] = [0, 0];
   for (const { queries, allowed } of cases) {
     for (const query of queries) {
-      const truth = index.search(query, K, { allowed, exact: true }).ordinals;
-      found += index.search(query, K, { allowed }).ordinals.filter((ordinal) => truth.includes(ordinal)).length;
+      const truth = index.search(query, K, { exact: true }, { allowed }).ordinals;
+      found += index.search(query, K, {}, { allowed }).ordinals.filter((ordinal) => truth.includes(ordinal)).length;
       wanted += truth.length;
     }
   }
@@ -120,7 +120,7 @@ function measure(index: VectorIndex, rows: readonly Float32Array[], queries: rea
       const matches = Math.max(1, Math.round(share * rows.length));
       const cases = filterCases(index, rows, queries, kind, matches);
       const unfiltered = rateOf(all, (query) => index.search(query, K));
-      const rate = rateOf(cases, (query, allowed) => index.search(query, K, { allowed }));
+      const rate = rateOf(cases, (query, allowed) => index.search(query, K, {}, { allowed }));
       return [
         kind,
         `${share * 100} %`,

@@ -25,7 +25,7 @@ function partitionsOf(count: number): BuiltIndex[] {
 function searchAll(parts: readonly BuiltIndex[], query: Float32Array, ef: number): number[] {
   const hits: { ordinal: number; score: number }[] = [];
   parts.forEach(({ index }, part) => {
-    const { ordinals, scores } = index.search(query, K, ef === DEFAULT_EF ? { share: 1 / parts.length } : { ef });
+    const { ordinals, scores } = index.search(query, K, ef === DEFAULT_EF ? {} : { ef }, { share: 1 / parts.length });
     ordinals.forEach((ordinal, i) => hits.push({ ordinal: ordinal * parts.length + part, score: scores[i]! }));
   });
   return hits

@@ -189,7 +189,7 @@ function filteredRecalls(
           : order.slice(rows.length - count);
     const allowed = new Uint32Array(Math.ceil(rows.length / 32));
     for (const row of admitted) allowed[row >>> 5]! |= 1 << (row & 31);
-    return recallOf(scores, admitted, index.search(query, K, { allowed }).ordinals);
+    return recallOf(scores, admitted, index.search(query, K, {}, { allowed }).ordinals);
   });
 }
 

@@ -9,7 +9,7 @@ import { ArenaFull } from '../../src/engine/memory/bindings.js';
 import type { WordIndex } from '../../src/engine/postings/text-index.js';
 import type { PartView } from '../../src/engine/segments/segment.js';
 import { bm25Of } from '../../src/ranking/bm25.js';
-import type { LexicalStatistics } from '../../src/ranking/hits.js';
+import type { LexicalStatistics } from '../../src/ranking/bm25.js';
 import { cosine } from '../kit/cosine.js';
 import type { OwnerStart } from './owner.js';
 import {
@@ -160,11 +160,8 @@ function searchVectors({ index }: PartView, prng: Prng, contents: Contents): Ask
     prng.int(3) === 0
       ? Uint32Array.from({ length: ORDINALS >>> 5 }, () => prng.int(2 ** 31) & prng.int(2 ** 31))
       : undefined;
-  const { count, ordinals, stamps, scores } = index.search(query, k, {
-    exact,
-    ...(prng.int(2) === 0 && { ef: 40 }),
-    allowed,
-  });
+  const params = { exact, ...(prng.int(2) === 0 && { ef: 40 }) };
+  const { count, ordinals, stamps, scores } = index.search(query, k, params, { allowed });
   const hits = Array.from(
     { length: count },
     (_, i): ScoredHit => ({ ordinal: ordinals[i] as number, stamp: stamps[i] as number, score: scores[i] as number }),

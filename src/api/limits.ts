@@ -85,9 +85,6 @@ export const SHARDS_MAX = 16;
 export const SHARD_PAGES_INITIAL = 256;
 export const SHARD_PAGES_MAX = 65_536;
 
-/** How deep each ranking is taken in modes boost and hybrid: this many times k, and at least the minimum. */
-export const CANDIDATES_PER_K = 5;
-export const CANDIDATES_MIN = 50;
 /** Fusion of ranks: what is added to each rank (Cormack et al. 2009). */
 export const FUSION_K_DEFAULT = 60;
 export const FUSION_K_MAX = 1_000_000;

@@ -1,11 +1,10 @@
-// Bodies of the query log's endpoints. Types only.
-// Read by the handlers, the OpenAPI document and the client.
+// What goes over the wire of the query log's endpoints. Types only.
 import type { tags } from 'typia';
 import type { QUERIES_PAGE_MAX } from './limits.js';
 import type { SearchTiming } from './collections.js';
 import type { SearchMode } from './choices.js';
 import type { Whole } from './common.js';
-import type { ContentFilter, Fusion, Rerank, SearchHit } from './search.js';
+import type { ContentFilter, Fusion, LoggedParams, Rerank, SearchHit } from './search.js';
 
 /** The query string of the listing. */
 export interface QueryListParameters {
@@ -29,7 +28,7 @@ export interface QuerySummary {
   request_id?: string;
 }
 
-export interface QueryEntry extends QuerySummary {
+export interface QueryEntry extends QuerySummary, LoggedParams {
   tenant: string;
   collection: string;
   /** Who ran the search. */
@@ -46,11 +45,6 @@ export interface QueryEntry extends QuerySummary {
   common_collection?: string;
   rerank?: Rerank;
   fusion?: Fusion;
-  ef?: number;
-  exact?: true;
-  explain?: true;
-  relevance?: true;
-  highlight?: true;
   timing?: SearchTiming;
 }
 

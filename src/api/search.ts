@@ -1,5 +1,4 @@
-// Bodies of the search endpoints. Types only.
-// Read by the handlers, the OpenAPI document and the client.
+// What goes over the wire of searches, of measurements of their recall, and of samples of stored vectors.
 import type { tags } from 'typia';
 import type { SearchTiming } from './collections.js';
 import type { SearchMode } from './choices.js';
@@ -48,8 +47,43 @@ export interface Fusion {
   weights?: { vector: FusionWeight; lexical: FusionWeight } | null;
 }
 
+/**
+ * How the index is searched: one object, handed on whole from the body of a search to the plan of each index
+ * (engine/hnsw/search-plan.ts).
+ */
+export interface SearchParams {
+  /**
+   * Breadth of the walk through the graph of each shard: more finds more, and takes longer. Omitted: chosen so that
+   * recall@10 is at least .97. Not together with `exact`.
+   */
+  ef?: Ef;
+  /** Compares the query with every vector that the filters leave. */
+  exact?: boolean;
+}
+
+/** What the hits of a search tell beside their score. */
+export interface HitOptions {
+  /** Adds to each hit the parts of its score. */
+  explain?: boolean;
+  /** Adds to each hit how probable it is that it is relevant. */
+  relevance?: boolean;
+  /** Adds to each hit with a text the passage of it that fits `q` best. */
+  highlight?: boolean;
+}
+
+/** Fields of a body: each may be left out, and `null` says the same. */
+type Nullable<T> = { [Name in keyof T]?: T[Name] | null };
+
+/** As the query log keeps what was given: a number without the bounds of today, and a boolean only where it is true. */
+type Kept<T> = T extends boolean ? true : T extends number ? number : T;
+
+/** The parameters and options of a search in its entry of the query log. */
+export type LoggedParams = {
+  [Name in keyof (SearchParams & HitOptions)]?: Kept<NonNullable<(SearchParams & HitOptions)[Name]>>;
+};
+
 /** Exactly one of `q` and `v`. `null` counts as absent; there are no other fields. */
-export interface SearchBody {
+export interface SearchBody extends Nullable<SearchParams>, Nullable<HitOptions> {
   q?: string | null;
   v?: number[] | null;
   k?: K | null;
@@ -67,19 +101,6 @@ export interface SearchBody {
   rerank?: Rerank | null;
   /** Of mode hybrid; in others it is refused. */
   fusion?: Fusion | null;
-  /**
-   * Breadth of the walk through the graph of each shard: more finds more, and takes longer. Omitted: chosen so that
-   * recall@10 is at least .97. Not together with `exact`.
-   */
-  ef?: Ef | null;
-  /** Compares the query with every vector that the filters leave. */
-  exact?: boolean | null;
-  /** Adds to each hit the parts of its score. */
-  explain?: boolean | null;
-  /** Adds to each hit how probable it is that it is relevant. */
-  relevance?: boolean | null;
-  /** Adds to each hit with a text the passage of it that fits `q` best. */
-  highlight?: boolean | null;
 }
 
 /** The query-string form. */
@@ -88,13 +109,6 @@ export interface SearchQuery {
   k?: K;
   mode?: string;
   include_common?: boolean;
-}
-
-/** What a search wants its hits to tell. */
-export interface Telling {
-  explain: boolean;
-  relevance: boolean;
-  highlight: boolean;
 }
 
 /**
@@ -182,9 +196,6 @@ export interface Narrowed {
   readonly contentOp?: ContentOp;
 }
 
-// Bodies of the recall endpoint. Types only.
-// Read by the handler, the OpenAPI document and the client.
-
 /** All optional; the body itself may be absent. */
 export interface RecallBody {
   /** How many queries are compared at most; 100 where it is left out. */
@@ -226,10 +237,7 @@ export interface RecallAnswer {
   cut?: true;
 }
 
-// Bodies of the sample of stored vectors. Types only.
-// Read by the handler, the OpenAPI document and the console.
-
-/** The query string. */
+/** The query string of a sample of stored vectors. */
 export interface VectorSampleParameters {
   sample?: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof VECTOR_SAMPLE_MAX>;
 }

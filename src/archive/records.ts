@@ -5,7 +5,7 @@ import typia, { type tags } from 'typia';
 import { parseFilter } from '../api/filter.js';
 import { CONTROL_CHARACTERS, DOCID_BYTES_MAX, asNewDocId, isWellFormed } from '../api/ids.js';
 import { CHUNK_SIZE_MAX, DIM_MAX, type K_MAX, METADATA_LEVELS_MAX, TIME_MAX_MS } from '../api/limits.js';
-import type { ContentFilter, Ef, Fusion, K, Rerank } from '../api/search.js';
+import type { ContentFilter, Fusion, K, Rerank, SearchParams } from '../api/search.js';
 import { changedNumber, isDeeperThan } from '../base/json.js';
 import { DamagedRecord } from '../storage/damage.js';
 import type { LoggedQuery } from '../storage/query-log-commands.js';
@@ -208,11 +208,10 @@ interface Asked {
   actor: string & tags.MaxLength<1024>;
   latencyMs: number & tags.Minimum<0>;
   resultIds: (string & tags.MaxLength<2048>)[] & tags.MaxItems<typeof K_MAX>;
-  rest: {
+  rest: SearchParams & {
     content_filter?: ContentFilter;
     rerank?: Rerank;
     fusion?: Fusion;
-    ef?: Ef;
     common_tenant?: string & tags.MaxLength<128>;
     common_collection?: string & tags.MaxLength<128>;
   };

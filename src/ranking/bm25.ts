@@ -1,7 +1,17 @@
 // BM25 (Robertson et al., Okapi at TREC-3; the idf is Lucene's, which is never negative), with statistics over the
-// whole collection, so that a score does not depend on how many shards there are. Pure; called by the index of words of
-// each shard.
-import type { LexicalStatistics } from './hits.js';
+// whole collection, so that a score does not depend on how many shards there are. Pure.
+
+/**
+ * Of a collection, or of a part of one: chunks with text, their terms, and for each term of a query the chunks that
+ * have it.
+ */
+export interface LexicalStatistics {
+  chunks: number;
+  tokens: number;
+  frequencies: number[];
+  /** How often each term stands in the query; once where absent. */
+  counts?: number[];
+}
 
 const K1 = 1.2;
 const B = 0.75;

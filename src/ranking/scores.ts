@@ -1,11 +1,42 @@
-// What mode hybrid makes of its halves: weighted reciprocal ranks (Cormack, Clarke, Büttcher 2009), or the weighted sum
-// of the cosine and of BM25 over the best BM25 of the ranking. Neither depends on how many candidates there are. Pure.
-// Called on the front thread once both rankings are merged over all shards, and by the shard workers for what hits
-// tell.
+// The score of a hit: what each mode makes of a cosine and of BM25, what the priority of its document makes of that, and
+// how probable it is that the hit is relevant. Pure.
 import { FUSION_K_DEFAULT, FUSION_WEIGHTS_DEFAULT } from '../api/limits.js';
 import type { FusionSettings, FusionWeights } from '../api/search.js';
-import type { Basis, Halves, Ranks } from './hits.js';
 
+/** Ranks from 1; undefined where the ranking does not have the chunk. */
+export interface Ranks {
+  vectorRank?: number;
+  lexicalRank?: number;
+}
+
+/**
+ * What the halves of mode hybrid say of a chunk: of a half that does not have it, nothing; in score fusion both know
+ * their scores.
+ */
+export interface Halves extends Readonly<Ranks> {
+  readonly cosine?: number;
+  readonly bm25?: number;
+  /** BM25 over the best of the ranking. */
+  readonly share?: number;
+}
+
+/** How a hit got its score before the priority. */
+export type Basis =
+  | { readonly mode: 'vector'; readonly cosine: number; readonly vectorRank?: number }
+  | {
+      readonly mode: 'boost';
+      readonly cosine: number;
+      readonly vectorRank?: number;
+      readonly boost: number;
+      readonly matched: number;
+      readonly wanted: number;
+    }
+  | ({ readonly mode: 'hybrid'; readonly fusion: FusionSettings } & Halves);
+
+/**
+ * What mode hybrid makes of its halves: weighted reciprocal ranks (Cormack, Clarke, Büttcher 2009), or the weighted sum
+ * of the cosine and of BM25 over the best BM25 of the ranking. Neither depends on how many candidates there are.
+ */
 export function fusedScore(fusion: FusionSettings, { vectorRank, lexicalRank, cosine = 0, share = 0 }: Halves): number {
   const { weights } = fusion;
   if (fusion.method === 'score') return weights.vector * cosine + weights.lexical * share;
@@ -39,26 +70,25 @@ export function fusionSettings({ method, k, weights }: FusionWish, instance?: Fu
   return { method, k: k ?? (same?.method === 'rank' ? same.k : FUSION_K_DEFAULT), weights: weighed };
 }
 
-// The score of a hit before its priority, out of what it was found by. Pure.
-// Called by the shard workers for what hits tell.
-
+/** The score of a hit before its priority, out of what it was found by. */
 export function scoreOf(basis: Basis): number {
   if (basis.mode === 'hybrid') return fusedScore(basis.fusion, basis);
   return basis.mode === 'boost' ? basis.cosine + basis.boost : basis.cosine;
 }
 
-// The nudge of mode boost for the words of the query that a chunk holds, to be added to its cosine. Pure.
-// Called on the front thread for the candidates of a search.
-
-/** `matched` of the `wanted` distinct tokens of the query stand in the chunk; all of them are worth `weight`. */
+/**
+ * The nudge of mode boost for the words of the query that a chunk holds, to be added to its cosine: `matched` of the `wanted` distinct tokens of the query stand in the chunk; all of them are worth
+ * `weight`.
+ */
 export function boostOf(weight: number, matched: number, wanted: number): number {
   return wanted === 0 ? 0 : (weight * matched) / wanted;
 }
 
-// The priority rule of the contract: the number in the metadata field named by a collection's priority_key, clamped to
-// [-1, 1], scales the final score of a hit. Pure; used where documents are prepared and where hits are ranked.
-
-/** The priority in a document's metadata; 0 when the field is absent or neither a number nor a numeric string. */
+/**
+ * The priority in a document's metadata, which scales the final score of its hits: the number in the field that a
+ * collection's priority_key names, clamped to [-1, 1]; 0 when the field is absent or neither a number nor a numeric
+ * string.
+ */
 export function priorityOf(metadata: Record<string, unknown>, priorityKey: string): number {
   const raw = Object.hasOwn(metadata, priorityKey) ? metadata[priorityKey] : undefined;
   const value = typeof raw === 'string' && raw.trim() !== '' ? Number(raw) : raw;
@@ -71,11 +101,11 @@ export function withPriority(score: number, priority: number): number {
   return priority === 0 ? score : score + Math.abs(score) * priority;
 }
 
-// How probable it is that a hit is relevant, by its scores: a logistic curve over two numbers that mean the same for
-// every query, every embedder and every length of question. Pure; called by the shard workers. The constants are fitted
-// and judged by load/relevance.ts over three judged collections and two embedders.
-
-/** Bias, and what nearness and coverage weigh: together and each alone. */
+/**
+ * How probable it is that a hit is relevant, by its scores: a logistic curve over two numbers that mean the same for
+ * every query, every embedder and every length of question. Bias, and what nearness and coverage weigh: together and
+ * each alone. The constants are fitted and judged by load/relevance.ts over three judged collections and two embedders.
+ */
 interface Curve {
   readonly bias: number;
   readonly nearness: number;

@@ -193,7 +193,7 @@ function createRecall(
   const searchesUnderWay = new UnderWay();
   const recallSampler = new RecallSampler({
     everyMs: recallSampleMs,
-    compare: (collection, search) => compare(context(), collection, search),
+    compare: (collection, search) => compare(context(), collection, { ...search, params: {} }),
     isBusy: () => searchesUnderWay.count > 0,
     sampled: ({ id, precision }, recalled) => context().metrics.recall.checked(id, precision, recalled),
     log,

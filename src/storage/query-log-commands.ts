@@ -2,7 +2,7 @@
 // record, which the front thread makes and only a reader opens (store/query-records.ts). The worker reads no clock:
 // what is too old comes with each message.
 import type { CollectionId } from '../api/ids.js';
-import type { ContentFilter, FusionSettings, RerankSettings } from '../api/search.js';
+import type { ContentFilter, FusionSettings, LoggedParams, RerankSettings } from '../api/search.js';
 import type { SearchTiming } from '../api/collections.js';
 import type { SearchMode } from '../api/choices.js';
 
@@ -25,8 +25,11 @@ export interface LoggedQuery {
   vector?: Float32Array | undefined;
 }
 
-/** What most searches have little of. */
-export interface LoggedRest {
+/**
+ * What most searches have little of, under the names of the body of a search (api/search.ts): a replay gives them back
+ * as a body.
+ */
+export interface LoggedRest extends LoggedParams {
   filters?: Readonly<Record<string, unknown>>;
   /** Of the caller's key: a replay has them too, whoever asks for it. Not shown. */
   embedded_filters?: Readonly<Record<string, unknown>>;
@@ -36,11 +39,6 @@ export interface LoggedRest {
   common_collection?: string;
   rerank?: RerankSettings;
   fusion?: FusionSettings;
-  ef?: number;
-  exact?: true;
-  explain?: true;
-  relevance?: true;
-  highlight?: true;
   /** Ranked by words alone. */
   degraded?: true;
   timing: SearchTiming;

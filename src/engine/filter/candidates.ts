@@ -4,12 +4,12 @@
 import type { FieldTest, Filter } from '../../api/filter.js';
 import type { Ordinal } from '../../api/ids.js';
 import type { ContentFilter } from '../../api/search.js';
-import type { Narrowing } from '../../ranking/hits.js';
 import { type ShardTxn, readDocument } from '../../storage/shard-reader.js';
 import { type ContentPiece, createContentTest, piecesOf } from '../../text/content-filter.js';
 import { CUT } from '../../text/terms.js';
 import { tokensOf } from '../../text/tokenize.js';
 import type { Bitmap, WordIndex } from '../postings/text-index.js';
+import type { Narrowing } from '../search/params.js';
 import type { ShardView } from '../search/snapshot.js';
 import type { PartView } from '../segments/segment.js';
 import { countBits, emptyBitmap, intersect, isSet, ordinalsIn, setBit, subtract, unite } from './bitmap.js';

@@ -3,6 +3,7 @@
 // broader, then codes longer, then rows alone lead. The state of this work, one object an index, in the owner's thread;
 // VectorIndex does a slice of it with each `linkSome`. Where it stands is kept in the root of the index, so that it
 // goes on where an index comes back from a checkpoint.
+import type { SearchParams } from '../../api/search.js';
 import type { Instance } from '../memory/bindings.js';
 import {
   EF_MIN,
@@ -21,7 +22,7 @@ import {
   SCAN_CODES,
 } from '../memory/layout.js';
 import { type CodeShape, learn, shapesFor } from '../quantization/training.js';
-import { BROAD, CODES_SCANNED, type Hits, type SearchOptions, type Way, scanFor, walkOf } from './search-plan.js';
+import { BROAD, CODES_SCANNED, type Hits, type SearchScope, type Way, scanFor, walkOf } from './search-plan.js';
 
 // Questions of a check are made of rows. Real ones lie farther from their nearest than rows do, and how much farther
 // differs from user to user; but at the same distance of the tenth nearest a walk finds of all kinds of them about the
@@ -35,7 +36,7 @@ interface Checked {
   isLive(ordinal: number): boolean;
   /** The row as a vector of unit length. */
   rowOf(ordinal: number): Float32Array;
-  search(query: Float32Array, k: number, options: SearchOptions): Hits;
+  search(query: Float32Array, k: number, params: SearchParams, scope: SearchScope): Hits;
   searchBy(query: Float32Array, k: number, way: Way): Hits;
 }
 
@@ -162,7 +163,7 @@ function* scan(index: Checked, query: Float32Array): Generator<undefined, number
   for (let from = 0; from < index.end; from += SLICE_ROWS) {
     const allowed = new Uint32Array((from + SLICE_ROWS) >>> 5);
     allowed.fill(0xffffffff, from >>> 5);
-    const { scores } = index.search(query, K, { allowed, exact: true });
+    const { scores } = index.search(query, K, { exact: true }, { allowed });
     best = [...best, ...scores].sort((a, b) => b - a).slice(0, K);
     yield;
   }

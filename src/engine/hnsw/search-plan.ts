@@ -1,9 +1,11 @@
-// How a search goes that names no way of its own: by a walk through the graph, broad enough for the recall that is kept
-// (codes/tending.ts), by the codes of all rows where few are left to be ranked or a walk cannot be trusted, or by the
-// rows themselves, where that is as fast and while the index has not been checked. Any thread; asked by VectorIndex.
+// How a search of an index goes: as its parameters say, else by a walk through the graph, broad enough for the recall
+// that is kept (recall-tuner.ts), by the codes of all rows where few are left to be ranked or a walk cannot be trusted,
+// or by the rows themselves, where that is as fast and while the index has not been checked. Any thread.
+import type { SearchParams } from '../../api/search.js';
 import { hitsIn } from '../../ranking/top-k.js';
 import type { Instance } from '../memory/bindings.js';
 import {
+  NONE,
   ROOT_CHECKED,
   ROOT_CODES,
   ROOT_DIM,
@@ -15,7 +17,18 @@ import {
 } from '../memory/layout.js';
 import type { Bitmap } from '../postings/text-index.js';
 
-/** How the kernel is to search (assembly/search.ts). */
+/** What of all rows that are searched an index answers for. */
+export interface SearchScope {
+  /**
+   * The share of them that the index has, 1 where it is left out: a walk for the best of all is less broad in each of
+   * many indexes.
+   */
+  readonly share?: number | undefined;
+  /** The rows that may be answered; all where it is left out. */
+  readonly allowed?: Bitmap | undefined;
+}
+
+/** How the kernel is to search (kernel/hnsw/search.ts). */
 export interface Way {
   /** Breadth of the walk; SCAN_CODES for a scan of the codes, 0 for one of the rows. */
   readonly ef: number;
@@ -29,7 +42,7 @@ export interface Way {
   readonly last?: number;
 }
 
-export const BY_ROWS: Way = { ef: 0, rerank: 0 };
+const BY_ROWS: Way = { ef: 0, rerank: 0 };
 
 /**
  * An index with a share of all rows that are searched walks as broad as the root of the share, down to this: with 2, 4
@@ -67,6 +80,23 @@ const THROUGH_BREADTH = 1.25;
 /** A walk by admitted nodes alone is as many times as broad as one without a filter. */
 const ADMITTED_BREADTH = 4;
 
+/**
+ * What the parameters of a search mean for an index. `k`: how many of it are wanted; `end`: ordinals of the filter that
+ * has been set, or NONE.
+ */
+export function planOf(
+  instance: Instance,
+  root: number,
+  k: number,
+  { ef, exact }: SearchParams,
+  share: number,
+  end: number,
+): Way {
+  if (exact) return BY_ROWS;
+  if (end !== NONE) return filteredWayOf(instance, root, k, end, ef);
+  return ef === undefined ? wayOf(instance, root, k, share) : walkOf(ef, k);
+}
+
 /** For the `k` best of all rows that are searched, of which the index at `root` has `share`. */
 export function wayOf(instance: Instance, root: number, k: number, share: number): Way {
   if (!isChecked(instance, root)) return BY_ROWS;
@@ -78,7 +108,7 @@ export function wayOf(instance: Instance, root: number, k: number, share: number
 }
 
 /** The same under the filter of `end` ordinals that has been set. `least`: the breadth that is asked for at least. */
-export function filteredWayOf(instance: Instance, root: number, k: number, end: number, least = 0): Way {
+function filteredWayOf(instance: Instance, root: number, k: number, end: number, least = 0): Way {
   const linked = instance.word(root + ROOT_WATERMARK);
   const rows = instance.calls.countAllowed(instance.scratch, Math.min(end, linked));
   if (rows <= Math.max(ROWS_SCANNED, 4 * k) || !isChecked(instance, root)) return BY_ROWS;
@@ -123,9 +153,6 @@ const isChecked = (instance: Instance, root: number): boolean => instance.word(r
 const rerankOf = (ef: number, k: number): number =>
   Math.max(RERANK_PER_HIT * k, Math.ceil(RERANK_SHARE * ef) + RERANK_MIN);
 
-// What an index of vectors answers to a search, and what a search may ask for: copies out of shared memory, and plain
-// options. Used by VectorIndex and whoever asks it, on the thread that asks.
-
 /** Hits, best first, equal scores by ordinal. Copies: they stay as they are whatever is written later. */
 export interface Hits {
   readonly count: number;
@@ -134,23 +161,6 @@ export interface Hits {
   readonly stamps: Uint32Array;
   /** Cosines, in [-1, 1]. */
   readonly scores: Float32Array;
-}
-
-export interface SearchOptions {
-  /**
-   * Breadth of the walk through the graph, where there is one; raised to k. Chosen by default; then small indexes and
-   * few matches are scanned.
-   */
-  readonly ef?: number | undefined;
-  /** Score every row that may be answered. */
-  readonly exact?: boolean | undefined;
-  /**
-   * What share of all rows that are searched the index has, 1 where it is left out: a walk for the best of all is less
-   * broad in each of many indexes.
-   */
-  readonly share?: number | undefined;
-  /** The rows that may be answered; all where it is left out. */
-  readonly allowed?: Bitmap | undefined;
 }
 
 /** The first `count` hits. */

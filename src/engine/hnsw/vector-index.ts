@@ -1,5 +1,6 @@
 // The vectors of a segment: rows by ordinal, exact and graph search by cosine. Checks and copies stand here, the work in
 // the kernel. The owner's thread writes; any thread with a kernel of its own may search and read.
+import type { SearchParams } from '../../api/search.js';
 import { assert } from '../../base/assert.js';
 import { withTies } from '../../ranking/top-k.js';
 import { type Instance, countOf } from '../memory/bindings.js';
@@ -31,17 +32,7 @@ import {
   TABLE_BYTES,
 } from '../memory/layout.js';
 import { Tending } from './recall-tuner.js';
-import {
-  BY_ROWS,
-  type Hits,
-  type SearchOptions,
-  type Way,
-  filteredWayOf,
-  firstHits,
-  readHits,
-  walkOf,
-  wayOf,
-} from './search-plan.js';
+import { type Hits, type SearchScope, type Way, firstHits, planOf, readHits, wayOf } from './search-plan.js';
 
 /** Indexes of fewer live rows have no graph, and those of fewer have no codes. */
 export const GRAPH_MIN = 4096;
@@ -235,13 +226,10 @@ export class VectorIndex {
    * The `k` nearest of the live rows allowed, or all where there are fewer. `query` is finite, of any length but 0.
    * Throws ArenaFull.
    */
-  search(query: Float32Array, k: number, { ef, exact = false, share = 1, allowed }: SearchOptions = {}): Hits {
-    assert(Number.isInteger(k) && k >= 1 && (ef ?? 0) >= 0, `k ${k}, ef ${ef}`);
-    const { instance, root } = this;
-    const end = instance.setBitmap(allowed);
-    if (exact) return this.searchBy(query, k, BY_ROWS, end);
-    if (end !== NONE) return this.searchBy(query, k, filteredWayOf(instance, root, k, end, ef), end);
-    return this.searchBy(query, k, ef === undefined ? wayOf(instance, root, k, share) : walkOf(ef, k), end);
+  search(query: Float32Array, k: number, params: SearchParams = {}, { share = 1, allowed }: SearchScope = {}): Hits {
+    assert(Number.isInteger(k) && k >= 1 && (params.ef ?? 0) >= 0, `k ${k}, ef ${params.ef}`);
+    const end = this.instance.setBitmap(allowed);
+    return this.searchBy(query, k, planOf(this.instance, this.root, k, params, share, end), end);
   }
 
   /** The same in one way. `end`: ordinals of the filter that has been set. */
@@ -258,8 +246,8 @@ export class VectorIndex {
   }
 
   /** As search, with all further rows whose score equals the k-th. */
-  searchWithTies(query: Float32Array, k: number, options: SearchOptions = {}): Hits {
-    return withTies(k, (depth) => this.search(query, depth, options), firstHits);
+  searchWithTies(query: Float32Array, k: number, params?: SearchParams, scope?: SearchScope): Hits {
+    return withTies(k, (depth) => this.search(query, depth, params, scope), firstHits);
   }
 
   /** The cosines of some rows; NaN for those that are not live. Throws ArenaFull. */

@@ -2,8 +2,7 @@
 // thin door: checks and copies here, the work in the kernel (assembly/words/). The owner's thread writes; any thread
 // with a Kernel of its own may search.
 import { assert } from '../../base/assert.js';
-import { bm25Of } from '../../ranking/bm25.js';
-import type { LexicalStatistics } from '../../ranking/hits.js';
+import { type LexicalStatistics, bm25Of } from '../../ranking/bm25.js';
 import { withTies } from '../../ranking/top-k.js';
 import type { WrittenTerms } from '../../text/term-writer.js';
 import { CHUNK_TERMS_MAX } from '../../text/terms.js';

@@ -1,8 +1,27 @@
-// The `match_reason` of a hit: how its score was made, in the words that clients of this interface already parse. Pure.
-// Called by the shard workers when they hydrate hits.
-import type { FusionSettings, Narrowed } from '../../api/search.js';
-import type { Basis, Halves, HitParts, ToldChunk } from '../../ranking/hits.js';
+// The JSON text of a hit, joined from what the records hold as JSON already, and its `match_reason`: how its score was
+// made, in the words that clients of this interface already parse. Pure: of the search workers, and of the front thread
+// where a reranker gives a hit another score.
+import type { Explanation, FusionSettings, Highlight, Narrowed } from '../../api/search.js';
+import type { Basis, Halves } from '../../ranking/scores.js';
 import { type MetaLayers, fieldReader } from '../filter/match.js';
+import type { ChunkPayload } from './payload-cache.js';
+
+/** What a hit is made of, its score aside. */
+export interface HitParts {
+  /** JSON of the fields that all hits of a collection begin with, without the brace at the end. */
+  head: string;
+  id: string;
+  /** Absent where the chunk was ingested as a vector. */
+  text?: string;
+  metaJson: string;
+  reason: string;
+  /** Of the chunk's document; 0 for none. */
+  priority: { key: string; value: number };
+  /** Where they were asked for. */
+  explain?: Omit<Explanation, 'score'>;
+  relevance?: number;
+  highlight?: Highlight;
+}
 
 interface Priority {
   readonly key: string;
@@ -71,9 +90,6 @@ function priorityReason({ key, value, before, after }: Priority): string {
   return `priority: ${key} ${sign}${Math.abs(value).toFixed(2)}, ${before.toFixed(3)} -> ${after.toFixed(3)}`;
 }
 
-// The JSON text of a hit, joined from what the records hold as JSON already. Pure.
-// Called by the search workers when they hydrate hits, and by the front thread where a reranker gives another score.
-
 export function hitJson(
   { head, id, text, metaJson, reason, explain, relevance, highlight }: HitParts,
   score: number,
@@ -86,7 +102,7 @@ export function hitJson(
 /** `head`: as in HitParts. `more`: fields at the end, each behind a comma. */
 export function joinHit(
   head: string,
-  { idJson, textJson, metaJson }: Pick<ToldChunk, 'idJson' | 'textJson' | 'metaJson'>,
+  { idJson, textJson, metaJson }: Pick<ChunkPayload, 'idJson' | 'textJson' | 'metaJson'>,
   score: number,
   reason: string,
   more = '',

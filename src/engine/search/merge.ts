@@ -1,17 +1,22 @@
-// The final order of a search: what each mode makes of the rankings, then the priority, then the k best. Equal scores
-// stand by document id and chunk order; where ranks are fused by vector rank, then by chunk id. Search workers only;
-// called by finish.ts.
+// The order of hits: the ranking of a shard, one ranking out of those of all shards, and what each mode makes of these.
+// Equal scores stand by document id and chunk order, so that the answer does not depend on how many shards there are;
+// where ranks are fused by vector rank, then by chunk id. Search workers only.
 import { type Ordinal, chunkIdOf } from '../../api/ids.js';
 import type { FusionSettings } from '../../api/search.js';
-import type { Basis, ChunkPosition, Halves, RankedList, Ranks } from '../../ranking/hits.js';
-import { boostOf, fuseRankings, fusedScore, withPriority } from '../../ranking/scores.js';
+import {
+  type Basis,
+  type Halves,
+  type Ranks,
+  boostOf,
+  fuseRankings,
+  fusedScore,
+  withPriority,
+} from '../../ranking/scores.js';
 import { type Place, compareDocIds, comparePositions, crossShardTies, mergeRanked } from '../../ranking/top-k.js';
 import type { PartView } from '../segments/segment.js';
+import type { RankedList } from './params.js';
+import type { ChunkPosition } from './payload-cache.js';
 import type { ShardView } from './snapshot.js';
-
-// Puts hits of equal score in the order of the contract, by document id and chunk order, which the records know and the
-// thread remembers (hit-cache.ts). Search workers only; called for the rankings of a shard, and where those of all
-// shards are merged and scored.
 
 interface Row {
   readonly ordinal: Ordinal;
@@ -46,7 +51,10 @@ function orderByPosition<S extends Scored>(view: ShardView, part: PartView, run:
   return placed.sort((a, b) => comparePositions(a.position, b.position)).map(({ hit }) => hit);
 }
 
-/** Where a chunk stands. One that has gone meanwhile stands last, and its hit is left out later on (hydrate.ts). */
+/**
+ * Where a chunk stands, which the records know and the thread remembers. One that has gone meanwhile stands last, and
+ * its hit is left out later on (payload.ts).
+ */
 function positionOf(view: ShardView, part: PartView, { ordinal, stamp }: Row): ChunkPosition {
   const version = { memory: view.memory, collection: part.id, ordinal, stamp };
   const kept = view.cache.positions.get(version);
@@ -57,10 +65,6 @@ function positionOf(view: ShardView, part: PartView, { ordinal, stamp }: Row): C
   if (part.index.stampOf(ordinal) === stamp) view.cache.positions.keep(version, position);
   return position;
 }
-
-// One ranking out of those of all shards: best first, equal scores by document id and chunk order, so that the answer
-// does not depend on how many shards there are. Search workers only; called by whoever has the rankings of all shards
-// (finish.ts).
 
 /** A chunk as a shard has ranked it. */
 interface Candidate {

@@ -1,20 +1,40 @@
 // What the next search need not read the records for: what hits have told of their chunks, and where chunks stand that
-// had equal scores. One per search worker, on its thread; asked by hydrate.ts and ties.ts. Why nothing in it is stale:
-// row-cache.ts.
+// had equal scores. A stamp names one version of one row for the life of the memory (docs/internals/memory-layout.md,
+// rule 8), and of a chunk nothing is told but what was committed with that version; so nothing in here is ever stale,
+// and nothing has to be taken out. Search workers only, one cache for each thread.
 import { LRUCache } from 'lru-cache';
-import type { CollectionId } from '../../api/ids.js';
-import type { ChunkPosition, RankedHit, ToldChunk } from '../../ranking/hits.js';
+import type { CollectionId, Ordinal } from '../../api/ids.js';
 
-// What single versions of rows have told before: bounded by bytes, the least recently used going first. A stamp names
-// one version of one row for the life of the memory (../shard/README.md, rule 8), and of a chunk nothing is told but
-// what was committed with that version; so nothing in here is ever stale, and nothing has to be taken out. Search
-// workers only; used by hit-cache.ts.
+/** Where a chunk stands. */
+export interface ChunkPosition {
+  docid: string;
+  /** In its document. */
+  index: number;
+  path: string;
+}
+
+/** What a hit tells of its chunk whatever the query, as JSON text. */
+export interface ChunkPayload {
+  readonly id: string;
+  readonly idJson: string;
+  /** Absent where the chunk was ingested as a vector. */
+  readonly textJson?: string;
+  /** The document's metadata overlaid by the chunk's own. */
+  readonly metaJson: string;
+  /** The chunk's own metadata and the document's. */
+  readonly layers: readonly [string, string];
+}
 
 /** Stamps come round after 2^32: long before that all of a memory's are forgotten. */
 const STAMPS_MAX = 2 ** 30;
 
 /** One version of one row of one memory. */
-export type RowVersion = Pick<RankedHit, 'ordinal' | 'stamp'> & { memory: number; collection: CollectionId };
+export interface RowVersion {
+  memory: number;
+  collection: CollectionId;
+  ordinal: Ordinal;
+  stamp: number;
+}
 
 interface Entry<V> {
   readonly collection: CollectionId;
@@ -22,6 +42,7 @@ interface Entry<V> {
   readonly value: V;
 }
 
+/** What single versions of rows have told before: bounded by bytes, the least recently used going first. */
 class RowCache<V> {
   /** undefined: nothing is kept. */
   private readonly entries: LRUCache<number, Entry<V>> | undefined;
@@ -64,7 +85,7 @@ const POSITION_BYTES = 150;
 const POSITIONS_SHARE = 0.25;
 
 export class HitCache {
-  private readonly chunks: RowCache<ToldChunk>;
+  private readonly chunks: RowCache<ChunkPayload>;
   /** Where chunks stand in the order that equal scores have. */
   readonly positions: RowCache<ChunkPosition>;
   private counted = { hits: 0, misses: 0 };
@@ -80,7 +101,7 @@ export class HitCache {
     this.positions.reach(memory, stamp);
   }
 
-  get(version: RowVersion): ToldChunk | undefined {
+  get(version: RowVersion): ChunkPayload | undefined {
     const chunk = this.chunks.get(version);
     this.counted[chunk ? 'hits' : 'misses']++;
     return chunk;
@@ -94,13 +115,13 @@ export class HitCache {
   }
 
   /** Requires that the row still had this stamp after the records were read. */
-  keep(version: RowVersion, chunk: ToldChunk): void {
+  keep(version: RowVersion, chunk: ChunkPayload): void {
     this.chunks.keep(version, chunk);
   }
 }
 
 /** Of strings that are not Latin-1: the most they can take. */
-const bytesOf = ({ id, idJson, textJson = '', metaJson, layers }: ToldChunk): number =>
+const bytesOf = ({ id, idJson, textJson = '', metaJson, layers }: ChunkPayload): number =>
   ENTRY_BYTES +
   2 *
     (id.length +

@@ -1,18 +1,10 @@
-// Turns the hits of a search into the JSON text a client gets, from the records of their shards. Search workers only;
-// called by finish.ts once the rankings of all shards are merged.
+// Turns the hits of a search into the JSON text a client gets, from the records of their shards, with what they tell of
+// themselves where it was asked for: the parts of the score, how relevant they are likely to be, the best passage.
+// Search workers only.
 import { type Ordinal, chunkIdOf } from '../../api/ids.js';
 import type { Explanation } from '../../api/search.js';
-import { greatestBm25 } from '../../ranking/bm25.js';
-import type {
-  Basis,
-  DetailsWanted,
-  HitParts,
-  HybridQuery,
-  HydratedHit,
-  RankedHit,
-  ToldChunk,
-} from '../../ranking/hits.js';
-import { nearnessOf, relevanceOf, scoreOf } from '../../ranking/scores.js';
+import { type LexicalStatistics, greatestBm25, idfsOf } from '../../ranking/bm25.js';
+import { type Basis, nearnessOf, relevanceOf, scoreOf } from '../../ranking/scores.js';
 import { type DocumentRecord, mergedMetaJson } from '../../storage/records.js';
 import { readDocument } from '../../storage/shard-reader.js';
 import { highlightOf } from '../../text/highlight.js';
@@ -20,43 +12,70 @@ import { plainTerm } from '../../text/terms.js';
 import type { MetaLayers } from '../filter/match.js';
 import type { WordIndex } from '../postings/text-index.js';
 import type { PartView } from '../segments/segment.js';
-import { hitJson, joinHit, matchReason } from './hit-json.js';
-import type { CollectionSearch } from './params.js';
+import { type HitParts, hitJson, joinHit, matchReason } from './hit-json.js';
+import type { ScoredHit } from './merge.js';
+import type { CollectionSearch, DetailsAsked } from './params.js';
+import type { ChunkPayload } from './payload-cache.js';
 import { cosinesOf, wordScores } from './rank.js';
 import { type ShardView, isLater } from './snapshot.js';
 
-// What hits tell of themselves where it was asked for: the parts of the score, how relevant they are likely to be, the
-// best passage. Search workers only; called by hydrate.ts for the hits of one shard, all at once.
+/** What is known of a query over all shards, to tell how relevant a hit is, and what each of its terms is worth. */
+export interface QueryStatistics {
+  readonly words: LexicalStatistics;
+  /** Of the query with any chunks. */
+  readonly meanCosine: number;
+}
 
 type HitDetails = Pick<HitParts, 'explain' | 'relevance' | 'highlight'>;
 /** Of one hit, by its place among them, once its text is read. */
 type DetailsOf = (at: number, text: string | undefined, priority: number) => HitDetails;
 
-function detailsOf(part: PartView, hits: readonly RankedHit[], wanted: DetailsWanted): DetailsOf {
-  const ordinals = Uint32Array.from(hits, ({ ordinal }) => ordinal);
+/** Of the hits of one shard, all at once. */
+function detailsOf(
+  part: PartView,
+  hits: readonly ScoredHit[],
+  asked: DetailsAsked,
+  vector: Float32Array | undefined,
+  statistics: QueryStatistics,
+): DetailsOf {
+  const ordinals = Uint32Array.from(hits, ({ candidate }) => candidate.ordinal);
   const words = part.words;
-  const terms = wanted.explain && words && wanted.words ? termScores(words, wanted.words, ordinals) : [];
-  const relevance = wanted.relevance && relevances(part, ordinals, wanted);
+  const terms =
+    asked.explain && words && asked.words ? termScores(words, asked.words.terms, statistics.words, ordinals) : [];
+  const relevance = asked.relevance && relevances(part, ordinals, asked.words?.terms, vector, statistics);
+  const highlight = asked.highlight && weighed(asked.highlight, asked.words?.terms, statistics.words);
   return (at, text, priority) => ({
-    ...(wanted.explain && { explain: explanation(hits[at] as RankedHit, terms[at] ?? [], priority) }),
-    ...(relevance?.[at] !== undefined && { relevance: relevance[at] }),
-    ...(wanted.highlight && text !== undefined && { highlight: highlightOf(text, wanted.highlight) }),
+    ...(asked.explain && { explain: explanation((hits[at] as ScoredHit).basis, terms[at] ?? [], priority) }),
+    ...(relevance && relevance[at] !== undefined && { relevance: relevance[at] }),
+    ...(highlight && text !== undefined && { highlight: highlightOf(text, highlight) }),
   });
+}
+
+/**
+ * The words that are marked are those that are ranked by, where any are. Rare terms are marked sooner, where it is known
+ * which are.
+ */
+function weighed(
+  highlight: NonNullable<DetailsAsked['highlight']>,
+  terms: string[] = [],
+  statistics: LexicalStatistics,
+): Parameters<typeof highlightOf>[1] {
+  return terms.length > 0 ? { ...highlight, terms, weights: idfsOf(statistics) } : highlight;
 }
 
 /** undefined where nothing is known to tell it by. */
 function relevances(
   part: PartView,
   ordinals: Uint32Array,
-  { relevance, words }: DetailsWanted,
+  terms: string[] | undefined,
+  vector: Float32Array | undefined,
+  statistics: QueryStatistics,
 ): (number | undefined)[] {
-  const { vector } = relevance as NonNullable<typeof relevance>;
-  const cosines = vector && cosinesOf(part, vector.query, ordinals);
-  const index = part.words;
-  const scores = words && index && words.terms.length > 0 ? wordScores(index, words, ordinals) : undefined;
-  const greatest = words ? greatestBm25(words.statistics) : 0;
+  const cosines = vector && cosinesOf(part, vector, ordinals);
+  const scores = terms?.length && part.words ? wordScores(part.words, terms, statistics.words, ordinals) : undefined;
+  const greatest = terms ? greatestBm25(statistics.words) : 0;
   return Array.from(ordinals, (_, at) => {
-    const nearness = vector && cosines && nearnessOf(cosines[at] as number, vector.mean);
+    const nearness = cosines && nearnessOf(cosines[at] as number, statistics.meanCosine);
     return relevanceOf(nearness, scores && (scores[at] as number) / greatest);
   });
 }
@@ -69,21 +88,22 @@ type TermScores = NonNullable<Explanation['lexical']>['terms'];
  */
 function termScores(
   words: WordIndex,
-  { terms, statistics }: Omit<HybridQuery, 'mode'>,
+  terms: string[],
+  statistics: LexicalStatistics,
   ordinals: Uint32Array,
 ): TermScores[] {
   const found = Array.from(ordinals, (): TermScores => []);
   terms.forEach((term, i) => {
     const { chunks, tokens, frequencies, counts } = statistics;
     const ofTerm = { chunks, tokens, frequencies: [frequencies[i] as number], counts: [counts?.[i] ?? 1] };
-    wordScores(words, { terms: [term], statistics: ofTerm }, ordinals).forEach((bm25, at) => {
+    wordScores(words, [term], ofTerm, ordinals).forEach((bm25, at) => {
       if (bm25 > 0) found[at]?.push({ term: plainTerm(term), bm25 });
     });
   });
   return found;
 }
 
-function explanation({ basis }: RankedHit, terms: TermScores, priority: number): Omit<Explanation, 'score'> {
+function explanation(basis: Basis, terms: TermScores, priority: number): Omit<Explanation, 'score'> {
   return { ...partsOf(basis, terms), fused: scoreOf(basis), ...(priority !== 0 && { priority }) };
 }
 
@@ -106,16 +126,16 @@ function partsOf(basis: Basis, terms: TermScores): Pick<Explanation, 'vector' | 
 
 const ranked = (rank: number | undefined): { rank?: number } => (rank === undefined ? {} : { rank });
 
-// What a hit tells of its chunk whatever the query: from the records of a shard, as JSON text where it is told as that.
-// Search workers only; read by hydrate.ts, and kept by hit-cache.ts.
-
-/** undefined where the snapshot does not have it. `documents`: those read before, to which its own is added. */
-function readToldChunk(
+/**
+ * What a hit tells of its chunk whatever the query; undefined where the snapshot does not have it. `documents`: those
+ * read before, to which its own is added.
+ */
+function readPayload(
   view: ShardView,
   part: PartView,
   row: Ordinal,
   documents: Map<string, DocumentRecord>,
-): ToldChunk | undefined {
+): ChunkPayload | undefined {
   const [collection, ordinal] = [part.id, part.stored(row)];
   const chunk = view.txn.findChunk(collection, ordinal);
   if (!chunk) return undefined;
@@ -132,16 +152,26 @@ function readToldChunk(
   };
 }
 
-const layersOf = ({ layers }: ToldChunk): MetaLayers =>
+const layersOf = ({ layers }: ChunkPayload): MetaLayers =>
   layers.map((json) => JSON.parse(json) as Record<string, unknown>);
 
-const textOf = ({ textJson }: ToldChunk): string | undefined =>
+const textOf = ({ textJson }: ChunkPayload): string | undefined =>
   textJson === undefined ? undefined : (JSON.parse(textJson) as string);
+
+/** A hit as a client gets it. */
+interface HydratedHit {
+  /** Chunk id. */
+  id: string;
+  /** The whole hit, as JSON text. */
+  json: string;
+  /** Where they were asked for. */
+  parts?: HitParts;
+}
 
 /** Hits of one shard, in the order of the answer. */
 interface HitsOfShard {
   readonly view: ShardView;
-  readonly hits: readonly RankedHit[];
+  readonly hits: readonly ScoredHit[];
   /** The stamp given out last before they were ranked. */
   readonly before: number;
 }
@@ -155,19 +185,20 @@ interface HitsOfShard {
 export function hydrate(
   search: CollectionSearch,
   { view, hits, before }: HitsOfShard,
-  details: DetailsWanted | undefined,
+  statistics: QueryStatistics,
 ): (HydratedHit | undefined)[] {
   const { part } = view;
   if (!part) return hits.map(() => undefined);
   const documents = new Map<string, DocumentRecord>();
-  const detailsOfHit = details && detailsOf(part, hits, details);
+  const detailsOfHit = search.details && detailsOf(part, hits, search.details, search.vector, statistics);
   return hits.map((hit, at) => {
-    if (isLater(hit.stamp, before)) return undefined;
-    const version = { memory: view.memory, collection: part.id, ordinal: hit.ordinal, stamp: hit.stamp };
+    const { ordinal, stamp } = hit.candidate;
+    if (isLater(stamp, before)) return undefined;
+    const version = { memory: view.memory, collection: part.id, ordinal, stamp };
     const kept = view.cache.get(version);
-    const chunk = kept ?? readToldChunk(view, part, hit.ordinal, documents);
+    const chunk = kept ?? readPayload(view, part, ordinal, documents);
     const hydrated = chunk && hydrateHit(search, part, hit, chunk, at, detailsOfHit);
-    if (!hydrated || part.index.stampOf(hit.ordinal) !== hit.stamp) return undefined;
+    if (!hydrated || part.index.stampOf(ordinal) !== stamp) return undefined;
     if (!kept) view.cache.keep(version, chunk);
     return hydrated;
   });
@@ -176,14 +207,14 @@ export function hydrate(
 function hydrateHit(
   search: CollectionSearch,
   part: PartView,
-  hit: RankedHit,
-  chunk: ToldChunk,
+  hit: ScoredHit,
+  chunk: ChunkPayload,
   at: number,
   detailsOfHit?: DetailsOf,
 ): HydratedHit {
   const { head, priorityKey, narrowed, withParts } = search;
-  const { ordinal, basis, score } = hit;
-  const value = part.priorities.of(ordinal);
+  const { candidate, basis, score } = hit;
+  const value = part.priorities.of(candidate.ordinal);
   // Field by field: a literal that spreads another took a third of the hydration.
   const reason = matchReason(basis, narrowed, () => layersOf(chunk), {
     key: priorityKey,

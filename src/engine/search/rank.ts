@@ -1,19 +1,25 @@
-// One shard's part of a search: what may be ranked at all, which rankings the mode wants, how long each took, and their
-// packing for whoever merges them with those of the other shards. Search workers only; called by search.ts.
+// The rankings of a search, one arena of a shard after the other: what of a part may be ranked at all, the rankings that
+// the mode wants, how long each took, and their packing for whoever merges them. Search workers only.
 import type { Ordinal } from '../../api/ids.js';
-import type { CosineSample, HybridQuery, RankedList, ShardHits, ShardSearch } from '../../ranking/hits.js';
+import type { SearchParams } from '../../api/search.js';
+import type { LexicalStatistics } from '../../ranking/bm25.js';
 import { withPriority } from '../../ranking/scores.js';
 import { BestFirst, hitsIn, mergeRanked, takeBest } from '../../ranking/top-k.js';
 import { bitmapOf, emptyBitmap, fullBitmap, intersect, ordinalsIn, setBit, subtract } from '../filter/bitmap.js';
 import { select } from '../filter/candidates.js';
+import type { SearchScope } from '../hnsw/search-plan.js';
 import type { Bitmap, WordIndex } from '../postings/text-index.js';
 import type { PartView } from '../segments/segment.js';
 import { breakTies } from './merge.js';
-import type { RankedShard } from './params.js';
+import {
+  type CollectionSearch,
+  type CosineSample,
+  type RankedList,
+  type RankedShard,
+  type ShardHits,
+  isDefault,
+} from './params.js';
 import type { ShardView } from './snapshot.js';
-
-// What given chunks of a part score by words and by vector, for searches that want both scores of every candidate, and
-// for what hits tell of themselves. Search workers only; called by rank-part.ts and hit-details.ts.
 
 /** Rows that tell how near chunks are to a query as a rule. */
 const SAMPLE_ROWS = 256;
@@ -21,7 +27,8 @@ const SAMPLE_ROWS = 256;
 /** BM25 of each; 0 for a chunk that has none of the terms. */
 export function wordScores(
   words: WordIndex,
-  { terms, statistics }: Omit<HybridQuery, 'mode'>,
+  terms: string[],
+  statistics: LexicalStatistics,
   ordinals: Uint32Array,
 ): Float64Array {
   if (ordinals.length === 0 || terms.length === 0) return new Float64Array(ordinals.length);
@@ -45,10 +52,6 @@ function sampleCosines(part: PartView, vector: Float32Array): CosineSample {
   return { count: cosines.length, sum: cosines.reduce((sum, cosine) => sum + cosine, 0) };
 }
 
-// The two rankings of a part: by vector and by words, of the chunks that are allowed, with all that equal the k-th
-// (ties.ts cuts them). A priority changes the score of the vector ranking before the k best are chosen. Search workers
-// only; called by rank-part.ts.
-
 /** Where more of a part's chunks have a priority, all are scored: then that is less work than a search beside it. */
 const SCORED_SHARE_MAX = 0.25;
 
@@ -60,26 +63,40 @@ interface Scored {
   cosine: number;
 }
 
-interface Depth {
-  k: number;
-  /** Of all live chunks where it is absent. */
-  allowed?: Bitmap | undefined;
-  ef?: number | undefined;
-  exact?: boolean | undefined;
-  /** Of all chunks that are searched, those of the part. */
-  share?: number | undefined;
+/** A part that is ranked: what of it is searched, and for what. */
+interface RankedPart {
+  readonly view: ShardView;
+  readonly part: PartView;
+  readonly search: CollectionSearch;
+  /** Of the terms that are ranked by. */
+  readonly statistics: LexicalStatistics;
+  readonly scope: SearchScope;
 }
 
-/** The k nearest chunks, by cosine or, with `prioritized`, by what their priorities make of it. */
-export function rankByVector(part: PartView, vector: Float32Array, depth: Depth, prioritized: boolean): Scored[] {
-  return prioritized && part.priorities.count > 0
-    ? nearestLifted(part, vector, depth)
-    : nearestByCosine(part, vector, depth);
+/**
+ * The nearest chunks to the depth of the search, with all that equal the last (`breakTies` cuts them). Unless the mode
+ * fuses it with the ranking by words, by what their priorities make of the cosine.
+ */
+export function rankByVector(
+  part: PartView,
+  search: Pick<CollectionSearch, 'depth' | 'params' | 'vector' | 'lexical'>,
+  scope: SearchScope,
+): Scored[] {
+  const { vector, depth, params, lexical } = search;
+  if (!vector) return [];
+  const nearest = (of: SearchScope): Scored[] => nearestByCosine(part, vector, depth, params, of);
+  if (lexical?.mode === 'hybrid' || part.priorities.count === 0) return nearest(scope);
+  return withLifted(part, vector, depth, nearest, scope);
 }
 
-/** With all that equal the k-th. */
-function nearestByCosine(part: PartView, vector: Float32Array, depth: Depth): Scored[] {
-  const { ordinals, stamps, scores } = part.index.searchWithTies(vector, depth.k, depth);
+function nearestByCosine(
+  part: PartView,
+  vector: Float32Array,
+  depth: number,
+  params: SearchParams,
+  scope: SearchScope,
+): Scored[] {
+  const { ordinals, stamps, scores } = part.index.searchWithTies(vector, depth, params, scope);
   const found: Scored[] = [];
   for (let i = 0; i < ordinals.length; i++) {
     const cosine = scores[i] as number;
@@ -89,18 +106,20 @@ function nearestByCosine(part: PartView, vector: Float32Array, depth: Depth): Sc
 }
 
 /**
- * A chunk that is lifted may come from far below the k nearest: those with a priority are all scored, the others ranked
+ * A chunk that is lifted may come from far below the nearest: those with a priority are all scored, the others ranked
  * as ever.
  */
-function nearestLifted(
+function withLifted(
   part: PartView,
   vector: Float32Array,
-  { k, allowed = fullBitmap(part.index.end), ...breadth }: Depth,
+  depth: number,
+  nearest: (scope: SearchScope) => Scored[],
+  { share, allowed = fullBitmap(part.index.end) }: SearchScope,
 ): Scored[] {
   const isMany = part.priorities.count > SCORED_SHARE_MAX * part.index.liveCount;
   const lifted = isMany ? allowed : intersect(allowed, part.priorities.bitmap());
-  const others = isMany ? [] : nearestByCosine(part, vector, { k, ...breadth, allowed: subtract(allowed, lifted) });
-  return [...others, ...bestOf(part, vector, k, Uint32Array.from(ordinalsIn(lifted)))].sort(
+  const others = isMany ? [] : nearest({ share, allowed: subtract(allowed, lifted) });
+  return [...others, ...bestOf(part, vector, depth, Uint32Array.from(ordinalsIn(lifted)))].sort(
     (a, b) => b.score - a.score,
   );
 }
@@ -116,23 +135,21 @@ function bestOf({ index, priorities }: PartView, vector: Float32Array, k: number
   });
 }
 
-/** The k best by BM25 of those that have any term of the query. */
-function rankByWords(
-  part: PartView,
-  words: WordIndex,
-  { terms, statistics }: HybridQuery,
-  { k, allowed }: Depth,
-): Scored[] {
-  const first = words.rankWithTies(terms, statistics, k, allowed);
+/** In mode hybrid: the best by BM25 of those that have any term of the query. */
+function rankByWords({ part, search, statistics, scope: { allowed } }: RankedPart): Scored[] {
+  const { lexical, depth } = search;
+  const { words, index } = part;
+  if (lexical?.mode !== 'hybrid' || !words) return [];
+  const first = words.rankWithTies(lexical.terms, statistics, depth, allowed);
   // Of a document that leaves the words stay for a while: they are no hits, and take the place of none.
-  const { ordinals, scores } = first.ordinals.every((ordinal) => part.index.isLive(ordinal))
+  const { ordinals, scores } = first.ordinals.every((ordinal) => index.isLive(ordinal))
     ? first
-    : words.rankWithTies(terms, statistics, k, liveIn(part, allowed));
+    : words.rankWithTies(lexical.terms, statistics, depth, liveIn(part, allowed));
   return Array.from(
     ordinals,
     (ordinal, i): Scored => ({
       ordinal: ordinal as Ordinal,
-      stamp: part.index.stampOf(ordinal),
+      stamp: index.stampOf(ordinal),
       score: scores[i] as number,
       cosine: NaN,
     }),
@@ -149,12 +166,18 @@ function liveIn({ index }: PartView, allowed = fullBitmap(index.end)): Bitmap {
 const NONE_RANKED = pack([]);
 
 /**
- * The k best chunks of this shard's part of the collection in each ranking, and no more. Requires that what it needs is
- * indexed. `all`: live chunks of the collection in all shards; where it is left out, this one has them all.
+ * The best chunks of this shard's part of the collection in each ranking, to the depth of the search and no deeper.
+ * Requires that what it needs is indexed. `all`: live chunks of the collection in all shards; where it is left out,
+ * this one has them all.
  */
-export function rankPart(view: ShardView, search: ShardSearch, all?: number): ShardHits {
+export function rankPart(
+  view: ShardView,
+  search: CollectionSearch,
+  statistics: LexicalStatistics,
+  all?: number,
+): ShardHits {
   const { part, before, removals } = view;
-  const { narrowing, lexical } = search;
+  const { narrowing, lexical, vector, details } = search;
   const chunks = part?.index.liveCount ?? 0;
   const hits: ShardHits = { before, removals, chunks, vector: NONE_RANKED, filterMs: 0, vectorMs: 0, lexicalMs: 0 };
   if (!part || chunks === 0) {
@@ -162,27 +185,31 @@ export function rankPart(view: ShardView, search: ShardSearch, all?: number): Sh
     return hits;
   }
   const startedAtMs = performance.now();
-  const depth = depthOf(search, chunks, all);
-  if (narrowing) {
-    depth.allowed = select(view, part, narrowing);
-    hits.filterMs = performance.now() - startedAtMs;
-  }
-  if (search.sample && search.vector) hits.sample = sampleCosines(part, search.vector);
-  rank(view, part, search, depth, hits);
+  const allowed = narrowing && select(view, part, narrowing);
+  if (narrowing) hits.filterMs = performance.now() - startedAtMs;
+  if (vector && details?.relevance) hits.sample = sampleCosines(part, vector);
+  rank({ view, part, search, statistics, scope: { share: shareOf(chunks, all), allowed } }, hits);
   return hits;
 }
+
+const shareOf = (own: number, all = own): number => Math.min(1, own / all);
 
 /**
  * The hits of a part with its vectors ranked anew, as if it were alone. The rest is what rows had at first: whatever
  * went since is noticed by it.
  */
-export function withVectorAnew(view: ShardView, search: ShardSearch, first: ShardHits): ShardHits {
+export function withVectorAnew(
+  view: ShardView,
+  search: CollectionSearch,
+  statistics: LexicalStatistics,
+  first: ShardHits,
+): ShardHits {
   if (!view.part) return first;
   const startedAtMs = performance.now();
-  const depth = depthOf(search, first.chunks);
-  const nearest = nearestIn(view.part, search, depth);
+  const ranked = { view, part: view.part, search, statistics, scope: { share: 1 } };
+  const nearest = rankByVector(view.part, search, ranked.scope);
   const rankedAtMs = performance.now();
-  const vector = packNearest(view, view.part, search, nearest, depth.k);
+  const vector = packNearest(ranked, nearest);
   return {
     ...first,
     vector,
@@ -194,47 +221,40 @@ export function withVectorAnew(view: ShardView, search: ShardSearch, first: Shar
 /**
  * Fills the hits in. Equal scores are looked at when everything is ranked: by then the store has all that was found.
  */
-function rank(view: ShardView, part: PartView, search: ShardSearch, depth: Depth, hits: ShardHits): void {
+function rank(ranked: RankedPart, hits: ShardHits): void {
+  const { part, search, scope } = ranked;
   const { vector, lexical } = search;
   const startedAtMs = performance.now();
-  const nearest = nearestIn(part, search, depth);
+  const nearest = rankByVector(part, search, scope);
   const rankedAtMs = performance.now();
-  const worded = lexical?.mode === 'hybrid' && part.words ? rankByWords(part, part.words, lexical, depth) : [];
-  hits.vector = packNearest(view, part, search, nearest, depth.k);
-  if (lexical?.mode === 'hybrid') hits.lexical = packBest(view, part, worded, depth.k, part);
-  if (search.bothScores && hits.lexical && vector && part.words)
-    hits.lexical.cosines = cosinesOf(part, vector, hits.lexical.ordinals);
+  const worded = rankByWords(ranked);
+  hits.vector = packNearest(ranked, nearest);
+  if (lexical?.mode === 'hybrid') {
+    hits.lexical = packBest(ranked, worded, true);
+    if (wantsBothScores(search) && vector && part.words)
+      hits.lexical.cosines = cosinesOf(part, vector, hits.lexical.ordinals);
+  }
   hits.vectorMs = rankedAtMs - startedAtMs;
   hits.lexicalMs = performance.now() - rankedAtMs;
 }
 
-const nearestIn = (part: PartView, { vector, lexical }: ShardSearch, depth: Depth): Scored[] =>
-  vector ? rankByVector(part, vector, depth, lexical?.mode !== 'hybrid') : [];
+/** Whether the chunks of each ranking come with their scores of the other one. */
+const wantsBothScores = ({ vector, fusion }: CollectionSearch): boolean =>
+  vector !== undefined && fusion.method === 'score';
 
 /** With what its chunks have of the words of the query, where the mode or the fusion wants to know. */
-function packNearest(
-  view: ShardView,
-  part: PartView,
-  { lexical, bothScores }: ShardSearch,
-  nearest: Scored[],
-  k: number,
-): RankedList {
-  const list = packBest(view, part, nearest, k, lexical && part);
+function packNearest(ranked: RankedPart, nearest: Scored[]): RankedList {
+  const { part, search, statistics } = ranked;
+  const { lexical } = search;
+  const list = packBest(ranked, nearest, lexical !== undefined);
   if (lexical?.mode === 'boost') list.matched = part.words?.matched(list.ordinals, lexical.terms);
-  if (lexical?.mode === 'hybrid' && bothScores && part.words)
-    list.words = wordScores(part.words, lexical, list.ordinals);
+  if (lexical?.mode === 'hybrid' && wantsBothScores(search) && part.words)
+    list.words = wordScores(part.words, lexical.terms, statistics, list.ordinals);
   return list;
 }
 
-const packBest = (view: ShardView, part: PartView, scored: Scored[], k: number, prioritized?: PartView): RankedList =>
-  pack(breakTies(view, part, scored, k), prioritized);
-
-const depthOf = ({ k, ef, exact }: ShardSearch, own: number, all = own): Depth => ({
-  k,
-  share: Math.min(1, own / all),
-  ef,
-  exact,
-});
+const packBest = ({ view, part, search }: RankedPart, scored: Scored[], isPrioritized: boolean): RankedList =>
+  pack(breakTies(view, part, scored, search.depth), isPrioritized ? part : undefined);
 
 /** With the priorities of `part`, where it is given and has any. */
 function pack(scored: readonly Scored[], part?: PartView): RankedList {
@@ -258,32 +278,35 @@ function pack(scored: readonly Scored[], part?: PartView): RankedList {
   return list;
 }
 
-// The rankings of all parts of a collection, one arena of a shard after the other. Each is searched for its share of
-// the best, since chunks are spread over shards by chance; one that has more of them, as when all of a document's
-// chunks are the best, is searched again as if it were alone. Search workers only; called by search.ts.
-
 /**
- * Those of `views`, of all shards and in the same places. What is in `ranked` is not ranked again, unless its memory
- * has been made anew.
+ * The rankings of `views`, of all shards and in the same places. Each part is searched for its share of the best, since
+ * chunks are spread over shards by chance; one that has more of them, as when all of a document's chunks are the best,
+ * is searched again as if it were alone. What is in `ranked` is not ranked again, unless its memory has been made anew.
  */
 export function rankParts(
   views: readonly ShardView[],
-  search: ShardSearch,
+  search: CollectionSearch,
+  statistics: LexicalStatistics,
   ranked: readonly RankedShard[] = [],
 ): ShardHits[] {
   const chunks = chunksIn(views);
-  const lists = views.map((view) => rankedBefore(views, view, ranked) ?? rankPart(view, search, chunks));
+  const lists = views.map((view) => rankedBefore(views, view, ranked) ?? rankPart(view, search, statistics, chunks));
   if (!isShared(views, search)) return lists;
-  const found = bestIn(lists, search.k);
+  const found = bestIn(lists, search.depth);
   return lists.map((list, i) =>
-    (found[i] as number) > hitsIn(search.k, list.chunks / chunks)
-      ? withVectorAnew(views[i] as ShardView, search, list)
+    (found[i] as number) > hitsIn(search.depth, list.chunks / chunks)
+      ? withVectorAnew(views[i] as ShardView, search, statistics, list)
       : list,
   );
 }
 
 /** Those of some shards; `views` are of all. */
-export function rankShards(views: readonly ShardView[], search: ShardSearch, shards: readonly number[]): RankedShard[] {
+export function rankShards(
+  views: readonly ShardView[],
+  search: CollectionSearch,
+  statistics: LexicalStatistics,
+  shards: readonly number[],
+): RankedShard[] {
   const chunks = chunksIn(views);
   return views
     .filter(({ shard }) => shards.includes(shard))
@@ -291,7 +314,7 @@ export function rankShards(views: readonly ShardView[], search: ShardSearch, sha
       shard: view.shard,
       arena: view.arena,
       incarnation: view.incarnation,
-      hits: rankPart(view, search, chunks),
+      hits: rankPart(view, search, statistics, chunks),
     }));
 }
 
@@ -312,10 +335,11 @@ function rankedBefore(
 }
 
 /**
- * Whether the parts have been searched for shares: breadths that are asked for, and those of filters, are not divided.
+ * Whether the parts have been searched for shares: what a search says of how it goes, and breadths under a filter, are
+ * not divided.
  */
-const isShared = ({ length }: readonly ShardView[], { vector, narrowing, ef, exact }: ShardSearch): boolean =>
-  length > 1 && vector !== undefined && narrowing === undefined && ef === undefined && !exact;
+const isShared = ({ length }: readonly ShardView[], { vector, narrowing, params }: CollectionSearch): boolean =>
+  length > 1 && vector !== undefined && narrowing === undefined && isDefault(params);
 
 /** How many of the k best by vector each list has. */
 function bestIn(lists: readonly ShardHits[], k: number): number[] {

@@ -1,34 +1,23 @@
 // A search of one collection, as a whole or in parts: statistics of its words, the ranking of every shard, one answer.
 // A hit that has changed meanwhile makes it run again: an answer shows a document whole, old or new. Search workers
-// only; called by worker.ts.
+// only.
 import type { SearchTiming } from '../../api/collections.js';
 import { AppError } from '../../api/errors.js';
-import { CANDIDATES_MIN, CANDIDATES_PER_K } from '../../api/limits.js';
-import { idfsOf, sumStatistics } from '../../ranking/bm25.js';
-import type {
-  CosineSample,
-  DetailsWanted,
-  LexicalStatistics,
-  RankedHit,
-  ShardHits,
-  ShardSearch,
-} from '../../ranking/hits.js';
+import { type LexicalStatistics, sumStatistics } from '../../ranking/bm25.js';
 import { type ScoredHit, asVectorHits, mergeShards, rankBoosted, rankFused } from './merge.js';
 import type {
   CollectionSearch,
-  DetailsAsked,
+  CosineSample,
   Found,
   RankedShard,
   SearchAnswer,
   SearchTask,
+  ShardHits,
   Wanting,
 } from './params.js';
-import { hydrate } from './payload.js';
+import { type QueryStatistics, hydrate } from './payload.js';
 import { rankParts, rankShards } from './rank.js';
 import type { ShardSet, ShardView } from './snapshot.js';
-
-// The end of a search, once every shard is ranked: one ranking of all, its final scores, and the k best as JSON. Search
-// workers only; called by search.ts.
 
 /**
  * `hasChanged`: some hits have changed since they were ranked and are left out, or rows went that may have been looked
@@ -39,21 +28,23 @@ interface Finished {
   hasChanged: boolean;
 }
 
-/** `lists`: of the views in the same places. `timing` has what went before. */
+/**
+ * The end of a search, once every shard is ranked: one ranking of all, its final scores, and the k best as JSON.
+ * `lists`: of the views in the same places. `timing` has what went before.
+ */
 export function finish(
   views: readonly ShardView[],
   lists: readonly ShardHits[],
   search: CollectionSearch,
-  depth: number,
-  details: DetailsWanted | undefined,
+  words: LexicalStatistics,
   timing: SearchTiming,
 ): Finished {
   const startedAtMs = performance.now();
-  const hits = score(views, lists, search, depth).slice(0, search.k);
+  const hits = score(views, lists, search).slice(0, search.k);
   const scoredAtMs = performance.now();
   timing.search_ms += scoredAtMs - startedAtMs;
-  const measured = details && withMean(details, lists);
-  const hydrated = hydrateAll(views, lists, search, hits, measured);
+  const meanCosine = search.details?.relevance ? meanCosineOf(lists) : 0;
+  const hydrated = hydrateAll(views, lists, search, hits, { words, meanCosine });
   const found: Found = {
     ids: [],
     scores: [],
@@ -77,8 +68,7 @@ export function finish(
 function score(
   views: readonly ShardView[],
   lists: readonly ShardHits[],
-  { lexical, fusion, boostWeight }: CollectionSearch,
-  depth: number,
+  { depth, lexical, fusion, boostWeight }: CollectionSearch,
 ): ScoredHit[] {
   const byVector = mergeShards(
     views,
@@ -101,83 +91,42 @@ function hydrateAll(
   lists: readonly ShardHits[],
   search: CollectionSearch,
   hits: readonly ScoredHit[],
-  details: DetailsWanted | undefined,
+  statistics: QueryStatistics,
 ): ReturnType<typeof hydrate> {
   const answers: ReturnType<typeof hydrate> = new Array(hits.length);
   views.forEach((view, shard) => {
     const places = [...hits.keys()].filter((i) => hits[i]?.candidate.shard === shard);
     if (places.length === 0) return;
-    const ofShard = places.map((i) => rankedHit(hits[i] as ScoredHit));
-    hydrate(search, { view, hits: ofShard, before: (lists[shard] as ShardHits).before }, details).forEach(
+    const ofShard = places.map((i) => hits[i] as ScoredHit);
+    hydrate(search, { view, hits: ofShard, before: (lists[shard] as ShardHits).before }, statistics).forEach(
       (hit, n) => (answers[places[n] as number] = hit),
     );
   });
   return answers;
 }
 
-const rankedHit = ({ candidate: { ordinal, stamp }, score, basis }: ScoredHit): RankedHit => ({
-  ordinal,
-  stamp,
-  score,
-  basis,
-});
-
-/** With the cosines that the query has with any chunk, for a relevance. */
-function withMean(details: DetailsWanted, lists: readonly ShardHits[]): DetailsWanted {
-  if (!details.relevance?.vector) return details;
+/**
+ * Of the query with any chunk, for a relevance. As if one more chunk had nothing of the query: what is said of a
+ * collection of one is not that it is as near as any.
+ */
+function meanCosineOf(lists: readonly ShardHits[]): number {
   const samples = lists.flatMap(({ sample }) => sample ?? []);
   const total = (of: (sample: CosineSample) => number): number => samples.reduce((sum, sample) => sum + of(sample), 0);
-  // As if one more chunk had nothing of the query: what is said of a collection of one is not that it is as near as
-  // any.
-  const mean = total(({ sum }) => sum) / (total(({ count }) => count) + 1);
-  return { ...details, relevance: { vector: { query: details.relevance.vector.query, mean } } };
+  return total(({ sum }) => sum) / (total(({ count }) => count) + 1);
 }
 
-// What a search knows before it ranks: the statistics of its words over all shards, and what its hits shall tell by
-// them. Search workers only; called by search.ts.
-
-interface Known {
-  /** Of the terms that are ranked by. */
-  statistics: LexicalStatistics;
-  details: DetailsWanted | undefined;
-}
-
-/** `views`: of all shards. */
-function knownOf(views: readonly ShardView[], { lexical, details, vector }: CollectionSearch): Known {
+/** Of the terms that are ranked by, or that a relevance is estimated by. `views`: of all shards. */
+function statisticsOf(views: readonly ShardView[], { lexical, details }: CollectionSearch): LexicalStatistics {
   const { terms, counts } = (lexical?.mode === 'hybrid' ? lexical : details?.words) ?? { terms: [], counts: [] };
-  const statistics = sumStatistics(
+  return sumStatistics(
     terms.length > 0 ? views.flatMap(({ part }) => part?.words?.statistics(terms) ?? []) : [],
     counts,
   );
-  return { statistics, details: details && detailsWanted(details, statistics, vector) };
 }
 
 /**
- * The words of the details are those that are ranked by, where any are. Rare terms are marked sooner, where it is known
- * which are.
- */
-function detailsWanted(
-  { explain, relevance, highlight, words }: DetailsAsked,
-  statistics: LexicalStatistics,
-  vector: Float32Array | undefined,
-): DetailsWanted {
-  return {
-    explain,
-    ...(words && { words: { terms: words.terms, statistics } }),
-    ...(relevance && { relevance: vector ? { vector: { query: vector, mean: 0 } } : {} }),
-    ...(highlight && {
-      highlight:
-        words && words.terms.length > 0 ? { ...highlight, terms: words.terms, weights: idfsOf(statistics) } : highlight,
-    }),
-  };
-}
-
-// What a search wants that is not there: a part in memory, an index of words or of metadata. Their owners bring or make
-// them when they are asked to, which the front thread does before it sends the search again. Search workers only;
-// called by search.ts.
-
-/**
- * Where memory has no room for an index, filters read the records, but words cannot be ranked: its owner is asked to
+ * What a search wants that is not there: a part in memory, an index of words or of metadata. Their owners bring or make
+ * them when they are asked to, which the front thread does before it sends the search again. Where memory has no room for an index, filters read the records, but words cannot be ranked: its owner is asked to
  * try again.
  */
 export function wantingOf(
@@ -246,11 +195,10 @@ function attempt(
   const wanting = wantingOf(views, search);
   if (wanting.length > 0) return wanting;
   const startedAtMs = performance.now();
-  const known = knownOf(views, search);
-  const depth = depthOf(search);
-  const lists = rankParts(views, shardSearch(search, depth, known), ranked);
+  const statistics = statisticsOf(views, search);
+  const lists = rankParts(views, search, statistics, ranked);
   addTimes(timing, lists, ranked.length > 0, performance.now() - startedAtMs, search);
-  return finish(views, lists, search, depth, known.details, timing);
+  return finish(views, lists, search, statistics, timing);
 }
 
 /** Statistics are those of the whole collection: a view of every shard, though only some are ranked. */
@@ -258,31 +206,8 @@ function rankSome(shards: ShardSet, search: CollectionSearch, wanted: readonly n
   return shards.view(shards.all, search.collection, (views) => {
     const wanting = wantingOf(views, search);
     if (wanting.length > 0) return { wanting };
-    return { ranked: rankShards(views, shardSearch(search, depthOf(search), knownOf(views, search)), wanted) };
+    return { ranked: rankShards(views, search, statisticsOf(views, search), wanted) };
   });
-}
-
-const depthOf = ({ k, lexical }: CollectionSearch): number =>
-  lexical ? Math.max(CANDIDATES_MIN, CANDIDATES_PER_K * k) : k;
-
-function shardSearch(
-  { vector, narrowing, lexical, fusion, details, ef, exact }: CollectionSearch,
-  k: number,
-  { statistics }: Known,
-): ShardSearch {
-  const wanted: ShardSearch = { k };
-  if (vector) wanted.vector = vector;
-  if (narrowing) wanted.narrowing = narrowing;
-  if (lexical)
-    wanted.lexical =
-      lexical.mode === 'boost'
-        ? { mode: lexical.mode, terms: lexical.terms }
-        : { mode: lexical.mode, terms: lexical.terms, statistics };
-  if (ef !== undefined) wanted.ef = ef;
-  if (exact) wanted.exact = exact;
-  if (vector && lexical?.mode === 'hybrid' && fusion.method === 'score') wanted.bothScores = true;
-  if (vector && details?.relevance) wanted.sample = true;
-  return wanted;
 }
 
 /** Shards that were ranked elsewhere were ranked side by side: a phase took as long as the slowest of them. */

@@ -1,22 +1,12 @@
-// Search by GET and by POST. The hits come from the shards as ready JSON and are joined, never parsed again.
-// Handlers on the front thread. The route table (routes.ts) names them.
+// Search by GET and by POST, of a collection and of the shared scope; how good the searches of a collection are; a sample
+// of its vectors. The hits come from the shards as ready JSON and are joined, never parsed again. Front thread.
 import typia from 'typia';
 import type { SearchTiming } from '../../api/collections.js';
-import { type ErrorCode, invalidField } from '../../api/errors.js';
-import {
-  K_DEFAULT,
-  RECALL_K_DEFAULT,
-  RECALL_SAMPLE_DEFAULT,
-  RECALL_TIME_MAX_MS,
-  RERANK_DEPTH_DEFAULT,
-  VECTOR_SAMPLE_DEFAULT,
-} from '../../api/limits.js';
+import type { ErrorCode } from '../../api/errors.js';
+import { RECALL_TIME_MAX_MS, VECTOR_SAMPLE_DEFAULT } from '../../api/limits.js';
 import type {
-  Fusion,
   RecallAnswer,
   RecallBody,
-  Rerank,
-  RerankSettings,
   SearchAnswer,
   SearchBody,
   SearchQuery,
@@ -28,8 +18,7 @@ import { type LoggedResult, type Searcher, loggedSearch, sharedSearch } from '..
 import type { LoggedSearch } from '../../service/query-log/queries.js';
 import { measureRecall } from '../../service/recall/recall.js';
 import { sampleVectors } from '../../service/recall/stored-vectors.js';
-import { checkQueryText } from '../../service/search/query.js';
-import type { SearchInput } from '../../service/search/search.js';
+import { type SearchInput, settledInput } from '../../service/search/query.js';
 import type { Services } from '../../service/services.js';
 import { accountOf } from '../../service/tenants/actor.js';
 import { SearchBodyReader, fitting, parseJson } from '../json-body.js';
@@ -56,9 +45,6 @@ import {
   numbersIn,
   post,
 } from '../route.js';
-
-// The replies of searches and replays, joined from the hits, which come from the shards as ready JSON and are never
-// parsed again. Used by the handlers of searches and of the query log; pure.
 
 /** Who searches, for the log. */
 export const searcherOf = ({ actor, id }: Request): Searcher => ({ actor: actor.name, requestId: id });
@@ -113,7 +99,7 @@ function postSearch(context: Services['search']): Handler {
   return async (request) => {
     const [tenant, name] = collectionOf(request);
     const input = await bodyInput(request, bodies);
-    return answer(() => loggedSearch(context, searcherOf(request), tenant, name, input));
+    return answer(() => loggedSearch(context, callerOf(request), tenant, name, input));
   };
 }
 
@@ -122,14 +108,14 @@ const getSearch =
   async (request) => {
     const [tenant, name] = collectionOf(request);
     const input = queryInput(request);
-    return answer(() => loggedSearch(context, searcherOf(request), tenant, name, input));
+    return answer(() => loggedSearch(context, callerOf(request), tenant, name, input));
   };
 
 function postSharedSearch(context: Services['search']): Handler {
   const bodies = new SearchBodyReader();
   return async (request) => {
     const input = await bodyInput(request, bodies);
-    return answer(() => sharedSearch(context, { ...input, account: accountOf(request.actor) }));
+    return answer(() => sharedSearch(context, sharerOf(request), input));
   };
 }
 
@@ -137,84 +123,29 @@ const getSharedSearch =
   (context: Services['search']): Handler =>
   async (request) => {
     const input = queryInput(request);
-    return answer(() => sharedSearch(context, { ...input, account: accountOf(request.actor) }));
+    return answer(() => sharedSearch(context, sharerOf(request), input));
   };
 
 async function bodyInput(request: Request, bodies: SearchBodyReader): Promise<SearchInput> {
   const { body, vector } = bodies.read(await request.body.bytes());
-  return inputOf(fitting(validateBody(body), 'body'), 'body', request, vector);
+  return settledInput(fitting(validateBody(body), 'body'), 'body', vector);
 }
 
 function queryInput(request: Request): SearchInput {
-  return inputOf(fitting(validateQuery(valuesOf(request.query)), 'query'), 'query', request);
+  return settledInput(fitting(validateQuery(valuesOf(request.query)), 'query'), 'query');
 }
 
-/** `null` counts as absent. Field by field: a literal that spreads what is there takes many times as long. */
-function inputOf(body: SearchBody, where: string, request: Request, vector?: Float32Array): SearchInput {
-  const { q, mode, filters, content_filter: contentFilter, include_common: includeCommon, rerank, fusion } = body;
-  const {
-    actor: { filters: embeddedFilters },
-    departure: signal,
-    trace,
-  } = request;
-  const v = vector ?? body.v;
-  const k = body.k ?? K_DEFAULT;
-  if ((q == null) === (v == null)) throw invalidField([where], 'exactly one of q and v is wanted', 'value_error');
-  if (q != null) checkQueryText([where, 'q'], q);
-  if (q?.trim() === '') throw invalidField([where, 'q'], 'the search text is empty', 'too_short', q);
-  if (contentFilter != null) checkQueryText([where, 'content_filter', 'value'], contentFilter.value);
-  const input: SearchInput = { k, signal };
-  if (v != null) input.v = v;
-  if (q != null) input.q = q;
-  if (mode != null) input.mode = mode;
-  if (filters != null) input.filters = filters;
-  if (contentFilter != null) input.contentFilter = contentFilter;
-  if (includeCommon != null) input.includeCommon = includeCommon;
-  if (rerank != null) input.rerank = rerankOf(rerank, k);
-  if (fusion != null) input.fusion = checkedFusion(fusion);
-  if (embeddedFilters !== undefined) input.embeddedFilters = embeddedFilters;
-  if (trace) input.traceparent = trace.traceparent;
-  return withBreadth(withTelling(input, body), body);
+/** With the filters of the caller's key, and with what ends and traces the search. */
+function callerOf(request: Request): Searcher {
+  const { actor, departure: signal, trace } = request;
+  const caller: Searcher = searcherOf(request);
+  caller.signal = signal;
+  if (actor.filters !== undefined) caller.embeddedFilters = actor.filters;
+  if (trace) caller.traceparent = trace.traceparent;
+  return caller;
 }
 
-function rerankOf({ instance, depth }: Rerank, k: number): RerankSettings {
-  if (depth != null && depth < k)
-    throw invalidField(
-      ['body', 'rerank', 'depth'],
-      `the depth should be at least k, which is ${k}`,
-      'greater_than_equal',
-      depth,
-    );
-  return { instance, depth: depth ?? Math.max(RERANK_DEPTH_DEFAULT, k) };
-}
-
-function checkedFusion(fusion: Fusion): Fusion {
-  const at = (...place: string[]): string[] => ['body', 'fusion', ...place];
-  if (fusion.method === 'score' && fusion.k != null)
-    throw invalidField(at('k'), 'k is of method rank', 'value_error', fusion.k);
-  if (fusion.weights && fusion.weights.vector + fusion.weights.lexical === 0)
-    throw invalidField(at('weights'), 'one of the weights should be more than 0', 'value_error');
-  return fusion;
-}
-
-function withBreadth(input: SearchInput, { ef, exact }: SearchBody): SearchInput {
-  if (ef != null && exact)
-    throw invalidField(
-      ['body', 'ef'],
-      'an exact search walks no graph: one of ef and exact is wanted',
-      'value_error',
-      ef,
-    );
-  if (ef != null) input.ef = ef;
-  if (exact) input.exact = exact;
-  return input;
-}
-
-function withTelling(input: SearchInput, { explain, relevance, highlight }: SearchBody): SearchInput {
-  if (explain || relevance || highlight)
-    input.telling = { explain: explain ?? false, relevance: relevance ?? false, highlight: highlight ?? false };
-  return input;
-}
+const sharerOf = (request: Request): Searcher => ({ ...callerOf(request), account: accountOf(request.actor) });
 
 /** Numbers and booleans of a query string; what is neither is left as text for the validation to refuse. */
 function valuesOf(query: URLSearchParams): Record<string, unknown> {
@@ -230,33 +161,19 @@ async function answer(search: () => Promise<LoggedResult>): Promise<Reply> {
   return searchReply(await withFaultCode('search_failed', search), startedAtMs);
 }
 
-// How good the searches of a collection are: body in, use case, reply out.
-// A handler on the front thread. The route table (routes.ts) names it.
-
 const validateRecall = typia.createValidateEquals<RecallBody>();
 
 const postRecall =
   (context: Services['recall']): Handler =>
   async (request) => {
     const [tenant, name] = collectionOf(request);
-    const { sample, k, ef, source } = fitting(
-      validateRecall(parseJson(await request.body.bytes(), true) ?? {}),
-      'body',
+    const body = fitting(validateRecall(parseJson(await request.body.bytes(), true) ?? {}), 'body');
+    const measured = await withFaultCode('search_failed', () =>
+      measureRecall(context, tenant, name, body, request.signal),
     );
-    const wish = {
-      sample: sample ?? RECALL_SAMPLE_DEFAULT,
-      k: k ?? RECALL_K_DEFAULT,
-      ...(ef == null ? {} : { ef }),
-      ...(source == null ? {} : { source }),
-      signal: request.signal,
-    };
-    const measured = await withFaultCode('search_failed', () => measureRecall(context, tenant, name, wish));
     const json: RecallAnswer = { tenant, collection: name, ...measured };
     return { status: 200, json };
   };
-
-// A sample of a collection's vectors: query string in, use case, reply out.
-// A handler on the front thread. The route table (routes.ts) names it.
 
 const validateSample = typia.createValidate<VectorSampleParameters>();
 
@@ -269,9 +186,6 @@ const getVectorSample =
     const json: VectorSample = { tenant, collection: name, dim, vectors, count: vectors.length };
     return { status: 200, json };
   };
-
-// Search of a collection, and of the shared scope, which any key may search.
-// Named by the route table (routes.ts).
 
 export function searchRoutes({ search, recall }: Pick<Services, 'search' | 'recall'>): ListedRoute[] {
   return [
@@ -292,9 +206,6 @@ export function searchRoutes({ search, recall }: Pick<Services, 'search' | 'reca
     },
   ];
 }
-
-// Entries of the search operations.
-// Read by ../operations.ts. Constants.
 
 export const SEARCH_ANSWER: SearchAnswer = {
   matches: [

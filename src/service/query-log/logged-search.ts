@@ -1,17 +1,16 @@
-// Use case: search a collection, and keep the search in the query log. The search writes nothing before it answers: the
-// log takes the entry in memory and writes it when the reply is out. Called by the search endpoints and by a replay;
-// front thread.
+// Use cases: search a collection and keep the search in the query log, and repeat a logged search. A search writes
+// nothing before it answers: the log takes the entry in memory and writes it when the reply is out. Front thread.
 import { logIdOf } from '../../storage/catalog-commands.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
 import { fusionSettings } from '../../ranking/scores.js';
 import type { LoggedQuery, LoggedRest } from '../../storage/query-log-commands.js';
 import type { Context } from '../context.js';
-import { checkQueryText } from '../search/query.js';
-import { type SearchInput, type SearchResult, searchCollection, searchShared } from '../search/search.js';
+import { type Caller, type SearchInput, checkQueryText, hitOptions, searchParams } from '../search/query.js';
+import { type SearchResult, searchCollection, searchShared } from '../search/search.js';
 import type { LoggedSearch } from './queries.js';
 
-/** Who searches, for the log. */
-export interface Searcher {
+/** Who searches, for the log too. */
+export interface Searcher extends Caller {
   actor: string;
   requestId: string;
   /** The query that this search repeats. */
@@ -34,7 +33,7 @@ export async function loggedSearch(
   const { catalog, queryLog, metrics, searchesUnderWay, nowMs } = context;
   const [executedAtMs, startedAtMs] = [nowMs(), performance.now()];
   const collection = catalog.find(tenant, name);
-  const result = await searchesUnderWay.during(() => searchCollection(context, tenant, name, input));
+  const result = await searchesUnderWay.during(() => searchCollection(context, tenant, name, input, searcher));
   const latencyMs = performance.now() - startedAtMs;
   metrics.searched(result, latencyMs);
   // Dropped meanwhile: an entry would come after its log has gone.
@@ -50,10 +49,10 @@ export async function loggedSearch(
  * The shared scope: counted, but not logged, for its owner would read what other tenants search. Throws what
  * searchShared throws.
  */
-export async function sharedSearch(context: Context, input: SearchInput): Promise<SearchResult> {
+export async function sharedSearch(context: Context, caller: Caller, input: SearchInput): Promise<SearchResult> {
   const startedAtMs = performance.now();
   const { metrics, searchesUnderWay } = context;
-  const result = await searchesUnderWay.during(() => searchShared(context, input));
+  const result = await searchesUnderWay.during(() => searchShared(context, input, caller));
   metrics.searched(result, performance.now() - startedAtMs);
   return result;
 }
@@ -76,38 +75,37 @@ function entryOf(
     actor: searcher.actor,
     mode: result.mode,
     resultIds: result.ids,
-    rest: restOf(context, input, result),
-    vector: input.v && (input.v instanceof Float32Array ? input.v : new Float32Array(input.v)),
+    rest: restOf(context, searcher, input, result),
+    vector: input.v ? (input.v instanceof Float32Array ? input.v : new Float32Array(input.v)) : undefined,
   };
 }
 
+/** What was given, by its name in the body; the fusion as it was settled. */
 function restOf(
   { common, search }: Context,
-  { q, filters, embeddedFilters, contentFilter, includeCommon, rerank, fusion, ef, exact, telling }: SearchInput,
+  { embeddedFilters }: Searcher,
+  input: SearchInput,
   { timing, degraded }: SearchResult,
 ): LoggedRest {
+  const { q, filters, content_filter: content, include_common: includeCommon, rerank, fusion } = input;
   const rest: LoggedRest = { timing, ...(degraded && { degraded }) };
   if (filters) rest.filters = filters;
   if (embeddedFilters) rest.embedded_filters = embeddedFilters;
-  if (contentFilter) rest.content_filter = contentFilter;
+  if (content) rest.content_filter = content;
   if (rerank) rest.rerank = rerank;
   if (fusion) rest.fusion = fusionSettings(fusion, search.fusion);
-  if (ef !== undefined) rest.ef = ef;
-  if (exact) rest.exact = exact;
-  for (const told of ['explain', 'relevance', 'highlight'] as const) if (telling?.[told]) rest[told] = true;
-  if (includeCommon === undefined) return rest;
+  Object.assign(rest, searchParams(input), hitOptions(input));
+  if (includeCommon == null) return rest;
   const searched = includeCommon &&
-    q !== undefined &&
+    q != null &&
     common.enabled && { common_tenant: common.tenant, common_collection: common.collection };
   return { ...rest, include_common: includeCommon, ...searched };
 }
 
-// Use case: repeat a logged search on the data of today, with its mode, filters, k and reranker; the common scope as it
-// is configured today. The repetition is a search of its own in the log. Called by the replay endpoints; front thread.
-
 /**
- * Throws what a search throws. The filters of the original's key apply too: a replay shows no more than the original
- * might.
+ * Use case: repeat a logged search on the data of today, with its mode, filters, k and reranker; the common scope as it
+ * is configured today. The repetition is a search of its own in the log. Throws what a search throws. The filters of
+ * the original's key apply too: a replay shows no more than the original might.
  */
 export async function replayQuery(
   context: Context,
@@ -115,23 +113,16 @@ export async function replayQuery(
   { query, collection }: LoggedSearch,
 ): Promise<LoggedResult> {
   checkQueryText(['query_text'], query.text);
-  return loggedSearch(context, { ...searcher, replayOf: query.id }, collection.tenant, collection.name, inputOf(query));
+  const again = { ...searcher, ...callerOf(query), replayOf: query.id };
+  return loggedSearch(context, again, collection.tenant, collection.name, inputOf(query));
 }
 
-/** The search that a logged one was. */
+/** Who made a logged search, as far as its hits depend on it. */
+export const callerOf = ({ rest: { embedded_filters: embeddedFilters } }: LoggedQuery): Caller =>
+  embeddedFilters ? { embeddedFilters } : {};
+
+/** The search that a logged one was: all of its entry that is no account of what came of it. */
 export function inputOf({ text, vector, k, mode, rest }: LoggedQuery): SearchInput {
-  return {
-    ...(vector ? { v: vector } : { q: text }),
-    k,
-    mode,
-    ...(rest.filters && { filters: rest.filters }),
-    ...(rest.embedded_filters && { embeddedFilters: rest.embedded_filters }),
-    ...(rest.content_filter && { contentFilter: rest.content_filter }),
-    ...(rest.rerank && { rerank: rest.rerank }),
-    ...(rest.fusion && { fusion: rest.fusion }),
-    ...(rest.ef !== undefined && { ef: rest.ef }),
-    ...(rest.exact && { exact: rest.exact }),
-    telling: { explain: rest.explain ?? false, relevance: rest.relevance ?? false, highlight: rest.highlight ?? false },
-    ...(rest.include_common !== undefined && { includeCommon: rest.include_common }),
-  };
+  const { timing, degraded, embedded_filters, common_tenant, common_collection, ...fields } = rest;
+  return { ...fields, ...(vector ? { v: vector } : { q: text }), k, mode };
 }

@@ -1,27 +1,24 @@
 // Use case: how good the searches of a collection are, measured on itself: real queries, searched as ever and exactly.
-// One after the other, with pauses while others search, for a bounded time: a measurement must not be felt. Called by
-// its endpoint; front thread.
+// One after the other, with pauses while others search, for a bounded time: a measurement must not be felt. Front thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
-import { RECALL_LOGGED_MIN, RECALL_TIME_MAX_MS, RECALLS_MAX } from '../../api/limits.js';
-import type { RecallAnswer } from '../../api/search.js';
+import {
+  RECALLS_MAX,
+  RECALL_K_DEFAULT,
+  RECALL_LOGGED_MIN,
+  RECALL_SAMPLE_DEFAULT,
+  RECALL_TIME_MAX_MS,
+} from '../../api/limits.js';
+import type { RecallAnswer, RecallBody, SearchParams } from '../../api/search.js';
 import type { Collection, SearchTiming, Walks } from '../../api/collections.js';
 import type { CollectionSearch } from '../../engine/search/params.js';
 import { recalled, type Recalled } from '../../ranking/top-k.js';
 import type { Context } from '../context.js';
 import { countCollection } from '../collections/usage.js';
 import { loggedQuestions, loggedSearches, storedQuestions, type Question } from './stored-vectors.js';
-import { searchOf, searchShards, type FoundHit } from '../search/shards.js';
-
-export interface RecallWish {
-  sample: number;
-  k: number;
-  ef?: number;
-  source?: 'log' | 'stored';
-  /** Aborted when nobody waits for the answer any more. */
-  signal: AbortSignal;
-}
+import { plainSearch } from '../search/query.js';
+import { searchShards, type FoundHit } from '../search/shards.js';
 
 export type Measured = Omit<RecallAnswer, 'tenant' | 'collection'>;
 
@@ -33,7 +30,13 @@ export interface Comparison extends Recalled {
 
 const RETRY_AFTER_S = 5;
 
-type Breadth = { readonly ef?: number } | { readonly exact: true };
+/** A body with its defaults. */
+interface Wish extends Pick<CollectionSearch, 'k' | 'params'> {
+  readonly sample: number;
+  readonly source: RecallBody['source'];
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+}
 
 /**
  * Throws 404 `collection_not_found`; as a search does where a logged text cannot be embedded, unless stored vectors
@@ -43,21 +46,26 @@ export async function measureRecall(
   context: Context,
   tenant: Tenant,
   name: CollectionName,
-  wish: RecallWish,
+  { sample, k, ef, source }: RecallBody,
+  signal: AbortSignal,
 ): Promise<Measured> {
   const { recallsUnderWay } = context;
   const collection = context.catalog.get(tenant, name);
   if (recallsUnderWay.count >= RECALLS_MAX)
     throw new AppError('overloaded', 'Recall is being measured already.', { retryAfterS: RETRY_AFTER_S });
+  const wish: Wish = {
+    sample: sample ?? RECALL_SAMPLE_DEFAULT,
+    k: k ?? RECALL_K_DEFAULT,
+    params: ef == null ? {} : { ef },
+    source,
+    signal,
+  };
   return recallsUnderWay.during(() => measure(context, collection, wish));
 }
 
-async function measure(context: Context, collection: Collection, wish: RecallWish): Promise<Measured> {
+async function measure(context: Context, collection: Collection, wish: Wish): Promise<Measured> {
   const searches = wish.source === 'stored' ? [] : await loggedSearches(context, collection, wish.sample);
-  if (
-    wish.source === 'log' ||
-    (wish.source === undefined && searches.length >= Math.min(RECALL_LOGGED_MIN, wish.sample))
-  ) {
+  if (wish.source === 'log' || (wish.source == null && searches.length >= Math.min(RECALL_LOGGED_MIN, wish.sample))) {
     try {
       return await compareAll(
         context,
@@ -76,7 +84,7 @@ async function measure(context: Context, collection: Collection, wish: RecallWis
 async function compareAll(
   context: Context,
   collection: Collection,
-  { k, ef, sample, signal }: RecallWish,
+  { k, params, sample, signal }: Wish,
   source: 'log' | 'stored',
   questions: AsyncIterable<Question>,
 ): Promise<Measured> {
@@ -87,7 +95,7 @@ async function compareAll(
     isCut = signal.aborted || performance.now() > untilMs;
     if (isCut || compared.length === sample) break;
     const startedAtMs = performance.now();
-    compared.push(await compare(context, collection, { vector, k, ...(ef !== undefined && { ef }) }, own));
+    compared.push(await compare(context, collection, { vector, k, params }, own));
     await giveWay(context, performance.now() - startedAtMs);
   }
   const { breadth, isSettled } = await walksOf(context, collection, k);
@@ -95,7 +103,7 @@ async function compareAll(
     ...summed(compared),
     k,
     source,
-    ef: ef ?? breadth,
+    ef: params.ef ?? breadth,
     settled: isSettled,
     ...(isCut && { cut: true as const }),
   };
@@ -111,26 +119,21 @@ async function walksOf(context: Context, collection: Collection, k: number): Pro
   };
 }
 
-/** Searches twice. `own` is left out of both answers. */
+/** Searches twice, as `params` say and exactly. `own` is left out of both answers. */
 export async function compare(
   context: Context,
   collection: Collection,
-  { vector, k, ef, narrowing }: Pick<CollectionSearch, 'vector' | 'k' | 'ef' | 'narrowing'>,
+  { vector, k, params, narrowing }: Pick<CollectionSearch, 'vector' | 'k' | 'params' | 'narrowing'>,
   own?: string,
 ): Promise<Comparison> {
-  const search = async (breadth: Breadth): Promise<{ hits: FoundHit[]; ms: number }> => {
+  const search = async (by: SearchParams): Promise<{ hits: FoundHit[]; ms: number }> => {
     const timing: SearchTiming = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 };
-    const depth = own === undefined ? k : k + 1;
-    const asked = {
-      ...searchOf(context, collection, depth),
-      ...(vector && { vector }),
-      ...(narrowing && { narrowing }),
-      ...breadth,
-    };
+    const plain = plainSearch(context, collection, own === undefined ? k : k + 1, by);
+    const asked = { ...plain, ...(vector && { vector }), ...(narrowing && { narrowing }) };
     const hits = await searchShards(context, collection, asked, timing);
     return { hits: hits.filter(({ id }) => id !== own), ms: timing.search_ms };
   };
-  const found = await search(ef === undefined ? {} : { ef });
+  const found = await search(params);
   const exact = await search({ exact: true });
   return { ...recalled(found.hits, exact.hits, k), searchMs: found.ms, exactMs: exact.ms };
 }

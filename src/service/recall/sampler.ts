@@ -1,13 +1,13 @@
 // Checks now and then what a search has found: the search is kept, and when no other is under way it is made again, as
 // it was and exactly. What is found goes to the metrics. A check takes a thousandth of the time at most; under load
-// there is none. One instance for each server, in the context; front thread.
+// there is none. One sampler for each server; front thread.
 import type { Collection } from '../../api/collections.js';
 import { RECALL_K_MAX } from '../../api/limits.js';
 import type { Log } from '../../base/log.js';
-import type { Narrowing } from '../../ranking/hits.js';
+import type { Narrowing } from '../../engine/search/params.js';
 import type { Recalled } from '../../ranking/top-k.js';
 
-/** A search that named neither `ef` nor `exact`. */
+/** A search that says nothing of how the index is to be searched. */
 export interface SampledSearch {
   vector: Float32Array;
   k: number;
@@ -77,9 +77,10 @@ export class RecallSampler {
   }
 }
 
-// How much of a kind of work is under way: searches that wait for their hits, measurements of recall. In the context;
-// front thread. Whoever would take time from them asks for the count first.
-
+/**
+ * How much of a kind of work is under way: searches that wait for their hits, measurements of recall. Whoever would take
+ * time from them asks for the count first.
+ */
 export class UnderWay {
   private now = 0;
 

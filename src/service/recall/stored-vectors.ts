@@ -1,6 +1,6 @@
-// What recall is measured with: the vectors of searches that were made, or of chunks that are stored. Both come one by
-// one, as they are wanted, so that a measurement that is cut short has not fetched the rest. Called by recall.ts; front
-// thread.
+// Vectors of a collection: of searches that were made or of chunks that are stored, to measure recall with, which come
+// one by one, as they are wanted, so that a measurement that is cut short has not fetched the rest; and a sample of the
+// stored ones, to be drawn. Front thread.
 import type { Collection } from '../../api/collections.js';
 import { logIdOf } from '../../storage/catalog-commands.js';
 import {
@@ -18,10 +18,7 @@ import type { Context } from '../context.js';
 import { queryVector } from '../search/query.js';
 import { askIndexed } from '../search/shards.js';
 
-// Asks each shard about its items in one go, all shards side by side.
-// Used where recall is measured, on the front thread.
-
-/** The answers stand in the order of `items`; `ask` answers in the order of those it is given. */
+/** Asks each shard about its items in one go, all shards side by side. The answers stand in the order of `items`; `ask` answers in the order of those it is given. */
 async function perShard<I extends { readonly shard: number }, A>(
   items: readonly I[],
   ask: (shard: number, items: I[]) => Promise<A[]>,
@@ -73,7 +70,7 @@ export async function* loggedQuestions(
   signal: AbortSignal,
 ): AsyncGenerator<Question> {
   for (const { vector, text } of searches) {
-    const embedded = vector ?? (await queryVector(context, collection, 'vector', { q: text, signal }));
+    const embedded = vector ?? (await queryVector(context, collection, 'vector', { q: text }, { signal }));
     if (embedded) yield { vector: embedded };
   }
 }
@@ -133,13 +130,13 @@ function shuffled(places: Place[], seed: number): Place[] {
   return places;
 }
 
-// Use case: some of a collection's vectors, spread evenly, to be drawn. Rounded to a byte a component: a picture shows
-// no more, and a page of a browser gets them in a quarter of the bytes. Called by its endpoint; front thread, a page of
-// vectors at a time.
-
 const BYTE_MAX = 127;
 
-/** Throws 404 `collection_not_found`, and as storedQuestions does. */
+/**
+ * Use case: some of a collection's vectors, spread evenly, to be drawn. Rounded to a byte a component: a picture shows no
+ * more, and a page of a browser gets them in a quarter of the bytes. Throws 404 `collection_not_found`, and as
+ * storedQuestions does.
+ */
 export async function sampleVectors(
   context: Context,
   tenant: Tenant,

@@ -5,7 +5,7 @@ import type { LoggedQuery } from '../../storage/query-log-commands.js';
 import type { Collection } from '../../api/collections.js';
 import { logIdOf } from '../../storage/catalog-commands.js';
 import type { Context } from '../context.js';
-import { inputOf } from '../query-log/logged-search.js';
+import { callerOf, inputOf } from '../query-log/logged-search.js';
 import { searchSpace } from '../search/search.js';
 import { retrying } from './job-record.js';
 
@@ -58,10 +58,10 @@ async function latestTexts({ queryLog }: Context, live: Collection, max: number)
 }
 
 async function compare(context: Context, live: Collection, staged: Collection, query: LoggedQuery): Promise<Compared> {
-  const { includeCommon: _, ...input } = inputOf(query);
+  const { include_common: _, ...input } = inputOf(query);
   const search = async (space: Collection): Promise<{ ids: string[]; ms: number }> => {
     const startedAtMs = performance.now();
-    const { ids } = await searchSpace(context, space, input);
+    const { ids } = await searchSpace(context, space, input, callerOf(query));
     return { ids, ms: performance.now() - startedAtMs };
   };
   const [before, after] = [await search(live), await search(staged)];

@@ -1,5 +1,5 @@
 // Whether a search is worth more than one search worker: a long one, while others have nothing to do. Some rank a part
-// of the shards each, and one of them makes the answer. Asked by search-shards.ts before each search; front thread.
+// of the shards each, and one of them makes the answer. Front thread.
 import type { CollectionId } from '../../api/ids.js';
 import type { CollectionSearch } from '../../engine/search/params.js';
 
@@ -41,7 +41,7 @@ export class FanOut {
 
   /** Filters and words look at a share of the chunks that nobody knows before: they count for a tenth of them. */
   private costUs(
-    { collection: { id, dim }, vector, exact, narrowing, lexical }: CollectionSearch,
+    { collection: { id, dim }, vector, params: { exact }, narrowing, lexical }: CollectionSearch,
     shards: number,
   ): number {
     const chunks = this.chunks.get(id) ?? 0;

@@ -1,31 +1,203 @@
-// The vector of a search: the one that came with it, or that of its text, from the cache or the embedder; none where
-// the embedder does not answer and the words may rank alone. Called by the search use case, on the front thread.
-import type { Collection } from '../../api/collections.js';
+// The planner of searches, between the body of a request and what the search workers are asked: the rules between the
+// fields of a body and their defaults, the mode, the filters, the vector of a text, and the search of each collection.
+// Front thread.
 import type { Language, SearchMode } from '../../api/choices.js';
+import type { Collection } from '../../api/collections.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import { type Filter, parseFilter } from '../../api/filter.js';
-import { QUERY_CHARACTERS_MAX, QUERY_TEXT_BYTES_MAX, QUERY_TOKENS_MAX } from '../../api/limits.js';
+import {
+  K_DEFAULT,
+  QUERY_CHARACTERS_MAX,
+  QUERY_TEXT_BYTES_MAX,
+  QUERY_TOKENS_MAX,
+  RERANK_DEPTH_DEFAULT,
+} from '../../api/limits.js';
 import { toVector } from '../../api/numbers.js';
-import type { ContentFilter, FusionSettings, Narrowed, Telling } from '../../api/search.js';
+import type {
+  Fusion,
+  FusionSettings,
+  HitOptions,
+  Narrowed,
+  Rerank,
+  RerankSettings,
+  SearchBody,
+  SearchParams,
+} from '../../api/search.js';
 import type { Leaving } from '../../base/signals.js';
 import type { QueryText } from '../../embedding/messages.js';
 import { BUILTIN, IDENTITY_TYPE } from '../../embedding/spaces.js';
-import type { DetailsAsked, LexicalSearch } from '../../engine/search/params.js';
-import type { Narrowing } from '../../ranking/hits.js';
+import type { CollectionSearch, DetailsAsked, LexicalSearch, Narrowing } from '../../engine/search/params.js';
+import { fusionSettings } from '../../ranking/scores.js';
 import { type QueryTerms, countedTerms } from '../../text/terms.js';
 import { distinctTokens } from '../../text/tokenize.js';
+import { refOf } from '../collections/catalog.js';
 import type { Context, SearchSettings } from '../context.js';
 
-/** What is searched for: exactly one of `q` and `v`. */
-export interface Sought {
-  q?: string;
-  v?: ArrayLike<number>;
-  /** Who asks, where that is not the tenant of the collection. */
+/** The body of a search with its defaults, whose fields go together. `null` counts as absent. */
+export interface SearchInput extends Omit<SearchBody, 'k' | 'v' | 'rerank'> {
+  k: number;
+  v?: ArrayLike<number> | null;
+  /** The depth is at least k. */
+  rerank?: RerankSettings | null;
+}
+
+/** Who searches. */
+export interface Caller {
+  /** Whose share of the embedders is used, where that is not the tenant of the collection. */
   account?: string;
+  /** Of the caller's key: ANDed to everything. */
+  embeddedFilters?: RawFilters;
   /** Aborted when nobody waits for the hits any more. */
   signal?: Leaving;
   /** Of the request, where it is traced. */
   traceparent?: string;
+}
+
+type RawFilters = Readonly<Record<string, unknown>>;
+
+/**
+ * Gives a body, which it takes as its own, its defaults. Throws a 422 for fields that do not go together. `at`: where
+ * they stand in the request. `vector`: what was read of `v` aside.
+ */
+export function settledInput(body: SearchBody, at: 'body' | 'query', vector?: Float32Array): SearchInput {
+  const { q, content_filter: content, rerank, fusion, ef, exact } = body;
+  const input = body as SearchInput;
+  if (vector) input.v = vector;
+  if ((q == null) === (input.v == null)) throw invalidField([at], 'exactly one of q and v is wanted', 'value_error');
+  if (q != null) checkQueryText([at, 'q'], q);
+  if (q?.trim() === '') throw invalidField([at, 'q'], 'the search text is empty', 'too_short', q);
+  if (content != null) checkQueryText([at, 'content_filter', 'value'], content.value);
+  input.k = body.k ?? K_DEFAULT;
+  if (rerank != null) input.rerank = rerankSettings(rerank, input.k);
+  if (fusion != null) checkFusion(fusion);
+  if (ef != null && exact)
+    throw invalidField([at, 'ef'], 'an exact search walks no graph: one of ef and exact is wanted', 'value_error', ef);
+  return input;
+}
+
+/**
+ * The bound of the text of a search: what it costs to embed and to rank, and what the query log keeps of it, goes with
+ * its length. Throws a 422 about the field `at`.
+ */
+export function checkQueryText(at: string[], text: string): void {
+  if (text.length * 3 > QUERY_TEXT_BYTES_MAX && Buffer.byteLength(text) > QUERY_TEXT_BYTES_MAX)
+    throw invalidField(at, `a text has at most ${QUERY_TEXT_BYTES_MAX} bytes of UTF-8`, 'too_long');
+}
+
+function rerankSettings({ instance, depth }: Rerank, k: number): RerankSettings {
+  if (depth != null && depth < k)
+    throw invalidField(
+      ['body', 'rerank', 'depth'],
+      `the depth should be at least k, which is ${k}`,
+      'greater_than_equal',
+      depth,
+    );
+  return { instance, depth: depth ?? Math.max(RERANK_DEPTH_DEFAULT, k) };
+}
+
+function checkFusion({ method, k, weights }: Fusion): void {
+  const at = (...place: string[]): string[] => ['body', 'fusion', ...place];
+  if (method === 'score' && k != null) throw invalidField(at('k'), 'k is of method rank', 'value_error', k);
+  if (weights && weights.vector + weights.lexical === 0)
+    throw invalidField(at('weights'), 'one of the weights should be more than 0', 'value_error');
+}
+
+/** What a body says of how the index is searched. */
+export function searchParams({ ef, exact }: SearchInput): SearchParams {
+  const params: SearchParams = {};
+  if (ef != null) params.ef = ef;
+  if (exact) params.exact = true;
+  return params;
+}
+
+/** What a body wants its hits to tell. */
+export function hitOptions({ explain, relevance, highlight }: SearchInput): HitOptions {
+  const options: HitOptions = {};
+  if (explain) options.explain = true;
+  if (relevance) options.relevance = true;
+  if (highlight) options.highlight = true;
+  return options;
+}
+
+/** A search as it is made in each of its collections. */
+export interface Question {
+  readonly input: SearchInput;
+  readonly caller: Caller;
+  readonly mode: SearchMode;
+  readonly filter: NarrowedSearch;
+}
+
+/** How deep each ranking is taken in modes boost and hybrid: this many times k, and at least the minimum. */
+const CANDIDATES_PER_K = 5;
+const CANDIDATES_MIN = 50;
+
+/**
+ * A search of one collection as the workers are asked for it. Field by field: a literal that spreads what is there takes
+ * many times as long.
+ */
+export function planSearch(
+  context: Context,
+  collection: Collection,
+  { input, mode, filter: { narrowing, narrowed } }: Question,
+  fusion: FusionSettings,
+  embedded: EmbeddedQuery,
+): CollectionSearch {
+  const { k, q, rerank } = input;
+  const search = plainSearch(context, collection, rerank?.depth ?? k, searchParams(input));
+  const { vector, lexical } = rankingsOf(collection, mode, fusion, q, embedded);
+  search.fusion = fusion;
+  search.narrowed = narrowed;
+  if (vector) search.vector = vector;
+  if (lexical) {
+    search.lexical = lexical;
+    search.depth = Math.max(CANDIDATES_MIN, CANDIDATES_PER_K * search.k);
+  }
+  if (narrowing) search.narrowing = narrowing;
+  if (rerank) search.withParts = true;
+  const details = detailsOf(collection, input, lexical);
+  if (details) search.details = details;
+  return search;
+}
+
+/** A search for the k best that is neither narrowed nor ranked by anything yet: whoever makes it sets what it wants. */
+export function plainSearch(
+  { search: { boostWeight, fusion } }: Context,
+  collection: Collection,
+  k: number,
+  params: SearchParams,
+): CollectionSearch {
+  const { tenant, name, priority_key: priorityKey } = collection;
+  const head = `{"tenant":${JSON.stringify(tenant)},"collection":${JSON.stringify(name)},`;
+  return {
+    collection: refOf(collection),
+    head,
+    priorityKey,
+    k,
+    depth: k,
+    params,
+    narrowed: { fields: [] },
+    fusion,
+    boostWeight,
+  };
+}
+
+/** undefined where nothing is asked for. A relevance looks at words whatever the mode does. */
+function detailsOf(
+  { language }: Collection,
+  input: SearchInput,
+  lexical: LexicalSearch | undefined,
+): DetailsAsked | undefined {
+  const { explain = false, relevance = false, highlight = false } = hitOptions(input);
+  if (!explain && !relevance && !highlight) return undefined;
+  const q = input.q ?? undefined;
+  const ranked = lexical?.mode === 'hybrid' ? { terms: lexical.terms, counts: lexical.counts } : undefined;
+  const words = ranked ?? (relevance && q !== undefined ? termsOf(q, language) : undefined);
+  return {
+    explain,
+    relevance,
+    ...(words && { words }),
+    ...(highlight && q !== undefined && { highlight: { terms: termsOf(q, language).terms, language } }),
+  };
 }
 
 /** undefined only in modes that look at words, where `search.degrade` allows it. Throws as searchCollection does. */
@@ -33,7 +205,8 @@ export async function queryVector(
   context: Context,
   collection: Collection,
   mode: SearchMode,
-  { q, v, account, signal, traceparent }: Sought,
+  { q, v }: Pick<SearchInput, 'q' | 'v'>,
+  { account, signal, traceparent }: Caller,
 ): Promise<Float32Array | undefined> {
   if (v) return toVector(v, collection.dim, ['body', 'v']);
   checkHasText(collection);
@@ -75,16 +248,6 @@ async function vectorOfText(
   return queryCache.vectorOf({ owner, space: collection.vector_space_key, text: query.text }, embed, signal);
 }
 
-// What a search ranks by: its vector, its words, or both, as the mode and the weights of its halves say. Called by the
-// search use case, on the front thread.
-
-interface Rankings {
-  /** Absent: the hits are ranked by words alone, as mode hybrid ranks by them. */
-  vector?: Float32Array;
-  /** Of modes boost and hybrid. */
-  lexical?: LexicalSearch;
-}
-
 /** `unwanted`: the vectors weigh nothing. `unavailable`: the embedder does not answer, and the words may rank alone. */
 export type EmbeddedQuery = Float32Array | 'unwanted' | 'unavailable';
 
@@ -92,25 +255,28 @@ export type EmbeddedQuery = Float32Array | 'unwanted' | 'unavailable';
 export async function vectorOf(
   context: Context,
   collection: Collection,
-  mode: SearchMode,
+  { input, caller, mode }: Question,
   { weights }: FusionSettings,
-  sought: Sought,
 ): Promise<EmbeddedQuery> {
   if (mode === 'hybrid' && weights.vector === 0) {
     checkHasText(collection);
     return 'unwanted';
   }
-  return (await queryVector(context, collection, weights.lexical === 0 ? 'vector' : mode, sought)) ?? 'unavailable';
+  const wordsRank = weights.lexical !== 0;
+  return (await queryVector(context, collection, wordsRank ? mode : 'vector', input, caller)) ?? 'unavailable';
 }
 
-/** Where there is no vector, the words rank alone, as they do in mode hybrid. */
-export function rankingsOf(
+/**
+ * What a search ranks by: its vector, its words, or both, as the mode and the weights of its halves say. Where there is
+ * no vector, the words rank alone, as they do in mode hybrid.
+ */
+function rankingsOf(
   { language }: Collection,
   mode: SearchMode,
   { weights }: FusionSettings,
-  { q }: Sought,
+  q: string | null | undefined,
   vector: EmbeddedQuery,
-): Rankings {
+): Pick<CollectionSearch, 'vector' | 'lexical'> {
   const hybrid = (): LexicalSearch => ({
     mode: 'hybrid',
     ...(weights.lexical === 0 ? { terms: [], counts: [] } : termsOf(q, language)),
@@ -124,16 +290,13 @@ export function rankingsOf(
 }
 
 /** The terms of a query that mode hybrid ranks by. */
-const termsOf = (q: string | undefined, language: Language): QueryTerms =>
+const termsOf = (q: string | null | undefined, language: Language): QueryTerms =>
   countedTerms(wordsOfQuery(q), QUERY_TOKENS_MAX, language);
 
 /** As much of a query as words are looked for in. */
-const wordsOfQuery = (q = ''): string => q.slice(0, QUERY_CHARACTERS_MAX);
+const wordsOfQuery = (q: string | null | undefined): string => (q ?? '').slice(0, QUERY_CHARACTERS_MAX);
 
-// Which fields a filter names, for the match_reason of the hits. Pure.
-// Called by the search use case on the front thread.
-
-/** The fields a filter names, each once, in their order. */
+/** The fields a filter names, each once, in their order: for the match_reason of the hits. */
 export function fieldsOf(filter: Filter): string[] {
   const fields = new Set<string>();
   const visit = (part: Filter): void => {
@@ -145,19 +308,6 @@ export function fieldsOf(filter: Filter): string[] {
   return [...fields];
 }
 
-// What a search is narrowed by: the filters of its body, the content filter, and the filters embedded in the caller's
-// key, which are ANDed from outside, so that nothing in a body can undo them. Called by the search use case, on the
-// front thread.
-
-type RawFilters = Readonly<Record<string, unknown>>;
-
-interface NarrowingInput {
-  filters?: RawFilters;
-  contentFilter?: ContentFilter;
-  /** Of the actor. */
-  embeddedFilters?: RawFilters;
-}
-
 export interface NarrowedSearch {
   /** undefined where every chunk may be found. */
   narrowing?: Narrowing;
@@ -166,12 +316,14 @@ export interface NarrowedSearch {
 }
 
 /**
- * Throws a 422 for filters that cannot be, and 403 `auth_forbidden` where those of the key cannot: then nothing may be
- * shown.
+ * What a search is narrowed by: the filters of its body, the content filter, and the filters embedded in the caller's
+ * key, which are ANDed from outside, so that nothing in a body can undo them. Throws a 422 for filters that cannot be,
+ * and 403 `auth_forbidden` where those of the key cannot: then nothing may be shown.
  */
 export function narrowingOf(
   { stringOperators }: SearchSettings,
-  { filters, contentFilter: content, embeddedFilters }: NarrowingInput,
+  { filters, content_filter: content }: SearchInput,
+  { embeddedFilters }: Caller,
 ): NarrowedSearch {
   const given = isEmpty(filters) ? [] : [parseFilter(filters, { stringOperators })];
   const embedded = isEmpty(embeddedFilters) ? [] : [parseEmbedded(embeddedFilters)];
@@ -182,8 +334,8 @@ export function narrowingOf(
   };
 }
 
-const isEmpty = (filters: RawFilters | undefined): filters is undefined =>
-  filters === undefined || Object.keys(filters).length === 0;
+const isEmpty = (filters: RawFilters | null | undefined): filters is null | undefined =>
+  filters == null || Object.keys(filters).length === 0;
 
 /**
  * Strings are literal here whatever the setting: an application puts the names of its users into them. Ids of users
@@ -196,9 +348,6 @@ function parseEmbedded(filters: RawFilters): Filter {
     throw error instanceof AppError ? new AppError('auth_forbidden', 'The filters of the key are not valid.') : error;
   }
 }
-
-// Which mode a search runs in: what it asks for, else the collection's default, if the instance serves it. Pure.
-// Called by the search use case, on the front thread.
 
 const MODES: readonly SearchMode[] = ['vector', 'boost', 'hybrid'];
 
@@ -216,46 +365,35 @@ export const defaultMode = (served: readonly SearchMode[]): SearchMode =>
   served.includes('vector') ? 'vector' : (served[0] as SearchMode);
 
 /**
- * A collection whose default wants a text answers a vector in mode vector; asking for such a mode with a vector is
- * refused.
+ * The mode a search runs in: the one it asks for, else the collection's default, if the instance serves it. A collection
+ * whose default wants a text answers a vector in mode vector; asking for such a mode with a vector is refused.
  */
 export function searchMode(
-  asked: string | undefined,
-  byVector: boolean,
+  { modes: served }: SearchSettings,
+  { v, mode: asked }: SearchInput,
   collection: Collection | undefined,
-  served: readonly SearchMode[],
 ): SearchMode {
+  const byVector = v != null;
   if (byVector && (asked === 'boost' || asked === 'hybrid')) throw new AppError('search_mode_requires_text');
   const unasked = byVector ? 'vector' : (collection?.search_mode ?? defaultMode(served));
   return servedMode(asked ?? unasked, served);
 }
 
-// What the hits of a search are asked to tell beside their score: its parts, their relevance, the best passage. Made
-// from what the search ranks by, on the front thread; the search workers answer it. Called by search.ts.
-
-/** undefined where nothing is asked for. A relevance looks at words whatever the mode does. */
-export function detailsOf(
-  { language }: Collection,
-  { explain, relevance, highlight }: Telling,
-  q: string | undefined,
-  { lexical }: Rankings,
-): DetailsAsked | undefined {
-  if (!explain && !relevance && !highlight) return undefined;
-  const ranked = lexical?.mode === 'hybrid' ? { terms: lexical.terms, counts: lexical.counts } : undefined;
-  const words = ranked ?? (relevance && q !== undefined ? termsOf(q, language) : undefined);
-  return {
-    explain,
-    relevance,
-    ...(words && { words }),
-    ...(highlight && q !== undefined && { highlight: { terms: termsOf(q, language).terms, language } }),
-  };
-}
-
-// The bound of the text of a search: what it costs to embed and to rank, and what the query log keeps of it, goes with
-// its length. Asked by the search endpoints, and by a replay, for what was logged before there was a bound. Pure.
-
-/** Throws a 422 about the field `at`. */
-export function checkQueryText(at: string[], text: string): void {
-  if (text.length * 3 > QUERY_TEXT_BYTES_MAX && Buffer.byteLength(text) > QUERY_TEXT_BYTES_MAX)
-    throw invalidField(at, `a text has at most ${QUERY_TEXT_BYTES_MAX} bytes of UTF-8`, 'too_long');
+/**
+ * How the halves of a search are fused. Throws a 422 for a fusion that is asked of another mode, unless nothing is known
+ * of the mode: a missing collection may have any.
+ */
+export function fusionOf(
+  settings: SearchSettings,
+  { input: { fusion, mode: asked }, mode }: Question,
+  exists: boolean,
+): FusionSettings {
+  if (!fusion) return settings.fusion;
+  if (mode !== 'hybrid' && (exists || asked != null))
+    throw invalidField(
+      ['body', 'fusion'],
+      `fusion is of mode hybrid, and this search is of mode ${mode}`,
+      'fusion_mode',
+    );
+  return fusionSettings(fusion, settings.fusion);
 }

@@ -1,30 +1,17 @@
 // The last step of a search that asks for it: a reranker reads the candidates beside the query, and its scores order
-// them. A chunk without text cannot be read, and keeps its place behind those that can. Called by search.ts; front
-// thread.
-import type { Leaving } from '../../base/signals.js';
+// them. A chunk without text cannot be read, and keeps its place behind those that can. Front thread.
 import { AppError } from '../../api/errors.js';
-import type { HitParts } from '../../ranking/hits.js';
-import type { RerankSettings } from '../../api/search.js';
-import { hitJson, rerankReason } from '../../engine/search/hit-json.js';
+import { type HitParts, hitJson, rerankReason } from '../../engine/search/hit-json.js';
 import { withPriority } from '../../ranking/scores.js';
 import type { Context } from '../context.js';
+import type { Caller, SearchInput } from './query.js';
 import type { FoundHit } from './shards.js';
 
-/** What a search says that may want its hits reranked. */
-interface Wanted {
-  q?: string;
-  k: number;
-  rerank?: RerankSettings;
-  signal?: Leaving;
-  /** Of the request, where it is traced. */
-  traceparent?: string;
-}
-
 /** Throws `invalid_rerank` for a reranker that the tenant does not have, and for a search without a text. */
-export function checkRerank({ rerankers }: Context, tenant: string, { rerank, q }: Wanted): void {
+export function checkRerank({ rerankers }: Context, tenant: string, { rerank, q }: SearchInput): void {
   if (!rerank) return;
   rerankers.check(rerank.instance, tenant);
-  if (q === undefined) throw new AppError('invalid_rerank', 'A reranker reads a search text: give `q`.');
+  if (q == null) throw new AppError('invalid_rerank', 'A reranker reads a search text: give `q`.');
 }
 
 /**
@@ -35,7 +22,8 @@ export async function rerankHits(
   { rerankers }: Context,
   tenant: string,
   candidates: readonly FoundHit[],
-  { q, k, rerank, signal, traceparent }: Wanted,
+  { q, k, rerank }: SearchInput,
+  { signal, traceparent }: Caller,
 ): Promise<FoundHit[]> {
   const { instance } = rerank as NonNullable<typeof rerank>;
   const read = candidates.flatMap(({ parts }) => (parts?.text === undefined ? [] : [{ parts, text: parts.text }]));

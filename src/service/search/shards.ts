@@ -1,11 +1,12 @@
 // One search of one collection: sent to a search worker, which does the whole of it (workers/search), or a long one to
-// several. What a shard has not loaded or indexed yet its owner is asked for first. Called by the search use case;
-// front thread.
+// several. What a shard has not loaded or indexed yet its owner is asked for first, again and again until it is. Front
+// thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Collection, SearchTiming } from '../../api/collections.js';
 import { AppError } from '../../api/errors.js';
 import { assert } from '../../base/assert.js';
 import type { Leaving } from '../../base/signals.js';
+import type { HitParts } from '../../engine/search/hit-json.js';
 import type {
   CollectionSearch,
   Found,
@@ -14,19 +15,15 @@ import type {
   SearchTask,
   Wanting,
 } from '../../engine/search/params.js';
-import type { HitParts } from '../../ranking/hits.js';
 import { refOf } from '../collections/catalog.js';
 import type { Context } from '../context.js';
-
-// Asks what can be told only once the words or the metadata of a collection are indexed: again and again until it is.
-// Used by search-shards.ts, on the front thread.
 
 /** The first such search of a large collection waits for its index, up to this long. */
 const WAIT_MAX_MS = 20_000;
 const RECHECK_MS = 10;
 
 /**
- * `ask` answers null while the index is being built. Throws 503 `shard_unavailable` when it is not complete in time; it
+ * Asks what can be told only once the words or the metadata of a collection are indexed. `ask` answers null while the index is being built. Throws 503 `shard_unavailable` when it is not complete in time; it
  * goes on being built.
  */
 export async function askIndexed<T>(ask: () => Promise<T | null>): Promise<T> {
@@ -48,20 +45,6 @@ export interface FoundHit {
   json: string;
   /** Where they were asked for. */
   parts?: HitParts;
-}
-
-/**
- * A search for the k best that is neither narrowed nor ranked by anything yet: whoever makes it sets what else it
- * wants.
- */
-export function searchOf(
-  { search: { boostWeight, fusion } }: Context,
-  collection: Collection,
-  k: number,
-): CollectionSearch {
-  const { tenant, name, priority_key: priorityKey } = collection;
-  const head = `{"tenant":${JSON.stringify(tenant)},"collection":${JSON.stringify(name)},`;
-  return { collection: refOf(collection), head, priorityKey, k, narrowed: { fields: [] }, fusion, boostWeight };
 }
 
 /** The k best hits, best first; `timing` gets the time of each phase, and the search that of waiting too. */

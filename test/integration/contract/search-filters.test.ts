@@ -140,13 +140,13 @@ test('a body cannot escape the filters of a key', async () => {
   for (const filters of escapes) {
     for (const mode of ['vector', 'boost', 'hybrid']) {
       const found = async (embeddedFilters?: Record<string, unknown>): Promise<Record<string, any>[]> => {
-        const { hits } = await searchCollection(server.context, 'acme' as Tenant, 'shelf' as CollectionName, {
-          q: 'sea',
-          k: 100,
-          mode,
-          filters,
-          embeddedFilters,
-        });
+        const { hits } = await searchCollection(
+          server.context,
+          'acme' as Tenant,
+          'shelf' as CollectionName,
+          { q: 'sea', k: 100, mode, filters },
+          embeddedFilters && { embeddedFilters },
+        );
         return hits.map((hit) => JSON.parse(hit));
       };
       const english = (await found()).filter(({ meta }) => meta.lang === 'en').map(({ id }) => id);
@@ -206,11 +206,13 @@ test('the filters of a key hold for every search route, in both forms, and are n
 });
 
 test('a key whose filters cannot be read sees nothing', async () => {
-  const search = searchCollection(server.context, 'acme' as Tenant, 'shelf' as CollectionName, {
-    q: 'sea',
-    k: 5,
-    embeddedFilters: { lang: { $like: 'e' } },
-  });
+  const search = searchCollection(
+    server.context,
+    'acme' as Tenant,
+    'shelf' as CollectionName,
+    { q: 'sea', k: 5 },
+    { embeddedFilters: { lang: { $like: 'e' } } },
+  );
   await assert.rejects(search, { code: 'auth_forbidden' });
 });
 
@@ -224,11 +226,13 @@ test('with string operators on, strings are operators in a body and literal in a
   assert.deepEqual(await ids({ year: '>=1851' }), ['AHAB', 'NEMO']);
   assert.deepEqual(await ids({ tags: ['wh*', '*ip'] }), ['AHAB', 'NEMO']);
   assert.deepEqual(await ids({ lang: { $eq: '*' } }), []);
-  const { hits } = await searchCollection(other.context, 'acme' as Tenant, 'shelf' as CollectionName, {
-    q: 'sea',
-    k: 5,
-    embeddedFilters: { lang: '*' },
-  });
+  const { hits } = await searchCollection(
+    other.context,
+    'acme' as Tenant,
+    'shelf' as CollectionName,
+    { q: 'sea', k: 5 },
+    { embeddedFilters: { lang: '*' } },
+  );
   assert.deepEqual(hits, []);
 });
 

@@ -11,13 +11,12 @@ test('a search that a key narrowed is narrowed when it is replayed, and its entr
   const base = '/v1/collections/acme/docs';
   for (const owner of ['ann', 'bob'])
     await call('POST', `${base}/documents`, { docid: owner, text: 'a secret', metadata: { owner } });
-  const input = { q: 'secret', k: 5, embeddedFilters: { owner: 'ann' } };
   const { ids, queryId } = await loggedSearch(
     context,
-    { actor: 'ann', requestId: 'r' },
+    { actor: 'ann', requestId: 'r', embeddedFilters: { owner: 'ann' } },
     asTenant('acme'),
     asCollectionName('docs'),
-    input,
+    { q: 'secret', k: 5 },
   );
   assert.deepEqual(ids, ['ann::chunk_0']);
   const { json } = await call('POST', `/v1/admin/queries/${queryId}/replay`);

@@ -141,8 +141,9 @@ function searches(prng: Prng): CollectionSearch[] {
     head: '{"tenant":"t"',
     priorityKey: 'priority',
     k: 12,
+    depth: 12,
+    params: { exact: true },
     vector,
-    exact: true,
     narrowed: { fields: [] },
     fusion: { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } },
     boostWeight: 0.3,
@@ -152,8 +153,8 @@ function searches(prng: Prng): CollectionSearch[] {
   const content = { filters: [], content: { op: 'phrase' as const, value: terms[0] as string } };
   const modes: CollectionSearch[] = [
     base,
-    { ...base, lexical: { mode: 'boost', terms: distinct } },
-    { ...base, lexical: { mode: 'hybrid', terms: distinct, counts: distinct.map((_, i) => 1 + (i % 3)) } },
+    { ...base, depth: 60, lexical: { mode: 'boost', terms: distinct } },
+    { ...base, depth: 60, lexical: { mode: 'hybrid', terms: distinct, counts: distinct.map((_, i) => 1 + (i % 3)) } },
   ];
   const { vector: _, ...byWords } = modes[2] as CollectionSearch;
   return [...modes, byWords, ...modes.map((mode) => ({ ...mode, narrowing })), { ...base, narrowing: content }];

@@ -2,7 +2,7 @@
 // question. The arithmetic of a score is that of the contract in src/ranking/bm25.ts, step by step in float32.
 import assert from 'node:assert/strict';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
-import type { LexicalStatistics } from '../../../src/ranking/hits.js';
+import type { LexicalStatistics } from '../../../src/ranking/bm25.js';
 import { bm25Of } from '../../../src/ranking/bm25.js';
 import type { Bitmap, RankedWords, WordIndex } from '../../../src/engine/postings/text-index.js';
 import { createKernel } from './arena.js';

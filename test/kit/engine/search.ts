@@ -2,7 +2,7 @@
 // they want indexed.
 import { ShardReader } from '../../../src/storage/shard-reader.js';
 import type { CollectionRef } from '../../../src/api/collections.js';
-import type { ShardHits, ShardSearch } from '../../../src/ranking/hits.js';
+import type { CollectionSearch, ShardHits } from '../../../src/engine/search/params.js';
 import type { Kernel } from '../../../src/engine/memory/arena.js';
 import { prepare } from '../../../src/engine/segments/indexes.js';
 import type { Shard } from '../../../src/engine/shard.js';
@@ -32,9 +32,30 @@ export function viewed<T>({ kernel, directory }: OwnedShard, ref: CollectionRef,
   return answer.value;
 }
 
+/** A search of a collection that wants nothing but what is given. */
+export function searchFor(ref: CollectionRef, given: Partial<CollectionSearch>): CollectionSearch {
+  const { k = 10 } = given;
+  return {
+    collection: ref,
+    head: '{',
+    priorityKey: '',
+    k,
+    depth: k,
+    params: {},
+    narrowed: { fields: [] },
+    fusion: { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } },
+    boostWeight: 0,
+    ...given,
+  };
+}
+
+/** Of a search without words. */
+export const NO_STATISTICS = { chunks: 0, tokens: 0, frequencies: [] };
+
 /** What a search worker makes of the shard; null while what it wants is being indexed. */
-export function ranked(owned: OwnedShard, ref: CollectionRef, search: ShardSearch): ShardHits | null {
+export function ranked(owned: OwnedShard, ref: CollectionRef, given: Partial<CollectionSearch>): ShardHits | null {
+  const search = searchFor(ref, given);
   const wanting = viewed(owned, ref, (view) => wantingOf([view], search))[0];
   if (wanting && !prepare(owned.shard, { op: 'prepare', collection: ref, ...wanting })) return null;
-  return viewed(owned, ref, (view) => rankPart(view, search));
+  return viewed(owned, ref, (view) => rankPart(view, search, NO_STATISTICS));
 }

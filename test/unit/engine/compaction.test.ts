@@ -7,7 +7,7 @@ import { defined } from '../../../src/base/assert.js';
 import { createPrng, type Prng } from '../../../src/base/prng.js';
 import { AppError } from '../../../src/api/errors.js';
 import type { CollectionId, DocId, Ordinal } from '../../../src/api/ids.js';
-import type { Narrowing, ShardSearch } from '../../../src/ranking/hits.js';
+import type { CollectionSearch, Narrowing } from '../../../src/engine/search/params.js';
 import { packDocument } from '../../../src/text/prepared-document.js';
 import { withPriority } from '../../../src/ranking/scores.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
@@ -116,7 +116,7 @@ function check(owned: OwnedShard, twin: Twin, prng: Prng, label: string): void {
   const query = randomVector(prng, DIM);
   const [group, word] = [prng.int(GROUPS), `word${prng.int(WORDS)}`];
   const ask = (narrowing?: Narrowing): string[] =>
-    names(owned, askFor(owned, { vector: query, k: K, exact: true, ...(narrowing && { narrowing }) }));
+    names(owned, askFor(owned, { vector: query, k: K, params: { exact: true }, ...(narrowing && { narrowing }) }));
   twin.assertNearest(ask(), query, () => true, label);
   twin.assertNearest(
     ask({ filters: [{ field: 'group', test: { op: 'in', values: [group] } }] }),
@@ -133,7 +133,7 @@ function check(owned: OwnedShard, twin: Twin, prng: Prng, label: string): void {
 }
 
 /** Asked again while something is being indexed. */
-function askFor(owned: OwnedShard, search: ShardSearch): Uint32Array {
+function askFor(owned: OwnedShard, search: Partial<CollectionSearch>): Uint32Array {
   for (let tries = 0; tries < 1000; tries++) {
     const answer = ranked(owned, ref, search);
     if (answer) return answer.vector.ordinals;

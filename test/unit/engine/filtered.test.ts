@@ -41,14 +41,14 @@ function ask(prng: Prng, { index, twin }: Pair, label: string): void {
   const some = twin.within(allowed);
   const query = randomVector(prng.int(3) === 0 ? createPrng(prng.int(3)) : prng, index.dim);
   const k = 1 + prng.int(30);
-  assertExact(index, some, query, k, index.search(query, k, { allowed, exact: true }), `${label}, scan`);
-  assertExact(index, some, query, k, index.search(query, k, { allowed }), `${label}, planned`);
-  assertSound(index, some, query, k, index.search(query, k, { allowed, ef: 1 + prng.int(30) }), `${label}, walk`);
+  assertExact(index, some, query, k, index.search(query, k, { exact: true }, { allowed }), `${label}, scan`);
+  assertExact(index, some, query, k, index.search(query, k, {}, { allowed }), `${label}, planned`);
+  assertSound(index, some, query, k, index.search(query, k, { ef: 1 + prng.int(30) }, { allowed }), `${label}, walk`);
   // The filter of one search is not that of the next.
   assertSound(index, twin, query, k, index.search(query, k, { ef: 1 + prng.int(30) }), `${label}, unfiltered`);
   assert.deepEqual(
-    index.searchWithTies(query, k, { allowed }),
-    tiesOf(index.search(query, ORDINALS, { allowed, exact: true }), k),
+    index.searchWithTies(query, k, {}, { allowed }),
+    tiesOf(index.search(query, ORDINALS, { exact: true }, { allowed }), k),
     `${label}, ties`,
   );
 }

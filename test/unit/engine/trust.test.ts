@@ -39,8 +39,8 @@ function recallsOf(
   allowed?: Uint32Array,
 ): { mean: number; worst: number } {
   const shares = questions.map((query) => {
-    const kth = index.search(query, 10, { exact: true, allowed }).scores.at(-1)!;
-    return index.search(query, 10, { allowed }).scores.filter((score) => score >= kth - TIE).length / 10;
+    const kth = index.search(query, 10, { exact: true }, { allowed }).scores.at(-1)!;
+    return index.search(query, 10, {}, { allowed }).scores.filter((score) => score >= kth - TIE).length / 10;
   });
   return { mean: shares.reduce((sum, share) => sum + share, 0) / shares.length, worst: Math.min(...shares) };
 }

@@ -1,7 +1,7 @@
 // The match_reason, as the contract words it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Basis } from '../../../src/ranking/hits.js';
+import type { Basis } from '../../../src/ranking/scores.js';
 import type { FusionSettings } from '../../../src/api/search.js';
 import { matchReason, rerankReason } from '../../../src/engine/search/hit-json.js';
 

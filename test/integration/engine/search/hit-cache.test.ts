@@ -4,13 +4,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPrng } from '../../../../src/base/prng.js';
-import type { ToldChunk } from '../../../../src/ranking/hits.js';
 import type { CollectionId, Ordinal } from '../../../../src/api/ids.js';
-import { HitCache, type RowVersion } from '../../../../src/engine/search/payload-cache.js';
+import { type ChunkPayload, HitCache, type RowVersion } from '../../../../src/engine/search/payload-cache.js';
 import { startTestServer, type TestServer } from '../../../kit/server.js';
 import { tempDirectory } from '../../../kit/temp.js';
 
-const chunk = (id: string): ToldChunk => ({
+const chunk = (id: string): ChunkPayload => ({
   id,
   idJson: `"${id}"`,
   textJson: '"text"',

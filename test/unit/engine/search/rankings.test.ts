@@ -16,10 +16,12 @@ import { rankByVector } from '../../../../src/engine/search/rank.js';
 import { breakTies } from '../../../../src/engine/search/merge.js';
 import { tempDirectory } from '../../../kit/temp.js';
 import { createKernel } from '../../../kit/engine/arena.js';
-import { viewed } from '../../../kit/engine/search.js';
+import { searchFor, viewed } from '../../../kit/engine/search.js';
 
 const ref = { id: 1 as CollectionId, generation: 1, dim: 3, language: 'none' as const, precision: 'int16' as const };
 const QUERY = Float32Array.of(1, 0.5, 0);
+/** Mode hybrid ranks by vector without priorities. */
+const NO_WORDS = { mode: 'hybrid' as const, terms: [], counts: [] };
 
 function put(prng: Prng, docid: string, priority: number): DocumentWrite {
   const chunks = Array.from({ length: 1 + prng.int(4) }, (_, i) => ({ path: `c${i}`, metaJson: '{}' }));
@@ -83,8 +85,9 @@ for (const share of [0, 0.05, 0.6]) {
         const ordinals = [...Array(part.ordinals.end).keys()].filter(() => prng.next() < (matching ?? 1));
         const allowed = matching === undefined ? undefined : bitmapOf(ordinals, part.ordinals.end);
         for (const prioritized of [true, false]) {
+          const search = searchFor(ref, { k, vector: QUERY, ...(!prioritized && { lexical: NO_WORDS }) });
           const ranked = viewed({ shard, kernel, directory }, ref, (view) =>
-            breakTies(view, view.part!, rankByVector(view.part!, QUERY, { k, allowed }, prioritized), k),
+            breakTies(view, view.part!, rankByVector(view.part!, search, { allowed }), k),
           ).map(({ ordinal, score }) => [ordinal, score]);
           assert.deepEqual(
             ranked,

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CollectionId, DocId } from '../../../../src/api/ids.js';
 import { packDocument } from '../../../../src/text/prepared-document.js';
-import type { CollectionSearch } from '../../../../src/engine/search/params.js';
 import { ShardStore } from '../../../../src/storage/shard-store.js';
 import { finish } from '../../../../src/engine/search/search.js';
 import { rankPart, withVectorAnew } from '../../../../src/engine/search/rank.js';
@@ -12,19 +11,10 @@ import { Shard } from '../../../../src/engine/shard.js';
 import { applyWrites, type DocumentWrite } from '../../../../src/engine/write/write.js';
 import { tempDirectory } from '../../../kit/temp.js';
 import { createKernel } from '../../../kit/engine/arena.js';
-import { viewed } from '../../../kit/engine/search.js';
+import { NO_STATISTICS, searchFor, viewed } from '../../../kit/engine/search.js';
 
 const ref = { id: 1 as CollectionId, generation: 1, dim: 2, language: 'none' as const, precision: 'int16' as const };
-const search: CollectionSearch = {
-  collection: ref,
-  head: '{',
-  priorityKey: '',
-  k: 1,
-  vector: Float32Array.of(1, 0),
-  narrowed: { fields: [] },
-  fusion: { method: 'rank', k: 60, weights: { vector: 1, lexical: 1 } },
-  boostWeight: 0,
-};
+const search = searchFor(ref, { k: 1, vector: Float32Array.of(1, 0) });
 const FAR = Float32Array.of(-1, 0.1);
 
 function put(docid: string, vectors: Float32Array): DocumentWrite {
@@ -53,10 +43,9 @@ function searched(between: DocumentWrite[]): [string[], boolean] {
       const timing = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0 };
       const { found, hasChanged } = finish(
         [view],
-        [rankPart(view, { k: 1, vector: search.vector! })],
+        [rankPart(view, search, NO_STATISTICS)],
         search,
-        1,
-        undefined,
+        NO_STATISTICS,
         timing,
       );
       return [found.ids, hasChanged];
@@ -81,11 +70,10 @@ test('vectors that are ranked anew are those of now; what rows had at first stay
   shard.load([]);
   try {
     applyWrites(shard, [put('near', Float32Array.of(1, 0)), put('next', Float32Array.of(1, 1))]);
-    const asked = { k: 1, vector: search.vector! };
     const anew = viewed({ shard, kernel, directory }, ref, (view) => {
-      const first = rankPart(view, asked);
+      const first = rankPart(view, search, NO_STATISTICS);
       applyWrites(shard, [put('near', FAR)]);
-      return { first, again: withVectorAnew(view, asked, first) };
+      return { first, again: withVectorAnew(view, search, NO_STATISTICS, first) };
     });
     const { first, again } = anew;
     assert.ok(Math.abs((first.vector.scores[0] as number) - 1) < 1e-3, 'the nearest of then');

@@ -8,7 +8,7 @@ import type { ContentFilter } from '../../../../src/api/search.js';
 import type { Filter } from '../../../../src/api/filter.js';
 import { chunkIdOf, type CollectionId, type DocId, type Ordinal } from '../../../../src/api/ids.js';
 import { packDocument } from '../../../../src/text/prepared-document.js';
-import type { Narrowing } from '../../../../src/ranking/hits.js';
+import type { Narrowing } from '../../../../src/engine/search/params.js';
 import { compileFilter } from '../../../../src/engine/filter/match.js';
 import { ShardStore } from '../../../../src/storage/shard-store.js';
 import { createContentTest } from '../../../../src/text/content-filter.js';
