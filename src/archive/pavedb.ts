@@ -1,13 +1,19 @@
-// The SQLite database of a collection of PaveDB 0.9.7, read where it lies: documents with their chunks, settings, and
-// the query log. The library is SQLite compiled to WebAssembly, with access to files: nothing is built when it is
-// installed, and no database is read whole. Used by pavedb-archive.ts; throws ArchiveFault.
+// A collection archive of PaveDB 0.9.7, opened: a zip with `manifest.json`, `collection.json`, the SQLite database
+// `meta.db`, and a flat FAISS index of vectors with the ids of the chunks in it. Its documents and logged searches are
+// told as an archive of Sheaf has them; vectors and texts stay as they are. Throws ArchiveFault.
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite from 'node-sqlite3-wasm';
 import typia from 'typia';
+import type { SearchMode } from '../api/choices.js';
+import { parseChunkId } from '../api/ids.js';
 import { withLongNumbersQuoted } from '../base/json.js';
+import { priorityOf } from '../ranking/scores.js';
+import type { LoggedQuery, LoggedRest } from '../storage/query-log-commands.js';
+import { encodeQuery, queryIdBytes, queryIdOf } from '../storage/query-log-records.js';
 import { ArchiveFault, WHOLE_ENTRY_BYTES_MAX, parsedJson } from './format.js';
 import { ArchiveReader } from './reader.js';
+import { type ArchivedDocument, type ArchivedQuery, faultOfQuery } from './records.js';
 
 /** Of the file format, for who writes and who reads: 1 without a write-ahead log, 2 with it. */
 const VERSIONS_AT = 18;
@@ -21,7 +27,7 @@ interface PaveChunk {
   text: string | null;
 }
 
-export interface PaveDocument {
+interface PaveDocument {
   docid: string;
   version: number;
   ingestedAtMs: number;
@@ -30,7 +36,7 @@ export interface PaveDocument {
 }
 
 /** As the table has it; JSON columns are texts. */
-export interface PaveQuery {
+interface PaveQuery {
   query_id: string;
   actor: string;
   query_text: string;
@@ -51,6 +57,10 @@ export interface PaveQuery {
   replayed_at: string | null;
 }
 
+/**
+ * The database, read where it lies. The library is SQLite compiled to WebAssembly, with access to files: nothing is built
+ * when it is installed, and no database is read whole.
+ */
 class MetaDatabase {
   private constructor(private readonly database: InstanceType<typeof sqlite.Database>) {}
 
@@ -156,10 +166,6 @@ function guarded<T>(work: () => T): T {
   }
 }
 
-// A flat index of FAISS with an id map (`IndexIDMap2` over `IndexFlatIP`), as PaveDB 0.9.7 writes it: the vectors in
-// the order they came, then the id of each. Read from its file, a vector at a time. Used by pavedb-archive.ts; throws
-// ArchiveFault.
-
 /**
  * A name of four letters, dimension (4), vectors (8), two words of no meaning (16), whether it is trained (1), the
  * metric (4).
@@ -169,6 +175,10 @@ const AT = { dim: 4, vectors: 8, metric: 33 } as const;
 const INNER_PRODUCT = 0;
 const COUNT_BYTES = 8;
 
+/**
+ * A flat index of FAISS with an id map (`IndexIDMap2` over `IndexFlatIP`): the vectors in the order they came, then the id
+ * of each. Read from its file, a vector at a time.
+ */
 class FlatIndex {
   private constructor(
     private readonly file: number,
@@ -232,10 +242,6 @@ function bytesAt(file: number, at: number, length: number): Buffer {
   return bytes;
 }
 
-// A collection archive of PaveDB 0.9.7, opened: a zip with `manifest.json`, `collection.json`, the database `meta.db`,
-// and an index of vectors with the ids of the chunks in it. What is read at random is unpacked into a folder. Used by
-// the import of the command line; throws ArchiveFault.
-
 const PAVEDB_VERSION = '0.9.7';
 
 interface PaveManifest {
@@ -255,13 +261,13 @@ const ID_MAP = 'index/id_map.json';
 export class PaveArchive {
   private constructor(
     readonly manifest: PaveManifest,
-    readonly database: MetaDatabase,
+    private readonly database: MetaDatabase,
     /** Undefined where the collection is empty and never had one. */
     private readonly index: FlatIndex | undefined,
     private readonly ids: ReadonlyMap<string, number>,
   ) {}
 
-  /** `folder`: empty, for what is unpacked. */
+  /** What is read at random is unpacked into `folder`, which is empty. */
   static async open(path: string, folder: string): Promise<PaveArchive> {
     const reader = await ArchiveReader.open(path, Number.MAX_SAFE_INTEGER);
     try {
@@ -292,8 +298,41 @@ export class PaveArchive {
     return this.index?.dim;
   }
 
-  /** The bytes of a chunk's vector. */
-  vector(rid: string): Buffer {
+  get settings(): Map<string, unknown> {
+    return this.database.settings();
+  }
+
+  /** In the order of their ids. PaveDB keeps none without chunks; one that was interrupted may have some. */
+  *documents(priorityKey: string): Generator<ArchivedDocument> {
+    for (const document of this.database.documents())
+      if (document.chunks.length > 0) yield this.archived(document, priorityKey);
+  }
+
+  /** The oldest first; undefined for one that cannot be told in an archive of Sheaf. */
+  *queries(): Generator<ArchivedQuery | undefined> {
+    for (const query of this.database.queries()) yield archivedQuery(query);
+  }
+
+  private archived(
+    { docid, version, ingestedAtMs, metadata, chunks }: PaveDocument,
+    priorityKey: string,
+  ): ArchivedDocument {
+    return {
+      docid,
+      version,
+      ingested_at_ms: ingestedAtMs,
+      metadata: JSON.stringify(metadata),
+      priority: priorityOf(metadata, priorityKey),
+      chunks: chunks.map(({ rid, meta, text }) => ({
+        path: parseChunkId(rid)?.chunkPath ?? rid,
+        meta: JSON.stringify(JSON.parse(withLongNumbersQuoted(meta))),
+        ...(text !== null && { text }),
+      })),
+      vectors: Buffer.concat(chunks.map(({ rid }) => this.vector(rid))),
+    };
+  }
+
+  private vector(rid: string): Buffer {
     const id = this.ids.get(rid);
     if (id === undefined || !this.index) throw new ArchiveFault('document_invalid', `Chunk ${rid} has no vector.`);
     return this.index.vector(id);
@@ -319,4 +358,56 @@ async function readIds(reader: ArchiveReader): Promise<Map<string, number>> {
   const map = parsedJson(await reader.whole(ID_MAP, Number.MAX_SAFE_INTEGER));
   if (!isIdMap(map)) throw new ArchiveFault('document_invalid', 'The id map of the index has a wrong shape.');
   return new Map(Object.entries(map.rid_to_id));
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * A search of Sheaf is found by the time in its id, so its id is made of
+ * its time and of the id it had.
+ */
+function archivedQuery(query: PaveQuery): ArchivedQuery | undefined {
+  const executedAtMs = timeOf(query.executed_at);
+  const id = timedId(query.query_id, executedAtMs);
+  const replayOf =
+    query.replay_of && query.replayed_at ? timedId(query.replay_of, timeOf(query.replayed_at)) : undefined;
+  if (!id) return undefined;
+  const logged: LoggedQuery = {
+    text: query.query_text,
+    k: query.k,
+    executedAtMs,
+    latencyMs: query.latency_ms ?? 0,
+    replayOf: replayOf ? queryIdOf(replayOf) : '',
+    requestId: query.request_id ?? '',
+    actor: query.actor,
+    mode: query.mode as SearchMode,
+    resultIds: JSON.parse(query.result_ids_json ?? '[]') as string[],
+    rest: restOf(query),
+  };
+  return faultOfQuery(logged) === undefined ? { id, record: encodeQuery(logged) } : undefined;
+}
+
+function restOf(query: PaveQuery): LoggedRest {
+  const parsed = (json: string | null): object | undefined =>
+    json === null ? undefined : (JSON.parse(withLongNumbersQuoted(json)) as object);
+  const timing = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0, ...parsed(query.timing_json) };
+  const [filters, contentFilter] = [parsed(query.filters_json), parsed(query.content_filter_json)];
+  return {
+    ...(filters !== undefined && { filters: filters as Record<string, unknown> }),
+    ...(contentFilter !== undefined && { content_filter: contentFilter as NonNullable<LoggedRest['content_filter']> }),
+    ...(query.include_common === 1 && { include_common: true }),
+    ...(query.common_tenant !== null && { common_tenant: query.common_tenant }),
+    ...(query.common_collection !== null && { common_collection: query.common_collection }),
+    timing,
+  };
+}
+
+/** A UUIDv7 of this time, with the random part of another UUID. */
+function timedId(uuid: string, ms: number): Buffer | undefined {
+  if (!UUID.test(uuid)) return undefined;
+  const id = queryIdBytes(uuid);
+  id.writeUIntBE(ms, 0, 6);
+  id[6] = 0x70 | ((id[6] as number) & 0x0f);
+  id[8] = 0x80 | ((id[8] as number) & 0x3f);
+  return id;
 }

@@ -1,10 +1,8 @@
-// The commands `check` and `repair`: a stopped server's directory is looked through, or mended, and each finding is a
-// line. They read files, and talk to no server. Called by machine-commands.ts.
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+// `sheaf check` and `sheaf repair`: the data directory of a stopped server is looked through, or mended, and each finding is
+// a line.
 import { type Finding, checkDirectory, findingLine } from '../storage/check/check.js';
 import { repairDirectory } from '../storage/check/repair.js';
-import { DataDirectoryError } from '../storage/data-directory.js';
+import { DataDirectoryError, whyForeign } from '../storage/data-directory.js';
 import { EXIT } from './command-line.js';
 import { UsageError } from './errors.js';
 import { count, line, type Output } from './output.js';
@@ -32,8 +30,8 @@ export function repair(path: string, { stdout }: Output): Promise<number> {
 }
 
 async function guarded(path: string, work: () => Promise<number>): Promise<number> {
-  if (!existsSync(join(path, 'sheaf.json')))
-    throw new UsageError(`${path} is no data directory: it has no sheaf.json.`);
+  const foreign = whyForeign(path, true);
+  if (foreign !== undefined) throw new UsageError(`${foreign}.`);
   try {
     return await work();
   } catch (error) {

@@ -1,5 +1,4 @@
-// `sheaf collections`: what there is, and making, renaming and deleting it.
-// Called by collection-commands.ts.
+// `sheaf collections`: lists, shows, makes, renames and deletes collections.
 import { type Command, Option } from 'commander';
 import type { CreateBody } from '../api/collections.js';
 import { type Language, LANGUAGES, type Precision, PRECISIONS, SEARCH_MODES } from '../api/choices.js';
@@ -17,6 +16,63 @@ import {
 } from './command-line.js';
 import { UsageError } from './errors.js';
 import { type Output, count, line, ownFields, table } from './output.js';
+
+export function addCollectionCommands({ program, env, output }: CommandLine): void {
+  const collections = program
+    .command('collections')
+    .description('list, show, make, rename and delete collections')
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf collections list',
+        'sheaf collections create notes --language german --mode hybrid',
+        'sheaf collections create vectors --dim 384',
+        'sheaf collections rename notes archive',
+        'sheaf collections delete archive --yes',
+      ),
+    );
+  withTenant(collections.command('list', { isDefault: true }))
+    .description('names and embedders of the collections of a tenant')
+    .option('--json', 'print JSON, a collection a line')
+    .action((flags: TenantFlags & { json?: true }) =>
+      listCollections(tenantOf(flags, env), flags.json === true, output),
+    );
+  withTenant(collections.command('show').argument('<name>'))
+    .description('settings and counts of a collection, as JSON')
+    .action((name: string, flags: TenantFlags) =>
+      showCollection(targetOf({ ...flags, collection: name }, env), output),
+    );
+  withSettings(withTenant(collections.command('create').argument('<name>')))
+    .description('make a collection; ingest makes one by itself, with the settings of the server')
+    .action((name: string, flags: TenantFlags & CreateFlags) =>
+      createCollection(targetOf({ ...flags, collection: name }, env), flags, output),
+    );
+  withTenant(collections.command('rename').argument('<name>').argument('<new_name>'))
+    .description('give a collection another name')
+    .action((name: string, newName: string, flags: TenantFlags) =>
+      renameCollection(targetOf({ ...flags, collection: name }, env), newName, output),
+    );
+  withTenant(collections.command('delete').argument('<name>'))
+    .description('delete a collection with all of its documents')
+    .option('--yes', 'really')
+    .action((name: string, flags: TenantFlags & { yes?: true }) =>
+      deleteCollection(targetOf({ ...flags, collection: name }, env), flags.yes === true, output),
+    );
+}
+
+function withSettings(command: Command): Command {
+  return command
+    .option('--display-name <text>', 'a name for people')
+    .option('--embedder <selector>', 'an instance key, a type, type:model, or a vector-space key')
+    .option('--dim <n>', 'vectors of your own, of this length', integerBetween(1, DIM_MAX))
+    .addOption(new Option('--mode <mode>', 'how searches rank that do not say').choices([...SEARCH_MODES]))
+    .addOption(new Option('--language <language>', 'by whose words it is ranked').choices([...LANGUAGES]))
+    .addOption(new Option('--precision <precision>', 'int8 takes less memory').choices([...PRECISIONS]))
+    .option('--chunk-size <n>', 'characters of a chunk', integerBetween(CHUNK_SIZE_MIN, CHUNK_SIZE_MAX))
+    .option('--chunk-overlap <n>', 'characters shared with the chunk before', integerBetween(0, CHUNK_SIZE_MAX))
+    .option('--no-chunking', 'each text is one chunk')
+    .option('--priority-key <key>', 'the metadata field that lifts or lowers hits');
+}
 
 interface CreateFlags {
   displayName?: string;
@@ -118,64 +174,4 @@ async function deleteCollection(
     );
   await client.deleteCollection(tenant, collection);
   line(stdout, `${tenant}/${collection} is deleted, with ${count(documents, 'document')}.`);
-}
-
-// The command `collections` and what it can do, with their options.
-// Called by program.ts, which runs them.
-
-export function addCollectionCommands({ program, env, output }: CommandLine): void {
-  const collections = program
-    .command('collections')
-    .description('list, show, make, rename and delete collections')
-    .addHelpText(
-      'after',
-      examples(
-        'sheaf collections list',
-        'sheaf collections create notes --language german --mode hybrid',
-        'sheaf collections create vectors --dim 384',
-        'sheaf collections rename notes archive',
-        'sheaf collections delete archive --yes',
-      ),
-    );
-  withTenant(collections.command('list', { isDefault: true }))
-    .description('names and embedders of the collections of a tenant')
-    .option('--json', 'print JSON, a collection a line')
-    .action((flags: TenantFlags & { json?: true }) =>
-      listCollections(tenantOf(flags, env), flags.json === true, output),
-    );
-  withTenant(collections.command('show').argument('<name>'))
-    .description('settings and counts of a collection, as JSON')
-    .action((name: string, flags: TenantFlags) =>
-      showCollection(targetOf({ ...flags, collection: name }, env), output),
-    );
-  withSettings(withTenant(collections.command('create').argument('<name>')))
-    .description('make a collection; ingest makes one by itself, with the settings of the server')
-    .action((name: string, flags: TenantFlags & CreateFlags) =>
-      createCollection(targetOf({ ...flags, collection: name }, env), flags, output),
-    );
-  withTenant(collections.command('rename').argument('<name>').argument('<new_name>'))
-    .description('give a collection another name')
-    .action((name: string, newName: string, flags: TenantFlags) =>
-      renameCollection(targetOf({ ...flags, collection: name }, env), newName, output),
-    );
-  withTenant(collections.command('delete').argument('<name>'))
-    .description('delete a collection with all of its documents')
-    .option('--yes', 'really')
-    .action((name: string, flags: TenantFlags & { yes?: true }) =>
-      deleteCollection(targetOf({ ...flags, collection: name }, env), flags.yes === true, output),
-    );
-}
-
-function withSettings(command: Command): Command {
-  return command
-    .option('--display-name <text>', 'a name for people')
-    .option('--embedder <selector>', 'an instance key, a type, type:model, or a vector-space key')
-    .option('--dim <n>', 'vectors of your own, of this length', integerBetween(1, DIM_MAX))
-    .addOption(new Option('--mode <mode>', 'how searches rank that do not say').choices([...SEARCH_MODES]))
-    .addOption(new Option('--language <language>', 'by whose words it is ranked').choices([...LANGUAGES]))
-    .addOption(new Option('--precision <precision>', 'int8 takes less memory').choices([...PRECISIONS]))
-    .option('--chunk-size <n>', 'characters of a chunk', integerBetween(CHUNK_SIZE_MIN, CHUNK_SIZE_MAX))
-    .option('--chunk-overlap <n>', 'characters shared with the chunk before', integerBetween(0, CHUNK_SIZE_MAX))
-    .option('--no-chunking', 'each text is one chunk')
-    .option('--priority-key <key>', 'the metadata field that lifts or lowers hits');
 }

@@ -1,5 +1,4 @@
-// What the files that add commands to the command line share: what they are given, exit codes, examples below a help,
-// and options that read numbers. Called by program.ts and the *-commands.ts beside it.
+// What the commands of the command line share: exit codes, options and what they mean, filters as they are typed, Ctrl-C.
 import { type Command, InvalidArgumentError } from 'commander';
 import { asCollectionName, asTenant } from '../api/ids.js';
 import { changedNumber } from '../base/json.js';
@@ -23,7 +22,7 @@ export interface CommandLine {
 }
 
 /** Exit codes of every command; the help of the program tells them. */
-export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3 } as const;
+export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3, interrupted: 130 } as const;
 
 /** Lines for `addHelpText('after', …)`. */
 export const examples = (...lines: readonly string[]): string =>
@@ -62,9 +61,6 @@ export function jsonObject(text: string): Record<string, unknown> {
   throw new InvalidArgumentError('Give a JSON object, such as \'{"lang":"en"}\'.');
 }
 
-// Which server, tenant and collection a command works on: the options that commands share, and what they mean.
-// Called by the *-commands.ts beside it.
-
 interface ServerFlags {
   url?: string;
   key?: string;
@@ -91,7 +87,7 @@ export interface Target extends TenantTarget {
 
 type Env = Record<string, string | undefined>;
 
-const URL_DEFAULT = 'http://127.0.0.1:8080';
+export const URL_DEFAULT = 'http://127.0.0.1:8080';
 
 const withServer = (command: Command): Command =>
   command
@@ -127,9 +123,6 @@ export const targetOf = (flags: TargetFlags, env: Env): Target => ({
   collection: asCollectionName(flags.collection),
 });
 
-// Filters as they are typed: `lang=en`, `year>=2020`, `draft!=true`, several of them, as the filters of a search body.
-// Used by the search command and by the command that makes keys. Pure.
-
 const OPERATORS: Readonly<Record<string, string>> = { '>=': '$gte', '<=': '$lte', '>': '$gt', '<': '$lt', '!=': '$ne' };
 const FORM = /^([^=<>!]+)(>=|<=|!=|=|>|<)(.*)$/su;
 /** Longer ones stay texts, which keep their digits. */
@@ -138,8 +131,8 @@ const NUMBER = /^-?\d{1,15}(\.\d+)?$/;
 export type Filters = Record<string, unknown>;
 
 /**
- * For an option that may be repeated: the same field with `=` again means any of the values, with others all of the
- * bounds.
+ * A filter as it is typed, such as `lang=en`, `year>=2020` or `draft!=true`, beside those before it, as the filters of a
+ * search body. The same field with `=` again means any of the values, with others all of the bounds.
  */
 export function filterWord(word: string, before: Filters = {}): Filters {
   const [, field = '', operator = '', text = ''] = FORM.exec(word) ?? [];
@@ -162,12 +155,7 @@ export function filterWord(word: string, before: Filters = {}): Filters {
 const isBounds = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-// Ctrl-C during long work: the first one ends the work in good order, a second one ends the process as usual. Called by
-// long commands; the only place of the command line that listens to signals.
-
-/** Exit code of a program ended by SIGINT. */
-export const INTERRUPTED = 130;
-
+/** Ctrl-C during long work: the first one ends the work in good order, a second one ends the process as usual. */
 export async function withInterrupt<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const interrupt = (): void => controller.abort();
@@ -179,9 +167,10 @@ export async function withInterrupt<T>(work: (signal: AbortSignal) => Promise<T>
   }
 }
 
-// A collection that is not there answers like an empty one. To somebody at a terminal that is said, since it is mostly
-// a name that was left out or mistyped. Called by the commands that found nothing.
-
+/**
+ * A collection that is not there answers like an empty one. A command that found nothing says so, since it is mostly a
+ * name that was left out or mistyped.
+ */
 export async function tellMissing({ client, tenant, collection }: Target, { stderr }: Output): Promise<void> {
   const failure: unknown = await client.collectionDetail(tenant, collection).then(
     () => undefined,

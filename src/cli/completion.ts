@@ -1,6 +1,6 @@
 // `sheaf completion`: a script for a shell, made of the commands as they are. What is typed so far says where in the
 // tree of commands one is; there the script knows subcommands, options and the values of options, and leaves the rest
-// to the shell's files. Called by machine-commands.ts. Pure.
+// to the shell's files. Pure.
 import type { Command, Option } from 'commander';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;

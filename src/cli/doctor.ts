@@ -1,5 +1,5 @@
-// `sheaf doctor`: what a server would meet on this machine, a line each, with a remedy where one is needed. Called by
-// machine-commands.ts; it reads, but for a file that it syncs in the data directory and removes.
+// `sheaf doctor`: what a server would meet on this machine, a line each, with a remedy where one is needed. It only reads,
+// but for a file that it syncs in the data directory and removes.
 import { existsSync, readFileSync } from 'node:fs';
 import { open, rm, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -11,10 +11,10 @@ import { ConfigError } from '../config/kinds.js';
 import { readConfig } from '../config/load.js';
 import { whyForeign } from '../storage/data-directory.js';
 import { EXIT } from './command-line.js';
+import { softLimit } from './open-files.js';
 import { type Output, type Style, count, line } from './output.js';
 
-// What the checks of `sheaf doctor` say, and how files of /proc and /sys are read for them.
-// Used by doctor.ts and the files beside it.
+const GB = 1e9;
 
 interface Finding {
   name: string;
@@ -24,25 +24,53 @@ interface Finding {
   remedy?: string;
 }
 
-/** `remedy` is told where it is not well. */
-function finding(name: string, found: string, isWell: boolean, otherwise: 'warn' | 'fail', remedy: string): Finding {
-  return isWell ? { name, state: 'ok', found } : { name, state: otherwise, found, remedy };
+/** Exit code: 1 where a server could not run. */
+export async function doctor(
+  env: Record<string, string | undefined>,
+  { json, style }: { json: boolean; style: Style },
+  { stdout }: Output,
+): Promise<number> {
+  const { config, findings: configFindings } = configOf(env);
+  const findings = [
+    ...configFindings,
+    ...(await runtimeFindings()),
+    ...limitFindings(),
+    ...memoryFindings(),
+    ...(config ? [...(await diskFindings(config.dataDir)), await portFinding(config)] : []),
+  ];
+  for (const finding of findings) line(stdout, json ? JSON.stringify(finding) : lineOf(finding, style));
+  const failed = findings.filter(({ state }) => state === 'fail').length;
+  const warned = findings.filter(({ state }) => state === 'warn').length;
+  if (!json)
+    line(
+      stdout,
+      failed > 0
+        ? `${count(failed, 'finding')} would keep a server from running here.`
+        : warned > 0
+          ? `A server runs here; ${count(warned, 'finding')} could be better.`
+          : 'A server runs well here.',
+    );
+  return failed > 0 ? EXIT.failed : EXIT.done;
 }
 
-/** A small file of the kernel's, without the line end; '' where there is none. */
-function kernelFile(path: string): string {
+function lineOf({ name, state, found, remedy }: Finding, { good, strong, bad }: Style): string {
+  const mark = { ok: good('ok  '), warn: strong('warn'), fail: bad('fail') }[state];
+  return `${mark}  ${name.padEnd(15)}  ${found}${remedy === undefined ? '' : `\n      ${' '.repeat(15)}  ${remedy}`}`;
+}
+
+/** A finding for the whole, and one for each key that is retired. */
+function configOf(env: Record<string, string | undefined>): { config?: Config; findings: Finding[] } {
+  const name = 'configuration';
+  const retired: Finding[] = [];
   try {
-    return readFileSync(path, 'utf8').trim();
-  } catch {
-    return '';
+    const config = readConfig(env, (warning) => retired.push({ name, state: 'warn', found: warning }));
+    const found = `${env['SHEAF_CONFIG'] ?? 'sheaf.yaml, where there is one,'} and the environment; auth.mode ${config.auth.mode}, ${config.partitions} shards`;
+    return { config, findings: [{ name, state: 'ok', found }, ...retired] };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { findings: [{ name, state: 'fail', found: error.message, remedy: 'sheaf init shows every key.' }] };
   }
 }
-
-const GB = 1e9;
-const gigabytes = (bytes: number): string => `${(bytes / GB).toFixed(1)} GB`;
-
-// The checks of `sheaf doctor` on the data directory: what it lies on, room, and how long a sync takes.
-// Called by doctor.ts; the load suite tells the time of a sync too.
 
 const FREE_WANTED_BYTES = 2 * GB;
 const SYNCS = 20;
@@ -147,9 +175,6 @@ export async function medianSyncMs(folder: string): Promise<number> {
   return times.sort((a, b) => a - b)[SYNCS >> 1] as number;
 }
 
-// The checks of `sheaf doctor` on Node, the native parts, limits and memory.
-// Called by doctor.ts.
-
 /** Connections and files of a busy server. */
 const OPEN_FILES_WANTED = 4096;
 const MEMORY_WANTED_BYTES = 1 * GB;
@@ -198,11 +223,11 @@ async function runtimeFindings(): Promise<Finding[]> {
 function limitFindings(): Finding[] {
   const limits = kernelFile('/proc/self/limits');
   if (limits === '') return [];
-  const soft = (name: string): number => {
-    const text = new RegExp(`^${name} +(\\S+)`, 'm').exec(limits)?.[1] ?? 'unlimited';
-    return text === 'unlimited' ? Infinity : Number(text);
-  };
-  const [files, locked, space] = [soft('Max open files'), soft('Max locked memory'), soft('Max address space')];
+  const [files, locked, space] = [
+    softLimit(limits, 'Max open files'),
+    softLimit(limits, 'Max locked memory'),
+    softLimit(limits, 'Max address space'),
+  ];
   const swap = kernelFile('/proc/swaps').split('\n').length > 1;
   const lockLimit = `limit ${locked === Infinity ? 'none' : `${locked / 1024} KiB`}`;
   return [
@@ -266,9 +291,6 @@ function memoryFindings(): Finding[] {
   ];
 }
 
-// The check of `sheaf doctor` on the port: free, taken by a Sheaf, or by another program.
-// Called by doctor.ts.
-
 const ANSWER_MS = 1000;
 
 async function portFinding({ host, port, tls }: Config): Promise<Finding> {
@@ -308,50 +330,18 @@ function listenRefusal(host: string, port: number): Promise<string | undefined> 
   });
 }
 
-/** Exit code: 1 where a server could not run. */
-export async function doctor(
-  env: Record<string, string | undefined>,
-  { json, style }: { json: boolean; style: Style },
-  { stdout }: Output,
-): Promise<number> {
-  const { config, findings: configFindings } = configOf(env);
-  const findings = [
-    ...configFindings,
-    ...(await runtimeFindings()),
-    ...limitFindings(),
-    ...memoryFindings(),
-    ...(config ? [...(await diskFindings(config.dataDir)), await portFinding(config)] : []),
-  ];
-  for (const finding of findings) line(stdout, json ? JSON.stringify(finding) : told(finding, style));
-  const failed = findings.filter(({ state }) => state === 'fail').length;
-  const warned = findings.filter(({ state }) => state === 'warn').length;
-  if (!json)
-    line(
-      stdout,
-      failed > 0
-        ? `${count(failed, 'finding')} would keep a server from running here.`
-        : warned > 0
-          ? `A server runs here; ${count(warned, 'finding')} could be better.`
-          : 'A server runs well here.',
-    );
-  return failed > 0 ? EXIT.failed : EXIT.done;
+/** `remedy` is told where it is not well. */
+function finding(name: string, found: string, isWell: boolean, otherwise: 'warn' | 'fail', remedy: string): Finding {
+  return isWell ? { name, state: 'ok', found } : { name, state: otherwise, found, remedy };
 }
 
-function told({ name, state, found, remedy }: Finding, { good, strong, bad }: Style): string {
-  const mark = { ok: good('ok  '), warn: strong('warn'), fail: bad('fail') }[state];
-  return `${mark}  ${name.padEnd(15)}  ${found}${remedy === undefined ? '' : `\n      ${' '.repeat(15)}  ${remedy}`}`;
-}
-
-/** A finding for the whole, and one for each key that is retired. */
-function configOf(env: Record<string, string | undefined>): { config?: Config; findings: Finding[] } {
-  const name = 'configuration';
-  const retired: Finding[] = [];
+/** A small file of the kernel's, without the line end; '' where there is none. */
+function kernelFile(path: string): string {
   try {
-    const config = readConfig(env, (warning) => retired.push({ name, state: 'warn', found: warning }));
-    const found = `${env['SHEAF_CONFIG'] ?? 'sheaf.yaml, where there is one,'} and the environment; auth.mode ${config.auth.mode}, ${config.partitions} shards`;
-    return { config, findings: [{ name, state: 'ok', found }, ...retired] };
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return { findings: [{ name, state: 'fail', found: error.message, remedy: 'sheaf init shows every key.' }] };
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    return '';
   }
 }
+
+const gigabytes = (bytes: number): string => `${(bytes / GB).toFixed(1)} GB`;

@@ -1,5 +1,4 @@
-// `sheaf docs`: documents of a collection and their chunks.
-// Called by document-commands.ts.
+// `sheaf docs`: lists, shows and deletes documents of a collection, and their chunks.
 import { SheafError } from '../client/errors.js';
 import { encodePath } from '../client/url.js';
 import {
@@ -14,6 +13,44 @@ import {
   withTarget,
 } from './command-line.js';
 import { type Output, count, line, oneLine, ownFields } from './output.js';
+
+const LIMIT_MAX = 1_000_000_000;
+
+type JsonFlags = TargetFlags & { json?: true };
+
+export function addDocumentCommands({ program, env, output, ended }: CommandLine): void {
+  const docs = program
+    .command('docs')
+    .description('list, show and delete documents of a collection')
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf docs list -c notes',
+        'sheaf docs show guide.md -c notes',
+        'sheaf docs chunks guide.md -c notes',
+        'sheaf docs delete guide.md old.md -c notes',
+      ),
+    );
+  withTarget(docs.command('list', { isDefault: true }))
+    .description('documents by id, with version, chunks and time')
+    .option('-n, --limit <n>', 'how many; default: all', integerBetween(1, LIMIT_MAX))
+    .option('--json', 'print JSON, a document a line')
+    .action((flags: JsonFlags & { limit?: number }) =>
+      listDocuments(targetOf(flags, env), { limit: flags.limit ?? Infinity, json: flags.json === true }, output),
+    );
+  withTarget(docs.command('show').argument('<docid>'))
+    .description('what is known of a document, as JSON')
+    .action((docid: string, flags: TargetFlags) => showDocument(targetOf(flags, env), docid, output));
+  withTarget(docs.command('chunks').argument('<docid>'))
+    .description('the chunks of a document, with their texts')
+    .option('--json', 'print JSON, a chunk a line')
+    .action((docid: string, flags: JsonFlags) => showChunks(targetOf(flags, env), docid, flags.json === true, output));
+  withTarget(docs.command('delete').argument('<docid...>'))
+    .description('delete documents; exit code 1 where one was not there')
+    .action(async (docids: string[], flags: TargetFlags) =>
+      ended(await deleteDocuments(targetOf(flags, env), docids, output)),
+    );
+}
 
 /** A line each as they come: a collection may have millions. */
 async function listDocuments(
@@ -87,45 +124,4 @@ async function deleteDocuments(
     );
   }
   return missing > 0 ? EXIT.failed : EXIT.done;
-}
-
-// The command `docs` and what it can do, with their options.
-// Called by program.ts, which runs them.
-
-const LIMIT_MAX = 1_000_000_000;
-
-type JsonFlags = TargetFlags & { json?: true };
-
-export function addDocumentCommands({ program, env, output, ended }: CommandLine): void {
-  const docs = program
-    .command('docs')
-    .description('list, show and delete documents of a collection')
-    .addHelpText(
-      'after',
-      examples(
-        'sheaf docs list -c notes',
-        'sheaf docs show guide.md -c notes',
-        'sheaf docs chunks guide.md -c notes',
-        'sheaf docs delete guide.md old.md -c notes',
-      ),
-    );
-  withTarget(docs.command('list', { isDefault: true }))
-    .description('documents by id, with version, chunks and time')
-    .option('-n, --limit <n>', 'how many; default: all', integerBetween(1, LIMIT_MAX))
-    .option('--json', 'print JSON, a document a line')
-    .action((flags: JsonFlags & { limit?: number }) =>
-      listDocuments(targetOf(flags, env), { limit: flags.limit ?? Infinity, json: flags.json === true }, output),
-    );
-  withTarget(docs.command('show').argument('<docid>'))
-    .description('what is known of a document, as JSON')
-    .action((docid: string, flags: TargetFlags) => showDocument(targetOf(flags, env), docid, output));
-  withTarget(docs.command('chunks').argument('<docid>'))
-    .description('the chunks of a document, with their texts')
-    .option('--json', 'print JSON, a chunk a line')
-    .action((docid: string, flags: JsonFlags) => showChunks(targetOf(flags, env), docid, flags.json === true, output));
-  withTarget(docs.command('delete').argument('<docid...>'))
-    .description('delete documents; exit code 1 where one was not there')
-    .action(async (docids: string[], flags: TargetFlags) =>
-      ended(await deleteDocuments(targetOf(flags, env), docids, output)),
-    );
 }

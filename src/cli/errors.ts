@@ -1,5 +1,5 @@
-// Errors of the command line: one line each, with a remedy. Thrown by the commands of src/cli, shown by program.ts; an
-// error that this file cannot explain is a fault of ours and keeps its stack.
+// Errors of the command line: one line each, with a remedy. An error that this file cannot explain is a fault of ours and
+// keeps its stack.
 import { SheafError, SheafUnreachable } from '../client/errors.js';
 import { UnaddressableId } from '../client/url.js';
 import { AppError, type ErrorCode } from '../api/errors.js';
@@ -55,4 +55,21 @@ function explainAnswer({ status, code, message, requestId }: SheafError): string
       ? 'Try again later, or with less at a time (--concurrency, --connections).'
       : undefined);
   return remedy === undefined ? what : `${what} ${remedy}`;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or folder',
+  ENOTDIR: 'no such file or folder',
+  EISDIR: 'it is a folder',
+  EACCES: 'no permission',
+  EPERM: 'no permission',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota of the disk is used up',
+  EMFILE: 'too many files are open',
+};
+
+/** What a failed file system call means, in words where it is a usual one. */
+export function reasonOf(error: NodeJS.ErrnoException): string {
+  return REASONS[error.code ?? ''] ?? error.code ?? error.message;
 }

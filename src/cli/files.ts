@@ -1,38 +1,10 @@
-// Finds the files an ingest is to send: walks folders, names what it leaves out. Called by the ingest and
-// demo commands.
+// Files of the command line: those that an ingest is to send, one that a command is to read, and one that it writes.
 import { randomUUID } from 'node:crypto';
 import { type Dirent, constants, statSync } from 'node:fs';
 import { access, link, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import picomatch from 'picomatch';
-import { LocalFailure, UsageError } from './errors.js';
-
-// File patterns of the command line: `--glob`, compiled once and held against each path that find-files.ts meets, and
-// patterns in place of paths. Pure; the only file that knows picomatch.
-
-/**
- * A test for relative paths (with `/`). A pattern without `/` is held against the file name alone, as in .gitignore;
- * hidden files count like others. Throws UsageError for a bracket without its partner.
- */
-export function compileGlob(pattern: string): (path: string) => boolean {
-  try {
-    const matches = picomatch(pattern, { basename: !pattern.includes('/'), dot: true, strictBrackets: true });
-    return (path) => matches(path);
-  } catch {
-    throw new UsageError(`The pattern "${pattern}" has a bracket without its partner.`);
-  }
-}
-
-/**
- * A pattern such as `docs/**\/*.md` as the folder before it and a test for paths below that; undefined for what is
- * none.
- */
-function splitPattern(text: string): { base: string; matches: (path: string) => boolean } | undefined {
-  const { base, glob, isGlob } = picomatch.scan(text);
-  if (!isGlob) return undefined;
-  const matches = picomatch(glob, { dot: true });
-  return { base: base || '.', matches: (path) => matches(path) };
-}
+import { LocalFailure, UsageError, reasonOf } from './errors.js';
 
 export interface FoundFile {
   /** Absolute. */
@@ -157,31 +129,11 @@ class Finder {
   }
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file or folder',
-  ENOTDIR: 'no such file or folder',
-  EISDIR: 'it is a folder',
-  EACCES: 'no permission',
-  EPERM: 'no permission',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the quota of the disk is used up',
-  EMFILE: 'too many files are open',
-};
-
-/** What a failed file system call means, in words where it is a usual one. */
-export function reasonOf(error: NodeJS.ErrnoException): string {
-  return REASONS[error.code ?? ''] ?? error.code ?? error.message;
-}
-
-// A file that a command is to read, looked at before anything is sent: what is wrong with it is told in a line.
-// Called by the commands that take archives and NDJSON.
-
 /**
- * Its size in bytes. Throws UsageError for what is not there, is no file or may not be read; `remedy` says what to name
+ * The size in bytes of a file that a command is to read, looked at before anything is sent. Throws UsageError for what is not there, is no file or may not be read; `remedy` says what to name
  * instead.
  */
-export async function wantedFile(path: string, remedy: string): Promise<number> {
+export async function readableFile(path: string, remedy: string): Promise<number> {
   const stats = await stat(path).catch((error: NodeJS.ErrnoException) => error);
   if (!(stats instanceof Error) && !stats.isFile()) throw new UsageError(`${path} is no file. ${remedy}`);
   const failure =
@@ -195,9 +147,6 @@ export async function wantedFile(path: string, remedy: string): Promise<number> 
   return (stats as { size: number }).size;
 }
 
-// A file that a command writes: it appears under its name only when it is whole, and what keeps it from being written
-// is told in a line, with the exit code of whose fault it is. Used by init and archive.
-
 /** Where the place that was named is none; for all else the command line is right, and the machine did not do it. */
 const MISNAMED: ReadonlySet<string | undefined> = new Set([
   'ENOENT',
@@ -209,11 +158,11 @@ const MISNAMED: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * `write` makes a file at the path that it is given, which nobody else has: it is asked to open it with flag `wx`. A
+ * Writes a file that appears under its name only when it is whole. `write` makes it at the path that it is given, which nobody else has: it is asked to open it with flag `wx`. A
  * file that is there stays there unless `replace` is said, also one that comes meanwhile. Throws UsageError,
  * LocalFailure, or what `write` throws that is no failure of the file system.
  */
-export async function writtenWhole<T>(
+export async function writeAtomically<T>(
   file: string,
   replace: boolean,
   write: (draft: string) => Promise<T>,
@@ -251,4 +200,28 @@ function checkPlace(file: string, replace: boolean): void {
   if (there && !there.isFile())
     throw new UsageError(`${file} cannot be written: it is ${there.isDirectory() ? 'a folder' : 'no file'}.`);
   if (there && !replace) throw new UsageError(`${file} is there already: name another file, or say --force.`);
+}
+
+/**
+ * A test for relative paths (with `/`). A pattern without `/` is held against the file name alone, as in .gitignore;
+ * hidden files count like others. Throws UsageError for a bracket without its partner.
+ */
+export function compileGlob(pattern: string): (path: string) => boolean {
+  try {
+    const matches = picomatch(pattern, { basename: !pattern.includes('/'), dot: true, strictBrackets: true });
+    return (path) => matches(path);
+  } catch {
+    throw new UsageError(`The pattern "${pattern}" has a bracket without its partner.`);
+  }
+}
+
+/**
+ * A pattern such as `docs/**\/*.md` as the folder before it and a test for paths below that; undefined for what is
+ * none.
+ */
+function splitPattern(text: string): { base: string; matches: (path: string) => boolean } | undefined {
+  const { base, glob, isGlob } = picomatch.scan(text);
+  if (!isGlob) return undefined;
+  const matches = picomatch(glob, { dot: true });
+  return { base: base || '.', matches: (path) => matches(path) };
 }

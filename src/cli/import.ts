@@ -1,6 +1,6 @@
 // `sheaf import`: a collection archive of PaveDB 0.9.7 becomes a collection of Sheaf, with documents, chunks, texts,
 // vectors, settings and log, and nothing is embedded anew. It is written as an archive of Sheaf beside it, which is
-// restored. Called by archive-commands.ts.
+// restored.
 import { createWriteStream, openAsBlob } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,8 +9,6 @@ import { pipeline } from 'node:stream/promises';
 import { v7 as uuidv7 } from 'uuid';
 import type { ArchiveCounts, ArchivedSettings } from '../api/archives.js';
 import type { CollectionDetail, CreateBody } from '../api/collections.js';
-import type { SearchMode } from '../api/choices.js';
-import { parseChunkId } from '../api/ids.js';
 import {
   ArchiveFault,
   type CollectionManifest,
@@ -19,99 +17,14 @@ import {
   headingAt,
   queriesEntry,
 } from '../archive/format.js';
-import { PaveArchive, type PaveDocument, type PaveQuery, timeOf } from '../archive/pavedb.js';
-import {
-  type ArchivedDocument,
-  type ArchivedQuery,
-  faultOfQuery,
-  packDocument,
-  packQuery,
-} from '../archive/records.js';
+import { PaveArchive, timeOf } from '../archive/pavedb.js';
+import { packDocument, packQuery } from '../archive/records.js';
 import { ArchiveWriter, SegmentWriter } from '../archive/writer.js';
-import { withLongNumbersQuoted } from '../base/json.js';
 import type { SheafClient } from '../client/client.js';
-import { priorityOf } from '../ranking/scores.js';
-import type { LoggedQuery, LoggedRest } from '../storage/query-log-commands.js';
-import { encodeQuery, queryIdBytes, queryIdOf } from '../storage/query-log-records.js';
-import { INTERRUPTED, type Target, withInterrupt } from './command-line.js';
+import { EXIT, type Target, withInterrupt } from './command-line.js';
 import { UsageError } from './errors.js';
-import { wantedFile } from './files.js';
+import { readableFile } from './files.js';
 import { type Output, count, duration, line } from './output.js';
-
-// What PaveDB has of documents and logged searches, as a Sheaf archive has it. Vectors and texts stay as they are.
-// Pure; used by import.ts.
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-function archivedDocument(
-  archive: PaveArchive,
-  { docid, version, ingestedAtMs, metadata, chunks }: PaveDocument,
-  priorityKey: string,
-): ArchivedDocument {
-  return {
-    docid,
-    version,
-    ingested_at_ms: ingestedAtMs,
-    metadata: JSON.stringify(metadata),
-    priority: priorityOf(metadata, priorityKey),
-    chunks: chunks.map(({ rid, meta, text }) => ({
-      path: parseChunkId(rid)?.chunkPath ?? rid,
-      meta: JSON.stringify(JSON.parse(withLongNumbersQuoted(meta))),
-      ...(text !== null && { text }),
-    })),
-    vectors: Buffer.concat(chunks.map(({ rid }) => archive.vector(rid))),
-  };
-}
-
-/**
- * Undefined for one that cannot be told here. A search of Sheaf is found by the time in its id, so its id is made of
- * its time and of the id it had.
- */
-function archivedQuery(query: PaveQuery): ArchivedQuery | undefined {
-  const executedAtMs = timeOf(query.executed_at);
-  const id = timedId(query.query_id, executedAtMs);
-  const replayOf =
-    query.replay_of && query.replayed_at ? timedId(query.replay_of, timeOf(query.replayed_at)) : undefined;
-  if (!id) return undefined;
-  const logged: LoggedQuery = {
-    text: query.query_text,
-    k: query.k,
-    executedAtMs,
-    latencyMs: query.latency_ms ?? 0,
-    replayOf: replayOf ? queryIdOf(replayOf) : '',
-    requestId: query.request_id ?? '',
-    actor: query.actor,
-    mode: query.mode as SearchMode,
-    resultIds: JSON.parse(query.result_ids_json ?? '[]') as string[],
-    rest: restOf(query),
-  };
-  return faultOfQuery(logged) === undefined ? { id, record: encodeQuery(logged) } : undefined;
-}
-
-function restOf(query: PaveQuery): LoggedRest {
-  const parsed = (json: string | null): object | undefined =>
-    json === null ? undefined : (JSON.parse(withLongNumbersQuoted(json)) as object);
-  const timing = { embed_ms: 0, filter_ms: 0, hydrate_ms: 0, search_ms: 0, ...parsed(query.timing_json) };
-  const [filters, contentFilter] = [parsed(query.filters_json), parsed(query.content_filter_json)];
-  return {
-    ...(filters !== undefined && { filters: filters as Record<string, unknown> }),
-    ...(contentFilter !== undefined && { content_filter: contentFilter as NonNullable<LoggedRest['content_filter']> }),
-    ...(query.include_common === 1 && { include_common: true }),
-    ...(query.common_tenant !== null && { common_tenant: query.common_tenant }),
-    ...(query.common_collection !== null && { common_collection: query.common_collection }),
-    timing,
-  };
-}
-
-/** A UUIDv7 of this time, with the random part of another UUID. */
-function timedId(uuid: string, ms: number): Buffer | undefined {
-  if (!UUID.test(uuid)) return undefined;
-  const id = queryIdBytes(uuid);
-  id.writeUIntBE(ms, 0, 6);
-  id[6] = 0x70 | ((id[6] as number) & 0x0f);
-  id[8] = 0x80 | ((id[8] as number) & 0x3f);
-  return id;
-}
 
 export interface ImportFlags {
   /** Selector of the embedder that made the vectors, where it has another name here. */
@@ -126,7 +39,7 @@ export async function importPaveDb(
   { embedder, replace }: ImportFlags,
   output: Output,
 ): Promise<number> {
-  await wantedFile(file, 'Name the archive.');
+  await readableFile(file, 'Name the archive.');
   const startedAtMs = performance.now();
   const folder = await mkdtemp(join(tmpdir(), 'sheaf-import-'));
   return withInterrupt(async (signal) => {
@@ -141,12 +54,12 @@ export async function importPaveDb(
           output.stdout,
           `${tenant}/${collection} imported from ${file}: ${count(counts.documents, 'document')}, ${count(counts.chunks, 'chunk')}, ${counts.queries} of the log, ${duration((performance.now() - startedAtMs) / 1000)}.`,
         );
-        return 0;
+        return EXIT.done;
       } finally {
         archive.close();
       }
     } catch (error) {
-      if (signal.aborted) return INTERRUPTED;
+      if (signal.aborted) return EXIT.interrupted;
       throw explained(error, file);
     } finally {
       await rm(folder, { recursive: true, force: true });
@@ -202,9 +115,8 @@ async function settingsHere(
   }
 }
 
-function createBody({ manifest, database }: PaveArchive, embedder: string | undefined): CreateBody {
+function createBody({ manifest, settings }: PaveArchive, embedder: string | undefined): CreateBody {
   const { embedder_type: type, embed_model: model, embedder_config: config } = manifest.embedder_spec;
-  const settings = database.settings();
   const space =
     type === 'identity'
       ? { embedder_type: type, embedder_config: config }
@@ -239,19 +151,16 @@ async function write(
   const counts: ArchiveCounts = { documents: 0, chunks: 0, queries: 0 };
   let unread = 0;
   const documents = new SegmentWriter(writer, (place) => documentsEntry('', place));
-  for (const document of archive.database.documents()) {
-    // PaveDB keeps none without chunks; one that was interrupted may have some.
-    if (document.chunks.length === 0) continue;
-    await documents.add(packDocument(archivedDocument(archive, document, settings.priority_key)));
+  for (const document of archive.documents(settings.priority_key)) {
+    await documents.add(packDocument(document));
     counts.documents++;
     counts.chunks += document.chunks.length;
   }
   await documents.end();
   const queries = new SegmentWriter(writer, (place) => queriesEntry('', place));
-  for (const query of archive.database.queries()) {
-    const archived = archivedQuery(query);
-    if (archived) await queries.add(packQuery(archived));
-    if (archived) counts.queries++;
+  for (const query of archive.queries()) {
+    if (query) await queries.add(packQuery(query));
+    if (query) counts.queries++;
     else unread++;
   }
   await queries.end();

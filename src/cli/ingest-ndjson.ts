@@ -1,22 +1,19 @@
-// `sheaf ingest --ndjson`: documents of NDJSON files or of standard input go to the server in one stream, results come
-// back meanwhile, and neither side is ever held whole. Called by ingest-commands.ts.
+// What `sheaf ingest` sends that is no file: standard input as one document, and with --ndjson documents a line, which go
+// to the server in one stream while results come back; neither side is ever held whole.
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import type { BatchItemResult, IngestBody } from '../api/documents.js';
 import { changedNumber } from '../base/json.js';
-import { EXIT, INTERRUPTED, type Target, withInterrupt } from './command-line.js';
-import { LocalFailure, UsageError, explainError } from './errors.js';
-import { type FoundFile, reasonOf, wantedFile } from './files.js';
+import { EXIT, type Target, withInterrupt } from './command-line.js';
+import { LocalFailure, UsageError, explainError, reasonOf } from './errors.js';
+import { readableFile } from './files.js';
 import { type Input, type Output, count, ingestedLine, line } from './output.js';
 import { startLineProgress } from './progress.js';
 
-// `sheaf ingest -`: what is piped in becomes one document.
-// Called by ingest-commands.ts.
-
-/** The path that stands for it, as usual. */
+/** The path that stands for standard input, as usual. */
 export const STANDARD_INPUT = '-';
-/** It is held whole; the server takes no larger file by default. */
+/** Standard input is held whole; the server takes no larger file by default. */
 const INPUT_BYTES_MAX = 512 * 2 ** 20;
 
 interface InputDocument {
@@ -24,7 +21,7 @@ interface InputDocument {
   metadata: Record<string, unknown> | undefined;
 }
 
-/** Throws UsageError without a name for the document, and where there is nothing to read. */
+/** What is piped in becomes one document. Throws UsageError without a name for the document, and where there is nothing to read. */
 export async function ingestInput(
   { client, tenant, collection }: Target,
   stdin: Input,
@@ -54,12 +51,13 @@ async function piecesOf(stdin: Input): Promise<Uint8Array<ArrayBuffer>[]> {
   return pieces;
 }
 
-// What a collection has already, for `sheaf ingest --resume`: document ids with the time they were ingested. Nothing is
-// kept beside the files, so an ingest can go on from another machine. Called by ingest.ts and ingest-lines.ts.
+/** What a collection has already: document ids to the time of their ingest in ms. */
+export type StoredDocuments = ReadonlyMap<string, number>;
 
-type StoredDocuments = ReadonlyMap<string, number>;
-
-/** Document ids to the time of their ingest in ms; empty where there is no collection. */
+/**
+ * For --resume; empty where there is no collection. Nothing is kept beside the files, so an ingest can go on from another
+ * machine.
+ */
 export async function storedDocuments({ client, tenant, collection }: Target): Promise<StoredDocuments> {
   const stored = new Map<string, number>();
   for await (const { docid, ingested_at: at } of client.eachDocument(tenant, collection))
@@ -67,27 +65,14 @@ export async function storedDocuments({ client, tenant, collection }: Target): P
   return stored;
 }
 
-/** Those that the server lacks, and those that were changed after it got them. */
-export async function filesToSend(files: readonly FoundFile[], stored: StoredDocuments): Promise<FoundFile[]> {
-  const wanted: FoundFile[] = [];
-  for (const file of files) {
-    const storedAtMs = stored.get(file.id);
-    if (storedAtMs === undefined || storedAtMs <= (await changedAtMs(file.path))) wanted.push(file);
-  }
-  return wanted;
-}
-
 /**
  * A file that is copied or moved here keeps the time of its content, but not that of its inode. Infinity where it
  * cannot be told.
  */
-async function changedAtMs(path: string): Promise<number> {
+export async function changedAtMs(path: string): Promise<number> {
   const stats = await stat(path).catch(() => undefined);
   return stats ? Math.max(stats.mtimeMs, stats.ctimeMs) : Infinity;
 }
-
-// Documents out of lines of JSON, and where each came from, until the server has answered for it. What is no document
-// is told and left out; what the server has already is left out where that is wanted. Used by ingest-lines.ts.
 
 interface LineInput {
   /** What the number of a line is put behind. */
@@ -113,6 +98,10 @@ interface Sent {
 
 const METADATA: ReadonlySet<string> = new Set(['metadata']);
 
+/**
+ * Documents out of lines of JSON, and where each came from, until the server has answered for it. What is no document is
+ * told and left out; what the server has already is left out where that is wanted.
+ */
 class LineDocuments {
   /** Left out because the server has them. */
   skipped = 0;
@@ -226,7 +215,7 @@ export async function ingestLines(target: Target, request: LinesRequest, output:
   const documents = new LineDocuments({ stored, metadata: request.metadata, failed });
   const take = (result: BatchItemResult): void => {
     const sent = documents.answered(result.index);
-    told(result, sent, tally, failed);
+    addTo(tally, result, sent, failed);
     progress.update(tally.ingested + tally.failed, sent.endBytes);
   };
   return withInterrupt(async (signal) => {
@@ -234,7 +223,7 @@ export async function ingestLines(target: Target, request: LinesRequest, output:
       .catch((error: unknown) => thrown(error, signal, tally))
       .finally(progress.stop);
     line(output.stdout, summary(tally, documents.skipped, target, (performance.now() - startedAtMs) / 1000));
-    if (signal.aborted) return INTERRUPTED;
+    if (signal.aborted) return EXIT.interrupted;
     return tally.failed > 0 || tally.ingested + documents.skipped === 0 ? EXIT.failed : EXIT.done;
   });
 }
@@ -248,7 +237,7 @@ async function send(
   for await (const result of client.ingestStream(tenant, collection, documents, { signal })) onResult(result);
 }
 
-function told({ ok, chunks = 0, code, error }: BatchItemResult, sent: Sent, tally: Tally, failed: Failed): void {
+function addTo(tally: Tally, { ok, chunks = 0, code, error }: BatchItemResult, sent: Sent, failed: Failed): void {
   if (!ok) return failed(sent.place, `${error} (${code})`);
   tally.ingested += 1;
   tally.chunks += chunks;
@@ -256,7 +245,7 @@ function told({ ok, chunks = 0, code, error }: BatchItemResult, sent: Sent, tall
 
 async function sizeOf(path: string): Promise<number | undefined> {
   if (path === STANDARD_INPUT) return undefined;
-  return wantedFile(path, '--ndjson takes NDJSON files, or - for standard input.');
+  return readableFile(path, '--ndjson takes NDJSON files, or - for standard input.');
 }
 
 async function* inputs({ paths, stdin }: LinesRequest): AsyncGenerator<LineInput> {

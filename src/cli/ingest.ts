@@ -1,5 +1,5 @@
-// `sheaf ingest`: finds files, sends them with a progress bar, and says what became of them. Called by
-// ingest-commands.ts, and by demo.ts for its own files.
+// `sheaf ingest` and `sheaf demo`: finds files, sends several at a time with a progress bar, and says what became of each:
+// ingested, left out, failed or never sent.
 import { openAsBlob } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -10,7 +10,6 @@ import { SNIFF_BYTES_MAX, looksBinary } from '../extract/file-kind.js';
 import {
   type CommandLine,
   EXIT,
-  INTERRUPTED,
   type Target,
   type TargetFlags,
   examples,
@@ -21,15 +20,162 @@ import {
   withInterrupt,
   withTarget,
 } from './command-line.js';
-import { UsageError, explainError } from './errors.js';
-import { type FindOptions, type FoundFile, type LeftOut, compileGlob, findFiles, reasonOf } from './files.js';
-import { STANDARD_INPUT, filesToSend, ingestInput, ingestLines, storedDocuments } from './ingest-ndjson.js';
+import { UsageError, explainError, reasonOf } from './errors.js';
+import { type FindOptions, type FoundFile, type LeftOut, compileGlob, findFiles } from './files.js';
+import {
+  STANDARD_INPUT,
+  type StoredDocuments,
+  changedAtMs,
+  ingestInput,
+  ingestLines,
+  storedDocuments,
+} from './ingest-ndjson.js';
 import { type Output, count, ingestedLine, line } from './output.js';
 import { startProgress } from './progress.js';
 import { showHits } from './search.js';
 
-// Sends files to a server, several at a time, and tells what became of each: ingested, left out, failed or never sent.
-// Called by ingest.ts, in the process of the command line.
+interface IngestFlags extends TargetFlags {
+  concurrency: number;
+  glob?: string[];
+  nodeModules?: true;
+  ndjson?: true;
+  resume?: true;
+  docid?: string;
+  metadata?: Record<string, unknown>;
+}
+
+const AFTER = `
+A document id is the path below the folder that holds all files asked for. --resume makes the same command go on after it was stopped, and
+send only what has changed since: it leaves out what the server has and got after the file was last changed, by the clocks of both.
+NDJSON has a document a line: {"docid": "a", "text": "…", "metadata": {"lang": "en"}}, or "vector" in place of "text".`;
+
+export function addIngestCommands(cli: CommandLine): void {
+  addIngest(cli);
+  withTarget(cli.program.command('demo'), 'demo')
+    .description('ingest every README.md below node_modules and run five searches')
+    .argument('[folder]', 'where to look for README.md files', 'node_modules')
+    .addOption(concurrencyOption())
+    .action(async (folder: string, flags: IngestFlags) =>
+      cli.ended(await demo(targetOf(flags, cli.env), folder, flags.concurrency, cli.output)),
+    );
+}
+
+function addIngest(cli: CommandLine): Command {
+  return withTarget(cli.program.command('ingest'))
+    .description('send files, all files below folders, standard input or NDJSON to a running server')
+    .argument('<path...>', `folders, files and patterns such as "docs/**/*.md"; ${STANDARD_INPUT} is standard input`)
+    .option('--glob <pattern>', 'only files that match, such as "*.md" or "guide/**/*.txt"; may be repeated', gathered)
+    .option('--node-modules', 'also enter folders named node_modules')
+    .option('--ndjson', 'the files have a document a line, and are streamed')
+    .option('--resume', 'leave out what the server has already')
+    .option('--metadata <json>', 'fields that every document gets', jsonObject)
+    .option('--docid <id>', 'id of the document that comes by standard input')
+    .addOption(concurrencyOption())
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf ingest ~/notes -c notes --resume',
+        'sheaf ingest "docs/**/*.md" README.md -c manual',
+        'pdftotext report.pdf - | sheaf ingest - --docid report -c reports',
+        'zcat dump.ndjson.gz | sheaf ingest - --ndjson -c dump',
+      ),
+    )
+    .addHelpText('after', AFTER)
+    .action(async (roots: string[], flags: IngestFlags) => cli.ended(await run(cli, roots, flags)));
+}
+
+async function run({ env, output, stdin }: CommandLine, roots: string[], flags: IngestFlags): Promise<number> {
+  const target = targetOf(flags, env);
+  const { metadata, concurrency } = flags;
+  const resume = flags.resume === true;
+  if (flags.ndjson && (flags.docid ?? flags.glob) !== undefined)
+    throw new UsageError(
+      '--docid and --glob are for files: lines of NDJSON have their own docid, and none is left out.',
+    );
+  if (flags.ndjson) return ingestLines(target, { paths: roots, stdin, resume, metadata }, output);
+  if (roots.includes(STANDARD_INPUT)) {
+    if (roots.length > 1)
+      throw new UsageError('Standard input is one document: it does not go with files. With --ndjson it may.');
+    await ingestInput(target, stdin, { docid: flags.docid, metadata }, output);
+    return EXIT.done;
+  }
+  if (flags.docid !== undefined)
+    throw new UsageError('--docid names what comes by standard input; a file is named by its path.');
+  const globs = (flags.glob ?? ['**']).map(compileGlob);
+  const accepts = (id: string): boolean => globs.some((matches) => matches(id));
+  const skipFolders = new Set(flags.nodeModules ? ['.git'] : ['.git', 'node_modules']);
+  return ingest(target, { roots, accepts, skipFolders, concurrency, resume, metadata }, output);
+}
+
+const concurrencyOption = (): Option =>
+  new Option('--concurrency <n>', 'files under way at a time').argParser(integerBetween(1, 256)).default(16);
+
+interface IngestRequest extends FindOptions {
+  roots: readonly string[];
+  concurrency: number;
+  /** Leaves out what the server has already. */
+  resume?: boolean;
+  /** Fields that every document gets. */
+  metadata?: Record<string, unknown>;
+}
+
+/** Exit code: 0 when all went well, 1 when a file failed or none was ingested, 130 after Ctrl-C. Throws UsageError. */
+async function ingest(target: Target, request: IngestRequest, output: Output): Promise<number> {
+  await target.client.health();
+  const { files: found, leftOut } = await findFiles(request.roots, request);
+  if (found.length === 0)
+    throw new UsageError(`There is no file to ingest in ${request.roots.join(', ')}. See --glob and --node-modules.`);
+  const files = request.resume ? await filesToSend(found, await storedDocuments(target)) : found;
+  if (found.length > files.length) line(output.stderr, `${count(found.length - files.length, 'file')} there already.`);
+  const startedAtMs = performance.now();
+  const progress = startProgress(output.stderr, files.length);
+  return withInterrupt(async (signal) => {
+    const report = await ingestFiles(target, files, {
+      concurrency: request.concurrency,
+      metadata: request.metadata,
+      signal,
+      onDone: progress.update,
+    });
+    progress.stop();
+    printList(output, 'Left out:', [...leftOut, ...report.leftOut]);
+    printList(output, 'Failed:', report.failed);
+    printEnd(output, report, files.length);
+    line(output.stdout, summary(report, target, (performance.now() - startedAtMs) / 1000));
+    if (signal.aborted) return EXIT.interrupted;
+    return report.failed.length > 0 || (report.ingested === 0 && files.length > 0) ? EXIT.failed : EXIT.done;
+  });
+}
+
+function printList({ stderr }: Output, title: string, entries: readonly LeftOut[]): void {
+  if (entries.length === 0) return;
+  line(stderr, title);
+  for (const { id, reason } of entries) line(stderr, `  ${id}: ${reason}`);
+}
+
+/** Says when the ingest ended before its last file, and why. */
+function printEnd({ stderr }: Output, { ingested, leftOut, failed, stoppedBy }: IngestReport, total: number): void {
+  const unsent = total - ingested - leftOut.length - failed.length;
+  if (unsent > 0)
+    line(
+      stderr,
+      `Stopped with ${count(unsent, 'file')} not sent.${stoppedBy ? '' : ' The same command with --resume goes on.'}`,
+    );
+  if (stoppedBy) line(stderr, explainError(stoppedBy) ?? stoppedBy.message);
+}
+
+function summary({ ingested, chunks, failed }: IngestReport, target: Target, seconds: number): string {
+  return `${ingestedLine(ingested, 'file', chunks, target, seconds)}${failed.length > 0 ? `, ${failed.length} failed` : ''}.`;
+}
+
+/** Those that the server lacks, and those that were changed after it got them. */
+async function filesToSend(files: readonly FoundFile[], stored: StoredDocuments): Promise<FoundFile[]> {
+  const wanted: FoundFile[] = [];
+  for (const file of files) {
+    const storedAtMs = stored.get(file.id);
+    if (storedAtMs === undefined || storedAtMs <= (await changedAtMs(file.path))) wanted.push(file);
+  }
+  return wanted;
+}
 
 interface IngestOptions {
   concurrency: number;
@@ -133,66 +279,6 @@ function reasonOfCall(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-interface IngestRequest extends FindOptions {
-  roots: readonly string[];
-  concurrency: number;
-  /** Leaves out what the server has already. */
-  resume?: boolean;
-  /** Fields that every document gets. */
-  metadata?: Record<string, unknown>;
-}
-
-/** Exit code: 0 when all went well, 1 when a file failed or none was ingested, 130 after Ctrl-C. Throws UsageError. */
-async function ingest(target: Target, request: IngestRequest, output: Output): Promise<number> {
-  await target.client.health();
-  const { files: found, leftOut } = await findFiles(request.roots, request);
-  if (found.length === 0)
-    throw new UsageError(`There is no file to ingest in ${request.roots.join(', ')}. See --glob and --node-modules.`);
-  const files = request.resume ? await filesToSend(found, await storedDocuments(target)) : found;
-  if (found.length > files.length) line(output.stderr, `${count(found.length - files.length, 'file')} there already.`);
-  const startedAtMs = performance.now();
-  const progress = startProgress(output.stderr, files.length);
-  return withInterrupt(async (signal) => {
-    const report = await ingestFiles(target, files, {
-      concurrency: request.concurrency,
-      metadata: request.metadata,
-      signal,
-      onDone: progress.update,
-    });
-    progress.stop();
-    printList(output, 'Left out:', [...leftOut, ...report.leftOut]);
-    printList(output, 'Failed:', report.failed);
-    printEnd(output, report, files.length);
-    line(output.stdout, summary(report, target, (performance.now() - startedAtMs) / 1000));
-    if (signal.aborted) return INTERRUPTED;
-    return report.failed.length > 0 || (report.ingested === 0 && files.length > 0) ? EXIT.failed : EXIT.done;
-  });
-}
-
-function printList({ stderr }: Output, title: string, entries: readonly LeftOut[]): void {
-  if (entries.length === 0) return;
-  line(stderr, title);
-  for (const { id, reason } of entries) line(stderr, `  ${id}: ${reason}`);
-}
-
-/** Says when the ingest ended before its last file, and why. */
-function printEnd({ stderr }: Output, { ingested, leftOut, failed, stoppedBy }: IngestReport, total: number): void {
-  const unsent = total - ingested - leftOut.length - failed.length;
-  if (unsent > 0)
-    line(
-      stderr,
-      `Stopped with ${count(unsent, 'file')} not sent.${stoppedBy ? '' : ' The same command with --resume goes on.'}`,
-    );
-  if (stoppedBy) line(stderr, explainError(stoppedBy) ?? stoppedBy.message);
-}
-
-function summary({ ingested, chunks, failed }: IngestReport, target: Target, seconds: number): string {
-  return `${ingestedLine(ingested, 'file', chunks, target, seconds)}${failed.length > 0 ? `, ${failed.length} failed` : ''}.`;
-}
-
-// `sheaf demo`: a tour on real text that every checkout has. Ingests each README.md below node_modules and runs five
-// searches. Called by ingest-commands.ts, in the process of the command line.
-
 const DEMO_QUERIES: readonly string[] = [
   'progress bar for the terminal',
   'run heavy computations on worker threads',
@@ -202,7 +288,10 @@ const DEMO_QUERIES: readonly string[] = [
 ];
 const HITS_EACH = 3;
 
-/** Exit code as of `ingest`. Throws UsageError where `folder` is missing. */
+/**
+ * `sheaf demo`: a tour on real text that every checkout has. Ingests each README.md below node_modules and runs five
+ * searches. Exit code as of `ingest`. Throws UsageError where `folder` is missing.
+ */
 async function demo(target: Target, folder: string, concurrency: number, output: Output): Promise<number> {
   await target.client.health();
   const folderExists = await stat(folder).then(
@@ -218,90 +307,11 @@ async function demo(target: Target, folder: string, concurrency: number, output:
     { roots: [folder], accepts: compileGlob('README.md'), skipFolders: new Set(), concurrency },
     output,
   );
-  if (code !== 0) return code;
+  if (code !== EXIT.done) return code;
   for (const query of DEMO_QUERIES) {
     const { matches } = await target.client.search(target.tenant, target.collection, { q: query, k: HITS_EACH });
     line(output.stdout, `\nsheaf search --collection ${target.collection} "${query}"`);
     line(output.stdout, showHits(matches, query));
   }
-  return 0;
+  return EXIT.done;
 }
-
-// The commands that send documents, with their options: ingest, demo.
-// Called by program.ts, which runs them.
-
-interface IngestFlags extends TargetFlags {
-  concurrency: number;
-  glob?: string[];
-  nodeModules?: true;
-  ndjson?: true;
-  resume?: true;
-  docid?: string;
-  metadata?: Record<string, unknown>;
-}
-
-const AFTER = `
-A document id is the path below the folder that holds all files asked for. --resume makes the same command go on after it was stopped, and
-send only what has changed since: it leaves out what the server has and got after the file was last changed, by the clocks of both.
-NDJSON has a document a line: {"docid": "a", "text": "…", "metadata": {"lang": "en"}}, or "vector" in place of "text".`;
-
-export function addIngestCommands(cli: CommandLine): void {
-  addIngest(cli);
-  withTarget(cli.program.command('demo'), 'demo')
-    .description('ingest every README.md below node_modules and run five searches')
-    .argument('[folder]', 'where to look for README.md files', 'node_modules')
-    .addOption(concurrencyOption())
-    .action(async (folder: string, flags: IngestFlags) =>
-      cli.ended(await demo(targetOf(flags, cli.env), folder, flags.concurrency, cli.output)),
-    );
-}
-
-function addIngest(cli: CommandLine): Command {
-  return withTarget(cli.program.command('ingest'))
-    .description('send files, all files below folders, standard input or NDJSON to a running server')
-    .argument('<path...>', `folders, files and patterns such as "docs/**/*.md"; ${STANDARD_INPUT} is standard input`)
-    .option('--glob <pattern>', 'only files that match, such as "*.md" or "guide/**/*.txt"; may be repeated', gathered)
-    .option('--node-modules', 'also enter folders named node_modules')
-    .option('--ndjson', 'the files have a document a line, and are streamed')
-    .option('--resume', 'leave out what the server has already')
-    .option('--metadata <json>', 'fields that every document gets', jsonObject)
-    .option('--docid <id>', 'id of the document that comes by standard input')
-    .addOption(concurrencyOption())
-    .addHelpText(
-      'after',
-      examples(
-        'sheaf ingest ~/notes -c notes --resume',
-        'sheaf ingest "docs/**/*.md" README.md -c manual',
-        'pdftotext report.pdf - | sheaf ingest - --docid report -c reports',
-        'zcat dump.ndjson.gz | sheaf ingest - --ndjson -c dump',
-      ),
-    )
-    .addHelpText('after', AFTER)
-    .action(async (roots: string[], flags: IngestFlags) => cli.ended(await run(cli, roots, flags)));
-}
-
-async function run({ env, output, stdin }: CommandLine, roots: string[], flags: IngestFlags): Promise<number> {
-  const target = targetOf(flags, env);
-  const { metadata, concurrency } = flags;
-  const resume = flags.resume === true;
-  if (flags.ndjson && (flags.docid ?? flags.glob) !== undefined)
-    throw new UsageError(
-      '--docid and --glob are for files: lines of NDJSON have their own docid, and none is left out.',
-    );
-  if (flags.ndjson) return ingestLines(target, { paths: roots, stdin, resume, metadata }, output);
-  if (roots.includes(STANDARD_INPUT)) {
-    if (roots.length > 1)
-      throw new UsageError('Standard input is one document: it does not go with files. With --ndjson it may.');
-    await ingestInput(target, stdin, { docid: flags.docid, metadata }, output);
-    return EXIT.done;
-  }
-  if (flags.docid !== undefined)
-    throw new UsageError('--docid names what comes by standard input; a file is named by its path.');
-  const globs = (flags.glob ?? ['**']).map(compileGlob);
-  const accepts = (id: string): boolean => globs.some((matches) => matches(id));
-  const skipFolders = new Set(flags.nodeModules ? ['.git'] : ['.git', 'node_modules']);
-  return ingest(target, { roots, accepts, skipFolders, concurrency, resume, metadata }, output);
-}
-
-const concurrencyOption = (): Option =>
-  new Option('--concurrency <n>', 'files under way at a time').argParser(integerBetween(1, 256)).default(16);

@@ -1,11 +1,10 @@
 // `sheaf init`: a configuration file to start from, read back before it takes its place.
-// Called by machine-commands.ts.
 import { writeFile } from 'node:fs/promises';
 import { configExample, readConfig } from '../config/load.js';
 import { ConfigError } from '../config/kinds.js';
 import { UsageError } from './errors.js';
 import { line, type Output } from './output.js';
-import { writtenWhole } from './files.js';
+import { writeAtomically } from './files.js';
 
 export interface InitOptions {
   /** `key=value`. */
@@ -13,13 +12,13 @@ export interface InitOptions {
   replace: boolean;
 }
 
-/** Throws UsageError for settings that do not go, and what writtenWhole throws. */
+/** Throws UsageError for settings that do not go, and what writeAtomically throws. */
 export async function init(
   file: string,
   { settings, replace }: InitOptions,
   { stdout, stderr }: Output,
 ): Promise<void> {
-  await writtenWhole(file, replace, async (draft) => {
+  await writeAtomically(file, replace, async (draft) => {
     await writeFile(draft, configExample(settings), { mode: 0o600, flag: 'wx', flush: true });
     readConfig({ SHEAF_CONFIG: draft }, (warning) => line(stderr, `sheaf: ${warning}`));
   }).catch((error: unknown) => {

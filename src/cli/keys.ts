@@ -1,5 +1,5 @@
-// `sheaf keys`: keys of a tenant. The key itself goes to standard output alone, so that a script can take it. Called by
-// key-commands.ts.
+// `sheaf keys`: makes, lists and revokes the keys of a tenant, all of which wants the admin key. A new key goes to
+// standard output alone, so that a script can take it.
 import { type Command, Option } from 'commander';
 import type { CreateKeyBody, CreatedKey, TenantKey } from '../api/tenants.js';
 import { SCOPES, type Scope } from '../api/choices.js';
@@ -18,6 +18,60 @@ import {
 } from './command-line.js';
 import { UsageError } from './errors.js';
 import { type Output, line, ownFields, table } from './output.js';
+
+interface MakeFlags extends TenantFlags {
+  label?: string;
+  scope?: Scope[];
+  only?: string[];
+  filter?: Filters;
+  expires?: string;
+  newTenant?: true;
+  json?: true;
+}
+
+const EXAMPLES = examples(
+  'export SHEAF_API_KEY=$(cat data/admin.key)',
+  'sheaf keys make -t acme --new-tenant --label web --scope search',
+  'sheaf keys make -t acme --only handbook --filter public=true --expires 2027-01-01',
+  'sheaf keys list -t acme',
+  'sheaf keys revoke -t acme KEY_ID',
+);
+
+export function addKeyCommands(cli: CommandLine): void {
+  const { program, env, output } = cli;
+  const keys = program
+    .command('keys')
+    .description('make, list and revoke the keys of a tenant; wants the admin key')
+    .addHelpText('after', EXAMPLES);
+  addMake(keys, cli);
+  withTenant(keys.command('list', { isDefault: true }))
+    .description('keys of a tenant, revoked ones included')
+    .option('--json', 'print JSON, a key a line')
+    .action((flags: TenantFlags & { json?: true }) => listKeys(tenantOf(flags, env), flags.json === true, output));
+  withTenant(keys.command('revoke').argument('<key_id>'))
+    .description('make a key good for nothing from now on')
+    .action((keyId: string, flags: TenantFlags) => revokeKey(tenantOf(flags, env), keyId, output));
+}
+
+function addMake(keys: Command, { env, output }: CommandLine): void {
+  withTenant(keys.command('make'))
+    .description('make a key; it is printed this once, alone on standard output')
+    .option('--label <text>', 'for people and the search log')
+    .addOption(new Option('--scope <scope...>', 'what it is for; default: everything').choices([...SCOPES]))
+    .option('--only <collection>', 'a collection that it sees; may be repeated; default: all', gathered)
+    .option(
+      '--filter <field=value>',
+      'holds for all of its searches, and it may do nothing else; may be repeated',
+      filterWord,
+    )
+    .option('--expires <time>', 'when it stops being good, such as 2027-01-01 or 2027-01-01T12:00:00Z')
+    .option('--new-tenant', 'make the tenant as well')
+    .option('--json', 'print all of it as JSON')
+    .action(({ label, scope, only, filter, expires, newTenant, json, ...flags }: MakeFlags) => {
+      const body = { label, scopes: scope, collections: only, filters: filter, expires };
+      return makeKey(tenantOf(flags, env), { body, newTenant: newTenant === true, json: json === true }, output);
+    });
+}
 
 interface MakeOptions {
   body: CreateKeyBody;
@@ -102,61 +156,4 @@ function goodFor({ scopes, collections, filters, expires, revoked_at: revokedAt 
 async function revokeKey({ client, tenant }: TenantTarget, keyId: string, { stdout }: Output): Promise<void> {
   const { label } = await client.admin.revokeKey(tenant, keyId);
   line(stdout, `Key ${keyId} (${label}) of tenant ${tenant} is revoked.`);
-}
-
-// The command `keys` and what it can do, with their options. All of it wants the admin key.
-// Called by program.ts, which runs them.
-
-interface MakeFlags extends TenantFlags {
-  label?: string;
-  scope?: Scope[];
-  only?: string[];
-  filter?: Filters;
-  expires?: string;
-  newTenant?: true;
-  json?: true;
-}
-
-const EXAMPLES = examples(
-  'export SHEAF_API_KEY=$(cat data/admin.key)',
-  'sheaf keys make -t acme --new-tenant --label web --scope search',
-  'sheaf keys make -t acme --only handbook --filter public=true --expires 2027-01-01',
-  'sheaf keys list -t acme',
-  'sheaf keys revoke -t acme KEY_ID',
-);
-
-export function addKeyCommands(cli: CommandLine): void {
-  const { program, env, output } = cli;
-  const keys = program
-    .command('keys')
-    .description('make, list and revoke the keys of a tenant; wants the admin key')
-    .addHelpText('after', EXAMPLES);
-  addMake(keys, cli);
-  withTenant(keys.command('list', { isDefault: true }))
-    .description('keys of a tenant, revoked ones included')
-    .option('--json', 'print JSON, a key a line')
-    .action((flags: TenantFlags & { json?: true }) => listKeys(tenantOf(flags, env), flags.json === true, output));
-  withTenant(keys.command('revoke').argument('<key_id>'))
-    .description('make a key good for nothing from now on')
-    .action((keyId: string, flags: TenantFlags) => revokeKey(tenantOf(flags, env), keyId, output));
-}
-
-function addMake(keys: Command, { env, output }: CommandLine): void {
-  withTenant(keys.command('make'))
-    .description('make a key; it is printed this once, alone on standard output')
-    .option('--label <text>', 'for people and the search log')
-    .addOption(new Option('--scope <scope...>', 'what it is for; default: everything').choices([...SCOPES]))
-    .option('--only <collection>', 'a collection that it sees; may be repeated; default: all', gathered)
-    .option(
-      '--filter <field=value>',
-      'holds for all of its searches, and it may do nothing else; may be repeated',
-      filterWord,
-    )
-    .option('--expires <time>', 'when it stops being good, such as 2027-01-01 or 2027-01-01T12:00:00Z')
-    .option('--new-tenant', 'make the tenant as well')
-    .option('--json', 'print all of it as JSON')
-    .action(({ label, scope, only, filter, expires, newTenant, json, ...flags }: MakeFlags) => {
-      const body = { label, scopes: scope, collections: only, filters: filter, expires };
-      return makeKey(tenantOf(flags, env), { body, newTenant: newTenant === true, json: json === true }, output);
-    });
 }

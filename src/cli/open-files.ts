@@ -1,5 +1,5 @@
-// How many files and sockets the process may have open, before it tries: where there are too few of them Node ends
-// wherever it happens to open one more. Read by main before anything else is loaded, and by the serve command.
+// How many files and sockets the process may have open: where there are too few of them, Node ends wherever it happens to
+// open one more. The entry point looks before it loads anything else.
 import { readFileSync } from 'node:fs';
 
 /** What Node has open by itself, and what loading the program takes beside it. */
@@ -13,11 +13,16 @@ const PER_THREAD = 5;
 /** Infinity where the system does not tell. */
 export function descriptorLimit(): number {
   try {
-    const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
-    return soft === undefined ? Infinity : Number(soft);
+    return softLimit(readFileSync('/proc/self/limits', 'utf8'), 'Max open files');
   } catch {
     return Infinity;
   }
+}
+
+/** `limits` is the content of /proc/self/limits. Infinity for none. */
+export function softLimit(limits: string, name: string): number {
+  const [, soft] = new RegExp(`^${name} +(\\d+)`, 'm').exec(limits) ?? [];
+  return soft === undefined ? Infinity : Number(soft);
 }
 
 export const serveDescriptors = (shards: number, otherThreads: number): number =>

@@ -1,5 +1,4 @@
-// Where the command line writes, and the small words of its texts. Used by every command of src/cli; the streams are
-// those of the process, or a test's.
+// Where the command line writes, and the small words of its texts. The streams are those of the process, or a test's.
 import { styleText } from 'node:util';
 import type { CommonFields } from '../api/common.js';
 
@@ -87,9 +86,6 @@ export function table(head: readonly string[], rows: readonly (readonly (string 
   return lines.map((cells) => cells.map(padded).join('  ').trimEnd()).join('\n');
 }
 
-// Emphasis on a terminal, and none elsewhere or where NO_COLOR is set. Used by what shows hits and findings.
-// Pure, but for what the stream is.
-
 export interface Style {
   strong: (text: string) => string;
   weak: (text: string) => string;
@@ -107,5 +103,6 @@ const COLOURED: Style = {
   bad: (text) => styleText(['bold', 'red'], text),
 };
 
+/** Emphasis on a terminal, and none elsewhere or where NO_COLOR is set. */
 export const styleOf = (stream: Stream, env: Record<string, string | undefined>): Style =>
   stream.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb' ? COLOURED : PLAIN;

@@ -1,5 +1,5 @@
-// The command line: its commands in groups, what all of them share in their help, and exit codes. Called by main, which
-// passes in the serve command and the environment; the other commands talk to a running server through src/client.
+// The command line: its commands in groups, what all of them share in their help, and exit codes; and the commands about
+// this machine, which talk to no server. What only one command wants is loaded when that runs.
 import { Argument, Command, CommanderError } from 'commander';
 import { SERVICE_VERSION } from '../api/common.js';
 import { AppError } from '../api/errors.js';
@@ -7,7 +7,7 @@ import { SheafUnreachable } from '../client/errors.js';
 import { UnaddressableId } from '../client/url.js';
 import { addArchiveCommands } from './archive.js';
 import { addCollectionCommands } from './collections.js';
-import { type CommandLine, EXIT, examples, gathered, integerBetween } from './command-line.js';
+import { type CommandLine, EXIT, URL_DEFAULT, examples, gathered, integerBetween } from './command-line.js';
 import { SHELLS, type Shell, completionScript } from './completion.js';
 import { addDocumentCommands } from './documents.js';
 import { UsageError, explainError } from './errors.js';
@@ -18,8 +18,85 @@ import { addLogCommands } from './query-log.js';
 import { addReindexCommands } from './reindex.js';
 import { addSearchCommands } from './search.js';
 
-// The commands about this machine, which talk to no server, with their options: serve, init, doctor, check, repair,
-// completion. Called by program.ts, which runs them.
+export interface CliContext extends Partial<Output> {
+  stdin?: Input;
+  env: Record<string, string | undefined>;
+  /** In place of the serve command, for tests. */
+  serve?: CommandLine['serve'];
+}
+
+const FOOTER = `
+Commands talk to the server that --url or SHEAF_URL names, else to ${URL_DEFAULT}, with the key of --key or SHEAF_API_KEY.
+sheaf COMMAND --help shows options and examples; sheaf completion bash, zsh or fish prints a completion script.
+
+Exit codes: ${EXIT.done} done; ${EXIT.failed} failed, or some of it did; ${EXIT.usage} the command line is wrong; ${EXIT.unreachable} no server answers; ${EXIT.interrupted} stopped by Ctrl-C.`;
+
+/**
+ * Runs one command line (`argv` as in process.argv) and resolves with the exit code. Expected errors become one line on
+ * stderr.
+ */
+export async function runCli(
+  argv: readonly string[],
+  { env, stdin = process.stdin, ...context }: CliContext,
+): Promise<number> {
+  const output = { stdout: context.stdout ?? process.stdout, stderr: context.stderr ?? process.stderr };
+  const serve = context.serve ?? ((variables) => serveHere({ ...env, ...variables }, output));
+  outliveReader(output.stdout);
+  outliveReader(output.stderr);
+  let exitCode: number = EXIT.done;
+  const program = createProgram({ env, output, stdin, serve, ended: (code) => void (exitCode = code) });
+  try {
+    await program.parseAsync(argv);
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    const explanation = explainError(error);
+    if (explanation === undefined) throw error;
+    line(output.stderr, `sheaf: ${explanation}`);
+    return exitCodeOf(error);
+  }
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof SheafUnreachable) return EXIT.unreachable;
+  const isMisused = error instanceof UsageError || error instanceof AppError || error instanceof UnaddressableId;
+  return isMisused ? EXIT.usage : EXIT.failed;
+}
+
+function createProgram(context: Omit<CommandLine, 'program'>): Command {
+  const { stdout, stderr } = context.output;
+  const program = new Command('sheaf')
+    .description('Multi-tenant text retrieval server')
+    .version(SERVICE_VERSION)
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf serve',
+        'sheaf ingest ~/notes -c notes',
+        "sheaf search 'what did we decide about backups' -c notes",
+      ),
+    )
+    .addHelpText('after', FOOTER);
+  const cli: CommandLine = { ...context, program };
+  program.commandsGroup('Documents and searches:');
+  for (const add of [addIngestCommands, addSearchCommands, addCollectionCommands, addDocumentCommands, addLogCommands])
+    add(cli);
+  program.commandsGroup('Operations:');
+  for (const add of [addReindexCommands, addKeyCommands, addArchiveCommands]) add(cli);
+  program.commandsGroup('This machine:');
+  addMachineCommands(cli);
+  return program;
+}
+
+/** The server is loaded when it is wanted: other commands start faster without. */
+async function serveHere(env: CliContext['env'], { stdout }: Output): Promise<number> {
+  const { compileMissingStore } = await import('../storage/lmdb-binding.js');
+  if (!compileMissingStore()) return EXIT.failed;
+  const { serve } = await import('./serve.js');
+  return serve(env, (text) => line(stdout, text));
+}
 
 interface ServeFlags {
   config?: string;
@@ -136,78 +213,4 @@ function addCompletion({ program, output }: CommandLine): void {
       ),
     )
     .action((shell: Shell) => line(output.stdout, completionScript(program, shell)));
-}
-
-export interface CliContext extends Partial<Output> {
-  stdin?: Input;
-  env: Record<string, string | undefined>;
-  /**
-   * The serve command, with variables over those of the environment; resolves with its exit code once the server has
-   * stopped.
-   */
-  serve: (variables: Record<string, string>) => Promise<number>;
-}
-
-const FOOTER = `
-Commands talk to the server that --url or SHEAF_URL names, else to http://127.0.0.1:8080, with the key of --key or SHEAF_API_KEY.
-sheaf COMMAND --help shows options and examples; sheaf completion bash, zsh or fish prints a completion script.
-
-Exit codes: ${EXIT.done} done; ${EXIT.failed} failed, or some of it did; ${EXIT.usage} the command line is wrong; ${EXIT.unreachable} no server answers; 130 stopped by Ctrl-C.`;
-
-/**
- * Runs one command line (`argv` as in process.argv) and resolves with the exit code. Expected errors become one line on
- * stderr.
- */
-export async function runCli(
-  argv: readonly string[],
-  { env, serve, stdin = process.stdin, ...streams }: CliContext,
-): Promise<number> {
-  const output = { stdout: streams.stdout ?? process.stdout, stderr: streams.stderr ?? process.stderr };
-  outliveReader(output.stdout);
-  outliveReader(output.stderr);
-  let exitCode: number = EXIT.done;
-  const program = createProgram({ env, output, stdin, serve, ended: (code) => void (exitCode = code) });
-  try {
-    await program.parseAsync(argv);
-    return exitCode;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-    const explanation = explainError(error);
-    if (explanation === undefined) throw error;
-    line(output.stderr, `sheaf: ${explanation}`);
-    return exitCodeOf(error);
-  }
-}
-
-function exitCodeOf(error: unknown): number {
-  if (error instanceof SheafUnreachable) return EXIT.unreachable;
-  const isMisused = error instanceof UsageError || error instanceof AppError || error instanceof UnaddressableId;
-  return isMisused ? EXIT.usage : EXIT.failed;
-}
-
-function createProgram(context: Omit<CommandLine, 'program'>): Command {
-  const { stdout, stderr } = context.output;
-  const program = new Command('sheaf')
-    .description('Multi-tenant text retrieval server')
-    .version(SERVICE_VERSION)
-    .exitOverride()
-    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
-    .addHelpText(
-      'after',
-      examples(
-        'sheaf serve',
-        'sheaf ingest ~/notes -c notes',
-        "sheaf search 'what did we decide about backups' -c notes",
-      ),
-    )
-    .addHelpText('after', FOOTER);
-  const cli: CommandLine = { ...context, program };
-  program.commandsGroup('Documents and searches:');
-  for (const add of [addIngestCommands, addSearchCommands, addCollectionCommands, addDocumentCommands, addLogCommands])
-    add(cli);
-  program.commandsGroup('Operations:');
-  for (const add of [addReindexCommands, addKeyCommands, addArchiveCommands]) add(cli);
-  program.commandsGroup('This machine:');
-  addMachineCommands(cli);
-  return program;
 }

@@ -1,5 +1,5 @@
-// Progress of long work: a bar with rate and time left on a terminal, else a plain line now and then. Called by the
-// commands that send files, stream documents or follow a job; the only file that knows cli-progress.
+// Progress of long work: on a terminal a bar with rate and time left, or one line that is written anew where there is no
+// total; elsewhere a plain line now and then. The only file that knows cli-progress.
 import { SingleBar } from 'cli-progress';
 import { type Stream, count, duration, line, throttled } from './output.js';
 
@@ -9,24 +9,96 @@ export interface Progress {
   stop(): void;
 }
 
-interface Bar {
-  /** `words` stand in the format by their names, beside `{bar}`, `{percentage}`, `{value}`, `{total}` and `{left}`. */
-  update(done: number, words?: Readonly<Record<string, string>>): void;
+interface LineProgress {
+  /** So many documents are dealt with, which end so many bytes behind the start. */
+  update(documents: number, bytes: number): void;
+  /** Writes a line of its own, above the bar. */
+  note(text: string): void;
   stop(): void;
 }
 
-const PLAIN_LINE_EVERY_MS = 2000;
-
-/** `noun`: one of what is counted, such as `file`. */
-export function startProgress(stream: Stream, total: number, noun = 'file'): Progress {
-  if (!stream.isTTY) return startLines(stream, total, noun);
-  const startedAtMs = performance.now();
-  const bar = startBarOf(stream, total, `{bar} {value}/{total} ${noun}s  {rate} ${noun}s/s  {left} left`);
-  return { update: (done) => bar.update(done, { rate: pace(done, total, startedAtMs).rate }), stop: bar.stop };
+interface ByteProgress {
+  readonly bytes: number;
+  add(bytes: number): void;
+  stop(): void;
 }
 
-function startBarOf(stream: Stream, total: number, format: string): Bar {
-  const startedAtMs = performance.now();
+/** Between two lines. */
+interface Intervals {
+  readonly terminal: number;
+  readonly plain: number;
+}
+
+const EVERY_MS: Intervals = { terminal: 100, plain: 2000 };
+const BYTES_EVERY_MS: Intervals = { terminal: 200, plain: 5000 };
+const CLEAR_LINE = '\r\x1b[K';
+
+/** `noun` names one of what is counted, such as `file`. */
+export function startProgress(stream: Stream, total: number, noun = 'file'): Progress {
+  const perSecond = startRate();
+  const rate = (done: number): string => perSecond(done).toFixed(perSecond(done) < 10 ? 1 : 0);
+  const left = (done: number): string => timeLeft(total - done, perSecond(done));
+  if (stream.isTTY) {
+    const bar = startBar(stream, total, `{bar} {value}/{total} ${noun}s  {rate} ${noun}s/s  {left} left`);
+    return { update: (done) => bar.update(done, { rate: rate(done), left: left(done) }), stop: () => bar.stop() };
+  }
+  const update = startLine(
+    stream,
+    EVERY_MS,
+    (done: number) => `${done} of ${count(total, noun)}, ${rate(done)} ${noun}s/s, ${left(done)} left`,
+  );
+  return { update, stop: () => {} };
+}
+
+/** Of a stream of documents: a bar by the bytes of the files, or a count where their length is unknown. */
+export function startLineProgress(stream: Stream, totalBytes: number | undefined): LineProgress {
+  const perSecond = startRate();
+  const note = (text: string): void => line(stream, stream.isTTY ? `${CLEAR_LINE}${text}` : text);
+  const rate = (documents: number): string => perSecond(documents).toFixed(0);
+  if (stream.isTTY && totalBytes !== undefined) {
+    const bar = startBar(
+      stream,
+      totalBytes,
+      '{bar} {percentage}%  {documents} documents  {rate} documents/s  {left} left',
+    );
+    const update = (documents: number, bytes: number): void =>
+      bar.update(bytes, {
+        documents: documents.toLocaleString('en-US'),
+        rate: rate(documents),
+        left: timeLeft(totalBytes - bytes, perSecond(bytes)),
+      });
+    return { update, note, stop: () => bar.stop() };
+  }
+  const update = startLine(
+    stream,
+    EVERY_MS,
+    (documents: number) => `${count(documents, 'document')}, ${rate(documents)} documents/s`,
+  );
+  return { update, note, stop: () => void (stream.isTTY && stream.write(CLEAR_LINE)) };
+}
+
+/** Of a download. */
+export function startBytes(stream: Stream): ByteProgress {
+  const perSecond = startRate();
+  let bytes = 0;
+  const show = startLine(
+    stream,
+    BYTES_EVERY_MS,
+    () => `${(bytes / 1e6).toFixed(1)} MB, ${(perSecond(bytes) / 1e6).toFixed(0)} MB/s`,
+  );
+  return {
+    get bytes() {
+      return bytes;
+    },
+    add(more) {
+      bytes += more;
+      show();
+    },
+    stop: () => void (stream.isTTY && stream.write('\n')),
+  };
+}
+
+function startBar(stream: Stream, total: number, format: string): SingleBar {
   const bar = new SingleBar({
     stream,
     format,
@@ -41,109 +113,26 @@ function startBarOf(stream: Stream, total: number, format: string): Bar {
     gracefulExit: false,
   });
   bar.start(total, 0, { rate: '-', left: '-', documents: '0' });
-  return {
-    update: (done, words) => bar.update(done, { ...words, left: pace(done, total, startedAtMs).left }),
-    stop: () => bar.stop(),
-  };
+  return bar;
 }
 
-function startLines(stream: Stream, total: number, noun: string): Progress {
-  const startedAtMs = performance.now();
-  const update = throttled(PLAIN_LINE_EVERY_MS, (done: number): void => {
-    const { rate, left } = pace(done, total, startedAtMs);
-    line(stream, `${done} of ${count(total, noun)}, ${rate} ${noun}s/s, ${left} left`);
+/** Writes what `textOf` gives, no more often than that. */
+function startLine<A extends unknown[]>(
+  stream: Stream,
+  { terminal, plain }: Intervals,
+  textOf: (...args: A) => string,
+): (...args: A) => void {
+  return throttled(stream.isTTY ? terminal : plain, (...args: A) => {
+    if (stream.isTTY) stream.write(`${CLEAR_LINE}${textOf(...args)}`);
+    else line(stream, textOf(...args));
   });
-  return { update, stop: () => {} };
 }
 
-/** Rate and time left as texts, by the mean since the start. */
-function pace(done: number, total: number, startedAtMs: number): { rate: string; left: string } {
-  const perSecond = (done * 1000) / Math.max(1, performance.now() - startedAtMs);
-  return {
-    rate: perSecond.toFixed(perSecond < 10 ? 1 : 0),
-    left: done === 0 ? '-' : duration((total - done) / perSecond),
-  };
-}
-
-// Progress of a stream of documents: on a terminal a bar by the bytes of the files, or a count where their length is
-// unknown, else a plain line now and then. Called by ingest-lines.ts.
-
-interface LineProgress {
-  /** So many documents are dealt with, which end so many bytes behind the start. */
-  update(documents: number, bytes: number): void;
-  /** A line of its own, above the bar. */
-  note(text: string): void;
-  stop(): void;
-}
-
-const LINES_TERMINAL_EVERY_MS = 100;
-const LINES_PLAIN_EVERY_MS = 2000;
-
-export function startLineProgress(stream: Stream, totalBytes: number | undefined): LineProgress {
-  const bar =
-    stream.isTTY && totalBytes !== undefined
-      ? startBarOf(stream, totalBytes, '{bar} {percentage}%  {documents} documents  {rate} documents/s  {left} left')
-      : undefined;
-  return bar ? withBar(bar, stream) : withLines(stream);
-}
-
-function withBar(bar: Bar, stream: Stream): LineProgress {
+/** The mean since the start, of what is done. */
+function startRate(): (done: number) => number {
   const startedAtMs = performance.now();
-  return {
-    update: (documents, bytes) =>
-      bar.update(bytes, { documents: documents.toLocaleString('en-US'), rate: rateOf(documents, startedAtMs) }),
-    note: (text) => line(stream, `\r\x1b[K${text}`),
-    stop: () => bar.stop(),
-  };
+  return (done) => (done * 1000) / Math.max(1, performance.now() - startedAtMs);
 }
 
-function withLines(stream: Stream): LineProgress {
-  const startedAtMs = performance.now();
-  const update = throttled(stream.isTTY ? LINES_TERMINAL_EVERY_MS : LINES_PLAIN_EVERY_MS, (documents: number): void => {
-    const text = `${count(documents, 'document')}, ${rateOf(documents, startedAtMs)} documents/s`;
-    if (stream.isTTY) stream.write(`\r\x1b[K${text}`);
-    else line(stream, text);
-  });
-  return {
-    update,
-    note: (text) => line(stream, stream.isTTY ? `\r\x1b[K${text}` : text),
-    stop: () => void (stream.isTTY && stream.write('\r\x1b[K')),
-  };
-}
-
-const rateOf = (documents: number, startedAtMs: number): string =>
-  ((documents * 1000) / Math.max(1, performance.now() - startedAtMs)).toFixed(0);
-
-// Progress of a download: bytes and rate, in one line of a terminal, else a plain line now and then.
-// Called by archive.ts.
-
-interface ByteProgress {
-  readonly bytes: number;
-  add(bytes: number): void;
-  stop(): void;
-}
-
-const BYTES_TERMINAL_EVERY_MS = 200;
-const BYTES_PLAIN_EVERY_MS = 5000;
-
-export function startBytes(stream: Stream): ByteProgress {
-  const startedAtMs = performance.now();
-  let bytes = 0;
-  const say = throttled(stream.isTTY ? BYTES_TERMINAL_EVERY_MS : BYTES_PLAIN_EVERY_MS, (): void => {
-    const text = `${(bytes / 1e6).toFixed(1)} MB, ${(bytes / 1e3 / Math.max(1, performance.now() - startedAtMs)).toFixed(0)} MB/s`;
-    if (stream.isTTY) stream.write(`\r${text}  `);
-    else line(stream, text);
-  });
-  return {
-    get bytes() {
-      return bytes;
-    },
-    add(more) {
-      bytes += more;
-      say();
-    },
-    stop() {
-      if (stream.isTTY) stream.write('\n');
-    },
-  };
-}
+const timeLeft = (missing: number, perSecond: number): string =>
+  perSecond === 0 ? '-' : duration(missing / perSecond);

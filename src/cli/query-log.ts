@@ -1,5 +1,5 @@
-// `sheaf replay`: logged searches again, and what has changed: the ranks of one, the overlap of many.
-// Called by log-commands.ts.
+// `sheaf log` shows logged searches; `sheaf replay` runs them again and tells what has changed: the ranks of one, the
+// overlap of many.
 import { QUERIES_PAGE_MAX } from '../api/limits.js';
 import {
   type CommandLine,
@@ -14,8 +14,47 @@ import {
 } from './command-line.js';
 import { type Output, count, line, oneLine, table } from './output.js';
 
-// Two rankings of the same search: which hits are in both, and how far they moved.
-// Used by replay.ts. Pure.
+interface LogFlags extends TargetFlags {
+  limit: number;
+  json?: true;
+}
+
+export function addLogCommands({ program, env, output, ended }: CommandLine): void {
+  withTarget(program.command('log'))
+    .description('show the latest searches of a collection, or one of them')
+    .argument('[query_id]', 'a logged search')
+    .option('-n, --limit <n>', 'how many', integerBetween(1, QUERIES_PAGE_MAX), 20)
+    .option('--json', 'print JSON, a search a line')
+    .addHelpText(
+      'after',
+      examples('sheaf log -c notes -n 50', "sheaf log -c notes --json | jq -r 'select(.result_count == 0).query_text'"),
+    )
+    .action(async (queryId: string | undefined, flags: LogFlags) => {
+      const target = targetOf(flags, env);
+      if (queryId === undefined) await log(target, flags.limit, flags.json === true, output);
+      else await logEntry(target, queryId, output);
+    });
+  withTarget(program.command('replay'))
+    .description('run logged searches again on the documents of now, and compare the hits')
+    .argument('[query_id]', 'a logged search; default: the latest ones')
+    .option('-n, --last <n>', 'how many of the latest', integerBetween(1, QUERIES_PAGE_MAX), 20)
+    .option(
+      '--min-overlap <share>',
+      'fail where fewer of the hits are found again, on average, from 0 to 1, or nothing is logged',
+      numberBetween(0, 1),
+    )
+    .option('--json', 'print JSON, a search a line')
+    .addHelpText(
+      'after',
+      examples(
+        'sheaf replay -c notes 0198c2f1-6a07-7b52-8c11-90d3f3f5a1b2',
+        'sheaf replay -c notes --last 100 --min-overlap 0.9',
+      ),
+    )
+    .action(async (queryId: string | undefined, flags: TargetFlags & ReplayOptions) =>
+      ended(await replay(targetOf(flags, env), queryId, flags, output)),
+    );
+}
 
 interface RankedHit {
   id: string;
@@ -34,6 +73,7 @@ interface RankChanges {
   hits: RankedHit[];
 }
 
+/** Two rankings of the same search: which hits are in both, and how far they moved. */
 function compareRanks(before: readonly string[], now: readonly string[]): RankChanges {
   const rankBefore = new Map(before.map((id, i) => [id, i + 1]));
   const found = new Set(now);
@@ -77,7 +117,7 @@ async function replay(
     if (json) line(stdout, JSON.stringify(one));
   }
   const overlap = replayed.length === 0 ? 1 : replayed.reduce((sum, each) => sum + each.overlap, 0) / replayed.length;
-  if (!json) line(stdout, queryId === undefined ? told(replayed, overlap) : ranks(replayed[0] as Replayed));
+  if (!json) line(stdout, queryId === undefined ? summaryOf(replayed, overlap) : ranks(replayed[0] as Replayed));
   return overlap < minOverlap || (minOverlap > 0 && replayed.length === 0) ? EXIT.failed : EXIT.done;
 }
 
@@ -117,7 +157,7 @@ function ranks({ query_text: text, hits }: Replayed): string {
   );
 }
 
-function told(replayed: readonly Replayed[], overlap: number): string {
+function summaryOf(replayed: readonly Replayed[], overlap: number): string {
   if (replayed.length === 0) return 'There are no logged searches to run again.';
   const changed = replayed.filter(({ isSame }) => !isSame);
   const rows = changed.map(({ overlap: share, rank_shift: shift, query_id: id, query_text: text }) => [
@@ -130,9 +170,7 @@ function told(replayed: readonly Replayed[], overlap: number): string {
   return rows.length === 0 ? summary : `${table(['overlap', 'shift', 'query id', 'query'], rows)}\n${summary}`;
 }
 
-// `sheaf log`: logged searches, the latest first, and one with all that is known of it.
-// Called by log-commands.ts.
-
+/** The latest first. */
 async function log(
   { client, tenant, collection }: Target,
   limit: number,
@@ -158,49 +196,4 @@ async function log(
 async function logEntry({ client, tenant, collection }: Target, queryId: string, { stdout }: Output): Promise<void> {
   const { query } = await client.queries.get(tenant, collection, queryId);
   line(stdout, JSON.stringify(query, null, 2));
-}
-
-// The commands about logged searches, with their options: log, replay.
-// Called by program.ts, which runs them.
-
-interface LogFlags extends TargetFlags {
-  limit: number;
-  json?: true;
-}
-
-export function addLogCommands({ program, env, output, ended }: CommandLine): void {
-  withTarget(program.command('log'))
-    .description('show the latest searches of a collection, or one of them')
-    .argument('[query_id]', 'a logged search')
-    .option('-n, --limit <n>', 'how many', integerBetween(1, QUERIES_PAGE_MAX), 20)
-    .option('--json', 'print JSON, a search a line')
-    .addHelpText(
-      'after',
-      examples('sheaf log -c notes -n 50', "sheaf log -c notes --json | jq -r 'select(.result_count == 0).query_text'"),
-    )
-    .action(async (queryId: string | undefined, flags: LogFlags) => {
-      const target = targetOf(flags, env);
-      if (queryId === undefined) await log(target, flags.limit, flags.json === true, output);
-      else await logEntry(target, queryId, output);
-    });
-  withTarget(program.command('replay'))
-    .description('run logged searches again on the documents of now, and compare the hits')
-    .argument('[query_id]', 'a logged search; default: the latest ones')
-    .option('-n, --last <n>', 'how many of the latest', integerBetween(1, QUERIES_PAGE_MAX), 20)
-    .option(
-      '--min-overlap <share>',
-      'fail where fewer of the hits are found again, on average, from 0 to 1, or nothing is logged',
-      numberBetween(0, 1),
-    )
-    .option('--json', 'print JSON, a search a line')
-    .addHelpText(
-      'after',
-      examples(
-        'sheaf replay -c notes 0198c2f1-6a07-7b52-8c11-90d3f3f5a1b2',
-        'sheaf replay -c notes --last 100 --min-overlap 0.9',
-      ),
-    )
-    .action(async (queryId: string | undefined, flags: TargetFlags & ReplayOptions) =>
-      ended(await replay(targetOf(flags, env), queryId, flags, output)),
-    );
 }

@@ -1,20 +1,21 @@
-// The `serve` command: starts the server, tells the operator where it is, stops it on SIGTERM or SIGINT with exit code
-// 0. Called by main through the command line; prints by the function it is given.
+// `sheaf serve`: composes the server (data directory, pools, use cases, routes, listener), tells the operator where it is,
+// and takes it apart again on SIGTERM or SIGINT. Front thread.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JSON_BODY_SHAPE, MESSAGE_SHAPE, SEARCH_BODY_SHAPE, VECTOR_JSON_BYTES_MAX } from '../api/limits.js';
 import type { EmbedderInventory } from '../api/tenants.js';
 import type { Log } from '../base/log.js';
+import { OperatorError } from '../base/operator-error.js';
+import { faultOf } from '../base/thread.js';
 import type { Tracer } from '../base/trace.js';
 import { openTokenKeys } from '../config/auth.js';
 import type { Config } from '../config/config.js';
-import { ConfigError } from '../config/kinds.js';
 import { readConfig } from '../config/load.js';
 import type { HttpServerOptions } from '../http/options.js';
 import { createRoutes } from '../http/routes.js';
-import { type HttpServer, ListenError, createHttpServer } from '../http/server.js';
+import { type HttpServer, createHttpServer } from '../http/server.js';
 import { siteGuard } from '../http/site-guard.js';
-import { type Uws, UwsError, loadUws } from '../http/uws.js';
+import { type Uws, loadUws } from '../http/uws.js';
 import { createLogger, createRecorder } from '../observability/log.js';
 import { closeContext, createContext, servicesOf } from '../service/compose.js';
 import type { Context } from '../service/context.js';
@@ -22,11 +23,9 @@ import { isReady } from '../service/health/health.js';
 import { TokenVerifier, allowEverybody, authenticateBy } from '../service/tenants/auth.js';
 import { TenantLimiter } from '../service/tenants/limits.js';
 import type { TenantRegistry } from '../service/tenants/registry.js';
-import { DataDirectoryError, openDataDirectory } from '../storage/data-directory.js';
+import { openDataDirectory } from '../storage/data-directory.js';
+import { EXIT } from './command-line.js';
 import { descriptorLimit, serveDescriptors, tooFew } from './open-files.js';
-
-// Composes the server: data directory, pools, use cases, routes, listener; and takes it apart again. No logic of its
-// own. Called by the serve command and by tests; front thread.
 
 export interface RunningServer {
   readonly port: number;
@@ -37,8 +36,7 @@ export interface RunningServer {
 }
 
 /**
- * Starts listening at once; shards open meanwhile, and /health/ready tells when. Throws UwsError, DataDirectoryError, or
- * the listen error.
+ * Starts listening at once; shards open meanwhile, and /health/ready tells when. Throws OperatorError where it cannot.
  */
 export async function startServer(config: Config, log: Log): Promise<RunningServer> {
   const uws = await loadUws();
@@ -47,7 +45,7 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
   const tracer = config.tracing.enabled
     ? (await import('../observability/tracing.js')).createTracer(config.tracing, config.tuning, log)
     : undefined;
-  const http = createDoorway(uws, config, context, tracer, log, directory.path);
+  const http = createListener(uws, config, context, tracer, log, directory.path);
   watchRequests(context, http);
   const close = (): Promise<void> => closeContext(context).finally(() => directory.release());
   const port = await http.listen(config.host, config.port).catch(async (error: unknown) => {
@@ -64,7 +62,7 @@ export async function startServer(config: Config, log: Log): Promise<RunningServ
   return { port, dataDir: directory.path, context, stop };
 }
 
-function createDoorway(
+function createListener(
   uws: Uws,
   config: Config,
   context: Context,
@@ -94,8 +92,7 @@ function createDoorway(
     tls: config.tls,
     log: createRecorder(context.metrics, config.log, log),
     tracer,
-    onFault: (error, requestId) =>
-      log.error({ requestId, fault: error instanceof Error ? error.stack : String(error) }, 'a request failed'),
+    onFault: (error, requestId) => log.error({ requestId, fault: faultOf(error) }, 'a request failed'),
   });
 }
 
@@ -146,7 +143,7 @@ export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => voi
     const [limit, wanted] = [descriptorLimit(), descriptorsOf(config)];
     if (limit < wanted) {
       print(tooFew(limit, wanted));
-      return 1;
+      return EXIT.failed;
     }
     const log = createLogger(config.log.level);
     for (const warning of warnings) log.warn({}, warning);
@@ -155,25 +152,16 @@ export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => voi
     const hasStarted = await Promise.race([untilReady(server), stopped.then(() => false)]);
     if (hasStarted) print(banner(server, config, performance.now() - startedAtMs).join('\n'));
     await stopped;
-    return 0;
+    return EXIT.done;
   } catch (error) {
-    if (!isOperatorError(error)) throw error;
+    if (!(error instanceof OperatorError)) throw error;
     print(`sheaf: ${error.message}`);
-    return 1;
+    return EXIT.failed;
   }
 }
 
 function descriptorsOf({ partitions, threads: { search, embed, batch } }: Config): number {
   return serveDescriptors(partitions, search + embed.queries + embed.documents + batch + LOG_THREADS);
-}
-
-function isOperatorError(error: unknown): error is Error {
-  return (
-    error instanceof ConfigError ||
-    error instanceof DataDirectoryError ||
-    error instanceof ListenError ||
-    error instanceof UwsError
-  );
 }
 
 /** A second signal while stopping ends the process at once. */

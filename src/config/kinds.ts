@@ -1,8 +1,9 @@
 // The kinds of values that a configuration holds: which values fit, and how the others are refused. The keys of the
 // configuration (keys.ts) and the fields of its lists (checkedMapping) are made of the same kinds. Pure.
+import { OperatorError } from '../base/operator-error.js';
 
-/** A wrong configuration, worded for the operator. */
-export class ConfigError extends Error {
+/** A wrong configuration. */
+export class ConfigError extends OperatorError {
   override readonly name = 'ConfigError';
 }
 

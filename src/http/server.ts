@@ -1,6 +1,7 @@
 // The door. Owns the listening socket and the set of requests under way, makes an Exchange for each request, and
 // drains. Made by src/cli/serve.ts, on the front thread; one for each process.
 import { createServer } from 'node:net';
+import { OperatorError } from '../base/operator-error.js';
 import { Admission } from './admission.js';
 import { Exchange, type Floor, RequestIds } from './exchange.js';
 import { Head } from './request-context.js';
@@ -22,8 +23,8 @@ interface Listener {
   listen(host: string, port: number, options: number, opened: (socket: ListenSocket | false) => void): unknown;
 }
 
-/** The address cannot be had, worded for the operator. */
-export class ListenError extends Error {
+/** The address cannot be had. */
+class ListenError extends OperatorError {
   override readonly name = 'ListenError';
 }
 

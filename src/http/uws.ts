@@ -2,6 +2,7 @@
 // it, since neither has binaries for every Node that Sheaf runs on. Front thread.
 import type * as uWS from 'uWebSockets.js';
 import { HEAD_BYTES_MAX } from '../api/limits.js';
+import { OperatorError } from '../base/operator-error.js';
 
 /** What the server takes from the library. */
 export type Uws = Pick<typeof uWS, 'App' | 'SSLApp' | 'us_listen_socket_close' | 'us_socket_local_port'>;
@@ -21,8 +22,8 @@ export interface Host {
   readonly glibc: string | undefined;
 }
 
-/** The library has no build for this machine; worded for the operator. */
-export class UwsError extends Error {
+/** The library has no build for this machine. */
+export class UwsError extends OperatorError {
   override readonly name = 'UwsError';
 }
 

@@ -19,6 +19,7 @@ import { dirname, join, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
 import typia, { type tags } from 'typia';
 import { SHARDS_MAX } from '../api/limits.js';
+import { OperatorError } from '../base/operator-error.js';
 import { syncDirectory } from './disk.js';
 import './lmdb.js';
 
@@ -57,8 +58,8 @@ interface Identity {
 const checksumOf = ({ magic, layout, shards }: Omit<Identity, 'checksum'>): number =>
   crc32(`${magic} ${layout} ${shards}`);
 
-/** A reason why the directory cannot be used, worded for the operator. */
-export class DataDirectoryError extends Error {
+/** A reason why the directory cannot be used. */
+export class DataDirectoryError extends OperatorError {
   override readonly name = 'DataDirectoryError';
 }
 

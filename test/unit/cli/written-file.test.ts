@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { LocalFailure, UsageError } from '../../../src/cli/errors.js';
 import { init } from '../../../src/cli/init.js';
-import { writtenWhole } from '../../../src/cli/files.js';
+import { writeAtomically } from '../../../src/cli/files.js';
 import { runInProcess } from '../../kit/cli.js';
 import { startFakeServer } from '../../kit/fake-server.js';
 import { tempDirectory } from '../../kit/temp.js';
@@ -37,16 +37,16 @@ test("a disk that is full is the machine's fault, a place that is none the comma
     await writeFile('/dev/full', 'more');
   };
   await assert.rejects(
-    writtenWhole(file, false, full),
+    writeAtomically(file, false, full),
     (error: Error) => error instanceof LocalFailure && error.message === `${file} cannot be written: the disk is full.`,
   );
   assert.deepEqual(readdirSync(join(file, '..')), []);
   await assert.rejects(
-    writtenWhole(join(file, 'none'), false, (draft) => writeFile(draft, '')),
+    writeAtomically(join(file, 'none'), false, (draft) => writeFile(draft, '')),
     UsageError,
   );
   await assert.rejects(
-    writtenWhole(file, false, () => Promise.reject(new TypeError('a fault of ours'))),
+    writeAtomically(file, false, () => Promise.reject(new TypeError('a fault of ours'))),
     TypeError,
   );
 });
@@ -60,17 +60,17 @@ test('a file that is there stays unless one says so, also one that comes meanwhi
       await writeFile(draft, text, { flag: 'wx' });
       meanwhile();
     };
-  await writtenWhole(file, false, write('first'));
+  await writeAtomically(file, false, write('first'));
   await assert.rejects(
-    writtenWhole(file, false, () => assert.fail('nothing is to be written')),
+    writeAtomically(file, false, () => assert.fail('nothing is to be written')),
     (error: Error) => error instanceof UsageError && /is there already: .*--force/.test(error.message),
   );
   assert.equal(readFileSync(file, 'utf8'), 'first');
-  await writtenWhole(file, true, write('second'));
+  await writeAtomically(file, true, write('second'));
   assert.equal(readFileSync(file, 'utf8'), 'second');
   const other = join(place, 'y');
   await assert.rejects(
-    writtenWhole(
+    writeAtomically(
       other,
       false,
       write('ours', () => writeFileSync(other, 'theirs')),
@@ -81,7 +81,7 @@ test('a file that is there stays unless one says so, also one that comes meanwhi
   const pipe = join(place, 'z');
   assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
   for (const none of [place, pipe, `${file}/below`])
-    await assert.rejects(writtenWhole(none, true, write('x')), UsageError, none);
+    await assert.rejects(writeAtomically(none, true, write('x')), UsageError, none);
   assert.ok(statSync(pipe).isFIFO());
   assert.deepEqual(readdirSync(place).toSorted(), ['x', 'y', 'z']);
 });
