@@ -32,6 +32,8 @@ const SEES = {
   client: ['base', 'api'],
   console: ['base', 'api', 'client'],
 };
+/** Files of src/api that define no routes. */
+const LIGHT_API = '^src/api/(choices|common|errors|filter|ids|limits|numbers)\\.ts$';
 /** Folders of src that worker threads see. */
 const WORKERS_SEE = ['base', 'api', 'text', 'ranking', 'storage', 'engine', 'extract', 'embedding', 'archive'];
 /** What runs: everything that is shipped is reached from here. */
@@ -132,6 +134,12 @@ export default {
         pathNot: '^src/api/(limits|choices)\\.ts$',
         dependencyTypesNot: TYPES,
       },
+    },
+    {
+      name: 'definitions-are-of-http',
+      comment: 'of the files of src/api that define routes, whose checks are compiled, all but http take only types',
+      from: { path: '^(src|workers|load)/', pathNot: below(['api', 'http']) },
+      to: { path: below(['api']), pathNot: LIGHT_API, dependencyTypesNot: TYPES },
     },
     {
       name: 'src-alone',

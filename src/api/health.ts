@@ -1,5 +1,7 @@
-// Bodies of the health and metrics endpoints. Types only.
-// Read by the handlers, the OpenAPI document and the client.
+// The routes of health, which is open to everybody, and of the metrics, which the admin key opens.
+import typia from 'typia';
+import { SERVICE_VERSION } from './common.js';
+import { jsonRoute, otherContent, ownRoute, routes } from './route.js';
 
 export interface Health {
   status: 'ready' | 'degraded';
@@ -54,3 +56,100 @@ export interface MetricsReset {
   /** Unix seconds. */
   reset_at: number;
 }
+
+export const HEALTH_ROUTES = routes({
+  health: jsonRoute({
+    method: 'GET',
+    path: '/health',
+    access: 'public',
+    tag: 'Health',
+    summary: 'Whether the server is ready or degraded, and its version',
+    answer: { schema: typia.json.schema<Health>(), example: { status: 'ready', version: SERVICE_VERSION } },
+  }),
+  liveness: jsonRoute({
+    method: 'GET',
+    path: '/health/live',
+    access: 'public',
+    tag: 'Health',
+    summary: 'That the process runs',
+    answer: { schema: typia.json.schema<Liveness>(), example: { status: 'live', version: SERVICE_VERSION } },
+  }),
+  readiness: jsonRoute({
+    method: 'GET',
+    path: '/health/ready',
+    access: 'public',
+    tag: 'Health',
+    summary: 'That storage, embeddings and shards are usable',
+    description: 'Until they are: 503 `not_ready`, with the checks in `details.checks`.',
+    answer: {
+      schema: typia.json.schema<Readiness>(),
+      example: { version: SERVICE_VERSION, checks: { storage: 'ok', embeddings: 'ok', shards: 'ok' } },
+    },
+    codes: ['not_ready'],
+  }),
+});
+
+const PROMETHEUS_EXAMPLE = `# HELP sheaf_http_requests_total Requests answered.
+# TYPE sheaf_http_requests_total counter
+sheaf_http_requests_total{method="POST",route="/v1/collections/{tenant}/{name}/search",status="200"} 1042
+`;
+
+export const METRICS_ROUTES = routes({
+  metricsJson: jsonRoute({
+    method: 'GET',
+    path: '/health/metrics',
+    access: 'metrics',
+    tag: 'Metrics',
+    summary: 'Counters, latencies, version and hardware',
+    description: 'Latencies cover the latest searches and ingests; they are absent while there was none.',
+    answer: {
+      schema: typia.json.schema<MetricsAnswer>(),
+      example: {
+        requests_total: 1310,
+        search_total: 1042,
+        matches_total: 5210,
+        documents_indexed_total: 120,
+        documents_deleted_total: 3,
+        chunks_indexed_total: 480,
+        collections_created_total: 2,
+        collections_deleted_total: 0,
+        errors_total: 4,
+        uptime_seconds: 3600.5,
+        search_latency_p50_ms: 2.1,
+        search_latency_p95_ms: 6.4,
+        search_latency_p99_ms: 11.9,
+        search_latency_count: 1042,
+        ingest_latency_p50_ms: 8.7,
+        ingest_latency_p95_ms: 21.3,
+        ingest_latency_p99_ms: 40.2,
+        ingest_latency_count: 120,
+        tenant_count: 1,
+        collection_count: 2,
+        doc_count: 117,
+        chunk_count: 468,
+        version: SERVICE_VERSION,
+        hw_cpu: 'AMD EPYC',
+        hw_cores: 2,
+        hw_os: 'linux',
+        hw_ram_gb: 24,
+      },
+    },
+  }),
+  metrics: ownRoute({
+    method: 'GET',
+    path: '/metrics',
+    access: 'metrics',
+    tag: 'Metrics',
+    summary: 'The same in Prometheus exposition text',
+    answer: otherContent('text/plain', PROMETHEUS_EXAMPLE),
+  }),
+  resetMetrics: jsonRoute({
+    method: 'DELETE',
+    path: '/v1/admin/metrics',
+    access: 'admin',
+    ignoresQuery: true,
+    tag: 'Metrics',
+    summary: 'Set the request counters to zero',
+    answer: { schema: typia.json.schema<MetricsReset>(), example: { reset_at: 1782043200.125 } },
+  }),
+});

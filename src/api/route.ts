@@ -116,6 +116,8 @@ export interface RouteDefinition extends Definition {
   readonly empty?: readonly number[];
   readonly answer: Contents;
   readonly foreignRefusals?: Readonly<Record<number, ForeignRefusal>>;
+  /** Of a route that takes and answers JSON. */
+  readonly json?: JsonChecks<unknown, unknown, unknown>;
 }
 
 /** A route before it has its name. */
@@ -145,15 +147,17 @@ interface JsonDefinition<Path extends string, Query, Body, Answer> extends Defin
   readonly answer: { readonly schema: TypeSchema<Answer>; readonly example: NoInfer<Answer> };
 }
 
+export interface JsonChecks<Query, Body, Answer> {
+  readonly checkQuery?: Check<Query> | undefined;
+  readonly checkBody?: Check<Body> | undefined;
+  readonly orNothing: boolean;
+  readonly example: Answer;
+}
+
 /** A route that takes JSON, or nothing, and answers JSON: a use case of its name does the work. */
 export interface JsonRoute<Path extends string, Query, Body, Answer> extends Unnamed<RouteDefinition> {
   readonly path: Path;
-  readonly json: {
-    readonly checkQuery?: Check<Query> | undefined;
-    readonly checkBody?: Check<Body> | undefined;
-    readonly orNothing: boolean;
-    readonly example: Answer;
-  };
+  readonly json: JsonChecks<Query, Body, Answer>;
 }
 
 export function jsonRoute<const Path extends string, Query, Body, Answer>({

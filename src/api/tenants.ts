@@ -1,11 +1,8 @@
-// Bodies of the tenant, key and embedder endpoints. Types only.
-// Read by the handlers, the OpenAPI document and the client.
-import type { tags } from 'typia';
+// Tenants and their keys at run time: records, bodies, and the routes, which are for the admin alone.
+import typia, { type tags } from 'typia';
 import type { Scope } from './choices.js';
 import type { Tenant } from './ids.js';
-
-// The records of tenants and keys that are made at run time, as the catalog stores them and the front thread keeps
-// them. No state; shared by the store, shard 0's worker, the front thread and the command line.
+import { jsonRoute, routes } from './route.js';
 
 /** What a tenant may use: 0 is none, -1 unlimited, null what the configuration says. */
 export interface TenantQuotas {
@@ -172,30 +169,174 @@ export interface RevokedKey extends TenantKey {
   tenant: string;
 }
 
-/** One embedder instance; credentials are never told. */
-interface EmbedderInstance {
-  key: string;
-  vector_key: string;
-  embedder_type: string;
-  embed_model: string;
+export interface DeleteTenantQuery {
+  force?: boolean;
 }
 
-/** What a collection gets that names no embedder. */
-interface EmbedderDefault {
-  vector_key: string;
-  instance_keys: string[];
-  /** The configured default selector. */
-  selector?: string;
-}
+const PROFILE: TenantProfile = {
+  tenant: 'acme',
+  display_name: 'Acme Inc.',
+  created_at: '2026-01-05T09:20:00.000Z',
+  max_collections: 10,
+  max_chunks_per_collection: null,
+  requests_per_second: 50,
+  burst: null,
+  max_in_flight: null,
+  limits: {
+    max_collections: 10,
+    max_chunks_per_collection: -1,
+    requests_per_second: 50,
+    burst: 100,
+    max_in_flight: 42,
+  },
+  collection_count: 0,
+};
 
-/** GET /v1/admin/embedders. */
-export interface EmbedderInventory {
-  embedders: EmbedderInstance[];
-  default: EmbedderDefault;
-  count: number;
-}
+const KEY: TenantKey = {
+  key_id: '0198c2f1-7e44-7d10-a3f2-5b1c0e9d8a77',
+  label: 'web',
+  created_at: '2026-01-05T09:20:00.000Z',
+  scopes: ['search'],
+};
 
-/** GET /v1/embedders/{tenant}. */
-export interface TenantEmbedderInventory extends EmbedderInventory {
-  tenant: string;
-}
+const TENANTS = '/v1/admin/tenants';
+const TENANT = `${TENANTS}/{tenant}` as const;
+const KEYS = `${TENANT}/keys` as const;
+
+const common = { access: 'admin', keeps400: true, tag: 'Tenants and keys' } as const;
+
+export const TENANT_ROUTES = routes({
+  createTenant: jsonRoute({
+    ...common,
+    method: 'POST',
+    path: TENANTS,
+    summary: 'Make a tenant, with its first key',
+    description:
+      "The key is shown this once. A quota is 0 for none, -1 for unlimited, null for what the server's configuration says.",
+    body: {
+      check: typia.createValidateEquals<CreateTenantBody>(),
+      schema: typia.json.schema<CreateTenantBody>(),
+      required: true,
+      examples: {
+        tenant: { tenant: 'acme', display_name: 'Acme Inc.', max_collections: 10, requests_per_second: 50 },
+      },
+    },
+    success: 201,
+    answer: {
+      schema: typia.json.schema<CreatedTenant>(),
+      example: { ...PROFILE, key_id: KEY.key_id, label: 'primary', key: 'sk_3Qm0…' },
+    },
+    codes: ['invalid_tenant_name', 'invalid_display_name', 'tenant_exists', 'storage_full'],
+  }),
+  listTenants: jsonRoute({
+    method: 'GET',
+    path: TENANTS,
+    access: 'admin',
+    ignoresQuery: true,
+    tag: 'Tenants and keys',
+    summary: 'Every tenant of the server',
+    answer: { schema: typia.json.schema<TenantList>(), example: { tenants: ['acme', 'globex'], count: 2 } },
+  }),
+  getTenant: jsonRoute({
+    ...common,
+    method: 'GET',
+    path: TENANT,
+    ignoresQuery: true,
+    summary: 'Quotas of a tenant, and what holds of them',
+    answer: { schema: typia.json.schema<TenantProfile>(), example: PROFILE },
+    codes: ['tenant_not_found'],
+  }),
+  updateTenant: jsonRoute({
+    ...common,
+    method: 'PATCH',
+    path: TENANT,
+    summary: 'Change quotas or label of a tenant',
+    description: 'What is absent stays as it is.',
+    body: {
+      check: typia.createValidateEquals<UpdateTenantBody>(),
+      schema: typia.json.schema<UpdateTenantBody>(),
+      required: true,
+      examples: { quotas: { requests_per_second: 100, max_collections: null } },
+    },
+    answer: {
+      schema: typia.json.schema<TenantProfile>(),
+      example: {
+        ...PROFILE,
+        max_collections: null,
+        requests_per_second: 100,
+        limits: { ...PROFILE.limits, max_collections: -1, requests_per_second: 100, burst: 200 },
+      },
+    },
+    codes: ['tenant_not_found', 'invalid_display_name', 'storage_full'],
+  }),
+  deleteTenant: jsonRoute({
+    ...common,
+    method: 'DELETE',
+    path: TENANT,
+    summary: 'Delete a tenant and its keys',
+    description: 'One that still has collections is refused, but with `force`.',
+    query: [
+      {
+        name: 'force',
+        description: 'Whether its collections go with it.',
+        schema: { type: 'boolean', default: false },
+      },
+    ],
+    checkQuery: typia.createValidate<DeleteTenantQuery>(),
+    answer: {
+      schema: typia.json.schema<DeletedTenant>(),
+      example: { tenant: 'acme', deleted: 'acme', collections_deleted: 0 },
+    },
+    codes: ['tenant_not_found', 'tenant_not_empty', 'storage_full'],
+  }),
+  listTenantKeys: jsonRoute({
+    ...common,
+    method: 'GET',
+    path: KEYS,
+    ignoresQuery: true,
+    summary: 'The keys of a tenant',
+    description:
+      'Without the keys themselves, which nobody has but those they were made for. Revoked ones are listed too.',
+    answer: { schema: typia.json.schema<KeyList>(), example: { tenant: 'acme', keys: [KEY], count: 1 } },
+    codes: ['tenant_not_found'],
+  }),
+  createTenantKey: jsonRoute({
+    ...common,
+    method: 'POST',
+    path: KEYS,
+    summary: 'Make a key',
+    description:
+      'It is shown this once. `filters` are ANDed to every search with it, and it can do nothing but search then; `collections` are those it sees.',
+    body: {
+      check: typia.createValidateEquals<CreateKeyBody>(),
+      schema: typia.json.schema<CreateKeyBody>(),
+      required: false,
+      examples: {
+        defaults: {},
+        end_user: {
+          label: 'web',
+          scopes: ['search'],
+          collections: ['docs'],
+          filters: { owner: 'jane' },
+          expires: '2099-01-01T00:00:00Z',
+        },
+      },
+    },
+    success: 201,
+    answer: { schema: typia.json.schema<CreatedKey>(), example: { tenant: 'acme', ...KEY, key: 'sk_9aZt…' } },
+    codes: ['tenant_not_found', 'key_limit_reached', 'storage_full'],
+  }),
+  revokeTenantKey: jsonRoute({
+    ...common,
+    method: 'DELETE',
+    path: `${KEYS}/{key_id}`,
+    ignoresQuery: true,
+    summary: 'Revoke a key',
+    description: 'It is refused from now on, and still listed.',
+    answer: {
+      schema: typia.json.schema<RevokedKey>(),
+      example: { tenant: 'acme', ...KEY, revoked_at: '2026-02-01T12:00:00.000Z' },
+    },
+    codes: ['tenant_not_found', 'key_not_found', 'storage_full'],
+  }),
+});

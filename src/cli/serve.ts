@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JSON_BODY_SHAPE, MESSAGE_SHAPE, SEARCH_BODY_SHAPE, VECTOR_JSON_BYTES_MAX } from '../api/limits.js';
-import type { EmbedderInventory } from '../api/tenants.js';
+import type { EmbedderInventory } from '../api/embedders.js';
 import type { Log } from '../base/log.js';
 import { OperatorError } from '../base/operator-error.js';
 import { faultOf } from '../base/thread.js';

@@ -35,14 +35,13 @@ import type {
   CreatedKey,
   CreatedTenant,
   DeletedTenant,
-  EmbedderInventory,
   KeyList,
   RevokedKey,
-  TenantEmbedderInventory,
   TenantList,
   TenantProfile,
   UpdateTenantBody,
 } from '../api/tenants.js';
+import type { EmbedderInventory, TenantEmbedderInventory } from '../api/embedders.js';
 import { ArchiveCalls } from './archives.js';
 import { type DocumentSource, ingestStream } from './ingest-stream.js';
 import {
@@ -62,6 +61,7 @@ export type * from '../api/archives.js';
 export type * from '../api/choices.js';
 export type * from '../api/collections.js';
 export type * from '../api/documents.js';
+export type * from '../api/embedders.js';
 export type * from '../api/health.js';
 export type * from '../api/queries.js';
 export type * from '../api/reindex.js';

@@ -2,7 +2,7 @@
 // the routes of the table (routes.ts).
 import { invalidField } from '../api/errors.js';
 import { type CollectionName, type Tenant, asCollectionName, asTenant } from '../api/ids.js';
-import type { RouteDefinition } from '../api/route.js';
+import type { JsonOperations, RouteDefinition } from '../api/route.js';
 import type { Departure } from '../base/signals.js';
 import type { Phases } from '../base/trace.js';
 import type { Actor } from '../service/tenants/actor.js';
@@ -22,6 +22,9 @@ export interface Route
 
 /** A route of the table: its whole definition, and what answers it. */
 export interface DefinedRoute extends RouteDefinition, Pick<Route, 'parameters' | 'handle'> {}
+
+/** The handlers of an area: of all routes that no use case answers by itself. */
+export type OwnHandlers<Routes> = { readonly [O in Exclude<keyof Routes, JsonOperations<Routes>>]: Handler };
 
 export type Handler = (request: Request) => Promise<Reply>;
 

@@ -4,20 +4,27 @@
 import { AppError, type ValidationDetail } from '../api/errors.js';
 import type { RouteDefinition } from '../api/route.js';
 import type { Services } from '../service/services.js';
+import { HEALTH_ROUTES, METRICS_ROUTES } from '../api/health.js';
+import { TENANT_ROUTES } from '../api/tenants.js';
+import { EMBEDDER_ROUTES } from '../api/embedders.js';
+import { healthUseCases } from '../service/health/health.js';
+import { metricsUseCases } from '../service/health/metrics-report.js';
+import { tenantUseCases } from '../service/tenants/tenants.js';
+import { embedderUseCases } from '../service/embedding/embedders.js';
+import type { UseCases } from '../service/use-case.js';
+import { type UseCase, jsonHandler } from './json-handler.js';
 import { OPERATIONS } from './openapi/operations.js';
-import type { DefinedRoute, ListedRoute, Route } from './route.js';
+import type { DefinedRoute, Handler, ListedRoute, OwnHandlers, Route } from './route.js';
 import { archiveRoutes } from './routes/archives.js';
 import { collectionRoutes } from './routes/collections.js';
 import { consoleRoutes } from './routes/console.js';
 import { docsRoutes } from './routes/docs.js';
 import { batchRoutes, documentRoutes } from './routes/documents.js';
-import { embedderRoutes } from './routes/embedders.js';
-import { healthRoutes, metricsRoutes } from './routes/health.js';
+import { metricsHandlers } from './routes/health.js';
 import { mcpRoutes } from './routes/mcp.js';
 import { queryRoutes } from './routes/queries.js';
 import { reindexRoutes } from './routes/reindex.js';
 import { searchRoutes } from './routes/search.js';
-import { tenantRoutes } from './routes/tenants.js';
 import type { AllowedSites } from './site-guard.js';
 
 const NAME_CHARACTERS_MAX = 100;
@@ -49,25 +56,41 @@ const OPTIONS_DEFAULT: RouteOptions = { allowed: { hosts: [], origins: [] }, arc
 
 export function createRoutes(services: Services, { allowed, archiveBytesMax } = OPTIONS_DEFAULT): DefinedRoute[] {
   const own = [
-    ...healthRoutes(services.health),
-    ...metricsRoutes(services.metrics),
-    ...tenantRoutes(services.tenants),
-    ...embedderRoutes(services.embedders),
-    ...collectionRoutes(services),
-    ...archiveRoutes(services.archive, archiveBytesMax),
-    ...documentRoutes(services),
-    ...batchRoutes(services.ingest),
-    ...searchRoutes(services),
-    ...queryRoutes(services.queries),
-    ...reindexRoutes(services),
-    ...consoleRoutes(),
-  ].map(defined);
+    ...answered(HEALTH_ROUTES, healthUseCases(services.health), {}),
+    ...answered(METRICS_ROUTES, metricsUseCases(services.metrics), metricsHandlers(services.metrics)),
+    ...answered(TENANT_ROUTES, tenantUseCases(services.tenants), {}),
+    ...answered(EMBEDDER_ROUTES, embedderUseCases(services.embedders), {}),
+    ...[
+      ...collectionRoutes(services),
+      ...archiveRoutes(services.archive, archiveBytesMax),
+      ...documentRoutes(services),
+      ...batchRoutes(services.ingest),
+      ...searchRoutes(services),
+      ...queryRoutes(services.queries),
+      ...reindexRoutes(services),
+      ...consoleRoutes(),
+    ].map(defined),
+  ];
   const all = [
     ...own,
     ...mcpRoutes(own, services.documents.catalog, allowed).map(defined),
     ...docsRoutes((): readonly RouteDefinition[] => all).map(defined),
   ];
   return all;
+}
+
+/** The routes of an area: JSON is answered by the use case of the operation's name, all else by a handler of its own. */
+function answered<D extends Readonly<Record<string, RouteDefinition>>>(
+  definitions: D,
+  useCases: UseCases<D>,
+  handlers: OwnHandlers<D>,
+): DefinedRoute[] {
+  const [ofJson, own] = [useCases as Record<string, UseCase>, handlers as Record<string, Handler>];
+  return Object.values(definitions).map((definition) => {
+    const { operation } = definition;
+    const handle = own[operation] ?? jsonHandler(definition, ofJson[operation]);
+    return withParameters({ ...definition, handle });
+  });
 }
 
 /** A route of an area that has no definitions yet. */

@@ -3,13 +3,10 @@
 import { ARCHIVE_OPERATIONS } from '../routes/archives.js';
 import { COLLECTION_OPERATIONS } from '../routes/collections.js';
 import { DOCUMENT_OPERATIONS } from '../routes/documents.js';
-import { EMBEDDER_OPERATIONS } from '../routes/embedders.js';
-import { HEALTH_OPERATIONS, METRICS_OPERATIONS } from '../routes/health.js';
 import { MCP_OPERATIONS } from '../routes/mcp.js';
 import { QUERY_OPERATIONS } from '../routes/queries.js';
 import { REINDEX_OPERATIONS } from '../routes/reindex.js';
 import { SEARCH_OPERATIONS } from '../routes/search.js';
-import { TENANT_OPERATIONS } from '../routes/tenants.js';
 import { type Operation, otherContent } from './operation.js';
 
 // Entries of the documentation's own operations.
@@ -59,16 +56,12 @@ const DOCS_OPERATIONS = {
 } satisfies Record<string, Operation>;
 
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
-  ...HEALTH_OPERATIONS,
-  ...METRICS_OPERATIONS,
   ...COLLECTION_OPERATIONS,
   ...ARCHIVE_OPERATIONS,
   ...DOCUMENT_OPERATIONS,
   ...SEARCH_OPERATIONS,
   ...QUERY_OPERATIONS,
   ...REINDEX_OPERATIONS,
-  ...EMBEDDER_OPERATIONS,
-  ...TENANT_OPERATIONS,
   ...MCP_OPERATIONS,
   ...DOCS_OPERATIONS,
 };

@@ -26,7 +26,6 @@ import type {
   StoredChunk,
   StoredDocument,
 } from '../../api/documents.js';
-import type { Health, Liveness, MetricsAnswer, MetricsReset, Readiness } from '../../api/health.js';
 import {
   BATCH_ITEMS_MAX,
   CHUNK_SIZE_MAX,
@@ -39,20 +38,6 @@ import type { QueryAnswer, QueryList, ReplayAnswer } from '../../api/queries.js'
 import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../../api/reindex.js';
 import type { Content, Contents, RouteDefinition, Schema, Schemas } from '../../api/route.js';
 import type { RecallAnswer, RecallBody, SearchAnswer, SearchBody, VectorSample } from '../../api/search.js';
-import type {
-  CreateKeyBody,
-  CreateTenantBody,
-  CreatedKey,
-  CreatedTenant,
-  DeletedTenant,
-  EmbedderInventory,
-  KeyList,
-  RevokedKey,
-  TenantEmbedderInventory,
-  TenantList,
-  TenantProfile,
-  UpdateTenantBody,
-} from '../../api/tenants.js';
 
 // The types of all bodies, by the names they have in the OpenAPI document: a new endpoint adds its types here, a line
 // each. typia turns them into JSON schemas when the server is compiled. Read by schemas.ts and, for the types of the
@@ -68,18 +53,10 @@ export interface Requests {
   SearchBody: SearchBody;
   RecallBody: RecallBody;
   ReindexBody: ReindexBody;
-  CreateTenantBody: CreateTenantBody;
-  UpdateTenantBody: UpdateTenantBody;
-  CreateKeyBody: CreateKeyBody;
 }
 
 /** JSON bodies of successes, without the common fields, which schemas.ts adds. */
 export interface Answers {
-  Health: Health;
-  Liveness: Liveness;
-  Readiness: Readiness;
-  MetricsAnswer: MetricsAnswer;
-  MetricsReset: MetricsReset;
   CollectionList: CollectionList;
   CreatedCollection: CreatedCollection;
   CollectionDetail: CollectionDetail;
@@ -104,15 +81,6 @@ export interface Answers {
   ReindexJob: ReindexJob;
   ReindexJobList: ReindexJobList;
   RolledBack: RolledBack;
-  TenantList: TenantList;
-  TenantProfile: TenantProfile;
-  CreatedTenant: CreatedTenant;
-  DeletedTenant: DeletedTenant;
-  KeyList: KeyList;
-  CreatedKey: CreatedKey;
-  RevokedKey: RevokedKey;
-  EmbedderInventory: EmbedderInventory;
-  TenantEmbedderInventory: TenantEmbedderInventory;
 }
 
 /** What every operation shares. */

@@ -15,7 +15,6 @@ import { describeCollection } from '../../service/collections/usage.js';
 import { listCollections } from '../../service/documents/listings.js';
 import type { Services } from '../../service/services.js';
 import { seesCollection } from '../../service/tenants/actor.js';
-import { tenantNames } from '../../service/tenants/tenants.js';
 import { fitting, parseJson } from '../json-body.js';
 import { listingReply } from '../listing.js';
 import { type Operation, PAGE, jsonAnswer, jsonRequest } from '../openapi/operation.js';
@@ -36,13 +35,6 @@ import {
 const validateUpdate = typia.createValidateEquals<UpdateBody>();
 const validateMove = typia.createValidateEquals<MoveBody>();
 const validateCreate = typia.createValidateEquals<CreateBody>();
-
-const listTenants =
-  (context: Services['tenants']): Handler =>
-  async () => {
-    const tenants = tenantNames(context);
-    return { status: 200, json: { tenants, count: tenants.length } };
-  };
 
 /** Those that the caller's key sees. */
 const getCollections =
@@ -130,10 +122,8 @@ const moveCollection =
 export function collectionRoutes({
   collections: context,
   documents,
-  tenants,
-}: Pick<Services, 'collections' | 'documents' | 'tenants'>): ListedRoute[] {
+}: Pick<Services, 'collections' | 'documents'>): ListedRoute[] {
   return [
-    admin(get('listTenants', '/v1/admin/tenants', [200, 401, 403, 500], listTenants(tenants))),
     admin(
       post(
         'moveCollectionAsAdmin',

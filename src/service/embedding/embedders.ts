@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CircuitState, ConsecutiveBreaker, ExponentialBackoff, circuitBreaker, handleWhen } from 'cockatiel';
 import type { Space } from '../../api/collections.js';
 import { AppError, abandoned } from '../../api/errors.js';
-import type { EmbedderInventory } from '../../api/tenants.js';
+import type { EMBEDDER_ROUTES, EmbedderInventory } from '../../api/embedders.js';
 import type { Log } from '../../base/log.js';
 import type { Leaving } from '../../base/signals.js';
 import type { EmbedderInstance } from '../../embedding/embedder-spec.js';
@@ -18,6 +18,7 @@ import {
   selectSpace,
   visibleTo,
 } from '../../embedding/spaces.js';
+import type { UseCases } from '../use-case.js';
 import type { EmbedPool } from '../../pool/embed-pool.js';
 
 // One embedder instance as the router sees it: how much it has under way, and whether it answers. A breaker opens after
@@ -293,3 +294,8 @@ export class Embedders {
     return pool;
   }
 }
+
+export const embedderUseCases = (embedders: Embedders): UseCases<typeof EMBEDDER_ROUTES> => ({
+  listEmbeddersAsAdmin: () => embedders.inventory(),
+  listEmbedders: ({ tenant }) => ({ tenant, ...embedders.inventory(tenant) }),
+});

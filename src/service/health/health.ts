@@ -1,23 +1,32 @@
-// Use case: is the server alive, and is it of use.
-// Called by the health endpoints, and by the serve command until the server is ready; front thread.
+// Use cases: whether the server lives, and whether it is of use. Front thread.
+import { SERVICE_VERSION } from '../../api/common.js';
 import { AppError } from '../../api/errors.js';
+import type { Check, HEALTH_ROUTES, Readiness } from '../../api/health.js';
 import type { Context } from '../context.js';
+import type { UseCases } from '../use-case.js';
 
-type Check = 'ok' | 'unavailable';
-export type Checks = Record<'storage' | 'embeddings' | 'shards', Check>;
+type Checks = Readiness['checks'];
+
+const version = SERVICE_VERSION;
+
+export const healthUseCases = (context: Context): UseCases<typeof HEALTH_ROUTES> => ({
+  health: () => ({ status: health(context), version }),
+  liveness: () => ({ status: 'live', version }),
+  readiness: () => ({ version, checks: readiness(context) }),
+});
 
 /**
  * Degraded too while any embedder instance does not answer, be it one that nothing needs now, and while a collection is
  * damaged.
  */
-export function health(context: Context): 'ready' | 'degraded' {
+function health(context: Context): 'ready' | 'degraded' {
   const isWhole = context.quarantine.size === 0 && context.catalog.isWhole;
   const isFine = isReady(context) && isWhole && context.embedders.states().every(({ state }) => state === 'usable');
   return isFine ? 'ready' : 'degraded';
 }
 
 /** Throws 503 `not_ready`, with the checks in its details, while storage or the default embedder are not usable. */
-export function readiness(context: Context): Checks {
+function readiness(context: Context): Checks {
   const found = checks(context);
   if (!areFine(found)) throw new AppError('not_ready', undefined, { details: { checks: found }, retryAfterS: 1 });
   return found;

@@ -3,7 +3,7 @@
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SERVICE_VERSION } from '../../api/common.js';
-import type { MetricsAnswer } from '../../api/health.js';
+import type { METRICS_ROUTES, MetricsAnswer } from '../../api/health.js';
 import type { LatencyWindow } from '../../base/histogram.js';
 import {
   CATALOG,
@@ -20,6 +20,7 @@ import { shardName } from '../../storage/data-directory.js';
 import { MAP_BYTES } from '../../storage/lmdb.js';
 import { type Inventory, takeInventory } from '../collections/usage.js';
 import type { Context } from '../context.js';
+import type { UseCases } from '../use-case.js';
 import { LIVE } from '../reindex/jobs.js';
 
 /** How long a scrape may hold the thread at a time, but for what one metric takes. */
@@ -247,14 +248,17 @@ function registerPayloadCache(registry: Registry, { sharedMeters }: Context): vo
   registry.counter('sheaf_hit_cache_misses_total', 'Hits whose records were read.', () => sharedMeters.hitCache.misses);
 }
 
-/** Everything that counts events starts again at 0. The time at which it does, in milliseconds. */
-export function resetMetrics({ metrics, nowMs }: Context): number {
-  metrics.reset();
-  return nowMs();
-}
+export const metricsUseCases = (context: Context): UseCases<typeof METRICS_ROUTES> => ({
+  metricsJson: () => metricsJson(context),
+  /** Everything that counts events starts again at 0. */
+  resetMetrics: () => {
+    context.metrics.reset();
+    return { reset_at: context.nowMs() / 1000 };
+  },
+});
 
 /** Latency percentiles are those of the latest 2,048 searches and ingests. */
-export async function metricsJson(context: Context): Promise<MetricsAnswer> {
+async function metricsJson(context: Context): Promise<MetricsAnswer> {
   const { counts, searchLatency, ingestLatency, startedAtMs } = context.metrics;
   const { tenants, collections, documents, chunks } = await takeInventory(context);
   return {

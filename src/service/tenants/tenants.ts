@@ -1,32 +1,105 @@
-// Use cases on tenants: list, make, look at, change, delete. A tenant is there when it was made, or has a collection.
-// Called by the admin's tenant endpoints; front thread. A change is committed by shard 0's worker first and shown here
-// after.
+// Use cases on tenants and their keys: list, make, look at, change, delete, revoke. A tenant exists when it was made or
+// has a collection. Of a key only the digest is kept. Shard 0's worker commits a change before it is shown here. Front
+// thread.
 import { v7 as uuidv7 } from 'uuid';
 import { AppError, invalidField } from '../../api/errors.js';
 import { parseFilter } from '../../api/filter.js';
-import { CONTROL_CHARACTERS, type Tenant, asCollectionName } from '../../api/ids.js';
+import { CONTROL_CHARACTERS, type Tenant, asCollectionName, asTenant } from '../../api/ids.js';
 import { DISPLAY_NAME_CHARACTERS_MAX, KEY_FILTERS_BYTES_MAX } from '../../api/limits.js';
 import type {
   CreateKeyBody,
+  CreatedKey,
+  CreatedTenant,
+  DeletedTenant,
   EffectiveLimits,
+  KeyList,
   KeyRecord,
-  QuotaBody,
+  RevokedKey,
+  TENANT_ROUTES,
   TenantChange,
+  TenantKey,
   TenantProfile,
   TenantQuotas,
   TenantRecord,
+  UpdateTenantBody,
 } from '../../api/tenants.js';
 import { digestOf } from '../../config/auth.js';
 import { changeCatalog } from '../collections/catalog-changes.js';
 import { forgetCollection } from '../collections/collections.js';
 import { displayName } from '../collections/settings.js';
 import type { Context } from '../context.js';
+import type { UseCases } from '../use-case.js';
 import { newKey } from './keys.js';
 import { toldLimits } from './limits.js';
 
-// A tenant as it is when nothing has been said about it: every quota inherited. Pure but for the clock of the context.
-// Used by the use cases on tenants and on keys, on the front thread.
+export const tenantUseCases = (context: Context): UseCases<typeof TENANT_ROUTES> => ({
+  createTenant: ({ body: { tenant, ...options } }) => createTenant(context, asTenant(tenant), options),
+  listTenants: () => {
+    const tenants = tenantNames(context);
+    return { tenants, count: tenants.length };
+  },
+  getTenant: ({ tenant }) => tenantProfile(context, tenant),
+  updateTenant: ({ tenant, body }) => updateTenant(context, tenant, body),
+  deleteTenant: ({ tenant, query: { force = false } }) => deleteTenant(context, tenant, force),
+  listTenantKeys: ({ tenant }) => listKeys(context, tenant),
+  createTenantKey: ({ tenant, body }) => createKey(context, tenant, body),
+  revokeTenantKey: ({ tenant, key_id: keyId }) => revokeKey(context, tenant, keyId),
+});
 
+/** What can be given for a tenant; undefined stays as it is. */
+type TenantOptions = UpdateTenantBody;
+
+/** By slug. */
+function tenantNames({ catalog, tenants }: Context): Tenant[] {
+  return [...new Set([...catalog.tenantNames(), ...tenants.names()])].sort((a, b) => (a < b ? -1 : 1));
+}
+
+/**
+ * Makes a tenant with a first key, whose plaintext nobody can learn again. Throws 409 `tenant_exists`, 400
+ * `invalid_display_name`, 422.
+ */
+async function createTenant(context: Context, tenant: Tenant, options: TenantOptions): Promise<CreatedTenant> {
+  const record = { ...newRecord(context, tenant), ...changeOf(options) };
+  const { plaintext, key } = keyRecord(context, tenant, {});
+  await changeCatalog(context, 'createTenant', { tenant: record, key }, () => {
+    context.tenants.put(record);
+    context.tenants.putKey(key);
+  });
+  return { ...tenantProfile(context, tenant), key_id: key.key_id, label: key.label, key: plaintext };
+}
+
+/** Throws 404 `tenant_not_found`. */
+function tenantProfile(context: Context, tenant: Tenant): TenantProfile {
+  const { catalog, tenants } = context;
+  const collections = catalog.ofTenant(tenant).length;
+  const record = tenants.find(tenant);
+  if (!record && collections === 0) throw new AppError('tenant_not_found');
+  const limits: EffectiveLimits = toldLimits(tenants.limitsOf(tenant));
+  return { ...(record ?? { ...newRecord(context, tenant), created_at: null }), limits, collection_count: collections };
+}
+
+/** Throws 404 `tenant_not_found`, 400 `invalid_display_name`, 422. */
+async function updateTenant(context: Context, tenant: Tenant, options: TenantOptions): Promise<TenantProfile> {
+  await changeCatalog(
+    context,
+    'updateTenant',
+    { tenant: newRecord(context, tenant), change: changeOf(options) },
+    (record) => context.tenants.put(record),
+  );
+  return tenantProfile(context, tenant);
+}
+
+/** Its keys are no good any more. Throws 404 `tenant_not_found`, 409 `tenant_not_empty` where not `force`. */
+async function deleteTenant(context: Context, tenant: Tenant, force: boolean): Promise<DeletedTenant> {
+  const forgetting = await changeCatalog(context, 'deleteTenant', { tenant, force }, (collections) => {
+    context.tenants.remove(tenant);
+    return collections.map((collection) => forgetCollection(context, collection));
+  });
+  await Promise.all(forgetting);
+  return { tenant, deleted: tenant, collections_deleted: forgetting.length };
+}
+
+/** A tenant as it is when nothing has been said about it: every quota is inherited. */
 function newRecord({ nowMs }: Pick<Context, 'nowMs'>, tenant: Tenant): TenantRecord {
   const inherited = {
     max_collections: null,
@@ -38,9 +111,27 @@ function newRecord({ nowMs }: Pick<Context, 'nowMs'>, tenant: Tenant): TenantRec
   return { tenant, display_name: null, created_at: new Date(nowMs()).toISOString(), ...inherited };
 }
 
-// Use cases on the keys of a tenant that are made at run time: make, list, revoke. Only digests are kept.
-// Called by the admin's key endpoints; front thread. A change is committed by shard 0's worker first and shown here
-// after.
+/** Throws 422, also where one quota is given by both of its names, and differs. */
+function changeOf({ max_concurrent: alias, ...options }: TenantOptions): TenantChange {
+  if (alias !== undefined && options.max_in_flight !== undefined && options.max_in_flight !== alias)
+    throw invalidField(
+      ['body', 'max_concurrent'],
+      'is another name of max_in_flight, which differs',
+      'value_error',
+      alias,
+    );
+  const { display_name: label, requests_per_second: rate } = options;
+  if (rate != null && rate < 0 && rate !== -1)
+    throw invalidField(
+      ['body', 'requests_per_second'],
+      'Should be 0 or more, or -1 for no limit.',
+      'out_of_range',
+      rate,
+    );
+  const inFlight = options.max_in_flight === undefined ? alias : options.max_in_flight;
+  const given = Object.entries({ ...options, max_in_flight: inFlight }).filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(given), ...(label != null && { display_name: displayName(label) }) };
+}
 
 const LABEL_DEFAULT = 'primary';
 
@@ -51,31 +142,43 @@ interface MadeKey {
 }
 
 /** Throws 404 `tenant_not_found`, 409 `key_limit_reached`, 400 `invalid_collection_name`, 422. */
-export async function createKey(context: Context, tenant: Tenant, options: CreateKeyBody): Promise<MadeKey> {
-  const made = keyRecord(context, tenant, options);
+async function createKey(context: Context, tenant: Tenant, options: CreateKeyBody): Promise<CreatedKey> {
+  const { key, plaintext } = keyRecord(context, tenant, options);
   const record = newRecord(context, tenant);
   const { tenants } = context;
-  await changeCatalog(context, 'createKey', { tenant: record, key: made.key }, (gone) => {
+  await changeCatalog(context, 'createKey', { tenant: record, key }, (gone) => {
     if (!tenants.find(tenant)) tenants.put(record);
     if (gone) tenants.removeKey(gone);
-    tenants.putKey(made.key);
+    tenants.putKey(key);
   });
-  return made;
+  return { tenant, ...publicKey(key), key: plaintext };
 }
 
 /** In the order of making, revoked ones included. Throws 404 `tenant_not_found`. */
-export function listKeys({ catalog, tenants }: Context, tenant: Tenant): KeyRecord[] {
+function listKeys({ catalog, tenants }: Context, tenant: Tenant): KeyList {
   if (!tenants.find(tenant) && catalog.ofTenant(tenant).length === 0) throw new AppError('tenant_not_found');
-  return tenants.keysOf(tenant);
+  const keys = tenants.keysOf(tenant).map(publicKey);
+  return { tenant, keys, count: keys.length };
 }
 
 /** The key is no good from the answer on; revoking it again changes nothing. Throws 404 `key_not_found`. */
-export function revokeKey(context: Context, tenant: Tenant, keyId: string): Promise<KeyRecord> {
+async function revokeKey(context: Context, tenant: Tenant, keyId: string): Promise<RevokedKey> {
   const revokedAt = new Date(context.nowMs()).toISOString();
-  return changeCatalog(context, 'revokeKey', { tenant, keyId, revokedAt }, (revoked) => {
+  const key = await changeCatalog(context, 'revokeKey', { tenant, keyId, revokedAt }, (revoked) => {
     context.tenants.putKey(revoked);
     return revoked;
   });
+  return { tenant, ...publicKey(key) };
+}
+
+/** A key as it is shown: never its digest; without what it does not have. */
+function publicKey({ tenant: _tenant, digest: _digest, key_id, label, created_at, ...optional }: KeyRecord): TenantKey {
+  return {
+    key_id,
+    label,
+    created_at,
+    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null)),
+  };
 }
 
 /** A new key; nothing is stored. */
@@ -120,79 +223,4 @@ function checkedFilters(filters: Record<string, unknown>): Record<string, unknow
   parseFilter(filters, { stringOperators: false });
   if (Buffer.byteLength(JSON.stringify(filters)) <= KEY_FILTERS_BYTES_MAX) return filters;
   throw invalidField(['body', 'filters'], `Should be at most ${KEY_FILTERS_BYTES_MAX} bytes of JSON.`, 'too_long');
-}
-
-/** What can be given for a tenant; undefined stays as it is. */
-interface TenantOptions extends QuotaBody {
-  display_name?: string | null;
-}
-
-/** By slug. */
-export function tenantNames({ catalog, tenants }: Context): Tenant[] {
-  return [...new Set([...catalog.tenantNames(), ...tenants.names()])].sort((a, b) => (a < b ? -1 : 1));
-}
-
-/**
- * Makes a tenant with a first key, whose plaintext nobody can learn again. Throws 409 `tenant_exists`, 400
- * `invalid_display_name`, 422.
- */
-export async function createTenant(
-  context: Context,
-  tenant: Tenant,
-  options: TenantOptions,
-): Promise<MadeKey & { profile: TenantProfile }> {
-  const record = { ...newRecord(context, tenant), ...changeOf(options) };
-  const { plaintext, key } = keyRecord(context, tenant, {});
-  await changeCatalog(context, 'createTenant', { tenant: record, key }, () => {
-    context.tenants.put(record);
-    context.tenants.putKey(key);
-  });
-  return { plaintext, key, profile: tenantProfile(context, tenant) };
-}
-
-/** Throws 404 `tenant_not_found`. */
-export function tenantProfile(context: Context, tenant: Tenant): TenantProfile {
-  const { catalog, tenants } = context;
-  const collections = catalog.ofTenant(tenant).length;
-  const record = tenants.find(tenant);
-  if (!record && collections === 0) throw new AppError('tenant_not_found');
-  const limits: EffectiveLimits = toldLimits(tenants.limitsOf(tenant));
-  return { ...(record ?? { ...newRecord(context, tenant), created_at: null }), limits, collection_count: collections };
-}
-
-/** Throws 404 `tenant_not_found`, 400 `invalid_display_name`, 422. */
-export async function updateTenant(context: Context, tenant: Tenant, options: TenantOptions): Promise<TenantProfile> {
-  await changeCatalog(
-    context,
-    'updateTenant',
-    { tenant: newRecord(context, tenant), change: changeOf(options) },
-    (record) => context.tenants.put(record),
-  );
-  return tenantProfile(context, tenant);
-}
-
-/**
- * The number of collections that went with it. Its keys are no good any more. Throws 404 `tenant_not_found`, 409
- * `tenant_not_empty` where not `force`.
- */
-export async function deleteTenant(context: Context, tenant: Tenant, force: boolean): Promise<number> {
-  const forgetting = await changeCatalog(context, 'deleteTenant', { tenant, force }, (collections) => {
-    context.tenants.remove(tenant);
-    return collections.map((collection) => forgetCollection(context, collection));
-  });
-  await Promise.all(forgetting);
-  return forgetting.length;
-}
-
-function changeOf(options: TenantOptions): TenantChange {
-  const { display_name: label, requests_per_second: rate } = options;
-  if (rate != null && rate < 0 && rate !== -1)
-    throw invalidField(
-      ['body', 'requests_per_second'],
-      'Should be 0 or more, or -1 for no limit.',
-      'out_of_range',
-      rate,
-    );
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  return { ...Object.fromEntries(given), ...(label != null && { display_name: displayName(label) }) };
 }
