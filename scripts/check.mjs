@@ -18,7 +18,7 @@ const STEPS = {
   links: 'remark . --frail --quiet --ignore-path .gitignore',
   'types of the kernel': 'tsc -p src/engine/kernel --noEmit',
   'types of the reader of numbers': 'tsc -p src/base/assembly --noEmit',
-  'tables of the README': 'node scripts/readme-tables.mjs --check',
+  'tables of the docs': 'node scripts/docs-tables.mjs --check',
 };
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));

@@ -1,6 +1,6 @@
 // Every configuration key: where its value stands in Config, kind, default, meaning. From this one list come the checks
-// at start, the types, the table in README.md (scripts/readme-tables.mjs) and what `sheaf init` writes. Below it are the
-// keys of earlier releases.
+// at start, the types, the table in docs/operations/configuration.md (scripts/docs-tables.mjs) and what `sheaf init`
+// writes. Links in a meaning are relative to that page. Below it are the keys of earlier releases.
 import { availableParallelism } from 'node:os';
 import { LANGUAGE_DEFAULT, LANGUAGES } from '../api/choices.js';
 import {
@@ -340,7 +340,7 @@ const SETTINGS = {
       'search.language',
       choice(...LANGUAGES),
       LANGUAGE_DEFAULT,
-      'Language of collections that name none: mode hybrid ranks words by its stems, without its stop words; `none` ranks them as they stand. See [Concepts](#concepts).',
+      'Language of collections that name none: mode hybrid ranks words by its stems, without its stop words; `none` ranks them as they stand. See [Languages](../guide/concepts.md#languages).',
     ),
   },
   embedder: {
@@ -362,7 +362,7 @@ const SETTINGS = {
       'embedder.instances',
       mappings,
       [],
-      'Embedder instances beside the built-in one, a list of mappings: see [Embedders](#embedders).',
+      'Embedder instances beside the built-in one, a list of mappings: see [Embedders](../guide/embedders.md).',
       'none',
     ),
     cacheBytesMax: key(
@@ -376,7 +376,7 @@ const SETTINGS = {
     'rerank.instances',
     mappings,
     [],
-    'Rerankers for `rerank` of a search: see [Rerank](#rerank).',
+    'Rerankers for `rerank` of a search: see [Rerank](../guide/rerank.md).',
     'none',
   ),
   threads: key(
@@ -397,7 +397,7 @@ const SETTINGS = {
       'log.request_share',
       number(0, 1),
       0,
-      'Share of the requests that have a line of level `info`: 0 for none, 1 for all. See [Observability](#observability).',
+      'Share of the requests that have a line of level `info`: 0 for none, 1 for all. See [Observability](observability.md#logs).',
     ),
     slowMs: key(
       'log.slow_ms',

@@ -1,6 +1,7 @@
 // Reads the configuration: sheaf.yaml, then SHEAF_ environment variables over it. Every key is checked; a wrong one ends
 // the start with a line that names it. Writes the file of `sheaf init`, too.
 import { existsSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
 import { parse as parseYaml } from 'yaml';
 import { isSlug } from '../api/ids.js';
 import { checkJwt } from './auth.js';
@@ -64,7 +65,7 @@ function readFile(file: string): [string, unknown][] {
   if (typeof tree !== 'object' || Array.isArray(tree)) throw new ConfigError(`${file} should be a mapping of keys`);
   const values = [...flatten(tree as Record<string, unknown>, '')];
   const unknown = values.find(([path]) => !KEYS.has(path));
-  if (unknown) throw new ConfigError(`there is no configuration key ${unknown[0]}; README.md lists them`);
+  if (unknown) throw new ConfigError(`there is no configuration key ${unknown[0]}; docs/operations/configuration.md lists them`);
   return values;
 }
 
@@ -80,7 +81,7 @@ function* readEnv(env: NodeJS.ProcessEnv): Generator<[string, unknown]> {
   for (const [name, given] of Object.entries(env)) {
     if (!name.startsWith('SHEAF_') || OTHER_VARIABLES.has(name) || given === undefined) continue;
     const key = KEYS_BY_VARIABLE.get(name);
-    if (!key) throw new ConfigError(`${name} names no configuration key; README.md lists them`);
+    if (!key) throw new ConfigError(`${name} names no configuration key; docs/operations/configuration.md lists them`);
     yield [key.path, fromText(key, given)];
   }
 }
@@ -159,7 +160,8 @@ function commentOf(key: AnyKey): string {
   if (isRetired(key)) return retirementOf(key);
   const { path, meaning, fallbackText } = key;
   const whole = fallbackText === undefined ? meaning : `${meaning} Default: ${fallbackText}.`;
-  return `${whole.replace(/\[([^\]]+)\]\(#[^)]*\)/g, '"$1" in the README')} (${envNameOf(path)})`;
+  const text = whole.replace(/\[[^\]]+\]\(([^)#]*)[^)]*\)/g, (_, page: string) => posix.join('docs/operations', page));
+  return `${text} (${envNameOf(path)})`;
 }
 
 function wrapped(comment: string): string {
