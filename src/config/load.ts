@@ -65,7 +65,8 @@ function readFile(file: string): [string, unknown][] {
   if (typeof tree !== 'object' || Array.isArray(tree)) throw new ConfigError(`${file} should be a mapping of keys`);
   const values = [...flatten(tree as Record<string, unknown>, '')];
   const unknown = values.find(([path]) => !KEYS.has(path));
-  if (unknown) throw new ConfigError(`there is no configuration key ${unknown[0]}; docs/operations/configuration.md lists them`);
+  if (unknown)
+    throw new ConfigError(`there is no configuration key ${unknown[0]}; docs/operations/configuration.md lists them`);
   return values;
 }
 

@@ -1,4 +1,4 @@
-// The recipes of the README, each run as it stands there, against a real server with keys. The Python ones skip by name
+// The recipes of docs/guide/agents.md, each run as it stands there, against a real server with keys. The Python ones skip by name
 // where their packages cannot be installed.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -10,14 +10,13 @@ import { startTestServer } from '../../kit/server.js';
 
 const TIMEOUT_MS = 480_000;
 const KEY = 'key-of-default';
-const readme = readFileSync('README.md', 'utf8');
-const section = readme.slice(readme.indexOf('## Agents and frameworks'), readme.indexOf('## The package'));
+const page = readFileSync('docs/guide/agents.md', 'utf8');
 
-/** The first code block of the language behind the words. */
-function blockBehind(words: string, language: string): string {
-  const from = section.indexOf(words);
-  const block = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(section.slice(from))?.[1];
-  assert.ok(from >= 0 && block, `README.md has no ${language} behind ${words}`);
+/** The first code block of the language below the heading. */
+function blockBelow(heading: string, language: string): string {
+  const from = page.indexOf(`\n## ${heading}\n`);
+  const block = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(page.slice(from))?.[1];
+  assert.ok(from >= 0 && block, `agents.md has no ${language} below ${heading}`);
   return block;
 }
 
@@ -40,7 +39,7 @@ for (const [name, requirement] of [
 ] as const) {
   const { python, skip } = pythonWith(requirement);
   test(`${name} retrieves`, { skip }, async () => {
-    const { code, output } = await runPython(python, ['-c', blockBehind(`**${name}**`, 'python')], TIMEOUT_MS, {
+    const { code, output } = await runPython(python, ['-c', blockBelow(name, 'python')], TIMEOUT_MS, {
       SHEAF_URL: server.url,
       SHEAF_API_KEY: KEY,
     });
@@ -51,7 +50,7 @@ for (const [name, requirement] of [
 
 test('an agent connects as its configuration says', async () => {
   const { sheaf } = (
-    JSON.parse(blockBehind('**MCP.**', 'json')) as {
+    JSON.parse(blockBelow('MCP', 'json')) as {
       mcpServers: Record<string, { url: string; headers: Record<string, string> }>;
     }
   ).mcpServers;

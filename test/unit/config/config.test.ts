@@ -186,10 +186,10 @@ test('retired keys are no keys any more, and go with the release that is named',
   assert.ok(major < untilMajor || (major === untilMajor && minor < untilMinor), `${version}: take RETIRED_KEYS out`);
 });
 
-test('the README has every key with its variable and default', () => {
-  const readme = readFileSync('README.md', 'utf8');
+test('the page of the configuration has every key with its variable and default', () => {
+  const page = readFileSync('docs/operations/configuration.md', 'utf8');
   for (const { path, fallback, fallbackText, meaning } of CONFIG_KEYS) {
     const row = `| \`${path}\` | \`${envNameOf(path)}\` | ${fallbackText ?? `\`${String(fallback)}\``} | ${meaning} |`;
-    assert.ok(readme.includes(row), `README.md lacks the row\n${row}`);
+    assert.ok(page.includes(row), `configuration.md lacks the row\n${row}`);
   }
 });
