@@ -57,5 +57,5 @@ export const LANGUAGES = [
 
 export type Language = (typeof LANGUAGES)[number];
 
-/** Of an instance that names none: docs/internals/api.md says why. */
+/** Of an instance that names none: docs/benchmarks.md#languages says why. */
 export const LANGUAGE_DEFAULT: Language = 'english';
