@@ -244,4 +244,6 @@ export type JsonOperations<Routes> = {
   [O in keyof Routes]: Routes[O] extends { readonly json: unknown } ? O : never;
 }[keyof Routes];
 
+/** Where the routes of a collection begin: those of its tenant, and those of the admin. */
 export const COLLECTION = '/v1/collections/{tenant}/{name}';
+export const ADMIN_COLLECTION = '/v1/admin/collections/{tenant}/{name}';

@@ -6,6 +6,10 @@ import type { RouteDefinition } from '../api/route.js';
 import type { Services } from '../service/services.js';
 import { HEALTH_ROUTES, METRICS_ROUTES } from '../api/health.js';
 import { TENANT_ROUTES } from '../api/tenants.js';
+import { EVENT_ROUTES } from '../api/events.js';
+import { REINDEX_ROUTES } from '../api/reindex.js';
+import { reindexUseCases } from '../service/reindex/reindex.js';
+import { eventHandlers } from './routes/events.js';
 import { EMBEDDER_ROUTES } from '../api/embedders.js';
 import { healthUseCases } from '../service/health/health.js';
 import { metricsUseCases } from '../service/health/metrics-report.js';
@@ -23,7 +27,6 @@ import { batchRoutes, documentRoutes } from './routes/documents.js';
 import { metricsHandlers } from './routes/health.js';
 import { mcpRoutes } from './routes/mcp.js';
 import { queryRoutes } from './routes/queries.js';
-import { reindexRoutes } from './routes/reindex.js';
 import { searchRoutes } from './routes/search.js';
 import type { AllowedSites } from './site-guard.js';
 
@@ -67,9 +70,10 @@ export function createRoutes(services: Services, { allowed, archiveBytesMax } = 
       ...batchRoutes(services.ingest),
       ...searchRoutes(services),
       ...queryRoutes(services.queries),
-      ...reindexRoutes(services),
-      ...consoleRoutes(),
     ].map(defined),
+    ...answered(REINDEX_ROUTES, reindexUseCases(services.reindex), {}),
+    ...answered(EVENT_ROUTES, {}, eventHandlers(services.events)),
+    ...consoleRoutes().map(defined),
   ];
   const all = [
     ...own,

@@ -5,7 +5,6 @@ import { COLLECTION_OPERATIONS } from '../routes/collections.js';
 import { DOCUMENT_OPERATIONS } from '../routes/documents.js';
 import { MCP_OPERATIONS } from '../routes/mcp.js';
 import { QUERY_OPERATIONS } from '../routes/queries.js';
-import { REINDEX_OPERATIONS } from '../routes/reindex.js';
 import { SEARCH_OPERATIONS } from '../routes/search.js';
 import { type Operation, otherContent } from './operation.js';
 
@@ -61,7 +60,6 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   ...DOCUMENT_OPERATIONS,
   ...SEARCH_OPERATIONS,
   ...QUERY_OPERATIONS,
-  ...REINDEX_OPERATIONS,
   ...MCP_OPERATIONS,
   ...DOCS_OPERATIONS,
 };

@@ -35,7 +35,6 @@ import {
 } from '../../api/limits.js';
 import { PLAIN_CHARACTER, SLUG_TEXT } from '../../api/parameters.js';
 import type { QueryAnswer, QueryList, ReplayAnswer } from '../../api/queries.js';
-import type { ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../../api/reindex.js';
 import type { Content, Contents, RouteDefinition, Schema, Schemas } from '../../api/route.js';
 import type { RecallAnswer, RecallBody, SearchAnswer, SearchBody, VectorSample } from '../../api/search.js';
 
@@ -52,7 +51,6 @@ export interface Requests {
   BatchBody: BatchBody;
   SearchBody: SearchBody;
   RecallBody: RecallBody;
-  ReindexBody: ReindexBody;
 }
 
 /** JSON bodies of successes, without the common fields, which schemas.ts adds. */
@@ -78,9 +76,6 @@ export interface Answers {
   QueryList: QueryList;
   QueryAnswer: QueryAnswer;
   ReplayAnswer: ReplayAnswer;
-  ReindexJob: ReindexJob;
-  ReindexJobList: ReindexJobList;
-  RolledBack: RolledBack;
 }
 
 /** What every operation shares. */

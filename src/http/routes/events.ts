@@ -1,18 +1,17 @@
-// The events of a collection as server-sent events (the format of the HTML standard, "Server-sent events").
-// A handler on the front thread; the stream ends when the client goes, falls behind, or the collection or the server
-// ends.
+// The events of a collection as server-sent events (the format of the HTML standard, "Server-sent events"). A stream
+// ends when the client goes, falls behind, or the collection or the server ends.
+import type { EVENT_ROUTES } from '../../api/events.js';
 import { type EventReader, followEvents } from '../../service/events/event-hub.js';
 import type { Services } from '../../service/services.js';
-import { type Handler, type Request, collectionOf } from '../route.js';
+import { type OwnHandlers, type Request, collectionOf } from '../route.js';
 
 /** A comment now and then keeps what stands between from taking the connection for dead. */
 const HEARTBEAT_MS = 15_000;
 /** How long a client waits before it connects again. */
 const RETRY_MS = 2000;
 
-export const getEvents =
-  (context: Services['events']): Handler =>
-  async (request) => {
+export const eventHandlers = (context: Services['events']): OwnHandlers<typeof EVENT_ROUTES> => ({
+  collectionEvents: async (request) => {
     const [tenant, name] = collectionOf(request);
     const reader = followEvents(context, tenant, name, lastEventId(request));
     request.signal.addEventListener('abort', () => reader.close(), { once: true });
@@ -22,7 +21,8 @@ export const getEvents =
       headers: { 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' },
       stream: texts(reader),
     };
-  };
+  },
+});
 
 /** A client that cannot send headers has it as a parameter; '' where it has none. */
 const lastEventId = (request: Request): string =>

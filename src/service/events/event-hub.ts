@@ -2,6 +2,7 @@
 // cut off goes on where it was, and a bounded queue for each reader, who is let go when it falls behind. Ids grow,
 // across restarts too. Collections go by the id of their log, which outlasts a switch. Front thread.
 import { AppError } from '../../api/errors.js';
+import type { EventType } from '../../api/events.js';
 import type { CollectionId, CollectionName, Tenant } from '../../api/ids.js';
 import { EVENT_STREAMS_MAX, EVENT_STREAMS_OF_COLLECTION_MAX } from '../../api/limits.js';
 import { logIdOf } from '../../storage/catalog-commands.js';
@@ -11,8 +12,6 @@ export interface EventsContext {
   readonly catalog: Pick<Catalog, 'get'>;
   readonly events: EventHub;
 }
-
-export type EventType = 'job' | 'ingest' | 'delete' | 'collection' | 'reset';
 
 export interface CollectionEvent {
   id: number;

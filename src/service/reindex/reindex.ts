@@ -4,25 +4,59 @@ import type { Collection, Space } from '../../api/collections.js';
 import { logIdOf, type StoredJob } from '../../storage/catalog-commands.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
-import type { ReindexBody } from '../../api/reindex.js';
+import type { REINDEX_ROUTES, ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../../api/reindex.js';
+import type { InputOf } from '../../api/route.js';
 import { IDENTITY_TYPE, asksForEmbedder } from '../../embedding/spaces.js';
 import { changeCatalog, forgetStaged, switchCollection } from '../collections/catalog-changes.js';
 import type { Staged } from '../collections/shadow-collections.js';
 import { countCollection } from '../collections/usage.js';
 import type { Context } from '../context.js';
+import type { Caller, UseCases } from '../use-case.js';
 import { QueryIds, asQueryId } from '../query-log/query-log.js';
 import { type Copy, copyMissing, writesBefore } from './copy.js';
 import { cancelled, saveJob } from './job-record.js';
-import { changes } from './jobs.js';
+import { changes, toldJob } from './jobs.js';
 import { beginRun } from './run-job.js';
 
 const ids = new QueryIds();
+
+export const reindexUseCases = (context: Context): UseCases<typeof REINDEX_ROUTES> => {
+  const start = async ({ tenant, name, body }: InputOf<typeof REINDEX_ROUTES.startReindex>): Promise<ReindexJob> =>
+    toldJob(await startReindex(context, tenant, name, body));
+  const goBack = async (
+    { tenant, name }: InputOf<typeof REINDEX_ROUTES.rollBack>,
+    { signal }: Caller,
+  ): Promise<RolledBack> => {
+    const collection = await rollBack(context, tenant, name, signal);
+    const { embed_model, embedder_type, embedder_config, vector_space_key } = collection;
+    return { tenant, collection: name, embed_model, embedder_type, embedder_config, vector_space_key };
+  };
+  return {
+    startReindexAsAdmin: start,
+    rollBackAsAdmin: goBack,
+    listAllReindexJobs: () => listed(allJobs(context)),
+    getReindexJobAsAdmin: ({ job_id: id }) => toldJob(jobById(context, id)),
+    cancelReindexAsAdmin: async ({ job_id: id }) => toldJob(await cancelJob(context, jobById(context, id))),
+    pauseReindex: async ({ job_id: id }) => toldJob(await pauseJob(context, jobById(context, id))),
+    resumeReindex: async ({ job_id: id }) => toldJob(await resumeJob(context, jobById(context, id))),
+    startReindex: start,
+    listReindexJobs: ({ tenant, name }) => listed(jobsOf(context, tenant, name)),
+    getReindexJob: ({ tenant, name, job_id: id }) => toldJob(jobOf(context, tenant, name, id)),
+    cancelReindex: async ({ tenant, name, job_id: id }) =>
+      toldJob(await cancelJob(context, jobOf(context, tenant, name, id))),
+    rollBack: goBack,
+  };
+};
+
+function listed(jobs: readonly StoredJob[]): ReindexJobList {
+  return { jobs: jobs.map(toldJob), count: jobs.length };
+}
 
 /**
  * Throws 404 `collection_not_found`, 400 `reindex_invalid`, 409 `reindex_conflict`, 422 where nothing is asked for, 503
  * `embedder_unavailable`.
  */
-export async function startReindex(
+async function startReindex(
   context: Context,
   tenant: Tenant,
   name: CollectionName,
@@ -142,14 +176,14 @@ async function createJob(context: Context, live: Collection, space: Space, job: 
 }
 
 /** Newest first. */
-export const allJobs = ({ reindexJobs }: Context): StoredJob[] => reindexJobs.all();
+const allJobs = ({ reindexJobs }: Context): StoredJob[] => reindexJobs.all();
 
 /** Newest first. Throws 404 `collection_not_found`. */
-export const jobsOf = ({ catalog, reindexJobs }: Context, tenant: Tenant, name: CollectionName): StoredJob[] =>
+const jobsOf = ({ catalog, reindexJobs }: Context, tenant: Tenant, name: CollectionName): StoredJob[] =>
   reindexJobs.ofCollection(logIdOf(catalog.get(tenant, name)));
 
 /** Throws 404 `reindex_job_not_found`, also for an id that is none. */
-export function jobById({ reindexJobs }: Context, id: string): StoredJob {
+function jobById({ reindexJobs }: Context, id: string): StoredJob {
   const known = asQueryId(id);
   const job = known === undefined ? undefined : reindexJobs.find(known);
   if (!job) throw new AppError('reindex_job_not_found');
@@ -157,7 +191,7 @@ export function jobById({ reindexJobs }: Context, id: string): StoredJob {
 }
 
 /** As jobById; jobs of other tenants or collections are not found either. */
-export function jobOf(context: Context, tenant: Tenant, name: CollectionName, id: string): StoredJob {
+function jobOf(context: Context, tenant: Tenant, name: CollectionName, id: string): StoredJob {
   const job = jobById(context, id);
   const collection = context.catalog.find(tenant, name);
   if (!collection || logIdOf(collection) !== job.log_id) throw new AppError('reindex_job_not_found');
@@ -168,7 +202,7 @@ export function jobOf(context: Context, tenant: Tenant, name: CollectionName, id
 // as it is. Called by the reindex endpoints; front thread.
 
 /** It pauses when the page that is under way is on disk. Throws 409 `reindex_state_conflict`. */
-export async function pauseJob(context: Context, job: StoredJob): Promise<StoredJob> {
+async function pauseJob(context: Context, job: StoredJob): Promise<StoredJob> {
   if (!changes('pause', job.status)) return job;
   const run = context.reindexJobs.runs.get(job.job_id);
   if (!run) return saveJob(context, job.job_id, { status: 'paused' });
@@ -182,7 +216,7 @@ export async function pauseJob(context: Context, job: StoredJob): Promise<Stored
  * Goes on from the persisted pages. Throws 409 `reindex_state_conflict`, and `reindex_conflict` where another job has
  * begun since it failed.
  */
-export async function resumeJob(context: Context, job: StoredJob): Promise<StoredJob> {
+async function resumeJob(context: Context, job: StoredJob): Promise<StoredJob> {
   const { reindexJobs, staged } = context;
   if (!changes('resume', job.status)) return job;
   if (job.staged_id === null || !staged.find(job.staged_id))
@@ -198,7 +232,7 @@ export async function resumeJob(context: Context, job: StoredJob): Promise<Store
 }
 
 /** Resolves when nothing but the record is left of it. Throws 409 `reindex_state_conflict`. */
-export async function cancelJob(context: Context, job: StoredJob): Promise<StoredJob> {
+async function cancelJob(context: Context, job: StoredJob): Promise<StoredJob> {
   const run = context.reindexJobs.runs.get(job.job_id);
   // A cancel that could not be written goes on when it is asked for again.
   if (!changes('cancel', job.status) && job.status !== 'cancelling') return job;
@@ -221,12 +255,7 @@ const latest = ({ reindexJobs }: Context, { job_id: id }: StoredJob): StoredJob 
  * The collection as it is then. Throws 404 `collection_not_found`, 409 `reindex_conflict` while a job works on it, 409
  * `reindex_state_conflict` where nothing is kept, or what is kept cannot catch up.
  */
-export function rollBack(
-  context: Context,
-  tenant: Tenant,
-  name: CollectionName,
-  signal: AbortSignal,
-): Promise<Collection> {
+function rollBack(context: Context, tenant: Tenant, name: CollectionName, signal: AbortSignal): Promise<Collection> {
   const live = context.catalog.get(tenant, name);
   return context.reindexJobs.claim(logIdOf(live), async () => {
     const previous = keptOf(context, live);
