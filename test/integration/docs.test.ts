@@ -83,3 +83,41 @@ test('every operation of the OpenAPI document has a row in the table of endpoint
     [],
   );
 });
+
+test('the quickstart finds its document, and the answer that it shows is the one that comes', async () => {
+  const quickstart = readFileSync('docs/guide/quickstart.md', 'utf8');
+  const body = /-d '(\{.*?\})'/.exec(quickstart)?.[1];
+  const query = /search\?(q=[^']+)'/.exec(quickstart)?.[1];
+  const shown = /```json\n(.*?)\n```/s.exec(quickstart)?.[1];
+  assert.ok(body && query && shown);
+  const { call } = await startTestServer();
+  await call('POST', '/v1/collections/default/docs/documents', JSON.parse(body));
+  const { json } = await call('GET', `/v1/collections/default/docs/search?${query}`);
+  const [hit] = json['matches'] as Record<string, unknown>[];
+  const [expected] = (JSON.parse(shown) as { matches: Record<string, unknown>[] }).matches;
+  assert.ok(hit && expected);
+  assert.deepEqual(
+    { ...Object.fromEntries(Object.keys(expected).map((name) => [name, hit[name]])), score: expected['score'] },
+    expected,
+  );
+  assert.ok(Math.abs((hit['score'] as number) - (expected['score'] as number)) < 1e-3);
+});
+
+test('searches that the guide shows are searches that the server takes', async () => {
+  const guide = ['filters', 'hybrid-search', 'rerank'].map((name) => readFileSync(`docs/guide/${name}.md`, 'utf8'));
+  const bodies = Array.from(guide.join('\n').matchAll(/```json\n(\{"q".*?)\n```/gs), ([, body]) =>
+    JSON.parse(body ?? ''),
+  );
+  assert.equal(bodies.length, 3);
+  const { call } = await startTestServer();
+  await call('POST', '/v1/collections/default/docs/documents', {
+    docid: 'a',
+    text: 'The boundary layer on a flat plate.',
+  });
+  for (const body of bodies) {
+    const { status, json } = await call('POST', '/v1/collections/default/docs/search', body);
+    // No reranker is configured here: what names one gets that far.
+    if ('rerank' in body) assert.equal(json['code'], 'invalid_rerank');
+    else assert.equal(status, 200, JSON.stringify(json));
+  }
+});
