@@ -1,4 +1,4 @@
-// Bytes that travel between threads.
+// Bytes: how they travel between threads, how they are put together, and the order of texts by them.
 // Small ones are moved where they come from and copied where they go on; large ones lie in shared memory from the first
 // thread on, so that whoever hands them on, the front thread above all, copies none of them.
 
@@ -39,3 +39,25 @@ function sharedBytes(view: Bytes): Bytes {
 /** The bytes in memory of this thread alone: native libraries (msgpackr, LMDB) take no others. */
 export const unshared = <T extends Bytes>(view: T): T =>
   (view.buffer instanceof SharedArrayBuffer ? view.slice() : view) as T;
+
+/** One after the other, in what `make` gives for their whole length. */
+export function concat<T extends Bytes>(parts: readonly T[], make: (length: number) => T): T {
+  const all = make(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+/** Order of texts by their bytes in UTF-8, which is that of their code points: the order in which the store lists. */
+export function compareUtf8(a: string, b: string): number {
+  const end = Math.min(a.length, b.length);
+  let at = 0;
+  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  return at === end ? a.length - b.length : inUtf8(a.charCodeAt(at)) - inUtf8(b.charCodeAt(at));
+}
+
+/** Surrogates stand for what comes behind all other characters. */
+const inUtf8 = (unit: number): number => ((unit & 0xf800) === 0xd800 ? unit + 0x10000 : unit);

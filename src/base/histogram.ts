@@ -1,7 +1,9 @@
-// Counts of values by the bucket they fall into, as a histogram has them: plain numbers, so that counting one costs a
-// fraction of what the metrics library takes (node dist/load/observability.js). Pure. Used by the metrics and the
-// pools, on the front thread.
+// Statistics of what is measured, for the metrics: counts by bucket, and quantiles of the latest values.
 
+/**
+ * Counts of values by the bucket they fall into, as a histogram has them: plain numbers, so that counting one costs a
+ * fraction of what the metrics library takes (node dist/load/observability.js).
+ */
 export class Buckets {
   /** One a bound, and one for what is beyond the last. */
   readonly counts: Float64Array;
@@ -35,11 +37,9 @@ export function bucketOf(bounds: readonly number[], value: number): number {
   return place;
 }
 
-// The latencies of the last while, for percentiles that tell how it goes now: a ring of the latest, of fixed size.
-// Pure. Used by the metrics, on the front thread.
-
 const LATEST = 2048;
 
+/** The latencies of the last while, for quantiles that tell how it goes now: a ring of the latest, of fixed size. */
 export class LatencyWindow {
   private readonly ring = new Float64Array(LATEST);
   private added = 0;

@@ -1,6 +1,5 @@
-// The memory of an arena: shared, and on huge pages where the system gives them. A walk touches a row here and a row
-// there, and with pages of 4 KiB each touch is a miss of the TLB too. Made on the front thread
-// (src/engine/memory/shared-memory.ts) and by measurements; what is free of it the shard worker gives back.
+// Shared memory on huge pages, where the system gives them. A search of a graph touches a row here and a row there, and
+// with pages of 4 KiB each touch is a miss of the TLB too.
 import { createRequire } from 'node:module';
 
 /** A page of WebAssembly. */

@@ -1,8 +1,7 @@
 // Reads a JSON list of numbers straight into float32, without a string, a list or a double for each. Every number comes
 // out as JSON.parse and Math.fround would make it; what is no such list, or has a number that float32 cannot hold, is
-// left to them. Keeps nothing between two lists. Most are read in WebAssembly (assembly/json-floats.ts), in half the
-// time that a loop here took; those of other forms one by one. Used for the vectors of searches (http/search-body.ts),
-// on the front thread.
+// left to them. Most numbers are read in WebAssembly (assembly/json-floats.ts), in half the time that a loop here took;
+// those of other forms one by one. A reader keeps nothing between two lists, and belongs to one thread.
 import { readFileSync } from 'node:fs';
 
 const BRACKET_OPEN = 0x5b;

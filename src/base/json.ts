@@ -1,6 +1,6 @@
-// Numbers of a JSON text that JSON.parse would change without a word: whole numbers that a double does not hold, such as
-// many 64-bit ids, and those that are too large or too small for any. The value that was parsed no longer tells, so the
-// text is looked at. Pure; used where metadata and filters come in.
+// What has to be known of JSON that comes in, and JSON.parse does not tell. Numbers that it would change without a word:
+// whole numbers that a double does not hold, such as many 64-bit ids, and those that are too large or too small for any;
+// the parsed value no longer tells, so the text is looked at. And how deep lists and objects stand in each other. Pure.
 
 /** Fewer digits always come back as they were written, unless the exponent is large. */
 const SUSPECT = /\d[\d.]{15}|[eE][+-]?\d{3}/;
@@ -99,10 +99,11 @@ function isKey(json: string, end: number): boolean {
   return json[at] === ':';
 }
 
-// How deep lists and objects stand in each other. JSON.parse takes any depth, but JSON.stringify, a structured clone and
-// whatever walks a value by calling itself end with the stack: so depth is looked at where a value comes in. Pure.
-
-/** Whether there are more than `levels` of them; a scalar has none. Looks no deeper than that. */
+/**
+ * Whether more than `levels` lists and objects stand in each other; a scalar has none. Looks no deeper than that.
+ * JSON.parse takes any depth, but JSON.stringify, a structured clone and whatever walks a value by calling itself end
+ * with the stack.
+ */
 export function isDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner));

@@ -1,5 +1,4 @@
-// What the parts of the server need of a logger. The logger itself is made in main; levels as in pino.
-// Types only; tests give one of their own.
+// What the parts of the server need of a logger; levels as in pino. Types only.
 
 export interface Log {
   debug(fields: Record<string, unknown>, message: string): void;

@@ -1,5 +1,5 @@
-// What worker threads count where the front thread reads it: commits of each store, and what the hit caches had.
-// Written by shard, search and log workers, read when the metrics are scraped. A block of cells for each store; the
+// What worker threads count in shared memory, where the front thread reads it when the metrics are scraped: commits of
+// each store, what the hit caches had, and calls of each endpoint. A block of cells belongs to one store or endpoint; the
 // layout is nowhere but here.
 import { bucketOf } from './histogram.js';
 import { SharedCells } from './shared-counters.js';
@@ -91,15 +91,11 @@ export class SharedMeters {
   }
 }
 
-// What the calls of other machines come to, counted by the thread that makes them (workers/embed/remote) where the
-// front thread reads it. A block of cells for each endpoint, in the order in which the worker is given them; the layout
-// is nowhere but here.
-
 const CELLS = ['calls', 'tokens', 'refused', 'rests', 'waiting'] as const;
 
 export type EndpointCounts = Record<(typeof CELLS)[number], number>;
 
-/** Of one endpoint; one thread writes. */
+/** Of one endpoint, in the order in which the worker is given them; one thread writes. */
 export class EndpointMeter {
   private constructor(
     private readonly cells: SharedCells,

@@ -1,6 +1,6 @@
-// Keeps one worker thread from its work for a moment, and waits until it is not at it; the worker waits meanwhile,
-// blocked. Two words in shared memory a place. `run` is the worker's, of which a place has one at a time; `hold` is for
-// any other thread, several of them too. Knows nothing of the work.
+// A gate between a worker thread and those that keep it from its work for a moment: they wait until the worker is not at
+// it, and the worker waits meanwhile, blocked. Two words in shared memory for each place. `run` is for the worker, of
+// which a place has one at a time; `hold` is for any other thread, several of them too.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Words of a place: how many hold it; 1 while the worker is at work. */

@@ -1,6 +1,6 @@
-// Whole numbers in shared memory that every thread may add to, and that outlast the thread which added: what workers
-// count is read by the front thread without asking them, however busy they are. Each cell is changed atomically;
-// several are not. Used wherever worker threads count for the metrics.
+// Whole numbers in shared memory that every thread may add to, and that outlast the thread which added: the front thread
+// reads what workers count without asking them, however busy they are. Each cell is changed atomically; several together
+// are not.
 
 export class SharedCells {
   private readonly cells: BigInt64Array;

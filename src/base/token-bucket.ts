@@ -1,5 +1,4 @@
-// A token bucket: so many requests a second in the long run, and a burst at once. Pure; the caller gives the time.
-// One for each tenant in src/service/tenants/limits.ts, and for each budget of an endpoint in workers/embed/remote. The
+// A token bucket: so many requests a second in the long run, and a burst at once. Pure; the caller gives the time. The
 // algorithm is the one of ITU-T I.371 ("leaky bucket as a meter"), in tokens.
 
 export interface BucketRate {

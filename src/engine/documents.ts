@@ -4,10 +4,11 @@ import type { DocumentSummary } from '../api/collections.js';
 import { type CollectionId, type Ordinal, chunkIdOf, parseChunkId } from '../api/ids.js';
 import { type DocumentRecord, mergedMetaJson } from '../storage/records.js';
 import type { ShardTxn } from '../storage/shard-reader.js';
-import { DIGEST_BYTES, textDigest } from '../text/chunking.js';
+import { textDigest } from '../text/chunking.js';
 import type { Part } from './segments/segment.js';
 import type { Shard } from './shard.js';
 import type { ShardAnswer, ShardCounts, ShardRequest } from './write/commands.js';
+import { concat } from '../base/bytes.js';
 
 const iso = (timeMs: number): string => new Date(timeMs).toISOString();
 
@@ -189,15 +190,10 @@ export function textVectors(
     }
   });
   return {
-    digests: joined(digests, new Uint8Array(digests.length * DIGEST_BYTES)),
-    vectors: joined(vectors, new Float32Array(vectors.length * ref.dim)),
+    digests: concat(digests, (length) => new Uint8Array(length)),
+    vectors: concat(vectors, (length) => new Float32Array(length)),
     taken,
   };
-}
-
-function joined<T extends Uint8Array | Float32Array>(rows: readonly T[], all: T): T {
-  rows.forEach((row, i) => all.set(row, i * row.length));
-  return all;
 }
 
 // A sample of a part's vectors, as the store has them: to be searched for, so that it shows what searches find. Which

@@ -1,6 +1,7 @@
 // Turns what a handler answered or threw into the body that goes out: the success envelope, the error envelope, and the
 // list of field errors of a 422. Called by exchange.ts on the front thread; pure. Tells nothing of a fault of ours.
 import { type AppError, ERROR_CODES, type ErrorCode, type ValidationDetail, errorTypeOf } from '../api/errors.js';
+import { roundTo } from '../base/numbers.js';
 import { assert } from '../base/assert.js';
 import type { Phases } from '../base/trace.js';
 import type { Reply, Route } from './route.js';
@@ -184,7 +185,7 @@ function wholeBody(error: AppError): ValidationDetail {
 }
 
 function encodeObject(status: number, fields: object, closing: Closing): Buffer {
-  const latency_ms = roundedMs(closing.latencyMs);
+  const latency_ms = roundTo(closing.latencyMs, 3);
   return Buffer.from(JSON.stringify({ ok: status < 400, ...fields, latency_ms, request_id: closing.requestId }));
 }
 
@@ -223,8 +224,7 @@ async function* joinedPieces(
 
 const headOf = (status: number): string => `{"ok":${status < 400},`;
 const tailOf = ({ latencyMs, requestId }: Closing): string =>
-  `,"latency_ms":${roundedMs(latencyMs)},"request_id":${JSON.stringify(requestId)}}`;
-const roundedMs = (ms: number): number => Math.round(ms * 1000) / 1000;
+  `,"latency_ms":${roundTo(latencyMs, 3)},"request_id":${JSON.stringify(requestId)}}`;
 
 // Begins a streamed reply: pulls its first block, so that a failure before it is an ordinary error, and what ends
 // within it goes out whole, with a length. Called by exchange.ts on the front thread.

@@ -2,6 +2,7 @@
 // has one where it was slow, where its turn has come, or where everything is logged; no line holds the text of a search
 // or a key. Front thread.
 import { pino } from 'pino';
+import { roundTo } from '../base/numbers.js';
 import type { Log } from '../base/log.js';
 import type { RequestEvent } from '../base/trace.js';
 import type { Config } from '../config/config.js';
@@ -55,19 +56,17 @@ function lineOf({
     code,
     outcome,
     bytes,
-    latencyMs: rounded(latencyMs),
+    latencyMs: roundTo(latencyMs, 3),
     actor: actor || undefined,
     tenant: tenant || undefined,
     traceId,
     phases:
       phases &&
       Object.fromEntries(
-        Object.entries<number | undefined>(phases.timing).map(([phase, ms]) => [phase, rounded(ms ?? 0)]),
+        Object.entries<number | undefined>(phases.timing).map(([phase, ms]) => [phase, roundTo(ms ?? 0, 3)]),
       ),
   };
 }
-
-const rounded = (ms: number): number => Math.round(ms * 1000) / 1000;
 
 /** `level`: `log.level` of the configuration. */
 export function createLogger(level: string): Log {

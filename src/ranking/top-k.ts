@@ -1,5 +1,7 @@
 // The k best with all that equal the k-th: a ranking that goes on to break ties by other means needs every one of them.
 // Used by WordIndex and VectorIndex.
+import { compareUtf8 } from '../base/bytes.js';
+
 interface Ranked {
   readonly count: number;
   /** Best first. */
@@ -77,19 +79,8 @@ export function crossShardTies(
   return runs;
 }
 
-/** Order of document ids, and of chunk ids: by their UTF-8 bytes, as the store lists them. */
-export function compareDocIds(a: string, b: string): number {
-  const end = Math.min(a.length, b.length);
-  let at = 0;
-  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++;
-  return at === end ? a.length - b.length : inUtf8(a.charCodeAt(at)) - inUtf8(b.charCodeAt(at));
-}
-
-/** Surrogates stand for what comes behind all other characters. */
-const inUtf8 = (unit: number): number => ((unit & 0xf800) === 0xd800 ? unit + 0x10000 : unit);
-
 export function comparePositions(a: Position, b: Position): number {
-  return compareDocIds(a.docid, b.docid) || a.index - b.index;
+  return compareUtf8(a.docid, b.docid) || a.index - b.index;
 }
 
 // Takes scored items in descending order of score, one by one: a heap, so that a search which stops early sorts nothing

@@ -2,7 +2,7 @@
 // The table of all keys is in README.md beside this file.
 import { createHash } from 'node:crypto';
 import type { CollectionId, CollectionName, DocId, Ordinal, Tenant } from '../api/ids.js';
-import { compareDocIds } from '../ranking/top-k.js';
+import { compareUtf8 } from '../base/bytes.js';
 
 /** LMDB takes keys up to 511 bytes: a longer document id keeps this many bytes, then a separator and its SHA-256. */
 const DOCID_PREFIX_BYTES = 440;
@@ -30,7 +30,7 @@ export function documentKey(id: CollectionId, docid: DocId | string): Buffer {
  * bytes.
  */
 export function compareDocumentKeys(a: string, b: string): number {
-  if (Math.max(a.length, b.length) * UTF8_BYTES_PER_UNIT_MAX <= DOCID_KEY_BYTES) return compareDocIds(a, b);
+  if (Math.max(a.length, b.length) * UTF8_BYTES_PER_UNIT_MAX <= DOCID_KEY_BYTES) return compareUtf8(a, b);
   const anyId = 0 as CollectionId;
   return Buffer.compare(documentKey(anyId, a), documentKey(anyId, b));
 }

@@ -1,6 +1,7 @@
 // Evaluates a parsed filter on metadata. Compiled once a search into closures. Pure; called by the shard workers for
 // each chunk that a search considers.
 import type { Comparison, FieldTest, Filter, Scalar } from '../../api/filter.js';
+import { compareUtf8 } from '../../base/bytes.js';
 
 // Equality of a metadata value with any of a filter's values: by value, with numbers and booleans equal to their text,
 // because columns of a CSV file are text. Pure.
@@ -85,20 +86,9 @@ function stringOrder(operand: string): (value: unknown) => number {
     if (typeof value !== 'string') return NaN;
     const valueMs = timeMs === undefined ? undefined : timeOf(value);
     if (timeMs !== undefined && valueMs !== undefined) return valueMs - timeMs;
-    return compareTexts(value, operand);
+    return compareUtf8(value, operand);
   };
 }
-
-/** By code points, as the bytes of UTF-8 are ordered, so that an index can have the same order. */
-function compareTexts(a: string, b: string): number {
-  const end = Math.min(a.length, b.length);
-  let at = 0;
-  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++;
-  return at < end ? codePointOrder(a.charCodeAt(at)) - codePointOrder(b.charCodeAt(at)) : a.length - b.length;
-}
-
-/** Moves the halves of the pairs that make the highest code points behind all other units. */
-const codePointOrder = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);
 
 /**
  * Milliseconds of an ISO 8601 date or time; without a zone it is UTC, so that no answer depends on where the server

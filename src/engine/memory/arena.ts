@@ -4,6 +4,7 @@
 import type { Precision } from '../../api/choices.js';
 import type { CollectionId } from '../../api/ids.js';
 import { DIM_MAX, SHARD_PAGES_MAX } from '../../api/limits.js';
+import { nowSeconds } from '../../base/clock.js';
 import { assert } from '../../base/assert.js';
 import { PAGE_BYTES, giveBack } from '../../base/huge-pages.js';
 import { CODES_MIN, GRAPH_MIN, VectorIndex } from '../hnsw/vector-index.js';
@@ -183,7 +184,7 @@ export class Kernel {
    * use after the `read` it was made in. `arena` is the number of this one.
    */
   view(id: CollectionId, arena = 0): PartView | undefined {
-    const roots = this.directory.get(id, Math.floor(Date.now() / 1000));
+    const roots = this.directory.get(id, nowSeconds());
     return roots && new PartView(this.instance, id, roots, arena);
   }
 

@@ -12,11 +12,12 @@ import {
   fusedScore,
   withPriority,
 } from '../../ranking/scores.js';
-import { type Place, compareDocIds, comparePositions, crossShardTies, mergeRanked } from '../../ranking/top-k.js';
+import { type Place, comparePositions, crossShardTies, mergeRanked } from '../../ranking/top-k.js';
 import type { PartView } from '../segments/segment.js';
 import type { RankedList } from './params.js';
 import type { ChunkPosition } from './payload-cache.js';
 import type { ShardView } from './snapshot.js';
+import { compareUtf8 } from '../../base/bytes.js';
 
 interface Row {
   readonly ordinal: Ordinal;
@@ -131,7 +132,7 @@ interface Order {
 const byPosition: Order = { first: () => 0, then: comparePositions };
 const byVectorRank: Order = {
   first: (a, b) => compareNumbers(vectorRankOf(a), vectorRankOf(b)),
-  then: (a, b) => compareDocIds(chunkIdOf(a.docid, a.path), chunkIdOf(b.docid, b.path)),
+  then: (a, b) => compareUtf8(chunkIdOf(a.docid, a.path), chunkIdOf(b.docid, b.path)),
 };
 
 /** Candidates of mode vector, which are in their final order. */

@@ -2,6 +2,7 @@
 // Made within Kernel.read by shard-set.ts, and of no use outside. Search workers only, each on its own thread.
 import type { CollectionRef } from '../../api/collections.js';
 import { AppError } from '../../api/errors.js';
+import { nowSeconds } from '../../base/clock.js';
 import { SharedMeters } from '../../base/meters.js';
 import { shardPath } from '../../storage/data-directory.js';
 import { ShardReader, type ShardTxn, type Snapshot } from '../../storage/shard-reader.js';
@@ -133,7 +134,7 @@ class ReadShard {
       try {
         // Its collection has left the arena since the home was asked.
         if (arena > 0 && !view.part) return undefined;
-        if (arena > 0) this.home.directory.get(of.collection.id, Math.floor(Date.now() / 1000));
+        if (arena > 0) this.home.directory.get(of.collection.id, nowSeconds());
         return this.enter(rest, [...views, view], of, work);
       } finally {
         view.end();

@@ -3,8 +3,9 @@
 import type { CollectionId } from '../../api/ids.js';
 import { type Arenas, type Kernel } from '../memory/arena.js';
 import { ArenaFull } from '../memory/bindings.js';
-import { type PartTable, nowSeconds } from './segment-table.js';
+import type { PartTable } from './segment-table.js';
 import type { Part } from './segment.js';
+import { nowSeconds } from '../../base/clock.js';
 
 /** Of the small parts, so that room is not made for one row at a time. */
 const SHARE_TO_LEAVE = 1 / 8;

@@ -7,6 +7,7 @@ import type { Arenas } from '../memory/arena.js';
 import { Part } from './segment.js';
 import type { PartRoots } from './directory.js';
 import { LOST } from '../memory/layout.js';
+import { nowSeconds } from '../../base/clock.js';
 
 /** The arenas last: see PartRoots. */
 const NOWHERE = { vectors: 0, words: 0, fields: 0, priorities: 0, arenas: 0 };
@@ -19,8 +20,6 @@ const rootsOf = ({ index, priorities, words, fields }: Part): Omit<PartRoots, 'a
   words: rootOf(words),
   fields: rootOf(fields),
 });
-
-export const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 
 export class PartTable {
   /** Those in memory as a whole, by arena. */

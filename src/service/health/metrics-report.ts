@@ -4,6 +4,7 @@ import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SERVICE_VERSION } from '../../api/common.js';
 import type { METRICS_ROUTES, MetricsAnswer } from '../../api/health.js';
+import { roundTo } from '../../base/numbers.js';
 import type { LatencyWindow } from '../../base/histogram.js';
 import {
   CATALOG,
@@ -271,7 +272,7 @@ async function metricsJson(context: Context): Promise<MetricsAnswer> {
     collections_created_total: counts.collectionsCreated,
     collections_deleted_total: counts.collectionsDeleted,
     errors_total: counts.errors,
-    uptime_seconds: rounded((performance.now() - startedAtMs) / 1000),
+    uptime_seconds: roundTo((performance.now() - startedAtMs) / 1000, 3),
     ...latencies('search', searchLatency),
     ...latencies('ingest', ingestLatency),
     tenant_count: tenants,
@@ -287,7 +288,7 @@ const HARDWARE = {
   hw_cpu: cpus()[0]?.model.trim() ?? '',
   hw_cores: availableParallelism(),
   hw_os: `${type()} ${release()}`,
-  hw_ram_gb: rounded(totalmem() / 2 ** 30),
+  hw_ram_gb: roundTo(totalmem() / 2 ** 30, 3),
 };
 
 type Latencies<What extends string> = { [Name in `${What}_latency_${'p50' | 'p95' | 'p99'}_ms`]?: number } & {
@@ -305,8 +306,4 @@ function latencies<What extends 'search' | 'ingest'>(what: What, window: Latency
   return { ...named, [`${what}_latency_count`]: window.count } as Latencies<What>;
 }
 
-const told = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : rounded(ms));
-
-function rounded(value: number): number {
-  return Math.round(value * 1000) / 1000;
-}
+const told = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : roundTo(ms, 3));

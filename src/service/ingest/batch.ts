@@ -18,6 +18,7 @@ import type { Context } from '../context.js';
 import { isPreparedFor, prepareSettings, tellIngested } from './document.js';
 import { type EmbeddedGroup, embedAnew, embedGroup, nothingOf, withFailures } from './embed.js';
 import { type SpaceGroup, type Stored, inPhase, putGroup } from './put.js';
+import { faultOf } from '../../base/thread.js';
 
 // What became of the items of a batch: what preparing said of each, joined with what the shards said of each group.
 // Pure. Used by ingest-batch.ts on the front thread.
@@ -230,11 +231,7 @@ export class BatchIngest {
   /** What an item is told of an error. A fault of a worker has been logged already. */
   private refusalOf(error: unknown): AppError {
     if (error instanceof AppError) return error;
-    if (!(error instanceof WorkerFault))
-      this.context.log.error(
-        { fault: error instanceof Error ? error.stack : String(error) },
-        'a slice of a batch failed',
-      );
+    if (!(error instanceof WorkerFault)) this.context.log.error({ fault: faultOf(error) }, 'a slice of a batch failed');
     return new AppError('ingest_failed');
   }
 }

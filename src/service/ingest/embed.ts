@@ -12,6 +12,7 @@ import { unpackDocuments } from '../../text/prepared-document.js';
 import { refOf } from '../collections/catalog.js';
 import type { Context } from '../context.js';
 import { type SpaceGroup, type Stored, inPhase, otherRows, textWanted, wantsTexts } from './put.js';
+import { concat } from '../../base/bytes.js';
 
 // Vectors that need no embedding: those of chunks whose text the stored documents of the same ids have already,
 // wherever in them. Asked for before a document is embedded, where embedding costs more than asking; front thread. What
@@ -207,8 +208,8 @@ export function withoutFailed(group: PreparedGroup, failures: Failures): Prepare
     docids: group.docids.filter(isKept),
     chunks: group.chunks.filter(isKept),
     ends: endsOf(group.ends.map((end, i) => end - (group.ends[i - 1] ?? 0)).filter(isKept)),
-    documents: joined(keptParts(group.documents, group.ends, failures), (bytes) => new Uint8Array(bytes)),
-    vectors: joined(
+    documents: concat(keptParts(group.documents, group.ends, failures), (bytes) => new Uint8Array(bytes)),
+    vectors: concat(
       keptParts(
         group.vectors,
         rowEnds.map((end) => end * dim),
@@ -236,13 +237,3 @@ function endsOf(lengths: readonly number[]): number[] {
 /** `ends` says where the part of each document ends. */
 const keptParts = <T extends Uint8Array | Float32Array>(all: T, ends: readonly number[], failures: Failures): T[] =>
   ends.flatMap((end, document) => (failures.has(document) ? [] : [all.subarray(ends[document - 1] ?? 0, end) as T]));
-
-function joined<T extends Uint8Array | Float32Array>(parts: readonly T[], make: (length: number) => T): T {
-  const all = make(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
-}

@@ -8,6 +8,7 @@ import type { Collection } from '../../api/collections.js';
 import { logIdOf } from '../../storage/catalog-commands.js';
 import type { Context } from '../context.js';
 import { asQueryId } from './query-log.js';
+import { roundTo } from '../../base/numbers.js';
 
 /** A logged search with the collection it was made in, by its present name. */
 export interface LoggedSearch {
@@ -67,7 +68,7 @@ function summaryOf({ id, text, k, executedAtMs, latencyMs, replayOf, requestId, 
     k,
     executed_at: new Date(executedAtMs).toISOString(),
     result_count: resultIds.length,
-    latency_ms: rounded(latencyMs),
+    latency_ms: roundTo(latencyMs, 3),
     ...(replayOf !== '' && { replay_of: replayOf }),
     request_id: requestId,
   };
@@ -81,9 +82,7 @@ export function entryOf({ query, collection: { tenant, name } }: LoggedSearch): 
     rest: { embedded_filters: _, ...rest },
   } = query;
   const timing = Object.fromEntries(
-    Object.entries(rest.timing).map(([phase, ms]) => [phase, rounded(ms as number)]),
+    Object.entries(rest.timing).map(([phase, ms]) => [phase, roundTo(ms as number, 3)]),
   ) as unknown as QueryEntry['timing'] & object;
   return { ...summaryOf(query), tenant, collection: name, actor, result_ids: resultIds, mode, ...rest, timing };
 }
-
-const rounded = (ms: number): number => Math.round(ms * 1000) / 1000;

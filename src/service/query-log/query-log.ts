@@ -5,6 +5,7 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import type { CollectionId } from '../../api/ids.js';
+import { concat } from '../../base/bytes.js';
 import type { Log } from '../../base/log.js';
 import type { LogPool } from '../../pool/log-pool.js';
 import type {
@@ -73,19 +74,9 @@ function packEntries(entries: readonly NewEntry[]): PackedEntries {
     collections: Uint32Array.from(entries, ({ collection }) => collection),
     ids,
     lengths: Uint32Array.from(records, ({ length }) => length),
-    records: joined(records),
+    // In a buffer of its own: what travels between threads is the whole buffer beneath a view.
+    records: concat<Uint8Array>(records, (length) => new Uint8Array(length)),
   };
-}
-
-/** In a buffer of its own: what travels between threads is the whole buffer beneath a view. */
-function joined(records: readonly Buffer[]): Uint8Array {
-  const bytes = new Uint8Array(records.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const record of records) {
-    bytes.set(record, at);
-    at += record.length;
-  }
-  return bytes;
 }
 
 /**

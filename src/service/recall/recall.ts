@@ -19,6 +19,7 @@ import { countCollection } from '../collections/usage.js';
 import { loggedQuestions, loggedSearches, storedQuestions, type Question } from './stored-vectors.js';
 import { plainSearch } from '../search/query.js';
 import { searchShards, type FoundHit } from '../search/shards.js';
+import { roundTo } from '../../base/numbers.js';
 
 export type Measured = Omit<RecallAnswer, 'tenant' | 'collection'>;
 
@@ -152,12 +153,10 @@ function summed(
     usable.reduce((total, comparison) => total + of(comparison), 0);
   const rate = (ms: number): number => Math.round((usable.length / ms) * 1000);
   return {
-    recall: rounded(sum(({ found }) => found) / sum(({ wanted }) => wanted)),
-    lowest: rounded(Math.min(...usable.map(({ found, wanted }) => found / wanted))),
+    recall: roundTo(sum(({ found }) => found) / sum(({ wanted }) => wanted), 4),
+    lowest: roundTo(Math.min(...usable.map(({ found, wanted }) => found / wanted)), 4),
     queries: usable.length,
     qps: rate(sum(({ searchMs }) => searchMs)),
     exact_qps: rate(sum(({ exactMs }) => exactMs)),
   };
 }
-
-const rounded = (share: number): number => Math.round(share * 10_000) / 10_000;

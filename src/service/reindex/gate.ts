@@ -8,6 +8,7 @@ import type { Context } from '../context.js';
 import { callerOf, inputOf } from '../query-log/logged-search.js';
 import { searchSpace } from '../search/search.js';
 import { retrying } from './job-record.js';
+import { roundTo } from '../../base/numbers.js';
 
 /** Entries of the log that are looked at for each search by text that is wanted. */
 const LOOKED_AT_FACTOR = 4;
@@ -82,7 +83,6 @@ export function compareRanks(
 }
 
 const meanOf = (values: readonly number[]): number | null =>
-  values.length === 0 ? null : rounded(values.reduce((sum, value) => sum + value, 0) / values.length);
+  values.length === 0 ? null : roundTo(values.reduce((sum, value) => sum + value, 0) / values.length, 4);
 const latencyOf = (ms: readonly number[]): GateLatency | null =>
-  ms.length === 0 ? null : { mean: meanOf(ms) ?? 0, max: rounded(Math.max(...ms)) };
-const rounded = (value: number): number => Math.round(value * 10_000) / 10_000;
+  ms.length === 0 ? null : { mean: meanOf(ms) ?? 0, max: roundTo(Math.max(...ms), 4) };

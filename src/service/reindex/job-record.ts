@@ -7,6 +7,7 @@ import type { JobChange, StoredJob } from '../../storage/catalog-commands.js';
 import { forgetStaged } from '../collections/catalog-changes.js';
 import type { Context } from '../context.js';
 import { type Run, isLive, toldJob } from './jobs.js';
+import { faultOf } from '../../base/thread.js';
 
 // Tries again what fails because a worker or an endpoint is away for a moment: a job is not to fail of that. Used by
 // the other files of this folder, on the front thread.
@@ -99,8 +100,7 @@ export async function endRun(
 
 /** What it has built stays, so that it can go on. */
 async function failed(context: Context, id: string, error: unknown): Promise<void> {
-  if (!(error instanceof AppError))
-    context.log.error({ fault: error instanceof Error ? error.stack : String(error), job: id }, 'a reindex job failed');
+  if (!(error instanceof AppError)) context.log.error({ fault: faultOf(error), job: id }, 'a reindex job failed');
   await saveJob(context, id, {
     status: 'failed',
     finished_at: nowIn(context),

@@ -4,9 +4,9 @@ import type { SearchMode } from '../../api/choices.js';
 import type { Collection, SearchTiming } from '../../api/collections.js';
 import { AppError } from '../../api/errors.js';
 import { type CollectionName, type Tenant, parseChunkId } from '../../api/ids.js';
+import { compareUtf8 } from '../../base/bytes.js';
 import { timed } from '../../base/trace.js';
 import { isDefault } from '../../engine/search/params.js';
-import { compareDocIds } from '../../ranking/top-k.js';
 import { commonBeside, findCommonCollection } from '../collections/collections.js';
 import type { Context } from '../context.js';
 import {
@@ -45,7 +45,7 @@ function mergeTwo(a: readonly FoundHit[], b: readonly FoundHit[]): FoundHit[] {
 }
 
 const isBefore = (a: FoundHit, b: FoundHit): boolean =>
-  a.score > b.score || (a.score === b.score && compareDocIds(docidOf(a), docidOf(b)) < 0);
+  a.score > b.score || (a.score === b.score && compareUtf8(docidOf(a), docidOf(b)) < 0);
 const docidOf = ({ id }: FoundHit): string => parseChunkId(id)?.docid ?? id;
 
 export interface SearchResult {
