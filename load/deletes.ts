@@ -10,7 +10,7 @@ import type { CollectionRef } from '../src/api/collections.js';
 import { packDocument } from '../src/text/prepared-document.js';
 import { ShardStore } from '../src/storage/shard-store.js';
 import { compactSome } from '../src/engine/compaction.js';
-import { Kernel } from '../src/engine/memory/arena.js';
+import { Arenas, Kernel } from '../src/engine/memory/arena.js';
 import type { Part } from '../src/engine/segments/segment.js';
 import { Shard } from '../src/engine/shard.js';
 import { applyWrites, type DocumentWrite } from '../src/engine/write/write.js';
@@ -53,7 +53,7 @@ function compact(shard: Shard, part: Part): { longestMs: number; ms: number } {
     isMore = compactSome(shard, part);
     longestMs = Math.max(longestMs, performance.now() - stepAtMs);
   }
-  while (shard.reclaim());
+  while (shard.arenas.reclaim());
   return { longestMs, ms: performance.now() - startedAtMs };
 }
 
@@ -63,15 +63,14 @@ try {
     new WebAssembly.Module(readFileSync(new URL('../src/engine/kernel.wasm', import.meta.url))),
     createArenaMemory(64, 65536),
   );
-  const shard = new Shard(ShardStore.open(folder, false), kernel);
-  shard.load([]);
+  const shard = Shard.open(ShardStore.open(folder, false), new Arenas([kernel]), { collections: [], isWhole: true });
   const table = [['', 'chunks', 'bytes in use', 'bytes a chunk']];
   const report = (state: string): void => {
-    const chunks = shard.part(ref.id)?.index.liveCount ?? 0;
+    const chunks = shard.parts.of(ref.id)[0]?.index.liveCount ?? 0;
     table.push([state, whole(chunks), whole(kernel.usedBytes()), whole(kernel.usedBytes() / chunks)]);
   };
   applyAll(shard, docids.map(put));
-  const part = shard.part(ref.id) as Part;
+  const part = shard.parts.of(ref.id)[0] as Part;
   settle(part.index);
   report('loaded and linked');
   const prng = createPrng(1);

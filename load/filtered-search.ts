@@ -14,7 +14,7 @@ import { parseFilter } from '../src/api/filter.js';
 import { ShardReader } from '../src/storage/shard-reader.js';
 import { ShardStore } from '../src/storage/shard-store.js';
 import { countBits } from '../src/engine/filter/bitmap.js';
-import { Kernel } from '../src/engine/memory/arena.js';
+import { Arenas, Kernel } from '../src/engine/memory/arena.js';
 import { buildFields, buildWords, prepare } from '../src/engine/segments/indexes.js';
 import { Shard } from '../src/engine/shard.js';
 import { applyWrites, type DocumentWrite } from '../src/engine/write/write.js';
@@ -105,7 +105,7 @@ function fill(shard: Shard): void {
 
 /** CPU time of making the indexes of metadata and of words, and their bytes a chunk. */
 function index(shard: Shard): string {
-  const part = shard.part(ref.id)!;
+  const part = shard.parts.of(ref.id)[0]!;
   prepare(shard, { op: 'prepare', collection: ref, words: true, fields: true });
   const startedAt = cpuMs();
   buildFields(shard, part, Infinity);
@@ -170,10 +170,9 @@ function measure(narrowing: Narrowing | undefined): string[] {
 const folder = mkdtempSync(join(tmpdir(), 'sheaf-filters-'));
 const module = new WebAssembly.Module(readFileSync(new URL('../src/engine/kernel.wasm', import.meta.url)));
 const kernel = new Kernel(module, createArenaMemory(64, 65536));
-const shard = new Shard(ShardStore.open(folder, false), kernel);
+const shard = Shard.open(ShardStore.open(folder, false), new Arenas([kernel]), { collections: [], isWhole: true });
 const reader = new ShardReader(folder);
 try {
-  shard.load([]);
   fill(shard);
   const indexed = index(shard);
   const table = CASES.map(([name, narrowing]) => [name, ...measure(narrowing)]);

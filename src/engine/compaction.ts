@@ -51,7 +51,7 @@ export function reclaimSome(shard: Shard): boolean {
     shard.leaving.push(...shard.leaving.splice(shard.leaving.indexOf(document), 1));
     return false;
   }
-  shard.stillness.touch();
+  shard.writeFreeze.noteChange();
   for (const { part, row, text, terms } of rows) {
     if (text !== undefined) part.words?.removeIfThere(row, text);
     if (terms) part.fields?.removeIfThere(row, terms);
@@ -105,7 +105,7 @@ export function compactSome(shard: Shard, part: Part): boolean {
     if (ordinals.end > target) return move(shard, part, target);
     if (ordinals.end > (1 - FREE_END_SHARE_MIN) * index.end) return false;
     const from = ordinals.end;
-    shard.stillness.touch();
+    shard.writeFreeze.noteChange();
     if (index.hideSome(from, HIDE_STEP)) part.hidden = { from, epoch: shard.arenas.at(part.arena).endEpoch() };
     return true;
   } catch (error) {

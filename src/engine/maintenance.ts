@@ -1,38 +1,37 @@
-// Work a shard does between batches, in slices short enough that no search notices: loading parts, indexing words or
-// metadata that a search waits for, giving memory back, linking new vectors into the graph, merging what is indexed,
-// and removing what dropped collections left in the store. Shard worker only.
+// Maintenance of a shard between batches of commands, in slices short enough that no search notices: loading segments,
+// indexing text or metadata that a search waits for, giving memory back, linking new vectors into the graph, merging
+// what is indexed, and removing what dropped collections left in the store. Owner only.
 import { AppError } from '../api/errors.js';
 import { compactSome, reclaimSome } from './compaction.js';
+import { SLICE_MS } from './segments/eviction.js';
 import { buildFields, buildWords } from './segments/indexes.js';
 import type { Shard } from './shard.js';
 
-/** A search may wait this long behind a slice. */
-const SLICE_MS = 2;
 const LINK_STEP = 4;
 const PURGE_STEP = 500;
 /** Between two times that free memory goes back to the system. */
 const GIVE_BACK_MS = 10_000;
 
-export class Background {
+export class Maintenance {
   private scheduled: NodeJS.Immediate | undefined;
-  private timer: NodeJS.Timeout | undefined;
+  private readonly timer: NodeJS.Timeout;
   private isGiveBackDue = false;
 
-  /** From now on there is such work even when nothing happens. */
-  begin(shard: Shard): void {
+  constructor(private readonly shard: Shard) {
+    // Free memory goes back even when nothing else happens.
     this.timer = setInterval(() => {
       this.isGiveBackDue = true;
-      this.wake(shard);
+      this.wake();
     }, GIVE_BACK_MS).unref();
   }
 
-  /** Looks for work after the messages that are already waiting. */
-  wake(shard: Shard): void {
+  /** Looks for work after the messages that are already waiting; while a write freeze is held, after its end. */
+  wake(): void {
     this.scheduled ??= setImmediate(() => {
       this.scheduled = undefined;
-      const { whenOver } = shard.stillness;
-      if (whenOver) void whenOver.then(() => this.wake(shard));
-      else if (slice(shard) || this.giveBack(shard)) this.wake(shard);
+      const { whenOver } = this.shard.writeFreeze;
+      if (whenOver) void whenOver.then(() => this.wake());
+      else if (slice(this.shard) || this.giveBack()) this.wake();
     });
   }
 
@@ -42,8 +41,8 @@ export class Background {
   }
 
   /** Some pages of each arena at a time. */
-  private giveBack({ arenas }: Shard): boolean {
-    return (this.isGiveBackDue &&= arenas.giveBack());
+  private giveBack(): boolean {
+    return (this.isGiveBackDue &&= this.shard.arenas.giveBack());
   }
 }
 
@@ -56,7 +55,7 @@ function slice(shard: Shard): boolean {
   }
   if (reclaimSome(shard)) return true;
   if (!shard.loads.work(until, false) || improve(shard, until)) return true;
-  return shard.reclaim() || purge(shard);
+  return shard.arenas.reclaim() || purge(shard);
 }
 
 /**
@@ -70,14 +69,14 @@ function improve(shard: Shard, until: number): boolean {
     const { index, words, fields } = part;
     if (compactSome(shard, part)) return true;
     while (index.hasWork) {
-      shard.stillness.touch();
+      shard.writeFreeze.noteChange();
       if (index.linkSome(LINK_STEP) === 0 && !index.isTended) break;
       if (performance.now() >= until) return true;
     }
     if (words?.mergeSome(until - performance.now()) || fields?.mergeSome(until - performance.now()))
-      return shard.stillness.touch(), true;
+      return shard.writeFreeze.noteChange(), true;
     while (index.isFillDue) {
-      shard.stillness.touch();
+      shard.writeFreeze.noteChange();
       index.fillSome(LINK_STEP);
       if (performance.now() >= until) return true;
     }

@@ -1,5 +1,6 @@
-// The state of one shard: its store, its kernel, and those parts of collections that are in memory. Made by the `open`
-// command; every other command works on it. Used by the shard worker's thread alone.
+// One shard as its owner has it: its store, its arenas, and those segments of collections that are in memory. Owner only:
+// owner.ts adds what runs between commands. A shard is opened with `Shard.open` and needs no more than a store and
+// memories, so the engine can be used and tested as a library.
 import type { CollectionGroup, CollectionRef } from '../api/collections.js';
 import { AppError } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
@@ -7,7 +8,7 @@ import type { LeavingDocument } from '../storage/large-removal.js';
 import type { ShardTxn } from '../storage/shard-reader.js';
 import type { ShardStore } from '../storage/shard-store.js';
 import { GRAPH_MIN } from './hnsw/vector-index.js';
-import { Arenas, type Kernel } from './memory/arena.js';
+import type { Arenas } from './memory/arena.js';
 import { ArenaFull } from './memory/bindings.js';
 import { LOST } from './memory/layout.js';
 import { PartTerms, type TermMaker } from './postings/builder.js';
@@ -15,12 +16,13 @@ import type { WordIndex } from './postings/text-index.js';
 import { Room } from './segments/eviction.js';
 import { PartLoads } from './segments/loading.js';
 import { PartTable } from './segments/segment-table.js';
-import type { Part, PartView } from './segments/segment.js';
+import type { Part } from './segments/segment.js';
 
-// Whether the memory of a shard has changed, and times in which it must not: the last pass over it wants one. Writes
-// and background work wait for the end of such a time; searches, which own nothing, and reading commands do not. One a
-// shard, in its worker's thread.
-class Stillness {
+/**
+ * Write freeze for the last passes of a checkpoint. While it is held, writes and background work wait; searches and
+ * reading commands go on. `version` counts changes, so that a pass can tell whether it has copied one moment.
+ */
+class WriteFreeze {
   private changes = 0;
   private over: Promise<void> | undefined;
   private release: () => void = () => {};
@@ -35,7 +37,8 @@ class Stillness {
     return this.over;
   }
 
-  touch(): void {
+  /** Something has changed rows or graphs. */
+  noteChange(): void {
     this.changes++;
   }
 
@@ -49,22 +52,20 @@ class Stillness {
   }
 }
 
-// What a shard is told of all collections when it is opened, by their ids: all of a reference but the id. Made by
-// shard.ts, used by it and by what brings parts back from a checkpoint; shard worker only.
-
+/** Of all collections, by their ids: all of a reference but the id. */
 export type CollectionKinds = ReadonlyMap<CollectionId, CollectionGroup['kind']>;
 
-function kindsOf(groups: readonly CollectionGroup[]): CollectionKinds {
-  const kinds = new Map<CollectionId, CollectionGroup['kind']>();
-  for (const { kind, ids } of groups) for (const id of ids) kinds.set(id as CollectionId, kind);
-  return kinds;
+/** The collections that there are. `isWhole`: all of them, for sure. */
+export interface ShardCollections {
+  readonly collections: readonly CollectionGroup[];
+  readonly isWhole: boolean;
 }
 
 export class Shard {
   readonly parts: PartTable;
   readonly loads: PartLoads;
   readonly room: Room;
-  readonly stillness = new Stillness();
+  readonly writeFreeze = new WriteFreeze();
   /** Ids are never reused: a late write to a dropped collection is refused, not stored. */
   private readonly dropped = new Set<CollectionId>();
   /** Collections whose entries are still to be removed from the store. */
@@ -72,49 +73,36 @@ export class Shard {
   /** Large documents whose chunks are still to be removed from the store. */
   readonly leaving: LeavingDocument[] = [];
 
-  readonly arenas: Arenas;
-
-  /** The first of its kernels is on the home arena. */
-  constructor(
+  private constructor(
     readonly store: ShardStore,
-    ...kernels: readonly Kernel[]
+    readonly arenas: Arenas,
   ) {
-    this.arenas = new Arenas(kernels);
     this.parts = new PartTable(this.arenas);
     this.room = new Room(this.parts, this.arenas);
     this.loads = new PartLoads(store, this.parts, this.room);
   }
 
   /**
-   * Says which collections have documents here, and loads none: large ones come by and by. What belongs to no
-   * collection any more is queued for removal, where it is known for sure which there are (`isWhole`). `restore` brings
-   * back the parts that a checkpoint has.
+   * Empties the arenas, finds out which collections have documents in the store, and lets readers in. Nothing is loaded
+   * for it: large collections come by and by, small ones when they are needed. What belongs to no collection any more
+   * is queued for removal where it is known for sure which there are. `restore` brings back the segments that a
+   * checkpoint has.
    */
-  load(
-    collections: readonly CollectionGroup[],
-    isWhole = true,
-    restore: (kinds: CollectionKinds) => void = () => {},
-  ): void {
-    this.arenas.format();
-    this.store.finishLeaving();
-    const kinds = kindsOf(collections);
-    restore(kinds);
-    const large: { ref: CollectionRef; chunks: number }[] = [];
-    this.store.read((txn) => {
-      for (const { id, chunks } of txn.allCounts()) {
-        const kind = kinds.get(id);
-        if (kind) this.parts.enterAway(id);
-        else if (isWhole) this.purges.push(id);
-        if (kind && chunks >= GRAPH_MIN && this.parts.of(id).length === 0) large.push({ ref: { id, ...kind }, chunks });
-      }
-    });
-    for (const { ref } of large.sort((a, b) => b.chunks - a.chunks)) this.loads.queue(ref);
-    this.arenas.open();
-  }
-
-  /** The first part of a collection, where it is in memory. */
-  part(id: CollectionId): Part | undefined {
-    return this.parts.of(id)[0];
+  static open(
+    store: ShardStore,
+    arenas: Arenas,
+    { collections, isWhole }: ShardCollections,
+    restore: (shard: Shard, kinds: CollectionKinds) => void = () => {},
+  ): Shard {
+    const shard = new Shard(store, arenas);
+    arenas.format();
+    store.finishLeaving();
+    const kinds = new Map<CollectionId, CollectionGroup['kind']>();
+    for (const { kind, ids } of collections) for (const id of ids) kinds.set(id as CollectionId, kind);
+    restore(shard, kinds);
+    shard.enterStored(kinds, isWhole);
+    arenas.open();
+    return shard;
   }
 
   isDropped(id: CollectionId): boolean {
@@ -178,14 +166,9 @@ export class Shard {
     );
   }
 
-  /** What readers see of a collection at home, for this thread. */
-  view(id: CollectionId): PartView | undefined {
-    return this.arenas.home.view(id);
-  }
-
   /** Says that a batch of writes has been published whole. */
   settle(): void {
-    this.stillness.touch();
+    this.writeFreeze.noteChange();
     this.arenas.settle();
   }
 
@@ -197,15 +180,24 @@ export class Shard {
     this.parts.delete(id);
   }
 
-  /** Frees some of the memory that readers have left; true when there may be more. */
-  reclaim(): boolean {
-    return this.arenas.reclaim();
-  }
-
   /** Readers are out before the environment goes that they read too. */
   close(): void {
     this.arenas.close();
     this.store.close();
+  }
+
+  /** Those with documents in the store are away until they are loaded; the large ones are queued for it. */
+  private enterStored(kinds: CollectionKinds, isWhole: boolean): void {
+    const large: { ref: CollectionRef; chunks: number }[] = [];
+    this.store.read((txn) => {
+      for (const { id, chunks } of txn.allCounts()) {
+        const kind = kinds.get(id);
+        if (kind) this.parts.enterAway(id);
+        else if (isWhole) this.purges.push(id);
+        if (kind && chunks >= GRAPH_MIN && this.parts.of(id).length === 0) large.push({ ref: { id, ...kind }, chunks });
+      }
+    });
+    for (const { ref } of large.sort((a, b) => b.chunks - a.chunks)) this.loads.queue(ref);
   }
 
   private begin(ref: CollectionRef, arena: number): Part {
@@ -221,7 +213,7 @@ export class Shard {
 }
 
 // In which arena of a shard a document goes: where its collection is while there is room, then where most is. A
-// document stands in one as a whole. Called by write.ts; shard worker only.
+// document stands in one as a whole.
 
 /**
  * Runs `stage` on a part with room for what it does; what throws ArenaFull has changed nothing. Throws ArenaFull when

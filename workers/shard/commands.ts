@@ -1,12 +1,11 @@
-// Dispatches the commands of a shard worker: reads run one by one, document writes next to each other share a commit.
-// Between batches it does background work in short slices. Shard worker only.
+// Dispatches the commands of a shard worker to the owner of its shard: reads run one by one, document writes next to each
+// other share a commit. The worker of shard 0 answers for the catalog too.
 import { join } from 'node:path';
 import type { Outcome } from '../../src/api/errors.js';
 import { defined } from '../../src/base/assert.js';
 import { CATALOG, SharedMeters, placeOfShard } from '../../src/base/meters.js';
 import { Latch } from '../../src/base/read-gate.js';
-import { discard, restore } from '../../src/engine/checkpoint/recovery.js';
-import { Checkpoints, type Note } from '../../src/engine/checkpoint/writer.js';
+import type { Note } from '../../src/engine/checkpoint/writer.js';
 import {
   countsOf,
   getChunk,
@@ -20,12 +19,11 @@ import {
   totals,
 } from '../../src/engine/documents.js';
 import { outcomeOf } from '../../src/engine/errors.js';
-import { Background } from '../../src/engine/maintenance.js';
-import { Kernel } from '../../src/engine/memory/arena.js';
-import { IdleParts } from '../../src/engine/segments/eviction.js';
+import { Arenas, Kernel } from '../../src/engine/memory/arena.js';
+import { ShardOwner } from '../../src/engine/owner.js';
 import { linking, prepare } from '../../src/engine/segments/indexes.js';
 import { memoryUse, walksOf } from '../../src/engine/segments/segment.js';
-import { Shard } from '../../src/engine/shard.js';
+import type { Shard } from '../../src/engine/shard.js';
 import {
   type PartCommand,
   type WriteCommand,
@@ -49,9 +47,6 @@ import { CatalogStore } from '../../src/storage/catalog.js';
 import { CheckpointFiles } from '../../src/storage/checkpoint-files.js';
 import { checkpointPath, shardPath } from '../../src/storage/data-directory.js';
 import { ShardStore } from '../../src/storage/shard-store.js';
-
-// The commands of the catalog, which the worker of shard 0 takes: each is one call of its store.
-// Made by commands.ts. Shard worker only.
 
 type CatalogHandlers = { [O in keyof CatalogCommands]: (request: ShardRequest<O>) => CatalogCommands[O]['answer'] };
 
@@ -77,60 +72,28 @@ const catalogHandlers = (catalog: () => CatalogStore): CatalogHandlers => ({
   revokeKey: ({ tenant, keyId, revokedAt }) => catalog().tenants.revokeKey(tenant, keyId, revokedAt),
 });
 
-// Opens a shard: its store, and kernels on its arenas, which it empties, fills from the checkpoint, and says what is to
-// be found in them. Called by commands.ts, in the shard worker's thread.
-
-interface OpenedShard {
-  shard: Shard;
-  /** undefined where none are to be written. */
-  checkpoints: Checkpoints | undefined;
-}
-
-/**
- * `takeOver`: another thread has had the shard. Then it begins without its checkpoint: what its owner died of may stand
- * in it.
- */
-function openShard(
-  {
-    shard: number,
-    kernel: module,
-    kernelName,
-    memories,
-    arenaPagesMax,
-    directory,
-    meters,
-    latches,
-    checkpointMs,
-  }: ShardWorkerStart,
+/** `takeOver`: another thread has had the shard in this process. */
+function openOwner(
+  { shard: number, kernel, memories, arenaPagesMax, directory, meters, latches, checkpointMs, idleSeconds }: ShardWorkerStart,
   takeOver: boolean,
   { collections, isWhole }: ShardRequest<'open'>,
   note: Note,
-): OpenedShard {
-  const kernels = defined(memories[number], 'arenas of the shard').map(
-    (memory) => new Kernel(module, memory, arenaPagesMax),
-  );
-  // Readers are out before the environment is closed that a dead owner had open.
-  for (const kernel of kernels) kernel.close();
+): ShardOwner {
+  const arenas = defined(memories[number], 'arenas of the shard');
   const place = placeOfShard(number);
-  const shard = new Shard(
-    ShardStore.open(
-      shardPath(directory, number),
-      takeOver,
-      SharedMeters.over(meters).store(place),
-      Latch.at(latches, place),
-    ),
-    ...kernels,
-  );
-  const files = new CheckpointFiles(checkpointPath(directory, number));
-  const identity = { shard: number, kernel: kernelName };
-  const isOfUse = !takeOver && checkpointMs > 0;
-  shard.load(collections, isWhole, (kinds) =>
-    isOfUse ? restore(shard, files, identity, kinds, note) : discard(shard, files),
-  );
-  return {
-    shard,
-    checkpoints: checkpointMs > 0 ? new Checkpoints(shard, files, identity, checkpointMs, note) : undefined,
-  };
+  const [meter, latch] = [SharedMeters.over(meters).store(place), Latch.at(latches, place)];
+  return ShardOwner.open({
+    number,
+    arenas: new Arenas(arenas.map((memory) => new Kernel(kernel, memory, arenaPagesMax))),
+    openStore: () => ShardStore.open(shardPath(directory, number), takeOver, meter, latch),
+    collections,
+    isWhole,
+    files: new CheckpointFiles(checkpointPath(directory, number)),
+    checkpointMs,
+    isSuccessor: takeOver,
+    idleSeconds,
+    note,
+  });
 }
 
 /** For the owner of shard 0. */
@@ -159,11 +122,8 @@ const isWrite = (command: ShardCommand | undefined): command is WriteCommand => 
 const wantsPart = (command: ShardCommand): command is PartCommand => isWrite(command) || command.op === 'copyStaged';
 
 export class Commands {
-  private shard: Shard | undefined;
+  private owner: ShardOwner | undefined;
   private catalog: CatalogStore | undefined;
-  private readonly background = new Background();
-  private idle: IdleParts | undefined;
-  private checkpoints: Checkpoints | undefined;
 
   constructor(
     private readonly start: ShardWorkerStart,
@@ -171,21 +131,10 @@ export class Commands {
     private readonly note: Note,
   ) {}
 
-  /**
-   * Writes wait until the parts they go to are in memory, and for the end of a checkpoint's last pass; what comes in
-   * other batches is answered meanwhile.
-   */
+  /** Runs a batch when what it writes to is ready for it; what comes in other batches is answered meanwhile. */
   async run(commands: readonly ShardCommand[]): Promise<Outcome<Answer>[]> {
-    await this.untilChangesMayGoOn(commands);
-    const underWay = this.shard?.loads.bringAll(refsOf(commands.filter(wantsPart)));
-    this.wakeBackground();
-    if (underWay) await underWay;
-    await this.untilChangesMayGoOn(commands);
+    await this.owner?.whenReady(refsOf(commands.filter(wantsPart)), commands.some(changesMemory));
     return this.runNow(commands);
-  }
-
-  private async untilChangesMayGoOn(commands: readonly ShardCommand[]): Promise<void> {
-    while (this.shard?.stillness.whenOver && commands.some(changesMemory)) await this.shard.stillness.whenOver;
   }
 
   private runNow(commands: readonly ShardCommand[]): Outcome<Answer>[] {
@@ -199,25 +148,18 @@ export class Commands {
         outcomes.push(this.attempt(commands[at++] as Exclude<ShardCommand, WriteCommand>));
       }
     }
-    this.wakeBackground();
+    this.owner?.wake();
     return outcomes;
-  }
-
-  private wakeBackground(): void {
-    if (this.shard) this.background.wake(this.shard);
   }
 
   /** Writes a checkpoint of what has changed, and closes the environments. */
   async close(): Promise<void> {
-    this.background.stop();
-    this.idle?.stop();
-    await this.checkpoints?.finish();
-    this.shard?.close();
+    await this.owner?.close();
     this.catalog?.close();
   }
 
   private write(commands: readonly WriteCommand[]): Outcome<Answer>[] {
-    return outcomesOf(commands, writeAll(this.opened(), singleWrites(commands)));
+    return outcomesOf(commands, writeAll(this.shard, singleWrites(commands)));
   }
 
   private attempt(command: Exclude<ShardCommand, WriteCommand>): Outcome<Answer> {
@@ -230,36 +172,30 @@ export class Commands {
   }
 
   private readonly handlers: Handlers = {
-    open: (request) => (this.open(request), null),
-    prepare: (request) => prepare(this.opened(), request),
-    copyStaged: (request) => copyStaged(this.opened(), request),
-    findTextless: (request) => findTextless(this.opened(), request),
-    listMissing: (request) => listMissing(this.opened(), request),
-    dropCollection: ({ collection }) => (this.opened().drop(collection), null),
-    counts: ({ collections }) => countsOf(this.opened(), collections),
-    walks: ({ collection, k, chunks }) => walksOf(this.opened().parts.of(collection), k, chunks),
-    linking: (request) => linking(this.opened(), request),
-    memory: ({ collection }) => memoryUse(this.opened().parts.of(collection)),
-    totals: ({ without }) => totals(this.opened(), without),
-    listDocuments: (request) => listDocuments(this.opened(), request),
-    getDocument: (request) => getDocument(this.opened(), request),
-    listChunks: (request) => listChunks(this.opened(), request),
-    getChunk: (request) => getChunk(this.opened(), request),
-    listOrdinals: (request) => listOrdinals(this.opened(), request),
-    textVectors: (request) => textVectors(this.opened(), request),
-    sampleVectors: (request) => sampleVectors(this.opened(), request),
-    getContent: (request) => getContent(this.opened(), request),
+    open: (request) => ((this.owner = openOwner(this.start, this.takeOver, request, this.note)), null),
+    prepare: (request) => prepare(this.shard, request),
+    copyStaged: (request) => copyStaged(this.shard, request),
+    findTextless: (request) => findTextless(this.shard, request),
+    listMissing: (request) => listMissing(this.shard, request),
+    dropCollection: ({ collection }) => (this.shard.drop(collection), null),
+    counts: ({ collections }) => countsOf(this.shard, collections),
+    walks: ({ collection, k, chunks }) => walksOf(this.shard.parts.of(collection), k, chunks),
+    linking: (request) => linking(this.shard, request),
+    memory: ({ collection }) => memoryUse(this.shard.parts.of(collection)),
+    totals: ({ without }) => totals(this.shard, without),
+    listDocuments: (request) => listDocuments(this.shard, request),
+    getDocument: (request) => getDocument(this.shard, request),
+    listChunks: (request) => listChunks(this.shard, request),
+    getChunk: (request) => getChunk(this.shard, request),
+    listOrdinals: (request) => listOrdinals(this.shard, request),
+    textVectors: (request) => textVectors(this.shard, request),
+    sampleVectors: (request) => sampleVectors(this.shard, request),
+    getContent: (request) => getContent(this.shard, request),
     ...catalogHandlers(() => this.openedCatalog()),
   };
 
-  private open(request: ShardRequest<'open'>): void {
-    ({ shard: this.shard, checkpoints: this.checkpoints } = openShard(this.start, this.takeOver, request, this.note));
-    this.background.begin(this.shard);
-    this.idle = new IdleParts(this.shard.parts, this.start.idleSeconds, () => this.wakeBackground());
-  }
-
-  private opened(): Shard {
-    return defined(this.shard, 'an opened shard');
+  private get shard(): Shard {
+    return defined(this.owner, 'an opened shard').shard;
   }
 
   private openedCatalog(): CatalogStore {

@@ -1,6 +1,6 @@
-// Fills the arenas of a shard from its checkpoint when it is opened. One that is damaged, of another server or of
-// before the log of changes is told by name and removed: all is loaded from the store then, as where there is none.
-// Called by open-shard.ts; shard worker only.
+// Recovery: fills the arenas of a shard from its checkpoint when it is opened, and replays the log of changes. A
+// checkpoint that is damaged, that this server does not read or that the log does not go on from is told by name and
+// removed: all is loaded from the store then, as where there is none. Owner only.
 import type { CollectionRef } from '../../api/collections.js';
 import type { CollectionId, Ordinal } from '../../api/ids.js';
 import { defined } from '../../base/assert.js';
@@ -23,13 +23,13 @@ import { PartLoad } from '../segments/loading.js';
 import type { PartTable } from '../segments/segment-table.js';
 import type { Part } from '../segments/segment.js';
 import type { CollectionKinds, Shard } from '../shard.js';
-import type { Identity, Note } from './writer.js';
+import { isReadable } from './format.js';
+import type { Note } from './writer.js';
 
-// Reads the image of an arena from its file straight into the shared memory, region by region, and checks each. What
-// throws has left the memory as garbage: it is formatted then. Called by restore.ts, in the shard worker's thread,
-// while the memory is closed to readers.
-
-/** Throws DamagedCheckpoint, or what reading the file fails with. */
+/**
+ * Reads the image of an arena straight into the shared memory, which is closed to readers, region by region, and checks
+ * each. Throws DamagedCheckpoint, or what reading the file fails with; the memory is garbage then.
+ */
 function readImage(image: ArenaImage, path: string, manifest: Manifest, entry: ImageEntry): void {
   const file = ImageFile.open(path, manifest, entry);
   try {
@@ -49,17 +49,17 @@ function readRegions(file: ImageFile, image: ArenaImage): Buffer {
   return first;
 }
 
-// Parts that a checkpoint has brought back, on their way to what the store has now: the log of changes names the rows
-// that may differ, and of each of them the store decides. As a load from the store, it goes in slices, readers do not
-// find the parts before it is done, and nothing writes to them. Made by revival.ts, done by part-loads.ts; shard worker
-// only.
-
 /** What the indexes of terms have of a row as it was; undefined where that is not known, null for nothing. */
 interface OldSource {
   readonly text: string | null | undefined;
   readonly terms: readonly string[] | undefined;
 }
 
+/**
+ * Brings segments of a checkpoint to what the store has now: the log of changes names the rows that may differ, and of
+ * each of them the store decides. As a load from the store, it goes in slices, readers do not find the segments before it
+ * is done, and nothing writes to them.
+ */
 class CatchUp extends PartLoad {
   private readonly left: Iterator<[Ordinal, OldSource]>;
   private next: [Ordinal, OldSource] | undefined;
@@ -134,13 +134,13 @@ function putIn(txn: ShardTxn, part: Part, row: Ordinal, terms: FieldTerms): void
   fields?.add(row, terms.of(chunk));
 }
 
-// The parts of collections in arenas that a checkpoint has filled: those that are as they were are there at once, those
-// that the store has changed since are brought up to date as a load, those of collections that are gone go. Called by
-// restore.ts; shard worker only.
-
 type Changed = Map<Ordinal, OldSource>;
 
-/** `refs`: the collections whose parts are in the arenas. `changes`: all since. */
+/**
+ * Enters what the arenas hold: segments that are as they were at once, those that the store has changed since as a load
+ * that catches up; those of collections that are gone are dropped. `refs`: the collections whose segments are in the
+ * arenas. `changes`: all since.
+ */
 function revive(
   shard: Shard,
   refs: readonly CollectionRef[],
@@ -205,12 +205,12 @@ interface Filled {
 /** Requires that the arenas are formatted and closed. */
 export function restore(
   shard: Shard,
+  number: number,
   files: CheckpointFiles,
-  identity: Identity,
   kinds: CollectionKinds,
   note: Note,
 ): void {
-  const filled = fill(shard, files, identity, note);
+  const filled = fill(shard, number, files, note);
   if (!filled) return discard(shard, files);
   const { manifest, changes } = filled;
   shard.store.changes.trim({ ...shard.store.changes.state, last: manifest.number, bytes: 0 });
@@ -225,11 +225,11 @@ export function discard(shard: Shard, files: CheckpointFiles): void {
 }
 
 /** undefined where there is no checkpoint, or none that is of use: the arenas are empty then. */
-function fill(shard: Shard, files: CheckpointFiles, identity: Identity, note: Note): Filled | undefined {
+function fill(shard: Shard, shardNumber: number, files: CheckpointFiles, note: Note): Filled | undefined {
   try {
     const manifest = files.readManifest();
     if (!manifest) return undefined;
-    checkOrigin(manifest, identity, shard);
+    checkOrigin(manifest, shardNumber, shard);
     const changes = shard.store.changes.after(manifest.number);
     for (const entry of manifest.images)
       readImage(shard.arenas.at(entry.arena).image(), files.pathOf(entry.file), manifest, entry);
@@ -238,7 +238,7 @@ function fill(shard: Shard, files: CheckpointFiles, identity: Identity, note: No
     if (!isOfNoUse(error)) throw error;
     note(
       'warn',
-      { shard: identity.shard, reason: (error as Error).message },
+      { shard: shardNumber, reason: (error as Error).message },
       'a checkpoint is of no use: all is loaded from the store',
     );
     shard.arenas.format();
@@ -246,10 +246,10 @@ function fill(shard: Shard, files: CheckpointFiles, identity: Identity, note: No
   }
 }
 
-function checkOrigin({ kernel, shard, log, number }: Manifest, identity: Identity, { store }: Shard): void {
+function checkOrigin({ kernel, shard, log, number }: Manifest, shardNumber: number, { store }: Shard): void {
   const { id, last } = store.changes.state;
-  if (shard !== identity.shard) throw new DamagedCheckpoint(`manifest: of shard ${shard}`);
-  if (kernel !== identity.kernel) throw new DamagedCheckpoint('manifest: of another version of the server');
+  if (shard !== shardNumber) throw new DamagedCheckpoint(`manifest: of shard ${shard}`);
+  if (!isReadable(kernel)) throw new DamagedCheckpoint('manifest: of another version of the server');
   if (log !== id || number > last) throw new DamagedCheckpoint('manifest: the log of changes does not go on from it');
 }
 

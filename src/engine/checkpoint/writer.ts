@@ -1,6 +1,6 @@
-// Writes a checkpoint of a shard: passes over all of its arenas until one has seen no change, then the manifest. The
-// first passes go beside everything else; where writers never rest, the last ones hold them up while they bring over
-// what has changed since. Called by checkpoints.ts.
+// Writes checkpoints of a shard, and says when one is due. A checkpoint takes passes over all arenas until one has seen
+// no change, then the manifest. The first passes go beside everything else; where writers never rest, the last ones hold
+// a write freeze while they bring over what has changed since. Owner only.
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -20,14 +20,15 @@ import { GRAPH_MIN } from '../hnsw/vector-index.js';
 import type { ArenaImage } from '../memory/arena-image.js';
 import type { Part } from '../segments/segment.js';
 import type { Shard } from '../shard.js';
-
-// Writes the image of an arena to a file while its owner goes on: a pass copies the memory region by region and writes
-// those that are not what the file has. Of which passes the whole is the memory at one moment, writing.ts knows. Shard
-// worker only.
+import { CHECKPOINT_FORMAT } from './format.js';
 
 /** So much at a time goes to the disk: a single sync at the end would hold up the commits of the store. */
 const SYNC_BYTES = 32 * 2 ** 20;
 
+/**
+ * The image of an arena as a file. A pass copies the memory region by region and writes those that are not what the file
+ * has; it need not be the memory at one moment.
+ */
 class ImageWriter {
   /** Of the regions as the file has them. */
   private sums: number[] = [];
@@ -102,17 +103,12 @@ const STILL_PASSES = 3;
 /** Between two regions of a free pass: a region takes a millisecond, and searches want the cores too. */
 const PAUSE_MS = 3;
 
-export interface Identity {
-  shard: number;
-  kernel: string;
-}
-
 export interface Written {
   bytes: number;
   passes: number;
   /** How long writers were held up in all. */
   heldMs: number;
-  /** Of Stillness, at the moment that it is of. */
+  /** Of WriteFreeze, at the moment that it is of. */
   version: number;
 }
 
@@ -144,8 +140,8 @@ export class Writing {
   /** `isGivenUp` ends it at its next step. */
   constructor(
     private readonly shard: Shard,
+    private readonly number: number,
     private readonly files: CheckpointFiles,
-    private readonly identity: Identity,
     private readonly isGivenUp: () => boolean,
   ) {}
 
@@ -180,14 +176,14 @@ export class Writing {
   }
 
   private async stillPass(isAlone: boolean): Promise<Moment | undefined> {
-    const { stillness } = this.shard;
+    const { writeFreeze } = this.shard;
     const startedAtMs = performance.now();
-    stillness.begin();
+    writeFreeze.begin();
     try {
       return await this.pass(nextTurn, true);
     } finally {
       this.heldMs += performance.now() - startedAtMs;
-      if (!isAlone) stillness.end();
+      if (!isAlone) writeFreeze.end();
     }
   }
 
@@ -207,7 +203,7 @@ export class Writing {
     const locks = this.shard.arenas.used().map((kernel) => kernel.image().locks);
     return locks.includes(undefined) || !isAtRest(this.shard)
       ? undefined
-      : `${this.shard.stillness.version} ${locks.join(' ')}`;
+      : `${this.shard.writeFreeze.version} ${locks.join(' ')}`;
   }
 
   private moment(): Moment {
@@ -222,9 +218,10 @@ export class Writing {
     const refs = new Map([...parts.all()].map(({ ref }) => [ref.id, ref]));
     return {
       state,
-      version: this.shard.stillness.version,
+      version: this.shard.writeFreeze.version,
       manifest: {
-        ...this.identity,
+        shard: this.number,
+        kernel: CHECKPOINT_FORMAT,
         id: this.id,
         log: state.id ?? '',
         number: state.last,
@@ -265,10 +262,6 @@ export class Writing {
   }
 }
 
-// When a shard writes a checkpoint: so often while something changes, sooner after much has changed, and at a clean
-// stop. One a shard, made by commands.ts; shard worker only. What a failed one leaves is the checkpoint of before,
-// which the log of changes goes on from.
-
 const CHECK_MS = 1000;
 /** Rows published since the last one that make the next one due at once: so many, and this share of all. */
 const MANY_ROWS_MIN = 20_000;
@@ -278,6 +271,10 @@ const SPACING = 10;
 
 export type Note = (level: LogNote['level'], fields: Record<string, unknown>, message: string) => void;
 
+/**
+ * The checkpoints of a shard: one so often while something changes, sooner after much has changed, and at a clean stop.
+ * What a failed one leaves is the checkpoint of before, which the log of changes goes on from.
+ */
 export class Checkpoints {
   private readonly timer: NodeJS.Timeout;
   private underWay: Promise<void> | undefined;
@@ -292,8 +289,8 @@ export class Checkpoints {
    */
   constructor(
     private readonly shard: Shard,
+    private readonly number: number,
     private readonly files: CheckpointFiles,
-    private readonly identity: Identity,
     private readonly intervalMs: number,
     private readonly note: Note,
     private readonly rowsMin = GRAPH_MIN,
@@ -307,7 +304,7 @@ export class Checkpoints {
     this.isStopping = true;
     clearInterval(this.timer);
     await this.underWay;
-    this.shard.stillness.begin();
+    this.shard.writeFreeze.begin();
     for (const part of this.shard.parts.all()) giveUpUnfinished(part);
     if (this.isWorthwhile && isAtRest(this.shard)) await this.write(true);
   }
@@ -329,7 +326,7 @@ export class Checkpoints {
 
   private get isWorthwhile(): boolean {
     return (
-      this.shard.stillness.version !== this.version &&
+      this.shard.writeFreeze.version !== this.version &&
       [...this.shard.parts.all()].some(({ index }) => index.liveCount >= this.rowsMin)
     );
   }
@@ -344,18 +341,17 @@ export class Checkpoints {
 
   private async write(isAlone: boolean): Promise<void> {
     const [startedAtMs, publications] = [performance.now(), this.publicationsNow];
-    const { shard } = this.identity;
     try {
-      const written = await new Writing(this.shard, this.files, this.identity, () => this.isStopping && !isAlone).run(
+      const written = await new Writing(this.shard, this.number, this.files, () => this.isStopping && !isAlone).run(
         isAlone,
       );
       this.tookMs = performance.now() - startedAtMs;
       if (!written) return;
       const { version, ...told } = written;
       [this.version, this.publications] = [version, publications];
-      this.note('info', { shard, ...told, tookMs: Math.round(this.tookMs) }, 'checkpoint written');
+      this.note('info', { shard: this.number, ...told, tookMs: Math.round(this.tookMs) }, 'checkpoint written');
     } catch (error) {
-      this.note('warn', { shard, reason: (error as Error).message }, 'a checkpoint could not be written');
+      this.note('warn', { shard: this.number, reason: (error as Error).message }, 'a checkpoint could not be written');
     } finally {
       this.endedAtMs = performance.now();
     }

@@ -259,6 +259,7 @@ export class Arenas {
   /** By number; of an arena that is not in use, nothing but `close` may be called. */
   private readonly inUse = new Set<number>();
 
+  /** The first is the home. */
   constructor(private readonly kernels: readonly Kernel[]) {}
 
   get home(): Kernel {

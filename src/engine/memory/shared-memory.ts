@@ -1,6 +1,5 @@
 // What the shard workers and the search workers share: the compiled kernel, the memories of all shards, and where their
 // stores are. Made once by compose-context.ts; a worker that takes over from a dead one gets the very same memories.
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createArenaMemory } from '../../base/huge-pages.js';
 import { Latch } from '../../base/read-gate.js';
@@ -8,7 +7,6 @@ import { SHARD_PAGES_INITIAL, SHARD_PAGES_MAX } from '../../api/limits.js';
 import type { SharedShards } from '../write/commands.js';
 import { ARENAS } from './ownership.js';
 import { placeOfShard, SharedMeters } from '../../base/meters.js';
-import { SCHEMA_VERSION, SERVICE_VERSION } from '../../api/common.js';
 
 const KERNEL = new URL('../kernel.wasm', import.meta.url);
 
@@ -28,13 +26,8 @@ export function createSharedShards(
   const createMemory = (_: unknown, arena: number): WebAssembly.Memory =>
     createArenaMemory(arena === 0 ? Math.min(SHARD_PAGES_INITIAL, arenaPagesMax) : 1, arenaPagesMax);
   const createShard = (): WebAssembly.Memory[] => Array.from({ length: ARENAS }, createMemory);
-  const kernel = readFileSync(KERNEL);
-  const kernelName = [createHash('sha256').update(kernel).digest('hex'), ARENAS, SERVICE_VERSION, SCHEMA_VERSION].join(
-    ' ',
-  );
   return {
-    kernel: new WebAssembly.Module(kernel),
-    kernelName,
+    kernel: new WebAssembly.Module(readFileSync(KERNEL)),
     memories: Array.from({ length: shards }, createShard),
     arenaPagesMax,
     directory,

@@ -1,5 +1,5 @@
-// Room in an arena of a shard where it is full: the small parts that were used longest ago leave it. They come back
-// from the store in a millisecond or two when they are needed. Shard worker only; asked by whatever takes memory.
+// Eviction of small segments, from an arena that is full and of those that nobody uses. They come back from the store in
+// a millisecond or two when they are needed. Large ones stay, for their graphs are costly. Owner only.
 import type { CollectionId } from '../../api/ids.js';
 import { type Arenas, type Kernel } from '../memory/arena.js';
 import { ArenaFull } from '../memory/bindings.js';
@@ -65,24 +65,21 @@ function reclaimAll(kernel: Kernel): void {
   }
 }
 
-// Small parts that nobody uses do not stay in memory: they come back from the store in a millisecond or two. Large ones
-// do stay, for their graphs are costly. Where memory is full, small parts leave sooner (room.ts). Made by commands.ts;
-// shard worker only.
-
-const SLICE_MS = 2;
+/** Work between batches of commands goes in slices: a search may wait this long behind one. */
+export const SLICE_MS = 2;
 const CHECK_MS_MIN = 250;
 const CHECKS_PER_IDLE_TIME = 4;
 
-/** Lets parts go that have not been used for `idleSeconds`; 0 for never. */
-export class IdleParts {
+/** Evicts segments that have not been used for `idleSeconds`; 0 for never. */
+export class IdleEviction {
   private readonly timer: NodeJS.Timeout | undefined;
   private scheduled: NodeJS.Immediate | undefined;
 
-  /** `left` is called after parts have gone: their memory can be reclaimed. */
+  /** `evicted` is called after segments have gone: their memory can be reclaimed. */
   constructor(
     private readonly parts: PartTable,
     private readonly idleSeconds: number,
-    private readonly left: () => void,
+    private readonly evicted: () => void,
   ) {
     const everyMs = Math.max(CHECK_MS_MIN, (idleSeconds * 1000) / CHECKS_PER_IDLE_TIME);
     if (idleSeconds > 0) this.timer = setInterval(() => this.sweep(parts.all()), everyMs).unref();
@@ -104,6 +101,6 @@ export class IdleParts {
       this.scheduled = setImmediate(() => this.sweep(parts));
       break;
     }
-    this.left();
+    this.evicted();
   }
 }

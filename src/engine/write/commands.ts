@@ -187,12 +187,10 @@ export const WRITE_OPS: ReadonlySet<ShardOp> = new Set<ShardOp>([
 ]);
 
 /**
- * The memories and stores of all shards, for the threads that work on them. `kernelName` names all that the bytes of a
- * memory depend on; a checkpoint is written every `checkpointMs`, 0 for never.
+ * The memories and stores of all shards, for the threads that work on them. A checkpoint is written every `checkpointMs`, 0 for never.
  */
 export interface SharedShards {
   kernel: WebAssembly.Module;
-  kernelName: string;
   /** Of each shard its arenas, the home first. */
   memories: WebAssembly.Memory[][];
   /** Where each of these ends. */

@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs';
 import type { Prng } from '../../../src/base/prng.js';
 import type { CollectionGroup, CollectionRef } from '../../../src/api/collections.js';
-import { Kernel } from '../../../src/engine/memory/arena.js';
+import { Arenas, Kernel } from '../../../src/engine/memory/arena.js';
+import { type CollectionKinds, Shard } from '../../../src/engine/shard.js';
+import type { ShardStore } from '../../../src/storage/shard-store.js';
 
 export function readKernelBytes(): Buffer<ArrayBuffer> {
   return readFileSync(new URL('../../../src/engine/kernel.wasm', import.meta.url));
@@ -44,6 +46,13 @@ export function randomBitmap(prng: Prng, end: number, share: number): Uint32Arra
 /** Random tests run once with each, and name theirs when they fail. */
 export const SEEDS = [1, 2, 3, 4];
 
-/** Collections as a shard is told of them when it is opened. */
-export const groupsOf = (refs: readonly CollectionRef[]): CollectionGroup[] =>
-  refs.map(({ id, ...kind }) => ({ kind, ids: Uint32Array.of(id) }));
+/** A shard on some arenas, the home first, that is told of all its collections. */
+export function shardOn(
+  store: ShardStore,
+  kernels: readonly Kernel[],
+  refs: readonly CollectionRef[] = [],
+  restore?: (shard: Shard, kinds: CollectionKinds) => void,
+): Shard {
+  const collections = refs.map(({ id, ...kind }): CollectionGroup => ({ kind, ids: Uint32Array.of(id) }));
+  return Shard.open(store, new Arenas(kernels), { collections, isWhole: true }, restore);
+}

@@ -14,12 +14,12 @@ import { ShardSet } from '../../../src/engine/search/snapshot.js';
 import { compactSome } from '../../../src/engine/compaction.js';
 import { Kernel } from '../../../src/engine/memory/arena.js';
 import { buildFields, buildWords, prepare } from '../../../src/engine/segments/indexes.js';
-import { Shard } from '../../../src/engine/shard.js';
+import { type Shard } from '../../../src/engine/shard.js';
 import { countsOf } from '../../../src/engine/documents.js';
 import { ArenaFull } from '../../../src/engine/memory/bindings.js';
 import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
 import { tempDirectory } from '../temp.js';
-import { createMemory, groupsOf, randomVector, readKernelBytes } from './arena.js';
+import { createMemory, randomVector, shardOn, readKernelBytes } from './arena.js';
 
 const DIM = 1024;
 const PAGES = 72;
@@ -41,7 +41,6 @@ class Site {
       arenaPagesMax: pagesMax[0] ?? 0,
       directory: tempDirectory(),
       idleSeconds: 0,
-      kernelName: '',
       checkpointMs: 0,
       ...sharedByStores(1),
     };
@@ -55,12 +54,9 @@ class Site {
   }
 
   private open(store: ShardStore): Shard {
-    const shard = new Shard(
-      store,
-      ...(this.shared.memories[0] ?? []).map((memory) => new Kernel(module, memory, this.shared.arenaPagesMax)),
-    );
-    shard.load(groupsOf([ref]));
-    return shard;
+    const memories = this.shared.memories[0] ?? [];
+    const kernels = memories.map((memory) => new Kernel(module, memory, this.shared.arenaPagesMax));
+    return shardOn(store, kernels, [ref]);
   }
 
   /** Code of the error, where it is refused. */
@@ -110,7 +106,7 @@ class Site {
 
   compact(): void {
     for (const part of [...this.shard.parts.all()]) while (compactSome(this.shard, part));
-    while (this.shard.reclaim());
+    while (this.shard.arenas.reclaim());
     this.wasFilledUp = false;
   }
 }

@@ -14,19 +14,19 @@ import { compactSome } from '../../../src/engine/compaction.js';
 import { Kernel } from '../../../src/engine/memory/arena.js';
 import { FieldTerms, prepareFields, prepareWords } from '../../../src/engine/segments/indexes.js';
 import type { Part } from '../../../src/engine/segments/segment.js';
-import { Shard } from '../../../src/engine/shard.js';
+import type { CollectionKinds, Shard } from '../../../src/engine/shard.js';
 import { type DocumentWrite, applyWrites } from '../../../src/engine/write/write.js';
 import { CheckpointFiles } from '../../../src/storage/checkpoint-files.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
 import { packDocument } from '../../../src/text/prepared-document.js';
 import { chunkTerms } from '../../../src/text/terms.js';
 import { tempDirectory } from '../temp.js';
-import { createMemory, groupsOf, randomVector, readKernelBytes } from './arena.js';
+import { createMemory, randomVector, shardOn, readKernelBytes } from './arena.js';
 import { inspectGraph } from './graph.js';
 import { ROUNDING_TOLERANCE } from './naive-vector-index.js';
 
 const ARENAS = 2;
-export const IDENTITY = { shard: 0, kernel: 'the kernel' };
+const SHARD = 0;
 const K = 10;
 const QUERIES = 8;
 
@@ -77,16 +77,15 @@ export class World {
   }
 
   /** As after the end of the process: every commit has been synced, and memory is gone. */
-  restart(identity = IDENTITY): void {
-    this.store.close();
-    this.store = ShardStore.open(join(this.directory, 'shard-0'), false);
-    this.shard = this.openShard(identity);
+  restart(): void {
+    this.reopenStore();
+    this.shard = this.openShard();
   }
 
   /** Whoever opens it without checkpoints. */
   restartWithout(): void {
-    this.restart({ ...IDENTITY, kernel: 'of no checkpoint' });
-    discard(this.shard, this.files);
+    this.reopenStore();
+    this.shard = this.openShard((shard) => discard(shard, this.files));
   }
 
   put(ref: CollectionRef, docid: string): DocumentWrite {
@@ -132,12 +131,12 @@ export class World {
     for (const part of this.shard.parts.all()) {
       for (let step = 0; step < steps && compactSome(this.shard, part); step++);
       for (let step = 0; step < steps && part.index.hasWork; step++) {
-        this.shard.stillness.touch();
+        this.shard.writeFreeze.noteChange();
         part.index.linkSome(64);
       }
-      if (part.words?.mergeSome(1) || part.fields?.mergeSome(1)) this.shard.stillness.touch();
+      if (part.words?.mergeSome(1) || part.fields?.mergeSome(1)) this.shard.writeFreeze.noteChange();
     }
-    this.shard.reclaim();
+    this.shard.arenas.reclaim();
   }
 
   indexTerms(ref: CollectionRef): void {
@@ -147,7 +146,7 @@ export class World {
   }
 
   checkpoint(isAlone = false): Promise<Written | undefined> {
-    return new Writing(this.shard, this.files, IDENTITY, () => false).run(isAlone);
+    return new Writing(this.shard, SHARD, this.files, () => false).run(isAlone);
   }
 
   /** Everything in memory is as the store has it, and that as the twin does. */
@@ -162,18 +161,20 @@ export class World {
     }
   }
 
-  private openShard(identity = IDENTITY): Shard {
-    this.memories = Array.from({ length: ARENAS }, () => createMemory(this.pagesMax));
-    const shard = new Shard(
-      this.store,
-      ...this.memories.map((memory) => new Kernel(this.module, memory, this.pagesMax)),
-    );
-    this.notes = [];
-    shard.load(groupsOf(this.refs), true, (kinds) =>
-      restore(shard, this.files, identity, kinds, (_, fields) => this.notes.push(String(fields.reason))),
-    );
-    return shard;
+  private reopenStore(): void {
+    this.store.close();
+    this.store = ShardStore.open(join(this.directory, 'shard-0'), false);
   }
+
+  private openShard(fill = this.restore): Shard {
+    this.memories = Array.from({ length: ARENAS }, () => createMemory(this.pagesMax));
+    this.notes = [];
+    const kernels = this.memories.map((memory) => new Kernel(this.module, memory, this.pagesMax));
+    return shardOn(this.store, kernels, this.refs, fill);
+  }
+
+  private readonly restore = (shard: Shard, kinds: CollectionKinds): void =>
+    restore(shard, SHARD, this.files, kinds, (_, { reason }) => this.notes.push(String(reason)));
 
   private docs({ id }: CollectionRef): Map<string, Doc> {
     const docs = this.twin.get(id);
@@ -331,7 +332,7 @@ async function beside(world: World, round: number): Promise<void> {
   const written = world.checkpoint(round % 5 === 4).finally(() => (isWriting = false));
   while (isWriting && round % 5 !== 4) {
     await nextTurn();
-    if (world.shard.stillness.whenOver) continue;
+    if (world.shard.writeFreeze.whenOver) continue;
     if (world.prng.int(3) === 0) world.churn(world.prng.int(2) === 0 ? LARGE : SMALL, 1 + world.prng.int(5), 2000);
     else world.work(1);
   }

@@ -14,12 +14,11 @@ import { ShardStore } from '../../../src/storage/shard-store.js';
 import { compactSome } from '../../../src/engine/compaction.js';
 import type { Part } from '../../../src/engine/segments/segment.js';
 import { buildFields, buildWords } from '../../../src/engine/segments/indexes.js';
-import { Shard } from '../../../src/engine/shard.js';
 import { countsOf } from '../../../src/engine/documents.js';
 import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
 import { tempDirectory } from '../../kit/temp.js';
 import { ranked, type OwnedShard } from '../../kit/engine/search.js';
-import { createKernel, groupsOf, randomVector } from '../../kit/engine/arena.js';
+import { createKernel, shardOn, randomVector } from '../../kit/engine/arena.js';
 import { ROUNDING_TOLERANCE } from '../../kit/engine/naive-vector-index.js';
 
 const DIM = 32;
@@ -98,8 +97,7 @@ class Twin {
 
 function openShard(directory: string, store: ShardStore): OwnedShard {
   const kernel = createKernel();
-  const shard = new Shard(store, kernel);
-  shard.load(groupsOf([ref]));
+  const shard = shardOn(store, [kernel], [ref]);
   shard.loads.bring(ref, Infinity);
   return { shard, kernel, directory };
 }
@@ -169,7 +167,7 @@ function write({ shard }: OwnedShard, writes: DocumentWrite[]): void {
   for (const outcome of applyWrites(shard, writes)) assert.ok('value' in outcome, JSON.stringify(outcome));
 }
 
-const partOf = ({ shard }: OwnedShard): Part => defined(shard.part(ref.id), 'the part');
+const partOf = ({ shard }: OwnedShard): Part => defined(shard.parts.of(ref.id)[0], 'the part');
 
 for (const seed of [1, 2]) {
   test(`nine in ten are removed: memory comes back, and searches are right all the while (seed ${seed})`, () => {
@@ -185,7 +183,7 @@ for (const seed of [1, 2]) {
           twin.remove(`D${prng.int(DOCUMENTS)}`),
         ]);
     }
-    while (owned.shard.reclaim());
+    while (owned.shard.arenas.reclaim());
     check(owned, twin, prng, 'in the end');
     const part = partOf(owned);
     assert.ok(part.index.end <= 1.5 * twin.chunks, `${part.index.end} ordinals for ${twin.chunks} chunks`);

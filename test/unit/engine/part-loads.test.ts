@@ -11,12 +11,12 @@ import { packDocument } from '../../../src/text/prepared-document.js';
 import { withPriority } from '../../../src/ranking/scores.js';
 import { DamagedRecord } from '../../../src/storage/damage.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
-import { Shard } from '../../../src/engine/shard.js';
+import { type Shard } from '../../../src/engine/shard.js';
 import { countsOf, totals } from '../../../src/engine/documents.js';
 import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
 import { tempDirectory } from '../../kit/temp.js';
 import { ranked, type OwnedShard } from '../../kit/engine/search.js';
-import { createKernel, createMemory, groupsOf, randomVector, SEEDS } from '../../kit/engine/arena.js';
+import { createKernel, createMemory, randomVector, shardOn, SEEDS } from '../../kit/engine/arena.js';
 
 const DIM = 8;
 const COLLECTIONS = 5;
@@ -51,8 +51,7 @@ function openShard(
   pagesMax?: number,
 ): OwnedShard {
   const kernel = createKernel(createMemory(pagesMax));
-  const shard = new Shard(store, kernel);
-  shard.load(groupsOf(collections));
+  const shard = shardOn(store, [kernel], collections);
   return { shard, kernel, directory };
 }
 
@@ -193,10 +192,13 @@ test('a large part comes by itself in slices; until it is whole nobody finds it'
   const { shard, ref, rows } = owned;
   let slices = 0;
   for (; !shard.loads.work(NOW, false); slices++)
-    assert.equal(shard.part(ref.id) === undefined, shard.view(ref.id)?.isAway);
+    assert.equal(shard.parts.of(ref.id)[0] === undefined, shard.arenas.home.view(ref.id)?.isAway);
   assert.ok(slices > LARGE, `${slices} slices`);
-  const part = shard.part(ref.id);
-  assert.deepEqual([part?.index.liveCount, part?.priorities.count, shard.view(ref.id)?.isAway], [LARGE, 100, false]);
+  const part = shard.parts.of(ref.id)[0];
+  assert.deepEqual(
+    [part?.index.liveCount, part?.priorities.count, shard.arenas.home.view(ref.id)?.isAway],
+    [LARGE, 100, false],
+  );
   assert.equal(best(owned, ref, rows[4150] as Float32Array).length, 5);
   shard.close();
 });
@@ -208,13 +210,13 @@ test('a write to a part that is being loaded comes after it', async () => {
   let isThere = false;
   const underWay = shard.loads.bringAll([ref])?.then(() => (isThere = true));
   if (underWay) {
-    assert.equal(shard.part(ref.id), undefined);
+    assert.equal(shard.parts.of(ref.id)[0], undefined);
     while (!shard.loads.work(NOW, true));
     await underWay;
     assert.ok(isThere);
   }
   applyWrites(shard, [put(ref, 'L4100', [rows[0] as Float32Array]), remove(ref, 'L0'), remove(ref, 'L300')]);
-  assert.equal(shard.part(ref.id)?.index.liveCount, LARGE - 299);
+  assert.equal(shard.parts.of(ref.id)[0]?.index.liveCount, LARGE - 299);
   assert.equal(best(owned, ref, rows[0] as Float32Array)[0], 'L4100/c0');
   assert.deepEqual(countsOf(shard, [ref.id]), [{ documents: LARGE / 100 - 2, chunks: LARGE - 299 }]);
   shard.close();
@@ -225,7 +227,7 @@ test('a write that cannot wait loads the rest at once', () => {
   const { shard, ref, rows } = owned;
   for (let i = 0; i < 1000; i++) shard.loads.work(NOW, false);
   applyWrites(shard, [put(ref, 'NEW', [rows[0] as Float32Array])]);
-  assert.equal(shard.part(ref.id)?.index.liveCount, LARGE + 1);
+  assert.equal(shard.parts.of(ref.id)[0]?.index.liveCount, LARGE + 1);
   shard.close();
 });
 
@@ -234,7 +236,7 @@ test('a collection that is dropped while it is being loaded is gone, with its me
   for (let i = 0; i < 1000; i++) shard.loads.work(NOW, false);
   shard.drop(ref.id);
   assert.ok(shard.loads.work(NOW, false));
-  assert.equal(shard.view(ref.id), undefined);
+  assert.equal(shard.arenas.home.view(ref.id), undefined);
   assert.deepEqual(countedIn(shard), { documents: 0, chunks: 0 });
   const [outcome] = applyWrites(shard, [put(ref, 'LATE', [new Float32Array(DIM).fill(1)])]);
   assert.equal(outcome && 'error' in outcome && outcome.error.code, 'collection_not_found');

@@ -9,10 +9,10 @@ import type { CollectionRef } from '../../../src/api/collections.js';
 import { packDocument } from '../../../src/text/prepared-document.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
 import { sampleVectors } from '../../../src/engine/documents.js';
-import { Shard } from '../../../src/engine/shard.js';
+import { type Shard } from '../../../src/engine/shard.js';
 import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
 import { tempDirectory } from '../../kit/temp.js';
-import { createKernel, SEEDS } from '../../kit/engine/arena.js';
+import { createKernel, SEEDS, shardOn } from '../../kit/engine/arena.js';
 
 const ref: CollectionRef = { id: 1 as CollectionId, generation: 1, dim: 3, language: 'none', precision: 'int16' };
 
@@ -36,8 +36,7 @@ const sampleOf = (shard: Shard, places: number[], collection = ref) =>
 test('at random, with deleted documents: every id has its vector, and all that are live can come', () => {
   for (const seed of SEEDS) {
     const prng = createPrng(seed);
-    const shard = new Shard(ShardStore.open(tempDirectory(), false), createKernel());
-    shard.load([]);
+    const shard = shardOn(ShardStore.open(tempDirectory(), false), [createKernel()]);
     const stored = new Map<string, number[]>();
     for (let i = 0; i < 60; i++) {
       const docid = `D${prng.int(40)}`;
@@ -62,8 +61,7 @@ test('at random, with deleted documents: every id has its vector, and all that a
 });
 
 test('a zero vector asks nothing; a collection that is not there, or empty, has none', () => {
-  const shard = new Shard(ShardStore.open(tempDirectory(), false), createKernel());
-  shard.load([]);
+  const shard = shardOn(ShardStore.open(tempDirectory(), false), [createKernel()]);
   applyWrites(shard, [put('A', [1, 2, 3])]);
   assert.deepEqual(sampleOf(shard, [0, 0.5, 0.999]), { ids: ['A::chunk_0'], vectors: Float32Array.of(1, 2, 3) });
   assert.deepEqual(sampleOf(shard, [0], { ...ref, id: 7 as CollectionId }), { ids: [], vectors: new Float32Array() });

@@ -9,10 +9,10 @@ import type { CollectionRef } from '../../../src/api/collections.js';
 import { packDocument, unpackDocuments } from '../../../src/text/prepared-document.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
 import { copyStaged, listMissing } from '../../../src/engine/write/shadow-collection.js';
-import { Shard } from '../../../src/engine/shard.js';
+import { type Shard } from '../../../src/engine/shard.js';
 import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
 import { tempDirectory } from '../../kit/temp.js';
-import { createKernel, SEEDS } from '../../kit/engine/arena.js';
+import { createKernel, SEEDS, shardOn } from '../../kit/engine/arena.js';
 
 const refOf = (id: number, dim: number): CollectionRef => ({
   id: id as CollectionId,
@@ -24,8 +24,7 @@ const refOf = (id: number, dim: number): CollectionRef => ({
 const [LIVE, TWIN, SAME] = [refOf(1, 2), refOf(2, 3), refOf(3, 2)];
 
 function openShard(): Shard {
-  const shard = new Shard(ShardStore.open(tempDirectory(), false), createKernel());
-  shard.load([]);
+  const shard = shardOn(ShardStore.open(tempDirectory(), false), [createKernel()]);
   return shard;
 }
 

@@ -9,17 +9,16 @@ import type { CollectionRef } from '../../../src/api/collections.js';
 import { packDocument } from '../../../src/text/prepared-document.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
 import { DIGEST_BYTES, textDigest } from '../../../src/text/chunking.js';
-import { Shard } from '../../../src/engine/shard.js';
+import { type Shard } from '../../../src/engine/shard.js';
 import { listOrdinals, textVectors } from '../../../src/engine/documents.js';
 import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
 import { tempDirectory } from '../../kit/temp.js';
-import { createKernel, SEEDS } from '../../kit/engine/arena.js';
+import { createKernel, SEEDS, shardOn } from '../../kit/engine/arena.js';
 
 const ref: CollectionRef = { id: 1 as CollectionId, generation: 1, dim: 4, language: 'none', precision: 'int16' };
 
 function openShard(): Shard {
-  const shard = new Shard(ShardStore.open(tempDirectory(), false), createKernel());
-  shard.load([]);
+  const shard = shardOn(ShardStore.open(tempDirectory(), false), [createKernel()]);
   return shard;
 }
 

@@ -7,12 +7,12 @@ import type { CollectionId, DocId, Ordinal } from '../../../src/api/ids.js';
 import { packDocument } from '../../../src/text/prepared-document.js';
 import { ShardStore } from '../../../src/storage/shard-store.js';
 import type { Kernel } from '../../../src/engine/memory/arena.js';
-import { Shard } from '../../../src/engine/shard.js';
+import { type Shard } from '../../../src/engine/shard.js';
 import { countsOf } from '../../../src/engine/documents.js';
 import { applyWrites, type DocumentWrite } from '../../../src/engine/write/write.js';
 import { tempDirectory } from '../../kit/temp.js';
 import { ranked } from '../../kit/engine/search.js';
-import { createKernel, groupsOf } from '../../kit/engine/arena.js';
+import { createKernel, shardOn } from '../../kit/engine/arena.js';
 
 const DIM = 4;
 const ref = { id: 1 as CollectionId, generation: 1, dim: DIM, language: 'none' as const, precision: 'int16' as const };
@@ -31,8 +31,7 @@ function openShard(): Opened {
   let commits = 0;
   const write = store.write.bind(store);
   store.write = (work) => (commits++, write(work));
-  const shard = new Shard(store, kernel);
-  shard.load([]);
+  const shard = shardOn(store, [kernel]);
   return { shard, kernel, directory, store, commits: () => commits };
 }
 
@@ -134,8 +133,7 @@ test('a shard filled again from its store answers as before', () => {
   ]);
   const before = found(opened);
   const kernel = createKernel();
-  const again = new Shard(opened.store, kernel);
-  again.load(groupsOf([ref]));
+  const again = shardOn(opened.store, [kernel], [ref]);
   assert.deepEqual(found({ ...opened, shard: again, kernel }), before);
   assert.deepEqual(countsOf(again, [ref.id]), [{ documents: 2, chunks: 3 }]);
 });

@@ -8,7 +8,7 @@ import type { CollectionRef } from '../../../../src/api/collections.js';
 import { Kernel } from '../../../../src/engine/memory/arena.js';
 import { readKernelBytes as kernelBytes, SEEDS } from '../../../kit/engine/arena.js';
 import { Writing } from '../../../../src/engine/checkpoint/writer.js';
-import { IDENTITY, LARGE, SMALL, World, fill, refOf, writeAndRestart } from '../../../kit/engine/checkpoint-world.js';
+import { LARGE, SMALL, World, fill, refOf, writeAndRestart } from '../../../kit/engine/checkpoint-world.js';
 
 /** What the memory takes when everything in it is dropped. */
 function bytesLeft(world: World): number {
@@ -16,7 +16,7 @@ function bytesLeft(world: World): number {
     world.shard.drop(id);
     world.twin.set(id, new Map());
   }
-  while (world.shard.reclaim());
+  while (world.shard.arenas.reclaim());
   return world.shard.arenas.used().reduce((sum, kernel) => sum + kernel.usedBytes(), 0);
 }
 
@@ -28,14 +28,14 @@ for (const seed of SEEDS.slice(0, 2)) {
 test('what has not changed is there at once, with its graph and its indexes of terms', async () => {
   const world = new World(createPrng(1), [LARGE, SMALL]);
   fill(world, 2400);
-  const before = world.shard.part(LARGE.id);
+  const before = world.shard.parts.of(LARGE.id)[0];
   assert.ok(before && before.index.pendingCount === 0);
   const rows = before.index.liveCount;
   const written = await world.checkpoint();
   assert.equal(written?.heldMs, 0, 'nobody is held up where nothing changes');
   world.restart();
   assert.ok(world.shard.loads.areDone, 'nothing is loaded');
-  const part = world.shard.part(LARGE.id);
+  const part = world.shard.parts.of(LARGE.id)[0];
   assert.deepEqual([part?.index.liveCount, part?.index.pendingCount, part?.index.isTended], [rows, 0, false]);
   assert.ok(part?.words?.complete && part.fields?.complete);
   world.check('after the restart');
@@ -49,7 +49,7 @@ test('indexes of terms survive rows that go and come: what was in them is in the
   world.restart();
   assert.ok(!world.shard.loads.areDone, 'it is brought up to date');
   world.check('after the restart');
-  assert.ok(world.shard.part(LARGE.id)?.words?.complete && world.shard.part(LARGE.id)?.fields?.complete);
+  assert.ok(world.shard.parts.of(LARGE.id)[0]?.words?.complete && world.shard.parts.of(LARGE.id)[0]?.fields?.complete);
 });
 
 test('an index of terms that was not there when rows went is made again', async () => {
@@ -65,7 +65,7 @@ test('an index of terms that was not there when rows went is made again', async 
   world.churn(LARGE, 40, 600);
   world.restart();
   world.check('after the restart');
-  assert.equal(world.shard.part(LARGE.id)?.words, undefined);
+  assert.equal(world.shard.parts.of(LARGE.id)[0]?.words, undefined);
   world.indexTerms(LARGE);
   world.check('with words again');
 });
@@ -80,12 +80,12 @@ test('collections that were dropped, came, or changed their kind since are as th
   world.write([world.put(third, 'X'), world.put(third, 'Y')]);
   world.restart();
   world.check('dropped and new');
-  assert.equal(world.shard.part(SMALL.id), undefined);
+  assert.equal(world.shard.parts.of(SMALL.id)[0], undefined);
   assert.deepEqual(world.shard.purges, [SMALL.id]);
   world.refs[0] = { ...LARGE, precision: 'int8' } satisfies CollectionRef;
   world.restart();
   while (!world.shard.loads.work(Infinity, false));
-  assert.equal(world.shard.part(LARGE.id)?.ref.precision ?? 'int8', 'int8');
+  assert.equal(world.shard.parts.of(LARGE.id)[0]?.ref.precision ?? 'int8', 'int8');
 });
 
 test('words of another language are made again', async () => {
@@ -95,10 +95,10 @@ test('words of another language are made again', async () => {
   world.refs[0] = { ...LARGE, language: 'english' };
   world.restart();
   assert.deepEqual(
-    [world.shard.part(LARGE.id)?.words, world.shard.part(LARGE.id)?.ref.language],
+    [world.shard.parts.of(LARGE.id)[0]?.words, world.shard.parts.of(LARGE.id)[0]?.ref.language],
     [undefined, 'english'],
   );
-  assert.ok(world.shard.part(LARGE.id)?.fields?.complete);
+  assert.ok(world.shard.parts.of(LARGE.id)[0]?.fields?.complete);
 });
 
 function fillOnly(world: World, ref: CollectionRef): void {
@@ -112,7 +112,7 @@ test('writers that never rest are held up by the last pass, and the checkpoint i
   let isWriting = true as boolean;
   const written = world.checkpoint().finally(() => (isWriting = false));
   while (isWriting) {
-    if (!world.shard.stillness.whenOver) world.churn(LARGE, 2, 1300);
+    if (!world.shard.writeFreeze.whenOver) world.churn(LARGE, 2, 1300);
     await nextTurn();
   }
   assert.ok(((await written)?.heldMs ?? 0) >= 0 && ((await written)?.passes ?? 0) > 2);
@@ -159,7 +159,7 @@ test('a checkpoint that is given up leaves the one before', async () => {
   assert.ok(await world.checkpoint());
   world.churn(LARGE, 10, 600);
   let asked = 0;
-  assert.equal(await new Writing(world.shard, world.files, IDENTITY, () => asked++ > 0).run(false), undefined);
+  assert.equal(await new Writing(world.shard, 0, world.files, () => asked++ > 0).run(false), undefined);
   world.restart();
   assert.deepEqual(world.notes, []);
   world.check('after the restart');

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createPrng } from '../../../../src/base/prng.js';
 import { Checkpoints } from '../../../../src/engine/checkpoint/writer.js';
 import { prepareWords } from '../../../../src/engine/segments/indexes.js';
-import { IDENTITY, refOf, World } from '../../../kit/engine/checkpoint-world.js';
+import { refOf, World } from '../../../kit/engine/checkpoint-world.js';
 
 const REF = refOf(1, 8);
 const SELDOM_MS = 3_600_000;
@@ -25,8 +25,8 @@ function checkpointsOf(world: World, intervalMs: number, rowsMin = 1): { checkpo
     told,
     checkpoints: new Checkpoints(
       world.shard,
+      0,
       world.files,
-      IDENTITY,
       intervalMs,
       (_, __, message) => told.push(message),
       rowsMin,
@@ -56,7 +56,7 @@ test('a clean stop writes what has changed since the start, and nothing where no
   await first.checkpoints.finish();
   assert.deepEqual(first.told, ['checkpoint written']);
   world.restart();
-  assert.ok(world.shard.loads.areDone && world.shard.part(REF.id));
+  assert.ok(world.shard.loads.areDone && world.shard.parts.of(REF.id)[0]);
   const second = checkpointsOf(world, SELDOM_MS);
   await second.checkpoints.finish();
   assert.deepEqual(second.told, []);
@@ -64,13 +64,13 @@ test('a clean stop writes what has changed since the start, and nothing where no
 
 test('an index of words that is still being made is left out at a stop', async () => {
   const world = filled();
-  const part = world.shard.part(REF.id);
+  const part = world.shard.parts.of(REF.id)[0];
   assert.ok(part && !prepareWords(world.shard, part, -Infinity));
   const { checkpoints, told } = checkpointsOf(world, SELDOM_MS);
   await checkpoints.finish();
   assert.deepEqual(told, ['checkpoint written']);
   world.restart();
-  assert.equal(world.shard.part(REF.id)?.words, undefined);
+  assert.equal(world.shard.parts.of(REF.id)[0]?.words, undefined);
   world.check('after the restart');
 });
 

@@ -10,12 +10,12 @@ import { withPriority } from '../../../../src/ranking/scores.js';
 import { ShardStore } from '../../../../src/storage/shard-store.js';
 import { bitmapOf, isSet } from '../../../../src/engine/filter/bitmap.js';
 import type { Part } from '../../../../src/engine/segments/segment.js';
-import { Shard } from '../../../../src/engine/shard.js';
+import { type Shard } from '../../../../src/engine/shard.js';
 import { applyWrites, type DocumentWrite } from '../../../../src/engine/write/write.js';
 import { rankByVector } from '../../../../src/engine/search/rank.js';
 import { breakTies } from '../../../../src/engine/search/merge.js';
 import { tempDirectory } from '../../../kit/temp.js';
-import { createKernel } from '../../../kit/engine/arena.js';
+import { createKernel, shardOn } from '../../../kit/engine/arena.js';
 import { searchFor, viewed } from '../../../kit/engine/search.js';
 
 const ref = { id: 1 as CollectionId, generation: 1, dim: 3, language: 'none' as const, precision: 'int16' as const };
@@ -64,8 +64,7 @@ for (const share of [0, 0.05, 0.6]) {
   test(`as if every chunk were scored, with ${share * 100} % of the documents prioritized`, () => {
     const prng = createPrng(7);
     const [kernel, directory] = [createKernel(), tempDirectory()];
-    const shard = new Shard(ShardStore.open(directory, false), kernel);
-    shard.load([]);
+    const shard = shardOn(ShardStore.open(directory, false), [kernel]);
     const priorityOf = (): number => (prng.next() < share ? ([1, 0.5, -0.5, -1][prng.int(4)] as number) : 0);
     applyWrites(
       shard,
@@ -79,7 +78,7 @@ for (const share of [0, 0.05, 0.6]) {
           : put(prng, `D${3 * i}`, priorityOf()),
       ),
     );
-    const part = shard.part(ref.id) as Part;
+    const part = shard.parts.of(ref.id)[0] as Part;
     for (const k of [1, 5, 40, 1000]) {
       for (const matching of [1, 0.5, 0.1, 0.01, undefined]) {
         const ordinals = [...Array(part.ordinals.end).keys()].filter(() => prng.next() < (matching ?? 1));

@@ -7,10 +7,9 @@ import { packDocument } from '../../../../src/text/prepared-document.js';
 import { ShardStore } from '../../../../src/storage/shard-store.js';
 import { finish } from '../../../../src/engine/search/search.js';
 import { rankPart, withVectorAnew } from '../../../../src/engine/search/rank.js';
-import { Shard } from '../../../../src/engine/shard.js';
 import { applyWrites, type DocumentWrite } from '../../../../src/engine/write/write.js';
 import { tempDirectory } from '../../../kit/temp.js';
-import { createKernel } from '../../../kit/engine/arena.js';
+import { createKernel, shardOn } from '../../../kit/engine/arena.js';
 import { NO_STATISTICS, searchFor, viewed } from '../../../kit/engine/search.js';
 
 const ref = { id: 1 as CollectionId, generation: 1, dim: 2, language: 'none' as const, precision: 'int16' as const };
@@ -34,8 +33,7 @@ function put(docid: string, vectors: Float32Array): DocumentWrite {
  */
 function searched(between: DocumentWrite[]): [string[], boolean] {
   const [kernel, directory] = [createKernel(), tempDirectory()];
-  const shard = new Shard(ShardStore.open(directory, false), kernel);
-  shard.load([]);
+  const shard = shardOn(ShardStore.open(directory, false), [kernel]);
   try {
     applyWrites(shard, [put('near', Float32Array.of(1, 0)), put('next', Float32Array.of(1, 1))]);
     return viewed({ shard, kernel, directory }, ref, (view) => {
@@ -66,8 +64,7 @@ test('where rows went and none of the hits is one of them, the search runs again
 
 test('vectors that are ranked anew are those of now; what rows had at first stays, so that their going is noticed', () => {
   const [kernel, directory] = [createKernel(), tempDirectory()];
-  const shard = new Shard(ShardStore.open(directory, false), kernel);
-  shard.load([]);
+  const shard = shardOn(ShardStore.open(directory, false), [kernel]);
   try {
     applyWrites(shard, [put('near', Float32Array.of(1, 0)), put('next', Float32Array.of(1, 1))]);
     const anew = viewed({ shard, kernel, directory }, ref, (view) => {

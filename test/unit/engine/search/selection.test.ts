@@ -14,10 +14,10 @@ import { ShardStore } from '../../../../src/storage/shard-store.js';
 import { createContentTest } from '../../../../src/text/content-filter.js';
 import type { Kernel } from '../../../../src/engine/memory/arena.js';
 import { buildFields, buildWords, prepareFields, prepareWords } from '../../../../src/engine/segments/indexes.js';
-import { Shard } from '../../../../src/engine/shard.js';
+import { type Shard } from '../../../../src/engine/shard.js';
 import { applyWrites } from '../../../../src/engine/write/write.js';
 import { tempDirectory } from '../../../kit/temp.js';
-import { createKernel, createMemory, groupsOf } from '../../../kit/engine/arena.js';
+import { createKernel, createMemory, shardOn } from '../../../kit/engine/arena.js';
 import { ranked } from '../../../kit/engine/search.js';
 
 type Json = Record<string, unknown>;
@@ -195,8 +195,7 @@ class Pair {
   ) {
     this.store = ShardStore.open(directory, false);
     this.kernel = createKernel(createMemory(pagesMax));
-    this.shard = new Shard(this.store, this.kernel);
-    this.shard.load([]);
+    this.shard = shardOn(this.store, [this.kernel]);
   }
 
   write(): void {
@@ -290,8 +289,7 @@ class Pair {
   /** From the store, with indexes that are built in the smallest of slices. */
   restart(): void {
     this.kernel = createKernel();
-    this.shard = new Shard(this.store, this.kernel);
-    this.shard.load(groupsOf([ref]));
+    this.shard = shardOn(this.store, [this.kernel], [ref]);
     this.shard.bring(ref);
     this.shard.partIn(ref, 0);
     for (const part of this.shard.parts.all())
@@ -323,7 +321,7 @@ for (const seed of [1, 2, 3, 4]) {
       if (step % 75 === 0) pair.restart();
       pair.write();
       pair.buildOn();
-      if (step % 3 === 0) pair.shard.part(ref.id)?.fields?.mergeSome(0);
+      if (step % 3 === 0) pair.shard.parts.of(ref.id)[0]?.fields?.mergeSome(0);
       const isBuilt = pair.found({ filters: [{ all: [] }], content: { op: 'phrase', value: 'none' } }) !== null;
       if (isBuilt) pair.assertSame(`seed ${seed} step ${step}`);
       else unbuilt++;
@@ -358,7 +356,7 @@ test('where memory has no room for an index of metadata, filters answer the same
   );
   const narrowing: Narrowing = { filters: [{ field: 'lang', test: { op: 'in', values: ['de'] } }] };
   while (pair.found(narrowing) === null) pair.buildOn();
-  assert.equal(pair.shard.part(ref.id)?.fields?.isLost, true);
+  assert.equal(pair.shard.parts.of(ref.id)[0]?.fields?.isLost, true);
   assert.deepEqual(pair.found(narrowing), pair.wanted(narrowing));
   for (let step = 0; step < 5; step++) {
     pair.write();
