@@ -74,7 +74,17 @@ const catalogHandlers = (catalog: () => CatalogStore): CatalogHandlers => ({
 
 /** `takeOver`: another thread has had the shard in this process. */
 function openOwner(
-  { shard: number, kernel, memories, arenaPagesMax, directory, meters, latches, checkpointMs, idleSeconds }: ShardWorkerStart,
+  {
+    shard: number,
+    kernel,
+    memories,
+    arenaPagesMax,
+    directory,
+    meters,
+    latches,
+    checkpointMs,
+    idleSeconds,
+  }: ShardWorkerStart,
   takeOver: boolean,
   { collections, isWhole }: ShardRequest<'open'>,
   note: Note,

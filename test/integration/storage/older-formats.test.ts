@@ -1,14 +1,11 @@
 // What older builds wrote opens and serves: data directories with their checkpoints, query logs, keys and archives.
 // test/kit/data/make-fixture.mjs makes the fixtures; a fixture stays for as long as its format is promised to be read.
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import JSZip from 'jszip';
+import { FIXTURES, unpackFixture } from '../../kit/fixtures.js';
 import { ready, startTestServer, type TestServer } from '../../kit/server.js';
-import { tempDirectory } from '../../kit/temp.js';
-
-const FOLDER = 'test/kit/data';
 
 interface Expected {
   adminKey: string;
@@ -19,12 +16,7 @@ interface Expected {
 }
 
 async function unpacked(name: string): Promise<{ folder: string; expected: Expected; archive: Uint8Array }> {
-  const folder = tempDirectory();
-  const zip = await JSZip.loadAsync(readFileSync(join(FOLDER, name)));
-  for (const file of Object.values(zip.files).filter(({ dir }) => !dir)) {
-    mkdirSync(dirname(join(folder, file.name)), { recursive: true });
-    writeFileSync(join(folder, file.name), await file.async('nodebuffer'));
-  }
+  const folder = await unpackFixture(name);
   const expected = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as Expected;
   return { folder, expected, archive: readFileSync(join(folder, 'archive.zip')) };
 }
@@ -48,7 +40,7 @@ async function assertServes(server: TestServer, { answers, key, adminKey, rows }
   assert.deepEqual([texts.doc_count, vectors.doc_count], [58, rows]);
 }
 
-for (const name of readdirSync(FOLDER).filter((name) => name.startsWith('sheaf-'))) {
+for (const name of FIXTURES) {
   test(`${name}: a data directory with its checkpoint, keys and query log`, async () => {
     const { folder, expected } = await unpacked(name);
     const admin = as(expected.adminKey);

@@ -11,9 +11,9 @@ import JSZip from 'jszip';
 const [build, out] = process.argv.slice(2);
 const ADMIN_KEY = 'admin-key-of-the-fixture';
 const PORT = 18_095;
-/** Enough for a graph, and so for a checkpoint. */
+/** Enough for a graph and codes, and so for a checkpoint with both. */
 const ROWS = 4500;
-const DIM = 8;
+const DIM = 40;
 const WORDS = 'whale ship harpoon sea captain storm island anchor sail rope deck mast wind wave coast chart star'.split(
   ' ',
 );
@@ -58,7 +58,9 @@ function generator(seed) {
 }
 
 const random = generator(5);
-const randomVector = () => Array.from({ length: DIM }, () => Math.round((random() - 0.5) * 2000) / 1000);
+/** `steps`: of few numbers the fixture stays small. */
+const randomVector = (steps = 1000) =>
+  Array.from({ length: DIM }, () => Math.round((random() - 0.5) * 2 * steps) / steps);
 const randomText = (i) =>
   `${Array.from({ length: 40 }, () => WORDS[Math.floor(random() * WORDS.length)]).join(' ')}. Number ${i}.`;
 
@@ -86,7 +88,7 @@ try {
     await call('POST', '/v1/collections/acme/vectors/documents:batch', {
       documents: Array.from({ length: 300 }, (_, i) => ({
         docid: `v${first + i}`,
-        vector: randomVector(),
+        vector: randomVector(2),
         metadata: { part: (first + i) % 7 },
       })),
     });

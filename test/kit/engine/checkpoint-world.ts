@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { cosine } from '../../../load/kit/cosine.js';
 import type { CollectionRef } from '../../../src/api/collections.js';
 import type { CollectionId, DocId, Ordinal } from '../../../src/api/ids.js';
+import { defined } from '../../../src/base/assert.js';
 import { type Prng, createPrng } from '../../../src/base/prng.js';
 import { discard, restore } from '../../../src/engine/checkpoint/recovery.js';
 import { Writing, type Written } from '../../../src/engine/checkpoint/writer.js';
@@ -64,6 +65,18 @@ export class World {
     for (const { id } of refs) this.twin.set(id, new Map());
     this.store = ShardStore.open(join(this.directory, 'shard-0'), false);
     this.shard = this.openShard();
+  }
+
+  /** Takes what the store has for the contents of the twin. */
+  adoptStore(): void {
+    this.store.read((txn) => {
+      for (const ref of this.refs)
+        for (const { docid, priority } of txn.documents(ref.id)) {
+          const ordinals = txn.members(ref.id, docid).ordinals as Ordinal[];
+          const vectors = ordinals.map((ordinal) => defined(txn.vector(ref, ordinal), `vector ${ordinal}`));
+          this.docs(ref).set(docid, { vectors, priority });
+        }
+    });
   }
 
   /** Another one of the same contents, all of it loaded; random numbers of its own. Nothing is written meanwhile. */
@@ -209,7 +222,7 @@ export class World {
         assertSame(index.rowOf(row), vector, `${label}: row ${row}`);
         const chunk = txn.chunk(ref.id, part.stored(row));
         assert.equal(priorities.of(row), txn.document(ref.id, chunk.docid)?.priority, `${label}: priority of ${row}`);
-        count(words, chunkTerms(txn.text(ref.id, part.stored(row))?.toString() ?? '', 'none'));
+        count(words, chunkTerms(txn.text(ref.id, part.stored(row))?.toString() ?? '', ref.language));
         count(fields, fieldTerms.of(chunk));
       }
       assert.equal(index.liveCount, rows.length, label);

@@ -1,7 +1,8 @@
 // The records of src/engine/memory/layout.ts: the size of every field stands here, so that no two of a record overlap,
 // none reaches beyond its end, and its free bytes are those that its comment names.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import * as layout from '../../../src/engine/memory/layout.js';
 
@@ -214,7 +215,8 @@ interface Section {
   readonly free: string | undefined;
 }
 
-const SOURCE = readFileSync(new URL('../../../../src/engine/memory/layout.ts', import.meta.url), 'utf8');
+const ENGINE = new URL('../../../../src/engine/', import.meta.url);
+const SOURCE = readFileSync(new URL('memory/layout.ts', ENGINE), 'utf8');
 
 /** The sections of the source, by their names. */
 function sectionsOf(source: string): Map<string, Section> {
@@ -286,4 +288,49 @@ test('a field in the place of another, behind the end, or that nobody described 
 test('the table of readers stands between the header and what the arena gives out', () => {
   assert.equal(READERS_AT + layout.READERS_MAX * READER_BYTES, layout.ARENA_START);
   assert.equal(layout.ARENA_START % LINE_BYTES, 0);
+});
+
+/** Of these nothing is left in an image of the memory, or nothing that is used. */
+const PASSING_RECORDS = ['Scratch', 'Slot plan'];
+const PASSING_CLASSES = ['Query', 'TermRef'];
+
+/** The types of the fields of each class of the kernel that the memory holds. */
+function classesOfKernel(): string[] {
+  const folder = new URL('kernel/', ENGINE);
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
+  const sources = files.map((path) => readFileSync(new URL(path, folder), 'utf8'));
+  return sources
+    .flatMap((source) => Array.from(source.matchAll(/^@unmanaged\n(?:export )?class (\w+) \{\n([^}]*)\}/gm)))
+    .filter(([, name]) => !PASSING_CLASSES.includes(name as string))
+    .map(([, , fields = '']) => Array.from(fields.matchAll(/^ {2}\w+: (\w+);$/gm), ([, type]) => type).join())
+    .sort();
+}
+
+test('a checkpoint with the present version of the layout has its records as they are', () => {
+  const offsets: Readonly<Record<string, number>> = { ...layout };
+  const records = Object.entries(RECORDS)
+    .filter(([name]) => !PASSING_RECORDS.includes(name))
+    .map(([, { bytes, words, arrays = {} }]) => [
+      bytes,
+      words.map((name) => offsets[name]),
+      Object.entries(arrays).map(([name, size]) => [offsets[name], size]),
+    ]);
+  const { FIRST_ROWS, FINE_PLACE, LINKS_UP, LEVEL_BITS, LEVEL_MAX, ENTRY_LEVEL_SHIFT, QUEUE_ROWS, WIDE_SCALE } = layout;
+  const numbers = [
+    FIRST_ROWS,
+    FINE_PLACE,
+    LINKS_0,
+    LINKS_UP,
+    LEVEL_BITS,
+    LEVEL_MAX,
+    ENTRY_LEVEL_SHIFT,
+    QUEUE_ROWS,
+    WIDE_SCALE,
+  ];
+  const text = JSON.stringify([layout.LAYOUT_VERSION, records, numbers, classesOfKernel()]);
+  assert.equal(
+    createHash('sha256').update(text).digest('hex').slice(0, 16),
+    '20499c519333b85b',
+    'the layout has changed: raise LAYOUT_VERSION, unless images of before are read as they are; then change this digest',
+  );
 });

@@ -1,0 +1,52 @@
+// The checkpoints of older builds are read: what was in memory then is there at once, is as the store has it, and is
+// written to and written out again like any other.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { CollectionRef } from '../../../src/api/collections.js';
+import { createPrng } from '../../../src/base/prng.js';
+import { GRAPH_MIN } from '../../../src/engine/hnsw/vector-index.js';
+import { CHECKPOINT_FORMAT } from '../../../src/engine/checkpoint/format.js';
+import type { Part } from '../../../src/engine/segments/segment.js';
+import { CheckpointFiles } from '../../../src/storage/checkpoint-files.js';
+import { World } from '../../kit/engine/checkpoint-world.js';
+import { inspectGraph } from '../../kit/engine/graph.js';
+import { FIXTURES, unpackFixture } from '../../kit/fixtures.js';
+
+function checkGraphs(world: World, label: string): void {
+  for (const part of world.shard.parts.all()) {
+    const { badLinks, unreachable } = inspectGraph(world.memories[part.arena] as WebAssembly.Memory, part.index.root);
+    assert.deepEqual([badLinks, unreachable], [0, 0], label);
+  }
+}
+
+for (const name of FIXTURES) {
+  test(`${name}: its checkpoint is read, and gone on with`, async () => {
+    const data = join(await unpackFixture(name), 'data');
+    const manifest = new CheckpointFiles(join(data, 'checkpoints', 'shard-0')).readManifest();
+    assert.ok(manifest && manifest.kernel !== CHECKPOINT_FORMAT);
+    const refs = manifest.parts as CollectionRef[];
+    const world = new World(createPrng(1), refs, 4096, data);
+    assert.deepEqual(world.notes, []);
+    const parts = refs.map(({ id }) => world.shard.parts.of(id)[0]);
+    assert.ok(parts.every((part) => part !== undefined));
+    const [large] = parts.filter((part) => part.index.liveCount >= GRAPH_MIN) as [Part];
+    assert.equal(large.index.pendingCount, 0);
+    assert.ok(large.index.codesBytes > 0);
+    assert.ok(parts.some(({ words, fields }) => words?.complete && fields?.complete));
+    world.adoptStore();
+    world.check('as it was');
+    checkGraphs(world, 'as it was');
+    world.work(Infinity);
+    world.check('after a check of recall');
+    for (const ref of refs) world.churn(ref, 300, 400);
+    world.work(Infinity);
+    assert.ok(await world.checkpoint());
+    for (const ref of refs) world.churn(ref, 20, 400);
+    world.restart();
+    assert.deepEqual(world.notes, []);
+    world.work(Infinity);
+    world.check('in the end');
+    checkGraphs(world, 'in the end');
+  });
+}
