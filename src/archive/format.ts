@@ -1,5 +1,5 @@
 // What stands in the manifests of archives, and the names of their entries: the one description of the layout, for
-// those who write archives and those who read them. README.md beside this file has it in words. Pure.
+// those who write archives and those who read them. docs/reference/archive-format.md has it in words. Pure.
 import typia, { type tags } from 'typia';
 import type { ArchiveCounts, ArchivedSettings } from '../api/archives.js';
 import type { Collection } from '../api/collections.js';

@@ -1,5 +1,5 @@
 // The files of a shard's checkpoint: an image for each arena, and a manifest that names them. Bytes and names alone;
-// what an image holds is the business of workers/shard/checkpoint, whose README has the layout. Read and written by the
+// what an image holds is the business of src/engine/checkpoint; docs/internals/checkpoints.md has the layout. Read and written by the
 // shard worker.
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readSync, readdirSync, rmSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';

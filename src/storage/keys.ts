@@ -1,5 +1,5 @@
 // Keys of the LMDB tables. All numbers are big-endian, so that key order is number order and a collection is one range.
-// The table of all keys is in README.md beside this file.
+// The table of all keys is in docs/internals/lmdb.md.
 import { createHash } from 'node:crypto';
 import type { CollectionId, CollectionName, DocId, Ordinal, Tenant } from '../api/ids.js';
 import { compareUtf8 } from '../base/bytes.js';

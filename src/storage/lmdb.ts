@@ -3,7 +3,7 @@
 // environment that is open twice in a process and its first close frees it for all (0.10.1), so a worker that takes
 // over from a dead one opens, closes and opens again: what the dead one left (a half-written transaction, reader slots)
 // goes with the first handle. Another process opens one only while its owner is kept from committing, by the latch
-// (README.md says why). Every commit is synced to disk before it returns; noSync, which may corrupt at a power cut, is
+// (docs/internals/lmdb.md says why). Every commit is synced to disk before it returns; noSync, which may corrupt at a power cut, is
 // never used. Values stand behind checksums.
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,5 +1,5 @@
 // The record of a logged search, and the key it stands under: its bytes, and back. Pure. Encoded by the front thread
-// (service/query-log.ts), decoded by the log worker; the layout stands in README.md beside this file.
+// (service/query-log.ts), decoded by the log worker; the layout stands in docs/internals/lmdb.md.
 import typia from 'typia';
 import type { CollectionId } from '../api/ids.js';
 import type { LoggedQuery, LoggedRest } from './query-log-commands.js';

@@ -1,5 +1,5 @@
 // The built-in embedder: text to a 512-d vector with no model run and no download. Half of it is the mean of static
-// token rows (meaning), half hashed words and 4-grams (spelling); README.md beside this file says how good that is.
+// token rows (meaning), half hashed words and 4-grams (spelling); docs/internals/embedding.md says how good that is.
 // Built and called on an embed worker; what it learns of terms stays in it, so it has one owner.
 import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';

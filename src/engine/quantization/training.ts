@@ -30,7 +30,8 @@ export function shapesFor(dim: number): CodeShape[] {
 //
 // A code's error along an axis adds to the score of a row by as much as the query has along that axis. If queries lay as
 // rows do, an axis would count by its variance, for the rows, times its mean square, for the queries. Those that are
-// hard to answer lie more evenly, so the variance counts with the power of 1.25 that served all sets best (README.md);
+// hard to answer lie more evenly, so the variance counts with the power of 1.25 that served all sets best
+// (quantization.md);
 // but the mean of all rows, an axis of its own, counts in full: it may have little variance and the largest share in
 // every score. Bits are given two at a time where they take off most (Gersho & Gray, Vector Quantization and Signal
 // Compression, 8.3).

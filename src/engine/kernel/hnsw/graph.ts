@@ -1,5 +1,5 @@
 // The state of an index's graph: which nodes are in it, its entry point, its generation. Owner's thread only.
-// Forgetting the graph is a few stores: nodes carry the number of the graph they belong to (README.md, rule 16).
+// Forgetting the graph is a few stores: nodes carry the number of the graph they belong to (memory-layout.md, rule 16).
 import {
   ENTRY_LEVEL_SHIFT,
   FIRST_ROWS,

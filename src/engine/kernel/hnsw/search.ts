@@ -1,5 +1,6 @@
 // The k nearest rows of an index, exact or through the graph, with scores and stamps. Any thread, each with its own
-// scratch. What is written meanwhile is noticed by its stamp, and such hits are scored again (README.md, rule 11).
+// scratch. What is written meanwhile is noticed by its stamp, and such hits are scored again
+// (memory-layout.md, rule 11).
 import {
   BEST_SIZE,
   FULL,

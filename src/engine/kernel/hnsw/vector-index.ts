@@ -1,5 +1,5 @@
 // The writes to an index: rows are staged unseen, published, removed; whole indexes are made and dropped. Owner's
-// thread only. The order of the stores is what lets other threads search meanwhile (README.md, rules 8 to 10).
+// thread only. The order of the stores is what lets other threads search meanwhile (memory-layout.md, rules 8 to 10).
 import {
   BATCH,
   CODES_LINES,

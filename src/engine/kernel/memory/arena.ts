@@ -200,7 +200,7 @@ function takePages(chunk: u32): u32 {
   return (first << 8) | (end - first);
 }
 
-// Makes an arena of what has been read back into its memory from a checkpoint (../checkpoint/README.md): the memory may
+// Makes an arena of what has been read back into its memory from a checkpoint (checkpoints.md): the memory may
 // be larger than it was, and nobody reads what had been retired. Owner's thread only, while no reader is inside.
 
 /**

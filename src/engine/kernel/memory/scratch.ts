@@ -73,7 +73,7 @@ export function areaAt(scratch: usize, area: usize): usize {
 }
 
 // What keeps reads and writes of rows, which are not atomic, on their side of a look at a stamp or a change of it, on
-// processors that reorder more than x86 does (README.md, rule 11). A read-modify-write of the thread's own scratch, for
+// processors that reorder more than x86 does (memory-layout.md, rule 11). A read-modify-write of the thread's own scratch, for
 // what the compiler makes of `atomic.fence` does not validate. Any thread.
 
 /**

@@ -1,5 +1,5 @@
 // The root of one collection's words: counts, the length of every chunk, the head and the list of frozen segments.
-// The owner writes it; what other threads read changes by one atomic store. How the parts work together: README.md
+// The owner writes it; what other threads read changes by one atomic store. How the parts work together: text-index.md
 // above.
 import { TEXT_HEAD, TEXT_LENGTHS } from '../../memory/layout';
 import {
