@@ -9,9 +9,8 @@ import { readConfig } from '../src/config/load.js';
 import type { CollectionName, Tenant } from '../src/api/ids.js';
 import { startServer } from '../src/cli/serve.js';
 import { FanOut } from '../src/service/search/fan-out.js';
-import type { Context } from '../src/service/context.js';
 import type { SearchInput } from '../src/service/search/query.js';
-import { searchCollection } from '../src/service/search/search.js';
+import { type SearchContext, searchCollection } from '../src/service/search/search.js';
 import { printTable, readArguments, whole } from './kit/command.js';
 import { createVectorCollection, ingestVectors, vectorItems, vectorQueries } from './kit/fill.js';
 
@@ -25,7 +24,7 @@ const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}
 
 /** Milliseconds, the median. */
 async function measure(
-  context: Context,
+  context: SearchContext,
   name: CollectionName,
   input: Omit<SearchInput, 'k'>,
   fanOut: FanOut,
@@ -57,14 +56,14 @@ try {
       ['as ever', {}],
     ] as const) {
       const [one, shared] = [
-        await measure(server.context, name, input, new FanOut(Infinity)),
-        await measure(server.context, name, input, new FanOut(-1)),
+        await measure(server.services.search.search, name, input, new FanOut(Infinity)),
+        await measure(server.services.search.search, name, input, new FanOut(-1)),
       ];
       rows.push([whole(count), what, one.toFixed(2), shared.toFixed(2), (shared / one).toFixed(2)]);
     }
   }
   printTable(
-    `Searches one at a time, ${server.context.shards.size} shards, ${server.context.searches.threads} search workers`,
+    `Searches one at a time, ${server.parts.shards.size} shards, ${server.parts.searches.threads} search workers`,
     rows,
   );
 } finally {

@@ -17,8 +17,8 @@ import { type HttpServer, createHttpServer } from '../http/server.js';
 import { siteGuard } from '../http/site-guard.js';
 import { type Uws, loadUws } from '../http/uws.js';
 import { createLogger, createRecorder } from '../observability/log.js';
-import { closeContext, createContext, servicesOf } from '../service/compose.js';
-import type { Context } from '../service/context.js';
+import type { Metrics } from '../observability/metrics.js';
+import { type Service, closeService, createService } from '../service/compose.js';
 import { isReady } from '../service/health/health.js';
 import { TokenVerifier, allowEverybody, authenticateBy } from '../service/tenants/auth.js';
 import { TenantLimiter } from '../service/tenants/limits.js';
@@ -27,10 +27,9 @@ import { openDataDirectory } from '../storage/data-directory.js';
 import { EXIT } from './command-line.js';
 import { descriptorLimit, serveDescriptors, tooFew } from './open-files.js';
 
-export interface RunningServer {
+export interface RunningServer extends Service {
   readonly port: number;
   readonly dataDir: string;
-  readonly context: Context;
   /** Lets requests under way finish, closes the stores, releases the data directory. */
   stop(): Promise<void>;
 }
@@ -41,31 +40,31 @@ export interface RunningServer {
 export async function startServer(config: Config, log: Log): Promise<RunningServer> {
   const uws = await loadUws();
   const directory = await openDataDirectory(config.dataDir, config.partitions);
-  const context = createContext(config, log, directory.path, directory.shards);
+  const service = createService(config, log, directory.path, directory.shards);
   const tracer = config.tracing.enabled
     ? (await import('../observability/tracing.js')).createTracer(config.tracing, config.tuning, log)
     : undefined;
-  const http = createListener(uws, config, context, tracer, log, directory.path);
-  watchRequests(context, http);
-  const close = (): Promise<void> => closeContext(context).finally(() => directory.release());
+  const http = createListener(uws, config, service, tracer, log, directory.path);
+  watchRequests(service.parts.metrics, http);
+  const close = (): Promise<void> => closeService(service).finally(() => directory.release());
   const port = await http.listen(config.host, config.port).catch(async (error: unknown) => {
     await close();
     throw error;
   });
   const stop = async (): Promise<void> => {
     // Whoever follows events would stay until the time is over.
-    context.events.close();
+    service.parts.events.close();
     await http.drain(config.limits.drainTimeoutMs);
     await tracer?.close();
     await close();
   };
-  return { port, dataDir: directory.path, context, stop };
+  return { port, dataDir: directory.path, ...service, stop };
 }
 
 function createListener(
   uws: Uws,
   config: Config,
-  context: Context,
+  { parts, services }: Service,
   tracer: Tracer | undefined,
   log: Log,
   dataDir: string,
@@ -73,11 +72,11 @@ function createListener(
   const { fileBytesMax: documentBytesMax, batchBytesMax, ...limits } = config.limits;
   const bounded = (bytesMax: number): number => Math.min(bytesMax, batchBytesMax);
   return createHttpServer(uws, {
-    routes: createRoutes(servicesOf(context), {
+    routes: createRoutes(services, {
       allowed: config.allowedSites,
       archiveBytesMax: config.limits.archiveBytesMax,
     }),
-    ...createAccess(config, context.tenants, log),
+    ...createAccess(config, parts.tenants, log),
     limits: {
       ...limits,
       heldBytesMax: config.tuning.heldBytesMax,
@@ -90,7 +89,7 @@ function createListener(
       temporaryDirectory: join(dataDir, 'sheaf-tmp'),
     },
     tls: config.tls,
-    log: createRecorder(context.metrics, config.log, log),
+    log: createRecorder(parts.metrics, config.log, log),
     tracer,
     onFault: (error, requestId) => log.error({ requestId, fault: faultOf(error) }, 'a request failed'),
   });
@@ -122,7 +121,7 @@ function createTokens({ auth: { mode, jwt } }: Config, log: Log): { tokens?: Tok
   return { tokens: new TokenVerifier({ keys, issuer: jwt.issuer, audience: jwt.audience, nowMs: Date.now }) };
 }
 
-function watchRequests({ metrics }: Context, http: HttpServer): void {
+function watchRequests(metrics: Metrics, http: HttpServer): void {
   metrics.registry.gauge(
     'sheaf_requests_under_way',
     'Requests whose reply is not out yet, or whose work goes on.',
@@ -175,15 +174,15 @@ function untilSignal(server: RunningServer): Promise<void> {
 /**
  * True once everything is usable. A server that is told to stop before that never is; the timer keeps no process alive.
  */
-async function untilReady({ context }: RunningServer): Promise<true> {
+async function untilReady({ services }: RunningServer): Promise<true> {
   for (;;) {
-    if (isReady(context)) return true;
+    if (isReady(services.health)) return true;
     await new Promise((resolve) => setTimeout(resolve, READY_RECHECK_MS).unref());
   }
 }
 
 function banner(
-  { port, dataDir, context }: RunningServer,
+  { port, dataDir, parts, services }: RunningServer,
   { host, tls, auth: { mode: authMode } }: Config,
   tookMs: number,
 ): string[] {
@@ -195,8 +194,8 @@ function banner(
   return [
     `Sheaf ${version} is ready at ${url} after ${(tookMs / 1000).toFixed(1)} s`,
     `  console   ${url}/ui`,
-    `  data      ${dataDir} (${context.shards.size} shards)`,
-    `  embedder  ${embedderLabels(context.embedders.inventory()).join(', ')}`,
+    `  data      ${dataDir} (${parts.shards.size} shards)`,
+    `  embedder  ${embedderLabels(services.embedders.inventory()).join(', ')}`,
     `  auth      ${authMode}${authMode !== 'none' ? `: the admin key is auth.admin_key, or in ${dataDir}/admin.key` : ', loopback only'}`,
     `  interface ${url}/docs, for agents ${url}/mcp`,
     `  try       curl -s${key} ${url}/v1/collections/default/docs/documents --json '{"text":"Captain Nemo commands the Nautilus."}'`,

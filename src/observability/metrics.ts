@@ -5,7 +5,7 @@ import type { IngestTiming, SearchTiming } from '../api/collections.js';
 import { PRECISIONS, type Precision } from '../api/choices.js';
 import type { CollectionId } from '../api/ids.js';
 import { LatencyWindow } from '../base/histogram.js';
-import { PHASES, PHASES_WITHIN_SEARCH, type RequestEvent } from '../base/trace.js';
+import { PHASES, PHASES_WITHIN_SEARCH, type RequestEvent, timed } from '../base/trace.js';
 import type { EmbedCall } from '../pool/embed-pool.js';
 import { Counter, Histogram, Registry } from './prometheus.js';
 
@@ -296,12 +296,17 @@ export class Metrics {
     this.indexed(1, chunks);
     this.ingestLatency.add(latencyMs);
     this.ingests.add(latencyMs / 1000);
-    this.ingestedInPhases(timing);
+    addPhases(this.ingestPhases, timing);
   }
 
-  /** A document is, or a part of a batch has come through some phases. */
-  ingestedInPhases(timing: IngestTiming): void {
-    addPhases(this.ingestPhases, timing);
+  /** Measures a phase of a part of a batch: parts overlap in time, and count each by itself. */
+  async inPhase<T>(phase: keyof IngestTiming, work: () => Promise<T>): Promise<T> {
+    const timing: IngestTiming = {};
+    try {
+      return await timed(timing, phase, work);
+    } finally {
+      addPhases(this.ingestPhases, timing);
+    }
   }
 
   /** Documents of a batch are. */

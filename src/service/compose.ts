@@ -1,8 +1,7 @@
-// Composes what the use cases work with: catalog, tenants, pools, query log, settings. No logic of its own.
-// Called by server.ts at start; front thread.
+// Builds the service: its parts (pools, catalog, logs, registries) and, out of them, what the use cases of each feature
+// receive. Front thread.
 import { join } from 'node:path';
 import type { Collection } from '../api/collections.js';
-import { logIdOf } from '../storage/catalog-commands.js';
 import type { CollectionId } from '../api/ids.js';
 import { QUERY_LOG_BYTES_MAX, QUERY_LOG_WAITING_BYTES_MAX } from '../api/limits.js';
 import type { Log } from '../base/log.js';
@@ -13,131 +12,84 @@ import type { SharedShards } from '../engine/write/commands.js';
 import { Metrics } from '../observability/metrics.js';
 import { ArchivePool } from '../pool/archive-pool.js';
 import { BatchPool } from '../pool/batch-pool.js';
-import { type EmbedObserver, EmbedPool } from '../pool/embed-pool.js';
+import { EmbedPool } from '../pool/embed-pool.js';
 import { LogPool } from '../pool/log-pool.js';
 import { PoolMetrics } from '../pool/pool-metrics.js';
 import { Quarantine } from '../pool/quarantine.js';
 import { SearchPool } from '../pool/search-pool.js';
 import { ShardPool } from '../pool/shard-pool.js';
+import { logIdOf } from '../storage/catalog-commands.js';
 import { Catalog } from './collections/catalog.js';
-import { StagedCollections } from './collections/shadow-collections.js';
-import type { Context } from './context.js';
+import type { CatalogContext, Lifecycle } from './collections/catalog-changes.js';
+import type { CollectionsContext } from './collections/collections.js';
+import { ShadowCollections } from './collections/shadow-collections.js';
 import { Embedders } from './embedding/embedders.js';
 import { QueryCache } from './embedding/query-cache.js';
 import { Rerankers } from './embedding/rerankers.js';
 import { EventHub } from './events/event-hub.js';
 import { FileIds } from './ingest/file-ids.js';
-import { afterOpening, openShard } from './open-shard.js';
+import { type StartupContext, afterOpening, openShard } from './open-shard.js';
+import type { LoggedSearchContext } from './query-log/logged-search.js';
 import { QueryLog } from './query-log/query-log.js';
 import { compare } from './recall/recall.js';
-import { RecallSampler, UnderWay } from './recall/sampler.js';
-import type { Services } from './services.js';
-import { ReindexJobs } from './reindex/jobs.js';
+import { RecallSampler, type RecallSamplerOptions, UnderWay } from './recall/sampler.js';
+import { type ReindexContext, ReindexJobs, endJobsOf } from './reindex/jobs.js';
 import { FanOut } from './search/fan-out.js';
+import type { SearchContext } from './search/search.js';
+import type { Services } from './services.js';
 import { KeyRing, keptAdminKey } from './tenants/keys.js';
 import { ChunkLedger, configuredLimits } from './tenants/limits.js';
 import { TenantRegistry } from './tenants/registry.js';
 
-// Composes what embeds: the instances of the configuration, the threads that run them, and who chooses among them.
-// Called by compose-context.ts at start; front thread.
-
-function createEmbedders(
-  { embedder, rerankers, threads }: Config,
-  log: Log,
-  observe: EmbedObserver,
-  metrics: PoolMetrics,
-): Pick<Context, 'embed' | 'embedders' | 'rerankers' | 'queryCache'> {
-  const { instances, default: defaultSelector, cacheBytesMax } = embedder;
-  const embed = new EmbedPool({
-    threads: threads.embed,
-    embedders: instances.map(({ spec }) => spec),
-    rerankers: rerankers.map(({ spec }) => spec),
-    log,
-    observe,
-    metrics,
-  });
-  const embedders = new Embedders({ instances, defaultSelector, pool: embed, log });
-  return { embed, embedders, rerankers: new Rerankers(rerankers, embed), queryCache: new QueryCache(cacheBytesMax) };
+/** Everything that is built once and lives as long as the server. Tests reach behind the interface by it. */
+export interface Parts {
+  readonly catalog: Catalog;
+  readonly shadows: ShadowCollections;
+  readonly jobs: ReindexJobs;
+  readonly events: EventHub;
+  readonly tenants: TenantRegistry;
+  readonly quarantine: Quarantine;
+  readonly shards: ShardPool;
+  readonly searches: SearchPool;
+  readonly fanOut: FanOut;
+  /** The threads behind the embedders and rerankers. */
+  readonly embed: EmbedPool;
+  readonly embedders: Embedders;
+  readonly rerankers: Rerankers;
+  readonly queryCache: QueryCache;
+  readonly batch: BatchPool;
+  readonly archives: ArchivePool;
+  readonly queryLog: QueryLog;
+  readonly recallSampler: RecallSampler;
+  readonly searchesUnderWay: UnderWay;
+  readonly metrics: Metrics;
+  readonly poolMetrics: PoolMetrics;
+  /** The memory that the threads share. */
+  readonly shared: SharedShards;
 }
 
-/** In mode none there is no admin key, and nobody asks for one. */
-function createRegistry({ auth, tenantLimits }: Config, dataDir: string): TenantRegistry {
-  const adminKey = auth.mode === 'none' ? '' : auth.adminKey || keptAdminKey(dataDir);
-  return new TenantRegistry(new KeyRing(adminKey, auth.keys), configuredLimits(tenantLimits));
-}
-
-/** What the pools have in common that work on the shards. */
-interface PoolCommons {
-  shared: SharedShards;
-  quarantine: Quarantine;
-  log: Log;
-  metrics: PoolMetrics;
+export interface Service {
+  readonly parts: Parts;
+  readonly services: Services;
 }
 
 /** `path`: the data directory, which has `shardCount` shards. */
-export function createContext(config: Config, log: Log, path: string, shardCount: number): Context {
-  const catalog = new Catalog(config.search.language);
-  const staged = new StagedCollections(catalog);
-  const metrics = new Metrics(config.metrics.tenantLabels);
-  const poolMetrics = new PoolMetrics();
-  const shared = createSharedShards(shardCount, path, config);
-  const quarantine = createQuarantine(catalog, log);
-  const context: Context = {
-    catalog,
-    staged,
-    ...createRecords(config, path),
-    quarantine,
-    shards: createShards({ shared, quarantine, log, metrics: poolMetrics }, () => context),
-    ...createSearches(config, { shared, quarantine, log, metrics: poolMetrics }, () => context),
-    ...createEmbedders(config, log, (call) => metrics.embedders.called(call), poolMetrics),
-    batch: createBatchPool(config, log, poolMetrics),
-    archives: new ArchivePool(path, shared.latches, log),
-    queryLog: createQueryLog(config, { log, path, metrics: poolMetrics, shared }, catalog, staged),
-    ...createRecall(config, log, () => context),
-    metrics,
-    shardTotals: new Map(),
-    poolMetrics,
-    sharedMeters: SharedMeters.over(shared.meters),
-    memories: shared.memories,
-    log,
-    nowMs: Date.now,
-    ...settingsOf(config),
-  };
-  return context;
-}
-
-function createBatchPool({ threads, limits, tuning }: Config, log: Log, metrics: PoolMetrics): BatchPool {
-  const { textBytesMax, parseMemoryBytesMax: memoryBytesMax } = tuning;
-  return new BatchPool(threads.batch, { timeoutMs: limits.parseTimeoutMs, memoryBytesMax, textBytesMax }, log, metrics);
-}
-
-/** What the front thread alone keeps. */
-function createRecords(
-  config: Config,
-  path: string,
-): Pick<Context, 'reindexJobs' | 'events' | 'tenants' | 'chunkLedger' | 'fileIds'> {
-  return {
-    reindexJobs: new ReindexJobs(),
-    events: new EventHub(Date.now()),
-    tenants: createRegistry(config, path),
-    chunkLedger: new ChunkLedger(),
-    fileIds: new FileIds(),
-  };
+export function createService(config: Config, log: Log, path: string, shardCount: number): Service {
+  const parts = createParts(config, log, path, shardCount, {
+    openShard: (shard) => openShard(startup, shard),
+    afterOpening: (shard) => afterOpening(startup, shard),
+    compare: (collection, sampled) => compare(services.recall.search, collection, { ...sampled, params: {} }),
+  });
+  const services = createServices(parts, config, log);
+  const { collections, reindex, archive } = services;
+  const startup: StartupContext = { store: collections.store, tenants: parts.tenants, collections, reindex, archive };
+  return { parts, services };
 }
 
 /** Call it when nothing is under way. */
-export async function closeContext({
-  shards,
-  searches,
-  embed,
-  embedders,
-  batch,
-  archives,
-  queryLog,
-  recallSampler,
-  reindexJobs,
-}: Context): Promise<void> {
-  await reindexJobs.close();
+export async function closeService({ parts }: Service): Promise<void> {
+  const { shards, searches, embed, embedders, batch, archives, queryLog, recallSampler, jobs } = parts;
+  await jobs.close();
   recallSampler.close();
   embedders.close();
   await archives.close();
@@ -146,14 +98,59 @@ export async function closeContext({
   await Promise.all([shards.close(), embed.close(), batch.close(), queryLog.close()]);
 }
 
-function settingsOf({
-  chunking,
-  limits,
-  search,
-  common,
-}: Config): Pick<Context, 'chunking' | 'metadataBytesMax' | 'batchLimits' | 'search' | 'common'> {
-  const { metadataBytesMax, batchItemsMax: itemsMax, batchBytesMax: lineBytesMax } = limits;
-  return { chunking, metadataBytesMax, batchLimits: { itemsMax, lineBytesMax }, search, common };
+/** What parts call of the use cases, which are there once the parts are. */
+interface UseCases extends Pick<RecallSamplerOptions, 'compare'> {
+  openShard(shard: number): Promise<void>;
+  afterOpening(shard: number): Promise<void>;
+}
+
+function createParts(config: Config, log: Log, path: string, shardCount: number, useCases: UseCases): Parts {
+  const catalog = new Catalog(config.search.language);
+  const shadows = new ShadowCollections(catalog);
+  const metrics = new Metrics(config.metrics.tenantLabels);
+  const poolMetrics = new PoolMetrics();
+  const shared = createSharedShards(shardCount, path, config);
+  const quarantine = createQuarantine(catalog, log);
+  const pool = { shared, quarantine, log, metrics: poolMetrics };
+  const shards = new ShardPool({
+    ...pool,
+    open: useCases.openShard,
+    opened: useCases.afterOpening,
+    tenantOf: (id) => (catalog.findById(id) ?? shadows.find(id)?.collection)?.tenant,
+  });
+  const searchesUnderWay = new UnderWay();
+  return {
+    catalog,
+    shadows,
+    jobs: new ReindexJobs(),
+    events: new EventHub(Date.now()),
+    tenants: createRegistry(config, path),
+    quarantine,
+    shards,
+    searches: new SearchPool({
+      ...pool,
+      threads: config.threads.search,
+      hitCacheBytes: config.tuning.hitCacheBytes,
+      // An owner looks after its memory when it is asked anything.
+      died: () => void Promise.allSettled(shards.askAll('counts', { collections: [] })),
+    }),
+    fanOut: new FanOut(),
+    ...createEmbedders(config, log, metrics, poolMetrics),
+    batch: createBatchPool(config, log, poolMetrics),
+    archives: new ArchivePool(path, shared.latches, log),
+    queryLog: createQueryLog(config, path, { shared, log, metrics: poolMetrics }, catalog, shadows),
+    recallSampler: new RecallSampler({
+      everyMs: config.tuning.recallSampleMs,
+      compare: useCases.compare,
+      isBusy: () => searchesUnderWay.count > 0,
+      sampled: ({ id, precision }, recalled) => metrics.recall.checked(id, precision, recalled),
+      log,
+    }),
+    searchesUnderWay,
+    metrics,
+    poolMetrics,
+    shared,
+  };
 }
 
 function createQuarantine(catalog: Catalog, log: Log): Quarantine {
@@ -164,49 +161,43 @@ function createQuarantine(catalog: Catalog, log: Log): Quarantine {
   return new Quarantine(nameOf, log);
 }
 
-/** The context it works in comes to be after it. */
-function createShards(common: PoolCommons, context: () => Context): ShardPool {
-  return new ShardPool({
-    ...common,
-    open: (shard) => openShard(context(), shard),
-    opened: (shard) => afterOpening(context(), shard),
-    tenantOf: (id) => (context().catalog.findById(id) ?? context().staged.find(id)?.collection)?.tenant,
-  });
+/** In mode none there is no admin key, and nobody asks for one. */
+function createRegistry({ auth, tenantLimits }: Config, path: string): TenantRegistry {
+  const adminKey = auth.mode === 'none' ? '' : auth.adminKey || keptAdminKey(path);
+  return new TenantRegistry(new KeyRing(adminKey, auth.keys), configuredLimits(tenantLimits));
 }
 
-/** An owner looks after its memory when it is asked anything. */
-function createSearches(
-  { threads: { search: threads }, tuning: { hitCacheBytes } }: Config,
-  common: PoolCommons,
-  context: () => Context,
-): Pick<Context, 'searches' | 'fanOut'> {
-  const died = (): void => void Promise.allSettled(context().shards.askAll('counts', { collections: [] }));
-  return { searches: new SearchPool({ ...common, threads, hitCacheBytes, died }), fanOut: new FanOut() };
-}
-
-/** The context it works in comes to be after it. */
-function createRecall(
-  { tuning: { recallSampleMs } }: Config,
+function createEmbedders(
+  { embedder, rerankers, threads }: Config,
   log: Log,
-  context: () => Context,
-): Pick<Context, 'recallSampler' | 'recallsUnderWay' | 'searchesUnderWay'> {
-  const searchesUnderWay = new UnderWay();
-  const recallSampler = new RecallSampler({
-    everyMs: recallSampleMs,
-    compare: (collection, search) => compare(context(), collection, { ...search, params: {} }),
-    isBusy: () => searchesUnderWay.count > 0,
-    sampled: ({ id, precision }, recalled) => context().metrics.recall.checked(id, precision, recalled),
+  metrics: Metrics,
+  poolMetrics: PoolMetrics,
+): Pick<Parts, 'embed' | 'embedders' | 'rerankers' | 'queryCache'> {
+  const { instances, default: defaultSelector, cacheBytesMax } = embedder;
+  const embed = new EmbedPool({
+    threads: threads.embed,
+    embedders: instances.map(({ spec }) => spec),
+    rerankers: rerankers.map(({ spec }) => spec),
     log,
+    observe: (call) => metrics.embedders.called(call),
+    metrics: poolMetrics,
   });
-  return { searchesUnderWay, recallsUnderWay: new UnderWay(), recallSampler };
+  const embedders = new Embedders({ instances, defaultSelector, pool: embed, log });
+  return { embed, embedders, rerankers: new Rerankers(rerankers, embed), queryCache: new QueryCache(cacheBytesMax) };
+}
+
+function createBatchPool({ threads, limits, tuning }: Config, log: Log, metrics: PoolMetrics): BatchPool {
+  const { textBytesMax, parseMemoryBytesMax: memoryBytesMax } = tuning;
+  return new BatchPool(threads.batch, { timeoutMs: limits.parseTimeoutMs, memoryBytesMax, textBytesMax }, log, metrics);
 }
 
 /** It is tidied from when the catalog tells which collections there are. */
 function createQueryLog(
   { queryLog: { enabled, entriesMax, ageDaysMax } }: Config,
-  { log, path, metrics, shared }: { log: Log; path: string; metrics: PoolMetrics; shared: SharedShards },
+  path: string,
+  { shared, log, metrics }: { shared: SharedShards; log: Log; metrics: PoolMetrics },
   catalog: Catalog,
-  staged: StagedCollections,
+  shadows: ShadowCollections,
 ): QueryLog {
   const pool = new LogPool({
     directory: join(path, 'query-log'),
@@ -216,34 +207,105 @@ function createQueryLog(
     log,
     metrics,
   });
-  const queryLog = new QueryLog({
-    pool,
-    enabled,
-    ageDaysMax,
-    waitingBytesMax: QUERY_LOG_WAITING_BYTES_MAX,
-    log,
-    nowMs: Date.now,
-  });
+  const waitingBytesMax = QUERY_LOG_WAITING_BYTES_MAX;
+  const queryLog = new QueryLog({ pool, enabled, ageDaysMax, waitingBytesMax, log, nowMs: Date.now });
   const logged = (): Iterable<Collection> => [
     ...catalog.all(),
-    ...Array.from(staged.all(), ({ collection }) => collection),
+    ...Array.from(shadows.all(), ({ collection }) => collection),
   ];
   void catalog.whenLoaded.then(() => queryLog.start(catalog.isWhole ? Array.from(logged(), logIdOf) : undefined));
   return queryLog;
 }
 
-export const servicesOf = (context: Context): Services => ({
-  search: context,
-  queries: context,
-  recall: context,
-  ingest: context,
-  documents: context,
-  collections: context,
-  reindex: context,
-  archive: context,
-  tenants: context,
-  events: context,
-  health: context,
-  metrics: context,
-  embedders: context.embedders,
-});
+function createServices(parts: Parts, { chunking, limits, search: settings, common }: Config, log: Log): Services {
+  const { catalog, shadows, jobs, events, tenants, quarantine, shards, embedders, metrics } = parts;
+  const { queryLog, queryCache, searchesUnderWay, shared } = parts;
+  const { metadataBytesMax, batchItemsMax: itemsMax, batchBytesMax: lineBytesMax } = limits;
+  const nowMs = Date.now;
+  const lifecycle = createLifecycle(parts, (logId) => endJobsOf(reindex, logId));
+  const store: CatalogContext = { catalog, shadows, shards, events, lifecycle, log, nowMs };
+  const defaults = { chunking, modes: settings.modes, language: settings.language };
+  const collections: CollectionsContext = { store, embedders, tenants, quarantine, metrics, defaults, common };
+  const search: SearchContext = {
+    catalog,
+    embedders,
+    queryCache,
+    searches: parts.searches,
+    fanOut: parts.fanOut,
+    shards,
+    rerankers: parts.rerankers,
+    recallSampler: parts.recallSampler,
+    settings,
+    common,
+  };
+  const loggedSearch: LoggedSearchContext = { search, catalog, queryLog, metrics, searchesUnderWay, nowMs };
+  const reindex: ReindexContext = { store, jobs, embedders, search, queryLog };
+  return {
+    search: loggedSearch,
+    queries: { catalog, queryLog, search: loggedSearch },
+    recall: { search, catalog, shards, queryLog, recallsUnderWay: new UnderWay(), searchesUnderWay },
+    ingest: {
+      collections,
+      catalog,
+      shadows,
+      shards,
+      batch: parts.batch,
+      embedders,
+      tenants,
+      chunkLedger: new ChunkLedger(),
+      fileIds: new FileIds(),
+      events,
+      metrics,
+      log,
+      nowMs,
+      limits: { metadataBytesMax, itemsMax, lineBytesMax },
+    },
+    documents: { catalog, shadows, shards, quarantine, metrics, events, nowMs },
+    collections,
+    reindex,
+    archive: { archives: parts.archives, store, collections, tenants, queryLog, metadataBytesMax },
+    tenants: { tenants, store },
+    events: { catalog, events },
+    health: { catalog, quarantine, embedders, shards },
+    metrics: {
+      metrics,
+      catalog,
+      shadows,
+      shards,
+      shardTotals: new Map(),
+      quarantine,
+      embed: parts.embed,
+      embedders,
+      queryCache,
+      queryLog,
+      jobs,
+      searchesUnderWay,
+      poolMetrics: parts.poolMetrics,
+      sharedMeters: SharedMeters.over(shared.meters),
+      memories: shared.memories,
+      nowMs,
+    },
+    embedders,
+  };
+}
+
+function createLifecycle(
+  { queryLog, events, metrics, quarantine, fanOut }: Parts,
+  endJobs: Lifecycle['endJobs'],
+): Lifecycle {
+  return {
+    collectionDeleted: (collection) => {
+      const logId = logIdOf(collection);
+      const { tenant, name } = collection;
+      events.publish(logId, 'collection', { change: 'deleted', tenant, collection: name });
+      events.end(logId);
+      metrics.count('collectionsDeleted');
+    },
+    logAbandoned: (logId) => queryLog.forget(logId),
+    idDropped: (id) => {
+      quarantine.forget(id);
+      fanOut.forget(id);
+    },
+    endJobs,
+  };
+}

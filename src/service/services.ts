@@ -1,19 +1,30 @@
-// The use cases by feature, as HTTP gets them: the context of each. Types only.
+// The use cases by feature, as HTTP gets them: what those of each receive. Types only.
+import type { ArchiveContext } from './archive/archive.js';
+import type { CollectionsContext } from './collections/collections.js';
+import type { DocumentsContext } from './documents/documents.js';
+import type { Embedders } from './embedding/embedders.js';
 import type { EventsContext } from './events/event-hub.js';
-import type { Context } from './context.js';
+import type { HealthContext } from './health/health.js';
+import type { MetricsContext } from './health/metrics-report.js';
+import type { IngestContext } from './ingest/document.js';
+import type { LoggedSearchContext } from './query-log/logged-search.js';
+import type { QueriesContext } from './query-log/queries.js';
+import type { RecallContext } from './recall/recall.js';
+import type { ReindexContext } from './reindex/jobs.js';
+import type { TenantsContext } from './tenants/tenants.js';
 
 export interface Services {
-  readonly search: Context;
-  readonly queries: Context;
-  readonly recall: Context;
-  readonly ingest: Context;
-  readonly documents: Context;
-  readonly collections: Context;
-  readonly reindex: Context;
-  readonly archive: Context;
-  readonly tenants: Context;
+  readonly search: LoggedSearchContext;
+  readonly queries: QueriesContext;
+  readonly recall: RecallContext;
+  readonly ingest: IngestContext;
+  readonly documents: DocumentsContext;
+  readonly collections: CollectionsContext;
+  readonly reindex: ReindexContext;
+  readonly archive: ArchiveContext;
+  readonly tenants: TenantsContext;
   readonly events: EventsContext;
-  readonly health: Context;
-  readonly metrics: Context;
-  readonly embedders: Context['embedders'];
+  readonly health: HealthContext;
+  readonly metrics: MetricsContext;
+  readonly embedders: Pick<Embedders, 'inventory'>;
 }

@@ -12,8 +12,14 @@ import type {
   ReplayAnswer,
 } from '../../api/queries.js';
 import { withFaultCode } from '../../service/fault-code.js';
-import { replayQuery } from '../../service/query-log/logged-search.js';
-import { type LoggedSearch, entryOf, getAnyQuery, getQuery, listQueries } from '../../service/query-log/queries.js';
+import {
+  type LoggedSearch,
+  entryOf,
+  getAnyQuery,
+  getQuery,
+  listQueries,
+  replayQuery,
+} from '../../service/query-log/queries.js';
 import type { Services } from '../../service/services.js';
 import { fitting } from '../json-body.js';
 import { type Operation, QUERIES_PAGE, jsonAnswer } from '../openapi/operation.js';

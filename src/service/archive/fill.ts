@@ -1,6 +1,6 @@
-// Fills a staged collection with what an archive has of it. A few batches are under way at a time, in the order of the
-// archive; in the end it has as many documents and chunks as the archive says, or there is an error. Called by the
-// restore use cases; front thread.
+// Fills a shadow collection with what an archive has of it. A few batches are under way at a time, in the order of the
+// archive; in the end it has as many documents and chunks as the archive says, or there is an error. Logged searches are
+// held, where no search sees them, until the collection has its name. Front thread.
 import type { Collection } from '../../api/collections.js';
 import { logIdOf } from '../../storage/catalog-commands.js';
 import { AppError, abandoned } from '../../api/errors.js';
@@ -9,9 +9,10 @@ import type { DocumentBatch, VerifiedCollection } from '../../archive/messages.j
 import type { OpenedArchive } from '../../pool/archive-pool.js';
 import { WorkerFault, assertStored } from '../../pool/worker-pool.js';
 import { refOf } from '../collections/catalog.js';
+import type { CatalogContext } from '../collections/catalog-changes.js';
 import { countCollection } from '../collections/usage.js';
-import type { Context } from '../context.js';
 import { untilLinked } from '../reindex/copy.js';
+import type { ArchiveContext } from './archive.js';
 
 const BATCHES_UNDERWAY_MAX = 4;
 
@@ -25,14 +26,14 @@ export interface Filling {
 
 /** Throws AppError and WorkerFault: then the staged collection is to be given up. */
 export async function fillStaged(
-  context: Context,
+  { store }: ArchiveContext,
   collection: Collection,
   { opened, place, verified, signal }: Filling,
 ): Promise<void> {
   const underway = new Set<Promise<void>>();
   for await (const batch of opened.documents(place)) {
     if (signal.aborted) throw abandoned();
-    const putting = put(context, collection, batch);
+    const putting = put(store, collection, batch);
     // It is looked at below, be it that another one fails first.
     putting.catch(() => undefined);
     underway.add(putting);
@@ -43,47 +44,55 @@ export async function fillStaged(
     if (underway.size >= BATCHES_UNDERWAY_MAX) await Promise.race(underway);
   }
   await Promise.all(underway);
-  await checkCounts(context, collection, verified);
+  await checkCounts(store, collection, verified);
 }
 
 /**
  * Waits for its graph, before it takes the place of one that is searched: searches of it would scan. Where that fails,
  * as where memory is full, it is searched as it is. Rejects where nobody waits for the restore any more.
  */
-export async function linkStaged(context: Context, collection: Collection, signal: AbortSignal): Promise<void> {
+export async function linkStaged(
+  { store }: ArchiveContext,
+  collection: Collection,
+  signal: AbortSignal,
+): Promise<void> {
   const check = (): void => {
     if (signal.aborted) throw abandoned();
   };
   try {
-    await untilLinked({ context, twin: collection, signal, check }, () => undefined);
+    await untilLinked({ store, twin: collection, signal, check }, () => undefined);
   } catch (error) {
     check();
-    context.log.warn(
+    store.log.warn(
       { collection: collection.id, reason: (error as Error).message },
       'the graph of a restored collection is not waited for',
     );
   }
 }
 
-async function put({ shards }: Context, collection: Collection, { shard, ...batch }: DocumentBatch): Promise<void> {
+async function put(
+  { shards }: CatalogContext,
+  collection: Collection,
+  { shard, ...batch }: DocumentBatch,
+): Promise<void> {
   assertStored(await shards.ask(shard, 'putStaged', { collection: refOf(collection), ...batch }));
 }
 
-async function checkCounts(context: Context, collection: Collection, { counts }: VerifiedCollection): Promise<void> {
-  const { documents, chunks } = await countCollection(context, collection);
+async function checkCounts(
+  store: CatalogContext,
+  collection: Collection,
+  { counts }: VerifiedCollection,
+): Promise<void> {
+  const { documents, chunks } = await countCollection(store, collection);
   if (documents !== counts.documents || chunks !== counts.chunks)
     throw new WorkerFault(
       `a restored collection has ${documents} of ${counts.documents} documents and ${chunks} of ${counts.chunks} chunks`,
     );
 }
 
-// The logged searches of an archive: held, where no search sees them, while their collection is staged, and released to
-// its log once it has the name. What a crash interrupts goes on when the catalog is open again. Called by the restore
-// use cases and by open-shard.ts; front thread.
-
-/** Those of the collection at `place` of the archive. */
+/** Holds the logged searches of the collection at `place` of the archive. */
 export async function holdQueries(
-  { queryLog }: Context,
+  { queryLog }: ArchiveContext,
   staged: CollectionId,
   opened: OpenedArchive,
   place: number,
@@ -92,34 +101,38 @@ export async function holdQueries(
 }
 
 /**
- * They go away where the collection has no name. An id that another collection has by now is left to that. Never
+ * Releases held searches to the log of their collection; they go away where the collection has no name. An id that another collection has by now is left to that. Never
  * rejects, for the restore has been done: what could not be released now is at the next start.
  */
-export async function releaseQueries(context: Context, staged: CollectionId): Promise<void> {
-  const { catalog, queryLog } = context;
+export async function releaseQueries({ store, queryLog }: ArchiveContext, staged: CollectionId): Promise<void> {
+  const { catalog } = store;
   const collection = catalog.findById(staged);
   const release = {
     staged,
     to: collection ? logIdOf(collection) : null,
     live: Uint32Array.from(catalog.all(), logIdOf),
   };
-  await orTold(context, async () => {
+  await orLogged(store, async () => {
     while ((await queryLog.ask('release', release)) > 0);
   });
 }
 
-/** Of all collections that nobody restores any more. Never rejects. */
-export async function releaseHeld(context: Context): Promise<void> {
-  const { catalog, staged, queryLog } = context;
+/**
+ * Releases those of all collections that nobody restores any more: what a crash has interrupted goes on when the catalog
+ * is open again. Never rejects.
+ */
+export async function releaseHeld(context: ArchiveContext): Promise<void> {
+  const { store, queryLog } = context;
+  const { catalog, shadows } = store;
   // A collection whose record is damaged has a log all the same.
   if (!catalog.isWhole) return;
-  await orTold(context, async () => {
-    for (const id of await queryLog.ask('held', {})) if (!staged.find(id)) await releaseQueries(context, id);
+  await orLogged(store, async () => {
+    for (const id of await queryLog.ask('held', {})) if (!shadows.find(id)) await releaseQueries(context, id);
   });
 }
 
 /** A server that stops needs no telling. */
-async function orTold({ log }: Context, work: () => Promise<void>): Promise<void> {
+async function orLogged({ log }: CatalogContext, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {

@@ -1,7 +1,7 @@
-// Use case: a collection out of an archive, as a new one or in place of one that is there. The archive is verified
-// before anything is changed; then its documents are staged beside what is searched, and the name goes to them in one
-// transaction. Whatever happens before that leaves everything as it was. Called by the archive endpoints and the
-// restore of a dataset; front thread.
+// Use cases: a collection out of an archive, as a new one or in place of one that is there, and everything out of an
+// archive, in place of all that is there. The archive is verified before anything is changed; then its collections are
+// staged beside what is searched, and put in place in one transaction of the catalog: whatever happens before that, a
+// crash too, leaves everything as it was. Front thread.
 import type { ArchivedSettings, CollectionPlace } from '../../api/archives.js';
 import type { Collection, Space } from '../../api/collections.js';
 import { logIdOf } from '../../storage/catalog-commands.js';
@@ -10,47 +10,47 @@ import { AppError } from '../../api/errors.js';
 import { type CollectionId, type CollectionName, type Tenant, asCollectionName, asTenant } from '../../api/ids.js';
 import { TIME_MAX_MS } from '../../api/limits.js';
 import { ArchiveFault } from '../../archive/format.js';
-import type { VerifiedArchive, VerifiedCollection } from '../../archive/messages.js';
+import type { ReadTask, VerifiedArchive, VerifiedCollection } from '../../archive/messages.js';
 import { IDENTITY_TYPE } from '../../embedding/spaces.js';
 import type { OpenedArchive } from '../../pool/archive-pool.js';
 import {
   changeCatalog,
+  forgetCollection,
   forgetStaged,
   giveUpStaged,
   stageCollection,
   switchCollection,
 } from '../collections/catalog-changes.js';
-import { ensureCommonCollection, forgetCollection } from '../collections/collections.js';
+import { type CollectionsContext, ensureCommonCollection } from '../collections/collections.js';
 import { chunkingOf, displayName } from '../collections/settings.js';
-import type { Context } from '../context.js';
-import { endJobsOf } from '../reindex/job-record.js';
-import { type Filling, fillStaged, holdQueries, linkStaged, releaseQueries } from './fill.js';
-
-// A collection as the settings of an archive make it on this server: checked as those of a create body are, with an
-// embedder that is there. Called by the restore use cases; front thread.
+import type { ArchiveContext } from './archive.js';
+import { fillStaged, holdQueries, linkStaged, releaseQueries } from './fill.js';
 
 const TOLD_CHARACTERS_MAX = 200;
 
-/** Throws ArchiveFault, and 503 `embedder_unavailable` where its embedder does not answer now. */
+/**
+ * A collection as the settings of an archive make it on this server: checked as those of a create body are, with an
+ * embedder that is there. Throws ArchiveFault, and 503 `embedder_unavailable` where its embedder does not answer now.
+ */
 async function restoredCollection(
-  context: Context,
+  { collections }: ArchiveContext,
   tenant: Tenant,
   name: CollectionName,
   { settings }: VerifiedCollection,
-): Promise<Omit<Collection, 'id'>> {
+): Promise<Planned> {
   const { name: formerName, display_name: label, created_at: createdAt, chunking } = settings;
   const { priority_key, search_mode, language, precision } = settings;
   const checked = checkedSettings(() => ({
     // A label that was nothing but the name goes with the name.
     display_name: label === formerName ? name : displayName(label),
     created_at: timeOf(createdAt),
-    chunking: chunkingOf(chunking, context.chunking),
+    chunking: chunkingOf(chunking, collections.defaults.chunking),
     priority_key: nonEmpty(priority_key),
   }));
   return {
     ...checked,
     // What this server says of the space, and nothing that the archive says of it.
-    ...(await spaceHere(context, tenant, settings)),
+    ...(await spaceHere(collections, tenant, settings)),
     search_mode,
     language,
     precision,
@@ -83,10 +83,14 @@ function nonEmpty(priorityKey: string): string {
   throw new ArchiveFault('settings_invalid', 'The collection of the archive has no priority key.');
 }
 
-async function spaceHere({ embedders }: Context, tenant: Tenant, settings: ArchivedSettings): Promise<Space> {
+async function spaceHere(
+  { embedders }: CollectionsContext,
+  tenant: Tenant,
+  settings: ArchivedSettings,
+): Promise<Space> {
   const { embedder_type: type, embedder_config: config, vector_space_key: key, dim } = settings;
   const wanted = type === IDENTITY_TYPE ? { embedder_type: type, embedder_config: config } : { embedder: key };
-  const space = spaceOf(() => embedders.spaceFor(tenant, wanted));
+  const space = found(() => embedders.spaceFor(tenant, wanted));
   if (space?.vector_space_key !== key)
     throw new ArchiveFault(
       'embedder_unknown',
@@ -102,14 +106,16 @@ async function spaceHere({ embedders }: Context, tenant: Tenant, settings: Archi
 }
 
 /** undefined where there is none. */
-function spaceOf(find: () => Space): Space | undefined {
+function found(choose: () => Space): Space | undefined {
   try {
-    return find();
+    return choose();
   } catch (error) {
     if (error instanceof AppError) return undefined;
     throw error;
   }
 }
+
+type Planned = Omit<Collection, 'id'>;
 
 export interface RestoreWish {
   tenant: Tenant;
@@ -131,36 +137,32 @@ export interface RestoreWish {
  * `storage_full`, `collection_changed`.
  */
 export async function restoreCollection(
-  context: Context,
+  context: ArchiveContext,
   path: string,
   wish: RestoreWish,
 ): Promise<VerifiedCollection['counts']> {
   checkPresence(context, wish);
   const { tenant, name, unpackedBytesMax, signal } = wish;
   const kind = { from: wish.from ?? { tenant, name }, isNamed: wish.from !== undefined };
-  return context.archives.open(
-    {
-      op: 'read',
-      path,
-      kind,
-      shards: context.shards.size,
-      unpackedBytesMax,
-      metadataBytesMax: context.metadataBytesMax,
-    },
-    signal,
-    async (opened) => {
-      const [verified] = opened.archive.collections as [VerifiedCollection];
-      const live = checkPresence(context, wish);
-      const planned = await plan(context, wish, verified, live);
-      if (!wish.isDryRun) await restore(context, opened, { ...wish, planned, verified, live });
-      return verified.counts;
-    },
-  );
+  return context.archives.open(readTask(context, path, kind, unpackedBytesMax), signal, async (opened) => {
+    const [verified] = opened.archive.collections as [VerifiedCollection];
+    const live = checkPresence(context, wish);
+    const planned = await plan(context, wish, verified, live);
+    if (!wish.isDryRun) await restore(context, opened, { ...wish, planned, live });
+    return verified.counts;
+  });
 }
+
+const readTask = (
+  { store, metadataBytesMax }: ArchiveContext,
+  path: string,
+  kind: ReadTask['kind'],
+  unpackedBytesMax: number,
+): ReadTask => ({ op: 'read', path, kind, shards: store.shards.size, unpackedBytesMax, metadataBytesMax });
 
 /** The collection that has the name. */
 export function checkPresence(
-  { catalog }: Context,
+  { store: { catalog } }: ArchiveContext,
   { tenant, name, mode }: Pick<RestoreWish, 'tenant' | 'name' | 'mode'>,
 ): Collection | undefined {
   if (mode === 'replace') return catalog.get(tenant, name);
@@ -169,11 +171,11 @@ export function checkPresence(
 }
 
 async function plan(
-  context: Context,
+  context: ArchiveContext,
   { tenant, name }: RestoreWish,
   verified: VerifiedCollection,
   live: Collection | undefined,
-): Promise<Omit<Collection, 'id'>> {
+): Promise<Planned> {
   try {
     const planned = await restoredCollection(context, tenant, name, verified);
     checkQuotas(context, tenant, verified, live);
@@ -184,89 +186,97 @@ async function plan(
 }
 
 function checkQuotas(
-  { tenants, catalog }: Context,
+  context: ArchiveContext,
   tenant: Tenant,
   { counts }: VerifiedCollection,
   live: Collection | undefined,
 ): void {
-  const { collectionsMax, chunksPerCollectionMax } = tenants.limitsOf(tenant);
-  if (counts.chunks > chunksPerCollectionMax) throw new AppError('chunk_limit_reached');
-  if (!live && catalog.ofTenant(tenant).length >= collectionsMax) throw new AppError('collection_limit_reached');
+  if (counts.chunks > context.tenants.limitsOf(tenant).chunksPerCollectionMax)
+    throw new AppError('chunk_limit_reached');
+  if (!live) checkRoom(context, tenant);
 }
 
-interface Restore extends RestoreWish, Pick<Filling, 'verified'> {
-  planned: Omit<Collection, 'id'>;
+function checkRoom({ tenants, store }: ArchiveContext, tenant: Tenant): void {
+  if (store.catalog.ofTenant(tenant).length >= tenants.limitsOf(tenant).collectionsMax)
+    throw new AppError('collection_limit_reached');
+}
+
+interface Restore extends RestoreWish {
+  planned: Planned;
   live: Collection | undefined;
 }
 
 async function restore(
-  context: Context,
+  context: ArchiveContext,
   opened: OpenedArchive,
-  { tenant, planned, verified, live, signal }: Restore,
+  { tenant, planned, live, signal }: Restore,
 ): Promise<void> {
+  const { store } = context;
   // What was searched in the one that is replaced stays known, and what the archive knows comes to it.
   const collection = live ? { ...planned, log_id: logIdOf(live) } : planned;
-  const { id, collection: staged } = await stageCollection(context, {
-    purpose: 'restore',
-    collection,
-    replaces: live?.id ?? null,
-    created_at: new Date(context.nowMs()).toISOString(),
-  });
-  try {
-    await fillStaged(context, staged, { opened, place: 0, verified, signal });
-    await holdQueries(context, id, opened, 0);
+  const staged = await stageFrom(context, opened, 0, collection, live?.id ?? null, signal);
+  await orGivenUp(context, [staged], async () => {
     if (live) await linkStaged(context, staged, signal);
-    const { collectionsMax } = context.tenants.limitsOf(tenant);
-    if (!live && context.catalog.ofTenant(tenant).length >= collectionsMax)
-      throw new AppError('collection_limit_reached');
-    await switchCollection(context, id, { expect: live?.id ?? null });
+    else checkRoom(context, tenant);
+    await switchCollection(store, staged.id, { expect: live?.id ?? null });
+  });
+  if (live) await store.lifecycle.endJobs(logIdOf(live));
+  // Not before: until then it is the log of the collection that is still there.
+  await releaseQueries(context, staged.id);
+}
+
+/** Stages a collection with what the archive has of it at `place`. */
+async function stageFrom(
+  context: ArchiveContext,
+  opened: OpenedArchive,
+  place: number,
+  planned: Planned,
+  replaces: CollectionId | null,
+  signal: AbortSignal,
+): Promise<Collection> {
+  const { collection } = await stageCollection(context.store, { purpose: 'restore', collection: planned, replaces });
+  const verified = opened.archive.collections[place] as VerifiedCollection;
+  await orGivenUp(context, [collection], async () => {
+    await fillStaged(context, collection, { opened, place, verified, signal });
+    await holdQueries(context, collection.id, opened, place);
+  });
+  return collection;
+}
+
+/** Where `work` fails, the staged collections are given up, with the logged searches that wait for them. */
+async function orGivenUp<T>(
+  context: ArchiveContext,
+  staged: readonly Collection[],
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
   } catch (error) {
-    if (context.staged.find(id)) await giveUpRestored(context, id);
+    for (const { id } of staged) {
+      if (!context.store.shadows.find(id)) continue;
+      await giveUpStaged(context.store, id);
+      await releaseQueries(context, id);
+    }
     throw error;
   }
-  if (live) await endJobsOf(context, logIdOf(live));
-  // Not before: until then it is the log of the collection that is still there.
-  await releaseQueries(context, id);
 }
 
-/** With the logged searches that wait for it. */
-async function giveUpRestored(context: Context, id: CollectionId): Promise<void> {
-  await giveUpStaged(context, id);
-  await releaseQueries(context, id);
-}
-
-// Use case: everything out of an archive, in place of all that is there. Verified whole, staged collection by
-// collection beside what is searched, and put in its place in one transaction of the catalog: a crash leaves the old
-// dataset or the new one. Called by the archive endpoints; front thread.
-
-type Planned = Omit<Collection, 'id'>;
-
-/** Throws 400 `archive_invalid`, 503 `embedder_unavailable`, `storage_full`. */
+/** Restores everything from the file at `path`. Throws 400 `archive_invalid`, 503 `embedder_unavailable`, `storage_full`. */
 export async function restoreDataset(
-  context: Context,
+  context: ArchiveContext,
   path: string,
   isDryRun: boolean,
   signal: AbortSignal,
 ): Promise<VerifiedArchive> {
-  return context.archives.open(
-    {
-      op: 'read',
-      path,
-      kind: 'dataset',
-      shards: context.shards.size,
-      unpackedBytesMax: Number.MAX_SAFE_INTEGER,
-      metadataBytesMax: context.metadataBytesMax,
-    },
-    signal,
-    async (opened) => {
-      const planned = await planAll(context, opened.archive);
-      if (!isDryRun) await restoreAll(context, opened, planned, signal);
-      return opened.archive;
-    },
-  );
+  const task = readTask(context, path, 'dataset', Number.MAX_SAFE_INTEGER);
+  return context.archives.open(task, signal, async (opened) => {
+    const planned = await planAll(context, opened.archive);
+    if (!isDryRun) await restoreAll(context, opened, planned, signal);
+    return opened.archive;
+  });
 }
 
-async function planAll(context: Context, { collections }: VerifiedArchive): Promise<Planned[]> {
+async function planAll(context: ArchiveContext, { collections }: VerifiedArchive): Promise<Planned[]> {
   const planned: Planned[] = [];
   for (const verified of collections) {
     const { tenant, name } = verified.settings;
@@ -290,58 +300,46 @@ function refusalOf(error: unknown, name: string): unknown {
 }
 
 async function restoreAll(
-  context: Context,
+  context: ArchiveContext,
   opened: OpenedArchive,
   planned: readonly Planned[],
   signal: AbortSignal,
 ): Promise<void> {
   const staged: Collection[] = [];
-  try {
-    for (const [place, collection] of planned.entries()) {
-      const { collection: made } = await stageCollection(context, {
-        purpose: 'restore',
-        collection,
-        replaces: null,
-        created_at: new Date(context.nowMs()).toISOString(),
-      });
-      staged.push(made);
-      const verified = opened.archive.collections[place] as VerifiedArchive['collections'][number];
-      await fillStaged(context, made, { opened, place, verified, signal });
-      await holdQueries(context, made.id, opened, place);
-    }
+  await orGivenUp(context, staged, async () => {
+    for (const [place, collection] of planned.entries())
+      staged.push(await stageFrom(context, opened, place, collection, null, signal));
     for (const collection of staged) await linkStaged(context, collection, signal);
     await replaceAll(
       context,
       staged.map(({ id }) => id),
       opened.archive,
     );
-  } catch (error) {
-    for (const { id } of staged) if (context.staged.find(id)) await giveUpRestored(context, id);
-    throw error;
-  }
+  });
   // Not before: an id of a logged search belongs to the old dataset until then.
   for (const { id } of staged) await releaseQueries(context, id);
 }
 
 /** The store first; then, in one turn, what this thread has of it. */
 async function replaceAll(
-  context: Context,
+  context: ArchiveContext,
   ids: CollectionId[],
   { tenants: archived }: VerifiedArchive,
 ): Promise<void> {
-  const { catalog, staged, tenants } = context;
+  const { store, tenants } = context;
+  const { catalog, shadows } = store;
   const stored = archived ?? { tenants: [], keys: [] };
   const forgetting = await changeCatalog(
-    context,
+    store,
     'replaceDataset',
     { staged: ids, tenants: stored },
     ({ collections, gone, dropped }) => {
       const forgotten = [
-        ...gone.map((collection) => forgetCollection(context, collection)),
-        ...dropped.map(({ id }) => forgetStaged(context, id)),
+        ...gone.map((collection) => forgetCollection(store, collection)),
+        ...dropped.map(({ id }) => forgetStaged(store, id)),
       ];
       for (const collection of collections) {
-        staged.remove(collection.id);
+        shadows.remove(collection.id);
         catalog.put(collection);
       }
       tenants.load(stored);
@@ -349,5 +347,5 @@ async function replaceAll(
     },
   );
   await Promise.all(forgetting);
-  await ensureCommonCollection(context);
+  await ensureCommonCollection(context.collections);
 }

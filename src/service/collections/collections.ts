@@ -1,23 +1,45 @@
-// Use case: create a collection, or find that it is there with the same settings.
-// Called by the create endpoint and by ingest, which creates what is missing; front thread.
+// Use cases on collections: create, relabel, rename and delete one, and find the common collection. Documents go by the
+// id of their collection, so each is one write to the catalog. Front thread.
 import type { Collection } from '../../api/collections.js';
-import {
-  type CollectionChange,
-  type CollectionKey,
-  type StoredCollection,
-  logIdOf,
-} from '../../storage/catalog-commands.js';
+import { type CollectionChange, type StoredCollection, logIdOf } from '../../storage/catalog-commands.js';
 import { SCHEMA_VERSION, SERVICE_VERSION } from '../../api/common.js';
 import { AppError } from '../../api/errors.js';
 import { type CollectionName, type Tenant, asCollectionName, asTenant } from '../../api/ids.js';
-import type { Context } from '../context.js';
-import { endJobsOf } from '../reindex/job-record.js';
-import { asOfNow, changeCatalog, dropFromShards } from './catalog-changes.js';
-import { type CreateOptions, assertSameSettings, displayName, settingsOf } from './settings.js';
+import type { Metrics } from '../../observability/metrics.js';
+import type { Quarantine } from '../../pool/quarantine.js';
+import type { Embedders } from '../embedding/embedders.js';
+import type { TenantRegistry } from '../tenants/registry.js';
+import type { Catalog } from './catalog.js';
+import { type CatalogContext, asOfNow, changeCatalog, forgetCollection, nowIso } from './catalog-changes.js';
+import {
+  type CollectionDefaults,
+  type CreateOptions,
+  assertSameSettings,
+  displayName,
+  settingsOf,
+} from './settings.js';
+
+export interface CollectionsContext {
+  readonly store: CatalogContext;
+  readonly embedders: Pick<Embedders, 'spaceFor' | 'preflight'>;
+  readonly tenants: Pick<TenantRegistry, 'limitsOf'>;
+  readonly quarantine: Pick<Quarantine, 'has'>;
+  readonly metrics: Pick<Metrics, 'count'>;
+  /** Of collections that name none. */
+  readonly defaults: CollectionDefaults;
+  readonly common: CommonCollection;
+}
+
+/** The collection that `/v1/search` and `include_common` search, where enabled. */
+export interface CommonCollection {
+  readonly enabled: boolean;
+  readonly tenant: string;
+  readonly collection: string;
+}
 
 /** A collection as it would be made; nothing is stored. Throws AppError for settings that cannot be. */
 export function plannedCollection(
-  { nowMs, chunking, search, embedders }: Context,
+  { store, defaults, embedders }: CollectionsContext,
   tenant: Tenant,
   name: CollectionName,
   options: CreateOptions,
@@ -26,8 +48,8 @@ export function plannedCollection(
     tenant,
     name,
     display_name: name,
-    ...settingsOf(options, embedders.spaceFor(tenant, options), chunking, search),
-    created_at: new Date(nowMs()).toISOString(),
+    ...settingsOf(options, embedders.spaceFor(tenant, options), defaults),
+    created_at: nowIso(store),
     service_version: SERVICE_VERSION,
     schema_version: SCHEMA_VERSION,
     generation: 1,
@@ -40,49 +62,51 @@ export function plannedCollection(
  * there is no collection.
  */
 export async function createCollection(
-  context: Context,
+  context: CollectionsContext,
   tenant: Tenant,
   name: CollectionName,
   options: CreateOptions,
 ): Promise<Collection> {
   const planned = plannedCollection(context, tenant, name, options);
-  if (!context.catalog.find(tenant, name)) await context.embedders.preflight(planned, tenant);
+  if (!context.store.catalog.find(tenant, name)) await context.embedders.preflight(planned, tenant);
   const collection = await storeCollection(context, planned);
   assertSameSettings(options, planned, collection);
   return collection;
 }
 
 /** The collection, made with the instance's defaults when it is missing: for ingest. */
-export async function ensureCollection(context: Context, tenant: Tenant, name: CollectionName): Promise<Collection> {
-  return context.catalog.find(tenant, name) ?? (await createCollection(context, tenant, name, {}));
+export async function ensureCollection(
+  context: CollectionsContext,
+  tenant: Tenant,
+  name: CollectionName,
+): Promise<Collection> {
+  return context.store.catalog.find(tenant, name) ?? (await createCollection(context, tenant, name, {}));
 }
 
 /** The collection as it is, or as it was planned where it was missing. Throws 429 `collection_limit_reached`. */
-async function storeCollection(context: Context, planned: Omit<Collection, 'id'>): Promise<Collection> {
-  const { catalog, metrics } = context;
+async function storeCollection(context: CollectionsContext, planned: Omit<Collection, 'id'>): Promise<Collection> {
+  const { store, tenants, metrics } = context;
+  const { catalog } = store;
   const { tenant, name } = planned;
-  const { collectionsMax } = context.tenants.limitsOf(tenant);
+  const { collectionsMax } = tenants.limitsOf(tenant);
   const show = (stored: StoredCollection): Collection => {
     if (!catalog.find(tenant, name)) metrics.count('collectionsCreated');
     return catalog.put(stored);
   };
   return (
     catalog.find(tenant, name) ??
-    changeCatalog(context, 'createCollection', { collection: planned, collectionsMax }, show)
+    changeCatalog(store, 'createCollection', { collection: planned, collectionsMax }, show)
   );
 }
 
-// Use cases: change the label of a collection, and rename it. Both are one write to the catalog; documents go by the
-// collection's id and stay where they are. Called by the update and move endpoints; front thread.
-
 /** The new label, as stored. Throws 400 `invalid_display_name`, 404 `collection_not_found`. */
 export async function relabelCollection(
-  context: Context,
+  { store }: Pick<CollectionsContext, 'store'>,
   tenant: Tenant,
   name: CollectionName,
   label: string,
 ): Promise<string> {
-  const changed = await change(context, context.catalog.get(tenant, name), { display_name: displayName(label) });
+  const changed = await change(store, store.catalog.get(tenant, name), { display_name: displayName(label) });
   return changed.display_name;
 }
 
@@ -91,22 +115,22 @@ export async function relabelCollection(
  * taken.
  */
 export async function renameCollection(
-  context: Context,
+  { store }: Pick<CollectionsContext, 'store'>,
   tenant: Tenant,
   name: CollectionName,
   newName: CollectionName,
 ): Promise<void> {
-  const collection = context.catalog.get(tenant, name);
+  const collection = store.catalog.get(tenant, name);
   if (newName === name) throw new AppError('move_invalid');
-  await change(context, collection, { name: newName });
+  await change(store, collection, { name: newName });
 }
 
-async function change(context: Context, found: Collection, wanted: CollectionChange): Promise<Collection> {
-  const { catalog, staged, events } = context;
-  const changed = await asOfNow(context, found, (collection) =>
-    changeCatalog(context, 'updateCollection', { collection, change: wanted }, (stored) => {
+async function change(store: CatalogContext, found: Collection, wanted: CollectionChange): Promise<Collection> {
+  const { catalog, shadows, events } = store;
+  const changed = await asOfNow(store, found, (collection) =>
+    changeCatalog(store, 'updateCollection', { collection, change: wanted }, (stored) => {
       catalog.remove(collection);
-      staged.rename(stored.id, stored);
+      shadows.rename(stored.id, stored);
       return catalog.put(stored);
     }),
   );
@@ -115,55 +139,31 @@ async function change(context: Context, found: Collection, wanted: CollectionCha
   return changed;
 }
 
-// Use case: delete a collection with every document in it. Gone at once; its space is reclaimed in the background.
-// Called by the delete endpoint; front thread.
-
-/** Throws 404 `collection_not_found`. */
-export async function deleteCollection(context: Context, tenant: Tenant, name: CollectionName): Promise<void> {
-  await asOfNow(context, context.catalog.get(tenant, name), (collection) =>
-    changeCatalog(context, 'deleteCollection', { collection }, () => forgetCollection(context, collection)),
+/** Gone at once with every document in it; its space is reclaimed in the background. Throws 404 `collection_not_found`. */
+export async function deleteCollection(
+  { store }: Pick<CollectionsContext, 'store'>,
+  tenant: Tenant,
+  name: CollectionName,
+): Promise<void> {
+  await asOfNow(store, store.catalog.get(tenant, name), (collection) =>
+    changeCatalog(store, 'deleteCollection', { collection }, () => forgetCollection(store, collection)),
   );
 }
 
-/**
- * Takes a collection that is out of the stored catalog out of memory, here at once and then in the shards, with what is
- * staged beside it. Never rejects.
- */
-export async function forgetCollection(
-  context: Context,
-  collection: CollectionKey & Pick<Collection, 'log_id'>,
-): Promise<void> {
-  const { catalog, staged, queryLog, metrics, events } = context;
-  const besides = staged.beside(collection.id).filter(({ purpose }) => purpose !== 'restore');
-  for (const { id } of besides) staged.remove(id);
-  catalog.remove(collection);
-  queryLog.forget(logIdOf(collection));
-  events.publish(logIdOf(collection), 'collection', {
-    change: 'deleted',
-    tenant: collection.tenant,
-    collection: collection.name,
-  });
-  events.end(logIdOf(collection));
-  metrics.count('collectionsDeleted');
-  await Promise.all([collection, ...besides].map(({ id }) => dropFromShards(context, id)));
-  await endJobsOf(context, logIdOf(collection));
-}
-
-// The common collection, which every tenant may search: by `/v1/search`, and beside a collection of its own by
-// `include_common`. Made at start where it is enabled. Front thread.
-
-/**
- * Called whenever shard 0, the owner of the catalog, has opened. It is the operator's wish: made whether the embedder
- * answers yet or not.
- */
-export async function ensureCommonCollection(context: Context): Promise<void> {
+/** Makes the common collection where it is enabled and missing, whether the embedder answers yet or not. */
+export async function ensureCommonCollection(context: CollectionsContext): Promise<void> {
   const { enabled, tenant, collection } = context.common;
   if (enabled)
     await storeCollection(context, plannedCollection(context, asTenant(tenant), asCollectionName(collection), {}));
 }
 
+interface CommonContext {
+  readonly catalog: Pick<Catalog, 'find'>;
+  readonly common: CommonCollection;
+}
+
 /** undefined while it is disabled or missing. */
-export function findCommonCollection({ catalog, common }: Context): Collection | undefined {
+export function findCommonCollection({ catalog, common }: CommonContext): Collection | undefined {
   return common.enabled ? catalog.find(asTenant(common.tenant), asCollectionName(common.collection)) : undefined;
 }
 
@@ -171,7 +171,7 @@ export function findCommonCollection({ catalog, common }: Context): Collection |
  * The common collection, to be searched beside `own`; undefined where there is none other. Throws
  * `incompatible_embedder_config`.
  */
-export function commonBeside(context: Context, own: Collection): Collection | undefined {
+export function commonBeside(context: CommonContext, own: Collection): Collection | undefined {
   const common = findCommonCollection(context);
   if (!common || common.id === own.id) return undefined;
   if (common.vector_space_key !== own.vector_space_key) throw new AppError('incompatible_embedder_config');

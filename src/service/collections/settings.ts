@@ -1,5 +1,5 @@
 // The settings of a collection out of a create body: defaults, bounds, and whether they agree with one that exists.
-// Pure. Called by the create and search use cases, on the front thread.
+// Pure.
 import { AppError } from '../../api/errors.js';
 import { CONTROL_CHARACTERS } from '../../api/ids.js';
 import {
@@ -8,10 +8,9 @@ import {
   CHUNK_SIZE_MIN,
   DISPLAY_NAME_CHARACTERS_MAX,
 } from '../../api/limits.js';
-import { type Language, type Precision, PRECISION_DEFAULT } from '../../api/choices.js';
+import { type Language, PRECISION_DEFAULT, type Precision, type SearchMode } from '../../api/choices.js';
 import type { Chunking, Collection, Space } from '../../api/collections.js';
 import { asksForEmbedder, type EmbedderChoice } from '../../embedding/spaces.js';
-import type { SearchSettings } from '../context.js';
 import { defaultMode, servedMode } from '../search/query.js';
 
 /** The create body; null and undefined are absent. */
@@ -40,26 +39,38 @@ export type CollectionSettings = Pick<
   display_name?: string;
 };
 
+/** What the server gives to a collection that does not say. */
+export interface CollectionDefaults {
+  readonly chunking: Required<Chunking>;
+  /** Search modes that are served. */
+  readonly modes: readonly SearchMode[];
+  readonly language: Language;
+}
+
 const PRIORITY_KEY_DEFAULT = 'prio_boost';
 
 /** `space`: what the embedder that is asked for gives. */
-export function settingsOf(
-  options: CreateOptions,
-  space: Space,
-  instanceChunking: Required<Chunking>,
-  search: Pick<SearchSettings, 'modes' | 'language'>,
-): CollectionSettings {
+export function settingsOf(options: CreateOptions, space: Space, defaults: CollectionDefaults): CollectionSettings {
   const { display_name: label, priority_key: priorityKey } = options;
   return {
     ...space,
     ...(label == null ? {} : { display_name: displayName(label) }),
-    chunking: chunkingOf(options.chunking ?? {}, instanceChunking),
+    chunking: chunkingOf(options.chunking ?? {}, defaults.chunking),
     priority_key: priorityKey ?? PRIORITY_KEY_DEFAULT,
-    search_mode: servedMode(options.search_mode ?? defaultMode(search.modes), search.modes),
-    language: options.language ?? search.language,
+    search_mode: servedMode(options.search_mode ?? defaultMode(defaults.modes), defaults.modes),
+    language: options.language ?? defaults.language,
     precision: options.precision ?? PRECISION_DEFAULT,
   };
 }
+
+/** The vector space of a collection. */
+export const spaceIn = ({ embedder_type, embed_model, embedder_config, vector_space_key, dim }: Space): Space => ({
+  embedder_type,
+  embed_model,
+  embedder_config,
+  vector_space_key,
+  dim,
+});
 
 /** Trimmed; 1 to 120 characters without control characters, else 400 `invalid_display_name`. */
 export function displayName(raw: string): string {

@@ -1,5 +1,5 @@
-// The front thread's copy of what is staged beside collections; the worker of shard 0 has the original. A change is
-// committed there first and shown here after. Made by compose-context.ts; used by the use cases, on the front thread.
+// The shadow collections in the memory of the front thread: spaces beside the collections that have the names. The owner
+// of shard 0 has the original; a change is committed there first and shown here after. Front thread.
 import type { CollectionId } from '../../api/ids.js';
 import type { Collection } from '../../api/collections.js';
 import type { StagedPurpose, StagedRecord, StoredJob } from '../../storage/catalog-commands.js';
@@ -24,7 +24,7 @@ export interface Staged extends Omit<StagedRecord, 'collection'> {
   collection: Collection;
 }
 
-export class StagedCollections {
+export class ShadowCollections {
   private readonly byIds = new Map<CollectionId, Staged>();
   /** Of those that somebody has set. */
   private readonly modes = new Map<CollectionId, TwinMode>();

@@ -1,11 +1,25 @@
-// Use cases on documents and chunks that are there: get, delete. A missing collection has none of them.
-// Called by the document and chunk endpoints; front thread. Each asks the one shard that has the document.
+// Use cases on documents and chunks that are stored: get, delete. Each asks the one shard that has the document; a missing
+// collection has none. Front thread.
 import { AppError } from '../../api/errors.js';
 import { type CollectionName, type Tenant, asDocId, parseChunkId, shardOf } from '../../api/ids.js';
 import type { ShardAnswer } from '../../engine/write/commands.js';
 import { logIdOf } from '../../storage/catalog-commands.js';
-import { refOf } from '../collections/catalog.js';
-import type { Context } from '../context.js';
+import type { Metrics } from '../../observability/metrics.js';
+import type { Quarantine } from '../../pool/quarantine.js';
+import type { ShardPool } from '../../pool/shard-pool.js';
+import { type Catalog, refOf } from '../collections/catalog.js';
+import type { ShadowCollections } from '../collections/shadow-collections.js';
+import type { EventHub } from '../events/event-hub.js';
+
+export interface DocumentsContext {
+  readonly catalog: Pick<Catalog, 'find' | 'pageOfTenant'>;
+  readonly shadows: Pick<ShadowCollections, 'twinsOf'>;
+  readonly shards: Pick<ShardPool, 'ask' | 'size'>;
+  readonly quarantine: Pick<Quarantine, 'has'>;
+  readonly metrics: Pick<Metrics, 'count'>;
+  readonly events: Pick<EventHub, 'publish'>;
+  readonly nowMs: () => number;
+}
 
 /** As JSON text. Throws 404 `document_not_found`. */
 export async function getDocument(...place: Parameters<typeof findDocument>): Promise<string> {
@@ -16,7 +30,7 @@ export async function getDocument(...place: Parameters<typeof findDocument>): Pr
 
 /** The same; undefined where there is none. */
 export async function findDocument(
-  { catalog, shards }: Context,
+  { catalog, shards }: { readonly catalog: Pick<Catalog, 'find'>; readonly shards: Pick<ShardPool, 'ask' | 'size'> },
   tenant: Tenant,
   name: CollectionName,
   docid: string,
@@ -30,14 +44,14 @@ export async function findDocument(
 
 /** The number of chunks that went; 0 when there was no such document. */
 export async function deleteDocument(
-  { catalog, staged, shards, metrics, events, nowMs }: Context,
+  { catalog, shadows, shards, metrics, events, nowMs }: DocumentsContext,
   tenant: Tenant,
   name: CollectionName,
   docid: string,
 ): Promise<number> {
   const collection = catalog.find(tenant, name);
   if (!collection) return 0;
-  const twins = staged.twinsOf(collection.id, nowMs()).map((twin) => refOf(twin.collection));
+  const twins = shadows.twinsOf(collection.id, nowMs()).map((twin) => refOf(twin.collection));
   const { chunks } = await shards.ask(shardOf(docid, shards.size), 'deleteDocument', {
     collection: refOf(collection),
     docid: asDocId(docid),
@@ -50,13 +64,18 @@ export async function deleteDocument(
 }
 
 /** As JSON text. Throws 404 `chunk_not_found`. */
-export function getChunk(context: Context, tenant: Tenant, name: CollectionName, rid: string): Promise<string> {
+export function getChunk(
+  context: DocumentsContext,
+  tenant: Tenant,
+  name: CollectionName,
+  rid: string,
+): Promise<string> {
   return ofChunk(context, 'getChunk', tenant, name, rid);
 }
 
 /** Throws 404 `chunk_not_found`, or `chunk_content_not_found` for a vector chunk. */
 export async function getChunkContent(
-  context: Context,
+  context: DocumentsContext,
   tenant: Tenant,
   name: CollectionName,
   rid: string,
@@ -67,7 +86,7 @@ export async function getChunkContent(
 }
 
 async function ofChunk<O extends 'getChunk' | 'getContent'>(
-  { catalog, shards }: Context,
+  { catalog, shards }: DocumentsContext,
   op: O,
   tenant: Tenant,
   name: CollectionName,

@@ -1,12 +1,11 @@
-// Use cases: list the documents of a collection, the chunks of a document, the collections of a tenant; in pages, so
-// that neither memory nor this thread is filled by a million of them. Called by the listing endpoints; front thread. A
-// listing begins behind a place and goes on by places, not by counting: what is written meanwhile shows or not, but
-// nothing shows twice.
+// Use cases: list the documents of a collection, the chunks of a document, the collections of a tenant, in pages, so that
+// neither memory nor this thread is filled by a million of them. A listing begins behind a place and goes on by places,
+// not by counting: what is written meanwhile shows or not, but nothing shows twice. Front thread.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Collection, CollectionSummary } from '../../api/collections.js';
 import { type CollectionName, type Tenant, shardOf } from '../../api/ids.js';
 import { compareDocumentKeys } from '../../storage/keys.js';
-import type { Context } from '../context.js';
+import type { DocumentsContext } from './documents.js';
 
 /** Records as JSON texts, and the place of each: what to give as `after` to go on behind it. */
 export interface Page {
@@ -38,7 +37,7 @@ interface ShardList extends Page {
  * In the order of their ids; those of more than 500 bytes stand by their first 440. Empty where there is no collection.
  */
 export async function* listDocuments(
-  { catalog, shards }: Context,
+  { catalog, shards }: DocumentsContext,
   tenant: Tenant,
   name: CollectionName,
   span: Span,
@@ -101,7 +100,7 @@ function isBefore(list: ShardList, other: ShardList | undefined): boolean {
  * is no document.
  */
 export async function* listChunks(
-  { catalog, shards }: Context,
+  { catalog, shards }: DocumentsContext,
   tenant: Tenant,
   name: CollectionName,
   docid: string,
@@ -122,7 +121,7 @@ export async function* listChunks(
 
 /** By name; only those that `isVisible` to the caller. */
 export async function* listCollections(
-  { catalog, quarantine }: Context,
+  { catalog, quarantine }: DocumentsContext,
   tenant: Tenant,
   isVisible: (name: CollectionName) => boolean,
   span: Span,

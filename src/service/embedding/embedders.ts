@@ -295,7 +295,7 @@ export class Embedders {
   }
 }
 
-export const embedderUseCases = (embedders: Embedders): UseCases<typeof EMBEDDER_ROUTES> => ({
+export const embedderUseCases = (embedders: Pick<Embedders, 'inventory'>): UseCases<typeof EMBEDDER_ROUTES> => ({
   listEmbeddersAsAdmin: () => embedders.inventory(),
   listEmbedders: ({ tenant }) => ({ tenant, ...embedders.inventory(tenant) }),
 });

@@ -1,15 +1,25 @@
-// Use cases: whether the server lives, and whether it is of use. Front thread.
+// Use cases: is the server alive, is it ready, and does all of it work. Front thread.
 import { SERVICE_VERSION } from '../../api/common.js';
 import { AppError } from '../../api/errors.js';
 import type { Check, HEALTH_ROUTES, Readiness } from '../../api/health.js';
-import type { Context } from '../context.js';
+import type { Quarantine } from '../../pool/quarantine.js';
+import type { ShardPool } from '../../pool/shard-pool.js';
+import type { Catalog } from '../collections/catalog.js';
+import type { Embedders } from '../embedding/embedders.js';
 import type { UseCases } from '../use-case.js';
+
+export interface HealthContext {
+  readonly catalog: Pick<Catalog, 'loaded' | 'isWhole'>;
+  readonly quarantine: Pick<Quarantine, 'size'>;
+  readonly embedders: Pick<Embedders, 'usable' | 'states'>;
+  readonly shards: Pick<ShardPool, 'readyCount' | 'size'>;
+}
 
 type Checks = Readiness['checks'];
 
 const version = SERVICE_VERSION;
 
-export const healthUseCases = (context: Context): UseCases<typeof HEALTH_ROUTES> => ({
+export const healthUseCases = (context: HealthContext): UseCases<typeof HEALTH_ROUTES> => ({
   health: () => ({ status: health(context), version }),
   liveness: () => ({ status: 'live', version }),
   readiness: () => ({ version, checks: readiness(context) }),
@@ -19,27 +29,27 @@ export const healthUseCases = (context: Context): UseCases<typeof HEALTH_ROUTES>
  * Degraded too while any embedder instance does not answer, be it one that nothing needs now, and while a collection is
  * damaged.
  */
-function health(context: Context): 'ready' | 'degraded' {
+function health(context: HealthContext): 'ready' | 'degraded' {
   const isWhole = context.quarantine.size === 0 && context.catalog.isWhole;
   const isFine = isReady(context) && isWhole && context.embedders.states().every(({ state }) => state === 'usable');
   return isFine ? 'ready' : 'degraded';
 }
 
 /** Throws 503 `not_ready`, with the checks in its details, while storage or the default embedder are not usable. */
-function readiness(context: Context): Checks {
+function readiness(context: HealthContext): Checks {
   const found = checks(context);
   if (!areFine(found)) throw new AppError('not_ready', undefined, { details: { checks: found }, retryAfterS: 1 });
   return found;
 }
 
 /** Whether storage, shards and the default embedder are usable. */
-export function isReady(context: Context): boolean {
+export function isReady(context: HealthContext): boolean {
   return areFine(checks(context));
 }
 
 const areFine = (found: Checks): boolean => Object.values(found).every((check) => check === 'ok');
 
-function checks({ catalog, shards, embedders }: Context): Checks {
+function checks({ catalog, shards, embedders }: HealthContext): Checks {
   const told = (fine: boolean): Check => (fine ? 'ok' : 'unavailable');
   return {
     storage: told(catalog.loaded),

@@ -15,14 +15,46 @@ import {
   type SharedMeters,
   placeOfShard,
 } from '../../base/meters.js';
+import type { ShardAnswer, ShardCounts } from '../../engine/write/commands.js';
 import { processMetrics, registerLag, registerPools } from '../../observability/gauges.js';
+import type { Metrics } from '../../observability/metrics.js';
 import { Registry } from '../../observability/prometheus.js';
+import type { EmbedPool } from '../../pool/embed-pool.js';
+import type { PoolMetrics } from '../../pool/pool-metrics.js';
+import type { Quarantine } from '../../pool/quarantine.js';
+import type { ShardPool } from '../../pool/shard-pool.js';
 import { shardName } from '../../storage/data-directory.js';
 import { MAP_BYTES } from '../../storage/lmdb.js';
-import { type Inventory, takeInventory } from '../collections/usage.js';
-import type { Context } from '../context.js';
+import type { Catalog } from '../collections/catalog.js';
+import type { ShadowCollections } from '../collections/shadow-collections.js';
+import type { Embedders } from '../embedding/embedders.js';
+import type { QueryCache } from '../embedding/query-cache.js';
+import type { QueryLog } from '../query-log/query-log.js';
+import type { UnderWay } from '../recall/sampler.js';
+import { LIVE, type ReindexJobs } from '../reindex/jobs.js';
 import type { UseCases } from '../use-case.js';
-import { LIVE } from '../reindex/jobs.js';
+
+export interface MetricsContext {
+  readonly metrics: Metrics;
+  readonly catalog: Pick<Catalog, 'size'>;
+  readonly shadows: Pick<ShadowCollections, 'all'>;
+  readonly shards: Pick<ShardPool, 'askAll' | 'size' | 'openCount'>;
+  /** What each shard had when it was last asked. */
+  readonly shardTotals: Map<number, ShardAnswer<'totals'>>;
+  readonly quarantine: Pick<Quarantine, 'size'>;
+  readonly embed: Pick<EmbedPool, 'endpoints'>;
+  readonly embedders: Pick<Embedders, 'states'>;
+  readonly queryCache: Pick<QueryCache, 'counts' | 'entries' | 'bytes'>;
+  readonly queryLog: Pick<QueryLog, 'counts' | 'waitingBytes'>;
+  readonly jobs: Pick<ReindexJobs, 'live' | 'ended'>;
+  readonly searchesUnderWay: Pick<UnderWay, 'count'>;
+  readonly poolMetrics: PoolMetrics;
+  /** What the workers count. */
+  readonly sharedMeters: SharedMeters;
+  /** Of each shard its arenas. */
+  readonly memories: readonly (readonly WebAssembly.Memory[])[];
+  readonly nowMs: () => number;
+}
 
 /** How long a scrape may hold the thread at a time, but for what one metric takes. */
 const TURN_MS_MAX = 0.5;
@@ -30,7 +62,7 @@ const TURN_MS_MAX = 0.5;
 /**
  * What is counted, and what is looked up when it is scraped: gauges, the query log's counters, and the process itself.
  */
-export function createPrometheusReport(context: Context): () => Promise<string> {
+export function createPrometheusReport(context: MetricsContext): () => Promise<string> {
   const registry = new Registry();
   let inventory: Inventory = { tenants: 0, collections: 0, documents: 0, chunks: 0 };
   registerInventory(registry, () => inventory);
@@ -72,6 +104,31 @@ async function joined(texts: AsyncIterable<string>): Promise<string> {
   return `${all.join('\n\n')}\n`;
 }
 
+/** How much there is of everything. */
+interface Inventory extends ShardCounts {
+  tenants: number;
+  collections: number;
+}
+
+/**
+ * The shards sum up what they have: one message each, however many collections there are. A shard that is away counts
+ * with what it had when it was last asked.
+ */
+async function takeInventory({ catalog, shadows, shards, shardTotals }: MetricsContext): Promise<Inventory> {
+  const answers = await Promise.allSettled(
+    shards.askAll('totals', { without: Array.from(shadows.all(), ({ id }) => id) }),
+  );
+  answers.forEach((answer, shard) => {
+    if (answer.status === 'fulfilled') shardTotals.set(shard, answer.value);
+  });
+  const sum = { ...catalog.size(), documents: 0, chunks: 0 };
+  for (const { documents, chunks } of shardTotals.values()) {
+    sum.documents += documents;
+    sum.chunks += chunks;
+  }
+  return sum;
+}
+
 function registerInventory(registry: Registry, inventory: () => Inventory): void {
   registry.gauge('sheaf_tenants', 'Tenants that have collections.', () => inventory().tenants);
   registry.gauge('sheaf_collections', 'Collections.', () => inventory().collections);
@@ -79,7 +136,7 @@ function registerInventory(registry: Registry, inventory: () => Inventory): void
   registry.gauge('sheaf_chunks', 'Chunks.', () => inventory().chunks);
 }
 
-function registerState(registry: Registry, { quarantine, queryLog, searchesUnderWay, shards }: Context): void {
+function registerState(registry: Registry, { quarantine, queryLog, searchesUnderWay, shards }: MetricsContext): void {
   registry.gauge(
     'sheaf_collections_damaged',
     'Collections of which damaged records were met, and which are not served.',
@@ -105,7 +162,7 @@ function registerState(registry: Registry, { quarantine, queryLog, searchesUnder
   );
 }
 
-function registerQueryCache(registry: Registry, { queryCache }: Context): void {
+function registerQueryCache(registry: Registry, { queryCache }: MetricsContext): void {
   registry.counter(
     'sheaf_query_cache_hits_total',
     'Texts searched for whose vector was there already, or under way.',
@@ -126,7 +183,7 @@ function registerQueryCache(registry: Registry, { queryCache }: Context): void {
 }
 
 /** Whether each instance answers, and what endpoints were called for, as the thread that calls them counts it. */
-function registerEmbedders(registry: Registry, { embed, embedders }: Context): void {
+function registerEmbedders(registry: Registry, { embed, embedders }: MetricsContext): void {
   const labels = ['embedder'];
   registry.gauges(
     'sheaf_embedder_usable',
@@ -168,22 +225,22 @@ function registerEmbedders(registry: Registry, { embed, embedders }: Context): v
   );
 }
 
-function registerJobs(registry: Registry, { reindexJobs }: Context): void {
+function registerJobs(registry: Registry, { jobs }: MetricsContext): void {
   registry.gauges('sheaf_jobs', 'Reindex jobs that have not ended.', ['status'], () => {
     const counts = new Map<string, number>(Array.from(LIVE, (status) => [status, 0]));
-    for (const { status } of reindexJobs.live()) counts.set(status, (counts.get(status) ?? 0) + 1);
+    for (const { status } of jobs.live()) counts.set(status, (counts.get(status) ?? 0) + 1);
     return Array.from(counts, ([status, count]) => [[status], count]);
   });
   registry.counters(
     'sheaf_jobs_ended_total',
     'Reindex jobs that have ended since the server started.',
     ['status'],
-    () => Array.from(reindexJobs.ended, ([status, count]) => [[status], count]),
+    () => Array.from(jobs.ended, ([status, count]) => [[status], count]),
   );
 }
 
 /** Commits with their sync, and how much of each LMDB map is used: the workers count in shared memory. */
-function registerStores(registry: Registry, { sharedMeters, shards }: Context): void {
+function registerStores(registry: Registry, { sharedMeters, shards }: MetricsContext): void {
   const labels = ['store'];
   const read = (): [string, Commits][] => storesOf(sharedMeters, shards.size);
   registry.histograms(
@@ -217,7 +274,7 @@ function storesOf(meters: SharedMeters, shards: number): [string, Commits][] {
 }
 
 /** As of when the shards were last asked, with the inventory. */
-function registerShards(registry: Registry, { shardTotals }: Context): void {
+function registerShards(registry: Registry, { shardTotals }: MetricsContext): void {
   const gauge = (name: string, help: string, of: 'documents' | 'chunks' | 'memoryBytes'): void =>
     registry.gauges(name, help, ['shard'], () =>
       Array.from(shardTotals, ([shard, totals]) => [[String(shard)], totals[of]]),
@@ -227,7 +284,7 @@ function registerShards(registry: Registry, { shardTotals }: Context): void {
   gauge('sheaf_shard_memory_used_bytes', 'Memory of the shard that vectors, graphs and postings take.', 'memoryBytes');
 }
 
-function registerMemory(registry: Registry, { memories, queryCache, queryLog }: Context): void {
+function registerMemory(registry: Registry, { memories, queryCache, queryLog }: MetricsContext): void {
   registry.gauges(
     'sheaf_memory_bytes',
     'Memory by what it is for: arenas of the shards as far as they have grown, vectors of query texts, logged searches on their way to the disk. The heap is nodejs_heap_size_used_bytes.',
@@ -240,7 +297,7 @@ function registerMemory(registry: Registry, { memories, queryCache, queryLog }: 
   );
 }
 
-function registerPayloadCache(registry: Registry, { sharedMeters }: Context): void {
+function registerPayloadCache(registry: Registry, { sharedMeters }: MetricsContext): void {
   registry.counter(
     'sheaf_hit_cache_hits_total',
     'Hits whose chunks the search workers had in memory.',
@@ -249,7 +306,7 @@ function registerPayloadCache(registry: Registry, { sharedMeters }: Context): vo
   registry.counter('sheaf_hit_cache_misses_total', 'Hits whose records were read.', () => sharedMeters.hitCache.misses);
 }
 
-export const metricsUseCases = (context: Context): UseCases<typeof METRICS_ROUTES> => ({
+export const metricsUseCases = (context: MetricsContext): UseCases<typeof METRICS_ROUTES> => ({
   metricsJson: () => metricsJson(context),
   /** Everything that counts events starts again at 0. */
   resetMetrics: () => {
@@ -259,7 +316,7 @@ export const metricsUseCases = (context: Context): UseCases<typeof METRICS_ROUTE
 });
 
 /** Latency percentiles are those of the latest 2,048 searches and ingests. */
-async function metricsJson(context: Context): Promise<MetricsAnswer> {
+async function metricsJson(context: MetricsContext): Promise<MetricsAnswer> {
   const { counts, searchLatency, ingestLatency, startedAtMs } = context.metrics;
   const { tenants, collections, documents, chunks } = await takeInventory(context);
   return {

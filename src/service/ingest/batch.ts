@@ -1,7 +1,7 @@
-// Use case: ingest a slice of a batch. Prepared by a batch worker, embedded in groups, stored by the owners of the
-// shards, with an outcome for each item. What goes wrong fails the items it concerns and no others. Slices overlap in
-// time, but their documents reach a shard in the order of the items, so the last of several with one id wins. Front
-// thread.
+// Use case: ingest a batch, in slices. Each slice is prepared by a batch worker, embedded in groups, and stored by the
+// owners of the shards, with an outcome for each item. What goes wrong fails the items it concerns and no others. Slices
+// overlap in time, but their documents reach a shard in the order of the items, so the last of several with one id wins.
+// Front thread.
 import type { Collection } from '../../api/collections.js';
 import { AppError, type Outcome, abandoned } from '../../api/errors.js';
 import type { CollectionName, DocId, Tenant } from '../../api/ids.js';
@@ -12,16 +12,13 @@ import type {
   PreparedItem,
   PreparedLines,
 } from '../../extract/messages.js';
-import { WorkerFault } from '../../pool/worker-pool.js';
-import { ensureCollection, plannedCollection } from '../collections/collections.js';
-import type { Context } from '../context.js';
-import { isPreparedFor, prepareSettings, tellIngested } from './document.js';
-import { type EmbeddedGroup, embedAnew, embedGroup, nothingOf, withFailures } from './embed.js';
-import { type SpaceGroup, type Stored, inPhase, putGroup } from './put.js';
 import { faultOf } from '../../base/thread.js';
-
-// What became of the items of a batch: what preparing said of each, joined with what the shards said of each group.
-// Pure. Used by ingest-batch.ts on the front thread.
+import { WorkerFault } from '../../pool/worker-pool.js';
+import { collectionChanged } from '../collections/catalog-changes.js';
+import { ensureCollection, plannedCollection } from '../collections/collections.js';
+import { type IngestContext, isPreparedFor, prepareSettings, tellIngested } from './document.js';
+import { type EmbeddedGroup, type Failures, type SpaceGroup, embedAnew, embedGroup, nothingOf } from './embed.js';
+import { type Stored, putGroup } from './put.js';
 
 /** What became of an item. */
 export type ItemOutcome =
@@ -60,6 +57,15 @@ const refused = (docid: DocId | undefined, { code, message }: { code: string; me
   error: message,
 });
 
+/** What became of each document of a whole group, from what became of those that were stored. */
+export function withFailures(stored: Stored, failures: Failures): Stored {
+  const others = stored.values();
+  return Array.from({ length: stored.length + failures.size }, (_, document) => {
+    const error = failures.get(document);
+    return error ? { error } : (others.next().value as Stored[number]);
+  });
+}
+
 interface PreparedSlice extends Omit<PreparedLines, 'faults'> {
   planned: Omit<Collection, 'id'>;
 }
@@ -74,7 +80,7 @@ export class BatchIngest {
   private last: Promise<void> = Promise.resolve();
 
   constructor(
-    private readonly context: Context,
+    private readonly context: IngestContext,
     private readonly tenant: Tenant,
     private readonly name: CollectionName,
     /** Aborted when the client has gone: what no shard has been asked to store yet is given up. */
@@ -110,9 +116,10 @@ export class BatchIngest {
    */
   async prepare({ bytes, lines }: LineSlice, malformed: PrepareLinesRequest['malformed']): Promise<PreparedSlice> {
     const { context, tenant } = this;
-    const planned = context.catalog.find(tenant, this.name) ?? plannedCollection(context, tenant, this.name, {});
+    const planned =
+      context.catalog.find(tenant, this.name) ?? plannedCollection(context.collections, tenant, this.name, {});
     try {
-      const { items, groups, faults } = await inPhase(context, 'prepare_ms', () =>
+      const { items, groups, faults } = await context.metrics.inPhase('prepare_ms', () =>
         context.batch.prepareLines(
           { bytes, malformed, shards: context.shards.size, ...prepareSettings(context, planned) },
           tenant,
@@ -193,8 +200,8 @@ export class BatchIngest {
   }
 
   private async collectionFor(planned: Omit<Collection, 'id'>): Promise<Collection> {
-    const collection = await ensureCollection(this.context, this.tenant, this.name);
-    if (!isPreparedFor(planned, collection)) throw new AppError('collection_changed', undefined, { retryAfterS: 1 });
+    const collection = await ensureCollection(this.context.collections, this.tenant, this.name);
+    if (!isPreparedFor(planned, collection)) throw collectionChanged();
     return collection;
   }
 
@@ -238,26 +245,23 @@ export class BatchIngest {
 
 const isChange = (error: unknown): boolean => error instanceof AppError && error.code === 'collection_changed';
 
-// Use case: ingest a JSON batch, `{"documents":[…]}`. All items are prepared before the first is stored: a body that is
-// no JSON is refused whole, and nothing of it is done. Called by the batch endpoint; front thread, which never parses
-// the body.
-
 /** Slices of one batch that are worked on at a time. */
-const SLICES_UNDERWAY_MAX = 4;
+export const SLICES_UNDERWAY_MAX = 4;
 
 /**
- * The outcomes of the items, in order, as the slices have them. Throws AppError where the body is no batch. `signal`:
- * as in BatchIngest.
+ * Ingests a JSON batch, `{"documents":[…]}`. All items are prepared before the first is stored: a body that is no JSON
+ * is refused whole, and nothing of it is done. The outcomes of the items come in order, as the slices have them. Throws
+ * AppError where the body is no batch. `signal`: as in BatchIngest.
  */
 export async function ingestJsonBatch(
-  context: Context,
+  context: IngestContext,
   tenant: Tenant,
   name: CollectionName,
   bytes: Uint8Array,
   signal?: AbortSignal,
 ): Promise<ItemOutcome[][]> {
   const ingest = new BatchIngest(context, tenant, name, signal);
-  const slices = await context.batch.splitBatch({ bytes, itemsMax: context.batchLimits.itemsMax }, tenant, signal);
+  const slices = await context.batch.splitBatch({ bytes, itemsMax: context.limits.itemsMax }, tenant, signal);
   const prepared = await eachInTurn(slices, (slice) => ingest.prepare(slice, 'batch'));
   return eachInTurn(prepared, (slice) => ingest.store(slice, ingest.takeTurn()));
 }

@@ -1,18 +1,44 @@
-// Use case: ingest one document. Prepared by a batch worker, embedded by an embed worker, stored and published by the
-// owner of its shard; the answer comes when it is on disk and searchable. A failure anywhere leaves what was there
-// before.
+// Use case: ingest one document. A batch worker prepares it, an embed worker embeds it, and the owner of its shard stores
+// and publishes it; the answer comes when it is on disk and searchable. A failure anywhere leaves what was there before.
+// Front thread.
 import { timed } from '../../base/trace.js';
 import { AppError } from '../../api/errors.js';
 import { type CollectionName, type DocId, type Tenant, shardOf } from '../../api/ids.js';
 import type { PrepareAnswer, PrepareRequest } from '../../extract/messages.js';
 import type { Collection, IngestTiming } from '../../api/collections.js';
 import { logIdOf } from '../../storage/catalog-commands.js';
-import { isSameChunking } from '../collections/settings.js';
-import type { Context } from '../context.js';
-import { ensureCollection, plannedCollection } from '../collections/collections.js';
+import type { Metrics } from '../../observability/metrics.js';
+import type { BatchPool } from '../../pool/batch-pool.js';
+import type { ShardPool } from '../../pool/shard-pool.js';
+import type { Catalog } from '../collections/catalog.js';
+import { collectionChanged } from '../collections/catalog-changes.js';
+import { isSameChunking, spaceIn } from '../collections/settings.js';
+import { type CollectionsContext, ensureCollection, plannedCollection } from '../collections/collections.js';
+import type { Embedders } from '../embedding/embedders.js';
+import type { EventHub } from '../events/event-hub.js';
 import { findDocument } from '../documents/documents.js';
-import { type ReadyDocument, type SpaceRows, otherRows, putDocument, textWanted, wantsTexts } from './put.js';
-import { reusedVectors } from './embed.js';
+import { type EmbedContext, type SpaceRows, otherRows, reusedVectors, textWanted, wantsTexts } from './embed.js';
+import type { FileIds } from './file-ids.js';
+import { type PutContext, type ReadyDocument, putDocument } from './put.js';
+
+export interface IngestContext extends EmbedContext, PutContext {
+  readonly collections: CollectionsContext;
+  readonly catalog: Pick<Catalog, 'find' | 'findByLog'>;
+  readonly shards: Pick<ShardPool, 'ask' | 'askAll' | 'size'>;
+  readonly batch: Pick<BatchPool, 'prepare' | 'prepareLines' | 'splitBatch'>;
+  readonly embedders: Pick<Embedders, 'embedDocuments' | 'isCostly'>;
+  readonly fileIds: FileIds;
+  readonly events: Pick<EventHub, 'publish'>;
+  readonly metrics: Pick<Metrics, 'ingested' | 'indexed' | 'reused' | 'inPhase'>;
+  readonly limits: IngestLimits;
+}
+
+interface IngestLimits {
+  readonly metadataBytesMax: number;
+  /** Of a JSON batch, and of a line of NDJSON. */
+  readonly itemsMax: number;
+  readonly lineBytesMax: number;
+}
 
 /** Of the documents of one event. */
 const DOCIDS_TOLD_MAX = 100;
@@ -36,7 +62,7 @@ export interface Asker {
  * nothing is stored that is not embedded yet.
  */
 export async function ingestDocument(
-  context: Context,
+  context: IngestContext,
   tenant: Tenant,
   name: CollectionName,
   body: PrepareRequest['body'],
@@ -58,7 +84,7 @@ export async function ingestDocument(
 }
 
 async function ingestNamed(
-  context: Context,
+  context: IngestContext,
   tenant: Tenant,
   name: CollectionName,
   body: PrepareRequest['body'],
@@ -67,7 +93,7 @@ async function ingestNamed(
   const { catalog, metrics } = context;
   const startedAtMs = performance.now();
   const timing: IngestTiming = {};
-  const planned = catalog.find(tenant, name) ?? plannedCollection(context, tenant, name, {});
+  const planned = catalog.find(tenant, name) ?? plannedCollection(context.collections, tenant, name, {});
   const prepared = await timed(timing, 'prepare_ms', () =>
     context.batch.prepare({ body, ...prepareSettings(context, planned) }, tenant, asker.signal),
   );
@@ -76,8 +102,8 @@ async function ingestNamed(
     timed(timing, 'embed_ms', () => embedded(context, space, from, asker));
   let ready = await embed(planned, prepared);
   const put = async (): Promise<void> => {
-    const collection = await ensureCollection(context, tenant, name);
-    if (!isPreparedFor(planned, collection)) throw new AppError('collection_changed', undefined, { retryAfterS: 1 });
+    const collection = await ensureCollection(context.collections, tenant, name);
+    if (!isPreparedFor(planned, collection)) throw collectionChanged();
     await timed(timing, 'store_ms', () => putDocument(context, collection, { docid, chunks, ...ready }));
   };
   await put().catch(async (error: unknown) => {
@@ -95,7 +121,7 @@ async function ingestNamed(
 
 /** To whoever follows the events of the collection. */
 export function tellIngested(
-  { catalog, events }: Context,
+  { catalog, events }: IngestContext,
   tenant: Tenant,
   name: CollectionName,
   ingested: readonly Ingested[],
@@ -120,24 +146,16 @@ export function isPreparedFor(planned: Omit<Collection, 'id'>, { chunking, prior
 
 /** How documents are prepared for a collection, now. */
 export function prepareSettings(
-  { nowMs, metadataBytesMax, embedders }: Context,
+  { nowMs, limits: { metadataBytesMax }, embedders }: IngestContext,
   collection: Omit<Collection, 'id'>,
 ): Omit<PrepareRequest, 'body'> {
-  const {
-    chunking,
-    priority_key: priorityKey,
-    dim,
-    embedder_type,
-    embed_model,
-    embedder_config,
-    vector_space_key,
-  } = collection;
-  const space = { dim, embedder_type, embed_model, embedder_config, vector_space_key };
+  const { chunking, priority_key: priorityKey } = collection;
+  const space = spaceIn(collection);
   return { space, chunking, priorityKey, nowMs: nowMs(), metadataBytesMax, withDigests: embedders.isCostly(space) };
 }
 
 async function embedded(
-  context: Context,
+  context: IngestContext,
   planned: Omit<Collection, 'id'>,
   prepared: PrepareAnswer,
   asker: Asker,
@@ -157,7 +175,7 @@ async function embedded(
 }
 
 async function embeddedTexts(
-  context: Context,
+  context: IngestContext,
   planned: Omit<Collection, 'id'>,
   { docid, document, digests }: PrepareAnswer,
   { signal, trace }: Asker,

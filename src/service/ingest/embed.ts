@@ -1,23 +1,53 @@
-// Use case: embed the documents of a group. Those that cannot be embedded leave it, the others go on to be stored;
-// their answers come back to the places that they had. Called by ingest-batch.ts for each group of a slice; front
-// thread.
+// Use case: embed the documents of a group. Those that cannot be embedded leave it, the others go on to be stored; what
+// became of each comes back to the place that it had. A document that is written while another space of its collection
+// is built, or kept for a rollback, is embedded for both. Front thread.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Collection } from '../../api/collections.js';
 import { AppError, type WireError } from '../../api/errors.js';
+import { concat } from '../../base/bytes.js';
 import type { DocumentTexts } from '../../embedding/messages.js';
+import { IDENTITY_TYPE } from '../../embedding/spaces.js';
 import type { TextVectors } from '../../engine/write/commands.js';
 import type { PreparedGroup } from '../../extract/messages.js';
+import type { Metrics } from '../../observability/metrics.js';
+import type { ShardPool } from '../../pool/shard-pool.js';
 import { DIGEST_BYTES } from '../../text/chunking.js';
 import { unpackDocuments } from '../../text/prepared-document.js';
-import { refOf } from '../collections/catalog.js';
-import type { Context } from '../context.js';
-import { type SpaceGroup, type Stored, inPhase, otherRows, textWanted, wantsTexts } from './put.js';
-import { concat } from '../../base/bytes.js';
+import { type Catalog, refOf } from '../collections/catalog.js';
+import { collectionChanged } from '../collections/catalog-changes.js';
+import type { ShadowCollections, Twin } from '../collections/shadow-collections.js';
+import type { Embedders } from '../embedding/embedders.js';
 
-// Vectors that need no embedding: those of chunks whose text the stored documents of the same ids have already,
-// wherever in them. Asked for before a document is embedded, where embedding costs more than asking; front thread. What
-// is stored may change meanwhile: a vector follows from its text and the space alone, and the space is checked again
-// when the document is put.
+export interface EmbedContext {
+  readonly catalog: Pick<Catalog, 'find'>;
+  readonly shadows: Pick<ShadowCollections, 'twinsOf'>;
+  readonly shards: Pick<ShardPool, 'ask'>;
+  readonly embedders: Pick<Embedders, 'embedDocuments'>;
+  readonly metrics: Pick<Metrics, 'reused' | 'inPhase'>;
+  readonly nowMs: () => number;
+}
+
+/** By the key of the space. */
+type OtherRows = ReadonlyMap<string, Float32Array>;
+
+/** Rows of documents, in the space that they were prepared for and in others. */
+export interface SpaceRows {
+  space: string;
+  vectors: Float32Array;
+  others?: OtherRows;
+}
+
+interface Packed {
+  documents: Uint8Array;
+  ends: number[];
+  /** Chunks of all of them. */
+  rows: number;
+}
+
+/** A group, and in which spaces it has rows. */
+export type SpaceGroup = PreparedGroup & SpaceRows;
+
+type Planned = Omit<Collection, 'id'>;
 
 /** Ordinals asked for at a time; the shard may answer fewer of them. */
 const PAGE_ORDINALS = 512;
@@ -28,12 +58,14 @@ const TURN_ROWS = 4096;
 type Recurring = Pick<PreparedGroup, 'shard' | 'docids' | 'digests'> & { vectors?: Float32Array };
 
 /**
- * What to embed with the documents: rows that need no embedding are marked as given. Rejects with AppError where the
- * shard does not answer.
+ * What to embed with the documents. Rows that need no embedding are marked as given: those of chunks whose text the
+ * stored documents of the same ids have already, wherever in them. What is stored may change meanwhile: a vector follows
+ * from its text and the space alone, and the space is checked again when the document is put. Rejects with AppError
+ * where the shard does not answer.
  */
 export async function reusedVectors(
-  context: Context,
-  planned: Omit<Collection, 'id'>,
+  context: EmbedContext,
+  planned: Planned,
   recurring: Recurring,
   signal?: AbortSignal,
 ): Promise<Pick<DocumentTexts, 'vectors' | 'given'>> {
@@ -108,7 +140,7 @@ function keysOf(digests: Uint8Array): string[] {
 }
 
 /** Why documents of a group were not embedded, by their place in it. */
-type Failures = ReadonlyMap<number, WireError>;
+export type Failures = ReadonlyMap<number, WireError>;
 
 export interface EmbeddedGroup {
   /** The documents that can be stored. */
@@ -118,8 +150,8 @@ export interface EmbeddedGroup {
 
 /** Rejects where none of the documents could be embedded. The buffers of `group` are moved. */
 export async function embedGroup(
-  context: Context,
-  planned: Omit<Collection, 'id'>,
+  context: EmbedContext,
+  planned: Planned,
   group: PreparedGroup,
   signal?: AbortSignal,
 ): Promise<EmbeddedGroup> {
@@ -142,14 +174,14 @@ export async function embedGroup(
 }
 
 async function embedTexts(
-  context: Context,
-  planned: Omit<Collection, 'id'>,
+  context: EmbedContext,
+  planned: Planned,
   group: PreparedGroup,
   signal?: AbortSignal,
 ): Promise<{ group: PreparedGroup; failures: Map<number, WireError> }> {
   const { documents, ends } = group;
   const reused = await reusedVectors(context, planned, group, signal);
-  const { failures = [], ...embedded } = await inPhase(context, 'embed_ms', () =>
+  const { failures = [], ...embedded } = await context.metrics.inPhase('embed_ms', () =>
     context.embedders.embedDocuments(planned, { documents, ends, ...reused }, planned.tenant, signal),
   );
   return {
@@ -163,7 +195,7 @@ async function embedTexts(
  * why a document cannot be embedded for it, and with `collection_changed` where a vector was the caller's.
  */
 export async function embedAnew(
-  context: Context,
+  context: EmbedContext,
   collection: Collection,
   group: SpaceGroup,
   signal?: AbortSignal,
@@ -178,10 +210,68 @@ export async function embedAnew(
     signal,
   );
   if (failures?.[0]) throw AppError.fromWire(failures[0].error);
-  if (texts !== rows) throw new AppError('collection_changed', undefined, { retryAfterS: 1 });
+  if (texts !== rows) throw collectionChanged();
   const others = await otherRows(context, collection, { documents: group.documents, ends, rows }, signal);
   return { ...group, vectors, space: collection.vector_space_key, others };
 }
+
+/** Rejects with why a twin could not be embedded for that has to be. */
+export async function otherRows(
+  context: EmbedContext,
+  planned: Planned,
+  packed: Packed,
+  signal?: AbortSignal,
+): Promise<OtherRows | undefined> {
+  const wanted = otherSpaces(context, planned).filter(
+    ({ collection, mode }) => mode !== 'later' && collection.embedder_type !== IDENTITY_TYPE,
+  );
+  if (wanted.length === 0) return undefined;
+  const found = await Promise.all(
+    wanted.map(async (twin): Promise<[string, Float32Array][]> => {
+      const vectors = await rowsFor(context, twin, packed, signal);
+      return vectors ? [[twin.collection.vector_space_key, vectors]] : [];
+    }),
+  );
+  return new Map(found.flat());
+}
+
+/** undefined where the document is left for later: the embedder fails, or there is a chunk without a text. */
+async function rowsFor(
+  { embedders }: EmbedContext,
+  { collection, mode }: Twin,
+  { documents, ends, rows }: Packed,
+  signal?: AbortSignal,
+): Promise<Float32Array | undefined> {
+  try {
+    // A copy: the bytes move to the worker, and are still to be stored.
+    const { vectors, texts, failures } = await embedders.embedDocuments(
+      collection,
+      { documents: documents.slice(), ends },
+      collection.tenant,
+      signal,
+    );
+    if (failures?.[0]) throw AppError.fromWire(failures[0].error);
+    return texts === rows ? vectors : undefined;
+  } catch (error) {
+    if (mode === 'require' || !(error instanceof AppError)) throw error;
+    return undefined;
+  }
+}
+
+function otherSpaces(
+  { catalog, shadows, nowMs }: EmbedContext,
+  { tenant, name, vector_space_key: own }: Planned,
+): Twin[] {
+  const live = catalog.find(tenant, name);
+  return live ? shadows.twinsOf(live.id, nowMs()).filter(({ collection }) => collection.vector_space_key !== own) : [];
+}
+
+/** Whether documents need texts now: their collection is on its way into another space. */
+export const wantsTexts = (context: EmbedContext, planned: Planned): boolean =>
+  otherSpaces(context, planned).some(({ purpose }) => purpose === 'reindex');
+
+export const textWanted = (): AppError =>
+  new AppError('reindex_conflict', 'While the collection is reindexed into another space it takes texts only.');
 
 function refuseTextless({ documents, ends }: PreparedGroup, failures: Map<number, WireError>): void {
   unpackDocuments(documents, ends).forEach(({ chunks }, document) => {
@@ -218,15 +308,6 @@ export function withoutFailed(group: PreparedGroup, failures: Failures): Prepare
       (numbers) => new Float32Array(numbers),
     ),
   };
-}
-
-/** What became of each document of the whole group, from what became of those that were stored. */
-export function withFailures(stored: Stored, failures: Failures): Stored {
-  const others = stored.values();
-  return Array.from({ length: stored.length + failures.size }, (_, document) => {
-    const error = failures.get(document);
-    return error ? { error } : (others.next().value as Stored[number]);
-  });
 }
 
 function endsOf(lengths: readonly number[]): number[] {

@@ -1,13 +1,14 @@
-// Cuts a stream of bytes into slices of lines, as they are wanted: what is not wanted yet stays as it came. White space
-// before a line is passed over while it comes, and with it blank lines, which are none; a line over the limit is dropped while it comes, and told. Used by ingest-lines.ts on the front thread.
+// Use case: ingest NDJSON of any length. A reader takes bytes off the socket while there is room for them; slices of
+// lines are worked on, a few at a time; their outcomes leave in order. Whoever is slow holds the others up: a client
+// that does not read its results, a socket without bytes, a shard. Front thread.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, abandoned } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
 import { Signal } from '../../base/signals.js';
 import { NEWLINE, SLICE_BYTES_MAX, SLICE_LINES_MAX, isSpace, sliceOf } from '../../extract/batch-body.js';
 import type { LineSlice } from '../../extract/messages.js';
-import type { Context } from '../context.js';
-import { BatchIngest, type ItemOutcome } from './batch.js';
+import { BatchIngest, type ItemOutcome, SLICES_UNDERWAY_MAX } from './batch.js';
+import type { IngestContext } from './document.js';
 
 /** One line that was too long to be read. */
 interface RefusedLine {
@@ -31,6 +32,11 @@ type Line = Uint8Array[];
 
 const lengthOf = (line: Line): number => line.reduce((sum, { length }) => sum + length, 0);
 
+/**
+ * Cuts a stream of bytes into slices of lines, as they are wanted: what is not wanted yet stays as it came. White space
+ * before a line is passed over while it comes, and with it blank lines, which are none; a line over the limit is dropped
+ * while it comes, and reported.
+ */
 export class LineSlicer {
   private readonly chunks: Uint8Array[] = [];
   /** Where in the first chunk the next line begins. */
@@ -168,11 +174,6 @@ function spaceEnd(bytes: Uint8Array, at: number): number {
   return end;
 }
 
-// Use case: ingest NDJSON of any length. A reader takes bytes off the socket while there is room for them; slices of
-// lines are worked on, a few at a time; their outcomes leave in order. Whoever is slow holds the others up: a client
-// that does not read its results, a socket without bytes, a shard. Called by the batch endpoint; front thread.
-
-const SLICES_UNDERWAY_MAX = 4;
 /** Bytes of slices worked on at a time, unless one alone has more. */
 const UNDERWAY_BYTES_MAX = 1024 * 1024;
 /** So much is looked through for lines before other requests have their turn. */
@@ -190,7 +191,7 @@ type Slice = NonNullable<ReturnType<LineSlicer['take']>>;
  * the way. `signal`: as in BatchIngest.
  */
 export function ingestLines(
-  context: Context,
+  context: IngestContext,
   tenant: Tenant,
   name: CollectionName,
   body: AsyncIterable<Uint8Array>,
@@ -198,7 +199,7 @@ export function ingestLines(
 ): AsyncGenerator<ItemOutcome[]> {
   // Not ready is an answer of its own, before the first line.
   context.catalog.find(tenant, name);
-  const lines = new LineIngest(new BatchIngest(context, tenant, name, signal), context.batchLimits.lineBytesMax);
+  const lines = new LineIngest(new BatchIngest(context, tenant, name, signal), context.limits.lineBytesMax);
   signal?.addEventListener('abort', () => lines.stop(), { once: true });
   return lines.run(body);
 }

@@ -1,13 +1,24 @@
-// Use cases: search a collection and keep the search in the query log, and repeat a logged search. A search writes
-// nothing before it answers: the log takes the entry in memory and writes it when the reply is out. Front thread.
+// Use case: search a collection, and keep the search in the query log. A search writes nothing before it answers: the log
+// takes the entry in memory and writes it when the reply is out. Front thread.
 import { logIdOf } from '../../storage/catalog-commands.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
+import type { Metrics } from '../../observability/metrics.js';
 import { fusionSettings } from '../../ranking/scores.js';
 import type { LoggedQuery, LoggedRest } from '../../storage/query-log-commands.js';
-import type { Context } from '../context.js';
-import { type Caller, type SearchInput, checkQueryText, hitOptions, searchParams } from '../search/query.js';
-import { type SearchResult, searchCollection, searchShared } from '../search/search.js';
-import type { LoggedSearch } from './queries.js';
+import type { Catalog } from '../collections/catalog.js';
+import type { UnderWay } from '../recall/sampler.js';
+import { type Caller, type SearchInput, hitOptions, searchParams } from '../search/query.js';
+import { type SearchContext, type SearchResult, searchCollection, searchShared } from '../search/search.js';
+import type { QueryLog } from './query-log.js';
+
+export interface LoggedSearchContext {
+  readonly search: SearchContext;
+  readonly catalog: Pick<Catalog, 'find' | 'findByLog'>;
+  readonly queryLog: Pick<QueryLog, 'enabled' | 'append'>;
+  readonly metrics: Pick<Metrics, 'searched'>;
+  readonly searchesUnderWay: Pick<UnderWay, 'during'>;
+  readonly nowMs: () => number;
+}
 
 /** Who searches, for the log too. */
 export interface Searcher extends Caller {
@@ -24,23 +35,23 @@ export interface LoggedResult extends SearchResult {
 
 /** Throws what searchCollection throws; a search that fails is not logged. */
 export async function loggedSearch(
-  context: Context,
+  context: LoggedSearchContext,
   searcher: Searcher,
   tenant: Tenant,
   name: CollectionName,
   input: SearchInput,
 ): Promise<LoggedResult> {
-  const { catalog, queryLog, metrics, searchesUnderWay, nowMs } = context;
+  const { search, catalog, queryLog, metrics, searchesUnderWay, nowMs } = context;
   const [executedAtMs, startedAtMs] = [nowMs(), performance.now()];
   const collection = catalog.find(tenant, name);
-  const result = await searchesUnderWay.during(() => searchCollection(context, tenant, name, input, searcher));
+  const result = await searchesUnderWay.during(() => searchCollection(search, tenant, name, input, searcher));
   const latencyMs = performance.now() - startedAtMs;
   metrics.searched(result, latencyMs);
   // Dropped meanwhile: an entry would come after its log has gone.
   if (!queryLog.enabled || !collection || !catalog.findByLog(logIdOf(collection))) return result;
   const queryId = queryLog.append(
     logIdOf(collection),
-    entryOf(context, searcher, input, result, executedAtMs, latencyMs),
+    entryOf(search, searcher, input, result, executedAtMs, latencyMs),
   );
   return queryId === undefined ? result : { ...result, queryId };
 }
@@ -49,16 +60,20 @@ export async function loggedSearch(
  * The shared scope: counted, but not logged, for its owner would read what other tenants search. Throws what
  * searchShared throws.
  */
-export async function sharedSearch(context: Context, caller: Caller, input: SearchInput): Promise<SearchResult> {
+export async function sharedSearch(
+  context: LoggedSearchContext,
+  caller: Caller,
+  input: SearchInput,
+): Promise<SearchResult> {
   const startedAtMs = performance.now();
-  const { metrics, searchesUnderWay } = context;
-  const result = await searchesUnderWay.during(() => searchShared(context, input, caller));
+  const { search, metrics, searchesUnderWay } = context;
+  const result = await searchesUnderWay.during(() => searchShared(search, input, caller));
   metrics.searched(result, performance.now() - startedAtMs);
   return result;
 }
 
 function entryOf(
-  context: Context,
+  search: SearchContext,
   searcher: Searcher,
   input: SearchInput,
   result: SearchResult,
@@ -75,14 +90,14 @@ function entryOf(
     actor: searcher.actor,
     mode: result.mode,
     resultIds: result.ids,
-    rest: restOf(context, searcher, input, result),
+    rest: restOf(search, searcher, input, result),
     vector: input.v ? (input.v instanceof Float32Array ? input.v : new Float32Array(input.v)) : undefined,
   };
 }
 
 /** What was given, by its name in the body; the fusion as it was settled. */
 function restOf(
-  { common, search }: Context,
+  { common, settings }: SearchContext,
   { embeddedFilters }: Searcher,
   input: SearchInput,
   { timing, degraded }: SearchResult,
@@ -93,28 +108,13 @@ function restOf(
   if (embeddedFilters) rest.embedded_filters = embeddedFilters;
   if (content) rest.content_filter = content;
   if (rerank) rest.rerank = rerank;
-  if (fusion) rest.fusion = fusionSettings(fusion, search.fusion);
+  if (fusion) rest.fusion = fusionSettings(fusion, settings.fusion);
   Object.assign(rest, searchParams(input), hitOptions(input));
   if (includeCommon == null) return rest;
   const searched = includeCommon &&
     q != null &&
     common.enabled && { common_tenant: common.tenant, common_collection: common.collection };
   return { ...rest, include_common: includeCommon, ...searched };
-}
-
-/**
- * Use case: repeat a logged search on the data of today, with its mode, filters, k and reranker; the common scope as it
- * is configured today. The repetition is a search of its own in the log. Throws what a search throws. The filters of
- * the original's key apply too: a replay shows no more than the original might.
- */
-export async function replayQuery(
-  context: Context,
-  searcher: Searcher,
-  { query, collection }: LoggedSearch,
-): Promise<LoggedResult> {
-  checkQueryText(['query_text'], query.text);
-  const again = { ...searcher, ...callerOf(query), replayOf: query.id };
-  return loggedSearch(context, again, collection.tenant, collection.name, inputOf(query));
 }
 
 /** Who made a logged search, as far as its hits depend on it. */

@@ -1,14 +1,31 @@
-// Use cases on the query log: list a collection's searches, and find one, in a collection or in any tenant.
-// Called by the endpoints of the query log; front thread.
+// Use cases on the query log: list a collection's searches, find one, in a collection or in any tenant, and repeat it.
+// Front thread.
 import type { QueryEntry, QuerySummary } from '../../api/queries.js';
 import { AppError } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
+import { roundTo } from '../../base/numbers.js';
+import { asUuid } from '../../base/uuids.js';
 import type { FoundQuery } from '../../storage/query-log-commands.js';
 import type { Collection } from '../../api/collections.js';
 import { logIdOf } from '../../storage/catalog-commands.js';
-import type { Context } from '../context.js';
-import { asQueryId } from './query-log.js';
-import { roundTo } from '../../base/numbers.js';
+import type { Catalog } from '../collections/catalog.js';
+import { checkQueryText } from '../search/query.js';
+import {
+  type LoggedResult,
+  type LoggedSearchContext,
+  type Searcher,
+  callerOf,
+  inputOf,
+  loggedSearch,
+} from './logged-search.js';
+import type { QueryLog } from './query-log.js';
+
+export interface QueriesContext {
+  readonly catalog: Pick<Catalog, 'find' | 'findByLog'>;
+  readonly queryLog: Pick<QueryLog, 'list' | 'get'>;
+  /** For a search that is repeated. */
+  readonly search: LoggedSearchContext;
+}
 
 /** A logged search with the collection it was made in, by its present name. */
 export interface LoggedSearch {
@@ -25,7 +42,7 @@ export interface QueryPage {
 
 /** Newest first. `next`: where the next page begins, undefined on the last one. A missing collection has none. */
 export async function listQueries(
-  { catalog, queryLog }: Context,
+  { catalog, queryLog }: QueriesContext,
   tenant: Tenant,
   name: CollectionName,
   page: QueryPage,
@@ -38,7 +55,7 @@ export async function listQueries(
 
 /** Throws 404 `query_not_found`, also for an id that is none and for a search of another collection. */
 export async function getQuery(
-  context: Context,
+  context: QueriesContext,
   tenant: Tenant,
   name: CollectionName,
   id: string,
@@ -49,16 +66,35 @@ export async function getQuery(
 }
 
 /** In any tenant. Throws 404 `query_not_found`. */
-export function getAnyQuery(context: Context, id: string): Promise<LoggedSearch> {
+export function getAnyQuery(context: QueriesContext, id: string): Promise<LoggedSearch> {
   return find(context, id, undefined);
 }
 
-async function find({ catalog, queryLog }: Context, id: string, within: Collection | undefined): Promise<LoggedSearch> {
-  const known = asQueryId(id);
+async function find(
+  { catalog, queryLog }: QueriesContext,
+  id: string,
+  within: Collection | undefined,
+): Promise<LoggedSearch> {
+  const known = asUuid(id);
   const query = known && (await queryLog.get(known, within && logIdOf(within)));
   const collection = query && catalog.findByLog(query.collection);
   if (!collection) throw new AppError('query_not_found');
   return { query, collection };
+}
+
+/**
+ * Repeats a logged search on the data of today, with its mode, filters, k and reranker; the common scope as it
+ * is configured today. The repetition is a search of its own in the log. Throws what a search throws. The filters of
+ * the original's key apply too: a replay shows no more than the original might.
+ */
+export async function replayQuery(
+  { search }: QueriesContext,
+  searcher: Searcher,
+  { query, collection }: LoggedSearch,
+): Promise<LoggedResult> {
+  checkQueryText(['query_text'], query.text);
+  const again = { ...searcher, ...callerOf(query), replayOf: query.id };
+  return loggedSearch(search, again, collection.tenant, collection.name, inputOf(query));
 }
 
 function summaryOf({ id, text, k, executedAtMs, latencyMs, replayOf, requestId, resultIds }: FoundQuery): QuerySummary {

@@ -1,12 +1,11 @@
 // The query log as the use cases see it. An append leaves the bytes of an entry in memory and returns; a little later
 // all entries since are sent and committed together, and nothing waits for them. Reads go the same way behind them, so
 // a client finds its search at once. What waits is bounded: beyond that searches go unlogged, which is counted and
-// told. One instance for each server, in the context; front thread.
-import { randomFillSync } from 'node:crypto';
-import { v7 as uuidv7 } from 'uuid';
+// told. Front thread.
 import type { CollectionId } from '../../api/ids.js';
 import { concat } from '../../base/bytes.js';
 import type { Log } from '../../base/log.js';
+import { GrowingIds } from '../../base/uuids.js';
 import type { LogPool } from '../../pool/log-pool.js';
 import type {
   FoundQuery,
@@ -17,37 +16,6 @@ import type {
   PackedEntries,
 } from '../../storage/query-log-commands.js';
 import { QUERY_ID_BYTES, encodeQuery, queryIdBytes } from '../../storage/query-log-records.js';
-
-// The ids of logged searches: UUIDv7s that grow, also within a millisecond and when the clock is set back, so that the
-// order of the ids is the order of the searches. One instance for each server, on the front thread.
-
-/**
- * Time and sequence tell the ids of one server apart; the random bytes, those of several. A draw for each took 2 of 2.3
- * µs.
- */
-const IDS_PER_DRAW = 256;
-
-export class QueryIds {
-  private lastMs = 0;
-  private sequence = 0;
-  private made = 0;
-  private readonly random = new Uint8Array(16);
-
-  next(nowMs: number): string {
-    if (this.made++ % IDS_PER_DRAW === 0) randomFillSync(this.random);
-    this.sequence = nowMs > this.lastMs ? 0 : this.sequence + 1;
-    this.lastMs = Math.max(nowMs, this.lastMs);
-    return uuidv7({ msecs: this.lastMs, seq: this.sequence, random: this.random });
-  }
-}
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-/** The id as it is stored; undefined for what can be none. */
-export const asQueryId = (text: string): string | undefined => (UUID.test(text) ? text.toLowerCase() : undefined);
-
-// Packs logged searches for their way to the log worker: each as the bytes of its record, many in a few buffers.
-// Unpacked by workers/log/commands.ts. Called by query-log.ts on the front thread; pure.
 
 interface QueryLogOptions {
   pool: LogPool;
@@ -66,6 +34,7 @@ interface NewEntry {
   record: Buffer;
 }
 
+/** Logged searches on their way to the log worker: each as the bytes of its record, many in a few buffers. */
 function packEntries(entries: readonly NewEntry[]): PackedEntries {
   const records = entries.map(({ record }) => record);
   const ids = new Uint8Array(entries.length * QUERY_ID_BYTES);
@@ -87,13 +56,14 @@ const GATHER_MS = 50;
 const GATHERED_MAX = 512;
 const SWEEP_MS = 60_000;
 const DAY_MS = 86_400_000;
+const PAGE_ENTRIES = 500;
 
 type Page = Pick<LogCommands['list']['request'], 'before' | 'offset' | 'limit'>;
 
 export class QueryLog {
   /** Entries since the start; `dropped` are those that found no room or could not be written. */
   readonly counts = { appended: 0, dropped: 0 };
-  private readonly ids = new QueryIds();
+  private readonly ids = new GrowingIds();
   private readonly fresh: NewEntry[] = [];
   private gathering: NodeJS.Timeout | undefined;
   private waiting = 0;
@@ -138,6 +108,15 @@ export class QueryLog {
   async list(collection: CollectionId, page: Page): Promise<FoundQuery[]> {
     this.flush();
     return this.options.pool.ask('list', { collection, ...page, oldestMs: oldestMs(this.options) });
+  }
+
+  /** Pages of the latest `entriesMax` entries, or a few more, the newest first. */
+  async *pages(collection: CollectionId, entriesMax: number): AsyncGenerator<FoundQuery[]> {
+    for (let offset = 0; offset < entriesMax; offset += PAGE_ENTRIES) {
+      const page = await this.list(collection, { offset, limit: PAGE_ENTRIES });
+      yield page;
+      if (page.length < PAGE_ENTRIES) return;
+    }
   }
 
   /** In `collection`, or in any. */

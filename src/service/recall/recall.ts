@@ -12,14 +12,27 @@ import {
 } from '../../api/limits.js';
 import type { RecallAnswer, RecallBody, SearchParams } from '../../api/search.js';
 import type { Collection, SearchTiming, Walks } from '../../api/collections.js';
+import { roundTo } from '../../base/numbers.js';
 import type { CollectionSearch } from '../../engine/search/params.js';
 import { recalled, type Recalled } from '../../ranking/top-k.js';
-import type { Context } from '../context.js';
 import { countCollection } from '../collections/usage.js';
-import { loggedQuestions, loggedSearches, storedQuestions, type Question } from './stored-vectors.js';
+import {
+  type QuestionsContext,
+  loggedQuestions,
+  loggedSearches,
+  storedQuestions,
+  type Question,
+} from './stored-vectors.js';
 import { plainSearch } from '../search/query.js';
 import { searchShards, type FoundHit } from '../search/shards.js';
-import { roundTo } from '../../base/numbers.js';
+import type { SearchContext } from '../search/search.js';
+import type { UnderWay } from './sampler.js';
+
+export interface RecallContext extends QuestionsContext {
+  readonly search: SearchContext;
+  readonly recallsUnderWay: Pick<UnderWay, 'count' | 'during'>;
+  readonly searchesUnderWay: Pick<UnderWay, 'count'>;
+}
 
 export type Measured = Omit<RecallAnswer, 'tenant' | 'collection'>;
 
@@ -44,7 +57,7 @@ interface Wish extends Pick<CollectionSearch, 'k' | 'params'> {
  * would do; `overloaded` while others measure.
  */
 export async function measureRecall(
-  context: Context,
+  context: RecallContext,
   tenant: Tenant,
   name: CollectionName,
   { sample, k, ef, source }: RecallBody,
@@ -64,7 +77,7 @@ export async function measureRecall(
   return recallsUnderWay.during(() => measure(context, collection, wish));
 }
 
-async function measure(context: Context, collection: Collection, wish: Wish): Promise<Measured> {
+async function measure(context: RecallContext, collection: Collection, wish: Wish): Promise<Measured> {
   const searches = wish.source === 'stored' ? [] : await loggedSearches(context, collection, wish.sample);
   if (wish.source === 'log' || (wish.source == null && searches.length >= Math.min(RECALL_LOGGED_MIN, wish.sample))) {
     try {
@@ -83,7 +96,7 @@ async function measure(context: Context, collection: Collection, wish: Wish): Pr
 }
 
 async function compareAll(
-  context: Context,
+  context: RecallContext,
   collection: Collection,
   { k, params, sample, signal }: Wish,
   source: 'log' | 'stored',
@@ -96,7 +109,7 @@ async function compareAll(
     isCut = signal.aborted || performance.now() > untilMs;
     if (isCut || compared.length === sample) break;
     const startedAtMs = performance.now();
-    compared.push(await compare(context, collection, { vector, k, params }, own));
+    compared.push(await compare(context.search, collection, { vector, k, params }, own));
     await giveWay(context, performance.now() - startedAtMs);
   }
   const { breadth, isSettled } = await walksOf(context, collection, k);
@@ -111,7 +124,7 @@ async function compareAll(
 }
 
 /** Of the shard that walks broadest; settled when all are. */
-async function walksOf(context: Context, collection: Collection, k: number): Promise<Walks> {
+async function walksOf(context: RecallContext, collection: Collection, k: number): Promise<Walks> {
   const { chunks } = await countCollection(context, collection);
   const walks = await Promise.all(context.shards.askAll('walks', { collection: collection.id, k, chunks }));
   return {
@@ -122,7 +135,7 @@ async function walksOf(context: Context, collection: Collection, k: number): Pro
 
 /** Searches twice, as `params` say and exactly. `own` is left out of both answers. */
 export async function compare(
-  context: Context,
+  context: SearchContext,
   collection: Collection,
   { vector, k, params, narrowing }: Pick<CollectionSearch, 'vector' | 'k' | 'params' | 'narrowing'>,
   own?: string,
@@ -140,7 +153,7 @@ export async function compare(
 }
 
 /** While others search, at most half of the time is taken. */
-async function giveWay({ searchesUnderWay }: Context, tookMs: number): Promise<void> {
+async function giveWay({ searchesUnderWay }: RecallContext, tookMs: number): Promise<void> {
   if (searchesUnderWay.count > 0) await sleep(tookMs);
 }
 

@@ -13,9 +13,11 @@ import type { CollectionName, Tenant } from '../../api/ids.js';
 import type { SampledVector } from '../../api/search.js';
 import { createPrng } from '../../base/prng.js';
 import type { LoggedQuery } from '../../storage/query-log-commands.js';
-import { refOf } from '../collections/catalog.js';
-import type { Context } from '../context.js';
-import { queryVector } from '../search/query.js';
+import type { ShardPool } from '../../pool/shard-pool.js';
+import { type Catalog, refOf } from '../collections/catalog.js';
+import { countsPerShard } from '../collections/usage.js';
+import type { QueryLog } from '../query-log/query-log.js';
+import { type PlanContext, queryVector } from '../search/query.js';
 import { askIndexed } from '../search/shards.js';
 
 /** Asks each shard about its items in one go, all shards side by side. The answers stand in the order of `items`; `ask` answers in the order of those it is given. */
@@ -37,40 +39,45 @@ async function perShard<I extends { readonly shard: number }, A>(
   return answers;
 }
 
+/** What recall is measured on. */
+export interface QuestionsContext {
+  readonly search: PlanContext;
+  readonly catalog: Pick<Catalog, 'get'>;
+  readonly shards: Pick<ShardPool, 'ask' | 'askAll'>;
+  readonly queryLog: Pick<QueryLog, 'pages'>;
+}
+
 export interface Question {
   readonly vector: Float32Array;
   /** Id of the chunk whose vector it is: that it finds itself proves nothing. */
   readonly own?: string;
 }
 
-const LOG_PAGE_ENTRIES = 500;
-
 /** Up to `sample` different searches by vector or text, the latest first. */
 export async function loggedSearches(
-  { queryLog }: Context,
+  { queryLog }: QuestionsContext,
   collection: Collection,
   sample: number,
 ): Promise<LoggedQuery[]> {
   const found = new Map<string, LoggedQuery>();
-  for (let offset = 0; offset < RECALL_LOG_ENTRIES_MAX && found.size < sample; offset += LOG_PAGE_ENTRIES) {
-    const page = await queryLog.list(logIdOf(collection), { offset, limit: LOG_PAGE_ENTRIES });
+  for await (const page of queryLog.pages(logIdOf(collection), RECALL_LOG_ENTRIES_MAX)) {
     const usable = page.filter(({ vector, text }) => (vector ? vector.length === collection.dim : text !== ''));
     for (const query of usable)
       if (found.size < sample) found.set(query.vector ? query.vector.join() : query.text, query);
-    if (page.length < LOG_PAGE_ENTRIES) break;
+    if (found.size >= sample) break;
   }
   return [...found.values()];
 }
 
 /** A text is embedded again, unless its vector is kept. Throws as queryVector does. */
 export async function* loggedQuestions(
-  context: Context,
+  context: QuestionsContext,
   collection: Collection,
   searches: readonly LoggedQuery[],
   signal: AbortSignal,
 ): AsyncGenerator<Question> {
   for (const { vector, text } of searches) {
-    const embedded = vector ?? (await queryVector(context, collection, 'vector', { q: text }, { signal }));
+    const embedded = vector ?? (await queryVector(context.search, collection, 'vector', { q: text }, { signal }));
     if (embedded) yield { vector: embedded };
   }
 }
@@ -79,14 +86,12 @@ export async function* loggedQuestions(
  * `sample` of the stored vectors, spread evenly; the same ones for the same collection as long as it does not change.
  */
 export async function* storedQuestions(
-  { shards }: Context,
+  { shards }: Pick<QuestionsContext, 'shards'>,
   collection: Collection,
   sample: number,
 ): AsyncGenerator<Question> {
   const ref = refOf(collection);
-  const counts = (await Promise.all(shards.askAll('counts', { collections: [ref.id] }))).map(
-    ([part]) => part?.chunks ?? 0,
-  );
+  const counts = (await countsPerShard({ shards }, ref)).map(({ chunks }) => chunks);
   const places = shuffled(evenPlaces(counts, sample), ref.id);
   const pageLength = Math.max(1, Math.min(RECALL_PAGE_VECTORS, Math.floor(RECALL_PAGE_BYTES / (4 * ref.dim))));
   for (let from = 0; from < places.length; from += pageLength) {
@@ -138,7 +143,7 @@ const BYTE_MAX = 127;
  * storedQuestions does.
  */
 export async function sampleVectors(
-  context: Context,
+  context: QuestionsContext,
   tenant: Tenant,
   name: CollectionName,
   sample: number,

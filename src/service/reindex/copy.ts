@@ -1,19 +1,17 @@
-// Fills a staged collection with what it lacks of the one it stands beside, page by page, all along the shards. What is
-// written meanwhile goes to both (twin-rows.ts), so a page is looked at again only in the next pass. Used by jobs and
-// by the way back; front thread.
+// Fills a shadow collection with what it lacks of the one it stands beside, page by page, all along the shards, and waits
+// for its graph. What is written meanwhile goes to both (ingest/put.ts), so a page is looked at again only in the next
+// pass. Front thread, where it only asks workers.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Collection } from '../../api/collections.js';
 import { AppError, abandoned } from '../../api/errors.js';
 import { assertStored } from '../../pool/worker-pool.js';
 import { refOf } from '../collections/catalog.js';
-import type { Context } from '../context.js';
-import { retrying } from './job-record.js';
+import { type ReindexContext, retrying } from './jobs.js';
 
 /** Pages under way: the embedder has the next one while a shard writes. */
 const SHARDS_AT_A_TIME = 2;
 
-export interface Copy {
-  context: Context;
+export interface Copy extends Pick<ReindexContext, 'store' | 'embedders'> {
   source: Collection;
   twin: Collection;
   signal: AbortSignal;
@@ -39,7 +37,7 @@ interface Pass {
 
 /** Answers how many documents were not there. */
 export async function copyMissing(copy: Copy, { from, copied }: Pass = {}): Promise<number> {
-  const shards = Array.from({ length: copy.context.shards.size }, (_, shard) => shard).values();
+  const shards = Array.from({ length: copy.store.shards.size }, (_, shard) => shard).values();
   let missing = 0;
   const next = async (): Promise<void> => {
     for (const shard of shards) {
@@ -62,7 +60,7 @@ export async function copyMissing(copy: Copy, { from, copied }: Pass = {}): Prom
  * Resolves when every write that was asked for before has been done, one that an archive holds at the gate too: from
  * then on all that comes knows of the twin.
  */
-export async function writesBefore({ context: { shards }, source, twin, signal }: Copy): Promise<void> {
+export async function writesBefore({ store: { shards }, source, twin, signal }: Copy): Promise<void> {
   const nothing = {
     collection: refOf(twin),
     versions: [],
@@ -80,7 +78,7 @@ export async function writesBefore({ context: { shards }, source, twin, signal }
 
 async function copyPage(copy: Copy, shard: number, after: string | undefined): Promise<Page> {
   const {
-    context: { shards },
+    store: { shards },
     source,
     twin,
     signal,
@@ -93,11 +91,10 @@ async function copyPage(copy: Copy, shard: number, after: string | undefined): P
 }
 
 async function embedPage(
-  { context, source, twin, signal }: Copy,
+  { store: { shards }, embedders, source, twin, signal }: Copy,
   shard: number,
   after: string | undefined,
 ): Promise<Page> {
-  const { shards, embedders } = context;
   return retrying(async () => {
     const {
       documents,
@@ -139,19 +136,18 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-// Waits until the graph of a space that has been filled is there, but for what is written meanwhile: before that,
-// searches of it scan. Called by run-job.ts before the gate, and by restores before the switch; front thread, where it
-// only asks shards.
-
 /** Of the rows: about what a search scans beside its walk without being slower for it. */
 const UNLINKED_SHARE_MAX = 0.01;
 const RECHECK_MS = 200;
 /** Where no row is linked in so long, memory has no room for links; the space is as good as it gets. */
 const STANDSTILL_MS = 300_000;
 
-type Filled = Pick<Copy, 'context' | 'twin' | 'signal' | 'check'>;
+type Filled = Pick<Copy, 'store' | 'twin' | 'signal' | 'check'>;
 
-/** `told`: how many rows wait, where any do, each time that it is another number. Throws what `check` throws. */
+/**
+ * Waits until the graph of a space that has been filled is there, but for what is written meanwhile: before that, searches
+ * of it scan. `told`: how many rows wait, where any do, each time that it is another number. Throws what `check` throws.
+ */
 export async function untilLinked(copy: Filled, told: (unlinked: number) => void): Promise<void> {
   let last = 0;
   let changedAtMs = performance.now();
@@ -164,7 +160,7 @@ export async function untilLinked(copy: Filled, told: (unlinked: number) => void
     }
     if (isDone) return;
     if (performance.now() - changedAtMs > STANDSTILL_MS)
-      return copy.context.log.warn(
+      return copy.store.log.warn(
         { collection: copy.twin.id, unlinked },
         'the graph of a new space does not grow: it is searched as it is',
       );
@@ -173,7 +169,7 @@ export async function untilLinked(copy: Filled, told: (unlinked: number) => void
 }
 
 /** Of all shards together. */
-async function stateOf({ context: { shards }, twin, signal }: Filled): Promise<{ unlinked: number; isDone: boolean }> {
+async function stateOf({ store: { shards }, twin, signal }: Filled): Promise<{ unlinked: number; isDone: boolean }> {
   const states = await retrying(() => Promise.all(shards.askAll('linking', { collection: refOf(twin) })), signal);
   const sum = (of: 'rows' | 'unlinked'): number => states.reduce((total, state) => total + (state?.[of] ?? 0), 0);
   const unlinked = sum('unlinked');

@@ -1,18 +1,16 @@
-// Whether a new space finds what searches find today: the latest logged searches by text are made on both, side by
-// side. Called by run-job.ts before the switch; front thread.
+// Whether a new space finds what searches find today: the latest logged searches by text are made on both, side by side.
+// Front thread.
 import type { GateLatency, GateResult } from '../../api/reindex.js';
+import { roundTo } from '../../base/numbers.js';
 import type { LoggedQuery } from '../../storage/query-log-commands.js';
 import type { Collection } from '../../api/collections.js';
 import { logIdOf } from '../../storage/catalog-commands.js';
-import type { Context } from '../context.js';
 import { callerOf, inputOf } from '../query-log/logged-search.js';
 import { searchSpace } from '../search/search.js';
-import { retrying } from './job-record.js';
-import { roundTo } from '../../base/numbers.js';
+import { type ReindexContext, retrying } from './jobs.js';
 
 /** Entries of the log that are looked at for each search by text that is wanted. */
 const LOOKED_AT_FACTOR = 4;
-const LOG_PAGE_ENTRIES = 500;
 
 interface Question {
   live: Collection;
@@ -30,7 +28,7 @@ interface Compared {
 }
 
 /** Without a logged search there is nothing to hold against the new space: it passes. */
-export async function passGate(context: Context, { live, staged, gate, signal }: Question): Promise<GateResult> {
+export async function passGate(context: ReindexContext, { live, staged, gate, signal }: Question): Promise<GateResult> {
   const compared: Compared[] = [];
   for (const query of await latestTexts(context, live, gate.last_n)) {
     signal.throwIfAborted();
@@ -48,21 +46,25 @@ export async function passGate(context: Context, { live, staged, gate, signal }:
   };
 }
 
-async function latestTexts({ queryLog }: Context, live: Collection, max: number): Promise<LoggedQuery[]> {
+async function latestTexts({ queryLog }: ReindexContext, live: Collection, max: number): Promise<LoggedQuery[]> {
   const found: LoggedQuery[] = [];
-  for (let offset = 0; found.length < max && offset < max * LOOKED_AT_FACTOR; offset += LOG_PAGE_ENTRIES) {
-    const page = await queryLog.list(logIdOf(live), { offset, limit: LOG_PAGE_ENTRIES });
+  for await (const page of queryLog.pages(logIdOf(live), max * LOOKED_AT_FACTOR)) {
     found.push(...page.filter(({ text }) => text !== ''));
-    if (page.length < LOG_PAGE_ENTRIES) break;
+    if (found.length >= max) break;
   }
   return found.slice(0, max);
 }
 
-async function compare(context: Context, live: Collection, staged: Collection, query: LoggedQuery): Promise<Compared> {
+async function compare(
+  context: ReindexContext,
+  live: Collection,
+  staged: Collection,
+  query: LoggedQuery,
+): Promise<Compared> {
   const { include_common: _, ...input } = inputOf(query);
   const search = async (space: Collection): Promise<{ ids: string[]; ms: number }> => {
     const startedAtMs = performance.now();
-    const { ids } = await searchSpace(context, space, input, callerOf(query));
+    const { ids } = await searchSpace(context.search, space, input, callerOf(query));
     return { ids, ms: performance.now() - startedAtMs };
   };
   const [before, after] = [await search(live), await search(staged)];

@@ -1,12 +1,24 @@
-// The reindex jobs as the front thread knows them: their records, which the worker of shard 0 has for good, and what
-// works on them now. One instance for each server, in the context; front thread.
-import { AppError } from '../../api/errors.js';
+// The reindex jobs as the front thread knows them: their states, their records, which the owner of shard 0 has for good,
+// and what works on them now; how a record changes, and how a job ends other than well. Front thread.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError, type ErrorCode } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
 import type { ReindexJob, ReindexStatus } from '../../api/reindex.js';
-import type { StoredJob } from '../../storage/catalog-commands.js';
+import { faultOf } from '../../base/thread.js';
+import { GrowingIds } from '../../base/uuids.js';
+import type { JobChange, StoredJob } from '../../storage/catalog-commands.js';
+import { type CatalogContext, forgetStaged, nowIso } from '../collections/catalog-changes.js';
+import type { Embedders } from '../embedding/embedders.js';
+import type { QueryLog } from '../query-log/query-log.js';
+import type { SearchContext } from '../search/search.js';
 
-// The states of a reindex job, and what can be asked of it in each. Pure.
-// Used by the other files of this folder.
+export interface ReindexContext {
+  readonly store: CatalogContext;
+  readonly jobs: ReindexJobs;
+  readonly embedders: Pick<Embedders, 'spaceFor' | 'preflight' | 'embedDocuments'>;
+  readonly search: SearchContext;
+  readonly queryLog: Pick<QueryLog, 'pages'>;
+}
 
 type Wish = 'pause' | 'resume' | 'cancel';
 
@@ -67,6 +79,7 @@ const KEPT_OF_COLLECTION = 20;
 const KEPT_OF_ALL = 1000;
 
 export class ReindexJobs {
+  private readonly ids = new GrowingIds();
   private readonly byIds = new Map<string, StoredJob>();
   /** Collections, by the id of their log, that something begins or goes back on. */
   private readonly claimed = new Set<CollectionId>();
@@ -83,6 +96,10 @@ export class ReindexJobs {
     if (this.isLoaded) return;
     this.isLoaded = true;
     for (const job of jobs) this.byIds.set(job.job_id, job);
+  }
+
+  nextId(nowMs: number): string {
+    return this.ids.next(nowMs);
   }
 
   find(id: string): StoredJob | undefined {
@@ -155,4 +172,127 @@ export class ReindexJobs {
 /** What clients see of a job. */
 export function toldJob({ log_id: _log, staged_id: _staged, cursors: _cursors, ...job }: StoredJob): ReindexJob {
   return job;
+}
+
+const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'shard_unavailable',
+  'embedder_unavailable',
+  'overloaded',
+  'not_ready',
+]);
+/** Twice as long each time: some 13 s altogether. */
+const FIRST_WAIT_MS = 100;
+const ATTEMPTS_MAX = 8;
+/** What asks for more patience than this has none to expect here. */
+const RETRY_AFTER_S_MAX = 30;
+
+/**
+ * Tries again what fails because a worker or an endpoint is away for a moment: a job is not to fail of that. Rejects with
+ * the last failure, or as soon as the signal is aborted.
+ */
+export async function retrying<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === ATTEMPTS_MAX || signal?.aborted || !isPassing(error)) throw error;
+      await sleep(FIRST_WAIT_MS * 2 ** (attempt - 1), undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+const isPassing = (error: unknown): boolean =>
+  error instanceof AppError && PASSING.has(error.code) && (error.options.retryAfterS ?? 0) <= RETRY_AFTER_S_MAX;
+
+/**
+ * Changes the record of a job: here and for those who follow the events of the collection at once, then on disk, the
+ * latest state where several changes come together. Resolves when it is on disk. Rejects where shard 0 stays away.
+ */
+export async function saveJob(
+  context: ReindexContext,
+  id: string,
+  patch: Partial<StoredJob>,
+  others: Omit<JobChange, 'job'> = {},
+): Promise<StoredJob> {
+  const job = showJob(context, id, patch);
+  // Sent as it is then: of two that are on their way neither brings back what the other has changed.
+  await retrying(async () => context.store.shards.ask(0, 'saveJob', { job: context.jobs.find(id) ?? job, ...others }));
+  return job;
+}
+
+/** As `saveJob`, without the commit: for what another transaction commits. */
+export function showJob(
+  { jobs, store }: Pick<ReindexContext, 'jobs' | 'store'>,
+  id: string,
+  patch: Partial<StoredJob>,
+): StoredJob {
+  const before = jobs.find(id) as StoredJob;
+  const { tenant, name } = store.catalog.findByLog(before.log_id) ?? { tenant: before.tenant, name: before.collection };
+  const job = jobs.put({ ...before, ...patch, tenant, collection: name, updated_at: nowIso(store) });
+  store.events.publish(job.log_id, 'job', toldJob(job));
+  return job;
+}
+
+const GONE = new Set<ErrorCode>(['collection_not_found', 'collection_changed']);
+
+/** `why` it was stopped, where it was; else `error` is why it failed. Never rejects. */
+export async function endRun(
+  context: ReindexContext,
+  id: string,
+  why: Parameters<Run['stop']>[0] | undefined,
+  error: unknown,
+): Promise<void> {
+  const {
+    jobs,
+    store: { shadows, log },
+  } = context;
+  const { rate: _, eta_seconds: _eta, unlinked_chunks: _unlinked, ...job } = jobs.find(id) as StoredJob;
+  jobs.put(job);
+  if (job.staged_id !== null && shadows.find(job.staged_id)) shadows.setMode(job.staged_id, 'later');
+  const isGone = error instanceof AppError && GONE.has(error.code);
+  try {
+    if (why === 'cancel') await cancelled(context, id);
+    else if (why === 'pause' && !isGone) await saveJob(context, id, { status: 'paused' });
+    else if (why !== 'close') await failed(context, id, error);
+  } catch (failure) {
+    log.error({ fault: String(failure), job: id }, 'the end of a reindex job could not be written');
+  }
+}
+
+/** What it has built stays, so that it can go on. */
+async function failed(context: ReindexContext, id: string, error: unknown): Promise<void> {
+  if (!(error instanceof AppError)) context.store.log.error({ fault: faultOf(error), job: id }, 'a reindex job failed');
+  await saveJob(context, id, {
+    status: 'failed',
+    finished_at: nowIso(context.store),
+    error: error instanceof AppError ? `${error.code}: ${error.message}` : 'internal_error',
+  });
+}
+
+/** Leaves no trace but the record. Where that cannot be written the job is as it was, and can be cancelled again. */
+export async function cancelled(context: ReindexContext, id: string): Promise<void> {
+  const { staged_id: stagedId, finished_at: finishedAt } = context.jobs.find(id) as StoredJob;
+  const finished = { status: 'cancelled', staged_id: null, finished_at: nowIso(context.store) } as const;
+  try {
+    await saveJob(context, id, finished, stagedId === null ? {} : { unstage: [stagedId] });
+  } catch (error) {
+    showJob(context, id, { status: 'cancelling', staged_id: stagedId, finished_at: finishedAt });
+    throw error;
+  }
+  if (stagedId !== null) await forgetStaged(context.store, stagedId);
+}
+
+/**
+ * Jobs that wait, and of which nothing is left, are told that there is nothing to wait for; one that runs finds out.
+ */
+export async function endJobsOf(context: ReindexContext, logId: CollectionId): Promise<void> {
+  const {
+    jobs,
+    store: { shadows },
+  } = context;
+  const isGone = (id: CollectionId | null): boolean => id === null || !shadows.find(id);
+  const waiting = jobs
+    .ofCollection(logId)
+    .filter(({ status, job_id: id, staged_id: stagedId }) => isLive(status) && !jobs.runs.has(id) && isGone(stagedId));
+  for (const { job_id: id } of waiting) await endRun(context, id, undefined, new AppError('collection_not_found'));
 }

@@ -1,26 +1,29 @@
-// Use case: start a reindex job. What can be refused is refused before anything is staged.
-// Called by the reindex endpoints; front thread.
+// Use cases on reindex jobs: start, find, pause, resume and cancel one, and roll back to the space before. What can be
+// refused is refused before anything is staged. Front thread.
 import type { Collection, Space } from '../../api/collections.js';
 import { logIdOf, type StoredJob } from '../../storage/catalog-commands.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
 import type { REINDEX_ROUTES, ReindexBody, ReindexJob, ReindexJobList, RolledBack } from '../../api/reindex.js';
 import type { InputOf } from '../../api/route.js';
+import { asUuid } from '../../base/uuids.js';
 import { IDENTITY_TYPE, asksForEmbedder } from '../../embedding/spaces.js';
-import { changeCatalog, forgetStaged, switchCollection } from '../collections/catalog-changes.js';
+import {
+  type CatalogContext,
+  changeCatalog,
+  forgetStaged,
+  nowIso,
+  switchCollection,
+} from '../collections/catalog-changes.js';
+import { spaceIn } from '../collections/settings.js';
 import type { Staged } from '../collections/shadow-collections.js';
 import { countCollection } from '../collections/usage.js';
-import type { Context } from '../context.js';
 import type { Caller, UseCases } from '../use-case.js';
-import { QueryIds, asQueryId } from '../query-log/query-log.js';
 import { type Copy, copyMissing, writesBefore } from './copy.js';
-import { cancelled, saveJob } from './job-record.js';
-import { changes, toldJob } from './jobs.js';
+import { type ReindexContext, cancelled, changes, saveJob, toldJob } from './jobs.js';
 import { beginRun } from './run-job.js';
 
-const ids = new QueryIds();
-
-export const reindexUseCases = (context: Context): UseCases<typeof REINDEX_ROUTES> => {
+export const reindexUseCases = (context: ReindexContext): UseCases<typeof REINDEX_ROUTES> => {
   const start = async ({ tenant, name, body }: InputOf<typeof REINDEX_ROUTES.startReindex>): Promise<ReindexJob> =>
     toldJob(await startReindex(context, tenant, name, body));
   const goBack = async (
@@ -57,25 +60,26 @@ function listed(jobs: readonly StoredJob[]): ReindexJobList {
  * `embedder_unavailable`.
  */
 async function startReindex(
-  context: Context,
+  context: ReindexContext,
   tenant: Tenant,
   name: CollectionName,
   wish: ReindexBody,
 ): Promise<StoredJob> {
-  const live = context.catalog.get(tenant, name);
+  const { store, jobs } = context;
+  const live = store.catalog.get(tenant, name);
   const space = targetOf(context, live, wish);
-  return context.reindexJobs.claim(logIdOf(live), async () => {
+  return jobs.claim(logIdOf(live), async () => {
     if (space !== live) await checkCopyable(context, live, space);
-    const { chunks } = await countCollection(context, live);
+    const { chunks } = await countCollection(store, live);
     const job = plannedJob(context, live, space, wish, chunks);
     const created = await createJob(context, live, space, job);
     beginRun(context, created);
-    return context.reindexJobs.find(created.job_id) as StoredJob;
+    return jobs.find(created.job_id) as StoredJob;
   });
 }
 
 /** The collection itself where nothing but memory and graph is to be new. */
-function targetOf({ embedders }: Context, live: Collection, wish: ReindexBody): Space {
+function targetOf({ embedders }: ReindexContext, live: Collection, wish: ReindexBody): Space {
   const isAsked = asksForEmbedder(wish);
   if (wish.compact && isAsked) throw new AppError('reindex_invalid', 'A compaction keeps the embedder.');
   if (wish.compact) return live;
@@ -100,9 +104,9 @@ function spaceFor(choose: () => Space): Space {
   }
 }
 
-async function checkCopyable(context: Context, live: Collection, space: Space): Promise<void> {
+async function checkCopyable(context: ReindexContext, live: Collection, space: Space): Promise<void> {
   await context.embedders.preflight(space, live.tenant);
-  const { shards } = context;
+  const { shards } = context.store;
   await Promise.all(
     Array.from({ length: shards.size }, async (_, shard) => {
       for (let after: string | null | undefined; after !== null; ) {
@@ -121,16 +125,16 @@ async function checkCopyable(context: Context, live: Collection, space: Space): 
 }
 
 function plannedJob(
-  { nowMs, shards }: Context,
+  { store, jobs }: ReindexContext,
   live: Collection,
   space: Space,
   { compact, gate, keep_previous_seconds: kept }: ReindexBody,
   chunks: number,
 ): StoredJob {
-  const now = new Date(nowMs()).toISOString();
+  const now = nowIso(store);
   const { embed_model, embedder_type, embedder_config } = space;
   return {
-    job_id: ids.next(nowMs()),
+    job_id: jobs.nextId(store.nowMs()),
     tenant: live.tenant,
     collection: live.name,
     status: 'queued',
@@ -146,65 +150,65 @@ function plannedJob(
     keep_previous_seconds: kept ?? 0,
     log_id: logIdOf(live),
     staged_id: null,
-    cursors: Array.from({ length: shards.size }, () => ''),
+    cursors: Array.from({ length: store.shards.size }, () => ''),
   };
 }
 
 /** What failed before makes room: a new job takes its place. */
-async function createJob(context: Context, live: Collection, space: Space, job: StoredJob): Promise<StoredJob> {
-  const { staged, reindexJobs } = context;
+async function createJob(context: ReindexContext, live: Collection, space: Space, job: StoredJob): Promise<StoredJob> {
+  const { store, jobs } = context;
+  const { shadows } = store;
   const { id: replaces, log_id: _, ...settings } = live;
-  const { embedder_type, embed_model, embedder_config, vector_space_key, dim } = space;
-  const collection = { ...settings, embedder_type, embed_model, embedder_config, vector_space_key, dim };
-  const unstage = staged.beside(live.id, 'reindex').map(({ id }) => id);
-  const forget = reindexJobs.surplus(job.log_id);
+  const collection = { ...settings, ...spaceIn(space) };
+  const unstage = shadows.beside(live.id, 'reindex').map(({ id }) => id);
+  const forget = jobs.surplus(job.log_id);
   const request = {
     job,
     unstage,
     forget,
     staged: { purpose: 'reindex' as const, replaces, created_at: job.created_at, collection },
   };
-  const { created, forgetting } = await changeCatalog(context, 'createJob', request, (made) => {
-    for (const failed of reindexJobs.ofCollection(job.log_id)) reindexJobs.put({ ...failed, staged_id: null });
-    reindexJobs.forget(forget);
-    const forgotten = unstage.map((id) => forgetStaged(context, id));
-    staged.put(made.staged);
-    return { created: reindexJobs.put(made.job), forgetting: forgotten };
+  const { created, forgetting } = await changeCatalog(store, 'createJob', request, (made) => {
+    for (const failed of jobs.ofCollection(job.log_id)) jobs.put({ ...failed, staged_id: null });
+    jobs.forget(forget);
+    const forgotten = unstage.map((id) => forgetStaged(store, id));
+    shadows.put(made.staged);
+    return { created: jobs.put(made.job), forgetting: forgotten };
   });
   await Promise.all(forgetting);
   return created;
 }
 
 /** Newest first. */
-const allJobs = ({ reindexJobs }: Context): StoredJob[] => reindexJobs.all();
+const allJobs = ({ jobs }: ReindexContext): StoredJob[] => jobs.all();
 
 /** Newest first. Throws 404 `collection_not_found`. */
-const jobsOf = ({ catalog, reindexJobs }: Context, tenant: Tenant, name: CollectionName): StoredJob[] =>
-  reindexJobs.ofCollection(logIdOf(catalog.get(tenant, name)));
+const jobsOf = ({ store, jobs }: ReindexContext, tenant: Tenant, name: CollectionName): StoredJob[] =>
+  jobs.ofCollection(logIdOf(store.catalog.get(tenant, name)));
 
 /** Throws 404 `reindex_job_not_found`, also for an id that is none. */
-function jobById({ reindexJobs }: Context, id: string): StoredJob {
-  const known = asQueryId(id);
-  const job = known === undefined ? undefined : reindexJobs.find(known);
+function jobById({ jobs }: ReindexContext, id: string): StoredJob {
+  const known = asUuid(id);
+  const job = known === undefined ? undefined : jobs.find(known);
   if (!job) throw new AppError('reindex_job_not_found');
   return job;
 }
 
 /** As jobById; jobs of other tenants or collections are not found either. */
-function jobOf(context: Context, tenant: Tenant, name: CollectionName, id: string): StoredJob {
+function jobOf(context: ReindexContext, tenant: Tenant, name: CollectionName, id: string): StoredJob {
   const job = jobById(context, id);
-  const collection = context.catalog.find(tenant, name);
+  const collection = context.store.catalog.find(tenant, name);
   if (!collection || logIdOf(collection) !== job.log_id) throw new AppError('reindex_job_not_found');
   return job;
 }
 
-// Use cases: pause, resume and cancel a reindex job. Asked again in the state that it leads to, each answers the record
-// as it is. Called by the reindex endpoints; front thread.
-
-/** It pauses when the page that is under way is on disk. Throws 409 `reindex_state_conflict`. */
-async function pauseJob(context: Context, job: StoredJob): Promise<StoredJob> {
+/**
+ * It pauses when the page that is under way is on disk. Asked again in the state that it leads to, it answers the record
+ * as it is; so do the others. Throws 409 `reindex_state_conflict`.
+ */
+async function pauseJob(context: ReindexContext, job: StoredJob): Promise<StoredJob> {
   if (!changes('pause', job.status)) return job;
-  const run = context.reindexJobs.runs.get(job.job_id);
+  const run = context.jobs.runs.get(job.job_id);
   if (!run) return saveJob(context, job.job_id, { status: 'paused' });
   const pausing = saveJob(context, job.job_id, { status: 'pausing' });
   void run.stop('pause');
@@ -216,24 +220,24 @@ async function pauseJob(context: Context, job: StoredJob): Promise<StoredJob> {
  * Goes on from the persisted pages. Throws 409 `reindex_state_conflict`, and `reindex_conflict` where another job has
  * begun since it failed.
  */
-async function resumeJob(context: Context, job: StoredJob): Promise<StoredJob> {
-  const { reindexJobs, staged } = context;
+async function resumeJob(context: ReindexContext, job: StoredJob): Promise<StoredJob> {
+  const { jobs, store } = context;
   if (!changes('resume', job.status)) return job;
-  if (job.staged_id === null || !staged.find(job.staged_id))
+  if (job.staged_id === null || !store.shadows.find(job.staged_id))
     throw new AppError('reindex_state_conflict', 'What the job had built is gone: start another one.');
   const resume = async (): Promise<void> => {
     // A run that has just failed or paused writes its end first.
-    await reindexJobs.runs.get(job.job_id)?.stop('pause');
+    await jobs.runs.get(job.job_id)?.stop('pause');
     await saveJob(context, job.job_id, { status: 'queued' });
     beginRun(context, job);
   };
-  await (job.status === 'failed' ? reindexJobs.claim(job.log_id, resume) : resume());
+  await (job.status === 'failed' ? jobs.claim(job.log_id, resume) : resume());
   return latest(context, job);
 }
 
 /** Resolves when nothing but the record is left of it. Throws 409 `reindex_state_conflict`. */
-async function cancelJob(context: Context, job: StoredJob): Promise<StoredJob> {
-  const run = context.reindexJobs.runs.get(job.job_id);
+async function cancelJob(context: ReindexContext, job: StoredJob): Promise<StoredJob> {
+  const run = context.jobs.runs.get(job.job_id);
   // A cancel that could not be written goes on when it is asked for again.
   if (!changes('cancel', job.status) && job.status !== 'cancelling') return job;
   if (run?.isSwitching) throw new AppError('reindex_state_conflict', 'The new space is taking over right now.');
@@ -246,32 +250,37 @@ async function cancelJob(context: Context, job: StoredJob): Promise<StoredJob> {
   return latest(context, job);
 }
 
-const latest = ({ reindexJobs }: Context, { job_id: id }: StoredJob): StoredJob => reindexJobs.find(id) as StoredJob;
-
-// Use case: go back to the space that a collection had before its last reindex, while it is kept. What was written
-// since is in both, or is copied now. Called by the rollback endpoints; front thread.
+const latest = ({ jobs }: ReindexContext, { job_id: id }: StoredJob): StoredJob => jobs.find(id) as StoredJob;
 
 /**
- * The collection as it is then. Throws 404 `collection_not_found`, 409 `reindex_conflict` while a job works on it, 409
+ * Goes back to the space that a collection had before its last reindex, while it is kept. What was written since is in
+ * both, or is copied now. Answers the collection as it is then. Throws 404 `collection_not_found`, 409 `reindex_conflict` while a job works on it, 409
  * `reindex_state_conflict` where nothing is kept, or what is kept cannot catch up.
  */
-function rollBack(context: Context, tenant: Tenant, name: CollectionName, signal: AbortSignal): Promise<Collection> {
-  const live = context.catalog.get(tenant, name);
-  return context.reindexJobs.claim(logIdOf(live), async () => {
-    const previous = keptOf(context, live);
-    const { staged } = context;
-    staged.setMode(previous.id, 'require');
+function rollBack(
+  context: ReindexContext,
+  tenant: Tenant,
+  name: CollectionName,
+  signal: AbortSignal,
+): Promise<Collection> {
+  const { store, embedders, jobs } = context;
+  const live = store.catalog.get(tenant, name);
+  return jobs.claim(logIdOf(live), async () => {
+    const previous = keptOf(store, live);
+    const { shadows } = store;
+    shadows.setMode(previous.id, 'require');
     try {
-      await catchUp({ context, source: live, twin: previous.collection, signal, check: () => signal.throwIfAborted() });
-      return await switchCollection(context, previous.id, { expect: live.id });
+      const check = (): void => signal.throwIfAborted();
+      await catchUp({ store, embedders, source: live, twin: previous.collection, signal, check });
+      return await switchCollection(store, previous.id, { expect: live.id });
     } finally {
-      if (staged.find(previous.id)) staged.setMode(previous.id, 'embed');
+      if (shadows.find(previous.id)) shadows.setMode(previous.id, 'embed');
     }
   });
 }
 
-function keptOf({ staged, nowMs }: Context, live: Collection): Staged {
-  const [previous] = staged.beside(live.id, 'previous');
+function keptOf({ shadows, nowMs }: CatalogContext, live: Collection): Staged {
+  const [previous] = shadows.beside(live.id, 'previous');
   if (!previous || (previous.kept_until_ms ?? 0) <= nowMs())
     throw new AppError('reindex_state_conflict', 'No previous space of the collection is kept.');
   return previous;

@@ -1,23 +1,29 @@
 // Works on one reindex job until it has succeeded, failed, or is stopped: copy, link, gate, switch. What it has done is
-// persisted with every page, and what it does again after a kill changes nothing. Begun by begin-runs.ts; front thread,
-// where it only asks workers.
+// persisted with every page, and what it does again after a kill changes nothing. Front thread, where it only asks
+// workers.
 import { AppError } from '../../api/errors.js';
 import type { StoredJob } from '../../storage/catalog-commands.js';
-import { giveUpStaged, switchCollection } from '../collections/catalog-changes.js';
+import { type CatalogContext, giveUpStaged, nowIso, switchCollection } from '../collections/catalog-changes.js';
 import type { Staged } from '../collections/shadow-collections.js';
 import { countCollection } from '../collections/usage.js';
-import type { Context } from '../context.js';
 import { type Copy, type Page, copyMissing, untilLinked, writesBefore } from './copy.js';
 import { passGate } from './gate.js';
-import { cancelled, endRun, retrying, saveJob, showJob } from './job-record.js';
-import { type Run, afterRestart, isLive } from './jobs.js';
-
-// How fast a job goes, and how long it will take at that pace. Pure but for the clock.
-// Used by run-job.ts.
+import {
+  type ReindexContext,
+  type Run,
+  afterRestart,
+  cancelled,
+  endRun,
+  isLive,
+  retrying,
+  saveJob,
+  showJob,
+} from './jobs.js';
 
 /** The pace of the last minute or so counts, not that of the beginning. */
 const WINDOW_MS = 60_000;
 
+/** How fast a job goes, and how long it will take at that pace. */
 class Pace {
   private readonly marks: { atMs: number; done: number }[] = [{ atMs: performance.now(), done: 0 }];
   private done = 0;
@@ -44,7 +50,7 @@ class JobRun implements Run {
   private readonly pace = new Pace();
 
   constructor(
-    private readonly context: Context,
+    private readonly context: ReindexContext,
     private readonly id: string,
   ) {
     this.ended = this.run();
@@ -58,7 +64,7 @@ class JobRun implements Run {
   }
 
   private get job(): StoredJob {
-    return this.context.reindexJobs.find(this.id) as StoredJob;
+    return this.context.jobs.find(this.id) as StoredJob;
   }
 
   private save(patch: Partial<StoredJob>): Promise<StoredJob> {
@@ -66,26 +72,25 @@ class JobRun implements Run {
   }
 
   private get now(): string {
-    return new Date(this.context.nowMs()).toISOString();
+    return nowIso(this.context.store);
   }
 
   private async run(): Promise<void> {
     try {
       const { error: _, finished_at: _finished, ...job } = this.job;
-      this.context.reindexJobs.put({ ...job, finished_at: null });
+      this.context.jobs.put({ ...job, finished_at: null });
       await this.save({ status: 'running', started_at: job.started_at ?? this.now });
       await this.build();
     } catch (error) {
       await endRun(this.context, this.id, this.why, error);
     } finally {
-      this.context.reindexJobs.runs.delete(this.id);
+      this.context.jobs.runs.delete(this.id);
     }
   }
 
   private async build(): Promise<void> {
-    const { staged } = this.context;
     const copy = this.copyOf();
-    staged.setMode(copy.twin.id, 'embed');
+    copy.store.shadows.setMode(copy.twin.id, 'embed');
     await writesBefore(copy);
     await copyMissing(copy, { from: this.job.cursors, copied: (shard, page) => this.copied(shard, page) });
     // What was written meanwhile and could not be embedded then.
@@ -97,12 +102,12 @@ class JobRun implements Run {
   }
 
   private copyOf(): Copy {
-    const { context } = this;
+    const { store, embedders } = this.context;
     const { staged_id: stagedId, log_id: logId } = this.job;
-    const staged = stagedId === null ? undefined : context.staged.find(stagedId);
-    const source = context.catalog.findByLog(logId);
+    const staged = stagedId === null ? undefined : store.shadows.find(stagedId);
+    const source = store.catalog.findByLog(logId);
     if (!staged || source?.id !== staged.replaces) throw new AppError('collection_not_found');
-    return { context, source, twin: staged.collection, signal: this.abort.signal, check: () => this.check() };
+    return { store, embedders, source, twin: staged.collection, signal: this.abort.signal, check: () => this.check() };
   }
 
   private check(): void {
@@ -146,12 +151,11 @@ class JobRun implements Run {
   /** From here on a write is in both spaces or refused; so once nothing is missing, nothing will be. */
   private async commit(copy: Copy): Promise<void> {
     const { context } = this;
-    const { id } = copy.twin;
     await this.save({ status: 'committing' });
-    context.staged.setMode(id, 'require');
+    copy.store.shadows.setMode(copy.twin.id, 'require');
     await writesBefore(copy);
     while ((await copyMissing(copy)) > 0);
-    const { chunks } = await countCollection(context, copy.twin);
+    const { chunks } = await countCollection(copy.store, copy.twin);
     this.check();
     this.isSwitching = true;
     const { rate: _, eta_seconds: _eta, unlinked_chunks: _unlinked, ...job } = this.job;
@@ -165,74 +169,74 @@ class JobRun implements Run {
       updated_at: this.now,
     };
     await this.switch(copy, done);
-    context.reindexJobs.put(done);
+    context.jobs.put(done);
     showJob(context, this.id, {});
   }
 
   private async switch({ source, twin }: Copy, job: StoredJob): Promise<void> {
-    const { context } = this;
-    const keptUntilMs = context.nowMs() + 1000 * job.keep_previous_seconds;
+    const { store, jobs } = this.context;
+    const keptUntilMs = store.nowMs() + 1000 * job.keep_previous_seconds;
+    const ended = (): void => void jobs.put(job);
     try {
-      await retrying(() => switchCollection(context, twin.id, { expect: source.id, keptUntilMs, job }));
+      await retrying(() => switchCollection(store, twin.id, { expect: source.id, keptUntilMs, job, ended }));
     } catch (error) {
       // The answer may have been lost, not the switch.
-      if (context.catalog.findByLog(job.log_id)?.id !== twin.id) throw error;
+      if (store.catalog.findByLog(job.log_id)?.id !== twin.id) throw error;
     }
   }
 }
 
-// Spaces that had a collection's name before a switch go when their time is over, and when no search can be on them any
-// more. Called every few seconds from when the shards are open (begin-runs.ts); front thread.
-
 /** Longer than a search takes, one that waits for an index included. */
 const GRACE_MS = 30_000;
 
-async function sweepKept(context: Context): Promise<void> {
-  const { staged, nowMs, log } = context;
+/**
+ * Spaces that had a collection's name before a switch go when their time is over, and when no search can be on them any
+ * more.
+ */
+async function sweepKept(store: CatalogContext): Promise<void> {
+  const { shadows, nowMs, log } = store;
   const isOver = ({ id, purpose, kept_until_ms: untilMs = 0, created_at: at }: Staged): boolean =>
-    purpose === 'previous' && Math.max(untilMs, Date.parse(at) + GRACE_MS) <= nowMs() && !staged.isRequired(id);
-  for (const { id } of [...staged.all()].filter(isOver)) {
-    await giveUpStaged(context, id).catch((error: unknown) =>
+    purpose === 'previous' && Math.max(untilMs, Date.parse(at) + GRACE_MS) <= nowMs() && !shadows.isRequired(id);
+  for (const { id } of [...shadows.all()].filter(isOver)) {
+    await giveUpStaged(store, id).catch((error: unknown) =>
       log.warn({ reason: String(error) }, 'a previous space could not be given up yet'),
     );
   }
 }
 
-// Begins the work on jobs: on a new or resumed one, and at the start of the server on those that its end has
-// interrupted. Called by the use cases of this folder and by open-shard.ts; front thread.
-
 const SWEEP_MS = 5000;
 
-export function beginRun(context: Context, { job_id: id }: StoredJob): void {
-  const { runs } = context.reindexJobs;
+export function beginRun(context: ReindexContext, { job_id: id }: StoredJob): void {
+  const { runs } = context.jobs;
   if (!runs.has(id)) runs.set(id, new JobRun(context, id));
 }
 
-/** Once all shards are open; nothing at any later time. */
-export async function resumeJobs(context: Context): Promise<void> {
-  const { reindexJobs, log } = context;
-  if (reindexJobs.hasResumed) return;
-  reindexJobs.hasResumed = true;
-  reindexJobs.every(
+/** Goes on with the jobs that the end of the process interrupted. Once all shards are open; nothing at any later time. */
+export async function resumeJobs(context: ReindexContext): Promise<void> {
+  const { jobs, store } = context;
+  const { log } = store;
+  if (jobs.hasResumed) return;
+  jobs.hasResumed = true;
+  jobs.every(
     SWEEP_MS,
     () =>
-      void sweepKept(context).catch((error: unknown) =>
+      void sweepKept(store).catch((error: unknown) =>
         log.error({ fault: String(error) }, 'kept spaces could not be looked through'),
       ),
   );
-  for (const job of reindexJobs.all().filter(({ status }) => isLive(status))) {
+  for (const job of jobs.all().filter(({ status }) => isLive(status))) {
     await resumeJob(context, job).catch((error: unknown) =>
       log.error({ reason: String(error), job: job.job_id }, 'a reindex job could not be resumed'),
     );
   }
 }
 
-async function resumeJob(context: Context, job: StoredJob): Promise<void> {
+async function resumeJob(context: ReindexContext, job: StoredJob): Promise<void> {
   if (job.status === 'cancelling') return cancelled(context, job.job_id);
-  if (job.staged_id === null || !context.staged.find(job.staged_id))
+  if (job.staged_id === null || !context.store.shadows.find(job.staged_id))
     return endRun(context, job.job_id, undefined, new AppError('collection_not_found'));
   const status = afterRestart(job.status);
-  if (status !== undefined) context.reindexJobs.put({ ...job, status });
+  if (status !== undefined) context.jobs.put({ ...job, status });
   if (status === 'paused') await saveJob(context, job.job_id, { status });
   if ((status ?? job.status) === 'queued') beginRun(context, job);
 }

@@ -31,7 +31,27 @@ import { fusionSettings } from '../../ranking/scores.js';
 import { type QueryTerms, countedTerms } from '../../text/terms.js';
 import { distinctTokens } from '../../text/tokenize.js';
 import { refOf } from '../collections/catalog.js';
-import type { Context, SearchSettings } from '../context.js';
+import type { Embedders } from '../embedding/embedders.js';
+import type { QueryCache } from '../embedding/query-cache.js';
+
+/** What a search is planned with. */
+export interface PlanContext {
+  readonly embedders: Pick<Embedders, 'embedQuery'>;
+  readonly queryCache: Pick<QueryCache, 'vectorOf'>;
+  readonly settings: SearchSettings;
+}
+
+/** What the server says of searches. */
+export interface SearchSettings {
+  /** Those that are served. */
+  readonly modes: readonly SearchMode[];
+  readonly boostWeight: number;
+  readonly stringOperators: boolean;
+  /** Of mode hybrid, where a search does not say. */
+  readonly fusion: FusionSettings;
+  /** Whether modes boost and hybrid answer by words alone while the embedder does not answer. */
+  readonly degrade: boolean;
+}
 
 /** The body of a search with its defaults, whose fields go together. `null` counts as absent. */
 export interface SearchInput extends Omit<SearchBody, 'k' | 'v' | 'rerank'> {
@@ -136,7 +156,7 @@ const CANDIDATES_MIN = 50;
  * many times as long.
  */
 export function planSearch(
-  context: Context,
+  context: PlanContext,
   collection: Collection,
   { input, mode, filter: { narrowing, narrowed } }: Question,
   fusion: FusionSettings,
@@ -161,7 +181,7 @@ export function planSearch(
 
 /** A search for the k best that is neither narrowed nor ranked by anything yet: whoever makes it sets what it wants. */
 export function plainSearch(
-  { search: { boostWeight, fusion } }: Context,
+  { settings: { boostWeight, fusion } }: Pick<PlanContext, 'settings'>,
   collection: Collection,
   k: number,
   params: SearchParams,
@@ -202,7 +222,7 @@ function detailsOf(
 
 /** undefined only in modes that look at words, where `search.degrade` allows it. Throws as searchCollection does. */
 export async function queryVector(
-  context: Context,
+  context: PlanContext,
   collection: Collection,
   mode: SearchMode,
   { q, v }: Pick<SearchInput, 'q' | 'v'>,
@@ -219,7 +239,7 @@ export async function queryVector(
       signal,
     );
   } catch (error) {
-    const mayDegrade = context.search.degrade && mode !== 'vector';
+    const mayDegrade = context.settings.degrade && mode !== 'vector';
     if (mayDegrade && error instanceof AppError && error.code === 'embedder_unavailable') return undefined;
     throw error;
   }
@@ -236,7 +256,7 @@ function checkHasText({ embedder_type: type }: Collection): void {
  * take.
  */
 async function vectorOfText(
-  { embedders, queryCache }: Context,
+  { embedders, queryCache }: PlanContext,
   collection: Collection,
   query: QueryText,
   owner: string,
@@ -253,7 +273,7 @@ export type EmbeddedQuery = Float32Array | 'unwanted' | 'unavailable';
 
 /** Throws as queryVector does. Words that weigh nothing do not rank alone. */
 export async function vectorOf(
-  context: Context,
+  context: PlanContext,
   collection: Collection,
   { input, caller, mode }: Question,
   { weights }: FusionSettings,

@@ -3,12 +3,16 @@
 import { AppError } from '../../api/errors.js';
 import { type HitParts, hitJson, rerankReason } from '../../engine/search/hit-json.js';
 import { withPriority } from '../../ranking/scores.js';
-import type { Context } from '../context.js';
+import type { Rerankers } from '../embedding/rerankers.js';
 import type { Caller, SearchInput } from './query.js';
 import type { FoundHit } from './shards.js';
 
+export interface RerankContext {
+  readonly rerankers: Pick<Rerankers, 'check' | 'score'>;
+}
+
 /** Throws `invalid_rerank` for a reranker that the tenant does not have, and for a search without a text. */
-export function checkRerank({ rerankers }: Context, tenant: string, { rerank, q }: SearchInput): void {
+export function checkRerank({ rerankers }: RerankContext, tenant: string, { rerank, q }: SearchInput): void {
   if (!rerank) return;
   rerankers.check(rerank.instance, tenant);
   if (q == null) throw new AppError('invalid_rerank', 'A reranker reads a search text: give `q`.');
@@ -19,7 +23,7 @@ export function checkRerank({ rerankers }: Context, tenant: string, { rerank, q 
  * candidates. `candidates` have their parts. Rejects with AppError `reranker_unavailable`, `overloaded`.
  */
 export async function rerankHits(
-  { rerankers }: Context,
+  { rerankers }: RerankContext,
   tenant: string,
   candidates: readonly FoundHit[],
   { q, k, rerank }: SearchInput,

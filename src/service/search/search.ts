@@ -7,10 +7,12 @@ import { type CollectionName, type Tenant, parseChunkId } from '../../api/ids.js
 import { compareUtf8 } from '../../base/bytes.js';
 import { timed } from '../../base/trace.js';
 import { isDefault } from '../../engine/search/params.js';
-import { commonBeside, findCommonCollection } from '../collections/collections.js';
-import type { Context } from '../context.js';
+import type { Catalog } from '../collections/catalog.js';
+import { type CommonCollection, commonBeside, findCommonCollection } from '../collections/collections.js';
+import type { RecallSampler } from '../recall/sampler.js';
 import {
   type Caller,
+  type PlanContext,
   type Question,
   type SearchInput,
   fusionOf,
@@ -19,8 +21,14 @@ import {
   searchMode,
   vectorOf,
 } from './query.js';
-import { checkRerank, rerankHits } from './rerank.js';
-import { type FoundHit, searchShards } from './shards.js';
+import { type RerankContext, checkRerank, rerankHits } from './rerank.js';
+import { type FoundHit, type ShardsContext, searchShards } from './shards.js';
+
+export interface SearchContext extends PlanContext, ShardsContext, RerankContext {
+  readonly catalog: Pick<Catalog, 'find'>;
+  readonly recallSampler: Pick<RecallSampler, 'offer'>;
+  readonly common: CommonCollection;
+}
 
 /**
  * Best first over all collections, each in its own order; equal scores by document id, those of earlier collections
@@ -64,16 +72,16 @@ export interface SearchResult {
  * collection is empty.
  */
 export async function searchCollection(
-  context: Context,
+  context: SearchContext,
   tenant: Tenant,
   name: CollectionName,
   input: SearchInput,
   caller: Caller = {},
 ): Promise<SearchResult> {
-  const filter = narrowingOf(context.search, input, caller);
+  const filter = narrowingOf(context.settings, input, caller);
   checkRerank(context, tenant, input);
   const collection = context.catalog.find(tenant, name);
-  const question = { input, caller, filter, mode: searchMode(context.search, input, collection) };
+  const question = { input, caller, filter, mode: searchMode(context.settings, input, collection) };
   if (!collection) return searchAll(context, [], question);
   const common = input.include_common && input.q != null ? commonBeside(context, collection) : undefined;
   return searchAll(context, common ? [collection, common] : [collection], question);
@@ -81,35 +89,40 @@ export async function searchCollection(
 
 /** Searches one space, whether it has the name of the collection or is staged beside it. Throws as above. */
 export async function searchSpace(
-  context: Context,
+  context: SearchContext,
   collection: Collection,
   input: SearchInput,
   caller: Caller,
 ): Promise<SearchResult> {
-  const mode = searchMode(context.search, input, collection);
-  return searchAll(context, [collection], { input, caller, mode, filter: narrowingOf(context.search, input, caller) });
+  const mode = searchMode(context.settings, input, collection);
+  return searchAll(context, [collection], {
+    input,
+    caller,
+    mode,
+    filter: narrowingOf(context.settings, input, caller),
+  });
 }
 
 /** Searches the common collection; empty where there is none. Throws as above, and `vector_query_not_allowed`. */
-export async function searchShared(context: Context, input: SearchInput, caller: Caller): Promise<SearchResult> {
+export async function searchShared(context: SearchContext, input: SearchInput, caller: Caller): Promise<SearchResult> {
   if (input.v) throw new AppError('vector_query_not_allowed');
-  const filter = narrowingOf(context.search, input, caller);
+  const filter = narrowingOf(context.settings, input, caller);
   checkRerank(context, context.common.tenant, input);
   const common = findCommonCollection(context);
-  const question = { input, caller, filter, mode: searchMode(context.search, input, common) };
+  const question = { input, caller, filter, mode: searchMode(context.settings, input, common) };
   return searchAll(context, common ? [common] : [], question);
 }
 
 /** Searches collections of one embedding space. */
 async function searchAll(
-  context: Context,
+  context: SearchContext,
   collections: readonly Collection[],
   question: Question,
 ): Promise<SearchResult> {
   const { input, caller, mode } = question;
   const [first] = collections;
   const embedding = noTime();
-  const fusion = fusionOf(context.search, question, first !== undefined);
+  const fusion = fusionOf(context.settings, question, first !== undefined);
   if (!first) return { mode, timing: embedding, hits: [], ids: [] };
   const embedded = await timed(embedding, 'embed_ms', () => vectorOf(context, first, question, fusion));
   const timings = [embedding];

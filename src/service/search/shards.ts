@@ -15,8 +15,10 @@ import type {
   SearchTask,
   Wanting,
 } from '../../engine/search/params.js';
+import type { SearchPool } from '../../pool/search-pool.js';
+import type { ShardPool } from '../../pool/shard-pool.js';
 import { refOf } from '../collections/catalog.js';
-import type { Context } from '../context.js';
+import type { FanOut } from './fan-out.js';
 
 /** The first such search of a large collection waits for its index, up to this long. */
 const WAIT_MAX_MS = 20_000;
@@ -37,6 +39,13 @@ export async function askIndexed<T>(ask: () => Promise<T | null>): Promise<T> {
   }
 }
 
+/** What carries a search out. */
+export interface ShardsContext {
+  readonly searches: Pick<SearchPool, 'ask' | 'idle'>;
+  readonly fanOut: FanOut;
+  readonly shards: Pick<ShardPool, 'ask' | 'size'>;
+}
+
 export interface FoundHit {
   /** Chunk id. */
   id: string;
@@ -49,7 +58,7 @@ export interface FoundHit {
 
 /** The k best hits, best first; `timing` gets the time of each phase, and the search that of waiting too. */
 export async function searchShards(
-  context: Context,
+  context: ShardsContext,
   collection: Collection,
   search: CollectionSearch,
   timing: SearchTiming,
@@ -67,7 +76,7 @@ export async function searchShards(
 }
 
 function find(
-  context: Context,
+  context: ShardsContext,
   collection: Collection,
   search: CollectionSearch,
   signal: Leaving | undefined,
@@ -83,7 +92,7 @@ function find(
 
 /** By one worker, or by as many as rank its shards and one that makes the answer. */
 async function askOnce(
-  { searches, fanOut, shards }: Context,
+  { searches, fanOut, shards }: ShardsContext,
   search: CollectionSearch,
   tenant: string,
   signal: Leaving | undefined,
@@ -104,7 +113,11 @@ async function askOnce(
 const rankedIn = (answer: SearchAnswer): RankedShard[] => ('ranked' in answer ? answer.ranked : []);
 
 /** Asks the owners for what is wanting; false while any of it is being made. */
-async function prepare({ shards }: Context, collection: Collection, wanting: readonly Wanting[]): Promise<boolean> {
+async function prepare(
+  { shards }: ShardsContext,
+  collection: Collection,
+  wanting: readonly Wanting[],
+): Promise<boolean> {
   const ready = await Promise.all(
     wanting.map(({ shard, words, fields }) =>
       shards.ask(shard, 'prepare', { collection: refOf(collection), words, fields }),

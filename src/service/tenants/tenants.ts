@@ -24,15 +24,19 @@ import type {
   UpdateTenantBody,
 } from '../../api/tenants.js';
 import { digestOf } from '../../config/auth.js';
-import { changeCatalog } from '../collections/catalog-changes.js';
-import { forgetCollection } from '../collections/collections.js';
+import { type CatalogContext, changeCatalog, forgetCollection, nowIso } from '../collections/catalog-changes.js';
 import { displayName } from '../collections/settings.js';
-import type { Context } from '../context.js';
 import type { UseCases } from '../use-case.js';
 import { newKey } from './keys.js';
 import { toldLimits } from './limits.js';
+import type { TenantRegistry } from './registry.js';
 
-export const tenantUseCases = (context: Context): UseCases<typeof TENANT_ROUTES> => ({
+export interface TenantsContext {
+  readonly tenants: TenantRegistry;
+  readonly store: CatalogContext;
+}
+
+export const tenantUseCases = (context: TenantsContext): UseCases<typeof TENANT_ROUTES> => ({
   createTenant: ({ body: { tenant, ...options } }) => createTenant(context, asTenant(tenant), options),
   listTenants: () => {
     const tenants = tenantNames(context);
@@ -50,7 +54,7 @@ export const tenantUseCases = (context: Context): UseCases<typeof TENANT_ROUTES>
 type TenantOptions = UpdateTenantBody;
 
 /** By slug. */
-function tenantNames({ catalog, tenants }: Context): Tenant[] {
+function tenantNames({ store: { catalog }, tenants }: TenantsContext): Tenant[] {
   return [...new Set([...catalog.tenantNames(), ...tenants.names()])].sort((a, b) => (a < b ? -1 : 1));
 }
 
@@ -58,10 +62,10 @@ function tenantNames({ catalog, tenants }: Context): Tenant[] {
  * Makes a tenant with a first key, whose plaintext nobody can learn again. Throws 409 `tenant_exists`, 400
  * `invalid_display_name`, 422.
  */
-async function createTenant(context: Context, tenant: Tenant, options: TenantOptions): Promise<CreatedTenant> {
+async function createTenant(context: TenantsContext, tenant: Tenant, options: TenantOptions): Promise<CreatedTenant> {
   const record = { ...newRecord(context, tenant), ...changeOf(options) };
   const { plaintext, key } = keyRecord(context, tenant, {});
-  await changeCatalog(context, 'createTenant', { tenant: record, key }, () => {
+  await changeCatalog(context.store, 'createTenant', { tenant: record, key }, () => {
     context.tenants.put(record);
     context.tenants.putKey(key);
   });
@@ -69,8 +73,11 @@ async function createTenant(context: Context, tenant: Tenant, options: TenantOpt
 }
 
 /** Throws 404 `tenant_not_found`. */
-function tenantProfile(context: Context, tenant: Tenant): TenantProfile {
-  const { catalog, tenants } = context;
+function tenantProfile(context: TenantsContext, tenant: Tenant): TenantProfile {
+  const {
+    store: { catalog },
+    tenants,
+  } = context;
   const collections = catalog.ofTenant(tenant).length;
   const record = tenants.find(tenant);
   if (!record && collections === 0) throw new AppError('tenant_not_found');
@@ -79,9 +86,9 @@ function tenantProfile(context: Context, tenant: Tenant): TenantProfile {
 }
 
 /** Throws 404 `tenant_not_found`, 400 `invalid_display_name`, 422. */
-async function updateTenant(context: Context, tenant: Tenant, options: TenantOptions): Promise<TenantProfile> {
+async function updateTenant(context: TenantsContext, tenant: Tenant, options: TenantOptions): Promise<TenantProfile> {
   await changeCatalog(
-    context,
+    context.store,
     'updateTenant',
     { tenant: newRecord(context, tenant), change: changeOf(options) },
     (record) => context.tenants.put(record),
@@ -90,17 +97,17 @@ async function updateTenant(context: Context, tenant: Tenant, options: TenantOpt
 }
 
 /** Its keys are no good any more. Throws 404 `tenant_not_found`, 409 `tenant_not_empty` where not `force`. */
-async function deleteTenant(context: Context, tenant: Tenant, force: boolean): Promise<DeletedTenant> {
-  const forgetting = await changeCatalog(context, 'deleteTenant', { tenant, force }, (collections) => {
+async function deleteTenant(context: TenantsContext, tenant: Tenant, force: boolean): Promise<DeletedTenant> {
+  const forgetting = await changeCatalog(context.store, 'deleteTenant', { tenant, force }, (collections) => {
     context.tenants.remove(tenant);
-    return collections.map((collection) => forgetCollection(context, collection));
+    return collections.map((collection) => forgetCollection(context.store, collection));
   });
   await Promise.all(forgetting);
   return { tenant, deleted: tenant, collections_deleted: forgetting.length };
 }
 
 /** A tenant as it is when nothing has been said about it: every quota is inherited. */
-function newRecord({ nowMs }: Pick<Context, 'nowMs'>, tenant: Tenant): TenantRecord {
+function newRecord({ store }: TenantsContext, tenant: Tenant): TenantRecord {
   const inherited = {
     max_collections: null,
     max_chunks_per_collection: null,
@@ -108,7 +115,7 @@ function newRecord({ nowMs }: Pick<Context, 'nowMs'>, tenant: Tenant): TenantRec
     burst: null,
     max_in_flight: null,
   } satisfies TenantQuotas;
-  return { tenant, display_name: null, created_at: new Date(nowMs()).toISOString(), ...inherited };
+  return { tenant, display_name: null, created_at: nowIso(store), ...inherited };
 }
 
 /** Throws 422, also where one quota is given by both of its names, and differs. */
@@ -142,11 +149,11 @@ interface MadeKey {
 }
 
 /** Throws 404 `tenant_not_found`, 409 `key_limit_reached`, 400 `invalid_collection_name`, 422. */
-async function createKey(context: Context, tenant: Tenant, options: CreateKeyBody): Promise<CreatedKey> {
+async function createKey(context: TenantsContext, tenant: Tenant, options: CreateKeyBody): Promise<CreatedKey> {
   const { key, plaintext } = keyRecord(context, tenant, options);
   const record = newRecord(context, tenant);
   const { tenants } = context;
-  await changeCatalog(context, 'createKey', { tenant: record, key }, (gone) => {
+  await changeCatalog(context.store, 'createKey', { tenant: record, key }, (gone) => {
     if (!tenants.find(tenant)) tenants.put(record);
     if (gone) tenants.removeKey(gone);
     tenants.putKey(key);
@@ -155,16 +162,16 @@ async function createKey(context: Context, tenant: Tenant, options: CreateKeyBod
 }
 
 /** In the order of making, revoked ones included. Throws 404 `tenant_not_found`. */
-function listKeys({ catalog, tenants }: Context, tenant: Tenant): KeyList {
+function listKeys({ store: { catalog }, tenants }: TenantsContext, tenant: Tenant): KeyList {
   if (!tenants.find(tenant) && catalog.ofTenant(tenant).length === 0) throw new AppError('tenant_not_found');
   const keys = tenants.keysOf(tenant).map(publicKey);
   return { tenant, keys, count: keys.length };
 }
 
 /** The key is no good from the answer on; revoking it again changes nothing. Throws 404 `key_not_found`. */
-async function revokeKey(context: Context, tenant: Tenant, keyId: string): Promise<RevokedKey> {
-  const revokedAt = new Date(context.nowMs()).toISOString();
-  const key = await changeCatalog(context, 'revokeKey', { tenant, keyId, revokedAt }, (revoked) => {
+async function revokeKey(context: TenantsContext, tenant: Tenant, keyId: string): Promise<RevokedKey> {
+  const revokedAt = nowIso(context.store);
+  const key = await changeCatalog(context.store, 'revokeKey', { tenant, keyId, revokedAt }, (revoked) => {
     context.tenants.putKey(revoked);
     return revoked;
   });
@@ -182,7 +189,7 @@ function publicKey({ tenant: _tenant, digest: _digest, key_id, label, created_at
 }
 
 /** A new key; nothing is stored. */
-function keyRecord({ nowMs }: Pick<Context, 'nowMs'>, tenant: Tenant, options: CreateKeyBody): MadeKey {
+function keyRecord({ store }: TenantsContext, tenant: Tenant, options: CreateKeyBody): MadeKey {
   const { label, expires, scopes, collections, filters } = options;
   const plaintext = newKey();
   const key: KeyRecord = {
@@ -190,8 +197,8 @@ function keyRecord({ nowMs }: Pick<Context, 'nowMs'>, tenant: Tenant, options: C
     key_id: uuidv7(),
     label: checkedLabel(label ?? LABEL_DEFAULT),
     digest: digestOf(plaintext),
-    created_at: new Date(nowMs()).toISOString(),
-    expires: expires == null ? null : futureTime(expires, nowMs()),
+    created_at: nowIso(store),
+    expires: expires == null ? null : futureTime(expires, store.nowMs()),
     revoked_at: null,
     scopes: scopes ?? null,
     collections: collections?.map(asCollectionName) ?? null,

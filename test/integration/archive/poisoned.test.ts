@@ -8,7 +8,7 @@ import type JSZip from 'jszip';
 import { type CollectionId, type DocId, shardOf } from '../../../src/api/ids.js';
 import type { LoggedQuery } from '../../../src/storage/query-log-commands.js';
 import { packDocument } from '../../../src/text/prepared-document.js';
-import { QueryIds } from '../../../src/service/query-log/query-log.js';
+import { GrowingIds } from '../../../src/base/uuids.js';
 import { refOf } from '../../../src/service/collections/catalog.js';
 import { QueryLogStore } from '../../../src/storage/query-log.js';
 import { decodeQuery, encodeQuery, queryIdBytes } from '../../../src/storage/query-log-records.js';
@@ -67,7 +67,7 @@ test('settings that no collection can have are refused', async () => {
 });
 
 test('of a manifest nothing is taken that is not a setting: not the log of another collection, nor its id', async () => {
-  const victim = server.context.catalog.find('acme' as never, 'docs' as never);
+  const victim = server.parts.catalog.find('acme' as never, 'docs' as never);
   const archive = await withManifest(good, (manifest) => {
     Object.assign(manifest.collection, { log_id: victim?.id, id: victim?.id, generation: 7, service_version: 'x' });
     manifest.entries = manifest.entries.filter(({ name }: { name: string }) => name !== QUERIES);
@@ -232,11 +232,11 @@ test('a data directory that has poisoned records already starts, answers and sto
 });
 
 /** A document as an archive once brought it: 200,000 levels deep, under a name that chunks use too. */
-async function poisonShard({ call: ask, context }: TestServer): Promise<CollectionId> {
+async function poisonShard({ call: ask, parts }: TestServer): Promise<CollectionId> {
   await ask('POST', '/v1/collections/mallory/docs/documents', { docid: 'D', text: 'deep', metadata: { b: 1 } });
-  const collection = context.catalog.find('mallory' as never, 'docs' as never);
+  const collection = parts.catalog.find('mallory' as never, 'docs' as never);
   assert.ok(collection);
-  await context.shards.ask(shardOf('DEEP', context.shards.size), 'put', {
+  await parts.shards.ask(shardOf('DEEP', parts.shards.size), 'put', {
     collection: refOf(collection),
     document: packDocument({
       docid: 'DEEP' as DocId,
@@ -251,7 +251,7 @@ async function poisonShard({ call: ask, context }: TestServer): Promise<Collecti
 }
 
 function poisonLog(directory: string, collection: CollectionId): void {
-  const ids = new QueryIds();
+  const ids = new GrowingIds();
   const store = QueryLogStore.open(directory, false);
   const records = [
     encodeQuery(QUERY),

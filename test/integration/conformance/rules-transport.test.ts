@@ -147,7 +147,7 @@ test('refusals under load carry Retry-After: a server with all its places taken,
   } finally {
     for (const socket of held) socket.destroy();
   }
-  const { shards, embed } = stage.server.context;
+  const { shards, embed } = stage.server.parts;
   assert.deepEqual(await refusedByDead(() => shards.kill(0), '/v1/collections/acme/docs/documents/DOC'), [
     'shard_unavailable',
     true,

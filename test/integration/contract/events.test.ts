@@ -113,8 +113,8 @@ test('a reader that goes leaves nothing behind, and the last one hears that the 
   await call('DELETE', '/v1/collections/acme/other');
   assert.match(await response.text(), /event: collection\ndata: {"change":"deleted"/);
   await until(
-    () => server.context.events.readerCount === 0,
-    () => `${server.context.events.readerCount} readers are left`,
+    () => server.parts.events.readerCount === 0,
+    () => `${server.parts.events.readerCount} readers are left`,
   );
 });
 

@@ -13,7 +13,7 @@ const LONG = 'words to be embedded '.repeat(400_000);
 
 /** Resolves when documents are given to the embedder for the nth time. */
 function embedding(server: TestServer, nth: number): Promise<void> {
-  const { embedders } = server.context;
+  const { embedders } = server.parts;
   const embed = embedders.embedDocuments.bind(embedders);
   return new Promise((resolve) => {
     let times = 0;

@@ -233,7 +233,7 @@ test('tenants have labels only where the operator wants them, and only so many',
 
 test('while a shard is away, the metrics still answer', async () => {
   const before = await jsonOf();
-  await server.context.shards.kill(1);
+  await server.parts.shards.kill(1);
   const { status, json } = await call('GET', '/health/metrics');
   assert.deepEqual([status, json.doc_count], [200, before.doc_count]);
   assert.equal((await call('GET', '/metrics')).status, 200);

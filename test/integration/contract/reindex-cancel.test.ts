@@ -9,7 +9,7 @@ import type { TestServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
 
 /** Runs `before` in front of each saving of the job in this status. */
-function beforeSaved({ context: { shards } }: TestServer, wanted: string, before: () => Promise<void>): void {
+function beforeSaved({ parts: { shards } }: TestServer, wanted: string, before: () => Promise<void>): void {
   const ask = shards.ask.bind(shards) as (...all: unknown[]) => Promise<unknown>;
   const asked = async (
     shard: number,
@@ -23,10 +23,10 @@ function beforeSaved({ context: { shards } }: TestServer, wanted: string, before
   Object.assign(shards, { ask: asked });
 }
 
-async function assertGone({ call, context }: TestServer, id: string): Promise<void> {
-  assert.deepEqual([[...context.staged.all()], await context.shards.ask(0, 'loadStaged', {})], [[], []]);
+async function assertGone({ call, parts }: TestServer, id: string): Promise<void> {
+  assert.deepEqual([[...parts.shadows.all()], await parts.shards.ask(0, 'loadStaged', {})], [[], []]);
   assert.deepEqual(
-    (await context.shards.ask(0, 'loadJobs', {})).map(({ job_id, status }) => [job_id, status]),
+    (await parts.shards.ask(0, 'loadJobs', {})).map(({ job_id, status }) => [job_id, status]),
     [[id, 'cancelled']],
   );
   assert.match((await call('GET', `${BASE}/detail`)).json.vector_space_key, /^builtin/);

@@ -24,7 +24,7 @@ async function fill({ call }: TestServer): Promise<void> {
 }
 
 /** Shards whose graphs are half there, whatever they do, until it ends; what they say of them else is their own. */
-function withHalfGraphs({ context: { shards } }: TestServer): { end(): void } {
+function withHalfGraphs({ parts: { shards } }: TestServer): { end(): void } {
   const askAll = shards.askAll.bind(shards) as (op: string, request: object) => Promise<LinkingState | null>[];
   const half = (state: LinkingState | null): LinkingState | null => state && { ...state, unlinked: state.rows / 2 };
   const { mock: held } = mock.method(shards, 'askAll', (op: string, request: object) =>
@@ -36,7 +36,7 @@ function withHalfGraphs({ context: { shards } }: TestServer): { end(): void } {
 test('a space takes over when its graph is there, and the record tells how many chunks it waits for', async () => {
   const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '1' });
   await fill(server);
-  const before = server.context.catalog.get('acme' as Tenant, 'docs' as CollectionName);
+  const before = server.parts.catalog.get('acme' as Tenant, 'docs' as CollectionName);
   const graphs = withHalfGraphs(server);
   const { json: job } = await start(server, { compact: true });
   const waiting = await jobUntil(
@@ -45,12 +45,12 @@ test('a space takes over when its graph is there, and the record tells how many 
     (record) => record.unlinked_chunks > 0 || record.status === 'succeeded',
   );
   assert.deepEqual([waiting.status, waiting.unlinked_chunks], ['running', ROWS / 2]);
-  assert.equal(server.context.catalog.get('acme' as Tenant, 'docs' as CollectionName).id, before.id);
+  assert.equal(server.parts.catalog.get('acme' as Tenant, 'docs' as CollectionName).id, before.id);
   graphs.end();
   const done = await jobUntil(server, job.job_id, status('succeeded'));
-  const after = server.context.catalog.get('acme' as Tenant, 'docs' as CollectionName);
+  const after = server.parts.catalog.get('acme' as Tenant, 'docs' as CollectionName);
   assert.notEqual(after.id, before.id);
-  const [linking] = await Promise.all(server.context.shards.askAll('linking', { collection: refOf(after) }));
+  const [linking] = await Promise.all(server.parts.shards.askAll('linking', { collection: refOf(after) }));
   assert.ok(
     linking && linking.rows === ROWS && linking.unlinked <= ROWS / 100 && !linking.isTended,
     JSON.stringify(linking),
@@ -78,11 +78,11 @@ test('searches of the log that an archive brings along stand beside those that w
 
 test('a write that an archive holds at the gate while a job begins and ends is in what has the name then', async (t) => {
   const { server } = await startReindexServer(t);
-  const { call, context } = server;
+  const { call, parts } = server;
   await ingest(server, 3);
-  const { id } = context.catalog.get(asTenant('acme'), asCollectionName('docs'));
+  const { id } = parts.catalog.get(asTenant('acme'), asCollectionName('docs'));
   let release = (): void => {};
-  const holding = context.shards.gate.exclusive(id, () => new Promise<void>((resolve) => (release = resolve)));
+  const holding = parts.shards.gate.exclusive(id, () => new Promise<void>((resolve) => (release = resolve)));
   const writing = call('POST', `${BASE}/documents`, { docid: 'd1', text: textOf(1, 2) });
   // It has come to the gate by then, and knows of no job.
   await new Promise((resolve) => setTimeout(resolve, 300));

@@ -126,7 +126,7 @@ test('a paused job holds nothing up, and goes on where it was: no text is embedd
 
 test('a cancelled job leaves the collection as it was, and nothing else but its record', async (t) => {
   const { server, gate } = await startReindexServer(t);
-  const { call, context } = server;
+  const { call, parts } = server;
   await ingest(server, 60);
   const job = await startHeld({ server, gate });
   const cancelled = await call('DELETE', `${BASE}/reindex/${job.job_id}`);
@@ -135,7 +135,7 @@ test('a cancelled job leaves the collection as it was, and nothing else but its 
     [200, 'cancelled', 'string'],
   );
   gate.open();
-  assert.deepEqual([[...context.staged.all()], await context.shards.ask(0, 'loadStaged', {})], [[], []]);
+  assert.deepEqual([[...parts.shadows.all()], await parts.shards.ask(0, 'loadStaged', {})], [[], []]);
   assert.match((await call('GET', `${BASE}/detail`)).json.vector_space_key, /^builtin/);
   assert.equal((await call('DELETE', `/v1/admin/reindex/${job.job_id}`)).json.status, 'cancelled');
   assert.equal((await call('POST', `/v1/admin/reindex/${job.job_id}/pause`)).json.code, 'reindex_state_conflict');
@@ -246,7 +246,7 @@ test('a server that has a failed job starts again, and the job can go on', async
 
 test('a collection that is renamed meanwhile keeps its job, and one that is deleted ends it', async (t) => {
   const { server, gate } = await startReindexServer(t);
-  const { call, context } = server;
+  const { call, parts } = server;
   await ingest(server, 30);
   const job = await startHeld({ server, gate });
   await call('POST', `${BASE}/move`, { new_name: 'moved' });
@@ -260,5 +260,5 @@ test('a collection that is renamed meanwhile keeps its job, and one that is dele
   await call('DELETE', '/v1/collections/acme/moved');
   const gone = await jobUntil(server, second.job_id, status('failed', 'succeeded'));
   if (gone.status === 'failed') assert.match(gone.error, /^collection_(not_found|changed)/);
-  assert.deepEqual(await context.shards.ask(0, 'loadStaged', {}), []);
+  assert.deepEqual(await parts.shards.ask(0, 'loadStaged', {}), []);
 });

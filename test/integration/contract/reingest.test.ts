@@ -35,7 +35,7 @@ const server = await startTestServer(skip ? {} : { SHEAF_EMBEDDER__MODEL: resolv
 const create = (name: string, tenant = 'acme'): Promise<Answer> =>
   server.call('POST', `/v1/collections/${tenant}/${name}`, { chunking });
 const path = (name: string, rest: string): string => `/v1/collections/acme/${name}/${rest}`;
-const reused = (): number => server.context.metrics.counts.chunksReused;
+const reused = (): number => server.parts.metrics.counts.chunksReused;
 
 async function ingest(name: string, docid: string, chunks: readonly string[]): Promise<void> {
   const { status, text } = await server.call('POST', path(name, 'documents'), documentOf(docid, chunks));

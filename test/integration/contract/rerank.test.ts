@@ -220,7 +220,7 @@ test('embed workers that die are replaced: a search under way is told so or answ
   const asked = Array.from({ length: 20 }, () =>
     call('POST', `${SHIPS}/search`, { q: Q, rerank: { instance: 'cross' } }),
   );
-  await server.context.embed.kill();
+  await server.parts.embed.kill();
   for (const { status, json, headers } of await Promise.all(asked)) {
     if (status === 200) continue;
     assert.equal(status, 503);

@@ -6,7 +6,6 @@ import { Departure } from '../../../src/base/signals.js';
 import type { CollectionName, Tenant } from '../../../src/api/ids.js';
 import type { Actor, Request } from '../../../src/http/route.js';
 import { createRoutes } from '../../../src/http/routes.js';
-import { servicesOf } from '../../../src/service/compose.js';
 import { searchCollection } from '../../../src/service/search/search.js';
 import { startTestServer } from '../../kit/server.js';
 
@@ -141,7 +140,7 @@ test('a body cannot escape the filters of a key', async () => {
     for (const mode of ['vector', 'boost', 'hybrid']) {
       const found = async (embeddedFilters?: Record<string, unknown>): Promise<Record<string, any>[]> => {
         const { hits } = await searchCollection(
-          server.context,
+          server.services.search.search,
           'acme' as Tenant,
           'shelf' as CollectionName,
           { q: 'sea', k: 100, mode, filters },
@@ -178,7 +177,7 @@ test('the filters of a key hold for every search route, in both forms, and are n
     searchSharedByQuery: ['C_EN'],
     searchShared: ['C_EN'],
   };
-  const routes = createRoutes(servicesOf(server.context)).filter(({ operation }) => operation in expected);
+  const routes = createRoutes(server.services).filter(({ operation }) => operation in expected);
   assert.equal(routes.length, 4);
   for (const route of routes) {
     const body = {
@@ -207,7 +206,7 @@ test('the filters of a key hold for every search route, in both forms, and are n
 
 test('a key whose filters cannot be read sees nothing', async () => {
   const search = searchCollection(
-    server.context,
+    server.services.search.search,
     'acme' as Tenant,
     'shelf' as CollectionName,
     { q: 'sea', k: 5 },
@@ -227,7 +226,7 @@ test('with string operators on, strings are operators in a body and literal in a
   assert.deepEqual(await ids({ tags: ['wh*', '*ip'] }), ['AHAB', 'NEMO']);
   assert.deepEqual(await ids({ lang: { $eq: '*' } }), []);
   const { hits } = await searchCollection(
-    other.context,
+    other.services.search.search,
     'acme' as Tenant,
     'shelf' as CollectionName,
     { q: 'sea', k: 5 },

@@ -217,7 +217,7 @@ test('answers are the same after the death of a worker and after a restart', asy
       ),
     );
   const before = await ask(server);
-  await server.context.shards.kill(0);
+  await server.parts.shards.kill(0);
   await ready(server);
   assert.deepEqual(await ask(server), before);
   assert.deepEqual(

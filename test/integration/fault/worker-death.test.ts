@@ -20,9 +20,9 @@ const base = '/v1/collections/acme/docs';
 async function whileDead(shard: number, paths: string[]): Promise<Answer[]> {
   for (let tries = 1; ; tries++) {
     await ready(server);
-    await server.context.shards.kill(shard);
+    await server.parts.shards.kill(shard);
     const answers = await Promise.all(paths.map((path) => call('GET', path)));
-    if (server.context.shards.openCount < SHARDS || tries === 10) return answers;
+    if (server.parts.shards.openCount < SHARDS || tries === 10) return answers;
   }
 }
 
@@ -46,7 +46,7 @@ test('requests for a dead shard are refused at once, and answered again after a 
 });
 
 test('a broken assertion ends the worker, not the process, and the shard comes back', async () => {
-  const [collection] = server.context.catalog.refs();
+  const [collection] = server.parts.catalog.refs();
   const document = packDocument({
     docid: 'BROKEN' as DocId,
     ingestedAtMs: 0,
@@ -54,7 +54,7 @@ test('a broken assertion ends the worker, not the process, and the shard comes b
     priority: 0,
     chunks: [{ path: 'c0', metaJson: '{}' }],
   });
-  const broken = server.context.shards.ask(1, 'put', {
+  const broken = server.parts.shards.ask(1, 'put', {
     collection: collection as CollectionRef,
     document,
     vectors: new Float32Array(3),
@@ -66,11 +66,11 @@ test('a broken assertion ends the worker, not the process, and the shard comes b
 
 test('shards whose workers die in one tick come back as themselves', async () => {
   const paths = Array.from({ length: 30 }, (_, i) => `${base}/documents/D${i}`);
-  await Promise.all([1, 2].map((shard) => server.context.shards.kill(shard)));
+  await Promise.all([1, 2].map((shard) => server.parts.shards.kill(shard)));
   await ready(server);
   const answers = await Promise.all(paths.map((path) => call('GET', path)));
   assert.ok(answers.every(({ status }) => status === 200));
-  const stored = await Promise.all(server.context.shards.askAll('totals', { without: [] }));
+  const stored = await Promise.all(server.parts.shards.askAll('totals', { without: [] }));
   const expected = [0, 0, 0];
   for (let i = 0; i < 30; i++) expected[shardOf(`D${i}`, SHARDS)] = (expected[shardOf(`D${i}`, SHARDS)] ?? 0) + 1;
   assert.deepEqual(
@@ -80,7 +80,7 @@ test('shards whose workers die in one tick come back as themselves', async () =>
 });
 
 test('shard 0, which has the catalog, may die too', async () => {
-  await server.context.shards.kill(0);
+  await server.parts.shards.kill(0);
   const refused = await call('POST', '/v1/collections/acme/later');
   assert.ok([201, 503].includes(refused.status));
   await ready(server);
@@ -92,7 +92,7 @@ test('a collection dropped while a shard is away is gone there too', async () =>
   await call('POST', '/v1/collections/acme/drop', {});
   for (let i = 0; i < 12; i++)
     await call('POST', '/v1/collections/acme/drop/documents', { docid: `D${i}`, text: 'to be dropped' });
-  await server.context.shards.kill(2);
+  await server.parts.shards.kill(2);
   assert.equal((await call('DELETE', '/v1/collections/acme/drop')).status, 200);
   await ready(server);
   await call('POST', '/v1/collections/acme/drop', {});
@@ -100,7 +100,7 @@ test('a collection dropped while a shard is away is gone there too', async () =>
 });
 
 test('embed and batch workers that die are replaced', async () => {
-  for (const pool of [server.context.embed, server.context.batch]) {
+  for (const pool of [server.parts.embed, server.parts.batch]) {
     await pool.kill();
     const answer = await call('POST', `${base}/documents`, { docid: 'AFTER', text: 'after the death' });
     assert.ok([201, 503].includes(answer.status), JSON.stringify(answer.json));

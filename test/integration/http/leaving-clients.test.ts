@@ -147,7 +147,7 @@ test('every place, byte, file and stream is given back when clients leave', asyn
       bytes: metric('sheaf_request_bodies_bytes'),
       places: PLACES - 1 - Number(headers.get('x-ratelimit-remaining')),
       files: existsSync(folder) ? readdirSync(folder).length : 0,
-      streams: server.context.events.readerCount,
+      streams: server.parts.events.readerCount,
     };
   };
   let last: Record<string, number> = {};

@@ -18,28 +18,32 @@ async function startWithCollection(): Promise<TestServer> {
 }
 
 test('a rename that is committed with a switch behind it leaves the collection in the new space', async () => {
-  const { context, call, stop } = await startWithCollection();
-  const { id: before, log_id: _, ...settings } = context.catalog.get(TENANT, DOCS);
-  const staged = await stageCollection(context, {
+  const { services, call, stop } = await startWithCollection();
+  const { store } = services.collections;
+  const { id: before, log_id: _, ...settings } = store.catalog.get(TENANT, DOCS);
+  const staged = await stageCollection(store, {
     purpose: 'reindex',
     replaces: before,
-    created_at: '2026-01-01T00:00:00.000Z',
     collection: settings,
   });
   await Promise.all([
-    renameCollection(context, TENANT, DOCS, OTHER),
-    switchCollection(context, staged.id, { expect: before }),
+    renameCollection({ store }, TENANT, DOCS, OTHER),
+    switchCollection(store, staged.id, { expect: before }),
   ]);
-  assert.equal(context.catalog.get(TENANT, OTHER).id, staged.id);
-  assert.equal(context.catalog.find(TENANT, DOCS), undefined);
+  assert.equal(store.catalog.get(TENANT, OTHER).id, staged.id);
+  assert.equal(store.catalog.find(TENANT, DOCS), undefined);
   assert.equal((await call('GET', '/v1/collections/acme')).json.collections.length, 1);
   await stop();
 });
 
 test('a new label that is committed with a delete behind it does not bring the collection back', async () => {
-  const { context, call, stop } = await startWithCollection();
-  await Promise.all([relabelCollection(context, TENANT, DOCS, 'Documents'), deleteCollection(context, TENANT, DOCS)]);
-  assert.equal(context.catalog.find(TENANT, DOCS), undefined);
+  const { services, call, stop } = await startWithCollection();
+  const { store } = services.collections;
+  await Promise.all([
+    relabelCollection({ store }, TENANT, DOCS, 'Documents'),
+    deleteCollection({ store }, TENANT, DOCS),
+  ]);
+  assert.equal(store.catalog.find(TENANT, DOCS), undefined);
   assert.deepEqual((await call('GET', '/v1/collections/acme')).json.collections, []);
   await stop();
 });

@@ -8,9 +8,9 @@ import type { ItemOutcome } from '../../../src/service/ingest/batch.js';
 import { startTestServer } from '../../kit/server.js';
 
 const server = await startTestServer({ SHEAF_LIMITS__JSON_BYTES_MAX: '100000' });
-const { call, context } = server;
+const { call, services } = server;
 const ingest = (name: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<ItemOutcome[]> =>
-  ingestLines(context, asTenant('acme'), asCollectionName(name), body);
+  ingestLines(services.ingest, asTenant('acme'), asCollectionName(name), body);
 const detail = async (name: string): Promise<Record<string, unknown>> =>
   (await call('GET', `/v1/collections/acme/${name}/detail`)).json;
 

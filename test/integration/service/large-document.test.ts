@@ -71,7 +71,7 @@ function leavingChunks(): number {
   if (reader?.from !== server) reader = { from: server, shard: new ShardReader(join(server.dataDir, 'shard-0')) };
   const { txn, end } = reader.shard.snapshot(1);
   try {
-    const collection = server.context.catalog.find('acme' as never, 'large' as never);
+    const collection = server.parts.catalog.find('acme' as never, 'large' as never);
     return collection ? txn.leaving(collection.id as CollectionId).size : 0;
   } finally {
     end();
@@ -183,7 +183,7 @@ test('an owner that dies on the way has a successor that goes on, and a restart 
   await putLarge('HUGE', 'huge');
   await call('DELETE', `${AT}/documents/HUGE`);
   assert.ok(leavingChunks() > 0);
-  await server.context.shards.kill(0);
+  await server.parts.shards.kill(0);
   await ready(server);
   assert.deepEqual(await answersOf(AT), wanted);
   await assertGone('HUGE');

@@ -8,13 +8,13 @@ import { startTestServer } from '../../kit/server.js';
 
 const COLLECTIONS = 100;
 const server = await startTestServer({ SHEAF_STORAGE__PARTITIONS: '2' }, { recallSampleMs: 0 });
-const { call, context } = server;
+const { call, parts } = server;
 const at = (i: number): string => `/v1/collections/tenant${i % 7}/c${i}`;
 
 /** Notes what is asked in every message to a shard worker and to a search worker, and sends it. */
 function tapped(): string[][] {
   const messages: string[][] = [];
-  for (const workers of [...context.shards['shards'].map(({ worker }) => worker), context.searches['workers']]) {
+  for (const workers of [...parts.shards['shards'].map(({ worker }) => worker), parts.searches['workers']]) {
     const run = workers.run.bind(workers);
     workers.run = (requests: (ShardCommand | SearchTask)[], ...rest) => {
       messages.push(requests.map((request) => ('op' in request ? request.op : request.part)));
@@ -43,10 +43,10 @@ test('a search in any of a hundred collections sends what one in the first of te
 
 test('a thousand asks of the server itself before one of a tenant: that one is in the next message to the shard', async () => {
   const messages = tapped();
-  const [ref] = context.catalog.refs();
+  const [ref] = parts.catalog.refs();
   assert.ok(ref);
-  const noisy = Array.from({ length: 1000 }, () => context.shards.ask(0, 'counts', { collections: [] }));
-  await Promise.all([...noisy, context.shards.ask(0, 'getDocument', { collection: ref.id, docid: 'D0' })]);
+  const noisy = Array.from({ length: 1000 }, () => parts.shards.ask(0, 'counts', { collections: [] }));
+  await Promise.all([...noisy, parts.shards.ask(0, 'getDocument', { collection: ref.id, docid: 'D0' })]);
   assert.equal(
     messages.findIndex((ops) => ops.includes('getDocument')),
     0,

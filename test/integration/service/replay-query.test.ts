@@ -5,14 +5,14 @@ import { asCollectionName, asTenant } from '../../../src/api/ids.js';
 import { loggedSearch } from '../../../src/service/query-log/logged-search.js';
 import { startTestServer } from '../../kit/server.js';
 
-const { call, context } = await startTestServer();
+const { call, services } = await startTestServer();
 
 test('a search that a key narrowed is narrowed when it is replayed, and its entry does not show how', async () => {
   const base = '/v1/collections/acme/docs';
   for (const owner of ['ann', 'bob'])
     await call('POST', `${base}/documents`, { docid: owner, text: 'a secret', metadata: { owner } });
   const { ids, queryId } = await loggedSearch(
-    context,
+    services.search,
     { actor: 'ann', requestId: 'r', embeddedFilters: { owner: 'ann' } },
     asTenant('acme'),
     asCollectionName('docs'),

@@ -10,10 +10,10 @@ import { DIGEST_BYTES, textDigest } from '../../../src/text/chunking.js';
 import { startTestServer } from '../../kit/server.js';
 
 const server = await startTestServer();
-const { call, context } = server;
+const { call, parts, services } = server;
 const SPACE_DIM = 512;
 
-const collectionOf = (name: string): Collection => context.catalog.get(asTenant('acme'), asCollectionName(name));
+const collectionOf = (name: string): Collection => parts.catalog.get(asTenant('acme'), asCollectionName(name));
 const digestsOf = (texts: readonly string[]): Uint8Array => Buffer.concat(texts.map(textDigest));
 
 async function ingest(name: string, docid: string, chunks: readonly string[]): Promise<void> {
@@ -32,15 +32,15 @@ async function reuse(
   planned: Omit<Collection, 'id'> = collectionOf(name),
 ): Promise<Awaited<ReturnType<typeof reusedVectors>>> {
   const texts = chunks.map((chunk) => chunk.padEnd(16, '.'));
-  return reusedVectors(context, planned, {
-    shard: shardOf(docid, context.shards.size),
+  return reusedVectors(services.ingest, planned, {
+    shard: shardOf(docid, parts.shards.size),
     docids: [docid as DocId],
     digests: digestsOf(texts),
   });
 }
 
 async function embed(text: string): Promise<number[]> {
-  return [...(await context.embedders.embedQuery(collectionOf('docs'), { text: text.padEnd(16, '.') }))];
+  return [...(await parts.embedders.embedQuery(collectionOf('docs'), { text: text.padEnd(16, '.') }))];
 }
 
 await call('POST', '/v1/collections/acme/docs', { chunking: { strategy: 'fixed', size: 16, overlap: 0 } });
@@ -53,11 +53,11 @@ test('revisions at random: the rows whose text the stored one has are given, wit
     const docid = `D${prng.int(3)}`;
     const [stored, coming] = [random(), random()];
     await ingest('docs', docid, stored);
-    const before = context.metrics.counts.chunksReused;
+    const before = parts.metrics.counts.chunksReused;
     const { given, vectors } = await reuse('docs', docid, coming);
     const expected = coming.map((text) => Number(stored.includes(text)));
     assert.deepEqual([...(given ?? coming.map(() => 0))], expected, `seed ${seed}`);
-    assert.equal(context.metrics.counts.chunksReused - before, expected.filter(Boolean).length);
+    assert.equal(parts.metrics.counts.chunksReused - before, expected.filter(Boolean).length);
     for (const [row, text] of coming.entries()) {
       if (expected[row])
         assert.deepEqual(
@@ -86,8 +86,8 @@ test('vectors that the caller gave stay, and are given to nobody', async () => {
   await ingest('docs', 'OWN', ['one', 'two']);
   const vectors = Float32Array.from([...vector, ...new Array<number>(SPACE_DIM).fill(0)]);
   const digests = Buffer.concat([Buffer.alloc(DIGEST_BYTES), textDigest('two'.padEnd(16, '.'))]);
-  const reused = await reusedVectors(context, collectionOf('docs'), {
-    shard: shardOf('OWN', context.shards.size),
+  const reused = await reusedVectors(services.ingest, collectionOf('docs'), {
+    shard: shardOf('OWN', parts.shards.size),
     docids: ['OWN' as DocId],
     digests,
     vectors,
@@ -104,7 +104,7 @@ test('nothing is reused of a missing collection, another space, another document
   assert.equal((await reuse('docs', 'A', ['same'], { ...docs, name: asCollectionName('missing') })).given, undefined);
   assert.equal((await reuse('docs', 'A', ['same'], { ...docs, vector_space_key: 'another' })).given, undefined);
   assert.deepEqual(
-    await reusedVectors(context, docs, { shard: shardOf('A', context.shards.size), docids: ['A' as DocId] }),
+    await reusedVectors(services.ingest, docs, { shard: shardOf('A', parts.shards.size), docids: ['A' as DocId] }),
     { vectors: undefined },
   );
 });

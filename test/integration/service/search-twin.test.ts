@@ -35,7 +35,7 @@ const servers = await Promise.all(
   ['1', '3', '3'].map((shards) => startTestServer({ SHEAF_STORAGE__PARTITIONS: shards, SHEAF_THREADS: '3' })),
 );
 // Of the last one every search is fanned out.
-(servers[2]!.context as { fanOut: FanOut }).fanOut = new FanOut(-1);
+(servers[2]!.services.search.search as { fanOut: FanOut }).fanOut = new FanOut(-1);
 const prng = createPrng(SEED);
 const pick = <T>(items: readonly T[]): T => items[prng.int(items.length)] as T;
 const sentence = (words: number): string => Array.from({ length: words }, () => pick(WORDS)).join(' ');
@@ -163,7 +163,7 @@ test('the same after random replacements and deletions', async () => {
 
 test('and after the death of a worker', async () => {
   const server = servers[1] as TestServer;
-  await server.context.shards.kill(1);
+  await server.parts.shards.kill(1);
   await ready(server);
   await assertLikeTwin(30, 'after a death');
 });

@@ -5,15 +5,18 @@ import { test } from 'node:test';
 import { type DocId, asCollectionName, asTenant, shardOf } from '../../../src/api/ids.js';
 import { packDocument } from '../../../src/text/prepared-document.js';
 import { refOf } from '../../../src/service/collections/catalog.js';
-import type { Context } from '../../../src/service/context.js';
 import { deleteCollection, renameCollection } from '../../../src/service/collections/collections.js';
-import { giveUpStaged, stageCollection, switchCollection } from '../../../src/service/collections/catalog-changes.js';
+import {
+  type CatalogContext,
+  giveUpStaged,
+  stageCollection,
+  switchCollection,
+} from '../../../src/service/collections/catalog-changes.js';
 import type { Staged } from '../../../src/service/collections/shadow-collections.js';
 import { startTestServer, type TestServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
 
 const BASE = '/v1/collections/acme/docs';
-const NOW = '2026-01-01T00:00:00.000Z';
 const SPACE = {
   embedder_type: 'identity',
   embed_model: '',
@@ -33,15 +36,14 @@ async function startWithDocuments(): Promise<TestServer> {
   return server;
 }
 
-const live = ({ catalog }: Context) => catalog.get(asTenant('acme'), asCollectionName('docs'));
+const live = ({ catalog }: CatalogContext) => catalog.get(asTenant('acme'), asCollectionName('docs'));
 
 /** A space beside the collection, with one document. */
-async function stageOne(context: Context, purpose: 'reindex' | 'restore'): Promise<Staged> {
-  const { id, log_id: _, ...settings } = live(context);
-  const staged = await stageCollection(context, {
+async function stageOne(store: CatalogContext, purpose: 'reindex' | 'restore'): Promise<Staged> {
+  const { id, log_id: _, ...settings } = live(store);
+  const staged = await stageCollection(store, {
     purpose,
     replaces: id,
-    created_at: NOW,
     collection: { ...settings, ...SPACE },
   });
   const document = packDocument({
@@ -59,7 +61,7 @@ async function stageOne(context: Context, purpose: 'reindex' | 'restore'): Promi
     chunks: [1],
     vectors: Float32Array.of(1, 0),
   };
-  assert.deepEqual(await context.shards.ask(shardOf('n', context.shards.size), 'putStaged', put), [
+  assert.deepEqual(await store.shards.ask(shardOf('n', store.shards.size), 'putStaged', put), [
     { value: { chunks: 1 } },
   ]);
   return staged;
@@ -72,13 +74,14 @@ async function found({ call }: TestServer): Promise<string[]> {
 
 test('a switch changes what is found at once, keeps the log, and what had the name is there for the way back', async () => {
   const server = await startWithDocuments();
-  const { context, call } = server;
+  const { call } = server;
+  const { store } = server.services.collections;
   assert.deepEqual(await found(server), ['a::0', 'b::0']);
-  const before = live(context);
-  const staged = await stageOne(context, 'reindex');
+  const before = live(store);
+  const staged = await stageOne(store, 'reindex');
   assert.deepEqual(await found(server), ['a::0', 'b::0']);
   assert.deepEqual((await call('GET', '/health/metrics')).json.doc_count, 2);
-  await switchCollection(context, staged.id, { expect: before.id, keptUntilMs: Date.now() + 60_000 });
+  await switchCollection(store, staged.id, { expect: before.id, keptUntilMs: Date.now() + 60_000 });
   assert.deepEqual(await found(server), ['n::0']);
   assert.equal((await call('GET', `${BASE}/documents/n`)).json.version, 4);
   assert.equal((await call('GET', `${BASE}/queries`)).json.count, 3);
@@ -86,47 +89,50 @@ test('a switch changes what is found at once, keeps the log, and what had the na
   const again = await startTestServer({ SHEAF_DATA_DIR: server.dataDir });
   assert.deepEqual(await found(again), ['n::0']);
   assert.equal((await again.call('GET', `${BASE}/queries`)).json.count, 4);
-  await switchCollection(again.context, before.id, { expect: staged.id });
+  await switchCollection(again.services.collections.store, before.id, { expect: staged.id });
   assert.deepEqual(await found(again), ['a::0', 'b::0']);
   assert.deepEqual(again.faults, []);
 });
 
 test('a rename and a delete that meet a switch happen behind it: the collection is there all the time', async () => {
   const server = await startWithDocuments();
-  const { context, call } = server;
+  const { call } = server;
+  const { store } = server.services.collections;
   const meeting = async (ask: () => Promise<void>): Promise<void> => {
-    const { id } = live(context);
-    const staged = await stageOne(context, 'reindex');
-    await Promise.all([switchCollection(context, staged.id, { expect: id }), ask()]);
+    const { id } = live(store);
+    const staged = await stageOne(store, 'reindex');
+    await Promise.all([switchCollection(store, staged.id, { expect: id }), ask()]);
   };
-  await meeting(() => renameCollection(context, asTenant('acme'), asCollectionName('docs'), asCollectionName('moved')));
+  await meeting(() =>
+    renameCollection({ store }, asTenant('acme'), asCollectionName('docs'), asCollectionName('moved')),
+  );
   assert.deepEqual(
     (await call('POST', '/v1/collections/acme/moved/search', { v: [1, 0] })).json.matches.map(
       ({ id }: { id: string }) => id,
     ),
     ['n::0'],
   );
-  await renameCollection(context, asTenant('acme'), asCollectionName('moved'), asCollectionName('docs'));
-  await meeting(() => deleteCollection(context, asTenant('acme'), asCollectionName('docs')));
+  await renameCollection({ store }, asTenant('acme'), asCollectionName('moved'), asCollectionName('docs'));
+  await meeting(() => deleteCollection({ store }, asTenant('acme'), asCollectionName('docs')));
   assert.deepEqual([(await call('GET', '/v1/collections/acme')).json.collections, server.faults], [[], []]);
 });
 
 test('what is given up is gone from the shards, and what a restore left behind from the next start on', async () => {
   const server = await startWithDocuments();
-  const { context } = server;
-  const [given, left] = [await stageOne(context, 'reindex'), await stageOne(context, 'restore')];
-  await giveUpStaged(context, given.id);
-  assert.deepEqual(await counts(context, given), [0, 0, 0]);
+  const { store } = server.services.collections;
+  const [given, left] = [await stageOne(store, 'reindex'), await stageOne(store, 'restore')];
+  await giveUpStaged(store, given.id);
+  assert.deepEqual(await counts(store, given), [0, 0, 0]);
   await server.stop();
   const again = await startTestServer({ SHEAF_DATA_DIR: server.dataDir });
   assert.deepEqual(await found(again), ['a::0', 'b::0']);
   await until(
-    async () => (await counts(again.context, left)).every((chunks) => chunks === 0),
+    async () => (await counts(again.services.collections.store, left)).every((chunks) => chunks === 0),
     'what a restore left behind stays',
   );
-  assert.deepEqual(await again.context.shards.ask(0, 'loadStaged', {}), []);
+  assert.deepEqual(await again.parts.shards.ask(0, 'loadStaged', {}), []);
 });
 
-async function counts({ shards }: Context, { id }: Staged): Promise<number[]> {
+async function counts({ shards }: CatalogContext, { id }: Staged): Promise<number[]> {
   return (await Promise.all(shards.askAll('counts', { collections: [id] }))).map(([shard]) => shard?.chunks ?? -1);
 }

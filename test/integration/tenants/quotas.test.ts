@@ -83,7 +83,7 @@ test('a limit below what is there lets documents shrink and go', async () => {
 test('a shard that dies takes no quota with it', async () => {
   await make('dying', 'c');
   await put('dying', 'A', 8);
-  for (let shard = 0; shard < server.context.shards.size; shard++) await server.context.shards.kill(shard);
+  for (let shard = 0; shard < server.parts.shards.size; shard++) await server.parts.shards.kill(shard);
   let answer = await put('dying', 'B', 2);
   for (; answer.status === 503; answer = await put('dying', 'B', 2))
     await new Promise((resolve) => setTimeout(resolve, 20));

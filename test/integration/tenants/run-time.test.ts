@@ -342,7 +342,7 @@ test('from the first moment of a start a key made before is 503 or good, never 4
 
 test('when the worker of the catalog dies, tenants and keys come back with it', async () => {
   const { key } = recordOf(await admin('POST', '', { tenant: 'survivor' }));
-  await server.context.shards.kill(0);
+  await server.parts.shards.kill(0);
   while ((await admin('POST', '/survivor/keys', { label: 'after' })).status !== 201)
     await new Promise((resolve) => setTimeout(resolve, 20));
   assert.equal((await withKey(key as string, 'GET', '/v1/collections/survivor')).status, 200);

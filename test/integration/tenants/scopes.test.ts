@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SCOPES, type Scope } from '../../../src/api/choices.js';
 import { createRoutes } from '../../../src/http/routes.js';
-import { servicesOf } from '../../../src/service/compose.js';
 import { startTestServer } from '../../kit/server.js';
 
 const keys = SCOPES.map((scope) => `{name: ${scope}, tenant: acme, key: key-${scope}, scopes: [${scope}]}`);
@@ -54,7 +53,7 @@ const WANTED: Readonly<Record<string, Scope | 'any' | null>> = {
   metricsJson: null,
 };
 
-const routes = createRoutes(servicesOf(server.context)).filter(({ access }) => access !== 'public');
+const routes = createRoutes(server.services).filter(({ access }) => access !== 'public');
 const values: Readonly<Record<string, string>> = { tenant: 'acme', query_id: 'none', job_id: 'none' };
 
 test('every operation is in the table', () => {

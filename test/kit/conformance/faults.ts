@@ -12,14 +12,14 @@ export const SECRET = 'MDB_CORRUPTED: /var/lib/secret-path/data.mdb';
 /** What timers call, whose faults belong to no request. */
 const BY_TIMER = ['flush', 'sweep'];
 /** Parts of the server that only note what happened: a request does not depend on them. */
-const BESIDE = ['log', 'metrics', 'poolMetrics', 'sharedMeters', 'memories'];
+const BESIDE = ['metrics', 'poolMetrics'];
 
 /**
  * Runs `work` while every part that the use cases ask (catalog, shards, embedder, …) fails as if its disk did, and a
  * success that needs none of them cannot be encoded. One request at a time: all that the server does meanwhile fails.
  */
 export async function whileBroken<T>(server: TestServer, work: () => Promise<T>): Promise<T> {
-  const parts = Object.entries(server.context).filter(
+  const parts = Object.entries(server.parts).filter(
     ([name, part]) => !BESIDE.includes(name) && typeof part === 'object' && part !== null,
   );
   const mocks = [
@@ -65,8 +65,8 @@ function breakEncoder(): { restore(): void } {
   return mock.method(JSON, 'stringify', encodeErrors).mock;
 }
 
-function underWay({ context }: TestServer): number {
-  const texts = [...context.metrics.registry.texts()].join('\n');
+function underWay({ parts }: TestServer): number {
+  const texts = [...parts.metrics.registry.texts()].join('\n');
   return Number(/^sheaf_requests_under_way (\d+)$/m.exec(texts)?.[1]);
 }
 

@@ -53,8 +53,8 @@ export async function setStage(env: Record<string, string> = {}, tenant = 'acme'
       : { json: {} as Record<string, any> };
     if (name === undefined || typeof started.job_id !== 'string') return { collection: 'docs', id: UNKNOWN_ID };
     await finished(server, started.job_id);
-    const { reindexJobs } = server.context;
-    reindexJobs.put({ ...(reindexJobs.find(started.job_id) as StoredJob), status });
+    const { jobs } = server.parts;
+    jobs.put({ ...(jobs.find(started.job_id) as StoredJob), status });
     return { collection: name, id: started.job_id };
   };
   const queryId = typeof json.query_id === 'string' ? json.query_id : UNKNOWN_ID;
@@ -74,8 +74,8 @@ export async function setStage(env: Record<string, string> = {}, tenant = 'acme'
   };
 }
 
-async function finished({ context }: TestServer, id: string): Promise<void> {
-  await soon(() => context.reindexJobs.find(id)?.status === 'succeeded', `job ${id} does not succeed`);
+async function finished({ parts }: TestServer, id: string): Promise<void> {
+  await soon(() => parts.jobs.find(id)?.status === 'succeeded', `job ${id} does not succeed`);
 }
 
 /** Sends requests, every second with an id of its own. */

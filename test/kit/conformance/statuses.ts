@@ -120,7 +120,7 @@ async function overloaded(stage: Stage, { method, valid }: Endpoint): Promise<Re
 async function unready(stage: Stage): Promise<Reply> {
   const ask = (): Promise<Reply> => stage.send('GET', { path: '/health/ready' });
   for (let tries = 1; ; tries++) {
-    await stage.server.context.shards.kill(0);
+    await stage.server.parts.shards.kill(0);
     const reply = await ask();
     await until(({ status }) => status === 200, ask);
     if (reply.status === 503 || tries === 10) return reply;

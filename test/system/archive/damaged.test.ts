@@ -126,6 +126,6 @@ test('a damaged collection is mended by a restore in its place, and the server i
     DOCUMENTS,
   );
   // Sooner than by itself, when the searches that began with it have had their time.
-  for (const { id } of [...server.context.staged.all()]) await giveUpStaged(server.context, id);
+  for (const { id } of [...server.parts.shadows.all()]) await giveUpStaged(server.services.collections.store, id);
   assert.equal(await status(), 'ready');
 });

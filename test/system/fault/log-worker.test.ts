@@ -54,7 +54,7 @@ test('a worker that is killed is replaced, and no entry is lost or there twice',
   const searching = [searcher(), searcher()];
   for (let kill = 0; kill < 4; kill++) {
     await call('GET', `${base}/queries?limit=1`);
-    await server.context.queryLog.kill();
+    await server.parts.queryLog.kill();
     assert.equal((await call('GET', `${base}/queries?limit=1`)).status, 200);
   }
   running = false;

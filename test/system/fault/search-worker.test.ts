@@ -118,7 +118,7 @@ test('search workers die again and again while they read: searches go on, and no
   await sideBySide('/v1/collections/acme/readers', 6, async () => {
     for (let kill = 0; kill < 8; kill++) {
       await pause(250);
-      await server.context.searches.kill();
+      await server.parts.searches.kill();
     }
   });
 });
@@ -128,14 +128,14 @@ test('owners die while searches run: the shard comes back with what was acknowle
   await sideBySide('/v1/collections/acme/owners', 6, async () => {
     for (let kill = 0; kill < 8; kill++) {
       await pause(250);
-      await server.context.shards.kill(prng.int(SHARDS));
+      await server.parts.shards.kill(prng.int(SHARDS));
     }
     await ready(server);
   });
 });
 
 test('both kinds die together, and the server stops cleanly', async () => {
-  await Promise.all([server.context.searches.kill(), server.context.shards.kill(0), server.context.shards.kill(1)]);
+  await Promise.all([server.parts.searches.kill(), server.parts.shards.kill(0), server.parts.shards.kill(1)]);
   await ready(server);
   const { status, json } = await call('POST', '/v1/collections/acme/owners/search', { q: 'version', k: 1000 });
   assert.equal(status, 200);

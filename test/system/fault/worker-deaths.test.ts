@@ -46,7 +46,7 @@ test('killed again and again under writes and searches: nothing acknowledged is 
     const before = acknowledgments;
     await sleep(100 + prng.int(150));
     while (acknowledgments < before + 3) await sleep(5);
-    await server.context.shards.kill(prng.int(SHARDS));
+    await server.parts.shards.kill(prng.int(SHARDS));
   }
   running = false;
   await Promise.all(work);

@@ -18,9 +18,9 @@ const start = (idleSeconds: number): Promise<TestServer> =>
   startTestServer({ SHEAF_DATA_DIR: dataDir, SHEAF_COLLECTIONS__IDLE_SECONDS: String(idleSeconds) });
 
 /** In how many shards a collection is in memory. */
-function partsOf({ context }: TestServer, i: number): number {
-  const { shared } = (context.shards as unknown as { options: { shared: SharedShards } }).options;
-  const { id } = context.catalog.get(`tenant${i % 3}` as Tenant, `c${i}` as CollectionName);
+function partsOf({ parts }: TestServer, i: number): number {
+  const { shared } = (parts.shards as unknown as { options: { shared: SharedShards } }).options;
+  const { id } = parts.catalog.get(`tenant${i % 3}` as Tenant, `c${i}` as CollectionName);
   return shared.memories
     .flat()
     .filter((memory) => (new Kernel(shared.kernel, memory).directory.get(id)?.vectors ?? 0) !== 0).length;
@@ -120,7 +120,7 @@ test('a collection that is away is dropped, and its name begins anew', async () 
 });
 
 test('after the death of a worker everything is there, and in memory when it is asked for', async () => {
-  for (let shard = 0; shard < server.context.shards.size; shard++) await server.context.shards.kill(shard);
+  for (let shard = 0; shard < server.parts.shards.size; shard++) await server.parts.shards.kill(shard);
   await ready(server);
   for (const i of [4, 5]) assert.deepEqual(await answers(server, i), expected[i]);
   assert.deepEqual(await counts(server, 6), [DOCUMENTS, DOCUMENTS]);

@@ -6,7 +6,8 @@ import { createPrng, type Prng } from '../../../src/base/prng.js';
 import type { PreparedGroup } from '../../../src/extract/messages.js';
 import type { WireError } from '../../../src/api/errors.js';
 import type { DocId } from '../../../src/api/ids.js';
-import { nothingOf, withFailures, withoutFailed } from '../../../src/service/ingest/embed.js';
+import { withFailures } from '../../../src/service/ingest/batch.js';
+import { nothingOf, withoutFailed } from '../../../src/service/ingest/embed.js';
 import type { Stored } from '../../../src/service/ingest/put.js';
 
 interface Member {

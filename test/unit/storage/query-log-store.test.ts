@@ -4,13 +4,13 @@ import { test } from 'node:test';
 import type { CollectionId } from '../../../src/api/ids.js';
 import { type LogEntry, QueryLogStore } from '../../../src/storage/query-log.js';
 import { encodeQuery, queryIdBytes } from '../../../src/storage/query-log-records.js';
-import { QueryIds } from '../../../src/service/query-log/query-log.js';
+import { GrowingIds } from '../../../src/base/uuids.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const A = 7 as CollectionId;
 const B = 8 as CollectionId;
 const UNBOUNDED = { entriesMax: Infinity, bytesMax: Infinity };
-const ids = new QueryIds();
+const ids = new GrowingIds();
 const open = (): QueryLogStore => QueryLogStore.open(tempDirectory(), false);
 
 function entry(collection: CollectionId, text: string, atMs = 1000): LogEntry {
