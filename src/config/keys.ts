@@ -312,7 +312,7 @@ const SETTINGS = {
       false,
       'Whether searches in mode boost and hybrid answer by words alone, told by `degraded` in the answer, while the embedder does not answer; else 503 `embedder_unavailable`.',
     ),
-    /** Of mode hybrid, where a search does not say. */
+    /** Of mode hybrid, where a search does not say. A GET search and a tool of MCP cannot: for them this is the only way. */
     fusion: {
       method: key(
         'search.fusion.method',
