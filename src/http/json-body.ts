@@ -1,5 +1,5 @@
-// Bodies and query strings against their typia types: what does not fit becomes the `detail` entries of a 422. Pure.
-// Called by the handlers (endpoints/), on the front thread.
+// JSON bodies and query strings: how much a body may hold, how it is parsed, and what does not fit its type, as the
+// `detail` entries of a 422. The vector of a search is read aside. Front thread.
 import { isAscii } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { IValidation } from 'typia';
@@ -8,9 +8,7 @@ import { DIM_MAX, JSON_BODY_SHAPE, SEARCH_BODY_SHAPE } from '../api/limits.js';
 import { assertExactNumbers } from '../api/numbers.js';
 import { JsonFloats, afterSpace } from '../base/json-floats.js';
 
-// How much JSON a body may hold, told from its bytes before it is parsed: parsing and checking cost time for each value,
-// and the front thread answers nobody meanwhile. What is no JSON is left to the parser. Pure. Used by validation.ts.
-
+/** How much JSON a body may hold. */
 interface JsonShape {
   readonly bytesMax: number;
   /** Names in all of its objects together. */
@@ -25,12 +23,19 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const COMMA = 0x2c;
+const LOWER_V = 0x76;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
 /** Brackets and braces differ in this bit alone. */
 const CASE_BIT = 0x20;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Throws 413 `request_too_large`, with the bound in `details`, where the text has more of something than it may. */
+/**
+ * Told from the bytes of a body before it is parsed: parsing and checking cost time for each value, and the front thread
+ * answers nobody meanwhile. What is no JSON is left to the parser. Throws 413 `request_too_large`, with the bound in
+ * `details`, where the text has more of something than it may.
+ */
 function checkJsonShape(bytes: Uint8Array, shape: JsonShape): void {
   if (bytes.length > shape.bytesMax) throw tooMany('bytes', shape.bytesMax);
   let [names, values, level] = [0, 1, 0];
@@ -151,24 +156,16 @@ function told(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? undefined : value;
 }
 
-// The body of a search. Where it has a vector, that is most of it, and is read number by number straight into float32;
-// JSON.parse gets the rest, which is bounded. Used by the search handlers (endpoints/search.ts), front thread.
-
 interface SearchBodyText {
   /** Not validated. Its `v` is null where `vector` is given. */
   body: unknown;
   vector?: Float32Array;
 }
 
-const SEARCH_BODY_QUOTE = 0x22;
-const BRACE_OPEN = 0x7b;
-const BRACE_CLOSE = 0x7d;
-const SEARCH_BODY_COLON = 0x3a;
-const SEARCH_BODY_COMMA = 0x2c;
-const BRACKET_OPEN = 0x5b;
-const BRACKET_CLOSE = 0x5d;
-const LOWER_V = 0x76;
-
+/**
+ * The body of a search. Where it has a vector, that is most of it, and is read number by number straight into float32;
+ * JSON.parse gets the rest, which is bounded.
+ */
 export class SearchBodyReader {
   private readonly floats = new JsonFloats(DIM_MAX);
   /** Stands in the text for the vector that was taken out: nobody else can write it. */
@@ -178,7 +175,7 @@ export class SearchBodyReader {
   /** Throws 400 `invalid_json`, 413 for more than a search may hold, and 422 for a long vector that is none. */
   read(bytes: Buffer): SearchBodyText {
     const start = vectorAt(bytes);
-    if (start === undefined || bytes[start] !== BRACKET_OPEN)
+    if (start === undefined || bytes[start] !== OPEN_BRACKET)
       return { body: parseJson(bytes, false, SEARCH_BODY_SHAPE) };
     const vector = this.floats.read(bytes, start);
     if (!vector) return { body: parseUnread(bytes) };
@@ -208,16 +205,16 @@ function parseUnread(bytes: Buffer): unknown {
  */
 function vectorAt(bytes: Buffer): number | undefined {
   let at = afterSpace(bytes, 0);
-  if (bytes[at] !== BRACE_OPEN) return undefined;
+  if (bytes[at] !== OPEN_BRACE) return undefined;
   do {
     const name = afterSpace(bytes, at + 1);
     const nameEnd = stringEnd(bytes, name);
     const colon = afterSpace(bytes, nameEnd);
-    if (bytes[name] !== SEARCH_BODY_QUOTE || bytes[colon] !== SEARCH_BODY_COLON) return undefined;
+    if (bytes[name] !== QUOTE || bytes[colon] !== COLON) return undefined;
     const value = afterSpace(bytes, colon + 1);
     if (nameEnd === name + 3 && bytes[name + 1] === LOWER_V) return value;
     at = valueEnd(bytes, value);
-  } while (bytes[at] === SEARCH_BODY_COMMA);
+  } while (bytes[at] === COMMA);
   return undefined;
 }
 
@@ -225,10 +222,10 @@ function vectorAt(bytes: Buffer): number | undefined {
 function valueEnd(bytes: Buffer, start: number): number {
   for (let at = start, depth = 0; at < bytes.length; at++) {
     const byte = bytes[at];
-    if (byte === SEARCH_BODY_QUOTE) at = stringEnd(bytes, at) - 1;
-    else if (byte === BRACE_OPEN || byte === BRACKET_OPEN) depth++;
-    else if (depth === 0 && (byte === SEARCH_BODY_COMMA || byte === BRACE_CLOSE)) return at;
-    else if (byte === BRACE_CLOSE || byte === BRACKET_CLOSE) depth--;
+    if (byte === QUOTE) at = stringEnd(bytes, at) - 1;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++;
+    else if (depth === 0 && (byte === COMMA || byte === CLOSE_BRACE)) return at;
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
   }
   return bytes.length;
 }

@@ -1,5 +1,5 @@
-// One arena of a shard as one search sees it: the part of its collection in shared memory, and snapshots of the store.
-// Made within Kernel.read by shard-set.ts, and of no use outside. Search workers only, each on its own thread.
+// The memories and stores of all shards, for one search worker, which reads them and owns none; and views of them for
+// one search, which nothing that they show is freed or closed beside. Search workers only, each with its own.
 import type { CollectionRef } from '../../api/collections.js';
 import { AppError } from '../../api/errors.js';
 import { nowSeconds } from '../../base/clock.js';
@@ -13,6 +13,10 @@ import type { PartView } from '../segments/segment.js';
 import type { SearchWorkerStart } from './params.js';
 import { HitCache } from './payload-cache.js';
 
+/**
+ * One arena of a shard as one search sees it: the part of its collection in shared memory, and snapshots of the store. Of
+ * no use outside the `Kernel.read` that it is made in.
+ */
 export class ShardView {
   /** undefined where nothing of the collection was ever written to this shard. */
   readonly part: PartView | undefined;
@@ -45,13 +49,6 @@ export class ShardView {
   }
 
   /**
-   * Whether a row was published after this view was made. Stamps wrap around; no two in use are ever that far apart.
-   */
-  isLater(stamp: number): boolean {
-    return isLater(stamp, this.before);
-  }
-
-  /**
    * Whether rows have gone since they stood at `removals`, or were going: then a document may have been missed between
    * its old rows and its new ones.
    */
@@ -81,12 +78,13 @@ export class ShardView {
   }
 }
 
+/** Whether a row was published after `before`. Stamps wrap around; no two in use are ever that far apart. */
 export const isLater = (stamp: number, before: number): boolean => ((stamp - before) | 0) > 0;
 
-// One shard as a search worker reads it: its arenas and its store. The home arena says in which others a collection has
-// parts; of these a thread sees nothing before it needs one. Made by shard-set.ts; search workers only, each with its
-// own.
-
+/**
+ * One shard: its arenas and its store. The home arena says in which others a collection has parts; of these a thread sees
+ * nothing before it needs one.
+ */
 class ReadShard {
   private readonly home: Kernel;
   private readonly others = new Map<number, Kernel>();
@@ -162,10 +160,6 @@ function arenasOf(place: PartPlace | undefined): readonly number[] | undefined {
 /** A root is not used again while a reader is inside: the same one is the same part, in memory all the while. */
 const isSame = (a: PartPlace | undefined, b: PartPlace | undefined): boolean =>
   a?.vectors === b?.vectors && a?.arenas === b?.arenas;
-
-// The memories and stores of all shards, for one search worker: it reads them and owns none. Made once by worker.ts,
-// when its thread starts; search.ts takes its views from here, one for each arena in which a shard has a part of the
-// collection.
 
 /** Collections that come to other arenas, or leave memory, while one looks for them: hardly twice. */
 const ATTEMPTS_MAX = 100;
