@@ -2,30 +2,8 @@
 // nothing wrong is answered and nothing is built upon it; other collections go on. Each is logged once by name. A restart
 // forgets them, and finds again what is still damaged. Front thread.
 import type { Log } from '../base/log.js';
-import { type ShardCommand, type ShardOp, collectionIn } from '../engine/write/commands.js';
 import { AppError, type Outcome } from '../api/errors.js';
 import type { CollectionId } from '../api/ids.js';
-
-/** Commands about the documents of a collection. Others, such as dropping it, go on. */
-const GUARDED: ReadonlySet<ShardOp> = new Set<ShardOp>([
-  'prepare',
-  'linking',
-  'put',
-  'putMany',
-  'putStaged',
-  'copyStaged',
-  'listMissing',
-  'findTextless',
-  'deleteDocument',
-  'listDocuments',
-  'getDocument',
-  'listChunks',
-  'getChunk',
-  'listOrdinals',
-  'textVectors',
-  'sampleVectors',
-  'getContent',
-]);
 
 export class Quarantine {
   private readonly collections = new Set<CollectionId>();
@@ -82,7 +60,3 @@ export class Quarantine {
     return true;
   }
 }
-
-/** The collection whose documents a command is about. */
-export const guardedIn = (command: ShardCommand): CollectionId | undefined =>
-  GUARDED.has(command.op) ? collectionIn(command) : undefined;

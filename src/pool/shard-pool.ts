@@ -11,23 +11,14 @@ import {
   type ShardOp,
   type ShardWorkerStart,
   type SharedShards,
-  WRITE_OPS,
   collectionIn,
+  traitsOf,
 } from '../engine/write/commands.js';
 import type { PoolMetrics } from './pool-metrics.js';
-import { type Quarantine, guardedIn } from './quarantine.js';
+import type { Quarantine } from './quarantine.js';
 import { type PendingRequest, REQUESTS_WAITING_MAX, RequestQueue, type RequestQueueOptions } from './request-queue.js';
 import { WorkerPool, settleAll } from './worker-pool.js';
 import { WriteGate } from './write-gate.js';
-
-/** Commands of an opening: those that a shard takes before it is open. */
-const OPENING_OPS: ReadonlySet<ShardOp> = new Set<ShardOp>([
-  'open',
-  'loadCatalog',
-  'loadStaged',
-  'loadJobs',
-  'loadTenants',
-]);
 
 /** After an opening that failed. Another worker opens the shard then: who knows what that one has left half open. */
 export const OPEN_AGAIN_MS = 1000;
@@ -88,7 +79,7 @@ interface OwnedShard {
 const isOpen = ({ state }: OwnedShard): boolean => state === 'open' || state === 'ready';
 
 const takes = (owned: OwnedShard, op: ShardOp): boolean =>
-  isOpen(owned) || (owned.state === 'opening' && OPENING_OPS.has(op));
+  isOpen(owned) || (owned.state === 'opening' && traitsOf(op).opens === true);
 
 export class ShardPool {
   /** Where writes can be held for a moment. */
@@ -129,18 +120,20 @@ export class ShardPool {
   ): Promise<ShardAnswer<O>> {
     const owned = this.shards[shard] as OwnedShard;
     const command = { op, ...request } as ShardCommand;
+    const { writes, isGuarded } = traitsOf(op);
     // Behind the gate: the worker that there was in front of it may have a successor that opens the shard.
     const send = (): Promise<Answer> => {
       if (this.closing || !takes(owned, op)) throw shardUnavailable();
-      return owned[WRITE_OPS.has(op) ? 'writes' : 'reads'].ask(
+      return owned[writes ? 'writes' : 'reads'].ask(
         command,
         this.tenantIn(command),
         undefined,
         answered as ((answer: Answer) => void) | undefined,
       );
     };
-    return (await this.options.quarantine.watch(guardedIn(command), () =>
-      WRITE_OPS.has(op) ? this.gate.shared(collectionIn(command), send) : send(),
+    const collection = collectionIn(command);
+    return (await this.options.quarantine.watch(isGuarded && collection, () =>
+      writes ? this.gate.shared(collection, send) : send(),
     )) as ShardAnswer<O>;
   }
 

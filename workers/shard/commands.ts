@@ -24,22 +24,18 @@ import { ShardOwner } from '../../src/engine/owner.js';
 import { linking, prepare } from '../../src/engine/segments/indexes.js';
 import { memoryUse, walksOf } from '../../src/engine/segments/segment.js';
 import type { Shard } from '../../src/engine/shard.js';
+import { outcomesOf, refsOf, singleWrites, writeAll } from '../../src/engine/write/batch.js';
 import {
   type PartCommand,
-  type WriteCommand,
-  outcomesOf,
-  refsOf,
-  singleWrites,
-  writeAll,
-} from '../../src/engine/write/batch.js';
-import {
   type ShardAnswer,
   type ShardCommand,
   type ShardCommands,
   type ShardOp,
   type ShardRequest,
   type ShardWorkerStart,
+  type WriteCommand,
   collectionIn,
+  traitsOf,
 } from '../../src/engine/write/commands.js';
 import { copyStaged, findTextless, listMissing } from '../../src/engine/write/shadow-collection.js';
 import type { CatalogCommands } from '../../src/storage/catalog-commands.js';
@@ -116,20 +112,10 @@ type Handlers = {
   [O in Exclude<ShardOp, WriteCommand['op']>]: (request: ShardRequest<O>) => ShardCommands[O]['answer'];
 };
 
-const DOCUMENT_WRITES: ReadonlySet<string | undefined> = new Set<WriteCommand['op']>([
-  'put',
-  'putMany',
-  'putStaged',
-  'deleteDocument',
-]);
-const changesMemory = (command: ShardCommand): boolean =>
-  isWrite(command) ||
-  command.op === 'prepare' ||
-  command.op === 'linking' ||
-  command.op === 'copyStaged' ||
-  command.op === 'dropCollection';
-const isWrite = (command: ShardCommand | undefined): command is WriteCommand => DOCUMENT_WRITES.has(command?.op);
-const wantsPart = (command: ShardCommand): command is PartCommand => isWrite(command) || command.op === 'copyStaged';
+const changesMemory = ({ op }: ShardCommand): boolean => traitsOf(op).changesMemory === true;
+const isWrite = (command: ShardCommand | undefined): command is WriteCommand =>
+  command !== undefined && traitsOf(command.op).writesDocuments === true;
+const wantsPart = (command: ShardCommand): command is PartCommand => traitsOf(command.op).needsParts === true;
 
 export class Commands {
   private owner: ShardOwner | undefined;

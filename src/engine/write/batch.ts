@@ -6,17 +6,8 @@ import { DamagedRecord } from '../../storage/damage.js';
 import type { PackedDocuments } from '../../text/prepared-document.js';
 import { outcomeOf } from '../errors.js';
 import type { Shard } from '../shard.js';
-import type { ShardAnswer, ShardRequest, TwinWrite } from './commands.js';
+import type { PartCommand, ShardAnswer, ShardRequest, TwinWrite, WriteCommand } from './commands.js';
 import { type DocumentWrite, type WriteAnswer, applyWrites } from './write.js';
-
-/** A command that writes documents, as it comes. */
-export type WriteCommand =
-  | ShardRequest<'put'>
-  | ShardRequest<'putMany'>
-  | ShardRequest<'putStaged'>
-  | ShardRequest<'deleteDocument'>;
-/** What wants a part to be in memory before it runs. */
-export type PartCommand = WriteCommand | ShardRequest<'copyStaged'>;
 
 /** The collections that are written to, each once. */
 export const refsOf = (commands: readonly PartCommand[]): Iterable<CollectionRef> =>

@@ -162,29 +162,102 @@ export type ShardRequest<O extends ShardOp> = { op: O } & ShardCommands[O]['requ
 export type ShardCommand = { [O in ShardOp]: ShardRequest<O> }[ShardOp];
 export type ShardAnswer<O extends ShardOp> = ShardCommands[O]['answer'];
 
-/** Commands that change the store: they share one commit, and a shard has one batch of them under way at a time. */
-export const WRITE_OPS: ReadonlySet<ShardOp> = new Set<ShardOp>([
-  'put',
-  'putMany',
-  'putStaged',
-  'copyStaged',
-  'deleteDocument',
-  'dropCollection',
-  'createCollection',
-  'updateCollection',
-  'deleteCollection',
-  'createTenant',
-  'updateTenant',
-  'deleteTenant',
-  'createKey',
-  'revokeKey',
-  'stageCollection',
-  'unstageCollection',
-  'switchCollection',
-  'createJob',
-  'saveJob',
-  'replaceDataset',
-]);
+/** What those who pass a command on know of it by its name. */
+interface CommandTraits {
+  /** A shard takes it before it is open. */
+  readonly opens?: true;
+  /** It is about the documents of its collection, and so refused for a damaged one. Dropping that goes on. */
+  readonly isGuarded?: true;
+  /** It changes a store: such commands share one commit, and a shard has one batch of them under way at a time. */
+  readonly writes?: true;
+  /** It writes documents: such commands next to each other are one write. */
+  readonly writesDocuments?: true;
+  /** It waits until the parts that it goes to are in memory. */
+  readonly needsParts?: true;
+  /** It waits for the end of a checkpoint's last pass. */
+  readonly changesMemory?: true;
+}
+
+/** The collection it is about; left out for commands of the catalog, or of no collection. */
+interface Aim<O extends ShardOp> {
+  readonly collection?: (request: ShardCommands[O]['request']) => CollectionId;
+}
+
+const ofRef = ({ collection }: { collection: Pick<CollectionRef, 'id'> }): CollectionId => collection.id;
+const ofId = ({ collection }: { collection: CollectionId }): CollectionId => collection;
+
+const OPENING = { opens: true } as const;
+const CATALOG_WRITE = { writes: true } as const;
+const COLLECTION_WRITE = { collection: ofRef, writes: true } as const;
+const PREPARATION = { collection: ofRef, isGuarded: true, changesMemory: true } as const;
+const COPY = { ...PREPARATION, writes: true, needsParts: true } as const;
+const DOCUMENT_WRITE = { ...COPY, writesDocuments: true } as const;
+const DOCUMENT_READ = { collection: ofId, isGuarded: true } as const;
+const VECTOR_READ = { collection: ofRef, isGuarded: true } as const;
+
+const COMMANDS = {
+  open: OPENING,
+  prepare: PREPARATION,
+  put: DOCUMENT_WRITE,
+  putMany: DOCUMENT_WRITE,
+  putStaged: DOCUMENT_WRITE,
+  copyStaged: COPY,
+  findTextless: DOCUMENT_READ,
+  listMissing: DOCUMENT_READ,
+  deleteDocument: DOCUMENT_WRITE,
+  dropCollection: { collection: ofId, writes: true, changesMemory: true },
+  counts: {},
+  memory: { collection: ofId },
+  walks: { collection: ofId },
+  linking: PREPARATION,
+  totals: {},
+  listDocuments: DOCUMENT_READ,
+  getDocument: DOCUMENT_READ,
+  listChunks: DOCUMENT_READ,
+  getChunk: DOCUMENT_READ,
+  listOrdinals: DOCUMENT_READ,
+  textVectors: VECTOR_READ,
+  sampleVectors: VECTOR_READ,
+  getContent: DOCUMENT_READ,
+  loadCatalog: OPENING,
+  createCollection: CATALOG_WRITE,
+  updateCollection: COLLECTION_WRITE,
+  deleteCollection: COLLECTION_WRITE,
+  loadTenants: OPENING,
+  createTenant: CATALOG_WRITE,
+  updateTenant: CATALOG_WRITE,
+  deleteTenant: CATALOG_WRITE,
+  createKey: CATALOG_WRITE,
+  revokeKey: CATALOG_WRITE,
+  loadStaged: OPENING,
+  stageCollection: CATALOG_WRITE,
+  unstageCollection: CATALOG_WRITE,
+  switchCollection: CATALOG_WRITE,
+  replaceDataset: CATALOG_WRITE,
+  loadJobs: OPENING,
+  createJob: CATALOG_WRITE,
+  saveJob: CATALOG_WRITE,
+} as const satisfies { [O in ShardOp]: CommandTraits & Aim<O> };
+
+type OpWith<Trait extends string> = {
+  [O in ShardOp]: (typeof COMMANDS)[O] extends Record<Trait, true> ? O : never;
+}[ShardOp];
+
+/** A command that writes documents, as it comes. */
+export type WriteCommand = { [O in OpWith<'writesDocuments'>]: ShardRequest<O> }[OpWith<'writesDocuments'>];
+/** What wants a part to be in memory before it runs. */
+export type PartCommand = { [O in OpWith<'needsParts'>]: ShardRequest<O> }[OpWith<'needsParts'>];
+
+export const traitsOf = (op: ShardOp): CommandTraits => COMMANDS[op] as CommandTraits;
+
+/**
+ * The collection that a command is about: what it writes to, is refused for, or finds damaged; undefined for one of the
+ * catalog, or of no collection.
+ */
+export function collectionIn(command: ShardCommand): CollectionId | undefined {
+  const { collection } = COMMANDS[command.op] as Aim<ShardOp>;
+  return collection?.(command as never);
+}
 
 /**
  * The memories and stores of all shards, for the threads that work on them. A checkpoint is written every `checkpointMs`, 0 for never.
@@ -209,13 +282,3 @@ export interface SharedShards {
 
 /** Given to a shard worker when it starts. `starts`: of each shard, how many workers have had it in this process. */
 export type ShardWorkerStart = SharedShards & { shard: number; starts: SharedArrayBuffer };
-
-// The collection that a command of a shard is about: what it writes to, is refused for, or finds damaged.
-// Asked by the shard pool and by the shard worker. Pure.
-
-/** undefined for what is of the catalog, or of no collection. */
-export function collectionIn(command: ShardCommand): CollectionId | undefined {
-  if (!('collection' in command)) return undefined;
-  const { collection } = command;
-  return typeof collection === 'number' ? collection : 'id' in collection ? collection.id : undefined;
-}
