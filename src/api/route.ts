@@ -6,7 +6,7 @@ import type { Scope } from './choices.js';
 import type { ErrorCode } from './errors.js';
 import type { CollectionName, Tenant } from './ids.js';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Who may call a route: anyone; the admin (metrics, admin); the tenant in the path or the admin; any valid key. */
 export type Access = 'public' | 'metrics' | 'admin' | 'tenant' | 'any';
@@ -147,7 +147,7 @@ interface JsonDefinition<Path extends string, Query, Body, Answer> extends Defin
   readonly answer: { readonly schema: TypeSchema<Answer>; readonly example: NoInfer<Answer> };
 }
 
-export interface JsonChecks<Query, Body, Answer> {
+interface JsonChecks<Query, Body, Answer> {
   readonly checkQuery?: Check<Query> | undefined;
   readonly checkBody?: Check<Body> | undefined;
   readonly orNothing: boolean;
@@ -209,7 +209,7 @@ export function routes<T extends Readonly<Record<string, Unnamed<RouteDefinition
 }
 
 /** JSON bodies of a type. */
-export function json<T>(type: TypeSchema<T>, examples: Readonly<Record<string, NoInfer<T>>>): Contents {
+function json<T>(type: TypeSchema<T>, examples: Readonly<Record<string, NoInfer<T>>>): Contents {
   const { schema, components } = type as unknown as { schema: Schema; components: { schemas?: Schemas } };
   return { 'application/json': { schema, components: components.schemas ?? {}, examples } };
 }

@@ -172,7 +172,7 @@ export interface EmbedCall {
   failed: boolean;
 }
 
-export type EmbedObserver = (call: EmbedCall) => void;
+type EmbedObserver = (call: EmbedCall) => void;
 
 /** Reports a call that begins now, when it is over. */
 function observed<R extends EmbedRequest>(request: R, answer: Promise<EmbedAnswer<R>>, observe: EmbedObserver): void {

@@ -42,7 +42,7 @@ import { ChunkLedger, configuredLimits } from './tenants/limits.js';
 import { TenantRegistry } from './tenants/registry.js';
 
 /** Everything that is built once and lives as long as the server. Tests reach behind the interface by it. */
-export interface Parts {
+interface Parts {
   readonly catalog: Catalog;
   readonly shadows: ShadowCollections;
   readonly jobs: ReindexJobs;
